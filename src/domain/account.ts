@@ -1,0 +1,140 @@
+/**
+ * The state of a wallet's trader accounts and of the markets, in the house's own words. Exact integers stay exact:
+ * lots, quote lots (micro-dollars) and ticks are bigints; `…Usd` and `…Units` are doubles for ratios and display.
+ */
+
+export interface Capability {
+  readonly immediate: boolean;
+  readonly viaColdActivation: boolean;
+}
+
+/** `uninitialized cold active reduceOnly frozen`; open on the wire, so a string. */
+export type TraderLifecycle = string;
+
+export interface TriggerState {
+  readonly kind: "stopLoss" | "takeProfit";
+  readonly id: string;
+  readonly triggerPriceTicks: bigint;
+  readonly executionPriceTicks: bigint;
+  /** Side of the closing order: `bid` closes a short. */
+  readonly side: "bid" | "ask";
+  /** Largest size it closes in base lots; null: the whole position. */
+  readonly maxSizeLots: bigint | null;
+  /** Percent of the position it closes (0–100) when the exchange expresses it so; else null. */
+  readonly percent: number | null;
+  readonly status: string;
+}
+
+export interface PositionState {
+  readonly symbol: string;
+  /** Signed: negative is short. Never 0 in a position that is listed. */
+  readonly baseLots: bigint;
+  /** Quote side in quote lots, opposite in sign to `baseLots`. */
+  readonly virtualQuoteLots: bigint;
+  /** Positive: will be received. */
+  readonly unsettledFundingQuoteLots: bigint;
+  readonly accumulatedFundingQuoteLots: bigint;
+  /** Changes when a position is closed and opened anew. */
+  readonly sequence: string;
+  readonly triggers: readonly TriggerState[];
+}
+
+export interface OrderState {
+  readonly symbol: string;
+  readonly sequence: string;
+  readonly side: "bid" | "ask";
+  readonly kind: string;
+  readonly priceTicks: bigint;
+  readonly remainingLots: bigint;
+  readonly initialLots: bigint;
+  readonly reduceOnly: boolean;
+  readonly stopLoss: boolean;
+  /** Only `active` orders count for margin. */
+  readonly status: string;
+}
+
+export interface SpotCollateralState {
+  readonly assetIndex: number;
+  readonly symbol: string;
+  readonly balance: bigint;
+  readonly decimals: number;
+}
+
+export interface SubaccountState {
+  readonly subaccount: number;
+  /** The exchange's watermark of this subaccount: an answer with a lower one is older. */
+  readonly sequence: number;
+  readonly collateralQuoteLots: bigint;
+  readonly spotCollaterals: readonly SpotCollateralState[];
+  readonly lifecycle: TraderLifecycle;
+  readonly capabilities: Readonly<Record<string, Capability>>;
+  readonly positions: readonly PositionState[];
+  readonly orders: readonly OrderState[];
+}
+
+export interface LeverageTier {
+  readonly maxLeverage: number;
+  readonly maxSizeBaseLots: bigint;
+  readonly limitOrderRiskFactorBps: number;
+}
+
+/** Market configuration: what margin arithmetic needs, and what changes in it are worth telling. */
+export interface MarketConfig {
+  readonly symbol: string;
+  readonly assetId: number;
+  readonly status: string;
+  /** Quote lots per base lot per tick. */
+  readonly tickSize: number;
+  /** One base unit is 10^this base lots; may be negative. */
+  readonly baseLotsDecimals: number;
+  readonly takerFee: number;
+  readonly makerFee: number;
+  readonly leverageTiers: readonly LeverageTier[];
+  /** All in bps. */
+  readonly riskFactors: {
+    readonly maintenance: number;
+    readonly backstop: number;
+    readonly highRisk: number;
+    readonly upnl: number;
+    readonly upnlForWithdrawals: number;
+    readonly cancelOrder: number;
+  };
+  readonly fundingIntervalSeconds: number;
+  readonly openInterestCapBaseLots: bigint;
+  readonly isolatedOnly: boolean;
+}
+
+/** Live figures of one market. Rates are fractions an hour. */
+export interface MarketPrices {
+  readonly symbol: string;
+  /** The exchange's own time of these figures, ms. */
+  readonly exchangeMs: number;
+  readonly markPriceUsd: number;
+  readonly oraclePriceUsd: number;
+  readonly midPriceUsd: number | null;
+  readonly openInterestUnits: number;
+  readonly dayVolumeUsd: number;
+  readonly prevDayMarkPriceUsd: number;
+  /** As the statistics state it; its unit is unstated by the exchange, hence compared with the funding history. */
+  readonly statedFundingRate: number;
+}
+
+/** The exchange's own risk figures of one subaccount: the check of ours, never the source. */
+export interface TraderViewState {
+  readonly pdaIndex: number;
+  readonly subaccount: number;
+  readonly slot: number;
+  readonly effectiveCollateralUsd: number;
+  readonly portfolioValueUsd: number;
+  readonly initialMarginUsd: number;
+  readonly maintenanceMarginUsd: number;
+  readonly riskState: string;
+  readonly riskTier: string;
+  /** 0 when there is none. */
+  readonly positions: readonly {
+    readonly symbol: string;
+    readonly sizeUnits: number;
+    readonly markPriceUsd: number;
+    readonly liquidationPriceUsd: number;
+  }[];
+}

@@ -1,0 +1,80 @@
+/**
+ * Alerts: what a rule concluded about a subject, and its life.
+ *
+ *   inactive ──holds──► pending ──held for `for`──► firing ──gone for `keepFiringFor`──► ended (with a reason)
+ *                          └──gone──► inactive          (an unknown judgement moves nothing)
+ */
+import type { Subject } from "./subject.ts";
+
+export type Severity = "info" | "warning" | "critical";
+export const severities: readonly Severity[] = ["info", "warning", "critical"];
+export const severityRank: Readonly<Record<Severity, number>> = { info: 0, warning: 1, critical: 2 };
+
+/** Why an alert ended. Only `recovered` is good news and shown green. */
+export type Ending = "recovered" | "closed" | "liquidated" | "flipped" | "ruleChanged" | "noLongerWatched";
+
+export interface Alert {
+  /** Grows by one; what people type. */
+  readonly id: number;
+  readonly rule: string;
+  readonly subject: string;
+  readonly wallet: string | null;
+  readonly symbol: string | null;
+  readonly labels: Readonly<Record<string, string>>;
+  /** The level now; of an ended alert, the last one. */
+  readonly severity: Severity;
+  readonly state: "firing" | "ended";
+  /** Events need no resolution: they are `ended` from the start, with `ending` null. */
+  readonly event: boolean;
+  readonly sinceMs: number;
+  readonly firedAtMs: number;
+  readonly endedAtMs: number | null;
+  readonly ending: Ending | null;
+  /** The condition held already when watching began. */
+  readonly alreadySo: boolean;
+  readonly summary: string;
+  readonly description: string;
+  readonly runbook: string | null;
+  readonly value: number | null;
+  /** When the oldest input of the last judgement was seen, ms. */
+  readonly dataAtMs: number;
+  readonly acknowledgedBy: string | null;
+  readonly acknowledgedAtMs: number | null;
+  /** Natural key of the event, for event alerts. */
+  readonly eventKey: string | null;
+}
+
+export type AlertChangeKind = "fired" | "rose" | "fell" | "updated" | "reminder" | "ended" | "acknowledged";
+
+/** One step in an alert's life, as it was then: what messages are made of. Append only. */
+export interface AlertChange {
+  readonly id: number;
+  readonly alertId: number;
+  readonly kind: AlertChangeKind;
+  readonly atMs: number;
+  /** The alert as it stood after this change. */
+  readonly alert: Alert;
+  /** Lines of context, name and value, for people: mark, liquidation price, margin ratio, … */
+  readonly details: readonly (readonly [string, string])[];
+  /** When what caused it happened at the exchange, ms; null where only our own clock knows. */
+  readonly happenedMs: number | null;
+}
+
+/** The state of one (rule, subject) between judgements. Kept across restarts. */
+export interface RuleState {
+  readonly rule: string;
+  readonly subject: string;
+  /** Text that identifies the rule's condition: another text after a reload means "rule changed". */
+  readonly fingerprint: string;
+  readonly phase: "pending" | "firing";
+  readonly severity: Severity;
+  readonly sinceMs: number;
+  /** Known time for which it has held (pending) or has been gone (firing, else 0), up to `countedAtMs`; blind time does not count. */
+  readonly heldMs: number;
+  readonly goneMs: number;
+  readonly countedAtMs: number;
+  readonly alertId: number | null;
+  readonly alreadySo: boolean;
+}
+
+export type { Subject };

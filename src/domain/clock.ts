@@ -1,0 +1,58 @@
+/**
+ * Time and chance, handed in. No other file of the pure rooms may reach for them.
+ *
+ * Wall time (`nowMs`) is what is stored and shown; it can jump. Monotonic time (`elapsedMs`) is for time-outs,
+ * intervals and staleness of links; it cannot.
+ */
+
+/** A source of time. The real one stands at the edge; tests and simulations hand in one that they move. */
+export interface Clock {
+  /** Wall time in ms since the epoch, corrected by the offset measured against the exchange where one is known. */
+  nowMs(): number;
+  /** Monotonic time in ms from an arbitrary start. */
+  elapsedMs(): number;
+  /** Resolves after `ms`, or rejects with the signal's reason when it aborts first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `run` once after `ms`; the returned function cancels. Never keeps a process alive by itself. */
+  after(ms: number, run: () => void): () => void;
+}
+
+/** A number in [0, 1). */
+export type Random = () => number;
+
+/** The machine's own clock. */
+export function systemClock(): Clock {
+  return {
+    nowMs: () => Date.now(),
+    elapsedMs: () => performance.now(),
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(signal.reason);
+        const onAbort = () => {
+          clearTimeout(timer);
+          reject(signal?.reason);
+        };
+        const timer = setTimeout(() => {
+          signal?.removeEventListener("abort", onAbort);
+          resolve();
+        }, ms);
+        signal?.addEventListener("abort", onAbort, { once: true });
+      }),
+    after: (ms, run) => {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+  };
+}
+
+/** A small, fast, seeded generator (mulberry32): the same seed gives the same sequence on every machine. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}

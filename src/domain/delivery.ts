@@ -1,0 +1,90 @@
+/**
+ * From an alert change to a message that arrived: three rows, each step committed.
+ *
+ *   owed ──sealed into a message──► sealed ──accepted──► delivered
+ *                                      └──refused for good, or patience over──► dead
+ */
+import type { AlertChange, Severity } from "./alert.ts";
+
+export type DeliveryStatus = "owed" | "sealed" | "delivered" | "dead";
+
+/** One alert change × one receiver. */
+export interface OwedItem {
+  readonly id: number;
+  readonly changeId: number;
+  readonly alertId: number;
+  /** The name of a channel in the configuration. */
+  readonly receiver: string;
+  readonly severity: Severity;
+  readonly owedAtMs: number;
+  readonly status: DeliveryStatus;
+  readonly messageId: string | null;
+}
+
+export type MessageStatus = "sealed" | "delivered" | "dead";
+
+/** Why a channel did not take a message: a closed set. */
+export type SendFailure =
+  | "authentication"
+  | "rate-limited"
+  | "rejected"
+  | "unreachable"
+  | "timeout"
+  | "server-error";
+
+/** A message is sealed before its first attempt; retries send the same content under the same id. */
+export interface Message {
+  /** At most 22 base58 characters: Discord nonce, Message-ID, Idempotency-Key, footer. */
+  readonly id: string;
+  readonly receiver: string;
+  readonly severity: Severity;
+  readonly itemIds: readonly number[];
+  readonly alertIds: readonly number[];
+  readonly content: MessageContent;
+  readonly sealedAtMs: number;
+  readonly status: MessageStatus;
+  readonly attempts: number;
+  /** When the next attempt is due; null when none is. */
+  readonly nextAttemptMs: number | null;
+  readonly lastFailure: SendFailure | null;
+  readonly lastDetail: string | null;
+  /** What the channel answered: Discord's message id, the SMTP reply. */
+  readonly receipt: string | null;
+  readonly deliveredAtMs: number | null;
+}
+
+/** Channel-neutral content: a channel turns it into an embed, a mail, a line. */
+export interface MessageContent {
+  readonly kind: "alert" | "test";
+  readonly severity: Severity;
+  /** True when all that it tells is good news. */
+  readonly resolved: boolean;
+  readonly title: string;
+  readonly items: readonly MessageItem[];
+  /** `perpwatch on <host>`, shown small. */
+  readonly sender: string;
+}
+
+export interface MessageItem {
+  readonly change: AlertChange;
+  /** What leads: `FIRING critical`, `RESOLVED`, `LIQUIDATED`, … */
+  readonly lead: string;
+}
+
+/** Where an exchange notification stands on its way to being acknowledged. */
+export type AckStatus = "waiting" | "due" | "confirmed" | "left";
+export type AckWord = "never" | "whenAcknowledged" | "whenDelivered" | "always";
+
+export interface Acknowledgement {
+  /** Key of the notification event. */
+  readonly key: string;
+  readonly wallet: string;
+  readonly word: AckWord;
+  /** For each matching rule the alerts whose deliveries decide. Empty with `always`, or where no rule matched. */
+  readonly rules: readonly { readonly rule: string; readonly alertIds: readonly number[] }[];
+  readonly status: AckStatus;
+  readonly dueAtMs: number | null;
+  readonly confirmedAtMs: number | null;
+  /** Why it is left alone, for the audit. */
+  readonly reason: string;
+}

@@ -1,0 +1,66 @@
+/**
+ * Events: things that happened once. Each has a natural key, so that ingesting the same page twice changes nothing.
+ * Fields are named as rules name them (`event.<field>`); money is USD, ratios are fractions.
+ */
+
+export type EventKind =
+  | "notification"
+  | "liquidation"
+  | "funding"
+  | "collateral"
+  | "order"
+  | "fill"
+  | "exchangeStatus"
+  | "marketChange"
+  | "capability";
+
+/** A value that a rule can see. Lists and objects appear in `data` only. */
+export type FieldValue = string | number | boolean | null;
+
+export interface Event {
+  readonly kind: EventKind;
+  /** Natural key, unique together with `kind`. One canonical liquidation has one key whichever source told it first. */
+  readonly key: string;
+  /** Null for what belongs to the exchange or a market. */
+  readonly wallet: string | null;
+  readonly pdaIndex: number | null;
+  readonly subaccount: number | null;
+  readonly symbol: string | null;
+  /** When it happened at the exchange, ms. */
+  readonly happenedMs: number;
+  /** When we first saw it, ms. */
+  readonly seenMs: number;
+  /** Orders events inside the exchange; 0 where the record has none. */
+  readonly slot: number;
+  readonly slotIndex: number;
+  readonly eventIndex: number;
+  /** The fields that rules see, by the table of event kinds. An absent optional field is null. */
+  readonly fields: Readonly<Record<string, FieldValue>>;
+  /** The raw record where it is worth keeping (notifications of unknown types, among others). */
+  readonly data: unknown;
+  /** Fetched as the past at the first sight of a wallet or market, or stored at a first start: windows read it, nothing in it fires. */
+  readonly backfilled: boolean;
+  /** Only notifications: what acknowledging it takes. */
+  readonly inbox: InboxItem | null;
+  /** Only canonical liquidations: the key of the notification that told of it, when one did. */
+  readonly notificationKey: string | null;
+}
+
+/** How the exchange identifies a notification, and whether somebody acknowledged it already. */
+export interface InboxItem {
+  readonly source: "event" | "admin" | "general";
+  readonly notificationType: string;
+  /** The trader account's address that the acknowledgement is addressed to. */
+  readonly traderPubkey: string;
+  readonly item:
+    | {
+        readonly type: "event";
+        readonly slot: number;
+        readonly slotIndex: number;
+        readonly instructionIndex: number;
+        readonly eventIndex: number;
+        readonly recipientIndex: number;
+      }
+    | { readonly type: "admin" | "general"; readonly id: number };
+  readonly acked: boolean;
+}

@@ -1,0 +1,165 @@
+/**
+ * What comes from outside, in the order in which it arrived: an answer, a failed read, an act, or time.
+ *
+ * `atMs` is our clock at arrival; windows, `for` and throttles run on it. `slot` orders answers about one account: an
+ * older one is dropped. The exchange's own times are kept in the values and shown.
+ */
+import type { MarketConfig, MarketPrices, SubaccountState, TraderViewState } from "./account.ts";
+import type { Event } from "./event.ts";
+
+/** Everything that is asked of the exchange on a schedule. The names are those of `schedules:` in the configuration. */
+export const sources = [
+  "traderState",
+  "markets",
+  "traderView",
+  "notifications",
+  "liquidations",
+  "funding",
+  "fundingRates",
+  "collateral",
+  "orders",
+  "fills",
+  "pnl",
+  "marketConfig",
+  "exchangeStatus",
+] as const;
+export type Source = (typeof sources)[number];
+
+export type FailureReason =
+  | "unreachable"
+  | "timeout"
+  | "rate-limited"
+  | "server-error"
+  | "signed-out"
+  | "refused"
+  | "bad-record";
+
+/** What the daemon knows of itself; fields of `daemon.*` in rules. Durations in ms. */
+export interface DaemonFigures {
+  /** How late the latest poll is against its schedule. */
+  readonly lagMs: number;
+  readonly loopLagMs: number;
+  readonly failedPolls: number;
+  /** Ours less the exchange's. */
+  readonly clockOffsetMs: number;
+  readonly streamConnected: boolean;
+  /** Share of the request ceiling in use, 0–1. */
+  readonly budgetUsed: number;
+  readonly undelivered: number;
+  readonly oldestUndeliveredMs: number;
+  readonly databaseBytes: number;
+  readonly authFailures: number;
+  /** Messages that no channel would take since the start. */
+  readonly deadMessages: number;
+  /** Records that did not fit the contract since the start. */
+  readonly badRecords: number;
+}
+
+export type Observation =
+  /** Every subaccount of one (wallet, PDA index). A subaccount that is not listed is gone. */
+  | {
+      readonly kind: "accounts";
+      readonly wallet: string;
+      readonly pdaIndex: number;
+      readonly atMs: number;
+      readonly slot: number;
+      readonly slotIndex: number;
+      readonly subaccounts: readonly SubaccountState[];
+    }
+  | { readonly kind: "prices"; readonly atMs: number; readonly markets: readonly MarketPrices[] }
+  | { readonly kind: "marketConfig"; readonly atMs: number; readonly markets: readonly MarketConfig[] }
+  /** The newest funding rate of one market, a fraction an hour, from the funding history. */
+  | {
+      readonly kind: "fundingRate";
+      readonly atMs: number;
+      readonly symbol: string;
+      readonly ratePerHour: number;
+      readonly exchangeMs: number;
+    }
+  | {
+      readonly kind: "exchangeStatus";
+      readonly atMs: number;
+      readonly active: boolean;
+      readonly gated: boolean;
+      readonly withdrawalsAvailable: boolean;
+    }
+  | {
+      readonly kind: "traderView";
+      readonly atMs: number;
+      readonly wallet: string;
+      readonly view: TraderViewState;
+    }
+  /**
+   * New events of one source, oldest first; an empty list says that there was nothing new. Those already stored were
+   * taken out before. `unacked` is how many unacknowledged notifications the exchange shows (inbox reads only).
+   */
+  | {
+      readonly kind: "events";
+      readonly source: Source;
+      readonly wallet: string | null;
+      readonly atMs: number;
+      readonly events: readonly Event[];
+      readonly unacked?: number;
+      /** Where the next reading goes on; stored with the events. */
+      readonly cursor?: { readonly name: string; readonly value: string };
+    }
+  /** Past samples fetched at first sight: they enter history and windows at their own time, and fire nothing. */
+  | {
+      readonly kind: "backfill";
+      readonly source: Source;
+      readonly wallet: string | null;
+      readonly atMs: number;
+      readonly ticks: readonly Tick[];
+    }
+  | {
+      readonly kind: "failed";
+      readonly source: Source;
+      readonly wallet: string | null;
+      readonly symbol: string | null;
+      readonly atMs: number;
+      readonly reason: FailureReason;
+      /** For people; never a secret. */
+      readonly detail: string;
+    }
+  | {
+      readonly kind: "session";
+      readonly wallet: string;
+      readonly atMs: number;
+      readonly signedIn: boolean;
+      readonly detail: string;
+    }
+  | { readonly kind: "daemon"; readonly atMs: number; readonly figures: DaemonFigures }
+  /** A channel that cannot be used, or can again: told on the other channels. */
+  | {
+      readonly kind: "channel";
+      readonly atMs: number;
+      readonly channel: string;
+      readonly working: boolean;
+      readonly detail: string;
+    }
+  /** A person acknowledged an alert. */
+  | {
+      readonly kind: "acknowledged";
+      readonly atMs: number;
+      readonly alertId: number;
+      readonly by: string;
+      readonly comment: string;
+    }
+  | {
+      readonly kind: "started";
+      readonly atMs: number;
+      readonly version: string;
+      readonly lastAliveMs: number | null;
+    }
+  | { readonly kind: "stopped"; readonly atMs: number }
+  | { readonly kind: "time"; readonly atMs: number };
+
+/** All numbers seen of one owner at one moment; float64, unrounded. */
+export interface Tick {
+  readonly atMs: number;
+  /** `main/0.1` (an account and its positions), `main` (a wallet), `markets`, `exchange`, `daemon`. */
+  readonly owner: string;
+  /** Series names inside the owner (`trader.equity`, `position[SOL].size`, `market[SOL].markPrice`) beside `values`. */
+  readonly series: readonly string[];
+  readonly values: readonly number[];
+}
