@@ -1,0 +1,43 @@
+/**
+ * What every channel is: something that takes a sealed message and answers in one of three ways.
+ *
+ * A channel never retries, never waits out a rate limit and never outlives its deadline: all of that is the outbox's
+ * work. It says what happened as a closed set of failures, and when trying again makes sense.
+ */
+import type { Message, SendFailure } from "../domain/delivery.ts";
+
+export type SendResult =
+  /** `receipt` is what the other side answered (Discord's message id, the SMTP reply); later messages refer to it. */
+  | { readonly kind: "delivered"; readonly receipt: string }
+  /** Try the same bytes again, not before `afterMs` where the other side named a time. */
+  | { readonly kind: "retry"; readonly failure: SendFailure; readonly detail: string; readonly afterMs: number | null }
+  /** This message will never be taken. `channelBroken`: nor will any other until somebody mends the channel. */
+  | { readonly kind: "refused"; readonly failure: SendFailure; readonly detail: string; readonly channelBroken: boolean };
+
+export interface Outgoing {
+  readonly message: Message;
+  /** Attempts before this one; above 0 the channel looks whether an earlier attempt arrived, where it can. */
+  readonly attempt: number;
+  /** Receipt of the first message about the same alert on this channel: edited and replied to when it ends. */
+  readonly inReplyTo: { readonly messageId: string; readonly receipt: string; readonly message: Message } | null;
+}
+
+export type ProbeResult =
+  | { readonly kind: "ok"; readonly detail: string }
+  | { readonly kind: "failed"; readonly failure: SendFailure; readonly detail: string; readonly fix: string };
+
+export interface Channel {
+  /** The name in the configuration. */
+  readonly name: string;
+  readonly kind: string;
+  /** The longest one attempt may take, ms; the outbox aborts it then. */
+  readonly deadlineMs: number;
+  /** Resolves with "failed" rather than throwing when the other side refuses; the daemon starts all the same. */
+  start(signal: AbortSignal): Promise<ProbeResult>;
+  /** One attempt. Never throws for what the other side or the network does; rejects only with the signal's reason. */
+  send(outgoing: Outgoing, signal: AbortSignal): Promise<SendResult>;
+  /** Checks without sending: credentials, destination, permissions. */
+  probe(signal: AbortSignal): Promise<ProbeResult>;
+  /** Bounded, repeatable, fine when unstarted, never rejects. */
+  stop(): Promise<void>;
+}
