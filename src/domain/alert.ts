@@ -4,7 +4,6 @@
  *   inactive ──holds──► pending ──held for `for`──► firing ──gone for `keepFiringFor`──► ended (with a reason)
  *                          └──gone──► inactive          (an unknown judgement moves nothing)
  */
-import type { Subject } from "./subject.ts";
 
 export type Severity = "info" | "warning" | "critical";
 export const severities: readonly Severity[] = ["info", "warning", "critical"];
@@ -60,21 +59,30 @@ export interface AlertChange {
   readonly happenedMs: number | null;
 }
 
-/** The state of one (rule, subject) between judgements. Kept across restarts. */
+/** One level's clock: how long it has been known to hold, or known to be gone. Blind time counts for neither. */
+export interface LevelState {
+  readonly severity: Severity;
+  readonly active: boolean;
+  /** What the last known judgement said. */
+  readonly holds: boolean;
+  /** Known time for which it has held without a break. */
+  readonly heldMs: number;
+  /** Known time for which an active level has been gone without a break. */
+  readonly goneMs: number;
+}
+
+/** The state of one (rule, subject) between judgements, while it is pending or firing. Kept across restarts. */
 export interface RuleState {
   readonly rule: string;
   readonly subject: string;
-  /** Text that identifies the rule's condition: another text after a reload means "rule changed". */
+  /** Identifies the rule's condition: another one after a reload means "rule changed". */
   readonly fingerprint: string;
-  readonly phase: "pending" | "firing";
-  readonly severity: Severity;
+  /** What else identifies the subject: a position's side and sequence, so that one opened anew is another. */
+  readonly incarnation: string;
+  /** Ascending by severity. */
+  readonly levels: readonly LevelState[];
+  /** When it first held. */
   readonly sinceMs: number;
-  /** Known time for which it has held (pending) or has been gone (firing, else 0), up to `countedAtMs`; blind time does not count. */
-  readonly heldMs: number;
-  readonly goneMs: number;
-  readonly countedAtMs: number;
   readonly alertId: number | null;
   readonly alreadySo: boolean;
 }
-
-export type { Subject };

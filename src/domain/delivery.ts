@@ -17,6 +17,8 @@ export interface OwedItem {
   readonly receiver: string;
   readonly severity: Severity;
   readonly owedAtMs: number;
+  /** Items of one receiver with the same key that wait together leave in one message; null: alone. */
+  readonly groupKey: string | null;
   readonly status: DeliveryStatus;
   readonly messageId: string | null;
 }

@@ -63,4 +63,6 @@ export interface InboxItem {
       }
     | { readonly type: "admin" | "general"; readonly id: number };
   readonly acked: boolean;
+  /** Key of the canonical liquidation that this notification tells of, when it does. */
+  readonly liquidationKey: string | null;
 }

@@ -1,0 +1,126 @@
+/**
+ * Decides the next state of one (rule, subject) from one judgement. Pure.
+ *
+ * Every level of a rule has two clocks. `heldMs` runs while the judged level is known to be at or above it, and
+ * activates the level at `for`; `goneMs` runs while it is known to be below, and releases the level at `keepFiringFor`.
+ * Time between a known judgement and an unknown one, or across a stop of the daemon, counts for neither clock and
+ * resets neither. The alert's severity is the highest active level:
+ *
+ *   none active ──a level held for `for`──► fired ──higher one──► rose ──it was gone──► fell ──none active──► ended
+ */
+import { type LevelState, type Severity, severityRank } from "../domain/alert.ts";
+
+export interface LifecycleRule {
+  /** Ascending by severity. */
+  readonly levels: readonly { readonly severity: Severity }[];
+  readonly forMs: number;
+  readonly keepFiringForMs: number;
+}
+
+export interface Lifecycle {
+  readonly levels: readonly LevelState[];
+  /** Until when time is counted, ms. */
+  readonly countedAtMs: number;
+  /** The judgement at `countedAtMs` was unknown, or there was none yet: the time that follows it is not counted. */
+  readonly blind: boolean;
+  /** When it first held in this run of the condition; null while nothing holds. */
+  readonly sinceMs: number | null;
+}
+
+export type Judged = { readonly known: true; readonly severity: Severity | null } | { readonly known: false };
+
+export type Transition = "none" | "pending" | "cleared" | "fired" | "rose" | "fell" | "ended";
+
+export function newLifecycle(rule: LifecycleRule, nowMs: number): Lifecycle {
+  return {
+    levels: rule.levels.map(({ severity }) => ({
+      severity,
+      active: false,
+      holds: false,
+      heldMs: 0,
+      goneMs: 0,
+    })),
+    countedAtMs: nowMs,
+    blind: true,
+    sinceMs: null,
+  };
+}
+
+/** The severity at which the alert fires now, or null. */
+export function firingSeverity(levels: readonly LevelState[]): Severity | null {
+  for (let i = levels.length - 1; i >= 0; i--) if (levels[i]!.active) return levels[i]!.severity;
+  return null;
+}
+
+export function step(
+  state: Lifecycle,
+  judged: Judged,
+  rule: LifecycleRule,
+  nowMs: number,
+): { readonly state: Lifecycle; readonly transition: Transition } {
+  if (!judged.known) {
+    if (state.blind) return { state: { ...state, countedAtMs: nowMs }, transition: "none" };
+    return { state: { ...state, countedAtMs: nowMs, blind: true }, transition: "none" };
+  }
+  const elapsedMs = state.blind ? 0 : Math.max(0, nowMs - state.countedAtMs);
+  const rank = judged.severity === null ? -1 : severityRank[judged.severity];
+  const before = firingSeverity(state.levels);
+  const levels = state.levels.map((level) =>
+    stepLevel(level, severityRank[level.severity] <= rank, elapsedMs, rule),
+  );
+  const after = firingSeverity(levels);
+  const holds = rank >= 0;
+  const sinceMs = holds || after !== null ? (state.sinceMs ?? nowMs) : null;
+  return {
+    state: { levels, countedAtMs: nowMs, blind: false, sinceMs },
+    transition: transition(before, after, state.sinceMs !== null, sinceMs !== null),
+  };
+}
+
+function stepLevel(level: LevelState, holds: boolean, elapsedMs: number, rule: LifecycleRule): LevelState {
+  // A span counts for a clock only when both of its ends say the same.
+  const spanMs = level.holds === holds ? elapsedMs : 0;
+  if (holds) {
+    const heldMs = (level.holds ? level.heldMs : 0) + spanMs;
+    return {
+      severity: level.severity,
+      active: level.active || heldMs >= rule.forMs,
+      holds,
+      heldMs,
+      goneMs: 0,
+    };
+  }
+  const goneMs = level.active ? (level.holds ? 0 : level.goneMs) + spanMs : 0;
+  const active = level.active && goneMs < rule.keepFiringForMs;
+  return { severity: level.severity, active, holds, heldMs: 0, goneMs: active ? goneMs : 0 };
+}
+
+function transition(
+  before: Severity | null,
+  after: Severity | null,
+  held: boolean,
+  holds: boolean,
+): Transition {
+  if (before === null && after !== null) return "fired";
+  if (before !== null && after === null) return "ended";
+  if (before !== null && after !== null && before !== after) {
+    return severityRank[after] > severityRank[before] ? "rose" : "fell";
+  }
+  if (after === null && !held && holds) return "pending";
+  if (after === null && held && !holds) return "cleared";
+  return "none";
+}
+
+/**
+ * When time alone changes the state next, provided that the judgement stays as it is: the end of `for` or of
+ * `keepFiringFor` of some level. Null when no clock runs.
+ */
+export function nextDeadlineMs(state: Lifecycle, rule: LifecycleRule): number | null {
+  if (state.blind) return null;
+  let restMs = Number.POSITIVE_INFINITY;
+  for (const level of state.levels) {
+    if (!level.active && level.holds) restMs = Math.min(restMs, rule.forMs - level.heldMs);
+    if (level.active && !level.holds) restMs = Math.min(restMs, rule.keepFiringForMs - level.goneMs);
+  }
+  return Number.isFinite(restMs) ? state.countedAtMs + Math.max(0, Math.ceil(restMs)) : null;
+}

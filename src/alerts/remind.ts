@@ -1,0 +1,69 @@
+/**
+ * When an alert that still fires is told again. Pure.
+ *
+ * Critical ones nag at a steady pace until a person acknowledges, and again when that acknowledgement lapses. Warnings
+ * back off, doubling up to a bound. Infos never. A value that got markedly worse reminds at once.
+ */
+import { z } from "zod";
+import type { Alert, Severity } from "../domain/alert.ts";
+import { parseDurationMs } from "../domain/duration.ts";
+
+const duration = z.string().transform((text, context) => {
+  const ms = parseDurationMs(text);
+  if (ms !== undefined && ms > 0) return ms;
+  context.addIssue({ code: "custom", message: `expected a duration such as 5m or 1h, found "${text}"` });
+  return z.NEVER;
+});
+
+const pace = z.union([
+  z.literal("never"),
+  z.strictObject({ every: duration, upTo: duration.optional(), acknowledgedFor: duration.optional() }),
+]);
+
+/** `remind:` of the configuration. */
+export const remindSettings = z.strictObject({
+  critical: pace.default({ every: 300_000, acknowledgedFor: 3_600_000 }),
+  warning: pace.default({ every: 3_600_000, upTo: 28_800_000 }),
+  info: pace.default("never"),
+  /** Share by which the value has to be worse than when it was last told; 0 turns it off. */
+  worseBy: z.number().min(0).max(10).default(0.2),
+});
+
+export type RemindSettings = z.infer<typeof remindSettings>;
+
+export interface Reminded {
+  /** When the alert was last told (fired, rose, reminded), ms. */
+  readonly toldAtMs: number;
+  /** Reminders since it fired or rose. */
+  readonly count: number;
+}
+
+/** @returns when the next reminder is due, or null when none is. */
+export function nextReminderMs(alert: Alert, reminded: Reminded, settings: RemindSettings): number | null {
+  if (alert.event || alert.state !== "firing") return null;
+  const pace = settings[alert.severity satisfies Severity];
+  if (pace === "never") return null;
+  if (alert.acknowledgedAtMs !== null) {
+    return pace.acknowledgedFor === undefined ? null : alert.acknowledgedAtMs + pace.acknowledgedFor;
+  }
+  const everyMs =
+    pace.upTo === undefined
+      ? pace.every
+      : Math.min(pace.every * 2 ** Math.min(reminded.count, 30), Math.max(pace.upTo, pace.every));
+  return reminded.toldAtMs + everyMs;
+}
+
+/**
+ * Whether a value is markedly worse than the one last told. "Worse" is further in the direction in which the value
+ * went from where the rule holds; a rule's value is worse when smaller if its levels fall (distances), else when larger.
+ */
+export function isWorse(
+  toldValue: number | null,
+  value: number | null,
+  falling: boolean,
+  worseBy: number,
+): boolean {
+  if (worseBy <= 0 || toldValue === null || value === null || !Number.isFinite(value)) return false;
+  const worsening = falling ? toldValue - value : value - toldValue;
+  return worsening > 0 && worsening >= Math.abs(toldValue) * worseBy;
+}
