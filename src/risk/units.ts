@@ -1,0 +1,56 @@
+/** Conversions between the exchange's integers and human numbers. Doubles out: for ratios and display only. */
+
+import type { Int, MarketRisk } from "./model.ts";
+
+const quoteLotsPerUsd = 1e6;
+
+type PriceScale = Pick<MarketRisk, "tickSize" | "baseLotsDecimals">;
+
+/** The nearest tick to a price in USD. NaN for a price that is none. */
+export function ticksFromUsd(priceUsd: number, market: PriceScale): number {
+  return Math.round((priceUsd * quoteLotsPerUsd) / (market.tickSize * 10 ** market.baseLotsDecimals));
+}
+
+export function usdFromTicks(ticks: Int, market: PriceScale): number {
+  return (Number(ticks) * market.tickSize * 10 ** market.baseLotsDecimals) / quoteLotsPerUsd;
+}
+
+export function usdFromQuoteLots(quoteLots: Int): number {
+  return Number(quoteLots) / quoteLotsPerUsd;
+}
+
+/** The nearest quote lot to an amount in USD. */
+export function quoteLotsFromUsd(usd: number): number {
+  return Math.round(usd * quoteLotsPerUsd);
+}
+
+export function unitsFromBaseLots(baseLots: Int, market: Pick<MarketRisk, "baseLotsDecimals">): number {
+  return market.baseLotsDecimals >= 0
+    ? Number(baseLots) / 10 ** market.baseLotsDecimals
+    : Number(baseLots) * 10 ** -market.baseLotsDecimals;
+}
+
+/** The nearest base lot to a size in units of the asset. */
+export function baseLotsFromUnits(units: number, market: Pick<MarketRisk, "baseLotsDecimals">): number {
+  return Math.round(units * 10 ** market.baseLotsDecimals);
+}
+
+/** Risk factors come as percents over HTTP; margin wants bps. */
+export function bpsFromPercent(percent: number): number {
+  return Math.round(percent * 100);
+}
+
+/** Reads an integer from the wire: a JSON integer, a decimal string of any length, or a bigint. NaN otherwise. */
+export function intFrom(raw: unknown): Int {
+  if (typeof raw === "number") return Number.isSafeInteger(raw) ? raw : Number.NaN;
+  if (typeof raw === "bigint") return shrink(raw);
+  if (typeof raw !== "string" || !/^-?\d+$/.test(raw)) return Number.NaN;
+  const value = Number(raw);
+  return Number.isSafeInteger(value) ? value + 0 : shrink(BigInt(raw));
+}
+
+/** A bigint as a number where that is exact. */
+export function shrink(value: bigint): Int {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}

@@ -1,0 +1,151 @@
+/** Reads the example records into the shapes of `risk/`. The daemon has its own reader; tests keep to this one. */
+
+import { readFileSync } from "node:fs";
+import type { AccountRisk, MarketRisk, Side } from "../../src/risk/model.ts";
+import { bpsFromPercent, intFrom } from "../../src/risk/units.ts";
+
+export interface TokenAmount {
+  value: number;
+  decimals: number;
+}
+
+type Amounts<K extends string> = Record<K, TokenAmount>;
+
+export interface WirePosition
+  extends Amounts<
+    | "positionSize"
+    | "entryPrice"
+    | "unrealizedPnl"
+    | "discountedUnrealizedPnl"
+    | "positionInitialMargin"
+    | "initialMargin"
+    | "maintenanceMargin"
+    | "backstopMargin"
+    | "limitOrderMargin"
+    | "positionValue"
+    | "unsettledFunding"
+    | "liquidationPrice"
+  > {
+  symbol: string;
+}
+
+export interface WireView
+  extends Amounts<
+    | "collateralBalance"
+    | "effectiveCollateral"
+    | "effectiveCollateralForWithdrawals"
+    | "unrealizedPnl"
+    | "discountedUnrealizedPnl"
+    | "unsettledFundingOwed"
+    | "portfolioValue"
+    | "maintenanceMargin"
+    | "cancelMargin"
+    | "initialMargin"
+    | "initialMarginForWithdrawals"
+  > {
+  riskState: string;
+  riskTier: string;
+  positions: WirePosition[];
+}
+
+interface WireState {
+  snapshot: {
+    subaccounts: {
+      subaccountIndex: number;
+      collateral: string;
+      positions: {
+        symbol: string;
+        basePositionLots: string;
+        virtualQuotePositionLots: string;
+        unsettledFundingQuoteLots: string;
+      }[];
+      orders: {
+        symbol: string;
+        orders: {
+          side: Side;
+          priceTicks: string;
+          sizeRemainingLots: string;
+          reduceOnly: boolean;
+          status: string;
+          isStopLoss: boolean;
+        }[];
+      }[];
+    }[];
+  };
+}
+
+interface WireMarket {
+  symbol: string;
+  tickSize: number;
+  baseLotsDecimals: number;
+  leverageTiers: { maxLeverage: number; maxSizeBaseLots: number; limitOrderRiskFactor: number }[];
+  riskFactors: Record<
+    "maintenance" | "backstop" | "highRisk" | "upnl" | "upnlForWithdrawals" | "cancelOrder",
+    number
+  >;
+}
+
+function example<T>(name: string): T {
+  return JSON.parse(readFileSync(new URL(`./examples/${name}.json`, import.meta.url), "utf8")) as T;
+}
+
+export const crossView = example<WireView>("trader-view");
+export const isolatedView = example<WireView>("trader-view-isolated");
+
+export const markets: ReadonlyMap<string, MarketRisk> = new Map(
+  example<WireMarket[]>("exchange-markets").map((market) => [
+    market.symbol,
+    {
+      symbol: market.symbol,
+      tickSize: market.tickSize,
+      baseLotsDecimals: market.baseLotsDecimals,
+      leverageTiers: market.leverageTiers.map((tier) => ({
+        maxSizeBaseLots: tier.maxSizeBaseLots,
+        maxLeverage: tier.maxLeverage,
+        limitOrderRiskFactorBps: bpsFromPercent(tier.limitOrderRiskFactor),
+      })),
+      riskFactors: {
+        maintenanceBps: bpsFromPercent(market.riskFactors.maintenance),
+        cancelOrderBps: bpsFromPercent(market.riskFactors.cancelOrder),
+        backstopBps: bpsFromPercent(market.riskFactors.backstop),
+        highRiskBps: bpsFromPercent(market.riskFactors.highRisk),
+        upnlBps: bpsFromPercent(market.riskFactors.upnl),
+        upnlForWithdrawalsBps: bpsFromPercent(market.riskFactors.upnlForWithdrawals),
+      },
+    },
+  ]),
+);
+
+const state = example<WireState>("trader-state-snapshot");
+
+/** Subaccount 0 is cross (BTC long, SOL short, two orders), 1 is isolated (GOLD long). */
+export function exampleAccount(subaccountIndex: 0 | 1): AccountRisk {
+  const subaccount = state.snapshot.subaccounts.find((one) => one.subaccountIndex === subaccountIndex)!;
+  return {
+    collateralQuoteLots: intFrom(subaccount.collateral),
+    positions: subaccount.positions.map((row) => ({
+      symbol: row.symbol,
+      baseLots: intFrom(row.basePositionLots),
+      virtualQuoteLots: intFrom(row.virtualQuotePositionLots),
+      unsettledFundingQuoteLots: intFrom(row.unsettledFundingQuoteLots),
+    })),
+    orders: subaccount.orders.map(({ symbol, orders }) => ({
+      symbol,
+      orders: orders.map((row) => ({
+        side: row.side,
+        priceTicks: intFrom(row.priceTicks),
+        remainingBaseLots: intFrom(row.sizeRemainingLots),
+        reduceOnly: row.reduceOnly,
+        status: row.status,
+        isStopLoss: row.isStopLoss,
+      })),
+    })),
+  };
+}
+
+export const marks: ReadonlyMap<string, number> = new Map([
+  ["BTC", 60_400],
+  ["SOL", 15_135],
+  ["ETH", 30_124],
+  ["GOLD", 24_116],
+]);
