@@ -1,0 +1,340 @@
+/**
+ * The architecture as tables, held against the source: which room may know which, which library belongs where, and which
+ * rooms touch neither clock, chance nor the world. ARCHITECTURE.md says why; when it and this file differ, one is wrong.
+ */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: samples of source are strings that hold templates.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { ambientUses, importsOf } from "./source-scanner.ts";
+
+const root = path.join(import.meta.dirname, "..");
+
+/** Room → rooms that it may import, itself aside. app.ts and cli/ may import all; only they import app.ts. */
+const mayImport = {
+  domain: [],
+  contract: ["domain"],
+  risk: ["domain"],
+  wallet: ["domain"],
+  config: ["domain"],
+  history: ["domain"],
+  rules: ["domain", "risk"],
+  alerts: ["domain"],
+  channels: ["domain"],
+  watch: ["domain", "risk", "rules", "alerts"],
+  exchange: ["domain", "contract", "wallet"],
+  simulator: ["domain", "contract", "wallet", "risk"],
+  collect: ["domain", "contract", "exchange", "wallet"],
+  deliver: ["domain", "exchange", "channels"],
+  dashboard: ["domain"],
+  replay: ["domain", "rules", "alerts", "watch"],
+} as const satisfies Record<string, readonly string[]>;
+
+/** Where everything is put together. */
+const roof = ["app.ts", "cli", "main.ts", "node-version.ts"];
+
+/** Rooms that decide and do not act: no I/O, no clock, no chance, no environment. */
+const pureRooms = ["domain", "contract", "risk", "rules", "alerts", "watch"];
+
+/** The one file in them that holds the real thing, to be handed in: systemClock. */
+const ambientFiles = ["domain/clock.ts"];
+
+/** Library → rooms that may use it, beside the roof. A library that is not listed may be used by the roof alone. */
+const libraryRooms: Readonly<Record<string, readonly string[]>> = {
+  "better-sqlite3": ["history"],
+  "discord.js": ["channels"],
+  nodemailer: ["channels"],
+  undici: ["exchange", "channels"],
+  ws: ["exchange", "simulator"],
+  jose: ["exchange", "simulator"],
+  "@scure/base": ["contract", "wallet", "exchange", "simulator"],
+  "@marcbachmann/cel-js": ["rules"],
+  yaml: ["config", "rules", "replay", "simulator"],
+  zod: [
+    "contract",
+    "config",
+    "wallet",
+    "history",
+    "rules",
+    "alerts",
+    "channels",
+    "exchange",
+    "simulator",
+    "collect",
+  ].concat(["deliver", "dashboard", "replay", "watch"]),
+  "node-cron": ["collect", "deliver"],
+  fastify: ["simulator", "dashboard"],
+  "prom-client": ["dashboard"],
+};
+
+/** Parts of Node that only some rooms may use. Pure rooms use none at all. */
+const nodeRooms: Readonly<Record<string, readonly string[]>> = {
+  "node:crypto": ["wallet", "exchange", "simulator", "history", "channels", "deliver"],
+  "node:child_process": [],
+  "node:worker_threads": ["history"],
+  "node:module": [],
+};
+
+/** Rooms that may read the environment; elsewhere settings arrive as values. */
+const environmentRooms = ["config", "wallet"];
+
+type SourceFiles = ReadonlyMap<string, string>; // path below src/, with slashes → text
+
+/** Everything wrong with a set of source files, a line each. */
+function problemsOf(files: SourceFiles, declared: readonly string[]): string[] {
+  const problems: string[] = [];
+  for (const [file, text] of files) {
+    const room = roomOf(file);
+    const isRoof = roof.includes(room);
+    if (!isRoof && !(room in mayImport)) problems.push(`${file}: "${room}" is no room of the house`);
+    for (const { specifier } of importsOf(text)) {
+      const problem = specifier.startsWith(".")
+        ? relativeProblem(file, specifier, files)
+        : libraryProblem(file, specifier, declared);
+      if (problem !== undefined) problems.push(`${file}: ${problem}`);
+    }
+    const uses = ambientUses(text);
+    if (ambientFiles.includes(file)) continue;
+    if (pureRooms.includes(room)) problems.push(...uses.map((use) => `${file}: uses ${use} in a pure room`));
+    else if (!isRoof && !environmentRooms.includes(room) && readsEnvironment(text)) {
+      problems.push(`${file}: reads the environment`);
+    }
+  }
+  problems.push(...cyclesIn(files).map((cycle) => `import cycle: ${cycle.join(" → ")}`));
+  return problems;
+}
+
+/** "watch/tick.ts" → "watch"; a file directly in src/ is its own room. */
+const roomOf = (file: string) => file.split("/")[0]!;
+
+const readsEnvironment = (text: string) =>
+  ambientUses(text).includes("process") && /\bprocess\.env\b/.test(text);
+
+const resolveImport = (file: string, specifier: string) =>
+  path.posix.join(path.posix.dirname(file), specifier);
+
+function relativeProblem(file: string, specifier: string, files: SourceFiles): string | undefined {
+  const target = resolveImport(file, specifier);
+  if (target.startsWith("..")) return `imports ${specifier}, which lies outside src/`;
+  if (!files.has(target)) return `imports ${specifier}, which does not exist`;
+  const [from, to] = [roomOf(file), roomOf(target)];
+  if (from === to) return undefined;
+  if (to === "app.ts" && !["cli", "main.ts"].includes(from)) return "imports app.ts";
+  if (roof.includes(from)) return undefined;
+  const allowed: readonly string[] = mayImport[from as keyof typeof mayImport] ?? [];
+  return allowed.includes(to) ? undefined : `${from} may not know ${to} (${specifier})`;
+}
+
+function libraryProblem(file: string, specifier: string, declared: readonly string[]): string | undefined {
+  const room = roomOf(file);
+  if (specifier === "(computed)") return roof.includes(room) ? undefined : "imports something computed";
+  if (specifier.startsWith("node:")) {
+    if (pureRooms.includes(room)) return `${specifier} in a pure room`;
+    const allowed = nodeRooms[specifier];
+    return allowed === undefined || allowed.includes(room) || roof.includes(room)
+      ? undefined
+      : `${specifier} does not belong in ${room}`;
+  }
+  const library = specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+  if (!declared.includes(library)) return `${library} is not among the dependencies`;
+  if (roof.includes(room) || libraryRooms[library]?.includes(room)) return undefined;
+  return `${library} does not belong in ${room}`;
+}
+
+/** Each cycle once, as the files on the way round. Imports of types count: they tie two files together just as well. */
+function cyclesIn(files: SourceFiles): string[][] {
+  const cycles: string[][] = [];
+  const done = new Set<string>();
+  const walk = (file: string, trail: readonly string[]) => {
+    const seenAt = trail.indexOf(file);
+    if (seenAt !== -1) {
+      cycles.push([...trail.slice(seenAt), file]);
+      return;
+    }
+    if (done.has(file)) return;
+    for (const { specifier } of importsOf(files.get(file) ?? "")) {
+      if (specifier.startsWith(".")) walk(resolveImport(file, specifier), [...trail, file]);
+    }
+    done.add(file);
+  };
+  for (const file of files.keys()) walk(file, []);
+  return cycles;
+}
+
+function readSources(): SourceFiles {
+  const folder = path.join(root, "src");
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((name) => name.split(path.sep).join("/"))
+    .filter((name) => name.endsWith(".ts"))
+    .sort();
+  return new Map(names.map((name) => [name, readFileSync(path.join(folder, name), "utf8")]));
+}
+
+const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as {
+  dependencies: Record<string, string>;
+};
+const declared = Object.keys(manifest.dependencies);
+
+test("the source keeps to the tables", () => {
+  const files = readSources();
+  expect(files.size).toBeGreaterThan(0);
+  expect(problemsOf(files, declared)).toEqual([]);
+});
+
+test("the tables themselves are sound", () => {
+  const rooms = Object.keys(mayImport);
+  const named = [...Object.values(mayImport).flat(), ...Object.values(libraryRooms).flat(), ...pureRooms];
+  expect(named.filter((room) => !rooms.includes(room))).toEqual([]);
+  expect(Object.keys(libraryRooms).filter((library) => !declared.includes(library))).toEqual([]);
+  // Room by room along the table: no way leads back.
+  const asFiles = Object.entries(mayImport).map(([room, others]) => {
+    const text = others.map((other) => `import "../${other}/x.ts";`).join("\n");
+    return [`${room}/x.ts`, text] as const;
+  });
+  expect(cyclesIn(new Map(asFiles))).toEqual([]);
+  expect(existsSync(path.join(root, "src", "main.ts"))).toBe(true);
+});
+
+describe("bad source is told", () => {
+  const cases: [name: string, files: Record<string, string>, told: string][] = [
+    [
+      "a room looks upwards",
+      { "domain/a.ts": 'import { x } from "../watch/b.ts";', "watch/b.ts": "" },
+      "domain/a.ts: domain may not know watch (../watch/b.ts)",
+    ],
+    [
+      "a type is a dependency too",
+      { "rules/a.ts": 'import type { X } from "../history/b.ts";', "history/b.ts": "" },
+      "rules/a.ts: rules may not know history (../history/b.ts)",
+    ],
+    [
+      "a re-export",
+      { "alerts/a.ts": 'export * as b from "../rules/b.ts";', "rules/b.ts": "" },
+      "alerts/a.ts: alerts may not know rules (../rules/b.ts)",
+    ],
+    [
+      "an import inside a function",
+      { "channels/a.ts": 'const f = async () => (await import("../exchange/b.ts")).x;', "exchange/b.ts": "" },
+      "channels/a.ts: channels may not know exchange (../exchange/b.ts)",
+    ],
+    [
+      "an import type expression",
+      { "risk/a.ts": 'let x: import("../contract/b.ts").X;', "contract/b.ts": "" },
+      "risk/a.ts: risk may not know contract (../contract/b.ts)",
+    ],
+    [
+      "app.ts from below",
+      { "deliver/a.ts": 'import "../app.ts";', "app.ts": "" },
+      "deliver/a.ts: imports app.ts",
+    ],
+    ["an unknown room", { "util/a.ts": "" }, 'util/a.ts: "util" is no room of the house'],
+    [
+      "a file that is not there",
+      { "risk/a.ts": 'import { x } from "./b.js";' },
+      "risk/a.ts: imports ./b.js, which does not exist",
+    ],
+    [
+      "a file outside src",
+      { "cli/a.ts": 'import x from "../../package.json";' },
+      "cli/a.ts: imports ../../package.json, which lies outside src/",
+    ],
+    [
+      "a library in the wrong room",
+      { "dashboard/a.ts": 'import Database from "better-sqlite3";' },
+      "dashboard/a.ts: better-sqlite3 does not belong in dashboard",
+    ],
+    [
+      "a library's inner file",
+      { "rules/a.ts": 'import { x } from "ws/lib/x.js";' },
+      "rules/a.ts: ws does not belong in rules",
+    ],
+    [
+      "a development tool",
+      { "cli/a.ts": 'import fc from "fast-check";' },
+      "cli/a.ts: fast-check is not among the dependencies",
+    ],
+    [
+      "files in a pure room",
+      { "rules/a.ts": 'import { readFileSync } from "node:fs";' },
+      "rules/a.ts: node:fs in a pure room",
+    ],
+    [
+      "hashing where no keys are",
+      { "dashboard/a.ts": 'import { createHash } from "node:crypto";' },
+      "dashboard/a.ts: node:crypto does not belong in dashboard",
+    ],
+    [
+      "something computed",
+      { "channels/a.ts": "await import(`./${name}.ts`);" },
+      "channels/a.ts: imports something computed",
+    ],
+    ["the clock", { "watch/a.ts": "const t = Date.now();" }, "watch/a.ts: uses Date.now in a pure room"],
+    [
+      "the date of today",
+      { "alerts/a.ts": "const t = new Date().getTime();" },
+      "alerts/a.ts: uses new Date() in a pure room",
+    ],
+    [
+      "the date of today without parentheses",
+      { "alerts/a.ts": "const t = +new Date;" },
+      "alerts/a.ts: uses new Date() in a pure room",
+    ],
+    ["chance", { "risk/a.ts": "const r = Math.random();" }, "risk/a.ts: uses Math.random in a pure room"],
+    [
+      "monotonic time",
+      { "domain/a.ts": "performance.now()" },
+      "domain/a.ts: uses performance.now in a pure room",
+    ],
+    [
+      "a timer in a template",
+      { "watch/a.ts": "const s = `${setTimeout(f, 1)}`;" },
+      "watch/a.ts: uses setTimeout() in a pure room",
+    ],
+    [
+      "the environment in a pure room",
+      { "contract/a.ts": "process.env.URL" },
+      "contract/a.ts: uses process in a pure room",
+    ],
+    [
+      "the environment in another",
+      { "exchange/a.ts": "const url = process.env.URL;" },
+      "exchange/a.ts: reads the environment",
+    ],
+    [
+      "two files in a ring",
+      { "risk/a.ts": 'import "./b.ts";', "risk/b.ts": 'import type { A } from "./a.ts";' },
+      "import cycle: risk/a.ts → risk/b.ts → risk/a.ts",
+    ],
+    [
+      "three files in a ring",
+      { "cli/a.ts": 'import "./b.ts";', "cli/b.ts": 'import "./c.ts";', "cli/c.ts": 'import "./b.ts";' },
+      "import cycle: cli/b.ts → cli/c.ts → cli/b.ts",
+    ],
+  ];
+  test.each(cases)("%s", (_name, files, told) => {
+    expect(problemsOf(new Map(Object.entries(files)), declared)).toEqual([told]);
+  });
+});
+
+test("what only looks like code is not told", () => {
+  const text = [
+    '// import "../history/a.ts"; Date.now()',
+    '/* import x from "undici" */',
+    "const text = 'import \"ws\"; Math.random()';",
+    'const half = `from "ws" ${a / b} import "ws" ${`Date.now()`}`;',
+    'const pattern = /import "ws"[/"]/g, quotient = total / count / 2;',
+    "const at = new Date(ms), zone = Date.UTC(2026, 0), t = clock.performance.now(), all = [...Date.parse(x)];",
+    "const own = { import: 1, fetch: 2 }; own.import; this.fetch(); service.process.run();",
+    "export default { from: 'here' };",
+    'export const from = "../watch/b.ts";',
+    'import.meta.dirname; export type { Side } from "./side.ts"; import { type A, b as from } from "./b.ts";',
+  ].join("\n");
+  expect(importsOf(text)).toEqual([
+    { specifier: "./side.ts", typeOnly: true },
+    { specifier: "./b.ts", typeOnly: false },
+  ]);
+  expect(ambientUses(text)).toEqual([]);
+});
