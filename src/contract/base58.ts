@@ -1,0 +1,23 @@
+/** Whether a text is a base58 public key. The contract checks keys before they are sent; it never signs with them. */
+
+const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+const DIGIT = new Map([...ALPHABET].map((letter, digit) => [letter, digit]));
+
+/** True for base58 text that stands for exactly 32 bytes. */
+export function isPublicKey(text: string): boolean {
+  if (text.length < 32 || text.length > 44) return false;
+  const bytes: number[] = [];
+  for (const letter of text) {
+    let carry = DIGIT.get(letter);
+    if (carry === undefined) return false;
+    for (let i = 0; i < bytes.length; i++) {
+      carry += bytes[i]! * 58;
+      bytes[i] = carry & 0xff;
+      carry >>= 8;
+    }
+    for (; carry > 0; carry >>= 8) bytes.push(carry & 0xff);
+  }
+  let zeros = 0;
+  while (text[zeros] === "1") zeros++;
+  return zeros + bytes.length === 32;
+}

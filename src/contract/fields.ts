@@ -1,0 +1,196 @@
+/**
+ * The kinds of fields that records are made of, as zod schemas.
+ *
+ * Reading is tolerant in exactly these ways, everywhere:
+ *  - absent and null are one thing, and come out as `null` (`maybe`), `[]` (`listOf`) or the stated value (`orElse`),
+ *    so that a parsed record always has all its known fields;
+ *  - unknown fields pass through (`record`), unknown members of enums are kept (`word`, `lowerWord`);
+ *  - an integer may be a JSON integer or a decimal string.
+ * And exact in these: quantities that may exceed 2^53 (lots, amounts) come out as bigint, sequence numbers as strings,
+ * human decimals (`dec`) as the strings they are. Every time comes out as Unix milliseconds.
+ *
+ * The nodes below are zod types of their own rather than transforms and unions, which cost three times as much on the
+ * records that are read thousands of times a second (test/bench/contract.ts).
+ */
+import { z } from "zod";
+import { readTime } from "./time.ts";
+
+/** Any zod schema with a known output and wire form. */
+export type Schema<Out = unknown, In = unknown> = z.core.$ZodType<Out, In>;
+/** A schema whose key may be absent on the wire. */
+type Omittable<Out, In> = Schema<Out, In | null | undefined> & { _zod: { optin: "optional" } };
+
+/** A record as it comes out of a schema. */
+export type Output<S extends Schema> = z.output<S>;
+/** A record as it may stand on the wire. */
+export type Wire<S extends Schema> = z.input<S>;
+
+interface ScalarDef extends z.core.$ZodTypeDef {
+  read: (wire: unknown) => unknown;
+  expected: string;
+}
+interface ScalarNode extends z.core.$ZodType {
+  _zod: z.core.$ZodTypeInternals & { def: ScalarDef };
+}
+const ScalarNode = z.core.$constructor<ScalarNode, ScalarDef>("PerpwatchScalar", (node, def) => {
+  z.core.$ZodType.init(node, def);
+  const { read, expected } = def;
+  node._zod.parse = (payload) => {
+    const value = read(payload.value);
+    if (value === undefined) {
+      payload.issues.push({
+        code: "custom",
+        message: `expected ${expected}`,
+        input: payload.value,
+        inst: node,
+      });
+    } else payload.value = value;
+    return payload;
+  };
+});
+
+interface FillDef extends z.core.$ZodTypeDef {
+  inner: z.core.$ZodType;
+  fill: () => unknown;
+}
+interface FillNode extends z.core.$ZodType {
+  _zod: z.core.$ZodTypeInternals & { def: FillDef };
+}
+const FillNode = z.core.$constructor<FillNode, FillDef>("PerpwatchFill", (node, def) => {
+  z.core.$ZodType.init(node, def);
+  node._zod.optin = "defaulted";
+  const inner = def.inner._zod;
+  const { fill } = def;
+  node._zod.parse = (payload, context) => {
+    if (payload.value === null || payload.value === undefined) {
+      payload.value = fill();
+      return payload;
+    }
+    return inner.run(payload, context);
+  };
+});
+
+/** A single value read by a function that answers undefined for what it cannot read. */
+export function scalar<Out, In>(expected: string, read: (wire: unknown) => Out | undefined): Schema<Out, In> {
+  return new ScalarNode({ type: "custom", read, expected }) as unknown as Schema<Out, In>;
+}
+
+/** A record: known fields are checked, unknown ones pass through (they are not in the type). */
+export function record<Shape extends z.core.$ZodLooseShape>(shape: Shape): z.ZodObject<Shape, z.core.$strip> {
+  return z.looseObject(shape) as unknown as z.ZodObject<Shape, z.core.$strip>;
+}
+
+/** May be absent or null on the wire; null here. */
+export function maybe<S extends Schema>(inner: S): Omittable<Output<S> | null, Wire<S>> {
+  return fill(inner, () => null);
+}
+
+/** May be absent or null on the wire; `value` here. */
+export function orElse<S extends Schema>(inner: S, value: Output<S>): Omittable<Output<S>, Wire<S>> {
+  return fill(inner, () => value);
+}
+
+/** A list; absent or null is an empty one. */
+export function listOf<S extends Schema>(item: S): Omittable<Output<S>[], Wire<S>[]> {
+  return fill(z.array(item), () => []) as unknown as Omittable<Output<S>[], Wire<S>[]>;
+}
+
+/** An object used as a map from symbol (or another free key); absent or null is an empty one. */
+export function mapOf<S extends Schema>(
+  item: S,
+): Omittable<Record<string, Output<S>>, Record<string, Wire<S>>> {
+  return fill(z.record(z.string(), item), () => ({})) as unknown as Omittable<
+    Record<string, Output<S>>,
+    Record<string, Wire<S>>
+  >;
+}
+
+function fill<Out, In>(inner: Schema, value: () => unknown): Omittable<Out, In> {
+  return new FillNode({ type: "custom", inner, fill: value }) as unknown as Omittable<Out, In>;
+}
+
+const integerText = /^-?\d+$/;
+
+/** Text of any kind. */
+export const text = scalar<string, string>("text", (v) => (typeof v === "string" ? v : undefined));
+
+/** A base58 public key (not decoded here: keys in replies are shown and compared as text). */
+export const key = text;
+
+export const flag = scalar<boolean, boolean>("true or false", (v) =>
+  typeof v === "boolean" ? v : undefined,
+);
+
+/** An integer that fits a double exactly; a larger one does not fit the record. */
+export const int = scalar<number, number | string>("an integer", (v) => {
+  const n = typeof v === "string" && integerText.test(v) ? Number(v) : v;
+  return typeof n === "number" && Number.isSafeInteger(n) ? n : undefined;
+});
+
+/** A number, maybe with a fraction or exponent. */
+export const num = scalar<number, number | string>("a number", (v) => {
+  const n = typeof v === "string" && v.trim() !== "" ? Number(v) : v;
+  return typeof n === "number" && Number.isFinite(n) ? n : undefined;
+});
+
+/** A quantity in whole lots, ticks or native units of any size (u64, i64): exact. */
+export const lots = scalar<bigint, string | number | bigint>("an integer", (v) => {
+  if (typeof v === "string") return integerText.test(v) ? BigInt(v) : undefined;
+  if (typeof v === "number") return Number.isSafeInteger(v) ? BigInt(v) : undefined;
+  return typeof v === "bigint" ? v : undefined;
+});
+
+/** A sequence number or another identifier up to 2^64: compared as text, never counted with. */
+export const sequence = scalar<string, string | number>("a sequence number", (v) => {
+  if (typeof v === "string") return v === "" ? undefined : v;
+  return typeof v === "number" && Number.isSafeInteger(v) ? String(v) : undefined;
+});
+
+/** A decimal in human units, as the text that was sent ("-17.25", "5e-05"). `Number(x)` when a double will do. */
+export const dec = scalar<string, string | number>("a decimal", (v) => {
+  if (typeof v === "string") return v.trim() !== "" && Number.isFinite(Number(v)) ? v : undefined;
+  return typeof v === "number" && Number.isFinite(v) ? String(v) : undefined;
+});
+
+/** Any of the wire's forms of time; Unix milliseconds here. */
+export const time = scalar<number, string | number>("a time", readTime);
+
+/** `[price, size]` of an order book, USD and units. */
+export const level = scalar<[number, number], [number, number]>("a [price, size] pair", (v) =>
+  Array.isArray(v) && typeof v[0] === "number" && typeof v[1] === "number" ? [v[0], v[1]] : undefined,
+);
+
+/** A string out of a list that may grow: the known members are in the type, any other is kept. */
+export type Open<Known extends string> = Known | (string & {});
+
+/** A word out of an open list, kept as it was written. */
+export function word<const Known extends string>(_known: readonly Known[]): Schema<Open<Known>, Open<Known>> {
+  return text as unknown as Schema<Open<Known>, Open<Known>>;
+}
+
+/** A word that servers write in any case, and maybe under other names; lower case here. */
+export function lowerWord<const Known extends string>(
+  _known: readonly Known[],
+  aliases: Readonly<Record<string, Known>> = {},
+): Schema<Open<Known>, string> {
+  const other = new Map(Object.entries(aliases));
+  return scalar<Open<Known>, string>("text", (v) => {
+    if (typeof v !== "string") return undefined;
+    const lower = v.toLowerCase();
+    return other.get(lower) ?? lower;
+  });
+}
+
+/** Side of an order: servers write `bid`/`ask`, `buy`/`sell` in any case, or 0/1. */
+export const side = scalar<Open<"bid" | "ask">, string | number>("a side", (v) => {
+  if (v === 0) return "bid";
+  if (v === 1) return "ask";
+  if (typeof v !== "string") return undefined;
+  const lower = v.toLowerCase();
+  if (lower === "buy" || lower === "0") return "bid";
+  if (lower === "sell" || lower === "1") return "ask";
+  return lower;
+});
+
+/** JSON of any shape, kept as it is. */
+export const anything = z.unknown();

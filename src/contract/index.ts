@@ -1,0 +1,35 @@
+/**
+ * The exchange's API as data: one table of endpoints, one of stream channels, the records and the refusals. Nothing
+ * here does I/O. How a client and a server use an entry stands at the head of endpoint.ts; how records are read, and
+ * what absent, null and unknown fields become, at the head of fields.ts.
+ *
+ *   endpoints.ts     the table, and the types Client and Handlers made from it
+ *   request.ts       arguments → request (client), request → arguments (server), the same checks on both sides
+ *   reply.ts         reply → record, or which field does not fit; lists are read row by row
+ *   router.ts        method and path → entry
+ *   records/         what comes back; times are Unix ms, quantities that may pass 2^53 are bigint
+ *   natural-keys.ts  what makes two rows the same event
+ *   errors.ts        codes of refusal and what to do about each
+ */
+export * from "./amount.ts";
+export * from "./base58.ts";
+export * from "./endpoint.ts";
+export * from "./endpoints.ts";
+export * from "./errors.ts";
+export type { Open, Output, Schema, Wire } from "./fields.ts";
+export * from "./json.ts";
+export * from "./natural-keys.ts";
+export type { Param, Params, ParamType, Where } from "./params.ts";
+export { wireName } from "./params.ts";
+export * from "./program.ts";
+export * from "./records/auth.ts";
+export * from "./records/exchange.ts";
+export * from "./records/history.ts";
+export * from "./records/market.ts";
+export * from "./records/notifications.ts";
+export * from "./records/series.ts";
+export * from "./records/trader.ts";
+export * from "./reply.ts";
+export * from "./request.ts";
+export * from "./router.ts";
+export * from "./time.ts";

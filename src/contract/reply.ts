@@ -1,0 +1,147 @@
+/**
+ * What comes back, as data, and the reading of it.
+ *
+ * Lists are read row by row: a row that does not fit is left out of the record and handed back beside it, so that one
+ * odd row costs only itself. Everything else fits as a whole or not at all.
+ */
+import { z } from "zod";
+import { flag, listOf, maybe, type Output, orElse, record, type Schema, text, type Wire } from "./fields.ts";
+
+/** `R` is the record as read, `W` as a server may write it (both only for the compiler). */
+export type Reply<R = unknown, W = unknown> = {
+  readonly record?: R;
+  readonly wire?: W;
+  /** Note for the docs. */
+  readonly note: string | null;
+} & (
+  | { readonly kind: "record"; readonly schema: Schema }
+  | { readonly kind: "rows"; readonly field: string | null; readonly envelope: Schema; readonly row: Schema }
+  /** 204, or 200 with anything: the record is null. */
+  | { readonly kind: "none" }
+);
+
+/** One record. */
+export function one<S extends Schema>(schema: S, note: string | null = null): Reply<Output<S>, Wire<S>> {
+  return { kind: "record", schema, note };
+}
+
+/** No record: 204 or any 200 is success, a body is ignored. `note` says what servers send. */
+export function nothing(note: string): Reply<null, unknown> {
+  return { kind: "none", note };
+}
+
+/** A bare JSON array of rows. */
+export function rowsOf<S extends Schema>(row: S): Reply<Output<S>[], Wire<S>[]> {
+  return { kind: "rows", field: null, envelope: z.array(z.unknown()), row, note: null };
+}
+
+/** An object whose `field` is the list of rows, with `shape` beside it. */
+export function rowsIn<const F extends string, S extends Schema, Shape extends z.core.$ZodLooseShape>(
+  field: F,
+  row: S,
+  shape: Shape,
+): Reply<
+  { [K in F]: Output<S>[] } & z.output<z.ZodObject<Shape, z.core.$strip>>,
+  { [K in F]?: Wire<S>[] | null | undefined } & z.input<z.ZodObject<Shape, z.core.$strip>>
+> {
+  return {
+    kind: "rows",
+    field,
+    envelope: record({ ...shape, [field]: listOf(z.unknown()) }),
+    row,
+    note: null,
+  };
+}
+
+const cursors = { nextCursor: maybe(text), prevCursor: maybe(text), hasMore: orElse(flag, false) };
+
+/** A page: `{ <field>, nextCursor, prevCursor, hasMore }`; absent cursors are null, an absent `hasMore` is false. */
+export function pageOf<S extends Schema>(row: S) {
+  return rowsIn("data", row, cursors);
+}
+
+/** The same for funding, whose rows stand in `events`. */
+export function eventsPageOf<S extends Schema>(row: S) {
+  return rowsIn("events", row, cursors);
+}
+
+/** Why (part of) a reply does not fit: which endpoint, and the first few fields with what was expected there. */
+export interface ReplyProblem {
+  readonly endpoint: string;
+  /** Up to 5, as `snapshot.subaccounts[0].collateral`; the empty path is the reply itself. */
+  readonly fields: readonly { readonly path: string; readonly message: string }[];
+  /** All of it in one line. */
+  readonly message: string;
+}
+
+/** A row that was left out, as it came. */
+export interface RejectedRow {
+  readonly index: number;
+  readonly raw: unknown;
+  readonly problem: ReplyProblem;
+}
+
+export type ParsedReply<R> =
+  | { readonly ok: true; readonly record: R; readonly rejected: readonly RejectedRow[] }
+  | { readonly ok: false; readonly problem: ReplyProblem };
+
+const NONE: readonly RejectedRow[] = [];
+const MOST_FIELDS = 5;
+
+/** Reads a successful reply (parsed with `parseJson`; undefined when there was no body). */
+export function parseReply<R>(
+  endpoint: { readonly name: string; readonly reply: Reply<R> },
+  json: unknown,
+): ParsedReply<R> {
+  const { name, reply } = endpoint;
+  if (reply.kind === "none") return { ok: true, record: null as R, rejected: NONE };
+  const whole = parseRecord(name, reply.kind === "record" ? reply.schema : reply.envelope, json);
+  if (!whole.ok || reply.kind === "record") return whole as ParsedReply<R>;
+
+  const field = reply.field;
+  const envelope = whole.record as Record<string, unknown>;
+  const raws = (field === null ? whole.record : envelope[field]) as unknown[];
+  const rows: unknown[] = [];
+  const rejected: RejectedRow[] = [];
+  for (const [index, raw] of raws.entries()) {
+    const row = parseRecord(name, reply.row, raw, `${field ?? ""}[${index}]`);
+    if (row.ok) rows.push(row.record);
+    else rejected.push({ index, raw, problem: row.problem });
+  }
+  if (field !== null) envelope[field] = rows;
+  return { ok: true, record: (field === null ? rows : envelope) as R, rejected };
+}
+
+/** Reads one record by its schema; `source` names the endpoint or channel in the problem. */
+export function parseRecord<S extends Schema>(
+  source: string,
+  schema: S,
+  json: unknown,
+  at = "",
+): ParsedReply<Output<S>> {
+  const parsed = z.safeParse(schema, json);
+  if (parsed.success) return { ok: true, record: parsed.data, rejected: NONE };
+  const issues = parsed.error.issues;
+  const fields = issues.slice(0, MOST_FIELDS).map((issue) => ({
+    path: `${at}${issue.path.map(step).join("")}`.replace(/^\./, ""),
+    message: `${issue.message.replace(/^Invalid input: /, "").replace(/, received .*$/, "")}, found ${describe(json, issue.path)}`,
+  }));
+  const more = issues.length > fields.length ? `, and ${issues.length - fields.length} more` : "";
+  const list = fields.map((f) => `${f.path === "" ? "the reply" : f.path}: ${f.message}`).join("; ");
+  return { ok: false, problem: { endpoint: source, fields, message: `${source}: ${list}${more}` } };
+}
+
+function step(part: PropertyKey): string {
+  return typeof part === "number" ? `[${part}]` : `.${String(part)}`;
+}
+
+/** The kind of what stands at a path, and its value when that is a number or boolean: texts may be secrets. */
+function describe(json: unknown, path: readonly PropertyKey[]): string {
+  let value = json;
+  for (const part of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[part];
+  if (value === undefined) return "nothing";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  return typeof value === "object" ? "an object" : "text";
+}

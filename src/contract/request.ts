@@ -1,0 +1,308 @@
+/** Requests, written by a client and read by a server from the same description, under the same checks. */
+import { z } from "zod";
+import { isPublicKey } from "./base58.ts";
+import type { Args, Endpoint, Method, ServerArgs } from "./endpoint.ts";
+import { type Param, wireName } from "./params.ts";
+import { readTime } from "./time.ts";
+
+/** A mistake in one parameter (argument name; null: a condition over several, or the body as a whole). */
+export interface ParamProblem {
+  readonly parameter: string | null;
+  readonly message: string;
+}
+
+/** A call whose arguments do not fit; nothing was sent. */
+export class ArgumentsRefused extends Error {
+  override readonly name = "ArgumentsRefused";
+  readonly endpoint: string;
+  readonly problems: readonly ParamProblem[];
+  constructor(endpoint: string, problems: readonly ParamProblem[]) {
+    super(`${endpoint}: ${problems.map((p) => p.message).join("; ")}`);
+    this.endpoint = endpoint;
+    this.problems = problems;
+  }
+}
+
+export interface EncodedRequest {
+  readonly method: Method;
+  /** Path with its parameters percent-encoded, without query. */
+  readonly path: string;
+  /** Query string without "?"; empty when there is none. */
+  readonly query: string;
+  /** Path and query together, to put behind the base URL. */
+  readonly target: string;
+  /** JSON value of the body; null: send none. */
+  readonly body: Readonly<Record<string, unknown>> | null;
+}
+
+/** What is wrong with the arguments, all of it; an unknown argument is a mistake too. */
+export function checkArgs(endpoint: Endpoint, args: Readonly<Record<string, unknown>>): ParamProblem[] {
+  const problems: ParamProblem[] = [];
+  for (const name of Object.keys(args)) {
+    if (!Object.hasOwn(endpoint.params, name)) {
+      problems.push({ parameter: name, message: `${name}: no such parameter` });
+    }
+  }
+  for (const [name, param] of Object.entries(endpoint.params)) {
+    const value = args[name];
+    if (value === undefined) {
+      if (param.required) problems.push({ parameter: name, message: `${name}: required` });
+      continue;
+    }
+    const wrong = misfit(param, value);
+    if (wrong !== null) problems.push({ parameter: name, message: `${name}: ${wrong}` });
+  }
+  if (problems.length === 0) problems.push(...checkConstraints(endpoint, args, null));
+  return problems;
+}
+
+/** Arguments to a request. Throws ArgumentsRefused, with every mistake, before anything is sent. */
+export function encodeRequest<E extends Endpoint>(endpoint: E, args: Args<E>): EncodedRequest {
+  const given = args as Readonly<Record<string, unknown>>;
+  const problems = checkArgs(endpoint, given);
+  if (problems.length > 0) throw new ArgumentsRefused(endpoint.name, problems);
+  let path = endpoint.path;
+  let query = "";
+  const body: Record<string, unknown> = {};
+  let hasBody = false;
+  for (const [name, param] of Object.entries(endpoint.params)) {
+    if (param.in === "body") hasBody = true;
+    const value = given[name];
+    if (value === undefined) continue;
+    const wire = wireName(name, param);
+    if (param.in === "body") body[wire] = param.timeForm === "iso" ? isoText(value) : value;
+    else if (param.in === "path")
+      path = path.replace(`{${wire}}`, () => encodeURIComponent(asText(param, value)));
+    else
+      query += `${query === "" ? "" : "&"}${encodeURIComponent(wire)}=${encodeURIComponent(asText(param, value))}`;
+  }
+  return {
+    method: endpoint.method,
+    path,
+    query,
+    target: query === "" ? path : `${path}?${query}`,
+    body: hasBody ? body : null,
+  };
+}
+
+/** What a server was asked, before it is understood. Query values may repeat. */
+export interface RawRequest {
+  /** Path parameters by wire name, decoded (as the router gives them). */
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: URLSearchParams | Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The parsed JSON body. */
+  readonly body?: unknown;
+}
+
+export interface RequestProblem {
+  readonly status: 400;
+  readonly code: "invalid_request";
+  readonly endpoint: string;
+  readonly problems: readonly ParamProblem[];
+  readonly message: string;
+}
+
+export type DecodedRequest<E> =
+  | { readonly ok: true; readonly args: ServerArgs<E> }
+  | { readonly ok: false; readonly problem: RequestProblem };
+
+/**
+ * A request to arguments, for a server. Unknown query parameters and body fields are ignored; constant defaults are
+ * filled in. `nowMs`, when given, stands for an absent end of a range.
+ */
+export function decodeRequest<E extends Endpoint>(
+  endpoint: E,
+  raw: RawRequest,
+  nowMs: number | null = null,
+): DecodedRequest<E> {
+  const args: Record<string, unknown> = {};
+  const problems: ParamProblem[] = [];
+  const entries = Object.entries(endpoint.params);
+  const wantsBody = entries.some(([, param]) => param.in === "body");
+  const body = raw.body ?? {};
+  if (wantsBody && (typeof body !== "object" || Array.isArray(body))) {
+    problems.push({ parameter: null, message: "the body has to be a JSON object" });
+  } else {
+    for (const [name, param] of entries) {
+      const wire = given(name, param, raw, body as Record<string, unknown>);
+      if (wire === undefined || wire === null) {
+        if (param.required) problems.push({ parameter: name, message: `${wireName(name, param)}: required` });
+        else if (param.filled) args[name] = param.default;
+        continue;
+      }
+      const value = fromWire(param, wire);
+      const wrong = misfit(param, value);
+      if (wrong !== null) problems.push({ parameter: name, message: `${wireName(name, param)}: ${wrong}` });
+      else args[name] = param.schema === null ? value : z.parse(param.schema, value);
+    }
+    if (problems.length === 0) problems.push(...checkConstraints(endpoint, args, nowMs));
+  }
+  if (problems.length === 0) return { ok: true, args: args as ServerArgs<E> };
+  const message = problems.map((p) => p.message).join("; ");
+  return {
+    ok: false,
+    problem: { status: 400, code: "invalid_request", endpoint: endpoint.name, problems, message },
+  };
+}
+
+/** The argument that a name means: its own, its wire spelling or an alias; for command lines. Undefined: none. */
+export function argumentNamed(endpoint: Endpoint, name: string): string | undefined {
+  if (Object.hasOwn(endpoint.params, name)) return name;
+  return Object.entries(endpoint.params).find(
+    ([own, param]) => wireName(own, param) === name || param.aliases.includes(name),
+  )?.[0];
+}
+
+/** Reads one argument from text (command lines). Undefined when the text cannot be one. */
+export function argumentFromText(param: Param, text: string): unknown {
+  if (param.type === "json") {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return undefined;
+    }
+  }
+  const value = param.type === "time" ? readTime(text) : fromWire(param, text);
+  return misfit(param, value) === null ? value : undefined;
+}
+
+/** The raw value of a parameter under any of its spellings. */
+function given(name: string, param: Param, raw: RawRequest, body: Record<string, unknown>): unknown {
+  const wire = wireName(name, param);
+  if (param.in === "path") return raw.path?.[wire];
+  for (const spelling of [wire, ...param.aliases]) {
+    const found =
+      param.in === "body" ? body[spelling] : fromQuery(raw.query, spelling, param.type === "list");
+    if (found !== undefined && found !== null) return found;
+  }
+  return undefined;
+}
+
+function fromQuery(query: RawRequest["query"], name: string, all: boolean): unknown {
+  if (query === undefined) return undefined;
+  const found = query instanceof URLSearchParams ? query.getAll(name) : query[name];
+  if (found === undefined || found.length === 0) return undefined;
+  if (typeof found === "string") return found;
+  return all ? found.join(",") : found.at(-1);
+}
+
+/** The value that a wire value stands for; one that does not fit its type is returned as it is, for `misfit`. */
+function fromWire(param: Param, wire: unknown): unknown {
+  switch (param.type) {
+    case "integer":
+      return typeof wire === "string" && /^-?\d+$/.test(wire) ? Number(wire) : wire;
+    case "number":
+      return typeof wire === "string" && wire.trim() !== "" ? Number(wire) : wire;
+    case "time":
+      if (param.timeForm === "iso") return readTime(wire) ?? wire;
+      return typeof wire === "string" && /^\d+$/.test(wire) ? Number(wire) : wire;
+    case "boolean":
+      return wire === "true" ? true : wire === "false" ? false : wire;
+    case "list":
+      return typeof wire === "string" ? wire.split(",").map((part) => part.trim()) : wire;
+    case "string":
+    case "key":
+    case "choice":
+    case "json":
+      return wire;
+  }
+}
+
+/** Why a value is not one of this parameter; null when it is. Secrets are not repeated. */
+function misfit(param: Param, value: unknown): string | null {
+  const found = param.secret ? "" : `, found ${show(value)}`;
+  switch (param.type) {
+    case "string":
+      if (typeof value !== "string" || value === "") return `must be text that is not empty${found}`;
+      // A dot segment would be taken out of the path by every URL parser on the way.
+      if (param.in === "path" && (value === "." || value === "..")) return `must not be ${value}`;
+      return value.isWellFormed() ? null : `must be well-formed Unicode${found}`;
+    case "key":
+      return typeof value === "string" && isPublicKey(value)
+        ? null
+        : `must be a base58 public key of 32 bytes${found}`;
+    case "integer":
+    case "number": {
+      const fits = param.type === "integer" ? Number.isSafeInteger(value) : Number.isFinite(value);
+      if (!fits) return `must be ${param.type === "integer" ? "an integer" : "a number"}${found}`;
+      if (param.min !== null && (value as number) < param.min) return `must be at least ${param.min}${found}`;
+      if (param.max !== null && (value as number) > param.max) return `must be at most ${param.max}${found}`;
+      return null;
+    }
+    case "time":
+      return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= 8.64e15
+        ? null
+        : `must be a time in ${param.timeForm === "iso" ? "ISO 8601" : "Unix milliseconds"}${found}`;
+    case "boolean":
+      return typeof value === "boolean" ? null : `must be true or false${found}`;
+    case "choice":
+      return param.choices?.includes(value as string)
+        ? null
+        : `must be one of ${param.choices?.join(", ")}${found}`;
+    case "list":
+      return Array.isArray(value) &&
+        value.length > 0 &&
+        value.every(
+          (part) =>
+            typeof part === "string" &&
+            part !== "" &&
+            part === part.trim() &&
+            !part.includes(",") &&
+            part.isWellFormed(),
+        )
+        ? null
+        : `must be a list of texts without commas${found}`;
+    case "json": {
+      const parsed = z.safeParse(param.schema ?? z.unknown(), value);
+      if (parsed.success) return null;
+      const first = parsed.error.issues[0];
+      const at = first?.path
+        .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
+        .join("");
+      return `${at ? `${at.replace(/^\./, "")}: ` : ""}${first?.message ?? "does not fit"}`;
+    }
+  }
+}
+
+function checkConstraints(
+  endpoint: Endpoint,
+  args: Readonly<Record<string, unknown>>,
+  nowMs: number | null,
+): ParamProblem[] {
+  const problems: ParamProblem[] = [];
+  const say = (message: string) => problems.push({ parameter: null, message });
+  for (const rule of endpoint.constraints) {
+    if (rule.kind === "exclusive") {
+      if (rule.params.filter((name) => args[name] !== undefined).length > 1) {
+        say(`${rule.params.join(" and ")} exclude each other`);
+      }
+    } else if (rule.kind === "anyOf") {
+      if (rule.params.every((name) => args[name] === undefined))
+        say(`one of ${rule.params.join(", ")} is required`);
+    } else {
+      const from = args[rule.from] as number | undefined;
+      const to = (args[rule.to] as number | undefined) ?? nowMs;
+      if (from === undefined || to === null) continue;
+      if (from > to) say(`${rule.from} must not be after ${rule.to}`);
+      else if (rule.maxMs !== null && to - from > rule.maxMs) {
+        say(`${rule.from} to ${rule.to} must be at most ${rule.maxMs / 86_400_000} days`);
+      }
+    }
+  }
+  return problems;
+}
+
+function asText(param: Param, value: unknown): string {
+  if (param.type === "list") return (value as readonly string[]).join(",");
+  return param.timeForm === "iso" ? isoText(value) : String(value);
+}
+
+function isoText(value: unknown): string {
+  return new Date(value as number).toISOString();
+}
+
+function show(value: unknown): string {
+  if (value === undefined) return "nothing";
+  const shown = typeof value === "bigint" ? `${value}` : (JSON.stringify(value) ?? typeof value);
+  return shown.length > 60 ? `${shown.slice(0, 60)}…` : shown;
+}
