@@ -30,6 +30,7 @@ import type {
   Markets,
   MarkTicks,
   OrderRisk,
+  PositionRisk,
   RiskState,
   RiskTier,
   UnknownInput,
@@ -64,37 +65,22 @@ export function assessAccount(
   options: AssessOptions = {},
 ): Assessment {
   const unknown: UnknownInput[] = [];
-  const exactOnly = options.arithmetic === "exact";
-  const legs: Leg[] = [];
-  for (const position of account.positions) {
-    const orders = account.orders.find((group) => group.symbol === position.symbol)?.orders;
-    legs.push(
-      legOf(
-        position.symbol,
-        position.baseLots,
-        position.virtualQuoteLots,
-        position.unsettledFundingQuoteLots,
-        orders,
-        markets,
-        marks,
-        exactOnly,
-        unknown,
-      ),
-    );
-  }
-  for (const group of account.orders) {
-    if (account.positions.some((position) => position.symbol === group.symbol)) continue;
-    if (!group.orders.some(isActive)) continue;
-    legs.push(legOf(group.symbol, 0, 0, 0, group.orders, markets, marks, exactOnly, unknown));
+  const inputs: Inputs = { markets, marks, exactOnly: options.arithmetic === "exact", unknown };
+  const collateral = shrink(account.collateralQuoteLots);
+  const orders = activeOrders(account.orders);
+  const legs = account.positions.map((position) => legOf(position, orders.get(position.symbol), inputs));
+  for (const [symbol, resting] of orders) {
+    if (account.positions.some((position) => position.symbol === symbol)) continue;
+    legs.push(legOf({ symbol, ...nothingHeld }, resting, inputs));
   }
   if (!areIntegers(account)) unknown.push({ symbol: "", reason: "notAnInteger" });
 
   let funding: Int = 0;
   for (const leg of legs) funding = add(funding, leg.unsettledFundingQuoteLots);
-  const sums = unknown.length === 0 ? sumOf(account, legs, funding) : undefined;
+  const sums = unknown.length === 0 ? sumOf(account, collateral, legs, funding) : undefined;
   const withPrices = sums !== undefined && options.liquidation !== false;
   return {
-    collateralQuoteLots: account.collateralQuoteLots,
+    collateralQuoteLots: collateral,
     unsettledFundingQuoteLots: funding,
     markets: legs.map(
       (leg): MarketAssessment => ({
@@ -142,17 +128,34 @@ export function ratioOf(required: Int, effectiveCollateral: Int): number {
   return effectiveCollateral > 0 ? Number(required) / Number(effectiveCollateral) : Number.POSITIVE_INFINITY;
 }
 
-function legOf(
-  symbol: string,
-  baseLots: Int,
-  virtualQuoteLots: Int,
-  unsettledFundingQuoteLots: Int,
-  orders: readonly OrderRisk[] | undefined,
-  markets: Markets,
-  marks: MarkTicks,
-  exactOnly: boolean,
-  unknown: UnknownInput[],
-): Leg {
+interface Inputs {
+  readonly markets: Markets;
+  readonly marks: MarkTicks;
+  readonly exactOnly: boolean;
+  /** Filled on the way. */
+  readonly unknown: UnknownInput[];
+}
+
+const nothingHeld = { baseLots: 0, virtualQuoteLots: 0, unsettledFundingQuoteLots: 0 };
+
+/** The orders that count, by symbol. */
+function activeOrders(orders: readonly OrderRisk[]): Map<string, OrderRisk[]> {
+  const bySymbol = new Map<string, OrderRisk[]>();
+  for (const order of orders) {
+    if (order.status !== undefined && order.status !== "active") continue;
+    const group = bySymbol.get(order.symbol);
+    if (group === undefined) bySymbol.set(order.symbol, [order]);
+    else group.push(order);
+  }
+  return bySymbol;
+}
+
+function legOf(position: PositionRisk, orders: readonly OrderRisk[] | undefined, inputs: Inputs): Leg {
+  const { markets, marks, exactOnly, unknown } = inputs;
+  const { symbol } = position;
+  const baseLots = shrink(position.baseLots);
+  const virtualQuoteLots = shrink(position.virtualQuoteLots);
+  const unsettledFundingQuoteLots = shrink(position.unsettledFundingQuoteLots);
   const market = markets.get(symbol);
   const mark = marks.get(symbol);
   const markTicks = mark !== undefined && Number.isSafeInteger(mark) && mark > 0 ? mark : undefined;
@@ -196,7 +199,7 @@ function legOf(
   };
 }
 
-function sumOf(account: AccountRisk, legs: readonly Leg[], funding: Int): AccountFigures {
+function sumOf(account: AccountRisk, collateral: Int, legs: readonly Leg[], funding: Int): AccountFigures {
   let unrealized: Int = 0;
   let discounted: Int = 0;
   let discountedForWithdrawals: Int = 0;
@@ -231,7 +234,7 @@ function sumOf(account: AccountRisk, legs: readonly Leg[], funding: Int): Accoun
     spotNotional = add(spotNotional, spot.notionalQuoteLots);
     spotDiscounted = add(spotDiscounted, spot.discountedQuoteLots);
   }
-  const settled = add(account.collateralQuoteLots, funding);
+  const settled = add(collateral, funding);
   const effective = add(add(settled, discounted), spotDiscounted);
   return {
     effectiveCollateralQuoteLots: effective,
@@ -351,12 +354,8 @@ function isInteger(value: Int): boolean {
   return typeof value === "bigint" || Number.isSafeInteger(value);
 }
 
-function isActive(order: OrderRisk): boolean {
-  return order.status === undefined || order.status === "active";
-}
-
 function hasIntegers(order: OrderRisk): boolean {
-  return isInteger(order.remainingBaseLots) && isInteger(order.priceTicks);
+  return isInteger(order.remainingLots) && isInteger(order.priceTicks);
 }
 
 function areIntegers(account: AccountRisk): boolean {

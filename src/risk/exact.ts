@@ -57,7 +57,7 @@ export function exactMarket(
   };
 }
 
-/** Sums the active orders at the current mark; which of them cross it does not change while a mark is tried. */
+/** Sums the orders, all of them active, at the current mark; which of them cross it does not change while a mark is tried. */
 function restingOrders(orders: readonly OrderRisk[], size: bigint, mark: bigint): Resting<bigint> {
   let bids = 0n;
   let asks = 0n;
@@ -66,8 +66,7 @@ function restingOrders(orders: readonly OrderRisk[], size: bigint, mark: bigint)
   let highestBid = 0n;
   let lowestAsk = 0n;
   for (const order of orders) {
-    if (order.status !== undefined && order.status !== "active") continue;
-    const lots = BigInt(order.remainingBaseLots);
+    const lots = BigInt(order.remainingLots);
     const price = BigInt(order.priceTicks);
     if (order.side === "bid") {
       if (order.reduceOnly) reducingBids += lots;
@@ -100,16 +99,16 @@ export function exactFigures(it: ExactMarket, ticks: bigint): MarketFigures<bigi
   return {
     positionValueQuoteLots: value,
     unrealizedQuoteLots: unrealized,
-    discountedQuoteLots: discounted(unrealized, factors.upnlBps),
-    discountedForWithdrawalsQuoteLots: discounted(unrealized, factors.upnlForWithdrawalsBps),
+    discountedQuoteLots: discounted(unrealized, factors.upnl),
+    discountedForWithdrawalsQuoteLots: discounted(unrealized, factors.upnlForWithdrawals),
     positionInitialMarginQuoteLots: position,
     limitOrderMarginQuoteLots: initial - position,
     initialMarginQuoteLots: initial,
     initialMarginForWithdrawalsQuoteLots: initialMargin(it, ticks, false),
-    cancelMarginQuoteLots: shareDown(initial, factors.cancelOrderBps),
-    maintenanceMarginQuoteLots: shareDown(initial, factors.maintenanceBps),
-    backstopMarginQuoteLots: shareDown(initial, factors.backstopBps),
-    highRiskMarginQuoteLots: shareDown(initial, factors.highRiskBps),
+    cancelMarginQuoteLots: shareDown(initial, factors.cancelOrder),
+    maintenanceMarginQuoteLots: shareDown(initial, factors.maintenance),
+    backstopMarginQuoteLots: shareDown(initial, factors.backstop),
+    highRiskMarginQuoteLots: shareDown(initial, factors.highRisk),
   };
 }
 
@@ -158,14 +157,14 @@ export function liquidatableAt(it: ExactMarket, rest: ExactRest, ticks: bigint):
   const factors = it.market.riskFactors;
   const tickSize = BigInt(it.market.tickSize);
   const unrealized = it.virtualQuoteLots + it.baseLots * ticks * tickSize;
-  let effective = rest.collateral + discounted(unrealized, factors.upnlBps);
+  let effective = rest.collateral + discounted(unrealized, factors.upnl);
   for (const spot of rest.spot) {
     const priced = spot.repricing!;
     const notional = (BigInt(priced.balance) * ticks * tickSize) / BigInt(priced.unitsPerLot);
     effective += shareDown(notional, priced.retainedBps);
   }
   if (effective < 0n) return true;
-  return effective < rest.maintenance + shareDown(initialMargin(it, ticks, true), factors.maintenanceBps);
+  return effective < rest.maintenance + shareDown(initialMargin(it, ticks, true), factors.maintenance);
 }
 
 /**

@@ -56,12 +56,12 @@ export function fastMarket(
   const { tickSize, leverageTiers: tiers, riskFactors: factors } = market;
   // A share above the whole could exceed the bound.
   if (
-    factors.maintenanceBps > 10_000 ||
-    factors.cancelOrderBps > 10_000 ||
-    factors.backstopBps > 10_000 ||
-    factors.highRiskBps > 10_000 ||
-    factors.upnlBps > 10_000 ||
-    factors.upnlForWithdrawalsBps > 10_000
+    factors.maintenance > 10_000 ||
+    factors.cancelOrder > 10_000 ||
+    factors.backstop > 10_000 ||
+    factors.highRisk > 10_000 ||
+    factors.upnl > 10_000 ||
+    factors.upnlForWithdrawals > 10_000
   ) {
     return undefined;
   }
@@ -74,10 +74,9 @@ export function fastMarket(
   let lowestAsk = 0;
   if (orders !== undefined) {
     for (const order of orders) {
-      if (order.status !== undefined && order.status !== "active") continue;
-      const lots = order.remainingBaseLots;
-      const price = order.priceTicks;
-      if (typeof lots !== "number" || typeof price !== "number") return undefined;
+      // What does not fit a number comes out above the bound.
+      const lots = Number(order.remainingLots);
+      const price = Number(order.priceTicks);
       if (order.side === "bid") {
         if (order.reduceOnly) reducingBids += lots;
         else bids += lots;
@@ -120,8 +119,8 @@ export function fastMarket(
     highestBid,
     crossedAskUnit,
     lowestAsk,
-    maintenanceBps: factors.maintenanceBps,
-    upnlBps: factors.upnlBps,
+    maintenanceBps: factors.maintenance,
+    upnlBps: factors.upnl,
     bound,
     growth,
   };
@@ -145,15 +144,15 @@ export function fastFigures(it: FastMarket, market: MarketRisk, ticks: number): 
     positionValueQuoteLots: value,
     unrealizedQuoteLots: unrealized,
     discountedQuoteLots: discounted(unrealized, it.upnlBps),
-    discountedForWithdrawalsQuoteLots: discounted(unrealized, factors.upnlForWithdrawalsBps),
+    discountedForWithdrawalsQuoteLots: discounted(unrealized, factors.upnlForWithdrawals),
     positionInitialMarginQuoteLots: position,
     limitOrderMarginQuoteLots: orders,
     initialMarginQuoteLots: initial,
     initialMarginForWithdrawalsQuoteLots: position + crossed + Math.max(bidMore, askMore),
-    cancelMarginQuoteLots: shareDown(initial, factors.cancelOrderBps),
+    cancelMarginQuoteLots: shareDown(initial, factors.cancelOrder),
     maintenanceMarginQuoteLots: shareDown(initial, it.maintenanceBps),
-    backstopMarginQuoteLots: shareDown(initial, factors.backstopBps),
-    highRiskMarginQuoteLots: shareDown(initial, factors.highRiskBps),
+    backstopMarginQuoteLots: shareDown(initial, factors.backstop),
+    highRiskMarginQuoteLots: shareDown(initial, factors.highRisk),
   };
 }
 

@@ -5,7 +5,9 @@
  * integer is an `Int`: a JavaScript number while that is exact, a bigint beyond 2^53. Conversions to USD and
  * to units of the asset are in `units.ts`.
  *
- * One account here is one subaccount: cross subaccount 0 with all its positions, or an isolated one.
+ * One account here is one subaccount: cross subaccount 0 with all its positions, or an isolated one. The inputs
+ * are the parts of `domain/account.ts` that margin depends on, so that a `SubaccountState` and a `MarketConfig`
+ * are taken as they are.
  */
 
 /** An integer: a safe number, or a bigint where a number could not hold it. Answers use the number if it can. */
@@ -22,7 +24,8 @@ export interface MarketRisk {
   readonly baseLotsDecimals: number;
   /** Ascending by `maxSizeBaseLots`. */
   readonly leverageTiers: readonly LeverageTier[];
-  readonly riskFactors: RiskFactorsBps;
+  /** In bps. */
+  readonly riskFactors: RiskFactors;
 }
 
 export interface LeverageTier {
@@ -33,14 +36,14 @@ export interface LeverageTier {
   readonly limitOrderRiskFactorBps: number;
 }
 
-/** The first four are shares of the initial margin; the `upnl` ones are the part of a profit that counts. */
-export interface RiskFactorsBps {
-  readonly maintenanceBps: number;
-  readonly cancelOrderBps: number;
-  readonly backstopBps: number;
-  readonly highRiskBps: number;
-  readonly upnlBps: number;
-  readonly upnlForWithdrawalsBps: number;
+/** All in bps. The first four are shares of the initial margin; the `upnl` ones are the part of a profit that counts. */
+export interface RiskFactors {
+  readonly maintenance: number;
+  readonly cancelOrder: number;
+  readonly backstop: number;
+  readonly highRisk: number;
+  readonly upnl: number;
+  readonly upnlForWithdrawals: number;
 }
 
 export interface PositionRisk {
@@ -53,20 +56,15 @@ export interface PositionRisk {
   readonly unsettledFundingQuoteLots: Int;
 }
 
+/** A resting order; a stop loss that rests counts like any other. */
 export interface OrderRisk {
+  readonly symbol: string;
   readonly side: Side;
   readonly priceTicks: Int;
-  readonly remainingBaseLots: Int;
+  readonly remainingLots: Int;
   readonly reduceOnly: boolean;
   /** Only `active` orders count; absent means active. */
   readonly status?: string | undefined;
-  /** Carried along for whoever reads the orders; margin treats a resting stop loss like any other order. */
-  readonly isStopLoss?: boolean | undefined;
-}
-
-export interface MarketOrdersRisk {
-  readonly symbol: string;
-  readonly orders: readonly OrderRisk[];
 }
 
 /** Spot collateral that has been priced: see `spot.ts`. */
@@ -92,7 +90,7 @@ export interface SpotRepricing {
 export interface AccountRisk {
   readonly collateralQuoteLots: Int;
   readonly positions: readonly PositionRisk[];
-  readonly orders: readonly MarketOrdersRisk[];
+  readonly orders: readonly OrderRisk[];
   readonly spot?: readonly SpotRisk[] | undefined;
 }
 

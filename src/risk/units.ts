@@ -50,7 +50,8 @@ export function intFrom(raw: unknown): Int {
 }
 
 /** A bigint as a number where that is exact. */
-export function shrink(value: bigint): Int {
+export function shrink(value: Int): Int {
+  if (typeof value === "number") return value;
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { MarketConfig, SubaccountState } from "../../src/domain/account.ts";
 import { assessAccount, ratioOf, riskStateOf, riskTierOf } from "../../src/risk/assess.ts";
-import type { AccountRisk, MarketAssessment, MarketFigures } from "../../src/risk/model.ts";
+import type { AccountRisk, MarketAssessment, MarketFigures, MarketRisk } from "../../src/risk/model.ts";
 import { usdFromTicks } from "../../src/risk/units.ts";
 import { crossView, exampleAccount, isolatedView, markets, marks, type WireView } from "./wire.ts";
 
@@ -113,11 +114,11 @@ describe("what is missing is unknown, and nothing else is", () => {
   });
 
   test("orders that do not count need no mark", () => {
-    const order = { side: "bid", priceTicks: 1, remainingBaseLots: 1, reduceOnly: false } as const;
+    const order = { symbol: "NEW", side: "bid", priceTicks: 1, remainingLots: 1, reduceOnly: false } as const;
     const account = {
       collateralQuoteLots: 5,
       positions: [],
-      orders: [{ symbol: "NEW", orders: [{ ...order, status: "filled" }] }],
+      orders: [{ ...order, status: "filled" }],
     };
     expect(assess(account)).toMatchObject({ unknown: [], totals: { effectiveCollateralQuoteLots: 5 } });
   });
@@ -253,13 +254,13 @@ test("a ratio of nothing required is 0 even without collateral", () => {
 });
 
 test("crossing orders reserve the loss of their fill, reduce-only ones as far as they can reduce", () => {
-  const order = { side: "bid", priceTicks: 24_126, remainingBaseLots: 5000 } as const;
+  const order = { symbol: "GOLD", side: "bid", priceTicks: 24_126, remainingLots: 5000 } as const;
   const account = (size: number, reduceOnly: boolean) => ({
     collateralQuoteLots: 10_000_000_000,
     positions: [
       { symbol: "GOLD", baseLots: size, virtualQuoteLots: -size * 2_411_600, unsettledFundingQuoteLots: 0 },
     ],
-    orders: [{ symbol: "GOLD", orders: [{ ...order, reduceOnly }] }],
+    orders: [{ ...order, reduceOnly }],
   });
   const margin = (size: number, reduceOnly: boolean) =>
     figuresOf(assess(account(size, reduceOnly)), "GOLD").limitOrderMarginQuoteLots;
@@ -274,4 +275,45 @@ test("crossing orders reserve the loss of their fill, reduce-only ones as far as
 test("prices of the examples in USD", () => {
   expect(usdFromTicks(15_135, markets.get("SOL")!)).toBe(151.35);
   expect(usdFromTicks(60_400, markets.get("BTC")!)).toBe(60_400);
+});
+
+test("the domain's own states are taken as they are, bigints and all", () => {
+  const account = exampleAccount(0);
+  const state: Pick<SubaccountState, "collateralQuoteLots" | "positions" | "orders"> = {
+    collateralQuoteLots: BigInt(account.collateralQuoteLots),
+    positions: account.positions.map((position) => ({
+      symbol: position.symbol,
+      baseLots: BigInt(position.baseLots),
+      virtualQuoteLots: BigInt(position.virtualQuoteLots),
+      unsettledFundingQuoteLots: BigInt(position.unsettledFundingQuoteLots),
+      accumulatedFundingQuoteLots: 0n,
+      sequence: "1",
+      triggers: [],
+    })),
+    orders: account.orders.map((order) => ({
+      symbol: order.symbol,
+      side: order.side,
+      priceTicks: BigInt(order.priceTicks),
+      remainingLots: BigInt(order.remainingLots),
+      reduceOnly: order.reduceOnly,
+      status: "active",
+      sequence: "1",
+      kind: "limit",
+      initialLots: 0n,
+      stopLoss: false,
+    })),
+  };
+  const configs: ReadonlyMap<string, Pick<MarketConfig, keyof MarketRisk>> = new Map(
+    [...markets].map(([symbol, market]) => [
+      symbol,
+      {
+        ...market,
+        leverageTiers: market.leverageTiers.map((t) => ({
+          ...t,
+          maxSizeBaseLots: BigInt(t.maxSizeBaseLots),
+        })),
+      },
+    ]),
+  );
+  expect(assessAccount(state, configs, marks)).toEqual(assess(account));
 });

@@ -67,7 +67,6 @@ interface WireState {
           sizeRemainingLots: string;
           reduceOnly: boolean;
           status: string;
-          isStopLoss: boolean;
         }[];
       }[];
     }[];
@@ -105,12 +104,12 @@ export const markets: ReadonlyMap<string, MarketRisk> = new Map(
         limitOrderRiskFactorBps: bpsFromPercent(tier.limitOrderRiskFactor),
       })),
       riskFactors: {
-        maintenanceBps: bpsFromPercent(market.riskFactors.maintenance),
-        cancelOrderBps: bpsFromPercent(market.riskFactors.cancelOrder),
-        backstopBps: bpsFromPercent(market.riskFactors.backstop),
-        highRiskBps: bpsFromPercent(market.riskFactors.highRisk),
-        upnlBps: bpsFromPercent(market.riskFactors.upnl),
-        upnlForWithdrawalsBps: bpsFromPercent(market.riskFactors.upnlForWithdrawals),
+        maintenance: bpsFromPercent(market.riskFactors.maintenance),
+        cancelOrder: bpsFromPercent(market.riskFactors.cancelOrder),
+        backstop: bpsFromPercent(market.riskFactors.backstop),
+        highRisk: bpsFromPercent(market.riskFactors.highRisk),
+        upnl: bpsFromPercent(market.riskFactors.upnl),
+        upnlForWithdrawals: bpsFromPercent(market.riskFactors.upnlForWithdrawals),
       },
     },
   ]),
@@ -129,17 +128,16 @@ export function exampleAccount(subaccountIndex: 0 | 1): AccountRisk {
       virtualQuoteLots: intFrom(row.virtualQuotePositionLots),
       unsettledFundingQuoteLots: intFrom(row.unsettledFundingQuoteLots),
     })),
-    orders: subaccount.orders.map(({ symbol, orders }) => ({
-      symbol,
-      orders: orders.map((row) => ({
+    orders: subaccount.orders.flatMap(({ symbol, orders }) =>
+      orders.map((row) => ({
+        symbol,
         side: row.side,
         priceTicks: intFrom(row.priceTicks),
-        remainingBaseLots: intFrom(row.sizeRemainingLots),
+        remainingLots: intFrom(row.sizeRemainingLots),
         reduceOnly: row.reduceOnly,
         status: row.status,
-        isStopLoss: row.isStopLoss,
       })),
-    })),
+    ),
   };
 }
 
