@@ -1,0 +1,51 @@
+/**
+ * rules/: rule files → checked rules → judgements. Pure: no I/O, no clock.
+ *
+ *   files (YAML) ──load/──► definitions ──expression/──► closures ──judge──► Judgement
+ *                                └── windows it needs ──windows/──► kept and fed by the watch
+ */
+
+export { judge, judgeEvent, oldestInputMs } from "./judge.ts";
+export type { Loaded, LoadInput } from "./load/input.ts";
+export { formatProblem, nearestName, type RuleProblem } from "./problem.ts";
+export type {
+  Compiled,
+  ConditionRule,
+  EventRule,
+  Judgement,
+  Level,
+  Read,
+  ReadScope,
+  RuleSet,
+  Select,
+  Template,
+  WindowFunction,
+  WindowPath,
+  WindowSpec,
+} from "./rule.ts";
+export {
+  type Env,
+  type FactRecord,
+  type FactScalar,
+  type Facts,
+  type FactValue,
+  isUnknown,
+  Unknown,
+  type UnknownReason,
+  type Value,
+} from "./value.ts";
+export {
+  countableEvents,
+  eventKinds,
+  eventSources,
+  eventVocabulary,
+  type Field,
+  type FieldType,
+  type RuleEventKind,
+  scopes,
+  type Unit,
+  visibleScopes,
+  visibleToEvents,
+  vocabulary,
+} from "./vocabulary.ts";
+export type { Window } from "./windows/window.ts";

@@ -1,0 +1,77 @@
+/**
+ * What a rule concludes about one subject, from one look at the facts. Pure: no clock, no state but the level that
+ * stands already, which is handed in.
+ *
+ * Levels: a level that stands stays until its `resolveWhen` holds (without one: until its `when` does not); a higher
+ * one is taken at once. Unknown moves nothing, with one exception: a higher level whose condition is known to hold.
+ */
+import { type Severity, severityRank } from "../domain/alert.ts";
+import type { ConditionRule, EventRule, Judgement, Level, Read } from "./rule.ts";
+import { type Env, type Facts, isUnknown, type Unknown } from "./value.ts";
+
+/**
+ * @param env facts of the subject and its ancestors; its `value` is overwritten.
+ * @param current the level that stands (pending or firing), or null.
+ */
+export function judge(rule: ConditionRule, env: Env, current: Severity | null): Judgement {
+  const value = rule.value === null ? undefined : rule.value.run(env);
+  env.value = value;
+  const shown = typeof value === "number" ? value : null;
+  const dataAtMs = oldestInputMs(rule.reads, env);
+  const known = (severity: Severity | null): Judgement => ({
+    kind: "known",
+    severity,
+    value: shown,
+    dataAtMs,
+  });
+
+  const currentRank = current === null ? -1 : severityRank[current];
+  let doubt: Unknown | null = null;
+  for (let i = rule.levels.length - 1; i >= 0; i--) {
+    const level = rule.levels[i]!;
+    const rank = severityRank[level.severity];
+    if (rank > currentRank) {
+      const holds = level.when.run(env);
+      if (holds === true) return known(level.severity);
+      if (isUnknown(holds)) doubt ??= holds;
+    } else if (doubt !== null) {
+      break;
+    } else {
+      // The standing level and those under it: having come from above, each stays by its own `resolveWhen`.
+      const stays = stands(level, env);
+      if (stays === true) return known(level.severity);
+      if (isUnknown(stays)) doubt = stays;
+    }
+  }
+  return doubt === null ? known(null) : { kind: "unknown", unknown: doubt, value: shown, dataAtMs };
+}
+
+function stands(level: Level, env: Env): boolean | Unknown {
+  const holds = level.when.run(env);
+  if (holds === true || level.resolveWhen === null) return holds;
+  const resolved = level.resolveWhen.run(env);
+  if (resolved === false) return true;
+  // Neither side of the band decides while one of them is unknown.
+  if (isUnknown(resolved)) return resolved;
+  return isUnknown(holds) ? holds : false;
+}
+
+/** @returns whether the rule matches this event; unknown counts as no match, with a reason to show. */
+export function judgeEvent(rule: EventRule, env: Env): boolean | Unknown {
+  return rule.when.run(env);
+}
+
+/** When the oldest of these inputs was seen; `nowMs` where none of them has an age. */
+export function oldestInputMs(reads: readonly Read[], env: Env): number {
+  let oldest = env.nowMs;
+  for (let i = 0; i < reads.length; i++) {
+    const read = reads[i]!;
+    const facts: Facts | undefined = read.symbol === null ? env[read.scope] : env.markets(read.symbol);
+    if (facts === undefined) continue;
+    for (let j = 0; j < read.sources.length; j++) {
+      const seen = facts.seenMs[read.sources[j]!];
+      if (seen !== undefined && seen < oldest) oldest = seen;
+    }
+  }
+  return oldest;
+}

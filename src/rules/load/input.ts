@@ -1,0 +1,26 @@
+/** What loading takes and gives. */
+import type { Source } from "../../domain/observation.ts";
+import type { RuleProblem } from "../problem.ts";
+import type { RuleSet } from "../rule.ts";
+
+export interface LoadInput {
+  /** Every rule file: its name as people know it, and its text. */
+  readonly files: readonly { readonly name: string; readonly text: string }[];
+  /** `ruleOverrides:` of the configuration, by rule name. */
+  readonly overrides: Readonly<Record<string, unknown>>;
+  /** How often each source is asked: three times that is the default of `staleAfter`. */
+  readonly scheduleMs: Readonly<Record<Source, number>>;
+  readonly wallets: readonly {
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+    /** Has no session: what notifications tell does not reach it. */
+    readonly watchOnly: boolean;
+  }[];
+  /** Of "today", an IANA name. */
+  readonly timezone: string;
+}
+
+export type Loaded =
+  | { readonly ruleSet: RuleSet; readonly warnings: readonly RuleProblem[] }
+  /** All mistakes of all files, in their order. */
+  | { readonly problems: readonly RuleProblem[] };

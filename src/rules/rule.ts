@@ -1,0 +1,151 @@
+/** Rules as they are after loading: checked, compiled, ready to be judged. */
+import type { Severity } from "../domain/alert.ts";
+import type { AckWord } from "../domain/delivery.ts";
+import type { EventKind } from "../domain/event.ts";
+import type { Source } from "../domain/observation.ts";
+import type { Scope } from "../domain/subject.ts";
+import type { Env, Unknown, Value } from "./value.ts";
+import type { Unit } from "./vocabulary.ts";
+
+/** A checked expression. */
+export interface Compiled<T extends Value = Value> {
+  readonly text: string;
+  /** How a bare `{{ … }}` of it is printed. */
+  readonly unit: Unit;
+  readonly run: (env: Env) => T | Unknown;
+}
+
+/** Text with `{{ expression }}` in it. */
+export interface Template {
+  readonly text: string;
+  /** Never throws, never longer than its bound, no control characters; what is unknown or absent prints as "–". */
+  readonly render: (env: Env) => string;
+}
+
+export type ReadScope = Scope | "event";
+
+/** A field that a rule looks at, itself or through a window. `symbol`: of another market by name; null: the subject's own. */
+export interface Read {
+  readonly scope: ReadScope;
+  readonly field: string;
+  readonly symbol: string | null;
+  readonly sources: readonly Source[];
+}
+
+export type WindowFunction =
+  | "ago"
+  | "change"
+  | "changeRatio"
+  | "minOver"
+  | "maxOver"
+  | "avgOver"
+  | "drawdown"
+  | "sumOver"
+  | "countOver";
+
+/** The series that a window keeps. */
+export type WindowPath =
+  /** A numeric field of the subject or of the ancestor that owns it; `symbol` names another market, else null. */
+  | {
+      readonly kind: "field";
+      readonly scope: Scope;
+      readonly field: string;
+      readonly symbol: string | null;
+      /** `drawdown` only: the field whose value at the peak the fall is measured against; null: the series itself. */
+      readonly companion: string | null;
+    }
+  /** Events of the subject; `field` null counts. Only events for which `filter` is true enter (unknown does not). */
+  | {
+      readonly kind: "event";
+      readonly event: EventKind;
+      readonly field: string | null;
+      readonly filter: Compiled<boolean> | null;
+    };
+
+export interface WindowSpec {
+  /** Equal keys may share one window for one subject. */
+  readonly key: string;
+  readonly fn: WindowFunction;
+  readonly path: WindowPath;
+  /** `today`: since midnight in the configured time zone. */
+  readonly windowMs: number | "today";
+  /** A sample stands for this long when no other follows. */
+  readonly staleAfterMs: number;
+}
+
+/** What is outside of it is no subject. Wallets are matched by name and labels, markets by symbol; all keys must match. */
+export interface Select {
+  readonly wallet: readonly string[] | null;
+  readonly symbol: readonly string[] | null;
+  readonly labels: Readonly<Record<string, readonly string[]>>;
+}
+
+interface RuleBase {
+  readonly name: string;
+  readonly select: Select;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly summary: Template;
+  readonly description: Template | null;
+  readonly runbook: string | null;
+  /** Everything that its conditions look at, windows included: an arrival from one of the sources is a reason to judge. */
+  readonly reads: readonly Read[];
+  /** `env.window(i)` answers for `windows[i]`. Those of conditions and of templates. */
+  readonly windows: readonly WindowSpec[];
+  /** How old each source's last answer may be. */
+  readonly staleAfterMs: Readonly<Record<Source, number>>;
+  /** Identifies the condition: another text under the same name means "rule changed". */
+  readonly fingerprint: string;
+  readonly file: string;
+  readonly line: number;
+}
+
+export interface Level {
+  readonly severity: Severity;
+  readonly when: Compiled<boolean>;
+  /** Null: as soon as `when` does not hold. */
+  readonly resolveWhen: Compiled<boolean> | null;
+}
+
+export interface ConditionRule extends RuleBase {
+  readonly kind: "condition";
+  readonly scope: Scope;
+  /** Ascending; the short form has one. */
+  readonly levels: readonly Level[];
+  readonly value: Compiled<number> | null;
+  readonly forMs: number;
+  readonly keepFiringForMs: number;
+  readonly noData: "alert" | "keep";
+  /** Looks at `now`, an age or a data age: time alone moves it. */
+  readonly readsNow: boolean;
+}
+
+export interface EventRule extends RuleBase {
+  readonly kind: "event";
+  readonly on: EventKind;
+  readonly when: Compiled<boolean>;
+  readonly severity: Severity;
+  readonly throttleMs: number | null;
+  /** The rule's own word; null: the configuration decides. Only on notifications. */
+  readonly acknowledge: AckWord | null;
+}
+
+export interface RuleSet {
+  readonly conditions: readonly ConditionRule[];
+  readonly events: readonly EventRule[];
+}
+
+/** What a rule concludes about a subject. */
+export type Judgement =
+  | {
+      readonly kind: "known";
+      readonly severity: Severity | null;
+      readonly value: number | null;
+      /** When the oldest input was seen, ms; the time of judging where the inputs have no age. */
+      readonly dataAtMs: number;
+    }
+  | {
+      readonly kind: "unknown";
+      readonly unknown: Unknown;
+      readonly value: number | null;
+      readonly dataAtMs: number;
+    };

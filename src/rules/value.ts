@@ -1,0 +1,70 @@
+/**
+ * What an expression works on: values, the facts that they are read from, and *unknown*.
+ *
+ * Unknown is no error page and no `false`: it is an answer of its own, with its reason. Operators hand it on, `&&` and
+ * `||` absorb it where the other side decides, and a judgement that comes out unknown moves nothing.
+ */
+import type { Source } from "../domain/observation.ts";
+
+export type UnknownReason =
+  /** Older than `staleAfter`. */
+  | "stale"
+  /** A window that history does not reach. */
+  | "uncovered"
+  /** Arithmetic without an answer, such as 0/0. */
+  | "nan"
+  /** Never seen, or an optional field that this event has not. */
+  | "missing"
+  /** An operation that failed: a conversion, an index out of range, the largest of an empty list. */
+  | "error";
+
+export class Unknown {
+  readonly unknown: UnknownReason;
+  /** The source whose silence is the cause, where there is one. */
+  readonly source: Source | null;
+  /** For people: which path, and what is the matter with it. */
+  readonly detail: string;
+  constructor(reason: UnknownReason, source: Source | null, detail: string) {
+    this.unknown = reason;
+    this.source = source;
+    this.detail = detail;
+    Object.freeze(this);
+  }
+}
+
+export function isUnknown(value: unknown): value is Unknown {
+  return value instanceof Unknown;
+}
+
+/** Durations are ms, times are ms since the epoch, ratios are fractions, money is USD. */
+export type FactScalar = number | boolean | string;
+export type FactRecord = Readonly<Record<string, FactScalar>>;
+export type FactValue = FactScalar | FactRecord | readonly FactRecord[];
+export type Value = FactValue | readonly FactScalar[];
+
+/**
+ * What is known of one subject, kept and changed in place by the watch. An absent key is *missing*. A market, position,
+ * … that does not exist (any more) is an absent `Facts`.
+ */
+export interface Facts {
+  readonly values: Record<string, FactValue>;
+  /** When each source last answered about this subject, ms. The oldest of a field's sources is the field's age. */
+  readonly seenMs: Partial<Record<Source, number>>;
+}
+
+/** Everything that one judgement may look at. `value` is set by the judge itself. */
+export interface Env {
+  nowMs: number;
+  position?: Facts | undefined;
+  trader?: Facts | undefined;
+  wallet?: Facts | undefined;
+  market?: Facts | undefined;
+  exchange: Facts;
+  daemon: Facts;
+  event?: Facts | undefined;
+  /** Any market by its symbol, for `market("BTC")`. */
+  markets: (symbol: string) => Facts | undefined;
+  /** The reading of the rule's window of this index, for this subject. */
+  window: (index: number) => number | Unknown;
+  value?: number | Unknown | undefined;
+}

@@ -1,0 +1,144 @@
+/** Positions, trader accounts and wallets, as rules see them. */
+import type { Source } from "../../domain/observation.ts";
+import type { Field } from "../vocabulary.ts";
+import { group } from "./field.ts";
+
+/** Risk is computed here from these three: as old as the oldest of them. */
+const risk: readonly Source[] = ["traderState", "markets", "marketConfig"];
+
+const state = group(["traderState"]);
+const marked = group(risk);
+const none = group([]);
+
+export const sides = ["long", "short"] as const;
+
+const position: readonly Field[] = [
+  none.text("symbol", "the market"),
+  state.oneOf("side", sides, "long or short"),
+  marked.number("size", "units", "signed, base units: negative is short"),
+  marked.number("notional", "usd", "size × mark price, positive"),
+  marked.number("entryPrice", "price", "average entry price"),
+  marked.number("markPrice", "price", "mark price"),
+  marked.number(
+    "liquidationPrice",
+    "price",
+    "mark price at which the account becomes liquidatable, all else unchanged",
+    "0 for a long, +∞ for a short",
+  ),
+  marked.number("liquidationDistance", "ratio", "|mark − liquidation price| / mark", "+∞"),
+  marked.number("unrealizedPnl", "usd", "positive is profit"),
+  state.number("unsettledFunding", "usd", "positive: will be received"),
+  state.number("accumulatedFunding", "usd", "settled so far on this position, positive: received"),
+  marked.number("initialMargin", "usd", "initial margin of this market, resting orders included"),
+  marked.number("maintenanceMargin", "usd", "maintenance margin of this market, resting orders included"),
+  marked.number(
+    "leverage",
+    "times",
+    "notional / the account's effective collateral",
+    "+∞ without collateral",
+  ),
+  state.boolean("hasStopLoss", "an active stop loss exists"),
+  state.boolean("hasTakeProfit", "an active take profit exists"),
+  marked.number("stopLossPrice", "price", "trigger of the nearest stop loss", "0 for a long, +∞ for a short"),
+  marked.number(
+    "takeProfitPrice",
+    "price",
+    "trigger of the nearest take profit",
+    "+∞ for a long, 0 for a short",
+  ),
+  marked.number("stopLossCoverage", "ratio", "share of the size that stop losses would close, 0–1", "0"),
+  marked.number("stopLossDistance", "ratio", "|mark − nearest stop loss trigger| / mark", "+∞"),
+  marked.number(
+    "stopLossRoom",
+    "ratio",
+    "how far the execution price may be worse than the trigger: |execution − trigger| / trigger",
+    "+∞",
+  ),
+];
+
+const trader: readonly Field[] = [
+  none.text("name", "as people call it: main/0.0"),
+  none.number("account", "none", "PDA index"),
+  none.number("subaccount", "none", "subaccount index, 0 is cross margin"),
+  state.oneOf("state", ["uninitialized", "cold", "active", "reduceOnly", "frozen"], "state of the account"),
+  marked.oneOf(
+    "riskState",
+    ["healthy", "unhealthy", "underwater", "zeroCollateralNoPositions"],
+    "effective collateral against initial margin",
+  ),
+  marked.oneOf(
+    "riskTier",
+    ["safe", "atRisk", "cancellable", "liquidatable", "backstopLiquidatable", "highRisk"],
+    "what the exchange may do to the account",
+  ),
+  marked.number("equity", "usd", "collateral + unrealized PnL + unsettled funding (+ spot)"),
+  state.number("collateral", "usd", "deposited collateral after realized profit, fees and funding"),
+  marked.number("effectiveCollateral", "usd", "what margin is measured against"),
+  marked.number("freeCollateral", "usd", "effective collateral less initial margin, never negative"),
+  marked.number("unrealizedPnl", "usd", "positive is profit"),
+  marked.number("initialMargin", "usd", "initial margin of the account"),
+  marked.number("maintenanceMargin", "usd", "maintenance margin of the account"),
+  marked.number("cancelMargin", "usd", "below it the exchange may cancel orders"),
+  marked.number(
+    "marginRatio",
+    "ratio",
+    "maintenance margin / effective collateral; liquidation begins at 1",
+    "0 with nothing at stake, +∞ with margin but no collateral",
+  ),
+  marked.number("leverage", "times", "gross notional / effective collateral", "+∞ without collateral"),
+  marked.number("grossNotional", "usd", "sum of the positions' notionals"),
+  marked.number("netNotional", "usd", "longs less shorts"),
+  marked.number(
+    "moveToLiquidation",
+    "ratio",
+    "smallest move of all marks together, either way, that makes it liquidatable",
+    "+∞",
+  ),
+  marked.number(
+    "adverseMoveToLiquidation",
+    "ratio",
+    "smallest move of each mark against its own position that makes it liquidatable",
+    "+∞",
+  ),
+  marked.list("positions", "positions", "its open positions, with the fields of `position`"),
+  marked.list("orders", "orders", "its resting orders"),
+];
+
+const pnl = group(["traderState", "markets", "marketConfig", "collateral"]);
+const inbox = group(["notifications"]);
+const flows = group(["collateral"]);
+
+const wallet: readonly Field[] = [
+  none.text("name", "its name in the configuration"),
+  none.text("authority", "the wallet's key"),
+  none.map(
+    "labels",
+    "texts",
+    "its labels in the configuration: wallet.labels.desk",
+    '"" for a missing label',
+  ),
+  none.map("limits", "numbers", "its limits in the configuration: wallet.limits.maxInventory", "unknown"),
+  none.boolean("signedIn", "it has a working session"),
+  state.duration("dataAge", "time since its trader state was read", "dataAge"),
+  inbox.number("unacked", "count", "unacknowledged notifications at the exchange"),
+  marked.number("equity", "usd", "of all its accounts"),
+  flows.number("netDeposits", "usd", "deposits less withdrawals since watching began"),
+  pnl.number("pnl", "usd", "equity less net deposits and transfers, since watching began"),
+  pnl.number("highWaterMark", "usd", "highest pnl since watching began"),
+];
+
+export const accountFields = { position, trader, wallet } as const;
+
+/** Items of `trader.positions`: the fields of a position, each with its own name. */
+export const positionItemFields: readonly Field[] = position;
+
+/** Items of `trader.orders`. */
+export const orderItemFields: readonly Field[] = [
+  state.text("symbol", "the market"),
+  state.oneOf("side", ["bid", "ask"], "bid buys, ask sells"),
+  marked.number("price", "price", "limit price"),
+  marked.number("size", "units", "what remains, positive"),
+  marked.number("notional", "usd", "size × price"),
+  state.boolean("reduceOnly", "it can only reduce a position"),
+  state.text("kind", "as the exchange calls it: limit, stopLoss, …"),
+];

@@ -1,0 +1,33 @@
+/** Short forms in which the table's rows are written. */
+import type { Source } from "../../domain/observation.ts";
+import type { Field, FieldType, Unit } from "../vocabulary.ts";
+
+type Rest = Partial<Pick<Field, "absent" | "members" | "open" | "derived">>;
+
+/** Rows of one group: their sources stand once. */
+export function group(sources: readonly Source[]) {
+  const field = (name: string, type: FieldType, unit: Unit, meaning: string, rest: Rest = {}): Field => ({
+    name,
+    type,
+    unit,
+    meaning,
+    sources,
+    ...rest,
+  });
+  return {
+    number: (name: string, unit: Unit, meaning: string, absent?: string): Field =>
+      field(name, "number", unit, meaning, absent === undefined ? {} : { absent }),
+    boolean: (name: string, meaning: string): Field => field(name, "boolean", "none", meaning),
+    text: (name: string, meaning: string, absent?: string): Field =>
+      field(name, "text", "none", meaning, absent === undefined ? {} : { absent }),
+    oneOf: (name: string, members: readonly string[], meaning: string, open = false): Field =>
+      field(name, "enum", "none", meaning, open ? { members, open } : { members: [...members, "other"] }),
+    duration: (name: string, meaning: string, derived?: Field["derived"]): Field =>
+      field(name, "duration", "duration", meaning, derived === undefined ? {} : { derived }),
+    time: (name: string, meaning: string): Field => field(name, "time", "time", meaning),
+    map: (name: string, type: "texts" | "numbers", meaning: string, absent: string): Field =>
+      field(name, type, "none", meaning, { absent }),
+    list: (name: string, type: "positions" | "orders", meaning: string): Field =>
+      field(name, type, "none", meaning),
+  };
+}

@@ -1,0 +1,53 @@
+/** Markets, the exchange and perpwatch itself, as rules see them. */
+import type { Field } from "../vocabulary.ts";
+import { group } from "./field.ts";
+
+const prices = group(["markets"]);
+const rates = group(["fundingRates"]);
+const config = group(["marketConfig"]);
+const status = group(["exchangeStatus"]);
+const none = group([]);
+
+const market: readonly Field[] = [
+  none.text("symbol", "the market"),
+  prices.number("markPrice", "price", "mark price"),
+  prices.number("oraclePrice", "price", "oracle price"),
+  prices.number("midPrice", "price", "middle of the book", "unknown when the exchange does not say"),
+  rates.number("fundingRate", "rate", "a fraction an hour; positive: longs pay"),
+  rates.number("annualizedFundingRate", "yearlyRate", "funding rate × 24 × 365"),
+  prices.number("openInterest", "units", "open interest, base units"),
+  group(["markets", "marketConfig"]).number("openInterestCapUsed", "ratio", "open interest / its cap"),
+  prices.number("dayVolume", "usd", "volume of the last 24 h"),
+  config.oneOf(
+    "status",
+    ["uninitialized", "active", "postOnly", "paused", "closed", "tombstoned"],
+    "status of the market",
+  ),
+  config.number("maxLeverage", "times", "leverage of the first tier"),
+  config.number("takerFee", "ratio", "a fraction of the notional"),
+];
+
+const exchange: readonly Field[] = [
+  status.boolean("active", "trading is on"),
+  status.boolean("gated", "access is restricted"),
+  status.boolean("withdrawalsAvailable", "collateral can be withdrawn"),
+];
+
+const daemon: readonly Field[] = [
+  none.duration("lag", "how late the latest poll is against its schedule"),
+  none.duration("loopLag", "how late timers run in this process"),
+  none.number("failedPolls", "count", "polls in a row that failed, of the worst collector"),
+  none.number("blindWallets", "count", "wallets without fresh data"),
+  none.duration("clockOffset", "our clock less the exchange's; signed"),
+  none.boolean("streamConnected", "the live stream is connected (true where streams are off)"),
+  none.number("budgetUsed", "ratio", "share of the request ceiling in use"),
+  none.number("undelivered", "count", "messages that wait to be delivered"),
+  none.duration("oldestUndelivered", "how long the oldest of them has waited"),
+  none.number("databaseBytes", "bytes", "size of the database"),
+  none.number("authFailures", "count", "sign-ins refused since the start"),
+  none.number("deadMessages", "count", "messages that no channel would take, since the start"),
+  none.number("badRecords", "count", "records that did not fit the contract, since the start"),
+  none.number("brokenChannels", "count", "channels that cannot be used now"),
+];
+
+export const worldFields = { market, exchange, daemon } as const;
