@@ -237,11 +237,15 @@ async function npmCi(folder, node, failed) {
   // What a surrounding npm or a production shell leaves behind must not decide what is installed here, or where.
   for (const name of ["NODE_ENV", "npm_config_omit", "npm_config_production", "npm_config_global"])
     delete env[name];
-  const headers = path.join(path.dirname(node), "..");
-  // Should a native library have to be compiled, then against this Node's headers, which lie in its package.
-  if (node !== process.execPath && fs.existsSync(path.join(headers, "include")))
-    env.npm_config_nodedir = headers;
-  const flags = ["--include=dev", "--no-audit", "--no-fund", "--no-update-notifier", "--no-progress"];
+  // No library here needs a script to be installed; what is native comes built inside its package.
+  const flags = [
+    "--include=dev",
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+    "--no-update-notifier",
+    "--no-progress",
+  ];
   const [program = "", ...before] = npmCommand(node, process);
   const child = spawn(program, [...before, "ci", "--prefix", folder, ...flags], {
     cwd: folder,

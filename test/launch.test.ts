@@ -318,7 +318,7 @@ describe("a first start", () => {
     expect(small.npmCalls()).toEqual([
       {
         name: "small",
-        args: expect.arrayContaining(["ci", small.folder, "--include=dev"]),
+        args: expect.arrayContaining(["ci", small.folder, "--include=dev", "--ignore-scripts"]),
         node: process.versions.node,
       },
     ]);
