@@ -10,16 +10,30 @@ export type SendResult =
   /** `receipt` is what the other side answered (Discord's message id, the SMTP reply); later messages refer to it. */
   | { readonly kind: "delivered"; readonly receipt: string }
   /** Try the same bytes again, not before `afterMs` where the other side named a time. */
-  | { readonly kind: "retry"; readonly failure: SendFailure; readonly detail: string; readonly afterMs: number | null }
+  | {
+      readonly kind: "retry";
+      readonly failure: SendFailure;
+      readonly detail: string;
+      readonly afterMs: number | null;
+    }
   /** This message will never be taken. `channelBroken`: nor will any other until somebody mends the channel. */
-  | { readonly kind: "refused"; readonly failure: SendFailure; readonly detail: string; readonly channelBroken: boolean };
+  | {
+      readonly kind: "refused";
+      readonly failure: SendFailure;
+      readonly detail: string;
+      readonly channelBroken: boolean;
+    };
 
 export interface Outgoing {
   readonly message: Message;
   /** Attempts before this one; above 0 the channel looks whether an earlier attempt arrived, where it can. */
   readonly attempt: number;
   /** Receipt of the first message about the same alert on this channel: edited and replied to when it ends. */
-  readonly inReplyTo: { readonly messageId: string; readonly receipt: string; readonly message: Message } | null;
+  readonly inReplyTo: {
+    readonly messageId: string;
+    readonly receipt: string;
+    readonly message: Message;
+  } | null;
 }
 
 export type ProbeResult =

@@ -1,0 +1,85 @@
+/**
+ * The console: a message is a headline and a few indented lines on a stream. Colours only where a person looks on, that
+ * is on a terminal.
+ */
+import type { Writable } from "node:stream";
+import { z } from "zod";
+import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
+import { blockLines, type Rendering, render, type Tone } from "../message.ts";
+
+export const consoleSettings = z.strictObject({ type: z.literal("console") });
+export type ConsoleSettings = z.infer<typeof consoleSettings>;
+
+export interface ConsoleDeps {
+  readonly out: Writable & { readonly isTTY?: boolean };
+  readonly timezone?: string;
+}
+
+const ansi: Readonly<Record<Tone, string>> = {
+  critical: "\u001b[1;31m",
+  warning: "\u001b[33m",
+  info: "\u001b[36m",
+  good: "\u001b[32m",
+  over: "\u001b[90m",
+  test: "\u001b[35m",
+};
+const plain = "\u001b[0m";
+
+/** @returns the lines of one message, each ended by a newline. */
+export function consoleText(rendering: Rendering, coloured: boolean): string {
+  const paint = (tone: Tone, text: string) => (coloured ? `${ansi[tone]}${text}${plain}` : text);
+  const [only, ...others] = rendering.blocks;
+  const id = only !== undefined && others.length === 0 ? ` (#${only.alertId})` : "";
+  const lines = [paint(rendering.tone, `${rendering.headline}${id}`), ...rendering.notes.map(indented)];
+  for (const block of rendering.blocks) {
+    for (const [index, line] of blockLines(block, rendering).entries()) {
+      if (line === `Alert #${block.alertId}`) continue;
+      lines.push(indented(others.length > 0 && index === 0 ? paint(block.tone, line) : line));
+    }
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+const indented = (line: string) => `    ${line}`;
+
+export function createConsole(name: string, deps: ConsoleDeps): Channel {
+  const { out } = deps;
+  const ok: ProbeResult = { kind: "ok", detail: "writes to this terminal" };
+  const gone: ProbeResult = {
+    kind: "failed",
+    failure: "unreachable",
+    detail: "the output stream is closed",
+    fix: "start perpwatch with an open standard output",
+  };
+  const look = async () => (out.writable ? ok : gone);
+  return {
+    name,
+    kind: "console",
+    deadlineMs: 5_000,
+    start: look,
+    probe: look,
+    stop: async () => {},
+    async send({ message }: Outgoing, signal: AbortSignal): Promise<SendResult> {
+      signal.throwIfAborted();
+      const options = deps.timezone === undefined ? {} : { timezone: deps.timezone };
+      const text = consoleText(render(message, options), out.isTTY === true);
+      return new Promise((resolve, reject) => {
+        const abort = () => reject(signal.reason);
+        signal.addEventListener("abort", abort, { once: true });
+        const settle = (error: Error | null | undefined) => {
+          signal.removeEventListener("abort", abort);
+          if (error == null) return resolve({ kind: "delivered", receipt: "written" });
+          const detail = "the output stream is closed";
+          resolve({ kind: "retry", failure: "unreachable", detail, afterMs: null });
+        };
+        // A stream that fails also emits "error", which would end the process if nobody listened.
+        const swallow = () => {};
+        out.once("error", swallow);
+        out.write(text, (error) => {
+          setImmediate(() => out.off("error", swallow));
+          settle(error);
+        });
+      });
+    },
+  };
+}

@@ -1,0 +1,268 @@
+/**
+ * From a sealed message to what a person reads, before any channel's own dress. Pure: the same message gives the same
+ * text on every attempt.
+ *
+ * Whoever is woken by it gets the answers in this order: what, how bad, how fresh the data is, what now.
+ */
+import type { Alert, AlertChange, Ending, Severity } from "../domain/alert.ts";
+import type { Message, MessageItem } from "../domain/delivery.ts";
+import { formatDurationMs } from "../domain/duration.ts";
+import { unreachable } from "../domain/unreachable.ts";
+import { clean, cleanLine, safeLink } from "./text.ts";
+
+/** What colour says: three severities, good news, over without being good news, a test. */
+export type Tone = Severity | "good" | "over" | "test";
+
+/** One alert change, in words. All text is free of control characters; no channel's markup is escaped yet. */
+export interface Block {
+  readonly alertId: number;
+  readonly tone: Tone;
+  /** `FIRING critical`, `RESOLVED`, `LIQUIDATED`, … */
+  readonly lead: string;
+  /** What: the summary, on one line. */
+  readonly what: string;
+  /** How bad: figures by name, and the rule's own description, which may be empty. */
+  readonly figures: readonly (readonly [string, string])[];
+  readonly description: string;
+  /** How fresh: sentences about times. */
+  readonly fresh: readonly string[];
+  /** What now: sentences. */
+  readonly now: readonly string[];
+  /** An address that is safe to link, or null. */
+  readonly runbook: string | null;
+}
+
+export interface Rendering {
+  readonly tone: Tone;
+  /** The message in one line. */
+  readonly headline: string;
+  /** What is to be said about the message as a whole: that it is a test, that it is late. */
+  readonly notes: readonly string[];
+  readonly blocks: readonly Block[];
+  /** Sender and message id; by the latter a channel finds the message again. */
+  readonly footer: string;
+}
+
+export interface RenderOptions {
+  /** IANA name; default UTC. */
+  readonly timezone?: string;
+}
+
+/** A message that waited longer than this says so. */
+const lateAfterMs = 60_000;
+
+export function render(message: Message, options: RenderOptions = {}): Rendering {
+  const { content } = message;
+  const zone = options.timezone ?? "UTC";
+  const blocks = content.items.map((item) => renderItem(item, zone));
+  const notes: string[] = [];
+  if (content.kind === "test") notes.push("This is a test. Nothing has happened.");
+  const oldest = Math.min(...content.items.map(({ change }) => change.atMs));
+  const waitedMs = message.sealedAtMs - oldest;
+  if (content.items.length > 0 && waitedMs > lateAfterMs) {
+    notes.push(
+      `Late: this could not be sent for ${formatDurationMs(waitedMs)}. The times below are the true ones.`,
+    );
+  }
+  return {
+    tone: toneOf(message, blocks),
+    headline: headlineOf(cleanLine(content.title), blocks),
+    notes,
+    blocks,
+    footer: `${cleanLine(content.sender)} · ${message.id}`,
+  };
+}
+
+/** The words that lead an alert change. Only a recovery is called resolved. */
+export function leadOf(change: AlertChange): string {
+  const { alert } = change;
+  switch (change.kind) {
+    case "fired":
+      return alert.event ? alert.severity.toUpperCase() : `FIRING ${alert.severity}`;
+    case "rose":
+      return `WORSE, now ${alert.severity}`;
+    case "fell":
+      return `BETTER, now ${alert.severity}`;
+    case "updated":
+    case "reminder":
+      return `STILL FIRING ${alert.severity}`;
+    case "acknowledged":
+      return "ACKNOWLEDGED";
+    case "ended":
+      return endingLead(alert.ending);
+    default:
+      return unreachable(change.kind);
+  }
+}
+
+function endingLead(ending: Ending | null): string {
+  switch (ending) {
+    case "recovered":
+      return "RESOLVED";
+    case "closed":
+      return "CLOSED";
+    case "liquidated":
+      return "LIQUIDATED";
+    case "flipped":
+      return "FLIPPED";
+    case "ruleChanged":
+      return "RULE CHANGED";
+    case "noLongerWatched":
+      return "NO LONGER WATCHED";
+    case null:
+      return "ENDED";
+    default:
+      return unreachable(ending);
+  }
+}
+
+/** What an ending means, so that nobody takes silence for safety. */
+const endingMeaning: Readonly<Record<Ending, string>> = {
+  recovered: "The condition no longer holds. Nothing to do.",
+  closed: "The position is closed. Nothing is left to watch.",
+  liquidated: "The exchange liquidated the position. Look at what is left of the account.",
+  flipped: "The position changed its side. It is watched as a new one.",
+  ruleChanged: "The rule was changed, so this alert ends. What it watched may be no better.",
+  noLongerWatched: "This is no longer watched. It may be no better.",
+};
+
+function renderItem(item: MessageItem, zone: string): Block {
+  const { change } = item;
+  const { alert } = change;
+  return {
+    alertId: alert.id,
+    tone: toneOfChange(change),
+    lead: cleanLine(item.lead) || leadOf(change),
+    what: cleanLine(alert.summary),
+    figures: change.details.map(([name, value]) => [cleanLine(name), cleanLine(value)] as const),
+    description: clean(alert.description).trim(),
+    fresh: freshness(change, zone),
+    now: whatNow(change, zone),
+    runbook: change.kind === "ended" && alert.ending === "recovered" ? null : safeLink(alert.runbook),
+  };
+}
+
+function freshness(change: AlertChange, zone: string): string[] {
+  const { alert, atMs, happenedMs } = change;
+  const lines: string[] = [];
+  if (happenedMs !== null) {
+    const laterMs = atMs - happenedMs;
+    const seen = laterMs >= 1_000 ? `, seen ${formatDurationMs(laterMs)} later` : "";
+    lines.push(`Happened ${formatTime(happenedMs, zone)}${seen}.`);
+  }
+  if (!alert.event) {
+    const ageMs = Math.max(0, atMs - alert.dataAtMs);
+    const age = ageMs < 1_000 ? "less than a second old" : `${formatDurationMs(ageMs)} old`;
+    lines.push(`Seen ${formatTime(atMs, zone)}, on data ${age}.`);
+  } else if (happenedMs === null) {
+    lines.push(`Seen ${formatTime(atMs, zone)}.`);
+  }
+  if (change.kind === "ended") {
+    const lastedMs = (alert.endedAtMs ?? atMs) - alert.firedAtMs;
+    lines.push(
+      `Fired ${formatTime(alert.firedAtMs, zone)}, lasted ${formatDurationMs(Math.max(0, lastedMs))}.`,
+    );
+  } else if (alert.alreadySo && !alert.event) {
+    lines.push("Already so when I started watching.");
+  } else if (!alert.event && change.kind !== "fired") {
+    lines.push(`Firing since ${formatTime(alert.firedAtMs, zone)}.`);
+  }
+  return lines;
+}
+
+function whatNow(change: AlertChange, zone: string): string[] {
+  const { alert } = change;
+  if (change.kind === "ended") return alert.ending === null ? [] : [endingMeaning[alert.ending]];
+  if (alert.acknowledgedBy !== null) {
+    const when = alert.acknowledgedAtMs === null ? "" : ` at ${formatTime(alert.acknowledgedAtMs, zone)}`;
+    return [`Acknowledged by ${cleanLine(alert.acknowledgedBy)}${when}.`];
+  }
+  if (alert.event || alert.severity === "info") return [];
+  return [`To stop the reminders: perpwatch alerts ack ${alert.id}`];
+}
+
+function toneOfChange(change: AlertChange): Tone {
+  if (change.kind !== "ended") return change.alert.severity;
+  if (change.alert.ending === "recovered") return "good";
+  return change.alert.ending === "liquidated" ? "critical" : "over";
+}
+
+function toneOf(message: Message, blocks: readonly Block[]): Tone {
+  if (message.content.kind === "test") return "test";
+  if (message.content.resolved) return "good";
+  const order: readonly Tone[] = ["critical", "warning", "info", "over", "good"];
+  return order.find((tone) => blocks.some((block) => block.tone === tone)) ?? message.severity;
+}
+
+function headlineOf(title: string, blocks: readonly Block[]): string {
+  const [only] = blocks;
+  if (only === undefined || blocks.length > 1) return title || `${blocks.length} alerts`;
+  const text = title || only.what;
+  return text.toLowerCase().startsWith(only.lead.toLowerCase()) ? text : `${only.lead}: ${text}`;
+}
+
+/** `2026-11-21 03:41:18 UTC`; in another zone its own short name or offset stands at the end. */
+export function formatTime(ms: number, timezone = "UTC"): string {
+  const parts = new Map(
+    formatter(timezone)
+      .formatToParts(ms)
+      .map(({ type, value }) => [type, value]),
+  );
+  const part = (name: Intl.DateTimeFormatPartTypes) => parts.get(name) ?? "";
+  const date = `${part("year")}-${part("month")}-${part("day")}`;
+  return `${date} ${part("hour")}:${part("minute")}:${part("second")} ${part("timeZoneName")}`;
+}
+
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+function formatter(timezone: string): Intl.DateTimeFormat {
+  const known = formatters.get(timezone);
+  if (known !== undefined) return known;
+  const made = new Intl.DateTimeFormat("en-GB", {
+    timeZone: timezone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    timeZoneName: "short",
+  });
+  formatters.set(timezone, made);
+  return made;
+}
+
+/** `#42`, or `#42, #43 and 5 more`. */
+export function alertIds(alerts: readonly Pick<Alert, "id">[], most = 8): string {
+  const ids = alerts.slice(0, most).map(({ id }) => `#${id}`);
+  const more = alerts.length - ids.length;
+  return ids.join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+/**
+ * The whole message as lines of plain text, for mails, terminals, and a channel that refused anything prettier.
+ * The first is the headline; an empty string separates blocks.
+ */
+export function plainLines(rendering: Rendering): string[] {
+  const lines = [rendering.headline, ...rendering.notes];
+  for (const block of rendering.blocks) {
+    lines.push("", ...blockLines(block, rendering));
+  }
+  lines.push("", rendering.footer);
+  return lines;
+}
+
+/** One block, without what the headline said already. */
+export function blockLines(block: Block, rendering: Pick<Rendering, "headline" | "blocks">): string[] {
+  const lines: string[] = [];
+  const alone = rendering.blocks.length === 1;
+  if (!alone) lines.push(`${block.lead} #${block.alertId}: ${block.what}`);
+  else if (!rendering.headline.includes(block.what)) lines.push(block.what);
+  if (block.description !== "") lines.push(...block.description.split("\n"));
+  for (const [name, value] of block.figures) lines.push(`${name}: ${value}`);
+  lines.push(...block.fresh, ...block.now);
+  if (block.runbook !== null) lines.push(`What to do: ${block.runbook}`);
+  if (alone) lines.push(`Alert #${block.alertId}`);
+  return lines;
+}

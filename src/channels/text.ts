@@ -1,0 +1,96 @@
+/**
+ * Making text from data safe to show. Summaries, symbols, the exchange's own notices: all of it was written by somebody
+ * else, and none of it may draw, ping, link, or reorder what a person reads.
+ */
+
+/**
+ * Control characters (escape sequences of terminals among them), invisible characters and those that reverse the
+ * direction of writing, each of which can make a text look like another one. Zero-width joiners stay: emoji need them.
+ */
+const unseen =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: removing control characters is what this is for
+  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]/g;
+
+/** @returns the text without control and invisible characters; line breaks stay, tabs become spaces. */
+export function clean(text: string): string {
+  return text.replaceAll(/\r\n?/g, "\n").replaceAll("\t", " ").replaceAll(unseen, "").toWellFormed();
+}
+
+/** The same on one line. */
+export function cleanLine(text: string): string {
+  return clean(text)
+    .replaceAll(/\s*\n\s*/g, " ")
+    .trim();
+}
+
+/** At most `most` UTF-16 units, whole characters only, the cut marked by an ellipsis. */
+export function shorten(text: string, most: number): string {
+  if (text.length <= most) return text;
+  let kept = "";
+  for (const character of text) {
+    if (kept.length + character.length > most - 1) break;
+    kept += character;
+  }
+  return `${kept.trimEnd()}…`;
+}
+
+/**
+ * Text from data as Discord shall show it: as it is. Markdown is escaped, `@` and link schemes are broken by a
+ * zero-width space, so that nothing is pinged, formatted, or made clickable.
+ * @param most UTF-16 units of the result, escapes included; a longer text is cut between characters and ends in "…"
+ */
+export function forDiscord(text: string, most = Number.POSITIVE_INFINITY): string {
+  const safe = clean(text);
+  let out = "";
+  let lineStart = true;
+  for (let index = 0; index < safe.length; ) {
+    const character = String.fromCodePoint(safe.codePointAt(index) ?? 0);
+    const shown = shownOnDiscord(character, lineStart, safe.slice(index, index + 12));
+    const rest = safe.length - index - character.length;
+    if (out.length + shown.length > (rest > 0 ? most - 1 : most)) return `${out.trimEnd()}…`;
+    out += shown;
+    lineStart = character === "\n" || (lineStart && character === " ");
+    index += character.length;
+  }
+  return out;
+}
+
+function shownOnDiscord(character: string, lineStart: boolean, ahead: string): string {
+  if ("\\*_~`|[]<".includes(character)) return `\\${character}`;
+  if (character === "@") return "@\u200b";
+  if (character === ":" && ahead.startsWith("://")) return ":\u200b";
+  if (character === "." && /^\.(gg|com|me)\//i.test(ahead)) return ".\u200b";
+  if (lineStart && "#>-+".includes(character)) return `\\${character}`;
+  return character;
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Text from data inside HTML, in elements and quoted attributes. */
+export function forHtml(text: string): string {
+  return clean(text).replaceAll(/[&<>"']/g, (character) => entities[character] ?? "");
+}
+
+/** @returns the address when it is one that a link may lead to, else null. */
+export function safeLink(url: string | null): string | null {
+  if (url === null || !URL.canParse(url)) return null;
+  const parsed = new URL(url);
+  return parsed.protocol === "https:" || parsed.protocol === "http:" ? parsed.href : null;
+}
+
+/** A text about a failure without anything that must not be told, on one line and short. */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  let safe = cleanLine(text);
+  for (const secret of secrets) {
+    if (secret.length === 0) continue;
+    safe = safe.replaceAll(secret, "…").replaceAll(encodeURIComponent(secret), "…");
+    safe = safe.replaceAll(Buffer.from(secret).toString("base64"), "…");
+  }
+  return shorten(safe, 300);
+}
