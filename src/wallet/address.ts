@@ -1,0 +1,100 @@
+/** Base58 addresses, and the addresses of trader accounts, which are derived from a wallet's and never configured. */
+
+import { createHash } from "node:crypto";
+import { base58 } from "@scure/base";
+import { isOnCurve } from "./ed25519.ts";
+
+/** The exchange's program, as its snapshot states it; a world of its own may have another. */
+export const exchangeProgram = "EtrnLzgbS7nMMy5fbD42kXiUzGg8XQzJ972Xtk1cjWih";
+
+/** A text that is no base58 of 32 bytes. */
+export class BadAddress extends Error {
+  override readonly name = "BadAddress";
+}
+
+/** @throws {BadAddress} unless `text` is base58 of exactly 32 bytes */
+export function addressBytes(text: string): Uint8Array {
+  let bytes: Uint8Array | undefined;
+  // Longer texts cannot be 32 bytes, and base58 takes quadratic time.
+  if (text.length <= 44) {
+    try {
+      bytes = base58.decode(text);
+    } catch {
+      bytes = undefined;
+    }
+  }
+  // The text is not repeated: a secret may have been put where an address belongs.
+  if (bytes?.length !== 32) throw new BadAddress("not an address: base58 of 32 bytes is expected");
+  return bytes;
+}
+
+export function isAddress(text: string): boolean {
+  try {
+    addressBytes(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function addressOf(bytes: Uint8Array): string {
+  return base58.encode(bytes);
+}
+
+/** Which trader account of a wallet: subaccount 0 is cross margin, those above are isolated. */
+export interface TraderIndex {
+  readonly pdaIndex: number;
+  readonly subaccount: number;
+}
+
+const derived = new Map<string, string>();
+/** A derivation costs some tenths of a millisecond; 5,000 wallets with a few accounts each stay in memory. */
+const derivedLimit = 50_000;
+
+/**
+ * The address of a trader account.
+ * @throws {BadAddress} when authority or program is none
+ * @throws {RangeError} when an index is not one byte
+ */
+export function traderAddress(authority: string, index: TraderIndex, program = exchangeProgram): string {
+  const key = `${program}/${authority}/${index.pdaIndex}.${index.subaccount}`;
+  const known = derived.get(key);
+  if (known !== undefined) return known;
+  const found = programAddress(
+    [
+      new TextEncoder().encode("trader"),
+      addressBytes(authority),
+      Uint8Array.of(byte(index.pdaIndex, "PDA index")),
+      Uint8Array.of(byte(index.subaccount, "subaccount index")),
+    ],
+    program,
+  );
+  if (derived.size >= derivedLimit) derived.clear();
+  derived.set(key, found);
+  return found;
+}
+
+/** The address that the exchange's program logs with: onboarding instructions name it. */
+export function logAuthority(program = exchangeProgram): string {
+  return programAddress([new TextEncoder().encode("log")], program);
+}
+
+/**
+ * A program-derived address: the first of the hashes over seeds and a bump byte from 255 downward that is no
+ * point of the curve.
+ */
+export function programAddress(seeds: readonly Uint8Array[], program: string): string {
+  const owner = addressBytes(program);
+  for (let bump = 255; bump >= 0; bump -= 1) {
+    const hash = createHash("sha256");
+    for (const seed of seeds) hash.update(seed);
+    const bytes = hash.update(Uint8Array.of(bump)).update(owner).update("ProgramDerivedAddress").digest();
+    if (!isOnCurve(bytes)) return addressOf(bytes);
+  }
+  throw new Error("no program-derived address exists for these seeds");
+}
+
+function byte(value: number, what: string): number {
+  if (!Number.isInteger(value) || value < 0 || value > 255) throw new RangeError(`${what} must be 0 to 255`);
+  return value;
+}

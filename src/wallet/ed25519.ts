@@ -1,0 +1,64 @@
+/** Ed25519 by `node:crypto`, on raw keys: 32-byte seeds, 32-byte public keys, 64-byte signatures. */
+
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+
+/** DER of a PKCS #8 private key up to the seed (RFC 8410). */
+const pkcs8 = Buffer.from("302e020100300506032b657004220420", "hex");
+
+export function privateKeyFromSeed(seed: Uint8Array): KeyObject {
+  const der = Buffer.concat([pkcs8, seed]);
+  try {
+    return createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+  } finally {
+    der.fill(0);
+  }
+}
+
+export function publicKeyOf(key: KeyObject): Uint8Array {
+  const { x } = createPublicKey(key).export({ format: "jwk" });
+  return new Uint8Array(Buffer.from(x!, "base64url"));
+}
+
+export function signBytes(key: KeyObject, bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(sign(null, bytes, key));
+}
+
+/** Whether `signature` is over `bytes` by the key of `publicKey`; false for anything malformed. */
+export function verifyBytes(publicKey: Uint8Array, bytes: Uint8Array, signature: Uint8Array): boolean {
+  if (publicKey.length !== 32 || signature.length !== 64) return false;
+  const key = createPublicKey({
+    key: { kty: "OKP", crv: "Ed25519", x: Buffer.from(publicKey).toString("base64url") },
+    format: "jwk",
+  });
+  return verify(null, bytes, key, signature);
+}
+
+/** 2^255 − 19, the field that the curve is over. */
+const p = 2n ** 255n - 19n;
+/** The curve's constant: −121665 / 121666. */
+const d = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
+
+/**
+ * Whether 32 bytes are the compressed form of a point of the curve. Bytes give y and the sign of x; the curve
+ * −x² + y² = 1 + d·x²·y² has such an x exactly when (y² − 1) / (d·y² + 1) is a square, and a quotient is a
+ * square when the product is. Program-derived addresses are those that are no point, so that no key signs
+ * for them.
+ */
+export function isOnCurve(bytes: Uint8Array): boolean {
+  if (bytes.length !== 32) return false;
+  let y = 0n;
+  for (let i = 31; i >= 0; i -= 1) y = (y << 8n) | BigInt(i === 31 ? bytes[i]! & 0x7f : bytes[i]!);
+  const y2 = (y * y) % p;
+  const product = ((y2 + p - 1n) * (d * y2 + 1n)) % p;
+  return product === 0n || power(product, (p - 1n) / 2n) === 1n;
+}
+
+function power(base: bigint, exponent: bigint): bigint {
+  let result = 1n;
+  let square = base;
+  for (let rest = exponent; rest > 0n; rest >>= 1n) {
+    if (rest & 1n) result = (result * square) % p;
+    square = (square * square) % p;
+  }
+  return result;
+}

@@ -1,0 +1,112 @@
+/** Key files: JSON arrays of 64 numbers (seed and public key), or base58 text; readable by their owner alone. */
+
+import { randomBytes } from "node:crypto";
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, unlinkSync, writeSync } from "node:fs";
+import { BadKey, WalletKey, walletKeyFromText } from "./wallet-key.ts";
+
+/** No key file is longer; anything else is not read to its end. */
+const longestFile = 4096;
+
+/**
+ * Reads a key file, once its owner alone can.
+ * @throws {BadKey} when it cannot be read, others can read it (the message holds the fix), or it holds no key
+ */
+export function readKeyFile(path: string): WalletKey {
+  const text = readPrivately(path);
+  try {
+    return walletKeyFromText(text);
+  } catch (error) {
+    if (error instanceof BadKey) throw new BadKey(`${path}: ${error.message}`);
+    throw error;
+  }
+}
+
+/**
+ * Makes a new wallet and keeps it in a file that did not exist before (mode 0600).
+ * @param seed 32 bytes; random ones unless handed in
+ * @throws {BadKey} when the file exists or cannot be written
+ */
+export function newKeypairFile(path: string, seed: Uint8Array = randomBytes(32)): WalletKey {
+  const key = WalletKey.fromSeed(seed);
+  writeKeypairFile(path, key);
+  return key;
+}
+
+/**
+ * Imports a secret given as text (base58 or JSON) into a new key file.
+ * @throws {BadKey} when the text holds no key, or the file exists or cannot be written
+ */
+export function importKeypairFile(path: string, text: string): WalletKey {
+  const key = walletKeyFromText(text);
+  writeKeypairFile(path, key);
+  return key;
+}
+
+function writeKeypairFile(path: string, key: WalletKey): void {
+  let file: number;
+  try {
+    // Never follows to, or truncates, what is already there.
+    file = openSync(path, "wx", 0o600);
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") throw new BadKey(`${path} exists already and is not overwritten`);
+    throw new BadKey(`${path} cannot be written (${codeOf(error)})`);
+  }
+  try {
+    key.withKeypair((pair) => {
+      const line = Buffer.from(`[${Array.from(pair).join(",")}]\n`);
+      try {
+        for (let done = 0; done < line.length; ) done += writeSync(file, line, done);
+      } finally {
+        line.fill(0);
+      }
+    });
+    fsyncSync(file);
+  } catch (error) {
+    // A file that holds half a key would stand in the way of the next try.
+    unlinkSync(path);
+    throw new BadKey(`${path} cannot be written (${codeOf(error)})`);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function readPrivately(path: string): string {
+  let file: number;
+  try {
+    file = openSync(path, "r");
+  } catch (error) {
+    const code = codeOf(error);
+    throw new BadKey(
+      code === "ENOENT"
+        ? `${path}: there is no such key file`
+        : `${path}: the key file cannot be opened (${code})`,
+    );
+  }
+  try {
+    const stat = fstatSync(file);
+    if (!stat.isFile()) throw new BadKey(`${path}: is not a file`);
+    if ((stat.mode & 0o077) !== 0) {
+      const mode = (stat.mode & 0o777).toString(8).padStart(4, "0");
+      throw new BadKey(
+        `${path}: others than its owner can use this key file (mode ${mode}). Fix: chmod 600 ${path}`,
+      );
+    }
+    const buffer = Buffer.alloc(longestFile + 1);
+    let length = 0;
+    for (;;) {
+      const read = readSync(file, buffer, length, buffer.length - length, null);
+      length += read;
+      if (read === 0 || length > longestFile) break;
+    }
+    if (length > longestFile) throw new BadKey(`${path}: too long for a key file`);
+    const text = buffer.toString("utf8", 0, length);
+    buffer.fill(0);
+    return text;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+}

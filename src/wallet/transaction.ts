@@ -1,0 +1,99 @@
+/**
+ * Signing the challenge of a transaction login: a legacy transaction in wire form, base64, with one empty
+ * signature. It can never be executed; signing it proves the key to the exchange and nothing else, and this file
+ * makes sure of that before it signs.
+ *
+ *   count of signatures (1) · signature (64 bytes) · message: header (3) · accounts · blockhash · instructions
+ */
+
+import { addressOf } from "./address.ts";
+import type { WalletKey } from "./wallet-key.ts";
+
+/** A challenge that is not what a wallet may be asked to sign. */
+export class BadChallenge extends Error {
+  override readonly name = "BadChallenge";
+}
+
+/** Both versions of the Memo program. */
+const memoPrograms = [
+  "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr",
+  "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo",
+];
+
+/** A message header, an account, a blockhash and an empty list of instructions. */
+const shortestMessage = 3 + 1 + 32 + 32 + 1;
+
+/**
+ * Signs a login challenge.
+ * @param unsigned base64 of the wire transaction
+ * @returns base64 of the same bytes with the wallet's signature in slot 0
+ * @throws {BadChallenge} when it is malformed, asks for another signer, or would do more than a memo
+ */
+export function signChallenge(key: WalletKey, unsigned: string): string {
+  const wire = Buffer.from(unsigned, "base64");
+  if (wire.length === 0 || wire.toString("base64") !== unsigned) throw new BadChallenge("not base64");
+  // A compact count is one byte below 128.
+  if (wire[0] !== 1) throw new BadChallenge("not exactly one signature is asked for");
+  const message = wire.subarray(65);
+  checkMessage(message, key.address);
+  Buffer.from(key.sign(message)).copy(wire, 1);
+  return wire.toString("base64");
+}
+
+function checkMessage(message: Uint8Array, wallet: string): void {
+  if (message.length < shortestMessage) throw new BadChallenge("the transaction is cut short");
+  if (message[0]! >= 0x80) throw new BadChallenge("not a legacy transaction");
+  if (message[0] !== 1) throw new BadChallenge("not exactly one signer is required");
+  const reader = new Reader(message, 3);
+  const accounts = Array.from({ length: reader.count() }, () => addressOf(reader.take(32)));
+  if (accounts[0] !== wallet) throw new BadChallenge("the fee payer is not this wallet");
+  reader.take(32);
+  const instructions = reader.count();
+  if (instructions === 0) throw new BadChallenge("there is no memo");
+  for (let i = 0; i < instructions; i += 1) {
+    const program = accounts[reader.byte()];
+    if (program === undefined || !memoPrograms.includes(program)) {
+      throw new BadChallenge("the transaction would do more than leave a memo");
+    }
+    reader.take(reader.count());
+    reader.take(reader.count());
+  }
+  if (!reader.atEnd()) throw new BadChallenge("bytes follow the transaction");
+}
+
+class Reader {
+  readonly #bytes: Uint8Array;
+  #at: number;
+
+  constructor(bytes: Uint8Array, at: number) {
+    this.#bytes = bytes;
+    this.#at = at;
+  }
+
+  byte(): number {
+    return this.take(1)[0]!;
+  }
+
+  take(length: number): Uint8Array {
+    const end = this.#at + length;
+    if (end > this.#bytes.length) throw new BadChallenge("the transaction is cut short");
+    const taken = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    return taken;
+  }
+
+  /** A compact-u16: seven bits a byte, low first, at most three bytes. */
+  count(): number {
+    let value = 0;
+    for (let shift = 0; shift < 21; shift += 7) {
+      const next = this.byte();
+      value |= (next & 0x7f) << shift;
+      if (next < 0x80) return value;
+    }
+    throw new BadChallenge("a length is malformed");
+  }
+
+  atEnd(): boolean {
+    return this.#at === this.#bytes.length;
+  }
+}

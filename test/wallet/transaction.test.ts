@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { BadChallenge, signChallenge } from "../../src/wallet/transaction.ts";
+import { WalletKey } from "../../src/wallet/wallet-key.ts";
+import { exampleKey, exampleRecord } from "./example.ts";
+
+const unsigned = exampleRecord("auth-transaction-challenge").unsigned_transaction!;
+
+function changed(change: (wire: Buffer) => Buffer): string {
+  return change(Buffer.from(unsigned, "base64")).toString("base64");
+}
+
+const withByte = (at: number, value: number) => changed((wire) => wire.fill(value, at, at + 1));
+
+test("a challenge is signed in slot 0, and nothing else of it changes", () => {
+  const signed = signChallenge(exampleKey, unsigned);
+  expect(signed).toBe(exampleRecord("auth-login-transaction-request").signed_transaction);
+  const before = Buffer.from(unsigned, "base64");
+  const after = Buffer.from(signed, "base64");
+  expect(after.subarray(65).equals(before.subarray(65))).toBe(true);
+});
+
+// Layout: 65 header of the message, 68 count of accounts, 69 wallet, 101 memo program, 133 blockhash, 165 count
+// of instructions, 166 program index, 167 count of its accounts, 168 account, 169 length of data.
+test.each<[string, string, RegExp]>([
+  ["no base64", "***", /base64/],
+  ["nothing", "", /base64/],
+  ["two signatures", withByte(0, 2), /one signature/],
+  ["a versioned message", withByte(65, 0x80), /legacy/],
+  ["two signers", withByte(65, 2), /one signer/],
+  ["another fee payer", withByte(70, 0x11), /fee payer/],
+  ["another program", withByte(102, 0x11), /more than leave a memo/],
+  ["a program that is not listed", withByte(166, 9), /more than leave a memo/],
+  ["no instruction", changed((wire) => Buffer.concat([wire.subarray(0, 165), Buffer.of(0)])), /no memo/],
+  ["a message that is cut short", changed((wire) => wire.subarray(0, wire.length - 1)), /cut short/],
+  ["only its signature", changed((wire) => wire.subarray(0, 65)), /cut short/],
+  ["bytes behind it", changed((wire) => Buffer.concat([wire, Buffer.of(0)])), /follow/],
+  ["a length without end", changed((wire) => wire.fill(0xff, 167, 171)), /malformed/],
+])("%s is refused", (_what, wire, message) => {
+  expect(() => signChallenge(exampleKey, wire)).toThrow(BadChallenge);
+  expect(() => signChallenge(exampleKey, wire)).toThrow(message);
+});
+
+test("another wallet's challenge is refused", () => {
+  expect(() => signChallenge(WalletKey.fromSeed(new Uint8Array(32)), unsigned)).toThrow(/fee payer/);
+});
