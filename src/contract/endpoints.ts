@@ -5,6 +5,7 @@ import { exchangeEndpoints } from "./endpoints/exchange.ts";
 import { historyEndpoints } from "./endpoints/history.ts";
 import { marketEndpoints } from "./endpoints/market.ts";
 import { notificationEndpoints } from "./endpoints/notifications.ts";
+import { deprecatedEndpoints, onboardingEndpoints } from "./endpoints/onboarding.ts";
 import { traderEndpoints } from "./endpoints/trader.ts";
 
 export const endpoints = {
@@ -14,6 +15,8 @@ export const endpoints = {
   ...historyEndpoints,
   ...authEndpoints,
   ...notificationEndpoints,
+  ...onboardingEndpoints,
+  ...deprecatedEndpoints,
 } as const;
 
 export type Endpoints = typeof endpoints;

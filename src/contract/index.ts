@@ -9,6 +9,7 @@
  *   router.ts        method and path → entry
  *   records/         what comes back; times are Unix ms, quantities that may pass 2^53 are bigint
  *   natural-keys.ts  what makes two rows the same event
+ *   streams.ts       the table of channels, frames in and out
  *   errors.ts        codes of refusal and what to do about each
  */
 export * from "./amount.ts";
@@ -27,9 +28,11 @@ export * from "./records/exchange.ts";
 export * from "./records/history.ts";
 export * from "./records/market.ts";
 export * from "./records/notifications.ts";
+export * from "./records/onboarding.ts";
 export * from "./records/series.ts";
 export * from "./records/trader.ts";
 export * from "./reply.ts";
 export * from "./request.ts";
 export * from "./router.ts";
+export * from "./streams.ts";
 export * from "./time.ts";

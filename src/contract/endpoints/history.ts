@@ -1,7 +1,14 @@
 /** Paged histories of wallets and trader accounts. Newest first; `nextCursor` leads to older rows. */
 import { get, group, type Paging } from "../endpoint.ts";
 import { path, query } from "../params.ts";
-import { collateralEvent, fill, fundingEvent, liquidation, orderHistoryItem } from "../records/history.ts";
+import {
+  collateralEvent,
+  fill,
+  fundingEvent,
+  liquidation,
+  orderHistoryItem,
+  orderHistoryV2Item,
+} from "../records/history.ts";
 import { eventsPageOf, pageOf } from "../reply.ts";
 import { ONE_YEAR_MS } from "../time.ts";
 
@@ -28,6 +35,13 @@ const collateralPaging = {
   cursor: query.string("Where to go on towards older rows.", { deprecated: "use nextCursor" }),
 };
 const oneDirection = [{ kind: "exclusive", params: ["nextCursor", "prevCursor", "cursor"] }] as const;
+
+const tradesV2 = {
+  marketSymbol: query.string("Only this market.", { wire: "market_symbol" }),
+  limit: query.integer("Most rows.", { min: 1, max: 1000 }),
+  cursor: query.string("Where to go on: `slot` or `slot,slot_index`, or a cursor of the last page."),
+  privyId: query.string("For users of an embedded-wallet provider.", { wire: "privy_id" }),
+};
 
 export const historyEndpoints = group("history", {
   userCollateralHistory: get("/v1/users/{user_pubkey}/collateral-history", {
@@ -136,6 +150,39 @@ export const historyEndpoints = group("history", {
       privyId,
     },
     reply: pageOf(fill),
+    paging: oneCursor,
+    order: "newestFirst",
+  }),
+  tradesV2: get("/v1/traders/{trader_pubkey}/trades_v2", {
+    summary: "Fills of one trader account.",
+    params: { traderPubkey, ...tradesV2 },
+    reply: pageOf(fill),
+    paging: oneCursor,
+    order: "newestFirst",
+  }),
+  userTradesV2: get("/v1/users/{user_pubkey}/trades_v2", {
+    summary: "Fills of one wallet over its accounts.",
+    params: {
+      authority: wallet("user_pubkey"),
+      traderPdaIndex: query.integer("Only this PDA index.", { min: 0, max: 255, wire: "trader_pda_index" }),
+      ...tradesV2,
+    },
+    reply: pageOf(fill),
+    paging: oneCursor,
+    order: "newestFirst",
+  }),
+  ordersV2: get("/v1/traders/{trader_pubkey}/orders_v2", {
+    summary: "Orders of one trader account with what was intended, placed and filled.",
+    params: {
+      traderPubkey,
+      marketSymbol: query.string("Only this market.", { wire: "market_symbol" }),
+      limit: query.integer("Most rows.", { min: 1, max: 1000, required: true }),
+      cursor,
+      startTime: query.iso("First instant.", { wire: "start_time" }),
+      endTime: query.iso("Last instant.", { wire: "end_time" }),
+    },
+    constraints: [{ kind: "range", from: "startTime", to: "endTime", maxMs: null }],
+    reply: pageOf(orderHistoryV2Item),
     paging: oneCursor,
     order: "newestFirst",
   }),

@@ -1,7 +1,7 @@
 /** Trader accounts: state, risk and series. */
 import { get, group } from "../endpoint.ts";
 import { path, query } from "../params.ts";
-import { marketPnlSeries, pnlPoint, portfolioValuePoint } from "../records/series.ts";
+import { marketPnlSeries, pnlPoint, portfolioValuePoint, timeWeightedReturns } from "../records/series.ts";
 import { traderCapabilitiesMetadata, traderState, traderView } from "../records/trader.ts";
 import { one, rowsOf } from "../reply.ts";
 import { ONE_YEAR_MS } from "../time.ts";
@@ -99,5 +99,19 @@ export const traderEndpoints = group("trader", {
     reply: rowsOf(marketPnlSeries),
     order: "oldestFirst",
     weight: 2,
+  }),
+  timeWeightedReturns: get("/v1/traders/{trader_pubkey}/time-weighted-returns", {
+    summary: "Returns of one trader account that deposits and withdrawals do not distort.",
+    params: {
+      traderPubkey,
+      resolution: query.choice("Length of a bucket.", ["5m", "15m", "1h", "4h", "1d", "1w", "1M"], {
+        required: true,
+      }),
+      ...times,
+      limit: query.integer("Most points.", { min: 1 }),
+    },
+    constraints: [{ kind: "range", from: "startTime", to: "endTime", maxMs: null }],
+    reply: one(timeWeightedReturns),
+    order: "oldestFirst",
   }),
 });

@@ -192,3 +192,86 @@ export const marketFill = record({
   instructionType: text,
 });
 export type MarketFill = Output<typeof marketFill>;
+
+const orderFlags = {
+  isReduceOnly: flag,
+  isStopLoss: flag,
+  isStopLossDirection: orElse(flag, false),
+  isConditionalOrder: orElse(flag, false),
+};
+
+/** An order with what was intended, what filled at once, what was placed and where it stands. */
+export const orderHistoryV2Item = record({
+  userId: int,
+  traderId: int,
+  traderPdaIndex: int,
+  traderSubaccountIndex: int,
+  slot: int,
+  slotIndex: int,
+  instructionIndex: int,
+  eventIndex: int,
+  marketSymbol: text,
+  instructionType: text,
+  orderType: text,
+  createdAt: time,
+  price: maybe(dec),
+  intended: record({
+    orderKind: text,
+    side,
+    priceInTicks: maybe(lots),
+    priceUsd: maybe(dec),
+    hasPriceLimit: flag,
+    baseLots: lots,
+    baseQty: dec,
+    quoteLotBudget: maybe(lots),
+    matchLimit: maybe(lots),
+    lastValidSlot: maybe(sequence),
+    clientOrderId: maybe(sequence),
+    orderFlags: int,
+    ...orderFlags,
+    isPostOnly: flag,
+    isTakeOnly: flag,
+    cancelExisting: flag,
+  }),
+  fillBeforePlacement: maybe(
+    record({
+      totalBaseQtyFilled: dec,
+      totalQuoteQtyFilled: dec,
+      totalTakerFee: dec,
+      totalNumFills: int,
+      numTrades: int,
+    }),
+  ),
+  placedOrder: maybe(
+    record({
+      orderSequenceNumber: sequence,
+      eventIndex: int,
+      side,
+      price: dec,
+      baseQty: dec,
+      lastValidSlot: maybe(sequence),
+      initialSlot: maybe(sequence),
+      orderFlags: maybe(int),
+      clientOrderId: maybe(sequence),
+      transactionTimestamp: maybe(time),
+    }),
+  ),
+  currentOrderState: maybe(
+    record({
+      orderSequenceNumber: sequence,
+      side,
+      price: dec,
+      baseQty: dec,
+      remainingBaseQty: dec,
+      filledBaseQty: dec,
+      releasedBaseQty: dec,
+      orderStatus: lowerWord(ORDER_STATUSES, { open: "active" }),
+      placedAt: maybe(time),
+      cancelledAt: maybe(time),
+      lastFillAt: maybe(time),
+    }),
+  ),
+  ...orderFlags,
+  status: lowerWord(ORDER_STATUSES, { open: "active" }),
+});
+export type OrderHistoryV2Item = Output<typeof orderHistoryV2Item>;

@@ -1,5 +1,19 @@
 /** Series over time, as plain floats in USD. `timestamp` is deprecated in favour of `startTime` and `endTime`. */
-import { dec, int, listOf, lots, mapOf, num, type Output, record, text, time } from "../fields.ts";
+import {
+  dec,
+  flag,
+  int,
+  listOf,
+  lots,
+  mapOf,
+  maybe,
+  num,
+  type Output,
+  record,
+  text,
+  time,
+  word,
+} from "../fields.ts";
 
 const bucket = { timestamp: time, startTime: time, endTime: time };
 
@@ -44,3 +58,41 @@ export const marketPnlSeries = record({
   ),
 });
 export type MarketPnlSeries = Output<typeof marketPnlSeries>;
+
+/** Returns that deposits and withdrawals do not distort. */
+export const timeWeightedReturns = record({
+  method: text,
+  scope: record({ traderPubkey: maybe(text), userId: maybe(int), traderPdaIndex: maybe(int) }),
+  valuationIntervalSeconds: int,
+  exactFlowBoundaryValuations: flag,
+  totalReturn: maybe(num),
+  returnStartTime: maybe(time),
+  equityDefinition: text,
+  window: record({
+    requestedStartTime: time,
+    requestedEndTime: time,
+    calculationEndTime: time,
+    dataStartTime: maybe(time),
+    dataEndTime: maybe(time),
+    truncatedByLimit: flag,
+  }),
+  points: listOf(
+    record({
+      ...bucket,
+      periodReturn: maybe(num),
+      cumulativeReturn: maybe(num),
+      netExternalFlow: maybe(num),
+      qualityFlags: listOf(text),
+    }),
+  ),
+  quality: record({
+    coverageStart: maybe(time),
+    coverageEnd: maybe(time),
+    requestedStartCovered: flag,
+    containsGaps: flag,
+    resetCount: int,
+    refreshedAt: maybe(time),
+    completeness: word(["complete", "partial", "unavailable"]),
+  }),
+});
+export type TimeWeightedReturns = Output<typeof timeWeightedReturns>;
