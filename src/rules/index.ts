@@ -48,4 +48,5 @@ export {
   visibleToEvents,
   vocabulary,
 } from "./vocabulary.ts";
+export { createWindow } from "./windows/create.ts";
 export type { Window } from "./windows/window.ts";

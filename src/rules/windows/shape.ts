@@ -1,0 +1,20 @@
+/** What all windows have in common. */
+import type { Edge } from "./edge.ts";
+
+export const minuteMs = 60_000;
+
+/** A window is covered when this share of it is. */
+export const enoughCover = 0.9;
+
+/** Up to this length samples are kept as they came; above it by the minute, which bounds memory. */
+export const rawUpToMs = 3_600_000;
+
+/** No window is longer: 32 days of minutes are half a megabyte. */
+export const longestWindowMs = 32 * 86_400_000;
+
+export interface Shape {
+  readonly edge: Edge;
+  readonly staleAfterMs: number;
+  /** Kept by the minute: both ends of the window are then exact to one minute. */
+  readonly byMinute: boolean;
+}

@@ -1,0 +1,302 @@
+/** Windows against a naive oracle that keeps every sample and looks at all of them. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  createWindow,
+  isUnknown,
+  type Unknown,
+  type Window,
+  type WindowFunction,
+} from "../../src/rules/index.ts";
+import { dayOf } from "../../src/rules/windows/edge.ts";
+
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+const minuteMs = 60_000;
+const startMs = Date.UTC(2026, 0, 5, 12, 0, 17);
+
+interface Pushed {
+  atMs: number;
+  value: number;
+  companion: number;
+}
+
+type Answer = number | "uncovered" | "stale" | "nan";
+
+/** Everything from first principles: sort, filter, walk. */
+function oracle(
+  fn: WindowFunction,
+  pushed: readonly Pushed[],
+  nowMs: number,
+  windowMs: number,
+  staleMs: number,
+): Answer {
+  const byMinute = windowMs > 3_600_000;
+  const minuteOf = (ms: number) => Math.floor(ms / minuteMs);
+  const edge = nowMs - windowMs;
+  const sorted = pushed
+    .map((p, order) => ({ ...p, order }))
+    .sort((a, b) => a.atMs - b.atMs || a.order - b.order);
+  const inside = sorted.filter((p) =>
+    byMinute ? minuteOf(p.atMs) * minuteMs + minuteMs - 1 >= edge : p.atMs >= edge,
+  );
+  const watched = () => {
+    let total = 0;
+    let reached = edge;
+    for (const p of sorted) {
+      const from = Math.max(p.atMs, reached);
+      const to = Math.min(p.atMs + staleMs, nowMs);
+      if (to > from) total += to - from;
+      reached = Math.max(reached, to);
+    }
+    return total / windowMs;
+  };
+  switch (fn) {
+    case "maxOver":
+      return inside.length === 0 ? "uncovered" : Math.max(...inside.map((p) => p.value));
+    case "minOver":
+      if (inside.length === 0 || watched() < 0.9) return "uncovered";
+      return Math.min(...inside.map((p) => p.value));
+    case "drawdown": {
+      if (inside.length === 0) return "uncovered";
+      const newest = sorted.at(-1)!;
+      const top = Math.max(...inside.map((p) => p.value));
+      const peaks = inside.filter((p) => p.value === top);
+      // Of equal peaks the newest counts; of one minute, the last that was told.
+      const last = peaks.at(-1)!;
+      const peak = byMinute
+        ? peaks
+            .filter((p) => minuteOf(p.atMs) === minuteOf(last.atMs))
+            .sort((a, b) => a.order - b.order)
+            .at(-1)!
+        : last;
+      return top === newest.value ? 0 : (top - newest.value) / peak.companion;
+    }
+    case "sumOver":
+    case "countOver":
+      return inside.reduce((sum, p) => sum + p.value, 0);
+    case "ago":
+    case "change":
+    case "changeRatio": {
+      const until = byMinute ? minuteOf(edge) * minuteMs + minuteMs - 1 : edge;
+      const then = sorted.filter((p) => p.atMs <= until).at(-1);
+      if (then === undefined || edge - then.atMs > staleMs) return "uncovered";
+      if (fn === "ago") return then.value;
+      const newest = sorted.at(-1)!;
+      if (nowMs - newest.atMs > staleMs) return "stale";
+      const change = newest.value - then.value;
+      const result = fn === "change" ? change : change / Math.abs(then.value);
+      return Number.isNaN(result) ? "nan" : result;
+    }
+    case "avgOver": {
+      let sum = 0;
+      let length = 0;
+      const add = (value: number, from: number, to: number) => {
+        const span = Math.min(to, nowMs) - Math.max(from, edge);
+        if (span <= 0) return;
+        sum += value * span;
+        length += span;
+      };
+      if (byMinute) {
+        const minutes = [...new Set(sorted.map((p) => minuteOf(p.atMs)))];
+        for (const [i, minute] of minutes.entries()) {
+          const of = sorted.filter((p) => minuteOf(p.atMs) === minute);
+          const next = minutes[i + 1] === undefined ? nowMs : minutes[i + 1]! * minuteMs;
+          add(
+            of.reduce((total, p) => total + p.value, 0) / of.length,
+            minute * minuteMs,
+            (minute + 1) * minuteMs,
+          );
+          add(of.at(-1)!.value, (minute + 1) * minuteMs, Math.min(next, of.at(-1)!.atMs + staleMs));
+        }
+      } else {
+        for (const [i, p] of sorted.entries())
+          add(p.value, p.atMs, Math.min(sorted[i + 1]?.atMs ?? nowMs, p.atMs + staleMs));
+      }
+      return length / windowMs < 0.9 ? "uncovered" : sum / length;
+    }
+  }
+}
+
+const functions: WindowFunction[] = [
+  "ago",
+  "change",
+  "changeRatio",
+  "minOver",
+  "maxOver",
+  "avgOver",
+  "drawdown",
+  "sumOver",
+  "countOver",
+];
+
+const answer = (read: number | Unknown): Answer => (isUnknown(read) ? (read.unknown as Answer) : read);
+
+function same(got: Answer, wanted: Answer, hint: string) {
+  if (typeof got === "number" && typeof wanted === "number" && Number.isFinite(wanted))
+    expect(Math.abs(got - wanted), hint).toBeLessThan(1e-9 * Math.max(1, Math.abs(wanted)));
+  else expect(got, hint).toBe(wanted);
+}
+
+/** Steps of time; with each a sample, late by some, or none. */
+const story = (stepMs: number) =>
+  fc.array(
+    fc.record({
+      stepMs: fc.oneof(
+        { weight: 8, arbitrary: fc.integer({ min: 0, max: stepMs }) },
+        { weight: 1, arbitrary: fc.integer({ min: 0, max: stepMs * 12 }) },
+      ),
+      lateMs: fc.oneof(
+        { weight: 5, arbitrary: fc.constant(0) },
+        { weight: 1, arbitrary: fc.integer({ min: 0, max: stepMs * 6 }) },
+      ),
+      value: fc.oneof(
+        { weight: 9, arbitrary: fc.integer({ min: -4, max: 9 }) },
+        { weight: 1, arbitrary: fc.constant(null) },
+      ),
+      companion: fc.integer({ min: 1, max: 9 }),
+    }),
+    { minLength: 1, maxLength: 60 },
+  );
+
+describe.each([
+  { name: "raw", windowMs: 60_000, staleAfterMs: 9_000, stepMs: 5_000 },
+  { name: "by the minute", windowMs: 7_200_000, staleAfterMs: 400_000, stepMs: 150_000 },
+  { name: "by the minute, stale within it", windowMs: 3_660_000, staleAfterMs: 20_000, stepMs: 15_000 },
+])("$name", ({ windowMs, staleAfterMs, stepMs }) => {
+  test.each(functions)("%s answers as the oracle does, at every step and however it was fed", (fn) => {
+    fc.assert(
+      fc.property(story(stepMs), (steps) => {
+        const window = createWindow({ fn, windowMs, staleAfterMs }, "UTC");
+        const pushed: Pushed[] = [];
+        let nowMs = startMs;
+        for (const step of steps) {
+          nowMs += step.stepMs;
+          if (step.value !== null) {
+            const sample = { atMs: nowMs - step.lateMs, value: step.value, companion: step.companion };
+            pushed.push(sample);
+            window.push(sample.atMs, sample.value, sample.companion);
+          }
+          same(
+            answer(window.read(nowMs)),
+            pushed.length === 0 && fn !== "sumOver" && fn !== "countOver"
+              ? "uncovered"
+              : oracle(fn, pushed, nowMs, windowMs, staleAfterMs),
+            `at +${nowMs - startMs}`,
+          );
+        }
+        // A replay hears the same samples in the order of time.
+        const replayed = createWindow({ fn, windowMs, staleAfterMs }, "UTC");
+        for (const p of [...pushed].sort((a, b) => a.atMs - b.atMs))
+          replayed.push(p.atMs, p.value, p.companion);
+        if (fn !== "drawdown") same(answer(replayed.read(nowMs)), answer(window.read(nowMs)), "replayed");
+        expect(replayed.coverage(nowMs)).toBeCloseTo(window.coverage(nowMs), 9);
+      }),
+      { seed, numRuns: 150 },
+    );
+  });
+
+  test.each(functions)("%s changes by itself only at the edge that it announced", (fn) => {
+    fc.assert(
+      fc.property(
+        story(stepMs),
+        fc.array(fc.integer({ min: 1, max: stepMs }), { maxLength: 30 }),
+        (steps, waits) => {
+          const window = createWindow({ fn, windowMs, staleAfterMs }, "UTC");
+          let nowMs = startMs;
+          for (const step of steps) {
+            nowMs += step.stepMs;
+            if (step.value !== null) window.push(nowMs - step.lateMs, step.value, step.companion);
+          }
+          for (const wait of waits) {
+            const before = answer(window.read(nowMs));
+            const edgeMs = window.nextEdgeMs(nowMs);
+            if (edgeMs !== null) expect(edgeMs).toBeGreaterThan(nowMs);
+            nowMs += wait;
+            if (edgeMs === null || nowMs < edgeMs) {
+              // An average moves all the time and is followed in fine steps; the rest stand still in between.
+              if (fn === "avgOver" || fn === "minOver") continue;
+              expect(answer(window.read(nowMs)), `next edge ${edgeMs}, now ${nowMs}`).toBe(before);
+            }
+          }
+        },
+      ),
+      { seed, numRuns: 150 },
+    );
+  });
+});
+
+describe("by hand", () => {
+  const minute = 60_000;
+  const fed = (
+    fn: WindowFunction,
+    windowMs: number | "today",
+    samples: [number, number, number?][],
+  ): Window => {
+    const window = createWindow({ fn, windowMs, staleAfterMs: 2 * minute }, "UTC");
+    for (const [atMs, value, companion] of samples) window.push(atMs, value, companion);
+    return window;
+  };
+
+  test("drawdown is measured against what stood behind the peak", () => {
+    const window = fed("drawdown", 10 * minute, [
+      [startMs, 100, 1_000],
+      [startMs + minute, 300, 2_000],
+      [startMs + 2 * minute, 50, 500],
+    ]);
+    expect(window.read(startMs + 2 * minute)).toBe((300 - 50) / 2_000);
+    expect(window.nextEdgeMs(startMs + 2 * minute)).toBe(startMs + 11 * minute + 1);
+    expect(window.read(startMs + 11 * minute + 1)).toBe(0);
+  });
+
+  test("a fall with nothing behind it is endless", () => {
+    const window = fed("drawdown", 10 * minute, [
+      [startMs, 10, 0],
+      [startMs + 1, 5, 0],
+    ]);
+    expect(window.read(startMs + 1)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test("NaN never enters, clear forgets", () => {
+    const window = fed("maxOver", 10 * minute, [[startMs, Number.NaN]]);
+    expect(isUnknown(window.read(startMs))).toBe(true);
+    window.push(startMs, 3);
+    expect(window.read(startMs)).toBe(3);
+    window.clear();
+    expect(isUnknown(window.read(startMs))).toBe(true);
+    expect(window.coverage(startMs)).toBe(0);
+  });
+
+  test("today begins at midnight of the time zone, and ends there", () => {
+    const window = createWindow(
+      { fn: "sumOver", windowMs: "today", staleAfterMs: minute },
+      "America/New_York",
+    );
+    const midnight = Date.UTC(2026, 0, 5, 5, 0, 0);
+    window.push(midnight - 1, 5);
+    window.push(midnight, 7);
+    window.push(midnight + 60 * minute, 11);
+    expect(window.read(midnight + 61 * minute)).toBe(18);
+    expect(window.nextEdgeMs(midnight + 61 * minute)).toBe(midnight + 24 * 60 * minute);
+    expect(window.read(midnight + 24 * 60 * minute)).toBe(0);
+  });
+
+  test.each([
+    ["UTC", Date.UTC(2026, 2, 8, 13), Date.UTC(2026, 2, 8), 24],
+    ["America/New_York", Date.UTC(2026, 2, 8, 13), Date.UTC(2026, 2, 8, 5), 23],
+    ["America/New_York", Date.UTC(2026, 10, 1, 13), Date.UTC(2026, 10, 1, 4), 25],
+    ["Asia/Kolkata", Date.UTC(2026, 5, 1, 20), Date.UTC(2026, 5, 1, 18, 30), 24],
+    ["Australia/Lord_Howe", Date.UTC(2026, 9, 3, 20), Date.UTC(2026, 9, 3, 13, 30), 23.5],
+  ])("the day of %s around %i", (zone, nowMs, from, hours) => {
+    expect(dayOf(zone)(nowMs)).toEqual({ startMs: from, endMs: from + hours * 3_600_000 });
+  });
+
+  test("a long window stays cheap: two days of seconds are read in milliseconds", () => {
+    for (const fn of functions) {
+      const window = createWindow({ fn, windowMs: 86_400_000, staleAfterMs: 15_000 }, "UTC");
+      for (let s = 0; s < 2 * 86_400; s++) window.push(startMs + s * 1_000, -s, 1);
+      const began = performance.now();
+      window.read(startMs + 2 * 86_400_000);
+      expect(performance.now() - began, fn).toBeLessThan(50);
+    }
+  });
+});
