@@ -224,6 +224,7 @@ type Call = { cwd?: string; env?: Record<string, string>; old?: boolean };
 class SmallPackage implements Disposable {
   readonly outside = realpathSync(mkdtempSync(path.join(tmpdir(), "perpwatch-launch-")));
   readonly folder = path.join(this.outside, "package");
+  readonly #started: ChildProcess[] = [];
 
   constructor() {
     mkdirSync(path.join(this.folder, "src"), { recursive: true });
@@ -244,7 +245,7 @@ class SmallPackage implements Disposable {
   start(args: readonly string[], { cwd = this.outside, env = {}, old = false }: Call = {}): ChildProcess {
     const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD|NODE_)/.test(name));
     const options = old ? { NODE_OPTIONS: `--require ${path.join(this.outside, "old.cjs")}` } : {};
-    return spawn(process.execPath, [path.join(this.folder, "launch.mjs"), ...args], {
+    const child = spawn(process.execPath, [path.join(this.folder, "launch.mjs"), ...args], {
       cwd,
       env: {
         ...Object.fromEntries(inherited),
@@ -257,6 +258,8 @@ class SmallPackage implements Disposable {
       // Away from the terminal that the tests may run in: there the launcher leaves Ctrl-C to the terminal.
       detached: true,
     });
+    this.#started.push(child);
+    return child;
   }
 
   run(args: readonly string[], call: Call = {}): Promise<Outcome> {
@@ -274,6 +277,10 @@ class SmallPackage implements Disposable {
   }
 
   [Symbol.dispose]() {
+    // Each leads a process group of its own; what a failed test left running goes with it.
+    for (const { pid, exitCode, signalCode } of this.#started) {
+      if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, "SIGKILL");
+    }
     rmSync(this.outside, { recursive: true, force: true });
   }
 }
