@@ -1,0 +1,198 @@
+/**
+ * One call of one endpoint: arguments in, record out.
+ *
+ *   check arguments ─► wait for the request ceiling ─► send ─► 2xx ─► JSON ─► record
+ *                            ▲                           └─ 429, 5xx, no answer ─► ExchangeError
+ *                            └──── again, when that is safe, at most twice, within the caller's limit
+ *
+ * The limit (default 30 s) is for all of it: waiting for the ceiling, attempts, pauses between them. Only what the table
+ * calls safe is repeated; after a 429 not before `Retry-After`, otherwise after 0.25 s, 0.5 s, with jitter. A 429 slows
+ * the whole process (budget.ts). Sessions are not known here: a bearer is handed in.
+ */
+import type { Args, Endpoint, RecordOf } from "../contract/endpoint.ts";
+import { parseJson } from "../contract/json.ts";
+import { parseReply, type RejectedRow } from "../contract/reply.ts";
+import { encodeRequest } from "../contract/request.ts";
+import type { Clock, Random } from "../domain/clock.ts";
+import { BudgetFull, type Grant, type Lane, lanes, type RequestBudget, type Take } from "./budget.ts";
+import { BadRecord, cleanText, ExchangeError, refusal } from "./errors.ts";
+import { type Http, type HttpAnswer, HttpFailure } from "./http.ts";
+
+export const DEFAULT_DEADLINE_MS = 30_000;
+/** One attempt gets at most this much of the limit, so that a repeat still fits. */
+const ATTEMPT_MS = 10_000;
+const REPEATS = 2;
+const FIRST_PAUSE_MS = 250;
+const DEFAULT_THROTTLED_MS = 1_000;
+
+export interface CallOptions {
+  /** Default: the rest (3). */
+  readonly lane?: Lane;
+  readonly signal?: AbortSignal | undefined;
+  /** Limit for the whole call, ms. Default 30 000. */
+  readonly deadlineMs?: number;
+  readonly bearer?: string | null;
+  /** The call signs in or refreshes: it may use the ceiling's reserve. */
+  readonly signIn?: boolean;
+}
+
+/** A record, and the rows of it that did not fit and were left out. */
+export interface Called<R> {
+  readonly record: R;
+  readonly rejected: readonly RejectedRow[];
+}
+
+export interface Caller {
+  /**
+   * @throws {ArgumentsRefused} before anything is sent; {ExchangeError}; {BadRecord};
+   *   the signal's reason when the caller gives up
+   */
+  call<E extends Endpoint>(endpoint: E, args: Args<E>, options?: CallOptions): Promise<Called<RecordOf<E>>>;
+  readonly http: Http;
+  readonly budget: RequestBudget;
+}
+
+export interface CallerOptions {
+  readonly http: Http;
+  readonly budget: RequestBudget;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export function createCaller({ http, budget, clock, random }: CallerOptions): Caller {
+  async function call<E extends Endpoint>(
+    endpoint: E,
+    args: Args<E>,
+    options: CallOptions = {},
+  ): Promise<Called<RecordOf<E>>> {
+    const request = encodeRequest(endpoint, args);
+    const { name } = endpoint;
+    const { signal } = options;
+    const bearer = options.bearer ?? null;
+    const endMs = clock.elapsedMs() + (options.deadlineMs ?? DEFAULT_DEADLINE_MS);
+    const lane = options.lane ?? lanes.rest;
+    for (let attempt = 0; ; attempt++) {
+      const take = { lane, weight: endpoint.weight, signIn: options.signIn === true };
+      const grant = budget.takeNow(take) ?? (await turn(name, take, endMs, signal));
+      let error: ExchangeError;
+      try {
+        const answer = await http.send({
+          method: request.method,
+          target: request.target,
+          body: request.body,
+          bearer,
+          limitMs: Math.max(1, Math.min(ATTEMPT_MS, endMs - clock.elapsedMs())),
+          signal,
+        });
+        if (answer.status === 429) grant.throttled(answer.retryAfterMs);
+        if (endpoint.success.includes(answer.status)) return read(endpoint, answer);
+        error = refusal(
+          name,
+          answer.status,
+          refusalText(answer.text, secretsOf(endpoint, args, bearer)),
+          answer.retryAfterMs,
+        );
+      } catch (thrown) {
+        if (!(thrown instanceof HttpFailure)) throw thrown;
+        error = unanswered(name, thrown);
+      }
+      if (!error.retryable || !endpoint.safeToRetry || attempt >= REPEATS) throw error;
+      const pauseMs = pauseBefore(error, attempt);
+      if (clock.elapsedMs() + pauseMs >= endMs) throw error;
+      await clock.sleep(pauseMs, signal);
+    }
+  }
+
+  /** Waits for the request ceiling, no longer than until `endMs`. */
+  async function turn(
+    endpoint: string,
+    take: Take,
+    endMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Grant> {
+    signal?.throwIfAborted();
+    const tooLong = (what: string) =>
+      new ExchangeError({ endpoint, reason: "rate-limited", code: "budget", what, sent: false });
+    const stop = new AbortController();
+    const onAbort = () => stop.abort(signal?.reason);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    const limitMs = Math.max(0, endMs - clock.elapsedMs());
+    const cancel = clock.after(limitMs, () =>
+      stop.abort(tooLong(`no turn under the request ceiling within ${Math.round(limitMs)} ms`)),
+    );
+    try {
+      return await budget.take({ ...take, signal: stop.signal });
+    } catch (thrown) {
+      throw thrown instanceof BudgetFull ? tooLong(thrown.message) : thrown;
+    } finally {
+      cancel();
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  function pauseBefore(error: ExchangeError, attempt: number): number {
+    const jitter = 0.85 + 0.3 * random();
+    if (error.reason === "rate-limited") return error.retryAfterMs ?? DEFAULT_THROTTLED_MS * jitter;
+    return Math.max(FIRST_PAUSE_MS * 2 ** attempt * jitter, error.retryAfterMs ?? 0);
+  }
+
+  return { call, http, budget };
+}
+
+/** A success, read by the table. */
+function read<E extends Endpoint>(endpoint: E, answer: HttpAnswer): Called<RecordOf<E>> {
+  const kept = endpoint.group === "auth" ? null : answer.text;
+  let json: unknown;
+  if (endpoint.reply.kind !== "none") {
+    try {
+      json = parseJson(answer.text);
+    } catch {
+      const what =
+        answer.text === "" ? "an empty answer" : `${answer.text.length} characters that are no JSON`;
+      throw new BadRecord(
+        endpoint.name,
+        answer.status,
+        { message: what, fields: [{ path: "", message: what }] },
+        kept,
+      );
+    }
+  }
+  const parsed = parseReply(endpoint, json);
+  if (!parsed.ok) throw new BadRecord(endpoint.name, answer.status, parsed.problem, kept);
+  return parsed as Called<RecordOf<E>>;
+}
+
+/** The text of a refusal: its `error`, with `message` when there is one; null when the body is something else. */
+function refusalText(body: string, secrets: readonly string[]): string | null {
+  let json: unknown;
+  try {
+    json = JSON.parse(body);
+  } catch {
+    return null;
+  }
+  const { error } = (json ?? {}) as { error?: unknown };
+  return typeof error === "string" && error !== "" ? cleanText(error, secrets) : null;
+}
+
+/** What must not come back to us in a message: the bearer and the arguments that the table calls secret. */
+function secretsOf(endpoint: Endpoint, args: object, bearer: string | null): string[] {
+  const secrets = bearer === null ? [] : [bearer];
+  for (const [name, value] of Object.entries(args)) {
+    if (endpoint.params[name]?.secret && typeof value === "string") secrets.push(value);
+  }
+  return secrets;
+}
+
+function unanswered(endpoint: string, failure: HttpFailure): ExchangeError {
+  if (failure.kind === "tooLarge") {
+    return new ExchangeError({ endpoint, reason: "bad-record", code: "too_large", what: failure.message });
+  }
+  return new ExchangeError({
+    endpoint,
+    reason: failure.kind,
+    code: failure.kind,
+    what: failure.message,
+    sent: failure.sent,
+    cause: failure.cause,
+  });
+}

@@ -1,0 +1,145 @@
+/**
+ * The typed client: one method for each entry of the table of endpoints, made from the entry.
+ *
+ *   const state = await client.traderState({ authority }, { wallet: "main", lane: lanes.atRisk, deadlineMs: 4_000 });
+ *
+ * With a wallet's name the call goes out under that wallet's session:
+ *
+ *   session     attached                                        refused for its sake
+ *   required    always; waits for a sign-in                     renew, repeat; sign in, repeat; then the refusal is thrown
+ *   optional    when there is one now (higher limits)           repeated once without, and the session is renewed
+ *   none        never                                           –
+ *
+ * Repeats stay within the call's deadline. What did not fit the contract is told to `onBadRecord`, once for a whole record
+ * (which is thrown as BadRecord too) and once for each row that was left out of a list (the others are returned).
+ */
+import type { Endpoint } from "../contract/endpoint.ts";
+import { type Client, endpoints } from "../contract/endpoints.ts";
+import { writeJson } from "../contract/json.ts";
+import type { ReplyProblem } from "../contract/reply.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Lane } from "./budget.ts";
+import { type Called, type Caller, DEFAULT_DEADLINE_MS } from "./call.ts";
+import { BadRecord, ExchangeError, MOST_KEPT_BODY } from "./errors.ts";
+import type { WalletSession } from "./session.ts";
+import type { Sessions } from "./sessions.ts";
+
+export interface ClientCall {
+  /** Configured name of the wallet in whose session to ask. */
+  readonly wallet?: string | undefined;
+  /** Default: the rest (3). */
+  readonly lane?: Lane | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Limit for everything: turn, attempts, sign-in, repeats; ms. Default 30 000. */
+  readonly deadlineMs?: number | undefined;
+}
+
+export type ExchangeClient = Client<ClientCall>;
+
+/** Something that the exchange answered and the contract does not know. */
+export interface BadRecordReport {
+  readonly endpoint: string;
+  readonly wallet: string | null;
+  /** One line: endpoint, field, what was expected, what was found. */
+  readonly problem: string;
+  readonly fields: ReplyProblem["fields"];
+  /** The body, or the row, as text cut to 64 Ki characters; null where it may hold secrets. */
+  readonly body: string | null;
+}
+
+export interface ClientOptions {
+  readonly caller: Caller;
+  readonly sessions: Sessions;
+  readonly clock: Clock;
+  readonly onBadRecord: (report: BadRecordReport) => void;
+}
+
+export function createClient({ caller, sessions, clock, onBadRecord }: ClientOptions): ExchangeClient {
+  async function ask(endpoint: Endpoint, args: object, call: ClientCall): Promise<unknown> {
+    const wallet = call.wallet ?? null;
+    try {
+      const session = wallet === null || endpoint.session === "none" ? undefined : sessions.of(wallet);
+      const endMs = clock.elapsedMs() + (call.deadlineMs ?? DEFAULT_DEADLINE_MS);
+      const send = (bearer: string | null): Promise<Called<unknown>> =>
+        caller.call(endpoint, args as never, {
+          bearer,
+          signal: call.signal,
+          deadlineMs: Math.max(0, endMs - clock.elapsedMs()),
+          ...(call.lane === undefined ? {} : { lane: call.lane }),
+        });
+      const called =
+        endpoint.session === "required"
+          ? await required(endpoint, session, wallet, send, { endMs, signal: call.signal })
+          : await optional(session, send);
+      for (const row of called.rejected) {
+        const { message, fields } = row.problem;
+        const body = writeJson(row.raw)?.slice(0, MOST_KEPT_BODY) ?? null;
+        onBadRecord({ endpoint: endpoint.name, wallet, problem: message, fields, body });
+      }
+      return called.record;
+    } catch (error) {
+      if (error instanceof BadRecord) {
+        const { message, fields, body } = error;
+        onBadRecord({ endpoint: endpoint.name, wallet, problem: message, fields, body });
+      }
+      throw error;
+    }
+  }
+
+  return Object.fromEntries(
+    Object.entries(endpoints as unknown as Record<string, Endpoint>).map(([name, endpoint]) => [
+      name,
+      (args: object = {}, call: ClientCall = {}) => ask(endpoint, args, call),
+    ]),
+  ) as unknown as ExchangeClient;
+}
+
+type Send = (bearer: string | null) => Promise<Called<unknown>>;
+
+/** Once as it is, once after a renewal, once after a sign-in: what each recovery does is the session's to decide. */
+async function required(
+  endpoint: Endpoint,
+  session: WalletSession | undefined,
+  wallet: string | null,
+  send: Send,
+  patience: { endMs: number; signal: AbortSignal | undefined },
+): Promise<Called<unknown>> {
+  if (!session) {
+    throw new ExchangeError({
+      endpoint: endpoint.name,
+      reason: "signed-out",
+      code: "no_auth_session",
+      what: wallet === null ? "needs the session of a wallet" : `${wallet} is watched without a session`,
+      sent: false,
+    });
+  }
+  let access = await session.access(patience);
+  for (let recoveries = 0; ; recoveries++) {
+    try {
+      const called = await send(access);
+      session.accepted(access);
+      return called;
+    } catch (error) {
+      if (!(error instanceof ExchangeError) || !error.sessionRefused) throw error;
+      if (recoveries === 2) {
+        session.refused(access, error);
+        throw error;
+      }
+      access = await session.recover(access, error, patience);
+    }
+  }
+}
+
+async function optional(session: WalletSession | undefined, send: Send): Promise<Called<unknown>> {
+  const access = session?.peek() ?? null;
+  if (!session || access === null) return send(null);
+  try {
+    const called = await send(access);
+    session.accepted(access);
+    return called;
+  } catch (error) {
+    if (!(error instanceof ExchangeError) || !error.sessionRefused) throw error;
+    session.refused(access, error);
+    return send(null);
+  }
+}

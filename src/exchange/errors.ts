@@ -1,0 +1,141 @@
+/**
+ * What can go wrong between us and the exchange, as errors that say what may be done about it. None of them carries a
+ * token, a signature, a request body or a header; text that the exchange sent is bounded and cleaned.
+ *
+ *   ExchangeError            the call failed: which endpoint, status, code, whether trying again can help, and when
+ *     BadRecord              it was answered, but not with what the contract says: which field, and the body to keep
+ *
+ * A caller that gave up through its own signal gets that signal's reason, not one of these.
+ */
+import { remedyFor } from "../contract/errors.ts";
+import type { ReplyProblem } from "../contract/reply.ts";
+import type { FailureReason } from "../domain/observation.ts";
+
+/** Longest body that a BadRecord keeps, in characters. */
+export const MOST_KEPT_BODY = 65_536;
+const MOST_TEXT = 200;
+
+export interface ExchangeErrorFacts {
+  readonly endpoint: string;
+  readonly reason: FailureReason;
+  /** What happened, for people; the endpoint's name is put before it. */
+  readonly what: string;
+  readonly status?: number | null;
+  readonly code?: string | null;
+  readonly retryAfterMs?: number | null;
+  /** False when the request certainly never left this machine. Default true. */
+  readonly sent?: boolean;
+  readonly cause?: unknown;
+}
+
+export class ExchangeError extends Error {
+  override readonly name: string = "ExchangeError";
+  /** Name in the table of endpoints. */
+  readonly endpoint: string;
+  /** HTTP status; null when there was no answer. */
+  readonly status: number | null;
+  /** The exchange's error code, or one of ours (`timeout`, `unreachable`, `budget`, `no_auth_session`, …); null: prose. */
+  readonly code: string | null;
+  readonly reason: FailureReason;
+  /** Trying the same again later can help. */
+  readonly retryable: boolean;
+  /** How long the exchange asked us to wait, ms; null when it did not. */
+  readonly retryAfterMs: number | null;
+  /** The exchange may have acted on it although we have no answer. */
+  readonly sent: boolean;
+
+  constructor(facts: ExchangeErrorFacts) {
+    super(`${facts.endpoint}: ${facts.what}`, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.endpoint = facts.endpoint;
+    this.status = facts.status ?? null;
+    this.code = facts.code ?? null;
+    this.reason = facts.reason;
+    this.retryable = retryableReasons.has(facts.reason);
+    this.retryAfterMs = facts.retryAfterMs ?? null;
+    this.sent = facts.sent ?? true;
+  }
+
+  /** Refused for the session's sake: a new token can help. */
+  get sessionRefused(): boolean {
+    return this.reason === "signed-out" && this.status !== null;
+  }
+}
+
+const retryableReasons: ReadonlySet<FailureReason> = new Set([
+  "unreachable",
+  "timeout",
+  "rate-limited",
+  "server-error",
+]);
+
+/** An answer, or one row of it, that is not what the contract says. */
+export class BadRecord extends ExchangeError {
+  override readonly name = "BadRecord";
+  /** Which fields, and what was expected there. */
+  readonly fields: ReplyProblem["fields"];
+  /** What was received, cut to 64 Ki characters; null where it may hold secrets. Not listed, so that no log takes it. */
+  readonly #body: string | null;
+
+  constructor(
+    endpoint: string,
+    status: number,
+    problem: Omit<ReplyProblem, "endpoint">,
+    body: string | null,
+  ) {
+    const what = problem.message.startsWith(`${endpoint}: `)
+      ? problem.message.slice(endpoint.length + 2)
+      : problem.message;
+    super({ endpoint, reason: "bad-record", what, status, code: "bad_record" });
+    this.fields = problem.fields;
+    this.#body = body === null ? null : body.slice(0, MOST_KEPT_BODY);
+  }
+
+  get body(): string | null {
+    return this.#body;
+  }
+}
+
+/** What a refusing answer means. `text` is what stood in its `error` field, or null. */
+export function refusal(
+  endpoint: string,
+  status: number,
+  text: string | null,
+  retryAfterMs: number | null,
+): ExchangeError {
+  const code = text !== null && /^[a-z][a-z0-9_]{1,63}$/.test(text) ? text : null;
+  const what = text === null ? String(status) : `${status} ${text}`;
+  return new ExchangeError({
+    endpoint,
+    status,
+    code,
+    retryAfterMs,
+    what,
+    reason: refusalReason(status, code),
+  });
+}
+
+function refusalReason(status: number, code: string | null): FailureReason {
+  if (status === 429) return "rate-limited";
+  if (status === 408) return "timeout";
+  if (status >= 500) return "server-error";
+  const remedy = remedyFor(status, code);
+  return remedy === "final" || remedy === "wait" ? "refused" : "signed-out";
+}
+
+/** Text from outside, fit for a message: one line, bounded, without the given secrets and anything like a token. */
+export function cleanText(text: string, secrets: readonly string[] = []): string {
+  let clean = text;
+  for (const secret of secrets) if (secret.length >= 8) clean = clean.replaceAll(secret, "[secret]");
+  clean = clean
+    .replace(/[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g, "[token]")
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to go
+    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ")
+    .trim();
+  return clean.length > MOST_TEXT ? `${clean.slice(0, MOST_TEXT)}…` : clean;
+}
+
+/** Why a read failed, for a `failed` observation: never a secret, fit for people. */
+export function failureOf(error: unknown): { reason: FailureReason; detail: string } {
+  if (error instanceof ExchangeError) return { reason: error.reason, detail: error.message };
+  return { reason: "refused", detail: error instanceof Error ? cleanText(error.message) : "failed" };
+}

@@ -1,0 +1,193 @@
+/**
+ * One request to the exchange and its answer, as text: connections, time limits, size limits. What the text means, what
+ * may be repeated and what a refusal asks for is decided above (call.ts).
+ *
+ * Connections are kept alive and shared by all wallets. Each request has one limit for everything (connecting, waiting,
+ * reading), kept by the injected clock; undici's own limits on connect, headers and body stand behind it in real time.
+ * Each answer with a `Date` also measures the exchange's clock.
+ */
+import { Pool } from "undici";
+import { writeJson } from "../contract/json.ts";
+import type { Clock } from "../domain/clock.ts";
+import { ExchangeTime } from "./exchange-time.ts";
+import { retryAfterMs } from "./retry-after.ts";
+
+export interface HttpOptions {
+  /** As configured: origin, maybe with a path before `/v1`. */
+  readonly baseUrl: string;
+  /** The machine's own clock, uncorrected: the exchange's time is measured against it. */
+  readonly clock: Clock;
+  /** Of perpwatch, for the client-identity header. */
+  readonly version: string;
+  /** Most connections at a time. Default 64. */
+  readonly connections?: number;
+  /** Largest body of an answer that is read, bytes. Default 16 MiB. */
+  readonly mostBytes?: number;
+  /** Real-time limits of one connection, ms. Defaults 5 000, 30 000, 30 000. */
+  readonly connectMs?: number;
+  readonly headersMs?: number;
+  readonly bodyMs?: number;
+}
+
+export interface HttpRequest {
+  readonly method: "GET" | "POST";
+  /** Path and query, percent-encoded, to put behind the base URL. */
+  readonly target: string;
+  /** JSON value; null: no body. */
+  readonly body: unknown;
+  readonly bearer: string | null;
+  /** Limit for the whole exchange of this request, ms. */
+  readonly limitMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly retryAfterMs: number | null;
+}
+
+/** No whole answer came. `sent` is false when the request certainly did not reach the exchange. */
+export class HttpFailure extends Error {
+  override readonly name = "HttpFailure";
+  readonly kind: "unreachable" | "timeout" | "tooLarge";
+  readonly sent: boolean;
+  constructor(kind: HttpFailure["kind"], message: string, sent: boolean, cause?: unknown) {
+    super(message, { cause });
+    this.kind = kind;
+    this.sent = sent;
+  }
+}
+
+export interface Http {
+  /** @throws {HttpFailure}; the signal's reason when the caller gives up first */
+  send(request: HttpRequest): Promise<HttpAnswer>;
+  /** The exchange's clock. */
+  readonly time: ExchangeTime;
+  /** Our wall clock less the exchange's, ms. */
+  readonly offsetMs: number;
+  /** Requests under way. */
+  readonly inFlight: number;
+  /** Ends all connections; requests under way fail. */
+  close(): Promise<void>;
+}
+
+export function createHttp(options: HttpOptions): Http {
+  const { clock } = options;
+  const base = new URL(options.baseUrl);
+  const prefix = base.pathname.replace(/\/+$/, "");
+  const mostBytes = options.mostBytes ?? 16 * 1_048_576;
+  const connectMs = options.connectMs ?? 5_000;
+  const pool = new Pool(base.origin, {
+    connections: options.connections ?? 64,
+    pipelining: 1,
+    connect: { timeout: connectMs },
+    headersTimeout: options.headersMs ?? 30_000,
+    bodyTimeout: options.bodyMs ?? 30_000,
+    // Longer than the usual schedules, so that one connection serves poll after poll; a shorter hint of the server wins.
+    keepAliveTimeout: 30_000,
+    maxResponseSize: mostBytes,
+  });
+  const time = new ExchangeTime(clock);
+  const plain = {
+    accept: "application/json",
+    "accept-encoding": "identity",
+    "user-agent": `perpwatch/${options.version}`,
+    "x-phoenix-client": `language=typescript;sdk=perpwatch;version=${options.version}`,
+  };
+  let inFlight = 0;
+
+  async function send(request: HttpRequest): Promise<HttpAnswer> {
+    const { signal, limitMs } = request;
+    signal?.throwIfAborted();
+    const stop = new AbortController();
+    let timedOut = false;
+    const cancelLimit = clock.after(limitMs, () => {
+      timedOut = true;
+      stop.abort();
+    });
+    const onAbort = () => stop.abort();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    const headers: Record<string, string> = { ...plain };
+    if (request.bearer !== null) headers.authorization = `Bearer ${request.bearer}`;
+    if (request.body !== null) headers["content-type"] = "application/json";
+    const sentMs = clock.elapsedMs();
+    inFlight++;
+    try {
+      const answer = await pool.request({
+        path: prefix + request.target,
+        method: request.method,
+        headers,
+        body: request.body === null ? null : writeJson(request.body),
+        signal: stop.signal,
+      });
+      const { date, age, "retry-after": wait } = answer.headers;
+      // A cached answer carries the time of another one.
+      if (typeof date === "string" && (age === undefined || age === "0")) {
+        time.sample(sentMs, clock.elapsedMs(), date);
+      }
+      const text = await answer.body.text();
+      return {
+        status: answer.statusCode,
+        text,
+        retryAfterMs: typeof wait === "string" ? retryAfterMs(wait, time.nowMs()) : null,
+      };
+    } catch (error) {
+      if (timedOut) throw new HttpFailure("timeout", `no whole answer within ${limitMs} ms`, true);
+      if (signal?.aborted) throw signal.reason;
+      throw failure(error, mostBytes, connectMs);
+    } finally {
+      inFlight--;
+      cancelLimit();
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  return {
+    send,
+    time,
+    get offsetMs() {
+      return time.offsetMs;
+    },
+    get inFlight() {
+      return inFlight;
+    },
+    close: () => pool.destroy(),
+  };
+}
+
+/** Failures in which no byte of the request can have arrived. */
+const neverSent: ReadonlySet<string> = new Set([
+  "UND_ERR_CONNECT_TIMEOUT",
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ENETUNREACH",
+  "EHOSTUNREACH",
+]);
+
+function failure(error: unknown, mostBytes: number, connectMs: number): HttpFailure {
+  const { code, message } = summary(error);
+  const sent = !neverSent.has(code) && !code.startsWith("ERR_TLS") && !code.includes("CERT");
+  switch (code) {
+    case "UND_ERR_CONNECT_TIMEOUT":
+      return new HttpFailure("timeout", `no connection within ${connectMs} ms`, sent, error);
+    case "UND_ERR_HEADERS_TIMEOUT":
+    case "UND_ERR_BODY_TIMEOUT":
+      return new HttpFailure("timeout", "no whole answer in time", sent, error);
+    case "UND_ERR_RES_EXCEEDED_MAX_SIZE":
+      return new HttpFailure("tooLarge", `answer larger than ${mostBytes} bytes`, sent, error);
+    default:
+      return new HttpFailure("unreachable", message, sent, error);
+  }
+}
+
+/** Several addresses that were all tried come as one error without text of its own. */
+function summary(error: unknown): { code: string; message: string } {
+  const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
+  const { code, message } = first as { code?: unknown; message?: unknown };
+  return {
+    code: typeof code === "string" ? code : "",
+    message: typeof message === "string" && message !== "" ? message : String(code ?? "connection failed"),
+  };
+}

@@ -1,0 +1,16 @@
+/**
+ * `Retry-After`: seconds, maybe with a fraction, or an HTTP date.
+ *
+ * @param nowMs the exchange's own time, which is what its date is meant in
+ * @returns ms to wait, never negative, at most a day; null when there is no header or it cannot be read
+ */
+export function retryAfterMs(header: string | null, nowMs: number): number | null {
+  if (header === null) return null;
+  const text = header.trim();
+  const ms = /^\d+(\.\d+)?$/.test(text)
+    ? Math.ceil(Number(text) * 1_000)
+    : /^[A-Za-z]{3,9},? /.test(text)
+      ? Date.parse(text) - nowMs
+      : Number.NaN;
+  return Number.isNaN(ms) ? null : Math.min(Math.max(0, ms), 86_400_000);
+}

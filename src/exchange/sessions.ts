@@ -1,0 +1,58 @@
+/**
+ * The sessions of all wallets that have a key. Wallets that are only watched have none, and appear here nowhere.
+ */
+import { type SessionFigures, type SessionParts, type SessionWallet, WalletSession } from "./session.ts";
+
+export type SessionsOptions = Omit<SessionParts, "figures"> & { readonly wallets: readonly SessionWallet[] };
+
+export interface Sessions {
+  /** Loads what is stored, signs in who is not, and keeps everybody signed in. Does not wait for the exchange. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** The session of a wallet by its configured name; undefined for one that is only watched. */
+  of(wallet: string): WalletSession | undefined;
+  /** A wallet that came later (a reload). */
+  add(wallet: SessionWallet): Promise<void>;
+  /** A wallet that left: its session is kept at rest, and not renewed any more. */
+  remove(wallet: string): Promise<void>;
+  readonly all: readonly WalletSession[];
+  readonly figures: Readonly<SessionFigures>;
+}
+
+export function createSessions(options: SessionsOptions): Sessions {
+  const figures: SessionFigures = { authFailures: 0, logins: 0, refreshes: 0 };
+  const parts: SessionParts = { ...options, figures };
+  const sessions = new Map<string, WalletSession>();
+  let running = false;
+  const put = (wallet: SessionWallet) => {
+    if (sessions.has(wallet.name)) throw new Error(`two wallets are called ${wallet.name}`);
+    const session = new WalletSession(wallet, parts);
+    sessions.set(wallet.name, session);
+    return session;
+  };
+  for (const wallet of options.wallets) put(wallet);
+  return {
+    async start() {
+      running = true;
+      await Promise.all([...sessions.values()].map((session) => session.start()));
+    },
+    async stop() {
+      running = false;
+      await Promise.all([...sessions.values()].map((session) => session.stop()));
+    },
+    of: (wallet) => sessions.get(wallet),
+    async add(wallet) {
+      const session = put(wallet);
+      if (running) await session.start();
+    },
+    async remove(wallet) {
+      const session = sessions.get(wallet);
+      sessions.delete(wallet);
+      await session?.stop();
+    },
+    get all() {
+      return [...sessions.values()];
+    },
+    figures,
+  };
+}

@@ -1,0 +1,31 @@
+/** The `exchange:` section of the configuration. */
+import { z } from "zod";
+
+export const PUBLIC_BASE_URL = "https://perp-api.phoenix.trade";
+
+const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** Plain HTTP would hand tokens to everybody on the way; on this machine there is no way. */
+const baseUrl = z
+  .string()
+  .default(PUBLIC_BASE_URL)
+  .superRefine((text, context) => {
+    const wrong = (message: string) => context.addIssue({ code: "custom", message, input: text });
+    if (!URL.canParse(text)) return wrong("has to be a URL such as https://exchange.example");
+    const url = new URL(text);
+    if (url.protocol !== "https:" && url.protocol !== "http:") return wrong("has to begin with https://");
+    if (url.protocol === "http:" && !loopback.test(url.hostname)) {
+      return wrong("has to begin with https:// (http:// only for this machine: 127.0.0.1, [::1], localhost)");
+    }
+    if (url.username !== "" || url.password !== "") return wrong("may not hold a user name or password");
+    if (url.search !== "" || url.hash !== "") return wrong("may not have a query (?…) or fragment (#…)");
+    if (/\/v1\/?$/.test(url.pathname)) return wrong("is given without /v1, which every path begins with");
+  });
+
+export const exchangeSettings = z.strictObject({
+  /** Origin of the API, maybe with a path before `/v1`. */
+  baseUrl,
+  /** Ceiling for the whole daemon; 429 and Retry-After lower it. */
+  requestsPerSecond: z.number().min(0.1).max(10_000).default(20),
+});
+export type ExchangeSettings = z.output<typeof exchangeSettings>;

@@ -1,0 +1,75 @@
+/** The two tokens of a session: when they expire, and how they are written down to be sealed. */
+import type { AuthSession } from "../contract/records/auth.ts";
+
+export interface Tokens {
+  readonly access: string;
+  readonly refresh: string;
+  /** Exchange's time, ms. */
+  readonly accessExpiresMs: number;
+  /** From reception to expiry, ms. */
+  readonly accessLifetimeMs: number;
+  /** Exchange's time, ms. */
+  readonly refreshExpiresMs: number;
+  /** A further secret of the session that bearer calls do not need; kept with it. */
+  readonly popKey: string | null;
+}
+
+const REFRESH_BEFORE_MS = 60_000;
+/** A token is not used for its last moments, in which it would expire on the way. */
+const SPARED_MS = 2_000;
+
+/** @param nowMs the exchange's time at reception */
+export function tokensFrom(session: AuthSession, nowMs: number): Tokens {
+  const statedMs = nowMs + session.expires_in * 1_000;
+  const claimedMs = expiryOf(session.access_token);
+  // An expiry that has passed already on arrival is a clock that went wrong, not a token that did.
+  const accessExpiresMs = claimedMs !== null && claimedMs > nowMs ? claimedMs : statedMs;
+  return {
+    access: session.access_token,
+    refresh: session.refresh_token,
+    accessExpiresMs,
+    accessLifetimeMs: Math.max(0, accessExpiresMs - nowMs),
+    refreshExpiresMs: nowMs + session.refresh_expires_in * 1_000,
+    popKey: session.pop_key,
+  };
+}
+
+/** When to refresh, exchange's time in ms: a minute before expiry, or at three quarters of a life shorter than 4 min. */
+export function refreshDueMs(tokens: Tokens): number {
+  return tokens.accessExpiresMs - Math.min(REFRESH_BEFORE_MS, tokens.accessLifetimeMs / 4);
+}
+
+/** Until when to use the access token, exchange's time in ms. */
+export function usableUntilMs(tokens: Tokens): number {
+  return tokens.accessExpiresMs - Math.min(SPARED_MS, tokens.accessLifetimeMs / 10);
+}
+
+/** `exp` of a JWT in ms; null when the token is opaque. Its signature is the exchange's business. */
+function expiryOf(token: string): number | null {
+  const payload = token.split(".")[1];
+  if (payload === undefined) return null;
+  try {
+    const { exp } = JSON.parse(Buffer.from(payload, "base64url").toString()) as { exp?: unknown };
+    return typeof exp === "number" && Number.isFinite(exp) ? exp * 1_000 : null;
+  } catch {
+    return null;
+  }
+}
+
+const FORMAT = 1;
+
+/** What is sealed and stored. */
+export function storedForm(tokens: Tokens): unknown {
+  return { format: FORMAT, ...tokens };
+}
+
+/** @returns null when this is no stored form that we know */
+export function fromStored(value: unknown): Tokens | null {
+  const { format, ...tokens } = (value ?? {}) as Partial<Tokens> & { format?: unknown };
+  const whole =
+    format === FORMAT &&
+    typeof tokens.access === "string" &&
+    typeof tokens.refresh === "string" &&
+    [tokens.accessExpiresMs, tokens.accessLifetimeMs, tokens.refreshExpiresMs].every(Number.isFinite);
+  return whole ? (tokens as Tokens) : null;
+}
