@@ -139,7 +139,7 @@ interface Inputs {
 const nothingHeld = { baseLots: 0, virtualQuoteLots: 0, unsettledFundingQuoteLots: 0 };
 
 /** The orders that count, by symbol. */
-function activeOrders(orders: readonly OrderRisk[]): Map<string, OrderRisk[]> {
+export function activeOrders(orders: readonly OrderRisk[]): Map<string, OrderRisk[]> {
   const bySymbol = new Map<string, OrderRisk[]>();
   for (const order of orders) {
     if (order.status !== undefined && order.status !== "active") continue;
@@ -174,7 +174,8 @@ function legOf(position: PositionRisk, orders: readonly OrderRisk[] | undefined,
     unknown.push({ symbol, reason: "notAnInteger" });
   } else {
     if (!exactOnly && typeof baseLots === "number" && typeof virtualQuoteLots === "number") {
-      fast = fastMarket(market, baseLots, virtualQuoteLots, orders, markTicks);
+      const candidate = fastMarket(market, baseLots, virtualQuoteLots, orders, markTicks);
+      if (candidate.bound <= fastLimit) fast = candidate;
     }
     figures =
       fast === undefined

@@ -39,32 +39,21 @@ export interface FastMarket {
   readonly lowestAsk: number;
   readonly maintenanceBps: number;
   readonly upnlBps: number;
-  /** Of all figures at marks between 0 and the present one; Infinity when some input is no safe integer. */
+  /** Of all figures at marks between 0 and the present one. */
   readonly bound: number;
   /** Sum of all units: a bound of the figures' growth per tick. */
   readonly growth: number;
 }
 
-/** Undefined as soon as a number is too large, or odd, for this arithmetic. */
+/** Always answers; its figures are exact while `bound` is within `fastLimit`, and good doubles beyond. */
 export function fastMarket(
   market: MarketRisk,
   size: number,
   virtualQuoteLots: number,
   orders: readonly OrderRisk[] | undefined,
   markTicks: number,
-): FastMarket | undefined {
+): FastMarket {
   const { tickSize, leverageTiers: tiers, riskFactors: factors } = market;
-  // A share above the whole could exceed the bound.
-  if (
-    factors.maintenance > 10_000 ||
-    factors.cancelOrder > 10_000 ||
-    factors.backstop > 10_000 ||
-    factors.highRisk > 10_000 ||
-    factors.upnl > 10_000 ||
-    factors.upnlForWithdrawals > 10_000
-  ) {
-    return undefined;
-  }
   const absolute = Math.abs(size);
   let bids = 0;
   let asks = 0;
@@ -99,10 +88,19 @@ export function fastMarket(
   const lotsBound = absolute + bids + asks + reducingBids + reducingAsks;
   const bound =
     Math.abs(virtualQuoteLots) + growth * markTicks + crossedBidUnit * highestBid + lotsBound * tickSize;
-  if (!(bound <= fastLimit)) return undefined;
   const bidFactorBps = afterBids === 0 ? 0 : limitOrderFactorAt(tiers, afterBids);
   const askFactorBps = afterAsks === 0 ? 0 : limitOrderFactorAt(tiers, afterAsks);
-  if (bidFactorBps > 10_000 || askFactorBps > 10_000) return undefined;
+  // A share above the whole could exceed the bound.
+  const shares = Math.max(
+    bidFactorBps,
+    askFactorBps,
+    factors.maintenance,
+    factors.cancelOrder,
+    factors.backstop,
+    factors.highRisk,
+    factors.upnl,
+    factors.upnlForWithdrawals,
+  );
   return {
     size,
     signedUnit: size * tickSize,
@@ -121,7 +119,7 @@ export function fastMarket(
     lowestAsk,
     maintenanceBps: factors.maintenance,
     upnlBps: factors.upnl,
-    bound,
+    bound: shares <= 10_000 ? bound : Number.POSITIVE_INFINITY,
     growth,
   };
 }

@@ -1,0 +1,113 @@
+/**
+ * How far the whole market may move before the account is liquidatable: one figure for an account of many
+ * positions, where the liquidation price of each holds the others still.
+ *
+ *   together   every mark by the same percentage, up or down, whichever is nearer
+ *   adverse    each mark against its own position, by the same percentage
+ *
+ * These are our own figures, not the exchange's: computed in doubles, found by bisection, and rounded down, to the
+ * more careful side. As in the liquidation price, orders do not fill on the way, and those that cross the
+ * present mark are the ones that reserve a loss. Spot collateral moves with the market that prices it.
+ */
+
+import { activeOrders, assessAccount } from "./assess.ts";
+import { fastExcess, fastMarket } from "./fast.ts";
+import type { AccountRisk, Assessment, Markets, MarkTicks, SpotRisk } from "./model.ts";
+
+export interface Moves {
+  /** Fraction of the marks: 0 liquidatable now, +∞ when no move gets there, NaN when some input is unknown. */
+  readonly together: number;
+  /** Which way the nearer common move goes; undefined when there is none. */
+  readonly direction: "up" | "down" | undefined;
+  /** As `together`. */
+  readonly adverse: number;
+}
+
+/** Prices that are multiplied by eleven count as never; downward the end is a mark of 0. */
+const farthest = 10;
+/** Answers are at most this far from the boundary: 0.001 %. */
+const resolution = 1e-5;
+
+/** @param assessed the account at these marks, when the caller has it already */
+export function movesToLiquidation(
+  account: AccountRisk,
+  markets: Markets,
+  marks: MarkTicks,
+  assessed: Assessment = assessAccount(account, markets, marks, { liquidation: false }),
+): Moves {
+  const never = Number.POSITIVE_INFINITY;
+  const { totals } = assessed;
+  if (totals === undefined) return { together: Number.NaN, direction: undefined, adverse: Number.NaN };
+  if (totals.effectiveCollateralQuoteLots < totals.maintenanceMarginQuoteLots) {
+    return { together: 0, direction: undefined, adverse: 0 };
+  }
+  const orders = activeOrders(account.orders);
+  const legs = assessed.markets.map(({ symbol, baseLots, markTicks }, i) => ({
+    mark: markTicks!,
+    against: baseLots > 0 ? -1 : baseLots < 0 ? 1 : 0,
+    market: fastMarket(
+      markets.get(symbol)!,
+      Number(baseLots),
+      // Positions come first, in their own order.
+      Number(account.positions[i]?.virtualQuoteLots ?? 0),
+      orders.get(symbol),
+      markTicks!,
+    ),
+  }));
+  const sides = new Map(assessed.markets.map((market, i) => [market.symbol, legs[i]!.against]));
+  const spots = account.spot ?? [];
+  const settled = Number(assessed.collateralQuoteLots) + Number(assessed.unsettledFundingQuoteLots);
+
+  /** Common moves take `direction`; adverse ones (0) each market's own. */
+  const hit = (move: number, direction: -1 | 0 | 1): boolean => {
+    let excess = settled;
+    for (const leg of legs) {
+      const signed = move * (direction === 0 ? leg.against : direction);
+      excess += fastExcess(leg.market, 0, leg.mark * Math.max(0, 1 + signed));
+    }
+    for (const spot of spots) excess += spotAfter(spot, move, direction, sides);
+    return excess < 0;
+  };
+
+  const up = firstHit(0, farthest, (move) => hit(move, 1));
+  const down = firstHit(0, 1, (move) => hit(move, -1));
+  const together = Math.min(up, down);
+  return {
+    together,
+    direction: together === never ? undefined : down <= up ? "down" : "up",
+    // A mark cannot fall by more than all of itself: beyond 1 only those of the shorts go on.
+    adverse: hit(1, 0)
+      ? firstHit(0, 1, (move) => hit(move, 0))
+      : firstHit(1, farthest, (move) => hit(move, 0)),
+  };
+}
+
+function spotAfter(
+  spot: SpotRisk,
+  move: number,
+  direction: -1 | 0 | 1,
+  sides: ReadonlyMap<string, number>,
+): number {
+  const value = Number(spot.discountedQuoteLots);
+  if (spot.repricing === undefined) return value;
+  // Without a position in its market, what it is worth can only fall against the account.
+  const own = sides.get(spot.repricing.symbol) || -1;
+  return value * Math.max(0, 1 + move * (direction === 0 ? own : direction));
+}
+
+/**
+ * The boundary below which nothing is hit, of moves between two ends. What is left over is concave in a common
+ * move (profits are discounted, margin is a maximum of straight lines), so that between an end that is not hit and
+ * one that is there is one boundary, and between two that are not there is none.
+ */
+function firstHit(from: number, to: number, hit: (move: number) => boolean): number {
+  if (!hit(to)) return Number.POSITIVE_INFINITY;
+  let low = from;
+  let high = to;
+  while (high - low > resolution) {
+    const middle = (low + high) / 2;
+    if (hit(middle)) high = middle;
+    else low = middle;
+  }
+  return low;
+}

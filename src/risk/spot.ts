@@ -1,0 +1,49 @@
+/**
+ * Spot collateral: assets other than the quote token that count as collateral of subaccount 0, at the **index**
+ * price of the market that prices them, less a discount that grows with the balance.
+ */
+
+import type { Int, MarketRisk, SpotRisk } from "./model.ts";
+import { shrink } from "./units.ts";
+
+/** The exchange's settings of one spot collateral asset. Balances in native units. */
+export interface SpotAsset {
+  readonly decimals: number;
+  readonly maxGlobalBalance: Int;
+  readonly minMarginDiscountBps: number;
+  readonly maxMarginDiscountBps: number;
+}
+
+/**
+ * Prices a balance of an asset.
+ * @param balance native units, not negative
+ * @param indexTicks the index price of `market`, never its mark
+ * @returns undefined when the asset cannot be priced by that market
+ */
+export function priceSpot(
+  asset: SpotAsset,
+  balance: Int,
+  market: Pick<MarketRisk, "symbol" | "tickSize" | "baseLotsDecimals">,
+  indexTicks: number,
+): SpotRisk | undefined {
+  const exponent = asset.decimals - market.baseLotsDecimals;
+  if (exponent < 0 || !(indexTicks > 0) || !Number.isSafeInteger(indexTicks)) return undefined;
+  const held = BigInt(balance);
+  const most = BigInt(asset.maxGlobalBalance);
+  if (held < 0n || most <= 0n) return undefined;
+  const unitsPerLot = 10n ** BigInt(exponent);
+  const notional = (held * BigInt(indexTicks) * BigInt(market.tickSize)) / unitsPerLot;
+  const counted = held < most ? held : most;
+  const slope = BigInt(asset.maxMarginDiscountBps - asset.minMarginDiscountBps);
+  const retained = 10_000n - BigInt(asset.minMarginDiscountBps) - (slope * counted) / most;
+  return {
+    notionalQuoteLots: shrink(notional),
+    discountedQuoteLots: shrink((notional * retained) / 10_000n),
+    repricing: {
+      symbol: market.symbol,
+      balance: shrink(held),
+      unitsPerLot: shrink(unitsPerLot),
+      retainedBps: Number(retained),
+    },
+  };
+}
