@@ -66,3 +66,8 @@ export interface InboxItem {
   /** Key of the canonical liquidation that this notification tells of, when it does. */
   readonly liquidationKey: string | null;
 }
+
+/** How an event is called in sets and maps: its key is unique only together with its kind. */
+export function eventName(kind: EventKind, key: string): string {
+  return `${kind}/${key}`;
+}

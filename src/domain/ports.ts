@@ -42,7 +42,7 @@ export interface Store {
    */
   commit(batch: readonly Changes[]): Promise<void>;
 
-  /** Which of these (kind, key) are stored already. */
+  /** Which of these are stored already, as `eventName(kind, key)`. */
   knownEvents(
     keys: readonly { readonly kind: EventKind; readonly key: string }[],
   ): Promise<ReadonlySet<string>>;

@@ -1,0 +1,186 @@
+/**
+ * Opens the database file, as its one writer or as one of many readers.
+ *
+ *   writer: folder ─► lock ─► is it ours, whole, not newer? ─► settings ─► migrations
+ *   reader:                   is it ours, whole, this version?
+ *
+ * Nothing is changed in a file before it is known to be ours; whatever is refused is left as it was.
+ *
+ * What survives what. A killed process loses nothing that was committed: the operating system has it. A power cut may
+ * lose the last commits with `synchronous = NORMAL` (since the last checkpoint at most; always the newest, never some in
+ * the middle, never the file's integrity). So a commit that carries what is owed, messages, acknowledgements or a session
+ * is made durable to the platter before it returns, and with it all commits before it: see `durably`.
+ */
+import fs from "node:fs";
+import path from "node:path";
+import Database from "better-sqlite3";
+import { applicationId } from "./application.ts";
+import { errorCode, HistoryError, openFailure } from "./errors.ts";
+import { takeWriterLock } from "./lock.ts";
+import { type Migration, migrate, migrations, newestOf, refuseNewer, versionOf } from "./migrations.ts";
+
+export interface OpenDatabase {
+  readonly db: Database.Database;
+  readonly file: string;
+  readonly readonly: boolean;
+  close(): void;
+}
+
+/** How long a statement may wait for somebody's lock, ms. It waits on the event loop, hence short: the caller retries. */
+const busyMs = 250;
+
+/** @throws {HistoryError} */
+export function openDatabase(
+  given: string,
+  options: { readonly readonly?: boolean; readonly migrations?: readonly Migration[] } = {},
+): OpenDatabase {
+  const file = path.resolve(given);
+  try {
+    if (fs.statSync(file, { throwIfNoEntry: false })?.isDirectory())
+      throw new HistoryError("directory", file, `${file}: is a directory; name a file in it as history.path`);
+    return options.readonly === true
+      ? openReader(file, options.migrations ?? migrations)
+      : openWriter(file, options.migrations ?? migrations);
+  } catch (error) {
+    throw openFailure(error, file);
+  }
+}
+
+function openWriter(file: string, list: readonly Migration[]): OpenDatabase {
+  fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  createPrivately(`${file}.lock`);
+  const lock = (() => {
+    try {
+      return takeWriterLock(file);
+    } catch (error) {
+      throw openFailure(error, `${file}.lock`);
+    }
+  })();
+  let db: Database.Database | undefined;
+  try {
+    createPrivately(file);
+    db = new Database(file, { timeout: busyMs });
+    const empty = inspect(db, file);
+    refuseNewer(versionOf(db), newestOf(list), file);
+    if (empty) chooseAutoVacuum(db);
+    // The -wal and -shm files take their mode from the database file.
+    db.pragma("journal_mode = WAL");
+    db.pragma("synchronous = NORMAL");
+    db.pragma("journal_size_limit = 67108864");
+    db.pragma("temp_store = MEMORY");
+    migrate(db, file, list);
+    touchTables(db);
+  } catch (error) {
+    db?.close();
+    lock.release();
+    throw error;
+  }
+  const opened = db;
+  return {
+    db: opened,
+    file,
+    readonly: false,
+    close() {
+      try {
+        if (opened.open) opened.close();
+      } finally {
+        lock.release();
+      }
+    },
+  };
+}
+
+function openReader(file: string, list: readonly Migration[]): OpenDatabase {
+  if (!fs.existsSync(file))
+    throw new HistoryError("missing", file, `${file}: there is no history yet; \`perpwatch start\` makes it`);
+  const db = connectReader(file);
+  try {
+    const empty = inspect(db, file);
+    const newest = newestOf(list);
+    const found = versionOf(db);
+    refuseNewer(found, newest, file);
+    if (empty) throw new HistoryError("missing", file, `${file}: is empty; \`perpwatch start\` fills it`);
+    if (found < newest)
+      throw new HistoryError(
+        "older",
+        file,
+        `${file}: was written by an older perpwatch (database version ${found}, this program reads ${newest}); \`perpwatch start\` brings it up to date`,
+      );
+    touchTables(db);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  return {
+    db,
+    file,
+    readonly: true,
+    close() {
+      if (db.open) db.close();
+    },
+  };
+}
+
+/** A reader in WAL mode keeps a small file beside the database; on a medium that takes none, the file is read as it lies. */
+function connectReader(file: string): Database.Database {
+  const db = new Database(file, { readonly: true, fileMustExist: true, timeout: busyMs });
+  try {
+    versionOf(db);
+    return db;
+  } catch (error) {
+    db.close();
+    const blocked = /^SQLITE_(CANTOPEN|READONLY)/.test(errorCode(error));
+    const wal = fs.statSync(`${file}-wal`, { throwIfNoEntry: false });
+    if (!blocked || (wal !== undefined && wal.size > 0)) throw error;
+    return new Database(`file:${encodeURI(file).replace(/[?#]/g, encodeURIComponent)}?immutable=1`, {
+      readonly: true,
+      fileMustExist: true,
+    });
+  }
+}
+
+/** An empty file that only its user may read, where there is none. */
+function createPrivately(file: string): void {
+  try {
+    fs.closeSync(fs.openSync(file, "wx", 0o600));
+  } catch (error) {
+    // Never opened and closed when it exists: that would free locks that this process holds on it.
+    if (errorCode(error) !== "EEXIST") throw error;
+  }
+}
+
+/** @returns whether the file holds nothing yet  @throws {HistoryError} when it holds something that is not ours */
+function inspect(db: Database.Database, file: string): boolean {
+  const id = db.pragma("application_id", { simple: true }) as number;
+  const tables = db.prepare<[], { n: number }>("SELECT count(*) AS n FROM sqlite_schema").get()?.n ?? 0;
+  if (id === applicationId) return false;
+  if (id === 0 && tables === 0 && versionOf(db) === 0) return true;
+  throw new HistoryError(
+    "foreign",
+    file,
+    `${file}: is another program's database; it was not touched. Choose another history.path`,
+  );
+}
+
+/** Has to come before the first table; a crash between here and there may have left a first page without it. */
+function chooseAutoVacuum(db: Database.Database): void {
+  db.pragma("auto_vacuum = INCREMENTAL");
+  if (db.pragma("page_count", { simple: true }) !== 0 && db.pragma("auto_vacuum", { simple: true }) !== 2)
+    db.exec("VACUUM");
+}
+
+/** The first page of every table is read: cheap, and a file that lost its end or its pages is noticed at the start. */
+function touchTables(db: Database.Database): void {
+  const names = db.prepare<[], { name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  for (const { name } of names) db.prepare(`SELECT 1 FROM "${name}" LIMIT 1`).get();
+}
+
+/** Runs `write` so that what it commits, and every commit before it, survives a power cut. */
+export function durably<T>(db: Database.Database, write: () => T): T {
+  db.pragma("synchronous = FULL");
+  try {
+    return write();
+  } finally {
+    db.pragma("synchronous = NORMAL");
+  }
+}

@@ -1,0 +1,4 @@
+/** The door of this room. */
+export { HistoryError, type HistoryProblem } from "./errors.ts";
+export { defaultRetention, type Maintained, type Retention } from "./maintenance.ts";
+export { type History, openStore, type StoreOptions } from "./store.ts";

@@ -1,0 +1,48 @@
+/**
+ * Values of our own as JSON text, exactly: numbers that JSON does not know (Infinity, NaN, -0) survive the way, since a
+ * margin ratio may well be infinite. Integers beyond 2^53 (bigint) are written as strings.
+ */
+
+const marks: ReadonlySet<string> = new Set(["Infinity", "-Infinity", "NaN", "-0"]);
+
+export function encode(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) => {
+    if (typeof inner === "bigint") return inner.toString();
+    if (typeof inner === "number" && !isPlain(inner))
+      return { $number: Object.is(inner, -0) ? "-0" : `${inner}` };
+    return inner;
+  });
+}
+
+export function decode<T>(text: string): T {
+  if (!text.includes('{"$number":')) return JSON.parse(text) as T;
+  return JSON.parse(text, (_key, inner: unknown) => {
+    if (typeof inner !== "object" || inner === null) return inner;
+    const { $number } = inner as { $number?: unknown };
+    return typeof $number === "string" && marks.has($number) ? Number($number) : inner;
+  }) as T;
+}
+
+/** Like `encode`, for flat records, which come by the thousand: the slow way only for those that need it. */
+export function encodeFlat(fields: Readonly<Record<string, string | number | boolean | null>>): string {
+  for (const name in fields) {
+    const value = fields[name];
+    if (typeof value === "number" && !isPlain(value)) return encode(fields);
+  }
+  return JSON.stringify(fields);
+}
+
+/** Foreign JSON, for a record of the exchange: nothing in it is taken for a mark of ours when it is read back. */
+export function encodeForeign(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return JSON.stringify(value, (_key, inner: unknown) =>
+      typeof inner === "bigint" ? inner.toString() : inner,
+    );
+  }
+}
+
+function isPlain(value: number): boolean {
+  return Number.isFinite(value) && !Object.is(value, -0);
+}

@@ -1,0 +1,58 @@
+/**
+ * One writer at a time. The lock is a transaction that is held open on a tiny database beside the real one
+ * (`perpwatch.db.lock`): the kernel frees it when the process ends in whatever way, SIGKILL included, so nothing stale is
+ * ever left to clean up. Readers of the real database are not concerned.
+ *
+ * The file must not be opened by any other means in this process: closing a second descriptor would free the lock.
+ */
+import Database from "better-sqlite3";
+import { errorCode, HistoryError } from "./errors.ts";
+
+export interface WriterLock {
+  release(): void;
+}
+
+/** @throws {HistoryError} `locked`, naming the process that writes, when there is one */
+export function takeWriterLock(file: string, pid: number = process.pid): WriterLock {
+  const db = new Database(`${file}.lock`, { timeout: 0 });
+  try {
+    // Nothing here has to survive a crash, and a second file would only be in the way.
+    db.pragma("journal_mode = MEMORY");
+    db.pragma("synchronous = OFF");
+    db.exec("BEGIN IMMEDIATE");
+    db.exec(
+      "CREATE TABLE IF NOT EXISTS holder (id INTEGER PRIMARY KEY CHECK (id = 1), pid INTEGER NOT NULL)",
+    );
+    db.prepare("INSERT OR REPLACE INTO holder VALUES (1, ?)").run(pid);
+    db.exec("COMMIT");
+    // A reserved lock keeps writers out and lets the loser of a race read who holds it.
+    db.exec("BEGIN IMMEDIATE");
+  } catch (error) {
+    if (!errorCode(error).startsWith("SQLITE_BUSY")) {
+      db.close();
+      throw error;
+    }
+    const holder = holderOf(db);
+    db.close();
+    throw new HistoryError(
+      "locked",
+      file,
+      `${file}: another perpwatch${holder} is writing to this database; stop it first, or give this one another history.path`,
+      { cause: error },
+    );
+  }
+  return {
+    release() {
+      if (db.open) db.close();
+    },
+  };
+}
+
+function holderOf(db: Database.Database): string {
+  try {
+    const row = db.prepare<[], { pid: number }>("SELECT pid FROM holder").get();
+    return row ? ` (process ${row.pid})` : "";
+  } catch {
+    return ""; // It is being written this moment; that somebody holds it is what matters.
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * What has to be done to the database now and then, in small steps within a budget: ticks packed into chunks, what is
+ * past its keeping deleted, free pages given back to the disk, the write-ahead file emptied.
+ */
+import fs from "node:fs";
+import { setImmediate as breathe } from "node:timers/promises";
+import type Database from "better-sqlite3";
+import type { Clock } from "../domain/clock.ts";
+import type { Packing } from "./packing.ts";
+
+/** How long things are kept, ms; null: forever. */
+export interface Retention {
+  readonly samplesMs: number | null;
+  readonly payloadsMs: number | null;
+  readonly failedReadsMs: number | null;
+  readonly eventsMs: number | null;
+}
+
+const dayMs = 86_400_000;
+export const defaultRetention: Retention = {
+  samplesMs: 35 * dayMs,
+  payloadsMs: 3 * dayMs,
+  failedReadsMs: 35 * dayMs,
+  eventsMs: null,
+};
+
+export interface Maintained {
+  /** False when the budget ran out first: call again. */
+  readonly finished: boolean;
+  readonly deletedRows: number;
+}
+
+/** The tick log is packed when it is this long, or its oldest row this old. */
+const packRows = 200_000;
+const packAgeMs = 3_600_000;
+const deletionsPerStep = 200;
+const freePagesPerStep = 256;
+/** Free pages are soon used again: this many stay, and a twentieth of the file. */
+const freePagesKept = 256;
+const walBytesKept = 1_048_576;
+
+export class Maintenance {
+  readonly #db: Database.Database;
+  readonly #file: string;
+  readonly #packing: Packing;
+  readonly #deletions: readonly { readonly run: (nowMs: number) => number }[];
+
+  constructor(db: Database.Database, file: string, packing: Packing, retention: Retention) {
+    this.#db = db;
+    this.#file = file;
+    this.#packing = packing;
+    const deletion = (table: string, column: string, keepMs: number | null) => {
+      const sql = db.prepare<[number]>(
+        `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE ${column} < ? ORDER BY ${column} LIMIT ${deletionsPerStep})`,
+      );
+      return { run: (nowMs: number) => (keepMs === null ? 0 : sql.run(nowMs - keepMs).changes) };
+    };
+    this.#deletions = [
+      deletion("chunks", "to_ms", retention.samplesMs),
+      deletion("payloads", "at_ms", retention.payloadsMs),
+      deletion("failed_reads", "at_ms", retention.failedReadsMs),
+      deletion("events", "happened_ms", retention.eventsMs),
+    ];
+  }
+
+  /** @param open whether the database still is: it may be closed between two steps */
+  async run(nowMs: number, budgetMs: number, clock: Clock, open: () => boolean): Promise<Maintained> {
+    const endMs = clock.elapsedMs() + budgetMs;
+    let deletedRows = 0;
+    for (const step of this.#steps(nowMs)) {
+      deletedRows += step;
+      if (clock.elapsedMs() >= endMs) return { finished: false, deletedRows };
+      await breathe();
+      if (!open()) return { finished: false, deletedRows };
+    }
+    return { finished: true, deletedRows };
+  }
+
+  /** Yields, after each step, how many rows it deleted. */
+  *#steps(nowMs: number): Generator<number> {
+    const { rows, oldestMs } = this.#packing.state();
+    if (this.#packing.underWay || rows >= packRows || (oldestMs !== null && nowMs - oldestMs >= packAgeMs))
+      while (this.#packing.step()) yield 0;
+    for (const deletion of this.#deletions) {
+      for (;;) {
+        const deleted = deletion.run(nowMs);
+        yield deleted;
+        if (deleted < deletionsPerStep) break;
+      }
+    }
+    while (this.#pages("freelist_count") > Math.max(freePagesKept, this.#pages("page_count") / 20)) {
+      this.#db.exec(`PRAGMA incremental_vacuum(${freePagesPerStep})`);
+      yield 0;
+    }
+    this.#emptyWal();
+  }
+
+  #pages(name: "freelist_count" | "page_count"): number {
+    return this.#db.pragma(name, { simple: true }) as number;
+  }
+
+  /** A reader in the middle of something keeps it from being emptied: then next time, without waiting. */
+  #emptyWal(): void {
+    const wal = fs.statSync(`${this.#file}-wal`, { throwIfNoEntry: false });
+    if (wal === undefined || wal.size < walBytesKept) return;
+    const patience = this.#db.pragma("busy_timeout", { simple: true }) as number;
+    this.#db.pragma("busy_timeout = 0");
+    try {
+      this.#db.pragma("wal_checkpoint(TRUNCATE)");
+    } finally {
+      this.#db.pragma(`busy_timeout = ${patience}`);
+    }
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Numbered migrations: `user_version` of the file counts those that were applied. Each runs in its own transaction; a
+ * file that holds a history already is copied beside itself first (`perpwatch.db.before-v2`).
+ */
+import fs from "node:fs";
+import type Database from "better-sqlite3";
+import { HistoryError } from "./errors.ts";
+import { sql as first } from "./migrations/001-first.ts";
+
+export interface Migration {
+  readonly version: number;
+  readonly sql: string;
+}
+
+/** In order, without gaps; one that was released is never edited. */
+export const migrations: readonly Migration[] = [{ version: 1, sql: first }];
+
+export function versionOf(db: Database.Database): number {
+  return db.pragma("user_version", { simple: true }) as number;
+}
+
+/** The version that a program with these migrations writes. */
+export function newestOf(list: readonly Migration[]): number {
+  return list.at(-1)?.version ?? 0;
+}
+
+/**
+ * Brings the file to the newest version. A migration that fails leaves the file at the version before it.
+ * @throws {HistoryError} `newer` when the file was written by a newer program
+ */
+export function migrate(db: Database.Database, file: string, list: readonly Migration[] = migrations): void {
+  const found = versionOf(db);
+  const newest = newestOf(list);
+  refuseNewer(found, newest, file);
+  if (found === newest) return;
+  if (found > 0) copyBeside(db, file, newest);
+  for (const migration of list) {
+    if (migration.version <= found) continue;
+    db.exec("BEGIN IMMEDIATE");
+    try {
+      db.exec(migration.sql);
+      db.pragma(`user_version = ${migration.version}`);
+      db.exec("COMMIT");
+    } catch (error) {
+      if (db.inTransaction) db.exec("ROLLBACK");
+      throw error;
+    }
+  }
+}
+
+export function refuseNewer(found: number, newest: number, file: string): void {
+  if (found <= newest) return;
+  throw new HistoryError(
+    "newer",
+    file,
+    `${file}: was written by a newer perpwatch (database version ${found}, this program knows ${newest}); install that version again, or choose another history.path`,
+  );
+}
+
+/** A whole copy under a temporary name, renamed when it is complete: a crash leaves no half copy that looks whole. */
+function copyBeside(db: Database.Database, file: string, newest: number): void {
+  const copy = `${file}.before-v${newest}`;
+  const partial = `${copy}.partial`;
+  fs.rmSync(partial, { force: true });
+  // Created first so that nobody else can read it for a moment; SQLite takes an empty file as its own.
+  fs.closeSync(fs.openSync(partial, "wx", 0o600));
+  try {
+    db.prepare("VACUUM INTO ?").run(partial);
+    fs.renameSync(partial, copy);
+  } catch (error) {
+    fs.rmSync(partial, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Texts that repeat in every tick (owners, lists of series) are stored once and named by a number. The writer keeps the
+ * numbers in memory; `forget` after a rollback, since some of them may have been taken back with it.
+ */
+import type Database from "better-sqlite3";
+
+/** More than a large installation has; beyond it the numbers are looked up again. */
+const mostRemembered = 50_000;
+
+export class Names {
+  #ids = new Map<string, number>();
+  #layoutIds = new WeakMap<readonly string[], number>();
+  readonly #find: Database.Statement<[string], { id: number }>;
+  readonly #add: Database.Statement<[string]>;
+
+  constructor(db: Database.Database, table: "owners" | "layouts") {
+    const column = table === "owners" ? "name" : "series";
+    this.#find = db.prepare(`SELECT id FROM ${table} WHERE ${column} = ?`);
+    this.#add = db.prepare(`INSERT INTO ${table} (${column}) VALUES (?)`);
+  }
+
+  /** @returns the number of `text`, or undefined when it was never stored */
+  find(text: string): number | undefined {
+    return this.#ids.get(text) ?? this.#find.get(text)?.id;
+  }
+
+  /** The number of `text`, stored now when it is new. Within a transaction. */
+  idOf(text: string): number {
+    const known = this.#ids.get(text);
+    if (known !== undefined) return known;
+    const id = this.#find.get(text)?.id ?? Number(this.#add.run(text).lastInsertRowid);
+    if (this.#ids.size >= mostRemembered) this.#ids.clear();
+    this.#ids.set(text, id);
+    return id;
+  }
+
+  /** The number of a list of series. The same array again costs one look-up: callers keep theirs. */
+  idOfList(list: readonly string[]): number {
+    const known = this.#layoutIds.get(list);
+    if (known !== undefined) return known;
+    const id = this.idOf(JSON.stringify(list));
+    this.#layoutIds.set(list, id);
+    return id;
+  }
+
+  forget(): void {
+    this.#ids = new Map();
+    this.#layoutIds = new WeakMap();
+  }
+}

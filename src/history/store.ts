@@ -1,0 +1,239 @@
+/**
+ * The store on SQLite: one file, one writer, any number of readers.
+ *
+ *   commit ──► writer.ts, ticklog.ts ──► one transaction
+ *   ask    ──► reader.ts, samples.ts
+ *   keep   ──► maintenance.ts, packing.ts (called by the daemon's calendar)
+ */
+import fs from "node:fs";
+import { setImmediate as breathe } from "node:timers/promises";
+import type Database from "better-sqlite3";
+import type { Changes, FactChange, FailedRead, KeptPayload } from "../domain/changes.ts";
+import { isEmpty } from "../domain/changes.ts";
+import { type Clock, systemClock } from "../domain/clock.ts";
+import type { Tick } from "../domain/observation.ts";
+import type { SessionStore, Store, TickQuery } from "../domain/ports.ts";
+import { durably, type OpenDatabase, openDatabase } from "./database.ts";
+import { HistoryError, writeFailure } from "./errors.ts";
+import { defaultRetention, type Maintained, Maintenance, type Retention } from "./maintenance.ts";
+import { Packing } from "./packing.ts";
+import { Reader, type Span } from "./reader.ts";
+import { Samples } from "./samples.ts";
+import { TickLog } from "./ticklog.ts";
+import { mustBeDurable, Writer } from "./writer.ts";
+
+export interface StoreOptions {
+  /** The database file. Its folder is made when it is missing (mode 0700); the file is made with mode 0600. */
+  readonly path: string;
+  /** Read beside a running daemon, or without one. Nothing is created, and writing is refused. */
+  readonly readonly?: boolean;
+  readonly clock?: Clock;
+  /** How long things are kept; what is not named has the default. */
+  readonly retention?: Partial<Retention>;
+}
+
+/** The store, and what only those ask who know that it is a file of ours. */
+export interface History extends Store, SessionStore {
+  /** Every change of facts, oldest first. */
+  factHistory(query: Span & { readonly owner?: string }): Promise<readonly FactChange[]>;
+  failedReads(span: Span): Promise<readonly FailedRead[]>;
+  payloads(span: Span): Promise<readonly KeptPayload[]>;
+  /**
+   * Packs, deletes what is past its keeping, gives space back. In steps of some ms with the event loop turning between.
+   * @param nowMs wall time  @param budgetMs stops after the step that exceeds it; call again when not `finished`
+   * @throws {CommitFailed} as `commit` does: nothing is lost, call again later
+   */
+  maintain(nowMs: number, budgetMs: number): Promise<Maintained>;
+  /** Reads the whole file and looks for damage: slow. @returns what is wrong, nothing when all is well */
+  verify(): Promise<readonly string[]>;
+}
+
+/** More rows than this in the log are packed before ticks are read: else each owner's reading would go through all of them. */
+const tailRowsRead = 4_000;
+
+/**
+ * Opens the database, makes it when there is none, and brings it to this program's version.
+ * @throws {HistoryError} when it cannot be used; every file is then as it was
+ */
+export function openStore(options: StoreOptions): History {
+  const opened = openDatabase(options.path, { readonly: options.readonly ?? false });
+  try {
+    return new SqliteStore(opened, options);
+  } catch (error) {
+    opened.close();
+    throw error;
+  }
+}
+
+interface WritingParts {
+  readonly writer: Writer;
+  readonly log: TickLog;
+  readonly packing: Packing;
+  readonly maintenance: Maintenance;
+  readonly saveSession: Database.Statement<[string, Uint8Array]>;
+  readonly removeSession: Database.Statement<[string]>;
+}
+
+class SqliteStore implements History {
+  readonly #opened: OpenDatabase;
+  readonly #db: Database.Database;
+  readonly #clock: Clock;
+  readonly #reader: Reader;
+  readonly #samples: Samples;
+  readonly #parts: WritingParts | undefined;
+
+  constructor(opened: OpenDatabase, options: StoreOptions) {
+    this.#opened = opened;
+    this.#db = opened.db;
+    this.#clock = options.clock ?? systemClock();
+    this.#reader = new Reader(opened.db);
+    this.#samples = new Samples(opened.db);
+    if (opened.readonly) return;
+    const log = new TickLog(opened.db);
+    const packing = new Packing(opened.db, log);
+    const retention = { ...defaultRetention, ...options.retention };
+    this.#parts = {
+      log,
+      packing,
+      writer: new Writer(opened.db, log),
+      maintenance: new Maintenance(opened.db, opened.file, packing, retention),
+      saveSession: opened.db.prepare("INSERT OR REPLACE INTO sessions VALUES (?, ?)"),
+      removeSession: opened.db.prepare("DELETE FROM sessions WHERE wallet = ?"),
+    };
+  }
+
+  async commit(batch: readonly Changes[]): Promise<void> {
+    const { writer, log } = this.#writing();
+    if (batch.every(isEmpty)) return;
+    const write = () => {
+      for (const changes of batch) writer.write(changes);
+      writer.alive(this.#clock.nowMs());
+    };
+    try {
+      this.#transaction(write, batch.some(mustBeDurable));
+    } catch (error) {
+      log.rolledBack();
+      throw writeFailure(error, this.#opened.file);
+    }
+  }
+
+  async *ticks(query: TickQuery): AsyncIterable<Tick> {
+    this.#reading();
+    await this.#packTail();
+    this.#reading();
+    yield* this.#samples.ticks(query);
+  }
+
+  async load(wallet: string): Promise<Uint8Array | null> {
+    return this.#reading().session(wallet);
+  }
+
+  async save(wallet: string, sealed: Uint8Array): Promise<void> {
+    const { saveSession } = this.#writing();
+    this.#durably(() => saveSession.run(wallet, sealed));
+  }
+
+  async remove(wallet: string): Promise<void> {
+    const { removeSession } = this.#writing();
+    this.#durably(() => removeSession.run(wallet));
+  }
+
+  async maintain(nowMs: number, budgetMs: number): Promise<Maintained> {
+    const { maintenance } = this.#writing();
+    try {
+      return await maintenance.run(nowMs, budgetMs, this.#clock, () => this.#db.open);
+    } catch (error) {
+      throw writeFailure(error, this.#opened.file);
+    }
+  }
+
+  async verify(): Promise<readonly string[]> {
+    this.#reading();
+    const rows = this.#db.pragma("integrity_check(20)") as { integrity_check: string }[];
+    return rows.map((row) => row.integrity_check).filter((line) => line !== "ok");
+  }
+
+  async sizeBytes(): Promise<number> {
+    let total = 0;
+    for (const ending of ["", "-wal"])
+      total += fs.statSync(this.#opened.file + ending, { throwIfNoEntry: false })?.size ?? 0;
+    return total;
+  }
+
+  async close(): Promise<void> {
+    this.#opened.close();
+  }
+
+  knownEvents: Store["knownEvents"] = async (keys) => this.#reading().knownEvents(keys);
+  events: Store["events"] = async (query) => this.#reading().events(query);
+  eventByKey: Store["eventByKey"] = async (kind, key) => this.#reading().eventByKey(kind, key);
+  facts: Store["facts"] = async (owner) => this.#reading().facts(owner);
+  factHistory: History["factHistory"] = async (query) => this.#reading().factHistory(query);
+  failedReads: History["failedReads"] = async (span) => this.#reading().failedReads(span);
+  payloads: History["payloads"] = async (span) => this.#reading().payloads(span);
+  milestones: Store["milestones"] = async (kind) => this.#reading().milestones(kind);
+  ruleStates: Store["ruleStates"] = async () => this.#reading().ruleStates();
+  alerts: Store["alerts"] = async (query) => this.#reading().alerts(query);
+  alertChanges: Store["alertChanges"] = async (query) => this.#reading().alertChanges(query);
+  owed: Store["owed"] = async (query) => this.#reading().owed(query);
+  messages: Store["messages"] = async (query) => this.#reading().messages(query);
+  acknowledgements: Store["acknowledgements"] = async (query) => this.#reading().acknowledgements(query);
+  cursors: Store["cursors"] = async () => this.#reading().cursors();
+  keep: Store["keep"] = async () => this.#reading().keep();
+  lastIds: Store["lastIds"] = async () => this.#reading().lastIds();
+  lastAliveMs: Store["lastAliveMs"] = async () => this.#reading().lastAliveMs();
+
+  #reading(): Reader {
+    if (!this.#db.open)
+      throw new HistoryError("closed", this.#opened.file, `${this.#opened.file}: is closed already`);
+    return this.#reader;
+  }
+
+  #writing(): WritingParts {
+    this.#reading();
+    if (this.#parts === undefined)
+      throw new HistoryError(
+        "readonly",
+        this.#opened.file,
+        `${this.#opened.file}: was opened for reading only`,
+      );
+    return this.#parts;
+  }
+
+  /** All of `write` or nothing. */
+  #transaction(write: () => void, durable: boolean): void {
+    const run = () => {
+      this.#db.exec("BEGIN IMMEDIATE");
+      try {
+        write();
+        this.#db.exec("COMMIT");
+      } finally {
+        // SQLite may have rolled back by itself (a full disk): then there is none.
+        if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
+      }
+    };
+    if (durable) durably(this.#db, run);
+    else run();
+  }
+
+  #durably(write: () => void): void {
+    try {
+      this.#transaction(write, true);
+    } catch (error) {
+      throw writeFailure(error, this.#opened.file);
+    }
+  }
+
+  /** Where there is no room to pack, the log is read as it is. */
+  async #packTail(): Promise<void> {
+    const packing = this.#parts?.packing;
+    if (packing === undefined || packing.state().rows <= tailRowsRead) return;
+    try {
+      while (this.#db.open && packing.step()) await breathe();
+    } catch (error) {
+      const failure = writeFailure(error, this.#opened.file);
+      if (failure instanceof Error && failure.name === "CommitFailed") return;
+      throw failure;
+    }
+  }
+}
