@@ -14,7 +14,8 @@
  *
  * What must stay true: with everything in place nothing is written, nothing is asked of the network and nothing is
  * printed; a half-fetched Node or half-installed folder is never used; two launchers started at once do the work once.
- * The parts are exported for the tests; nothing runs on import.
+ * It is one long file so that it can run, be read and be copied alone. The parts are exported for the tests; nothing runs
+ * on import.
  */
 import { spawn } from "node:child_process";
 import * as fs from "node:fs";
