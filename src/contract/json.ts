@@ -4,19 +4,16 @@
  * every integer field of the contract accepts.
  */
 
-/** A run of 16 or more digits that begins a value (after `:`, `[`, `,` or at the start): maybe beyond 2^53. */
-const longInteger = /(?:^|[:[,])\s*-?\d{16}/;
-
 type Reviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;
 const parseWithSource = JSON.parse as (text: string, reviver: Reviver) => unknown;
 
 /**
  * Parses JSON; integer literals beyond ±(2^53 − 1) come out as decimal strings, everything else as usual.
- * Throws SyntaxError on bad JSON. Costs one regular expression more than `JSON.parse` unless such a literal may be
- * there (long digits inside strings, such as sequence numbers in quotes, do not count).
+ * Throws SyntaxError on bad JSON. Costs little more than `JSON.parse` unless such a literal may be there (long digits
+ * in quotes, as sequence numbers usually are, do not count).
  */
 export function parseJson(text: string): unknown {
-  if (!longInteger.test(text)) return JSON.parse(text);
+  if (!mayHoldLongInteger(text)) return JSON.parse(text);
   return parseWithSource(text, (_key, value, { source }) =>
     typeof value === "number" &&
     !Number.isSafeInteger(value) &&
@@ -32,4 +29,37 @@ export function writeJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === "bigint" ? inner.toString() : inner,
   );
+}
+
+/** 2^53 has 16 digits. */
+const LONG = 16;
+const [ZERO, NINE, QUOTE, DOT] = ["0", "9", '"', "."].map((c) => c.charCodeAt(0)) as [
+  number,
+  number,
+  number,
+  number,
+];
+
+/**
+ * Whether a run of 16 or more digits stands outside quotes, maybe: runs right behind a quote or a decimal point are
+ * left out. Such a run covers a multiple of 16, so one character in sixteen is looked at (a regular expression over
+ * the whole text costs as much as parsing it).
+ */
+function mayHoldLongInteger(text: string): boolean {
+  for (let at = LONG - 1; at < text.length; at += LONG) {
+    if (!isDigit(text.charCodeAt(at))) continue;
+    let start = at;
+    while (start > 0 && isDigit(text.charCodeAt(start - 1))) start--;
+    let end = at + 1;
+    while (end < text.length && isDigit(text.charCodeAt(end))) end++;
+    const before = start === 0 ? 0 : text.charCodeAt(start - 1);
+    if (end - start >= LONG && before !== QUOTE && before !== DOT) return true;
+    // On behind the run, so that no run is walked twice; the next one cannot end before end + 16.
+    at = end - 1;
+  }
+  return false;
+}
+
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= NINE;
 }

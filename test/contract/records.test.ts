@@ -1,5 +1,6 @@
 /** How records are read: exact where it counts, tolerant where the contract says so, precise about what does not fit. */
 
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { amountToNumber, decimalText, tokenAmount, writeAmount } from "../../src/contract/amount.ts";
@@ -41,6 +42,14 @@ function read<R>(parsed: ParsedReply<R>): R {
   if (!parsed.ok) throw new Error(parsed.problem.message);
   return parsed.record;
 }
+/** A large integer as parseJson gives it. */
+const exactly = (n: bigint) => (Number.isSafeInteger(Number(n)) ? Number(n) : `${n}`);
+/** A value as JSON, and as parseJson gives it: itself, unless it is a double that is written as a long integer. */
+const plain = (value: unknown) => {
+  const raw = JSON.stringify(value);
+  const long = typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(raw);
+  return { raw, exact: long ? raw : (JSON.parse(raw) as unknown) };
+};
 const clone = (value: unknown) => structuredClone(value) as Record<string, never>;
 
 describe("numbers", () => {
@@ -61,6 +70,24 @@ describe("numbers", () => {
     expect(parseJson("18446744073709551615")).toBe("18446744073709551615");
     expect(writeJson({ a: 18446744073709551615n, b: 1 })).toBe('{"a":"18446744073709551615","b":1}');
     expect(() => parseJson("{")).toThrow(SyntaxError);
+  });
+
+  test("parseJson differs from JSON.parse in large integers only, wherever they stand", () => {
+    const leaf = fc.oneof(
+      fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n }).map((n) => ({ raw: `${n}`, exact: exactly(n) })),
+      fc
+        .oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean(), fc.constant(null))
+        .map(plain),
+      fc.string().map(plain),
+      fc.bigInt({ min: 0n, max: 2n ** 80n }).map((n) => plain(`:${n},${n}`)),
+    );
+    fc.assert(
+      fc.property(fc.array(leaf), fc.integer({ min: 0, max: 20 }), (leaves, spaces) => {
+        const json = `${" ".repeat(spaces)}[${leaves.map((l, i) => `{"k${i}":${l.raw}}`).join(", ")}]`;
+        expect(parseJson(json)).toEqual(leaves.map((l, i) => ({ [`k${i}`]: l.exact })));
+      }),
+      { numRuns: 300 },
+    );
   });
 
   test.each([
