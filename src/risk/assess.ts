@@ -163,6 +163,8 @@ function legOf(position: PositionRisk, orders: readonly OrderRisk[] | undefined,
   let figures: MarketFigures | undefined;
   if (market === undefined) {
     unknown.push({ symbol, reason: "noMarket" });
+  } else if (!isSound(market)) {
+    unknown.push({ symbol, reason: "badMarket" });
   } else if (markTicks === undefined) {
     unknown.push({ symbol, reason: "noMark" });
   } else if (
@@ -298,8 +300,9 @@ function liquidationTicks(
     add(account.collateralQuoteLots, funding),
     subtract(sums.discountedQuoteLots, figures!.discountedQuoteLots),
   );
-  for (const spot of spots)
+  for (const spot of spots) {
     if (!moving.includes(spot)) collateral = add(collateral, spot.discountedQuoteLots);
+  }
   const maintenance = subtract(sums.maintenanceMarginQuoteLots, figures!.maintenanceMarginQuoteLots);
   const rest = subtract(collateral, maintenance);
 
@@ -349,6 +352,34 @@ function add(a: Int, b: Int): Int {
 
 function subtract(a: Int, b: Int): Int {
   return add(a, -b);
+}
+
+const soundMarkets = new WeakSet<MarketRisk>();
+
+/** Looks at each configuration once; they change rarely and are asked for with every mark. */
+function isSound(market: MarketRisk): boolean {
+  if (soundMarkets.has(market)) return true;
+  const { riskFactors: factors } = market;
+  const sound =
+    Number.isSafeInteger(market.tickSize) &&
+    market.tickSize > 0 &&
+    Number.isSafeInteger(market.baseLotsDecimals) &&
+    [
+      factors.maintenance,
+      factors.cancelOrder,
+      factors.backstop,
+      factors.highRisk,
+      factors.upnl,
+      factors.upnlForWithdrawals,
+    ].every((bps) => Number.isSafeInteger(bps) && bps >= 0) &&
+    market.leverageTiers.every(
+      (tier) =>
+        isInteger(tier.maxSizeBaseLots) &&
+        Number.isFinite(tier.maxLeverage) &&
+        Number.isFinite(tier.limitOrderRiskFactorBps),
+    );
+  if (sound) soundMarkets.add(market);
+  return sound;
 }
 
 function isInteger(value: Int): boolean {

@@ -188,8 +188,10 @@ export interface MarketAssessment {
 
 /** Why something could not be computed. */
 export interface UnknownInput {
+  /** Empty for an amount of the account itself. */
   readonly symbol: string;
-  readonly reason: "noMarket" | "noMark" | "notAnInteger";
+  /** `badMarket`: its configuration holds what margin cannot be computed from. */
+  readonly reason: "noMarket" | "badMarket" | "noMark" | "notAnInteger";
 }
 
 export interface Assessment {

@@ -113,6 +113,23 @@ describe("what is missing is unknown, and nothing else is", () => {
     ]);
   });
 
+  test.each([
+    ["a fraction for a tick size", { tickSize: 0.5 }],
+    [
+      "a risk factor that is no number",
+      { riskFactors: { ...markets.get("GOLD")!.riskFactors, upnl: Number.NaN } },
+    ],
+    [
+      "an endless leverage",
+      { leverageTiers: [{ ...markets.get("GOLD")!.leverageTiers[0]!, maxLeverage: Infinity }] },
+    ],
+  ])("a market's configuration with %s", (_what, wrong) => {
+    const gold = { ...markets.get("GOLD")!, ...wrong };
+    const assessed = assessAccount(exampleAccount(1), new Map([["GOLD", gold]]), marks);
+    expect(assessed.unknown).toEqual([{ symbol: "GOLD", reason: "badMarket" }]);
+    expect(assessed.totals).toBeUndefined();
+  });
+
   test("orders that do not count need no mark", () => {
     const order = { symbol: "NEW", side: "bid", priceTicks: 1, remainingLots: 1, reduceOnly: false } as const;
     const account = {
