@@ -35,14 +35,17 @@ export function rowsOf<S extends Schema>(row: S): Reply<Output<S>[], Wire<S>[]> 
   return { kind: "rows", field: null, envelope: z.array(z.unknown()), row, note: null };
 }
 
+/** Fields beside the rows; zod takes an empty shape for an object that may hold nothing. */
+type Beside<Shape, Fields> = keyof Shape extends never ? unknown : Fields;
+
 /** An object whose `field` is the list of rows, with `shape` beside it. */
 export function rowsIn<const F extends string, S extends Schema, Shape extends z.core.$ZodLooseShape>(
   field: F,
   row: S,
   shape: Shape,
 ): Reply<
-  { [K in F]: Output<S>[] } & z.output<z.ZodObject<Shape, z.core.$strip>>,
-  { [K in F]?: Wire<S>[] | null | undefined } & z.input<z.ZodObject<Shape, z.core.$strip>>
+  { [K in F]: Output<S>[] } & Beside<Shape, z.output<z.ZodObject<Shape, z.core.$strip>>>,
+  { [K in F]?: Wire<S>[] | null | undefined } & Beside<Shape, z.input<z.ZodObject<Shape, z.core.$strip>>>
 > {
   return {
     kind: "rows",
