@@ -1,0 +1,69 @@
+/**
+ * The exchange as the rest of the daemon holds it: its parts, put together, started and stopped as one.
+ *
+ *   client ──► sessions ──► caller ──► budget, http ──► the exchange
+ */
+import type { Clock, Random } from "../domain/clock.ts";
+import type { SessionStore } from "../domain/ports.ts";
+import { RequestBudget } from "./budget.ts";
+import { createCaller } from "./call.ts";
+import { type BadRecordReport, createClient, type ExchangeClient } from "./client.ts";
+import { createHttp, type Http } from "./http.ts";
+import type { SessionChange, SessionWallet } from "./session.ts";
+import { createSessions, type Sessions } from "./sessions.ts";
+import type { ExchangeSettings } from "./settings.ts";
+
+export interface ExchangeOptions {
+  readonly settings: ExchangeSettings;
+  /** Of perpwatch. */
+  readonly version: string;
+  /** The machine's own, uncorrected: the exchange's time is measured against it. */
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Wallets that have a key. */
+  readonly wallets: readonly SessionWallet[];
+  readonly store: SessionStore;
+  readonly onSession: (change: SessionChange) => void;
+  /** Troubles of a session that have no consequence yet; for the log. */
+  readonly onTrouble: (wallet: string, detail: string) => void;
+  readonly onBadRecord: (report: BadRecordReport) => void;
+}
+
+export interface Exchange {
+  readonly client: ExchangeClient;
+  readonly sessions: Sessions;
+  readonly budget: RequestBudget;
+  readonly http: Http;
+  /** Loads sessions and keeps them; does not wait for the exchange. */
+  start(): Promise<void>;
+  /** Lets renewals under way be stored (at most 5 s), then ends all connections. Repeatable; fine when unstarted. */
+  stop(): Promise<void>;
+}
+
+export function createExchange(options: ExchangeOptions): Exchange {
+  const { settings, clock, random } = options;
+  const http = createHttp({ baseUrl: settings.baseUrl, version: options.version, clock });
+  const budget = new RequestBudget({ clock, requestsPerSecond: settings.requestsPerSecond });
+  const caller = createCaller({ http, budget, clock, random });
+  const sessions = createSessions({
+    caller,
+    clock,
+    random,
+    store: options.store,
+    wallets: options.wallets,
+    onChange: options.onSession,
+    onTrouble: options.onTrouble,
+  });
+  const client = createClient({ caller, sessions, clock, onBadRecord: options.onBadRecord });
+  return {
+    client,
+    sessions,
+    budget,
+    http,
+    start: () => sessions.start(),
+    async stop() {
+      await sessions.stop();
+      await http.close();
+    },
+  };
+}

@@ -1,0 +1,22 @@
+/**
+ * The exchange from the outside.
+ *
+ *   exchange.ts       all of it, put together
+ *   client.ts         one typed method for each endpoint, under a wallet's session
+ *   session(s).ts     access tokens: sign in, refresh, recover; tokens.ts, sign-in.ts: their parts
+ *   call.ts           one call: arguments, turn, attempts, record
+ *   budget.ts         the request ceiling of the process, in lanes
+ *   http.ts           one request, one answer; exchange-time.ts: the exchange's clock
+ *   errors.ts         what can go wrong, and what may be done about it
+ *   settings.ts       the `exchange:` section
+ */
+export * from "./budget.ts";
+export * from "./call.ts";
+export * from "./client.ts";
+export * from "./errors.ts";
+export * from "./exchange.ts";
+export { createHttp, type Http, type HttpOptions } from "./http.ts";
+export type { SessionChange, SessionFigures, SessionWallet, WalletSession } from "./session.ts";
+export * from "./sessions.ts";
+export * from "./settings.ts";
+export type { LoginKind } from "./sign-in.ts";
