@@ -121,21 +121,31 @@ function openReader(file: string, list: readonly Migration[]): OpenDatabase {
   };
 }
 
-/** A reader in WAL mode keeps a small file beside the database; on a medium that takes none, the file is read as it lies. */
+/** A reader in WAL mode keeps small files beside the database, unless a writer has made them already. */
 function connectReader(file: string): Database.Database {
-  const db = new Database(file, { readonly: true, fileMustExist: true, timeout: busyMs });
+  let db: Database.Database | undefined;
   try {
+    db = new Database(file, { readonly: true, fileMustExist: true, timeout: busyMs });
     versionOf(db);
     return db;
   } catch (error) {
-    db.close();
-    const blocked = /^SQLITE_(CANTOPEN|READONLY)/.test(errorCode(error));
-    const wal = fs.statSync(`${file}-wal`, { throwIfNoEntry: false });
-    if (!blocked || (wal !== undefined && wal.size > 0)) throw error;
-    return new Database(`file:${encodeURI(file).replace(/[?#]/g, encodeURIComponent)}?immutable=1`, {
-      readonly: true,
-      fileMustExist: true,
-    });
+    db?.close();
+    if (!/^SQLITE_(CANTOPEN|READONLY)/.test(errorCode(error)) || mayWriteBeside(file)) throw error;
+    throw new HistoryError(
+      "readonly",
+      file,
+      `${file}: even reading needs to write small files into its folder, which cannot be written; copy the database to another folder and read it there`,
+      { cause: error },
+    );
+  }
+}
+
+function mayWriteBeside(file: string): boolean {
+  try {
+    fs.accessSync(path.dirname(file), fs.constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 

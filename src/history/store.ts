@@ -14,7 +14,7 @@ import { type Clock, systemClock } from "../domain/clock.ts";
 import type { Tick } from "../domain/observation.ts";
 import type { SessionStore, Store, TickQuery } from "../domain/ports.ts";
 import { durably, type OpenDatabase, openDatabase } from "./database.ts";
-import { HistoryError, writeFailure } from "./errors.ts";
+import { HistoryError, openFailure, writeFailure } from "./errors.ts";
 import { defaultRetention, type Maintained, Maintenance, type Retention } from "./maintenance.ts";
 import { Packing } from "./packing.ts";
 import { Reader, type Span } from "./reader.ts";
@@ -56,12 +56,19 @@ const tailRowsRead = 4_000;
  * @throws {HistoryError} when it cannot be used; every file is then as it was
  */
 export function openStore(options: StoreOptions): History {
-  const opened = openDatabase(options.path, { readonly: options.readonly ?? false });
+  return storeOn(openDatabase(options.path, { readonly: options.readonly ?? false }), options);
+}
+
+/** The store on a database that is open already; for tests that set limits on it first. */
+export function storeOn(
+  opened: OpenDatabase,
+  options: Omit<StoreOptions, "path" | "readonly"> = {},
+): History {
   try {
     return new SqliteStore(opened, options);
   } catch (error) {
     opened.close();
-    throw error;
+    throw openFailure(error, opened.file);
   }
 }
 
@@ -82,7 +89,7 @@ class SqliteStore implements History {
   readonly #samples: Samples;
   readonly #parts: WritingParts | undefined;
 
-  constructor(opened: OpenDatabase, options: StoreOptions) {
+  constructor(opened: OpenDatabase, options: Omit<StoreOptions, "path" | "readonly">) {
     this.#opened = opened;
     this.#db = opened.db;
     this.#clock = options.clock ?? systemClock();
