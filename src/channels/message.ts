@@ -4,7 +4,7 @@
  *
  * Whoever is woken by it gets the answers in this order: what, how bad, how fresh the data is, what now.
  */
-import type { Alert, AlertChange, Ending, Severity } from "../domain/alert.ts";
+import type { AlertChange, Ending, Severity } from "../domain/alert.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { unreachable } from "../domain/unreachable.ts";
@@ -66,7 +66,7 @@ export function render(message: Message, options: RenderOptions = {}): Rendering
   }
   return {
     tone: toneOf(message, blocks),
-    headline: headlineOf(cleanLine(content.title), blocks),
+    headline: headlineOf(message, blocks),
     notes,
     blocks,
     footer: `${cleanLine(content.sender)} · ${message.id}`,
@@ -133,13 +133,23 @@ function renderItem(item: MessageItem, zone: string): Block {
     alertId: alert.id,
     tone: toneOfChange(change),
     lead: cleanLine(item.lead) || leadOf(change),
-    what: cleanLine(alert.summary),
+    what: isGone(change)
+      ? `${cleanLine(alert.subject)} (before: ${cleanLine(alert.summary)})`
+      : cleanLine(alert.summary),
     figures: change.details.map(([name, value]) => [cleanLine(name), cleanLine(value)] as const),
-    description: clean(alert.description).trim(),
+    description: isGone(change) ? "" : clean(alert.description).trim(),
     fresh: freshness(change, zone),
     now: whatNow(change, zone),
     runbook: change.kind === "ended" && alert.ending === "recovered" ? null : safeLink(alert.runbook),
   };
+}
+
+/**
+ * The subject is no more, or no longer judged: summary and description are its last ones, and "is 4 % from liquidation"
+ * must not be read as the present. A recovery is judged like a beginning, so its texts are of the moment.
+ */
+function isGone({ kind, alert }: AlertChange): boolean {
+  return kind === "ended" && alert.ending !== null && alert.ending !== "recovered";
 }
 
 function freshness(change: AlertChange, zone: string): string[] {
@@ -194,10 +204,14 @@ function toneOf(message: Message, blocks: readonly Block[]): Tone {
   return order.find((tone) => blocks.some((block) => block.tone === tone)) ?? message.severity;
 }
 
-function headlineOf(title: string, blocks: readonly Block[]): string {
+function headlineOf({ content }: Message, blocks: readonly Block[]): string {
+  const title = cleanLine(content.title);
   const [only] = blocks;
-  if (only === undefined || blocks.length > 1) return title || `${blocks.length} alerts`;
-  const text = title || only.what;
+  const [item] = content.items;
+  if (only === undefined || item === undefined || blocks.length > 1)
+    return title || `${blocks.length} alerts`;
+  const stale = isGone(item.change) && title.includes(cleanLine(item.change.alert.summary));
+  const text = stale || title === "" ? only.what : title;
   return text.toLowerCase().startsWith(only.lead.toLowerCase()) ? text : `${only.lead}: ${text}`;
 }
 
@@ -233,13 +247,6 @@ function formatter(timezone: string): Intl.DateTimeFormat {
   return made;
 }
 
-/** `#42`, or `#42, #43 and 5 more`. */
-export function alertIds(alerts: readonly Pick<Alert, "id">[], most = 8): string {
-  const ids = alerts.slice(0, most).map(({ id }) => `#${id}`);
-  const more = alerts.length - ids.length;
-  return ids.join(", ") + (more > 0 ? ` and ${more} more` : "");
-}
-
 /**
  * The whole message as lines of plain text, for mails, terminals, and a channel that refused anything prettier.
  * The first is the headline; an empty string separates blocks.
@@ -260,7 +267,9 @@ export function blockLines(block: Block, rendering: Pick<Rendering, "headline" |
   if (!alone) lines.push(`${block.lead} #${block.alertId}: ${block.what}`);
   else if (!rendering.headline.includes(block.what)) lines.push(block.what);
   if (block.description !== "") lines.push(...block.description.split("\n"));
-  for (const [name, value] of block.figures) lines.push(`${name}: ${value}`);
+  const figures = block.figures.map(([name, value]) => `${name} ${value}`);
+  for (let index = 0; index < figures.length; index += 3)
+    lines.push(figures.slice(index, index + 3).join(" · "));
   lines.push(...block.fresh, ...block.now);
   if (block.runbook !== null) lines.push(`What to do: ${block.runbook}`);
   if (alone) lines.push(`Alert #${block.alertId}`);

@@ -1,0 +1,212 @@
+/**
+ * One question to Discord's REST API through discord.js, answered within seconds and never twice.
+ *
+ * discord.js would sleep through rate limits, repeat server errors at once, wait a minute for a hang and forget its
+ * token after one 401. All of that is switched off or undone here:
+ *
+ *  - requests run over a transport of ours that reads the whole body within the time limit;
+ *  - rate limits are remembered here, on the handed-in clock, and answered with "not before"; discord.js never sees them;
+ *  - the token is set anew before every request.
+ */
+import type { DiscordAPIError, REST } from "discord.js";
+import { Agent, type Dispatcher, request } from "undici";
+import type { Clock } from "../../domain/clock.ts";
+import type { SendFailure } from "../../domain/delivery.ts";
+import { withoutSecrets } from "../text.ts";
+import { RateLimited, RateMemory } from "./rate-memory.ts";
+
+/** What one request may take, ms: connecting, waiting, and the whole answer. */
+export const requestTimeoutMs = 3_000;
+
+export interface ApiProblem {
+  readonly kind: "problem";
+  readonly failure: SendFailure;
+  /** Null when no answer came. */
+  readonly status: number | null;
+  /** Discord's own error code (50035, 10003, …); null where it named none. */
+  readonly code: number | null;
+  /** For people; holds no secret. */
+  readonly detail: string;
+  /** When to try again, where Discord named a time. */
+  readonly afterMs: number | null;
+}
+
+export type ApiAnswer = { readonly kind: "ok"; readonly data: unknown } | ApiProblem;
+
+export interface ApiOptions {
+  readonly apiUrl?: string | undefined;
+  /** Null for webhooks, whose address is their authorization. */
+  readonly token: string | null;
+  /** Never to be found in a detail. */
+  readonly secrets: readonly string[];
+  readonly clock: Clock;
+}
+
+export interface ApiCall {
+  readonly method: "GET" | "POST" | "PATCH";
+  readonly route: `/${string}`;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: object;
+}
+
+class ServerError extends Error {
+  readonly status: number;
+  readonly retryAfterMs: number | null;
+  constructor(status: number, retryAfterMs: number | null) {
+    super(`answered ${status}`);
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+export class DiscordApi {
+  readonly #options: ApiOptions;
+  readonly #rates: RateMemory;
+  #rest: REST | undefined;
+  #agent: Agent | undefined;
+
+  constructor(options: ApiOptions) {
+    this.#options = options;
+    this.#rates = new RateMemory(options.clock);
+  }
+
+  /** One request, one answer. Rejects only with the reason of an aborted signal. */
+  async call(call: ApiCall, signal: AbortSignal): Promise<ApiAnswer> {
+    signal.throwIfAborted();
+    const library = await import("discord.js");
+    this.#rest ??= this.#newRest(library.REST);
+    const { token } = this.#options;
+    if (token !== null) this.#rest.setToken(token);
+    // discord.js leaves its listener on the signal that it is given: give it one that lives as long as the request.
+    const own = new AbortController();
+    const abort = () => own.abort();
+    signal.addEventListener("abort", abort, { once: true });
+    const timer = setTimeout(abort, requestTimeoutMs);
+    try {
+      const data = await this.#rest.request({
+        method: call.method as never,
+        fullRoute: call.route,
+        auth: token !== null,
+        signal: own.signal,
+        ...(call.query === undefined ? {} : { query: new URLSearchParams(call.query) }),
+        ...(call.body === undefined ? {} : { body: call.body }),
+      });
+      return { kind: "ok", data };
+    } catch (error) {
+      signal.throwIfAborted();
+      return this.#problem(error, own.signal.aborted, library);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#rest?.clearHashSweeper();
+    this.#rest?.clearHandlerSweeper();
+    this.#rest = undefined;
+    const agent = this.#agent;
+    this.#agent = undefined;
+    await agent?.destroy().catch(() => {});
+  }
+
+  #newRest(Rest: typeof REST): REST {
+    this.#agent = new Agent({ connections: 2, connect: { timeout: requestTimeoutMs }, pipelining: 1 });
+    const { apiUrl } = this.#options;
+    return new Rest({
+      version: "10",
+      timeout: requestTimeoutMs,
+      retries: 0,
+      rejectOnRateLimit: () => true,
+      makeRequest: (url, init) => this.#transport(url, init as unknown as TransportInit),
+      ...(apiUrl === undefined ? {} : { api: apiUrl.replace(/\/+$/, "") }),
+    });
+  }
+
+  async #transport(url: string, init: TransportInit): Promise<Response> {
+    const { pathname } = new URL(url);
+    this.#rates.check(init.method, pathname);
+    const answer = await request(url, {
+      method: init.method as Dispatcher.HttpMethod,
+      headers: init.headers,
+      body: init.body ?? null,
+      signal: init.signal,
+      ...(this.#agent === undefined ? {} : { dispatcher: this.#agent }),
+    });
+    const body = await answer.body.text();
+    this.#rates.note(init.method, pathname, answer.statusCode, answer.headers, body);
+    if (answer.statusCode >= 500)
+      throw new ServerError(answer.statusCode, seconds(answer.headers["retry-after"]));
+    const empty = answer.statusCode === 204 || answer.statusCode === 304;
+    return new Response(empty ? null : body, {
+      status: answer.statusCode,
+      headers: { "content-type": String(answer.headers["content-type"] ?? "application/json") },
+    });
+  }
+
+  #problem(error: unknown, aborted: boolean, library: Library): ApiProblem {
+    const safe = (text: string) => withoutSecrets(text, this.#options.secrets);
+    const problem = (failure: SendFailure, detail: string, more: Partial<ApiProblem> = {}): ApiProblem => ({
+      kind: "problem",
+      failure,
+      status: null,
+      code: null,
+      detail: safe(detail),
+      afterMs: null,
+      ...more,
+    });
+    if (aborted) return problem("timeout", `Discord did not answer within ${requestTimeoutMs / 1_000} s`);
+    if (error instanceof RateLimited) {
+      const scope = error.global ? "for the whole bot" : "for this channel";
+      const detail = `Discord's rate limit is reached ${scope}: wait ${error.afterMs} ms`;
+      return problem("rate-limited", detail, { status: 429, afterMs: error.afterMs });
+    }
+    if (error instanceof library.RateLimitError) {
+      const afterMs = Math.max(error.retryAfter, error.timeToReset, error.sublimitTimeout);
+      return problem("rate-limited", `Discord's rate limit is reached: wait ${afterMs} ms`, {
+        status: 429,
+        afterMs,
+      });
+    }
+    if (error instanceof ServerError) {
+      const detail = `Discord answered ${error.status}`;
+      return problem("server-error", detail, { status: error.status, afterMs: error.retryAfterMs });
+    }
+    if (error instanceof library.DiscordAPIError) return problemOfAnswer(error, problem);
+    if (error instanceof SyntaxError) return problem("server-error", "Discord's answer cannot be read");
+    const code = codeOf(error);
+    if (code !== null && /TIMEOUT|ETIMEDOUT/.test(code))
+      return problem("timeout", `Discord did not answer (${code})`);
+    return problem("unreachable", `Discord cannot be reached${code === null ? "" : ` (${code})`}`);
+  }
+}
+
+type Library = typeof import("discord.js");
+
+interface TransportInit {
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string | null;
+  readonly signal: AbortSignal;
+}
+
+function problemOfAnswer(
+  error: DiscordAPIError,
+  problem: (failure: SendFailure, detail: string, more: Partial<ApiProblem>) => ApiProblem,
+): ApiProblem {
+  const code = typeof error.code === "number" && error.code > 0 ? error.code : null;
+  const denied = error.status === 401 || error.status === 403;
+  const detail = `Discord answered ${error.status}: ${error.message}${code === null ? "" : ` (${code})`}`;
+  return problem(denied ? "authentication" : "rejected", detail, { status: error.status, code });
+}
+
+function codeOf(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  if ("code" in error && typeof error.code === "string") return error.code;
+  return error.cause === undefined ? null : codeOf(error.cause);
+}
+
+function seconds(header: string | string[] | undefined): number | null {
+  const value = Number(header);
+  return header !== undefined && Number.isFinite(value) && value >= 0 ? Math.ceil(value * 1_000) : null;
+}

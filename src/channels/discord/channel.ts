@@ -1,0 +1,102 @@
+/** The two Discord channels: a bot in a text channel, and a webhook. */
+import type { Clock, Random } from "../../domain/clock.ts";
+import type { Channel, ProbeResult } from "../channel.ts";
+import type { ChannelLog } from "../log.ts";
+import { DiscordApi } from "./api.ts";
+import { botDestination, webhookDestination } from "./destination.ts";
+import { DiscordGateway } from "./gateway.ts";
+import { probeBot, probeWebhook } from "./probe.ts";
+import { DiscordSender } from "./sender.ts";
+import {
+  type DiscordBotSettings,
+  type DiscordWebhookSettings,
+  type MentionSettings,
+  parseWebhookUrl,
+} from "./settings.ts";
+
+export interface DiscordDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: ChannelLog;
+  readonly timezone: string;
+  /** Whom to ping where the channel's own settings say nothing. */
+  readonly mention?: MentionSettings | undefined;
+}
+
+/** Room for a look, an attempt and a plain second one, each within its own three seconds. */
+const deadlineMs = 10_000;
+
+/**
+ * A bot: `start` checks token, channel and permissions over REST, then holds a gateway connection in the background.
+ * A message has its id as nonce, so that Discord itself drops a repeat; see sender.ts for later ones.
+ */
+export function createDiscordBot(name: string, settings: DiscordBotSettings, deps: DiscordDeps): Channel {
+  const { token, apiUrl, channelId } = settings;
+  const { clock, random, log } = deps;
+  const mention = settings.mention ?? deps.mention;
+  const api = new DiscordApi({ apiUrl, token, secrets: [token], clock });
+  const gateway = new DiscordGateway({ apiUrl, token, clock, random, log });
+  const destination = botDestination(api, channelId);
+  const sender = new DiscordSender({ destination, clock, log, timezone: deps.timezone, mention });
+  const probe = (signal: AbortSignal) => settled(probeBot(api, { channelId }, mention, signal), signal);
+  return {
+    name,
+    kind: "discord",
+    deadlineMs,
+    probe,
+    send: (outgoing, signal) => sender.send(outgoing, signal),
+    async start(signal) {
+      gateway.start();
+      return probe(signal);
+    },
+    async stop() {
+      sender.stop();
+      await gateway.stop();
+      await api.close();
+    },
+  };
+}
+
+/** A webhook: no gateway, no replies, and no way to see whether an unanswered attempt arrived. */
+export function createDiscordWebhook(
+  name: string,
+  settings: DiscordWebhookSettings,
+  deps: DiscordDeps,
+): Channel {
+  const address = parseWebhookUrl(settings.webhookUrl);
+  const { clock, log } = deps;
+  const secrets = [settings.webhookUrl, address.token];
+  const api = new DiscordApi({ apiUrl: address.apiUrl, token: null, secrets, clock });
+  const destination = webhookDestination(api, address);
+  const mention = settings.mention ?? deps.mention;
+  const sender = new DiscordSender({ destination, clock, log, timezone: deps.timezone, mention });
+  const probe = (signal: AbortSignal) => settled(probeWebhook(api, address, signal), signal);
+  return {
+    name,
+    kind: "discord",
+    deadlineMs,
+    probe,
+    start: probe,
+    send: (outgoing, signal) => sender.send(outgoing, signal),
+    async stop() {
+      sender.stop();
+      await api.close();
+    },
+  };
+}
+
+/** A probe that was cut off is a failed one. */
+async function settled(probe: Promise<ProbeResult>, signal: AbortSignal): Promise<ProbeResult> {
+  try {
+    return await probe;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const detail = "Discord did not answer in time";
+    return {
+      kind: "failed",
+      failure: "timeout",
+      detail,
+      fix: "check the network; perpwatch tries again by itself",
+    };
+  }
+}

@@ -1,0 +1,120 @@
+/** Checks of a Discord channel without sending anything, each failure with the way to mend it. */
+import type { SendFailure } from "../../domain/delivery.ts";
+import type { ProbeResult } from "../channel.ts";
+import { cleanLine } from "../text.ts";
+import type { ApiProblem, DiscordApi } from "./api.ts";
+import { type Guild, has, type Overwrite, type PermissionName, permissionsIn } from "./permissions.ts";
+import type { DiscordBotSettings, MentionSettings, WebhookAddress } from "./settings.ts";
+
+const elsewhere: Readonly<Record<SendFailure, string>> = {
+  authentication: "check the bot's permissions in the server",
+  "rate-limited": "wait; perpwatch tries again by itself",
+  rejected: "check the settings of this channel",
+  unreachable: "check the network, a proxy or a firewall in between, and apiUrl",
+  timeout: "check the network; perpwatch tries again by itself",
+  "server-error": "wait; Discord is unwell and perpwatch tries again by itself",
+};
+
+function failed(problem: ApiProblem, fix = elsewhere[problem.failure]): ProbeResult {
+  return { kind: "failed", failure: problem.failure, detail: problem.detail, fix };
+}
+
+/** Token, channel, permissions, and whether the configured mentions will ring. */
+export async function probeBot(
+  api: DiscordApi,
+  settings: Pick<DiscordBotSettings, "channelId">,
+  mention: MentionSettings | undefined,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
+  const me = await api.call({ method: "GET", route: "/users/@me" }, signal);
+  if (me.kind === "problem") {
+    const fix =
+      "put a valid bot token into the configuration: Discord developer portal, your application, Bot, Reset Token";
+    return failed(me, me.failure === "authentication" ? fix : undefined);
+  }
+  const channel = await api.call({ method: "GET", route: `/channels/${settings.channelId}` }, signal);
+  if (channel.kind === "problem") {
+    if (channel.status === 404) {
+      return failed(
+        channel,
+        "check channelId: in Discord, switch on developer mode, right-click the channel, Copy Channel ID",
+      );
+    }
+    if (channel.status === 403) {
+      return failed(
+        channel,
+        "invite the bot to the server, and give it View Channel and Send Messages in this channel",
+      );
+    }
+    return failed(channel);
+  }
+  const bot = me.data as { id: string; username?: string };
+  const { name, guild_id, permission_overwrites } = channel.data as {
+    name?: string;
+    guild_id?: string;
+    permission_overwrites?: readonly Overwrite[];
+  };
+  const where = `bot ${cleanLine(bot.username ?? bot.id)} in #${cleanLine(name ?? settings.channelId)}`;
+  if (guild_id === undefined) return { kind: "ok", detail: where };
+
+  const guild = await api.call({ method: "GET", route: `/guilds/${guild_id}` }, signal);
+  const member = await api.call({ method: "GET", route: `/guilds/${guild_id}/members/${bot.id}` }, signal);
+  if (guild.kind === "problem" || member.kind === "problem") {
+    return { kind: "ok", detail: `${where}; its permissions could not be read` };
+  }
+  const { roles } = member.data as { roles: readonly string[] };
+  const bits = permissionsIn(guild.data as Guild, permission_overwrites ?? [], { id: bot.id, roles });
+  const missing = (names: readonly PermissionName[]) => names.filter((one) => !has(bits, one));
+
+  const needed = missing(["View Channel", "Send Messages"]);
+  if (needed.length > 0) {
+    const list = needed.join(" and ");
+    return {
+      kind: "failed",
+      failure: "authentication",
+      detail: `${where} lacks ${list}`,
+      fix: `give the bot ${list} in this channel: channel settings, Permissions`,
+    };
+  }
+  const remarks: string[] = missing(["Embed Links", "Read Message History"]).map((one) =>
+    one === "Embed Links"
+      ? "without Embed Links messages go as plain text"
+      : "without Read Message History it cannot reply, nor look whether a message arrived",
+  );
+  remarks.push(...quietMentions(guild.data as Guild, mention, has(bits, "Mention Everyone")));
+  return { kind: "ok", detail: [where, ...remarks].join("; ") };
+}
+
+/** A mention that Discord shows but that rings nowhere is found by nobody until the night when it matters. */
+function quietMentions(guild: Guild, mention: MentionSettings | undefined, everyone: boolean): string[] {
+  const remarks: string[] = [];
+  for (const text of new Set(Object.values(mention ?? {}))) {
+    if (everyone || text === undefined) continue;
+    const id = /^<@&(\d+)>$/.exec(text)?.[1];
+    const role = guild.roles.find((one) => one.id === id);
+    if (id !== undefined && role === undefined)
+      remarks.push(`the role ${id} of mention is not in this server`);
+    else if (role?.mentionable === false) {
+      remarks.push(
+        `the role ${role.id} of mention pings nobody: allow anyone to mention it, or give the bot Mention Everyone`,
+      );
+    } else if (text.startsWith("@")) remarks.push(`${text} pings nobody: give the bot Mention Everyone`);
+  }
+  return remarks;
+}
+
+export async function probeWebhook(
+  api: DiscordApi,
+  { id, token }: WebhookAddress,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
+  const hook = await api.call({ method: "GET", route: `/webhooks/${id}/${token}` }, signal);
+  if (hook.kind === "ok") {
+    const { name } = hook.data as { name?: string };
+    return { kind: "ok", detail: `webhook ${cleanLine(name ?? id)}` };
+  }
+  const gone = hook.status === 404 || hook.failure === "authentication";
+  const fix =
+    "make a new webhook (channel settings, Integrations, Webhooks) and put its address into the configuration";
+  return failed(hook, gone ? fix : undefined);
+}

@@ -1,0 +1,200 @@
+/**
+ * A rendered message in Discord's dress: one line that push notifications show, and an embed with the rest. Everything
+ * stays within Discord's limits by construction, not by luck. Pure.
+ *
+ * Limits (UTF-16 units, the strictest reading): content 2000; embed 6000 in all, description 4096, 25 fields of 256 + 1024,
+ * footer 2048.
+ */
+import type { AlertChange, Severity } from "../../domain/alert.ts";
+import { severities } from "../../domain/alert.ts";
+import type { Message } from "../../domain/delivery.ts";
+import { type Block, plainLines, type Rendering, type Tone } from "../message.ts";
+import { forDiscord } from "../text.ts";
+import type { MentionSettings } from "./settings.ts";
+
+export interface Embed {
+  readonly color: number;
+  readonly description?: string;
+  readonly fields?: readonly { readonly name: string; readonly value: string; readonly inline?: boolean }[];
+  readonly footer: { readonly text: string };
+  readonly timestamp?: string;
+}
+
+export interface DiscordBody {
+  readonly content: string;
+  readonly embeds: readonly Embed[];
+  readonly allowed_mentions: {
+    readonly parse: readonly string[];
+    readonly users?: readonly string[];
+    readonly roles?: readonly string[];
+  };
+}
+
+/** An alert of an earlier message that is over now. */
+export interface Ended {
+  readonly alertId: number;
+  /** How and when: `RESOLVED 2026-11-21 03:41:18 UTC`. */
+  readonly words: string;
+  readonly tone: Tone;
+}
+
+export const colours: Readonly<Record<Tone, number>> = {
+  critical: 0xd92d20,
+  warning: 0xf79009,
+  info: 0x2e90fa,
+  good: 0x12b76a,
+  over: 0x98a2b3,
+  test: 0x875bf7,
+};
+
+const glyphs: Readonly<Record<Tone, string>> = {
+  critical: "🔴",
+  warning: "🟠",
+  info: "🔵",
+  good: "🟢",
+  over: "⚪",
+  test: "🟣",
+};
+
+const mostFigures = 12;
+const mostBlocks = 20;
+
+/** The message as it is first sent. */
+export function discordBody(rendering: Rendering, mention: string | null): DiscordBody {
+  return {
+    content: headline(rendering, mention),
+    embeds: [embedOf(rendering, new Map())],
+    allowed_mentions: allowedMentions(mention),
+  };
+}
+
+/** The same as plain text, for a channel that refuses the embed. */
+export function plainBody(rendering: Rendering, mention: string | null): DiscordBody {
+  const footer = forDiscord(rendering.footer, 200);
+  const lines = plainLines(rendering).slice(1, -1).join("\n").trim();
+  const head = headline(rendering, mention);
+  const text = forDiscord(lines, 1_990 - head.length - footer.length);
+  return { content: `${head}\n${text}\n${footer}`, embeds: [], allowed_mentions: allowedMentions(mention) };
+}
+
+/** An earlier message, marked where its alerts are over. Wholly over: struck, in the colour of its end. */
+export function endedBody(rendering: Rendering, ended: readonly Ended[]): DiscordBody {
+  const over = new Map(ended.map(({ alertId, words }) => [alertId, words]));
+  const all = rendering.blocks.every(({ alertId }) => over.has(alertId));
+  const embed = embedOf(rendering, over);
+  const none = { parse: [] };
+  if (!all) return { content: headline(rendering, null), embeds: [embed], allowed_mentions: none };
+  const order: readonly Tone[] = ["critical", "over", "good"];
+  const tone = order.find((one) => ended.some((end) => end.tone === one)) ?? "over";
+  const leads = [...new Set(over.values())].slice(0, 3).join(" · ");
+  const content = `${glyphs[tone]} **${leads}**\n~~${forDiscord(rendering.headline, 1_500)}~~${idOf(rendering)}`;
+  return { content, embeds: [{ ...embed, color: colours[tone] }], allowed_mentions: none };
+}
+
+/** The endings that an edited message of several alerts shows already: what `group` wrote, read back. */
+export function endedIn(message: { readonly embeds?: readonly Partial<Embed>[] }): Ended[] {
+  return (message.embeds?.[0]?.fields ?? []).flatMap(({ name, value }) => {
+    const alertId = /^~~.*?#(\d+):/.exec(name)?.[1];
+    const [words = ""] = value.split("\n");
+    return alertId === undefined ? [] : [{ alertId: Number(alertId), words, tone: endingTone(words) }];
+  });
+}
+
+/** The tone of an ending, by the word that leads it. */
+export function endingTone(lead: string): Tone {
+  if (lead.startsWith("RESOLVED")) return "good";
+  return lead.startsWith("LIQUIDATED") ? "critical" : "over";
+}
+
+/** Whom this message pings: only when something began, got worse, is reminded of, or was liquidated. */
+export function mentionFor(message: Message, settings: MentionSettings | undefined): string | null {
+  if (settings === undefined || message.content.kind !== "alert") return null;
+  const loud = message.content.items.map(({ change }) => change).filter(calls);
+  const worst: Severity | undefined = severities.findLast((one) =>
+    loud.some(({ alert }) => alert.severity === one),
+  );
+  return worst === undefined ? null : (settings[worst] ?? null);
+}
+
+function calls({ kind, alert }: AlertChange): boolean {
+  return kind === "fired" || kind === "rose" || kind === "reminder" || alert.ending === "liquidated";
+}
+
+function allowedMentions(mention: string | null): DiscordBody["allowed_mentions"] {
+  const role = /^<@&(\d+)>$/.exec(mention ?? "")?.[1];
+  if (role !== undefined) return { parse: [], roles: [role] };
+  const user = /^<@(\d+)>$/.exec(mention ?? "")?.[1];
+  if (user !== undefined) return { parse: [], users: [user] };
+  return { parse: mention === null ? [] : ["everyone"] };
+}
+
+function headline(rendering: Rendering, mention: string | null): string {
+  const ping = mention === null ? "" : `${mention} `;
+  return `${ping}${glyphs[rendering.tone]} **${forDiscord(rendering.headline, 1_000)}**${idOf(rendering)}`;
+}
+
+function idOf({ blocks }: Rendering): string {
+  const [only] = blocks;
+  return only !== undefined && blocks.length === 1 ? ` #${only.alertId}` : "";
+}
+
+function embedOf(rendering: Rendering, over: ReadonlyMap<number, string>): Embed {
+  const { blocks } = rendering;
+  const footer = { text: forDiscord(rendering.footer, 200) };
+  const base = { color: colours[rendering.tone], footer };
+  const [only] = blocks;
+  if (only !== undefined && blocks.length === 1) return { ...base, ...single(only, rendering) };
+  const description = rendering.notes.map((note) => forDiscord(note, 300)).join("\n");
+  return { ...base, ...(description === "" ? {} : { description }), ...group(blocks, over) };
+}
+
+function single(block: Block, rendering: Rendering): Partial<Embed> {
+  const what = rendering.headline.includes(block.what) ? "" : forDiscord(block.what, 500);
+  const parts = [
+    ...rendering.notes.map((note) => forDiscord(note, 300)),
+    what,
+    forDiscord(block.description, 1_200),
+  ];
+  const description = parts.filter((part) => part !== "").join("\n");
+  const fields = block.figures.slice(0, mostFigures).map(([name, value]) => ({
+    name: forDiscord(name, 60) || "–",
+    value: forDiscord(value, 180) || "–",
+    inline: true,
+  }));
+  const now = block.now.map((line) => forDiscord(line, 250));
+  if (block.runbook !== null && block.runbook.length <= 500) now.push(`What to do: <${block.runbook}>`);
+  const more = [
+    { name: "How fresh", value: block.fresh.map((line) => forDiscord(line, 150)).join("\n") },
+    { name: "What now", value: now.join("\n") },
+  ];
+  return {
+    ...(description === "" ? {} : { description }),
+    fields: [...fields, ...more.filter(({ value }) => value !== "")],
+  };
+}
+
+/** Many alerts: a field for each, worst first as they came, each with its share of the room. */
+function group(blocks: readonly Block[], over: ReadonlyMap<number, string>): Partial<Embed> {
+  const shown = blocks.slice(0, mostBlocks);
+  const share = Math.floor(4_600 / Math.max(1, shown.length));
+  const nameRoom = Math.min(250, Math.floor(share * 0.5));
+  const valueRoom = Math.min(1_000, share - nameRoom);
+  const fields = shown.map((block) => {
+    const end = over.get(block.alertId);
+    const head = `${glyphs[block.tone]} ${block.lead} #${block.alertId}: ${block.what}`;
+    const figures = block.figures.map(([name, value]) => `${name} ${value}`).join(" · ");
+    const rest = [...(end === undefined ? [] : [end]), figures, ...block.fresh, ...block.now].filter(
+      (line) => line !== "",
+    );
+    return {
+      name: end === undefined ? forDiscord(head, nameRoom) : `~~${forDiscord(head, nameRoom - 4)}~~`,
+      value: forDiscord(rest.join("\n"), valueRoom) || "–",
+    };
+  });
+  const left = blocks.slice(mostBlocks);
+  if (left.length > 0) {
+    const ids = left.map(({ alertId }) => `#${alertId}`).join(", ");
+    fields.push({ name: `and ${left.length} more`, value: forDiscord(ids, 600) });
+  }
+  return fields.length === 0 ? {} : { fields };
+}

@@ -1,0 +1,60 @@
+/** What a Discord channel is told: a bot in a text channel, or a webhook address. */
+import { z } from "zod";
+
+const snowflake = z.string().regex(/^\d{17,20}$/, "must be a Discord id: 17 to 20 digits");
+const mention = z
+  .string()
+  .regex(
+    /^(<@&\d{17,20}>|<@\d{17,20}>|@here|@everyone)$/,
+    "must be <@&ROLE_ID>, <@USER_ID>, @here or @everyone",
+  );
+
+/** Whom a message of this severity pings. */
+export const mentionSettings = z.strictObject({
+  critical: mention.optional(),
+  warning: mention.optional(),
+  info: mention.optional(),
+});
+export type MentionSettings = z.infer<typeof mentionSettings>;
+
+const webhook = /^(https?:\/\/[^/\s]+(?:\/[^\s?]*)?)\/webhooks\/(\d{17,20})\/([\w-]+)\/?(\?[^\s#]*)?$/;
+
+export const discordBotSettings = z.strictObject({
+  type: z.literal("discord"),
+  token: z.string().regex(/^[\w.-]{20,}$/, "must be a bot token, without the word Bot in front"),
+  channelId: snowflake,
+  apiUrl: z.url({ protocol: /^https?$/ }).optional(),
+  mention: mentionSettings.optional(),
+});
+export type DiscordBotSettings = z.infer<typeof discordBotSettings>;
+
+export const discordWebhookSettings = z.strictObject({
+  type: z.literal("discord"),
+  webhookUrl: z
+    .string()
+    .regex(webhook, "must be a webhook address: https://discord.com/api/webhooks/ID/TOKEN"),
+  mention: mentionSettings.optional(),
+});
+export type DiscordWebhookSettings = z.infer<typeof discordWebhookSettings>;
+
+export interface WebhookAddress {
+  /** For discord.js' `rest.api`: without version. */
+  readonly apiUrl: string;
+  readonly id: string;
+  readonly token: string;
+  /** A thread of the channel, where the address names one. */
+  readonly threadId: string | null;
+}
+
+/** @throws {TypeError} when the address is none, without repeating it: it is a secret. */
+export function parseWebhookUrl(url: string): WebhookAddress {
+  const match = webhook.exec(url);
+  if (match === null) throw new TypeError("not a webhook address");
+  const [, api = "", id = "", token = "", query = ""] = match;
+  return {
+    apiUrl: api.replace(/\/v\d+$/, ""),
+    id,
+    token,
+    threadId: new URLSearchParams(query).get("thread_id"),
+  };
+}
