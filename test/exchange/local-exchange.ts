@@ -75,6 +75,8 @@ export class LocalExchange implements AsyncDisposable {
   /** Every bearer is refused, whatever sign-in says. */
   refuseAll: string | null = null;
   held = 0;
+  /** How many connections were ever made. */
+  connections = 0;
   readonly #options: Required<Omit<LocalExchangeOptions, "clock">> & { clock: FakeClock };
   readonly #server = createServer((request, response) => void this.#handle(request, response));
   readonly #faults: { path: string; left: number; fault: Fault }[] = [];
@@ -85,6 +87,7 @@ export class LocalExchange implements AsyncDisposable {
   private constructor(options: LocalExchangeOptions) {
     this.#options = { accessMs: 900_000, refreshMs: 2_592_000_000, graceMs: 10_000, aheadMs: 0, ...options };
     options.clock.allow(() => this.held);
+    this.#server.on("connection", () => this.connections++);
   }
 
   static async start(options: LocalExchangeOptions): Promise<LocalExchange> {

@@ -1,0 +1,318 @@
+/** One call on a real socket: what is sent, what comes back, and what is made of everything that can go wrong. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { BadRecord, createHttp, ExchangeError, lanes } from "../../src/exchange/index.ts";
+import { testKey } from "./local-exchange.ts";
+import { main, type Rig, rig, traderPubkey } from "./rig.ts";
+
+const example = (name: string) =>
+  JSON.parse(readFileSync(path.join(import.meta.dirname, "../contract/examples", name), "utf8")) as unknown;
+
+const STATUS = "/v1/view/exchange/status";
+const authority = testKey().address;
+const STATE = `/v1/trader/state/${authority}`;
+
+async function open(options: Parameters<typeof rig>[0] = {}): Promise<Rig> {
+  const made = await rig({ wallets: [], ...options });
+  made.venue.routes.set(STATUS, example("exchange-status.json"));
+  made.venue.routes.set(STATE, example("trader-state-snapshot.json"));
+  return made;
+}
+
+/** The error of a promise that has to fail, time passing meanwhile. */
+async function failure(set: Rig, promise: Promise<unknown>): Promise<ExchangeError> {
+  const outcome = await set.clock.finish(
+    promise.then(
+      () => null,
+      (error: unknown) => error,
+    ),
+  );
+  expect(outcome).toBeInstanceOf(ExchangeError);
+  return outcome as ExchangeError;
+}
+
+describe("what is sent", () => {
+  test("method, path, query, who asks; no bearer without a wallet", async () => {
+    await using set = await open();
+    await set.clock.finish(set.exchange.client.traderState({ authority, traderPdaIndex: 3 }));
+    const [seen] = set.venue.seen;
+    expect(seen).toMatchObject({
+      method: "GET",
+      path: STATE,
+      query: "?traderPdaIndex=3",
+      authorization: null,
+    });
+    expect(seen!.headers["x-phoenix-client"]).toBe("language=typescript;sdk=perpwatch;version=0.0.0-test");
+    expect(seen!.headers.accept).toBe("application/json");
+  });
+
+  test("a path before /v1 is kept", async () => {
+    await using set = await open();
+    const http = createHttp({ baseUrl: `${set.venue.url}/proxy/`, version: "0", clock: set.clock });
+    const request = { method: "GET", target: "/v1/x", body: null, bearer: null, limitMs: 1_000 } as const;
+    await set.clock.finish(http.send(request));
+    expect(set.venue.seen.at(-1)!.path).toBe("/proxy/v1/x");
+    await http.close();
+  });
+
+  test("arguments that do not fit are refused before anything leaves", async () => {
+    await using set = await open();
+    await expect(set.exchange.client.traderState({ authority: "nobody" })).rejects.toThrow("authority");
+    expect(set.venue.seen).toEqual([]);
+  });
+
+  test("connections are kept: a hundred polls need one", async () => {
+    await using set = await open();
+    for (let i = 0; i < 100; i++) {
+      await set.clock.finish(set.exchange.client.exchangeStatus());
+      await set.clock.advance(1_000);
+    }
+    expect(set.venue.seen).toHaveLength(100);
+    expect(set.venue.connections).toBe(1);
+  });
+});
+
+describe("what comes back", () => {
+  test("integers beyond 2^53 survive, in quotes or bare", async () => {
+    await using set = await open();
+    const text = readFileSync(
+      path.join(import.meta.dirname, "../contract/examples/trader-state-snapshot.json"),
+      "utf8",
+    );
+    const wire = JSON.parse(text) as {
+      snapshot: { subaccounts: { positions: { basePositionLots?: unknown }[] }[] };
+    };
+    const position = wire.snapshot.subaccounts.flatMap((one) => one.positions)[0]!;
+    expect(position.basePositionLots).toBeDefined();
+    position.basePositionLots = "@";
+    const marked = JSON.stringify(wire);
+    for (const literal of ["9007199254740993", '"9007199254740993"', "-9223372036854775807"]) {
+      set.venue.fault(STATE, { body: marked.replace('"@"', literal) });
+      const state = await set.clock.finish(set.exchange.client.traderState({ authority }));
+      const read = state.snapshot.subaccounts.flatMap((one) => one.positions)[0]!.basePositionLots;
+      expect(read).toBe(BigInt(literal.replaceAll('"', "")));
+    }
+  });
+
+  test("a wrong type names endpoint and field, keeps the body, and is told once", async () => {
+    await using set = await open();
+    set.venue.fault(STATUS, { body: { ...(example("exchange-status.json") as object), active: "perhaps" } });
+    const error = await failure(set, set.exchange.client.exchangeStatus());
+    expect(error).toBeInstanceOf(BadRecord);
+    expect(error.message).toContain("exchangeStatus: active");
+    expect(error).toMatchObject({ reason: "bad-record", retryable: false, status: 200 });
+    expect((error as BadRecord).body).toContain('"perhaps"');
+    expect(set.badRecords).toHaveLength(1);
+    expect(set.badRecords[0]).toMatchObject({ endpoint: "exchangeStatus", wallet: null });
+    expect(set.badRecords[0]!.fields[0]!.path).toBe("active");
+    expect(set.venue.seen).toHaveLength(1);
+  });
+
+  test("a row that does not fit costs only itself", async () => {
+    await using set = await open();
+    const rows = example("exchange-markets.json") as { symbol: unknown }[];
+    const bent = rows.map((row, at) => (at === 1 ? { ...row, symbol: 7 } : row));
+    set.venue.routes.set("/v1/view/exchange/markets", bent);
+    const markets = await set.clock.finish(set.exchange.client.markets());
+    expect(markets).toHaveLength(rows.length - 1);
+    expect(set.badRecords).toHaveLength(1);
+    expect(set.badRecords[0]!.problem).toContain("[1].symbol");
+    expect(JSON.parse(set.badRecords[0]!.body!)).toEqual(bent[1]);
+  });
+
+  test("fields that nobody knows pass", async () => {
+    await using set = await open();
+    set.venue.fault(STATUS, { body: { ...(example("exchange-status.json") as object), moon: "full" } });
+    await expect(set.clock.finish(set.exchange.client.exchangeStatus())).resolves.toMatchObject({
+      moon: "full",
+    });
+  });
+
+  test.each([
+    ["truncated JSON", '{"active": tr'],
+    ["an empty answer", ""],
+    ["a page of HTML", "<html>moved</html>"],
+  ])("%s is a bad record", async (_name, body) => {
+    await using set = await open();
+    set.venue.fault(STATUS, { body });
+    const error = await failure(set, set.exchange.client.exchangeStatus());
+    expect(error).toBeInstanceOf(BadRecord);
+    expect((error as BadRecord).body).toBe(body);
+  });
+
+  test("an answer that is larger than any record is not read to its end", async () => {
+    await using set = await open();
+    const http = createHttp({ baseUrl: set.venue.url, version: "0", clock: set.clock, mostBytes: 1_000 });
+    set.venue.fault(STATUS, { body: "x".repeat(100_000) });
+    const request = { method: "GET", target: STATUS, body: null, bearer: null, limitMs: 1_000 } as const;
+    await expect(set.clock.finish(http.send(request))).rejects.toMatchObject({ kind: "tooLarge" });
+    await http.close();
+  });
+});
+
+describe("what goes wrong", () => {
+  test.each([
+    ["500", { status: 500, body: { error: "boom" } }, "server-error", true, "exchangeStatus: 500 boom"],
+    ["503 without a body", { status: 503, body: "" }, "server-error", true, "exchangeStatus: 503"],
+    [
+      "404 in prose",
+      { status: 404, body: { error: "No such thing: X" } },
+      "refused",
+      false,
+      "404 No such thing: X",
+    ],
+    ["400", { status: 400, body: { error: "invalid_request" } }, "refused", false, "400 invalid_request"],
+    [
+      "403 final",
+      { status: 403, body: { error: "insufficient_role" } },
+      "refused",
+      false,
+      "insufficient_role",
+    ],
+    ["301", { status: 301, headers: { location: "http://x.example/" } }, "refused", false, "301"],
+  ] as const)("%s", async (_name, answer, reason, retryable, text) => {
+    await using set = await open();
+    set.venue.fault(STATUS, answer, 9);
+    const error = await failure(set, set.exchange.client.exchangeStatus());
+    expect(error).toMatchObject({ reason, retryable, status: answer.status, endpoint: "exchangeStatus" });
+    expect(error.message).toContain(text);
+    expect(set.venue.seen).toHaveLength(retryable ? 3 : 1);
+  });
+
+  test("a read is repeated after a failure, with a pause that grows", async () => {
+    await using set = await open();
+    set.venue.fault(STATUS, { status: 503 });
+    set.venue.fault(STATUS, { kind: "drop" });
+    await set.clock.finish(set.exchange.client.exchangeStatus());
+    const at = set.venue.seen.map((one) => one.atMs);
+    expect(at).toHaveLength(3);
+    expect(at[1]! - at[0]!).toBeGreaterThanOrEqual(0.85 * 250);
+    expect(at[2]! - at[1]!).toBeGreaterThanOrEqual(0.85 * 500);
+    expect(at[2]!).toBeLessThan(1_000);
+  });
+
+  test("a hang-up, before and in the middle of the answer", async () => {
+    await using set = await open();
+    set.venue.fault(STATUS, { kind: "drop" }, 3);
+    expect(await failure(set, set.exchange.client.exchangeStatus())).toMatchObject({
+      reason: "unreachable",
+      status: null,
+      sent: true,
+    });
+    set.venue.fault(STATUS, { kind: "cut", body: '{"active":' }, 3);
+    expect(await failure(set, set.exchange.client.exchangeStatus())).toMatchObject({ reason: "unreachable" });
+    expect(set.venue.seen).toHaveLength(6);
+  });
+
+  test("nobody at home", async () => {
+    await using set = await open();
+    await set.venue[Symbol.asyncDispose]();
+    const error = await failure(set, set.exchange.client.exchangeStatus());
+    expect(error).toMatchObject({ reason: "unreachable", sent: false });
+    expect(error.message).toContain("ECONNREFUSED");
+  });
+
+  test("an exchange that never answers costs the deadline and no more", async () => {
+    await using set = await open();
+    set.venue.fault(STATUS, { kind: "hang" }, 9);
+    const startMs = set.clock.elapsedMs();
+    const error = await failure(set, set.exchange.client.exchangeStatus({}, { deadlineMs: 4_000 }));
+    expect(error).toMatchObject({ reason: "timeout", code: "timeout" });
+    expect(set.clock.elapsedMs() - startMs).toBe(4_000);
+    expect(set.exchange.http.inFlight).toBe(0);
+  });
+
+  test("a slow answer within the deadline is an answer", async () => {
+    await using set = await open();
+    set.venue.fault(STATUS, { kind: "late", ms: 3_000 });
+    await set.clock.finish(set.exchange.client.exchangeStatus({}, { deadlineMs: 4_000 }));
+    expect(set.venue.seen).toHaveLength(1);
+  });
+
+  test("a caller that gives up gets its own reason", async () => {
+    await using set = await open();
+    set.venue.fault(STATUS, { kind: "hang" }, 9);
+    const abort = new AbortController();
+    set.clock.after(700, () => abort.abort(new Error("shutting down")));
+    const call = set.exchange.client.exchangeStatus({}, { signal: abort.signal });
+    await expect(set.clock.finish(call)).rejects.toThrow("shutting down");
+    await expect(set.exchange.client.exchangeStatus({}, { signal: abort.signal })).rejects.toThrow(
+      "shutting down",
+    );
+  });
+
+  test("waiting for the ceiling counts against the deadline", async () => {
+    await using set = await open({ requestsPerSecond: 1 });
+    const calls = [1, 2, 3].map(() =>
+      set.exchange.client.exchangeStatus({}, { deadlineMs: 1_500 }).then(
+        () => "read",
+        (error: ExchangeError) => `${error.reason} ${error.code} ${error.sent}`,
+      ),
+    );
+    expect(await set.clock.finish(Promise.all(calls))).toEqual(["read", "read", "rate-limited budget false"]);
+  });
+});
+
+describe("429", () => {
+  test("waits for Retry-After with a fraction, then goes on at half the rate", async () => {
+    await using set = await open({ requestsPerSecond: 40 });
+    set.venue.fault(STATUS, {
+      status: 429,
+      headers: { "retry-after": "1.5" },
+      body: { error: "rate_limited" },
+    });
+    await set.clock.finish(set.exchange.client.exchangeStatus());
+    const [first, second] = set.venue.seen;
+    expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(1_500);
+    expect(second!.atMs - first!.atMs).toBeLessThan(1_700);
+    expect(set.exchange.budget.ratePerSecond).toBeLessThan(21);
+  });
+
+  test("an HTTP date is meant in the exchange's time", async () => {
+    await using set = await open({ aheadMs: 3_600_000 });
+    const date = new Date(set.clock.nowMs() + 3_600_000 + 5_000).toUTCString();
+    set.venue.fault(STATUS, { status: 429, headers: { "retry-after": date } });
+    await set.clock.finish(set.exchange.client.exchangeStatus());
+    const [first, second] = set.venue.seen;
+    expect(second!.atMs - first!.atMs).toBeGreaterThan(3_500);
+    expect(second!.atMs - first!.atMs).toBeLessThan(6_000);
+  });
+
+  test("holds everybody back, whatever they ask", async () => {
+    await using set = await open();
+    set.venue.fault(STATUS, { status: 429, headers: { "retry-after": "3" } }, 1);
+    const first = set.exchange.client.exchangeStatus().catch(() => null);
+    await set.clock.advance(10);
+    const atRisk = set.exchange.client.traderState({ authority }, { lane: lanes.atRisk });
+    await set.clock.finish(Promise.all([first, atRisk]));
+    expect(set.venue.asked(STATE)[0]!.atMs).toBeGreaterThanOrEqual(3_000);
+  });
+
+  test("a wait that does not fit the deadline is not begun", async () => {
+    await using set = await open();
+    set.venue.fault(STATUS, { status: 429, headers: { "retry-after": "30" } });
+    const startMs = set.clock.elapsedMs();
+    const error = await failure(set, set.exchange.client.exchangeStatus({}, { deadlineMs: 5_000 }));
+    expect(error).toMatchObject({ reason: "rate-limited", retryAfterMs: 30_000 });
+    expect(set.clock.elapsedMs()).toBe(startMs);
+  });
+});
+
+describe("what is not safe is sent once", () => {
+  test("a sign-in that fails is not repeated; an acknowledgement is", async () => {
+    await using set = await open({ wallets: [main] });
+    set.venue.fault("/v1/auth/login/wallet", { status: 503 }, 9);
+    await failure(set, set.exchange.client.loginWallet({ authority, signature: "x", nonceId: "y" }));
+    expect(set.venue.asked("/v1/auth/login/wallet")).toHaveLength(1);
+    set.venue.heal();
+
+    const ack = `/v1/traders/${traderPubkey}/notifications/ack/notifications`;
+    set.venue.fault(ack, { kind: "lose" });
+    const items = [{ type: "admin" as const, id: 7 }];
+    await set.clock.finish(
+      set.exchange.client.ackNotifications({ traderPubkey, items: items as never }, { wallet: "main" }),
+    );
+    expect(set.venue.asked(ack)).toHaveLength(2);
+  });
+});
