@@ -86,9 +86,7 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
         signal: own.signal,
         ...(first === null ? {} : { inReplyTo: first, references: [first] }),
       });
-      const refused = info.rejected
-        .map((one) => (typeof one === "string" ? one : one.address))
-        .map(cleanLine);
+      const refused = info.rejected.map((one) => cleanLine(one));
       if (refused.length > 0) {
         deps.log.warn(
           { messageId: message.id, refused },
