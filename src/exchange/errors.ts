@@ -122,12 +122,16 @@ function refusalReason(status: number, code: string | null): FailureReason {
   return remedy === "final" || remedy === "wait" ? "refused" : "signed-out";
 }
 
-/** Text from outside, fit for a message: one line, bounded, without the given secrets and anything like a token. */
+/**
+ * Text from outside, fit for a message: one line, bounded, without the given secrets and without anything that could be
+ * one (dotted like a token, or longer without a break than an address).
+ */
 export function cleanText(text: string, secrets: readonly string[] = []): string {
   let clean = text;
   for (const secret of secrets) if (secret.length >= 8) clean = clean.replaceAll(secret, "[secret]");
   clean = clean
     .replace(/[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g, "[token]")
+    .replace(/[\w+/=-]{45,}/g, "[token]")
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to go
     .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ")
     .trim();

@@ -274,7 +274,7 @@ export class LocalExchange implements AsyncDisposable {
     const sid = [...this.#sessions].find(([, one]) => one === session)![0];
     session.previous = session.jti === "" ? null : { jti: session.jti, untilMs: this.#now() + graceMs };
     session.jti = randomUUID();
-    session.refresh = `refresh-${randomUUID()}`;
+    session.refresh = `refresh-${randomUUID()}-${randomUUID()}`;
     session.refreshUntilMs = this.#now() + refreshMs;
     const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
     const exp = Math.floor((this.#now() + accessMs) / 1_000);
