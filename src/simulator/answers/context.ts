@@ -1,0 +1,59 @@
+/** What every answer is given, and what several of them need. */
+import type { IncomingHttpHeaders } from "node:http";
+import { Refusal, type Session, type Sessions } from "../sessions.ts";
+import type { Account, Market, Wallet, World } from "../state.ts";
+
+export interface Context {
+  readonly world: World;
+  readonly sessions: Sessions;
+  readonly nowMs: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Of the bearer; null where the endpoint needs none. */
+  readonly session: Session | null;
+}
+
+/** A refusal in prose, as data routes give it. */
+export class NotFound extends Error {
+  override readonly name = "NotFound";
+  readonly status: number;
+  constructor(message: string, status = 404) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Symbols are compared without case. */
+export function marketOf(world: World, symbol: string): Market {
+  const market = world.markets.get(symbol.toUpperCase());
+  if (!market) throw new NotFound(`Market not found: ${symbol}`);
+  return market;
+}
+
+export function accountOf(world: World, address: string): Account {
+  const account = world.accounts.get(address);
+  if (!account) throw new NotFound(`Not a trader account: ${address}`, 400);
+  return account;
+}
+
+/** The wallet's own account of a notification route. @throws {Refusal} 403 when it is another wallet's */
+export function ownAccount(context: Context, address: string): Account {
+  const { world, session } = context;
+  const account = world.accounts.get(address);
+  if (!session || !account || account.wallet.authority !== session.wallet) {
+    throw new Refusal(403, "insufficient_role");
+  }
+  return account;
+}
+
+export function walletOf(world: World, authority: string): Wallet | undefined {
+  if (authority === world.house.wallet.authority) return world.house.wallet;
+  return world.wallets.get(authority);
+}
+
+export const iso = (ms: number): string => new Date(ms).toISOString();
+export const seconds = (ms: number): number => Math.floor(ms / 1000);
+export const usdOf = (quoteLots: bigint): number => Number(quoteLots) / 1e6;
+
+export function unitsOf(market: Market, lots: bigint): number {
+  return Number(lots) / 10 ** market.spec.baseLotsDecimals;
+}

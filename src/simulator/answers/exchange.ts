@@ -1,0 +1,194 @@
+/** The exchange and its configuration. */
+import { createHash } from "node:crypto";
+import { base58 } from "@scure/base";
+import { type Handlers, PROGRAM_ID, SYSTEM_KEY, type WireFor, writeAmount } from "../../contract/index.ts";
+import { fundingIntervalMs, fundingPeriodMs, riskFactors } from "../markets.ts";
+import type { Market, World } from "../state.ts";
+import { present } from "../world.ts";
+import { type Context, marketOf, seconds } from "./context.ts";
+
+type Names =
+  | "exchange"
+  | "exchangeKeys"
+  | "markets"
+  | "market"
+  | "exchangeStatus"
+  | "exchangeSnapshot"
+  | "collateralAssets";
+
+/** A key that nobody holds, always the same for a name. */
+function keyNamed(name: string): string {
+  return base58.encode(createHash("sha256").update(`simulator ${name}`).digest());
+}
+
+const authorityNames = [
+  "rootAuthority",
+  "riskAuthority",
+  "marketAuthority",
+  "oracleAuthority",
+  "adlAuthority",
+  "cancelAuthority",
+  "backstopAuthority",
+] as const;
+type Authorities = Record<(typeof authorityNames)[number], string>;
+const authorities = (key: (name: string) => string) =>
+  Object.fromEntries(authorityNames.map((name) => [name, key(name)])) as Authorities;
+
+const usdcMint = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
+const accounts = {
+  globalConfig: keyNamed("globalConfig"),
+  currentAuthorities: authorities(keyNamed),
+  canonicalMint: usdcMint,
+  globalVault: keyNamed("globalVault"),
+  perpAssetMap: keyNamed("perpAssetMap"),
+  globalTraderIndex: [keyNamed("globalTraderIndex 0"), keyNamed("globalTraderIndex 1")],
+  activeTraderBuffer: [keyNamed("activeTraderBuffer 0")],
+  withdrawQueue: keyNamed("withdrawQueue"),
+};
+
+const exchangeKeys = (): WireFor<"exchangeKeys"> => ({
+  ...accounts,
+  pendingAuthorities: authorities(() => SYSTEM_KEY),
+  programId: PROGRAM_ID,
+});
+
+const fee = (millionths: bigint): number => Number(millionths) / 1e6;
+const factors = {
+  ...riskFactors,
+  ...Object.fromEntries(Object.entries(riskFactors).map(([name, percent]) => [`${name}Bps`, percent * 100])),
+};
+
+/** What list and snapshot say alike. */
+function common(market: Market) {
+  const { spec } = market;
+  return {
+    symbol: spec.symbol,
+    assetId: spec.assetId,
+    marketStatus: market.status,
+    ...(spec.commodity ? { commodityMetadata: commodityOf(market) } : {}),
+    metadata: {
+      name: spec.name,
+      description: `${spec.name} perpetual`,
+      logoUri: null,
+      coinGeckoId: null,
+      coinMarketCapId: null,
+      tokensXyzAssetId: null,
+      calendar: null,
+      displayColor: null,
+    },
+    marketPubkey: spec.marketPubkey,
+    splinePubkey: spec.splinePubkey,
+    tickSize: spec.tickSize,
+    baseLotsDecimals: spec.baseLotsDecimals,
+    takerFee: fee(spec.takerFeeMillionths),
+    makerFee: fee(spec.makerFeeMillionths),
+    riskFactors: factors,
+    openInterestCapBaseLots: spec.openInterestCapBaseLots.toString(),
+    maxLiquidationSizeBaseLots: spec.maxLiquidationSizeBaseLots.toString(),
+    isolatedOnly: spec.isolatedOnly,
+  };
+}
+
+function commodityOf(market: Market) {
+  const usdPerTick = market.tickSize * 10n ** BigInt(market.spec.baseLotsDecimals);
+  const price = BigInt(market.oracleTicks) * usdPerTick;
+  return {
+    isCommodity: true,
+    isReopen: false,
+    isAfterHours: false,
+    status: "active",
+    afterHoursRadius: writeAmount(price / 100n, 6),
+    lastKnownIndexPrice: writeAmount(price, 6),
+    markPriceBand: null,
+    executionPriceBand: null,
+    lastIndexExpiryTimestamp: null,
+  };
+}
+
+export function marketConfig(world: World, market: Market): WireFor<"market"> {
+  const { spec } = market;
+  const { slot, slotIndex } = present(world);
+  return {
+    ...common(market),
+    ...(spec.commodity ? { commodityStatus: "active" } : {}),
+    leverageTiers: spec.leverageTiers.map((tier) => ({
+      ...tier,
+      limitOrderRiskFactorBps: tier.limitOrderRiskFactor * 100,
+    })),
+    fundingIntervalSeconds: fundingIntervalMs / 1000,
+    fundingPeriodSeconds: fundingPeriodMs / 1000,
+    maxFundingRatePerInterval: spec.maxFundingRatePerInterval,
+    maxFundingRatePerIntervalPercentage: spec.maxFundingRatePerIntervalPercentage,
+    statsSnapshot: {
+      slot,
+      slotIndex,
+      openInterestBaseLots: market.openInterestLots.toString(),
+      fundingStartIntervalTimestamp: String(seconds(world.nowMs - (world.nowMs % fundingIntervalMs))),
+      cumulativeFundingRate: market.fundingIndex.toString(),
+    },
+  };
+}
+
+function snapshot(world: World): WireFor<"exchangeSnapshot"> {
+  const { active, gated, withdrawalsAvailable } = world.exchange;
+  const features = ["initialized", ...(active ? ["active"] : []), ...(gated ? ["gated"] : [])];
+  return {
+    version: 1,
+    sequenceNumber: String(world.exchangeSequence),
+    ...present(world),
+    exchange: {
+      ...accounts,
+      programId: PROGRAM_ID,
+      usdcMint,
+      exchangeStatusBits: 128 + (active ? 1 : 0) + (gated ? 2 : 0),
+      exchangeStatusFeatures: features,
+      active,
+      gated,
+      withdrawalsAvailable,
+    },
+    markets: [...world.markets.values()].map((market) => ({
+      ...common(market),
+      leverageTiers: market.spec.leverageTiers.map((tier) => ({
+        maxLeverage: tier.maxLeverage,
+        maxSizeBaseLots: String(tier.maxSizeBaseLots),
+        limitOrderRiskFactor: tier.limitOrderRiskFactor * 100,
+      })),
+      fundingConfig: {
+        fundingIntervalSeconds: fundingIntervalMs / 1000,
+        fundingPeriodSeconds: fundingPeriodMs / 1000,
+        maxFundingRatePerInterval: market.spec.maxFundingRatePerInterval,
+      },
+      markPriceParameters,
+    })),
+    spotCollaterals: [],
+  };
+}
+
+const markPriceParameters = {
+  emaPeriodSlots: "750",
+  emaDiffRadius: "100",
+  bookPriceRadius: "100",
+  commoditiesAfterHoursRadius: "100",
+  adjustedExchangeSpotPriceWeight: "1",
+  bookPriceWeight: "1",
+  exchangePerpPriceWeight: "1",
+  spotPriceStaleThreshold: "25",
+  bookPriceStaleThreshold: "25",
+  perpPriceStaleThreshold: "25",
+  oracleDivergenceRadius: 500,
+  minOracleResponses: 1,
+  riskActionPriceValidityRules: [[["require"]]],
+};
+
+export const exchangeAnswers: Pick<Handlers<Context>, Names> = {
+  exchange: (_args, { world }) => ({
+    keys: exchangeKeys(),
+    markets: [...world.markets.values()].map((market) => marketConfig(world, market)),
+  }),
+  exchangeKeys,
+  markets: (_args, { world }) => [...world.markets.values()].map((market) => marketConfig(world, market)),
+  market: ({ symbol }, { world }) => marketConfig(world, marketOf(world, symbol)),
+  exchangeStatus: (_args, { world }) => ({ ...world.exchange }),
+  exchangeSnapshot: (_args, { world }) => snapshot(world),
+  collateralAssets: () => ({ assets: [{ assetIndex: 0, symbol: "USDC", decimals: 6, spot: null }] }),
+};

@@ -1,0 +1,38 @@
+/** All answers, by endpoint. */
+import { type Handlers, writeJson } from "../../contract/index.ts";
+import { authAnswers } from "./auth.ts";
+import type { Context } from "./context.ts";
+import { exchangeAnswers } from "./exchange.ts";
+import { marketAnswers } from "./market.ts";
+import { notificationAnswers } from "./notifications.ts";
+import { stateTexts, traderAnswers } from "./trader.ts";
+
+export interface Answers {
+  /** The reply's JSON text; null: 204. Throws what the server turns into a refusal. */
+  text(name: string, args: object, context: Context): string | Promise<string | null>;
+}
+
+type Handler = (args: object, context: Context) => unknown;
+
+export function createAnswers(): Answers {
+  const handlers: Partial<Handlers<Context>> = {
+    ...exchangeAnswers,
+    ...marketAnswers,
+    ...traderAnswers,
+    ...authAnswers,
+    ...notificationAnswers,
+  };
+  const byName = new Map<string, Handler>(Object.entries(handlers) as unknown as [string, Handler][]);
+  const state = stateTexts();
+  return {
+    text(name, args, context) {
+      if (name === "traderState") return state(args as Parameters<typeof state>[0], context);
+      return written(byName.get(name), args, context);
+    },
+  };
+}
+
+async function written(handler: Handler | undefined, args: object, context: Context): Promise<string | null> {
+  const record = await handler?.(args, context);
+  return record === null || record === undefined ? null : writeJson(record);
+}

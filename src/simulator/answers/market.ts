@@ -1,0 +1,202 @@
+/** Prices, statistics, candles, funding rates and fills of the markets. */
+import type { Handlers, WireFor } from "../../contract/index.ts";
+import { currentRate, fractionOf, percentageOf } from "../funding.ts";
+import { fundingIntervalMs } from "../markets.ts";
+import { priceUsd } from "../orders.ts";
+import type { Bar, Market, World } from "../state.ts";
+import { slotAt } from "../time.ts";
+import { present } from "../world.ts";
+import { type Context, iso, marketOf, NotFound, seconds, unitsOf, usdOf } from "./context.ts";
+
+const hourMs = 3_600_000;
+const dayMs = 86_400_000;
+const frames: Readonly<Record<string, number>> = {
+  "1s": 1_000,
+  "5s": 5_000,
+  "1m": 60_000,
+  "5m": 300_000,
+  "15m": 900_000,
+  "30m": 1_800_000,
+  "1h": hourMs,
+  "4h": 4 * hourMs,
+  "1d": dayMs,
+};
+
+export function latestStats(world: World, market: Market): WireFor<"latestMarketStats"> {
+  let volumeLots = 0n;
+  let volumeQuote = 0n;
+  let dayAgo: Bar | undefined;
+  for (let i = market.bars.length - 1; i >= 0; i--) {
+    const bar = market.bars[i]!;
+    if (bar.startMs < world.nowMs - dayMs) break;
+    dayAgo = bar;
+    volumeLots += bar.volumeLots;
+    volumeQuote += bar.volumeQuoteLots;
+  }
+  const rate = currentRate(market);
+  const intervalsADay = dayMs / fundingIntervalMs;
+  return {
+    symbol: market.spec.symbol,
+    timestamp_ms: String(world.nowMs),
+    mark_price: priceUsd(market, market.markTicks),
+    oracle_price: priceUsd(market, market.oracleTicks),
+    prev_day_mark_price: priceUsd(market, dayAgo?.open ?? market.markTicks),
+    open_interest: unitsOf(market, market.openInterestLots),
+    day_volume_usd: usdOf(volumeQuote),
+    day_volume_base: unitsOf(market, volumeLots),
+    current_funding_rate: rate,
+    eight_hour_funding_rate: rate * (intervalsADay / 3),
+    annualized_funding_rate: rate * intervalsADay * 365,
+  };
+}
+
+/** Bars of a window, put together to buckets of `frameMs`, oldest first. Bars shorter than a minute are not kept. */
+function buckets(market: Market, frameMs: number, fromMs: number, toMs: number): Bar[] {
+  const out: Bar[] = [];
+  for (const bar of market.bars) {
+    const startMs = bar.startMs - (bar.startMs % frameMs);
+    if (startMs < fromMs || bar.startMs > toMs) continue;
+    const last = out.at(-1);
+    if (!last || last.startMs !== startMs) {
+      out.push({ ...bar, startMs });
+      continue;
+    }
+    last.high = Math.max(last.high, bar.high);
+    last.low = Math.min(last.low, bar.low);
+    last.close = bar.close;
+    last.oracle = bar.oracle;
+    last.volumeLots += bar.volumeLots;
+    last.volumeQuoteLots += bar.volumeQuoteLots;
+    last.trades += bar.trades;
+    last.openInterestLots = bar.openInterestLots;
+  }
+  return out;
+}
+
+function candle(market: Market, bar: Bar) {
+  const [open, high, low, close] = [bar.open, bar.high, bar.low, bar.close].map((it) => priceUsd(market, it));
+  return {
+    time: bar.startMs,
+    open: open!,
+    high: high!,
+    low: low!,
+    close: close!,
+    markOpen: open!,
+    markHigh: high!,
+    markLow: low!,
+    markClose: close!,
+    volume: unitsOf(market, bar.volumeLots),
+    volumeQuote: usdOf(bar.volumeQuoteLots),
+    tradeCount: bar.trades,
+  };
+}
+
+/** Levels of 20 rising sizes on each side, a little off the mark; the same mark gives the same book. */
+function book(world: World, market: Market): WireFor<"orderbook"> {
+  const { spec, markTicks } = market;
+  const gap = Math.max(1, Math.round(markTicks * 0.0001));
+  const levels = (direction: 1 | -1): [number, number][] =>
+    Array.from({ length: 20 }, (_, i): [number, number] => {
+      const ticks = Math.max(1, markTicks + direction * gap * (i + 1));
+      const lots = Math.round(spec.crowdUnitsPerMinute * 10 ** spec.baseLotsDecimals * (0.2 + 0.1 * i));
+      return [priceUsd(market, ticks), lots / 10 ** spec.baseLotsDecimals];
+    });
+  return {
+    slot: present(world).slot,
+    symbol: spec.symbol,
+    bids: levels(-1),
+    asks: levels(1),
+    mid: priceUsd(market, markTicks),
+    splines: [],
+  };
+}
+
+type Names =
+  | "orderbook"
+  | "markPrice"
+  | "marketStats"
+  | "latestMarketStats"
+  | "latestMarketsStats"
+  | "candles"
+  | "fundingRates"
+  | "fundingOverview";
+
+export const marketAnswers: Pick<Handlers<Context>, Names> = {
+  orderbook: ({ symbol }, { world }) => book(world, marketOf(world, symbol)),
+  markPrice: ({ symbol }, { world }) => {
+    const market = marketOf(world, symbol);
+    const { slot, slotIndex } = present(world);
+    return {
+      slot,
+      slotIndex,
+      symbol: market.spec.symbol,
+      markPrice: { price: priceUsd(market, market.markTicks), slot },
+    };
+  },
+  marketStats: ({ symbol, startTime, endTime, limit, timeframe }, { world, nowMs }) => {
+    const market = marketOf(world, symbol);
+    const from = startTime ?? nowMs - hourMs;
+    const rows = buckets(market, Math.max(60_000, frames[timeframe ?? "1m"]!), from, endTime ?? nowMs);
+    return {
+      market_id: market.marketId,
+      symbol: market.spec.symbol,
+      timeframe: timeframe ?? null,
+      stats: rows.slice(0, limit).map((bar) => ({
+        timestamp: iso(bar.startMs),
+        open_interest: unitsOf(market, bar.openInterestLots),
+        total_maker_fees: usdOf(market.makerFees),
+        total_taker_fees: usdOf(market.takerFees),
+        mark_price: priceUsd(market, bar.close),
+        spot_price: priceUsd(market, bar.oracle),
+        slot: slotAt(bar.startMs),
+      })),
+    };
+  },
+  latestMarketStats: ({ symbol }, { world }) => latestStats(world, marketOf(world, symbol)),
+  latestMarketsStats: (_args, { world }) => {
+    const markets = [...world.markets.values()].map((market) => latestStats(world, market));
+    // The record has no field beside its list; its wire type says so by forbidding every field.
+    return { markets } as unknown as WireFor<"latestMarketsStats">;
+  },
+  candles: ({ symbol, timeframe, startTime, endTime, limit }, { world, nowMs }) => {
+    const market = marketOf(world, symbol);
+    const frameMs = frames[timeframe];
+    if (frameMs === undefined)
+      throw new NotFound(`timeframe: must be one of ${Object.keys(frames).join(", ")}`, 400);
+    const rows = buckets(market, Math.max(60_000, frameMs), startTime ?? 0, endTime ?? nowMs);
+    return rows.slice(-limit).map((bar) => candle(market, bar));
+  },
+  fundingRates: ({ symbol, startTime, endTime, limit }, { world, nowMs }) => {
+    const market = marketOf(world, symbol);
+    const from = startTime ?? nowMs - 7 * dayMs;
+    const to = endTime ?? nowMs;
+    const rates = market.rates.filter((it) => it.atMs >= from && it.atMs <= to).slice(0, limit);
+    return {
+      marketId: market.marketId,
+      symbol: market.spec.symbol,
+      rates: rates.map((it) => ({ timestamp: seconds(it.atMs), fundingRatePercentage: percentageOf(it) })),
+    };
+  },
+  fundingOverview: ({ startTime, endTime, perMarketLimit }, { world, nowMs }) => {
+    const from = startTime ?? nowMs - 7 * dayMs;
+    const to = endTime ?? nowMs;
+    return {
+      series: [...world.markets.values()].map((market) => ({
+        marketId: market.marketId,
+        symbol: market.spec.symbol,
+        points: market.rates
+          .filter((it) => it.atMs >= from && it.atMs <= to)
+          .slice(-perMarketLimit)
+          .map((it) => {
+            const lotsPerUnit = 10 ** market.spec.baseLotsDecimals;
+            return {
+              timestamp: seconds(it.atMs),
+              fundingAmountPerUnit: ((Number(it.perLot) * lotsPerUnit) / 1e6).toFixed(12),
+              markPrice: ((Number(it.markPerLot) * lotsPerUnit) / 1e6).toFixed(12),
+              fundingRate: fractionOf(it).toFixed(12),
+            };
+          }),
+      })),
+    };
+  },
+};

@@ -1,0 +1,358 @@
+/**
+ * Control calls: what tests and demonstrations do to the world. No part of the contract; only a simulator that listens
+ * on loopback takes them. Each call answers after all that follows at that instant has happened.
+ */
+import { z } from "zod";
+import { isPublicKey } from "../contract/index.ts";
+import { moveExternally } from "./collateral.ts";
+import { divideRound, parseDecimal, usdDecimals } from "./decimals.ts";
+import type { Faults } from "./faults.ts";
+import { type ControlRequest, errorReply, type Reply } from "./http.ts";
+import { announce, eventNotification, tell } from "./inbox.ts";
+import { placeOrder, setTriggers, triggerFor } from "./orders.ts";
+import { setMark } from "./prices.ts";
+import type { RequestLog } from "./request-log.ts";
+import type { Sessions } from "./sessions.ts";
+import type { Account, Market, Trigger, Wallet, World } from "./state.ts";
+import { setPosition, settleFunding } from "./trade.ts";
+import { transact } from "./transaction.ts";
+import { accountTruth, truth } from "./truth.ts";
+import { follow, openAccount } from "./world.ts";
+
+export interface ControlParts {
+  readonly world: World;
+  readonly sessions: Sessions;
+  readonly faults: Faults;
+  readonly log: RequestLog;
+  /** Moves simulated time and lets the world live through it. */
+  readonly advance: (ms: number) => void;
+  /** Makes a wallet: with a key of its own, or watch-only when an authority is given. */
+  readonly newTrader: (name: string | undefined, authority: string | undefined) => object;
+}
+
+/** A call that cannot be done as it was asked. */
+export class BadCall extends Error {
+  override readonly name = "BadCall";
+}
+
+export interface Control {
+  /** @throws {BadCall} */
+  call(name: string, body: unknown): unknown;
+  answer(request: ControlRequest): Promise<Reply>;
+}
+
+const decimal = z.union([
+  z.string().regex(/^-?\d+(\.\d+)?$/, "must be a decimal in a string"),
+  z.number().transform(String),
+]);
+const key = z.string().refine(isPublicKey, "must be a base58 public key of 32 bytes");
+const who = { authority: key.optional(), trader: z.string().optional() };
+const account = {
+  ...who,
+  pdaIndex: z.int().min(0).max(255).default(0),
+  subaccountIndex: z.int().min(0).max(255).default(0),
+};
+
+const bodies = {
+  advance: z.strictObject({
+    ms: z
+      .number()
+      .min(0)
+      .max(366 * 86_400_000),
+  }),
+  "mark-price": z.strictObject({
+    symbol: z.string(),
+    price: decimal.optional(),
+    oraclePrice: decimal.optional(),
+    hold: z.boolean().default(true),
+  }),
+  "funding-rate": z.strictObject({ symbol: z.string(), ratePercentage: decimal.nullable() }),
+  market: z.strictObject({ symbol: z.string(), status: z.string() }),
+  position: z.strictObject({
+    ...account,
+    symbol: z.string(),
+    size: decimal,
+    entryPrice: decimal.optional(),
+    stopLossPrice: decimal.optional(),
+    takeProfitPrice: decimal.optional(),
+  }),
+  collateral: z.strictObject({ ...account, amount: decimal }),
+  order: z.strictObject({
+    ...account,
+    symbol: z.string(),
+    side: z.enum(["bid", "ask"]),
+    price: decimal,
+    size: decimal,
+    reduceOnly: z.boolean().default(false),
+  }),
+  notification: z.strictObject({
+    ...account,
+    source: z.enum(["event", "admin", "general"]).default("event"),
+    notificationType: z.string(),
+    title: z.string().nullable().default(null),
+    body: z.string().nullable().default(null),
+    data: z.unknown().optional(),
+    details: z.record(z.string(), z.unknown()).optional(),
+  }),
+  session: z.strictObject({
+    ...who,
+    action: z.enum(["expire-access", "expire-refresh", "revoke", "rotate-elsewhere"]),
+  }),
+  exchange: z.strictObject({
+    active: z.boolean().optional(),
+    gated: z.boolean().optional(),
+    withdrawalsAvailable: z.boolean().optional(),
+  }),
+  fault: z.strictObject({
+    path: z.string().startsWith("/"),
+    method: z.string().toUpperCase().optional(),
+    times: z.int().min(1).optional(),
+    status: z.int().min(200).max(599).optional(),
+    error: z.string().optional(),
+    delayMs: z.number().min(0).default(0),
+    retryAfter: z.union([z.string(), z.number().transform(String)]).optional(),
+    body: z.unknown().optional(),
+    drop: z.union([z.boolean(), z.enum(["request", "reply", "body"])]).optional(),
+    omit: z.array(z.string()).default([]),
+    set: z.record(z.string(), z.unknown()).default({}),
+  }),
+  trader: z.strictObject({ name: z.string().min(1).optional(), authority: key.optional() }),
+} as const;
+
+export type ControlCall = keyof typeof bodies;
+export const controlCalls = Object.keys(bodies) as readonly ControlCall[];
+type Body<C extends ControlCall> = z.output<(typeof bodies)[C]>;
+type Calls = { readonly [C in ControlCall]: (body: Body<C>) => unknown };
+
+export function createControl(parts: ControlParts): Control {
+  const { world, sessions, faults, log } = parts;
+
+  const calls: Calls = {
+    advance: ({ ms }) => {
+      parts.advance(ms);
+      return { nowMs: world.nowMs };
+    },
+    "mark-price": (body) => {
+      const market = marketNamed(world, body.symbol);
+      market.held = body.hold;
+      const oracle = body.oraclePrice ?? body.price;
+      if (oracle !== undefined) {
+        market.oracleTicks = ticksOf(market, oracle, "oraclePrice");
+        market.oracle = market.oracleTicks;
+      }
+      if (body.price !== undefined) {
+        market.bookBasis = 0;
+        market.perpBasis = 0;
+        setMark(world, market, ticksOf(market, body.price, "price"));
+        follow(world, [market]);
+      }
+      return truth(world, undefined).markets.find((it) => it.symbol === market.spec.symbol);
+    },
+    "funding-rate": ({ symbol, ratePercentage }) => {
+      const market = marketNamed(world, symbol);
+      market.pinnedRate = ratePercentage === null ? null : Number(ratePercentage) / 100;
+      return { symbol: market.spec.symbol, ratePercentage };
+    },
+    market: ({ symbol, status }) => {
+      const market = marketNamed(world, symbol);
+      market.status = status;
+      world.exchangeSequence += 1;
+      return { symbol: market.spec.symbol, status };
+    },
+    position: (body) => {
+      const it = accountFor(body);
+      const market = marketNamed(world, body.symbol);
+      setPositionTo(it, market, body);
+      follow(world, [market]);
+      return accountTruth(world, it);
+    },
+    collateral: (body) => {
+      const it = accountFor(body);
+      const amount = lotsOf(body.amount, usdDecimals, "amount");
+      transact(world, (tx) => moveExternally(world, tx, it, amount - it.collateral));
+      follow(world, []);
+      return accountTruth(world, it);
+    },
+    order: (body) => {
+      const it = accountFor(body);
+      const market = marketNamed(world, body.symbol);
+      const lots = lotsOf(body.size, market.spec.baseLotsDecimals, "size");
+      if (lots <= 0n) throw new BadCall("size: must be above 0");
+      const priceTicks = ticksOf(market, body.price, "price");
+      const { side, reduceOnly } = body;
+      const order = transact(world, (tx) =>
+        placeOrder(tx, market, it, { side, priceTicks, lots, reduceOnly }),
+      );
+      follow(world, [market]);
+      return { orderSequenceNumber: order.sequence, status: order.status };
+    },
+    notification: (body) => {
+      const { notificationType, title, source } = body;
+      const data = body.data ?? null;
+      const letter = { notificationType, title, body: body.body, data };
+      if (source === "admin") return { id: announce(world, letter) };
+      if (source === "general") return { id: tell(world, walletFor(body), letter) };
+      const it = accountFor(body);
+      const id = world.nextNotificationId;
+      transact(world, (tx) =>
+        eventNotification(world, tx, it, tx.next(), notificationType, {
+          data: typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {},
+          details: body.details ?? null,
+        }),
+      );
+      return { id };
+    },
+    session: (body) => sessions.force(walletFor(body).authority, body.action),
+    exchange: (body) => {
+      for (const name of ["active", "gated", "withdrawalsAvailable"] as const) {
+        const value = body[name];
+        if (value !== undefined) world.exchange[name] = value;
+      }
+      world.exchangeSequence += 1;
+      return world.exchange;
+    },
+    fault: (body) =>
+      faults.add({
+        path: body.path,
+        method: body.method ?? null,
+        times: body.times ?? null,
+        status: body.status ?? null,
+        error: body.error ?? null,
+        delayMs: body.delayMs,
+        retryAfter: body.retryAfter ?? null,
+        body: body.body,
+        drop: body.drop === true ? "request" : body.drop === false ? null : (body.drop ?? null),
+        omit: body.omit,
+        set: body.set,
+      }),
+    trader: ({ name, authority }) => parts.newTrader(name, authority),
+  };
+
+  /** The account takes size and entry; the house takes what that leaves, at the same value. */
+  function setPositionTo(it: Account, market: Market, body: Body<"position">): void {
+    const { symbol, baseLotsDecimals, isolatedOnly } = market.spec;
+    const lots = lotsOf(body.size, baseLotsDecimals, "size");
+    if (lots !== 0n && isolatedOnly && it.subaccount === 0) {
+      throw new BadCall(`${symbol} is held in isolated subaccounts only: give a subaccountIndex above 0`);
+    }
+    if (lots !== 0n && it.subaccount > 0 && [...it.positions.keys()].some((held) => held !== symbol)) {
+      throw new BadCall(`an isolated subaccount holds one position: close the other one first`);
+    }
+    const old = it.positions.get(symbol);
+    const entry = body.entryPrice ?? undefined;
+    const perUnit = 10n ** BigInt(baseLotsDecimals);
+    const quote =
+      entry === undefined
+        ? -lots * BigInt(market.markTicks) * market.tickSize
+        : divideRound(-lots * lotsOf(entry, usdDecimals, "entryPrice"), perUnit);
+    const triggers: Trigger[] = [];
+    if (lots !== 0n) {
+      for (const [kind, price] of [
+        ["stopLoss", body.stopLossPrice],
+        ["takeProfit", body.takeProfitPrice],
+      ] as const) {
+        if (price !== undefined)
+          triggers.push(triggerFor(kind, lots, ticksOf(market, price, `${kind}Price`)));
+      }
+    }
+    transact(world, (tx) => {
+      const { house } = world;
+      settleFunding(tx, market, it);
+      settleFunding(tx, market, house);
+      const held = house.positions.get(symbol);
+      const houseLots = (held?.baseLots ?? 0n) - (lots - (old?.baseLots ?? 0n));
+      const houseQuote = (held?.virtualQuoteLots ?? 0n) - (quote - (old?.virtualQuoteLots ?? 0n));
+      setPosition(tx, market, house, houseLots, houseQuote);
+      if (lots === 0n && old) old.virtualQuoteLots = 0n;
+      setPosition(tx, market, it, lots, lots === 0n ? 0n : quote);
+      if (triggers.length > 0) setTriggers(tx, market, it, triggers);
+    });
+  }
+
+  function walletFor(body: { authority?: string | undefined; trader?: string | undefined }): Wallet {
+    for (const wallet of world.wallets.values()) {
+      if (body.authority !== undefined ? wallet.authority === body.authority : wallet.name === body.trader) {
+        return wallet;
+      }
+    }
+    if (body.authority === undefined && body.trader === undefined) {
+      throw new BadCall("authority: required (or trader, the trader's name)");
+    }
+    throw new BadCall(`no such trader: ${body.authority ?? body.trader}; POST /sim/trader makes one`);
+  }
+
+  function accountFor(
+    body: Pick<Body<"collateral">, "authority" | "trader" | "pdaIndex" | "subaccountIndex">,
+  ) {
+    return openAccount(world, walletFor(body), body.pdaIndex, body.subaccountIndex);
+  }
+
+  function call(name: string, raw: unknown): unknown {
+    if (!Object.hasOwn(bodies, name)) {
+      throw new BadCall(`no such control call: ${name}; there are ${controlCalls.join(", ")}`);
+    }
+    const which = name as ControlCall;
+    const parsed = bodies[which].safeParse(raw ?? {});
+    if (!parsed.success) {
+      throw new BadCall(
+        parsed.error.issues.map((it) => `${it.path.join(".") || "the body"}: ${it.message}`).join("; "),
+      );
+    }
+    return (calls[which] as (body: unknown) => unknown)(parsed.data);
+  }
+
+  async function answer(request: ControlRequest): Promise<Reply> {
+    const { method, path, query, body } = request;
+    const name = path.slice("/sim/".length);
+    const ok = (value: unknown): Reply => ({ status: 200, text: JSON.stringify(value ?? {}) });
+    if (name === "state") {
+      return method === "GET" ? ok(truth(world, query.get("authority") ?? undefined)) : other("GET");
+    }
+    if (name === "requests") {
+      if (method === "GET") return ok(log.query(query.get("path") ?? undefined));
+      if (method !== "DELETE") return other("GET, DELETE");
+      log.clear();
+      return ok({});
+    }
+    if (name === "fault" && method === "GET") return ok(faults.list());
+    if (name === "fault" && method === "DELETE") {
+      faults.clear();
+      return ok([]);
+    }
+    if (!Object.hasOwn(bodies, name)) return errorReply(404, `No such control call: ${name}`);
+    if (method !== "POST") return other(name === "fault" ? "GET, POST, DELETE" : "POST");
+    try {
+      return ok(await call(name, body));
+    } catch (error) {
+      if (error instanceof BadCall) return errorReply(400, error.message);
+      throw error;
+    }
+  }
+
+  return { call, answer };
+}
+
+const other = (allow: string): Reply => errorReply(405, "Not possible here", { Allow: allow });
+
+function marketNamed(world: World, symbol: string): Market {
+  const market = world.markets.get(symbol.toUpperCase());
+  if (!market)
+    throw new BadCall(`no such market: ${symbol}; there are ${[...world.markets.keys()].join(", ")}`);
+  return market;
+}
+
+function lotsOf(text: string, decimals: number, name: string): bigint {
+  const value = parseDecimal(text, decimals);
+  if (value === undefined)
+    throw new BadCall(`${name}: must be a decimal with at most ${decimals} fractional digits`);
+  return value;
+}
+
+/** The nearest tick to a price in USD. */
+function ticksOf(market: Market, price: string, name: string): number {
+  const micro = lotsOf(price, usdDecimals, name);
+  const perTick = market.tickSize * 10n ** BigInt(market.spec.baseLotsDecimals);
+  const ticks = Number(divideRound(micro, perTick));
+  if (ticks < 1 || ticks > 2 ** 32 - 1) throw new BadCall(`${name}: out of range`);
+  return ticks;
+}

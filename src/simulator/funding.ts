@@ -1,0 +1,70 @@
+/**
+ * Funding. At the end of each interval every base lot of a long pays a whole number of quote lots to every base lot of
+ * a short (or the other way round), so what is paid equals what is received to the last quote lot. It is accrued
+ * first, and moves into collateral when a position is touched or the funding period ends.
+ */
+import { writeDecimal } from "./decimals.ts";
+import { fundingIntervalMs, fundingPeriodMs } from "./markets.ts";
+import type { FundingRate, Market, World } from "./state.ts";
+import { perLot, settleFunding } from "./trade.ts";
+import { transact } from "./transaction.ts";
+
+const mostRates = 9_000;
+
+/** Remembers how far the mark stands from the oracle; the mean over the interval makes the rate. */
+export function samplePremium(market: Market): void {
+  market.premiumSum += market.markTicks / market.oracleTicks - 1;
+  market.premiumCount += 1;
+}
+
+/** What a base lot would pay for the interval that is under way, as a fraction of the mark. */
+export function currentRate(market: Market): number {
+  return market.pinnedRate ?? rateOf(market);
+}
+
+function rateOf(market: Market): number {
+  const premium = market.premiumCount === 0 ? 0 : market.premiumSum / market.premiumCount;
+  const cap = market.spec.maxFundingRatePerIntervalPercentage / 100;
+  return Math.max(-cap, Math.min(cap, premium * (fundingIntervalMs / fundingPeriodMs)));
+}
+
+/** The end of an interval, at the world's present. */
+export function accrueFunding(world: World, market: Market): void {
+  const markPerLot = perLot(market, market.markTicks);
+  const paid = BigInt(Math.round(currentRate(market) * Number(markPerLot)));
+  market.premiumSum = 0;
+  market.premiumCount = 0;
+  const rate: FundingRate = { atMs: world.nowMs, perLot: paid, markPerLot };
+  market.rates.push(rate);
+  if (market.rates.length > mostRates) market.rates.shift();
+  market.fundingIndex += paid;
+  const symbol = market.spec.symbol;
+  const periodEnds = world.nowMs % fundingPeriodMs === 0;
+  const ratePercentage = percentageOf(rate);
+  transact(world, (tx) => {
+    for (const account of market.holders) {
+      const position = account.positions.get(symbol);
+      if (!position) continue;
+      tx.touch(account).positions.add(symbol);
+      account.wallet.funding.push({
+        account,
+        symbol,
+        atMs: world.nowMs,
+        payment: -paid * position.baseLots,
+        ratePercentage,
+        baseLots: position.baseLots,
+      });
+      if (periodEnds) settleFunding(tx, market, account);
+    }
+  });
+}
+
+/** Percent of notional, nine digits: "0.001900000". */
+export function percentageOf(rate: FundingRate): string {
+  const billionths = (rate.perLot * 100_000_000_000n) / rate.markPerLot;
+  return writeDecimal(billionths, 9);
+}
+
+export function fractionOf(rate: FundingRate): number {
+  return Number(rate.perLot) / Number(rate.markPerLot);
+}

@@ -1,0 +1,255 @@
+/**
+ * The contract over HTTP. Routes, bounds and refusals come from the table of endpoints; what is answered comes from
+ * `answers/`. Errors are `{ "error": … }`: a code for authentication, prose elsewhere.
+ *
+ *   request ─► log ─► fault? ─► rate limit ─► route (404, 405) ─► session (401) ─► body (400, 413) ─► arguments (400) ─► answer
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { allEndpoints, createRouter, decodeRequest, type Endpoint } from "../contract/index.ts";
+import type { Clock } from "../domain/clock.ts";
+import { NotFound } from "./answers/context.ts";
+import type { Answers } from "./answers/index.ts";
+import { altered, type Fault, type Faults } from "./faults.ts";
+import { BadCursor } from "./journal.ts";
+import type { RequestLog } from "./request-log.ts";
+import { Refusal, type Sessions } from "./sessions.ts";
+import type { World } from "./state.ts";
+
+const mostBodyBytes = 1_048_576;
+const mostDrainedBytes = 16 * mostBodyBytes;
+
+export interface HttpParts {
+  readonly world: World;
+  readonly sessions: Sessions;
+  readonly answers: Answers;
+  readonly faults: Faults;
+  readonly log: RequestLog;
+  /** Real time, for delays. */
+  readonly clock: Clock;
+  /** Brings the world up to the present and tells it, simulated ms. */
+  readonly present: () => number;
+  /** Most requests a second of simulated time; null: any number. */
+  readonly requestsPerSecond: number | null;
+  /** Answers what stands under `/sim/`. */
+  readonly control: (request: ControlRequest) => Promise<Reply>;
+}
+
+export interface ControlRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: unknown;
+}
+
+export interface Reply {
+  readonly status: number;
+  /** JSON text; null: no body. */
+  readonly text: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface HttpServer {
+  readonly server: Server;
+  /** Requests that a fault keeps waiting on purpose. */
+  held(): number;
+}
+
+export const errorReply = (
+  status: number,
+  error: string,
+  headers?: Readonly<Record<string, string>>,
+): Reply => ({ status, text: JSON.stringify({ error }), ...(headers ? { headers } : {}) });
+
+export function createHttp(parts: HttpParts): HttpServer {
+  const { world, sessions, answers, faults, log, clock } = parts;
+  const router = createRouter(allEndpoints);
+  const limiter = createLimiter(parts.requestsPerSecond);
+  const date = httpDates();
+  let held = 0;
+
+  const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+    void serve(request, response).catch((error: unknown) => {
+      // A bug here must not look like a refusal: it is loud in the answer, and the server lives.
+      if (response.headersSent) response.destroy();
+      else
+        send(response, errorReply(500, `simulator bug: ${error instanceof Error ? error.message : error}`));
+    });
+  });
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const method = request.method ?? "GET";
+    const url = request.url ?? "/";
+    const mark = url.indexOf("?");
+    const path = mark === -1 ? url : url.slice(0, mark);
+    const query = mark === -1 ? "" : url.slice(mark + 1);
+    const atMs = parts.present();
+    if (path.startsWith("/sim/") || path === "/sim") {
+      const read = await readBody(request);
+      if ("refused" in read) return send(response, read.refused, atMs);
+      const params = new URLSearchParams(query);
+      const reply = await parts.control({ method, path, query: params, body: read.body });
+      return send(response, reply, parts.present());
+    }
+    const asked = { atMs, method, path, query, status: 0 };
+    log.note(asked);
+    const fault = faults.take(method, path);
+    if (fault && fault.delayMs > 0) {
+      held += 1;
+      await clock.sleep(fault.delayMs).finally(() => {
+        held -= 1;
+      });
+    }
+    if (fault?.drop === "request") return void request.socket.destroy();
+    let reply = fault && replaces(fault) ? faultReply(fault) : await answer(request, method, path, query);
+    if (fault?.drop === "reply") return void request.socket.destroy();
+    if (fault && reply.text !== null && !replaces(fault))
+      reply = { ...reply, text: altered(reply.text, fault) };
+    asked.status = reply.status;
+    if (fault?.drop === "body") return breakOff(request, response, reply, atMs);
+    send(response, reply, parts.present());
+  }
+
+  async function answer(
+    request: IncomingMessage,
+    method: string,
+    path: string,
+    query: string,
+  ): Promise<Reply> {
+    const nowMs = parts.present();
+    const waitMs = limiter(nowMs);
+    if (waitMs > 0)
+      return errorReply(429, "rate_limited", { "Retry-After": String(Math.ceil(waitMs / 1000)) });
+    const match = router.match(method, path);
+    if (match.kind === "unknown") return errorReply(404, `No such path: ${path.slice(0, 200)}`);
+    if (match.kind === "otherMethod") {
+      return errorReply(405, `${method} is not possible here`, { Allow: match.allow.join(", ") });
+    }
+    const { endpoint } = match;
+    try {
+      const session =
+        endpoint.session === "required" ? await sessions.authorize(request.headers.authorization) : null;
+      const read = method === "POST" ? await readBody(request) : { body: undefined };
+      if ("refused" in read) return read.refused;
+      const asked = decodeRequest(
+        endpoint,
+        query === ""
+          ? { path: match.path, body: read.body }
+          : {
+              path: match.path,
+              query: new URLSearchParams(query),
+              body: read.body,
+            },
+        nowMs,
+      );
+      if (!asked.ok) return errorReply(400, asked.problem.message);
+      const context = { world, sessions, nowMs, headers: request.headers, session };
+      const text = answers.text(endpoint.name, asked.args, context);
+      const body = typeof text === "string" ? text : await text;
+      return body === null ? { status: 204, text: null } : { status: 200, text: body };
+    } catch (error) {
+      return refused(endpoint, error);
+    }
+  }
+
+  function send(response: ServerResponse, reply: Reply, atMs = parts.present()): void {
+    const { status, text, headers } = reply;
+    response.sendDate = false;
+    const all: Record<string, string | number> = { Date: date(atMs), ...headers };
+    if (text !== null) {
+      all["Content-Type"] = "application/json";
+      all["Content-Length"] = Buffer.byteLength(text);
+    }
+    response.writeHead(status, all);
+    if (text === null) response.end();
+    else response.end(text);
+  }
+
+  /** Promises the whole body, sends half of it and hangs up. */
+  function breakOff(request: IncomingMessage, response: ServerResponse, reply: Reply, atMs: number): void {
+    const text = reply.text ?? "{}";
+    response.sendDate = false;
+    response.writeHead(reply.status, {
+      Date: date(atMs),
+      "Content-Type": "application/json",
+      "Content-Length": Buffer.byteLength(text),
+    });
+    response.write(text.slice(0, Math.floor(text.length / 2)), () => request.socket.destroy());
+  }
+
+  return { server, held: () => held };
+}
+
+/** Whether a fault stands for the answer, rather than changing it or losing it. */
+function replaces(fault: Fault): boolean {
+  return fault.status !== null || fault.body !== undefined || fault.error !== null;
+}
+
+function faultReply(fault: Fault): Reply {
+  const status = fault.status ?? (fault.error === null ? 200 : 500);
+  const body = fault.body ?? { error: fault.error ?? `fault ${status}` };
+  const headers = fault.retryAfter === null ? {} : { "Retry-After": fault.retryAfter };
+  return { status, text: typeof body === "string" ? body : JSON.stringify(body), headers };
+}
+
+function refused(endpoint: Endpoint, error: unknown): Reply {
+  if (error instanceof Refusal) return errorReply(error.status, error.code);
+  if (error instanceof NotFound) return errorReply(error.status, error.message);
+  if (error instanceof BadCursor) return errorReply(400, error.message);
+  throw new Error(`${endpoint.name}: ${error instanceof Error ? error.message : String(error)}`, {
+    cause: error,
+  });
+}
+
+/** The JSON body; no body is undefined. What is too large is read to its end and thrown away, so that the refusal is heard. */
+function readBody(request: IncomingMessage): Promise<{ body: unknown } | { refused: Reply }> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= mostBodyBytes) chunks.push(chunk);
+      else if (size - chunk.length <= mostBodyBytes) {
+        resolve({ refused: errorReply(413, "The body is larger than 1 MiB", { Connection: "close" }) });
+      } else if (size > mostDrainedBytes) request.destroy();
+    });
+    request.on("error", reject);
+    request.on("end", () => {
+      if (size === 0) return resolve({ body: undefined });
+      try {
+        resolve({ body: JSON.parse(Buffer.concat(chunks).toString("utf8")) });
+      } catch {
+        resolve({ refused: errorReply(400, "The body is not JSON") });
+      }
+    });
+  });
+}
+
+/** A bucket that holds one second's requests. @returns ms to wait, 0 when the request may pass */
+function createLimiter(perSecond: number | null): (nowMs: number) => number {
+  if (perSecond === null) return () => 0;
+  let tokens = perSecond;
+  let atMs = Number.NEGATIVE_INFINITY;
+  return (nowMs) => {
+    tokens = Math.min(perSecond, tokens + ((nowMs - atMs) / 1000) * perSecond);
+    atMs = nowMs;
+    if (tokens >= 1) {
+      tokens -= 1;
+      return 0;
+    }
+    return ((1 - tokens) / perSecond) * 1000;
+  };
+}
+
+/** The `Date` header of a simulated time; made once a second. */
+function httpDates(): (ms: number) => string {
+  let second = Number.NaN;
+  let text = "";
+  return (ms) => {
+    const now = Math.floor(ms / 1000);
+    if (now !== second) {
+      second = now;
+      text = new Date(now * 1000).toUTCString();
+    }
+    return text;
+  };
+}

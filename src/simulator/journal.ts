@@ -1,0 +1,105 @@
+/**
+ * What happened, in the order in which it was written, and pages over it.
+ *
+ * Rows are numbered for ever, so a cursor names a place between two rows and stays right while rows are added at the
+ * front: following cursors shows each row exactly once. Pages come newest first.
+ */
+
+export interface Page<T> {
+  readonly rows: readonly T[];
+  /** Leads to older rows; null: there are none. */
+  readonly nextCursor: string | null;
+  /** Leads to rows that are newer than this page, now or later; null while nothing was ever written. */
+  readonly prevCursor: string | null;
+  /** In the direction that was asked. */
+  readonly hasMore: boolean;
+}
+
+export interface PageQuery<T> {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  readonly where?: (row: T) => boolean;
+}
+
+/** A cursor that was not made here. */
+export class BadCursor extends Error {
+  override readonly name = "BadCursor";
+}
+
+export class Journal<T> {
+  readonly #rows: T[] = [];
+  readonly #most: number;
+  /** Number of the first row that is kept. */
+  #first = 1;
+
+  /** @param most rows that are kept; beyond it the oldest go */
+  constructor(most = 5_000) {
+    this.#most = most;
+  }
+
+  push(row: T): void {
+    this.#rows.push(row);
+    if (this.#rows.length > this.#most * 1.25) {
+      this.#first += this.#rows.length - this.#most;
+      this.#rows.splice(0, this.#rows.length - this.#most);
+    }
+  }
+
+  get size(): number {
+    return this.#rows.length;
+  }
+
+  /** Oldest first. */
+  all(): readonly T[] {
+    return this.#rows;
+  }
+
+  /** @throws {BadCursor} */
+  page(query: PageQuery<T>): Page<T> {
+    const { limit, where } = query;
+    const at = query.cursor === undefined ? null : readCursor(query.cursor);
+    const found: { row: T; number: number }[] = [];
+    let hasMore = false;
+    const take = (index: number): boolean => {
+      const row = this.#rows[index] as T;
+      if (where && !where(row)) return true;
+      if (found.length === limit) {
+        hasMore = true;
+        return false;
+      }
+      found.push({ row, number: this.#first + index });
+      return true;
+    };
+    if (at?.direction === "newer") {
+      for (let i = Math.max(0, at.number + 1 - this.#first); i < this.#rows.length; i++) if (!take(i)) break;
+      found.reverse();
+    } else {
+      const newest = this.#rows.length - 1;
+      for (let i = at ? Math.min(newest, at.number - 1 - this.#first) : newest; i >= 0; i--)
+        if (!take(i)) break;
+    }
+    const newestRow = found[0];
+    const oldestRow = found.at(-1);
+    const older = at?.direction === "newer" ? oldestRow !== undefined : hasMore;
+    return {
+      rows: found.map((it) => it.row),
+      nextCursor: older && oldestRow ? writeCursor("older", oldestRow.number) : null,
+      prevCursor: newestRow
+        ? writeCursor("newer", newestRow.number)
+        : at === null
+          ? null
+          : writeCursor("newer", at.direction === "newer" ? at.number : at.number - 1),
+      hasMore,
+    };
+  }
+}
+
+function writeCursor(direction: "older" | "newer", number: number): string {
+  return Buffer.from(`${direction},${number}`).toString("base64url");
+}
+
+function readCursor(text: string): { direction: "older" | "newer"; number: number } {
+  const parts = /^(older|newer),(\d{1,15})$/.exec(Buffer.from(text, "base64url").toString("latin1"));
+  if (!parts) throw new BadCursor("cursor: not one that this server gave");
+  return { direction: parts[1] as "older" | "newer", number: Number(parts[2]) };
+}

@@ -1,0 +1,89 @@
+/**
+ * Prices that move by themselves. The oracle price walks at random; the book and other exchanges stand a little beside
+ * it, each drawn back to it; the mark is the median of the three, as on the exchange. No logarithms or exponentials:
+ * only operations that every machine rounds alike.
+ */
+import type { Random } from "../domain/clock.ts";
+import type { Bar, Market, World } from "./state.ts";
+
+const yearMs = 365 * 86_400_000;
+const barMs = 60_000;
+const mostBars = 11_000;
+/** Time in which a basis loses about half of its distance. */
+const basisHalfMs = 1_800_000;
+const basisDeviation = 0.0006;
+
+/** @returns whether the mark moved */
+export function walkPrices(world: World, market: Market, stepMs: number): boolean {
+  if (market.held) return false;
+  const share = Math.sqrt(stepMs / yearMs) * market.spec.yearlyVolatility;
+  market.oracle = Math.max(1, market.oracle * (1 + share * bell(world.random)));
+  const pull = Math.min(1, stepMs / basisHalfMs);
+  const shake = basisDeviation * Math.sqrt(2 * pull);
+  market.bookBasis += -pull * market.bookBasis + shake * bell(world.random);
+  market.perpBasis += -pull * market.perpBasis + shake * bell(world.random);
+  market.oracleTicks = Math.max(1, Math.round(market.oracle));
+  const before = market.markTicks;
+  const mark = median(
+    market.oracle,
+    market.oracle * (1 + market.bookBasis),
+    market.oracle * (1 + market.perpBasis),
+  );
+  setMark(world, market, Math.max(1, Math.round(mark)));
+  return market.markTicks !== before;
+}
+
+export function setMark(world: World, market: Market, ticks: number): void {
+  market.markTicks = ticks;
+  world.marks.set(market.spec.symbol, ticks);
+  const bar = barAt(market, world.nowMs);
+  bar.high = Math.max(bar.high, ticks);
+  bar.low = Math.min(bar.low, ticks);
+  bar.close = ticks;
+  bar.oracle = market.oracleTicks;
+}
+
+/** The bar of a minute, opened when it is not there yet. */
+export function barAt(market: Market, nowMs: number): Bar {
+  const startMs = nowMs - (nowMs % barMs);
+  const last = market.bars.at(-1);
+  if (last && last.startMs === startMs) return last;
+  const bar: Bar = {
+    startMs,
+    open: last?.close ?? market.markTicks,
+    high: market.markTicks,
+    low: market.markTicks,
+    close: market.markTicks,
+    oracle: market.oracleTicks,
+    volumeLots: 0n,
+    volumeQuoteLots: 0n,
+    trades: 0,
+    openInterestLots: market.openInterestLots,
+  };
+  market.bars.push(bar);
+  if (market.bars.length > mostBars) market.bars.splice(0, market.bars.length - mostBars + 1_000);
+  return bar;
+}
+
+/** Outsiders trade among themselves: volume without accounts. */
+export function crowd(world: World, market: Market, stepMs: number): void {
+  const units = market.spec.crowdUnitsPerMinute * (stepMs / barMs) * 2 * world.random();
+  const lots = BigInt(Math.round(units * 10 ** market.spec.baseLotsDecimals));
+  const bar = barAt(market, world.nowMs);
+  bar.openInterestLots = market.openInterestLots;
+  if (lots === 0n) return;
+  bar.volumeLots += lots;
+  bar.volumeQuoteLots += lots * BigInt(market.markTicks) * market.tickSize;
+  bar.trades += 1;
+}
+
+/** About normal: mean 0, deviation 1. */
+function bell(random: Random): number {
+  let sum = 0;
+  for (let i = 0; i < 6; i++) sum += random();
+  return (sum - 3) * Math.SQRT2;
+}
+
+function median(a: number, b: number, c: number): number {
+  return Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
+}

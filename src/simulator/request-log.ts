@@ -1,0 +1,49 @@
+/** What was asked of the simulator, for tests to assert on. Control calls do not count. */
+import { pathFits } from "./faults.ts";
+
+export interface Asked {
+  /** Simulated. */
+  readonly atMs: number;
+  readonly method: string;
+  readonly path: string;
+  /** Without "?". */
+  readonly query: string;
+  /** 0 while it is under way, and for what was cut off. */
+  status: number;
+}
+
+const mostKept = 20_000;
+const mostPaths = 20_000;
+
+export class RequestLog {
+  #asked: Asked[] = [];
+  readonly #counts = new Map<string, number>();
+  #total = 0;
+
+  note(asked: Asked): void {
+    this.#total += 1;
+    this.#asked.push(asked);
+    if (this.#asked.length > mostKept * 2) this.#asked = this.#asked.slice(-mostKept);
+    const known = this.#counts.get(asked.path);
+    if (known !== undefined || this.#counts.size < mostPaths) this.#counts.set(asked.path, (known ?? 0) + 1);
+  }
+
+  /** @param pattern exact path, or a prefix that ends in `*`; undefined: all */
+  query(pattern: string | undefined) {
+    const fits = (path: string) => pattern === undefined || pathFits(pattern, path);
+    const counts = Object.fromEntries([...this.#counts].filter(([path]) => fits(path)));
+    const count = Object.values(counts).reduce((sum, it) => sum + it, 0);
+    return {
+      count,
+      total: this.#total,
+      counts,
+      requests: this.#asked.filter((it) => fits(it.path)).slice(-1_000),
+    };
+  }
+
+  clear(): void {
+    this.#asked = [];
+    this.#counts.clear();
+    this.#total = 0;
+  }
+}

@@ -1,0 +1,31 @@
+/** An account as the margin arithmetic wants it. */
+import { assessAccount } from "../risk/assess.ts";
+import type { AccountRisk, AccountTotals, Assessment, PositionRisk } from "../risk/model.ts";
+import type { Account, World } from "./state.ts";
+import { unsettledFunding } from "./trade.ts";
+
+export function riskOfAccount(world: World, account: Account): AccountRisk {
+  const positions: PositionRisk[] = [];
+  for (const [symbol, position] of account.positions) {
+    const market = world.markets.get(symbol);
+    if (!market) continue;
+    positions.push({
+      symbol,
+      baseLots: position.baseLots,
+      virtualQuoteLots: position.virtualQuoteLots,
+      unsettledFundingQuoteLots: unsettledFunding(market, position),
+    });
+  }
+  return { collateralQuoteLots: account.collateral, positions, orders: [...account.orders] };
+}
+
+export function assess(world: World, account: Account, liquidation: boolean): Assessment {
+  return assessAccount(riskOfAccount(world, account), world.risks, world.marks, { liquidation });
+}
+
+/** Sums of an account; every market of the world is known, so they are always there. */
+export function totals(world: World, account: Account): AccountTotals {
+  const sums = assess(world, account, false).totals;
+  if (!sums) throw new Error(`no margin figures for ${account.address}`);
+  return sums;
+}

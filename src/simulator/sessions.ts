@@ -1,0 +1,293 @@
+/**
+ * Sessions of wallets, as the exchange keeps them.
+ *
+ *   nonce ──signed──► session (access token, refresh token) ──refresh──► both new ──revoke or logout──► gone
+ *
+ * Access tokens are JWTs (EdDSA) with `sid`, `jti`, `exp`; a refresh token is opaque and good once. After a refresh
+ * the access token before it is honoured for a grace window. All times are simulated.
+ */
+import { createPublicKey, type KeyObject } from "node:crypto";
+import { base58 } from "@scure/base";
+import { importJWK, type JWK, errors as joseErrors, jwtVerify, SignJWT } from "jose";
+import type { Random } from "../domain/clock.ts";
+import { addressBytes } from "../wallet/address.ts";
+import { privateKeyFromSeed, verifyBytes } from "../wallet/ed25519.ts";
+
+export interface SessionSettings {
+  readonly accessTtlMs: number;
+  readonly refreshTtlMs: number;
+  /** How long the access token before the newest is still honoured. */
+  readonly graceMs: number;
+  readonly nonceTtlMs: number;
+}
+
+export const sessionDefaults: SessionSettings = {
+  accessTtlMs: 900_000,
+  refreshTtlMs: 30 * 86_400_000,
+  graceMs: 10_000,
+  nonceTtlMs: 300_000,
+};
+
+/** A refusal, with its status and code. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly status: number;
+  readonly code: string;
+  constructor(status: number, code: string) {
+    super(code);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export interface Session {
+  readonly sid: string;
+  readonly wallet: string;
+  jti: string;
+  /** The access token before, and until when it is honoured. */
+  previous: { readonly jti: string; readonly untilMs: number } | null;
+  refreshToken: string;
+  refreshExpiresMs: number;
+  revoked: boolean;
+  /** Access tokens that count as expired before their time. */
+  readonly expired: Set<string>;
+  readonly popKey: string;
+}
+
+export interface Tokens {
+  readonly token_type: "Bearer";
+  readonly access_token: string;
+  readonly expires_in: number;
+  readonly refresh_token: string;
+  readonly refresh_expires_in: number;
+  readonly pop_key: string;
+}
+
+interface Nonce {
+  readonly wallet: string;
+  readonly message: string;
+  readonly expiresMs: number;
+  used: boolean;
+}
+
+export type SessionAction = "expire-access" | "expire-refresh" | "revoke" | "rotate-elsewhere";
+
+export interface Sessions {
+  nonce(wallet: string): { readonly nonce_id: string; readonly message: string; readonly expires_at: string };
+  /** @throws {Refusal} 400, 401 or 409 */
+  login(wallet: string, signature: string, nonceId: string): Promise<Tokens>;
+  /** Takes a nonce for another way to prove the key. @throws {Refusal} */
+  spend(wallet: string, nonceId: string): string;
+  open(wallet: string): Promise<Tokens>;
+  /** @throws {Refusal} 401 or 404 */
+  refresh(refreshToken: string): Promise<Tokens>;
+  /** The session of a bearer header. @throws {Refusal} 401 with the code of the first check that fails */
+  authorize(header: string | undefined): Promise<Session>;
+  /** The session of an access token. @throws {Refusal} */
+  verify(token: string): Promise<Session>;
+  revoke(session: Session): void;
+  jwks(): { readonly keys: readonly JWK[] };
+  /** What tests do to all live sessions of a wallet. @returns how many there were; new tokens of `rotate-elsewhere` */
+  force(wallet: string, action: SessionAction): Promise<{ sessions: number; tokens: readonly Tokens[] }>;
+  list(): readonly Session[];
+}
+
+const mostNonces = 20_000;
+
+export async function createSessions(
+  seed: Uint8Array,
+  random: Random,
+  nowMs: () => number,
+  settings: SessionSettings,
+): Promise<Sessions> {
+  const privateKey = privateKeyFromSeed(seed);
+  const jwk = publicJwk(privateKey);
+  const verifyKey = await importJWK(jwk, "EdDSA");
+  const nonces = new Map<string, Nonce>();
+  const byId = new Map<string, Session>();
+  /** By the refresh token that is good now; a spent one is not known any more. */
+  const byRefresh = new Map<string, Session>();
+
+  const hex = (bytes: number): string => {
+    let text = "";
+    for (let i = 0; i < bytes; i++)
+      text += Math.floor(random() * 256)
+        .toString(16)
+        .padStart(2, "0");
+    return text;
+  };
+  const uuid = (): string => {
+    const h = hex(16);
+    return `${h.slice(0, 8)}-${h.slice(8, 12)}-4${h.slice(13, 16)}-a${h.slice(17, 20)}-${h.slice(20)}`;
+  };
+
+  function nonce(wallet: string) {
+    for (const [id, known] of nonces) {
+      if (known.expiresMs + settings.nonceTtlMs > nowMs() && nonces.size < mostNonces) break;
+      nonces.delete(id);
+    }
+    const nonceId = uuid();
+    const expiresMs = nowMs() + settings.nonceTtlMs;
+    const expires_at = new Date(expiresMs).toISOString();
+    const message = `Sign in to the exchange\nwallet:${wallet}\nnonce:${hex(16)}\nexpires:${expires_at}`;
+    nonces.set(nonceId, { wallet, message, expiresMs, used: false });
+    return { nonce_id: nonceId, message, expires_at };
+  }
+
+  function spend(wallet: string, nonceId: string): string {
+    const known = nonces.get(nonceId);
+    if (!known || known.wallet !== wallet) throw new Refusal(401, "invalid_nonce");
+    if (known.used) throw new Refusal(409, "nonce_used");
+    if (known.expiresMs <= nowMs()) throw new Refusal(401, "nonce_expired");
+    known.used = true;
+    return known.message;
+  }
+
+  async function login(wallet: string, signature: string, nonceId: string): Promise<Tokens> {
+    let bytes: Uint8Array;
+    try {
+      if (signature.length > 90) throw new Error("too long");
+      bytes = base58.decode(signature);
+    } catch {
+      throw new Refusal(400, "malformed_signature");
+    }
+    if (bytes.length !== 64) throw new Refusal(400, "malformed_signature");
+    const message = spend(wallet, nonceId);
+    if (!signedBy(wallet, new TextEncoder().encode(message), bytes))
+      throw new Refusal(401, "invalid_signature");
+    return open(wallet);
+  }
+
+  async function open(wallet: string): Promise<Tokens> {
+    const session: Session = {
+      sid: uuid(),
+      wallet,
+      jti: "",
+      previous: null,
+      refreshToken: "",
+      refreshExpiresMs: 0,
+      revoked: false,
+      expired: new Set(),
+      popKey: Buffer.from(hex(32), "hex").toString("base64url"),
+    };
+    byId.set(session.sid, session);
+    return rotate(session);
+  }
+
+  /** New tokens; those before stop to count, but for the grace window. */
+  async function rotate(session: Session): Promise<Tokens> {
+    const now = nowMs();
+    if (session.jti !== "") session.previous = { jti: session.jti, untilMs: now + settings.graceMs };
+    session.jti = uuid();
+    byRefresh.delete(session.refreshToken);
+    session.refreshToken = Buffer.from(hex(48), "hex").toString("base64url");
+    session.refreshExpiresMs = now + settings.refreshTtlMs;
+    byRefresh.set(session.refreshToken, session);
+    const issued = Math.floor(now / 1000);
+    const expiresIn = Math.round(settings.accessTtlMs / 1000);
+    const { refreshToken, popKey, wallet, sid, jti } = session;
+    const access_token = await new SignJWT({ wallet, sid })
+      .setProtectedHeader({ alg: "EdDSA", typ: "JWT", kid: jwk.kid as string })
+      .setSubject(wallet)
+      .setJti(jti)
+      .setIssuedAt(issued)
+      .setExpirationTime(issued + expiresIn)
+      .sign(privateKey);
+    return {
+      token_type: "Bearer",
+      access_token,
+      expires_in: expiresIn,
+      refresh_token: refreshToken,
+      refresh_expires_in: Math.round(settings.refreshTtlMs / 1000),
+      pop_key: popKey,
+    };
+  }
+
+  async function refresh(refreshToken: string): Promise<Tokens> {
+    const session = byRefresh.get(refreshToken);
+    if (!session) throw new Refusal(401, "invalid_refresh_token");
+    if (session.revoked) throw new Refusal(404, "session_missing");
+    if (session.refreshExpiresMs <= nowMs()) throw new Refusal(401, "invalid_refresh_token");
+    return rotate(session);
+  }
+
+  async function authorize(header: string | undefined): Promise<Session> {
+    if (header === undefined || header === "") throw new Refusal(401, "missing_bearer_token");
+    const [scheme = "", token = "", ...rest] = header.trim().split(/\s+/);
+    if (scheme.toLowerCase() !== "bearer") throw new Refusal(401, "missing_bearer_token");
+    if (token === "") throw new Refusal(401, "missing_access_token");
+    if (rest.length > 0) throw new Refusal(401, "invalid_access_token");
+    return verify(token);
+  }
+
+  async function verify(token: string): Promise<Session> {
+    let claims: { sid?: unknown; jti?: unknown };
+    let past = false;
+    try {
+      const options = { algorithms: ["EdDSA"], currentDate: new Date(nowMs()) };
+      claims = (await jwtVerify(token, verifyKey, options)).payload;
+    } catch (error) {
+      // The signature is checked before the expiry: an expired token of ours is known as such.
+      if (!(error instanceof joseErrors.JWTExpired)) throw new Refusal(401, "invalid_access_token");
+      claims = error.payload;
+      past = true;
+    }
+    const { sid, jti } = claims;
+    if (typeof sid !== "string" || typeof jti !== "string") throw new Refusal(401, "invalid_access_token");
+    const session = byId.get(sid);
+    if (past || session?.expired.has(jti)) throw new Refusal(401, "access_token_expired");
+    if (!session || session.revoked) throw new Refusal(401, "session_missing");
+    const { previous } = session;
+    const inGrace = previous?.jti === jti && nowMs() < previous.untilMs;
+    if (jti !== session.jti && !inGrace) throw new Refusal(401, "access_jti_mismatch");
+    return session;
+  }
+
+  async function force(wallet: string, action: SessionAction) {
+    const live = [...byId.values()].filter((session) => session.wallet === wallet && !session.revoked);
+    const tokens: Tokens[] = [];
+    for (const session of live) {
+      if (action === "revoke") session.revoked = true;
+      else if (action === "expire-refresh") session.refreshExpiresMs = nowMs();
+      else if (action === "expire-access") {
+        session.expired.add(session.jti);
+        if (session.previous) session.expired.add(session.previous.jti);
+      } else {
+        tokens.push(await rotate(session));
+        // Somebody else rotated it long ago, as far as this holder can tell.
+        session.previous = null;
+      }
+    }
+    return { sessions: live.length, tokens };
+  }
+
+  return {
+    nonce,
+    login,
+    spend,
+    open,
+    refresh,
+    authorize,
+    verify,
+    revoke: (session) => {
+      session.revoked = true;
+    },
+    jwks: () => ({ keys: [jwk] }),
+    force,
+    list: () => [...byId.values()],
+  };
+}
+
+function publicJwk(privateKey: KeyObject): JWK {
+  const jwk = createPublicKey(privateKey).export({ format: "jwk" }) as JWK;
+  return { ...jwk, kid: "simulator-1", alg: "EdDSA", use: "sig" };
+}
+
+/** False, too, for a wallet that is no point of the curve. */
+function signedBy(wallet: string, bytes: Uint8Array, signature: Uint8Array): boolean {
+  try {
+    return verifyBytes(addressBytes(wallet), bytes, signature);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,294 @@
+/**
+ * The exchange's API from the inside: a world of markets and traders, served over the contract on one port.
+ *
+ *   clock ─► simulated time ─► world (steps) ─► answers ─► HTTP
+ *                                 ▲
+ *                     control calls, scenario
+ *
+ * The same seed, start and calls make the same world. Whoever asks first brings the world up to the present; a timer
+ * does so too, so that things happen while nobody asks.
+ */
+import { createHash } from "node:crypto";
+import { chmodSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { type Clock, seededRandom, systemClock } from "../domain/clock.ts";
+import { traderAddress } from "../wallet/address.ts";
+import { WalletKey } from "../wallet/wallet-key.ts";
+import { createAnswers } from "./answers/index.ts";
+import { BadCall, type Control, createControl } from "./control.ts";
+import { Faults } from "./faults.ts";
+import { createHttp, errorReply } from "./http.ts";
+import { fundingIntervalMs } from "./markets.ts";
+import { settleIn, traderName } from "./population.ts";
+import { RequestLog } from "./request-log.ts";
+import { parseScenario, ScenarioPlayer } from "./scenario.ts";
+import { createSessions, type SessionSettings, type Sessions, sessionDefaults } from "./sessions.ts";
+import type { World } from "./state.ts";
+import { simulatedTime } from "./time.ts";
+import { advanceTo, createWorld, openWallet, step } from "./world.ts";
+
+export interface SimulatorOptions extends Partial<SessionSettings> {
+  /** 0: a free one. */
+  readonly port?: number;
+  readonly host?: string;
+  readonly seed?: number;
+  /** Simulated ms in one real ms; 0: time moves only by `advance`. */
+  readonly speed?: number;
+  readonly traders?: number;
+  /** Where key files go, mode 0600; none are written without it. */
+  readonly keysDir?: string | null;
+  /** Text of a scenario file. */
+  readonly scenario?: string | null;
+  /** Prices move by themselves. Without it the world is quiet: what happens, happens by control calls. */
+  readonly walk?: boolean;
+  /** Traders act by themselves. Default: as `walk`. */
+  readonly activity?: boolean;
+  /** How long the world has lived when it starts. Default: a day when prices move, else nothing. */
+  readonly pastMs?: number;
+  /** Of the grid of steps; divides an hour. */
+  readonly stepMs?: number;
+  /** A ceiling, answered with 429 and Retry-After. */
+  readonly requestsPerSecond?: number | null;
+  readonly clock?: Clock;
+  /** Told of scenario steps that could not be done. */
+  readonly onProblem?: (problem: string) => void;
+  /** Where simulated time starts. Default: the clock's wall time. */
+  readonly startMs?: number;
+}
+
+export interface SimulatedTrader {
+  readonly name: string;
+  readonly authority: string;
+  /** Address of subaccount 0. */
+  readonly traderPda: string;
+  /** Null when no key files are written, or the wallet is watch-only. */
+  readonly keyFile: string | null;
+}
+
+export interface Simulator {
+  readonly url: string;
+  readonly traders: readonly SimulatedTrader[];
+  readonly world: World;
+  readonly sessions: Sessions;
+  readonly faults: Faults;
+  readonly requests: RequestLog;
+  /** The key of a trader by name, for tests in this process. */
+  keyOf(name: string): WalletKey;
+  /** Simulated time, ms, with the world brought up to it. */
+  nowMs(): number;
+  /** Moves simulated time. */
+  advance(ms: number): void;
+  /** A control call in this process: the same as `POST /sim/<name>`. @throws {BadCall} */
+  call(name: string, body?: unknown): Promise<unknown>;
+  /** Requests that a fault keeps waiting on purpose, for clocks that wait for idleness. */
+  held(): number;
+  stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Listens when it resolves. Rejects when the port is taken or an option cannot be. */
+export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const clock = options.clock ?? systemClock();
+  const seed = options.seed ?? 1;
+  const speed = options.speed ?? 1;
+  const walk = options.walk ?? true;
+  const stepMs = options.stepMs ?? 1_000;
+  if (fundingIntervalMs % stepMs !== 0) throw new RangeError("stepMs: must divide an hour");
+  const startMs = options.startMs ?? Math.floor(clock.nowMs());
+  const pastMs = options.pastMs ?? (walk ? 86_400_000 : 0);
+  const host = options.host ?? "127.0.0.1";
+
+  const keys = new Map<string, WalletKey>();
+  const traders: SimulatedTrader[] = [];
+  const world = createWorld({
+    seed,
+    startMs: startMs - pastMs,
+    stepMs,
+    walk,
+    activity: options.activity ?? walk,
+    houseAuthority: keyFor(seed, "house").address,
+    deriveAddress: (authority, pdaIndex, subaccount) => traderAddress(authority, { pdaIndex, subaccount }),
+  });
+  const count = options.traders ?? 1;
+  for (let i = 0; i < count; i++) settleIn(world, addTrader(traderName(i), i > 0), i);
+  livePast(world, startMs, pastMs, count);
+
+  const time = simulatedTime(clock, speed, startMs);
+  const player = options.scenario ? new ScenarioPlayer(parseScenario(options.scenario)) : null;
+  const sessions = await createSessions(
+    hashed(`session key ${seed}`),
+    seededRandom(seed ^ 0x5e55),
+    () => world.nowMs,
+    { ...sessionDefaults, ...given(options) },
+  );
+  const faults = new Faults();
+  const log = new RequestLog();
+  const control: Control = createControl({ world, sessions, faults, log, advance, newTrader });
+  const http = createHttp({
+    world,
+    sessions,
+    answers: createAnswers(),
+    faults,
+    log,
+    clock,
+    present,
+    requestsPerSecond: options.requestsPerSecond ?? null,
+    control: async (request) =>
+      loopback ? control.answer(request) : errorReply(403, "Control calls are taken on loopback only"),
+  });
+
+  /** Lives up to now; scenario steps happen at their moments on the way. */
+  function present(): number {
+    const now = time.nowMs();
+    if (now <= world.nowMs) return world.nowMs;
+    for (let due = player?.take(now - startMs); due; due = player?.take(now - startMs)) {
+      advanceTo(world, startMs + due.dueMs);
+      void run(due.step.call, due.step.with);
+    }
+    advanceTo(world, now);
+    return world.nowMs;
+  }
+
+  /** A scenario's step that cannot be done is left out, and told. */
+  async function run(name: string, body: unknown): Promise<void> {
+    try {
+      await control.call(name, body);
+    } catch (error) {
+      if (!(error instanceof BadCall)) throw error;
+      options.onProblem?.(`scenario, ${name}: ${error.message}`);
+    }
+  }
+
+  function advance(ms: number): void {
+    time.advance(Math.round(ms));
+    present();
+  }
+
+  function addTrader(name: string, acts: boolean, authority?: string) {
+    const key = authority === undefined ? keyFor(seed, name) : null;
+    const address = key?.address ?? (authority as string);
+    let keyFile: string | null = null;
+    if (key) {
+      keys.set(name, key);
+      if (options.keysDir) keyFile = writeKeyFile(options.keysDir, name, key);
+    }
+    const wallet = openWallet(world, name, address, acts);
+    const traderPda = world.deriveAddress(address, 0, 0);
+    traders.push({ name, authority: address, traderPda, keyFile });
+    return wallet;
+  }
+
+  function newTrader(name: string | undefined, authority: string | undefined): SimulatedTrader {
+    const wanted = name ?? traderName(traders.length);
+    if (traders.some((it) => it.name === wanted)) throw new BadCall(`name: ${wanted} is taken`);
+    if (!/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(wanted))
+      throw new BadCall("name: letters, digits, - _ . only");
+    if (authority !== undefined && world.wallets.has(authority))
+      throw new BadCall("authority: is there already");
+    addTrader(wanted, false, authority);
+    return traders.at(-1) as SimulatedTrader;
+  }
+
+  const { server } = http;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port ?? 0, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  const address = server.address() as AddressInfo;
+  const loopback = isLoopback(address.address);
+  const shownHost = address.family === "IPv6" ? `[${address.address}]` : address.address;
+
+  let cancelTimer = () => {};
+  const tick = () => {
+    present();
+    cancelTimer = clock.after(Math.max(20, stepMs / speed), tick);
+  };
+  if (speed > 0) cancelTimer = clock.after(Math.max(20, stepMs / speed), tick);
+
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= new Promise<void>((resolve) => {
+      cancelTimer();
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+    return stopped;
+  };
+
+  return {
+    url: `http://${shownHost}:${address.port}`,
+    traders,
+    world,
+    sessions,
+    faults,
+    requests: log,
+    keyOf: (name) => {
+      const key = keys.get(name);
+      if (!key) throw new RangeError(`no key of a trader ${name}`);
+      return key;
+    },
+    nowMs: present,
+    advance,
+    call: async (name, body) => {
+      present();
+      return control.call(name, body);
+    },
+    held: http.held,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** Lives through the past in longer steps: the more traders, the longer. */
+function livePast(world: World, startMs: number, pastMs: number, traders: number): void {
+  const minutes = [1, 2, 5, 10, 15, 30, 60].find((it) => it >= traders / 50) ?? 60;
+  const stepMs = minutes * 60_000;
+  const end = startMs - (startMs % world.stepMs);
+  for (let ms = nextMultiple(startMs - pastMs, stepMs); ms <= end; ms += stepMs) {
+    world.nowMs = Math.max(world.nowMs, ms);
+    step(world, stepMs);
+  }
+  world.steppedMs = end;
+  world.nowMs = Math.max(world.nowMs, startMs);
+}
+
+const nextMultiple = (ms: number, of: number): number => ms - (ms % of) + of;
+
+function given(options: SimulatorOptions): Partial<SessionSettings> {
+  const names = ["accessTtlMs", "refreshTtlMs", "graceMs", "nonceTtlMs"] as const;
+  return Object.fromEntries(
+    names.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
+  );
+}
+
+const hashed = (text: string): Uint8Array =>
+  createHash("sha256").update(`perpwatch simulator ${text}`).digest();
+
+/** The same seed gives the same wallets. They are worth nothing anywhere else. */
+function keyFor(seed: number, name: string): WalletKey {
+  return WalletKey.fromSeed(hashed(`wallet ${seed} ${name}`));
+}
+
+/**
+ * A 64-byte JSON keypair, mode 0600, in place of what was there.
+ * Symbolic links are not followed: a key must not be written through one.
+ */
+function writeKeyFile(directory: string, name: string, key: WalletKey): string {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const path = join(directory, `${name}.json`);
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) {
+    throw new Error(`${path} is a symbolic link: keys are not written through one`);
+  }
+  key.withKeypair((pair) => writeFileSync(path, JSON.stringify([...pair]), { mode: 0o600 }));
+  // The mode above counts only for a file that was not there.
+  chmodSync(path, 0o600);
+  return path;
+}
+
+function isLoopback(address: string): boolean {
+  return address === "::1" || /^(::ffff:)?127\./.test(address);
+}

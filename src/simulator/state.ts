@@ -1,0 +1,324 @@
+/**
+ * The world as data. Amounts are bigints in the exchange's own units: quote lots (micro-dollars), base lots. Prices
+ * are whole ticks. Every account's sizes and quote sides mirror in the house account, so that over all accounts
+ *
+ *   Σ base lots = 0 per market        Σ (collateral + virtual quote + unsettled funding) = external flows
+ *
+ * hold exactly after every step, with no rounding in between.
+ */
+import type { Random } from "../domain/clock.ts";
+import type { MarketRisk } from "../risk/model.ts";
+import type { Journal } from "./journal.ts";
+import type { MarketSpec } from "./markets.ts";
+import type { Change } from "./transaction.ts";
+
+export type Side = "bid" | "ask";
+
+export interface Trigger {
+  readonly id: string;
+  readonly kind: "stopLoss" | "takeProfit";
+  readonly triggerTicks: number;
+  /** Worst price of the closing order. */
+  readonly executionTicks: number;
+  /** Of the closing order. */
+  readonly side: Side;
+}
+
+export interface Position {
+  /** Changes when a position is opened anew. */
+  readonly sequence: number;
+  /** Signed: negative is short; never 0. */
+  baseLots: bigint;
+  /** Opposite in sign to `baseLots` for traders. */
+  virtualQuoteLots: bigint;
+  /** The market's funding index up to which funding is settled. */
+  fundingIndex: bigint;
+  /** Settled since the position was opened. */
+  accumulatedFunding: bigint;
+  triggers: readonly Trigger[];
+}
+
+export interface Order {
+  readonly account: Account;
+  readonly symbol: string;
+  /** Up to 2^64: bids count down from it, as on the ledger. */
+  readonly sequence: string;
+  readonly side: Side;
+  readonly priceTicks: number;
+  readonly initialLots: bigint;
+  remainingLots: bigint;
+  filledLots: bigint;
+  readonly reduceOnly: boolean;
+  status: "active" | "filled" | "cancelled";
+  readonly placedMs: number;
+  completedMs: number | null;
+}
+
+/** Sums since the account was opened, of one market. */
+export interface MarketTotals {
+  realizedPnl: bigint;
+  fundingSettled: bigint;
+  takerFees: bigint;
+  makerFees: bigint;
+}
+
+export interface Account {
+  readonly wallet: Wallet;
+  readonly pdaIndex: number;
+  readonly subaccount: number;
+  /** The trader account's address, derived. */
+  readonly address: string;
+  /** The exchange's database number. */
+  readonly traderId: number;
+  /** Grows by one with every change. */
+  sequence: number;
+  collateral: bigint;
+  readonly positions: Map<string, Position>;
+  /** Resting, oldest first. */
+  readonly orders: Set<Order>;
+  lastDepositSlot: number;
+  readonly totals: Map<string, MarketTotals>;
+  /** Deposits less withdrawals and transfers. */
+  netDeposits: bigint;
+  readonly samples: AccountSample[];
+}
+
+/** An account at one moment, for series. */
+export interface AccountSample {
+  readonly atMs: number;
+  readonly portfolioValue: bigint;
+  readonly unrealizedPnl: bigint;
+  readonly unsettledFunding: bigint;
+  readonly positions: readonly {
+    readonly symbol: string;
+    readonly baseLots: bigint;
+    readonly virtualQuoteLots: bigint;
+    readonly unsettledFunding: bigint;
+    readonly markTicks: number;
+  }[];
+  readonly totals: ReadonlyMap<string, Readonly<MarketTotals>>;
+}
+
+export interface Wallet {
+  readonly name: string;
+  readonly authority: string;
+  readonly userId: number;
+  /** Trades on its own account now and then. Those whom somebody watches by name do only what they are made to do. */
+  readonly acts: boolean;
+  /** By `pdaIndex.subaccount`. */
+  readonly accounts: Map<string, Account>;
+  readonly fills: Journal<Fill>;
+  readonly collateral: Journal<CollateralMove>;
+  readonly orders: Journal<Order>;
+  readonly funding: Journal<FundingRow>;
+  readonly liquidations: Journal<Liquidation>;
+  readonly notifications: Journal<Notification>;
+}
+
+/** Where on the ledger something happened. */
+export interface Place {
+  readonly slot: number;
+  readonly slotIndex: number;
+  readonly eventIndex: number;
+  readonly instructionIndex: number;
+  readonly atMs: number;
+}
+
+export interface Fill extends Place {
+  readonly account: Account;
+  readonly symbol: string;
+  readonly instructionType: string;
+  readonly baseLotsBefore: bigint;
+  readonly baseLotsAfter: bigint;
+  readonly virtualQuoteLotsBefore: bigint;
+  readonly virtualQuoteLotsAfter: bigint;
+  /** Signed. */
+  readonly baseLots: bigint;
+  /** Opposite in sign to `baseLots`. */
+  readonly quoteLots: bigint;
+  readonly realizedPnl: bigint;
+  readonly fee: bigint;
+  readonly liquidity: "maker" | "taker";
+  readonly orderSequence: string | null;
+  readonly tradeType: "limit" | "market" | "liquidation" | "adl";
+}
+
+export interface CollateralMove extends Place {
+  readonly account: Account;
+  readonly type: "deposit" | "withdrawal" | "transfer";
+  /** Never negative. */
+  readonly amount: bigint;
+  readonly collateralAfter: bigint;
+}
+
+export interface FundingRow {
+  readonly account: Account;
+  readonly symbol: string;
+  /** End of the interval. */
+  readonly atMs: number;
+  /** Positive: received. */
+  readonly payment: bigint;
+  /** Percent of notional, text. */
+  readonly ratePercentage: string;
+  readonly baseLots: bigint;
+}
+
+export type LiquidationRole =
+  | "liquidatee"
+  | "backstop_liquidatee"
+  | "adl_closed_short"
+  | "adl_closed_long"
+  | "adl_in_profit"
+  | "adl_caller";
+
+export interface Liquidation extends Place {
+  readonly account: Account | null;
+  readonly symbol: string;
+  readonly role: LiquidationRole;
+  readonly detail:
+    | {
+        readonly kind: "market_order";
+        readonly liquidatee: string;
+        readonly liquidator: string;
+        readonly side: "LONG" | "SHORT";
+        readonly lots: bigint;
+        readonly quoteLots: bigint;
+        readonly positionClosed: boolean;
+      }
+    | {
+        readonly kind: "backstop";
+        readonly liquidatee: string;
+        readonly liquidator: string;
+        readonly lots: bigint;
+        readonly quoteLots: bigint;
+        readonly haircutRateBps: number;
+        readonly liquidateeChange: bigint;
+        readonly liquidatorChange: bigint;
+      }
+    | {
+        readonly kind: "adl";
+        readonly caller: string;
+        readonly closedShort: string;
+        readonly closedLong: string;
+        readonly inProfit: string;
+        readonly lots: bigint;
+        readonly closeValue: bigint;
+        readonly atLossChange: bigint;
+        readonly inProfitChange: bigint;
+      };
+}
+
+export interface Notification {
+  readonly source: "event" | "admin" | "general";
+  readonly id: number;
+  readonly notificationType: string;
+  readonly createdMs: number;
+  /** The account that it is about; null: the wallet as such (admin, general). */
+  readonly account: Account | null;
+  /** Events only. */
+  readonly place: (Place & { readonly recipientIndex: number }) | null;
+  readonly title: string | null;
+  readonly body: string | null;
+  /** As it goes on the wire. */
+  readonly data: unknown;
+  readonly details: Readonly<Record<string, unknown>> | null;
+  acked: boolean;
+  ackedMs: number | null;
+}
+
+/** One minute of a market. Prices in ticks, volumes in lots. */
+export interface Bar {
+  readonly startMs: number;
+  readonly open: number;
+  high: number;
+  low: number;
+  close: number;
+  oracle: number;
+  volumeLots: bigint;
+  volumeQuoteLots: bigint;
+  trades: number;
+  openInterestLots: bigint;
+}
+
+export interface FundingRate {
+  /** End of the interval. */
+  readonly atMs: number;
+  /** Quote lots that one base lot pays; positive: longs pay. */
+  readonly perLot: bigint;
+  /** Quote lots per base lot at the mark then. */
+  readonly markPerLot: bigint;
+}
+
+export interface Market {
+  readonly spec: MarketSpec;
+  readonly risk: MarketRisk;
+  readonly marketId: number;
+  /** Quote lots per base lot per tick. */
+  readonly tickSize: bigint;
+  status: string;
+  markTicks: number;
+  oracleTicks: number;
+  /** The random walk of the oracle price, in ticks, not rounded. */
+  oracle: number;
+  /** Where the book and other exchanges stand against the oracle, as fractions. */
+  bookBasis: number;
+  perpBasis: number;
+  /** Mark and oracle stay where they were put until released. */
+  held: boolean;
+  /** Pays this fraction an interval instead of what the premium says. */
+  pinnedRate: number | null;
+  /** Quote lots paid by one base lot since the beginning; positive: by longs. */
+  fundingIndex: bigint;
+  premiumSum: number;
+  premiumCount: number;
+  readonly rates: FundingRate[];
+  readonly bars: Bar[];
+  makerFees: bigint;
+  takerFees: bigint;
+  orderSequence: number;
+  tradeSequence: number;
+  positionSequence: number;
+  openInterestLots: bigint;
+  /** Accounts with a position or a resting order here. */
+  readonly holders: Set<Account>;
+  readonly orders: Set<Order>;
+}
+
+export interface World {
+  readonly seed: number;
+  readonly random: Random;
+  readonly startMs: number;
+  /** Time up to which the world has lived. */
+  nowMs: number;
+  /** When the last step of the grid was made. */
+  steppedMs: number;
+  readonly stepMs: number;
+  /** Prices move by themselves. */
+  walk: boolean;
+  /** Traders act by themselves. */
+  activity: boolean;
+  readonly markets: Map<string, Market>;
+  readonly risks: Map<string, MarketRisk>;
+  readonly marks: Map<string, number>;
+  /** By authority; the house is not among them. */
+  readonly wallets: Map<string, Wallet>;
+  /** By address, the house included. */
+  readonly accounts: Map<string, Account>;
+  readonly house: Account;
+  readonly exchange: { active: boolean; gated: boolean; withdrawalsAvailable: boolean };
+  /** Grows with every change of status or markets. */
+  exchangeSequence: number;
+  /** Money that came in less what went out. */
+  externalFlows: bigint;
+  /** Accounts whose risk has to be looked at. */
+  readonly unchecked: Set<Account>;
+  lastSlot: number;
+  lastSlotIndex: number;
+  nextNotificationId: number;
+  nextUserId: number;
+  nextTraderId: number;
+  readonly announcements: Map<number, Omit<Notification, "acked" | "ackedMs" | "account">>;
+  /** Told after every transaction, in order: streams. */
+  readonly listeners: Set<(change: Change) => void>;
+  readonly deriveAddress: (authority: string, pdaIndex: number, subaccount: number) => string;
+}

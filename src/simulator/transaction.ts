@@ -1,0 +1,87 @@
+/**
+ * One transaction on the simulated ledger: a place in the order of things, and the accounts that it changed. When it
+ * ends, the sequence of each changed account grows by one and whoever listens is told what changed.
+ */
+import { createHash } from "node:crypto";
+import { base58 } from "@scure/base";
+import type { Account, Fill, Market, Notification, Order, Place, World } from "./state.ts";
+import { slotAt } from "./time.ts";
+
+export interface AccountChange {
+  readonly positions: Set<string>;
+  readonly orders: Set<Order>;
+  readonly fills: Fill[];
+}
+
+/** What one transaction changed. */
+export interface Change {
+  readonly slot: number;
+  readonly slotIndex: number;
+  readonly atMs: number;
+  readonly accounts: ReadonlyMap<Account, AccountChange>;
+  readonly notifications: readonly { readonly wallet: string; readonly notification: Notification }[];
+}
+
+export class Transaction implements Change {
+  readonly slot: number;
+  readonly slotIndex: number;
+  readonly atMs: number;
+  readonly accounts = new Map<Account, AccountChange>();
+  readonly notifications: { wallet: string; notification: Notification }[] = [];
+  #events = 0;
+
+  constructor(slot: number, slotIndex: number, atMs: number) {
+    this.slot = slot;
+    this.slotIndex = slotIndex;
+    this.atMs = atMs;
+  }
+
+  /** The place of the next event. */
+  next(): Place {
+    return {
+      slot: this.slot,
+      slotIndex: this.slotIndex,
+      eventIndex: this.#events++,
+      instructionIndex: 0,
+      atMs: this.atMs,
+    };
+  }
+
+  touch(account: Account): AccountChange {
+    let change = this.accounts.get(account);
+    if (!change) {
+      change = { positions: new Set(), orders: new Set(), fills: [] };
+      this.accounts.set(account, change);
+    }
+    return change;
+  }
+}
+
+/** Runs `act` as one transaction at the world's present. */
+export function transact<T>(world: World, act: (tx: Transaction) => T): T {
+  const slot = slotAt(world.nowMs);
+  world.lastSlotIndex = slot === world.lastSlot ? world.lastSlotIndex + 1 : 1;
+  world.lastSlot = slot;
+  const tx = new Transaction(slot, world.lastSlotIndex, world.nowMs);
+  const result = act(tx);
+  for (const account of tx.accounts.keys()) {
+    account.sequence += 1;
+    world.unchecked.add(account);
+  }
+  for (const listener of world.listeners) listener(tx);
+  return result;
+}
+
+/** The signature that the transaction at a place would bear: made from the place, so that it need not be kept. */
+export function signatureAt(place: { readonly slot: number; readonly slotIndex: number }): string {
+  return base58.encode(createHash("sha512").update(`transaction ${place.slot} ${place.slotIndex}`).digest());
+}
+
+/** Keeps the market's list of accounts to look at when its mark moves. */
+export function noteHolder(market: Market, account: Account): void {
+  const symbol = market.spec.symbol;
+  let holds = account.positions.has(symbol);
+  if (!holds) for (const order of account.orders) if (order.symbol === symbol) holds = true;
+  if (holds) market.holders.add(account);
+  else market.holders.delete(account);
+}

@@ -1,0 +1,215 @@
+/**
+ * The world and how it lives: time goes in steps of a fixed grid, so that it is the same world however often somebody
+ * looks. What a step does, in this order: prices move, funding falls due, orders fill and triggers fire, traders act,
+ * margin is enforced, figures are kept. A control call does its own change and then the same from "orders fill" on.
+ */
+import { seededRandom } from "../domain/clock.ts";
+import { traderActions } from "./activity.ts";
+import { accrueFunding, samplePremium } from "./funding.ts";
+import { Journal } from "./journal.ts";
+import { enforceMargin } from "./liquidation.ts";
+import { fundingIntervalMs, type MarketSpec, marketSpecs, riskOf } from "./markets.ts";
+import { fireTriggers, matchOrders } from "./orders.ts";
+import { barAt, crowd, walkPrices } from "./prices.ts";
+import { keepSample, sampleMs } from "./samples.ts";
+import type { Account, Market, Wallet, World } from "./state.ts";
+import { slotAt } from "./time.ts";
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly startMs: number;
+  /** Length of a step; divides an hour. */
+  readonly stepMs: number;
+  readonly walk: boolean;
+  readonly activity: boolean;
+  readonly houseAuthority: string;
+  readonly deriveAddress: World["deriveAddress"];
+}
+
+/** Markets and a house with deep pockets; no traders yet. */
+export function createWorld(options: WorldOptions): World {
+  const { seed, startMs, stepMs, walk, activity, deriveAddress } = options;
+  const houseWallet = emptyWallet("house", options.houseAuthority, 1, false);
+  const address = deriveAddress(options.houseAuthority, 0, 0);
+  const house = emptyAccount(houseWallet, 0, 0, address, 1);
+  const world: World = {
+    seed,
+    random: seededRandom(seed),
+    startMs,
+    nowMs: startMs,
+    steppedMs: startMs - (startMs % stepMs),
+    stepMs,
+    walk,
+    activity,
+    markets: new Map(),
+    risks: new Map(),
+    marks: new Map(),
+    wallets: new Map(),
+    accounts: new Map([[address, house]]),
+    house,
+    exchange: { active: true, gated: false, withdrawalsAvailable: true },
+    exchangeSequence: 1,
+    externalFlows: 0n,
+    unchecked: new Set(),
+    lastSlot: 0,
+    lastSlotIndex: 0,
+    nextNotificationId: 90_001,
+    nextUserId: 4_001,
+    nextTraderId: 6_001,
+    announcements: new Map(),
+    listeners: new Set(),
+    deriveAddress,
+  };
+  const reserve = 1_000_000_000_000_000n;
+  house.collateral = reserve;
+  world.externalFlows = reserve;
+  for (const [index, spec] of marketSpecs.entries()) addMarket(world, spec, index + 1);
+  return world;
+}
+
+function addMarket(world: World, spec: MarketSpec, marketId: number): void {
+  const risk = riskOf(spec);
+  const market: Market = {
+    spec,
+    risk,
+    marketId,
+    tickSize: BigInt(spec.tickSize),
+    status: "active",
+    markTicks: spec.startTicks,
+    oracleTicks: spec.startTicks,
+    oracle: spec.startTicks,
+    bookBasis: 0,
+    perpBasis: 0,
+    held: false,
+    pinnedRate: null,
+    fundingIndex: 0n,
+    premiumSum: 0,
+    premiumCount: 0,
+    rates: [],
+    bars: [],
+    makerFees: 0n,
+    takerFees: 0n,
+    orderSequence: 1_000,
+    tradeSequence: 500_000,
+    positionSequence: 100,
+    openInterestLots: 0n,
+    holders: new Set(),
+    orders: new Set(),
+  };
+  world.markets.set(spec.symbol, market);
+  world.risks.set(spec.symbol, risk);
+  world.marks.set(spec.symbol, spec.startTicks);
+  barAt(market, world.nowMs);
+}
+
+function emptyWallet(name: string, authority: string, userId: number, acts: boolean): Wallet {
+  return {
+    name,
+    acts,
+    authority,
+    userId,
+    accounts: new Map(),
+    fills: new Journal(),
+    collateral: new Journal(),
+    orders: new Journal(),
+    funding: new Journal(),
+    liquidations: new Journal(),
+    notifications: new Journal(),
+  };
+}
+
+function emptyAccount(
+  wallet: Wallet,
+  pdaIndex: number,
+  subaccount: number,
+  address: string,
+  traderId: number,
+): Account {
+  const account: Account = {
+    wallet,
+    pdaIndex,
+    subaccount,
+    address,
+    traderId,
+    sequence: 0,
+    collateral: 0n,
+    positions: new Map(),
+    orders: new Set(),
+    lastDepositSlot: 0,
+    totals: new Map(),
+    netDeposits: 0n,
+    samples: [],
+  };
+  wallet.accounts.set(`${pdaIndex}.${subaccount}`, account);
+  return account;
+}
+
+/** A wallet with its cross account. It is the same wallet when it is there already. */
+export function openWallet(world: World, name: string, authority: string, acts: boolean): Wallet {
+  const known = world.wallets.get(authority);
+  if (known) return known;
+  const wallet = emptyWallet(name, authority, world.nextUserId++, acts);
+  world.wallets.set(authority, wallet);
+  openAccount(world, wallet, 0, 0);
+  return wallet;
+}
+
+/** The account of a wallet, made when it is not there yet. */
+export function openAccount(world: World, wallet: Wallet, pdaIndex: number, subaccount: number): Account {
+  const known = wallet.accounts.get(`${pdaIndex}.${subaccount}`);
+  if (known) return known;
+  const address = world.deriveAddress(wallet.authority, pdaIndex, subaccount);
+  const account = emptyAccount(wallet, pdaIndex, subaccount, address, world.nextTraderId++);
+  account.sequence = 1;
+  world.accounts.set(address, account);
+  return account;
+}
+
+/** Lives up to `ms`, step by step. */
+export function advanceTo(world: World, ms: number): void {
+  while (world.steppedMs + world.stepMs <= ms) {
+    world.steppedMs += world.stepMs;
+    world.nowMs = Math.max(world.nowMs, world.steppedMs);
+    step(world, world.stepMs);
+  }
+  world.nowMs = Math.max(world.nowMs, ms);
+}
+
+/** One step of the grid, at the world's present. */
+export function step(world: World, stepMs: number): void {
+  const moved: Market[] = [];
+  for (const market of world.markets.values()) {
+    barAt(market, world.nowMs);
+    if (world.walk) {
+      if (walkPrices(world, market, stepMs)) moved.push(market);
+      crowd(world, market, stepMs);
+    }
+    samplePremium(market);
+  }
+  if (world.nowMs % fundingIntervalMs === 0) {
+    for (const market of world.markets.values()) accrueFunding(world, market);
+  }
+  follow(world, moved, () => {
+    if (world.activity) traderActions(world, stepMs);
+  });
+  if (world.nowMs % sampleMs === 0) for (const account of world.accounts.values()) keepSample(world, account);
+}
+
+/** All that follows from changed marks and accounts at this instant. */
+export function follow(world: World, moved: Iterable<Market>, meanwhile: () => void = () => {}): void {
+  for (const market of moved) {
+    matchOrders(world, market);
+    fireTriggers(world, market);
+    for (const account of market.holders) world.unchecked.add(account);
+  }
+  meanwhile();
+  const accounts = [...world.unchecked];
+  world.unchecked.clear();
+  for (const account of accounts) if (enforceMargin(world, account)) world.unchecked.add(account);
+}
+
+/** Where the ledger stands. */
+export function present(world: World): { readonly slot: number; readonly slotIndex: number } {
+  const slot = slotAt(world.nowMs);
+  return { slot, slotIndex: slot === world.lastSlot ? world.lastSlotIndex : 0 };
+}
