@@ -1,7 +1,9 @@
 /** Traders who live their lives: now and then one trades, quotes, withdraws a quote, or moves money. */
+
+import { dropOrder, placeOrder } from "./book.ts";
 import { moveExternally, transfer } from "./collateral.ts";
 import { abs, max } from "./decimals.ts";
-import { dropOrder, placeOrder, setTriggers, triggerFor } from "./orders.ts";
+import { setTriggers, triggerFor } from "./orders.ts";
 import { totals } from "./risk.ts";
 import type { Account, Market, World } from "./state.ts";
 import { perLot, trade } from "./trade.ts";

@@ -4,12 +4,13 @@
  */
 import { z } from "zod";
 import { isPublicKey } from "../contract/index.ts";
+import { placeOrder } from "./book.ts";
 import { moveExternally } from "./collateral.ts";
 import { divideRound, parseDecimal, usdDecimals } from "./decimals.ts";
 import type { Faults } from "./faults.ts";
 import { type ControlRequest, errorReply, type Reply } from "./http.ts";
 import { announce, eventNotification, tell } from "./inbox.ts";
-import { placeOrder, setTriggers, triggerFor } from "./orders.ts";
+import { setTriggers, triggerFor } from "./orders.ts";
 import { setMark } from "./prices.ts";
 import type { RequestLog } from "./request-log.ts";
 import type { Sessions } from "./sessions.ts";

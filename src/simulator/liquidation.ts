@@ -10,10 +10,11 @@
  * backstop and caller.
  */
 import type { AccountTotals } from "../risk/model.ts";
+import { dropOrder } from "./book.ts";
 import { sweep } from "./collateral.ts";
 import { abs, max, min, sign } from "./decimals.ts";
 import { eventNotification } from "./inbox.ts";
-import { dropOrder, tradeAmounts, tradeData } from "./orders.ts";
+import { tradeAmounts, tradeData } from "./orders.ts";
 import { assess, totals } from "./risk.ts";
 import type { Account, Liquidation, Market, Position, World } from "./state.ts";
 import { perLot, setPosition, settleFunding, totalsOf, trade } from "./trade.ts";

@@ -1,59 +1,11 @@
-/** Resting orders and triggers: placed, filled when the mark crosses, cancelled. */
+/** Resting orders fill and triggers fire when the mark crosses them. */
+import { dropOrder } from "./book.ts";
 import { sweep } from "./collateral.ts";
 import { abs, min } from "./decimals.ts";
 import { eventNotification } from "./inbox.ts";
 import type { Account, Market, Order, Side, Trigger, World } from "./state.ts";
 import { feeOf, perLot, settleFunding, trade } from "./trade.ts";
 import { noteHolder, type Transaction, transact } from "./transaction.ts";
-
-export interface OrderTerms {
-  readonly side: Side;
-  readonly priceTicks: number;
-  readonly lots: bigint;
-  readonly reduceOnly?: boolean;
-}
-
-const sequenceTop = 2n ** 64n - 1n;
-
-export function placeOrder(tx: Transaction, market: Market, account: Account, terms: OrderTerms): Order {
-  market.orderSequence += 1;
-  const number = BigInt(market.orderSequence);
-  const order: Order = {
-    account,
-    symbol: market.spec.symbol,
-    sequence: (terms.side === "bid" ? sequenceTop - number : number).toString(),
-    side: terms.side,
-    priceTicks: terms.priceTicks,
-    initialLots: terms.lots,
-    remainingLots: terms.lots,
-    filledLots: 0n,
-    reduceOnly: terms.reduceOnly ?? false,
-    status: "active",
-    placedMs: tx.atMs,
-    completedMs: null,
-  };
-  account.orders.add(order);
-  market.orders.add(order);
-  account.wallet.orders.push(order);
-  noteHolder(market, account);
-  tx.touch(account).orders.add(order);
-  return order;
-}
-
-/** Takes an order off the book. */
-export function dropOrder(
-  tx: Transaction,
-  market: Market,
-  order: Order,
-  status: "filled" | "cancelled",
-): void {
-  order.status = status;
-  order.completedMs = tx.atMs;
-  order.account.orders.delete(order);
-  market.orders.delete(order);
-  noteHolder(market, order.account);
-  tx.touch(order.account).orders.add(order);
-}
 
 /** Fills what the mark has crossed, at each order's own price. */
 export function matchOrders(world: World, market: Market): void {

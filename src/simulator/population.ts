@@ -1,6 +1,8 @@
 /** The first traders of a world: `main`, who is always the same, and others by the seed. */
+
+import { placeOrder } from "./book.ts";
 import { moveExternally, transfer } from "./collateral.ts";
-import { placeOrder, setTriggers, triggerFor } from "./orders.ts";
+import { setTriggers, triggerFor } from "./orders.ts";
 import type { Account, Wallet, World } from "./state.ts";
 import { perLot, trade } from "./trade.ts";
 import { transact } from "./transaction.ts";

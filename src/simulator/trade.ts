@@ -2,8 +2,9 @@
  * Trades. Every trade of an account has the house on its other side at the same value, and pays its fee to the house,
  * so that nothing is made or lost. Realized profit moves from the position's quote side into collateral exactly.
  */
+
+import { dropOrder } from "./book.ts";
 import { abs, divideUp, min, sign } from "./decimals.ts";
-import { dropOrder } from "./orders.ts";
 import type { Account, Fill, Market, MarketTotals, Position, World } from "./state.ts";
 import { noteHolder, type Transaction } from "./transaction.ts";
 

@@ -1,0 +1,52 @@
+/** Resting orders: put on the book, taken off it. */
+import type { Account, Market, Order, Side } from "./state.ts";
+import { noteHolder, type Transaction } from "./transaction.ts";
+
+export interface OrderTerms {
+  readonly side: Side;
+  readonly priceTicks: number;
+  readonly lots: bigint;
+  readonly reduceOnly?: boolean;
+}
+
+const sequenceTop = 2n ** 64n - 1n;
+
+export function placeOrder(tx: Transaction, market: Market, account: Account, terms: OrderTerms): Order {
+  market.orderSequence += 1;
+  const number = BigInt(market.orderSequence);
+  const order: Order = {
+    account,
+    symbol: market.spec.symbol,
+    sequence: (terms.side === "bid" ? sequenceTop - number : number).toString(),
+    side: terms.side,
+    priceTicks: terms.priceTicks,
+    initialLots: terms.lots,
+    remainingLots: terms.lots,
+    filledLots: 0n,
+    reduceOnly: terms.reduceOnly ?? false,
+    status: "active",
+    placedMs: tx.atMs,
+    completedMs: null,
+  };
+  account.orders.add(order);
+  market.orders.add(order);
+  account.wallet.orders.push(order);
+  noteHolder(market, account);
+  tx.touch(account).orders.add(order);
+  return order;
+}
+
+/** Takes an order off the book. */
+export function dropOrder(
+  tx: Transaction,
+  market: Market,
+  order: Order,
+  status: "filled" | "cancelled",
+): void {
+  order.status = status;
+  order.completedMs = tx.atMs;
+  order.account.orders.delete(order);
+  market.orders.delete(order);
+  noteHolder(market, order.account);
+  tx.touch(order.account).orders.add(order);
+}
