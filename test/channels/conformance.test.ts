@@ -1,0 +1,241 @@
+/** What every channel has to do, whatever is behind it. One suite; each channel brings a far side that misbehaves. */
+import { Writable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import type { Channel } from "../../src/channels/channel.ts";
+import type { ChannelLog } from "../../src/channels/log.ts";
+import { type ChannelSettings, channelSettings, createChannel } from "../../src/channels/registry.ts";
+import { seededRandom, systemClock } from "../../src/domain/clock.ts";
+import { startDiscord } from "../support/discord.ts";
+import { startSmtp } from "../support/smtp.ts";
+import { message, outgoing } from "./messages.ts";
+
+interface FarSide extends AsyncDisposable {
+  readonly settings: unknown;
+  readonly secrets: readonly string[];
+  /** What has arrived, as text. */
+  readonly arrived: () => readonly string[];
+  /** The next attempt, or all following: refused for now, refused for good, denied, unanswered. */
+  readonly busy: () => void;
+  readonly unwell: () => void;
+  readonly refusing: () => void;
+  readonly denying: () => void;
+  readonly hanging: () => void;
+  /** Resolves when the hanging attempt has reached the far side. */
+  readonly reached: () => Promise<unknown>;
+  readonly gone: () => Promise<void>;
+  readonly out?: Writable;
+}
+
+async function bot(): Promise<FarSide> {
+  const discord = await startDiscord();
+  const { token, channelId, apiUrl } = discord;
+  const path = `/channels/${channelId}/messages`;
+  const status = (code: number, body?: object) => () =>
+    void discord.fail({ path, method: "POST", times: 9, effect: { kind: "status", status: code, body } });
+  return {
+    settings: { type: "discord", token, channelId, apiUrl },
+    secrets: [token],
+    arrived: () => discord.messages.map(({ text }) => text),
+    busy: () => void discord.fail({ effect: { kind: "rateLimit", retryAfterMs: 1_500 } }),
+    unwell: status(503),
+    refusing: status(400, { message: "Invalid Form Body", code: 50035 }),
+    denying: status(401, { message: `401: Unauthorized, not ${token}`, code: 0 }),
+    hanging: () => void discord.fail({ effect: { kind: "hang" } }),
+    reached: () => discord.waitForRequest((request) => request.path === path),
+    gone: () => discord.close(),
+    [Symbol.asyncDispose]: () => discord.close(),
+  };
+}
+
+async function webhook(): Promise<FarSide> {
+  const discord = await startDiscord();
+  const secret = discord.webhookUrl.split("/").at(-1) ?? "";
+  const status = (code: number, body?: object) => () =>
+    void discord.fail({ path: "/webhooks/*", times: 9, effect: { kind: "status", status: code, body } });
+  return {
+    settings: { type: "discord", webhookUrl: discord.webhookUrl },
+    secrets: [secret, discord.webhookUrl],
+    arrived: () => discord.messages.map(({ text }) => text),
+    busy: () => void discord.fail({ effect: { kind: "rateLimit", retryAfterMs: 1_500 } }),
+    unwell: status(503),
+    refusing: status(400, { message: "Invalid Form Body", code: 50035 }),
+    denying: status(401, { message: `Invalid Webhook Token ${secret}`, code: 50027 }),
+    hanging: () => void discord.fail({ effect: { kind: "hang" } }),
+    reached: () => discord.waitForRequest(({ method }) => method === "POST"),
+    gone: () => discord.close(),
+    [Symbol.asyncDispose]: () => discord.close(),
+  };
+}
+
+async function email(): Promise<FarSide> {
+  const password = "mail-s3cret-never-to-be-shown";
+  const smtp = await startSmtp({ auth: { user: "watch", password } });
+  const { host, port } = smtp;
+  return {
+    settings: {
+      type: "email",
+      smtp: { host, port, secure: false, user: "watch", password },
+      from: "perpwatch <watch@example.org>",
+      to: ["me@example.net"],
+    },
+    secrets: [password, Buffer.from(password).toString("base64")],
+    arrived: () => smtp.mails.map(({ subject, text }) => `${subject}\n${text}`),
+    busy: () => void smtp.fail({ at: "rcpt", code: 450, message: "4.7.1 Greylisted, try again later" }),
+    unwell: () => void smtp.fail({ at: "data", code: 451, message: "4.3.0 Local error" }),
+    refusing: () => void smtp.fail({ at: "data", code: 554, message: "5.7.1 No" }),
+    denying: () => void smtp.fail({ at: "auth", code: 535, message: `5.7.8 Not ${password}` }),
+    hanging: () => void smtp.fail({ at: "data", hang: true }),
+    reached: async () => {
+      while (smtp.connections === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    },
+    gone: () => smtp.close(),
+    [Symbol.asyncDispose]: () => smtp.close(),
+  };
+}
+
+async function terminal(): Promise<FarSide> {
+  const lines: string[] = [];
+  let stuck = false;
+  const out = new Writable({
+    decodeStrings: false,
+    write(chunk, _encoding, done) {
+      if (stuck) return;
+      lines.push(String(chunk));
+      done();
+    },
+  });
+  const nothing = () => {};
+  return {
+    settings: { type: "console" },
+    secrets: [],
+    arrived: () => lines,
+    busy: nothing,
+    unwell: nothing,
+    refusing: nothing,
+    denying: nothing,
+    hanging: () => {
+      stuck = true;
+    },
+    reached: async () => {},
+    gone: async () => void out.destroy(),
+    out,
+    [Symbol.asyncDispose]: async () => void out.destroy(),
+  };
+}
+
+interface Rig extends AsyncDisposable {
+  readonly channel: Channel;
+  readonly far: FarSide;
+  readonly logged: () => string;
+}
+
+async function rig(start: () => Promise<FarSide>): Promise<Rig> {
+  const far = await start();
+  const logged: string[] = [];
+  const line = (fields: object, text: string) => void logged.push(`${JSON.stringify(fields)} ${text}`);
+  const log: ChannelLog = { debug: line, info: line, warn: line };
+  const settings: ChannelSettings = channelSettings.parse(far.settings);
+  const channel = createChannel("chat", settings, {
+    clock: systemClock(),
+    random: seededRandom(1),
+    out: far.out ?? new Writable({ write: (_chunk, _encoding, done) => done() }),
+    log,
+  });
+  const close = async () => {
+    await channel.stop();
+    await far[Symbol.asyncDispose]();
+  };
+  return { channel, far, logged: () => logged.join("\n"), [Symbol.asyncDispose]: close };
+}
+
+const never = new AbortController().signal;
+const all = { "Discord bot": bot, "Discord webhook": webhook, email, console: terminal };
+const networked = { "Discord bot": bot, "Discord webhook": webhook, email };
+
+describe.each(Object.entries(all))("%s", (_name, start) => {
+  test("delivers a message, whole, with its id and sender, and gives a receipt", async () => {
+    await using one = await rig(start);
+    expect(await one.channel.start(never)).toMatchObject({ kind: "ok" });
+    const sent = message();
+    const result = await one.channel.send(outgoing({ message: sent }), never);
+    expect(result).toMatchObject({ kind: "delivered", receipt: expect.stringMatching(/.+/) });
+    const [text = ""] = one.far.arrived();
+    expect(text).toContain("FIRING critical: main: SOL long is 4.2 % from liquidation");
+    expect(text).toContain("#42");
+    expect(text).toContain("2026-11-21 03:41:18 UTC");
+    if (one.channel.kind !== "console") expect(text).toContain(`perpwatch on nuc · ${sent.id}`);
+  });
+
+  test("an aborted attempt rejects with the reason, at once", async () => {
+    await using one = await rig(start);
+    one.far.hanging();
+    const stop = new AbortController();
+    const sending = one.channel.send(outgoing(), stop.signal);
+    const outcome = sending.then(
+      () => "settled",
+      (error: unknown) => error,
+    );
+    await one.far.reached();
+    const reason = new Error("deadline");
+    const before = performance.now();
+    stop.abort(reason);
+    expect(await outcome).toBe(reason);
+    expect(performance.now() - before).toBeLessThan(500);
+    await expect(one.channel.send(outgoing(), AbortSignal.abort(reason))).rejects.toBe(reason);
+  });
+
+  test("a far side that is gone is not the message's fault", async () => {
+    await using one = await rig(start);
+    await one.far.gone();
+    expect(await one.channel.probe(never)).toMatchObject({ kind: "failed", failure: "unreachable" });
+    expect(await one.channel.send(outgoing(), never)).toMatchObject({
+      kind: "retry",
+      failure: "unreachable",
+    });
+  });
+
+  test("stops unstarted, and twice", async () => {
+    await using one = await rig(start);
+    await one.channel.stop();
+    await one.channel.start(never);
+    await one.channel.stop();
+    await one.channel.stop();
+  });
+});
+
+describe.each(Object.entries(networked))("%s, far away", (name, start) => {
+  test("is told to wait: retry, and when where a time was named", async () => {
+    await using one = await rig(start);
+    one.far.busy();
+    const result = await one.channel.send(outgoing(), never);
+    expect(result).toMatchObject({ kind: "retry", failure: "rate-limited" });
+    if (name !== "email") expect(result).toMatchObject({ afterMs: 1_500 });
+    expect(one.far.arrived()).toEqual([]);
+  });
+
+  test("meets a server that is unwell: retry, and nothing arrived", async () => {
+    await using one = await rig(start);
+    one.far.unwell();
+    const sent = outgoing();
+    expect(await one.channel.send(sent, never)).toMatchObject({ kind: "retry", failure: "server-error" });
+    expect(one.far.arrived()).toEqual([]);
+  });
+
+  test("has a message refused: this message only", async () => {
+    await using one = await rig(start);
+    one.far.refusing();
+    const result = await one.channel.send(outgoing(), never);
+    expect(result).toMatchObject({ kind: "refused", failure: "rejected", channelBroken: false });
+  });
+
+  test("is denied: the channel is broken, and nothing tells its secret", async () => {
+    await using one = await rig(start);
+    one.far.denying();
+    const result = await one.channel.send(outgoing(), never);
+    expect(result).toMatchObject({ kind: "refused", failure: "authentication", channelBroken: true });
+    one.far.denying();
+    const probed = await one.channel.probe(never);
+    const told = JSON.stringify([result, probed]) + one.logged();
+    for (const secret of one.far.secrets) expect(told).not.toContain(secret);
+  });
+});

@@ -1,0 +1,468 @@
+/** Discord, spoken to by the real discord.js: what its traps and limits do to a message, and what the channel does then. */
+import { Writable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import type { Channel, Outgoing } from "../../src/channels/channel.ts";
+import { channelSettings, createChannel } from "../../src/channels/registry.ts";
+import { seededRandom } from "../../src/domain/clock.ts";
+import type { Message } from "../../src/domain/delivery.ts";
+import { type DiscordOptions, type LocalDiscord, startDiscord } from "../support/discord.ts";
+import { type HandClock, handClock } from "./hand-clock.ts";
+import { atMs, change, message, outgoing } from "./messages.ts";
+
+const never = new AbortController().signal;
+
+interface Rig extends AsyncDisposable {
+  readonly discord: LocalDiscord;
+  readonly clock: HandClock;
+  readonly channel: Channel;
+  send(parts?: Partial<Outgoing>): ReturnType<Channel["send"]>;
+  /** The same channel in a process that was started anew. */
+  again(): Channel;
+}
+
+async function rig(
+  more: object = {},
+  options: DiscordOptions = {},
+  kind: "bot" | "webhook" = "bot",
+): Promise<Rig> {
+  const clock = handClock();
+  const discord = await startDiscord({ now: () => clock.nowMs(), ...options });
+  const { token, channelId, apiUrl, webhookUrl } = discord;
+  const where = kind === "bot" ? { token, channelId, apiUrl } : { webhookUrl };
+  const settings = channelSettings.parse({ type: "discord", ...where, ...more });
+  const out = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const made: Channel[] = [];
+  const make = () => {
+    const channel = createChannel("chat", settings, { clock, random: seededRandom(1), out });
+    made.push(channel);
+    return channel;
+  };
+  const channel = make();
+  return {
+    discord,
+    clock,
+    channel,
+    send: (parts) => channel.send(outgoing(parts), never),
+    again: make,
+    async [Symbol.asyncDispose]() {
+      for (const one of made) await one.stop();
+      await discord.close();
+    },
+  };
+}
+
+/** What the outbox hands over when a message tells of the end of an alert that `first` told of. */
+async function ending(one: Rig, first: Message, changes: Parameters<typeof message>[0]): Promise<Outgoing> {
+  const known = one.discord.messages.find(({ nonce, text }) => nonce === first.id || text.includes(first.id));
+  const receipt = known?.id ?? "";
+  return {
+    message: message(changes),
+    attempt: 0,
+    inReplyTo: { messageId: first.id, receipt, message: first },
+  };
+}
+
+describe("the gateway", () => {
+  test("logs in as a bot does, without intents, and is acknowledged", async () => {
+    await using one = await rig({}, { heartbeatMs: 30 });
+    expect(await one.channel.start(never)).toMatchObject({ kind: "ok", detail: "bot perpwatch in #alerts" });
+    const session = await one.discord.gateway.waitForSession(({ heartbeats }) => heartbeats > 0);
+    expect(session).toMatchObject({ intents: 0, open: true });
+  });
+
+  test("is not needed for sending, and is tried again after a wait that grows", async () => {
+    await using one = await rig();
+    one.discord.gateway.down = true;
+    expect(await one.channel.start(never)).toMatchObject({ kind: "ok" });
+    expect(await one.send()).toMatchObject({ kind: "delivered" });
+    await one.clock.asked();
+    one.clock.pass(6_000);
+    await one.clock.asked();
+    const logins = () => one.discord.requests.filter(({ path }) => path === "/gateway/bot").length;
+    expect(logins()).toBe(2);
+    one.clock.pass(6_000);
+    expect(logins()).toBe(2);
+    one.discord.gateway.down = false;
+    one.clock.pass(6_000);
+    await one.discord.gateway.waitForSession();
+  });
+
+  test("comes back when Discord drops it", async () => {
+    await using one = await rig();
+    await one.channel.start(never);
+    await one.discord.gateway.waitForSession();
+    one.discord.gateway.drop(4000);
+    await one.discord.gateway.waitForSession(({ resumed, open }) => resumed && open);
+  });
+
+  test("with a token that Discord does not know: said at the start, and sending says so too", async () => {
+    await using one = await rig();
+    one.discord.token = "MTEwMDAwMDAwMDAwMDAwMDAwMQ.another.token-that-replaced-the-first";
+    const started = await one.channel.start(never);
+    expect(started).toMatchObject({
+      kind: "failed",
+      failure: "authentication",
+      fix: expect.stringContaining("Reset Token"),
+    });
+    expect(await one.send()).toMatchObject({
+      kind: "refused",
+      failure: "authentication",
+      channelBroken: true,
+    });
+  });
+});
+
+describe("an attempt", () => {
+  test("one 401 does not silence the bot", async () => {
+    await using one = await rig();
+    one.discord.fail({ effect: { kind: "status", status: 401 } });
+    expect(await one.send()).toMatchObject({ kind: "refused", failure: "authentication" });
+    expect(await one.send()).toMatchObject({ kind: "delivered" });
+  });
+
+  test("is one request: a server error is not repeated by the library", async () => {
+    await using one = await rig();
+    one.discord.fail({ times: 5, effect: { kind: "status", status: 500 } });
+    await one.send();
+    expect(one.discord.requests).toHaveLength(1);
+  });
+
+  test.each(["hang", "stallBody"] as const)(
+    "a %s costs seconds, and the repeat makes one message",
+    async (kind) => {
+      await using one = await rig();
+      const sent = message();
+      one.discord.fail({ effect: { kind } });
+      const before = performance.now();
+      const result = await one.send({ message: sent });
+      expect(result).toMatchObject({ kind: "retry", failure: "timeout" });
+      expect(performance.now() - before).toBeLessThan(4_500);
+      expect(await one.send({ message: sent, attempt: 1 })).toMatchObject({ kind: "delivered" });
+      expect(one.discord.messages).toHaveLength(1);
+    },
+  );
+
+  test("an accepted message whose answer was lost is not sent twice: by its nonce", async () => {
+    await using one = await rig();
+    const sent = message();
+    one.discord.fail({ effect: { kind: "loseReply" } });
+    expect(await one.send({ message: sent })).toMatchObject({ kind: "retry", failure: "unreachable" });
+    expect(one.discord.messages).toHaveLength(1);
+    const again = await one.send({ message: sent, attempt: 1 });
+    expect(again).toEqual({ kind: "delivered", receipt: one.discord.messages[0]?.id });
+    expect(one.discord.messages).toHaveLength(1);
+    expect(one.discord.messages[0]?.nonce).toBe(sent.id);
+  });
+
+  test("nor later, when the nonce is forgotten: by looking, however much was written since", async () => {
+    await using one = await rig();
+    const sent = message();
+    one.discord.say("good morning");
+    one.discord.fail({ effect: { kind: "loseReply" } });
+    await one.send({ message: sent });
+    const [, first] = one.discord.messages;
+    for (let count = 0; count < 150; count++) one.discord.say(`chatter ${count} about ${sent.id} perhaps`);
+    one.clock.pass(20 * 60_000);
+    expect(await one.send({ message: sent, attempt: 3 })).toEqual({ kind: "delivered", receipt: first?.id });
+    expect(one.discord.messages).toHaveLength(152);
+  });
+
+  test("that finds nothing when it looks sends", async () => {
+    await using one = await rig();
+    const sent = message();
+    one.clock.pass(20 * 60_000);
+    for (let count = 0; count < 3; count++) one.discord.say(`the footer of it ends in · ${sent.id}`);
+    expect(await one.send({ message: sent, attempt: 3 })).toMatchObject({ kind: "delivered" });
+    expect(one.discord.messages.filter(({ nonce }) => nonce === sent.id)).toHaveLength(1);
+  });
+
+  test.each([
+    ["warning", "retry", 0],
+    ["critical", "delivered", 1],
+  ] as const)("that cannot look: a %s message is %s", async (severity, kind, count) => {
+    await using one = await rig();
+    const sent = message([change("fired", { severity })]);
+    one.clock.pass(20 * 60_000);
+    one.discord.fail({ method: "GET", path: /messages$/, effect: { kind: "status", status: 502 } });
+    expect(await one.send({ message: sent, attempt: 3 })).toMatchObject({ kind });
+    expect(one.discord.messages).toHaveLength(count);
+  });
+
+  test.each([
+    ["the channel is deleted", "rejected", true, (discord: LocalDiscord) => discord.removeChannel()],
+    [
+      "the bot may not write",
+      "authentication",
+      true,
+      (discord: LocalDiscord) => discord.permissions.delete("SEND_MESSAGES"),
+    ],
+    [
+      "the bot was removed",
+      "authentication",
+      true,
+      (discord: LocalDiscord) => discord.permissions.delete("VIEW_CHANNEL"),
+    ],
+  ] as const)("when %s", async (_what, failure, channelBroken, harm) => {
+    await using one = await rig();
+    harm(one.discord);
+    expect(await one.send()).toMatchObject({ kind: "refused", failure, channelBroken });
+  });
+});
+
+describe("rate limits", () => {
+  test("of one route leave the others alone, and are not asked again before their time", async () => {
+    await using one = await rig();
+    one.discord.fail({ effect: { kind: "rateLimit", retryAfterMs: 60_000 } });
+    expect(await one.send()).toMatchObject({ kind: "retry", failure: "rate-limited", afterMs: 60_000 });
+    one.clock.pass(20_000);
+    const before = one.discord.requests.length;
+    expect(await one.send()).toMatchObject({ kind: "retry", afterMs: 40_000 });
+    expect(one.discord.requests).toHaveLength(before);
+    expect(await one.channel.probe(never)).toMatchObject({ kind: "ok" });
+    one.clock.pass(40_000);
+    expect(await one.send()).toMatchObject({ kind: "delivered" });
+  });
+
+  test("of the whole bot hold everything", async () => {
+    await using one = await rig();
+    one.discord.fail({ effect: { kind: "rateLimit", retryAfterMs: 2_500, global: true } });
+    expect(await one.send()).toMatchObject({ kind: "retry", afterMs: 2_500 });
+    expect(await one.channel.probe(never)).toMatchObject({ kind: "failed", failure: "rate-limited" });
+    expect(one.discord.requests).toHaveLength(1);
+    one.clock.pass(2_500);
+    expect(await one.send()).toMatchObject({ kind: "delivered" });
+  });
+
+  test("that the headers announce are kept without running into them", async () => {
+    await using one = await rig({}, { bucket: { limit: 2, perMs: 5_000 } });
+    const results = [];
+    for (let count = 0; count < 4; count++) results.push((await one.send()).kind);
+    expect(results).toEqual(["delivered", "delivered", "retry", "retry"]);
+    expect(one.discord.requests.map(({ status }) => status)).toEqual([200, 200]);
+    one.clock.pass(5_000);
+    expect(await one.send()).toMatchObject({ kind: "delivered" });
+  });
+});
+
+describe("an alert that ends", () => {
+  test("its first message is edited, green and struck, and answered", async () => {
+    await using one = await rig({ mention: { critical: "<@&1100000000000000005>" } });
+    const first = message();
+    await one.send({ message: first });
+    const [original] = one.discord.messages;
+    expect(original?.pings.roles).toEqual(["1100000000000000005"]);
+    await one.send(await ending(one, first, [change("ended", {}, { atMs: atMs + 60_000 })]));
+    const [edited, reply] = one.discord.messages;
+    expect(edited).toMatchObject({ edits: 1, embeds: [{ color: 0x12b76a }] });
+    expect(edited?.content).toBe(
+      "🟢 **RESOLVED 2026-11-21 03:42:18 UTC**\n~~FIRING critical: main: SOL long is 4.2 % from liquidation~~ #42",
+    );
+    expect(reply).toMatchObject({
+      replyTo: original?.id,
+      pings: { roles: [] },
+      embeds: [{ color: 0x12b76a }],
+    });
+    expect(reply?.content).toContain("RESOLVED");
+  });
+
+  test("by liquidation is not green, and rings", async () => {
+    await using one = await rig({ mention: { critical: "<@&1100000000000000005>" } });
+    const first = message();
+    await one.send({ message: first });
+    await one.send(await ending(one, first, [change("ended", { ending: "liquidated" })]));
+    const [edited, reply] = one.discord.messages;
+    expect(edited?.content).toMatch(/^🔴 \*\*LIQUIDATED/);
+    expect(reply).toMatchObject({ pings: { roles: ["1100000000000000005"] }, embeds: [{ color: 0xd92d20 }] });
+    expect(`${edited?.text}${reply?.text}`).not.toMatch(/RESOLVED|🟢/);
+  });
+
+  test("whose first message was deleted is told all the same", async () => {
+    await using one = await rig();
+    const first = message();
+    await one.send({ message: first });
+    const told = await ending(one, first, [change("ended")]);
+    one.discord.remove(told.inReplyTo?.receipt ?? "");
+    expect(await one.send(told)).toMatchObject({ kind: "delivered" });
+    expect(one.discord.messages).toMatchObject([{ replyTo: null }]);
+  });
+
+  test("among others in one message is struck alone, and stays struck over a restart", async () => {
+    await using one = await rig();
+    const other = {
+      id: 43,
+      summary: "main: BTC short is 9 % from liquidation",
+      severity: "warning" as const,
+    };
+    const first = message([change(), change("fired", other)]);
+    await one.send({ message: first });
+    await one.send(await ending(one, first, [change("ended", {}, { atMs: atMs + 1_000 })]));
+    const fields = () => one.discord.messages[0]?.embeds[0]?.fields ?? [];
+    expect(fields()[0]).toMatchObject({
+      name: expect.stringMatching(/^~~.*#42.*~~$/),
+      value: expect.stringMatching(/^RESOLVED 2026-11-21 03:41:19 UTC\n/),
+    });
+    expect(fields()[1]?.name).not.toContain("~~");
+    expect(one.discord.messages[0]?.embeds[0]?.color).toBe(0xd92d20);
+
+    const restarted = one.again();
+    const second = await ending(one, first, [change("ended", { ...other, ending: "closed" })]);
+    await restarted.send(second, never);
+    expect(fields().map(({ name }) => name.startsWith("~~"))).toEqual([true, true]);
+    expect(one.discord.messages[0]).toMatchObject({ edits: 2, embeds: [{ color: 0x98a2b3 }] });
+  });
+
+  test("is delivered when the edit fails, which is tried again later", async () => {
+    await using one = await rig();
+    const first = message();
+    await one.send({ message: first });
+    one.discord.fail({
+      method: "PATCH",
+      path: "/channels/*",
+      times: 2,
+      effect: { kind: "status", status: 503 },
+    });
+    expect(await one.send(await ending(one, first, [change("ended")]))).toMatchObject({ kind: "delivered" });
+    expect(one.discord.messages[0]?.edits).toBe(0);
+    one.clock.pass(2_000);
+    await one.clock.asked();
+    one.clock.pass(4_000);
+    await one.discord.waitForMessage(({ edits }) => edits === 1);
+  });
+
+  test("on a webhook: the first message is edited, and the end is a message of its own", async () => {
+    await using one = await rig({}, {}, "webhook");
+    const first = message();
+    await one.send({ message: first });
+    expect(await one.send(await ending(one, first, [change("ended")]))).toMatchObject({ kind: "delivered" });
+    expect(one.discord.messages).toMatchObject([{ edits: 1, via: "webhook" }, { replyTo: null }]);
+  });
+});
+
+describe("what Discord will not have", () => {
+  test("an embed that it refuses goes as plain text", async () => {
+    await using one = await rig();
+    one.discord.fail({
+      effect: { kind: "status", status: 400, body: { message: "Invalid Form Body", code: 50035 } },
+    });
+    const sent = message();
+    expect(await one.send({ message: sent })).toMatchObject({ kind: "delivered" });
+    const [plain] = one.discord.messages;
+    expect(plain).toMatchObject({ embeds: [], nonce: sent.id });
+    for (const part of [
+      "FIRING critical",
+      "Liquidation price $126.55",
+      "03:41:18 UTC",
+      "alerts ack 42",
+      sent.id,
+    ]) {
+      expect(plain?.content).toContain(part);
+    }
+  });
+
+  test.each(["EMBED_LINKS", "READ_MESSAGE_HISTORY"] as const)(
+    "without %s it goes plainer, not nowhere",
+    async (right) => {
+      await using one = await rig();
+      const first = message();
+      await one.send({ message: first });
+      const told = await ending(one, first, [change("ended")]);
+      one.discord.permissions.delete(right);
+      expect(await one.send(told)).toMatchObject({ kind: "delivered" });
+      expect(one.discord.messages).toHaveLength(2);
+    },
+  );
+
+  test("data pings nobody and draws nothing", async () => {
+    await using one = await rig({ mention: { critical: "<@1100000000000000008>" } });
+    one.discord.permissions.add("MENTION_EVERYONE");
+    const nasty =
+      "@everyone <@&1100000000000000005> **x** `y` [z](https://evil.example) discord.gg/abc \u202egnp";
+    await one.send({
+      message: message([change("fired", { summary: nasty, description: `# big\n> ${nasty}` })]),
+    });
+    const [sent] = one.discord.messages;
+    expect(sent?.pings).toEqual({ users: ["1100000000000000008"], roles: [], everyone: false });
+    expect(sent?.text).not.toMatch(/(?<!\\)<@&|@everyone|https:\/\/evil|discord\.gg\/|\u202e|^# /m);
+    expect(sent?.content).toContain("\\*\\*x\\*\\* \\`y\\` \\[z\\]");
+  });
+});
+
+describe("a probe names what to mend", () => {
+  const role = "1100000000000000005";
+  test.each([
+    ["no such channel", {}, (d: LocalDiscord) => d.removeChannel(), "failed", /Copy Channel ID/],
+    ["not invited", {}, (d: LocalDiscord) => d.permissions.clear(), "failed", /invite the bot/],
+    [
+      "may not send",
+      {},
+      (d: LocalDiscord) => d.permissions.delete("SEND_MESSAGES"),
+      "failed",
+      /give the bot Send Messages/,
+    ],
+    [
+      "no embeds",
+      {},
+      (d: LocalDiscord) => d.permissions.delete("EMBED_LINKS"),
+      "ok",
+      /Embed Links messages go as plain text/,
+    ],
+    [
+      "no history",
+      {},
+      (d: LocalDiscord) => d.permissions.delete("READ_MESSAGE_HISTORY"),
+      "ok",
+      /cannot reply/,
+    ],
+    [
+      "a silent role",
+      { mention: { critical: `<@&${role}>` } },
+      (d: LocalDiscord) => {
+        d.roleMentionable = false;
+      },
+      "ok",
+      /pings nobody/,
+    ],
+    [
+      "a role from elsewhere",
+      { mention: { critical: "<@&1100000000000000099>" } },
+      () => {},
+      "ok",
+      /not in this server/,
+    ],
+    ["everyone, not allowed", { mention: { warning: "@here" } }, () => {}, "ok", /@here pings nobody/],
+    [
+      "an administrator",
+      {},
+      (d: LocalDiscord) => {
+        d.permissions.clear();
+        d.permissions.add("ADMINISTRATOR").add("VIEW_CHANNEL");
+      },
+      "ok",
+      /^bot perpwatch in #alerts$/,
+    ],
+    [
+      "Discord unwell",
+      {},
+      (d: LocalDiscord) => d.fail({ path: "/users/@me", effect: { kind: "status", status: 500 } }),
+      "failed",
+      /wait/,
+    ],
+  ])("%s", async (_what, more, harm, kind, words) => {
+    await using one = await rig(more);
+    harm(one.discord);
+    const result = await one.channel.probe(never);
+    expect(result.kind).toBe(kind);
+    expect(result.kind === "failed" ? result.fix : result.detail).toMatch(words);
+  });
+
+  test("a webhook that was deleted", async () => {
+    await using one = await rig({}, {}, "webhook");
+    expect(await one.channel.probe(never)).toMatchObject({ kind: "ok", detail: "webhook perpwatch" });
+    one.discord.removeChannel();
+    expect(await one.channel.probe(never)).toMatchObject({
+      kind: "failed",
+      fix: expect.stringContaining("new webhook"),
+    });
+    expect(await one.send()).toMatchObject({ kind: "refused", failure: "rejected", channelBroken: true });
+  });
+});
