@@ -127,6 +127,14 @@ describe("the request ceiling", () => {
     expect(budget.ratePerSecond).toBe(20);
   });
 
+  test("nothing flows and nothing recovers during a pause", async () => {
+    const set = setUp(20);
+    (await set.take("a", lanes.state)).throttled(50_000);
+    await set.clock.advance(50_000);
+    expect(set.budget.ratePerSecond).toBeCloseTo(10, 5);
+    expect(set.budget.takeNow({ lane: lanes.state, weight: 2 })).toBeNull();
+  });
+
   test("429 upon 429 stops at the floor, and a pause is never longer than a minute", async () => {
     const set = setUp(20);
     for (let i = 0; i < 12; i++) {

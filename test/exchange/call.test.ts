@@ -141,6 +141,18 @@ describe("what comes back", () => {
     expect((error as BadRecord).body).toBe(body);
   });
 
+  test("the body of a sign-in is not kept, whatever is wrong with it", async () => {
+    await using set = await open();
+    set.venue.fault("/v1/auth/login/wallet", { body: { access_token: "a.b.c" } });
+    const error = await failure(
+      set,
+      set.exchange.client.loginWallet({ authority, signature: "x", nonceId: "y" }),
+    );
+    expect(error).toBeInstanceOf(BadRecord);
+    expect((error as BadRecord).body).toBeNull();
+    expect(set.badRecords[0]!.body).toBeNull();
+  });
+
   test("an answer that is larger than any record is not read to its end", async () => {
     await using set = await open();
     const http = createHttp({ baseUrl: set.venue.url, version: "0", clock: set.clock, mostBytes: 1_000 });

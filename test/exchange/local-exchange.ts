@@ -59,6 +59,10 @@ export interface LocalExchangeOptions {
   readonly accessMs?: number;
   readonly refreshMs?: number;
   readonly graceMs?: number;
+  /** What `expires_in` says, when that is not the truth. */
+  readonly statedMs?: number;
+  /** Access tokens that are no JWTs. */
+  readonly opaque?: boolean;
   /** Exchange's clock less the test's. */
   readonly aheadMs?: number;
 }
@@ -77,15 +81,23 @@ export class LocalExchange implements AsyncDisposable {
   held = 0;
   /** How many connections were ever made. */
   connections = 0;
-  readonly #options: Required<Omit<LocalExchangeOptions, "clock">> & { clock: FakeClock };
+  readonly #options: Required<Omit<LocalExchangeOptions, "statedMs">> & { statedMs?: number };
   readonly #server = createServer((request, response) => void this.#handle(request, response));
   readonly #faults: { path: string; left: number; fault: Fault }[] = [];
   readonly #nonces = new Map<string, { wallet: string; message: string; untilMs: number }>();
   readonly #sessions = new Map<string, Session>();
+  readonly #opaque = new Map<string, { sid: string; jti: string; exp: number }>();
   #transaction: { unsigned: string; signed: string } | null = null;
 
   private constructor(options: LocalExchangeOptions) {
-    this.#options = { accessMs: 900_000, refreshMs: 2_592_000_000, graceMs: 10_000, aheadMs: 0, ...options };
+    this.#options = {
+      accessMs: 900_000,
+      refreshMs: 2_592_000_000,
+      graceMs: 10_000,
+      aheadMs: 0,
+      opaque: false,
+      ...options,
+    };
     options.clock.allow(() => this.held);
     this.#server.on("connection", () => this.connections++);
   }
@@ -246,12 +258,13 @@ export class LocalExchange implements AsyncDisposable {
     const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1];
     if (bearer === undefined) return refuse("missing_bearer_token");
     if (this.refuseAll !== null) return refuse(this.refuseAll);
-    let claims: { sid: string; jti: string; exp: number };
+    let claims: { sid: string; jti: string; exp: number } | undefined = this.#opaque.get(bearer);
     try {
-      claims = JSON.parse(Buffer.from(bearer.split(".")[1] ?? "", "base64url").toString());
+      claims ??= JSON.parse(Buffer.from(bearer.split(".")[1] ?? "", "base64url").toString());
     } catch {
       return refuse("invalid_access_token");
     }
+    if (!claims) return refuse("invalid_access_token");
     if (claims.exp * 1_000 <= this.#now()) return refuse("access_token_expired");
     const session = this.#sessions.get(claims.sid);
     if (!session || session.revoked) return refuse("session_missing");
@@ -278,13 +291,17 @@ export class LocalExchange implements AsyncDisposable {
     session.refreshUntilMs = this.#now() + refreshMs;
     const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
     const exp = Math.floor((this.#now() + accessMs) / 1_000);
-    const access = `${part({ alg: "EdDSA" })}.${part({ sid, jti: session.jti, exp })}.${part(randomUUID())}`;
+    const claims = { sid, jti: session.jti, exp };
+    const access = this.#options.opaque
+      ? `access-${randomUUID()}-${randomUUID()}`
+      : `${part({ alg: "EdDSA" })}.${part(claims)}.${part(randomUUID())}`;
+    if (this.#options.opaque) this.#opaque.set(access, claims);
     this.secrets.add(access).add(session.refresh);
     return {
       body: {
         token_type: "Bearer",
         access_token: access,
-        expires_in: accessMs / 1_000,
+        expires_in: (this.#options.statedMs ?? accessMs) / 1_000,
         refresh_token: session.refresh,
         refresh_expires_in: refreshMs / 1_000,
       },

@@ -80,6 +80,18 @@ describe("signing in", () => {
     expect([count(set, "login"), count(set, "refresh"), set.venue.served]).toEqual([2, 2, 150]);
   });
 
+  test("fifty callers while a refresh is due: one refresh, and nobody waits for it", async () => {
+    await using set = await open({ accessMs: 300_000 });
+    await poll(set);
+    await set.clock.advance(250_000);
+    set.venue.fault("/v1/auth/refresh", { kind: "late", ms: 3_000 });
+    const startMs = set.clock.elapsedMs();
+    await set.clock.finish(Promise.all(Array.from({ length: 50 }, () => ask(set))));
+    expect(set.clock.elapsedMs()).toBe(startMs);
+    await set.clock.advance(5_000);
+    expect([count(set, "login"), count(set, "refresh"), set.venue.served]).toEqual([1, 1, 51]);
+  });
+
   test("one caller that gives up does not take the sign-in from the others", async () => {
     await using set = await open();
     set.venue.fault("/v1/auth/nonce", { kind: "late", ms: 2_000 });
@@ -128,6 +140,16 @@ describe("keeping a session", () => {
     }
   });
 
+  test.each([
+    ["exp is believed before expires_in", { accessMs: 300_000, statedMs: 3_000_000 }],
+    ["without exp, expires_in is believed", { accessMs: 300_000, opaque: true }],
+  ])("%s", async (_name, options) => {
+    await using set = await open(options);
+    await set.exchange.start();
+    await set.clock.advance(20 * 60_000);
+    expect([count(set, "login"), count(set, "refresh")]).toEqual([1, 5]);
+  });
+
   test("new tokens are stored, sealed, before they are used", async () => {
     await using set = await open({ accessMs: 60_000 });
     const order: string[] = set.store.log;
@@ -168,6 +190,15 @@ describe("keeping a session", () => {
     await set.clock.advance(700_000);
     await poll(set, set.boot());
     expect([count(set, "login"), count(set, "refresh")]).toEqual([2, 1]);
+  });
+
+  test("a refresh token known to be expired is not tried", async () => {
+    await using set = await open({ accessMs: 60_000, refreshMs: 600_000 });
+    await poll(set);
+    await set.clock.advance(700_000);
+    await poll(set);
+    expect([count(set, "login"), count(set, "refresh")]).toEqual([2, 0]);
+    expect(set.changes.at(-1)!.detail).toBe("signed in again after refresh_expired");
   });
 
   test("stored bytes that do not open are replaced by a sign-in", async () => {
@@ -271,6 +302,33 @@ describe("losing a session", () => {
     set.venue.endGrace();
     await poll(set);
     expect([count(set, "login"), count(set, "refresh")]).toEqual([1, 1]);
+  });
+
+  test("a refusal that comes late, for a token that was replaced meanwhile, renews nothing", async () => {
+    await using set = await open();
+    await poll(set);
+    set.venue.fault(NOTIFICATIONS, { kind: "late", ms: 2_000 });
+    const late = ask(set);
+    await set.clock.advance(100);
+    set.venue.revoke();
+    await poll(set);
+    expect(count(set, "login")).toBe(2);
+    await set.clock.finish(late);
+    expect([count(set, "login"), count(set, "refresh"), set.venue.served]).toEqual([2, 0, 3]);
+  });
+
+  test("a refresh that fails again and again is tried ever more slowly, though callers come fast", async () => {
+    await using set = await open({ accessMs: 300_000 });
+    await poll(set);
+    await set.clock.advance(241_000);
+    set.venue.fault("/v1/auth/refresh", { status: 503 }, 99);
+    for (let i = 0; i < 100; i++) {
+      await set.clock.advance(300);
+      await poll(set);
+    }
+    expect(count(set, "refresh")).toBeGreaterThanOrEqual(4);
+    expect(count(set, "refresh")).toBeLessThanOrEqual(6);
+    expect(set.venue.served).toBe(101);
   });
 
   test("a refresh whose answer is lost: the token works on, then a sign-in replaces what was spent", async () => {
