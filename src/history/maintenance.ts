@@ -45,6 +45,8 @@ export class Maintenance {
   readonly #packing: Packing;
   readonly #deletions: readonly { readonly run: (nowMs: number) => number }[];
 
+  #round: Generator<number, void> | undefined;
+
   constructor(db: Database.Database, file: string, packing: Packing, retention: Retention) {
     this.#db = db;
     this.#file = file;
@@ -67,24 +69,39 @@ export class Maintenance {
   async run(nowMs: number, budgetMs: number, clock: Clock, open: () => boolean): Promise<Maintained> {
     const endMs = clock.elapsedMs() + budgetMs;
     let deletedRows = 0;
-    for (const step of this.#steps(nowMs)) {
-      deletedRows += step;
+    // A round that ran out of budget is gone on with, so that its last parts have their turn too.
+    this.#round ??= this.#steps(nowMs);
+    for (;;) {
+      const { done, value } = this.#step(this.#round);
+      if (done) return { finished: true, deletedRows };
+      deletedRows += value;
       if (clock.elapsedMs() >= endMs) return { finished: false, deletedRows };
       await breathe();
-      if (!open()) return { finished: false, deletedRows };
+      // Another call may have ended the round meanwhile.
+      if (!open() || this.#round === undefined) return { finished: false, deletedRows };
     }
-    return { finished: true, deletedRows };
+  }
+
+  #step(round: Generator<number, void>): IteratorResult<number, void> {
+    try {
+      const result = round.next();
+      if (result.done) this.#round = undefined;
+      return result;
+    } catch (error) {
+      this.#round = undefined;
+      throw error;
+    }
   }
 
   /** Yields, after each step, how many rows it deleted. */
-  *#steps(nowMs: number): Generator<number> {
+  *#steps(nowMs: number): Generator<number, void> {
     const { rows, oldestMs } = this.#packing.state();
     if (this.#packing.underWay || rows >= packRows || (oldestMs !== null && nowMs - oldestMs >= packAgeMs))
       while (this.#packing.step()) yield 0;
     for (const deletion of this.#deletions) {
       for (;;) {
         const deleted = deletion.run(nowMs);
-        yield deleted;
+        if (deleted > 0) yield deleted;
         if (deleted < deletionsPerStep) break;
       }
     }

@@ -14,12 +14,12 @@ import { encodeChunk } from "./chunk.ts";
 import type { LogRow, TickLog } from "./ticklog.ts";
 
 /** Rows read, or deleted, in one step. */
-const rowsPerStep = 4_000;
+const rowsPerStep = 2_000;
 /** Rows held in memory at once: with more in the log, the owners are gathered in several shares. */
 const rowsPerShare = 50_000;
 /** Ticks in one chunk at most: what has to be unpacked to read one of them. */
 const ticksPerChunk = 1_024;
-const chunkTicksPerStep = 2_048;
+const chunkTicksPerStep = 1_024;
 
 export interface LogState {
   /** Rows that are not in chunks. */

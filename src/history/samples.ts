@@ -81,6 +81,11 @@ export class Samples {
     }
   }
 
+  /** Owners of which there is a tick, by name. */
+  owners(): string[] {
+    return this.#sql.owners.all().map(({ name }) => name);
+  }
+
   #open(row: ChunkRow, fromMs: number): Run | undefined {
     const found = this.#sql.body.get(row.id);
     if (found === undefined) return undefined; // Retention took it meanwhile.
@@ -154,6 +159,9 @@ function tailRuns(rows: readonly LogRow[]): (Chunk & { readonly layoutId: number
 function statements(db: Database.Database) {
   return {
     owner: db.prepare<[string], { id: number }>("SELECT id FROM owners WHERE name = ?"),
+    owners: db.prepare<[], { name: string }>(`SELECT name FROM owners, pulse WHERE
+      EXISTS (SELECT 1 FROM chunks WHERE owner_id = owners.id AND upto <= packed_to)
+      OR owners.id IN (SELECT owner_id FROM ticks WHERE seq > (SELECT packed_to FROM pulse)) ORDER BY name`),
     layout: db.prepare<[number], { series: string }>("SELECT series FROM layouts WHERE id = ?"),
     packedTo: db.prepare<[], { packed_to: number }>("SELECT packed_to FROM pulse"),
     chunks: db.prepare<[number, number, number, number], ChunkRow>(

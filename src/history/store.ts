@@ -34,6 +34,8 @@ export interface StoreOptions {
 
 /** The store, and what only those ask who know that it is a file of ours. */
 export interface History extends Store, SessionStore {
+  /** Every owner of which there are ticks, by name. */
+  tickOwners(): Promise<readonly string[]>;
   /** Every change of facts, oldest first. */
   factHistory(query: Span & { readonly owner?: string }): Promise<readonly FactChange[]>;
   failedReads(span: Span): Promise<readonly FailedRead[]>;
@@ -129,6 +131,11 @@ class SqliteStore implements History {
     await this.#packTail();
     this.#reading();
     yield* this.#samples.ticks(query);
+  }
+
+  async tickOwners(): Promise<readonly string[]> {
+    this.#reading();
+    return this.#samples.owners();
   }
 
   async load(wallet: string): Promise<Uint8Array | null> {

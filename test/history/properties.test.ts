@@ -128,6 +128,7 @@ class Model {
       const within = own.filter((item) => item.atMs >= t0 + 10 && item.atMs <= t0 + 30);
       expect(await all(store.ticks({ owner, fromMs: t0 + 10, toMs: t0 + 30 }))).toEqual(within);
     }
+    expect(await store.tickOwners()).toEqual([...new Set(this.ticks.map((item) => item.owner))].sort());
     const events = [...this.events.values()];
     expect(await store.events({})).toHaveLength(events.length);
     for (const event of events) expect(await store.eventByKey(event.kind, event.key)).toEqual(event);

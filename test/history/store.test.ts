@@ -16,6 +16,7 @@ test("what is committed is read back the same, by the writer, by a reader beside
   const reader = openStore({ path: folder.file(), readonly: true });
   const check = async (store: typeof writer) => {
     expect(await all(store.ticks({ owner: "main/0.0", fromMs: 0 }))).toEqual(written.ticks);
+    expect(await store.tickOwners()).toEqual(["main/0.0"]);
     expect(await store.facts()).toEqual(written.facts);
     expect(await store.factHistory({})).toEqual(written.facts);
     expect(await store.events({})).toEqual(written.events);
@@ -51,6 +52,7 @@ test("a new store is empty, with ids at zero and never alive", async () => {
   expect(await store.load("main")).toBeNull();
   expect(await store.eventByKey("fill", "none")).toBeNull();
   expect(await all(store.ticks({ owner: "main/0.0", fromMs: 0 }))).toEqual([]);
+  expect(await store.tickOwners()).toEqual([]);
   expect(await store.sizeBytes()).toBeGreaterThan(0);
   await store.commit([]);
   await store.commit([changes({})]);
