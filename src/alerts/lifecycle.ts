@@ -81,7 +81,8 @@ function stepLevel(level: LevelState, holds: boolean, elapsedMs: number, rule: L
   // A span counts for a clock only when both of its ends say the same.
   const spanMs = level.holds === holds ? elapsedMs : 0;
   if (holds) {
-    const heldMs = (level.holds ? level.heldMs : 0) + spanMs;
+    // Bounded, so that a level that has fired stays the same value while nothing changes.
+    const heldMs = Math.min((level.holds ? level.heldMs : 0) + spanMs, rule.forMs);
     return {
       severity: level.severity,
       active: level.active || heldMs >= rule.forMs,

@@ -128,6 +128,9 @@ export interface TraderViewState {
   readonly portfolioValueUsd: number;
   readonly initialMarginUsd: number;
   readonly maintenanceMarginUsd: number;
+  /** Collateral in other assets at the index price, in full and as it counts; null where there is none. */
+  readonly spotNotionalUsd: number | null;
+  readonly spotDiscountedUsd: number | null;
   readonly riskState: string;
   readonly riskTier: string;
   /** 0 when there is none. */

@@ -48,6 +48,8 @@ export interface Store {
   ): Promise<ReadonlySet<string>>;
   /** @returns ticks of one owner, oldest first. */
   ticks(query: TickQuery): AsyncIterable<Tick>;
+  /** Every owner of which there are ticks. */
+  tickOwners(): Promise<readonly string[]>;
   events(query: EventQuery): Promise<readonly Event[]>;
   eventByKey(kind: EventKind, key: string): Promise<Event | null>;
   /** The newest value of each (owner, name), or of one owner. */

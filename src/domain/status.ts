@@ -1,0 +1,119 @@
+/** What the daemon tells about itself: `/api/v1/status`, `perpwatch status`, the page and the metrics read this. */
+import type { Alert } from "./alert.ts";
+import type { FailureReason, Source } from "./observation.ts";
+
+export interface PositionStatus {
+  readonly name: string;
+  readonly symbol: string;
+  readonly side: string;
+  /** Figures by their names in the rule language; null where not known, Infinity where there is none. */
+  readonly figures: Readonly<Record<string, number | null>>;
+}
+
+export interface AccountStatus {
+  readonly name: string;
+  readonly state: string | null;
+  readonly riskTier: string | null;
+  readonly figures: Readonly<Record<string, number | null>>;
+  readonly positions: readonly PositionStatus[];
+  readonly orders: number;
+}
+
+export interface WalletStatus {
+  readonly name: string;
+  readonly authority: string;
+  readonly watchOnly: boolean;
+  readonly signedIn: boolean;
+  readonly sessionDetail: string;
+  /** When its trader state was last seen, ms; null: not yet. */
+  readonly seenMs: number | null;
+  readonly unacked: number | null;
+  readonly figures: Readonly<Record<string, number | null>>;
+  readonly accounts: readonly AccountStatus[];
+}
+
+export interface MarketStatus {
+  readonly symbol: string;
+  readonly status: string | null;
+  readonly figures: Readonly<Record<string, number | null>>;
+}
+
+/** What the watch knows. */
+export interface WatchStatus {
+  readonly atMs: number;
+  readonly startedMs: number;
+  readonly wallets: readonly WalletStatus[];
+  readonly markets: readonly MarketStatus[];
+  readonly exchange: {
+    readonly active: boolean | null;
+    readonly gated: boolean | null;
+    readonly withdrawalsAvailable: boolean | null;
+  };
+  readonly firing: readonly Alert[];
+  readonly pending: readonly {
+    readonly rule: string;
+    readonly subject: string;
+    readonly severity: string;
+    readonly sinceMs: number;
+  }[];
+  readonly blind: readonly {
+    readonly wallet: string | null;
+    readonly source: Source;
+    readonly sinceMs: number;
+    readonly rules: readonly string[];
+  }[];
+  readonly rules: number;
+  /** Judgements that could not be made because an expression failed, by rule and subject. */
+  readonly viewMismatches: number;
+}
+
+/** One schedule of one wallet (or of the exchange). */
+export interface ScheduleStatus {
+  readonly source: Source;
+  readonly wallet: string | null;
+  readonly everyMs: number;
+  readonly lastOkMs: number | null;
+  readonly lastFailure: {
+    readonly atMs: number;
+    readonly reason: FailureReason;
+    readonly detail: string;
+  } | null;
+  readonly failuresInRow: number;
+}
+
+export interface ChannelStatus {
+  readonly name: string;
+  readonly kind: string;
+  readonly working: boolean;
+  readonly detail: string;
+  readonly waiting: number;
+  readonly oldestWaitingMs: number | null;
+  readonly delivered: number;
+  readonly dead: number;
+  readonly failures: Readonly<Record<string, number>>;
+}
+
+export interface DaemonStatus {
+  readonly version: string;
+  readonly startedMs: number;
+  /** `degraded`: commits fail; what matters is sent from memory. */
+  readonly state: "starting" | "running" | "degraded" | "stopping";
+  readonly watch: WatchStatus;
+  readonly schedules: readonly ScheduleStatus[];
+  readonly requests: {
+    readonly ceilingPerSecond: number;
+    readonly ratePerSecond: number;
+    readonly used: number;
+    readonly waiting: number;
+  };
+  readonly channels: readonly ChannelStatus[];
+  readonly acknowledgements: {
+    readonly waiting: number;
+    readonly due: number;
+    readonly confirmed: number;
+    readonly left: number;
+  };
+  readonly database: { readonly path: string; readonly bytes: number; readonly waitingCommits: number };
+  readonly clockOffsetMs: number;
+  readonly loopLagMs: number;
+}

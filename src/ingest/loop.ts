@@ -1,0 +1,265 @@
+/**
+ * The one queue into the watch. Observations are judged in the order in which they came; what they led to is committed,
+ * several to a transaction, and only then is anything done that follows from it.
+ *
+ *   observe ──► queue ──► (events already stored are taken out) ──► watch ──► commit ──► committed: deliver, ask, log
+ *                                                                       └── fails ──► held, tried again
+ *                                                                                └── 5 s ──► degraded: `stuck`
+ *
+ * While commits fail the watch goes on judging, since critical messages have to leave even then. What it decides is held
+ * in order; when too much is held, samples are let go of, never events, alerts or what is owed.
+ */
+import { type Changes, changes as changesOf, isEmpty } from "../domain/changes.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Event } from "../domain/event.ts";
+import type { Observation } from "../domain/observation.ts";
+import { CommitFailed, type Ingest, type Store } from "../domain/ports.ts";
+import type { Ask } from "../watch/draft.ts";
+import type { Watch } from "../watch/watch.ts";
+
+/** Most observations in one transaction. */
+const batchSize = 64;
+const degradedAfterMs = 5_000;
+const retryMs = [250, 500, 1_000, 2_000, 5_000];
+/** Held Changes beyond this number lose their samples. */
+const heldWithSamples = 5_000;
+const tickEveryMs = 1_000;
+
+export interface IngestOptions {
+  readonly watch: Watch;
+  readonly store: Pick<Store, "commit" | "knownEvents">;
+  readonly clock: Clock;
+  /** In history now: what is owed can be sent. */
+  readonly onCommitted: (changes: Changes) => void;
+  /** Not in history for too long: what is critical in it has to leave all the same. Called once for each. */
+  readonly onStuck: (changes: Changes) => void;
+  readonly onAsk: (ask: Ask) => void;
+  readonly onNote: (note: string) => void;
+  readonly onDegraded: (degraded: boolean, why: string) => void;
+  /** Something broke that cannot be waited out: the daemon has to end. */
+  readonly onBroken: (error: unknown) => void;
+  /** Told of steps, for tests that stop the process at one. */
+  readonly probe?: (step: "observed" | "judged" | "committed") => void | Promise<void>;
+}
+
+interface Queued {
+  readonly observation: Observation;
+  readonly done: () => void;
+}
+
+interface Held {
+  changes: Changes;
+  stuck: boolean;
+}
+
+export class IngestLoop implements Ingest {
+  readonly #options: IngestOptions;
+  #watch: Watch;
+  readonly #queue: Queued[] = [];
+  #held: Held[] = [];
+  /** Keys of events that are judged and not yet in history. */
+  readonly #inFlight = new Set<string>();
+  #working: Promise<void> | null = null;
+  #failingSinceMs: number | null = null;
+  #failures = 0;
+  #degraded = false;
+  #samplesLost = 0;
+  #cancelTimer: (() => void) | null = null;
+  #timerAtMs = Number.POSITIVE_INFINITY;
+  #cancelRetry: (() => void) | null = null;
+  #stopped = false;
+
+  constructor(options: IngestOptions) {
+    this.#options = options;
+    this.#watch = options.watch;
+  }
+
+  start(): void {
+    this.#schedule();
+  }
+
+  get watch(): Watch {
+    return this.#watch;
+  }
+
+  get degraded(): boolean {
+    return this.#degraded;
+  }
+
+  get heldCommits(): number {
+    return this.#held.length;
+  }
+
+  /** Judges by another watch from the next observation on; the caller has restored it from history. */
+  async replace(watch: Watch): Promise<void> {
+    await this.settled();
+    this.#watch = watch;
+    this.#schedule();
+  }
+
+  observe(observation: Observation): Promise<void> {
+    if (this.#stopped) return Promise.resolve();
+    return new Promise((done) => {
+      this.#queue.push({ observation, done });
+      this.#wake();
+    });
+  }
+
+  /** Resolves when nothing is queued or being written. */
+  async settled(): Promise<void> {
+    while (this.#working) await this.#working;
+  }
+
+  /** Takes nothing more in, finishes what is queued, and tries once more to write what is held. */
+  async stop(): Promise<void> {
+    await this.settled();
+    this.#stopped = true;
+    this.#cancelTimer?.();
+    this.#cancelRetry?.();
+    if (this.#held.length > 0) await this.#commit();
+  }
+
+  #wake(): void {
+    this.#working ??= this.#work().finally(() => {
+      this.#working = null;
+      if (this.#queue.length > 0) this.#wake();
+    });
+  }
+
+  async #work(): Promise<void> {
+    // A turn of the loop later, so that what arrives together is written together.
+    await Promise.resolve();
+    try {
+      while (this.#queue.length > 0) {
+        const batch = this.#queue.splice(0, batchSize);
+        await this.#options.probe?.("observed");
+        for (const { observation } of batch) await this.#judge(observation);
+        await this.#options.probe?.("judged");
+        if (this.#failingSinceMs === null) await this.#commit();
+        else this.#whileFailing();
+        for (const { done } of batch) done();
+      }
+      this.#schedule();
+    } catch (error) {
+      this.#stopped = true;
+      for (const { done } of this.#queue.splice(0)) done();
+      this.#options.onBroken(error);
+    }
+  }
+
+  async #judge(observation: Observation): Promise<void> {
+    const fresh = observation.kind === "events" ? await this.#withoutKnown(observation) : observation;
+    const { changes, asks, notes } = this.#watch.observe(fresh);
+    for (const event of changes.events) this.#inFlight.add(keyOf(event));
+    if (!isEmpty(changes)) this.#held.push({ changes, stuck: false });
+    for (const ask of asks) this.#options.onAsk(ask);
+    for (const note of notes) this.#options.onNote(note);
+  }
+
+  async #withoutKnown(seen: Observation & { readonly kind: "events" }): Promise<Observation> {
+    if (seen.events.length === 0) return seen;
+    const known = await this.#options.store.knownEvents(seen.events);
+    const taken = new Set<string>();
+    const events = seen.events.filter((event) => {
+      const key = keyOf(event);
+      if (known.has(key) || this.#inFlight.has(key) || taken.has(key)) return false;
+      taken.add(key);
+      return true;
+    });
+    return events.length === seen.events.length ? seen : { ...seen, events };
+  }
+
+  async #commit(): Promise<void> {
+    const held = this.#held;
+    if (held.length > 0) {
+      try {
+        await this.#options.store.commit(held.map((one) => one.changes));
+      } catch (error) {
+        if (!(error instanceof CommitFailed)) throw error;
+        this.#commitFailed(error);
+        return;
+      }
+      this.#held = [];
+      this.#inFlight.clear();
+    }
+    this.#recovered();
+    if (held.length === 0) return;
+    await this.#options.probe?.("committed");
+    for (const { changes } of held) this.#options.onCommitted(changes);
+  }
+
+  #commitFailed(error: CommitFailed): void {
+    const { clock } = this.#options;
+    this.#failingSinceMs ??= clock.elapsedMs();
+    const waitMs = retryMs[Math.min(this.#failures, retryMs.length - 1)]!;
+    this.#failures++;
+    this.#whileFailing(error.message);
+    if (this.#stopped) return;
+    this.#cancelRetry?.();
+    this.#cancelRetry = clock.after(waitMs, () => {
+      this.#working ??= this.#commit()
+        .catch((cause: unknown) => this.#options.onBroken(cause))
+        .finally(() => {
+          this.#working = null;
+          if (this.#queue.length > 0) this.#wake();
+        });
+    });
+  }
+
+  #whileFailing(why = "commits fail"): void {
+    const { clock } = this.#options;
+    const failingMs = clock.elapsedMs() - (this.#failingSinceMs ?? clock.elapsedMs());
+    if (failingMs >= degradedAfterMs) {
+      if (!this.#degraded) {
+        this.#degraded = true;
+        this.#options.onDegraded(true, why);
+      }
+      for (const one of this.#held) {
+        if (one.stuck) continue;
+        one.stuck = true;
+        this.#options.onStuck(one.changes);
+      }
+    }
+    for (let i = 0; i < this.#held.length - heldWithSamples; i++) {
+      const one = this.#held[i]!;
+      if (one.changes.ticks.length === 0) continue;
+      this.#samplesLost += one.changes.ticks.length;
+      one.changes = changesOf({ ...one.changes, ticks: [] });
+    }
+    // What held samples only is empty now.
+    if (this.#held.length > heldWithSamples) this.#held = this.#held.filter((one) => !isEmpty(one.changes));
+  }
+
+  #recovered(): void {
+    if (this.#failingSinceMs === null) return;
+    this.#failingSinceMs = null;
+    this.#failures = 0;
+    this.#cancelRetry?.();
+    this.#cancelRetry = null;
+    if (this.#degraded) {
+      this.#degraded = false;
+      const lost = this.#samplesLost === 0 ? "nothing was lost" : `${this.#samplesLost} samples were let go of`;
+      this.#options.onDegraded(false, lost);
+    }
+    this.#samplesLost = 0;
+  }
+
+  /** Sees to it that time is observed at the next deadline, and at least once a second. */
+  #schedule(): void {
+    if (this.#stopped) return;
+    const { clock } = this.#options;
+    const nowMs = clock.nowMs();
+    const dueMs = Math.min(this.#watch.nextDeadlineMs() ?? Number.POSITIVE_INFINITY, nowMs + tickEveryMs);
+    if (this.#cancelTimer && this.#timerAtMs <= dueMs && this.#timerAtMs > nowMs) return;
+    this.#cancelTimer?.();
+    this.#timerAtMs = dueMs;
+    this.#cancelTimer = clock.after(Math.max(1, dueMs - nowMs), () => {
+      this.#cancelTimer = null;
+      void this.observe({ kind: "time", atMs: clock.nowMs() });
+    });
+  }
+}
+
+function keyOf(event: Pick<Event, "kind" | "key">): string {
+  return `${event.kind}:${event.key}`;
+}

@@ -1,0 +1,55 @@
+/** Reads back from history what the watch has to know at a start: rule states, open alerts, throttles, windows. */
+import type { Store } from "../domain/ports.ts";
+import { Throttles, throttlePrefix } from "../watch/throttles.ts";
+import { type Remembered, Watch } from "../watch/watch.ts";
+import type { WatchSettings } from "../watch/settings.ts";
+
+/** Event alerts looked at for liquidations that were told already. */
+const recentAlerts = 1_000;
+
+export async function rememberedWatch(settings: WatchSettings, store: Store, nowMs: number): Promise<Watch> {
+  const watch = new Watch(settings, await remembered(store), nowMs);
+  const fromMs = nowMs - watch.longestWindowMs;
+  if (watch.longestWindowMs > 0) {
+    const owners = new Set(["markets", "fundingRates"]);
+    for (const wallet of settings.wallets) owners.add(wallet.name);
+    for (const owner of await accountOwners(store, settings)) owners.add(owner);
+    for (const owner of owners) {
+      for await (const tick of store.ticks({ owner, fromMs })) watch.rememberTick(tick);
+    }
+  }
+  for (const [kind, spanMs] of watch.eventSpans) {
+    for (const event of await store.events({ kind, fromMs: nowMs - spanMs })) watch.rememberEvent(event);
+  }
+  watch.rememberingDone();
+  return watch;
+}
+
+async function remembered(store: Store): Promise<Remembered> {
+  const firing = await store.alerts({ state: "firing" });
+  const recent = await store.alerts({ state: "ended", limit: recentAlerts });
+  const keep = await store.keep();
+  const changes = (await Promise.all(firing.map((alert) => store.alertChanges({ alertId: alert.id })))).flat();
+  const held = [...keep].flatMap(([name, value]) => (name.startsWith(throttlePrefix) ? Throttles.heldIds(value) : []));
+  if (held.length > 0) changes.push(...(await store.alertChanges({ ids: held })));
+  const told = new Map<number, string[]>();
+  if (firing.length > 0) {
+    for (const item of await store.owed({ alertIds: firing.map((alert) => alert.id) })) {
+      told.set(item.alertId, [...(told.get(item.alertId) ?? []), item.receiver]);
+    }
+  }
+  return {
+    ids: await store.lastIds(),
+    ruleStates: await store.ruleStates(),
+    alerts: [...firing, ...recent],
+    alertChanges: changes,
+    told,
+    keep,
+  };
+}
+
+/** Owners of account ticks: PDA indices and subaccounts are known from the newest ones on record. */
+async function accountOwners(store: Store, settings: WatchSettings): Promise<readonly string[]> {
+  const wallets = new Set(settings.wallets.map((wallet) => wallet.name));
+  return (await store.tickOwners()).filter((owner) => owner.includes("/") && wallets.has(owner.split("/")[0]!));
+}

@@ -1,0 +1,209 @@
+/**
+ * From a trader account's state and the marks to the figures that rules see. Pure arithmetic; the margin and the
+ * liquidation prices are `risk/`'s, in exact integers, and become doubles only here.
+ */
+import type { PositionState, SubaccountState, TriggerState } from "../domain/account.ts";
+import type { AccountRisk, Assessment, Int, MarketAssessment, MarketRisk } from "../risk/model.ts";
+import { shrink, unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
+import type { Facts } from "../rules/index.ts";
+
+/** Values in USD of collateral in other assets, as the exchange's own view prices them. */
+export interface SpotValue {
+  readonly notionalUsd: number;
+  readonly discountedUsd: number;
+}
+
+/** The account as the margin arithmetic reads it. Made once for each answer, used for every mark. */
+export function accountRisk(state: SubaccountState, spot: SpotValue | null): AccountRisk {
+  return {
+    collateralQuoteLots: shrink(state.collateralQuoteLots),
+    positions: state.positions.map((position) => ({
+      symbol: position.symbol.toUpperCase(),
+      baseLots: shrink(position.baseLots),
+      virtualQuoteLots: shrink(position.virtualQuoteLots),
+      unsettledFundingQuoteLots: shrink(position.unsettledFundingQuoteLots),
+    })),
+    orders: state.orders.map((order) => ({
+      symbol: order.symbol.toUpperCase(),
+      side: order.side,
+      priceTicks: shrink(order.priceTicks),
+      remainingLots: shrink(order.remainingLots),
+      reduceOnly: order.reduceOnly,
+      status: order.status,
+    })),
+    spot: spot
+      ? [
+          {
+            notionalQuoteLots: Math.round(spot.notionalUsd * 1e6),
+            discountedQuoteLots: Math.round(spot.discountedUsd * 1e6),
+          },
+        ]
+      : undefined,
+  };
+}
+
+const usd = (quoteLots: Int): number => usdFromQuoteLots(quoteLots);
+
+/** Figures that depend on the marks. All are removed when one of the inputs is unknown: a partial sum is a false one. */
+const assessedTraderFields = [
+  "riskState",
+  "riskTier",
+  "equity",
+  "effectiveCollateral",
+  "freeCollateral",
+  "unrealizedPnl",
+  "initialMargin",
+  "maintenanceMargin",
+  "cancelMargin",
+  "marginRatio",
+  "leverage",
+  "grossNotional",
+  "netNotional",
+  "moveToLiquidation",
+  "adverseMoveToLiquidation",
+] as const;
+
+export function traderFacts(
+  facts: Facts,
+  assessment: Assessment,
+  moves: { readonly together: number; readonly adverse: number },
+): void {
+  const values = facts.values;
+  const totals = assessment.totals;
+  if (!totals) {
+    for (const field of assessedTraderFields) delete values[field];
+    return;
+  }
+  values.riskState = totals.riskState;
+  values.riskTier = totals.riskTier;
+  values.equity = usd(totals.portfolioValueQuoteLots);
+  values.effectiveCollateral = usd(totals.effectiveCollateralQuoteLots);
+  values.freeCollateral = usd(totals.freeCollateralQuoteLots);
+  values.unrealizedPnl = usd(totals.unrealizedQuoteLots);
+  values.initialMargin = usd(totals.initialMarginQuoteLots);
+  values.maintenanceMargin = usd(totals.maintenanceMarginQuoteLots);
+  values.cancelMargin = usd(totals.cancelMarginQuoteLots);
+  values.marginRatio = totals.marginRatio;
+  values.leverage = totals.leverage;
+  values.grossNotional = usd(totals.grossNotionalQuoteLots);
+  values.netNotional = usd(totals.netNotionalQuoteLots);
+  values.moveToLiquidation = moves.together;
+  values.adverseMoveToLiquidation = moves.adverse;
+}
+
+/** Figures of a position that come from the account alone and change with answers, not with marks. */
+export function positionStateFacts(
+  facts: Facts,
+  position: PositionState,
+  market: MarketRisk | undefined,
+): void {
+  const values = facts.values;
+  const long = position.baseLots > 0n;
+  values.symbol = position.symbol.toUpperCase();
+  values.side = long ? "long" : "short";
+  values.unsettledFunding = usd(shrink(position.unsettledFundingQuoteLots));
+  values.accumulatedFunding = usd(shrink(position.accumulatedFundingQuoteLots));
+  const stops = active(position.triggers, "stopLoss");
+  const takes = active(position.triggers, "takeProfit");
+  values.hasStopLoss = stops.length > 0;
+  values.hasTakeProfit = takes.length > 0;
+  if (!market) return;
+  values.size = unitsFromBaseLots(shrink(position.baseLots), market);
+  // The trigger that the mark meets first is the one that counts.
+  const stop = nearest(stops, long ? "highest" : "lowest");
+  const take = nearest(takes, long ? "lowest" : "highest");
+  const price = (ticks: bigint): number => usdFromTicks(shrink(ticks), market);
+  values.stopLossPrice = stop ? price(stop.triggerPriceTicks) : long ? 0 : Number.POSITIVE_INFINITY;
+  values.takeProfitPrice = take ? price(take.triggerPriceTicks) : long ? Number.POSITIVE_INFINITY : 0;
+  values.stopLossCoverage = coverage(stops, position.baseLots);
+  if (stop && stop.triggerPriceTicks > 0n) {
+    const room = long
+      ? stop.triggerPriceTicks - stop.executionPriceTicks
+      : stop.executionPriceTicks - stop.triggerPriceTicks;
+    values.stopLossRoom = Number(room) / Number(stop.triggerPriceTicks);
+  } else values.stopLossRoom = Number.POSITIVE_INFINITY;
+}
+
+const assessedPositionFields = [
+  "notional",
+  "entryPrice",
+  "markPrice",
+  "liquidationPrice",
+  "liquidationDistance",
+  "unrealizedPnl",
+  "initialMargin",
+  "maintenanceMargin",
+  "leverage",
+  "stopLossDistance",
+] as const;
+
+/** Figures of a position that move with the marks. */
+export function positionMarkFacts(
+  facts: Facts,
+  position: PositionState,
+  of: MarketAssessment | undefined,
+  market: MarketRisk | undefined,
+  effectiveCollateralUsd: number | undefined,
+): void {
+  const values = facts.values;
+  for (const field of assessedPositionFields) delete values[field];
+  if (!of || !market) return;
+  if (of.entryPriceUsd !== undefined) values.entryPrice = of.entryPriceUsd;
+  if (of.markTicks === undefined || !of.figures) return;
+  const long = position.baseLots > 0n;
+  const mark = usdFromTicks(of.markTicks, market);
+  const notional = Math.abs(usd(of.figures.positionValueQuoteLots));
+  values.markPrice = mark;
+  values.notional = notional;
+  values.unrealizedPnl = usd(of.figures.unrealizedQuoteLots);
+  values.initialMargin = usd(of.figures.initialMarginQuoteLots);
+  values.maintenanceMargin = usd(of.figures.maintenanceMarginQuoteLots);
+  if (effectiveCollateralUsd !== undefined) {
+    values.leverage =
+      effectiveCollateralUsd > 0 ? notional / effectiveCollateralUsd : Number.POSITIVE_INFINITY;
+  }
+  if (of.liquidation.kind === "price") {
+    values.liquidationPrice = of.liquidation.usd;
+    values.liquidationDistance = of.liquidation.distance;
+  } else if (of.liquidation.kind === "none") {
+    values.liquidationPrice = long ? 0 : Number.POSITIVE_INFINITY;
+    values.liquidationDistance = Number.POSITIVE_INFINITY;
+  }
+  const stop = values.stopLossPrice;
+  values.stopLossDistance =
+    values.hasStopLoss === true && typeof stop === "number" && mark > 0
+      ? Math.abs(mark - stop) / mark
+      : Number.POSITIVE_INFINITY;
+}
+
+function active(triggers: readonly TriggerState[], kind: TriggerState["kind"]): readonly TriggerState[] {
+  return triggers.filter((trigger) => trigger.kind === kind && trigger.status.toLowerCase() === "active");
+}
+
+function nearest(triggers: readonly TriggerState[], which: "highest" | "lowest"): TriggerState | undefined {
+  let best: TriggerState | undefined;
+  for (const trigger of triggers) {
+    if (!best) best = trigger;
+    else if (
+      which === "highest"
+        ? trigger.triggerPriceTicks > best.triggerPriceTicks
+        : trigger.triggerPriceTicks < best.triggerPriceTicks
+    ) {
+      best = trigger;
+    }
+  }
+  return best;
+}
+
+/** The share of the position that its stop losses close, 0 to 1. */
+function coverage(stops: readonly TriggerState[], baseLots: bigint): number {
+  const size = baseLots < 0n ? -baseLots : baseLots;
+  if (size === 0n) return 0;
+  let share = 0;
+  for (const stop of stops) {
+    if (stop.percent !== null) share += stop.percent / 100;
+    else if (stop.maxSizeLots !== null) share += Number(stop.maxSizeLots) / Number(size);
+    else share += 1;
+  }
+  return Math.min(1, share);
+}

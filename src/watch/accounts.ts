@@ -1,0 +1,275 @@
+/**
+ * The trader accounts of the watched wallets: their newest state, their risk against the newest marks, and the subjects
+ * (trader accounts and positions) that come and go with them.
+ */
+import type { PositionState, SubaccountState, TraderViewState } from "../domain/account.ts";
+import type { Observation, Source } from "../domain/observation.ts";
+import { type AccountRef, accountName } from "../domain/subject.ts";
+import { assessAccount } from "../risk/assess.ts";
+import type { AccountRisk, Assessment } from "../risk/model.ts";
+import { movesToLiquidation } from "../risk/moves.ts";
+import { unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
+import type { FactRecord } from "../rules/index.ts";
+import {
+  accountRisk,
+  positionMarkFacts,
+  positionStateFacts,
+  type SpotValue,
+  traderFacts,
+} from "./account-facts.ts";
+import type { Markets } from "./markets.ts";
+import type { SubjectNode } from "./subjects.ts";
+
+export interface PositionEntry {
+  state: PositionState;
+  readonly node: SubjectNode;
+}
+
+export interface AccountEntry {
+  readonly ref: AccountRef;
+  readonly name: string;
+  readonly node: SubjectNode;
+  state: SubaccountState;
+  risk: AccountRisk;
+  assessment: Assessment | null;
+  readonly positions: Map<string, PositionEntry>;
+  seenMs: number;
+  /** When a position of it last got smaller or went away, ms; 0: never. */
+  shrunkAtMs: number;
+  spot: SpotValue | null;
+  view: { readonly atMs: number; readonly view: TraderViewState } | null;
+}
+
+const nothingToMove = { together: Number.POSITIVE_INFINITY, adverse: Number.POSITIVE_INFINITY };
+
+/** One (wallet, PDA index): what one answer tells of. */
+interface Group {
+  slot: number;
+  slotIndex: number;
+  readonly accounts: Map<number, AccountEntry>;
+}
+
+export type AccountsSeen = Observation & { readonly kind: "accounts" };
+
+/** What the rest of the tick does about subjects that appear and disappear. */
+export interface SubjectKeeper {
+  trader(ref: AccountRef, first: boolean): SubjectNode;
+  position(account: AccountEntry, symbol: string, side: "long" | "short", first: boolean): SubjectNode;
+  /** `symbol` null: the whole account is gone. */
+  gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: "closed" | "flipped"): void;
+}
+
+export class Accounts {
+  readonly #groups = new Map<string, Group>();
+  readonly #markets: Markets;
+  readonly #keeper: SubjectKeeper;
+
+  constructor(markets: Markets, keeper: SubjectKeeper) {
+    this.#markets = markets;
+    this.#keeper = keeper;
+  }
+
+  *all(): Iterable<AccountEntry> {
+    for (const group of this.#groups.values()) yield* group.accounts.values();
+  }
+
+  *ofWallet(wallet: string): Iterable<AccountEntry> {
+    for (const account of this.all()) if (account.ref.wallet === wallet) yield account;
+  }
+
+  get(ref: AccountRef): AccountEntry | undefined {
+    return this.#groups.get(`${ref.wallet}/${ref.pdaIndex}`)?.accounts.get(ref.subaccount);
+  }
+
+  /** The accounts of a wallet that hold or rest something in a market; for rows that name no subaccount. */
+  holding(wallet: string, pdaIndex: number | null, symbol: string): AccountEntry[] {
+    return [...this.ofWallet(wallet)].filter(
+      (account) =>
+        (pdaIndex === null || account.ref.pdaIndex === pdaIndex) &&
+        account.positions.has(symbol.toUpperCase()),
+    );
+  }
+
+  /** @returns the accounts that were told of, or null when the answer is older than what is known. */
+  take(seen: AccountsSeen): AccountEntry[] | null {
+    const key = `${seen.wallet}/${seen.pdaIndex}`;
+    const known = this.#groups.get(key);
+    if (known && (seen.slot < known.slot || (seen.slot === known.slot && seen.slotIndex < known.slotIndex)))
+      return null;
+    const first = known === undefined;
+    const group = known ?? { slot: 0, slotIndex: 0, accounts: new Map<number, AccountEntry>() };
+    this.#groups.set(key, group);
+    group.slot = seen.slot;
+    group.slotIndex = seen.slotIndex;
+    const told: AccountEntry[] = [];
+    for (const state of seen.subaccounts) told.push(this.#takeSubaccount(group, seen, state, first));
+    for (const account of [...group.accounts.values()]) {
+      if (!seen.subaccounts.some((state) => state.subaccount === account.ref.subaccount))
+        this.#remove(group, account);
+    }
+    return told;
+  }
+
+  takeView(
+    wallet: string,
+    view: TraderViewState,
+    atMs: number,
+    spot: SpotValue | null,
+  ): AccountEntry | undefined {
+    const account = this.get({ wallet, pdaIndex: view.pdaIndex, subaccount: view.subaccount });
+    if (!account) return undefined;
+    account.view = { atMs, view };
+    account.spot = spot;
+    account.risk = accountRisk(account.state, spot);
+    return account;
+  }
+
+  /** Computes an account's risk from what is known now and refreshes the facts of the account and its positions. */
+  assess(account: AccountEntry): void {
+    const markets = this.#markets;
+    const unpricedSpot =
+      account.spot === null && account.state.spotCollaterals.some((spot) => spot.balance > 0n);
+    const computed = assessAccount(account.risk, markets.risk, markets.markTicks);
+    const assessment = unpricedSpot ? { ...computed, totals: undefined } : computed;
+    account.assessment = assessment;
+    const moves =
+      account.positions.size === 0
+        ? nothingToMove
+        : movesToLiquidation(account.risk, markets.risk, markets.markTicks, assessment);
+    traderFacts(account.node.facts, assessment, moves);
+    const effective = account.node.facts.values.effectiveCollateral;
+    const effectiveUsd = typeof effective === "number" ? effective : undefined;
+    const items: FactRecord[] = [];
+    let index = 0;
+    for (const [symbol, position] of account.positions) {
+      // Positions come first and in their own order; the search is for a row that was left out.
+      const next = assessment.markets[index++];
+      const of = next?.symbol === symbol ? next : assessment.markets.find((one) => one.symbol === symbol);
+      const facts = position.node.facts;
+      positionMarkFacts(facts, position.state, of, markets.risk.get(symbol), effectiveUsd);
+      items.push(facts.values as FactRecord);
+    }
+    account.node.facts.values.positions = items;
+    this.refreshAges(account);
+  }
+
+  /** Brings the ages of an account's inputs up to date: prices were seen, whether they moved or not. */
+  refreshAges(account: AccountEntry): void {
+    const { entries, configAtMs, pricesAtMs } = this.#markets;
+    const seenMs = account.node.facts.seenMs;
+    if (configAtMs !== null) seenMs.marketConfig = configAtMs;
+    let oldestMarkMs = Number.POSITIVE_INFINITY;
+    for (const [symbol, position] of account.positions) {
+      const market = entries.get(symbol)?.facts.seenMs;
+      const own = position.node.facts.seenMs;
+      if (market?.markets !== undefined) {
+        own.markets = market.markets;
+        if (market.markets < oldestMarkMs) oldestMarkMs = market.markets;
+      }
+      if (market?.marketConfig !== undefined) own.marketConfig = market.marketConfig;
+    }
+    if (Number.isFinite(oldestMarkMs)) seenMs.markets = oldestMarkMs;
+    else if (account.positions.size === 0 && pricesAtMs !== null) seenMs.markets = pricesAtMs;
+  }
+
+  /** Whether an account's figures depend on one of these markets. */
+  dependsOn(account: AccountEntry, symbols: ReadonlySet<string>): boolean {
+    for (const symbol of account.positions.keys()) if (symbols.has(symbol)) return true;
+    for (const order of account.risk.orders) if (symbols.has(order.symbol)) return true;
+    return account.assessment?.totals === undefined;
+  }
+
+  #takeSubaccount(group: Group, seen: AccountsSeen, state: SubaccountState, first: boolean): AccountEntry {
+    const ref: AccountRef = { wallet: seen.wallet, pdaIndex: seen.pdaIndex, subaccount: state.subaccount };
+    let account = group.accounts.get(state.subaccount);
+    if (!account) {
+      account = {
+        ref,
+        name: accountName(ref),
+        node: this.#keeper.trader(ref, first),
+        state,
+        risk: accountRisk(state, null),
+        assessment: null,
+        positions: new Map(),
+        seenMs: seen.atMs,
+        shrunkAtMs: 0,
+        spot: null,
+        view: null,
+      };
+      group.accounts.set(state.subaccount, account);
+    } else if (state.sequence >= account.state.sequence) {
+      account.state = state;
+      account.risk = accountRisk(state, account.spot);
+    }
+    account.seenMs = seen.atMs;
+    account.node.seen("traderState", seen.atMs);
+    this.#stateFacts(account);
+    this.#takePositions(account, seen.atMs, first);
+    return account;
+  }
+
+  #stateFacts(account: AccountEntry): void {
+    const values = account.node.facts.values;
+    const { state, ref } = account;
+    values.name = account.name;
+    values.account = ref.pdaIndex;
+    values.subaccount = ref.subaccount;
+    values.state = state.lifecycle;
+    values.collateral = usdFromQuoteLots(state.collateralQuoteLots);
+    values.orders = state.orders.flatMap((order): FactRecord[] => {
+      const market = this.#markets.risk.get(order.symbol.toUpperCase());
+      if (!market || order.status.toLowerCase() !== "active") return [];
+      const price = usdFromTicks(order.priceTicks, market);
+      const size = unitsFromBaseLots(order.remainingLots, market);
+      const { side, kind, reduceOnly } = order;
+      return [{ symbol: order.symbol, side, price, size, notional: price * size, reduceOnly, kind }];
+    });
+  }
+
+  #takePositions(account: AccountEntry, atMs: number, first: boolean): void {
+    const held = new Set<string>();
+    for (const position of account.state.positions) {
+      if (position.baseLots === 0n) continue;
+      const symbol = position.symbol.toUpperCase();
+      held.add(symbol);
+      const side = position.baseLots > 0n ? "long" : "short";
+      let entry = account.positions.get(symbol);
+      if (entry && entry.node.incarnation !== side) {
+        account.positions.delete(symbol);
+        this.#keeper.gone(entry.node, account, symbol, "flipped");
+        entry = undefined;
+      }
+      if (entry) {
+        if (magnitude(position.baseLots) < magnitude(entry.state.baseLots)) account.shrunkAtMs = atMs;
+        entry.state = position;
+      } else {
+        // Listed before the node is made, so that whatever looks around from there sees the whole account.
+        const node = this.#keeper.position(account, symbol, side, first);
+        entry = { state: position, node };
+        account.positions.set(symbol, entry);
+      }
+      entry.node.seen("traderState", atMs);
+      positionStateFacts(entry.node.facts, position, this.#markets.risk.get(symbol));
+    }
+    for (const [symbol, entry] of [...account.positions]) {
+      if (held.has(symbol)) continue;
+      account.positions.delete(symbol);
+      account.shrunkAtMs = atMs;
+      this.#keeper.gone(entry.node, account, symbol, "closed");
+    }
+  }
+
+  #remove(group: Group, account: AccountEntry): void {
+    group.accounts.delete(account.ref.subaccount);
+    for (const [symbol, entry] of account.positions) this.#keeper.gone(entry.node, account, symbol, "closed");
+    account.positions.clear();
+    this.#keeper.gone(account.node, account, null, "closed");
+  }
+
+  /** The sources whose arrival changes an account's figures. */
+  static readonly sources: readonly Source[] = ["traderState", "markets", "marketConfig"];
+}
+
+function magnitude(lots: bigint): bigint {
+  return lots < 0n ? -lots : lots;
+}

@@ -1,0 +1,317 @@
+/**
+ * The alerts that fire, each change in their lives, and who is owed word of it.
+ *
+ * A change is owed to the receivers that the routing names for the alert as it then stands; an ending or a fall to those
+ * who were told before. What is held (inhibited) is recorded and owed when the hold ends, if it still stands.
+ */
+import { isWorse, nextReminderMs, type RemindSettings } from "../alerts/remind.ts";
+import { type Routing, receiversFor } from "../alerts/route.ts";
+import type { Alert, AlertChange, AlertChangeKind, Ending, Severity } from "../domain/alert.ts";
+import type { OwedItem } from "../domain/delivery.ts";
+import type { Deadlines, Due } from "./deadlines.ts";
+import type { Draft } from "./draft.ts";
+
+/** What an alert says of itself at one moment. */
+export interface AlertText {
+  readonly summary: string;
+  readonly description: string;
+  readonly value: number | null;
+  readonly dataAtMs: number;
+  readonly details: readonly (readonly [string, string])[];
+}
+
+export interface NewAlert extends AlertText {
+  readonly rule: string;
+  readonly subject: string;
+  readonly wallet: string | null;
+  readonly symbol: string | null;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly severity: Severity;
+  readonly sinceMs: number;
+  readonly alreadySo: boolean;
+  readonly runbook: string | null;
+  readonly happenedMs: number | null;
+  /** Does not route to these: a broken channel is not told of itself. */
+  readonly except?: readonly string[];
+}
+
+export interface AlertIds {
+  alert: number;
+  change: number;
+  owed: number;
+}
+
+/** An alert that fires, with what has been told of it. */
+export class LiveAlert implements Due {
+  alert: Alert;
+  /** Everybody who was told of it since it fired. */
+  readonly told: Set<string>;
+  readonly except: readonly string[];
+  toldAtMs: number;
+  toldValue: number | null;
+  reminders = 0;
+  /** Inhibited: changes are recorded, nobody is owed word. */
+  held = false;
+  details: readonly (readonly [string, string])[] = [];
+  /** Its rule's value is worse when smaller. */
+  falling = false;
+  dueMs = Number.POSITIVE_INFINITY;
+  queuedMs = Number.POSITIVE_INFINITY;
+  readonly #onDue: (live: LiveAlert, nowMs: number) => void;
+
+  constructor(
+    alert: Alert,
+    told: Iterable<string>,
+    except: readonly string[],
+    onDue: (live: LiveAlert, nowMs: number) => void,
+  ) {
+    this.alert = alert;
+    this.told = new Set(told);
+    this.except = except;
+    this.toldAtMs = alert.firedAtMs;
+    this.toldValue = alert.value;
+    this.#onDue = onDue;
+  }
+
+  onDue(nowMs: number): void {
+    this.#onDue(this, nowMs);
+  }
+}
+
+export class AlertBook {
+  readonly live = new Map<number, LiveAlert>();
+  readonly ids: AlertIds;
+  readonly #remind: RemindSettings;
+  readonly #deadlines: Deadlines;
+  #routing: Routing;
+  /** The draft of the tick that runs; reminders come due inside one. */
+  #draft: () => Draft;
+
+  constructor(options: {
+    ids: AlertIds;
+    routing: Routing;
+    remind: RemindSettings;
+    deadlines: Deadlines;
+    draft: () => Draft;
+  }) {
+    this.ids = options.ids;
+    this.#routing = options.routing;
+    this.#remind = options.remind;
+    this.#deadlines = options.deadlines;
+    this.#draft = options.draft;
+  }
+
+  /** Takes an alert that fires back from history. */
+  restore(
+    alert: Alert,
+    told: Iterable<string>,
+    lastTold: AlertChange | undefined,
+    reminders: number,
+  ): LiveAlert {
+    const live = new LiveAlert(alert, told, [], this.#onReminder);
+    live.toldAtMs = lastTold?.atMs ?? alert.firedAtMs;
+    live.toldValue = lastTold?.alert.value ?? alert.value;
+    live.reminders = reminders;
+    live.details = lastTold?.details ?? [];
+    this.live.set(alert.id, live);
+    this.#schedule(live);
+    return live;
+  }
+
+  fire(draft: Draft, from: NewAlert): LiveAlert {
+    const alert = this.#newAlert(draft.atMs, from, false, null);
+    const live = new LiveAlert(alert, [], from.except ?? [], this.#onReminder);
+    live.details = from.details;
+    this.live.set(alert.id, live);
+    this.#record(draft, live, "fired", from.happenedMs);
+    return live;
+  }
+
+  /** An event: one alert that needs no resolution. `owe: false` where it is held back by a throttle. */
+  tell(draft: Draft, from: NewAlert, eventKey: string, groupKey: string | null, owe: boolean): AlertChange {
+    const alert = this.#newAlert(draft.atMs, from, true, eventKey);
+    const change = this.#change(draft, alert, "fired", from.details, from.happenedMs);
+    if (owe) this.owe(draft, change, this.receivers(alert, from.except), groupKey);
+    return change;
+  }
+
+  change(
+    draft: Draft,
+    live: LiveAlert,
+    kind: "rose" | "fell" | "updated",
+    severity: Severity,
+    text: AlertText,
+  ): void {
+    const voided = kind === "rose" ? { acknowledgedBy: null, acknowledgedAtMs: null } : {};
+    live.details = text.details;
+    live.alert = { ...live.alert, ...pick(text), severity, ...voided };
+    this.#record(draft, live, kind, null);
+  }
+
+  /** Keeps the alert's figures current without telling anybody, unless it got markedly worse. */
+  refresh(draft: Draft, live: LiveAlert, text: () => AlertText, value: number | null): void {
+    if (
+      live.alert.acknowledgedAtMs === null &&
+      isWorse(live.toldValue, value, live.falling, this.#remind.worseBy)
+    ) {
+      if (this.#remind[live.alert.severity] === "never") return;
+      const now = text();
+      live.details = now.details;
+      live.alert = { ...live.alert, ...pick(now) };
+      this.#record(draft, live, "reminder", null);
+    }
+  }
+
+  end(
+    draft: Draft,
+    live: LiveAlert,
+    ending: Ending,
+    text: AlertText | null,
+    happenedMs: number | null = null,
+  ): void {
+    if (text) live.details = text.details;
+    live.alert = {
+      ...live.alert,
+      ...(text ? pick(text) : {}),
+      state: "ended",
+      endedAtMs: draft.atMs,
+      ending,
+    };
+    this.live.delete(live.alert.id);
+    this.#deadlines.cancel(live);
+    this.#record(draft, live, "ended", happenedMs);
+  }
+
+  acknowledge(draft: Draft, alert: Alert, by: string, comment: string): Alert {
+    const next: Alert = { ...alert, acknowledgedBy: by, acknowledgedAtMs: draft.atMs };
+    const live = this.live.get(alert.id);
+    const details: (readonly [string, string])[] = comment === "" ? [] : [["Comment", comment]];
+    this.#change(draft, next, "acknowledged", details, null);
+    if (live) {
+      live.alert = next;
+      this.#schedule(live);
+    }
+    return next;
+  }
+
+  /** Holds or releases an alert; what was held while it fired is owed at the release. */
+  hold(draft: Draft, live: LiveAlert, held: boolean): void {
+    if (live.held === held) return;
+    live.held = held;
+    if (!held) this.#record(draft, live, "fired", null);
+  }
+
+  receivers(alert: Alert, except: readonly string[] = []): readonly string[] {
+    return receiversFor(this.#routing, {
+      ...alert.labels,
+      rule: alert.rule,
+      severity: alert.severity,
+      subject: alert.subject,
+      wallet: alert.wallet ?? "",
+      symbol: alert.symbol ?? "",
+    }).filter((receiver) => !except.includes(receiver));
+  }
+
+  owe(draft: Draft, change: AlertChange, receivers: Iterable<string>, groupKey: string | null): void {
+    for (const receiver of receivers) {
+      const item: OwedItem = {
+        id: ++this.ids.owed,
+        changeId: change.id,
+        alertId: change.alertId,
+        receiver,
+        severity: change.alert.severity,
+        owedAtMs: draft.atMs,
+        groupKey,
+        status: "owed",
+        messageId: null,
+      };
+      draft.changes.owed.push(item);
+    }
+  }
+
+  #newAlert(atMs: number, from: NewAlert, event: boolean, eventKey: string | null): Alert {
+    return {
+      id: ++this.ids.alert,
+      rule: from.rule,
+      subject: from.subject,
+      wallet: from.wallet,
+      symbol: from.symbol,
+      labels: from.labels,
+      severity: from.severity,
+      state: event ? "ended" : "firing",
+      event,
+      sinceMs: from.sinceMs,
+      firedAtMs: atMs,
+      endedAtMs: event ? atMs : null,
+      ending: null,
+      alreadySo: from.alreadySo,
+      summary: from.summary,
+      description: from.description,
+      runbook: from.runbook,
+      value: from.value,
+      dataAtMs: from.dataAtMs,
+      acknowledgedBy: null,
+      acknowledgedAtMs: null,
+      eventKey,
+    };
+  }
+
+  #change(
+    draft: Draft,
+    alert: Alert,
+    kind: AlertChangeKind,
+    details: readonly (readonly [string, string])[],
+    happenedMs: number | null,
+  ): AlertChange {
+    const change: AlertChange = {
+      id: ++this.ids.change,
+      alertId: alert.id,
+      kind,
+      atMs: draft.atMs,
+      alert,
+      details,
+      happenedMs,
+    };
+    draft.changes.alerts.push(alert);
+    draft.changes.alertChanges.push(change);
+    return change;
+  }
+
+  #record(draft: Draft, live: LiveAlert, kind: AlertChangeKind, happenedMs: number | null): void {
+    const change = this.#change(draft, live.alert, kind, live.details, happenedMs);
+    if (live.held) return;
+    const routed = this.receivers(live.alert, live.except);
+    const toEarlier = kind === "ended" || kind === "fell";
+    this.owe(draft, change, toEarlier ? live.told : routed, null);
+    if (toEarlier && kind === "ended") return;
+    for (const receiver of routed) live.told.add(receiver);
+    live.toldAtMs = draft.atMs;
+    live.toldValue = live.alert.value;
+    if (kind === "fired" || kind === "rose") live.reminders = 0;
+    else if (kind === "reminder") live.reminders++;
+    this.#schedule(live);
+  }
+
+  #schedule(live: LiveAlert): void {
+    const dueMs = nextReminderMs(
+      live.alert,
+      { toldAtMs: live.toldAtMs, count: live.reminders },
+      this.#remind,
+    );
+    if (dueMs === null) this.#deadlines.cancel(live);
+    else this.#deadlines.set(live, dueMs);
+  }
+
+  readonly #onReminder = (live: LiveAlert): void => {
+    if (live.alert.state !== "firing") return;
+    // An acknowledgement that lapsed is taken back in the open, by the reminder that follows from it.
+    if (live.alert.acknowledgedAtMs !== null) {
+      live.alert = { ...live.alert, acknowledgedBy: null, acknowledgedAtMs: null };
+    }
+    this.#record(this.#draft(), live, "reminder", null);
+  };
+}
+
+function pick(text: AlertText): Pick<Alert, "summary" | "description" | "value" | "dataAtMs"> {
+  return { summary: text.summary, description: text.description, value: text.value, dataAtMs: text.dataAtMs };
+}

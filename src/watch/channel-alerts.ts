@@ -1,0 +1,54 @@
+/** A channel that cannot be used is told on the others, and told again when it works. */
+import type { Observation } from "../domain/observation.ts";
+import type { AlertBook, LiveAlert } from "./alert-book.ts";
+import type { Draft } from "./draft.ts";
+
+export const channelRule = "ChannelBroken";
+
+export class ChannelAlerts {
+  readonly #alerts: AlertBook;
+  readonly #broken = new Map<string, LiveAlert>();
+
+  constructor(alerts: AlertBook) {
+    this.#alerts = alerts;
+  }
+
+  get broken(): number {
+    return this.#broken.size;
+  }
+
+  restore(live: LiveAlert): void {
+    const channel = live.alert.labels.channel;
+    if (channel !== undefined) this.#broken.set(channel, live);
+  }
+
+  take(seen: Observation & { readonly kind: "channel" }, draft: Draft): void {
+    const known = this.#broken.get(seen.channel);
+    if (seen.working) {
+      if (!known) return;
+      this.#broken.delete(seen.channel);
+      this.#alerts.end(draft, known, "recovered", null);
+      return;
+    }
+    if (known) return;
+    const live = this.#alerts.fire(draft, {
+      rule: channelRule,
+      subject: "daemon",
+      wallet: null,
+      symbol: null,
+      labels: { channel: seen.channel },
+      severity: "critical",
+      sinceMs: draft.atMs,
+      alreadySo: false,
+      runbook: null,
+      happenedMs: null,
+      summary: `The channel ${seen.channel} does not take messages`,
+      description: `${seen.detail}. What is owed there waits and is sent when it works again; until then this channel is deaf.`,
+      value: null,
+      dataAtMs: draft.atMs,
+      details: [["Channel", seen.channel]],
+      except: [seen.channel],
+    });
+    this.#broken.set(seen.channel, live);
+  }
+}

@@ -1,0 +1,362 @@
+/**
+ * Judges conditions: attaches the rules to the subjects that they select, asks them whenever something that they read
+ * arrived or time alone can change the outcome, and turns what they conclude into the life of an alert.
+ */
+import { firingSeverity, nextDeadlineMs, step } from "../alerts/lifecycle.ts";
+import type { RuleState } from "../domain/alert.ts";
+import type { Source } from "../domain/observation.ts";
+import type { Scope, Subject } from "../domain/subject.ts";
+import {
+  type ConditionRule,
+  type Env,
+  type Judgement,
+  judge,
+  type RuleSet,
+  type Select,
+  type WindowPath,
+} from "../rules/index.ts";
+import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
+import type { Deadlines } from "./deadlines.ts";
+import { detailsOf } from "./details.ts";
+import type { Draft } from "./draft.ts";
+import { Instance } from "./instance.ts";
+import type { WatchedWallet } from "./settings.ts";
+import type { SubjectNode } from "./subjects.ts";
+import { WindowSet } from "./windows.ts";
+
+/** Judging again at most this often for what drifts with time alone (`now`, window edges). */
+const driftMs = 1_000;
+
+/** Names a row of rule states. */
+export interface RuleRow {
+  readonly rule: string;
+  readonly subject: string;
+}
+
+export interface ConditionsOptions {
+  readonly ruleSet: RuleSet;
+  readonly timezone: string;
+  readonly wallet: (name: string) => WatchedWallet | undefined;
+  /** The node that owns a path in a rule of this subject: itself, an ancestor, or a market by name. */
+  readonly owner: (
+    node: SubjectNode,
+    path: WindowPath & { readonly kind: "field" },
+  ) => SubjectNode | undefined;
+  readonly alerts: AlertBook;
+  readonly deadlines: Deadlines;
+  readonly draft: () => Draft;
+  /** Told of each judgement that turned unknown or known again: blindness is gathered from these. */
+  readonly onSight: (instance: Instance, draft: Draft) => void;
+  /** Ends an alert whose condition is gone, with the reason that the facts give ("recovered" unless they say otherwise). */
+  readonly onRecovered: (instance: Instance, live: LiveAlert, text: AlertText, draft: Draft) => void;
+}
+
+export class Conditions {
+  readonly #options: ConditionsOptions;
+  readonly #byScope = new Map<Scope, readonly ConditionRule[]>();
+  /** Sources that a rule reads, itself or through windows. */
+  readonly #sources = new Map<ConditionRule, ReadonlySet<Source>>();
+  /** States found in history that no subject has claimed yet. */
+  readonly #restored = new Map<string, { readonly state: RuleState; readonly alert: LiveAlert | null }>();
+
+  constructor(options: ConditionsOptions) {
+    this.#options = options;
+    for (const rule of options.ruleSet.conditions) {
+      this.#byScope.set(rule.scope, [...(this.#byScope.get(rule.scope) ?? []), rule]);
+      this.#sources.set(rule, new Set(rule.reads.flatMap((read) => read.sources)));
+    }
+  }
+
+  restore(state: RuleState, alert: LiveAlert | null): void {
+    this.#restored.set(`${state.rule}\n${state.subject}`, { state, alert });
+  }
+
+  /** Whether no subject has taken this state up since the start. */
+  unclaimed(state: RuleState): boolean {
+    return this.#restored.has(`${state.rule}\n${state.subject}`);
+  }
+
+  forget(state: RuleState): void {
+    this.#restored.delete(`${state.rule}\n${state.subject}`);
+  }
+
+  /** Gives a subject the rules that select it. */
+  attach(node: SubjectNode, draft: Draft): void {
+    for (const rule of this.#byScope.get(node.subject.scope) ?? []) {
+      if (!selects(rule.select, node.subject, this.#options.wallet)) continue;
+      const windows = rule.windows.map((spec) => {
+        if (spec.path.kind === "event") return windowsOf(node, this.#options.timezone).of(spec);
+        const owner = this.#options.owner(node, spec.path) ?? node;
+        return windowsOf(owner, this.#options.timezone).of(spec);
+      });
+      const instance = new Instance(rule, node, windows, draft.atMs, (due) =>
+        this.judge(due, this.#options.draft()),
+      );
+      node.instances.push(instance);
+      this.#claim(instance, draft);
+    }
+  }
+
+  /**
+   * Takes the rules off a subject that is gone. `end` ends each alert that it had raised; the rows of those stay in
+   * history until `released` is called for them, so that a restart in between ends them too.
+   */
+  detach(node: SubjectNode, draft: Draft, end: (live: LiveAlert, row: RuleRow) => void): void {
+    for (const instance of node.instances) {
+      this.#options.deadlines.cancel(instance);
+      if (instance.unknown) {
+        instance.unknown = null;
+        this.#options.onSight(instance, draft);
+      }
+      const row = { rule: instance.rule.name, subject: node.name };
+      if (instance.alert) {
+        end(instance.alert, row);
+        instance.alert = null;
+      } else this.#drop(instance, draft);
+    }
+    node.instances = [];
+  }
+
+  released(row: RuleRow, draft: Draft): void {
+    draft.changes.ruleStatesGone.push(row);
+  }
+
+  /** Judges what a subject's rules make of an arrival from `source`. */
+  judgeNode(node: SubjectNode, source: Source | null, draft: Draft): void {
+    for (const instance of node.instances) {
+      if (source === null || this.#sources.get(instance.rule)?.has(source)) this.judge(instance, draft);
+    }
+  }
+
+  judge(instance: Instance, draft: Draft): void {
+    const { rule, node } = instance;
+    const env = this.#envOf(instance, draft.atMs);
+    const current = instance.lifecycle.sinceMs === null ? null : (instance.alert?.alert.severity ?? null);
+    const judged = judge(rule, env, current);
+    this.#noteSight(instance, judged, draft);
+    const known = judged.kind === "known";
+    const idle = instance.lifecycle.sinceMs === null;
+    if (known && !instance.judged) {
+      instance.judged = true;
+      instance.alreadySo ||= node.first && judged.severity !== null && idle;
+    }
+    // Nothing holds and nothing did: no clock runs, whatever the time.
+    if (idle && (!known || judged.severity === null)) {
+      this.#schedule(instance, env);
+      return;
+    }
+    const before = instance.lifecycle;
+    const { state, transition } = step(
+      before,
+      known ? { known, severity: judged.severity } : { known },
+      rule,
+      draft.atMs,
+    );
+    instance.lifecycle = state;
+    switch (transition) {
+      case "fired":
+        this.#fire(instance, env, judged, draft);
+        break;
+      case "rose":
+      case "fell":
+        if (instance.alert) {
+          const severity = firingSeverity(state.levels)!;
+          this.#options.alerts.change(
+            draft,
+            instance.alert,
+            transition,
+            severity,
+            textOf(instance, env, judged),
+          );
+        }
+        break;
+      case "ended":
+        if (instance.alert) {
+          const live = instance.alert;
+          instance.alert = null;
+          this.#options.onRecovered(instance, live, textOf(instance, env, judged), draft);
+        }
+        instance.alreadySo = false;
+        break;
+      default:
+        if (transition === "cleared") instance.alreadySo = false;
+        if (instance.alert && known && judged.severity !== null) {
+          this.#options.alerts.refresh(
+            draft,
+            instance.alert,
+            () => textOf(instance, env, judged),
+            judged.value,
+          );
+        }
+    }
+    this.#store(instance, before !== state && (transition !== "none" || clocksRun(state)), draft);
+    this.#schedule(instance, env);
+  }
+
+  /** What an alert would say now: for the end of a position, whose facts are still those of its last sight. */
+  textNow(instance: Instance, atMs: number): AlertText {
+    const env = this.#envOf(instance, atMs);
+    return textOf(instance, env, judge(instance.rule, env, instance.alert?.alert.severity ?? null));
+  }
+
+  #envOf(instance: Instance, nowMs: number): Env {
+    const env = instance.node.env;
+    env.nowMs = nowMs;
+    env.window = (index) => instance.windows[index]!.read(nowMs);
+    return env;
+  }
+
+  #fire(instance: Instance, env: Env, judged: Judgement, draft: Draft): void {
+    const { rule, node } = instance;
+    const severity = firingSeverity(instance.lifecycle.levels)!;
+    const subject = node.subject;
+    const wallet = "wallet" in subject ? subject.wallet : null;
+    instance.alert = this.#options.alerts.fire(draft, {
+      ...textOf(instance, env, judged),
+      rule: rule.name,
+      subject: node.name,
+      wallet,
+      symbol: "symbol" in subject ? subject.symbol : null,
+      labels: { ...(wallet === null ? {} : this.#options.wallet(wallet)?.labels), ...rule.labels },
+      severity,
+      sinceMs: instance.lifecycle.sinceMs ?? draft.atMs,
+      alreadySo: instance.alreadySo,
+      runbook: rule.runbook,
+      happenedMs: null,
+    });
+    instance.alert.falling = valueFalls(rule);
+  }
+
+  #noteSight(instance: Instance, judged: Judgement, draft: Draft): void {
+    const unknown = judged.kind === "unknown" ? judged.unknown : null;
+    const changed =
+      (instance.unknown === null) !== (unknown === null) || instance.unknown?.source !== unknown?.source;
+    instance.unknown = unknown;
+    if (changed) this.#options.onSight(instance, draft);
+  }
+
+  #schedule(instance: Instance, env: Env): void {
+    const { rule } = instance;
+    let dueMs = nextDeadlineMs(instance.lifecycle, rule) ?? Number.POSITIVE_INFINITY;
+    if (instance.unknown === null) {
+      for (const read of rule.reads) {
+        const facts = read.symbol === null ? env[read.scope] : env.markets(read.symbol);
+        if (facts === undefined) continue;
+        for (const source of read.sources) {
+          const seenMs = facts.seenMs[source];
+          // One past the last moment at which the figure still counts.
+          if (seenMs !== undefined) dueMs = Math.min(dueMs, seenMs + rule.staleAfterMs[source] + 1);
+        }
+      }
+      if (rule.readsNow) dueMs = Math.min(dueMs, env.nowMs + driftMs);
+    }
+    for (let i = 0; i < instance.windows.length; i++) {
+      if (rule.windows[i]!.path.kind !== "event") continue;
+      const edgeMs = instance.windows[i]!.nextEdgeMs(env.nowMs);
+      if (edgeMs !== null) dueMs = Math.min(dueMs, Math.max(edgeMs, env.nowMs + driftMs));
+    }
+    if (dueMs <= env.nowMs) dueMs = env.nowMs + 1;
+    if (Number.isFinite(dueMs)) this.#options.deadlines.set(instance, dueMs);
+    else this.#options.deadlines.cancel(instance);
+  }
+
+  #claim(instance: Instance, draft: Draft): void {
+    const { rule, node } = instance;
+    const key = `${rule.name}\n${node.name}`;
+    const found = this.#restored.get(key);
+    if (!found) return;
+    this.#restored.delete(key);
+    instance.stored = true;
+    const { state, alert } = found;
+    const sameRule = state.fingerprint === rule.fingerprint;
+    if (!sameRule || state.incarnation !== node.incarnation) {
+      if (alert) this.#options.alerts.end(draft, alert, sameRule ? "flipped" : "ruleChanged", null);
+      this.#drop(instance, draft);
+      return;
+    }
+    instance.lifecycle = {
+      levels: state.levels,
+      countedAtMs: draft.atMs,
+      blind: true,
+      sinceMs: state.sinceMs,
+    };
+    instance.alert = alert;
+    instance.alreadySo = state.alreadySo;
+    if (alert) alert.falling = valueFalls(rule);
+  }
+
+  #store(instance: Instance, changed: boolean, draft: Draft): void {
+    const { lifecycle, rule, node } = instance;
+    if (lifecycle.sinceMs === null) {
+      this.#drop(instance, draft);
+      return;
+    }
+    if (!changed && instance.stored) return;
+    instance.stored = true;
+    draft.changes.ruleStates.push({
+      rule: rule.name,
+      subject: node.name,
+      fingerprint: rule.fingerprint,
+      incarnation: node.incarnation,
+      levels: lifecycle.levels,
+      sinceMs: lifecycle.sinceMs,
+      alertId: instance.alert?.alert.id ?? null,
+      alreadySo: instance.alreadySo,
+    });
+  }
+
+  #drop(instance: Instance, draft: Draft): void {
+    if (!instance.stored) return;
+    instance.stored = false;
+    draft.changes.ruleStatesGone.push({ rule: instance.rule.name, subject: instance.node.name });
+  }
+}
+
+export function windowsOf(node: SubjectNode, timezone: string): WindowSet {
+  node.windows ??= new WindowSet(timezone);
+  return node.windows;
+}
+
+/** Some level is on its way into or out of firing: its clock has to survive a restart. */
+function clocksRun(state: Instance["lifecycle"]): boolean {
+  return state.levels.some((level) => (level.active ? !level.holds : level.holds));
+}
+
+function textOf(instance: Instance, env: Env, judged: Judgement): AlertText {
+  const { rule, node } = instance;
+  return {
+    summary: rule.summary.render(env),
+    description: rule.description?.render(env) ?? "",
+    value: judged.value,
+    dataAtMs: judged.dataAtMs,
+    details: detailsOf(node.subject.scope, env),
+  };
+}
+
+/** Whether smaller is worse, read off the rule's first comparison of its value. */
+function valueFalls(rule: ConditionRule): boolean {
+  const text = rule.levels[0]?.when.text ?? "";
+  const comparison = /[<>]/.exec(text);
+  return comparison?.[0] === "<";
+}
+
+export function selects(
+  select: Select,
+  subject: { readonly wallet?: string | null; readonly symbol?: string | null } | Subject,
+  walletOf: (name: string) => WatchedWallet | undefined,
+): boolean {
+  const wallet = "wallet" in subject ? (subject.wallet ?? null) : null;
+  const symbol = "symbol" in subject ? (subject.symbol ?? null) : null;
+  if (select.wallet && (wallet === null || !select.wallet.includes(wallet))) return false;
+  if (
+    select.symbol &&
+    (symbol === null || !select.symbol.some((one) => one.toUpperCase() === symbol.toUpperCase()))
+  ) {
+    return false;
+  }
+  const labels = wallet === null ? undefined : walletOf(wallet)?.labels;
+  for (const [name, allowed] of Object.entries(select.labels)) {
+    if (!allowed.includes(labels?.[name] ?? "")) return false;
+  }
+  return true;
+}

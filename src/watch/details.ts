@@ -1,0 +1,86 @@
+/** The lines of context that stand in a message below its summary: what a person checks first. Names and values. */
+import { formatDurationMs } from "../domain/duration.ts";
+import type { Scope } from "../domain/subject.ts";
+import type { Env, Facts } from "../rules/index.ts";
+
+type Line = readonly [string, string];
+
+export function detailsOf(scope: Scope, env: Env): readonly Line[] {
+  const lines: Line[] = [];
+  const add = (name: string, text: string | null): void => {
+    if (text !== null) lines.push([name, text]);
+  };
+  if (scope === "position" && env.position) {
+    add("Position", positionText(env.position));
+    add("Mark price", price(env.position, "markPrice"));
+    add("Liquidation price", liquidationText(env.position));
+    add("Distance", percent(env.position, "liquidationDistance"));
+    add("Unrealised PnL", usd(env.position, "unrealizedPnl"));
+  }
+  if ((scope === "position" || scope === "trader") && env.trader) {
+    add("Margin ratio", percent(env.trader, "marginRatio"));
+    add("Equity", usd(env.trader, "equity"));
+    add("Free collateral", usd(env.trader, "freeCollateral"));
+    add("Risk tier", text(env.trader, "riskTier"));
+  }
+  if (scope === "wallet" && env.wallet) {
+    add("Equity", usd(env.wallet, "equity"));
+    add("PnL", usd(env.wallet, "pnl"));
+  }
+  if (scope === "market" && env.market) {
+    add("Mark price", price(env.market, "markPrice"));
+    add("Oracle price", price(env.market, "oraclePrice"));
+    add("Status", text(env.market, "status"));
+  }
+  return lines;
+}
+
+export function ageText(fromMs: number, nowMs: number): string {
+  return formatDurationMs(Math.max(0, nowMs - fromMs));
+}
+
+function text(facts: Facts, field: string): string | null {
+  const value = facts.values[field];
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+function number(facts: Facts, field: string): number | null {
+  const value = facts.values[field];
+  return typeof value === "number" && !Number.isNaN(value) ? value : null;
+}
+
+function usd(facts: Facts, field: string): string | null {
+  const value = number(facts, field);
+  if (value === null) return null;
+  const sign = value < 0 ? "-" : "";
+  return Number.isFinite(value)
+    ? `${sign}$${Math.abs(value).toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`
+    : `${sign}∞`;
+}
+
+function price(facts: Facts, field: string): string | null {
+  const value = number(facts, field);
+  if (value === null || !Number.isFinite(value)) return null;
+  return `$${value.toLocaleString("en-US", { maximumSignificantDigits: 8, maximumFractionDigits: 8 })}`;
+}
+
+function liquidationText(position: Facts): string | null {
+  const distance = number(position, "liquidationDistance");
+  if (distance === null) return null;
+  return Number.isFinite(distance) ? price(position, "liquidationPrice") : "none";
+}
+
+function percent(facts: Facts, field: string): string | null {
+  const value = number(facts, field);
+  if (value === null) return null;
+  return Number.isFinite(value) ? `${(value * 100).toFixed(2)} %` : "∞";
+}
+
+function positionText(position: Facts): string | null {
+  const size = number(position, "size");
+  const side = text(position, "side");
+  const symbol = text(position, "symbol");
+  if (size === null || side === null || symbol === null) return null;
+  const notional = usd(position, "notional");
+  return `${side} ${Math.abs(size).toLocaleString("en-US", { maximumFractionDigits: 8 })} ${symbol}${notional ? ` (${notional})` : ""}`;
+}

@@ -1,0 +1,135 @@
+/**
+ * Why an alert about a position or an account ended.
+ *
+ * A position that is gone was closed, or liquidated; what tells the two apart (the inbox, the liquidation history) may
+ * come a moment after the account's state. So such an ending waits for word, asks for it at once, and settles as soon as
+ * it has it, or when patience ends. Nobody is told "resolved" about a position that was liquidated.
+ */
+import type { Ending } from "../domain/alert.ts";
+import type { AccountRef } from "../domain/subject.ts";
+import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
+import type { RuleRow } from "./conditions.ts";
+import type { Deadlines, Due } from "./deadlines.ts";
+import type { Draft } from "./draft.ts";
+import { endingPatienceMs } from "./settings.ts";
+
+/** Word that is this much younger than the disappearance settles the matter without more waiting. */
+const settledAfterMs = 5_000;
+
+interface Waiting extends Due {
+  readonly live: LiveAlert;
+  readonly row: RuleRow | null;
+  readonly account: AccountRef;
+  readonly symbol: string | null;
+  readonly fallback: Ending;
+  readonly text: AlertText | null;
+  readonly sinceMs: number;
+}
+
+export class Endings {
+  readonly #alerts: AlertBook;
+  readonly #deadlines: Deadlines;
+  readonly #draft: () => Draft;
+  readonly #release: (row: RuleRow, draft: Draft) => void;
+  readonly #waiting = new Set<Waiting>();
+  /** When the newest liquidation of a position, or of anything in an account, happened. Bounded by what is watched. */
+  readonly #liquidatedMs = new Map<string, number>();
+
+  constructor(options: {
+    alerts: AlertBook;
+    deadlines: Deadlines;
+    draft: () => Draft;
+    release: (row: RuleRow, draft: Draft) => void;
+  }) {
+    this.#alerts = options.alerts;
+    this.#deadlines = options.deadlines;
+    this.#draft = options.draft;
+    this.#release = options.release;
+  }
+
+  /** Ends at once where the reason is plain; else waits for word. */
+  end(
+    draft: Draft,
+    ending: {
+      readonly live: LiveAlert;
+      readonly row: RuleRow | null;
+      readonly account: AccountRef;
+      /** Null: the account as a whole. */
+      readonly symbol: string | null;
+      readonly fallback: Ending;
+      readonly text: AlertText | null;
+      /** Something of the account's went away lately: word of a liquidation may be under way. */
+      readonly suspicious: boolean;
+    },
+  ): void {
+    const waiting: Waiting = {
+      ...ending,
+      sinceMs: draft.atMs,
+      dueMs: Number.POSITIVE_INFINITY,
+      queuedMs: Number.POSITIVE_INFINITY,
+      onDue: () => this.#onDue(waiting),
+    };
+    if (this.#wasLiquidated(waiting)) this.#settle(draft, waiting, "liquidated");
+    else if (!ending.suspicious) this.#settle(draft, waiting, ending.fallback);
+    else {
+      this.#waiting.add(waiting);
+      this.#askFor(draft, waiting);
+      this.#deadlines.set(waiting, draft.atMs + settledAfterMs);
+    }
+  }
+
+  /** A liquidation of ours became known. */
+  liquidated(draft: Draft, account: AccountRef, symbol: string | null, happenedMs: number): void {
+    for (const key of [keyOf(account, null), keyOf(account, symbol)]) {
+      this.#liquidatedMs.set(key, Math.max(happenedMs, this.#liquidatedMs.get(key) ?? 0));
+    }
+    for (const waiting of this.#waiting) {
+      if (this.#wasLiquidated(waiting)) this.#settle(draft, waiting, "liquidated");
+    }
+  }
+
+  /** The liquidation history of a wallet was read: an absence in it is word as well, once it is young enough. */
+  read(draft: Draft, wallet: string): void {
+    for (const waiting of this.#waiting) {
+      if (waiting.account.wallet !== wallet) continue;
+      if (draft.atMs - waiting.sinceMs >= settledAfterMs) this.#settle(draft, waiting, waiting.fallback);
+    }
+  }
+
+  #onDue(waiting: Waiting): void {
+    if (!this.#waiting.has(waiting)) return;
+    const draft = this.#draft();
+    if (draft.atMs - waiting.sinceMs >= endingPatienceMs) this.#settle(draft, waiting, waiting.fallback);
+    else {
+      this.#askFor(draft, waiting);
+      this.#deadlines.set(waiting, waiting.sinceMs + endingPatienceMs);
+    }
+  }
+
+  #askFor(draft: Draft, waiting: Waiting): void {
+    draft.ask("liquidations", waiting.account.wallet);
+    draft.ask("notifications", waiting.account.wallet);
+  }
+
+  #settle(draft: Draft, waiting: Waiting, ending: Ending): void {
+    this.#waiting.delete(waiting);
+    this.#deadlines.cancel(waiting);
+    const happenedMs = ending === "liquidated" ? this.#happenedMs(waiting) : null;
+    this.#alerts.end(draft, waiting.live, ending, waiting.text, happenedMs);
+    if (waiting.row) this.#release(waiting.row, draft);
+  }
+
+  #happenedMs(waiting: Waiting): number | null {
+    return this.#liquidatedMs.get(keyOf(waiting.account, waiting.symbol)) ?? null;
+  }
+
+  /** A liquidation belongs to an alert when it happened while the alert stood; the clocks may differ a little. */
+  #wasLiquidated(waiting: Waiting): boolean {
+    const happenedMs = this.#happenedMs(waiting);
+    return happenedMs !== null && happenedMs >= waiting.live.alert.sinceMs - 60_000;
+  }
+}
+
+function keyOf(account: AccountRef, symbol: string | null): string {
+  return `${account.wallet}/${account.pdaIndex}.${account.subaccount}/${symbol?.toUpperCase() ?? ""}`;
+}

@@ -1,0 +1,92 @@
+/**
+ * Windows over events (`sumOver`, `countOver`). Events are kept for as long as the longest such window, so that a subject
+ * that appears later (the funding history is often read before the account) still finds its past.
+ */
+import type { Event, EventKind } from "../domain/event.ts";
+import { type Env, isUnknown, type RuleSet, type WindowSpec } from "../rules/index.ts";
+import type { SubjectNode } from "./subjects.ts";
+
+const dayMs = 86_400_000;
+
+export class EventWindows {
+  readonly #keepMs = new Map<EventKind, number>();
+  readonly #kept: Event[] = [];
+  readonly #env: (event: Event, nowMs: number) => Env;
+  /** The account that an event without a subaccount belongs to; null where two could be meant. */
+  readonly #subaccountOf: (event: Event) => number | null;
+
+  constructor(
+    ruleSet: RuleSet,
+    env: (event: Event, nowMs: number) => Env,
+    subaccountOf: (event: Event) => number | null,
+  ) {
+    this.#env = env;
+    this.#subaccountOf = subaccountOf;
+    for (const rule of [...ruleSet.conditions, ...ruleSet.events]) {
+      for (const spec of rule.windows) {
+        if (spec.path.kind !== "event") continue;
+        const windowMs = spec.windowMs === "today" ? 2 * dayMs : spec.windowMs;
+        this.#keepMs.set(spec.path.event, Math.max(windowMs, this.#keepMs.get(spec.path.event) ?? 0));
+      }
+    }
+  }
+
+  /** The kinds that rules look back over, and how far: what has to be read from history at a start. */
+  get spans(): ReadonlyMap<EventKind, number> {
+    return this.#keepMs;
+  }
+
+  /** Takes an event in; the caller feeds it to the subjects that exist. */
+  keep(event: Event, nowMs: number): boolean {
+    const keepMs = this.#keepMs.get(event.kind);
+    if (keepMs === undefined || event.happenedMs < nowMs - keepMs) return false;
+    this.#kept.push(event);
+    if (this.#kept.length % 256 === 0) this.#prune(nowMs);
+    return true;
+  }
+
+  feed(node: SubjectNode, event: Event, nowMs: number): void {
+    if (!this.#covers(node, event)) return;
+    node.windows?.feedEvent(event.kind, (spec) => this.#amount(spec, event, nowMs), event.happenedMs);
+  }
+
+  /** Gives a subject that has just appeared its past. */
+  replay(node: SubjectNode, nowMs: number): void {
+    if (this.#keepMs.size === 0 || node.windows === null) return;
+    // A position that was opened while we watched starts anew: what came before was another one's.
+    if (node.subject.scope === "position" && !node.first) return;
+    for (const event of this.#kept) this.feed(node, event, nowMs);
+  }
+
+  #amount(spec: WindowSpec, event: Event, nowMs: number): number | null {
+    if (spec.path.kind !== "event") return null;
+    if (spec.path.filter) {
+      const holds = spec.path.filter.run(this.#env(event, nowMs));
+      if (isUnknown(holds) || !holds) return null;
+    }
+    if (spec.path.field === null) return 1;
+    const amount = event.fields[spec.path.field];
+    return typeof amount === "number" ? amount : null;
+  }
+
+  #covers(node: SubjectNode, event: Event): boolean {
+    const subject = node.subject;
+    if (subject.scope === "exchange") return event.wallet === null;
+    if (subject.scope === "daemon") return false;
+    if (subject.scope === "market") return event.symbol?.toUpperCase() === subject.symbol.toUpperCase();
+    if (event.wallet !== subject.wallet) return false;
+    if (subject.scope === "wallet") return true;
+    if (event.pdaIndex !== null && event.pdaIndex !== subject.pdaIndex) return false;
+    const subaccount = event.subaccount ?? this.#subaccountOf(event);
+    if (subaccount !== subject.subaccount) return false;
+    return subject.scope === "trader" || event.symbol?.toUpperCase() === subject.symbol.toUpperCase();
+  }
+
+  #prune(nowMs: number): void {
+    const kept = this.#kept.filter(
+      (event) => event.happenedMs >= nowMs - (this.#keepMs.get(event.kind) ?? 0),
+    );
+    this.#kept.length = 0;
+    for (const event of kept) this.#kept.push(event);
+  }
+}

@@ -1,0 +1,42 @@
+/** One rule judging one subject: its clocks, its windows, and the alert that it raised. */
+import { type Lifecycle, newLifecycle } from "../alerts/lifecycle.ts";
+import type { ConditionRule, Unknown, Window } from "../rules/index.ts";
+import type { LiveAlert } from "./alert-book.ts";
+import type { Due } from "./deadlines.ts";
+import type { SubjectNode } from "./subjects.ts";
+
+export class Instance implements Due {
+  readonly rule: ConditionRule;
+  readonly node: SubjectNode;
+  readonly windows: readonly Window[];
+  lifecycle: Lifecycle;
+  alert: LiveAlert | null = null;
+  /** Judged since the start of the daemon: a condition that holds at the first known judgement was "already so". */
+  judged = false;
+  alreadySo = false;
+  /** Why the last judgement was unknown; null while it is known. */
+  unknown: Unknown | null = null;
+  /** A row of it stands in history. */
+  stored = false;
+  dueMs = Number.POSITIVE_INFINITY;
+  queuedMs = Number.POSITIVE_INFINITY;
+  readonly #judge: (instance: Instance) => void;
+
+  constructor(
+    rule: ConditionRule,
+    node: SubjectNode,
+    windows: readonly Window[],
+    nowMs: number,
+    judge: (instance: Instance) => void,
+  ) {
+    this.rule = rule;
+    this.node = node;
+    this.windows = windows;
+    this.lifecycle = newLifecycle(rule, nowMs);
+    this.#judge = judge;
+  }
+
+  onDue(): void {
+    this.#judge(this);
+  }
+}

@@ -1,0 +1,106 @@
+/** What is known of the markets: configuration, live figures, funding rates; and the facts that rules see of them. */
+import type { MarketConfig, MarketPrices } from "../domain/account.ts";
+import type { MarketRisk } from "../risk/model.ts";
+import { ticksFromUsd, unitsFromBaseLots } from "../risk/units.ts";
+import type { Facts } from "../rules/index.ts";
+
+const hoursPerYear = 8_760;
+
+export interface MarketEntry {
+  readonly symbol: string;
+  config: MarketConfig | null;
+  prices: MarketPrices | null;
+  ratePerHour: number | null;
+  readonly facts: Facts;
+}
+
+export class Markets {
+  readonly entries = new Map<string, MarketEntry>();
+  /** For the margin arithmetic; kept in step with `entries`. */
+  readonly risk = new Map<string, MarketRisk>();
+  readonly markTicks = new Map<string, number>();
+  configAtMs: number | null = null;
+  pricesAtMs: number | null = null;
+
+  /** Symbols are compared as the exchange writes them in its market list; case is folded. */
+  entry(symbol: string): MarketEntry {
+    const key = symbol.toUpperCase();
+    let entry = this.entries.get(key);
+    if (!entry) {
+      entry = {
+        symbol: key,
+        config: null,
+        prices: null,
+        ratePerHour: null,
+        facts: { values: {}, seenMs: {} },
+      };
+      this.entries.set(key, entry);
+    }
+    return entry;
+  }
+
+  takeConfig(config: MarketConfig, atMs: number): MarketEntry {
+    const entry = this.entry(config.symbol);
+    entry.config = config;
+    entry.facts.seenMs.marketConfig = atMs;
+    this.configAtMs = atMs;
+    this.risk.set(entry.symbol, { ...config, symbol: entry.symbol });
+    if (entry.prices) this.#takeMark(entry, entry.prices);
+    marketFacts(entry);
+    return entry;
+  }
+
+  /** @returns whether the mark moved by a tick or more, which is when accounts have to be assessed anew. */
+  takePrices(prices: MarketPrices, atMs: number): boolean {
+    const entry = this.entry(prices.symbol);
+    entry.prices = prices;
+    entry.facts.seenMs.markets = atMs;
+    this.pricesAtMs = atMs;
+    const before = this.markTicks.get(entry.symbol);
+    this.#takeMark(entry, prices);
+    marketFacts(entry);
+    return before !== this.markTicks.get(entry.symbol);
+  }
+
+  takeRate(symbol: string, ratePerHour: number, atMs: number): MarketEntry {
+    const entry = this.entry(symbol);
+    entry.ratePerHour = ratePerHour;
+    entry.facts.seenMs.fundingRates = atMs;
+    marketFacts(entry);
+    return entry;
+  }
+
+  #takeMark(entry: MarketEntry, prices: MarketPrices): void {
+    const risk = this.risk.get(entry.symbol);
+    if (risk && prices.markPriceUsd > 0) {
+      this.markTicks.set(entry.symbol, ticksFromUsd(prices.markPriceUsd, risk));
+    } else this.markTicks.delete(entry.symbol);
+  }
+}
+
+function marketFacts(entry: MarketEntry): void {
+  const values = entry.facts.values;
+  values.symbol = entry.symbol;
+  const { config, prices } = entry;
+  if (config) {
+    values.status = config.status;
+    values.takerFee = config.takerFee;
+    values.maxLeverage = config.leverageTiers.reduce((most, tier) => Math.max(most, tier.maxLeverage), 0);
+  }
+  if (prices) {
+    values.markPrice = prices.markPriceUsd;
+    values.oraclePrice = prices.oraclePriceUsd;
+    if (prices.midPriceUsd !== null) values.midPrice = prices.midPriceUsd;
+    else delete values.midPrice;
+    values.openInterest = prices.openInterestUnits;
+    values.dayVolume = prices.dayVolumeUsd;
+  }
+  if (config && prices) {
+    const cap = unitsFromBaseLots(config.openInterestCapBaseLots, config);
+    values.openInterestCapUsed = cap > 0 ? prices.openInterestUnits / cap : 0;
+  }
+  if (entry.ratePerHour !== null) {
+    values.fundingRate = entry.ratePerHour;
+    values.annualizedFundingRate = entry.ratePerHour * hoursPerYear;
+  }
+}

@@ -1,0 +1,87 @@
+/** Events that no record tells of: they are the difference between two answers. Their keys carry the moment. */
+import type { MarketConfig } from "../domain/account.ts";
+import type { Event, EventKind, FieldValue } from "../domain/event.ts";
+import type { Facts } from "../rules/index.ts";
+
+interface StatusSeen {
+  readonly active: boolean;
+  readonly gated: boolean;
+  readonly withdrawalsAvailable: boolean;
+}
+
+/** @returns the change, `"first"` for the first answer of all, or null when nothing changed. */
+export function statusChange(
+  before: Facts["values"],
+  seen: StatusSeen,
+  atMs: number,
+): Event | "first" | null {
+  if (before.active === undefined) return "first";
+  const same =
+    before.active === seen.active &&
+    before.gated === seen.gated &&
+    before.withdrawalsAvailable === seen.withdrawalsAvailable;
+  if (same) return null;
+  return own("exchangeStatus", `${atMs}`, null, atMs, {
+    active: seen.active,
+    gated: seen.gated,
+    withdrawalsAvailable: seen.withdrawalsAvailable,
+    wasActive: before.active === true,
+    wasGated: before.gated === true,
+    wereWithdrawalsAvailable: before.withdrawalsAvailable === true,
+  });
+}
+
+/** What changed in a market's configuration, a field an event. */
+export function marketChanges(before: MarketConfig, after: MarketConfig, atMs: number): readonly Event[] {
+  const events: Event[] = [];
+  for (const [field, text] of comparedFields) {
+    const was = text(before);
+    const is = text(after);
+    if (was === is) continue;
+    const key = `${after.symbol}:${field}:${atMs}`;
+    events.push(own("marketChange", key, after.symbol, atMs, { field, before: was, after: is }));
+  }
+  return events;
+}
+
+const comparedFields: readonly (readonly [string, (config: MarketConfig) => string])[] = [
+  ["status", (config) => config.status],
+  ["maxLeverage", (config) => String(config.leverageTiers[0]?.maxLeverage ?? 0)],
+  [
+    "leverageTiers",
+    (config) =>
+      config.leverageTiers.map((tier) => `${tier.maxLeverage}x to ${tier.maxSizeBaseLots} lots`).join(", "),
+  ],
+  ["maintenanceFactor", (config) => `${config.riskFactors.maintenance / 100} %`],
+  ["takerFee", (config) => String(config.takerFee)],
+  ["makerFee", (config) => String(config.makerFee)],
+  ["openInterestCap", (config) => String(config.openInterestCapBaseLots)],
+  ["isolatedOnly", (config) => String(config.isolatedOnly)],
+];
+
+function own(
+  kind: EventKind,
+  key: string,
+  symbol: string | null,
+  atMs: number,
+  fields: Record<string, FieldValue>,
+): Event {
+  return {
+    kind,
+    key,
+    wallet: null,
+    pdaIndex: null,
+    subaccount: null,
+    symbol,
+    happenedMs: atMs,
+    seenMs: atMs,
+    slot: 0,
+    slotIndex: 0,
+    eventIndex: 0,
+    fields,
+    data: null,
+    backfilled: false,
+    inbox: null,
+    notificationKey: null,
+  };
+}

@@ -1,0 +1,121 @@
+/**
+ * Which numbers go into history, and under which names. Layouts (lists of names) are made once for each set of
+ * positions and handed on as the same array, so that the store can intern them by identity.
+ */
+import type { Tick } from "../domain/observation.ts";
+import type { RuleSet } from "../rules/index.ts";
+import type { AccountEntry } from "./accounts.ts";
+import type { MarketEntry } from "./markets.ts";
+
+const traderFields = [
+  "equity",
+  "collateral",
+  "effectiveCollateral",
+  "unrealizedPnl",
+  "initialMargin",
+  "maintenanceMargin",
+  "marginRatio",
+  "leverage",
+  "grossNotional",
+  "netNotional",
+];
+const positionFields = [
+  "size",
+  "notional",
+  "entryPrice",
+  "markPrice",
+  "liquidationPrice",
+  "liquidationDistance",
+  "unrealizedPnl",
+  "unsettledFunding",
+];
+const marketFields = ["markPrice", "oraclePrice", "openInterest", "dayVolume"];
+const walletFields = ["equity", "pnl", "netDeposits"];
+
+/** A number that is not known now. Written as this NaN so that a layout need not change; windows leave it out. */
+const absent = Number.NaN;
+
+export class Series {
+  readonly #fields: Record<"trader" | "position" | "market" | "wallet", readonly string[]>;
+  readonly #layouts = new Map<string, readonly string[]>();
+
+  /** @param ruleSet fields that its windows look back over are kept beside the usual ones. */
+  constructor(ruleSet: RuleSet) {
+    const extra = (scope: string, fields: readonly string[]): readonly string[] => {
+      const all = new Set(fields);
+      for (const rule of [...ruleSet.conditions, ...ruleSet.events]) {
+        for (const { path } of rule.windows)
+          if (path.kind === "field" && path.scope === scope) all.add(path.field);
+      }
+      return [...all];
+    };
+    this.#fields = {
+      trader: extra("trader", traderFields),
+      position: extra("position", positionFields),
+      market: extra("market", marketFields),
+      wallet: extra("wallet", walletFields),
+    };
+  }
+
+  account(account: AccountEntry, atMs: number): Tick {
+    let key = "account";
+    for (const symbol of account.positions.keys()) key += `|${symbol}`;
+    const layout = this.#layout(key, () => [
+      ...this.#fields.trader.map((field) => `trader.${field}`),
+      ...[...account.positions.keys()].flatMap((symbol) =>
+        this.#fields.position.map((field) => `position[${symbol}].${field}`),
+      ),
+    ]);
+    const values: number[] = [];
+    pick(values, account.node.facts.values, this.#fields.trader);
+    for (const position of account.positions.values())
+      pick(values, position.node.facts.values, this.#fields.position);
+    return { atMs, owner: account.name, series: layout, values };
+  }
+
+  markets(markets: readonly MarketEntry[], atMs: number): Tick {
+    let key = "markets";
+    for (const market of markets) key += `|${market.symbol}`;
+    const layout = this.#layout(key, () =>
+      markets.flatMap((market) => this.#fields.market.map((field) => `market[${market.symbol}].${field}`)),
+    );
+    const values: number[] = [];
+    for (const market of markets) pick(values, market.facts.values, this.#fields.market);
+    return { atMs, owner: "markets", series: layout, values };
+  }
+
+  fundingRate(symbol: string, ratePerHour: number, atMs: number): Tick {
+    const layout = this.#layout(`rate|${symbol}`, () => [`market[${symbol}].fundingRate`]);
+    return { atMs, owner: "fundingRates", series: layout, values: [ratePerHour] };
+  }
+
+  wallet(name: string, values: Readonly<Record<string, unknown>>, atMs: number): Tick {
+    const layout = this.#layout("wallet", () => this.#fields.wallet.map((field) => `wallet.${field}`));
+    const numbers: number[] = [];
+    pick(numbers, values, this.#fields.wallet);
+    return { atMs, owner: name, series: layout, values: numbers };
+  }
+
+  #layout(key: string, make: () => readonly string[]): readonly string[] {
+    const known = this.#layouts.get(key);
+    if (known) return known;
+    const layout = make();
+    this.#layouts.set(key, layout);
+    return layout;
+  }
+}
+
+function pick(into: number[], values: Readonly<Record<string, unknown>>, fields: readonly string[]): void {
+  for (let i = 0; i < fields.length; i++) {
+    const value = values[fields[i]!];
+    into.push(typeof value === "number" ? value : absent);
+  }
+}
+
+/** A series' name, taken apart: `position[SOL].size`, `market[SOL].markPrice`, `trader.equity`. */
+export function parseSeries(
+  name: string,
+): { readonly scope: string; readonly symbol: string | null; readonly field: string } | null {
+  const parts = /^(\w+)(?:\[([^\]]+)\])?\.(\w+)$/.exec(name);
+  return parts ? { scope: parts[1]!, symbol: parts[2] ?? null, field: parts[3]! } : null;
+}

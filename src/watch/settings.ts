@@ -1,0 +1,35 @@
+/** What the tick is told once, and again at a reload. */
+import type { AcknowledgeSettings } from "../alerts/acknowledge.ts";
+import type { RemindSettings } from "../alerts/remind.ts";
+import type { Routing } from "../alerts/route.ts";
+import type { Source } from "../domain/observation.ts";
+import type { RuleSet } from "../rules/index.ts";
+
+export interface WatchedWallet {
+  readonly name: string;
+  /** Base58. */
+  readonly authority: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly limits: Readonly<Record<string, number>>;
+  /** No key, no session: public reads only. */
+  readonly watchOnly: boolean;
+}
+
+export interface WatchSettings {
+  readonly wallets: readonly WatchedWallet[];
+  readonly ruleSet: RuleSet;
+  readonly routing: Routing;
+  readonly remind: RemindSettings;
+  readonly acknowledge: AcknowledgeSettings;
+  /** How often each source is asked, ms. */
+  readonly scheduleMs: Readonly<Record<Source, number>>;
+  /** IANA name; of "today". */
+  readonly timezone: string;
+}
+
+/** How long a wallet may be without fresh data, beyond `staleAfter`, until `Blind` fires. */
+export const blindForMs = 30_000;
+/** More blind wallets than this are one alert, `ExchangeUnreachable`. */
+export const blindWalletsFold = 3;
+/** How long the end of a position waits for word of a liquidation before it counts as closed. */
+export const endingPatienceMs = 15_000;

@@ -1,0 +1,94 @@
+/** What the watch knows, as the status page, the command line and the metrics read it. */
+import type { AccountStatus, WalletStatus, WatchStatus } from "../domain/status.ts";
+import type { Facts } from "../rules/index.ts";
+import type { AccountEntry } from "./accounts.ts";
+import type { AlertBook } from "./alert-book.ts";
+import type { Markets } from "./markets.ts";
+import type { SubjectNode } from "./subjects.ts";
+import type { WalletEntry } from "./wallets.ts";
+
+export function watchStatus(of: {
+  readonly atMs: number;
+  readonly startedMs: number;
+  readonly wallets: Iterable<WalletEntry>;
+  readonly accountsOf: (wallet: string) => Iterable<AccountEntry>;
+  readonly markets: Markets;
+  readonly exchange: Facts;
+  readonly alerts: AlertBook;
+  readonly nodes: Iterable<SubjectNode>;
+  readonly rules: number;
+  readonly viewMismatches: number;
+  readonly blind: WatchStatus["blind"];
+}): WatchStatus {
+  const pending: WatchStatus["pending"][number][] = [];
+  for (const node of of.nodes) {
+    for (const instance of node.instances) {
+      const { sinceMs, levels } = instance.lifecycle;
+      if (sinceMs === null || instance.alert) continue;
+      const severity = levels.findLast((level) => level.holds)?.severity ?? "info";
+      pending.push({ rule: instance.rule.name, subject: node.name, severity, sinceMs });
+    }
+  }
+  const flag = (name: string): boolean | null => {
+    const value = of.exchange.values[name];
+    return typeof value === "boolean" ? value : null;
+  };
+  return {
+    atMs: of.atMs,
+    startedMs: of.startedMs,
+    wallets: [...of.wallets].map((entry) => walletStatus(entry, of.accountsOf(entry.wallet.name))),
+    markets: [...of.markets.entries.values()].map((entry) => ({
+      symbol: entry.symbol,
+      status: entry.config?.status ?? null,
+      figures: numbers(entry.facts),
+    })),
+    exchange: {
+      active: flag("active"),
+      gated: flag("gated"),
+      withdrawalsAvailable: flag("withdrawalsAvailable"),
+    },
+    firing: [...of.alerts.live.values()].map((live) => live.alert),
+    pending,
+    blind: of.blind,
+    rules: of.rules,
+    viewMismatches: of.viewMismatches,
+  };
+}
+
+function walletStatus(entry: WalletEntry, accounts: Iterable<AccountEntry>): WalletStatus {
+  return {
+    name: entry.wallet.name,
+    authority: entry.wallet.authority,
+    watchOnly: entry.wallet.watchOnly,
+    signedIn: entry.signedIn,
+    sessionDetail: entry.sessionDetail,
+    seenMs: entry.node.facts.seenMs.traderState ?? null,
+    unacked: entry.unacked,
+    figures: numbers(entry.node.facts),
+    accounts: [...accounts].map(accountStatus),
+  };
+}
+
+function accountStatus(account: AccountEntry): AccountStatus {
+  const values = account.node.facts.values;
+  return {
+    name: account.name,
+    state: typeof values.state === "string" ? values.state : null,
+    riskTier: typeof values.riskTier === "string" ? values.riskTier : null,
+    figures: numbers(account.node.facts),
+    positions: [...account.positions].map(([symbol, { node }]) => ({
+      name: node.name,
+      symbol,
+      side: node.incarnation,
+      figures: numbers(node.facts),
+    })),
+    orders: account.state.orders.length,
+  };
+}
+
+function numbers(facts: Facts): Record<string, number | null> {
+  const figures: Record<string, number | null> = {};
+  for (const [name, value] of Object.entries(facts.values))
+    if (typeof value === "number") figures[name] = value;
+  return figures;
+}

@@ -1,0 +1,39 @@
+/**
+ * The subjects that are watched now, each with its facts (what rules see), its surroundings (a path in an expression
+ * resolves to the subject or to the ancestor that owns it), and the rule instances that judge it.
+ */
+import type { Source } from "../domain/observation.ts";
+import { type Subject, subjectName } from "../domain/subject.ts";
+import type { Env, Facts } from "../rules/index.ts";
+import type { Instance } from "./instance.ts";
+import type { WindowSet } from "./windows.ts";
+
+export class SubjectNode {
+  readonly subject: Subject;
+  readonly name: string;
+  readonly facts: Facts;
+  readonly env: Env;
+  /** Tells a position from the one of the same name before it: side and sequence. Empty for other subjects. */
+  readonly incarnation: string;
+  /** What was already so when watching began is marked: true for subjects of the first answer after the start. */
+  readonly first: boolean;
+  instances: Instance[] = [];
+  windows: WindowSet | null = null;
+
+  constructor(subject: Subject, facts: Facts, env: Env, incarnation: string, first: boolean) {
+    this.subject = subject;
+    this.name = subjectName(subject);
+    this.facts = facts;
+    this.env = env;
+    this.incarnation = incarnation;
+    this.first = first;
+  }
+
+  seen(source: Source, atMs: number): void {
+    this.facts.seenMs[source] = atMs;
+  }
+}
+
+export function newFacts(): Facts {
+  return { values: {}, seenMs: {} };
+}

@@ -1,0 +1,111 @@
+/**
+ * At most one message a subject in the throttle's time; what was held back leaves as one message when it ends. Kept in
+ * history, so that nothing that was held is forgotten by a restart.
+ */
+import type { AlertChange } from "../domain/alert.ts";
+import type { EventRule } from "../rules/index.ts";
+import type { AlertBook } from "./alert-book.ts";
+import type { Deadlines, Due } from "./deadlines.ts";
+import type { Draft } from "./draft.ts";
+
+interface Throttle extends Due {
+  readonly key: string;
+  readonly throttleMs: number;
+  untilMs: number;
+  held: AlertChange[];
+}
+
+interface KeptThrottle {
+  readonly throttleMs: number;
+  readonly untilMs: number;
+  readonly held: readonly number[];
+}
+
+export const throttlePrefix = "throttle/";
+
+export class Throttles {
+  readonly #throttles = new Map<string, Throttle>();
+  readonly #alerts: AlertBook;
+  readonly #deadlines: Deadlines;
+  readonly #draft: () => Draft;
+
+  constructor(options: { alerts: AlertBook; deadlines: Deadlines; draft: () => Draft }) {
+    this.#alerts = options.alerts;
+    this.#deadlines = options.deadlines;
+    this.#draft = options.draft;
+  }
+
+  /** Whether a match now is held back. */
+  holds(rule: EventRule, subject: string, nowMs: number): boolean {
+    const throttle = this.#throttles.get(keyOf(rule, subject));
+    return throttle !== undefined && nowMs < throttle.untilMs;
+  }
+
+  /** Records a match: `held` is its change when it was held back, null when it left. */
+  note(rule: EventRule, subject: string, held: AlertChange | null, draft: Draft): void {
+    const key = keyOf(rule, subject);
+    const throttle = this.#throttles.get(key) ?? this.#make(key, rule.throttleMs ?? 0);
+    if (held) throttle.held.push(held);
+    else throttle.untilMs = draft.atMs + throttle.throttleMs;
+    this.#deadlines.set(throttle, throttle.untilMs);
+    this.#keep(throttle, draft);
+  }
+
+  /** @param changes the held changes by id, read from history. */
+  restore(name: string, value: string, changes: ReadonlyMap<number, AlertChange>): void {
+    const kept = JSON.parse(value) as KeptThrottle;
+    const throttle = this.#make(name.slice(throttlePrefix.length), kept.throttleMs);
+    throttle.untilMs = kept.untilMs;
+    throttle.held = kept.held.flatMap((id) => changes.get(id) ?? []);
+    this.#deadlines.set(throttle, kept.untilMs);
+  }
+
+  /** The ids of the changes that a kept throttle holds. */
+  static heldIds(value: string): readonly number[] {
+    return (JSON.parse(value) as KeptThrottle).held;
+  }
+
+  #make(key: string, throttleMs: number): Throttle {
+    const throttle: Throttle = {
+      key,
+      throttleMs,
+      untilMs: 0,
+      held: [],
+      dueMs: Number.POSITIVE_INFINITY,
+      queuedMs: Number.POSITIVE_INFINITY,
+      onDue: (nowMs) => this.#release(throttle, nowMs),
+    };
+    this.#throttles.set(key, throttle);
+    return throttle;
+  }
+
+  #release(throttle: Throttle, nowMs: number): void {
+    const draft = this.#draft();
+    if (throttle.held.length === 0) {
+      this.#throttles.delete(throttle.key);
+      draft.changes.keep.push({ name: throttlePrefix + throttle.key, value: null });
+      return;
+    }
+    const groupKey = `${throttlePrefix}${throttle.key}/${nowMs}`;
+    for (const change of throttle.held) {
+      this.#alerts.owe(draft, change, this.#alerts.receivers(change.alert), groupKey);
+    }
+    throttle.held = [];
+    throttle.untilMs = nowMs + throttle.throttleMs;
+    this.#deadlines.set(throttle, throttle.untilMs);
+    this.#keep(throttle, draft);
+  }
+
+  #keep(throttle: Throttle, draft: Draft): void {
+    const kept: KeptThrottle = {
+      throttleMs: throttle.throttleMs,
+      untilMs: throttle.untilMs,
+      held: throttle.held.map((change) => change.id),
+    };
+    draft.changes.keep.push({ name: throttlePrefix + throttle.key, value: JSON.stringify(kept) });
+  }
+}
+
+function keyOf(rule: EventRule, subject: string): string {
+  return `${rule.name}/${subject}`;
+}

@@ -1,0 +1,162 @@
+/**
+ * The watched wallets as subjects: sums over their accounts, their inbox, and their profit since watching began.
+ *
+ * Profit is equity less deposits, and the two come from different readings: a deposit that the account shows already
+ * and the history not yet would read as a profit, and its withdrawal as a loss at 4 a.m. So profit is taken from an
+ * equity that is old enough for the history to have caught up, against the flows up to that very slot.
+ */
+import type { Event } from "../domain/event.ts";
+import type { AccountEntry } from "./accounts.ts";
+import type { Draft } from "./draft.ts";
+import type { WatchedWallet } from "./settings.ts";
+import type { SubjectNode } from "./subjects.ts";
+
+/** How long the collateral history may lag behind the account's state. */
+const indexLagMs = 15_000;
+const snapshotsKeptMs = 180_000;
+
+interface Snapshot {
+  readonly atMs: number;
+  readonly slot: number;
+  readonly equityUsd: number;
+}
+
+interface Flow {
+  readonly slot: number;
+  readonly amountUsd: number;
+}
+
+/** What survives a restart. */
+interface Kept {
+  readonly baselineUsd: number;
+  readonly baselineSlot: number;
+  /** Deposits less withdrawals since the baseline, all that are known. */
+  readonly netUsd: number;
+  readonly highUsd: number;
+}
+
+export interface WalletEntry {
+  readonly wallet: WatchedWallet;
+  readonly node: SubjectNode;
+  signedIn: boolean;
+  sessionDetail: string;
+  unacked: number | null;
+  readonly seenMs: Map<number, number>;
+  readonly snapshots: Snapshot[];
+  readonly flows: Flow[];
+  kept: Kept | null;
+}
+
+export const walletKeepPrefix = "wallet/";
+
+export function newWallet(wallet: WatchedWallet, node: SubjectNode): WalletEntry {
+  const values = node.facts.values;
+  values.name = wallet.name;
+  values.authority = wallet.authority;
+  values.labels = wallet.labels;
+  values.limits = wallet.limits;
+  values.signedIn = false;
+  return {
+    wallet,
+    node,
+    signedIn: false,
+    sessionDetail: wallet.watchOnly ? "watch-only" : "not signed in yet",
+    unacked: null,
+    seenMs: new Map(),
+    snapshots: [],
+    flows: [],
+    kept: null,
+  };
+}
+
+export function restoreWallet(entry: WalletEntry, value: string): void {
+  entry.kept = JSON.parse(value) as Kept;
+  profit(entry, null);
+}
+
+/** Sums the accounts after one of them was assessed. A sum with an unknown part is unknown. */
+export function sumAccounts(entry: WalletEntry, accounts: Iterable<AccountEntry>): void {
+  let equity = 0;
+  let known = true;
+  let any = false;
+  let marketsMs = Number.POSITIVE_INFINITY;
+  for (const account of accounts) {
+    any = true;
+    const value = account.node.facts.values.equity;
+    if (typeof value === "number") equity += value;
+    else known = false;
+    marketsMs = Math.min(marketsMs, account.node.facts.seenMs.markets ?? Number.NEGATIVE_INFINITY);
+    const configMs = account.node.facts.seenMs.marketConfig;
+    if (configMs !== undefined) entry.node.facts.seenMs.marketConfig = configMs;
+  }
+  if (Number.isFinite(marketsMs)) entry.node.facts.seenMs.markets = marketsMs;
+  if (any && known) entry.node.facts.values.equity = equity;
+  else delete entry.node.facts.values.equity;
+}
+
+/** Notes an answer about the wallet's accounts; the oldest of its PDA indices is the wallet's age. */
+export function walletSeen(entry: WalletEntry, pdaIndex: number, slot: number, atMs: number): void {
+  entry.seenMs.set(pdaIndex, atMs);
+  entry.node.facts.seenMs.traderState = Math.min(...entry.seenMs.values());
+  const equity = entry.node.facts.values.equity;
+  if (typeof equity !== "number") return;
+  entry.snapshots.push({ atMs, slot, equityUsd: equity });
+  while (entry.snapshots.length > 0 && entry.snapshots[0]!.atMs < atMs - snapshotsKeptMs)
+    entry.snapshots.shift();
+}
+
+/** Takes a collateral move into account; moves between accounts of the wallet leave it as it is. */
+export function walletFlow(entry: WalletEntry, event: Event, draft: Draft): void {
+  const amount = event.fields.amountUsd;
+  if (event.backfilled || typeof amount !== "number" || event.fields.eventType === "transfer") return;
+  if (entry.kept && event.slot <= entry.kept.baselineSlot) return;
+  entry.flows.push({ slot: event.slot, amountUsd: amount });
+  if (entry.flows.length > 1_000) entry.flows.shift();
+  if (entry.kept) keep(entry, { ...entry.kept, netUsd: entry.kept.netUsd + amount }, draft);
+}
+
+/** The collateral history was read at `atMs`: profit can be brought up to the newest settled snapshot. */
+export function walletFlowsRead(entry: WalletEntry, atMs: number, draft: Draft): boolean {
+  entry.node.facts.seenMs.collateral = atMs;
+  const settled = entry.snapshots.findLast((snapshot) => snapshot.atMs <= atMs - indexLagMs) ?? null;
+  if (!settled) return false;
+  if (!entry.kept) {
+    keep(entry, { baselineUsd: settled.equityUsd, baselineSlot: settled.slot, netUsd: 0, highUsd: 0 }, draft);
+    const later = entry.flows.filter((flow) => flow.slot > settled.slot);
+    entry.flows.length = 0;
+    entry.flows.push(...later);
+    const net = later.reduce((sum, flow) => sum + flow.amountUsd, 0);
+    if (net !== 0 && entry.kept) keep(entry, { ...(entry.kept as Kept), netUsd: net }, draft);
+  }
+  const pnl = profit(entry, settled);
+  const kept = entry.kept as Kept | null;
+  if (kept && pnl !== null && pnl > kept.highUsd) {
+    keep(entry, { ...kept, highUsd: pnl }, draft);
+    entry.node.facts.values.highWaterMark = pnl;
+  }
+  return pnl !== null;
+}
+
+function profit(entry: WalletEntry, at: Snapshot | null): number | null {
+  const { kept } = entry;
+  if (!kept) return null;
+  const values = entry.node.facts.values;
+  values.highWaterMark = kept.highUsd;
+  const slot = at?.slot ?? Number.POSITIVE_INFINITY;
+  // Flows after the snapshot are in the sum already and have to come out of it again.
+  const later = entry.flows.reduce((sum, flow) => (flow.slot > slot ? sum + flow.amountUsd : sum), 0);
+  const net = kept.netUsd - later;
+  values.netDeposits = net;
+  if (!at) return null;
+  const pnl = at.equityUsd - kept.baselineUsd - net;
+  values.pnl = pnl;
+  return pnl;
+}
+
+function keep(entry: WalletEntry, kept: Kept, draft: Draft): void {
+  entry.kept = kept;
+  draft.changes.keep.push({
+    name: `${walletKeepPrefix}${entry.wallet.name}/profit`,
+    value: JSON.stringify(kept),
+  });
+}
