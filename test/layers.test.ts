@@ -22,6 +22,7 @@ const mayImport = {
   alerts: ["domain"],
   channels: ["domain"],
   watch: ["domain", "risk", "rules", "alerts"],
+  ingest: ["domain", "watch"],
   exchange: ["domain", "contract", "wallet"],
   simulator: ["domain", "contract", "wallet", "risk"],
   collect: ["domain", "contract", "exchange", "wallet"],
