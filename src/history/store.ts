@@ -50,8 +50,11 @@ export interface History extends Store, SessionStore {
   verify(): Promise<readonly string[]>;
 }
 
-/** More rows than this in the log are packed before ticks are read: else each owner's reading would go through all of them. */
-const tailRowsRead = 4_000;
+/**
+ * More rows than this in the log are packed before ticks are read: else the reading of each owner would go through all of
+ * them. Fewer are gone through in some ms, and packing them would make chunks too short to be worth having.
+ */
+const tailRowsRead = 50_000;
 
 /**
  * Opens the database, makes it when there is none, and brings it to this program's version.

@@ -5,7 +5,7 @@ import type { Changes, FactChange, FailedRead, KeptPayload, Milestone } from "..
 import type { Acknowledgement, Message, OwedItem } from "../domain/delivery.ts";
 import type { Event } from "../domain/event.ts";
 import { compress, shorten } from "./compression.ts";
-import { encode, encodeFlat, encodeForeign } from "./json.ts";
+import { encode, encodeForeign } from "./json.ts";
 import type { TickLog } from "./ticklog.ts";
 
 export class Writer {
@@ -62,7 +62,7 @@ export class Writer {
       event.slot,
       event.slotIndex,
       event.eventIndex,
-      encodeFlat(event.fields),
+      encode(event.fields),
       data === undefined ? null : shorten(data),
       event.backfilled ? 1 : 0,
       event.inbox === null ? null : encode(event.inbox),

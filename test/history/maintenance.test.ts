@@ -60,6 +60,32 @@ test("at every step of packing each tick is read once, while others are committe
   await again.close();
 });
 
+test("a packing that was given up at any step, and begun anew after a restart, counts nothing twice", async () => {
+  for (let given = 1, whole = false; !whole; given++) {
+    using folder = temporaryFolder();
+    const open = () => openStore({ path: folder.file(), retention: { samplesMs: null } });
+    const first = open();
+    const written = ticksOf(["x", "y"], 1_200, t0, 2);
+    await first.commit([changes({ ticks: written })]);
+    for (let step = 0; step < given && !whole; step++) whole = (await first.maintain(t0 + dayMs, 0)).finished;
+    await first.close();
+    const second = open();
+    expect(await second.tickOwners()).toEqual(["x", "y"]);
+    const more = ticksOf(["x"], 1, t0 + dayMs, 2);
+    await second.commit([changes({ ticks: more })]);
+    await second.maintain(t0 + 3 * dayMs, 60_000);
+    await second.close();
+    // All of the log is in chunks now: what comes next must not be taken for packed.
+    const third = open();
+    await third.commit([changes({ ticks: ticksOf(["z"], 1, t0, 2) })]);
+    expect(await all(third.ticks({ owner: "z", fromMs: 0 }))).toHaveLength(1);
+    expect(await all(third.ticks({ owner: "x", fromMs: 0 }))).toEqual([...own(written, "x"), ...more]);
+    expect(await all(third.ticks({ owner: "y", fromMs: 0 }))).toEqual(own(written, "y"));
+    await third.close();
+    expect(given).toBeLessThan(50);
+  }
+});
+
 test("a reading that goes on while its ticks are packed misses none and repeats none", async () => {
   using folder = temporaryFolder();
   const store = openStore({ path: folder.file(), clock: new FakeClock(t0), retention: { samplesMs: null } });
@@ -163,14 +189,19 @@ test("a packing that finds no room loses nothing, and neither does reading", asy
   using folder = temporaryFolder();
   const opened = openDatabase(folder.file());
   const store = storeOn(opened, { clock: new FakeClock(t0), retention: { samplesMs: null } });
-  const written = ticksOf(["x"], 6_000, t0, 16);
+  // So many that reading packs them first.
+  const written = ticksOf(["x"], 52_000, t0, 2);
   await store.commit([changes({ ticks: written })]);
+  const rowsIn = (table: string) =>
+    opened.db.prepare<[], { n: number }>(`SELECT count(*) AS n FROM ${table}`).get()?.n;
   const pages = opened.db.pragma("page_count", { simple: true }) as number;
   opened.db.pragma(`max_page_count = ${pages + 5}`);
   await expect(store.maintain(t0 + dayMs, 1)).rejects.toThrow(CommitFailed);
   expect(await all(store.ticks({ owner: "x", fromMs: 0 }))).toEqual(written);
+  expect(rowsIn("ticks")).toBe(52_000);
   opened.db.pragma("max_page_count = 100000");
-  await store.maintain(t0 + dayMs, 1);
+  expect(await all(store.ticks({ owner: "x", fromMs: t0 + 51_999_000 }))).toEqual(written.slice(-1));
+  expect([rowsIn("ticks"), rowsIn("chunks")]).toEqual([0, 52]);
   expect(await all(store.ticks({ owner: "x", fromMs: 0 }))).toEqual(written);
   expect(await store.verify()).toEqual([]);
   await store.close();
@@ -233,7 +264,8 @@ test("no question of the store goes through a whole table", async () => {
     const plan = opened.db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
     const whole = plan
       .map(({ detail }) => detail)
-      // The two short tables of names and of the pulse may be gone through. A partial index that is is as long as the list of what is open; an ordered one stops at the limit.
+      // The two short tables of names and of the pulse may be gone through. A partial index is as
+      // long as the list of what is open.
       .filter(
         (detail) =>
           /^SCAN/.test(detail) &&

@@ -194,17 +194,24 @@ test("a mistake of the program throws as it is and writes nothing of its batch",
   using folder = temporaryFolder();
   await inStore(folder.file(), async (store) => {
     await store.commit([everything()]);
-    const twice = changes({ keep: [{ name: "half", value: "1" }], alertChanges: [example.alertChange()] });
+    const twice = changes({
+      keep: [{ name: "half", value: "1" }],
+      ticks: [example.tick({ owner: "new", series: ["new"], values: [1] })],
+      alertChanges: [example.alertChange()],
+    });
     await expect(store.commit([twice])).rejects.toMatchObject({ code: "SQLITE_CONSTRAINT_PRIMARYKEY" });
     const uneven = changes({
       keep: [{ name: "half", value: "1" }],
-      ticks: [example.tick({ owner: "new", values: [1] })],
+      ticks: [example.tick({ values: [1] })],
     });
     await expect(store.commit([uneven])).rejects.toThrow(RangeError);
     expect((await store.keep()).has("half")).toBe(false);
-    // Names that were taken back with it are stored anew.
-    await store.commit([changes({ ticks: [example.tick({ owner: "new" })] })]);
-    expect(await all(store.ticks({ owner: "new", fromMs: 0 }))).toEqual([example.tick({ owner: "new" })]);
+    expect(await store.tickOwners()).toEqual(["main/0.0"]);
+    // Names that were taken back with it are stored anew, and not mixed up with those that came in their place.
+    const others = ["other", "new"].map((owner) => example.tick({ owner, series: [owner], values: [2] }));
+    await store.commit([changes({ ticks: others })]);
+    for (const tick of others)
+      expect(await all(store.ticks({ owner: tick.owner, fromMs: 0 }))).toEqual([tick]);
   });
 });
 
