@@ -1,0 +1,101 @@
+import { describe, expect, test } from "vitest";
+import { acknowledgeSettings, acknowledgeWord } from "../../src/alerts/acknowledge.ts";
+import { isWorse, nextReminderMs, remindSettings } from "../../src/alerts/remind.ts";
+import { receiversFor, routingSettings } from "../../src/alerts/route.ts";
+import type { Alert, Severity } from "../../src/domain/alert.ts";
+import type { AckWord } from "../../src/domain/delivery.ts";
+
+describe("routes", () => {
+  const routing = routingSettings.parse({
+    receivers: ["chat"],
+    routes: [
+      { match: { rule: "Noise" }, receivers: ["log"], continue: true },
+      { match: { severity: ["warning", "critical"], wallet: "mm-1" }, receivers: ["desk"] },
+      { match: { severity: "critical" }, receivers: ["chat", "mail"] },
+    ],
+  });
+
+  test.each<[Record<string, string>, string[]]>([
+    [{ severity: "info" }, ["chat"]],
+    [{ severity: "critical" }, ["chat", "mail"]],
+    [{ severity: "critical", wallet: "mm-1" }, ["desk"]],
+    [{ severity: "critical", rule: "Noise" }, ["log", "chat", "mail"]],
+    [{ severity: "info", rule: "Noise" }, ["log"]],
+  ])("%j goes to %j", (labels, receivers) => {
+    expect(receiversFor(routing, labels)).toEqual(receivers);
+  });
+});
+
+describe("reminders", () => {
+  const settings = remindSettings.parse({});
+  const alert = (severity: Severity, acknowledgedAtMs: number | null = null): Alert => ({
+    id: 1,
+    rule: "r",
+    subject: "main",
+    wallet: "main",
+    symbol: null,
+    labels: {},
+    severity,
+    state: "firing",
+    event: false,
+    sinceMs: 0,
+    firedAtMs: 0,
+    endedAtMs: null,
+    ending: null,
+    alreadySo: false,
+    summary: "",
+    description: "",
+    runbook: null,
+    value: null,
+    dataAtMs: 0,
+    acknowledgedBy: acknowledgedAtMs === null ? null : "ann",
+    acknowledgedAtMs,
+    eventKey: null,
+  });
+  const minute = 60_000;
+
+  test.each<[string, Alert, number, number | null]>([
+    ["critical: every 5 minutes", alert("critical"), 0, 5 * minute],
+    ["critical, the fourth time: still every 5 minutes", alert("critical"), 3, 5 * minute],
+    ["critical, acknowledged: when that lapses", alert("critical", 2 * minute), 0, 62 * minute],
+    ["warning: after an hour", alert("warning"), 0, 60 * minute],
+    ["warning: doubling", alert("warning"), 2, 240 * minute],
+    ["warning: up to 8 hours", alert("warning"), 9, 480 * minute],
+    ["warning, acknowledged: never", alert("warning", minute), 0, null],
+    ["info: never", alert("info"), 0, null],
+    ["an event: never", { ...alert("critical"), event: true }, 0, null],
+  ])("%s", (_, of, count, dueMs) => {
+    expect(nextReminderMs(of, { toldAtMs: 0, count }, settings)).toBe(dueMs);
+  });
+
+  test.each<[string, number | null, number | null, boolean, boolean]>([
+    ["a distance that shrank by a fifth", 0.1, 0.08, true, true],
+    ["a distance that shrank by less", 0.1, 0.085, true, false],
+    ["a distance that grew", 0.1, 0.2, true, false],
+    ["a ratio that grew by more than a fifth", 0.5, 0.61, false, true],
+    ["a ratio that fell", 0.5, 0.4, false, false],
+    ["nothing told yet", null, 0.4, false, false],
+    ["a value that is not known now", 0.4, null, false, false],
+  ])("worse: %s", (_, told, value, falling, worse) => {
+    expect(isWorse(told, value, falling, 0.2)).toBe(worse);
+  });
+});
+
+describe("what it takes until a notification is handled", () => {
+  test.each<[string, object, string, (AckWord | null)[], AckWord]>([
+    ["the default", {}, "adl", [null], "whenDelivered"],
+    ["never, by the configuration", { notifications: "never" }, "adl", [null], "never"],
+    [
+      "the type's word",
+      { types: { liquidation: "whenAcknowledged" } },
+      "liquidation",
+      [null],
+      "whenAcknowledged",
+    ],
+    ["the rule's own word wins", { types: { adl: "never" } }, "adl", ["always"], "always"],
+    ["the strictest of several", {}, "adl", ["always", "whenAcknowledged", null], "whenAcknowledged"],
+    ["never is the strictest", {}, "adl", ["never", "whenAcknowledged"], "never"],
+  ])("%s", (_, settings, type, words, word) => {
+    expect(acknowledgeWord(acknowledgeSettings.parse(settings), type, words)).toBe(word);
+  });
+});
