@@ -9,8 +9,8 @@
  *  - A tenth of what flows in is kept for sign-in calls while any of that reserve is missing: wallets at risk cannot
  *    starve the sign-in that they need.
  *  - A 429 is told to everybody: nothing leaves before `Retry-After` (or 1 s) is over, and the rate is halved, at most
- *    once for all the requests that were under way; then it climbs back, from half to whole in a minute. It never
- *    falls below the floor, so that the way back is always found.
+ *    once for all the requests that were under way; then it doubles within a minute, until the ceiling or the next 429.
+ *    So a ceiling set too high costs about one 429 a minute. The rate never falls below one request a second.
  *  - Waiting ends with the caller's signal. A lane that is full refuses, so the queue is bounded.
  */
 import type { Clock } from "../domain/clock.ts";
@@ -22,7 +22,8 @@ export type Lane = (typeof lanes)[keyof typeof lanes];
 const BURST_SECONDS = 0.2;
 const SIGN_IN_SHARE = 0.1;
 const SIGN_IN_RESERVE = 2;
-const RECOVERY_MS = 120_000;
+const DOUBLING_MS = 60_000;
+const FLOOR_PER_SECOND = 1;
 const DEFAULT_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 const USAGE_SECONDS = 10;
@@ -122,7 +123,7 @@ export class RequestBudget {
   constructor(options: BudgetOptions) {
     this.#clock = options.clock;
     this.ceilingPerSecond = options.requestsPerSecond;
-    this.floorPerSecond = Math.min(this.ceilingPerSecond, Math.max(0.5, this.ceilingPerSecond / 20));
+    this.floorPerSecond = Math.min(this.ceilingPerSecond, FLOOR_PER_SECOND);
     this.#mostWaiting = options.mostWaiting ?? 20_000;
     this.#rate = this.ceilingPerSecond;
     this.#tokens = this.#capacity();
@@ -258,10 +259,7 @@ export class RequestBudget {
     this.#filledAtMs = nowMs;
     if (nowMs <= fromMs) return;
     const before = this.#rate;
-    this.#rate = Math.min(
-      this.ceilingPerSecond,
-      before + (this.ceilingPerSecond * (nowMs - fromMs)) / RECOVERY_MS,
-    );
+    this.#rate = Math.min(this.ceilingPerSecond, before * 2 ** ((nowMs - fromMs) / DOUBLING_MS));
     let flow = (((before + this.#rate) / 2) * (nowMs - fromMs)) / 1_000;
     const kept = Math.min(flow * SIGN_IN_SHARE, Math.max(0, SIGN_IN_RESERVE - this.#reserve));
     this.#reserve += kept;

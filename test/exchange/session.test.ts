@@ -426,6 +426,43 @@ describe("losing a session", () => {
     await poll(set);
   });
 
+  test("one call is sent three times at most, however patient its caller", async () => {
+    await using set = await open();
+    set.venue.refuseAll = "invalid_access_token";
+    await refused(set, ask(set, set.exchange, 3_600_000));
+    expect(set.venue.asked(NOTIFICATIONS)).toHaveLength(3);
+  });
+
+  test("after a long trouble that ended, the next one is met with short waits again", async () => {
+    await using set = await open();
+    set.venue.refuseAll = "session_missing";
+    for (let i = 0; i < 100; i++) {
+      await set.clock.finish(ask(set, set.exchange, 3_000).catch(() => null));
+      await set.clock.advance(5_000);
+    }
+    set.venue.refuseAll = null;
+    await set.clock.advance(70_000);
+    await poll(set);
+    await set.clock.advance(70_000);
+    set.venue.revoke();
+    set.venue.fault("/v1/auth/nonce", { status: 503 }, 3);
+    await set.clock.finish(ask(set, set.exchange, 4_000));
+  });
+
+  test("when refreshing stays broken, an expired session is replaced by a sign-in", async () => {
+    await using set = await open({ accessMs: 60_000 });
+    await set.exchange.start();
+    await poll(set);
+    set.venue.fault("/v1/auth/refresh", { status: 500 }, Number.POSITIVE_INFINITY);
+    let lost = 0;
+    for (let i = 0; i < 60; i++) {
+      await set.clock.advance(5_000);
+      await set.clock.finish(ask(set).catch(() => void lost++));
+    }
+    expect(lost).toBe(0);
+    expect(count(set, "login")).toBeGreaterThanOrEqual(4);
+  });
+
   test("refusals that alternate with answers renew six times a minute at most", async () => {
     await using set = await open();
     await poll(set);
