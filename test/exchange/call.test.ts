@@ -141,6 +141,17 @@ describe("what comes back", () => {
     expect((error as BadRecord).body).toBe(body);
   });
 
+  test("success without the record is a bad record, with another status it is success", async () => {
+    await using set = await open();
+    set.venue.fault(STATUS, { status: 204, body: "" });
+    expect(await failure(set, set.exchange.client.exchangeStatus())).toMatchObject({
+      reason: "bad-record",
+      status: 204,
+    });
+    set.venue.fault(STATUS, { status: 203, body: example("exchange-status.json") });
+    await set.clock.finish(set.exchange.client.exchangeStatus());
+  });
+
   test("the body of a sign-in is not kept, whatever is wrong with it", async () => {
     await using set = await open();
     set.venue.fault("/v1/auth/login/wallet", { body: { access_token: "a.b.c" } });
