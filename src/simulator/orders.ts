@@ -5,7 +5,7 @@ import { abs, min } from "./decimals.ts";
 import { eventNotification } from "./inbox.ts";
 import type { Account, Market, Order, Side, Trigger, World } from "./state.ts";
 import { feeOf, perLot, settleFunding, trade } from "./trade.ts";
-import { noteHolder, type Transaction, transact } from "./transaction.ts";
+import { type Transaction, transact } from "./transaction.ts";
 
 /** Fills what the mark has crossed, at each order's own price. */
 export function matchOrders(world: World, market: Market): void {

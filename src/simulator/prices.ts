@@ -5,6 +5,7 @@
  */
 import type { Random } from "../domain/clock.ts";
 import type { Bar, Market, World } from "./state.ts";
+import { slotAt } from "./time.ts";
 
 const yearMs = 365 * 86_400_000;
 const barMs = 60_000;
@@ -65,16 +66,29 @@ export function barAt(market: Market, nowMs: number): Bar {
   return bar;
 }
 
-/** Outsiders trade among themselves: volume without accounts. */
+/** Outsiders trade among themselves: fills and volume without accounts. */
 export function crowd(world: World, market: Market, stepMs: number): void {
   const units = market.spec.crowdUnitsPerMinute * (stepMs / barMs) * 2 * world.random();
+  const buys = world.random() < 0.5;
   const lots = BigInt(Math.round(units * 10 ** market.spec.baseLotsDecimals));
   const bar = barAt(market, world.nowMs);
   bar.openInterestLots = market.openInterestLots;
   if (lots === 0n) return;
   bar.volumeLots += lots;
-  bar.volumeQuoteLots += lots * BigInt(market.markTicks) * market.tickSize;
+  const quote = lots * BigInt(market.markTicks) * market.tickSize;
+  bar.volumeQuoteLots += quote;
   bar.trades += 1;
+  market.fills.push({
+    slot: slotAt(world.nowMs),
+    // A place of their own, which no transaction of the accounts has.
+    slotIndex: 100_000 + market.spec.assetId,
+    eventIndex: 0,
+    instructionIndex: 0,
+    atMs: world.nowMs,
+    baseLots: buys ? lots : -lots,
+    quoteLots: buys ? -quote : quote,
+    instructionType: "PlaceMarketOrder",
+  });
 }
 
 /** About normal: mean 0, deviation 1. */

@@ -240,6 +240,15 @@ export interface Bar {
   openInterestLots: bigint;
 }
 
+/** A trade as the public sees it: the taker's side. */
+export interface PublicFill extends Place {
+  /** Signed. */
+  readonly baseLots: bigint;
+  /** Opposite in sign. */
+  readonly quoteLots: bigint;
+  readonly instructionType: string;
+}
+
 export interface FundingRate {
   /** End of the interval. */
   readonly atMs: number;
@@ -273,6 +282,7 @@ export interface Market {
   premiumCount: number;
   readonly rates: FundingRate[];
   readonly bars: Bar[];
+  readonly fills: Journal<PublicFill>;
   makerFees: bigint;
   takerFees: bigint;
   orderSequence: number;

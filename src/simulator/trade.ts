@@ -73,7 +73,8 @@ export function trade(
     ...terms,
     liquidity: terms.liquidity === "maker" ? "taker" : "maker",
   };
-  fillOne(tx, market, other, -lots, -quote, 0n, otherTerms);
+  const otherFill = fillOne(tx, market, other, -lots, -quote, 0n, otherTerms);
+  market.fills.push(terms.liquidity === "taker" ? fill : otherFill);
   world.house.collateral += fee;
   if (fee !== 0n) tx.touch(world.house);
   if (terms.liquidity === "taker") market.takerFees += fee;

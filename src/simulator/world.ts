@@ -87,6 +87,7 @@ function addMarket(world: World, spec: MarketSpec, marketId: number): void {
     premiumCount: 0,
     rates: [],
     bars: [],
+    fills: new Journal(),
     makerFees: 0n,
     takerFees: 0n,
     orderSequence: 1_000,

@@ -1,11 +1,28 @@
 /** All answers, by endpoint. */
 import { type Handlers, writeJson } from "../../contract/index.ts";
 import { authAnswers } from "./auth.ts";
-import type { Context } from "./context.ts";
+import { calendarAnswers } from "./calendars.ts";
+import { type Context, NotFound } from "./context.ts";
 import { exchangeAnswers } from "./exchange.ts";
+import { historyAnswers } from "./history.ts";
 import { marketAnswers } from "./market.ts";
 import { notificationAnswers } from "./notifications.ts";
+import { seriesAnswers } from "./series.ts";
 import { stateTexts, traderAnswers } from "./trader.ts";
+
+/** Registration, referral, instructions and the second form of the histories: answered with 501. */
+type NotSimulated =
+  | "timeWeightedReturns"
+  | "tradesV2"
+  | "userTradesV2"
+  | "ordersV2"
+  | "buildRegisterIxs"
+  | "sendRegisterIxs"
+  | "activateReferralTx"
+  | "activationPermission"
+  | "placeStopLossOrder"
+  | "activateReferral"
+  | "activateInvite";
 
 export interface Answers {
   /** The reply's JSON text; null: 204. Throws what the server turns into a refusal. */
@@ -15,12 +32,15 @@ export interface Answers {
 type Handler = (args: object, context: Context) => unknown;
 
 export function createAnswers(): Answers {
-  const handlers: Partial<Handlers<Context>> = {
+  const handlers: Omit<Handlers<Context>, NotSimulated> = {
     ...exchangeAnswers,
     ...marketAnswers,
     ...traderAnswers,
     ...authAnswers,
     ...notificationAnswers,
+    ...historyAnswers,
+    ...seriesAnswers,
+    ...calendarAnswers,
   };
   const byName = new Map<string, Handler>(Object.entries(handlers) as unknown as [string, Handler][]);
   const state = stateTexts();
@@ -33,6 +53,7 @@ export function createAnswers(): Answers {
 }
 
 async function written(handler: Handler | undefined, args: object, context: Context): Promise<string | null> {
-  const record = await handler?.(args, context);
+  if (!handler) throw new NotFound("This simulator does not serve this endpoint", 501);
+  const record = await handler(args, context);
   return record === null || record === undefined ? null : writeJson(record);
 }

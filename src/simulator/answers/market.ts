@@ -153,11 +153,9 @@ export const marketAnswers: Pick<Handlers<Context>, Names> = {
     };
   },
   latestMarketStats: ({ symbol }, { world }) => latestStats(world, marketOf(world, symbol)),
-  latestMarketsStats: (_args, { world }) => {
-    const markets = [...world.markets.values()].map((market) => latestStats(world, market));
-    // The record has no field beside its list; its wire type says so by forbidding every field.
-    return { markets } as unknown as WireFor<"latestMarketsStats">;
-  },
+  latestMarketsStats: (_args, { world }) => ({
+    markets: [...world.markets.values()].map((market) => latestStats(world, market)),
+  }),
   candles: ({ symbol, timeframe, startTime, endTime, limit }, { world, nowMs }) => {
     const market = marketOf(world, symbol);
     const frameMs = frames[timeframe];

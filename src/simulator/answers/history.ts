@@ -1,0 +1,317 @@
+/** Paged histories of wallets, newest first. Cursors stay right while rows are added. */
+import { createHash } from "node:crypto";
+import type { Handlers, WireFor } from "../../contract/index.ts";
+import { abs, writeDecimal } from "../decimals.ts";
+import { Journal, type Page } from "../journal.ts";
+import type {
+  Account,
+  CollateralMove,
+  Fill,
+  FundingRow,
+  Liquidation,
+  Market,
+  Order,
+  World,
+} from "../state.ts";
+import { signatureAt } from "../transaction.ts";
+import { accountOf, type Context, iso, marketOf, seconds, walletOf } from "./context.ts";
+import { ticksText } from "./trader.ts";
+
+/** Nobody states what an absent `limit` of the trade history means. */
+const defaultLimit = 100;
+
+type Row<N extends keyof Rows> = Rows[N];
+interface Rows {
+  collateral: NonNullable<WireFor<"userCollateralHistory">["data"]>[number];
+  liquidation: NonNullable<WireFor<"liquidationHistory">["data"]>[number];
+  funding: NonNullable<WireFor<"fundingHourly">["events"]>[number];
+  order: NonNullable<WireFor<"orderHistory">["data"]>[number];
+  fill: NonNullable<WireFor<"tradesHistory">["data"]>[number];
+}
+
+const usd = (quoteLots: bigint): string => writeDecimal(quoteLots, 6);
+const cursors = ({ nextCursor, prevCursor, hasMore }: Page<unknown>) => ({ nextCursor, prevCursor, hasMore });
+
+/** A wallet that never was has empty histories. */
+function journalOf<T>(journal: Journal<T> | undefined): Journal<T> {
+  return journal ?? new Journal<T>(1);
+}
+
+function units(world: World, symbol: string, lots: bigint): string {
+  return writeDecimal(lots, world.markets.get(symbol)!.spec.baseLotsDecimals);
+}
+
+/** Micro-dollars of one unit, for `lots` at a value of `quote` quote lots. */
+function unitPrice(world: World, symbol: string, lots: bigint, quote: bigint): string {
+  const scale = 10n ** BigInt(world.markets.get(symbol)!.spec.baseLotsDecimals);
+  return usd((abs(quote) * scale) / abs(lots));
+}
+
+function collateralRow(it: CollateralMove): Row<"collateral"> {
+  return {
+    slot: it.slot,
+    slotIndex: it.slotIndex,
+    eventIndex: it.eventIndex,
+    traderPdaIndex: it.account.pdaIndex,
+    traderSubaccountIndex: it.account.subaccount,
+    eventType: it.type,
+    amount: Number(it.amount),
+    collateralAfter: Number(it.collateralAfter),
+    timestamp: iso(it.atMs),
+  };
+}
+
+function liquidationRow(world: World, it: Liquidation): Row<"liquidation"> {
+  const { detail, symbol } = it;
+  const common = {
+    role: it.role,
+    slot: it.slot,
+    slotIndex: it.slotIndex,
+    eventIndex: it.eventIndex,
+    timestamp: seconds(it.atMs),
+    signature: signatureAt(it),
+    symbol,
+    market: symbol,
+    subaccountIndex: it.account?.subaccount ?? null,
+    size: units(world, symbol, detail.lots),
+  };
+  switch (detail.kind) {
+    case "market_order":
+      return {
+        kind: "market_order",
+        type: "market",
+        ixName: "Liquidate",
+        ...common,
+        liquidatee: detail.liquidatee,
+        liquidator: detail.liquidator,
+        side: detail.side,
+        price: unitPrice(world, symbol, detail.lots, detail.quoteLots),
+        positionClosed: detail.positionClosed,
+        baseLotsFilled: detail.lots.toString(),
+        quoteLotsFilled: detail.quoteLots.toString(),
+      };
+    case "backstop":
+      return {
+        kind: "backstop",
+        type: "backstop",
+        ixName: "BackstopLiquidate",
+        ...common,
+        liquidatee: detail.liquidatee,
+        liquidator: detail.liquidator,
+        quoteSize: usd(detail.quoteLots),
+        haircutRateBps: detail.haircutRateBps,
+        liquidateeCollateralChange: usd(detail.liquidateeChange),
+        liquidatorCollateralChange: usd(detail.liquidatorChange),
+      };
+    case "adl":
+      return {
+        kind: "adl",
+        type: "adl",
+        ixName: "CloseMatchedPositions",
+        ...common,
+        caller: detail.caller,
+        closedShort: detail.closedShort,
+        closedLong: detail.closedLong,
+        inProfitAccount: detail.inProfit,
+        atLossCloseValue: usd(detail.closeValue),
+        inProfitCloseValue: usd(detail.closeValue),
+        atLossCollateralChange: usd(detail.atLossChange),
+        inProfitCollateralChange: usd(detail.inProfitChange),
+      };
+  }
+}
+
+function fundingRow(world: World, it: FundingRow): Row<"funding"> {
+  return {
+    timestamp: seconds(it.atMs),
+    symbol: it.symbol,
+    fundingPayment: usd(it.payment),
+    fundingRatePercentage: it.ratePercentage,
+    positionSize: units(world, it.symbol, abs(it.baseLots)),
+    positionSide: it.baseLots > 0n ? "Long" : "Short",
+  };
+}
+
+function orderRow(world: World, it: Order): Row<"order"> {
+  const size = (lots: bigint) => units(world, it.symbol, lots);
+  return {
+    orderSequenceNumber: it.sequence,
+    marketSymbol: it.symbol,
+    status: it.status,
+    side: it.side,
+    isReduceOnly: it.reduceOnly,
+    isStopLoss: false,
+    isStopLossDirection: false,
+    isConditionalOrder: false,
+    price: ticksText(world.markets.get(it.symbol)!, it.priceTicks),
+    baseQty: size(it.initialLots),
+    remainingBaseQty: size(it.status === "active" ? it.remainingLots : 0n),
+    filledBaseQty: size(it.filledLots),
+    placedAt: iso(it.placedMs),
+    completedAt: it.completedMs === null ? null : iso(it.completedMs),
+  };
+}
+
+/** A name-based UUID (version 5 form) of a place and an account. */
+export function fillId(fill: Fill): string {
+  const name = `${fill.slot} ${fill.slotIndex} ${fill.eventIndex} ${fill.account.address}`;
+  const h = createHash("sha1").update(name).digest("hex");
+  return `${h.slice(0, 8)}-${h.slice(8, 12)}-5${h.slice(13, 16)}-a${h.slice(17, 20)}-${h.slice(20, 32)}`;
+}
+
+function fillRow(world: World, it: Fill): Row<"fill"> {
+  const size = (lots: bigint) => units(world, it.symbol, lots);
+  return {
+    userId: it.account.wallet.userId,
+    traderId: it.account.traderId,
+    traderPdaIndex: it.account.pdaIndex,
+    subaccountIndex: it.account.subaccount,
+    marketSymbol: it.symbol,
+    signature: signatureAt(it),
+    fillId: fillId(it),
+    timestamp: iso(it.atMs),
+    slot: it.slot,
+    slotIndex: it.slotIndex,
+    eventIndex: it.eventIndex,
+    instructionIndex: it.instructionIndex,
+    instructionType: it.instructionType,
+    baseLotsBefore: size(it.baseLotsBefore),
+    baseLotsAfter: size(it.baseLotsAfter),
+    baseLotsDelta: size(it.baseLots),
+    virtualQuoteLotsBefore: usd(it.virtualQuoteLotsBefore),
+    virtualQuoteLotsAfter: usd(it.virtualQuoteLotsAfter),
+    virtualQuoteLotsDelta: usd(it.virtualQuoteLotsAfter - it.virtualQuoteLotsBefore),
+    price: unitPrice(world, it.symbol, it.baseLots, it.quoteLots),
+    realizedPnl: usd(it.realizedPnl),
+    fees: usd(it.fee),
+    liquidity: it.liquidity,
+    orderSequenceNumber: it.orderSequence,
+    splineSequenceNumber: null,
+    tradeType: it.tradeType,
+  };
+}
+
+interface CollateralArgs {
+  readonly limit: number;
+  readonly nextCursor?: string | undefined;
+  readonly prevCursor?: string | undefined;
+  readonly cursor?: string | undefined;
+}
+
+function collateral(
+  journal: Journal<CollateralMove> | undefined,
+  args: CollateralArgs,
+  of?: (it: Account) => boolean,
+) {
+  const cursor = args.nextCursor ?? args.prevCursor ?? args.cursor;
+  const page = journalOf(journal).page({
+    limit: args.limit,
+    cursor,
+    where: (it) => of?.(it.account) ?? true,
+  });
+  return { data: page.rows.map(collateralRow), ...cursors(page) };
+}
+
+/** A symbol in a filter: one that does not exist matches nothing. */
+const fits = (symbol: string | undefined, row: string): boolean =>
+  symbol === undefined || symbol.toUpperCase() === row;
+
+type Names =
+  | "userCollateralHistory"
+  | "authorityCollateralHistory"
+  | "traderCollateralHistory"
+  | "liquidationHistory"
+  | "fundingHistory"
+  | "fundingHourly"
+  | "orderHistory"
+  | "tradesHistory"
+  | "marketFills";
+
+export const historyAnswers: Pick<Handlers<Context>, Names> = {
+  userCollateralHistory: (args, { world }) => collateral(walletOf(world, args.authority)?.collateral, args),
+  authorityCollateralHistory: (args, { world }) =>
+    collateral(
+      walletOf(world, args.authority)?.collateral,
+      args,
+      (it) => args.pdaIndex === undefined || it.pdaIndex === args.pdaIndex,
+    ),
+  traderCollateralHistory: (args, { world }) => {
+    const account = accountOf(world, args.traderPubkey);
+    return collateral(account.wallet.collateral, args, (it) => it === account);
+  },
+  liquidationHistory: (args, { world }) => {
+    const page = journalOf(walletOf(world, args.authority)?.liquidations).page({
+      limit: args.limit,
+      cursor: args.cursor,
+      where: (it) =>
+        fits(args.symbol, it.symbol) &&
+        (it.account === null || it.account.pdaIndex === args.pdaIndex) &&
+        (args.subaccountIndex === undefined || it.account?.subaccount === args.subaccountIndex),
+    });
+    return { data: page.rows.map((it) => liquidationRow(world, it)), ...cursors(page) };
+  },
+  fundingHistory: (args, { world }) => {
+    const { startTime, endTime, traderPdaIndex } = args;
+    const page = journalOf(walletOf(world, args.authority)?.funding).page({
+      limit: args.limit,
+      cursor: args.cursor,
+      where: (it) =>
+        fits(args.symbol, it.symbol) &&
+        (traderPdaIndex === undefined || it.account.pdaIndex === traderPdaIndex) &&
+        (startTime === undefined || it.atMs >= startTime) &&
+        (endTime === undefined || it.atMs <= endTime),
+    });
+    return { events: page.rows.map((it) => fundingRow(world, it)), ...cursors(page) };
+  },
+  fundingHourly: (args, { world }) => {
+    const page = journalOf(walletOf(world, args.authority)?.funding).page({
+      limit: args.limit,
+      cursor: args.cursor,
+      where: (it) => fits(args.symbol, it.symbol) && it.account.pdaIndex === args.traderPdaIndex,
+    });
+    return { events: page.rows.map((it) => fundingRow(world, it)), ...cursors(page) };
+  },
+  orderHistory: (args, { world }) => {
+    const status = args.orderStatus?.toLowerCase();
+    const page = journalOf(walletOf(world, args.authority)?.orders).page({
+      limit: args.limit,
+      cursor: args.cursor,
+      where: (it) =>
+        fits(args.marketSymbol, it.symbol) &&
+        (args.traderPdaIndex === undefined || it.account.pdaIndex === args.traderPdaIndex) &&
+        (status === undefined || it.status === (status === "open" ? "active" : status)),
+    });
+    return { data: page.rows.map((it) => orderRow(world, it)), ...cursors(page) };
+  },
+  tradesHistory: (args, { world }) => {
+    const page = journalOf(walletOf(world, args.authority)?.fills).page({
+      limit: args.limit ?? defaultLimit,
+      cursor: args.cursor,
+      where: (it) =>
+        fits(args.marketSymbol, it.symbol) &&
+        (args.pdaIndex === undefined || it.account.pdaIndex === args.pdaIndex),
+    });
+    return { data: page.rows.map((it) => fillRow(world, it)), ...cursors(page) };
+  },
+  marketFills: (args, { world }) => {
+    const market: Market = marketOf(world, args.symbol);
+    const { startTime, endTime } = args;
+    const page = market.fills.page({
+      limit: args.limit,
+      cursor: args.cursor,
+      where: (it) =>
+        (startTime === undefined || it.atMs >= startTime) && (endTime === undefined || it.atMs < endTime),
+    });
+    const { symbol } = market.spec;
+    const data = page.rows.map((it) => ({
+      marketSymbol: symbol,
+      baseQty: units(world, symbol, it.baseLots),
+      quoteQty: usd(it.quoteLots),
+      price: unitPrice(world, symbol, it.baseLots, it.quoteLots),
+      timestamp: iso(it.atMs),
+      transactionSignature: signatureAt(it),
+      instructionType: it.instructionType,
+    }));
+    return { data, ...cursors(page) };
+  },
+};

@@ -1,0 +1,92 @@
+/** The simulator as a program: what may be said on its command line, and running it until it is told to stop. */
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import type { Clock } from "../domain/clock.ts";
+import { BadScenario, parseScenario } from "./scenario.ts";
+import { type Simulator, startSimulator } from "./simulator.ts";
+
+const flagNumber = (check: z.ZodNumber) => z.coerce.number().pipe(check);
+
+/** Settings of `perpwatch simulate`, by option name in camelCase. Numbers may be text. */
+export const simulateSettings = z.strictObject({
+  port: flagNumber(z.int().min(0).max(65_535)).default(8_899),
+  host: z.string().default("127.0.0.1"),
+  seed: flagNumber(
+    z
+      .int()
+      .min(0)
+      .max(2 ** 32 - 1),
+  ).default(1),
+  speed: flagNumber(z.number().min(0).max(10_000)).default(1),
+  traders: flagNumber(z.int().min(0).max(10_000)).default(10),
+  keysDir: z.string().optional(),
+  /** Path of a scenario file. */
+  scenario: z.string().optional(),
+  /** `off`: prices and traders move by control calls and the scenario only. */
+  walk: z.enum(["on", "off"]).default("on"),
+  requestsPerSecond: flagNumber(z.number().positive()).optional(),
+  accessTtl: flagNumber(z.number().positive()).optional(),
+  refreshTtl: flagNumber(z.number().positive()).optional(),
+});
+export type SimulateSettings = z.output<typeof simulateSettings>;
+
+/** Settings that cannot be used; a line a mistake. */
+export class BadSettings extends Error {
+  override readonly name = "BadSettings";
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(problems.join("\n"));
+    this.problems = problems;
+  }
+}
+
+export interface Output {
+  readonly write: (text: string) => unknown;
+}
+
+/**
+ * Starts, and prints one JSON line when it is ready: `{ "url", "traders": [{ name, authority, traderPda, keyFile }] }`.
+ * @param raw settings by name, as `simulateSettings` has them
+ * @throws {BadSettings} before anything listens or is written
+ */
+export async function runSimulator(
+  raw: Readonly<Record<string, unknown>>,
+  stdout: Output,
+  stderr: Output,
+  clock?: Clock,
+): Promise<Simulator> {
+  const parsed = simulateSettings.safeParse(raw);
+  if (!parsed.success) {
+    throw new BadSettings(parsed.error.issues.map((it) => `${it.path.join(".")}: ${it.message}`));
+  }
+  const { walk, keysDir, scenario, accessTtl, refreshTtl, requestsPerSecond, ...plain } = parsed.data;
+  const simulator = await startSimulator({
+    ...plain,
+    walk: walk === "on",
+    keysDir: keysDir ?? null,
+    scenario: scenario === undefined ? null : scenarioText(scenario),
+    requestsPerSecond: requestsPerSecond ?? null,
+    ...(accessTtl === undefined ? {} : { accessTtlMs: accessTtl * 1_000 }),
+    ...(refreshTtl === undefined ? {} : { refreshTtlMs: refreshTtl * 1_000 }),
+    ...(clock === undefined ? {} : { clock }),
+    onProblem: (problem) => stderr.write(`${problem}\n`),
+  });
+  stdout.write(`${JSON.stringify({ url: simulator.url, traders: simulator.traders })}\n`);
+  return simulator;
+}
+
+function scenarioText(path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new BadSettings([`scenario: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`]);
+  }
+  try {
+    parseScenario(text);
+  } catch (error) {
+    if (error instanceof BadScenario) throw new BadSettings(error.problems.map((it) => `${path}: ${it}`));
+    throw error;
+  }
+  return text;
+}
