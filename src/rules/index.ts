@@ -5,8 +5,10 @@
  *                                └── windows it needs ──windows/──► kept and fed by the watch
  */
 
+export { formatAmount, formatNumber, formatPercent, formatPrice, formatUsd } from "./format.ts";
 export { judge, judgeEvent, oldestInputMs } from "./judge.ts";
 export type { Loaded, LoadInput } from "./load/input.ts";
+export { loadRules } from "./load/load.ts";
 export { formatProblem, nearestName, type RuleProblem } from "./problem.ts";
 export type {
   Compiled,

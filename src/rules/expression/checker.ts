@@ -1,0 +1,104 @@
+/**
+ * The standard's own judge: cel-js parses every expression and checks its types against the vocabulary. It never
+ * evaluates one. Its `/` gives NaN that compares as false, its `matches` runs hostile patterns, a missing key throws,
+ * and typed evaluation costs twenty closures: so the tree that it parsed is compiled here (compile.ts). That tree
+ * (`op`, `args`, `start`, `end` of `ParseResult.ast`) is part of cel-js's typed public interface; macros keep their
+ * call form in it.
+ */
+import { Environment } from "@marcbachmann/cel-js";
+import { orderItemFields, positionItemFields } from "../vocabulary/account.ts";
+import { eventVocabulary, type Field, vocabulary } from "../vocabulary.ts";
+import type { Naming } from "./context.ts";
+import { celTypeOfField } from "./types.ts";
+
+/** Far above what a person writes, far below what could hurt. */
+export const limits = {
+  maxDepth: 24,
+  maxAstNodes: 400,
+  maxListElements: 100,
+  maxMapEntries: 0,
+  maxCallArguments: 4,
+} as const;
+export const longestExpression = 2_000;
+
+const checkers = new Map<string, Environment>();
+
+export function checkerFor(naming: Naming): Environment {
+  const key = JSON.stringify(naming);
+  let checker = checkers.get(key);
+  if (checker === undefined) {
+    checker = build(naming);
+    checkers.set(key, checker);
+  }
+  return checker;
+}
+
+/** Handlers are never run: the checker only needs to know that they exist. */
+function neverRun(): never {
+  throw new Error("expressions are compiled, not evaluated by the checker");
+}
+
+function build(naming: Naming): Environment {
+  const env = new Environment({ limits });
+  const define = (name: string, fields: readonly Field[]) =>
+    env.registerType(name, { fields: Object.fromEntries(fields.map((f) => [f.name, celTypeOfField(f)])) });
+  define("PositionItem", positionItemFields);
+  define("OrderItem", orderItemFields);
+  define("Market", vocabulary.market);
+  for (const scope of naming.scopes) {
+    const type = scope.charAt(0).toUpperCase() + scope.slice(1);
+    if (scope !== "market") define(type, vocabulary[scope]);
+    env.registerVariable(scope, type);
+  }
+  if (naming.event !== null) {
+    define("Event", eventVocabulary[naming.event.kind]);
+    env.registerVariable(naming.event.name, "Event");
+  }
+  if (naming.value !== null)
+    env.registerVariable(
+      "value",
+      naming.value.kind === "duration" ? "google.protobuf.Duration" : naming.value.kind,
+    );
+  env.registerVariable("now", "google.protobuf.Timestamp");
+
+  for (const [left, right] of [
+    ["double", "int"],
+    ["int", "double"],
+  ])
+    for (const operator of ["+", "-", "*", "/", "%"])
+      env.registerOperator(`${left} ${operator} ${right}: double`, neverRun);
+  env.registerOperator("double % double: double", neverRun);
+  // Registers the other direction as well.
+  env.registerOperator("double == int", neverRun);
+
+  for (const signature of ourFunctions) env.registerFunction(signature, neverRun);
+  if (naming.countable !== null) for (const signature of history) env.registerFunction(signature, neverRun);
+  return env;
+}
+
+const numbers = ["double", "int"];
+const ourFunctions = [
+  "market(string): Market",
+  "duration(google.protobuf.Duration): string",
+  "abs(google.protobuf.Duration): google.protobuf.Duration",
+  "sum(list<double>): double",
+  "sum(list<int>): int",
+  ...numbers.flatMap((a) => [
+    `abs(${a}): ${a}`,
+    ...["percent", "usd", "price", "amount"].map((name) => `${name}(${a}): string`),
+    ...["min", "max"].flatMap((name) => [
+      `${name}(list<${a}>): ${a}`,
+      ...numbers.map((b) => `${name}(${a}, ${b}): ${a === b ? a : "double"}`),
+    ]),
+  ]),
+];
+
+const history = [
+  ...["ago", "change", "changeRatio", "minOver", "maxOver", "avgOver", "drawdown"].map(
+    (name) => `${name}(string, string): double`,
+  ),
+  ...["sumOver", "countOver"].flatMap((name) => [
+    `${name}(string, string): double`,
+    `${name}(string, string, string): double`,
+  ]),
+];

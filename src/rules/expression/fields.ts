@@ -1,0 +1,129 @@
+/** Closures that read one field: present, fresh and a number if it is one, or unknown with the reason. */
+import type { Source } from "../../domain/observation.ts";
+import type { ReadScope } from "../rule.ts";
+import { type Env, type FactRecord, type Facts, type FactValue, Unknown } from "../value.ts";
+import type { Field } from "../vocabulary.ts";
+import type { Run } from "./node.ts";
+
+/** Whose facts: those of a scope, or of a market by name. */
+export type Pick = (env: Env) => Facts | undefined;
+
+export function pickScope(scope: ReadScope): Pick {
+  // Written out, so that each closure reads one property that the engine knows, not one by a computed name.
+  switch (scope) {
+    case "position":
+      return (env) => env.position;
+    case "trader":
+      return (env) => env.trader;
+    case "wallet":
+      return (env) => env.wallet;
+    case "market":
+      return (env) => env.market;
+    case "exchange":
+      return (env) => env.exchange;
+    case "daemon":
+      return (env) => env.daemon;
+    case "event":
+      return (env) => env.event;
+  }
+}
+
+export function pickMarket(symbol: string): Pick {
+  return (env) => env.markets(symbol);
+}
+
+/** @returns why the figure is too old or was never seen, or null when it is fresh. */
+export type Freshness = (facts: Facts, nowMs: number) => Unknown | null;
+
+export function freshness(
+  path: string,
+  sources: readonly Source[],
+  staleAfterMs: Readonly<Record<Source, number>>,
+  neverSeen: "missing" | "fine" = "missing",
+): Freshness | null {
+  if (sources.length === 0) return null;
+  const checks = sources.map((source) => ({
+    source,
+    limitMs: staleAfterMs[source],
+    stale: new Unknown("stale", source, `${path} is too old: nothing new from ${source}`),
+    missing: new Unknown("missing", source, `${path} was not seen yet: nothing from ${source}`),
+  }));
+  return (facts, nowMs) => {
+    for (let i = 0; i < checks.length; i++) {
+      const check = checks[i]!;
+      const seen = facts.seenMs[check.source];
+      if (seen === undefined) {
+        if (neverSeen === "missing") return check.missing;
+      } else if (nowMs - seen > check.limitMs) return check.stale;
+    }
+    return null;
+  };
+}
+
+export function readField(
+  path: string,
+  pick: Pick,
+  field: Field,
+  staleAfterMs: Readonly<Record<Source, number>>,
+): Run {
+  const { name } = field;
+  const absent = new Unknown("missing", null, `${path}: there is none`);
+  if (field.derived === "age") {
+    return (env) => {
+      const at = pick(env)?.values.at;
+      return typeof at === "number" ? env.nowMs - at : absent;
+    };
+  }
+  if (field.derived === "dataAge") {
+    const unseen = new Unknown("missing", "traderState", `${path}: its trader state was not seen yet`);
+    return (env) => {
+      const seen = pick(env)?.seenMs.traderState;
+      return seen === undefined ? unseen : env.nowMs - seen;
+    };
+  }
+  const fresh = freshness(path, field.sources, staleAfterMs);
+  const missing = new Unknown("missing", field.sources[0] ?? null, `${path} is not there`);
+  const nan = new Unknown("nan", null, `${path} is not a number`);
+  if (fresh === null) {
+    return (env) => {
+      const facts = pick(env);
+      return facts === undefined ? absent : checked(facts.values[name], missing, nan);
+    };
+  }
+  return (env) => {
+    const facts = pick(env);
+    if (facts === undefined) return absent;
+    const problem = fresh(facts, env.nowMs);
+    return problem === null ? checked(facts.values[name], missing, nan) : problem;
+  };
+}
+
+function checked(value: FactValue | undefined, missing: Unknown, nan: Unknown): FactValue | Unknown {
+  if (typeof value === "number") return Number.isNaN(value) ? nan : value;
+  return value ?? missing;
+}
+
+/** A field of an item in a list. The list itself was fresh. */
+export function readItemField(path: string, item: Run, name: string): Run {
+  const missing = new Unknown("missing", null, `${path} is not there`);
+  const nan = new Unknown("nan", null, `${path} is not a number`);
+  return (env) => {
+    const record = item(env);
+    if (record instanceof Unknown) return record;
+    return checked((record as FactRecord)[name], missing, nan);
+  };
+}
+
+/** A key of a map: labels answer `""` for one that is missing, limits are unknown. */
+export function readKey(path: string, map: Run, key: Run, missingIs: "empty" | "unknown"): Run {
+  const missing = new Unknown("missing", null, `${path} has no such key`);
+  return (env) => {
+    const record = map(env);
+    if (record instanceof Unknown) return record;
+    const name = key(env);
+    if (typeof name !== "string") return name;
+    if (Object.hasOwn(record as FactRecord, name))
+      return checked((record as FactRecord)[name], missing, missing);
+    return missingIs === "empty" ? "" : missing;
+  };
+}

@@ -1,0 +1,253 @@
+/**
+ * History functions: `maxOver("trader.marginRatio", "1h")`. The path, the window and the filter are quoted, so that
+ * the windows a rule needs are known when it is loaded; the watch keeps exactly those.
+ */
+import type { ASTNode } from "@marcbachmann/cel-js";
+import { parseDurationMs } from "../../domain/duration.ts";
+import type { Scope } from "../../domain/subject.ts";
+import { nearestName } from "../problem.ts";
+import type { Compiled, ReadScope, WindowFunction, WindowPath } from "../rule.ts";
+import { type Env, type Facts, Unknown } from "../value.ts";
+import { eventSources, eventVocabulary, type RuleEventKind, type Unit, vocabulary } from "../vocabulary.ts";
+import { longestWindowMs } from "../windows/shape.ts";
+import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
+import { type Freshness, freshness, type Pick, pickMarket, pickScope } from "./fields.ts";
+import type { Compiling } from "./node.ts";
+import type { StaticType } from "./types.ts";
+
+const ofFields = ["ago", "change", "changeRatio", "minOver", "maxOver", "avgOver", "drawdown"] as const;
+const ofEvents = ["sumOver", "countOver"] as const;
+export const historyNames: ReadonlySet<string> = new Set([...ofFields, ...ofEvents]);
+
+const shortestWindowMs = 1_000;
+/** How long a sample of a figure without a source (perpwatch's own) stands. */
+const ownFiguresMs = 60_000;
+
+type Tell = (problem: ExpressionProblem) => void;
+type CompileFilter = (
+  text: string,
+  wanted: "condition",
+  naming: Naming,
+  gathered: Gathered,
+  report: Tell,
+) => Compiled | undefined;
+
+interface Series {
+  readonly path: WindowPath;
+  readonly type: StaticType;
+  readonly staleAfterMs: number;
+  readonly pick: Pick;
+  readonly fresh: Freshness | null;
+  readonly text: string;
+}
+
+/** @returns undefined when something was wrong, and told. */
+export function historyFunction(
+  name: string,
+  args: readonly ASTNode[],
+  naming: Naming,
+  countable: readonly RuleEventKind[],
+  gathered: Gathered,
+  tell: Tell,
+  compileFilter: CompileFilter,
+): Compiling | undefined {
+  const fn = name as WindowFunction;
+  const example = `${fn}(${fn === "countOver" ? '"liquidation"' : fn === "sumOver" ? '"funding.payment"' : '"trader.equity"'}, "1h")`;
+  const quoted = args.map((arg) =>
+    arg.op === "value" && typeof arg.args === "string" ? arg.args : undefined,
+  );
+  for (const [i, text] of quoted.entries())
+    if (text === undefined) tell({ start: args[i]!.start, message: `${fn} takes quoted text: ${example}` });
+  const [pathText, windowText, filterText] = quoted;
+  if (pathText === undefined || windowText === undefined) {
+    if (args.length < 2)
+      tell({ start: args[0]?.start ?? 0, message: `${fn} takes a path and a window: ${example}` });
+    return undefined;
+  }
+  const windowMs = windowOf(windowText, args[1]!.start, tell);
+  const countsEvents = (ofEvents as readonly string[]).includes(fn);
+  let filter: Compiled<boolean> | null = null;
+  let series: Series | undefined;
+  if (countsEvents) {
+    series = eventSeries(fn, pathText, args[0]!.start, countable, gathered, tell);
+    if (args[2] !== undefined && filterText !== undefined && series?.path.kind === "event") {
+      // One past the quote: where the filter's own text begins.
+      const start = args[2].start + 1;
+      const kind = series.path.event as RuleEventKind;
+      const compiled = compileFilter(
+        filterText,
+        "condition",
+        { scopes: [], event: { kind, name: kind }, value: null, countable: null },
+        gathered,
+        (problem) => tell({ ...problem, start: start + problem.start }),
+      );
+      if (compiled === undefined) return undefined;
+      filter = compiled as Compiled<boolean>;
+      series = { ...series, path: { ...series.path, filter } };
+    }
+  } else {
+    if (args[2] !== undefined) tell({ start: args[2].start, message: `${fn} takes no filter` });
+    series = fieldSeries(fn, pathText, args[0]!.start, naming.scopes, gathered, tell);
+  }
+  if (series === undefined || windowMs === undefined) return undefined;
+
+  const index = gathered.window({
+    key: [fn, series.text, windowMs, series.staleAfterMs, filter?.text ?? ""].join("|"),
+    fn,
+    path: series.path,
+    windowMs,
+    staleAfterMs: series.staleAfterMs,
+  });
+  const { pick, fresh } = series;
+  const run = (env: Env) => {
+    const facts: Facts | undefined = fresh === null ? undefined : pick(env);
+    if (facts !== undefined) {
+      const problem = fresh!(facts, env.nowMs);
+      if (problem !== null) return problem;
+    }
+    const reading = env.window(index);
+    return typeof reading === "number" && Number.isNaN(reading)
+      ? new Unknown("nan", null, `${fn} of ${series.text} is not a number`)
+      : reading;
+  };
+  return { type: resultType(fn, series.type), run };
+}
+
+function resultType(fn: WindowFunction, series: StaticType): StaticType {
+  const unit: Unit =
+    fn === "countOver"
+      ? "count"
+      : fn === "drawdown" || fn === "changeRatio"
+        ? "ratio"
+        : series.kind === "double"
+          ? series.unit
+          : "none";
+  return { kind: "double", unit };
+}
+
+function windowOf(text: string, start: number, tell: Tell): number | "today" | undefined {
+  if (text === "today") return text;
+  const ms = parseDurationMs(text);
+  if (ms === undefined) {
+    tell({
+      start,
+      message: `"${text}" is no window`,
+      allowed: ["today", "a duration such as 30s, 10m, 24h, 7d"],
+    });
+    return undefined;
+  }
+  if (ms < shortestWindowMs || ms > longestWindowMs) {
+    tell({ start, message: `the window ${text} is out of bounds`, allowed: ["1s to 32d"] });
+    return undefined;
+  }
+  return ms;
+}
+
+function fieldSeries(
+  fn: WindowFunction,
+  text: string,
+  start: number,
+  visible: readonly Scope[],
+  gathered: Gathered,
+  tell: Tell,
+): Series | undefined {
+  // Positions are told inside the quotes.
+  const at = start + 1;
+  const match = /^(\w+)(?:\[([^\]]+)\])?\.(\w+)$/.exec(text);
+  if (match === null) {
+    tell({
+      start: at,
+      message: `"${text}" is no path`,
+      allowed: ["trader.equity", "market.markPrice", "market[BTC].markPrice"],
+    });
+    return undefined;
+  }
+  const [, owner = "", symbol = null, name = ""] = match;
+  const allowedOwners: readonly string[] = symbol === null ? visible : ["market"];
+  if (!allowedOwners.includes(owner)) {
+    tell({
+      start: at,
+      message: `${fn} knows no series of ${owner} here`,
+      allowed: allowedOwners.map((scope) => `${scope}.…`),
+      nearest: nearestName(owner, allowedOwners),
+    });
+    return undefined;
+  }
+  const scope = owner as Scope;
+  const series = vocabulary[scope].filter((field) => field.type === "number" && field.derived === undefined);
+  const field = series.find((candidate) => candidate.name === name);
+  if (field === undefined) {
+    const names = series.map((candidate) => candidate.name);
+    tell({
+      start: at + text.length - name.length,
+      message: `${owner}.${name} is no series of numbers`,
+      allowed: names,
+      nearest: nearestName(name, names),
+    });
+    return undefined;
+  }
+  gathered.read(scope, field, symbol);
+  const behind = fn === "drawdown" && (scope === "wallet" || scope === "trader") && name !== "equity";
+  // The first source of a field is the one that sets its pace; slower ones (configuration) only add to it.
+  const pace = field.sources[0];
+  return {
+    text,
+    path: { kind: "field", scope, field: name, symbol, companion: behind ? "equity" : null },
+    type: { kind: "double", unit: field.unit },
+    staleAfterMs: pace === undefined ? ownFiguresMs : gathered.staleAfterMs[pace],
+    pick: symbol === null ? pickScope(scope) : pickMarket(symbol),
+    fresh: freshness(text, field.sources, gathered.staleAfterMs),
+  };
+}
+
+function eventSeries(
+  fn: WindowFunction,
+  text: string,
+  start: number,
+  countable: readonly RuleEventKind[],
+  gathered: Gathered,
+  tell: Tell,
+): Series | undefined {
+  const at = start + 1;
+  const [kindText = "", fieldText, ...rest] = text.split(".");
+  const kind = countable.find((candidate) => candidate === kindText);
+  if (kind === undefined || rest.length > 0) {
+    tell({
+      start: at,
+      message: `${fn} knows no events "${kindText}" here`,
+      allowed: countable,
+      nearest: nearestName(kindText, countable),
+    });
+    return undefined;
+  }
+  if (fn === "countOver" && fieldText !== undefined) {
+    tell({ start: at + kind.length, message: `countOver counts events: "${kind}" without a field` });
+    return undefined;
+  }
+  const numbers = eventVocabulary[kind].filter((field) => field.type === "number");
+  const field = numbers.find((candidate) => candidate.name === fieldText);
+  if (fn === "sumOver" && field === undefined) {
+    const names = numbers.map((candidate) => `${kind}.${candidate.name}`);
+    tell({
+      start: at,
+      message: `sumOver adds up numbers of events, "${text}" is none`,
+      allowed: names,
+      nearest: nearestName(text, names),
+    });
+    return undefined;
+  }
+  const source = eventSources[kind];
+  // Whose reading of that source tells how fresh the events are.
+  const scope: ReadScope =
+    kind === "exchangeStatus" ? "exchange" : kind === "marketChange" ? "market" : "wallet";
+  gathered.readEvents(scope, kind, source);
+  return {
+    text,
+    path: { kind: "event", event: kind, field: field?.name ?? null, filter: null },
+    type: { kind: "double", unit: field?.unit ?? "count" },
+    staleAfterMs: gathered.staleAfterMs[source],
+    pick: pickScope(scope),
+    // History was read back before: not having asked yet since the start is no reason to doubt the sum.
+    fresh: freshness(text, [source], gathered.staleAfterMs, "fine"),
+  };
+}

@@ -1,0 +1,12 @@
+/** One compiled node of an expression: its static type, and a closure that answers. */
+import type { Env, FactScalar, Unknown, Value } from "../value.ts";
+import type { StaticType } from "./types.ts";
+
+export type Run = (env: Env) => Value | Unknown;
+
+export interface Compiling {
+  readonly type: StaticType;
+  readonly run: Run;
+  /** Known at load: a literal, or what is made of literals only. */
+  readonly constant?: FactScalar;
+}

@@ -1,0 +1,168 @@
+/** The keys that conditions and events share. */
+import { type Source, sources } from "../../domain/observation.ts";
+import { compileExpression, type Wanted } from "../expression/compile.ts";
+import type { Gathered, Naming } from "../expression/context.ts";
+import type { StaticType } from "../expression/types.ts";
+import { nearestName, type RuleProblem } from "../problem.ts";
+import type { Compiled, Select, Template } from "../rule.ts";
+import { compileTemplate } from "../template.ts";
+import type { LoadInput } from "./input.ts";
+import type { Reader } from "./reader.ts";
+import { problemAt } from "./source.ts";
+
+export interface Desk {
+  readonly input: LoadInput;
+  readonly problem: (problem: RuleProblem) => void;
+  readonly warn: (problem: RuleProblem) => void;
+}
+
+/** Characters of a rendered text. */
+const longestSummary = 300;
+const longestDescription = 1_500;
+
+/** Names that routing already gives to every alert. */
+const takenLabels = ["rule", "severity", "wallet", "account", "symbol", "scope"];
+const nameForm = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+
+export function readName(reader: Reader): string | undefined {
+  const name = reader.text("name", true)?.text;
+  if (name === undefined || nameForm.test(name)) return name;
+  reader.problem("name", {
+    message: `${name} is no rule name`,
+    allowed: ["letters, digits, _ and -, at most 64"],
+  });
+  return undefined;
+}
+
+export function readExpression(
+  reader: Reader,
+  key: string,
+  wanted: Wanted,
+  naming: Naming,
+  gathered: Gathered,
+  desk: Desk,
+): (Compiled & { readonly type: StaticType }) | undefined {
+  const found = reader.text(key);
+  if (found === undefined) return undefined;
+  return compileExpression(found.text, wanted, naming, gathered, ({ start, warning, ...problem }) =>
+    (warning ? desk.warn : desk.problem)(problemAt(found.placeOf(start), problem)),
+  );
+}
+
+export function readTemplate(
+  reader: Reader,
+  key: "summary" | "description",
+  naming: Naming,
+  gathered: Gathered,
+  desk: Desk,
+): Template | undefined {
+  const found = reader.text(key, key === "summary");
+  if (found === undefined) return undefined;
+  const longest = key === "summary" ? longestSummary : longestDescription;
+  return compileTemplate(found.text, longest, naming, gathered, ({ start, warning, ...problem }) =>
+    (warning ? desk.warn : desk.problem)(problemAt(found.placeOf(start), problem)),
+  );
+}
+
+export function readLabels(reader: Reader): Readonly<Record<string, string>> {
+  const labels = reader.map("labels");
+  const result: Record<string, string> = {};
+  for (const key of labels?.keys ?? []) {
+    if (takenLabels.includes(key)) {
+      labels!.problem(key, { message: `the label ${key} is given by perpwatch itself` });
+      continue;
+    }
+    const value = labels!.text(key);
+    if (value !== undefined) result[key] = value.text;
+  }
+  return result;
+}
+
+export function readRunbook(reader: Reader): string | null {
+  const found = reader.text("runbook")?.text;
+  if (found === undefined) return null;
+  if (/^https?:\/\/\S{1,500}$/.test(found)) return found;
+  reader.problem("runbook", { message: `${found} is no link`, allowed: ["https://…"] });
+  return null;
+}
+
+export function readMode(reader: Reader): void {
+  reader.oneOf("mode", ["live"]);
+}
+
+/** What the subjects of a rule can be told apart by. */
+export interface Selectable {
+  readonly wallet: boolean;
+  readonly symbol: boolean;
+}
+
+export function readSelect(reader: Reader, selectable: Selectable, desk: Desk): Select {
+  const select = reader.map("select");
+  const chosen: { wallet: string[] | null; symbol: string[] | null; labels: Record<string, string[]> } = {
+    wallet: null,
+    symbol: null,
+    labels: {},
+  };
+  const { wallets } = desk.input;
+  for (const key of select?.keys ?? []) {
+    const values = select!.texts(key);
+    if (values === undefined) continue;
+    if (key === "symbol") {
+      if (!selectable.symbol) select!.problem(key, { message: "the subjects of this rule have no symbol" });
+      chosen.symbol = values;
+    } else if (!selectable.wallet) {
+      select!.problem(key, {
+        message: "the subjects of this rule belong to no wallet",
+        allowed: selectable.symbol ? ["symbol"] : [],
+      });
+    } else if (key === "wallet") {
+      const names = wallets.map((wallet) => wallet.name);
+      for (const value of values)
+        if (!names.includes(value))
+          select!.problem(key, {
+            message: `no wallet is called ${value}`,
+            allowed: names,
+            nearest: nearestName(value, names),
+          });
+      chosen.wallet = values;
+    } else {
+      const known = new Set(wallets.flatMap((wallet) => Object.keys(wallet.labels)));
+      if (!known.has(key))
+        desk.warn(
+          problemAt(select!.place(key), {
+            message: `no wallet has the label ${key}: the rule has no subjects`,
+            allowed: ["wallet", "symbol", ...known],
+            nearest: nearestName(key, ["wallet", "symbol", ...known]),
+          }),
+        );
+      chosen.labels[key] = values;
+    }
+  }
+  return chosen;
+}
+
+/**
+ * How old each source's last answer may be: the rule's own word, else three times its schedule. A source that is
+ * asked less often than that word could never be fresh, so it keeps its own pace.
+ */
+export function staleness(
+  ownMs: number | undefined,
+  scheduleMs: Readonly<Record<Source, number>>,
+): Record<Source, number> {
+  const result: Partial<Record<Source, number>> = {};
+  for (const source of sources) {
+    const every = scheduleMs[source];
+    result[source] = ownMs !== undefined && ownMs >= every ? ownMs : 3 * every;
+  }
+  return result as Record<Source, number>;
+}
+
+/** A short text that is equal for equal conditions (FNV-1a over 64 bits). */
+export function fingerprintOf(condition: unknown): string {
+  let hash = 0xcbf29ce484222325n;
+  for (const character of JSON.stringify(condition)) {
+    hash ^= BigInt(character.codePointAt(0)!);
+    hash = BigInt.asUintN(64, hash * 0x100000001b3n);
+  }
+  return hash.toString(16).padStart(16, "0");
+}

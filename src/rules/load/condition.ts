@@ -1,0 +1,182 @@
+/** A condition rule from its mapping. */
+import { type Severity, severities } from "../../domain/alert.ts";
+import { Gathered, type Naming } from "../expression/context.ts";
+import { unitOf } from "../expression/types.ts";
+import type { Compiled, ConditionRule, Level } from "../rule.ts";
+import { countableEvents, scopes, visibleScopes } from "../vocabulary.ts";
+import {
+  type Desk,
+  fingerprintOf,
+  readExpression,
+  readLabels,
+  readMode,
+  readName,
+  readRunbook,
+  readSelect,
+  readTemplate,
+  staleness,
+} from "./common.ts";
+import type { Reader } from "./reader.ts";
+import { problemAt } from "./source.ts";
+
+export const conditionKeys: readonly string[] = [
+  "name",
+  "scope",
+  "select",
+  "value",
+  "when",
+  "resolveWhen",
+  "severity",
+  "levels",
+  "for",
+  "keepFiringFor",
+  "labels",
+  "summary",
+  "description",
+  "runbook",
+  "staleAfter",
+  "noData",
+  "mode",
+];
+
+const defaultKeepFiringMs = 60_000;
+
+/** @returns undefined when anything was wrong; every mistake was told. */
+export function readCondition(reader: Reader, desk: Desk): ConditionRule | undefined {
+  let wrong = false;
+  const watched: Desk = {
+    ...desk,
+    problem: (problem) => {
+      wrong = true;
+      desk.problem(problem);
+    },
+  };
+  reader.allow(conditionKeys);
+  readMode(reader);
+  const name = readName(reader);
+  const scope = reader.oneOf("scope", scopes, true);
+  if (scope === undefined) return undefined;
+  const labels = readLabels(reader);
+  const runbook = readRunbook(reader);
+  const select = readSelect(
+    reader,
+    {
+      wallet: scope === "position" || scope === "trader" || scope === "wallet",
+      symbol: scope === "position" || scope === "market",
+    },
+    watched,
+  );
+  const staleAfterMs = reader.durationMs("staleAfter");
+  const gathered = new Gathered(staleness(staleAfterMs, desk.input.scheduleMs));
+  const bare: Naming = {
+    scopes: visibleScopes[scope],
+    event: null,
+    value: null,
+    countable: countableEvents[scope],
+  };
+
+  const value = readExpression(reader, "value", "figure", bare, gathered, watched);
+  const kind = value?.type.kind;
+  const naming: Naming =
+    value !== undefined && (kind === "double" || kind === "int" || kind === "duration")
+      ? { ...bare, value: { kind, unit: unitOf(value.type) } }
+      : bare;
+  // Where the value itself is wrong, what speaks of it would only repeat that.
+  const judgeable = !reader.has("value") || value !== undefined;
+  const levels = judgeable ? readLevels(reader, naming, gathered, watched) : undefined;
+  // What messages name is no reason to judge, so only the conditions' reads count; their windows are kept all the same.
+  const reads = gathered.reads;
+  const { readsNow } = gathered;
+  const summary = judgeable ? readTemplate(reader, "summary", naming, gathered, watched) : undefined;
+  const description = judgeable ? readTemplate(reader, "description", naming, gathered, watched) : undefined;
+  const forMs = reader.durationMs("for") ?? 0;
+  const keepFiringForMs = reader.durationMs("keepFiringFor") ?? defaultKeepFiringMs;
+  const noData = reader.oneOf("noData", ["alert", "keep"] as const);
+  if (wrong || name === undefined || levels === undefined || summary === undefined) return undefined;
+  warnOfPace(reader, staleAfterMs, reads, desk);
+
+  const { file, line } = reader.place(null);
+  return {
+    kind: "condition",
+    name,
+    scope,
+    select,
+    levels,
+    value: (value as Compiled<number> | undefined) ?? null,
+    forMs,
+    keepFiringForMs,
+    noData: noData ?? (levels.some((level) => level.severity === "critical") ? "alert" : "keep"),
+    labels,
+    summary,
+    description: description ?? null,
+    runbook,
+    reads,
+    windows: gathered.windows,
+    staleAfterMs: gathered.staleAfterMs,
+    readsNow,
+    fingerprint: fingerprintOf([
+      scope,
+      value?.text ?? null,
+      levels.map((level) => [level.severity, level.when.text, level.resolveWhen?.text ?? null]),
+    ]),
+    file,
+    line,
+  };
+}
+
+/** Either `levels:` with a `value:`, or the short form with `when:` and `severity:`. */
+function readLevels(reader: Reader, naming: Naming, gathered: Gathered, desk: Desk): Level[] | undefined {
+  const condition = (from: Reader, key: string) =>
+    readExpression(from, key, "condition", naming, gathered, desk) as Compiled<boolean> | undefined;
+  if (!reader.has("levels")) {
+    const severity = reader.oneOf("severity", severities, true);
+    reader.text("when", true);
+    const when = condition(reader, "when");
+    const resolveWhen = condition(reader, "resolveWhen");
+    if (severity === undefined || when === undefined) return undefined;
+    return [{ severity, when, resolveWhen: resolveWhen ?? null }];
+  }
+  for (const key of ["when", "resolveWhen", "severity"])
+    if (reader.has(key))
+      reader.problem(key, { message: `${key} stands inside of the levels when there are levels` });
+  if (!reader.has("value"))
+    reader.problem("levels", {
+      message: "levels need a value: it is what they compare and what messages show",
+    });
+  const map = reader.map("levels");
+  if (map === undefined) return undefined;
+  map.allow(severities);
+  const levels: Level[] = [];
+  for (const severity of severities as readonly Severity[]) {
+    if (!map.has(severity)) continue;
+    const level = map.map(severity);
+    if (level === undefined) continue;
+    level.allow(["when", "resolveWhen"]);
+    level.text("when", true);
+    const when = condition(level, "when");
+    const resolveWhen = condition(level, "resolveWhen");
+    if (when !== undefined) levels.push({ severity, when, resolveWhen: resolveWhen ?? null });
+  }
+  if (map.keys.length === 0) reader.problem("levels", { message: "levels are empty", allowed: severities });
+  return levels.length > 0 ? levels : undefined;
+}
+
+/** A word that is shorter than the schedule of what it is about would make the rule blind; it is not taken at that. */
+function warnOfPace(
+  reader: Reader,
+  staleAfterMs: number | undefined,
+  reads: ConditionRule["reads"],
+  desk: Desk,
+): void {
+  if (staleAfterMs === undefined) return;
+  const { scheduleMs } = desk.input;
+  // Configuration is asked rarely on purpose, and nobody means it by "stale".
+  const paced = new Set(reads.flatMap((read) => read.sources).filter((source) => source !== "marketConfig"));
+  const slow = [...paced].filter((source) => scheduleMs[source] > staleAfterMs);
+  if (slow.length === 0) return;
+  desk.warn(
+    problemAt(reader.place("staleAfter"), {
+      message: `staleAfter is shorter than the schedule of ${slow.join(", ")}: those keep three times their schedule`,
+    }),
+  );
+}

@@ -1,0 +1,106 @@
+/** An event rule from its mapping. */
+import { severities } from "../../domain/alert.ts";
+import type { AckWord } from "../../domain/delivery.ts";
+import { Gathered, type Naming } from "../expression/context.ts";
+import type { Compiled, EventRule } from "../rule.ts";
+import { eventKinds, visibleToEvents } from "../vocabulary.ts";
+import {
+  type Desk,
+  fingerprintOf,
+  readExpression,
+  readLabels,
+  readMode,
+  readName,
+  readRunbook,
+  readSelect,
+  readTemplate,
+  staleness,
+} from "./common.ts";
+import type { Reader } from "./reader.ts";
+
+export const eventKeys: readonly string[] = [
+  "name",
+  "on",
+  "select",
+  "when",
+  "severity",
+  "labels",
+  "summary",
+  "description",
+  "runbook",
+  "throttle",
+  "acknowledge",
+  "mode",
+];
+
+const ackWords: readonly AckWord[] = ["never", "whenDelivered", "whenAcknowledged", "always"];
+const always: Compiled<boolean> = { text: "true", unit: "none", run: () => true };
+
+/** @returns undefined when anything was wrong; every mistake was told. */
+export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
+  let wrong = false;
+  const watched: Desk = {
+    ...desk,
+    problem: (problem) => {
+      wrong = true;
+      desk.problem(problem);
+    },
+  };
+  reader.allow(eventKeys);
+  readMode(reader);
+  const name = readName(reader);
+  const on = reader.oneOf("on", eventKinds, true);
+  if (on === undefined) return undefined;
+  const labels = readLabels(reader);
+  const runbook = readRunbook(reader);
+  const visible = visibleToEvents[on];
+  const select = readSelect(
+    reader,
+    { wallet: visible.includes("wallet"), symbol: visible.includes("market") },
+    watched,
+  );
+  const severity = reader.oneOf("severity", severities, true);
+  const gathered = new Gathered(staleness(undefined, desk.input.scheduleMs));
+  const naming: Naming = {
+    scopes: visible,
+    event: { kind: on, name: "event" },
+    value: null,
+    countable: null,
+  };
+  const when = reader.has("when")
+    ? readExpression(reader, "when", "condition", naming, gathered, watched)
+    : always;
+  const reads = gathered.reads;
+  const summary = readTemplate(reader, "summary", naming, gathered, watched);
+  const description = readTemplate(reader, "description", naming, gathered, watched);
+  const throttleMs = reader.durationMs("throttle") ?? null;
+  if (throttleMs !== null && severity === "critical")
+    reader.problem("throttle", { message: "a critical event is never held back: throttle is refused here" });
+  const acknowledge = reader.oneOf("acknowledge", ackWords) ?? null;
+  if (acknowledge !== null && on !== "notification")
+    reader.problem("acknowledge", { message: "only notifications can be acknowledged to the exchange" });
+  if (wrong || name === undefined || severity === undefined || when === undefined || summary === undefined)
+    return undefined;
+
+  const { file, line } = reader.place(null);
+  return {
+    kind: "event",
+    name,
+    on,
+    select,
+    when: when as Compiled<boolean>,
+    severity,
+    labels,
+    summary,
+    description: description ?? null,
+    runbook,
+    throttleMs,
+    acknowledge,
+    reads,
+    windows: gathered.windows,
+    staleAfterMs: gathered.staleAfterMs,
+    fingerprint: fingerprintOf([on, when.text]),
+    file,
+    line,
+  };
+}

@@ -1,0 +1,167 @@
+/**
+ * All rule files → one rule set, or every mistake in them. A set is taken whole or not at all: what is running is never
+ * replaced by half of something.
+ */
+import { isMap, isSeq, type Node, type YAMLMap } from "yaml";
+import { nearestName, type RuleProblem } from "../problem.ts";
+import type { ConditionRule, EventRule } from "../rule.ts";
+import type { Desk } from "./common.ts";
+import { conditionKeys, readCondition } from "./condition.ts";
+import { eventKeys, readEvent } from "./event.ts";
+import type { Loaded, LoadInput } from "./input.ts";
+import { mappingOf, Reader } from "./reader.ts";
+import { problemAt, RuleSource, scalarText } from "./source.ts";
+
+/** What an override may say beside a rule's own keys. Renaming is none of it. */
+const overrideOnly = ["enabled"];
+const notOverridden = ["name", "scope", "on"];
+const mostRules = 1_000;
+
+export function loadRules(input: LoadInput): Loaded {
+  const problems: RuleProblem[] = [];
+  const warnings: RuleProblem[] = [];
+  const desk: Desk = {
+    input,
+    problem: (problem) => problems.push(problem),
+    warn: (problem) => warnings.push(problem),
+  };
+  const conditions: ConditionRule[] = [];
+  const events: EventRule[] = [];
+  const seen = new Map<string, string>();
+
+  for (const { source, node } of input.files.flatMap((file) => rulesOf(file.name, file.text, desk))) {
+    const at = source.place(node.range?.[0] ?? 0);
+    if (!isMap(node)) {
+      desk.problem(
+        problemAt(at, { message: "a rule is a mapping: name, scope or on, when, severity, summary" }),
+      );
+      continue;
+    }
+    const map = node as YAMLMap;
+    const name = scalarText(map.get("name", true)) ?? "";
+    const before = seen.get(name);
+    if (name !== "" && before !== undefined)
+      desk.problem(problemAt(at, { message: `the rule ${name} is there already, at ${before}` }));
+    seen.set(name, `${at.file}:${at.line}`);
+    if (seen.size > mostRules) {
+      desk.problem(problemAt(at, { message: `more than ${mostRules} rules` }));
+      break;
+    }
+    const over = overrideOf(name, map.has("on") && !map.has("scope"), desk);
+    if (over === "off") continue;
+    const reader = new Reader(source, map, over, `ruleOverrides.${name}`, desk.problem);
+    const problemsBefore = problems.length;
+    if (map.has("scope") === map.has("on")) {
+      desk.problem(
+        problemAt(at, {
+          message: map.has("on")
+            ? "a rule has a scope or an on, not both"
+            : "a rule needs a scope (a condition) or an on (an event)",
+        }),
+      );
+    } else if (map.has("on")) {
+      const rule = readEvent(reader, desk);
+      if (rule !== undefined && problems.length === problemsBefore) events.push(rule);
+    } else {
+      const rule = readCondition(reader, desk);
+      if (rule !== undefined && problems.length === problemsBefore) conditions.push(rule);
+    }
+  }
+  for (const name of Object.keys(input.overrides)) {
+    if (seen.has(name)) continue;
+    const message = `no rule is called ${name}`;
+    desk.problem({ ...overridePlace(name), message, allowed: [], nearest: nearestName(name, seen.keys()) });
+  }
+  if (problems.length > 0) return { problems: distinct(problems) };
+  for (const rule of [...conditions, ...events]) warnOfWatchOnly(rule, desk);
+  return { ruleSet: { conditions, events }, warnings };
+}
+
+/** A key that two readers look at is told once. */
+function distinct(problems: readonly RuleProblem[]): RuleProblem[] {
+  const told = new Set<string>();
+  return problems.filter(({ file, line, column, message }) => {
+    const key = `${file}:${line}:${column}:${message}`;
+    return !told.has(key) && told.add(key);
+  });
+}
+
+function rulesOf(name: string, text: string, desk: Desk): { source: RuleSource; node: Node }[] {
+  const source = new RuleSource(name, text);
+  const root = source.parse(desk.problem);
+  if (root === undefined) return [];
+  const example = { message: "a rule file begins with rules: and a list of rules" };
+  if (!isMap(root)) {
+    desk.problem(problemAt(source.place(root?.range?.[0] ?? 0), example));
+    return [];
+  }
+  const reader = new Reader(source, root as YAMLMap, null, name, desk.problem);
+  reader.allow(["rules"]);
+  const rules = (root as YAMLMap).get("rules", true) as Node | undefined;
+  if (!isSeq(rules)) {
+    desk.problem(problemAt(reader.place("rules"), example));
+    return [];
+  }
+  return rules.items.map((node) => ({ source, node: node as Node }));
+}
+
+function overrideOf(name: string, isEvent: boolean, desk: Desk): YAMLMap | null | "off" {
+  if (!Object.hasOwn(desk.input.overrides, name)) return null;
+  const map = mappingOf(desk.input.overrides[name]);
+  const allowed = (isEvent ? eventKeys : conditionKeys).filter((key) => !notOverridden.includes(key));
+  if (map === undefined) {
+    desk.problem({ ...overridePlace(name), message: "an override is a mapping", allowed, nearest: null });
+    return null;
+  }
+  const enabled = map.get("enabled");
+  map.delete("enabled");
+  for (const pair of [...map.items]) {
+    const key = scalarText(pair.key) ?? "";
+    if (allowed.includes(key)) continue;
+    desk.problem({
+      ...overridePlace(`${name}.${key}`),
+      message: `unknown key ${key}`,
+      allowed: [...allowed, ...overrideOnly],
+      nearest: nearestName(key, allowed),
+    });
+    map.delete(key);
+  }
+  if (enabled !== undefined && typeof enabled !== "boolean")
+    desk.problem({
+      ...overridePlace(`${name}.enabled`),
+      message: "enabled is true or false",
+      allowed: [],
+      nearest: null,
+    });
+  return enabled === false ? "off" : map;
+}
+
+function overridePlace(path: string) {
+  return { file: `ruleOverrides.${path}`, line: 0, column: 0, source: "" };
+}
+
+/** A wallet without a session gets no notifications: a rule that lives on them is silent for it, and says so here. */
+function warnOfWatchOnly(rule: ConditionRule | EventRule, desk: Desk): void {
+  const needsInbox =
+    (rule.kind === "event" && rule.on === "notification") ||
+    rule.reads.some((read) => read.sources.includes("notifications") || read.field === "signedIn");
+  if (!needsInbox) return;
+  const { wallet, labels } = rule.select;
+  const deaf = desk.input.wallets.filter(
+    (candidate) =>
+      candidate.watchOnly &&
+      (wallet === null || wallet.includes(candidate.name)) &&
+      Object.entries(labels).every(([key, values]) => values.includes(candidate.labels[key] ?? "")),
+  );
+  if (deaf.length === 0) return;
+  const names = deaf.map((candidate) => candidate.name).join(", ");
+  desk.warn({
+    file: rule.file,
+    line: rule.line,
+    column: 1,
+    source: "",
+    message: `${rule.name} cannot apply to ${names}: without a session there are no notifications`,
+    allowed: [],
+    nearest: null,
+  });
+}

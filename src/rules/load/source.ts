@@ -1,0 +1,83 @@
+/** A rule file with its positions: where a node stands, and where a character of an expression stands. */
+import { isScalar, LineCounter, type Node, parseDocument, type Scalar } from "yaml";
+import type { RuleProblem } from "../problem.ts";
+
+export interface Place {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly source: string;
+}
+
+export interface ProblemText {
+  readonly message: string;
+  readonly allowed?: readonly string[];
+  readonly nearest?: string | null;
+}
+
+/** No rule file that a person wrote is larger; a larger one is a mistake or an attack. */
+const largestFile = 512 * 1024;
+
+export class RuleSource {
+  readonly name: string;
+  readonly text: string;
+  readonly #lines = new LineCounter();
+
+  constructor(name: string, text: string) {
+    this.name = name;
+    this.text = text;
+  }
+
+  /** @returns the root node, or undefined when the text is no YAML; told through `report`. */
+  parse(report: (problem: RuleProblem) => void): Node | null | undefined {
+    if (this.text.length > largestFile) {
+      report(problemAt(this.place(0), { message: `the file is larger than ${largestFile / 1024} KB` }));
+      return undefined;
+    }
+    try {
+      const document = parseDocument(this.text, { lineCounter: this.#lines, prettyErrors: false });
+      for (const error of document.errors)
+        report(
+          problemAt(this.place(error.pos[0]), { message: `not valid YAML: ${firstLine(error.message)}` }),
+        );
+      return document.errors.length > 0 ? undefined : (document.contents as Node | null);
+    } catch (error) {
+      // Nesting beyond all measure exhausts the parser's stack.
+      report(problemAt(this.place(0), { message: `not valid YAML: ${firstLine(String(error))}` }));
+      return undefined;
+    }
+  }
+
+  place(offset: number): Place {
+    const { line, col } = this.#lines.linePos(offset);
+    const known = line > 0 ? { line, column: col } : { line: 1, column: 1 };
+    return { file: this.name, ...known, source: this.text.split(/\r?\n/, known.line).at(-1) ?? "" };
+  }
+
+  /** Where the character at `offset` of a scalar's value stands; its beginning where that cannot be said. */
+  placeIn(node: Scalar, value: string, offset: number): Place {
+    const [start, end] = node.range ?? [0, 0];
+    const raw = this.text.slice(start, end);
+    const direct = raw.indexOf(value);
+    if (direct >= 0) return this.place(start + direct + offset);
+    // Folded, escaped or indented text: the line that holds what stands there. Lines of blocks keep their words.
+    const lineStart = value.lastIndexOf("\n", offset - 1) + 1;
+    const words = value.slice(lineStart).split("\n", 1)[0]!;
+    const found = words === "" ? -1 : raw.indexOf(words);
+    return found >= 0 ? this.place(start + found + offset - lineStart) : this.place(start);
+  }
+}
+
+export function problemAt(place: Place, { message, allowed = [], nearest = null }: ProblemText): RuleProblem {
+  return { ...place, message, allowed, nearest };
+}
+
+/** The text of a scalar as it was written; `when: true` is the text `true`. */
+export function scalarText(node: unknown): string | undefined {
+  if (!isScalar(node) || node.value === null || node.value === undefined) return undefined;
+  return typeof node.value === "string" ? node.value : (node.source ?? String(node.value));
+}
+
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0]!;
+}

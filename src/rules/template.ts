@@ -1,0 +1,107 @@
+/**
+ * Texts with `{{ expression }}` in them: no logic beyond expressions, checked when they are loaded. What they print is
+ * made of what the exchange and the user's files say, so control characters are taken out and the length is bounded.
+ */
+import { compileExpression } from "./expression/compile.ts";
+import type { ExpressionProblem, Gathered, Naming } from "./expression/context.ts";
+import { absentText, formatAmount, formatNumber } from "./format.ts";
+import type { Compiled, Template } from "./rule.ts";
+import { type Env, Unknown } from "./value.ts";
+
+export const longestTemplate = 4_000;
+const mostHoles = 40;
+/** One value in a message: enough for a name or a sentence of an announcement. */
+const longestValue = 300;
+
+/** @param longest of the rendered text, characters. */
+export function compileTemplate(
+  text: string,
+  longest: number,
+  naming: Naming,
+  gathered: Gathered,
+  report: (problem: ExpressionProblem) => void,
+): Template | undefined {
+  if (text.length > longestTemplate) {
+    report({
+      start: 0,
+      message: `the text is ${text.length} characters long; at most ${longestTemplate} are taken`,
+    });
+    return undefined;
+  }
+  const parts: (string | Compiled)[] = [];
+  let failed = false;
+  let at = 0;
+  let holes = 0;
+  while (at < text.length) {
+    const open = text.indexOf("{{", at);
+    if (open < 0) {
+      parts.push(text.slice(at));
+      break;
+    }
+    parts.push(text.slice(at, open));
+    const close = closing(text, open + 2);
+    if (close < 0) {
+      report({ start: open, message: "{{ without }}" });
+      return undefined;
+    }
+    if (++holes > mostHoles) {
+      report({ start: open, message: `more than ${mostHoles} expressions in one text` });
+      return undefined;
+    }
+    const inner = text.slice(open + 2, close);
+    const indent = inner.length - inner.trimStart().length;
+    const compiled = compileExpression(inner.trim(), "text", naming, gathered, (problem) =>
+      report({ ...problem, start: open + 2 + indent + problem.start }),
+    );
+    if (compiled === undefined) failed = true;
+    else parts.push(compiled);
+    at = close + 2;
+  }
+  if (failed) return undefined;
+  return {
+    text,
+    render: (env) => {
+      let result = "";
+      for (const part of parts) {
+        result += typeof part === "string" ? part : print(part, env);
+        if (result.length > longest * 2) break;
+      }
+      return shorten(clean(result), longest);
+    },
+  };
+}
+
+/** The end of an expression, which may itself hold braces in quotes. */
+function closing(text: string, from: number): number {
+  let quote: string | null = null;
+  for (let i = from; i < text.length; i++) {
+    const character = text[i]!;
+    if (quote !== null) {
+      if (character === "\\") i++;
+      else if (character === quote) quote = null;
+    } else if (character === '"' || character === "'") quote = character;
+    else if (character === "}" && text[i + 1] === "}") return i;
+  }
+  return -1;
+}
+
+function print(part: Compiled, env: Env): string {
+  const value = part.run(env);
+  if (value instanceof Unknown) return absentText;
+  if (typeof value === "number")
+    return part.unit === "none" ? formatAmount(value) : formatNumber(value, part.unit);
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return typeof value === "string" && value !== "" ? shorten(value, longestValue) : absentText;
+}
+
+/** Without control characters and the marks that turn the direction of text around; line breaks stay. */
+function clean(text: string): string {
+  return text.replace(/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (character) =>
+    character === "\n" ? character : character === "\t" ? " " : "",
+  );
+}
+
+function shorten(text: string, longest: number): string {
+  const characters = [...text];
+  return characters.length <= longest ? text : `${characters.slice(0, longest - 1).join("")}…`;
+}
