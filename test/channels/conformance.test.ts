@@ -71,6 +71,7 @@ async function email(): Promise<FarSide> {
   const password = "mail-s3cret-never-to-be-shown";
   const smtp = await startSmtp({ auth: { user: "watch", password } });
   const { host, port } = smtp;
+  let reached: Promise<unknown> = Promise.resolve();
   return {
     settings: {
       type: "email",
@@ -84,10 +85,10 @@ async function email(): Promise<FarSide> {
     unwell: () => void smtp.fail({ at: "data", code: 451, message: "4.3.0 Local error" }),
     refusing: () => void smtp.fail({ at: "data", code: 554, message: "5.7.1 No" }),
     denying: () => void smtp.fail({ at: "auth", code: 535, message: `5.7.8 Not ${password}` }),
-    hanging: () => void smtp.fail({ at: "data", hang: true }),
-    reached: async () => {
-      while (smtp.connections === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    hanging: () => {
+      reached = smtp.fail({ at: "data", hang: true }).used;
     },
+    reached: () => reached,
     gone: () => smtp.close(),
     [Symbol.asyncDispose]: () => smtp.close(),
   };

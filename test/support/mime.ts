@@ -61,7 +61,7 @@ function decodeBody(body: string, encoding: string): string {
     encoding.toLowerCase() === "base64"
       ? Buffer.from(body, "base64")
       : encoding.toLowerCase() === "quoted-printable"
-        ? Buffer.from(unquote(body.replaceAll(/[ \t]*=\r\n/g, "")), "latin1")
+        ? Buffer.from(unquote(body.replaceAll(/=[ \t]*\r\n/g, "")), "latin1")
         : Buffer.from(body, "latin1");
   return bytes.toString("utf8").replaceAll("\r\n", "\n");
 }

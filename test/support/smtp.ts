@@ -55,7 +55,8 @@ export interface LocalSmtp extends AsyncDisposable {
   waitForMail(fits: (mail: ReceivedMail) => boolean, timeoutMs?: number): Promise<ReceivedMail>;
   /** Resolves when no connection is open. */
   waitForNobody(timeoutMs?: number): Promise<void>;
-  fail(fault: SmtpFault): { left(): number };
+  /** `left`: how often it is still to come. `used`: resolves when it came for the last time. */
+  fail(fault: SmtpFault): { left(): number; readonly used: Promise<void> };
   clearFaults(): void;
   close(): Promise<void>;
 }
@@ -64,13 +65,13 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<LocalSmtp> {
   const mails = new Watched<ReceivedMail>();
   const links = new Watched<{ open: boolean }>();
   const sockets = new Set<Socket>();
-  let faults: { readonly fault: SmtpFault; left: number }[] = [];
+  let faults: { readonly fault: SmtpFault; left: number; readonly used: () => void }[] = [];
   const tls = options.tls ?? "none";
   const pem = tls === "none" ? undefined : selfSigned();
 
   const take = (fits: (fault: SmtpFault) => boolean): SmtpFault | undefined => {
     const found = faults.find(({ fault, left }) => left > 0 && fits(fault));
-    if (found !== undefined) found.left -= 1;
+    if (found !== undefined && --found.left === 0) found.used();
     return found?.fault;
   };
   /** Acts on a fault at this step; false when there is none and the step goes on. */
@@ -203,9 +204,10 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<LocalSmtp> {
       if (sockets.size > 0) await links.waitFor(() => links.items.every(({ open }) => !open), timeoutMs);
     },
     fail(fault) {
-      const entry = { fault, left: fault.times ?? 1 };
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const entry = { fault, left: fault.times ?? 1, used: resolve };
       faults.push(entry);
-      return { left: () => entry.left };
+      return { left: () => entry.left, used: promise };
     },
     clearFaults() {
       faults = [];

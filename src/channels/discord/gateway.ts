@@ -3,7 +3,9 @@
  * Discord can reach it. Messages never wait for it: they go over REST while this is down.
  *
  * discord.js reconnects by itself, but it does so twice a second for as long as it takes, and gives up for good on some
- * codes. So it may try a few times; then it is taken down and built anew, after a wait that grows.
+ * codes. So it may try a few times; then it is taken down and built anew, after a wait that grows. Taking it down has a
+ * trap of its own: a client that is destroyed while it waits to reconnect goes on for ever, unseen, and keeps the process
+ * alive. A connection begins with a question for its session, so an abandoned client gets no answer to that any more.
  */
 import type { Client } from "discord.js";
 import type { Clock, Random } from "../../domain/clock.ts";
@@ -30,6 +32,7 @@ export type GatewayState = "off" | "connecting" | "online" | "waiting";
 export class DiscordGateway {
   readonly #options: GatewayOptions;
   #client: Client | undefined;
+  #abandon: (() => void) | undefined;
   #cancelWait: (() => void) | undefined;
   #state: GatewayState = "off";
   #failures = 0;
@@ -57,10 +60,19 @@ export class DiscordGateway {
   async #connect(): Promise<void> {
     const { apiUrl, token, log } = this.#options;
     this.#state = "connecting";
-    const { Client, Events } = await import("discord.js");
+    const { Client, Events, SimpleShardingStrategy } = await import("discord.js");
     if (this.#isOff()) return;
+    let abandoned = false;
     const client = new Client({
       intents: [],
+      ws: {
+        buildStrategy: (manager) => {
+          const { retrieveSessionInfo } = manager.options;
+          manager.options.retrieveSessionInfo = (shard) =>
+            abandoned ? new Promise(() => {}) : retrieveSessionInfo(shard);
+          return new SimpleShardingStrategy(manager);
+        },
+      },
       rest: {
         timeout: requestTimeoutMs,
         retries: 0,
@@ -69,6 +81,9 @@ export class DiscordGateway {
       },
     });
     this.#client = client;
+    this.#abandon = () => {
+      abandoned = true;
+    };
     let reconnects = 0;
     const lost = (why: string) => {
       if (this.#client !== client) return;
@@ -126,6 +141,8 @@ export class DiscordGateway {
   async #destroy(): Promise<void> {
     const client = this.#client;
     this.#client = undefined;
+    this.#abandon?.();
+    this.#abandon = undefined;
     if (client === undefined) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const limit = new Promise<void>((resolve) => {

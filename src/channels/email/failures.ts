@@ -31,6 +31,8 @@ export function mailFailure(
   const retry = (failure: "rate-limited" | "server-error" | "unreachable" | "timeout") =>
     ({ kind: "retry", failure, detail, afterMs: null }) as const;
 
+  // The line could not be encrypted as demanded: by whose doing is not known, and nothing of the mail was sent.
+  if (code === "ETLS") return retry("unreachable");
   if (responseCode !== undefined && responseCode >= 400 && responseCode < 500) {
     return retry(slowedDown.test(said) ? "rate-limited" : "server-error");
   }

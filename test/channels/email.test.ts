@@ -1,0 +1,277 @@
+/** Email over real SMTP: what a mail looks like, what a mail server's words mean, and that nothing waits for ever. */
+import { createServer, type Socket } from "node:net";
+import { describe, expect, test } from "vitest";
+import type { Channel } from "../../src/channels/channel.ts";
+import { createEmail, type EmailLimits } from "../../src/channels/email/channel.ts";
+import { emailSettings } from "../../src/channels/email/settings.ts";
+import { silentLog } from "../../src/channels/log.ts";
+import { type LocalSmtp, type SmtpFault, type SmtpOptions, startSmtp } from "../support/smtp.ts";
+import { change, message, outgoing } from "./messages.ts";
+
+const never = new AbortController().signal;
+
+interface Rig extends AsyncDisposable {
+  readonly smtp: LocalSmtp;
+  readonly channel: Channel;
+}
+
+async function rig(
+  options: SmtpOptions = {},
+  more: object = {},
+  limits: Partial<EmailLimits> = {},
+): Promise<Rig> {
+  const smtp = await startSmtp(options);
+  const secure = options.tls === "tls" ? true : options.tls === "starttls" ? "starttls" : false;
+  const { host, port, ca } = smtp;
+  const settings = emailSettings.parse({
+    type: "email",
+    smtp: { host, port, secure, ...(ca === "" ? {} : { ca }), ...more },
+    from: "perpwatch <watch@example.org>",
+    to: ["me@example.net", "You <you@example.net>"],
+  });
+  const channel = createEmail("mail", settings, { log: silentLog, timezone: "Europe/Berlin", limits });
+  return {
+    smtp,
+    channel,
+    async [Symbol.asyncDispose]() {
+      await channel.stop();
+      await smtp.close();
+    },
+  };
+}
+
+test("a mail reads well as text and as HTML, and says that no person wrote it", async () => {
+  await using one = await rig();
+  const sent = message();
+  const result = await one.channel.send(outgoing({ message: sent }), never);
+  expect(result).toEqual({ kind: "delivered", receipt: expect.stringContaining("250 ") });
+  const [mail] = one.smtp.mails;
+  expect(mail?.subject).toBe("FIRING critical: main: SOL long is 4.2 % from liquidation (#42)");
+  expect(mail?.text.trim().split("\n")).toEqual([
+    "FIRING critical: main: SOL long is 4.2 % from liquidation",
+    "",
+    "Mark $132.10, liquidation $126.55, margin ratio 78 %.",
+    "Mark price $132.10 · Liquidation price $126.55 · Margin ratio 78 %",
+    "Seen 2026-11-21 04:41:18 CET, on data 2s old.",
+    "To stop the reminders: perpwatch alerts ack 42",
+    "What to do: https://runbooks.example.org/liquidation",
+    "Alert #42",
+    "",
+    `perpwatch on nuc · ${sent.id}`,
+  ]);
+  expect(mail?.html).toContain('<a href="https://runbooks.example.org/liquidation">');
+  expect(mail?.html).not.toMatch(/<(img|script|link|iframe)|src=|url\(/i);
+  expect(mail?.messageId).toBe(`<${sent.id}@example.org>`);
+  expect(mail?.headers.get("auto-submitted")).toBe("auto-generated");
+  expect(mail?.headers.get("importance")).toBe("High");
+  expect(mail?.headers.get("from")).toBe("perpwatch <watch@example.org>");
+  expect(mail?.to).toEqual(["me@example.net", "you@example.net"]);
+  expect(mail?.headers.get("date")).toBe("Sat, 21 Nov 2026 03:41:18 +0000");
+});
+
+test("what follows is threaded under the first mail of the alert", async () => {
+  await using one = await rig();
+  const first = message();
+  await one.channel.send(outgoing({ message: first }), never);
+  const inReplyTo = { messageId: first.id, receipt: "250 Ok", message: first };
+  await one.channel.send(outgoing({ message: message([change("ended")]), inReplyTo }), never);
+  const [, mail] = one.smtp.mails;
+  expect(mail?.subject).toMatch(/^RESOLVED: /);
+  expect(mail?.headers.get("in-reply-to")).toBe(`<${first.id}@example.org>`);
+  expect(mail?.headers.get("references")).toBe(`<${first.id}@example.org>`);
+  expect(mail?.headers.has("importance")).toBe(false);
+});
+
+test("data cannot add headers, nor markup", async () => {
+  await using one = await rig();
+  const summary = 'a\r\nBcc: them@evil.example\r\n\r\n<script>x</script> & "q" \u001b[31m';
+  await one.channel.send(
+    outgoing({ message: message([change("fired", { summary, runbook: "javascript:alert(1)" })]) }),
+    never,
+  );
+  const [mail] = one.smtp.mails;
+  expect(mail?.headers.has("bcc")).toBe(false);
+  expect(mail?.to).toEqual(["me@example.net", "you@example.net"]);
+  expect(mail?.html).toContain("&lt;script&gt;x&lt;/script&gt; &amp; &quot;q&quot; [31m");
+  expect(mail?.html).not.toMatch(/<script|javascript:/);
+  expect(mail?.text).not.toContain("\u001b");
+});
+
+test("one connection serves many mails", async () => {
+  await using one = await rig();
+  const results = await Promise.all([1, 2, 3, 4].map(() => one.channel.send(outgoing(), never)));
+  expect(results.map(({ kind }) => kind)).toEqual(["delivered", "delivered", "delivered", "delivered"]);
+  expect(one.smtp.connections).toBe(1);
+});
+
+test.each(["starttls", "tls"] as const)(
+  "with %s the mail is encrypted, and the login with it",
+  async (tls) => {
+    const auth = { user: "watch", password: "s3cret-word" };
+    await using one = await rig({ tls, auth }, auth);
+    expect(await one.channel.probe(never)).toMatchObject({ kind: "ok" });
+    expect(await one.channel.send(outgoing(), never)).toMatchObject({ kind: "delivered" });
+    expect(one.smtp.mails).toMatchObject([{ secure: true, user: "watch" }]);
+  },
+);
+
+test("starttls is demanded: a server without it gets nothing", async () => {
+  await using one = await rig({}, { secure: "starttls" });
+  const probed = await one.channel.probe(never);
+  expect(probed).toMatchObject({ kind: "failed", fix: expect.stringContaining("STARTTLS") });
+  expect(await one.channel.send(outgoing(), never)).toMatchObject({ kind: "retry", failure: "unreachable" });
+  expect(one.smtp.mails).toEqual([]);
+});
+
+test("a certificate that nobody vouches for is not trusted", async () => {
+  await using one = await rig({ tls: "starttls" }, { ca: undefined });
+  expect(await one.channel.send(outgoing(), never)).toMatchObject({ kind: "retry", failure: "unreachable" });
+  expect(await one.channel.probe(never)).toMatchObject({
+    kind: "failed",
+    fix: expect.stringContaining("smtp.ca"),
+  });
+});
+
+describe("the server's word", () => {
+  const cases: readonly [string, SmtpFault, object][] = [
+    [
+      "greylisting",
+      { at: "rcpt", code: 451, message: "4.7.1 Greylisted", times: 9 },
+      { kind: "retry", failure: "rate-limited" },
+    ],
+    [
+      "a full disk",
+      { at: "mail", code: 452, message: "4.3.1 Out of space" },
+      { kind: "retry", failure: "server-error" },
+    ],
+    [
+      "going down",
+      { at: "data", code: 421, message: "4.3.2 Shutting down" },
+      { kind: "retry", failure: "server-error" },
+    ],
+    ["a login that fails for now", { at: "auth", code: 454, message: "4.7.0 Later" }, { kind: "retry" }],
+    [
+      "a wrong password",
+      { at: "auth", code: 535 },
+      { kind: "refused", failure: "authentication", channelBroken: true },
+    ],
+    [
+      "a login that is wanted",
+      { at: "mail", code: 530 },
+      { kind: "refused", failure: "authentication", channelBroken: true },
+    ],
+    [
+      "a sender it will not have",
+      { at: "mail", code: 550 },
+      { kind: "refused", failure: "rejected", channelBroken: true },
+    ],
+    [
+      "recipients that are unknown",
+      { at: "rcpt", code: 550, times: 9 },
+      { kind: "refused", failure: "rejected", channelBroken: true },
+    ],
+    [
+      "a text it will not have",
+      { at: "data", code: 554 },
+      { kind: "refused", failure: "rejected", channelBroken: false },
+    ],
+    ["no welcome", { at: "connect", code: 554 }, { kind: "retry", failure: "server-error" }],
+    [
+      "a line cut at the greeting",
+      { at: "connect", drop: true, times: 9 },
+      { kind: "retry", failure: "unreachable" },
+    ],
+    [
+      "a line cut within the mail",
+      { at: "data", drop: true, times: 9 },
+      { kind: "retry", failure: "unreachable" },
+    ],
+  ];
+  test.each(cases)("%s", async (_what, fault, expected) => {
+    const auth = { user: "watch", password: "s3cret-word" };
+    await using one = await rig({ auth }, auth);
+    one.smtp.fail(fault);
+    expect(await one.channel.send(outgoing(), never)).toMatchObject(expected);
+    expect(one.smtp.mails).toEqual([]);
+  });
+
+  test("is asked once: nothing is tried again behind the outbox's back", async () => {
+    await using one = await rig();
+    const cut = one.smtp.fail({ at: "data", drop: true, times: 5 });
+    await one.channel.send(outgoing(), never);
+    expect(cut.left()).toBe(4);
+    one.smtp.clearFaults();
+    expect(await one.channel.send(outgoing(), never)).toMatchObject({ kind: "delivered" });
+  });
+
+  test("refuses one of two recipients: delivered, and the receipt names the one", async () => {
+    await using one = await rig();
+    one.smtp.fail({ at: "rcpt", code: 550, recipient: "you@example.net" });
+    const result = await one.channel.send(outgoing(), never);
+    expect(result).toMatchObject({
+      kind: "delivered",
+      receipt: expect.stringContaining("refused: you@example.net"),
+    });
+    expect(one.smtp.mails[0]?.to).toEqual(["me@example.net"]);
+  });
+});
+
+describe("a server that keeps silent", () => {
+  test("at the greeting", async () => {
+    await using one = await rig({}, {}, { greetingMs: 80 });
+    one.smtp.fail({ at: "connect", hang: true, times: 2 });
+    expect(await one.channel.send(outgoing(), never)).toMatchObject({ kind: "retry", failure: "timeout" });
+  });
+
+  test("after the final dot: the repeat has the same Message-ID", async () => {
+    await using one = await rig({}, {}, { silenceMs: 150 });
+    const sent = message();
+    one.smtp.fail({ at: "data", hang: true });
+    expect(await one.channel.send(outgoing({ message: sent }), never)).toMatchObject({
+      kind: "retry",
+      failure: "timeout",
+    });
+    await one.smtp.waitForNobody();
+    one.smtp.fail({ at: "afterData", drop: true });
+    expect(await one.channel.send(outgoing({ message: sent, attempt: 1 }), never)).toMatchObject({
+      kind: "retry",
+    });
+    expect(await one.channel.send(outgoing({ message: sent, attempt: 2 }), never)).toMatchObject({
+      kind: "delivered",
+    });
+    expect(one.smtp.mails.map(({ messageId }) => messageId)).toEqual(
+      Array(2).fill(`<${sent.id}@example.org>`),
+    );
+  });
+
+  test("or speaks without end: the attempt has a total deadline, and its connection is closed", async () => {
+    const sockets = new Set<Socket>();
+    const closed = Promise.withResolvers<void>();
+    const server = createServer((socket) => {
+      sockets.add(socket);
+      const drip = setInterval(() => socket.write("220-still thinking\r\n"), 20);
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        clearInterval(drip);
+        closed.resolve();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as { port: number };
+    await using one = await rig({}, { port }, { deadlineMs: 300 });
+    expect(await one.channel.send(outgoing(), never)).toMatchObject({ kind: "retry", failure: "timeout" });
+    await closed.promise;
+    server.close();
+  });
+
+  test("an aborted attempt leaves no connection behind, and the next one is not in its way", async () => {
+    await using one = await rig();
+    const hang = one.smtp.fail({ at: "data", hang: true });
+    const stop = new AbortController();
+    const sending = one.channel.send(outgoing(), stop.signal);
+    void hang.used.then(() => stop.abort(new Error("enough")));
+    await expect(sending).rejects.toThrow("enough");
+    await one.smtp.waitForNobody();
+    expect(await one.channel.send(outgoing(), never)).toMatchObject({ kind: "delivered" });
+  });
+});
