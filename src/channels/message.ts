@@ -8,7 +8,7 @@ import type { AlertChange, Ending, Severity } from "../domain/alert.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { unreachable } from "../domain/unreachable.ts";
-import { clean, cleanLine, safeLink } from "./text.ts";
+import { clean, cleanLine, safeLink, shorten } from "./text.ts";
 
 /** What colour says: three severities, good news, over without being good news, a test. */
 export type Tone = Severity | "good" | "over" | "test";
@@ -69,7 +69,7 @@ export function render(message: Message, options: RenderOptions = {}): Rendering
     headline: headlineOf(message, blocks),
     notes,
     blocks,
-    footer: `${cleanLine(content.sender)} · ${message.id}`,
+    footer: `${shorten(cleanLine(content.sender), 80)} · ${message.id}`,
   };
 }
 

@@ -95,6 +95,20 @@ describe("the gateway", () => {
     await one.discord.gateway.waitForSession(({ resumed, open }) => resumed && open);
   });
 
+  test("is built anew when it stays away, and the old one never comes back beside it", async () => {
+    await using one = await rig();
+    await one.channel.start(never);
+    await one.discord.gateway.waitForSession();
+    one.discord.gateway.down = true;
+    one.discord.gateway.drop(4000);
+    await one.clock.asked();
+    one.discord.gateway.down = false;
+    const zombie = one.discord.gateway.waitForSession(({ open }) => open, 1_500);
+    await expect(zombie).rejects.toThrow("nothing fitting");
+    one.clock.pass(6_000);
+    await one.discord.gateway.waitForSession(({ open }) => open);
+  });
+
   test("with a token that Discord does not know: said at the start, and sending says so too", async () => {
     await using one = await rig();
     one.discord.token = "MTEwMDAwMDAwMDAwMDAwMDAwMQ.another.token-that-replaced-the-first";

@@ -9,7 +9,7 @@ import type { AlertChange, Severity } from "../../domain/alert.ts";
 import { severities } from "../../domain/alert.ts";
 import type { Message } from "../../domain/delivery.ts";
 import { type Block, plainLines, type Rendering, type Tone } from "../message.ts";
-import { forDiscord } from "../text.ts";
+import { forDiscord, shorten } from "../text.ts";
 import type { MentionSettings } from "./settings.ts";
 
 export interface Embed {
@@ -140,7 +140,8 @@ function idOf({ blocks }: Rendering): string {
 
 function embedOf(rendering: Rendering, over: ReadonlyMap<number, string>): Embed {
   const { blocks } = rendering;
-  const footer = { text: forDiscord(rendering.footer, 200) };
+  // Discord shows footers as they are, markdown and all.
+  const footer = { text: shorten(rendering.footer, 200) };
   const base = { color: colours[rendering.tone], footer };
   const [only] = blocks;
   if (only !== undefined && blocks.length === 1) return { ...base, ...single(only, rendering) };

@@ -1,0 +1,119 @@
+/** Discord's limits hold for whatever a rule, an exchange or a market puts into a message. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  has,
+  type Overwrite,
+  permissionBits,
+  permissionsIn,
+} from "../../src/channels/discord/permissions.ts";
+import { discordBody, endedBody, plainBody } from "../../src/channels/discord/render.ts";
+import { render } from "../../src/channels/message.ts";
+import { messageProblems } from "../support/discord-limits.ts";
+import { change, message } from "./messages.ts";
+
+const seed = Math.trunc(Math.random() * 1e9);
+
+/** Texts that grow when escaped, and that are far too long. */
+const nasty = fc.oneof(
+  fc.string({ unit: "grapheme", maxLength: 60 }),
+  fc.constantFrom(
+    "",
+    " ",
+    "*".repeat(9_000),
+    "@everyone ".repeat(900),
+    "👍".repeat(5_000),
+    "a\n".repeat(5_000),
+    "https://x ".repeat(700),
+  ),
+);
+const changes = fc.array(
+  fc.record({
+    kind: fc.constantFrom("fired", "rose", "reminder", "ended", "acknowledged"),
+    summary: nasty,
+    description: nasty,
+    runbook: fc.option(
+      fc.constantFrom("https://r.example", `https://r.example/${"x".repeat(3_000)}`, "nonsense"),
+    ),
+    details: fc.array(fc.tuple(nasty, nasty), { maxLength: 40 }),
+  }),
+  { maxLength: 40 },
+);
+
+test("every message fits, first sent, plain, and marked as over", () => {
+  fc.assert(
+    fc.property(changes, nasty, nasty, (list, title, sender) => {
+      const made = list.map(({ kind, summary, description, runbook, details }, index) =>
+        change(kind, { id: index + 1, summary, description, runbook }, { details }),
+      );
+      const rendering = render(message(made, { content: { title, sender } }));
+      const ended = made.map(({ alertId }) => ({
+        alertId,
+        words: "RESOLVED 2026-11-21 03:41:18 UTC",
+        tone: "good" as const,
+      }));
+      for (const body of [
+        discordBody(rendering, "<@&1100000000000000005>"),
+        plainBody(rendering, "<@&1100000000000000005>"),
+        endedBody(rendering, ended),
+        endedBody(rendering, ended.slice(1)),
+      ]) {
+        expect(messageProblems({ ...body })).toEqual([]);
+        const footer = body.embeds[0]?.footer.text ?? body.content;
+        expect(footer.length).toBeGreaterThan(0);
+      }
+    }),
+    { seed, numRuns: 150 },
+  );
+});
+
+test("however long the sender's name, the message can be found by its id", () => {
+  const sent = message([change()], { content: { sender: "n".repeat(9_000) } });
+  for (const body of [discordBody(render(sent), null), plainBody(render(sent), null)]) {
+    expect(body.embeds[0]?.footer.text ?? body.content).toMatch(new RegExp(` ${sent.id}$`));
+  }
+});
+
+describe("permissions", () => {
+  const { Administrator, "View Channel": view, "Send Messages": send } = permissionBits;
+  const guild = (everyone: bigint, role: bigint, owner = "9") => ({
+    id: "1",
+    owner_id: owner,
+    roles: [
+      { id: "1", permissions: String(everyone) },
+      { id: "2", permissions: String(role) },
+      { id: "3", permissions: String(Administrator) },
+    ],
+  });
+  const member = { id: "7", roles: ["2"] };
+  const over = (id: string, type: number, allow: bigint, deny: bigint): Overwrite => ({
+    id,
+    type,
+    allow: String(allow),
+    deny: String(deny),
+  });
+
+  test.each([
+    ["of everyone", guild(view | send, 0n), [], true],
+    ["of nobody", guild(view, 0n), [], false],
+    ["of the bot's role", guild(view, send), [], true],
+    ["of an administrator's role", guild(0n, Administrator), [over("1", 0, 0n, send)], true],
+    ["of the owner", guild(0n, 0n, "7"), [], true],
+    ["denied to everyone here", guild(view | send, 0n), [over("1", 0, 0n, send)], false],
+    [
+      "denied to everyone, allowed to the role",
+      guild(view | send, 0n),
+      [over("1", 0, 0n, send), over("2", 0, send, 0n)],
+      true,
+    ],
+    [
+      "allowed to the role, denied to the bot",
+      guild(view, send),
+      [over("2", 0, send, 0n), over("7", 1, 0n, send)],
+      false,
+    ],
+    ["denied to a role that the bot has not", guild(view | send, 0n), [over("3", 0, 0n, send)], true],
+  ] as const)("%s", (_what, server, overwrites, expected) => {
+    expect(has(permissionsIn(server, overwrites, member), "Send Messages")).toBe(expected);
+  });
+});

@@ -1,0 +1,211 @@
+/** What a message says, channel by channel's common ground: the order of answers, times, endings, and text from data. */
+import { describe, expect, test } from "vitest";
+import { formatTime, leadOf, plainLines, render } from "../../src/channels/message.ts";
+import { clean, forDiscord, forHtml, safeLink, shorten, withoutSecrets } from "../../src/channels/text.ts";
+import type { Alert, AlertChange, AlertChangeKind } from "../../src/domain/alert.ts";
+import type { Message } from "../../src/domain/delivery.ts";
+import { atMs, change, message } from "./messages.ts";
+
+const lines = (sent: Message, timezone?: string) =>
+  plainLines(render(sent, timezone === undefined ? {} : { timezone }));
+const text = (kind: AlertChangeKind, parts: Partial<Alert> = {}, more: Partial<AlertChange> = {}) =>
+  lines(message([change(kind, parts, more)])).join("\n");
+
+test("answers in order: what, how bad, how fresh, what now, and by what number", () => {
+  const sent = message();
+  expect(lines(sent)).toEqual([
+    "FIRING critical: main: SOL long is 4.2 % from liquidation",
+    "",
+    "Mark $132.10, liquidation $126.55, margin ratio 78 %.",
+    "Mark price $132.10 · Liquidation price $126.55 · Margin ratio 78 %",
+    "Seen 2026-11-21 03:41:18 UTC, on data 2s old.",
+    "To stop the reminders: perpwatch alerts ack 42",
+    "What to do: https://runbooks.example.org/liquidation",
+    "Alert #42",
+    "",
+    `perpwatch on nuc · ${sent.id}`,
+  ]);
+});
+
+describe("leads", () => {
+  const cases: readonly [AlertChangeKind, Partial<Alert>, string][] = [
+    ["fired", {}, "FIRING critical"],
+    ["fired", { event: true }, "CRITICAL"],
+    ["rose", {}, "WORSE, now critical"],
+    ["fell", { severity: "warning" }, "BETTER, now warning"],
+    ["updated", {}, "STILL FIRING critical"],
+    ["reminder", { severity: "warning" }, "STILL FIRING warning"],
+    ["acknowledged", {}, "ACKNOWLEDGED"],
+    ["ended", { ending: "recovered" }, "RESOLVED"],
+    ["ended", { ending: "closed" }, "CLOSED"],
+    ["ended", { ending: "liquidated" }, "LIQUIDATED"],
+    ["ended", { ending: "flipped" }, "FLIPPED"],
+    ["ended", { ending: "ruleChanged" }, "RULE CHANGED"],
+    ["ended", { ending: "noLongerWatched" }, "NO LONGER WATCHED"],
+  ];
+  test.each(cases)("%s %j: %s", (kind, parts, lead) => {
+    const one = change(kind, parts);
+    expect(leadOf(one)).toBe(lead);
+    expect(lines(message([one]))[0]).toMatch(new RegExp(`^${lead}: `));
+  });
+});
+
+describe("endings", () => {
+  test("a recovery is the only one that is called resolved, and green", () => {
+    const tones = (
+      ["recovered", "closed", "liquidated", "flipped", "ruleChanged", "noLongerWatched"] as const
+    ).map((ending) => {
+      const rendering = render(message([change("ended", { ending })]));
+      if (ending !== "recovered")
+        expect(plainLines(rendering).join("\n")).not.toMatch(/resolved|nothing to do/i);
+      return rendering.tone;
+    });
+    expect(tones).toEqual(["good", "over", "critical", "over", "over", "over"]);
+  });
+
+  test("the last summary of what is gone is told as past, its description not at all", () => {
+    const ended = text("ended", { ending: "liquidated" });
+    expect(ended).toMatch(
+      /^LIQUIDATED: main\/0\.0\/SOL \(before: main: SOL long is 4\.2 % from liquidation\)\n/,
+    );
+    expect(ended).not.toContain("Mark $132.10, liq");
+    expect(ended).toContain("Fired 2026-11-21 03:29:15 UTC, lasted 12m 3s.");
+  });
+
+  test("a recovery speaks of the present, and asks for nothing", () => {
+    const ended = text("ended", { summary: "main: SOL long is 14 % from liquidation" });
+    expect(ended).toMatch(/^RESOLVED: main: SOL long is 14 % from liquidation\n/);
+    expect(ended).not.toMatch(/What to do|alerts ack/);
+  });
+});
+
+describe("freshness", () => {
+  const cases: readonly [string, string, string[]][] = [
+    ["young data", text("fired", { dataAtMs: atMs - 200 }), ["on data less than a second old"]],
+    ["old data", text("fired", { dataAtMs: atMs - 95_000 }), ["on data 1m 35s old"]],
+    ["already so", text("fired", { alreadySo: true }), ["Already so when I started watching."]],
+    ["a reminder", text("reminder", { firedAtMs: atMs - 60_000 }), ["Firing since 2026-11-21 03:40:18 UTC."]],
+    [
+      "an event",
+      text("fired", { event: true }, { happenedMs: atMs - 4_000 }),
+      ["Happened 2026-11-21 03:41:14 UTC, seen 4s later."],
+    ],
+    [
+      "an event at once",
+      text("fired", { event: true }, { happenedMs: atMs - 300 }),
+      ["Happened 2026-11-21 03:41:17 UTC."],
+    ],
+    ["an event without its time", text("fired", { event: true }), ["Seen 2026-11-21 03:41:18 UTC."]],
+  ];
+  test.each(cases)("%s", (_what, said, expected) => {
+    for (const sentence of expected) expect(said).toContain(sentence);
+  });
+
+  test("a message that had to wait says so, by the times of what it tells", () => {
+    const late = message([change()], { sealedAtMs: atMs + 840_000 });
+    expect(lines(late)[1]).toBe("Late: this could not be sent for 14m. The times below are the true ones.");
+    expect(lines(message([change()], { sealedAtMs: atMs + 5_000 })).join()).not.toContain("Late");
+  });
+
+  test.each([
+    ["UTC", "2026-11-21 03:41:18 UTC"],
+    ["Europe/Berlin", "2026-11-21 04:41:18 CET"],
+    ["America/New_York", "2026-11-20 22:41:18 GMT-5"],
+    ["Asia/Kolkata", "2026-11-21 09:11:18 GMT+5:30"],
+  ])("times in %s carry their zone", (zone, expected) => {
+    expect(formatTime(atMs, zone)).toBe(expected);
+  });
+});
+
+describe("what now", () => {
+  test.each([
+    ["an info asks for nothing", text("fired", { severity: "info" }), /^(?!.*alerts ack)/s],
+    ["an event asks for nothing", text("fired", { event: true }), /^(?!.*alerts ack)/s],
+    [
+      "who has it already",
+      text("reminder", { acknowledgedBy: "ana", acknowledgedAtMs: atMs }),
+      /Acknowledged by ana at 2026-11-21 03:41:18 UTC\./,
+    ],
+    ["no link that is none", text("fired", { runbook: "javascript:alert(1)" }), /^(?!.*javascript)/s],
+  ])("%s", (_what, said, expected) => {
+    expect(said).toMatch(expected);
+  });
+});
+
+test("several alerts: the title, then each with its lead and number", () => {
+  const sent = message([change(), change("ended", { id: 40, ending: "closed", summary: "hedge: BTC" })]);
+  const said = lines(sent);
+  expect(said[0]).toBe("2 alerts of main");
+  expect(said).toContain("FIRING critical #42: main: SOL long is 4.2 % from liquidation");
+  expect(said).toContain("CLOSED #40: main/0.0/SOL (before: hedge: BTC)");
+  expect(render(sent).tone).toBe("critical");
+});
+
+test("a test message says that it is one", () => {
+  const sent = message([], { content: { kind: "test", title: "Test of chat" } });
+  expect(lines(sent).slice(0, 2)).toEqual(["Test of chat", "This is a test. Nothing has happened."]);
+  expect(render(sent).tone).toBe("test");
+});
+
+describe("text from data", () => {
+  test.each([
+    ["a\u0000b\u001b[31mc\u0007", "ab[31mc"],
+    ["a\r\nb\rc\td", "a\nb\nc d"],
+    ["ev\u202eil\u2066x\u200b", "evilx"],
+    ["half \ud83d", "half \ufffd"],
+    ["family 👨‍👩‍👧 stays", "family 👨‍👩‍👧 stays"],
+  ])("clean %j", (raw, expected) => {
+    expect(clean(raw)).toBe(expected);
+  });
+
+  test.each([
+    ["@everyone", "@\u200beveryone"],
+    ["<@123> <#1> <t:1>", "\\<@\u200b123> \\<#1> \\<t:1>"],
+    ["**b** _i_ ~~s~~ `c` ||x||", "\\*\\*b\\*\\* \\_i\\_ \\~\\~s\\~\\~ \\`c\\` \\|\\|x\\|\\|"],
+    ["[a](http://b)", "\\[a\\](http:\u200b//b)"],
+    ["# h\n> q\n- l\n  # x", "\\# h\n\\> q\n\\- l\n  \\# x"],
+    ["a # b > c - d", "a # b > c - d"],
+    ["order_filled -4.2 %", "order\\_filled -4.2 %"],
+    ["\\*", "\\\\\\*"],
+    ["discord.gg/abc", "discord.\u200bgg/abc"],
+  ])("on Discord %j", (raw, expected) => {
+    expect(forDiscord(raw)).toBe(expected);
+  });
+
+  test.each([
+    ["****", 5, "\\*\\*…"],
+    ["****", 8, "\\*\\*\\*\\*"],
+    ["👍👍👍", 5, "👍👍…"],
+    ["abc", 3, "abc"],
+  ])("on Discord %j within %i", (raw, most, expected) => {
+    expect(forDiscord(raw, most)).toBe(expected);
+  });
+
+  test("in HTML", () => {
+    expect(forHtml(`<a href="x" id='y'>&`)).toBe("&lt;a href=&quot;x&quot; id=&#39;y&#39;&gt;&amp;");
+  });
+
+  test.each([
+    ["https://a.example/b?c=d", "https://a.example/b?c=d"],
+    ["javascript:alert(1)", null],
+    ["data:text/html,x", null],
+    ["not a link", null],
+    [null, null],
+  ])("as a link %j", (raw, expected) => {
+    expect(safeLink(raw)).toBe(expected);
+  });
+
+  test("cut between characters", () => {
+    expect(shorten("a👍👍", 4)).toBe("a👍…");
+    expect(shorten("abcd", 4)).toBe("abcd");
+  });
+
+  test("without secrets, in any of their forms, on one short line", () => {
+    const told = withoutSecrets(
+      `no s3cret/word\n${encodeURIComponent("s3cret/word")} ${btoa("s3cret/word")} ${"x".repeat(400)}`,
+      ["s3cret/word", ""],
+    );
+    expect(told).toMatch(/^no … … … x+…$/);
+    expect(told.length).toBe(300);
+  });
+});
