@@ -1,6 +1,7 @@
 import { base58 } from "@scure/base";
 import { createLocalJWKSet, jwtVerify } from "jose";
 import { expect, test } from "vitest";
+import { signChallenge } from "../../src/wallet/transaction.ts";
 import type { WalletKey } from "../../src/wallet/wallet-key.ts";
 import { ask, quiet, signIn, sim, start } from "./support.ts";
 
@@ -141,4 +142,78 @@ test("keys that are none are refused with 400", async () => {
   for (const key of ["", "x", base58.encode(new Uint8Array(31)), "0".repeat(44)]) {
     expect((await ask(simulator, `/v1/auth/nonce?wallet_pubkey=${key}`)).status).toBe(400);
   }
+});
+
+/** The challenge of a transaction login, taken apart: signatures, header, accounts, blockhash, instructions. */
+function takeApart(base64: string) {
+  const bytes = Buffer.from(base64, "base64");
+  const accounts = [bytes.subarray(69, 101), bytes.subarray(101, 133)];
+  return { accounts, blockhash: bytes.subarray(133, 165), memo: bytes.subarray(166) };
+}
+
+/** A transaction like the challenge, with instructions of further programs around the memo. */
+function putTogether(
+  key: WalletKey,
+  parts: ReturnType<typeof takeApart>,
+  before: readonly string[],
+  after: readonly string[],
+): string {
+  const programs = [...before, ...after].map((it) => base58.decode(it));
+  const instruction = (index: number) => Buffer.from([2 + index, 0, 1, 7]);
+  const message = Buffer.concat([
+    Buffer.from([1, 0, 1 + programs.length, 2 + programs.length]),
+    ...parts.accounts,
+    ...programs,
+    parts.blockhash,
+    Buffer.from([1 + programs.length]),
+    ...before.map((_, index) => instruction(index)),
+    parts.memo,
+    ...after.map((_, index) => instruction(before.length + index)),
+  ]);
+  return Buffer.concat([Buffer.from([1]), key.sign(message), message]).toString("base64");
+}
+
+test("a signed transaction signs in; added budget instructions are tolerated, any other change is not", async () => {
+  await using simulator = await quiet({ traders: 2 });
+  const key = simulator.keyOf("main");
+  const wallet_pubkey = key.address;
+  const challenge = async () =>
+    (await ask(simulator, "/v1/auth/wallet/transaction-challenge", { body: { wallet_pubkey } })).json;
+  const login = async (nonce_id: string, signed_transaction: string) => {
+    const body = { wallet_pubkey, nonce_id, signed_transaction };
+    const answer = await ask(simulator, "/v1/auth/login/wallet/transaction", { body });
+    return `${answer.status} ${answer.json.error ?? answer.json.token_type}`;
+  };
+  const budget = "ComputeBudget111111111111111111111111111111";
+  const lighthouse = "L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95";
+  const changed = async (change: (parts: ReturnType<typeof takeApart>) => string) => {
+    const { nonce_id, unsigned_transaction } = await challenge();
+    return login(nonce_id, change(takeApart(unsigned_transaction)));
+  };
+
+  const plain = await challenge();
+  const signed = signChallenge(key, plain.unsigned_transaction);
+  expect(await login(plain.nonce_id, signed)).toBe("200 Bearer");
+  expect(await login(plain.nonce_id, signed)).toBe("409 nonce_used");
+  expect(await login("none", signed)).toBe("403 invalid_nonce");
+
+  const refused = "403 invalid_transaction";
+  expect(await changed((it) => putTogether(key, it, [budget], [lighthouse]))).toBe("200 Bearer");
+  expect(await changed((it) => putTogether(key, it, [wallet_pubkey], []))).toBe(refused);
+  expect(await changed((it) => putTogether(simulator.keyOf("trader-2"), it, [], []))).toBe(refused);
+  expect(await changed((it) => putTogether(key, { ...it, blockhash: Buffer.alloc(32) }, [], []))).toBe(
+    refused,
+  );
+  expect(
+    await changed((it) => {
+      const memo = Buffer.from(it.memo);
+      memo.writeUInt8(33, memo.length - 1);
+      return putTogether(key, { ...it, memo }, [], []);
+    }),
+  ).toBe(refused);
+  expect(await changed(() => "AQID")).toBe("400 malformed_transaction");
+  const other = await challenge();
+  expect(await login((await challenge()).nonce_id, signChallenge(key, other.unsigned_transaction))).toBe(
+    refused,
+  );
 });
