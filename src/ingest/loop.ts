@@ -11,7 +11,7 @@
  */
 import { type Changes, changes as changesOf, isEmpty } from "../domain/changes.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Event } from "../domain/event.ts";
+import { eventName } from "../domain/event.ts";
 import type { Observation } from "../domain/observation.ts";
 import { CommitFailed, type Ingest, type Store } from "../domain/ports.ts";
 import type { Ask } from "../watch/draft.ts";
@@ -150,7 +150,7 @@ export class IngestLoop implements Ingest {
   async #judge(observation: Observation): Promise<void> {
     const fresh = observation.kind === "events" ? await this.#withoutKnown(observation) : observation;
     const { changes, asks, notes } = this.#watch.observe(fresh);
-    for (const event of changes.events) this.#inFlight.add(keyOf(event));
+    for (const event of changes.events) this.#inFlight.add(eventName(event.kind, event.key));
     if (!isEmpty(changes)) this.#held.push({ changes, stuck: false });
     for (const ask of asks) this.#options.onAsk(ask);
     for (const note of notes) this.#options.onNote(note);
@@ -161,7 +161,7 @@ export class IngestLoop implements Ingest {
     const known = await this.#options.store.knownEvents(seen.events);
     const taken = new Set<string>();
     const events = seen.events.filter((event) => {
-      const key = keyOf(event);
+      const key = eventName(event.kind, event.key);
       if (known.has(key) || this.#inFlight.has(key) || taken.has(key)) return false;
       taken.add(key);
       return true;
@@ -238,7 +238,8 @@ export class IngestLoop implements Ingest {
     this.#cancelRetry = null;
     if (this.#degraded) {
       this.#degraded = false;
-      const lost = this.#samplesLost === 0 ? "nothing was lost" : `${this.#samplesLost} samples were let go of`;
+      const lost =
+        this.#samplesLost === 0 ? "nothing was lost" : `${this.#samplesLost} samples were let go of`;
       this.#options.onDegraded(false, lost);
     }
     this.#samplesLost = 0;
@@ -258,8 +259,4 @@ export class IngestLoop implements Ingest {
       void this.observe({ kind: "time", atMs: clock.nowMs() });
     });
   }
-}
-
-function keyOf(event: Pick<Event, "kind" | "key">): string {
-  return `${event.kind}:${event.key}`;
 }

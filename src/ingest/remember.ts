@@ -1,8 +1,8 @@
 /** Reads back from history what the watch has to know at a start: rule states, open alerts, throttles, windows. */
 import type { Store } from "../domain/ports.ts";
+import type { WatchSettings } from "../watch/settings.ts";
 import { Throttles, throttlePrefix } from "../watch/throttles.ts";
 import { type Remembered, Watch } from "../watch/watch.ts";
-import type { WatchSettings } from "../watch/settings.ts";
 
 /** Event alerts looked at for liquidations that were told already. */
 const recentAlerts = 1_000;
@@ -29,8 +29,12 @@ async function remembered(store: Store): Promise<Remembered> {
   const firing = await store.alerts({ state: "firing" });
   const recent = await store.alerts({ state: "ended", limit: recentAlerts });
   const keep = await store.keep();
-  const changes = (await Promise.all(firing.map((alert) => store.alertChanges({ alertId: alert.id })))).flat();
-  const held = [...keep].flatMap(([name, value]) => (name.startsWith(throttlePrefix) ? Throttles.heldIds(value) : []));
+  const changes = (
+    await Promise.all(firing.map((alert) => store.alertChanges({ alertId: alert.id })))
+  ).flat();
+  const held = [...keep].flatMap(([name, value]) =>
+    name.startsWith(throttlePrefix) ? Throttles.heldIds(value) : [],
+  );
   if (held.length > 0) changes.push(...(await store.alertChanges({ ids: held })));
   const told = new Map<number, string[]>();
   if (firing.length > 0) {
@@ -51,5 +55,7 @@ async function remembered(store: Store): Promise<Remembered> {
 /** Owners of account ticks: PDA indices and subaccounts are known from the newest ones on record. */
 async function accountOwners(store: Store, settings: WatchSettings): Promise<readonly string[]> {
   const wallets = new Set(settings.wallets.map((wallet) => wallet.name));
-  return (await store.tickOwners()).filter((owner) => owner.includes("/") && wallets.has(owner.split("/")[0]!));
+  return (await store.tickOwners()).filter(
+    (owner) => owner.includes("/") && wallets.has(owner.split("/")[0]!),
+  );
 }

@@ -1,7 +1,6 @@
 /** The lines of context that stand in a message below its summary: what a person checks first. Names and values. */
-import { formatDurationMs } from "../domain/duration.ts";
 import type { Scope } from "../domain/subject.ts";
-import type { Env, Facts } from "../rules/index.ts";
+import { type Env, type Facts, formatAmount, formatPercent, formatPrice, formatUsd } from "../rules/index.ts";
 
 type Line = readonly [string, string];
 
@@ -35,10 +34,6 @@ export function detailsOf(scope: Scope, env: Env): readonly Line[] {
   return lines;
 }
 
-export function ageText(fromMs: number, nowMs: number): string {
-  return formatDurationMs(Math.max(0, nowMs - fromMs));
-}
-
 function text(facts: Facts, field: string): string | null {
   const value = facts.values[field];
   return typeof value === "string" && value !== "" ? value : null;
@@ -51,17 +46,12 @@ function number(facts: Facts, field: string): number | null {
 
 function usd(facts: Facts, field: string): string | null {
   const value = number(facts, field);
-  if (value === null) return null;
-  const sign = value < 0 ? "-" : "";
-  return Number.isFinite(value)
-    ? `${sign}$${Math.abs(value).toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`
-    : `${sign}∞`;
+  return value === null ? null : formatUsd(value);
 }
 
 function price(facts: Facts, field: string): string | null {
   const value = number(facts, field);
-  if (value === null || !Number.isFinite(value)) return null;
-  return `$${value.toLocaleString("en-US", { maximumSignificantDigits: 8, maximumFractionDigits: 8 })}`;
+  return value === null || !Number.isFinite(value) ? null : formatPrice(value);
 }
 
 function liquidationText(position: Facts): string | null {
@@ -72,8 +62,7 @@ function liquidationText(position: Facts): string | null {
 
 function percent(facts: Facts, field: string): string | null {
   const value = number(facts, field);
-  if (value === null) return null;
-  return Number.isFinite(value) ? `${(value * 100).toFixed(2)} %` : "∞";
+  return value === null ? null : formatPercent(value);
 }
 
 function positionText(position: Facts): string | null {
@@ -82,5 +71,5 @@ function positionText(position: Facts): string | null {
   const symbol = text(position, "symbol");
   if (size === null || side === null || symbol === null) return null;
   const notional = usd(position, "notional");
-  return `${side} ${Math.abs(size).toLocaleString("en-US", { maximumFractionDigits: 8 })} ${symbol}${notional ? ` (${notional})` : ""}`;
+  return `${side} ${formatAmount(Math.abs(size))} ${symbol}${notional ? ` (${notional})` : ""}`;
 }

@@ -1,0 +1,306 @@
+/** A watch on one small world, driven observation by observation. Everything that it decides is kept for the test. */
+import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
+import { remindSettings } from "../../src/alerts/remind.ts";
+import { routingSettings } from "../../src/alerts/route.ts";
+import type {
+  MarketConfig,
+  MarketPrices,
+  OrderState,
+  PositionState,
+  SubaccountState,
+} from "../../src/domain/account.ts";
+import type { Alert, AlertChange, RuleState } from "../../src/domain/alert.ts";
+import type { Changes } from "../../src/domain/changes.ts";
+import type { Event } from "../../src/domain/event.ts";
+import { type Observation, type Source, sources } from "../../src/domain/observation.ts";
+import { formatProblem, loadRules, type RuleSet } from "../../src/rules/index.ts";
+import type { WatchedWallet } from "../../src/watch/settings.ts";
+import { nothingRemembered, type Remembered, Watch } from "../../src/watch/watch.ts";
+
+export const startMs = Date.UTC(2026, 0, 5, 12);
+
+export const scheduleMs = Object.fromEntries(sources.map((source) => [source, 5_000])) as Record<
+  Source,
+  number
+>;
+
+export const mainWallet: WatchedWallet = {
+  name: "main",
+  authority: "GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD",
+  labels: { desk: "alpha" },
+  limits: {},
+  watchOnly: false,
+};
+
+export function rulesOf(text: string, wallets: readonly WatchedWallet[] = [mainWallet]): RuleSet {
+  const loaded = loadRules({
+    files: [{ name: "test.yaml", text }],
+    overrides: {},
+    scheduleMs,
+    wallets,
+    timezone: "UTC",
+  });
+  if ("problems" in loaded) throw new Error(loaded.problems.map(formatProblem).join("\n"));
+  return loaded.ruleSet;
+}
+
+/** SOL as in the contract's examples: ticks of 0.01 USD, lots of 0.01 SOL, 15× leverage, maintenance 50 %. */
+export function marketConfig(symbol = "SOL", over: Partial<MarketConfig> = {}): MarketConfig {
+  return {
+    symbol,
+    assetId: 1,
+    status: "active",
+    tickSize: 100,
+    baseLotsDecimals: 2,
+    takerFee: 0.00035,
+    makerFee: 0,
+    leverageTiers: [{ maxLeverage: 15, maxSizeBaseLots: 10_000_000n, limitOrderRiskFactorBps: 6_000 }],
+    riskFactors: {
+      maintenance: 5_000,
+      backstop: 2_000,
+      highRisk: 1_000,
+      upnl: 10_000,
+      upnlForWithdrawals: 100,
+      cancelOrder: 7_500,
+    },
+    fundingIntervalSeconds: 3_600,
+    openInterestCapBaseLots: 1_000_000_000n,
+    isolatedOnly: false,
+    ...over,
+  };
+}
+
+export function prices(markPriceUsd: number, symbol = "SOL"): MarketPrices {
+  return {
+    symbol,
+    exchangeMs: startMs,
+    markPriceUsd,
+    oraclePriceUsd: markPriceUsd,
+    midPriceUsd: null,
+    openInterestUnits: 100_000,
+    dayVolumeUsd: 1e6,
+    prevDayMarkPriceUsd: markPriceUsd,
+    statedFundingRate: 0,
+  };
+}
+
+/** A position of `size` units at `entry` USD. */
+export function position(size: number, entry: number, symbol = "SOL"): PositionState {
+  const lots = BigInt(Math.round(size * 100));
+  return {
+    symbol,
+    baseLots: lots,
+    virtualQuoteLots: -BigInt(Math.round(size * entry * 1e6)),
+    unsettledFundingQuoteLots: 0n,
+    accumulatedFundingQuoteLots: 0n,
+    sequence: "1",
+    triggers: [],
+  };
+}
+
+export function subaccount(
+  collateralUsd: number,
+  positions: readonly PositionState[],
+  over: Partial<SubaccountState> = {},
+): SubaccountState {
+  return {
+    subaccount: 0,
+    sequence: 1,
+    collateralQuoteLots: BigInt(Math.round(collateralUsd * 1e6)),
+    spotCollaterals: [],
+    lifecycle: "active",
+    capabilities: {},
+    positions,
+    orders: [] as OrderState[],
+    ...over,
+  };
+}
+
+export function event(over: Partial<Event> & Pick<Event, "kind" | "key">): Event {
+  return {
+    wallet: "main",
+    pdaIndex: 0,
+    subaccount: 0,
+    symbol: "SOL",
+    happenedMs: startMs,
+    seenMs: startMs,
+    slot: 1,
+    slotIndex: 0,
+    eventIndex: 0,
+    fields: {},
+    data: null,
+    backfilled: false,
+    inbox: null,
+    notificationKey: null,
+    ...over,
+  };
+}
+
+export function notification(key: string, notificationType: string, over: Partial<Event> = {}): Event {
+  const item = {
+    type: "event",
+    slot: 1,
+    slotIndex: 0,
+    instructionIndex: 0,
+    eventIndex: 0,
+    recipientIndex: 0,
+  } as const;
+  return event({
+    kind: "notification",
+    key,
+    fields: { source: "event", type: notificationType },
+    inbox: {
+      source: "event",
+      notificationType,
+      traderPubkey: "6JMzcBHW9QMNkeXGLvD37tn4Y5gMrBiBTBVkUp6WEVye",
+      item,
+      acked: false,
+      liquidationKey: null,
+    },
+    ...over,
+  });
+}
+
+export interface HarnessOptions {
+  readonly rules: string | RuleSet;
+  readonly wallets?: readonly WatchedWallet[];
+  readonly acknowledge?: object;
+  readonly routing?: object;
+  readonly remind?: object;
+  readonly remembered?: Remembered;
+  readonly atMs?: number;
+}
+
+export class Harness {
+  readonly watch: Watch;
+  readonly all: Changes[] = [];
+  readonly asks: string[] = [];
+  nowMs: number;
+  slot = 1;
+
+  constructor(options: HarnessOptions) {
+    this.nowMs = options.atMs ?? startMs;
+    const wallets = options.wallets ?? [mainWallet];
+    this.watch = new Watch(
+      {
+        wallets,
+        ruleSet: typeof options.rules === "string" ? rulesOf(options.rules, wallets) : options.rules,
+        routing: routingSettings.parse(options.routing ?? { receivers: ["chat"] }),
+        remind: remindSettings.parse(options.remind ?? {}),
+        acknowledge: acknowledgeSettings.parse(options.acknowledge ?? {}),
+        scheduleMs,
+        timezone: "UTC",
+      },
+      options.remembered ?? nothingRemembered,
+      this.nowMs,
+    );
+  }
+
+  see(observation: Observation): Changes {
+    const { changes, asks } = this.watch.observe(observation);
+    this.all.push(changes);
+    for (const ask of asks) this.asks.push(`${ask.source} ${ask.wallet}`);
+    return changes;
+  }
+
+  /** Lets time pass second by second, as the live loop does at least. */
+  pass(ms: number): void {
+    const untilMs = this.nowMs + ms;
+    while (this.nowMs < untilMs) {
+      this.nowMs = Math.min(
+        untilMs,
+        this.nowMs + 1_000,
+        Math.max(this.nowMs + 1, this.watch.nextDeadlineMs() ?? untilMs),
+      );
+      this.see({ kind: "time", atMs: this.nowMs });
+    }
+  }
+
+  account(subaccounts: readonly SubaccountState[], wallet = "main"): Changes {
+    this.slot += 10;
+    const { nowMs: atMs, slot } = this;
+    return this.see({ kind: "accounts", wallet, pdaIndex: 0, atMs, slot, slotIndex: 0, subaccounts });
+  }
+
+  mark(...usd: readonly (number | MarketPrices)[]): Changes {
+    const markets = usd.map((one) => (typeof one === "number" ? prices(one) : one));
+    return this.see({ kind: "prices", atMs: this.nowMs, markets });
+  }
+
+  config(...markets: readonly MarketConfig[]): Changes {
+    return this.see({
+      kind: "marketConfig",
+      atMs: this.nowMs,
+      markets: markets.length > 0 ? markets : [marketConfig()],
+    });
+  }
+
+  events(source: Source, events: readonly Event[], wallet: string | null = "main"): Changes {
+    return this.see({ kind: "events", source, wallet, atMs: this.nowMs, events });
+  }
+
+  /** Fresh answers of everything that risk reads, every `everyMs`, for `ms`. */
+  live(ms: number, subaccounts: readonly SubaccountState[], markUsd: number, everyMs = 5_000): void {
+    for (let passed = 0; passed < ms; passed += everyMs) {
+      this.pass(everyMs);
+      this.config();
+      this.mark(markUsd);
+      this.account(subaccounts);
+    }
+  }
+
+  /** `rule subject kind severity[ ending]`, in order. */
+  get told(): string[] {
+    return this.changes.map(describe);
+  }
+
+  get changes(): AlertChange[] {
+    return this.all.flatMap((one) => one.alertChanges);
+  }
+
+  get owed(): string[] {
+    const byId = new Map(this.changes.map((change) => [change.id, change]));
+    return this.all
+      .flatMap((one) => one.owed)
+      .map((item) => `${item.receiver}: ${describe(byId.get(item.changeId)!)}`);
+  }
+
+  get acknowledgements(): string[] {
+    return this.all
+      .flatMap((one) => one.acknowledgements)
+      .map((ack) => `${ack.key} ${ack.word} ${ack.status}`);
+  }
+
+  /** What a store would give back to the next start. */
+  get remembered(): Remembered {
+    const alerts = new Map<number, Alert>();
+    const states = new Map<string, RuleState>();
+    const keep = new Map<string, string>();
+    const told = new Map<number, string[]>();
+    const ids = { alert: 0, change: 0, owed: 0 };
+    for (const one of this.all) {
+      for (const alert of one.alerts) alerts.set(alert.id, alert);
+      for (const gone of one.ruleStatesGone) states.delete(`${gone.rule}\n${gone.subject}`);
+      for (const state of one.ruleStates) states.set(`${state.rule}\n${state.subject}`, state);
+      for (const { name, value } of one.keep) value === null ? keep.delete(name) : keep.set(name, value);
+      for (const item of one.owed) told.set(item.alertId, [...(told.get(item.alertId) ?? []), item.receiver]);
+      for (const alert of one.alerts) ids.alert = Math.max(ids.alert, alert.id);
+      for (const change of one.alertChanges) ids.change = Math.max(ids.change, change.id);
+      for (const item of one.owed) ids.owed = Math.max(ids.owed, item.id);
+    }
+    return {
+      ids,
+      ruleStates: [...states.values()],
+      alerts: [...alerts.values()],
+      alertChanges: this.changes,
+      told,
+      keep,
+    };
+  }
+}
+
+export function describe(change: AlertChange): string {
+  const { alert } = change;
+  const ending = change.kind === "ended" ? ` ${alert.ending}` : "";
+  return `${alert.rule} ${alert.subject} ${change.kind} ${alert.severity}${ending}`;
+}

@@ -1,0 +1,550 @@
+import { describe, expect, test } from "vitest";
+import {
+  event,
+  Harness,
+  mainWallet,
+  marketConfig,
+  notification,
+  position,
+  prices,
+  rulesOf,
+  startMs,
+  subaccount,
+} from "./harness.ts";
+
+const near = `
+rules:
+  - name: Near
+    scope: position
+    value: position.liquidationDistance
+    levels:
+      warning: { when: value < 0.10, resolveWhen: value > 0.12 }
+      critical: { when: value < 0.05 }
+    for: 0s
+    keepFiringFor: 10s
+    summary: "{{ wallet.name }}: {{ position.symbol }} {{ percent(value) }}"
+`;
+const marginHigh = `
+rules:
+  - name: MarginHigh
+    scope: trader
+    when: trader.marginRatio > 0.8
+    for: 10s
+    keepFiringFor: 0s
+    severity: warning
+    summary: "{{ trader.name }}: margin ratio {{ percent(trader.marginRatio) }}"
+`;
+
+/** 100 SOL long at 150 with 1000 USD: liquidated at 144.83; at 150 that is 3.45 % away. */
+const endangered = [subaccount(1_000, [position(100, 150)])];
+/** The same with 5000 USD: liquidated at 103.45, 31 % away. */
+const safe = [subaccount(5_000, [position(100, 150)])];
+
+function seen(rules: string, accounts = safe, mark = 150): Harness {
+  const harness = new Harness({ rules });
+  harness.config();
+  harness.mark(mark);
+  harness.account(accounts);
+  return harness;
+}
+
+describe("conditions", () => {
+  test("an account that is already close to liquidation is told with the first answer", () => {
+    const harness = seen(near, endangered);
+    expect(harness.owed).toEqual(["chat: Near main/0.0/SOL fired critical"]);
+    const [change] = harness.changes;
+    expect(change?.alert.alreadySo).toBe(true);
+    expect(change?.alert.summary).toBe("main: SOL 3.45%");
+    expect(change?.alert.dataAtMs).toBe(startMs);
+    expect(change?.details).toContainEqual(["Risk tier", "safe"]);
+  });
+
+  test("whatever arrives last completes the picture: state before marks before configuration", () => {
+    const harness = new Harness({ rules: near });
+    harness.account(endangered);
+    harness.mark(150);
+    expect(harness.told).toEqual([]);
+    harness.config();
+    expect(harness.told).toEqual(["Near main/0.0/SOL fired critical"]);
+    expect(harness.changes[0]?.alert.alreadySo).toBe(true);
+  });
+
+  test("a falling mark carries a position through the levels, a rising one back, and it ends once", () => {
+    const harness = seen(near);
+    harness.mark(112);
+    expect(harness.changes[0]?.alert.alreadySo).toBe(false);
+    harness.mark(106);
+    harness.live(20_000, safe, 116);
+    harness.live(20_000, safe, 150);
+    expect(harness.told).toEqual([
+      "Near main/0.0/SOL fired warning",
+      "Near main/0.0/SOL rose critical",
+      "Near main/0.0/SOL fell warning",
+      "Near main/0.0/SOL ended warning recovered",
+    ]);
+    expect(harness.owed).toHaveLength(4);
+  });
+
+  test("`for` is a time, and time alone ends it", () => {
+    const harness = seen(marginHigh, endangered, 145.2);
+    expect(harness.told).toEqual([]);
+    harness.pass(9_999);
+    expect(harness.told).toEqual([]);
+    harness.pass(1);
+    expect(harness.told).toEqual(["MarginHigh main/0.0 fired warning"]);
+  });
+
+  test("what rules do not select is no subject", () => {
+    const harness = seen(near.replace("value:", "select: { symbol: [BTC] }\n    value:"), endangered);
+    expect(harness.told).toEqual([]);
+  });
+
+  test("an older answer is dropped", () => {
+    const harness = seen(near);
+    harness.slot = -100;
+    harness.account(endangered);
+    expect(harness.told).toEqual([]);
+  });
+});
+
+describe("endings", () => {
+  test("a position that is gone asks for word, and is closed when there is none", () => {
+    const harness = seen(near, endangered);
+    harness.account([subaccount(1_000, [])]);
+    expect(harness.told).toHaveLength(1);
+    expect(harness.asks).toEqual(["liquidations main", "notifications main"]);
+    harness.pass(5_000);
+    harness.events("liquidations", []);
+    expect(harness.told.at(-1)).toBe("Near main/0.0/SOL ended critical closed");
+    expect(harness.owed.at(-1)).toBe("chat: Near main/0.0/SOL ended critical closed");
+  });
+
+  test("patience ends without any answer", () => {
+    const harness = seen(near, endangered);
+    harness.account([subaccount(1_000, [])]);
+    harness.pass(15_000);
+    expect(harness.told.at(-1)).toBe("Near main/0.0/SOL ended critical closed");
+  });
+
+  const liquidation = event({
+    kind: "liquidation",
+    key: "l1",
+    happenedMs: startMs + 1_000,
+    fields: {
+      kind: "market",
+      role: "liquidatee",
+      side: "long",
+      size: 100,
+      price: 144,
+      notional: 14_400,
+      positionClosed: true,
+    },
+  });
+
+  test("a position that was liquidated ends as liquidated, whichever word comes first", () => {
+    const before = seen(near, endangered);
+    before.events("notifications", [liquidation]);
+    before.account([subaccount(10, [])]);
+    expect(before.told.at(-1)).toBe("Near main/0.0/SOL ended critical liquidated");
+
+    const after = seen(near, endangered);
+    after.account([subaccount(10, [])]);
+    after.pass(3_000);
+    after.events("notifications", [liquidation]);
+    expect(after.told.at(-1)).toBe("Near main/0.0/SOL ended critical liquidated");
+    expect(after.changes.at(-1)?.happenedMs).toBe(startMs + 1_000);
+  });
+
+  test("what got better because a part was liquidated is not called recovered", () => {
+    const harness = seen(near, endangered);
+    const smaller = [subaccount(1_000, [position(20, 150)])];
+    harness.account(smaller);
+    harness.events("notifications", [
+      { ...liquidation, fields: { ...liquidation.fields, positionClosed: false } },
+    ]);
+    harness.live(20_000, smaller, 150);
+    expect(harness.told.at(-1)).toMatch(/ended \w+ liquidated$/);
+  });
+
+  test("an account as a whole ends as liquidated too, though its rule does not wait", () => {
+    const harness = seen(marginHigh, endangered, 145.2);
+    harness.pass(10_000);
+    harness.account([subaccount(10, [])]);
+    expect(harness.told.at(-1)).toBe("MarginHigh main/0.0 fired warning");
+    harness.events("liquidations", [{ ...liquidation, happenedMs: harness.nowMs }]);
+    expect(harness.told.at(-1)).toBe("MarginHigh main/0.0 ended warning liquidated");
+  });
+
+  test("a deposit that takes the liquidation price away resolves", () => {
+    const harness = seen(near, endangered);
+    harness.live(20_000, [subaccount(20_000, [position(100, 150)])], 150);
+    expect(harness.told.at(-1)).toMatch(/ended \w+ recovered$/);
+    expect(harness.changes.at(-1)?.alert.value).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test("a position that flips is another one", () => {
+    const harness = seen(near, endangered);
+    harness.account([subaccount(1_000, [position(-100, 150)])]);
+    harness.pass(15_000);
+    expect(harness.told).toEqual([
+      "Near main/0.0/SOL fired critical",
+      "Near main/0.0/SOL fired critical",
+      "Near main/0.0/SOL ended critical flipped",
+    ]);
+    expect(harness.changes[1]?.alert.alreadySo).toBe(false);
+  });
+
+  test("a subaccount that vanishes takes its alerts along", () => {
+    const harness = seen(near, [
+      subaccount(100, []),
+      subaccount(1_000, [position(100, 150)], { subaccount: 3 }),
+    ]);
+    expect(harness.told).toEqual(["Near main/0.3/SOL fired critical"]);
+    harness.account([subaccount(100, [])]);
+    harness.pass(15_000);
+    expect(harness.told.at(-1)).toBe("Near main/0.3/SOL ended critical closed");
+  });
+});
+
+describe("blindness", () => {
+  test("stale data neither fire nor resolve, and are told after a while as one alert", () => {
+    const harness = seen(near, endangered);
+    harness.pass(15_000);
+    expect(harness.told).toHaveLength(1);
+    harness.pass(30_000 + 2);
+    const blind = harness.changes.filter((change) => change.alert.rule === "Blind");
+    expect(blind.map((change) => change.alert.labels.source).sort()).toEqual(["traderState"]);
+    expect(blind[0]?.alert.severity).toBe("critical");
+    expect(blind[0]?.alert.summary).toContain("Blind on wallet main");
+    expect(harness.told.filter((line) => line.includes("ended"))).toEqual([]);
+  });
+
+  test("ends when data come back, and the alert beneath goes on", () => {
+    const harness = seen(near, endangered);
+    harness.pass(60_000);
+    harness.config();
+    harness.mark(150);
+    harness.account(endangered);
+    harness.pass(1_000);
+    expect(harness.told.filter((line) => line.startsWith("Blind")).at(-1)).toMatch(
+      /ended critical recovered$/,
+    );
+    expect(harness.watch.status(harness.nowMs).firing.map((alert) => alert.rule)).toEqual(["Near"]);
+  });
+
+  test("more than three wallets are one alert", () => {
+    const wallets = ["a", "b", "c", "d", "e"].map((name, index) => ({
+      ...mainWallet,
+      name,
+      authority: `${mainWallet.authority.slice(0, -1)}${index + 1}`,
+    }));
+    const harness = new Harness({ rules: near, wallets });
+    harness.config();
+    harness.mark(150);
+    for (const wallet of wallets) harness.account(safe, wallet.name);
+    for (let passed = 0; passed < 90_000; passed += 5_000) {
+      harness.pass(5_000);
+      harness.config();
+      harness.mark(150);
+    }
+    expect(harness.told).toEqual(["ExchangeUnreachable exchange fired critical"]);
+    for (const wallet of wallets) harness.account(safe, wallet.name);
+    harness.pass(1_000);
+    expect(harness.told.at(-1)).toBe("ExchangeUnreachable exchange ended critical recovered");
+    expect(harness.told).toHaveLength(2);
+  });
+
+  test("a channel that is broken is told on the others, once", () => {
+    const harness = new Harness({ rules: near, routing: { receivers: ["chat", "mail"] } });
+    const broken = { kind: "channel", channel: "chat", working: false, detail: "401" } as const;
+    harness.see({ ...broken, atMs: harness.nowMs });
+    harness.see({ ...broken, atMs: harness.nowMs + 1 });
+    expect(harness.owed).toEqual(["mail: ChannelBroken daemon fired critical"]);
+    harness.see({ ...broken, working: true, atMs: harness.nowMs + 2 });
+    expect(harness.told.at(-1)).toBe("ChannelBroken daemon ended critical recovered");
+  });
+});
+
+const eventRules = `
+rules:
+  - name: Liquidated
+    on: liquidation
+    when: event.role == "liquidatee"
+    severity: critical
+    summary: "{{ wallet.name }}: {{ event.symbol }} liquidated"
+  - name: Filled
+    on: notification
+    when: event.type == "order_filled"
+    severity: info
+    throttle: 1m
+    summary: "{{ wallet.name }}: filled"
+`;
+
+describe("events", () => {
+  test("match once, are one alert that needs no ending", () => {
+    const harness = seen(eventRules);
+    harness.events("notifications", [notification("n1", "order_filled")]);
+    expect(harness.owed).toEqual(["chat: Filled main/0.0/SOL fired info"]);
+    expect(harness.changes[0]?.alert).toMatchObject({ event: true, state: "ended", ending: null });
+    expect(harness.acknowledgements).toEqual(["n1 whenDelivered waiting"]);
+  });
+
+  test("a throttle holds back, then owes what it held as one group, each handled by it", () => {
+    const harness = seen(eventRules);
+    harness.events("notifications", [notification("n1", "order_filled")]);
+    harness.pass(10_000);
+    harness.events("notifications", [notification("n2", "order_filled"), notification("n3", "order_filled")]);
+    expect(harness.owed).toHaveLength(1);
+    harness.pass(50_000);
+    expect(harness.owed).toHaveLength(3);
+    const late = harness.all.flatMap((one) => one.owed).slice(1);
+    expect(new Set(late.map((item) => item.groupKey)).size).toBe(1);
+    expect(late[0]?.groupKey).not.toBeNull();
+  });
+
+  test("a liquidation that the inbox and the history tell is one alert, and handles its notification", () => {
+    const liquidation = event({
+      kind: "liquidation",
+      key: "1:0:3",
+      fields: { role: "liquidatee", kind: "market" },
+    });
+    const told = notification("n9", "liquidation");
+    const inbox = { ...told.inbox!, liquidationKey: "1:0:3" };
+    const harness = seen(eventRules);
+    harness.events("liquidations", [liquidation]);
+    harness.events("notifications", [{ ...told, inbox }]);
+    expect(harness.told).toEqual(["Liquidated main/0.0/SOL fired critical"]);
+    const [row] = harness.all.flatMap((one) => one.acknowledgements);
+    expect(row).toMatchObject({
+      key: "n9",
+      status: "waiting",
+      rules: [{ rule: "Liquidated", alertIds: [1] }],
+    });
+  });
+
+  test.each<[string, object, string, string]>([
+    ["no rule matches", {}, "risk_engine_cancel_order", "n1 never left"],
+    [
+      "no rule matches, and that is to be acknowledged",
+      { unmatched: "always" },
+      "risk_engine_cancel_order",
+      "n1 always due",
+    ],
+    ["never", { notifications: "never" }, "order_filled", "n1 never left"],
+    [
+      "by type",
+      { types: { order_filled: "whenAcknowledged" } },
+      "order_filled",
+      "n1 whenAcknowledged waiting",
+    ],
+    ["a type that nobody knows", { unmatched: "always" }, "brand_new", "n1 whenAcknowledged waiting"],
+  ])("acknowledging: %s", (_, acknowledge, type, row) => {
+    const harness = new Harness({ rules: eventRules, acknowledge });
+    harness.events("notifications", [notification("n1", type)]);
+    expect(harness.acknowledgements).toEqual([row]);
+  });
+
+  test("a notification of an unknown type is delivered as it is", () => {
+    const harness = seen(eventRules);
+    harness.events("notifications", [notification("n1", "brand_new", { data: { odd: 1 } })]);
+    expect(harness.owed).toEqual(["chat: UnknownNotification main/0.0/SOL fired warning"]);
+    expect(harness.changes[0]?.alert.description).toContain('{"odd":1}');
+  });
+
+  test("the past is stored and tells nobody", () => {
+    const harness = seen(eventRules);
+    harness.events("notifications", [notification("n1", "order_filled", { backfilled: true })]);
+    expect(harness.told).toEqual([]);
+    expect(harness.all.flatMap((one) => one.events)).toHaveLength(1);
+    expect(harness.acknowledgements).toEqual(["n1 never left"]);
+  });
+
+  test("windows count them, those of before the account was seen too", () => {
+    const rules = `
+rules:
+  - name: FundingBurn
+    scope: position
+    when: sumOver("funding.payment", "24h") < -10.0
+    severity: warning
+    summary: "{{ sumOver('funding.payment', '24h') }}"
+`;
+    const harness = new Harness({ rules });
+    const paid = (key: string, payment: number, backfilled = false) =>
+      event({
+        kind: "funding",
+        key,
+        subaccount: null,
+        fields: { payment },
+        happenedMs: startMs - 3_600_000,
+        backfilled,
+      });
+    harness.config();
+    harness.mark(150);
+    harness.account(safe);
+    harness.events("funding", [paid("f1", -8, true)]);
+    expect(harness.told).toEqual([]);
+    harness.events("funding", [paid("f2", -3)]);
+    expect(harness.told).toEqual(["FundingBurn main/0.0/SOL fired warning"]);
+  });
+
+  test("a change of the exchange's status is an event, the first answer is none", () => {
+    const rules = `
+rules:
+  - name: Status
+    on: exchangeStatus
+    when: "true"
+    severity: critical
+    summary: "active {{ event.active }}, was {{ event.wasActive }}"
+`;
+    const harness = new Harness({ rules });
+    const status = (active: boolean) =>
+      ({ kind: "exchangeStatus", active, gated: false, withdrawalsAvailable: true }) as const;
+    harness.see({ ...status(true), atMs: startMs });
+    expect(harness.told).toEqual([]);
+    harness.see({ ...status(false), atMs: startMs + 1 });
+    expect(harness.changes[0]?.alert.summary).toBe("active no, was yes");
+  });
+});
+
+describe("reminders", () => {
+  test("nag until somebody acknowledges, and again when that lapses", () => {
+    const harness = seen(near, endangered);
+    const reminders = (): number => harness.told.filter((line) => line.includes("reminder")).length;
+    harness.live(11 * 60_000, endangered, 150);
+    expect(reminders()).toBe(2);
+    const id = harness.changes[0]!.alert.id;
+    harness.see({ kind: "acknowledged", atMs: harness.nowMs, alertId: id, by: "ann", comment: "on it" });
+    harness.live(55 * 60_000, endangered, 150);
+    expect(reminders()).toBe(2);
+    harness.live(6 * 60_000, endangered, 150);
+    expect(reminders()).toBe(3);
+  });
+
+  test("a value that got a fifth worse reminds at once", () => {
+    const harness = seen(near, endangered);
+    harness.mark(148.5);
+    expect(harness.told.at(-1)).toBe("Near main/0.0/SOL reminder critical");
+  });
+});
+
+describe("a restart", () => {
+  const again = (before: Harness, afterMs: number, rules = near): Harness =>
+    new Harness({ rules, remembered: before.remembered, atMs: before.nowMs + afterMs });
+
+  test("does not tell again what was told, and still ends it", () => {
+    const before = seen(near, endangered);
+    const after = again(before, 60_000);
+    after.live(20_000, safe, 150);
+    expect(after.told).toEqual(["Near main/0.0/SOL ended critical recovered"]);
+    expect(after.owed).toEqual(["chat: Near main/0.0/SOL ended critical recovered"]);
+  });
+
+  test("keeps `for` where it was: the time in between counts for nothing", () => {
+    const before = seen(marginHigh, endangered, 145.2);
+    before.pass(6_000);
+    before.mark(145.2);
+    const after = again(before, 600_000, marginHigh);
+    after.config();
+    after.mark(145.2);
+    after.account(endangered);
+    after.pass(3_999);
+    expect(after.told).toEqual([]);
+    after.pass(1);
+    expect(after.told).toEqual(["MarginHigh main/0.0 fired warning"]);
+  });
+
+  test("ends what is no more: the position, the rule, the wallet", () => {
+    const gone = again(seen(near, endangered), 1_000);
+    gone.account([subaccount(1_000, [])]);
+    gone.pass(15_000);
+    expect(gone.told).toEqual(["Near main/0.0/SOL ended critical closed"]);
+
+    const otherRule = again(seen(near, endangered), 1_000, near.replace("< 0.05", "< 0.06"));
+    otherRule.config();
+    otherRule.mark(150);
+    otherRule.account(endangered);
+    expect(otherRule.told).toEqual([
+      "Near main/0.0/SOL ended critical ruleChanged",
+      "Near main/0.0/SOL fired critical",
+    ]);
+
+    const before = seen(near, endangered);
+    const elsewhere = { ...mainWallet, name: "other" };
+    const noWallet = new Harness({ rules: near, wallets: [elsewhere], remembered: before.remembered });
+    noWallet.pass(1);
+    expect(noWallet.told).toEqual(["Near main/0.0/SOL ended critical noLongerWatched"]);
+  });
+
+  test("what began while nobody watched is marked", () => {
+    const after = again(seen(near), 60_000);
+    after.config();
+    after.mark(150);
+    after.account(endangered);
+    expect(after.changes[0]?.alert).toMatchObject({ rule: "Near", alreadySo: true });
+  });
+
+  test("goes on with ids, reminders and throttles", () => {
+    const before = seen(near + eventRules.replace("\nrules:", ""), endangered);
+    before.events("notifications", [notification("n1", "order_filled")]);
+    before.pass(1_000);
+    before.events("notifications", [notification("n2", "order_filled")]);
+    const after = again(before, 2_000, near + eventRules.replace("\nrules:", ""));
+    after.pass(60_000);
+    const [item] = after.all.flatMap((one) => one.owed);
+    const held = before.changes.findLast((change) => change.alert.rule === "Filled");
+    expect(item).toMatchObject({ id: before.remembered.ids.owed + 1, changeId: held?.id, receiver: "chat" });
+  });
+});
+
+describe("profit since watching began", () => {
+  test("is not moved by a deposit, whichever of state and history shows it first", () => {
+    const rules = `
+rules:
+  - name: Loss
+    scope: wallet
+    when: wallet.pnl < -50.0 || wallet.pnl > 50.0
+    severity: warning
+    summary: "{{ usd(wallet.pnl) }}"
+`;
+    const harness = new Harness({ rules });
+    const flow = (key: string, amountUsd: number, slot: number) =>
+      event({ kind: "collateral", key, symbol: null, slot, fields: { eventType: "deposit", amountUsd } });
+    const step = (collateralUsd: number, events: Parameters<Harness["events"]>[1] = []): void => {
+      harness.live(10_000, [subaccount(collateralUsd, [position(100, 150)])], 150);
+      harness.events("collateral", events);
+    };
+    for (let i = 0; i < 4; i++) step(5_000);
+    step(6_000);
+    step(6_000, [flow("d1", 1_000, harness.slot - 15)]);
+    for (let i = 0; i < 6; i++) step(6_000);
+    expect(harness.told).toEqual([]);
+    const wallet = harness.watch.status(harness.nowMs).wallets[0];
+    expect(wallet?.figures).toMatchObject({ pnl: 0, netDeposits: 1_000 });
+  });
+});
+
+test("unknown symbols, zero collateral and numbers beyond 2^53 move nothing that they should not", () => {
+  const harness = new Harness({ rules: near });
+  harness.config(marketConfig());
+  harness.mark(prices(150));
+  const huge = { ...position(1, 1, "NEW"), baseLots: 9_007_199_254_740_993n, virtualQuoteLots: -(2n ** 62n) };
+  harness.account([subaccount(0, [huge, position(100, 150)])]);
+  harness.account([subaccount(0, [position(100, 150)])]);
+  expect(harness.told).toEqual(["Near main/0.0/SOL fired critical"]);
+  expect(harness.changes[0]?.alert.value).toBe(0);
+});
+
+test("the same observations give the same changes", () => {
+  const drive = (): string => {
+    const harness = new Harness({ rules: rulesOf(near + eventRules.replace("\nrules:", "")) });
+    harness.config();
+    for (const mark of [150, 120, 110, 106, 104, 130, 150]) {
+      harness.live(15_000, safe, mark);
+      harness.events("notifications", [notification(`n${mark}`, "order_filled")]);
+    }
+    return JSON.stringify(harness.all, (_, value: unknown) =>
+      typeof value === "bigint" ? `${value}n` : value,
+    );
+  };
+  expect(drive()).toBe(drive());
+});
