@@ -1,0 +1,91 @@
+/**
+ * When a channel may be tried. Times are monotonic ms.
+ *
+ *   well ──an attempt fails──► unwell: the longer, the more different messages failed; a fresh critical one may try sooner
+ *   well ──told to wait──────► waiting: nothing leaves before the time that the other side named
+ *   well ──its own fault─────► broken: nothing leaves but a rare attempt, until somebody mended it
+ *   any  ──a success─────────► well
+ */
+import type { SendResult } from "../channels/channel.ts";
+import type { Random } from "../domain/clock.ts";
+import { type Backoff, backoffMs } from "./backoff.ts";
+
+const unwell: Backoff = { firstMs: 1_000, mostMs: 300_000 };
+const broken: Backoff = { firstMs: 40_000, mostMs: 300_000 };
+/** A critical message that was never tried waits at most this long after the last failure, unless told otherwise. */
+const freshCriticalMs = 1_000;
+/** The other side's own time is kept, but never in a tight loop. */
+const shortestWaitMs = 250;
+
+export class Circuit {
+  readonly #random: Random;
+  /** Messages that failed since the last success. */
+  readonly #failed = new Set<string>();
+  #lastFailureMs = Number.NEGATIVE_INFINITY;
+  #unwellUntilMs = Number.NEGATIVE_INFINITY;
+  #waitUntilMs = Number.NEGATIVE_INFINITY;
+  #breaks = 0;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /** True while only a mended channel can help. */
+  get broken(): boolean {
+    return this.#breaks > 0;
+  }
+
+  /** More than one message failed since the last success: it is the channel, not the message. */
+  get down(): boolean {
+    return this.#failed.size > 1;
+  }
+
+  /** From when on an attempt may be made. @param fresh a critical message without any attempt */
+  opensAtMs(fresh: boolean): number {
+    const unwellMs = fresh
+      ? Math.min(this.#unwellUntilMs, this.#lastFailureMs + freshCriticalMs)
+      : this.#unwellUntilMs;
+    return Math.max(this.#waitUntilMs, unwellMs);
+  }
+
+  /** @returns true when the channel was not well before: what waits for another try should not wait longer */
+  succeeded(): boolean {
+    const recovered = this.#breaks > 0 || this.#failed.size > 0;
+    this.#failed.clear();
+    this.#breaks = 0;
+    this.#unwellUntilMs = this.#waitUntilMs = this.#lastFailureMs = Number.NEGATIVE_INFINITY;
+    return recovered;
+  }
+
+  /** The fault is the channel's own. */
+  broke(nowMs: number): void {
+    this.#breaks++;
+    this.#waitUntilMs = nowMs + backoffMs(broken, this.#breaks, this.#random());
+  }
+
+  /**
+   * An attempt failed.
+   * @param attempts of this message, this one included
+   * @returns ms after which the same message may be tried again
+   */
+  failed(
+    result: SendResult & { readonly kind: "retry" },
+    id: string,
+    attempts: number,
+    nowMs: number,
+  ): number {
+    this.#lastFailureMs = nowMs;
+    const own = backoffMs(unwell, attempts, this.#random());
+    if (result.afterMs !== null) {
+      const delayMs = Math.max(
+        result.afterMs,
+        attempts <= 3 ? shortestWaitMs : backoffMs(unwell, attempts - 3, 0),
+      );
+      this.#waitUntilMs = Math.max(this.#waitUntilMs, nowMs + delayMs);
+      return delayMs;
+    }
+    this.#failed.add(id);
+    this.#unwellUntilMs = nowMs + backoffMs(unwell, this.#failed.size, this.#random());
+    return own;
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * What the outbox writes. A seal is committed before anything is sent, or not at all; a result is committed as soon as the
+ * disk takes it, and kept in memory until then, so that while this process lives nothing is sent twice.
+ */
+import { changes } from "../domain/changes.ts";
+import type { Clock, Random } from "../domain/clock.ts";
+import type { Message } from "../domain/delivery.ts";
+import type { Store } from "../domain/ports.ts";
+import { type Backoff, backoffMs } from "./backoff.ts";
+import type { DeliverLog } from "./log.ts";
+import type { Entry } from "./waiting.ts";
+
+/** One message and its items as they are to stand in history. */
+export interface Rows {
+  readonly message: Message | null;
+  readonly entries: readonly Entry[];
+}
+
+const again: Backoff = { firstMs: 1_000, mostMs: 10_000 };
+
+export interface JournalOptions {
+  readonly store: Pick<Store, "commit">;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: DeliverLog;
+  /** Called once rows stand in history. */
+  readonly onRecorded: (rows: Rows) => void;
+}
+
+export class Journal {
+  readonly #options: JournalOptions;
+  /** What is not written yet, by message or, for an item without one, by the item. The newest stands. */
+  readonly #pending = new Map<string, Rows>();
+  #tail: Promise<void> = Promise.resolve();
+  #failures = 0;
+  #cancel: (() => void) | null = null;
+  #sealFails = false;
+  #closed = false;
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+  }
+
+  /** Messages as they are, of which history does not know yet. */
+  *unwritten(): Iterable<Message> {
+    for (const { message } of this.#pending.values()) if (message) yield message;
+  }
+
+  /** Commits a seal. @returns false when the disk did not take it: then nothing may be sent. */
+  async seal(rows: Rows): Promise<boolean> {
+    try {
+      await this.#options.store.commit([asChanges([rows])]);
+      this.#sealFails = false;
+      return true;
+    } catch (error) {
+      if (!this.#sealFails) this.#warn(error, "a message cannot be sealed: the history does not take it");
+      this.#sealFails = true;
+      return false;
+    }
+  }
+
+  /** Commits rows now, or later by itself. Resolves after the first try. */
+  async record(rows: Rows): Promise<void> {
+    this.#pending.set(rows.message?.id ?? `item ${rows.entries[0]?.item.id}`, rows);
+    await this.flush();
+  }
+
+  /** Writes everything that is not written and may be. */
+  flush(): Promise<void> {
+    this.#tail = this.#tail.then(() => this.#flush());
+    return this.#tail;
+  }
+
+  /** Rows that nobody will write any more are given up. */
+  close(): void {
+    this.#closed = true;
+    this.#cancel?.();
+  }
+
+  async #flush(): Promise<void> {
+    const ready = [...this.#pending].filter(([, { entries }]) => !entries.some(({ stuck }) => stuck));
+    if (ready.length === 0 || this.#closed) return;
+    this.#cancel?.();
+    this.#cancel = null;
+    try {
+      await this.#options.store.commit([asChanges(ready.map(([, rows]) => rows))]);
+    } catch (error) {
+      if (this.#failures === 0)
+        this.#warn(error, "deliveries cannot be recorded yet; they are kept in memory");
+      this.#failures++;
+      const delayMs = backoffMs(again, this.#failures, this.#options.random());
+      if (!this.#closed) this.#cancel = this.#options.clock.after(delayMs, () => void this.flush());
+      return;
+    }
+    if (this.#failures > 0)
+      this.#options.log.info({ messages: ready.length }, "deliveries are recorded again");
+    this.#failures = 0;
+    for (const [key, rows] of ready) {
+      if (this.#pending.get(key) === rows) this.#pending.delete(key);
+      this.#options.onRecorded(rows);
+    }
+  }
+
+  #warn(error: unknown, what: string): void {
+    this.#options.log.warn({ detail: error instanceof Error ? error.message : "failed" }, what);
+  }
+}
+
+function asChanges(all: readonly Rows[]) {
+  return changes({
+    messages: all.flatMap(({ message }) => message ?? []),
+    owed: all.flatMap(({ entries }) => entries.map(({ item }) => item)),
+  });
+}

@@ -1,0 +1,506 @@
+/**
+ * One channel's line: seals what it is owed, sends it, and says how that went.
+ *
+ * Two lanes, critical and the rest, each with one message under way, so that a slow info never holds up a liquidation.
+ * Order holds for each alert: a later item waits until the message before it is delivered or dead. Only a rise may pass a
+ * message of a lower level that has failed already; an ending never does.
+ */
+import type { Channel, Outgoing, SendResult } from "../channels/channel.ts";
+import { type Severity, severityRank } from "../domain/alert.ts";
+import type { Clock, Random } from "../domain/clock.ts";
+import type { Message, SendFailure } from "../domain/delivery.ts";
+import type { Store } from "../domain/ports.ts";
+import type { ChannelStatus } from "../domain/status.ts";
+import { Circuit } from "./circuit.ts";
+import type { Journal } from "./journal.ts";
+import type { DeliverLog } from "./log.ts";
+import type { Probe } from "./probe.ts";
+import { seal, type Told } from "./seal.ts";
+import { type Entry, Waiting } from "./waiting.ts";
+
+/** How long a critical message waits for the disk before it leaves unsealed, ms. */
+const sealPatienceMs = 5_000;
+const sealAgainMs = 1_000;
+
+type Lane = "critical" | "rest";
+const laneSeverities: Readonly<Record<Lane, readonly Severity[]>> = {
+  critical: ["critical"],
+  rest: ["warning", "info"],
+};
+
+/** A sealed message on its way. */
+interface Parcel {
+  message: Message;
+  readonly entries: readonly Entry[];
+  /** Monotonic time from which on it may be tried. */
+  dueMs: number;
+  underWay: boolean;
+  /** It was sealed by an earlier run: an attempt may have been made that nobody recorded. */
+  readonly resumed: boolean;
+  /** It was brought forward once when its channel recovered; not again before the channel fails anew. */
+  hurried: boolean;
+}
+
+export interface LineOptions {
+  readonly channel: Channel;
+  readonly store: Pick<Store, "messages" | "alertChanges">;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly newId: () => string;
+  readonly sender: string;
+  readonly patienceMs: number;
+  readonly probe: Probe;
+  readonly log: DeliverLog;
+  readonly onWorking: (working: boolean, detail: string) => void;
+  /** Counts work under way, for whoever waits until nothing can be done. */
+  readonly track: (work: Promise<void>) => void;
+  /** Aborted when even what is under way has to end. */
+  readonly cut: AbortSignal;
+}
+
+export class Line {
+  readonly channel: Channel;
+  readonly #options: LineOptions;
+  readonly #waiting = new Waiting();
+  readonly #parcels = new Set<Parcel>();
+  readonly #circuit: Circuit;
+  readonly #busy = new Set<Lane>();
+  #probing = false;
+  #sealAgainAtMs = Number.NEGATIVE_INFINITY;
+  #sealFailsSinceMs: number | null = null;
+  /** Null until it is known. */
+  #working: boolean | null = null;
+  #detail = "not used yet";
+  #cancelTimer: (() => void) | null = null;
+  #running = false;
+  #draining = false;
+  #delivered = 0;
+  #dead = 0;
+  readonly #failures: Partial<Record<SendFailure, number>> = {};
+
+  constructor(options: LineOptions) {
+    this.channel = options.channel;
+    this.#options = options;
+    this.#circuit = new Circuit(options.random);
+  }
+
+  add(entry: Entry): void {
+    this.#waiting.add(entry);
+  }
+
+  /** Takes a message of an earlier run back. */
+  resume(message: Message, entries: readonly Entry[]): void {
+    const { clock } = this.#options;
+    // A wait that the other side asked for is kept. Anything else may have been mended together with the restart.
+    const waitMs = message.lastFailure === "rate-limited" ? (message.nextAttemptMs ?? 0) - clock.nowMs() : 0;
+    const dueMs = clock.elapsedMs() + Math.min(Math.max(0, waitMs), 300_000);
+    this.#parcels.add({ message, entries, dueMs, underWay: false, resumed: true, hurried: false });
+  }
+
+  start(): void {
+    this.#running = true;
+    void this.#open();
+    this.pump();
+  }
+
+  /** Nothing is waited for any more; what can leave now still does. */
+  drain(): void {
+    this.#draining = true;
+    this.#cancelTimer?.();
+  }
+
+  stop(): void {
+    this.#running = false;
+    this.#cancelTimer?.();
+  }
+
+  /** Does everything that can be done now, and comes back by itself when more can be. */
+  pump(): void {
+    if (!this.#running) return;
+    for (const lane of ["critical", "rest"] as const) {
+      while (!this.#busy.has(lane)) {
+        const work = this.#next(lane);
+        if (work === null) break;
+        this.#busy.add(lane);
+        const done = () => {
+          this.#busy.delete(lane);
+          this.pump();
+        };
+        this.#options.track(work().finally(done));
+      }
+    }
+    this.#setTimer();
+  }
+
+  status(): ChannelStatus {
+    const { clock } = this.#options;
+    const open = [...this.#waiting.entries(), ...[...this.#parcels].flatMap(({ entries }) => entries)];
+    const oldest = open.reduce((least, { item }) => Math.min(least, item.owedAtMs), Number.POSITIVE_INFINITY);
+    return {
+      name: this.channel.name,
+      kind: this.channel.kind,
+      working: this.#working ?? true,
+      detail: this.#detail,
+      waiting: open.length,
+      oldestWaitingMs: open.length === 0 ? null : Math.max(0, clock.nowMs() - oldest),
+      delivered: this.#delivered,
+      dead: this.#dead,
+      failures: { ...this.#failures },
+    };
+  }
+
+  async #open(): Promise<void> {
+    const { cut } = this.#options;
+    const result = await this.channel.start(cut).catch(() => null);
+    if (cut.aborted || result === null) return;
+    if (result.kind === "ok") this.#works(result.detail);
+    else if (isFault(result.failure)) this.#breaks(`${result.detail}; ${result.fix}`);
+    else {
+      this.#detail = result.detail;
+      this.#options.log.warn(
+        { channel: this.channel.name, detail: result.detail },
+        "a channel does not answer yet",
+      );
+    }
+    this.pump();
+  }
+
+  /** The next thing to do in a lane: a message that is due, else a new one. */
+  #next(lane: Lane): (() => Promise<void>) | null {
+    const nowMs = this.#options.clock.elapsedMs();
+    if (this.#circuit.broken && (this.#busy.size > 0 || this.#probing)) return null;
+    const open = this.#circuit.opensAtMs(false) <= nowMs;
+    const openToFresh = lane === "critical" && this.#circuit.opensAtMs(true) <= nowMs;
+    if (!open && !openToFresh) return null;
+    const parcel = this.#dueParcel(lane, nowMs, open);
+    // What failed before goes ahead of what is new, but not of what is worse.
+    const severities = laneSeverities[lane];
+    const worse = parcel ? severities.slice(0, severities.indexOf(parcel.message.severity)) : severities;
+    const entries = nowMs < this.#sealAgainAtMs ? null : this.#waiting.take(worse, this.#held);
+    if (entries) return () => this.#sealAndSend(entries);
+    if (!parcel) return null;
+    parcel.underWay = true;
+    return () => this.#send(parcel);
+  }
+
+  #dueParcel(lane: Lane, nowMs: number, open: boolean): Parcel | undefined {
+    let best: Parcel | undefined;
+    for (const parcel of this.#parcels) {
+      if (parcel.underWay || parcel.dueMs > nowMs || !laneSeverities[lane].includes(parcel.message.severity))
+        continue;
+      if (!open && parcel.message.attempts > 0) continue;
+      if (!best || severityRank[parcel.message.severity] > severityRank[best.message.severity]) best = parcel;
+    }
+    return best;
+  }
+
+  /** Whether an item has to wait for an earlier message of its alert. */
+  readonly #held = ({ item, change }: Entry): boolean => {
+    for (const { message, underWay } of this.#parcels) {
+      if (!message.alertIds.includes(item.alertId)) continue;
+      const passes =
+        !underWay &&
+        message.attempts > 0 &&
+        severityRank[item.severity] > severityRank[message.severity] &&
+        change?.kind !== "ended";
+      if (!passes) return true;
+    }
+    return false;
+  };
+
+  async #sealAndSend(entries: readonly Entry[]): Promise<void> {
+    const { clock, journal, probe, newId, sender } = this.#options;
+    const told = await this.#told(entries);
+    if (told === null) return;
+    const nowMs = clock.nowMs();
+    const message = seal(told, { id: newId(), sender, nowMs });
+    for (const entry of entries) entry.item = { ...entry.item, status: "sealed", messageId: message.id };
+    const stuck = entries.some((entry) => entry.stuck);
+    if (!stuck && !(await journal.seal({ message, entries }))) {
+      const elapsedMs = clock.elapsedMs();
+      this.#sealFailsSinceMs ??= elapsedMs;
+      const late = elapsedMs - this.#sealFailsSinceMs >= sealPatienceMs;
+      if (message.severity !== "critical" || !late) {
+        this.#sealAgainAtMs = elapsedMs + sealAgainMs;
+        this.#putBack(entries);
+        return;
+      }
+      await journal.record({ message, entries });
+    } else if (stuck) {
+      await journal.record({ message, entries });
+    } else {
+      this.#sealFailsSinceMs = null;
+    }
+    await probe("sealed");
+    const dueMs = clock.elapsedMs();
+    const parcel: Parcel = { message, entries, dueMs, underWay: true, resumed: false, hurried: false };
+    this.#parcels.add(parcel);
+    await this.#send(parcel);
+  }
+
+  /** Reads from history what is not known of these items. @returns null when they cannot be sealed now */
+  async #told(entries: readonly Entry[]): Promise<readonly Told[] | null> {
+    const { store, clock, log, journal } = this.#options;
+    const missing = entries.filter(({ change }) => change === null).map(({ item }) => item.changeId);
+    if (missing.length > 0) {
+      try {
+        const found = new Map(
+          (await store.alertChanges({ ids: missing })).map((change) => [change.id, change]),
+        );
+        for (const entry of entries) entry.change ??= found.get(entry.item.changeId) ?? null;
+      } catch (error) {
+        log.warn(
+          { detail: error instanceof Error ? error.message : "failed" },
+          "alerts cannot be read from history",
+        );
+        this.#sealAgainAtMs = clock.elapsedMs() + sealAgainMs;
+        this.#putBack(entries);
+        return null;
+      }
+    }
+    const told: Told[] = [];
+    const lost: Entry[] = [];
+    for (const entry of entries) {
+      if (entry.change) told.push({ item: entry.item, change: entry.change });
+      else lost.push(entry);
+    }
+    if (lost.length === 0) return told;
+    // A row without what it tells can never be sent; the others of its group go on.
+    log.warn(
+      { items: lost.map(({ item }) => item.id) },
+      "owed items tell of alert changes that history does not hold",
+    );
+    for (const entry of lost) {
+      entry.item = { ...entry.item, status: "dead" };
+      await journal.record({ message: null, entries: [entry] });
+    }
+    this.#putBack(entries.filter((entry) => !lost.includes(entry)));
+    return null;
+  }
+
+  #putBack(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      entry.item = { ...entry.item, status: "owed", messageId: null };
+      this.#waiting.add(entry);
+    }
+  }
+
+  async #send(parcel: Parcel): Promise<void> {
+    const { clock, probe, cut } = this.#options;
+    await probe("before-send");
+    const { message, resumed } = parcel;
+    const attempt = message.attempts + (resumed ? 1 : 0);
+    const inReplyTo = await this.#first(parcel);
+    const result = await this.#attempt({ message, attempt, inReplyTo });
+    if (result === null || cut.aborted) {
+      if (result?.kind !== "delivered") {
+        parcel.underWay = false;
+        return;
+      }
+    }
+    if (result.kind === "delivered") await probe("sent");
+    await this.#conclude(parcel, result, clock.elapsedMs());
+    parcel.underWay = false;
+  }
+
+  /** One attempt within the channel's deadline. @returns null when it was cut off by the end of the program */
+  async #attempt(outgoing: Outgoing): Promise<SendResult | null> {
+    const { clock, cut, log } = this.#options;
+    const { deadlineMs, name } = this.channel;
+    if (cut.aborted) return null;
+    const deadline = new AbortController();
+    const signal = AbortSignal.any([deadline.signal, cut]);
+    const reason = new Error("the deadline of this attempt passed");
+    const cancel = clock.after(deadlineMs, () => deadline.abort(reason));
+    // A channel that does not heed its signal must not hold the line.
+    let forget = () => {};
+    const over = new Promise<never>((_resolve, reject) => {
+      const abort = () => reject(signal.reason);
+      signal.addEventListener("abort", abort, { once: true });
+      forget = () => signal.removeEventListener("abort", abort);
+    });
+    try {
+      return await Promise.race([this.channel.send(outgoing, signal), over]);
+    } catch (error) {
+      if (cut.aborted) return null;
+      const late = deadline.signal.aborted;
+      if (!late) {
+        log.warn(
+          { channel: name, detail: error instanceof Error ? error.message : "failed" },
+          "a channel failed",
+        );
+      }
+      const detail = late ? `no answer within ${deadlineMs / 1_000} s` : "the channel itself failed";
+      return { kind: "retry", failure: late ? "timeout" : "server-error", detail, afterMs: null };
+    } finally {
+      cancel();
+      forget();
+    }
+  }
+
+  /** The first delivered message about what this one tells of; that of an ending before others. */
+  async #first({ message, entries }: Parcel): Promise<Outgoing["inReplyTo"]> {
+    const { store, journal } = this.#options;
+    const wanted = entries.filter(({ change }) => change !== null && !change.alert.event);
+    if (wanted.length === 0) return null;
+    const isEnding = (alertId: number) =>
+      message.content.items.some(({ change }) => change.alertId === alertId && change.kind === "ended");
+    const alertIds = [...new Set(wanted.map(({ item }) => item.alertId))];
+    alertIds.sort((a, b) => Number(isEnding(b)) - Number(isEnding(a)));
+    const known = new Map<string, Message>();
+    try {
+      for (const one of await store.messages({ alertIds })) known.set(one.id, one);
+    } catch {
+      // Without a history to read the message leaves all the same, as no reply.
+    }
+    for (const one of journal.unwritten()) known.set(one.id, one);
+    const delivered = [...known.values()]
+      .filter(
+        (one) => one.receiver === message.receiver && one.status === "delivered" && one.id !== message.id,
+      )
+      .sort((a, b) => (a.deliveredAtMs ?? 0) - (b.deliveredAtMs ?? 0));
+    for (const alertId of alertIds) {
+      const first = delivered.find((one) => one.alertIds.includes(alertId));
+      if (first?.receipt) return { messageId: first.id, receipt: first.receipt, message: first };
+    }
+    return null;
+  }
+
+  async #conclude(parcel: Parcel, result: SendResult, elapsedMs: number): Promise<void> {
+    const { clock, log, patienceMs } = this.#options;
+    const nowMs = clock.nowMs();
+    const before = parcel.message;
+    const attempts = before.attempts + 1;
+    if (result.kind === "delivered") {
+      const { receipt } = result;
+      parcel.message = {
+        ...before,
+        ...{ attempts, receipt, status: "delivered", nextAttemptMs: null, deliveredAtMs: nowMs },
+      };
+      this.#delivered++;
+      this.#works("delivers");
+      await this.#settle(parcel, "delivered");
+      return;
+    }
+    const { failure, detail } = result;
+    this.#failures[failure] = (this.#failures[failure] ?? 0) + 1;
+    const failed = { ...before, attempts, lastFailure: failure, lastDetail: detail };
+    if (result.kind === "refused" && result.channelBroken) {
+      this.#breaks(detail);
+      parcel.dueMs = elapsedMs;
+      const waitMs = this.#circuit.opensAtMs(false) - elapsedMs;
+      await this.#retryLater(parcel, failed, nowMs + waitMs);
+      return;
+    }
+    const patient = nowMs - before.sealedAtMs < patienceMs;
+    if (result.kind === "retry" && patient) {
+      const delayMs = this.#circuit.failed(result, before.id, attempts, elapsedMs);
+      parcel.dueMs = elapsedMs + delayMs;
+      this.#detail = detail;
+      if (this.#circuit.down) for (const one of this.#parcels) one.hurried = false;
+      await this.#retryLater(parcel, failed, nowMs + delayMs);
+      return;
+    }
+    this.#dead++;
+    const fields = { channel: this.channel.name, messageId: before.id, title: before.content.title, detail };
+    log.warn(fields, result.kind === "refused" ? "a message was refused for good" : "a message was given up");
+    parcel.message = { ...failed, status: "dead", nextAttemptMs: null };
+    await this.#settle(parcel, "dead");
+  }
+
+  async #retryLater(parcel: Parcel, failed: Message, atMs: number): Promise<void> {
+    const { channel, log: out } = { channel: this.channel.name, log: this.#options.log };
+    parcel.message = { ...failed, nextAttemptMs: Math.round(atMs) };
+    out.debug(
+      { channel, messageId: failed.id, detail: failed.lastDetail, atMs },
+      "a message is tried again later",
+    );
+    await this.#options.journal.record({ message: parcel.message, entries: parcel.entries });
+  }
+
+  async #settle(parcel: Parcel, status: "delivered" | "dead"): Promise<void> {
+    const { journal, probe } = this.#options;
+    for (const entry of parcel.entries) entry.item = { ...entry.item, status };
+    await journal.record({ message: parcel.message, entries: parcel.entries });
+    this.#parcels.delete(parcel);
+    await probe("recorded");
+  }
+
+  #works(detail: string): void {
+    if (this.#circuit.succeeded()) {
+      // The channel is back: what failed with it does not sit out a wait that was meant for a channel that is down.
+      const nowMs = this.#options.clock.elapsedMs();
+      for (const parcel of this.#parcels) {
+        if (parcel.underWay || parcel.hurried || parcel.message.lastFailure === "rate-limited") continue;
+        parcel.dueMs = Math.min(parcel.dueMs, nowMs);
+        parcel.hurried = true;
+      }
+    }
+    const was = this.#working;
+    this.#working = true;
+    this.#detail = detail;
+    if (was === true) return;
+    if (was === false) this.#options.log.info({ channel: this.channel.name }, "a channel works again");
+    this.#options.onWorking(true, detail);
+  }
+
+  #breaks(detail: string): void {
+    this.#circuit.broke(this.#options.clock.elapsedMs());
+    for (const parcel of this.#parcels) parcel.hurried = false;
+    const was = this.#working;
+    this.#working = false;
+    this.#detail = detail;
+    if (was === false) return;
+    this.#options.log.warn(
+      { channel: this.channel.name, detail },
+      "a channel cannot be used until it is mended",
+    );
+    this.#options.onWorking(false, detail);
+  }
+
+  /** A broken channel without anything to send is looked at, so that its recovery is told too. */
+  async #look(): Promise<void> {
+    this.#probing = true;
+    const { clock, cut } = this.#options;
+    const deadline = new AbortController();
+    const cancel = clock.after(this.channel.deadlineMs, () => deadline.abort(new Error("deadline")));
+    const result = await this.channel.probe(AbortSignal.any([deadline.signal, cut])).catch(() => null);
+    cancel();
+    this.#probing = false;
+    if (cut.aborted) return;
+    if (result?.kind === "ok") this.#works(result.detail);
+    else this.#breaks(result?.detail ?? "its check had no answer");
+  }
+
+  #setTimer(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    if (this.#draining) return;
+    const { clock, track } = this.#options;
+    const nowMs = clock.elapsedMs();
+    const opens = this.#circuit.opensAtMs(false);
+    const owes = this.#waiting.size > 0;
+    if (this.#circuit.broken && !owes && this.#parcels.size === 0 && !this.#probing && opens <= nowMs) {
+      track(this.#look().finally(() => this.pump()));
+      return;
+    }
+    let atMs = Number.POSITIVE_INFINITY;
+    const consider = (ms: number) => {
+      if (ms > nowMs) atMs = Math.min(atMs, ms);
+    };
+    if (owes || this.#parcels.size > 0 || this.#circuit.broken) {
+      consider(opens);
+      consider(this.#circuit.opensAtMs(true));
+    }
+    if (owes) consider(this.#sealAgainAtMs);
+    for (const parcel of this.#parcels) consider(parcel.dueMs);
+    if (atMs === Number.POSITIVE_INFINITY) return;
+    this.#cancelTimer = clock.after(Math.ceil(atMs - nowMs), () => this.pump());
+  }
+}
+
+/** The channel's own fault: its credentials, its destination. Everything else may pass. */
+function isFault(failure: SendFailure): boolean {
+  return failure === "authentication" || failure === "rejected";
+}

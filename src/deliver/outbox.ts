@@ -1,0 +1,290 @@
+/**
+ * The outbox: works what is owed until it is delivered or dead, in this process alone.
+ *
+ *   committed(changes) ──► owed ──seal, commit──► sealed ──attempt──► delivered ──commit──► onSettled
+ *                                                   ▲        └─ later ─┘ └─ refused, patience over ──► dead
+ *
+ * A seal is committed before the first attempt, so a retry, also one after a restart, sends the same bytes under the same
+ * id. When the disk takes nothing, `stuck` hands over what is critical: it is sealed in memory and leaves at once, and
+ * its rows are written when the changes that it came from have been.
+ */
+import type { Channel } from "../channels/channel.ts";
+import type { AlertChange } from "../domain/alert.ts";
+import type { Changes } from "../domain/changes.ts";
+import type { Clock, Random } from "../domain/clock.ts";
+import type { OwedItem } from "../domain/delivery.ts";
+import type { Observation } from "../domain/observation.ts";
+import type { Store } from "../domain/ports.ts";
+import type { ChannelStatus } from "../domain/status.ts";
+import { Journal } from "./journal.ts";
+import { Line } from "./line.ts";
+import { type DeliverLog, silentLog } from "./log.ts";
+import { messageId, messageIdBytes } from "./message-id.ts";
+import { noProbe, type Probe } from "./probe.ts";
+import type { Entry } from "./waiting.ts";
+
+const hourMs = 3_600_000;
+
+export interface OutboxOptions {
+  readonly store: Pick<Store, "commit" | "owed" | "messages" | "alertChanges">;
+  /** By name. The outbox starts and stops them. */
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly clock: Clock;
+  /** For the spread of waits. */
+  readonly random: Random;
+  /** For ids of messages. */
+  readonly randomBytes: (count: number) => Uint8Array;
+  /** Told when a channel cannot be used, and when it can (again). */
+  readonly observe: (observation: Observation & { readonly kind: "channel" }) => void;
+  /** `perpwatch on <host>`, shown small in every message. */
+  readonly sender: string;
+  readonly log?: DeliverLog;
+  readonly probe?: Probe;
+  /** For how long a sealed message is tried before it is given up, ms. Default 24 h. */
+  readonly patienceMs?: number;
+  /** How long `stop` waits for what is under way, ms. Default 5 s. */
+  readonly drainMs?: number;
+}
+
+/** The daemon's own figures about deliveries. */
+export interface OutboxFigures {
+  /** Owed items that are neither delivered nor dead. */
+  readonly undelivered: number;
+  /** Age of the oldest of them, ms; 0 when there is none. */
+  readonly oldestUndeliveredMs: number;
+  /** Messages given up since the start. */
+  readonly deadMessages: number;
+}
+
+export interface Outbox {
+  /** Takes up what an earlier run left, and begins. The channels open in the background. */
+  start(signal: AbortSignal): Promise<void>;
+  /** Changes that were committed: what they owe is sent. Those that `stuck` named before are not sent again. */
+  committed(changes: Changes): void;
+  /** Changes that could not be committed for too long: what is critical in them leaves all the same. */
+  stuck(changes: Changes): void;
+  /** Called with the alerts whose items were recorded as delivered or dead. The returned function takes it back. */
+  onSettled(listener: (alertIds: readonly number[]) => void): () => void;
+  status(): readonly ChannelStatus[];
+  figures(): OutboxFigures;
+  /** Resolves when nothing can be done before time passes or something arrives. */
+  idle(): Promise<void>;
+  /** Sends what can leave now, within a bound; the rest is owed at the next start. Repeatable, never rejects. */
+  stop(): Promise<void>;
+}
+
+export function createOutbox(options: OutboxOptions): Outbox {
+  return new WorkingOutbox(options);
+}
+
+class WorkingOutbox implements Outbox {
+  readonly #options: OutboxOptions;
+  readonly #log: DeliverLog;
+  readonly #probe: Probe;
+  readonly #journal: Journal;
+  readonly #lines = new Map<string, Line>();
+  /** By id of the item, until its end is recorded. */
+  readonly #entries = new Map<number, Entry>();
+  readonly #listeners = new Set<(alertIds: readonly number[]) => void>();
+  readonly #cut = new AbortController();
+  #lost = 0;
+  #underWay = 0;
+  #idle: (() => void)[] = [];
+  #state: "new" | "running" | "stopped" = "new";
+
+  constructor(options: OutboxOptions) {
+    const { store, clock, random, log = silentLog, probe = noProbe } = options;
+    this.#options = options;
+    this.#log = log;
+    this.#probe = probe;
+    this.#journal = new Journal({
+      store,
+      clock,
+      random,
+      log,
+      onRecorded: ({ entries }) => this.#recorded(entries),
+    });
+    for (const [name, channel] of options.channels) {
+      const line = new Line({
+        ...{ channel, store, clock, random, probe, log },
+        journal: this.#journal,
+        newId: () => messageId(options.randomBytes(messageIdBytes)),
+        sender: options.sender,
+        patienceMs: options.patienceMs ?? 24 * hourMs,
+        cut: this.#cut.signal,
+        track: this.#track,
+        onWorking: (working, detail) =>
+          options.observe({ kind: "channel", atMs: clock.nowMs(), channel: name, working, detail }),
+      });
+      this.#lines.set(name, line);
+    }
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { store } = this.#options;
+    signal.throwIfAborted();
+    const messages = await store.messages({ open: true });
+    const items = await store.owed({ open: true });
+    const changeIds = items.map(({ changeId }) => changeId);
+    const changes = new Map(
+      (await store.alertChanges({ ids: changeIds })).map((change) => [change.id, change]),
+    );
+    const orphans: Entry[] = [];
+    const sealed = new Map<string, Entry[]>(messages.map(({ id }) => [id, []]));
+    for (const item of items) {
+      const entry = this.#enter(item, changes.get(item.changeId), false);
+      const line = this.#lines.get(item.receiver);
+      const mates = sealed.get(item.messageId ?? "");
+      if (mates) mates.push(entry);
+      else if (line) line.add(entry);
+      else orphans.push(entry);
+    }
+    for (const message of messages) {
+      const entries = sealed.get(message.id) ?? [];
+      const line = this.#lines.get(message.receiver);
+      if (line) line.resume(message, entries);
+      else await this.#giveUp(entries, message);
+    }
+    for (const entry of orphans) await this.#giveUp([entry], null);
+    if (items.length > 0) this.#log.info({ items: items.length }, "taking up deliveries of an earlier run");
+    if (this.#state === "stopped") return;
+    this.#state = "running";
+    signal.addEventListener("abort", () => void this.stop(), { once: true });
+    for (const line of this.#lines.values()) line.start();
+  }
+
+  committed(changes: Changes): void {
+    let freed = false;
+    const told = new Map(changes.alertChanges.map((change) => [change.id, change]));
+    const fresh: Entry[] = [];
+    for (const item of changes.owed) {
+      const known = this.#entries.get(item.id);
+      if (known) {
+        freed ||= known.stuck;
+        known.stuck = false;
+      } else if (item.status === "owed") {
+        fresh.push(this.#enter(item, told.get(item.changeId), false));
+      }
+    }
+    if (freed) this.#track(this.#journal.flush());
+    this.#take(fresh);
+  }
+
+  stuck(changes: Changes): void {
+    const told = new Map(changes.alertChanges.map((change) => [change.id, change]));
+    const critical = changes.owed.filter(
+      ({ id, severity, status }) => severity === "critical" && status === "owed" && !this.#entries.has(id),
+    );
+    this.#take(critical.map((item) => this.#enter(item, told.get(item.changeId), true)));
+  }
+
+  onSettled(listener: (alertIds: readonly number[]) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  status(): readonly ChannelStatus[] {
+    return [...this.#lines.values()].map((line) => line.status());
+  }
+
+  figures(): OutboxFigures {
+    const all = this.status();
+    return {
+      undelivered: all.reduce((sum, { waiting }) => sum + waiting, 0),
+      oldestUndeliveredMs: all.reduce((most, { oldestWaitingMs }) => Math.max(most, oldestWaitingMs ?? 0), 0),
+      deadMessages: all.reduce((sum, { dead }) => sum + dead, this.#lost),
+    };
+  }
+
+  idle(): Promise<void> {
+    if (this.#underWay === 0) return Promise.resolve();
+    return new Promise((resolve) => void this.#idle.push(resolve));
+  }
+
+  async stop(): Promise<void> {
+    const was = this.#state;
+    this.#state = "stopped";
+    for (const line of this.#lines.values()) line.drain();
+    if (was === "running") await this.#idleWithin(this.#options.drainMs ?? 5_000);
+    for (const line of this.#lines.values()) line.stop();
+    this.#cut.abort(new Error("perpwatch is stopping"));
+    await this.#idleWithin(500);
+    await this.#journal.flush();
+    this.#journal.close();
+    await Promise.all([...this.#lines.values()].map(({ channel }) => channel.stop()));
+  }
+
+  async #idleWithin(ms: number): Promise<void> {
+    const bound = new AbortController();
+    const over = this.#options.clock.sleep(ms, bound.signal).catch(() => {});
+    await Promise.race([this.idle(), over]);
+    bound.abort();
+  }
+
+  /** Sees new items off to their lines. */
+  #take(entries: readonly Entry[]): void {
+    if (entries.length === 0) return;
+    const see = async () => {
+      await this.#probe("owed-seen");
+      const lines = new Set<Line>();
+      for (const entry of entries) {
+        const line = this.#lines.get(entry.item.receiver);
+        if (!line) {
+          await this.#giveUp([entry], null);
+          continue;
+        }
+        line.add(entry);
+        lines.add(line);
+      }
+      for (const line of lines) line.pump();
+    };
+    this.#track(see());
+  }
+
+  #enter(item: OwedItem, change: AlertChange | undefined, stuck: boolean): Entry {
+    const entry: Entry = {
+      item: { ...item, status: "owed", messageId: null },
+      change: change ?? null,
+      stuck,
+    };
+    if (item.messageId !== null) entry.item = item;
+    this.#entries.set(item.id, entry);
+    return entry;
+  }
+
+  /** What is owed to a channel that is not configured (any more) can never leave. */
+  async #giveUp(entries: readonly Entry[], message: Parameters<Line["resume"]>[0] | null): Promise<void> {
+    const receiver = message?.receiver ?? entries[0]?.item.receiver;
+    const lastDetail = "no channel of this name is configured";
+    this.#log.warn(
+      { receiver, messageId: message?.id, items: entries.map(({ item }) => item.id) },
+      lastDetail,
+    );
+    this.#lost++;
+    for (const entry of entries) entry.item = { ...entry.item, status: "dead" };
+    const dead = message && { ...message, status: "dead" as const, nextAttemptMs: null, lastDetail };
+    await this.#journal.record({ message: dead, entries });
+  }
+
+  #recorded(entries: readonly Entry[]): void {
+    const settled = entries.filter(({ item }) => item.status === "delivered" || item.status === "dead");
+    if (settled.length === 0) return;
+    for (const { item } of settled) this.#entries.delete(item.id);
+    const alertIds = [...new Set(settled.map(({ item }) => item.alertId))];
+    for (const listener of this.#listeners) listener(alertIds);
+  }
+
+  readonly #track = (work: Promise<void>): void => {
+    this.#underWay++;
+    work
+      .catch((error: unknown) => {
+        const detail = error instanceof Error ? (error.stack ?? error.message) : "failed";
+        this.#log.warn({ detail }, "the outbox met a fault of its own");
+      })
+      .finally(() => {
+        this.#underWay--;
+        if (this.#underWay > 0) return;
+        for (const resolve of this.#idle.splice(0)) resolve();
+      });
+  };
+}

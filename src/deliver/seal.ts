@@ -1,0 +1,71 @@
+/** From owed items to one message: its id, its items, its content. Pure: what was sealed is never made again. */
+import { leadOf } from "../channels/message.ts";
+import { type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
+import type { Message, MessageItem, OwedItem } from "../domain/delivery.ts";
+
+export interface Sealing {
+  readonly id: string;
+  /** `perpwatch on <host>`. */
+  readonly sender: string;
+  readonly nowMs: number;
+}
+
+/** One item with what it tells. */
+export interface Told {
+  readonly item: OwedItem;
+  readonly change: AlertChange;
+}
+
+/** @param told of one receiver, in the order of their ids; at least one */
+export function seal(told: readonly Told[], { id, sender, nowMs }: Sealing): Message {
+  const severity = told.reduce<Severity>(
+    (worst, { item }) => (severityRank[item.severity] > severityRank[worst] ? item.severity : worst),
+    "info",
+  );
+  const changes = withoutRepeats(told.map(({ change }) => change));
+  const items: MessageItem[] = changes.map((change) => ({ change, lead: leadOf(change) }));
+  return {
+    id,
+    receiver: told[0]!.item.receiver,
+    severity,
+    itemIds: told.map(({ item }) => item.id),
+    alertIds: [...new Set(told.map(({ item }) => item.alertId))],
+    content: {
+      kind: "alert",
+      severity,
+      resolved: changes.every(({ kind, alert }) => kind === "ended" && alert.ending === "recovered"),
+      title: titleOf(changes),
+      items,
+      sender,
+    },
+    sealedAtMs: nowMs,
+    status: "sealed",
+    attempts: 0,
+    nextAttemptMs: nowMs,
+    lastFailure: null,
+    lastDetail: null,
+    receipt: null,
+    deliveredAtMs: null,
+  };
+}
+
+/** Of reminders that say the same of one alert, one after the other, only the newest is told. */
+function withoutRepeats(changes: readonly AlertChange[]): AlertChange[] {
+  return changes.filter((change, index) => {
+    const next = changes[index + 1];
+    return change.kind !== "reminder" || next?.kind !== "reminder" || next.alertId !== change.alertId;
+  });
+}
+
+function titleOf(changes: readonly AlertChange[]): string {
+  const { alert } = changes[0]!;
+  if (changes.length === 1) return alert.summary;
+  const all = (same: (change: AlertChange) => boolean) => changes.every(same);
+  const ofWallet = alert.wallet !== null && all((one) => one.alert.wallet === alert.wallet);
+  if (!all((one) => one.alert.rule === alert.rule)) {
+    return `${changes.length} alerts${ofWallet ? ` of ${alert.wallet}` : ""}`;
+  }
+  const oneSubject = all((one) => one.alert.subject === alert.subject);
+  const whose = oneSubject ? ` of ${alert.subject}` : ofWallet ? ` of ${alert.wallet}` : "";
+  return `${changes.length} × ${alert.rule}${whose}`;
+}

@@ -1,0 +1,383 @@
+/** Deliveries: each owed item ends once, in order, under one id, whatever the far side and the disk do. */
+import { expect, test } from "vitest";
+import { changes } from "../../src/domain/changes.ts";
+import { rig, together } from "./support.ts";
+
+const second = 1_000;
+const hour = 3_600_000;
+
+test("a change leaves at once, in a message that was sealed before and recorded after", async () => {
+  const steps: string[] = [];
+  await using one = await rig({
+    probe: async (step) => {
+      const [message] = await one.store.messages({});
+      steps.push(`${step}: ${message?.status ?? "none"}, ${one.far.arrivals.length} arrived`);
+    },
+  });
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.settle();
+  expect(steps).toEqual([
+    "owed-seen: none, 0 arrived",
+    "sealed: sealed, 0 arrived",
+    "before-send: sealed, 0 arrived",
+    "sent: sealed, 1 arrived",
+    "recorded: delivered, 1 arrived",
+  ]);
+  const [message] = await one.store.messages({});
+  expect(message).toMatchObject({
+    ...{
+      receiver: "chat",
+      severity: "critical",
+      itemIds: [1],
+      alertIds: [1],
+      attempts: 1,
+      nextAttemptMs: null,
+    },
+    ...{ status: "delivered", receipt: `receipt of ${message?.id}`, deliveredAtMs: one.clock.nowMs() },
+    content: {
+      title: "alert 1",
+      resolved: false,
+      sender: "perpwatch on test",
+      items: [{ lead: "FIRING critical" }],
+    },
+  });
+  expect(message?.id).toMatch(/^[1-9A-HJ-NP-Za-km-z]{20,22}$/);
+  expect(await one.store.owed({})).toMatchObject([{ status: "delivered", messageId: message?.id }]);
+  expect(one.outbox.figures()).toEqual({ undelivered: 0, oldestUndeliveredMs: 0, deadMessages: 0 });
+});
+
+test("retries send the same bytes under the same id; what is owed later goes into the next message", async () => {
+  await using one = await rig();
+  let failures = 4;
+  one.far.answer = () => (failures-- > 0 ? { status: 503 } : { status: 200 });
+  const alert = one.alerts.alert();
+  await one.owe(one.alerts.step("fired", alert));
+  await one.clock.settle();
+  await one.owe(one.alerts.step("updated", alert));
+  await one.clock.until(() => one.far.accepted.length === 2);
+  const [first, ...rest] = one.far.arrivals;
+  expect(rest.slice(0, 4).map(({ id, digest }) => [id, digest])).toEqual(
+    Array.from({ length: 4 }, () => [first?.id, first?.digest]),
+  );
+  expect(one.far.arrivals.map(({ attempt, items }) => [attempt, ...items])).toEqual([
+    [0, 1],
+    [1, 1],
+    [2, 1],
+    [3, 1],
+    [4, 1],
+    [0, 2],
+  ]);
+  // 1, 2, 4, 8 s, less a fifth at most.
+  const waits = one.far.arrivals.slice(1, 5).map(({ atMs }, index) => atMs - one.far.arrivals[index]!.atMs);
+  for (const [index, wait] of waits.entries()) {
+    expect(wait).toBeGreaterThanOrEqual(800 * 2 ** index);
+    expect(wait).toBeLessThanOrEqual(1_001 * 2 ** index);
+  }
+  expect(one.outbox.status()[0]).toMatchObject({
+    name: "chat",
+    delivered: 2,
+    waiting: 0,
+    failures: { "server-error": 4 },
+  });
+});
+
+test("an ending waits for its firing message, and replies to it", async () => {
+  await using one = await rig();
+  one.far.answer = () => ({ status: 503 });
+  const alert = one.alerts.alert();
+  await one.owe(one.alerts.step("fired", alert));
+  await one.clock.advance(2 * hour);
+  await one.owe(one.alerts.step("ended", alert));
+  await one.clock.advance(hour);
+  expect(new Set(one.far.arrivals.flatMap(({ items }) => items))).toEqual(new Set([1]));
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.until(() => one.far.accepted.length === 2, 600_000);
+  const [fired, ended] = one.far.accepted;
+  expect([fired?.leads, ended?.leads]).toEqual([["FIRING critical"], ["RESOLVED"]]);
+  expect(fired?.replyTo).toBeNull();
+  expect(ended?.replyTo).toBe(`receipt of ${fired?.id}`);
+  expect(ended?.atMs).toBe(fired?.atMs);
+});
+
+test("an ending whose firing message died is told all the same", async () => {
+  await using one = await rig();
+  one.far.answer = ({ leads }) => ({ status: leads.includes("RESOLVED") ? 200 : 400 });
+  const alert = one.alerts.alert();
+  await one.owe(together([one.alerts.step("fired", alert), one.alerts.step("ended", alert)]));
+  await one.clock.settle();
+  expect(one.far.arrivals.map(({ leads, answered, replyTo }) => [...leads, answered, replyTo])).toEqual([
+    ["FIRING critical", 400, null],
+    ["RESOLVED", 200, null],
+  ]);
+  expect((await one.store.owed({})).map(({ status }) => status)).toEqual(["dead", "delivered"]);
+  expect(one.outbox.figures().deadMessages).toBe(1);
+  expect(one.logged.join()).toContain("refused for good");
+  // The message was at fault, not the channel.
+  expect(one.observed.filter(({ working }) => !working)).toEqual([]);
+});
+
+test("the wait that the other side names is kept, to the millisecond, for the whole channel", async () => {
+  await using one = await rig();
+  one.far.answer = () => ({ status: 429, afterMs: 42_000 });
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.settle();
+  one.far.answer = () => ({ status: 200 });
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.advance(41_999);
+  expect(one.far.arrivals).toHaveLength(1);
+  await one.clock.advance(1);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[1], [2]]);
+});
+
+test("critical goes before what is less, also past one that hangs", async () => {
+  await using one = await rig();
+  const info = one.alerts.alert({ severity: "info" });
+  one.far.answer = ({ items }) => (items.includes(1) ? "hang" : { status: 200 });
+  await one.owe(one.alerts.step("fired", info));
+  await one.clock.settle();
+  const waiting = ["info", "warning", "critical"] as const;
+  await one.owe(...waiting.map((severity) => one.alerts.step("fired", one.alerts.alert({ severity }))));
+  await one.clock.settle();
+  expect(one.far.arrivals.map(({ items }) => items)).toEqual([[1], [4]]);
+  await one.clock.advance(13 * second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[4], [3], [2]]);
+  expect(one.outbox.status()[0]?.failures).toEqual({ timeout: 2 });
+});
+
+test("a critical rise passes the info before it that failed, but takes one along that waits unsent", async () => {
+  await using one = await rig();
+  one.far.answer = () => ({ status: 503 });
+  const risen = one.alerts.alert({ severity: "info" });
+  await one.owe(one.alerts.step("fired", risen));
+  await one.clock.settle();
+  one.far.answer = ({ items }) => ({ status: items.includes(1) ? 503 : 200 });
+  await one.owe(one.alerts.step("rose", { ...risen, severity: "critical" }));
+  await one.clock.advance(2 * second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[2]]);
+
+  await using two = await rig();
+  two.far.answer = () => ({ status: 429, afterMs: 60_000 });
+  await two.owe(two.alerts.step("fired", two.alerts.alert({ severity: "warning" })));
+  await two.clock.settle();
+  two.far.answer = () => ({ status: 200 });
+  const late = two.alerts.alert({ severity: "info" });
+  await two.owe(two.alerts.step("fired", late), two.alerts.step("rose", { ...late, severity: "critical" }));
+  await two.clock.advance(60_000);
+  const order = two.far.accepted.map(({ items }) => items[0]!);
+  expect(order.indexOf(2)).toBeLessThan(order.indexOf(3));
+  expect(order).toHaveLength(3);
+});
+
+test("a broken channel is told once, waits long, holds up nobody, and loses nothing when it is mended", async () => {
+  await using one = await rig({ patienceMs: hour });
+  one.far.answer = () => ({ status: 401 });
+  await one.owe(one.alerts.step("fired", one.alerts.alert(), ["chat", "mail"]));
+  await one.clock.settle();
+  expect(one.other.accepted).toHaveLength(1);
+  await one.owe(one.alerts.step("fired", one.alerts.alert(), ["chat", "mail"]));
+  await one.clock.advance(30 * second);
+  expect(one.far.arrivals).toHaveLength(1);
+  expect(one.other.accepted).toHaveLength(2);
+  await one.clock.advance(3 * hour);
+  expect(one.far.arrivals.length).toBeGreaterThan(30);
+  expect(one.far.arrivals.length).toBeLessThan(50);
+  const chat = () => one.observed.filter(({ channel }) => channel === "chat").map(({ working }) => working);
+  expect(chat()).toEqual([true, false]);
+  expect(one.outbox.status()[0]).toMatchObject({ working: false, detail: "status 401", waiting: 2, dead: 0 });
+  expect(one.outbox.figures().oldestUndeliveredMs).toBe(3 * hour + 30 * second);
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.advance(5 * 60 * second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[1], [3]]);
+  expect(chat()).toEqual([true, false, true]);
+});
+
+test("a message that cannot be sent for longer than patience lasts is given up, and says why", async () => {
+  await using one = await rig({ patienceMs: 2 * hour });
+  one.far.answer = () => ({ status: 503 });
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.advance(1.9 * hour);
+  expect(one.outbox.figures()).toMatchObject({ undelivered: 1, deadMessages: 0 });
+  await one.clock.advance(0.2 * hour);
+  expect(await one.store.messages({})).toMatchObject([
+    { status: "dead", lastFailure: "server-error", lastDetail: "status 503", nextAttemptMs: null },
+  ]);
+  expect(one.far.arrivals.length).toBeLessThan(45);
+  expect(await one.store.owed({ open: true })).toEqual([]);
+});
+
+test("a message that alone fails does not hold up the others, nor is it tried each time another succeeds", async () => {
+  await using one = await rig();
+  one.far.answer = ({ items }) => ({ status: items.includes(1) ? 500 : 200 });
+  await one.owe(one.alerts.step("fired", one.alerts.alert({ severity: "info" })));
+  for (let count = 0; count < 50; count++) {
+    await one.owe(one.alerts.step("fired", one.alerts.alert({ severity: "info" })));
+    await one.clock.advance(2 * second);
+  }
+  expect(one.far.accepted.length).toBeGreaterThanOrEqual(49);
+  expect(one.far.arrivals.filter(({ items }) => items.includes(1)).length).toBeLessThan(12);
+});
+
+test("a throttled group leaves as one message, twenty at a time; reminders that piled up are one", async () => {
+  await using one = await rig();
+  const events = Array.from({ length: 23 }, () =>
+    one.alerts.alert({ severity: "info", event: true, rule: "Filled" }),
+  );
+  await one.owe(
+    together(events.map((event) => one.alerts.step("fired", event, ["chat", "mail"], "throttle/1"))),
+  );
+  await one.clock.settle();
+  for (const { accepted } of [one.far, one.other])
+    expect(accepted.map(({ items }) => items.length)).toEqual([20, 3]);
+  expect(one.far.accepted[0]?.title).toBe("20 × Filled of main/0.0/SOL");
+  expect(new Set(one.far.accepted.flatMap(({ items }) => items)).size).toBe(23);
+
+  one.far.answer = () => ({ status: 503 });
+  const alert = one.alerts.alert();
+  await one.owe(one.alerts.step("fired", alert));
+  await one.clock.settle();
+  for (let count = 0; count < 30; count++) {
+    await one.owe(one.alerts.step("reminder", { ...alert, summary: `reminder ${count}` }));
+    await one.clock.advance(300 * second);
+  }
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.advance(300 * second);
+  expect(one.far.accepted.slice(2).map(({ title, leads }) => [title, ...leads])).toEqual([
+    [`alert ${alert.id}`, "FIRING critical"],
+    ["reminder 29", "STILL FIRING critical"],
+  ]);
+  expect(await one.store.owed({ open: true })).toEqual([]);
+});
+
+test("an item whose change was committed long ago is read back", async () => {
+  await using one = await rig();
+  const held = one.alerts.step(
+    "fired",
+    one.alerts.alert({ severity: "info", event: true }),
+    ["chat"],
+    "throttle/2",
+  );
+  await one.owe({ ...held, owed: [] });
+  await one.owe(changes({ owed: held.owed }));
+  await one.clock.settle();
+  expect(one.far.accepted).toMatchObject([{ title: "alert 1", leads: ["INFO"] }]);
+});
+
+test("a message that was recorded is not sent again after a restart; one that was under way is, under its id", async () => {
+  await using one = await rig();
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.settle();
+  await one.restart();
+  await one.clock.advance(hour);
+  expect(one.far.arrivals).toHaveLength(1);
+
+  // Accepted, but the program ends before the record.
+  const accepted = new Promise<void>((resolve) => {
+    one.far.answer = () => {
+      resolve();
+      return "hang";
+    };
+  });
+  const second = one.alerts.alert();
+  await one.owe(one.alerts.step("fired", second), one.alerts.step("ended", second));
+  await accepted;
+  one.far.answer = () => ({ status: 200 });
+  await one.restart();
+  await one.clock.advance(hour);
+  const [, lost, again, ended] = one.far.arrivals;
+  expect(again).toMatchObject({ id: lost?.id, digest: lost?.digest, attempt: 1 });
+  expect(ended).toMatchObject({ leads: ["RESOLVED"], replyTo: `receipt of ${again?.id}` });
+  expect(one.far.arrivals).toHaveLength(4);
+});
+
+test("what is owed to a channel that is not configured is dead, and says so", async () => {
+  await using one = await rig();
+  await one.owe(one.alerts.step("fired", one.alerts.alert(), ["pager", "chat"]));
+  await one.clock.settle();
+  expect((await one.store.owed({})).map(({ receiver, status }) => [receiver, status])).toEqual([
+    ["pager", "dead"],
+    ["chat", "delivered"],
+  ]);
+  expect(one.outbox.figures().deadMessages).toBe(1);
+});
+
+test("without room for a seal nothing is sent, except what is critical after five seconds", async () => {
+  await using one = await rig();
+  const warning = one.alerts.step("fired", one.alerts.alert({ severity: "warning" }));
+  const critical = one.alerts.step("fired", one.alerts.alert());
+  await one.store.commit([warning, critical]);
+  one.store.full = true;
+  one.outbox.committed(warning);
+  one.outbox.committed(critical);
+  await one.clock.advance(4 * second);
+  expect(one.far.arrivals).toEqual([]);
+  await one.clock.advance(3 * second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[2]]);
+  expect(await one.store.messages({})).toEqual([]);
+  one.store.full = false;
+  await one.clock.advance(20 * second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[2], [1]]);
+  expect((await one.store.messages({})).map(({ status }) => status)).toEqual(["delivered", "delivered"]);
+  expect(one.logged.filter((line) => line.includes("cannot be sealed"))).toHaveLength(1);
+});
+
+test("a delivery that cannot be recorded is kept in mind, recorded later, and not sent again", async () => {
+  await using one = await rig({
+    probe: (step) => {
+      if (step === "sent") one.store.full = true;
+    },
+  });
+  const settled: number[] = [];
+  one.outbox.onSettled((ids) => settled.push(...ids));
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.advance(60 * second);
+  expect(await one.store.messages({})).toMatchObject([{ status: "sealed" }]);
+  expect(settled).toEqual([]);
+  one.store.full = false;
+  await one.clock.advance(10 * second);
+  expect(await one.store.messages({})).toMatchObject([{ status: "delivered", attempts: 1 }]);
+  expect(settled).toEqual([1]);
+  expect(one.far.arrivals).toHaveLength(1);
+});
+
+test("degraded: critical changes leave from memory, once, and their rows are written with the changes", async () => {
+  await using one = await rig();
+  one.store.full = true;
+  const alert = one.alerts.alert();
+  const info = one.alerts.alert({ severity: "info" });
+  const held = together([one.alerts.step("fired", alert), one.alerts.step("fired", info)]);
+  const ended = one.alerts.step("ended", alert);
+  one.outbox.stuck(held);
+  one.outbox.stuck(held);
+  one.outbox.stuck(ended);
+  await one.clock.advance(60 * second);
+  expect(one.far.accepted.map(({ items, leads }) => [...items, ...leads])).toEqual([
+    [1, "FIRING critical"],
+    [3, "RESOLVED"],
+  ]);
+  expect(one.far.accepted[1]?.replyTo).toBe(`receipt of ${one.far.accepted[0]?.id}`);
+  one.store.full = false;
+  await one.clock.advance(60 * second);
+  expect(await one.store.messages({})).toEqual([]);
+  await one.owe(held);
+  await one.owe(ended);
+  await one.clock.advance(60 * second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[1], [3], [2]]);
+  expect((await one.store.owed({})).map(({ status }) => status)).toEqual([
+    "delivered",
+    "delivered",
+    "delivered",
+  ]);
+  await one.restart();
+  await one.clock.advance(60 * second);
+  expect(one.far.arrivals).toHaveLength(3);
+});
+
+test("stopping sends what can leave now, and cuts off what hangs", async () => {
+  await using one = await rig();
+  one.far.answer = () => "hang";
+  await one.owe(one.alerts.step("fired", one.alerts.alert(), ["chat", "mail"]));
+  const before = one.clock.elapsedMs();
+  await one.clock.finish(one.outbox.stop());
+  expect(one.clock.elapsedMs() - before).toBeLessThanOrEqual(5 * second);
+  expect((await one.store.owed({})).map(({ status }) => status)).toEqual(["sealed", "delivered"]);
+});
