@@ -1,9 +1,10 @@
 /** The doors between rooms. Whoever needs one of these is handed it by the composition root. */
-import type { Alert, AlertChange, RuleState } from "./alert.ts";
+import type { Alert, AlertChange, RuleState, Severity } from "./alert.ts";
 import type { Changes, FactChange, Milestone } from "./changes.ts";
-import type { Acknowledgement, Message, OwedItem } from "./delivery.ts";
+import type { Acknowledgement, Message, OwedItem, SendFailure } from "./delivery.ts";
 import type { Event, EventKind } from "./event.ts";
 import type { Observation, Tick } from "./observation.ts";
+import type { DaemonStatus } from "./status.ts";
 
 export type CommitFailure = "full" | "busy" | "io";
 
@@ -108,6 +109,90 @@ export interface Actions {
     by: string,
     comment: string,
   ): Promise<"done" | "unknown" | "ended" | "already">;
+}
+
+/** Which alerts; what is left out does not narrow. Newest first. */
+export interface AlertQuery {
+  readonly state?: Alert["state"];
+  readonly rule?: string;
+  readonly wallet?: string;
+  readonly severity?: Severity;
+  readonly limit: number;
+}
+
+/** One alert with all that followed from it. */
+export interface AlertStory {
+  readonly alert: Alert;
+  /** Oldest first. */
+  readonly changes: readonly AlertChange[];
+  readonly owed: readonly OwedItem[];
+  readonly messages: readonly Message[];
+}
+
+export interface NotificationQuery {
+  readonly wallet?: string;
+  /** True: only those that are not acknowledged at the exchange as far as is known here. */
+  readonly unacked: boolean;
+  readonly limit: number;
+}
+
+/** A notification of the exchange, and where it stands on its way to being acknowledged; null: nothing was decided. */
+export interface NotificationRow {
+  readonly event: Event;
+  readonly acknowledgement: Acknowledgement | null;
+}
+
+/** What a person acknowledges: named ones, or all of a wallet that happened up to a time (ms, inclusive). */
+export type NotificationSelection = { readonly wallet: string } & (
+  | { readonly keys: readonly string[] }
+  | { readonly upToMs: number }
+);
+
+/** What became of one attempt to send. */
+export type SendOutcome =
+  | { readonly kind: "delivered"; readonly receipt: string }
+  | {
+      readonly kind: "retry";
+      readonly failure: SendFailure;
+      readonly detail: string;
+      readonly afterMs: number | null;
+    }
+  | {
+      readonly kind: "refused";
+      readonly failure: SendFailure;
+      readonly detail: string;
+      readonly channelBroken: boolean;
+    };
+
+/** What became of signing a wallet in or out. `detail` is for people and holds no secret. */
+export type SessionOutcome =
+  | { readonly kind: "done"; readonly detail: string }
+  | { readonly kind: "watchOnly" }
+  | { readonly kind: "failed"; readonly detail: string };
+
+/** Every wallet has fresh data, or why not, a line a reason for people. */
+export interface Readiness {
+  readonly ready: boolean;
+  readonly reasons: readonly string[];
+}
+
+/** What the local API asks and does. The composition root answers; the dashboard serves it to shells, pages and scrapers. */
+export interface DashboardSource extends Actions {
+  status(): DaemonStatus;
+  ready(): Readiness;
+  alerts(query: AlertQuery): Promise<readonly Alert[]>;
+  alert(id: number): Promise<AlertStory | null>;
+  /** Newest first; null: no such wallet. */
+  notifications(query: NotificationQuery): Promise<readonly NotificationRow[] | null>;
+  /** Resolves when it is recorded that they are to be acknowledged; null: no such wallet. */
+  acknowledgeNotifications(
+    selection: NotificationSelection,
+  ): Promise<{ readonly acknowledged: number } | null>;
+  /** Sends one marked test message, once; null: no such channel. */
+  testChannel(name: string): Promise<SendOutcome | null>;
+  /** Null: no such wallet. */
+  login(wallet: string): Promise<SessionOutcome | null>;
+  logout(wallet: string): Promise<SessionOutcome | null>;
 }
 
 /** Work that was committed and now has to be done, told to the rooms that do it. */
