@@ -51,13 +51,12 @@ export interface Letter {
   readonly data: unknown;
 }
 
-/** An announcement to everyone. Each wallet acknowledges its own copy; the id is one. */
+/** An announcement to everyone who is here. Each wallet acknowledges its own copy; the id is one. */
 export function announce(world: World, letter: Letter): number {
   const id = world.nextNotificationId++;
   transact(world, (tx) => {
     for (const wallet of world.wallets.values()) add(tx, wallet, written(world, "admin", id, letter));
   });
-  world.announcements.set(id, written(world, "admin", id, letter));
   return id;
 }
 

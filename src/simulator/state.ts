@@ -327,7 +327,6 @@ export interface World {
   nextNotificationId: number;
   nextUserId: number;
   nextTraderId: number;
-  readonly announcements: Map<number, Omit<Notification, "acked" | "ackedMs" | "account">>;
   /** Told after every transaction, in order: streams. */
   readonly listeners: Set<(change: Change) => void>;
   readonly deriveAddress: (authority: string, pdaIndex: number, subaccount: number) => string;

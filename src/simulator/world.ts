@@ -26,6 +26,8 @@ export interface WorldOptions {
   readonly deriveAddress: World["deriveAddress"];
 }
 
+const restingStepMs = 60_000;
+
 /** Markets and a house with deep pockets; no traders yet. */
 export function createWorld(options: WorldOptions): World {
   const { seed, startMs, stepMs, walk, activity, deriveAddress } = options;
@@ -56,7 +58,6 @@ export function createWorld(options: WorldOptions): World {
     nextNotificationId: 90_001,
     nextUserId: 4_001,
     nextTraderId: 6_001,
-    announcements: new Map(),
     listeners: new Set(),
     deriveAddress,
   };
@@ -166,13 +167,21 @@ export function openAccount(world: World, wallet: Wallet, pdaIndex: number, suba
   return account;
 }
 
-/** Lives up to `ms`, step by step. */
+/**
+ * Lives up to `ms`, step by step. A world in which nothing can happen by itself goes by the minute: candles, funding
+ * and samples need no more, and months pass in a moment.
+ */
 export function advanceTo(world: World, ms: number): void {
-  while (world.steppedMs + world.stepMs <= ms) {
-    world.steppedMs += world.stepMs;
-    world.nowMs = Math.max(world.nowMs, world.steppedMs);
+  for (;;) {
+    const resting = !world.walk && !world.activity && world.unchecked.size === 0;
+    const grid = resting ? Math.max(world.stepMs, restingStepMs) : world.stepMs;
+    const next = world.steppedMs - (world.steppedMs % grid) + grid;
+    if (next > ms) break;
+    world.steppedMs = next;
+    world.nowMs = Math.max(world.nowMs, next);
     step(world, world.stepMs);
   }
+  world.steppedMs = Math.max(world.steppedMs, ms - (ms % world.stepMs));
   world.nowMs = Math.max(world.nowMs, ms);
 }
 
