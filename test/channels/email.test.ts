@@ -195,6 +195,13 @@ describe("the server's word", () => {
     expect(one.smtp.mails).toEqual([]);
   });
 
+  test("is not asked again and again behind the outbox's back when it hangs up at once", async () => {
+    await using one = await rig();
+    one.smtp.fail({ at: "connect", drop: true, times: 9 });
+    await one.channel.send(outgoing(), never);
+    expect(one.smtp.connections).toBeLessThanOrEqual(2);
+  });
+
   test("is asked once: nothing is tried again behind the outbox's back", async () => {
     await using one = await rig();
     const cut = one.smtp.fail({ at: "data", drop: true, times: 5 });
@@ -226,11 +233,13 @@ describe("a server that keeps silent", () => {
   test("after the final dot: the repeat has the same Message-ID", async () => {
     await using one = await rig({}, {}, { silenceMs: 150 });
     const sent = message();
+    const before = performance.now();
     one.smtp.fail({ at: "data", hang: true });
     expect(await one.channel.send(outgoing({ message: sent }), never)).toMatchObject({
       kind: "retry",
       failure: "timeout",
     });
+    expect(performance.now() - before).toBeLessThan(2_000);
     await one.smtp.waitForNobody();
     one.smtp.fail({ at: "afterData", drop: true });
     expect(await one.channel.send(outgoing({ message: sent, attempt: 1 }), never)).toMatchObject({

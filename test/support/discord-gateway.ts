@@ -17,6 +17,8 @@ export interface LocalGateway {
   /** Connections that identified or resumed, oldest first. */
   readonly sessions: readonly GatewaySession[];
   waitForSession(fits?: (session: GatewaySession) => boolean, timeoutMs?: number): Promise<GatewaySession>;
+  /** Connections ever tried, refused ones among them. */
+  readonly attempts: number;
   /** While true, connections are refused with 503 and `GET /gateway/bot` answers 503. */
   down: boolean;
   /** Closes every connection with this code (default 1001, "going away"). */
@@ -50,6 +52,7 @@ export class Gateway implements LocalGateway {
   #sequence = 0;
   #count = 0;
   down = false;
+  attempts = 0;
 
   constructor(options: {
     token: () => string;
@@ -78,6 +81,7 @@ export class Gateway implements LocalGateway {
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.attempts += 1;
     if (this.down) {
       socket.end("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\r\n");
       return;

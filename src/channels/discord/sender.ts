@@ -41,13 +41,9 @@ const mostPages = 5;
 const discordEpochMs = 1_420_070_400_000;
 const mostMarkTries = 5;
 
-const codes = {
-  unknownChannel: 10003,
-  unknownMessage: 10008,
-  missingPermissions: 50013,
-  invalidForm: 50035,
-  replyNeedsHistory: 160002,
-} as const;
+const codes = { unknownMessage: 10008, missingPermissions: 50013 } as const;
+/** Replying needs the right to read the message history, which sending does not. */
+const replyRefusals: ReadonlySet<number> = new Set([160002, 160009]);
 
 export class DiscordSender {
   readonly #options: SenderOptions;
@@ -109,11 +105,14 @@ export class DiscordSender {
     const mention = mentionFor(message, settings);
     const replyTo = inReplyTo?.receipt ?? null;
     const pretty = discordBody(rendering, mention);
-    const answer = await destination.create(pretty, message, replyTo, signal);
+    let answer = await destination.create(pretty, message, replyTo, signal);
+    if (replyTo !== null && answer.kind === "problem" && replyRefusals.has(answer.code ?? 0)) {
+      answer = await destination.create(pretty, message, null, signal);
+    }
     if (answer.kind === "ok" || !worthPlain(answer)) return answer;
     log.warn(
       { messageId: message.id, detail: answer.detail },
-      "Discord refused a message as it was; sending it plainer",
+      "Discord refused an embed; sending plain text",
     );
     return await destination.create(plainBody(rendering, mention), message, null, signal);
   }
@@ -218,9 +217,9 @@ function endingsIn({ content }: Message, timezone: string): Ended[] {
     }));
 }
 
-/** A message that Discord will not have as it is may still be taken as plain text, without reply. */
+/** An embed that Discord will not have, by its content or for want of a permission, may still be taken as plain text. */
 function worthPlain({ status, code }: ApiProblem): boolean {
-  return status === 400 || code === codes.missingPermissions || code === codes.replyNeedsHistory;
+  return status === 400 || code === codes.missingPermissions;
 }
 
 export function resultOf(problem: ApiProblem): SendResult {
