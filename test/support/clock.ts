@@ -8,8 +8,8 @@
  *
  * Idle means: no HTTP request of undici is under way in this process (counted by itself), every `busy` hook says no, and
  * this has been so for a few turns of the event loop. A server that holds a request on purpose (a slow answer, a hang) must
- * not stop time: count it through `held`. Where nobody counts it, a request that stays unanswered for `heldAfterMs` of
- * real time with the event loop quiet is taken for held.
+ * not stop time: count it through `held`, which is exact. Only where nobody counts, a request that stays unanswered for
+ * `heldAfterMs` of real time with the event loop quiet is taken for held: a guess, which a loaded machine can spoil.
  */
 import { subscribe } from "node:diagnostics_channel";
 import type { Clock } from "../../src/domain/clock.ts";
@@ -42,7 +42,7 @@ export interface FakeClockOptions {
   readonly busy?: () => boolean;
   /** How many HTTP requests a server in this process holds on purpose; they do not keep time from moving. */
   readonly held?: () => number;
-  /** Real time after which an unanswered request counts as held. Default 50. */
+  /** Real time after which an unanswered request counts as held. Default: never where `held` is counted, else 100. */
   readonly heldAfterMs?: number;
   /** Real time after which waiting for idleness fails. Default 10 000. */
   readonly stuckAfterMs?: number;
@@ -52,7 +52,7 @@ export class FakeClock implements Clock {
   readonly #timers: Timer[] = [];
   readonly #busy: (() => boolean)[] = [];
   readonly #held: (() => number)[] = [];
-  readonly #heldAfterMs: number;
+  readonly #heldAfterMs: number | undefined;
   readonly #stuckAfterMs: number;
   #order = 0;
   #elapsedMs = 0;
@@ -63,7 +63,7 @@ export class FakeClock implements Clock {
     this.#wallMs = typeof start === "number" ? start : Date.parse(start);
     if (options.busy) this.#busy.push(options.busy);
     if (options.held) this.#held.push(options.held);
-    this.#heldAfterMs = options.heldAfterMs ?? 50;
+    this.#heldAfterMs = options.heldAfterMs;
     this.#stuckAfterMs = options.stuckAfterMs ?? 10_000;
   }
 
@@ -189,6 +189,7 @@ export class FakeClock implements Clock {
   /** Waits, without moving time, until everything is idle. */
   async settle(): Promise<void> {
     const startMs = performance.now();
+    const guessAfterMs = this.#heldAfterMs ?? (this.#held.length > 0 ? Number.POSITIVE_INFINITY : 100);
     let quietSinceMs = startMs;
     let seen = httpEvents;
     for (let calm = 0, quiet = 0; calm < 5; ) {
@@ -204,8 +205,7 @@ export class FakeClock implements Clock {
       quiet++;
       if (this.#busy.some((busy) => busy())) calm = 0;
       else if (this.#open() <= 0) calm++;
-      else if (quiet > 200 && now - quietSinceMs > this.#heldAfterMs)
-        for (const one of underWay) found.add(one);
+      else if (quiet > 200 && now - quietSinceMs > guessAfterMs) for (const one of underWay) found.add(one);
       else calm = 0;
       if (now - startMs > this.#stuckAfterMs) {
         throw new Error(`not idle after ${this.#stuckAfterMs} ms: ${this.#open()} HTTP requests under way`);
