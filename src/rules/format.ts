@@ -31,11 +31,13 @@ export function formatNumber(value: number, unit: Unit): string {
 
 /** A fraction as a percentage: 0.0812 is `8.12%`. */
 export function formatPercent(fraction: number): string {
+  if (!Number.isFinite(fraction)) return infinite(fraction);
   return `${significant(fraction * 100, 3)}%`;
 }
 
 /** `$1,234.50`, `-$0.0042`, `$1,250,000`. */
 export function formatUsd(value: number): string {
+  if (!Number.isFinite(value)) return infinite(value);
   const abs = Math.abs(value);
   const digits =
     abs >= 100_000 ? fixed(abs, 0) : abs >= 0.01 || abs === 0 ? fixed(abs, 2) : significant(abs, 2);
@@ -44,6 +46,7 @@ export function formatUsd(value: number): string {
 
 /** A price keeps five digits at least: `$60,400.00`, `$151.35`, `$0.0012345`. */
 export function formatPrice(value: number): string {
+  if (!Number.isFinite(value)) return infinite(value);
   const abs = Math.abs(value);
   const digits = abs >= 100 || abs === 0 ? fixed(abs, 2) : significant(abs, 5);
   return `${value < 0 && abs > 0 ? "-" : ""}$${digits}`;

@@ -14,6 +14,7 @@ export type {
   Compiled,
   ConditionRule,
   EventRule,
+  Input,
   Judgement,
   Level,
   Read,

@@ -14,36 +14,39 @@ import { type Env, type Facts, isUnknown, type Unknown } from "./value.ts";
  * @param current the level that stands (pending or firing), or null.
  */
 export function judge(rule: ConditionRule, env: Env, current: Severity | null): Judgement {
+  const dataAtMs = lookAtInputs(rule, env);
   const value = rule.value === null ? undefined : rule.value.run(env);
   env.value = value;
+  const outcome = levelOf(rule.levels, env, current);
+  // Messages are rendered later, from facts that may have aged: they look for themselves.
+  env.allFresh = false;
   const shown = typeof value === "number" ? value : null;
-  const dataAtMs = oldestInputMs(rule.reads, env);
-  const known = (severity: Severity | null): Judgement => ({
-    kind: "known",
-    severity,
-    value: shown,
-    dataAtMs,
-  });
+  return isUnknown(outcome)
+    ? { kind: "unknown", unknown: outcome, value: shown, dataAtMs }
+    : { kind: "known", severity: outcome, value: shown, dataAtMs };
+}
 
+/** @returns the level that the facts call for, null for none, or why that cannot be said. */
+function levelOf(levels: readonly Level[], env: Env, current: Severity | null): Severity | null | Unknown {
   const currentRank = current === null ? -1 : severityRank[current];
   let doubt: Unknown | null = null;
-  for (let i = rule.levels.length - 1; i >= 0; i--) {
-    const level = rule.levels[i]!;
+  for (let i = levels.length - 1; i >= 0; i--) {
+    const level = levels[i]!;
     const rank = severityRank[level.severity];
     if (rank > currentRank) {
       const holds = level.when.run(env);
-      if (holds === true) return known(level.severity);
+      if (holds === true) return level.severity;
       if (isUnknown(holds)) doubt ??= holds;
     } else if (doubt !== null) {
       break;
     } else {
       // The standing level and those under it: having come from above, each stays by its own `resolveWhen`.
       const stays = stands(level, env);
-      if (stays === true) return known(level.severity);
+      if (stays === true) return level.severity;
       if (isUnknown(stays)) doubt = stays;
     }
   }
-  return doubt === null ? known(null) : { kind: "unknown", unknown: doubt, value: shown, dataAtMs };
+  return doubt;
 }
 
 function stands(level: Level, env: Env): boolean | Unknown {
@@ -59,6 +62,29 @@ function stands(level: Level, env: Env): boolean | Unknown {
 /** @returns whether the rule matches this event; unknown counts as no match, with a reason to show. */
 export function judgeEvent(rule: EventRule, env: Env): boolean | Unknown {
   return rule.when.run(env);
+}
+
+/**
+ * Looks once at every source behind the rule. When all are fresh, which is nearly always, no field has to ask again.
+ * @returns when the oldest of them was seen; `nowMs` where none has an age.
+ */
+function lookAtInputs(rule: ConditionRule, env: Env): number {
+  const { nowMs } = env;
+  const { inputs } = rule;
+  let oldest = nowMs;
+  let fresh = true;
+  for (let i = 0; i < inputs.length; i++) {
+    const input = inputs[i]!;
+    const seen = input.facts(env)?.seenMs[input.source];
+    if (seen === undefined) {
+      fresh = false;
+      continue;
+    }
+    if (seen < oldest) oldest = seen;
+    if (nowMs - seen > input.staleAfterMs) fresh = false;
+  }
+  env.allFresh = fresh;
+  return oldest;
 }
 
 /** When the oldest of these inputs was seen; `nowMs` where none of them has an age. */

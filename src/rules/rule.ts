@@ -4,7 +4,7 @@ import type { AckWord } from "../domain/delivery.ts";
 import type { EventKind } from "../domain/event.ts";
 import type { Source } from "../domain/observation.ts";
 import type { Scope } from "../domain/subject.ts";
-import type { Env, Unknown, Value } from "./value.ts";
+import type { Env, Facts, Unknown, Value } from "./value.ts";
 import type { Unit } from "./vocabulary.ts";
 
 /** A checked expression. */
@@ -23,6 +23,13 @@ export interface Template {
 }
 
 export type ReadScope = Scope | "event";
+
+/** One source of one subject that a condition rests on. */
+export interface Input {
+  readonly facts: (env: Env) => Facts | undefined;
+  readonly source: Source;
+  readonly staleAfterMs: number;
+}
 
 /** A field that a rule looks at, itself or through a window. `symbol`: of another market by name; null: the subject's own. */
 export interface Read {
@@ -115,6 +122,8 @@ export interface ConditionRule extends RuleBase {
   readonly forMs: number;
   readonly keepFiringForMs: number;
   readonly noData: "alert" | "keep";
+  /** The sources behind `reads`, each once: what the judge looks at first. */
+  readonly inputs: readonly Input[];
   /** Looks at `now`, an age or a data age: time alone moves it. */
   readonly readsNow: boolean;
 }

@@ -67,4 +67,6 @@ export interface Env {
   /** The reading of the rule's window of this index, for this subject. */
   window: (index: number) => number | Unknown;
   value?: number | Unknown | undefined;
+  /** Set by the judge while it runs, when all inputs of the rule were found fresh at once; leave it alone. */
+  allFresh?: boolean;
 }

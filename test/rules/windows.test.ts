@@ -199,7 +199,7 @@ describe.each([
         if (fn !== "drawdown") same(answer(replayed.read(nowMs)), answer(window.read(nowMs)), "replayed");
         expect(replayed.coverage(nowMs)).toBeCloseTo(window.coverage(nowMs), 9);
       }),
-      { seed, numRuns: 60 },
+      { seed, numRuns: 30 },
     );
   });
 
@@ -228,7 +228,7 @@ describe.each([
           }
         },
       ),
-      { seed, numRuns: 60 },
+      { seed, numRuns: 30 },
     );
   });
 });

@@ -68,6 +68,7 @@ function build(naming: Naming): Environment {
     for (const operator of ["+", "-", "*", "/", "%"])
       env.registerOperator(`${left} ${operator} ${right}: double`, neverRun);
   env.registerOperator("double % double: double", neverRun);
+  env.registerOperator("double in list<int>", neverRun);
   // Registers the other direction as well.
   env.registerOperator("double == int", neverRun);
 

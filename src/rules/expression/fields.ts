@@ -1,6 +1,6 @@
 /** Closures that read one field: present, fresh and a number if it is one, or unknown with the reason. */
 import type { Source } from "../../domain/observation.ts";
-import type { ReadScope } from "../rule.ts";
+import type { Input, Read, ReadScope } from "../rule.ts";
 import { type Env, type FactRecord, type Facts, type FactValue, Unknown } from "../value.ts";
 import type { Field } from "../vocabulary.ts";
 import type { Run } from "./node.ts";
@@ -30,6 +30,22 @@ export function pickScope(scope: ReadScope): Pick {
 
 export function pickMarket(symbol: string): Pick {
   return (env) => env.markets(symbol);
+}
+
+/** The sources behind what a rule reads, each once. */
+export function inputsOf(
+  reads: readonly Read[],
+  staleAfterMs: Readonly<Record<Source, number>>,
+): readonly Input[] {
+  const inputs = new Map<string, Input>();
+  for (const { scope, symbol, sources } of reads)
+    for (const source of sources)
+      inputs.set(`${scope}[${symbol ?? ""}].${source}`, {
+        facts: symbol === null ? pickScope(scope) : pickMarket(symbol),
+        source,
+        staleAfterMs: staleAfterMs[source],
+      });
+  return [...inputs.values()];
 }
 
 /** @returns why the figure is too old or was never seen, or null when it is fresh. */
@@ -93,8 +109,11 @@ export function readField(
   return (env) => {
     const facts = pick(env);
     if (facts === undefined) return absent;
-    const problem = fresh(facts, env.nowMs);
-    return problem === null ? checked(facts.values[name], missing, nan) : problem;
+    if (env.allFresh !== true) {
+      const problem = fresh(facts, env.nowMs);
+      if (problem !== null) return problem;
+    }
+    return checked(facts.values[name], missing, nan);
   };
 }
 

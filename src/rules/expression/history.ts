@@ -100,7 +100,7 @@ export function historyFunction(
   });
   const { pick, fresh } = series;
   const run = (env: Env) => {
-    const facts: Facts | undefined = fresh === null ? undefined : pick(env);
+    const facts: Facts | undefined = fresh === null || env.allFresh === true ? undefined : pick(env);
     if (facts !== undefined) {
       const problem = fresh!(facts, env.nowMs);
       if (problem !== null) return problem;

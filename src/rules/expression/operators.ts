@@ -2,7 +2,7 @@
  * Operators as closures. Each hands on the first unknown that it meets; `&&`, `||` and `?:` look no further than they
  * must. Arithmetic follows IEEE, and what has no answer (0/0, ∞−∞) is unknown instead of a NaN that compares as false.
  */
-import { type Env, Unknown } from "../value.ts";
+import { Unknown } from "../value.ts";
 import type { Run } from "./node.ts";
 
 export function and(left: Run, right: Run): Run {
@@ -80,26 +80,25 @@ function ordered(left: Run, right: Run, holds: (l: number | string, r: number | 
 
 /** The commonest of all comparisons, a number against a constant, without detours. */
 export function compareWithConstant(operator: "<" | "<=" | ">" | ">=", left: Run, limit: number): Run {
-  const number = (env: Env) => left(env);
   switch (operator) {
     case "<":
       return (env) => {
-        const l = number(env);
+        const l = left(env);
         return typeof l === "number" ? l < limit : l;
       };
     case "<=":
       return (env) => {
-        const l = number(env);
+        const l = left(env);
         return typeof l === "number" ? l <= limit : l;
       };
     case ">":
       return (env) => {
-        const l = number(env);
+        const l = left(env);
         return typeof l === "number" ? l > limit : l;
       };
     case ">=":
       return (env) => {
-        const l = number(env);
+        const l = left(env);
         return typeof l === "number" ? l >= limit : l;
       };
   }

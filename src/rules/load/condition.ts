@@ -1,6 +1,7 @@
 /** A condition rule from its mapping. */
 import { type Severity, severities } from "../../domain/alert.ts";
 import { Gathered, type Naming } from "../expression/context.ts";
+import { inputsOf } from "../expression/fields.ts";
 import { unitOf } from "../expression/types.ts";
 import type { Compiled, ConditionRule, Level } from "../rule.ts";
 import { countableEvents, scopes, visibleScopes } from "../vocabulary.ts";
@@ -55,7 +56,11 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
   readMode(reader);
   const name = readName(reader);
   const scope = reader.oneOf("scope", scopes, true);
-  if (scope === undefined) return undefined;
+  if (scope === undefined) {
+    reader.text("summary", true);
+    if (!reader.has("levels")) reader.oneOf("severity", severities, true);
+    return undefined;
+  }
   const labels = readLabels(reader);
   const runbook = readRunbook(reader);
   const select = readSelect(
@@ -77,18 +82,18 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
 
   const value = readExpression(reader, "value", "figure", bare, gathered, watched);
   const kind = value?.type.kind;
-  const naming: Naming =
-    value !== undefined && (kind === "double" || kind === "int" || kind === "duration")
-      ? { ...bare, value: { kind, unit: unitOf(value.type) } }
-      : bare;
-  // Where the value itself is wrong, what speaks of it would only repeat that.
-  const judgeable = !reader.has("value") || value !== undefined;
-  const levels = judgeable ? readLevels(reader, naming, gathered, watched) : undefined;
+  // A value that is wrong counts as some number here, so that the mistakes behind it are told as well.
+  const naming: Naming = !reader.has("value")
+    ? bare
+    : kind === "int" || kind === "duration"
+      ? { ...bare, value: { kind, unit: unitOf(value!.type) } }
+      : { ...bare, value: { kind: "double", unit: value === undefined ? "none" : unitOf(value.type) } };
+  const levels = readLevels(reader, naming, gathered, watched);
   // What messages name is no reason to judge, so only the conditions' reads count; their windows are kept all the same.
   const reads = gathered.reads;
   const { readsNow } = gathered;
-  const summary = judgeable ? readTemplate(reader, "summary", naming, gathered, watched) : undefined;
-  const description = judgeable ? readTemplate(reader, "description", naming, gathered, watched) : undefined;
+  const summary = readTemplate(reader, "summary", naming, gathered, watched);
+  const description = readTemplate(reader, "description", naming, gathered, watched);
   const forMs = reader.durationMs("for") ?? 0;
   const keepFiringForMs = reader.durationMs("keepFiringFor") ?? defaultKeepFiringMs;
   const noData = reader.oneOf("noData", ["alert", "keep"] as const);
@@ -111,6 +116,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     description: description ?? null,
     runbook,
     reads,
+    inputs: inputsOf(reads, gathered.staleAfterMs),
     windows: gathered.windows,
     staleAfterMs: gathered.staleAfterMs,
     readsNow,

@@ -50,7 +50,11 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
   readMode(reader);
   const name = readName(reader);
   const on = reader.oneOf("on", eventKinds, true);
-  if (on === undefined) return undefined;
+  if (on === undefined) {
+    reader.text("summary", true);
+    reader.oneOf("severity", severities, true);
+    return undefined;
+  }
   const labels = readLabels(reader);
   const runbook = readRunbook(reader);
   const visible = visibleToEvents[on];

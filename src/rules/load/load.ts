@@ -72,18 +72,27 @@ export function loadRules(input: LoadInput): Loaded {
     const message = `no rule is called ${name}`;
     desk.problem({ ...overridePlace(name), message, allowed: [], nearest: nearestName(name, seen.keys()) });
   }
-  if (problems.length > 0) return { problems: distinct(problems) };
+  if (problems.length > 0)
+    return {
+      problems: inOrder(
+        problems,
+        input.files.map((file) => file.name),
+      ),
+    };
   for (const rule of [...conditions, ...events]) warnOfWatchOnly(rule, desk);
   return { ruleSet: { conditions, events }, warnings };
 }
 
-/** A key that two readers look at is told once. */
-function distinct(problems: readonly RuleProblem[]): RuleProblem[] {
+/** In the order in which a reader of the files meets them, overrides last. A key that was looked at twice is told once. */
+function inOrder(problems: readonly RuleProblem[], files: readonly string[]): RuleProblem[] {
   const told = new Set<string>();
-  return problems.filter(({ file, line, column, message }) => {
-    const key = `${file}:${line}:${column}:${message}`;
-    return !told.has(key) && told.add(key);
-  });
+  const rank = (problem: RuleProblem) => (problem.line === 0 ? files.length : files.indexOf(problem.file));
+  return problems
+    .filter(({ file, line, column, message }) => {
+      const key = `${file}:${line}:${column}:${message}`;
+      return !told.has(key) && told.add(key);
+    })
+    .sort((a, b) => rank(a) - rank(b) || a.line - b.line || a.column - b.column);
 }
 
 function rulesOf(name: string, text: string, desk: Desk): { source: RuleSource; node: Node }[] {

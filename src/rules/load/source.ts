@@ -60,12 +60,32 @@ export class RuleSource {
     const raw = this.text.slice(start, end);
     const direct = raw.indexOf(value);
     if (direct >= 0) return this.place(start + direct + offset);
-    // Folded, escaped or indented text: the line that holds what stands there. Lines of blocks keep their words.
-    const lineStart = value.lastIndexOf("\n", offset - 1) + 1;
-    const words = value.slice(lineStart).split("\n", 1)[0]!;
-    const found = words === "" ? -1 : raw.indexOf(words);
-    return found >= 0 ? this.place(start + found + offset - lineStart) : this.place(start);
+    const from =
+      raw[0] === "|" || raw[0] === ">" ? raw.indexOf("\n") : raw[0] === '"' || raw[0] === "'" ? 1 : 0;
+    return this.place(start + sameLetter(raw, from, value.slice(0, offset)));
   }
+}
+
+/**
+ * Where the letter after `before` stands in text that YAML folds, indents or escapes: what is no white space comes in
+ * the same order in both.
+ */
+function sameLetter(raw: string, from: number, before: string): number {
+  let left = before.replace(/\s/g, "").length;
+  const quote = raw[0];
+  let i = from;
+  const isSpace = () => i < raw.length && /\s/.test(raw[i]!);
+  while (i < raw.length) {
+    while (isSpace()) i++;
+    if (left === 0) break;
+    if (quote === '"' && raw[i] === "\\") {
+      const escaped = raw[i + 1] ?? "";
+      i += { x: 4, u: 6, U: 10 }[escaped] ?? 2;
+      if (/[ntr\s]/.test(escaped)) continue;
+    } else i += quote === "'" && raw.startsWith("''", i) ? 2 : 1;
+    left--;
+  }
+  return Math.min(i, raw.length);
 }
 
 export function problemAt(place: Place, { message, allowed = [], nearest = null }: ProblemText): RuleProblem {

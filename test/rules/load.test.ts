@@ -1,0 +1,461 @@
+/** Mistakes in rule files: each told with its place, what is allowed, and the name that was meant. */
+import { describe, expect, test } from "vitest";
+import {
+  eventKinds,
+  eventVocabulary,
+  formatProblem,
+  nearestName,
+  scopes,
+  vocabulary,
+} from "../../src/rules/index.ts";
+import { condition, env, eventRule, facts, load, problemsOf, scheduleMs } from "./kit.ts";
+
+const short = (line: string) => `rules:
+  - name: R
+    scope: position
+    severity: critical
+    summary: s
+    ${line}
+`;
+
+/** In files of this form the expression begins at column 11 of line 6. */
+const when = (text: string) => short(`when: ${text}`);
+
+describe("mistakes in expressions", () => {
+  test.each([
+    ["trader.equty < 1", 18, "unknown field trader.equty", "equity"],
+    ["trade.equity < 1", 11, "unknown name trade", "trader"],
+    ["daemon.lag > duration('1s')", 11, "daemon is not visible here", null],
+    ["event.price > 1", 11, "event is not visible here", null],
+    ["trader > 1", 11, "trader is not a value by itself: name one of its fields", null],
+    ["value > 1", 11, "`value` needs the rule to have a `value:`", null],
+    ['position.side == "lng"', 28, '"lng" can never be equal to this', "long"],
+    ['"shrt" != position.side', 11, '"shrt" can never be equal to this', "short"],
+    ['position.side in ["long", "shrt"]', 37, '"shrt" can never be equal to this', "short"],
+    ["has(position.typo)", 24, "unknown field position.typo", null],
+    ["has(position)", 11, "has takes a field: has(event.price)", null],
+    ["trader.positions.exists(p, p.sizze > 1)", 40, "unknown field p.sizze", "size"],
+    ["trader.positions.any(p, p.size > 1)", 11, "unknown function any", "exists"],
+    ["trader.equity.exists(p, true)", 11, "exists runs over a list, not a number", null],
+    ["trader.positions.exists(trader, true)", 35, "the name trader is taken", null],
+    ["trader.equity", 11, "a condition must be true or false, this is a number", null],
+    ['trader.equity + "x" > 1', 11, "types do not fit: double + string", null],
+    ["trader.equity > true", 11, "true and false have no order: compare them with == or !=", null],
+    [
+      "trader.positions == trader.positions",
+      11,
+      "a list cannot be compared; compare its fields or its size",
+      null,
+    ],
+    ["trader.equity &&", 27, "the expression ends too early", null],
+    ["trader.equity > 1 ? true : 2 > 1 : 3", 44, "Unexpected character: ':'", null],
+    ["trader.equity # 1", 25, "Unexpected character: #", null],
+    ["1 / 3 > 0", 11, "1 / 3 is 0: whole numbers divide without a rest; write 1.0 / 3", null],
+    ["trader.equity > 99999999999999999", 27, "99999999999999999 is too large to be exact", null],
+    ["trader.leverage == null", 30, "null is no value here: what is missing is unknown, ask has(…)", null],
+    ["abz(trader.equity) > 1", 11, "unknown function abz", "abs"],
+    ['market("BTC") > 1', 11, 'name one of the market\'s fields: market("BTC").markPrice', null],
+    [
+      "market(position.symbol).markPrice > 1",
+      11,
+      'market takes one quoted symbol: market("BTC").markPrice',
+      null,
+    ],
+    ['market("BTC").markPrize > 1', 25, 'unknown field market("BTC").markPrize', "markPrice"],
+    [
+      'wallet.dataAge > duration("1 h")',
+      28,
+      '"1 h" is no duration; they look like 250ms, 5s, 10m, 4h, 7d',
+      null,
+    ],
+    ["wallet.dataAge > duration(position.side)", 28, 'duration takes quoted text: duration("30s")', null],
+    ['maxOver("trader.equty", "1h") > 1', 27, "trader.equty is no series of numbers", "equity"],
+    ['maxOver("daemon.lag", "1h") > 1', 20, "maxOver knows no series of daemon here", null],
+    ['maxOver("trader.equity", "1x") > 1', 36, '"1x" is no window', null],
+    ['maxOver("trader.equity", "90d") > 1', 36, "the window 90d is out of bounds", null],
+    [
+      'maxOver(trader.equity, "1h") > 1',
+      19,
+      'maxOver takes quoted text: maxOver("trader.equity", "1h")',
+      null,
+    ],
+    [
+      'countOver("liquidations", "1h") > 1',
+      22,
+      'countOver knows no events "liquidations" here',
+      "liquidation",
+    ],
+    [
+      'sumOver("funding.paymant", "1h") > 1',
+      20,
+      'sumOver adds up numbers of events, "funding.paymant" is none',
+      "funding.payment",
+    ],
+    ['countOver("fill", "1h", "fill.sizze > 1") > 1', 41, "unknown field fill.sizze", "size"],
+    ['countOver("fill", "1h", "trader.equity > 1") > 1', 36, "trader is not visible here", null],
+    ['now.getHours("Mars") > 1', 11, '"Mars" is no time zone; they look like Europe/Berlin', null],
+  ])("%s", (text, column, message, nearest) => {
+    const quoted = `'${text.replaceAll("'", "''")}'`;
+    const plain = !/[#:]|^["'!]/.test(text);
+    const [problem, ...others] = problemsOf(when(plain ? text : quoted));
+    expect(others).toEqual([]);
+    expect(problem).toMatchObject({ file: "my.yaml", line: 6, message, nearest });
+    // Within quotes everything stands one further.
+    expect(problem!.column).toBe(plain ? column : column + 1);
+    expect(problem!.source).toContain("when: ");
+  });
+});
+
+describe("what is dangerous is refused when it is loaded", () => {
+  test.each([
+    ['position.symbol.matches("(a+)+$")', "matches is refused: one pattern can stop the whole program"],
+    ["trader.__proto__ == 1", "unknown field trader.__proto__"],
+    ["trader.constructor == 1", "unknown field trader.constructor"],
+    ['"" .constructor == ""', "a text has no fields"],
+    ["__proto__ == 1", "Reserved identifier: __proto__"],
+    ["prototype == 1", "Reserved identifier: prototype"],
+    ["constructor == 1", "unknown name constructor"],
+    ["trader.positions[0].__proto__ == 1", "unknown field trader.positions[0].__proto__"],
+    ["{1: 2} == {1: 2}", "maps cannot be written here"],
+    ["cel.bind(x, 1, x == 1)", "unknown name cel"],
+    ["dyn(trader.equity) == 1", "unknown function dyn"],
+    ["hasOwnProperty(1)", "unknown function hasOwnProperty"],
+    ["toString(1) == 1", "unknown function toString"],
+    ['trader.name.constructor("x")', "unknown function constructor"],
+    ['b"abc" == b"abc"', "only numbers, text, true and false can be written here"],
+    [`${"(".repeat(60)}1${")".repeat(60)} > 0`, "too large: more than 24 for maxDepth"],
+    [`${"1+".repeat(300)}1 > 0`, "too large: more than 400 for maxAstNodes"],
+    [`${"!".repeat(1_900)}true`, "too large: more than 400 for maxAstNodes"],
+    [`trader.equity in [${"1,".repeat(150)}1]`, "too large: more than 100 for maxListElements"],
+    [
+      `trader.equity > ${"1".repeat(2_100)}`,
+      "the expression is 2116 characters long; at most 2000 are taken",
+    ],
+    [
+      "trader.positions.all(a, trader.positions.all(b, trader.positions.all(c, a.size + b.size > c.size)))",
+      "loops go at most 2 deep: their cost multiplies",
+    ],
+  ])("%.60s", (text, message) => {
+    const began = performance.now();
+    expect(problemsOf(when(JSON.stringify(text))).map((problem) => problem.message)).toContain(message);
+    expect(performance.now() - began).toBeLessThan(500);
+  });
+
+  test("files beyond all measure, nesting without end", () => {
+    expect(problemsOf(`rules:\n# ${"x".repeat(600_000)}`)[0]!.message).toMatch(/larger than 512 KB/);
+    expect(problemsOf("[".repeat(100_000))[0]!.message).toMatch(/not valid YAML/);
+  });
+});
+
+describe("mistakes in the form", () => {
+  test.each([
+    [
+      when("1 < 2").replace("severity: critical", "severty: critical"),
+      4,
+      5,
+      "unknown key severty",
+      "severity",
+    ],
+    [when("1 < 2").replace("critical", "criticl"), 4, 15, "severity cannot be criticl", "critical"],
+    [when("1 < 2").replace("scope: position", "scope: pair"), 3, 12, "scope cannot be pair", null],
+    [short("for: 10 s\n    when: 1 < 2"), 6, 10, "10 s is no duration", null],
+    [short("mode: shadow\n    when: 1 < 2"), 6, 11, "mode cannot be shadow", null],
+    [
+      short("select: { walet: x, wallet: nobody }\n    when: 1 < 2"),
+      6,
+      33,
+      "no wallet is called nobody",
+      null,
+    ],
+    [
+      short("labels: { severity: x }\n    when: 1 < 2"),
+      6,
+      25,
+      "the label severity is given by perpwatch itself",
+      null,
+    ],
+    [short("runbook: nowhere\n    when: 1 < 2"), 6, 14, "nowhere is no link", null],
+    [short("throttle: 1m\n    when: 1 < 2"), 6, 5, "unknown key throttle", null],
+    [short("noData: whatever\n    when: 1 < 2"), 6, 13, "noData cannot be whatever", null],
+    [short("# nothing"), 2, 5, "when is missing", null],
+    [when("1 < 2").replace("name: R", "name: my rule"), 2, 11, "my rule is no rule name", null],
+    [when("1 < 2").replace("summary: s", "summary: '{{ 1'"), 5, 15, "{{ without }}", null],
+    [
+      when("1 < 2").replace("summary: s", "summary: '{{ trader.positions }}'"),
+      5,
+      18,
+      "a list cannot be printed",
+      null,
+    ],
+    ["rules: 5", 1, 8, "a rule file begins with rules: and a list of rules", null],
+    ["", 1, 1, "a rule file begins with rules: and a list of rules", null],
+    ["values: []\nrules: []", 1, 1, "unknown key values", null],
+    ["rules: [", 1, 9, expect.stringMatching(/not valid YAML/), null],
+    ["rules:\n  - text", 2, 5, "a rule is a mapping: name, scope or on, when, severity, summary", null],
+    ["rules:\n  - { name: R }", 2, 5, "a rule needs a scope (a condition) or an on (an event)", null],
+    [
+      "rules:\n  - { name: R, on: capability, severity: info, summary: s }",
+      2,
+      20,
+      "on cannot be capability",
+      null,
+    ],
+    [
+      "rules:\n  - { name: R, on: liquidation, severity: critical, throttle: 1m, summary: s }",
+      2,
+      63,
+      "a critical event is never held back: throttle is refused here",
+      null,
+    ],
+    [
+      "rules:\n  - { name: R, on: fill, severity: info, acknowledge: always, summary: s }",
+      2,
+      55,
+      "only notifications can be acknowledged to the exchange",
+      null,
+    ],
+    [
+      'rules:\n  - { name: R, on: fill, severity: info, summary: s, when: \'ago("trader.equity", "1h") > 1\' }',
+      2,
+      61,
+      "ago looks back over series, which are kept for conditions only",
+      null,
+    ],
+    [
+      "rules:\n  - { name: R, scope: trader, summary: s, levels: { info: { when: 1 < 2 } } }",
+      2,
+      51,
+      "levels need a value: it is what they compare and what messages show",
+      null,
+    ],
+    [
+      "rules:\n  - { name: R, scope: trader, summary: s, value: trader.equity, levels: { fatal: { when: 1 < 2 } } }",
+      2,
+      75,
+      "unknown key fatal",
+      null,
+    ],
+  ] as [string, number, number, string, string | null][])("%s", (text, line, column, message, nearest) => {
+    const problem = problemsOf(text).find(
+      (candidate) => candidate.line === line && candidate.column === column,
+    );
+    expect(problem, problemsOf(text).map(formatProblem).join("\n")).toMatchObject({ message, nearest });
+  });
+
+  test("all of them at once, in the order of the text", () => {
+    const text = `rules:
+  - name: A
+    scope: trader
+    when: trader.equty < 1 && trader.marginRato > 1
+    severity: nope
+    summary: "{{ wallet.nam }}"
+  - name: A
+    scope: trader
+    value: trader.typo
+    levels: { info: { when: value > 1 && trader.typo2 > 1 } }
+    summary: >-
+      folded text
+      and {{ trader.folded }}
+  - name: C
+    scope: trader
+    severity: info
+    when: |
+      trader.equity > 1
+        && trader.block > 1
+    summary: 'it''s {{ trader.quoted }}'
+    description: "a \\" b {{ trader.escaped }}"
+`;
+    expect(problemsOf(text).map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual([
+      "4:18 unknown field trader.equty",
+      "4:38 unknown field trader.marginRato",
+      "5:15 severity cannot be nope",
+      "6:25 unknown field wallet.nam",
+      "7:5 the rule A is there already, at my.yaml:2",
+      "9:19 unknown field trader.typo",
+      "10:49 unknown field trader.typo2",
+      "13:21 unknown field trader.folded",
+      "19:19 unknown field trader.block",
+      "20:31 unknown field trader.quoted",
+      "21:36 unknown field trader.escaped",
+    ]);
+  });
+
+  test("a problem reads well", () => {
+    expect(formatProblem(problemsOf(when("position.sid == 'long'"))[0]!)).toBe(
+      [
+        "my.yaml:6:20: unknown field position.sid",
+        "        when: position.sid == 'long'",
+        "                       ^",
+        "  did you mean side?",
+        `  allowed: ${vocabulary.position.map((field) => field.name).join(", ")}`,
+      ].join("\n"),
+    );
+  });
+
+  test.each([
+    ["equty", "equity"],
+    ["Liquidationprice", "liquidationPrice"],
+    ["sdie", "side"],
+    ["xyz", null],
+  ])("the name nearest to %s", (found, wanted) =>
+    expect(nearestName(found, ["equity", "liquidationPrice", "side", "size"])).toBe(wanted),
+  );
+});
+
+describe("overrides from the configuration", () => {
+  const near = `rules:
+  - name: Near
+    scope: position
+    value: position.liquidationDistance
+    levels:
+      info: { when: value < 0.2 }
+      critical: { when: value < 0.05 }
+    labels: { team: risk, tier: one }
+    for: 1m
+    summary: s
+`;
+  test("win over the file, level by level and label by label", () => {
+    const rule = load(near, {
+      overrides: {
+        Near: { for: "10s", levels: { critical: { when: "value < 0.08" } }, labels: { tier: "two" } },
+      },
+    }).conditions[0]!;
+    expect(rule.forMs).toBe(10_000);
+    expect(rule.levels.map((level) => level.when.text)).toEqual(["value < 0.2", "value < 0.08"]);
+    expect(rule.labels).toEqual({ team: "risk", tier: "two" });
+  });
+  test("can turn a rule off", () => {
+    expect(load(near, { overrides: { Near: { enabled: false } } }).conditions).toEqual([]);
+  });
+  test("tell their mistakes under their own name", () => {
+    const found = problemsOf(near, {
+      overrides: { Near: { for: "ten", whn: 1, levels: { info: { when: "valu < 1" } } }, Nar: {}, Other: 5 },
+    });
+    expect(found.map(({ file, line, message, nearest }) => [file, line, message, nearest])).toEqual([
+      ["ruleOverrides.Near.whn", 0, "unknown key whn", "when"],
+      ["ruleOverrides.Near.levels.info.when", 0, "unknown name valu", "value"],
+      ["ruleOverrides.Near.for", 0, "ten is no duration", null],
+      ["ruleOverrides.Nar", 0, "no rule is called Nar", "Near"],
+      ["ruleOverrides.Other", 0, "no rule is called Other", null],
+    ]);
+  });
+});
+
+describe("warnings", () => {
+  const warned = (text: string, more = {}) => load(text, more).warnings.map((warning) => warning.message);
+  test("a word that only the exchange could know", () => {
+    const text =
+      "rules:\n  - { name: R, on: notification, severity: info, summary: s, when: event.type == 'order_fileld' }";
+    expect(warned(text)[0]).toMatch(/"order_fileld" is no word that is known here/);
+    expect(load(text).warnings[0]!.nearest).toBe("order_filled");
+  });
+  test("a wallet without a session hears no notifications", () => {
+    const rule = (select: string) =>
+      `rules:\n  - { name: R, on: notification, severity: info, summary: s, select: { ${select} } }`;
+    expect(warned(rule(""))).toEqual([
+      "R cannot apply to seen: without a session there are no notifications",
+    ]);
+    expect(warned(rule("desk: alpha"))).toEqual([]);
+    expect(warned(rule("wallet: main"))).toEqual([]);
+  });
+  test("a label that no wallet has, a staleAfter that nothing can keep", () => {
+    expect(warned(short("select: { dsk: alpha }\n    when: 1 < 2"))).toEqual([
+      "no wallet has the label dsk: the rule has no subjects",
+    ]);
+    expect(warned(short("staleAfter: 1s\n    when: position.size > 1"))).toEqual([
+      "staleAfter is shorter than the schedule of traderState, markets: those keep three times their schedule",
+    ]);
+  });
+});
+
+describe("what comes out", () => {
+  test("defaults, reads and windows of a condition", () => {
+    const rule = condition("trader.equity < 1 && exchange.active", {
+      summary: '{{ maxOver("trader.leverage", "1h") }} {{ trader.name }}',
+    });
+    expect(rule).toMatchObject({
+      kind: "condition",
+      name: "R",
+      forMs: 0,
+      keepFiringForMs: 60_000,
+      noData: "alert",
+      readsNow: false,
+      file: "my.yaml",
+      line: 2,
+      labels: {},
+      runbook: null,
+      description: null,
+      value: null,
+    });
+    // What only a message names is no reason to judge, but its window is kept.
+    expect(rule.reads.map((read) => `${read.scope}.${read.field}`)).toEqual([
+      "trader.equity",
+      "exchange.active",
+    ]);
+    expect(rule.windows).toHaveLength(1);
+    expect(rule.staleAfterMs.traderState).toBe(3 * scheduleMs.traderState);
+    expect(condition("trader.equity < 1", { severity: "info" }).noData).toBe("keep");
+    expect(condition("now > timestamp('2026-01-01T00:00:00Z')").readsNow).toBe(true);
+  });
+
+  test("the fingerprint is that of the condition, not of its words or timers", () => {
+    const one = condition("trader.equity < 1").fingerprint;
+    expect(condition("trader.equity < 1", { for: "5m", summary: "other" }).fingerprint).toBe(one);
+    expect(condition("trader.equity < 2").fingerprint).not.toBe(one);
+    expect(condition("trader.equity < 1", { severity: "info" }).fingerprint).not.toBe(one);
+  });
+
+  test("selection and the words of events", () => {
+    expect(
+      load(short("select: { desk: alpha, symbol: [SOL, BTC] }\n    when: 1 < 2")).conditions[0]!.select,
+    ).toEqual({
+      wallet: null,
+      symbol: ["SOL", "BTC"],
+      labels: { desk: ["alpha"] },
+    });
+    const rule = eventRule("notification", "true", { throttle: "1m", acknowledge: "whenDelivered" });
+    expect(rule).toMatchObject({ throttleMs: 60_000, acknowledge: "whenDelivered", severity: "info" });
+  });
+});
+
+describe("the vocabulary", () => {
+  test("every field of every scope and event compiles and answers when it is there", () => {
+    const sample = {
+      number: 1,
+      boolean: true,
+      text: "x",
+      enum: "x",
+      duration: 5,
+      time: 5,
+      texts: {},
+      numbers: {},
+      positions: [],
+      orders: [],
+    };
+    for (const scope of scopes) {
+      const values = Object.fromEntries(vocabulary[scope].map((field) => [field.name, sample[field.type]]));
+      for (const field of vocabulary[scope]) {
+        const rule = condition(`has(${scope}.${field.name})`, { scope });
+        expect(rule.levels[0]!.when.run(env({ [scope]: facts(values) })), `${scope}.${field.name}`).toBe(
+          true,
+        );
+        expect(field.meaning, field.name).not.toBe("");
+      }
+    }
+    for (const kind of eventKinds) {
+      const values = Object.fromEntries(
+        eventVocabulary[kind].map((field) => [field.name, sample[field.type]]),
+      );
+      for (const field of eventVocabulary[kind]) {
+        const rule = eventRule(kind, `has(event.${field.name})`);
+        expect(rule.when.run(env({ event: facts(values) })), `${kind}.${field.name}`).toBe(true);
+      }
+    }
+  });
+  test("no name stands twice", () => {
+    for (const fields of [...Object.values(vocabulary), ...Object.values(eventVocabulary)]) {
+      const names = fields.map((field) => field.name);
+      expect(new Set(names).size).toBe(names.length);
+    }
+  });
+});

@@ -1,0 +1,60 @@
+/** What messages print. */
+import { describe, expect, test } from "vitest";
+import { formatAmount, formatPercent, formatPrice, formatUsd } from "../../src/rules/index.ts";
+import { condition, env, eventRule, facts, nowMs } from "./kit.ts";
+
+const told = (summary: string, trader: Record<string, number | string | boolean>) =>
+  condition("trader.equity > 0", { summary }).summary.render(env({ trader: facts(trader) }));
+
+describe("templates", () => {
+  test.each([
+    ["{{ trader.marginRatio }}", { marginRatio: 0.8123 }, "81.2%"],
+    ["{{ trader.equity }}", { equity: 1234.5 }, "$1,234.50"],
+    ["{{ trader.leverage }} and {{ trader.leverage * 2 }}", { leverage: 3.456 }, "3.46× and 6.91×"],
+    ["{{ trader.equity / trader.collateral }}", { equity: 1, collateral: 3 }, "0.333333"],
+    ["{{ trader.marginRatio }}", { marginRatio: Number.POSITIVE_INFINITY }, "∞"],
+    ["{{ trader.equity }} of {{ trader.collateral }}", { equity: 5 }, "$5.00 of –"],
+    ["{{ trader.equity / trader.collateral }}", { equity: 0, collateral: 0 }, "–"],
+    ["{{ trader.equity > 1 }}", { equity: 5 }, "yes"],
+    ['{{ "}}" + trader.name }}', { name: "a" }, "}}a"],
+    ['{{ trader.riskTier == "safe" ? "calm" : trader.riskTier }}', { riskTier: "atRisk" }, "atRisk"],
+    ["{{ percent(trader.equity / trader.collateral) }}", { equity: 1, collateral: 8 }, "12.5%"],
+    ["plain text { with } braces", {}, "plain text { with } braces"],
+    ["{{ trader.name }}", { name: "a\u0007b\u001b[31m\u202ec\td" }, "ab[31mc d"],
+    ['{{ duration(now - timestamp("2026-01-05T11:58:30Z")) }}', {}, "1m 30s"],
+    ["{{ now }}", {}, "2026-01-05 12:00:00 UTC"],
+    ['{{ now.getHours() }}:{{ now.getHours("Asia/Tokyo") }} {{ now.getDayOfWeek() }}', {}, "12:21 1"],
+  ] as [string, Record<string, number | string>, string][])("%s", (summary, values, wanted) => {
+    expect(told(summary, values)).toBe(wanted);
+  });
+
+  test("are bounded, however long what they print is", () => {
+    const text = told("{{ trader.name }}{{ trader.name }}{{ trader.name }}", { name: "x".repeat(10_000) });
+    expect([...text]).toHaveLength(300);
+    expect(text.endsWith("…")).toBe(true);
+  });
+
+  test("an event prints what it has", () => {
+    const rule = eventRule("notification", "true", {
+      summary:
+        "{{ event.type }} {{ event.price }} {{ event.data.reason }} {{ event.data.other }} {{ event.at }}",
+    });
+    const event = facts({ type: "adl", price: 0.00012345, data: { reason: "margin" }, at: nowMs });
+    expect(rule.summary.render(env({ event }))).toBe("adl $0.00012345 margin – 2026-01-05 12:00:00 UTC");
+  });
+
+  test.each([
+    [formatUsd(-1_250_000.4), "-$1,250,000"],
+    [formatUsd(0.0042), "$0.0042"],
+    [formatUsd(-0.001), "-$0.001"],
+    [formatUsd(0), "$0.00"],
+    [formatUsd(1e21), "$1e+21"],
+    [formatPrice(60_400), "$60,400.00"],
+    [formatPrice(1.23456789), "$1.2346"],
+    [formatPercent(0.00001234), "0.00123%"],
+    [formatPercent(12), "1,200%"],
+    [formatAmount(-180), "-180"],
+    [formatAmount(0.1 + 0.2), "0.3"],
+    [formatAmount(1234567.891), "1,234,567.9"],
+  ])("%s", (found, wanted) => expect(found).toBe(wanted));
+});
