@@ -5,6 +5,7 @@
  * older one is dropped. The exchange's own times are kept in the values and shown.
  */
 import type { MarketConfig, MarketPrices, SubaccountState, TraderViewState } from "./account.ts";
+import type { Alert } from "./alert.ts";
 import type { Event } from "./event.ts";
 
 /** Everything that is asked of the exchange on a schedule. The names are those of `schedules:` in the configuration. */
@@ -137,11 +138,11 @@ export type Observation =
       readonly working: boolean;
       readonly detail: string;
     }
-  /** A person acknowledged an alert. */
+  /** A person acknowledged an alert, here as history has it: events are acknowledged long after they were told. */
   | {
       readonly kind: "acknowledged";
       readonly atMs: number;
-      readonly alertId: number;
+      readonly alert: Alert;
       readonly by: string;
       readonly comment: string;
     }

@@ -344,8 +344,8 @@ export class Watch {
         this.#conditions.judgeNode(this.#daemon, null, draft);
         return;
       case "acknowledged": {
-        const live = this.#alerts.live.get(observation.alertId);
-        if (live) this.#alerts.acknowledge(draft, live.alert, observation.by, observation.comment);
+        const { alert, by, comment } = observation;
+        this.#alerts.acknowledge(draft, this.#alerts.live.get(alert.id)?.alert ?? alert, by, comment);
         return;
       }
       case "started":

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { AlertChange } from "../../src/domain/alert.ts";
 import {
   event,
   Harness,
@@ -412,8 +413,8 @@ describe("reminders", () => {
     const reminders = (): number => harness.told.filter((line) => line.includes("reminder")).length;
     harness.live(11 * 60_000, endangered, 150);
     expect(reminders()).toBe(2);
-    const id = harness.changes[0]!.alert.id;
-    harness.see({ kind: "acknowledged", atMs: harness.nowMs, alertId: id, by: "ann", comment: "on it" });
+    const [{ alert }] = harness.changes as [AlertChange];
+    harness.see({ kind: "acknowledged", atMs: harness.nowMs, alert, by: "ann", comment: "on it" });
     harness.live(55 * 60_000, endangered, 150);
     expect(reminders()).toBe(2);
     harness.live(6 * 60_000, endangered, 150);
