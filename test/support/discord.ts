@@ -1,6 +1,7 @@
 /**
  * A local Discord for tests: REST v10 and gateway on one loopback port, strict where Discord is strict (authorization,
- * permissions, text limits, nonces, mentions), and unwell on demand. The real discord.js speaks to it.
+ * permissions, text limits, nonces, mentions), and unwell on demand. The real discord.js speaks to it. One long class:
+ * every route works on the same small world.
  *
  *   await using discord = await startDiscord();
  *   // config: { type: discord, token: discord.token, channelId: discord.channelId, apiUrl: discord.apiUrl }
@@ -9,150 +10,31 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { Gateway, type LocalGateway } from "./discord-gateway.ts";
-import { invalidForm, messageProblems, pinged } from "./discord-limits.ts";
+import { Gateway } from "./discord-gateway.ts";
+import { invalidForm, pinged } from "./discord-limits.ts";
+import type {
+  DiscordEffect,
+  DiscordEmbed,
+  DiscordFault,
+  DiscordMessage,
+  DiscordOptions,
+  DiscordPermission,
+  DiscordRequest,
+  LocalDiscord,
+} from "./discord-types.ts";
+import {
+  type Answer,
+  formBody,
+  limited,
+  ok,
+  permissionBits,
+  Refusal,
+  readable,
+  wireMessage,
+} from "./discord-wire.ts";
 import { Watched } from "./wait.ts";
 
-export interface DiscordEmbed {
-  readonly title?: string;
-  readonly description?: string;
-  readonly color?: number;
-  readonly url?: string;
-  readonly timestamp?: string;
-  readonly footer?: { readonly text: string };
-  readonly fields?: readonly { readonly name: string; readonly value: string; readonly inline?: boolean }[];
-}
-
-export interface DiscordMessage {
-  readonly id: string;
-  readonly channelId: string;
-  readonly via: "bot" | "webhook";
-  readonly authorId: string;
-  readonly nonce: string | null;
-  /** The message that it replies to. */
-  readonly replyTo: string | null;
-  readonly sentAtMs: number;
-  content: string;
-  embeds: readonly DiscordEmbed[];
-  /** Who was really pinged, after allowed_mentions. */
-  pings: { readonly users: readonly string[]; readonly roles: readonly string[]; readonly everyone: boolean };
-  edits: number;
-  /** All that a reader sees, joined by newlines: content, then each embed's title, description, fields, footer. */
-  text: string;
-}
-
-export interface DiscordRequest {
-  readonly method: string;
-  /** Without the `/api/v10` in front and without the query. */
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly body: unknown;
-  readonly atMs: number;
-  /** What was answered; null while unanswered, 0 when the connection was cut instead. */
-  status: number | null;
-}
-
-export type DiscordEffect =
-  | {
-      readonly kind: "status";
-      readonly status: number;
-      readonly body?: unknown;
-      readonly headers?: Record<string, string>;
-    }
-  | { readonly kind: "rateLimit"; readonly retryAfterMs: number; readonly global?: boolean }
-  /** Reads the request and never answers; nothing is stored. */
-  | { readonly kind: "hang" }
-  /** Answers the headers of a 200 and never the body; the message is stored. */
-  | { readonly kind: "stallBody" }
-  /** Stores the message, then hangs up instead of answering. */
-  | { readonly kind: "loseReply" }
-  /** Hangs up at once; nothing is stored. */
-  | { readonly kind: "hangUp" }
-  /** Answers late, otherwise as ever. */
-  | { readonly kind: "delay"; readonly ms: number };
-
-export interface DiscordFault {
-  readonly method?: string;
-  /** Exact path, prefix ending in `*`, or pattern; default: everything that creates a message. */
-  readonly path?: string | RegExp;
-  /** Default 1. */
-  readonly times?: number;
-  readonly effect: DiscordEffect;
-}
-
-export type DiscordPermission =
-  | "ADMINISTRATOR"
-  | "VIEW_CHANNEL"
-  | "SEND_MESSAGES"
-  | "EMBED_LINKS"
-  | "READ_MESSAGE_HISTORY"
-  | "MENTION_EVERYONE";
-
-const permissionBits: Record<DiscordPermission, bigint> = {
-  ADMINISTRATOR: 1n << 3n,
-  VIEW_CHANNEL: 1n << 10n,
-  SEND_MESSAGES: 1n << 11n,
-  EMBED_LINKS: 1n << 14n,
-  READ_MESSAGE_HISTORY: 1n << 16n,
-  MENTION_EVERYONE: 1n << 17n,
-};
-
-export interface DiscordOptions {
-  /** Wall time of message ids and of the nonce window; default the machine's. */
-  readonly now?: () => number;
-  /** For how long a nonce is remembered; default 3 minutes. */
-  readonly nonceWindowMs?: number;
-  /** A real bucket for creating messages; default none. */
-  readonly bucket?: { readonly limit: number; readonly perMs: number };
-  readonly heartbeatMs?: number;
-}
-
-export interface LocalDiscord extends AsyncDisposable {
-  /** For `apiUrl` in the configuration, discord.js' `rest.api`. */
-  readonly apiUrl: string;
-  /** The bot's token. Setting it makes the old one invalid. */
-  token: string;
-  readonly botId: string;
-  readonly guildId: string;
-  readonly channelId: string;
-  readonly otherChannelId: string;
-  /** A role that anyone may mention. */
-  readonly roleId: string;
-  readonly webhookUrl: string;
-  readonly messages: readonly DiscordMessage[];
-  readonly requests: readonly DiscordRequest[];
-  readonly gateway: LocalGateway;
-  /** What the bot may do in the channels; change it at will. */
-  readonly permissions: Set<DiscordPermission>;
-  roleMentionable: boolean;
-  waitForMessage(fits: (message: DiscordMessage) => boolean, timeoutMs?: number): Promise<DiscordMessage>;
-  waitForRequest(fits: (request: DiscordRequest) => boolean, timeoutMs?: number): Promise<DiscordRequest>;
-  /** @returns how often it is still to come. */
-  fail(fault: DiscordFault): { left(): number };
-  clearFaults(): void;
-  /** Somebody else writes into the channel. */
-  say(content: string, channelId?: string): DiscordMessage;
-  /** A moderator removes a message. */
-  remove(messageId: string): void;
-  /** The channel is deleted; so is its webhook. */
-  removeChannel(channelId?: string): void;
-  close(): Promise<void>;
-}
-
-class Refusal extends Error {
-  readonly status: number;
-  readonly body: object;
-  constructor(status: number, code: number, message: string, body?: object) {
-    super(message);
-    this.status = status;
-    this.body = body ?? { message, code };
-  }
-}
-
-interface Answer {
-  readonly status: number;
-  readonly body: unknown;
-}
+export type * from "./discord-types.ts";
 
 const creates = /^\/(channels\/\d+\/messages|webhooks\/\d+\/[^/]+)$/;
 
@@ -424,7 +306,7 @@ class Discord implements LocalDiscord {
     if (method === "GET" && messageId === undefined) return this.#list(channelId, query);
     if (method === "POST" && messageId === undefined) return this.#create(channelId, "bot", this.botId, body);
     const message = this.#find(channelId, messageId ?? "");
-    if (method === "GET") return ok(this.#wire(message));
+    if (method === "GET") return ok(this.#record(message));
     if (method === "PATCH") return this.#edit(message, this.botId, body);
     throw new Refusal(405, 0, "405: Method Not Allowed");
   }
@@ -451,7 +333,7 @@ class Discord implements LocalDiscord {
     if (collection !== "messages") throw new Refusal(404, 0, "404: Not Found");
     const message = this.#find(this.channelId, messageId ?? "");
     if (message.authorId !== this.#webhookId) throw new Refusal(404, 10008, "Unknown Message");
-    if (method === "GET") return ok(this.#wire(message));
+    if (method === "GET") return ok(this.#record(message));
     if (method === "PATCH") return this.#edit(message, this.#webhookId, body);
     throw new Refusal(405, 0, "405: Method Not Allowed");
   }
@@ -490,9 +372,9 @@ class Discord implements LocalDiscord {
       const known = this.messages.find(
         (message) => message.nonce === nonce && message.authorId === authorId && message.sentAtMs > since,
       );
-      if (known !== undefined) return ok(this.#wire(known));
+      if (known !== undefined) return ok(this.#record(known));
     }
-    return ok(this.#wire(this.#store(channelId, via, authorId, body, nonce, replyTo)));
+    return ok(this.#record(this.#store(channelId, via, authorId, body, nonce, replyTo)));
   }
 
   #edit(message: DiscordMessage, authorId: string, raw: unknown): Answer {
@@ -504,7 +386,7 @@ class Discord implements LocalDiscord {
     message.edits += 1;
     message.text = readable(message);
     this.#messages.changed();
-    return ok(this.#wire(message));
+    return ok(this.#record(message));
   }
 
   #store(
@@ -559,7 +441,7 @@ class Discord implements LocalDiscord {
         (before === null || BigInt(id) < BigInt(before)),
     );
     const page = after === null ? inside.slice(-limit) : inside.slice(0, limit);
-    return ok(page.toReversed().map((message) => this.#wire(message)));
+    return ok(page.toReversed().map((message) => this.#record(message)));
   }
 
   #find(channelId: string, id: string): DiscordMessage {
@@ -570,6 +452,10 @@ class Discord implements LocalDiscord {
 
   #may(permission: DiscordPermission): boolean {
     return this.permissions.has("ADMINISTRATOR") || this.permissions.has(permission);
+  }
+
+  #record(message: DiscordMessage): object {
+    return wireMessage(message, this.botId, this.#now());
   }
 
   #botUser(): object {
@@ -600,71 +486,4 @@ class Discord implements LocalDiscord {
     const name = id === this.channelId ? "alerts" : "other";
     return { id, type: 0, guild_id: this.guildId, name, permission_overwrites: [] };
   }
-
-  #wire(message: DiscordMessage): object {
-    return {
-      id: message.id,
-      channel_id: message.channelId,
-      type: message.replyTo === null ? 0 : 19,
-      author:
-        message.via === "webhook"
-          ? { id: message.authorId, username: "perpwatch", discriminator: "0000", bot: true }
-          : {
-              id: message.authorId,
-              username: "somebody",
-              discriminator: "0",
-              bot: message.authorId === this.botId,
-            },
-      content: message.content,
-      embeds: message.embeds.map((embed) => ({ type: "rich", ...embed })),
-      attachments: [],
-      timestamp: new Date(message.sentAtMs).toISOString(),
-      edited_timestamp: message.edits > 0 ? new Date(this.#now()).toISOString() : null,
-      mentions: message.pings.users.map((id) => ({ id })),
-      mention_roles: message.pings.roles,
-      mention_everyone: message.pings.everyone,
-      pinned: false,
-      tts: false,
-      ...(message.nonce === null ? {} : { nonce: message.nonce }),
-      ...(message.via === "webhook" ? { webhook_id: message.authorId } : {}),
-      ...(message.replyTo === null
-        ? {}
-        : { message_reference: { message_id: message.replyTo, channel_id: message.channelId } }),
-    };
-  }
-}
-
-function ok(body: unknown): Answer {
-  return { status: 200, body };
-}
-
-function limited(retryAfterMs: number, global: boolean): [Answer, Record<string, string>] {
-  const seconds = retryAfterMs / 1_000;
-  return [
-    { status: 429, body: { message: "You are being rate limited.", retry_after: seconds, global } },
-    {
-      "retry-after": String(seconds),
-      "x-ratelimit-scope": global ? "global" : "user",
-      ...(global ? { "x-ratelimit-global": "true" } : {}),
-    },
-  ];
-}
-
-function formBody(raw: unknown): Record<string, unknown> {
-  if (typeof raw !== "object" || raw === null)
-    throw new Refusal(400, 50109, "The request body contains invalid JSON.");
-  const body = raw as Record<string, unknown>;
-  const problems = messageProblems(body);
-  if (problems.length > 0) throw new Refusal(400, 50035, "Invalid Form Body", invalidForm(problems));
-  return body;
-}
-
-function readable(message: Pick<DiscordMessage, "content" | "embeds">): string {
-  const lines = [message.content];
-  for (const embed of message.embeds) {
-    lines.push(embed.title ?? "", embed.description ?? "");
-    for (const { name, value } of embed.fields ?? []) lines.push(`${name}: ${value}`);
-    lines.push(embed.footer?.text ?? "");
-  }
-  return lines.filter((line) => line !== "").join("\n");
 }

@@ -74,6 +74,7 @@ export class DiscordApi {
   async call(call: ApiCall, signal: AbortSignal): Promise<ApiAnswer> {
     signal.throwIfAborted();
     const library = await import("discord.js");
+    signal.throwIfAborted();
     this.#rest ??= this.#newRest(library.REST);
     const { token } = this.#options;
     if (token !== null) this.#rest.setToken(token);
