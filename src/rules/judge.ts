@@ -74,14 +74,16 @@ function lookAtInputs(rule: ConditionRule, env: Env): number {
   let oldest = nowMs;
   let fresh = true;
   for (let i = 0; i < inputs.length; i++) {
-    const input = inputs[i]!;
-    const seen = input.facts(env)?.seenMs[input.source];
-    if (seen === undefined) {
-      fresh = false;
-      continue;
+    const { facts, sources, staleAfterMs } = inputs[i]!;
+    const seenMs = facts(env)?.seenMs;
+    for (let j = 0; j < sources.length; j++) {
+      const seen = seenMs?.[sources[j]!];
+      if (seen === undefined) fresh = false;
+      else {
+        if (seen < oldest) oldest = seen;
+        if (nowMs - seen > staleAfterMs[j]!) fresh = false;
+      }
     }
-    if (seen < oldest) oldest = seen;
-    if (nowMs - seen > input.staleAfterMs) fresh = false;
   }
   env.allFresh = fresh;
   return oldest;

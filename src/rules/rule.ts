@@ -24,11 +24,11 @@ export interface Template {
 
 export type ReadScope = Scope | "event";
 
-/** One source of one subject that a condition rests on. */
+/** The sources of one subject that a condition rests on, and how old the last answer of each may be. */
 export interface Input {
   readonly facts: (env: Env) => Facts | undefined;
-  readonly source: Source;
-  readonly staleAfterMs: number;
+  readonly sources: readonly Source[];
+  readonly staleAfterMs: readonly number[];
 }
 
 /** A field that a rule looks at, itself or through a window. `symbol`: of another market by name; null: the subject's own. */

@@ -115,6 +115,13 @@ describe("absence", () => {
     expect(run("trader.equity > 1", env({ trader: facts({ equity: Number.NaN }) }))).toBe("nan");
   });
 
+  test("a word that the exchange added later reads as other", () => {
+    const trader = facts({ riskTier: "newTier", positions: [{ side: "sideways" }] });
+    expect(run('trader.riskTier == "other"', base({ trader }))).toBe(true);
+    expect(run('trader.positions.all(p, p.side == "other")', base({ trader }))).toBe(true);
+    expect(run('trader.riskTier == "safe"', base())).toBe(true);
+  });
+
   test("names of JavaScript's own are no labels", () => {
     expect(run('wallet.labels.constructor == ""')).toBe(true);
     expect(run('wallet.labels["__proto__"] == ""')).toBe(true);
@@ -293,6 +300,25 @@ rules:
     expect(severity(9, "info")).toBe("unknown");
     expect(severity(20, "info")).toBe("unknown");
     expect(severity(20, null)).toBe("unknown");
+  });
+
+  test("one old or unseen source makes it unknown; where another side decides, it does not matter", () => {
+    const rule = condition("trader.equity < 10 || exchange.gated", { staleAfter: "20s" });
+    const at = (traderAgeMs: number | null, statusAgeMs: number, gated: boolean) => {
+      const trader = facts({ equity: 5 }, nowMs - (traderAgeMs ?? 0));
+      if (traderAgeMs === null) delete trader.seenMs.markets;
+      const surroundings = env({ trader, exchange: facts({ gated }, nowMs - statusAgeMs) });
+      const judged = judge(rule, surroundings, null);
+      // What is rendered afterwards looks at ages by itself.
+      expect(surroundings.allFresh).toBe(false);
+      return judged.kind === "known" ? judged.severity : judged.unknown.unknown;
+    };
+    expect(at(0, 0, false)).toBe("critical");
+    expect(at(20_000, 20_000, false)).toBe("critical");
+    expect(at(20_001, 0, false)).toBe("stale");
+    expect(at(null, 0, false)).toBe("missing");
+    expect(at(20_001, 0, true)).toBe("critical");
+    expect(at(0, 20_001, false)).toBe("critical");
   });
 
   test("the short form with its own end", () => {

@@ -308,7 +308,7 @@ class Walk {
       const field = base.type.fields.get(name);
       if (field === undefined)
         return this.#noField(node, at, this.#textOf(left), name, base.type.fields.keys());
-      return { type: typeOfField(field), run: readItemField(this.#textOf(node), base.run, name) };
+      return { type: typeOfField(field), run: readItemField(this.#textOf(node), base.run, field) };
     }
     if (base.type.kind === "map") return this.#key(node, base, base.type, () => name);
     if (base.type.kind === "wrong") return bad;

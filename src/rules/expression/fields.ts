@@ -37,15 +37,21 @@ export function inputsOf(
   reads: readonly Read[],
   staleAfterMs: Readonly<Record<Source, number>>,
 ): readonly Input[] {
-  const inputs = new Map<string, Input>();
-  for (const { scope, symbol, sources } of reads)
-    for (const source of sources)
-      inputs.set(`${scope}[${symbol ?? ""}].${source}`, {
-        facts: symbol === null ? pickScope(scope) : pickMarket(symbol),
-        source,
-        staleAfterMs: staleAfterMs[source],
-      });
-  return [...inputs.values()];
+  const owners = new Map<string, { facts: Pick; sources: Set<Source> }>();
+  for (const { scope, symbol, sources } of reads) {
+    const key = `${scope}[${symbol ?? ""}]`;
+    const facts = symbol === null ? pickScope(scope) : pickMarket(symbol);
+    const owner = owners.get(key) ?? { facts, sources: new Set() };
+    owners.set(key, owner);
+    for (const source of sources) owner.sources.add(source);
+  }
+  return [...owners.values()]
+    .filter((owner) => owner.sources.size > 0)
+    .map(({ facts, sources }) => ({
+      facts,
+      sources: [...sources],
+      staleAfterMs: [...sources].map((source) => staleAfterMs[source]),
+    }));
 }
 
 /** @returns why the figure is too old or was never seen, or null when it is fresh. */
@@ -82,7 +88,6 @@ export function readField(
   field: Field,
   staleAfterMs: Readonly<Record<Source, number>>,
 ): Run {
-  const { name } = field;
   const absent = new Unknown("missing", null, `${path}: there is none`);
   if (field.derived === "age") {
     return (env) => {
@@ -97,6 +102,27 @@ export function readField(
       return seen === undefined ? unseen : env.nowMs - seen;
     };
   }
+  return knownWords(field, readPlain(path, pick, field, staleAfterMs));
+}
+
+/** A closed enum answers "other" for a word that the exchange added later. */
+function knownWords(field: Field, run: Run): Run {
+  if (field.type !== "enum" || field.open || field.members === undefined) return run;
+  const members: ReadonlySet<unknown> = new Set(field.members);
+  return (env) => {
+    const value = run(env);
+    return typeof value !== "string" || members.has(value) ? value : "other";
+  };
+}
+
+function readPlain(
+  path: string,
+  pick: Pick,
+  field: Field,
+  staleAfterMs: Readonly<Record<Source, number>>,
+): Run {
+  const { name } = field;
+  const absent = new Unknown("missing", null, `${path}: there is none`);
   const fresh = freshness(path, field.sources, staleAfterMs);
   const missing = new Unknown("missing", field.sources[0] ?? null, `${path} is not there`);
   const nan = new Unknown("nan", null, `${path} is not a number`);
@@ -123,14 +149,15 @@ function checked(value: FactValue | undefined, missing: Unknown, nan: Unknown): 
 }
 
 /** A field of an item in a list. The list itself was fresh. */
-export function readItemField(path: string, item: Run, name: string): Run {
+export function readItemField(path: string, item: Run, field: Field): Run {
+  const { name } = field;
   const missing = new Unknown("missing", null, `${path} is not there`);
   const nan = new Unknown("nan", null, `${path} is not a number`);
-  return (env) => {
+  return knownWords(field, (env) => {
     const record = item(env);
     if (record instanceof Unknown) return record;
     return checked((record as FactRecord)[name], missing, nan);
-  };
+  });
 }
 
 /** A key of a map: labels answer `""` for one that is missing, limits are unknown. */
