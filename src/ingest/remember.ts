@@ -1,8 +1,9 @@
 /** Reads back from history what the watch has to know at a start: rule states, open alerts, throttles, windows. */
 import type { Store } from "../domain/ports.ts";
+import type { Remembered } from "../watch/remembered.ts";
 import type { WatchSettings } from "../watch/settings.ts";
 import { Throttles, throttlePrefix } from "../watch/throttles.ts";
-import { type Remembered, Watch } from "../watch/watch.ts";
+import { Watch } from "../watch/watch.ts";
 
 /** Event alerts looked at for liquidations that were told already. */
 const recentAlerts = 1_000;

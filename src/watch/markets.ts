@@ -21,6 +21,7 @@ export class Markets {
   readonly markTicks = new Map<string, number>();
   configAtMs: number | null = null;
   pricesAtMs: number | null = null;
+  ratesAtMs: number | null = null;
 
   /** Symbols are compared as the exchange writes them in its market list; case is folded. */
   entry(symbol: string): MarketEntry {
@@ -65,6 +66,7 @@ export class Markets {
   takeRate(symbol: string, ratePerHour: number, atMs: number): MarketEntry {
     const entry = this.entry(symbol);
     entry.ratePerHour = ratePerHour;
+    this.ratesAtMs = atMs;
     entry.facts.seenMs.fundingRates = atMs;
     marketFacts(entry);
     return entry;

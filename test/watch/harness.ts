@@ -14,8 +14,9 @@ import type { Changes } from "../../src/domain/changes.ts";
 import type { Event } from "../../src/domain/event.ts";
 import { type Observation, type Source, sources } from "../../src/domain/observation.ts";
 import { formatProblem, loadRules, type RuleSet } from "../../src/rules/index.ts";
+import { nothingRemembered, type Remembered } from "../../src/watch/remembered.ts";
 import type { WatchedWallet } from "../../src/watch/settings.ts";
-import { nothingRemembered, type Remembered, Watch } from "../../src/watch/watch.ts";
+import { Watch } from "../../src/watch/watch.ts";
 
 export const startMs = Date.UTC(2026, 0, 5, 12);
 

@@ -1,0 +1,24 @@
+import type { Alert, AlertChange, RuleState } from "../domain/alert.ts";
+import type { AlertIds } from "./alert-book.ts";
+
+/** What history knew at the start. */
+export interface Remembered {
+  readonly ids: AlertIds;
+  readonly ruleStates: readonly RuleState[];
+  /** Alerts that fire, and the newest event alerts. */
+  readonly alerts: readonly Alert[];
+  /** Every change of the alerts that fire, and those that throttles hold. */
+  readonly alertChanges: readonly AlertChange[];
+  /** Who was told of each alert that fires. */
+  readonly told: ReadonlyMap<number, readonly string[]>;
+  readonly keep: ReadonlyMap<string, string>;
+}
+
+export const nothingRemembered: Remembered = {
+  ids: { alert: 0, change: 0, owed: 0 },
+  ruleStates: [],
+  alerts: [],
+  alertChanges: [],
+  told: new Map(),
+  keep: new Map(),
+};

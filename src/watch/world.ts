@@ -1,0 +1,192 @@
+/**
+ * The subjects that exist now and what lies around each: wallets, markets, trader accounts, positions, the exchange and
+ * the daemon. Whoever looks up an ancestor, another market or the account that a row belongs to asks here.
+ */
+import type { Event } from "../domain/event.ts";
+import type { Source } from "../domain/observation.ts";
+import type { AccountRef } from "../domain/subject.ts";
+import type { Env, Facts } from "../rules/index.ts";
+import { type AccountEntry, Accounts } from "./accounts.ts";
+import { Markets } from "./markets.ts";
+import type { WatchedWallet } from "./settings.ts";
+import { newFacts, SubjectNode } from "./subjects.ts";
+import { newWallet, type WalletEntry } from "./wallets.ts";
+
+export type Gone = (
+  node: SubjectNode,
+  account: AccountEntry,
+  symbol: string | null,
+  why: "closed" | "flipped",
+) => void;
+
+export class World {
+  readonly nodes = new Map<string, SubjectNode>();
+  readonly wallets = new Map<string, WalletEntry>();
+  readonly markets = new Markets();
+  readonly accounts: Accounts;
+  readonly exchange: SubjectNode;
+  readonly daemon: SubjectNode;
+  readonly #onNew: (node: SubjectNode) => void;
+
+  /** @param onNew a trader account, a position or a market appeared  @param onGone a trader account or a position went */
+  constructor(onNew: (node: SubjectNode) => void, onGone: Gone) {
+    this.#onNew = onNew;
+    this.exchange = this.#own("exchange");
+    this.daemon = this.#own("daemon");
+    this.exchange.env.daemon = this.daemon.facts;
+    this.accounts = new Accounts(this.markets, {
+      trader: (ref, first) => this.traderNode(ref, first),
+      position: (account, symbol, side, first) => this.positionNode(account, symbol, side, first),
+      gone: (node, account, symbol, why) => {
+        this.nodes.delete(node.name);
+        onGone(node, account, symbol, why);
+      },
+    });
+  }
+
+  wallet(name: string): WatchedWallet | undefined {
+    return this.wallets.get(name)?.wallet;
+  }
+
+  /** When a source last answered about a wallet, or about the exchange; null: not since the start. */
+  lastSeenMs(source: Source, wallet: string | null): number | null {
+    if (wallet !== null) return this.wallets.get(wallet)?.node.facts.seenMs[source] ?? null;
+    if (source === "markets") return this.markets.pricesAtMs;
+    if (source === "marketConfig") return this.markets.configAtMs;
+    if (source === "fundingRates") return this.markets.ratesAtMs;
+    return this.exchange.facts.seenMs[source] ?? null;
+  }
+
+  /** The accounts that an event can be about: its own, or every one of the wallet's where it names none. */
+  meant(event: Event): AccountRef[] {
+    const { wallet, pdaIndex, subaccount } = event;
+    if (wallet === null) return [];
+    if (pdaIndex !== null && subaccount !== null) return [{ wallet, pdaIndex, subaccount }];
+    return [...this.accounts.ofWallet(wallet)].map((account) => account.ref);
+  }
+
+  #own(scope: "exchange" | "daemon"): SubjectNode {
+    const facts = newFacts();
+    const node = new SubjectNode({ scope }, facts, this.#env({}), "", true);
+    if (scope === "exchange") node.env.exchange = facts;
+    else node.env.daemon = facts;
+    this.nodes.set(node.name, node);
+    return node;
+  }
+
+  /** Surroundings of a subject; the world's own facts are looked up late, since they are made first. */
+  #env(own: Partial<Pick<Env, "position" | "trader" | "wallet" | "market">>): Env {
+    return {
+      nowMs: 0,
+      exchange: this.exchange?.facts ?? newFacts(),
+      daemon: this.daemon?.facts ?? newFacts(),
+      markets: (symbol) => this.markets.entries.get(symbol.toUpperCase())?.facts,
+      window: () => Number.NaN,
+      ...own,
+    };
+  }
+
+  eventEnv(event: Event, facts: Facts, nowMs: number): Env {
+    const entry = event.wallet === null ? undefined : this.wallets.get(event.wallet);
+    const symbol = event.symbol?.toUpperCase();
+    const subaccount = event.subaccount ?? this.subaccountOf(event);
+    const account =
+      event.wallet !== null && subaccount !== null
+        ? this.accounts.get({ wallet: event.wallet, pdaIndex: event.pdaIndex ?? 0, subaccount })
+        : undefined;
+    const env = this.#env({});
+    env.nowMs = nowMs;
+    env.event = facts;
+    env.wallet = entry?.node.facts;
+    env.trader = account?.node.facts;
+    env.market = symbol === undefined ? undefined : this.markets.entries.get(symbol)?.facts;
+    env.position = symbol === undefined ? undefined : account?.positions.get(symbol)?.node.facts;
+    return env;
+  }
+
+  /** The subaccount that a row without one belongs to: the only one that holds the symbol; null where unclear. */
+  subaccountOf(event: Event): number | null {
+    if (event.wallet === null) return null;
+    if (event.symbol === null) return null;
+    const holding = this.accounts.holding(event.wallet, event.pdaIndex, event.symbol);
+    return holding.length === 1 ? holding[0]!.ref.subaccount : null;
+  }
+
+  addWallet(wallet: WatchedWallet): void {
+    const facts = newFacts();
+    const node = new SubjectNode(
+      { scope: "wallet", wallet: wallet.name },
+      facts,
+      this.#env({ wallet: facts }),
+      "",
+      true,
+    );
+    this.nodes.set(node.name, node);
+    this.wallets.set(wallet.name, newWallet(wallet, node));
+  }
+
+  marketNode(symbol: string): SubjectNode {
+    const entry = this.markets.entry(symbol);
+    const known = this.nodes.get(`market/${entry.symbol}`);
+    if (known) return known;
+    const node = new SubjectNode(
+      { scope: "market", symbol: entry.symbol },
+      entry.facts,
+      this.#env({ market: entry.facts }),
+      "",
+      this.markets.pricesAtMs === null || this.markets.configAtMs === null,
+    );
+    this.#adopt(node);
+    return node;
+  }
+
+  traderNode(ref: AccountRef, first: boolean): SubjectNode {
+    const facts = newFacts();
+    const wallet = this.wallets.get(ref.wallet)?.node.facts;
+    const env = this.#env({ trader: facts, ...(wallet ? { wallet } : {}) });
+    const node = new SubjectNode({ scope: "trader", ...ref }, facts, env, "", first);
+    this.#adopt(node);
+    return node;
+  }
+
+  positionNode(account: AccountEntry, symbol: string, side: "long" | "short", first: boolean): SubjectNode {
+    const facts = newFacts();
+    const market = this.marketNode(symbol).facts;
+    const wallet = this.wallets.get(account.ref.wallet)?.node.facts;
+    const env = this.#env({
+      position: facts,
+      trader: account.node.facts,
+      market,
+      ...(wallet ? { wallet } : {}),
+    });
+    const node = new SubjectNode({ scope: "position", ...account.ref, symbol }, facts, env, side, first);
+    this.#adopt(node);
+    return node;
+  }
+
+  #adopt(node: SubjectNode): void {
+    this.nodes.set(node.name, node);
+    this.#onNew(node);
+  }
+
+  /** The node whose series a path means: the subject, an ancestor of it, or a market by name. */
+  owner(node: SubjectNode, scope: string, symbol: string | null): SubjectNode | undefined {
+    if (symbol !== null) return this.marketNode(symbol);
+    if (node.subject.scope === scope) return node;
+    const subject = node.subject;
+    switch (scope) {
+      case "market":
+        return "symbol" in subject ? this.marketNode(subject.symbol) : undefined;
+      case "wallet":
+        return "wallet" in subject ? this.wallets.get(subject.wallet)?.node : undefined;
+      case "trader":
+        return "subaccount" in subject ? this.accounts.get(subject)?.node : undefined;
+      case "exchange":
+        return this.exchange;
+      case "daemon":
+        return this.daemon;
+      default:
+        return undefined;
+    }
+  }
+}
