@@ -15,7 +15,7 @@ import { eventName } from "../domain/event.ts";
 import type { Observation } from "../domain/observation.ts";
 import { CommitFailed, type Ingest, type Store } from "../domain/ports.ts";
 import type { Ask } from "../watch/draft.ts";
-import type { Watch } from "../watch/watch.ts";
+import type { Note, Watch } from "../watch/watch.ts";
 
 /** Most observations in one transaction. */
 const batchSize = 64;
@@ -34,7 +34,7 @@ export interface IngestOptions {
   /** Not in history for too long: what is critical in it has to leave all the same. Called once for each. */
   readonly onStuck: (changes: Changes) => void;
   readonly onAsk: (ask: Ask) => void;
-  readonly onNote: (note: string) => void;
+  readonly onNote: (note: Note) => void;
   readonly onDegraded: (degraded: boolean, why: string) => void;
   /** Something broke that cannot be waited out: the daemon has to end. */
   readonly onBroken: (error: unknown) => void;

@@ -47,6 +47,8 @@ export interface ConditionsOptions {
   readonly draft: () => Draft;
   /** Told of each judgement that turned unknown or known again: blindness is gathered from these. */
   readonly onSight: (instance: Instance, draft: Draft) => void;
+  /** It holds, and does not fire before it has held for a while. */
+  readonly onPending: (instance: Instance) => void;
   /** Ends an alert whose condition is gone, with the reason that the facts give ("recovered" unless they say otherwise). */
   readonly onRecovered: (instance: Instance, live: LiveAlert, text: AlertText, draft: Draft) => void;
 }
@@ -179,6 +181,7 @@ export class Conditions {
         instance.alreadySo = false;
         break;
       default:
+        if (transition === "pending") this.#options.onPending(instance);
         if (transition === "cleared") instance.alreadySo = false;
         if (instance.alert && known && judged.severity !== null) {
           this.#options.alerts.refresh(

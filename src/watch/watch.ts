@@ -8,6 +8,7 @@
  * feeds it a `time` observation at `nextDeadlineMs()` and at least once a second.
  */
 import type { Changes } from "../domain/changes.ts";
+import { formatDurationMs } from "../domain/duration.ts";
 import type { Event } from "../domain/event.ts";
 import type { DaemonFigures, Observation, Source, Tick } from "../domain/observation.ts";
 import type { WatchStatus } from "../domain/status.ts";
@@ -36,13 +37,18 @@ import { compareWithView } from "./view-check.ts";
 import { sumAccounts, walletFlow, walletFlowsRead, walletSeen } from "./wallets.ts";
 import { World } from "./world.ts";
 
+export interface Note {
+  readonly level: "info" | "warn";
+  readonly text: string;
+}
+
 /** What one observation led to. */
 export interface Outcome {
   readonly changes: Changes;
   /** Readings to make at once. */
   readonly asks: readonly Ask[];
   /** For the log: what a person who reads it should know, each told once. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Note[];
 }
 
 /** Accounts that have not appeared by then start with what is seen from there on. */
@@ -67,7 +73,7 @@ export class Watch {
   /** Samples of before the start, for subjects that are still to appear. */
   readonly #recall = new Recall();
   readonly #reportedMismatches = new Set<string>();
-  #notes: string[] = [];
+  #notes: Note[] = [];
   #draft: Draft;
   #startedMs: number;
   #viewMismatches = 0;
@@ -117,6 +123,10 @@ export class Watch {
       deadlines,
       draft,
       onSight: (instance, into) => this.#blindness.note(instance, into),
+      onPending: ({ rule, node }) => {
+        const text = `pending: ${rule.name} of ${node.name} holds, and fires when it has held for ${formatDurationMs(rule.forMs)}`;
+        this.#notes.push({ level: "info", text });
+      },
       onRecovered: (instance, live, text, into) => {
         const subject = instance.node.subject;
         if (subject.scope !== "position" && subject.scope !== "trader") {
@@ -438,7 +448,8 @@ export class Watch {
     this.#viewMismatches++;
     if (this.#reportedMismatches.has(account.name)) return;
     this.#reportedMismatches.add(account.name);
-    this.#notes.push(`${account.name}: our risk and the exchange's differ: ${differences.join("; ")}`);
+    const text = `${account.name}: our risk and the exchange's differ: ${differences.join("; ")}`;
+    this.#notes.push({ level: "warn", text });
   }
 
   #takeEvents(seen: Observation & { readonly kind: "events" }, draft: Draft): void {
