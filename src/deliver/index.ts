@@ -1,9 +1,14 @@
 /**
  * Works what is owed.
  *
- *   outbox.ts        sends: lines of channels (line.ts), what waits (waiting.ts), seals (seal.ts), rows (journal.ts),
- *                    when a channel may be tried (circuit.ts)
+ *   outbox.ts        sends: a line for each channel (line.ts) with what waits (waiting.ts), what is sealed (seal.ts), when
+ *                    the channel may be tried (circuit.ts), each attempt (attempt.ts); rows are written by journal.ts
+ *   acknowledger.ts  tells the exchange what was handled (handled.ts), by inbox (inbox-account.ts)
  */
+export { acknowledgeWith } from "./acknowledge-with.ts";
+export * from "./acknowledger.ts";
+export { isHandled, type Recorded } from "./handled.ts";
 export type { DeliverLog } from "./log.ts";
+export { messageId, messageIdBytes } from "./message-id.ts";
 export * from "./outbox.ts";
 export type { Probe, Step } from "./probe.ts";

@@ -5,12 +5,13 @@
  * Order holds for each alert: a later item waits until the message before it is delivered or dead. Only a rise may pass a
  * message of a lower level that has failed already; an ending never does.
  */
-import type { Channel, Outgoing, SendResult } from "../channels/channel.ts";
+import type { Channel, SendResult } from "../channels/channel.ts";
 import { type Severity, severityRank } from "../domain/alert.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Message, SendFailure } from "../domain/delivery.ts";
 import type { Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
+import { attemptWithin, firstDelivered } from "./attempt.ts";
 import { Circuit } from "./circuit.ts";
 import type { Journal } from "./journal.ts";
 import type { DeliverLog } from "./log.ts";
@@ -287,84 +288,19 @@ export class Line {
   }
 
   async #send(parcel: Parcel): Promise<void> {
-    const { clock, probe, cut } = this.#options;
+    const { store, journal, clock, probe, cut, log } = this.#options;
     await probe("before-send");
     const { message, resumed } = parcel;
     const attempt = message.attempts + (resumed ? 1 : 0);
-    const inReplyTo = await this.#first(parcel);
-    const result = await this.#attempt({ message, attempt, inReplyTo });
-    if (result === null || cut.aborted) {
-      if (result?.kind !== "delivered") {
-        parcel.underWay = false;
-        return;
-      }
+    const inReplyTo = await firstDelivered(message, parcel.entries, store, journal);
+    const result = await attemptWithin({ message, attempt, inReplyTo }, this.channel, { clock, cut, log });
+    if (result === null || (cut.aborted && result.kind !== "delivered")) {
+      parcel.underWay = false;
+      return;
     }
     if (result.kind === "delivered") await probe("sent");
     await this.#conclude(parcel, result, clock.elapsedMs());
     parcel.underWay = false;
-  }
-
-  /** One attempt within the channel's deadline. @returns null when it was cut off by the end of the program */
-  async #attempt(outgoing: Outgoing): Promise<SendResult | null> {
-    const { clock, cut, log } = this.#options;
-    const { deadlineMs, name } = this.channel;
-    if (cut.aborted) return null;
-    const deadline = new AbortController();
-    const signal = AbortSignal.any([deadline.signal, cut]);
-    const reason = new Error("the deadline of this attempt passed");
-    const cancel = clock.after(deadlineMs, () => deadline.abort(reason));
-    // A channel that does not heed its signal must not hold the line.
-    let forget = () => {};
-    const over = new Promise<never>((_resolve, reject) => {
-      const abort = () => reject(signal.reason);
-      signal.addEventListener("abort", abort, { once: true });
-      forget = () => signal.removeEventListener("abort", abort);
-    });
-    try {
-      return await Promise.race([this.channel.send(outgoing, signal), over]);
-    } catch (error) {
-      if (cut.aborted) return null;
-      const late = deadline.signal.aborted;
-      if (!late) {
-        log.warn(
-          { channel: name, detail: error instanceof Error ? error.message : "failed" },
-          "a channel failed",
-        );
-      }
-      const detail = late ? `no answer within ${deadlineMs / 1_000} s` : "the channel itself failed";
-      return { kind: "retry", failure: late ? "timeout" : "server-error", detail, afterMs: null };
-    } finally {
-      cancel();
-      forget();
-    }
-  }
-
-  /** The first delivered message about what this one tells of; that of an ending before others. */
-  async #first({ message, entries }: Parcel): Promise<Outgoing["inReplyTo"]> {
-    const { store, journal } = this.#options;
-    const wanted = entries.filter(({ change }) => change !== null && !change.alert.event);
-    if (wanted.length === 0) return null;
-    const isEnding = (alertId: number) =>
-      message.content.items.some(({ change }) => change.alertId === alertId && change.kind === "ended");
-    const alertIds = [...new Set(wanted.map(({ item }) => item.alertId))];
-    alertIds.sort((a, b) => Number(isEnding(b)) - Number(isEnding(a)));
-    const known = new Map<string, Message>();
-    try {
-      for (const one of await store.messages({ alertIds })) known.set(one.id, one);
-    } catch {
-      // Without a history to read the message leaves all the same, as no reply.
-    }
-    for (const one of journal.unwritten()) known.set(one.id, one);
-    const delivered = [...known.values()]
-      .filter(
-        (one) => one.receiver === message.receiver && one.status === "delivered" && one.id !== message.id,
-      )
-      .sort((a, b) => (a.deliveredAtMs ?? 0) - (b.deliveredAtMs ?? 0));
-    for (const alertId of alertIds) {
-      const first = delivered.find((one) => one.alertIds.includes(alertId));
-      if (first?.receipt) return { messageId: first.id, receipt: first.receipt, message: first };
-    }
-    return null;
   }
 
   async #conclude(parcel: Parcel, result: SendResult, elapsedMs: number): Promise<void> {

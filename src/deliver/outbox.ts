@@ -22,6 +22,7 @@ import { type DeliverLog, silentLog } from "./log.ts";
 import { messageId, messageIdBytes } from "./message-id.ts";
 import { noProbe, type Probe } from "./probe.ts";
 import type { Entry } from "./waiting.ts";
+import { Work } from "./work.ts";
 
 const hourMs = 3_600_000;
 
@@ -88,8 +89,7 @@ class WorkingOutbox implements Outbox {
   readonly #listeners = new Set<(alertIds: readonly number[]) => void>();
   readonly #cut = new AbortController();
   #lost = 0;
-  #underWay = 0;
-  #idle: (() => void)[] = [];
+  readonly #work: Work;
   #state: "new" | "running" | "stopped" = "new";
 
   constructor(options: OutboxOptions) {
@@ -97,6 +97,7 @@ class WorkingOutbox implements Outbox {
     this.#options = options;
     this.#log = log;
     this.#probe = probe;
+    this.#work = new Work(log, "the outbox met a fault of its own");
     this.#journal = new Journal({
       store,
       clock,
@@ -112,7 +113,7 @@ class WorkingOutbox implements Outbox {
         sender: options.sender,
         patienceMs: options.patienceMs ?? 24 * hourMs,
         cut: this.#cut.signal,
-        track: this.#track,
+        track: this.#work.track,
         onWorking: (working, detail) =>
           options.observe({ kind: "channel", atMs: clock.nowMs(), channel: name, working, detail }),
       });
@@ -166,7 +167,7 @@ class WorkingOutbox implements Outbox {
         fresh.push(this.#enter(item, told.get(item.changeId), false));
       }
     }
-    if (freed) this.#track(this.#journal.flush());
+    if (freed) this.#work.track(this.#journal.flush());
     this.#take(fresh);
   }
 
@@ -197,28 +198,20 @@ class WorkingOutbox implements Outbox {
   }
 
   idle(): Promise<void> {
-    if (this.#underWay === 0) return Promise.resolve();
-    return new Promise((resolve) => void this.#idle.push(resolve));
+    return this.#work.idle();
   }
 
   async stop(): Promise<void> {
     const was = this.#state;
     this.#state = "stopped";
     for (const line of this.#lines.values()) line.drain();
-    if (was === "running") await this.#idleWithin(this.#options.drainMs ?? 5_000);
+    if (was === "running") await this.#work.idleWithin(this.#options.drainMs ?? 5_000, this.#options.clock);
     for (const line of this.#lines.values()) line.stop();
     this.#cut.abort(new Error("perpwatch is stopping"));
-    await this.#idleWithin(500);
+    await this.#work.idleWithin(500, this.#options.clock);
     await this.#journal.flush();
     this.#journal.close();
     await Promise.all([...this.#lines.values()].map(({ channel }) => channel.stop()));
-  }
-
-  async #idleWithin(ms: number): Promise<void> {
-    const bound = new AbortController();
-    const over = this.#options.clock.sleep(ms, bound.signal).catch(() => {});
-    await Promise.race([this.idle(), over]);
-    bound.abort();
   }
 
   /** Sees new items off to their lines. */
@@ -238,7 +231,7 @@ class WorkingOutbox implements Outbox {
       }
       for (const line of lines) line.pump();
     };
-    this.#track(see());
+    this.#work.track(see());
   }
 
   #enter(item: OwedItem, change: AlertChange | undefined, stuck: boolean): Entry {
@@ -273,18 +266,4 @@ class WorkingOutbox implements Outbox {
     const alertIds = [...new Set(settled.map(({ item }) => item.alertId))];
     for (const listener of this.#listeners) listener(alertIds);
   }
-
-  readonly #track = (work: Promise<void>): void => {
-    this.#underWay++;
-    work
-      .catch((error: unknown) => {
-        const detail = error instanceof Error ? (error.stack ?? error.message) : "failed";
-        this.#log.warn({ detail }, "the outbox met a fault of its own");
-      })
-      .finally(() => {
-        this.#underWay--;
-        if (this.#underWay > 0) return;
-        for (const resolve of this.#idle.splice(0)) resolve();
-      });
-  };
 }

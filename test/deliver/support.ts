@@ -234,8 +234,8 @@ export interface Rig extends AsyncDisposable {
 }
 
 /** Channels `chat` and `mail` to two far sides. */
-export async function rig(options: Partial<OutboxOptions> = {}): Promise<Rig> {
-  const clock = new FakeClock("2026-11-21T03:41:18Z");
+export async function rig(options: Partial<OutboxOptions> & { clock?: FakeClock } = {}): Promise<Rig> {
+  const clock = options.clock ?? new FakeClock("2026-11-21T03:41:18Z");
   const folder = temporaryFolder();
   const history = openStore({ path: folder.file, clock });
   const store = fillable(history);

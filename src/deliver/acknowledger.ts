@@ -1,0 +1,438 @@
+/**
+ * The acknowledger: tells the exchange which of its notifications were handled, item by item, after what handled them is
+ * recorded, and until the exchange has confirmed it.
+ *
+ *   waiting ──handled (handled.ts)──commit──► due ──request──► confirmed by the exchange ──commit──► confirmed
+ *
+ * It judges by what history holds, never by what is merely in memory; while history takes no commits, nothing is judged and
+ * nothing is sent. A request whose answer was lost is repeated, which is harmless; a recorded one never is.
+ */
+import { type Changes, changes } from "../domain/changes.ts";
+import type { Clock, Random } from "../domain/clock.ts";
+import type { Acknowledgement } from "../domain/delivery.ts";
+import type { InboxItem } from "../domain/event.ts";
+import type { Store } from "../domain/ports.ts";
+import { ExchangeError, failureOf } from "../exchange/errors.ts";
+import { type Backoff, backoffMs } from "./backoff.ts";
+import { isHandled } from "./handled.ts";
+import { type DueItem, InboxAccount, mostAckItems } from "./inbox-account.ts";
+import { type DeliverLog, silentLog } from "./log.ts";
+import { noProbe, type Probe } from "./probe.ts";
+import { Work } from "./work.ts";
+
+/** Tells the exchange; resolves when it confirmed all of these. */
+export type AcknowledgeItems = (
+  wallet: string,
+  traderPubkey: string,
+  items: readonly InboxItem["item"][],
+  signal: AbortSignal,
+) => Promise<unknown>;
+
+export interface AcknowledgerOptions {
+  readonly store: Pick<Store, "commit" | "acknowledgements" | "alerts" | "owed" | "eventByKey" | "events">;
+  readonly acknowledge: AcknowledgeItems;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log?: DeliverLog;
+  readonly probe?: Probe;
+  /** How long `stop` waits for requests under way, ms. Default 3 s. */
+  readonly drainMs?: number;
+}
+
+/** What a person's own acknowledgement came to, by keys of notifications. */
+export interface ManualAcknowledgement {
+  readonly confirmed: readonly string[];
+  /** Recorded as confirmed before. */
+  readonly already: readonly string[];
+  /** Not in this wallet's history. */
+  readonly unknown: readonly string[];
+  readonly failed: readonly { readonly key: string; readonly detail: string }[];
+}
+
+export interface AcknowledgerFigures {
+  readonly waiting: number;
+  readonly due: number;
+  /** Since the start. */
+  readonly confirmed: number;
+  /** Left alone, since the start. */
+  readonly left: number;
+}
+
+export interface Acknowledger {
+  start(signal: AbortSignal): Promise<void>;
+  /** Changes that were committed: new rows, and alerts that a person acknowledged. */
+  committed(changes: Changes): void;
+  /** Deliveries of these alerts were recorded as delivered or dead. */
+  settled(alertIds: readonly number[]): void;
+  /** A wallet is signed in (again): what waited for it is tried now. */
+  signedIn(wallet: string): void;
+  /** While held, nothing is judged and nothing is sent: for the time in which commits fail. */
+  hold(held: boolean): void;
+  /** Acknowledges notifications because a person says so. @param keys of notification events */
+  acknowledgeItems(
+    wallet: string,
+    keys: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<ManualAcknowledgement>;
+  /** The same for every stored notification that happened before this time, ms; item by item. */
+  acknowledgeUpTo(wallet: string, beforeMs: number, signal?: AbortSignal): Promise<ManualAcknowledgement>;
+  figures(): AcknowledgerFigures;
+  /** Resolves when nothing can be done before time passes or something arrives. */
+  idle(): Promise<void>;
+  /** Bounded, repeatable, never rejects. What is due stays due for the next start. */
+  stop(): Promise<void>;
+}
+
+export function createAcknowledger(options: AcknowledgerOptions): Acknowledger {
+  return new WorkingAcknowledger(options);
+}
+
+const storeAgain: Backoff = { firstMs: 1_000, mostMs: 30_000 };
+/** Rows judged in one go. */
+const judgedAtOnce = 500;
+
+class WorkingAcknowledger implements Acknowledger {
+  readonly #options: AcknowledgerOptions;
+  readonly #log: DeliverLog;
+  readonly #probe: Probe;
+  readonly #work: Work;
+  readonly #waiting = new Map<string, Acknowledgement>();
+  readonly #byAlert = new Map<number, Set<string>>();
+  /** Waiting rows to be judged. */
+  readonly #dirty = new Set<string>();
+  readonly #accounts = new Map<string, InboxAccount>();
+  /** Due rows whose inbox is still to be read. */
+  #arriving: Acknowledgement[] = [];
+  /** Confirmed by the exchange, not recorded yet: until they are, nothing more is sent. */
+  readonly #unrecorded = new Map<string, Acknowledgement>();
+  readonly #cut = new AbortController();
+  #judging = false;
+  #held = false;
+  #running = false;
+  #storeFailures = 0;
+  #storeAgainAtMs = Number.NEGATIVE_INFINITY;
+  #cancelTimer: (() => void) | null = null;
+  #confirmed = 0;
+  #left = 0;
+  readonly #troubled = new Set<string>();
+
+  constructor(options: AcknowledgerOptions) {
+    this.#options = options;
+    this.#log = options.log ?? silentLog;
+    this.#probe = options.probe ?? noProbe;
+    this.#work = new Work(this.#log, "the acknowledger met a fault of its own");
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const rows = await this.#options.store.acknowledgements({ open: true });
+    this.#running = true;
+    signal.addEventListener("abort", () => void this.stop(), { once: true });
+    this.#take(rows);
+  }
+
+  committed({ acknowledgements, alerts }: Changes): void {
+    for (const { status } of acknowledgements) if (status === "left") this.#left++;
+    for (const { id, acknowledgedAtMs } of alerts) if (acknowledgedAtMs !== null) this.#touch(id);
+    this.#take(acknowledgements);
+  }
+
+  settled(alertIds: readonly number[]): void {
+    for (const id of alertIds) this.#touch(id);
+    this.#pump();
+  }
+
+  signedIn(wallet: string): void {
+    for (const account of this.#accounts.values()) if (account.wallet === wallet) account.hurry();
+    this.#pump();
+  }
+
+  hold(held: boolean): void {
+    this.#held = held;
+    this.#pump();
+  }
+
+  figures(): AcknowledgerFigures {
+    let due = this.#arriving.length;
+    for (const account of this.#accounts.values()) due += account.due.size;
+    return { waiting: this.#waiting.size, due, confirmed: this.#confirmed, left: this.#left };
+  }
+
+  idle(): Promise<void> {
+    return this.#work.idle();
+  }
+
+  async stop(): Promise<void> {
+    this.#running = false;
+    this.#cancelTimer?.();
+    await this.#work.idleWithin(this.#options.drainMs ?? 3_000, this.#options.clock);
+    this.#cut.abort(new Error("perpwatch is stopping"));
+    await this.#work.idleWithin(500, this.#options.clock);
+    if (this.#unrecorded.size > 0) await this.#record();
+  }
+
+  async acknowledgeUpTo(
+    wallet: string,
+    beforeMs: number,
+    signal?: AbortSignal,
+  ): Promise<ManualAcknowledgement> {
+    const events = await this.#options.store.events({ kind: "notification", wallet, toMs: beforeMs });
+    const keys = events
+      .filter(({ inbox, happenedMs }) => inbox !== null && !inbox.acked && happenedMs < beforeMs)
+      .map(({ key }) => key);
+    return this.acknowledgeItems(wallet, keys, signal);
+  }
+
+  async acknowledgeItems(
+    wallet: string,
+    keys: readonly string[],
+    signal: AbortSignal = this.#cut.signal,
+  ): Promise<ManualAcknowledgement> {
+    const { store, acknowledge, clock } = this.#options;
+    const result = { confirmed: [] as string[], already: [] as string[], unknown: [] as string[] };
+    const failed: { key: string; detail: string }[] = [];
+    const rows = new Map((await store.acknowledgements({ keys })).map((row) => [row.key, row]));
+    const accounts = new Map<string, { key: string; item: InboxItem["item"] }[]>();
+    for (const key of new Set(keys)) {
+      if (rows.get(key)?.status === "confirmed" || this.#unrecorded.has(key)) {
+        result.already.push(key);
+        continue;
+      }
+      const event = await store.eventByKey("notification", key);
+      if (!event?.inbox || event.wallet !== wallet) {
+        result.unknown.push(key);
+        continue;
+      }
+      const { traderPubkey, item } = event.inbox;
+      accounts.set(traderPubkey, [...(accounts.get(traderPubkey) ?? []), { key, item }]);
+    }
+    for (const [traderPubkey, items] of accounts) {
+      for (let from = 0; from < items.length; from += mostAckItems) {
+        const some = items.slice(from, from + mostAckItems);
+        try {
+          await acknowledge(
+            wallet,
+            traderPubkey,
+            some.map(({ item }) => item),
+            AbortSignal.any([signal, this.#cut.signal]),
+          );
+        } catch (error) {
+          const { detail } = failureOf(error);
+          failed.push(...some.map(({ key }) => ({ key, detail })));
+          continue;
+        }
+        const confirmedAtMs = clock.nowMs();
+        const byHand = some.map(({ key }): Acknowledgement => {
+          const row = rows.get(key) ?? { key, wallet, word: "always", rules: [], dueAtMs: confirmedAtMs };
+          return { ...row, status: "confirmed", confirmedAtMs, reason: "acknowledged by hand" };
+        });
+        for (const row of byHand) {
+          this.#forget(row.key);
+          for (const account of this.#accounts.values()) account.due.delete(row.key);
+        }
+        await this.#confirm(byHand);
+        result.confirmed.push(...some.map(({ key }) => key));
+      }
+    }
+    return { ...result, failed };
+  }
+
+  #take(rows: readonly Acknowledgement[]): void {
+    for (const row of rows) {
+      if (row.status === "due") this.#arriving.push(row);
+      else if (row.status === "waiting") {
+        this.#waiting.set(row.key, row);
+        this.#dirty.add(row.key);
+        for (const id of alertsOf(row))
+          this.#byAlert.set(id, (this.#byAlert.get(id) ?? new Set()).add(row.key));
+      }
+    }
+    this.#pump();
+  }
+
+  #touch(alertId: number): void {
+    for (const key of this.#byAlert.get(alertId) ?? []) this.#dirty.add(key);
+  }
+
+  #forget(key: string): void {
+    const row = this.#waiting.get(key);
+    this.#waiting.delete(key);
+    this.#dirty.delete(key);
+    this.#arriving = this.#arriving.filter((one) => one.key !== key);
+    for (const id of row ? alertsOf(row) : []) {
+      const keys = this.#byAlert.get(id);
+      keys?.delete(key);
+      if (keys?.size === 0) this.#byAlert.delete(id);
+    }
+  }
+
+  #pump(): void {
+    if (!this.#running) return;
+    const { clock } = this.#options;
+    const nowMs = clock.elapsedMs();
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    if (nowMs >= this.#storeAgainAtMs) {
+      if (this.#unrecorded.size > 0 && !this.#judging) this.#run(() => this.#record());
+      else if (!this.#held && !this.#judging && (this.#dirty.size > 0 || this.#arriving.length > 0)) {
+        this.#run(() => this.#judge());
+      }
+    }
+    let atMs = this.#storeAgainAtMs > nowMs ? this.#storeAgainAtMs : Number.POSITIVE_INFINITY;
+    if (!this.#held && this.#unrecorded.size === 0) {
+      for (const account of this.#accounts.values()) {
+        const items = account.next(nowMs);
+        if (items.length > 0) {
+          account.underWay = true;
+          this.#work.track(this.#send(account, items).finally(() => this.#sent(account)));
+        } else if (account.nextAtMs() > nowMs) atMs = Math.min(atMs, account.nextAtMs());
+      }
+    }
+    if (atMs < Number.POSITIVE_INFINITY)
+      this.#cancelTimer = clock.after(Math.ceil(atMs - nowMs), () => this.#pump());
+  }
+
+  /** One piece of work on the history at a time. */
+  #run(work: () => Promise<void>): void {
+    this.#judging = true;
+    const done = () => {
+      this.#judging = false;
+      this.#pump();
+    };
+    this.#work.track(work().finally(done));
+  }
+
+  #sent(account: InboxAccount): void {
+    account.underWay = false;
+    if (account.due.size === 0) this.#accounts.delete(nameOf(account.wallet, account.traderPubkey));
+    this.#pump();
+  }
+
+  /** Finds what is handled, commits that it is due, and finds the inbox that it is due in. */
+  async #judge(): Promise<void> {
+    const { store, clock } = this.#options;
+    const keys = [...this.#dirty].slice(0, judgedAtOnce);
+    const arriving = this.#arriving;
+    this.#arriving = [];
+    for (const key of keys) this.#dirty.delete(key);
+    try {
+      const handled = await this.#handled(keys.flatMap((key) => this.#waiting.get(key) ?? []));
+      const dueAtMs = clock.nowMs();
+      const due = handled.map((row): Acknowledgement => ({ ...row, status: "due", dueAtMs }));
+      if (due.length > 0) {
+        await store.commit([changes({ acknowledgements: due })]);
+        for (const { key } of due) this.#forget(key);
+        arriving.push(...due);
+        await this.#probe("ack-due");
+      }
+      while (arriving.length > 0) {
+        await this.#address(arriving[0]!);
+        arriving.shift();
+      }
+      this.#storeFailures = 0;
+    } catch (error) {
+      for (const key of keys) if (this.#waiting.has(key)) this.#dirty.add(key);
+      this.#arriving.unshift(...arriving);
+      this.#storeFailed(error);
+    }
+  }
+
+  async #handled(rows: readonly Acknowledgement[]): Promise<readonly Acknowledgement[]> {
+    if (rows.length === 0) return [];
+    const { store } = this.#options;
+    const ids = [...new Set(rows.flatMap(alertsOf))];
+    const alerts = new Map((await store.alerts({ ids })).map((alert) => [alert.id, alert]));
+    const owed = Map.groupBy(await store.owed({ alertIds: ids }), ({ alertId }) => alertId);
+    const recorded = { alert: (id: number) => alerts.get(id), owed: (id: number) => owed.get(id) ?? [] };
+    return rows.filter((row) => isHandled(row, recorded));
+  }
+
+  /** Puts a due row into the inbox that it belongs to. */
+  async #address(row: Acknowledgement): Promise<void> {
+    const { store, random } = this.#options;
+    const event = await store.eventByKey("notification", row.key);
+    if (!event?.inbox) {
+      const reason = "its notification is not in the history";
+      await store.commit([changes({ acknowledgements: [{ ...row, status: "left", reason }] })]);
+      this.#left++;
+      return;
+    }
+    const { traderPubkey, item } = event.inbox;
+    const name = nameOf(row.wallet, traderPubkey);
+    const account = this.#accounts.get(name) ?? new InboxAccount(row.wallet, traderPubkey, random);
+    this.#accounts.set(name, account);
+    account.add(row, item);
+  }
+
+  async #send(account: InboxAccount, items: readonly DueItem[]): Promise<void> {
+    const { acknowledge, clock } = this.#options;
+    const { wallet, traderPubkey } = account;
+    try {
+      await acknowledge(
+        wallet,
+        traderPubkey,
+        items.map(({ item }) => item),
+        this.#cut.signal,
+      );
+    } catch (error) {
+      if (this.#cut.signal.aborted) return;
+      const known = error instanceof ExchangeError ? error : null;
+      if (known?.reason === "refused") account.refused(items, clock.elapsedMs());
+      else account.failed(clock.elapsedMs(), known?.retryAfterMs ?? 0);
+      const trouble = nameOf(wallet, traderPubkey);
+      const { reason, detail } = failureOf(error);
+      if (!this.#troubled.has(trouble)) {
+        this.#log.warn(
+          { wallet, items: items.length, reason, detail },
+          "notifications could not be acknowledged yet",
+        );
+      }
+      this.#troubled.add(trouble);
+      return;
+    }
+    account.confirmed(items);
+    if (this.#troubled.delete(nameOf(wallet, traderPubkey))) {
+      this.#log.info({ wallet, items: items.length }, "notifications are acknowledged again");
+    }
+    await this.#probe("ack-sent");
+    const confirmedAtMs = clock.nowMs();
+    await this.#confirm(items.map(({ row }) => ({ ...row, status: "confirmed", confirmedAtMs })));
+  }
+
+  async #confirm(rows: readonly Acknowledgement[]): Promise<void> {
+    for (const row of rows) this.#unrecorded.set(row.key, row);
+    await this.#record();
+  }
+
+  async #record(): Promise<void> {
+    const rows = [...this.#unrecorded.values()];
+    if (rows.length === 0) return;
+    try {
+      await this.#options.store.commit([changes({ acknowledgements: rows })]);
+    } catch (error) {
+      this.#storeFailed(error);
+      return;
+    }
+    this.#storeFailures = 0;
+    for (const row of rows) {
+      if (this.#unrecorded.get(row.key) !== row) continue;
+      this.#unrecorded.delete(row.key);
+      this.#confirmed++;
+    }
+    this.#log.info({ items: rows.length, wallet: rows[0]?.wallet }, "notifications acknowledged");
+    await this.#probe("ack-recorded");
+  }
+
+  #storeFailed(error: unknown): void {
+    const { clock, random } = this.#options;
+    if (this.#storeFailures === 0) {
+      const detail = error instanceof Error ? error.message : "failed";
+      this.#log.warn({ detail }, "acknowledgements wait for the history");
+    }
+    this.#storeFailures++;
+    this.#storeAgainAtMs = clock.elapsedMs() + backoffMs(storeAgain, this.#storeFailures, random());
+  }
+}
+
+const alertsOf = ({ rules }: Acknowledgement): readonly number[] => rules.flatMap(({ alertIds }) => alertIds);
+const nameOf = (wallet: string, traderPubkey: string) => `${wallet}/${traderPubkey}`;

@@ -1,0 +1,82 @@
+/** One attempt to send a sealed message: what it replies to, and the answer within the channel's deadline. */
+import type { Channel, Outgoing, SendResult } from "../channels/channel.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Message } from "../domain/delivery.ts";
+import type { Store } from "../domain/ports.ts";
+import type { Journal } from "./journal.ts";
+import type { DeliverLog } from "./log.ts";
+import type { Entry } from "./waiting.ts";
+
+export interface AttemptOptions {
+  readonly clock: Clock;
+  /** Aborted when the program ends. */
+  readonly cut: AbortSignal;
+  readonly log: DeliverLog;
+}
+
+/** @returns null when it was cut off by the end of the program */
+export async function attemptWithin(
+  outgoing: Outgoing,
+  channel: Channel,
+  { clock, cut, log }: AttemptOptions,
+): Promise<SendResult | null> {
+  const { deadlineMs, name } = channel;
+  if (cut.aborted) return null;
+  const deadline = new AbortController();
+  const signal = AbortSignal.any([deadline.signal, cut]);
+  const cancel = clock.after(deadlineMs, () =>
+    deadline.abort(new Error("the deadline of this attempt passed")),
+  );
+  // A channel that does not heed its signal must not hold the line.
+  let forget = () => {};
+  const over = new Promise<never>((_resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    forget = () => signal.removeEventListener("abort", abort);
+  });
+  try {
+    return await Promise.race([channel.send(outgoing, signal), over]);
+  } catch (error) {
+    if (cut.aborted) return null;
+    const late = deadline.signal.aborted;
+    if (!late) {
+      const fault = error instanceof Error ? (error.stack ?? error.message) : "failed";
+      log.warn({ channel: name, detail: fault }, "a channel met a fault of its own");
+    }
+    const detail = late ? `no answer within ${deadlineMs / 1_000} s` : "the channel itself failed";
+    return { kind: "retry", failure: late ? "timeout" : "server-error", detail, afterMs: null };
+  } finally {
+    cancel();
+    forget();
+  }
+}
+
+/** The first delivered message about what this one tells of, which it replies to; an alert that ends goes before others. */
+export async function firstDelivered(
+  message: Message,
+  entries: readonly Entry[],
+  store: Pick<Store, "messages">,
+  journal: Journal,
+): Promise<Outgoing["inReplyTo"]> {
+  const lasting = entries.filter(({ change }) => change !== null && !change.alert.event);
+  if (lasting.length === 0) return null;
+  const isEnding = (alertId: number) =>
+    message.content.items.some(({ change }) => change.alertId === alertId && change.kind === "ended");
+  const alertIds = [...new Set(lasting.map(({ item }) => item.alertId))];
+  alertIds.sort((a, b) => Number(isEnding(b)) - Number(isEnding(a)));
+  const known = new Map<string, Message>();
+  try {
+    for (const one of await store.messages({ alertIds })) known.set(one.id, one);
+  } catch {
+    // Without a history to read the message leaves all the same, as no reply.
+  }
+  for (const one of journal.unwritten()) known.set(one.id, one);
+  const delivered = [...known.values()]
+    .filter((one) => one.receiver === message.receiver && one.status === "delivered" && one.id !== message.id)
+    .sort((a, b) => (a.deliveredAtMs ?? 0) - (b.deliveredAtMs ?? 0));
+  for (const alertId of alertIds) {
+    const first = delivered.find((one) => one.alertIds.includes(alertId));
+    if (first?.receipt) return { messageId: first.id, receipt: first.receipt, message: first };
+  }
+  return null;
+}
