@@ -1,0 +1,114 @@
+/**
+ * The trader accounts of each wallet, as far as trader states have told of them. Subaccount 0 always counts as known; one
+ * that is gone (an isolated account ends with its position) still has an inbox, so it stays, across restarts too.
+ */
+import type { Observation } from "../domain/observation.ts";
+import { type TraderIndex, traderAddress } from "../wallet/address.ts";
+import type { CollectedWallet } from "./collector.ts";
+
+export interface KnownAccount extends TraderIndex {
+  /** Base58. */
+  readonly address: string;
+}
+
+interface Accounts {
+  readonly byName: Map<string, KnownAccount>;
+  /** PDA indices whose state was read since the start. */
+  readonly seen: Set<number>;
+  /** Names of the accounts that the newest states list. */
+  readonly present: Map<number, readonly string[]>;
+  stored: string;
+}
+
+const cursorPrefix = "accounts/";
+
+export class AccountBook {
+  readonly #accounts = new Map<string, Accounts>();
+
+  constructor(wallets: readonly CollectedWallet[], cursors: ReadonlyMap<string, string>) {
+    for (const wallet of wallets) {
+      const stored = cursors.get(cursorPrefix + wallet.name) ?? "";
+      const entry: Accounts = { byName: new Map(), seen: new Set(), present: new Map(), stored };
+      this.#accounts.set(wallet.name, entry);
+      for (const pdaIndex of wallet.pdaIndices) add(entry, wallet, { pdaIndex, subaccount: 0 });
+      for (const name of stored.split(" ")) {
+        const [pdaIndex, subaccount] = name.split(".").map(Number);
+        if (pdaIndex !== undefined && subaccount !== undefined && wallet.pdaIndices.includes(pdaIndex))
+          add(entry, wallet, { pdaIndex, subaccount });
+      }
+    }
+  }
+
+  of(wallet: string): readonly KnownAccount[] {
+    return [...(this.#accounts.get(wallet)?.byName.values() ?? [])];
+  }
+
+  /** Those that the newest states list. */
+  present(wallet: string): readonly KnownAccount[] {
+    const entry = this.#accounts.get(wallet);
+    if (!entry) return [];
+    return [...entry.present.values()].flat().flatMap((name) => entry.byName.get(name) ?? []);
+  }
+
+  count(wallet: string): number {
+    return this.#accounts.get(wallet)?.byName.size ?? 0;
+  }
+
+  /** Whether the state of every PDA index was read since the start. */
+  complete(wallet: CollectedWallet): boolean {
+    const entry = this.#accounts.get(wallet.name);
+    return wallet.pdaIndices.every((index) => entry?.seen.has(index));
+  }
+
+  /** Takes what a trader state lists. @returns the accounts that were not known before */
+  take(wallet: CollectedWallet, pdaIndex: number, subaccounts: readonly number[]): readonly KnownAccount[] {
+    const entry = this.#accounts.get(wallet.name);
+    if (!entry) return [];
+    entry.seen.add(pdaIndex);
+    entry.present.set(
+      pdaIndex,
+      subaccounts.map((subaccount) => `${pdaIndex}.${subaccount}`),
+    );
+    const fresh: KnownAccount[] = [];
+    for (const subaccount of subaccounts) {
+      const account = add(entry, wallet, { pdaIndex, subaccount });
+      if (account) fresh.push(account);
+    }
+    return fresh;
+  }
+
+  /** What has to be stored so that a restart knows the same; null: nothing new. */
+  unstored(wallet: CollectedWallet, atMs: number): (Observation & { kind: "events" }) | null {
+    const entry = this.#accounts.get(wallet.name);
+    if (!entry) return null;
+    const names = [...entry.byName.keys()].join(" ");
+    if (names === entry.stored) return null;
+    return noteOf(cursorPrefix + wallet.name, names, atMs);
+  }
+
+  /** It was stored. */
+  stored(wallet: CollectedWallet): void {
+    const entry = this.#accounts.get(wallet.name);
+    if (entry) entry.stored = [...entry.byName.keys()].join(" ");
+  }
+}
+
+function add(entry: Accounts, wallet: CollectedWallet, index: TraderIndex): KnownAccount | null {
+  const name = `${index.pdaIndex}.${index.subaccount}`;
+  if (entry.byName.has(name)) return null;
+  const account = { ...index, address: traderAddress(wallet.authority, index) };
+  entry.byName.set(name, account);
+  return account;
+}
+
+/** An observation that stores a cursor and tells of nothing: of no wallet, so that no source counts as read. */
+export function noteOf(name: string, value: string, atMs: number): Observation & { kind: "events" } {
+  return {
+    kind: "events",
+    source: "notifications",
+    wallet: null,
+    atMs,
+    events: [],
+    cursor: { name, value },
+  };
+}

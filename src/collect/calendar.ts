@@ -1,0 +1,158 @@
+/**
+ * Schedules that belong to the calendar: cron expressions with seconds, in a named time zone. node-cron reads and checks
+ * the expressions; the moments are computed here, on the injected clock, since its own timers stand on the machine's and
+ * leave out what falls into the hour that a change to summer time skips.
+ *
+ *  - A time that the clocks jump over (02:30 on that day) runs when they have jumped, rather than not at all.
+ *  - A time that comes twice (in autumn) runs once, the first time. A schedule that names every hour goes through both.
+ */
+import cron from "node-cron";
+
+/** An expression or time zone that cannot be. */
+export class BadCron extends Error {
+  override readonly name = "BadCron";
+}
+
+const DAY_MS = 86_400_000;
+/** Long enough for a 29th of February that falls on a given weekday. */
+const MOST_DAYS = 366 * 40;
+
+export class CronSchedule {
+  readonly expression: string;
+  readonly timezone: string;
+  readonly #seconds: readonly number[];
+  readonly #minutes: readonly number[];
+  readonly #hours: readonly number[];
+  readonly #everyHour: boolean;
+  readonly #matchesDay: (day: Date) => boolean;
+  readonly #zone: Zone;
+
+  /** @throws {BadCron} */
+  constructor(expression: string, timezone = "UTC") {
+    const problem = cronProblem(expression, timezone);
+    if (problem) throw new BadCron(problem);
+    this.expression = expression;
+    this.timezone = timezone;
+    const fields = cron.parse(expression);
+    const ascending = (values: readonly number[]) => [...new Set(values)].sort((a, b) => a - b);
+    this.#seconds = ascending(fields.second);
+    this.#minutes = ascending(fields.minute);
+    this.#hours = ascending(fields.hour);
+    this.#everyHour = this.#hours.length === 24;
+    // The day alone, asked at noon in UTC: months, weekdays, "last" and the like are node-cron's to understand.
+    const [month, weekday, day] = [4, 5, 3].map((at) => partsOf(expression)[at]!);
+    const task = cron.createTask(`0 0 12 ${day} ${month} ${weekday}`, () => {}, { timezone: "UTC" });
+    this.#matchesDay = (noon) => task.match(noon);
+    this.#zone = new Zone(timezone);
+  }
+
+  /** The first moment after this one, wall ms; null when there is none in the next 40 years. */
+  next(afterMs: number): number | null {
+    // A jump may put a moment of the day before after midnight, so that day is looked at too.
+    const firstDay = Math.floor((afterMs + this.#zone.offsetMs(afterMs)) / DAY_MS) - 1;
+    for (let day = firstDay; day < firstDay + MOST_DAYS; day++) {
+      if (!this.#matchesDay(new Date(day * DAY_MS + DAY_MS / 2))) continue;
+      const found = this.#nextOnDay(day * DAY_MS, afterMs);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
+  /** @param midnight the day's first moment, as if its wall time were UTC */
+  #nextOnDay(midnight: number, afterMs: number): number | null {
+    const uneven = this.#zone.offsetMs(midnight - DAY_MS) !== this.#zone.offsetMs(midnight + 2 * DAY_MS);
+    let best: number | null = null;
+    const take = (ms: number) => {
+      if (ms > afterMs && (best === null || ms < best)) best = ms;
+    };
+    for (const hour of this.#hours) {
+      for (const minute of this.#minutes) {
+        const atMinute = midnight + hour * 3_600_000 + minute * 60_000;
+        // Whole minutes of the past need not be looked at second by second.
+        if (!uneven && this.#zone.instants(atMinute).every((ms) => ms + 60_000 <= afterMs)) continue;
+        for (const second of this.#seconds) {
+          const instants = this.#zone.instants(atMinute + second * 1_000);
+          for (const ms of this.#everyHour ? instants : instants.slice(0, 1)) take(ms);
+          if (!uneven && best !== null) return best;
+        }
+      }
+    }
+    return best;
+  }
+}
+
+/** Why an expression or zone cannot be, for people; null: it can. */
+export function cronProblem(expression: string, timezone: string): string | null {
+  if (expression.trim().startsWith("@"))
+    return "write out the six parts (seconds minutes hours days months weekdays)";
+  if (!cron.validate(expression)) {
+    const [first] = cron.validateDetailed(expression).errors;
+    return `not a cron expression (seconds minutes hours days months weekdays)${first ? `: ${first.message}` : ""}`;
+  }
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: timezone });
+  } catch {
+    return `${timezone} is no time zone; write one as Europe/Berlin, or UTC`;
+  }
+  return null;
+}
+
+/** The six parts; seconds are 0 where they were left out. */
+function partsOf(expression: string): string[] {
+  const parts = expression.trim().split(/\s+/);
+  return parts.length === 5 ? ["0", ...parts] : parts;
+}
+
+class Zone {
+  readonly #format: Intl.DateTimeFormat;
+  readonly #known = new Map<number, number>();
+
+  constructor(timezone: string) {
+    this.#format = new Intl.DateTimeFormat("en-US", {
+      timeZone: timezone,
+      hourCycle: "h23",
+      year: "numeric",
+      month: "numeric",
+      day: "numeric",
+      hour: "numeric",
+      minute: "numeric",
+      second: "numeric",
+    });
+  }
+
+  /** Wall time less UTC at an instant, ms. */
+  offsetMs(instant: number): number {
+    // Offsets change at quarters of an hour.
+    const quarter = Math.floor(instant / 900_000);
+    const known = this.#known.get(quarter);
+    if (known !== undefined) return known;
+    const at = quarter * 900_000;
+    const part: Record<string, number> = {};
+    for (const { type, value } of this.#format.formatToParts(at)) part[type] = Number(value);
+    const wall = Date.UTC(part.year!, part.month! - 1, part.day!, part.hour!, part.minute!, part.second!);
+    if (this.#known.size > 10_000) this.#known.clear();
+    this.#known.set(quarter, wall - at);
+    return wall - at;
+  }
+
+  /**
+   * The instants at which clocks show this wall time (written as if it were UTC), earliest first: one, two when it comes
+   * twice. When it is jumped over: the instant of the jump.
+   */
+  instants(wall: number): number[] {
+    const before = this.offsetMs(wall - DAY_MS);
+    const after = this.offsetMs(wall + DAY_MS);
+    const found = [...new Set([wall - before, wall - after])].filter((ms) => ms + this.offsetMs(ms) === wall);
+    if (found.length > 0) return found.sort((a, b) => a - b);
+    // Between the two candidates lies the jump.
+    let low = Math.min(wall - before, wall - after);
+    let high = Math.max(wall - before, wall - after);
+    const early = this.offsetMs(low);
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (this.offsetMs(middle) === early) low = middle;
+      else high = middle;
+    }
+    return [high];
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * Everything that is read from the exchange, put together: collectors, their schedules, and what they share.
+ *
+ *   scheduler ──► collector ──► client ──► record ──► translate ──► observation
+ *                     └─ histories: paging ──► teller ──┘
+ */
+import type { Clock, Random } from "../domain/clock.ts";
+import type { Observation, Source } from "../domain/observation.ts";
+import type { Store } from "../domain/ports.ts";
+import type { ScheduleStatus } from "../domain/status.ts";
+import type { BadRecordReport, ExchangeClient } from "../exchange/index.ts";
+import { AccountBook } from "./accounts.ts";
+import { type BadRecord, BadRecords } from "./bad-records.ts";
+import type { CollectedWallet, Collector } from "./collector.ts";
+import { exchangeStatusCollector } from "./collectors/exchange-status.ts";
+import { marketConfigCollector } from "./collectors/market-config.ts";
+import { marketsCollector } from "./collectors/markets.ts";
+import { notificationsCollector } from "./collectors/notifications.ts";
+import { traderStateCollector } from "./collectors/trader-state.ts";
+import { traderViewCollector } from "./collectors/trader-view.ts";
+import type { Demand } from "./demand.ts";
+import type { CollectLog } from "./log.ts";
+import { MarketBook } from "./market-book.ts";
+import { Scheduler } from "./scheduler.ts";
+import type { ScheduleSettings } from "./settings.ts";
+import { Teller } from "./teller.ts";
+
+export interface CollectorsOptions {
+  readonly client: ExchangeClient;
+  readonly wallets: readonly CollectedWallet[];
+  readonly schedules: ScheduleSettings;
+  /** The request ceiling, which schedules are stretched to. */
+  readonly requestsPerSecond: number;
+  /** Corrected to the exchange's time where that is known. */
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Resolves when the observation was judged and stored. */
+  readonly observe: (observation: Observation) => Promise<void>;
+  readonly store: Pick<Store, "knownEvents" | "cursors">;
+  /** Of a wallet's worst account; null while unknown. */
+  readonly marginRatio: (wallet: string) => number | null;
+  /** Keeps the body of an answer that does not fit. */
+  readonly onBadRecord: (record: BadRecord) => void;
+  readonly log: CollectLog;
+}
+
+export interface Collectors {
+  /** Begins to ask; stops when the signal aborts, too. */
+  start(signal?: AbortSignal): Promise<void>;
+  stop(): Promise<void>;
+  /** Runs a collector as soon as may be; asked twice it runs once. */
+  ask(source: Source, wallet: string | null): void;
+  /** To be told of what the client could not read (its `onBadRecord`). */
+  badRecord(report: BadRecordReport): void;
+  status(): ScheduleStatus[];
+  demand(): Demand;
+  figures(): { readonly lagMs: number; readonly failedPolls: number; readonly badRecords: number };
+}
+
+export function createCollectors(options: CollectorsOptions): Collectors {
+  const { wallets, clock, log } = options;
+  const badRecords = new BadRecords(clock, log, options.onBadRecord);
+  let scheduler: Scheduler | null = null;
+
+  async function create(): Promise<Scheduler> {
+    const cursors = await options.store.cursors();
+    const book = new MarketBook();
+    const accounts = new AccountBook(wallets, cursors);
+    const teller = new Teller(options.store, wallets, cursors, clock);
+    const elapsedMs = () => clock.elapsedMs();
+    const onNewAccount = (wallet: string) => scheduler?.ask("notifications", wallet);
+    const collectors: Collector[] = [
+      marketConfigCollector(book, badRecords),
+      marketsCollector(),
+      exchangeStatusCollector(),
+      traderStateCollector({ accounts, badRecords, onNewAccount }),
+      traderViewCollector(accounts, badRecords),
+      notificationsCollector({ accounts, book, teller, cursors, elapsedMs }),
+    ];
+    return new Scheduler({
+      ...options,
+      collectors,
+      settings: options.schedules,
+      accounts: (wallet) => accounts.count(wallet),
+    });
+  }
+
+  async function stop(): Promise<void> {
+    await scheduler?.stop();
+  }
+
+  return {
+    async start(signal) {
+      signal?.throwIfAborted();
+      scheduler = await create();
+      signal?.addEventListener("abort", () => void stop(), { once: true });
+      if (!signal?.aborted) scheduler.start();
+    },
+    stop,
+    ask: (source, wallet) => scheduler?.ask(source, wallet),
+    badRecord: (report) => badRecords.take(report),
+    status: () => scheduler?.status() ?? [],
+    demand: () => {
+      if (!scheduler) throw new Error("collecting has not begun");
+      return scheduler.demand();
+    },
+    figures: () => ({ lagMs: 0, failedPolls: 0, ...scheduler?.figures(), badRecords: badRecords.count }),
+  };
+}

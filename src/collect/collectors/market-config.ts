@@ -1,0 +1,20 @@
+/** Configuration of every market: what margin is computed with, and which symbol an asset id means. */
+import type { BadRecords } from "../bad-records.ts";
+import type { ExchangeCollector } from "../collector.ts";
+import type { MarketBook } from "../market-book.ts";
+import { marketConfigOf } from "../translate/market.ts";
+
+export function marketConfigCollector(book: MarketBook, badRecords: BadRecords): ExchangeCollector {
+  const onUnknown = (field: string, word: string) => badRecords.unknownWord("markets", field, word);
+  return {
+    source: "marketConfig",
+    scope: "exchange",
+    async run({ client, call, nowMs, observe }) {
+      const records = await client.markets({}, call());
+      const markets = records.map((record) => marketConfigOf(record, onUnknown));
+      book.take(markets);
+      await observe({ kind: "marketConfig", atMs: nowMs(), markets });
+      return "done";
+    },
+  };
+}

@@ -1,0 +1,200 @@
+/**
+ * The inbox of every known trader account of a wallet.
+ *
+ * The list of unacknowledged items is read at the start and after gaps, for what it tells at once; it ends at 1,000 items,
+ * and another holder may have emptied it, so completeness rests on the paged list. It is also how many are counted: from
+ * it, or from a page that is the whole inbox.
+ */
+import { endpoints, type NotificationItem, nextPage, notificationKey } from "../../contract/index.ts";
+import { type Event, eventName } from "../../domain/event.ts";
+import type { AccountBook, KnownAccount } from "../accounts.ts";
+import type { RunOutcome, WalletCollector, WalletRun } from "../collector.ts";
+import type { MarketBook } from "../market-book.ts";
+import { History, type HistoryPage, historyCursor } from "../paging.ts";
+import type { Batch, Teller } from "../teller.ts";
+import { notificationEvents } from "../translate/notification.ts";
+
+const PAGE = 50;
+const LARGE_PAGE = 100;
+const PAST_MS = 7 * 86_400_000;
+/** How often unacknowledged items are counted where the newest page is not the whole inbox. */
+const COUNT_AGAIN_MS = 60_000;
+const COUNT_NONE_AGAIN_MS = 300_000;
+/** An account that is gone gets mail seldom. */
+const GONE_AGAIN_MS = 120_000;
+/** Runs that wait for the markets, since some items name them by number; after that they are told without. */
+const MOST_WAITS = 10;
+
+interface Inbox {
+  readonly account: KnownAccount;
+  readonly history: History;
+  /** Items of the newest page, as they were read. */
+  newest: readonly NotificationItem[];
+  whole: boolean;
+  /** Keys of unacknowledged items, and when they were counted, monotonic; null: never. */
+  unacked: ReadonlySet<string>;
+  countedMs: number | null;
+  readMs: number;
+}
+
+export function notificationsCollector(parts: {
+  readonly accounts: AccountBook;
+  readonly book: MarketBook;
+  readonly teller: Teller;
+  readonly cursors: ReadonlyMap<string, string>;
+  readonly elapsedMs: () => number;
+}): WalletCollector {
+  const { accounts, book, teller, elapsedMs } = parts;
+  const inboxes = new Map<string, Inbox>();
+  const waits = new Map<string, number>();
+
+  function inboxOf(run: WalletRun, account: KnownAccount): Inbox {
+    const known = inboxes.get(account.address);
+    if (known) return known;
+    const name = historyCursor("notifications", run.wallet.name, `${account.pdaIndex}.${account.subaccount}`);
+    const inbox: Inbox = {
+      account,
+      history: new History({
+        name,
+        pastMs: PAST_MS,
+        teller,
+        stored: parts.cursors.get(name),
+        page: async (of, older, catchUp, call): Promise<HistoryPage> => {
+          const page = await of.client.notifications(
+            { traderPubkey: account.address, limit: catchUp ? LARGE_PAGE : PAGE, ...older },
+            call,
+          );
+          if (older === null) inbox.newest = page.items;
+          const seenMs = of.nowMs();
+          return {
+            rows: page.items.map((item) => ({
+              atMs: item.createdAt,
+              events: notificationEvents(item, of.wallet, account, book, seenMs),
+            })),
+            older: nextPage(endpoints.notifications, page, "older"),
+          };
+        },
+      }),
+      newest: [],
+      whole: false,
+      unacked: new Set(),
+      countedMs: null,
+      readMs: Number.NEGATIVE_INFINITY,
+    };
+    inboxes.set(account.address, inbox);
+    return inbox;
+  }
+
+  /** Reads the list of what is unacknowledged. */
+  async function readUnacked(run: WalletRun, inbox: Inbox): Promise<readonly Event[]> {
+    const { account } = inbox;
+    const { items } = await run.client.notifications(
+      { traderPubkey: account.address, unackedOnly: true },
+      run.call(),
+    );
+    const seenMs = run.nowMs();
+    count(run, inbox, items);
+    const events = items.flatMap((item) => notificationEvents(item, run.wallet, account, book, seenMs));
+    const known = await teller.known(events);
+    return events.filter((event) => !known.has(eventName(event.kind, event.key)));
+  }
+
+  function count(run: WalletRun, inbox: Inbox, items: readonly NotificationItem[]): void {
+    inbox.unacked = new Set(
+      items.filter((item) => !item.acked).map((item) => notificationKey(item, run.wallet.authority)),
+    );
+    inbox.countedMs = elapsedMs();
+  }
+
+  function isDue(inbox: Inbox, now: number): boolean {
+    if (inbox.countedMs === null) return true;
+    const some = inbox.unacked.size > 0 || inbox.newest.some((item) => !item.acked);
+    return now - inbox.countedMs >= (some ? COUNT_AGAIN_MS : COUNT_NONE_AGAIN_MS);
+  }
+
+  async function readOne(
+    run: WalletRun,
+    inbox: Inbox,
+  ): Promise<{ batch: Batch; done: () => void; more: boolean; failure: unknown }> {
+    const now = elapsedMs();
+    const first = inbox.countedMs === null;
+    const unacked = run.gap || first ? [...(await readUnacked(run, inbox))] : [];
+    const reading = await inbox.history.read(run, now);
+    inbox.whole = reading.newest?.older === null;
+    if (inbox.whole) count(run, inbox, inbox.newest);
+    else if (isDue(inbox, now)) unacked.push(...(await readUnacked(run, inbox)));
+    const events = new Map(
+      [...unacked, ...reading.batch.events].map((event) => [eventName(event.kind, event.key), event]),
+    );
+    const done = () => {
+      reading.done();
+      inbox.readMs = now;
+    };
+    return {
+      batch: { ...reading.batch, events: [...events.values()] },
+      done,
+      more: reading.more,
+      failure: reading.failure,
+    };
+  }
+
+  /** Each item once, in however many inboxes it stands; undefined while one of them is not counted. */
+  function unackedOf(wallet: string): number | undefined {
+    const all = new Set<string>();
+    for (const { address } of accounts.of(wallet)) {
+      const inbox = inboxes.get(address);
+      if (!inbox || inbox.countedMs === null) return undefined;
+      for (const key of inbox.unacked) all.add(key);
+    }
+    return all.size;
+  }
+
+  async function read(run: WalletRun): Promise<RunOutcome> {
+    const { name } = run.wallet;
+    let more = false;
+    let failure: unknown = null;
+    const present = new Set(accounts.present(name).map((account) => account.address));
+    const now = elapsedMs();
+    for (const account of accounts.of(name)) {
+      const inbox = inboxOf(run, account);
+      const gone = accounts.complete(run.wallet) && account.subaccount > 0 && !present.has(account.address);
+      if (gone && !run.gap && now - inbox.readMs < GONE_AGAIN_MS) continue;
+      const reading = await readOne(run, inbox);
+      more ||= reading.more;
+      failure ??= reading.failure;
+      if (reading.batch.events.length > 0 || reading.batch.cursor)
+        await teller.tell(run, "notifications", reading.batch);
+      reading.done();
+    }
+    const unacked = unackedOf(name);
+    await teller.tell(run, "notifications", { events: [], ...(unacked === undefined ? {} : { unacked }) });
+    if (failure !== null) throw failure;
+    return more ? "more" : "done";
+  }
+
+  async function catchUp(run: WalletRun): Promise<RunOutcome> {
+    const all = accounts.of(run.wallet.name).map((account) => inboxOf(run, account));
+    const inbox = all.find((one) => one.history.hasBacklog);
+    if (!inbox) return "done";
+    const reading = await inbox.history.catchUp(run);
+    if (reading.batch.events.length > 0 || reading.batch.cursor)
+      await teller.tell(run, "notifications", reading.batch);
+    reading.done();
+    return all.some((one) => one.history.hasBacklog) ? "more" : "done";
+  }
+
+  return {
+    source: "notifications",
+    scope: "wallet",
+    needsSession: true,
+    async run(run) {
+      if (run.catchUp) return catchUp(run);
+      const waited = waits.get(run.wallet.name) ?? 0;
+      if (!book.known && waited < MOST_WAITS) {
+        waits.set(run.wallet.name, waited + 1);
+        return "later";
+      }
+      return read(run);
+    },
+  };
+}

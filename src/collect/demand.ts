@@ -1,0 +1,152 @@
+/**
+ * How many requests a second the schedules want, what the ceiling leaves of them, and the interval that each source will
+ * really get. Pure: `perpwatch check` asks before any daemon runs, the scheduler stretches its intervals by the same.
+ */
+import type { Source } from "../domain/observation.ts";
+import { type Lane, lanes } from "../exchange/index.ts";
+import { type ScheduleSettings, scheduleMs } from "./settings.ts";
+
+export interface DemandInput {
+  readonly settings: ScheduleSettings;
+  readonly requestsPerSecond: number;
+  readonly wallets: readonly {
+    readonly watchOnly: boolean;
+    readonly pdaIndices: readonly number[];
+    /** Trader accounts, where they are known. Default: one for each PDA index. */
+    readonly accounts?: number;
+    readonly atRisk?: boolean;
+  }[];
+  /** Default 30. */
+  readonly markets?: number;
+  /** Wall time, for calendars. */
+  readonly nowMs: number;
+}
+
+export interface SourceDemand {
+  readonly source: Source;
+  readonly lane: Lane;
+  /** As configured. Of traderState: of wallets that are not at risk. */
+  readonly everyMs: number;
+  /** As it will be under the ceiling. */
+  readonly effectiveMs: number;
+  readonly requestsPerSecond: number;
+}
+
+export interface Demand {
+  readonly ceilingPerSecond: number;
+  /** With all schedules as configured. */
+  readonly wantedPerSecond: number;
+  readonly sources: readonly SourceDemand[];
+}
+
+/** Share of the ceiling that schedules may plan with; the rest is for sign-ins, repeats and what is asked at once. */
+const PLANNED = 0.9;
+/** Share that each later lane keeps, however much the earlier ones want. */
+const KEPT = 0.05;
+
+/** In the order in which sources are first asked: what risk needs first. */
+export const sourceOrder: readonly Source[] = [
+  "marketConfig",
+  "markets",
+  "traderState",
+  "exchangeStatus",
+  "notifications",
+  "liquidations",
+  "collateral",
+  "traderView",
+  "funding",
+  "orders",
+  "fills",
+  "fundingRates",
+  "pnl",
+];
+
+/** The lane of a source for a wallet that is not at risk. */
+export function laneOf(source: Source): Lane {
+  switch (source) {
+    case "traderState":
+    case "markets":
+    case "marketConfig":
+    case "exchangeStatus":
+      return lanes.state;
+    case "notifications":
+      return lanes.inbox;
+    default:
+      return lanes.rest;
+  }
+}
+
+export function demandOf(input: DemandInput): Demand {
+  const { settings, requestsPerSecond: ceiling } = input;
+  const planned = ceiling * PLANNED;
+  const wanted = new Map<Source, { everyMs: number; perSecond: number }>();
+  for (const source of sourceOrder) {
+    const everyMs = scheduleMs(settings[source], input.nowMs);
+    wanted.set(source, { everyMs, perSecond: (requestsOf(source, input) * 1_000) / everyMs });
+  }
+  const riskMs = settings.traderState.kind === "interval" ? settings.traderState.atRiskMs : null;
+  const atRisk = input.wallets.filter((wallet) => wallet.atRisk === true);
+  const state = wanted.get("traderState")!;
+  let left = planned;
+  if (riskMs !== null) {
+    const requests = atRisk.reduce((sum, wallet) => sum + wallet.pdaIndices.length, 0);
+    state.perSecond -= (requests * 1_000) / state.everyMs;
+    left -= Math.min(planned * (1 - 3 * KEPT), (requests * 1_000) / riskMs);
+  }
+  const riskPerSecond = planned - left;
+  const factors = new Map<Lane, number>();
+  const order = [lanes.state, lanes.inbox, lanes.rest] as const;
+  for (const [index, lane] of order.entries()) {
+    const wants = sum(
+      [...wanted].filter(([source]) => laneOf(source) === lane).map(([, one]) => one.perSecond),
+    );
+    const kept = planned * KEPT * (order.length - 1 - index);
+    const gets = Math.max(planned * KEPT, Math.min(wants, left - kept));
+    factors.set(lane, wants > gets ? wants / gets : 1);
+    left -= Math.min(wants, gets);
+  }
+  const sources = sourceOrder.map((source): SourceDemand => {
+    const { everyMs, perSecond } = wanted.get(source)!;
+    const lane = laneOf(source);
+    return {
+      source,
+      lane,
+      everyMs,
+      effectiveMs: Math.round(everyMs * factors.get(lane)!),
+      requestsPerSecond: perSecond + (source === "traderState" ? riskPerSecond : 0),
+    };
+  });
+  return {
+    ceilingPerSecond: ceiling,
+    wantedPerSecond: sum(sources.map((one) => one.requestsPerSecond)),
+    sources,
+  };
+}
+
+/** What one run over everything costs, in plain reads. */
+export function requestsOf(source: Source, input: Pick<DemandInput, "wallets" | "markets">): number {
+  const { wallets } = input;
+  switch (source) {
+    case "markets":
+    case "exchangeStatus":
+      return 1;
+    case "marketConfig":
+      return 2;
+    case "fundingRates":
+      return input.markets ?? 30;
+    case "notifications":
+      return sum(wallets.filter((one) => !one.watchOnly).map((one) => one.accounts ?? one.pdaIndices.length));
+    case "traderView":
+      return sum(wallets.map((one) => one.accounts ?? one.pdaIndices.length));
+    case "traderState":
+    case "liquidations":
+    case "funding":
+      return sum(wallets.map((one) => one.pdaIndices.length));
+    default:
+      return wallets.length;
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

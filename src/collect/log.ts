@@ -1,0 +1,5 @@
+/** As much of a logger as collecting needs; pino's fits. Nothing secret is ever handed to it. */
+export interface CollectLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}

@@ -1,0 +1,44 @@
+/** Which markets there are, as the newest configuration says: symbols by asset id, lots and ticks in human units. */
+import type { MarketConfig } from "../domain/account.ts";
+
+export class MarketBook {
+  #bySymbol = new Map<string, MarketConfig>();
+  #byAsset = new Map<number, MarketConfig>();
+
+  take(markets: readonly MarketConfig[]): void {
+    this.#bySymbol = new Map(markets.map((market) => [market.symbol.toUpperCase(), market]));
+    this.#byAsset = new Map(markets.map((market) => [market.assetId, market]));
+  }
+
+  /** Whether the configuration was read at all. */
+  get known(): boolean {
+    return this.#bySymbol.size > 0;
+  }
+
+  get symbols(): readonly string[] {
+    return [...this.#bySymbol.values()].map((market) => market.symbol);
+  }
+
+  of(symbol: string): MarketConfig | undefined {
+    return this.#bySymbol.get(symbol.toUpperCase());
+  }
+
+  ofAsset(assetId: number): MarketConfig | undefined {
+    return this.#byAsset.get(assetId);
+  }
+}
+
+/** A size in base lots as units of the asset; null without a market. */
+export function unitsOf(lots: bigint, market: MarketConfig | undefined): number | null {
+  return market === undefined ? null : Number(lots) / 10 ** market.baseLotsDecimals;
+}
+
+/** A price in ticks as USD; null without a market. */
+export function usdOfTicks(ticks: bigint, market: MarketConfig | undefined): number | null {
+  if (market === undefined) return null;
+  return (Number(ticks) * market.tickSize * 10 ** market.baseLotsDecimals) / 1e6;
+}
+
+export function usdOfQuoteLots(quoteLots: bigint): number {
+  return Number(quoteLots) / 1e6;
+}

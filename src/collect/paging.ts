@@ -1,0 +1,269 @@
+/**
+ * Reads one paged history of a wallet so that no row is missed and none is told twice, whatever happened in between.
+ *
+ *  - The newest page is read each time. Reading goes on towards older rows until a whole page is known.
+ *  - After a gap (start, failures), and every few minutes, that page has to be 10 minutes older, too, than the newest row
+ *    that was known before: rows can be indexed late, and then stand among known ones.
+ *  - What does not fit into one run, and the past at first sight, is a backlog: where to go on and how far. It is stored in
+ *    the same commit as the rows that were read, so a crash leaves no hole, and is worked off in the last lane.
+ *
+ * Cursors of the exchange are anchored to rows, so new rows at the front shift nothing. A cursor that it refuses is given
+ * up, and the way is walked again from the newest row.
+ */
+import { type Event, eventName } from "../domain/event.ts";
+import { ExchangeError, lanes } from "../exchange/index.ts";
+import type { WalletRun } from "./collector.ts";
+import type { Batch, Teller } from "./teller.ts";
+
+const LATE_ROWS_MS = 600_000;
+const DEEP_AGAIN_MS = 300_000;
+const MOST_PAGES = 4;
+const MOST_BACKLOGS = 8;
+/** Kept of a run's time, so that what was read before a page that hangs is told. */
+const TELLING_MS = 2_000;
+
+export interface HistoryRow {
+  /** Its place in the list, ms. */
+  readonly atMs: number;
+  /** None for a row that is not worth an event. The row is known when the first of them is. */
+  readonly events: readonly Event[];
+}
+
+export interface HistoryPage {
+  readonly rows: readonly HistoryRow[];
+  /** Arguments that lead to older rows; null: there are none. */
+  readonly older: Readonly<Record<string, string>> | null;
+}
+
+export interface HistoryOptions {
+  /** Of its cursor in the store: unique for (source, wallet, part). */
+  readonly name: string;
+  /** How far back the past is read at first sight, ms. */
+  readonly pastMs: number;
+  readonly teller: Teller;
+  /** As stored by an earlier start. */
+  readonly stored: string | undefined;
+  /** Reads a page. @param older null: the newest   @param catchUp with the largest limit */
+  readonly page: (
+    run: WalletRun,
+    older: Readonly<Record<string, string>> | null,
+    catchUp: boolean,
+    call: ReturnType<WalletRun["call"]>,
+  ) => Promise<HistoryPage>;
+  /** A row that may still change, ms: deep readings reach back to it. */
+  readonly openSinceMs?: () => number | null;
+}
+
+interface Backlog {
+  /** Null: from the newest row. */
+  readonly older: Readonly<Record<string, string>> | null;
+  /** Read until a known page is as old as this. */
+  readonly untilMs: number;
+}
+
+interface State {
+  /** Of the newest row known. */
+  readonly edgeMs: number | null;
+  readonly backlog: readonly Backlog[];
+}
+
+/** What a reading brought, to be told; `done` when it was. */
+export interface Reading {
+  readonly batch: Batch;
+  readonly more: boolean;
+  readonly done: () => void;
+  /** Rows of the newest page, and whether that is the whole list. */
+  readonly newest: HistoryPage | null;
+  /** A page behind the first could not be read; the batch holds what was. */
+  readonly failure: unknown;
+}
+
+export class History {
+  readonly #options: HistoryOptions;
+  #state: State;
+  #deepMs = Number.NEGATIVE_INFINITY;
+  #known = "";
+
+  constructor(options: HistoryOptions) {
+    this.#options = options;
+    this.#state = parseState(options.stored);
+  }
+
+  get hasBacklog(): boolean {
+    return this.#state.backlog.length > 0;
+  }
+
+  /** Reads the newest rows, and as far back as it takes. */
+  async read(run: WalletRun, elapsedMs: number): Promise<Reading> {
+    const { teller, pastMs } = this.#options;
+    const { edgeMs, backlog } = this.#state;
+    const openMs = this.#options.openSinceMs?.() ?? Number.POSITIVE_INFINITY;
+    const pastLimitMs = run.nowMs() - pastMs;
+    const firstMs = teller.firstMs(run.wallet.name);
+    const baseMs = edgeMs ?? firstMs;
+    const untilMs = Math.max(pastLimitMs, Math.min(baseMs - LATE_ROWS_MS, openMs));
+    const deep =
+      run.gap || edgeMs === null || (elapsedMs - this.#deepMs > DEEP_AGAIN_MS && backlog.length === 0);
+    const fresh: Event[] = [];
+    let newestMs = edgeMs ?? Number.NEGATIVE_INFINITY;
+    let first: HistoryPage | null = null;
+    let left: Backlog | null = null;
+    let failure: unknown = null;
+    let digest = this.#known;
+    let older: HistoryPage["older"] = null;
+    for (let pages = 1; ; pages++) {
+      let page: HistoryPage;
+      try {
+        page = await this.#options.page(run, older, false, pages === 1 ? run.call() : laterCall(run));
+      } catch (error) {
+        if (first === null) throw error;
+        failure = error;
+        left = { older, untilMs };
+        break;
+      }
+      first ??= page;
+      const names = digestOf(page);
+      const same = pages === 1 && names === digest;
+      const unknown = same ? [] : await this.#unknown(page);
+      if (pages === 1) digest = names;
+      fresh.push(...unknown);
+      const oldestMs = oldestOf(page);
+      for (const row of page.rows) newestMs = Math.max(newestMs, row.atMs);
+      if (page.older === null || oldestMs < pastLimitMs) break;
+      // Between gaps new rows stand before all that are known.
+      if (
+        deep ? unknown.length === 0 && oldestMs <= untilMs : !unknown.some((event) => inLastRow(page, event))
+      )
+        break;
+      older = page.older;
+      // What is left is the past, or too much for one run.
+      if (oldestMs <= Math.min(untilMs, baseMs - LATE_ROWS_MS) || pages === MOST_PAGES) {
+        left = { older, untilMs };
+        break;
+      }
+    }
+    const next: State = {
+      edgeMs: Number.isFinite(newestMs) ? newestMs : edgeMs,
+      backlog: left === null ? backlog : bounded([left, ...backlog]),
+    };
+    return {
+      batch: this.#batch(unique(fresh), next),
+      more: next.backlog.length > 0,
+      done: () => {
+        this.#state = next;
+        this.#known = digest;
+        if (deep && failure === null) this.#deepMs = elapsedMs;
+      },
+      newest: first,
+      failure,
+    };
+  }
+
+  /** Reads one page of the backlog. */
+  async catchUp(run: WalletRun): Promise<Reading> {
+    const [current, ...rest] = this.#state.backlog;
+    if (!current) return { batch: { events: [] }, more: false, done: () => {}, newest: null, failure: null };
+    let backlog: readonly Backlog[];
+    let fresh: readonly Event[] = [];
+    try {
+      const page = await this.#options.page(run, current.older, true, run.call(lanes.catchUp));
+      fresh = await this.#unknown(page);
+      const oldestMs = oldestOf(page);
+      const ended =
+        page.older === null ||
+        oldestMs < run.nowMs() - this.#options.pastMs ||
+        (fresh.length === 0 && oldestMs <= current.untilMs);
+      backlog = ended ? rest : [{ ...current, older: page.older }, ...rest];
+    } catch (error) {
+      const refused = error instanceof ExchangeError && error.reason === "refused";
+      if (!refused || current.older === null) throw error;
+      // A cursor does not last for ever: from the newest row once more.
+      backlog = [{ ...current, older: null }, ...rest];
+    }
+    const next: State = { ...this.#state, backlog };
+    return {
+      batch: this.#batch(unique(fresh), next),
+      more: backlog.length > 0,
+      done: () => {
+        this.#state = { edgeMs: this.#state.edgeMs, backlog };
+      },
+      newest: null,
+      failure: null,
+    };
+  }
+
+  #batch(events: readonly Event[], next: State): Batch {
+    const before = JSON.stringify(this.#state);
+    const value = JSON.stringify(next);
+    return value === before ? { events } : { events, cursor: { name: this.#options.name, value } };
+  }
+
+  async #unknown(page: HistoryPage): Promise<Event[]> {
+    const events = page.rows.flatMap((row) => row.events);
+    const known = await this.#options.teller.known(events);
+    return events.filter((event) => !known.has(eventName(event.kind, event.key)));
+  }
+}
+
+/** Where histories begin in the store's cursors. */
+export const historyCursor = (source: string, wallet: string, part: string): string =>
+  `history/${source}/${wallet}/${part}`;
+
+function laterCall(run: WalletRun): ReturnType<WalletRun["call"]> {
+  const call = run.call(lanes.catchUp);
+  return { ...call, deadlineMs: Math.max(0, (call.deadlineMs ?? 0) - TELLING_MS) };
+}
+
+/** Too many places to go on from become one walk over all of them. */
+function bounded(backlog: readonly Backlog[]): readonly Backlog[] {
+  if (backlog.length <= MOST_BACKLOGS) return backlog;
+  return [{ older: null, untilMs: Math.min(...backlog.map((one) => one.untilMs)) }];
+}
+
+function inLastRow(page: HistoryPage, event: Event): boolean {
+  return page.rows.at(-1)?.events.includes(event) ?? false;
+}
+
+/** Tells whether a page is the one of the last reading, without keeping its keys: there are thousands of histories. */
+function digestOf(page: HistoryPage): string {
+  let a = 0xdeadbeef;
+  let b = 0x41c6ce57;
+  for (const row of page.rows) {
+    for (const { key } of row.events) {
+      for (let i = 0; i < key.length; i++) {
+        const code = key.charCodeAt(i);
+        a = Math.imul(a ^ code, 2_654_435_761);
+        b = Math.imul(b ^ code, 1_597_334_677);
+      }
+      a = Math.imul(a ^ (a >>> 16), 2_246_822_507);
+      b = Math.imul(b ^ (b >>> 13), 3_266_489_909);
+    }
+  }
+  return `${page.rows.length}.${a >>> 0}.${b >>> 0}`;
+}
+
+function oldestOf(page: HistoryPage): number {
+  let oldestMs = Number.POSITIVE_INFINITY;
+  for (const row of page.rows) oldestMs = Math.min(oldestMs, row.atMs);
+  // A page without rows says nothing about age, and ends nothing but by having no older one.
+  return oldestMs;
+}
+
+/** A row that stood on two pages is told once. */
+function unique(events: readonly Event[]): Event[] {
+  return [...new Map(events.map((event) => [eventName(event.kind, event.key), event])).values()];
+}
+
+function parseState(stored: string | undefined): State {
+  const fresh: State = { edgeMs: null, backlog: [] };
+  if (stored === undefined) return fresh;
+  try {
+    const { edgeMs, backlog } = JSON.parse(stored) as State;
+    return {
+      edgeMs: typeof edgeMs === "number" ? edgeMs : null,
+      backlog: Array.isArray(backlog) ? backlog : [],
+    };
+  } catch {
+    return fresh;
+  }
+}

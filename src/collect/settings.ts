@@ -1,0 +1,92 @@
+/** The `schedules:` section: how often each resource is asked. */
+import { z } from "zod";
+import { parseDurationMs } from "../domain/duration.ts";
+import type { Source } from "../domain/observation.ts";
+import { CronSchedule, cronProblem } from "./calendar.ts";
+
+/** Shorter than this no exchange wants to be asked by one daemon. */
+const SHORTEST_MS = 100;
+
+const duration = z.string().transform((text, context) => {
+  const ms = parseDurationMs(text);
+  if (ms === undefined || ms < SHORTEST_MS) {
+    context.addIssue({
+      code: "custom",
+      message: ms === undefined ? "has to be a duration such as 5s, 10m or 1h30m" : "has to be 100ms or more",
+      input: text,
+    });
+    return z.NEVER;
+  }
+  return ms;
+});
+
+const interval = z
+  .strictObject({ every: duration })
+  .transform(({ every }) => ({ kind: "interval" as const, everyMs: every, atRiskMs: null as number | null }));
+
+const calendar = z.strictObject({ cron: z.string(), timezone: z.string().default("UTC") });
+
+const cron = calendar
+  .superRefine(({ cron, timezone }, context) => {
+    const problem = cronProblem(cron, timezone);
+    if (problem) context.addIssue({ code: "custom", message: problem, path: ["cron"], input: cron });
+  })
+  .transform(({ cron, timezone }) => ({ kind: "calendar" as const, cron, timezone }));
+
+/** `atRisk` is the interval of wallets whose margin ratio is above 0.5. */
+const riskInterval = z
+  .strictObject({ every: duration, atRisk: duration.optional() })
+  .transform(({ every, atRisk }) => ({
+    kind: "interval" as const,
+    everyMs: every,
+    atRiskMs: atRisk === undefined ? null : Math.min(atRisk, every),
+  }));
+
+export type Schedule = z.output<typeof interval> | z.output<typeof cron>;
+
+/** Says what both forms allow when a schedule is neither. */
+function schedule<S extends z.ZodType<z.output<typeof interval>>>(every: S) {
+  return z.unknown().transform((value, context): Schedule => {
+    const form = typeof value === "object" && value !== null && "cron" in value ? cron : every;
+    const parsed = form.safeParse(value);
+    if (parsed.success) return parsed.data;
+    for (const issue of parsed.error.issues) context.addIssue({ ...issue } as never);
+    return z.NEVER;
+  });
+}
+
+const every = (text: string) => ({ every: text });
+
+export const scheduleSettings = z.strictObject({
+  traderState: schedule(riskInterval).default({ kind: "interval", everyMs: 5_000, atRiskMs: 1_000 }),
+  markets: schedule(interval).prefault(every("2s")),
+  traderView: schedule(interval).prefault(every("1m")),
+  notifications: schedule(interval).prefault(every("10s")),
+  liquidations: schedule(interval).prefault(every("2m")),
+  funding: schedule(interval).prefault(every("5m")),
+  fundingRates: schedule(interval).prefault(every("5m")),
+  collateral: schedule(interval).prefault(every("1m")),
+  orders: schedule(interval).prefault(every("30s")),
+  fills: schedule(interval).prefault(every("30s")),
+  pnl: schedule(interval).prefault(every("5m")),
+  marketConfig: schedule(interval).prefault(every("10m")),
+  exchangeStatus: schedule(interval).prefault(every("30s")),
+});
+
+export type ScheduleSettings = z.output<typeof scheduleSettings>;
+
+/** The usual distance between two runs, ms; of a calendar the distance between its next two moments. */
+export function scheduleMs(schedule: Schedule, nowMs: number): number {
+  if (schedule.kind === "interval") return schedule.everyMs;
+  const times = new CronSchedule(schedule.cron, schedule.timezone);
+  const first = times.next(nowMs);
+  const second = first === null ? null : times.next(first);
+  return first === null || second === null ? 365 * 86_400_000 : second - first;
+}
+
+/** By source, what the watch measures freshness against. */
+export function schedulesMs(settings: ScheduleSettings, nowMs: number): Record<Source, number> {
+  return Object.fromEntries(
+    Object.entries(settings).map(([source, one]) => [source, scheduleMs(one, nowMs)]),
+  ) as Record<Source, number>;
+}

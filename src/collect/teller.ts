@@ -1,0 +1,132 @@
+/**
+ * Tells of events: only of those that are not stored yet, oldest first, and marked as of the past when they happened before
+ * the wallet was first watched.
+ *
+ * Two collectors, or two wallets, may bring the same event at once (a liquidation through inbox and history, an announcement
+ * through every inbox): those are checked and told one batch after another, so that the second finds it known.
+ */
+import type { Clock } from "../domain/clock.ts";
+import { type Event, eventName } from "../domain/event.ts";
+import type { Source } from "../domain/observation.ts";
+import type { Store } from "../domain/ports.ts";
+import { noteOf } from "./accounts.ts";
+import type { CollectedWallet, WalletRun } from "./collector.ts";
+
+const cursorPrefix = "first/";
+/** Told lately: known before the store says so (its commits may be held back). */
+const MOST_REMEMBERED = 50_000;
+
+export interface Batch {
+  readonly events: readonly Event[];
+  readonly unacked?: number;
+  readonly cursor?: { readonly name: string; readonly value: string };
+}
+
+interface First {
+  readonly atMs: number;
+  stored: boolean;
+}
+
+export class Teller {
+  readonly #store: Pick<Store, "knownEvents">;
+  readonly #first = new Map<string, First>();
+  readonly #told = new Set<string>();
+  #shared: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    store: Pick<Store, "knownEvents">,
+    wallets: readonly CollectedWallet[],
+    cursors: ReadonlyMap<string, string>,
+    clock: Clock,
+  ) {
+    this.#store = store;
+    const nowMs = clock.nowMs();
+    for (const { name } of wallets) {
+      const stored = Number(cursors.get(cursorPrefix + name) ?? Number.NaN);
+      const known = Number.isFinite(stored);
+      this.#first.set(name, { atMs: known ? stored : nowMs, stored: known });
+    }
+  }
+
+  /** When the wallet was first watched, ms. */
+  firstMs(wallet: string): number {
+    return this.#first.get(wallet)?.atMs ?? 0;
+  }
+
+  /** Which of these are known already, as `eventName`. */
+  async known(events: readonly Event[]): Promise<ReadonlySet<string>> {
+    const known = new Set<string>();
+    const unsure: Event[] = [];
+    for (const event of events) {
+      const name = eventName(event.kind, event.key);
+      if (this.#told.has(name)) known.add(name);
+      else unsure.push(event);
+    }
+    if (unsure.length === 0) return known;
+    const stored = await this.#store.knownEvents(unsure.map(({ kind, key }) => ({ kind, key })));
+    return known.size === 0 ? stored : new Set([...known, ...stored]);
+  }
+
+  /** Hands a batch on; events that are known by now are left out. An empty one says that there was nothing new. */
+  async tell(run: WalletRun, source: Source, batch: Batch): Promise<void> {
+    await this.#storeFirst(run);
+    if (!batch.events.some(isShared)) return this.#tell(run, source, batch);
+    const turn = this.#shared.then(async () => {
+      const known = await this.known(batch.events);
+      const events = batch.events.filter((event) => !known.has(eventName(event.kind, event.key)));
+      await this.#tell(run, source, { ...batch, events });
+    });
+    this.#shared = turn.catch(() => {});
+    return turn;
+  }
+
+  async #tell(run: WalletRun, source: Source, { events, ...rest }: Batch): Promise<void> {
+    const firstMs = this.firstMs(run.wallet.name);
+    await run.observe({
+      kind: "events",
+      source,
+      wallet: run.wallet.name,
+      atMs: run.nowMs(),
+      events: inOrder(events).map((event) =>
+        event.happenedMs < firstMs ? { ...event, backfilled: true } : event,
+      ),
+      ...rest,
+    });
+    for (const event of events) this.#remember(eventName(event.kind, event.key));
+  }
+
+  /** Before anything else of a wallet is stored, so that a crash cannot make its present into past. */
+  async #storeFirst(run: WalletRun): Promise<void> {
+    const { name } = run.wallet;
+    const first = this.#first.get(name);
+    if (!first || first.stored) return;
+    await run.observe(noteOf(cursorPrefix + name, String(first.atMs), run.nowMs()));
+    first.stored = true;
+  }
+
+  #remember(name: string): void {
+    this.#told.add(name);
+    if (this.#told.size <= MOST_REMEMBERED) return;
+    let surplus = MOST_REMEMBERED / 10;
+    for (const oldest of this.#told) {
+      if (surplus-- <= 0) break;
+      this.#told.delete(oldest);
+    }
+  }
+}
+
+/** May be brought by another collector or another wallet at the same time. */
+function isShared(event: Event): boolean {
+  return event.kind === "liquidation" || event.inbox?.source === "admin";
+}
+
+/** Oldest first; what the ledger orders, in the ledger's order. */
+function inOrder(events: readonly Event[]): Event[] {
+  return [...events].sort(
+    (a, b) =>
+      a.happenedMs - b.happenedMs ||
+      a.slot - b.slot ||
+      a.slotIndex - b.slotIndex ||
+      a.eventIndex - b.eventIndex,
+  );
+}

@@ -1,0 +1,70 @@
+/** Markets as the exchange tells them, in the house's words. */
+import type { MarketConfig as ConfigRecord, FundingRate, LatestMarketStats } from "../../contract/index.ts";
+import { MARKET_STATUSES } from "../../contract/index.ts";
+import type { MarketConfig, MarketPrices } from "../../domain/account.ts";
+import { type OnUnknownWord, wordOf } from "../words.ts";
+
+/** The market list writes factors in percent; margin wants bps, which stand beside them where the server writes both. */
+export function marketConfigOf(record: ConfigRecord, onUnknown: OnUnknownWord): MarketConfig {
+  const factor = (name: FactorName): number =>
+    record.riskFactors[`${name}Bps`] ?? bpsFromPercent(record.riskFactors[name]);
+  return {
+    symbol: record.symbol,
+    assetId: record.assetId,
+    status: wordOf(MARKET_STATUSES, record.marketStatus, "marketStatus", onUnknown),
+    tickSize: record.tickSize,
+    baseLotsDecimals: record.baseLotsDecimals,
+    takerFee: record.takerFee,
+    makerFee: record.makerFee,
+    leverageTiers: record.leverageTiers.map((tier) => ({
+      maxLeverage: tier.maxLeverage,
+      maxSizeBaseLots: tier.maxSizeBaseLots,
+      limitOrderRiskFactorBps: tier.limitOrderRiskFactorBps ?? bpsFromPercent(tier.limitOrderRiskFactor),
+    })),
+    riskFactors: {
+      maintenance: factor("maintenance"),
+      backstop: factor("backstop"),
+      highRisk: factor("highRisk"),
+      upnl: factor("upnl"),
+      upnlForWithdrawals: factor("upnlForWithdrawals"),
+      cancelOrder: factor("cancelOrder"),
+    },
+    fundingIntervalSeconds: record.fundingIntervalSeconds,
+    openInterestCapBaseLots: record.openInterestCapBaseLots,
+    isolatedOnly: record.isolatedOnly,
+  };
+}
+
+type FactorName = "maintenance" | "backstop" | "highRisk" | "upnl" | "upnlForWithdrawals" | "cancelOrder";
+
+function bpsFromPercent(percent: number): number {
+  return Math.round(percent * 100);
+}
+
+export function marketPricesOf(record: LatestMarketStats): MarketPrices {
+  return {
+    symbol: record.symbol,
+    exchangeMs: record.timestamp_ms,
+    markPriceUsd: record.mark_price,
+    oraclePriceUsd: record.oracle_price,
+    midPriceUsd: null,
+    openInterestUnits: record.open_interest,
+    dayVolumeUsd: record.day_volume_usd,
+    prevDayMarkPriceUsd: record.prev_day_mark_price,
+    statedFundingRate: record.current_funding_rate,
+  };
+}
+
+/** The newest rate as a fraction an hour: rates are stated in percent of notional for one funding interval. */
+export function newestRate(
+  rates: readonly FundingRate[],
+  fundingIntervalSeconds: number,
+): { readonly ratePerHour: number; readonly exchangeMs: number } | null {
+  let newest: FundingRate | null = null;
+  for (const rate of rates) if (newest === null || rate.timestamp >= newest.timestamp) newest = rate;
+  if (newest === null || fundingIntervalSeconds <= 0) return null;
+  return {
+    ratePerHour: (Number(newest.fundingRatePercentage) / 100) * (3_600 / fundingIntervalSeconds),
+    exchangeMs: newest.timestamp,
+  };
+}

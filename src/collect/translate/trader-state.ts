@@ -1,0 +1,124 @@
+/** A trader state as the exchange tells it, in the house's words. Exact integers stay exact. */
+import {
+  type ConditionalTrigger,
+  type SubaccountSnapshot,
+  TRADER_STATES,
+  type Trigger,
+  type TriggerRow,
+} from "../../contract/index.ts";
+import type {
+  Capability,
+  OrderState,
+  PositionState,
+  SubaccountState,
+  TriggerState,
+} from "../../domain/account.ts";
+import { type OnUnknownWord, wordOf } from "../words.ts";
+
+export function subaccountState(row: SubaccountSnapshot, onUnknown: OnUnknownWord): SubaccountState {
+  const triggers = new Map(row.triggers.map((one) => [one.symbol.toUpperCase(), one]));
+  const positions: PositionState[] = [];
+  for (const position of row.positions) {
+    // A row that holds nothing is no position.
+    if (position.basePositionLots === 0n) continue;
+    positions.push({
+      symbol: position.symbol,
+      baseLots: position.basePositionLots,
+      virtualQuoteLots: position.virtualQuotePositionLots,
+      unsettledFundingQuoteLots: position.unsettledFundingQuoteLots,
+      accumulatedFundingQuoteLots: position.accumulatedFundingQuoteLots,
+      sequence: position.positionSequenceNumber,
+      triggers: triggersOf(position, triggers.get(position.symbol.toUpperCase())),
+    });
+  }
+  return {
+    subaccount: row.subaccountIndex,
+    sequence: row.sequence,
+    collateralQuoteLots: row.collateral,
+    spotCollaterals: row.spotCollaterals.map(({ assetIndex, symbol, balance, decimals }) => ({
+      assetIndex,
+      symbol,
+      balance,
+      decimals,
+    })),
+    lifecycle: wordOf(TRADER_STATES, row.capabilities?.state ?? "active", "state", onUnknown),
+    capabilities: { ...(row.capabilities?.capabilities as Record<string, Capability> | undefined) },
+    positions,
+    orders: row.orders.flatMap(({ symbol, orders }) =>
+      orders.map((order) => orderState(symbol, order, onUnknown)),
+    ),
+  };
+}
+
+type OrderRowOf = SubaccountSnapshot["orders"][number]["orders"][number];
+
+function orderState(symbol: string, row: OrderRowOf, onUnknown: OnUnknownWord): OrderState {
+  if (row.side !== "bid" && row.side !== "ask") onUnknown("orders.side", row.side);
+  return {
+    symbol,
+    sequence: row.orderSequenceNumber,
+    // There is no third side; what is not `bid` is counted as the other.
+    side: row.side === "bid" ? "bid" : "ask",
+    kind: row.conditionalKind ?? row.orderType,
+    priceTicks: row.priceTicks,
+    remainingLots: row.sizeRemainingLots,
+    initialLots: row.initialSizeLots,
+    reduceOnly: row.reduceOnly,
+    stopLoss: row.isStopLoss,
+    status: row.status,
+  };
+}
+
+/**
+ * Triggers stand in a list of their own, and in the position in a form that is deprecated: servers write one of them or
+ * both. One that stands in both is one trigger.
+ */
+function triggersOf(position: TriggerRow, listed: TriggerRow | undefined): TriggerState[] {
+  const found = new Map<string, TriggerState>();
+  for (const row of listed ? [listed, position] : [position]) {
+    for (const trigger of rowTriggers(row)) {
+      const key = `${trigger.kind} ${trigger.id}`;
+      if (!found.has(key)) found.set(key, trigger);
+    }
+  }
+  return [...found.values()];
+}
+
+function rowTriggers(row: TriggerRow): TriggerState[] {
+  return [
+    ...row.takeProfitTriggers.map((one) => plain("takeProfit", one.takeProfitId, one.trigger, one.status)),
+    ...row.stopLossTriggers.map((one) => plain("stopLoss", one.stopLossId, one.trigger, one.status)),
+    ...row.conditionalTakeProfitTriggers.map((one) =>
+      conditional("takeProfit", one.conditionalTakeProfitId, one.trigger, one.status),
+    ),
+    ...row.conditionalStopLossTriggers.map((one) =>
+      conditional("stopLoss", one.conditionalStopLossId, one.trigger, one.status),
+    ),
+  ];
+}
+
+function plain(kind: TriggerState["kind"], id: string, trigger: Trigger, status: string): TriggerState {
+  return {
+    kind,
+    id,
+    triggerPriceTicks: trigger.triggerPriceTicks,
+    executionPriceTicks: trigger.executionPriceTicks,
+    side: trigger.side === "bid" ? "bid" : "ask",
+    maxSizeLots: null,
+    percent: null,
+    status,
+  };
+}
+
+function conditional(
+  kind: TriggerState["kind"],
+  id: string,
+  trigger: ConditionalTrigger,
+  status: string,
+): TriggerState {
+  return {
+    ...plain(kind, id, trigger, status),
+    maxSizeLots: trigger.usePercent ? null : trigger.maxSizeLots,
+    percent: trigger.usePercent ? trigger.percent : null,
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * A timing wheel: many entries, each due at a moment of the monotonic clock, behind one timer.
+ *
+ * Moments are rounded up to 10 ms and kept in 8,192 slots, a turn of 82 s; what is due later stays in its slot for as many
+ * turns. Setting, moving and cancelling cost the same for ten entries as for a hundred thousand. However much is due at
+ * once (after a stall), only so many entries are worked in one turn of the event loop.
+ */
+import type { Clock } from "../domain/clock.ts";
+
+const SLOT_MS = 10;
+const SLOTS = 8_192;
+const MOST_PER_TURN = 200;
+
+/** Something that can be due. One entry is due at one moment, or not at all. */
+export interface WheelEntry {
+  /** Monotonic, ms; Infinity while not set. Only the wheel writes it. */
+  dueMs: number;
+  /** Where it waits; −1: nowhere. Only the wheel writes it. */
+  slot: number;
+}
+
+export class Wheel<E extends WheelEntry> {
+  readonly #clock: Clock;
+  readonly #onDue: (entry: E) => void;
+  readonly #slots: Set<E>[] = Array.from({ length: SLOTS }, () => new Set<E>());
+  /** Due, and put off to the next turn of the event loop. */
+  #ready: E[] = [];
+  /** The next slot to look at, counted from the clock's start. */
+  #tick: number;
+  #size = 0;
+  #timer: (() => void) | null = null;
+  #timerTick = Number.POSITIVE_INFINITY;
+
+  /** @param onDue is told of one entry at a time, and may set it again */
+  constructor(clock: Clock, onDue: (entry: E) => void) {
+    this.#clock = clock;
+    this.#onDue = onDue;
+    this.#tick = Math.floor(clock.elapsedMs() / SLOT_MS);
+  }
+
+  /** How many entries wait. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Makes an entry due at this moment, and at no other. */
+  set(entry: E, dueMs: number): void {
+    this.cancel(entry);
+    const tick = Math.max(Math.ceil(dueMs / SLOT_MS), this.#tick);
+    entry.dueMs = dueMs;
+    entry.slot = tick % SLOTS;
+    this.#slots[entry.slot]!.add(entry);
+    this.#size++;
+    this.#wake(Math.min(tick, this.#tick + SLOTS));
+  }
+
+  cancel(entry: E): void {
+    if (entry.slot < 0) return;
+    if (entry.slot < SLOTS) this.#slots[entry.slot]!.delete(entry);
+    entry.slot = -1;
+    entry.dueMs = Number.POSITIVE_INFINITY;
+    this.#size--;
+  }
+
+  /** Forgets everything. */
+  stop(): void {
+    this.#timer?.();
+    this.#timer = null;
+    this.#timerTick = Number.POSITIVE_INFINITY;
+    for (const slot of this.#slots) for (const entry of slot) this.cancel(entry);
+    for (const entry of this.#ready) this.cancel(entry);
+    this.#ready = [];
+  }
+
+  #wake(tick: number): void {
+    if (this.#timer && this.#timerTick <= tick) return;
+    this.#timer?.();
+    this.#timerTick = tick;
+    const inMs = Math.max(0, tick * SLOT_MS - this.#clock.elapsedMs());
+    this.#timer = this.#clock.after(inMs, () => this.#turn());
+  }
+
+  #turn(): void {
+    this.#timer = null;
+    this.#timerTick = Number.POSITIVE_INFINITY;
+    this.#gather();
+    const now = this.#ready.splice(0, MOST_PER_TURN);
+    for (const entry of now) {
+      if (entry.slot !== SLOTS) continue;
+      entry.slot = -1;
+      this.#size--;
+      this.#onDue(entry);
+    }
+    if (this.#ready.length > 0) this.#wake(this.#tick);
+    else this.#wakeForNext();
+  }
+
+  /** Takes what is due out of the slots, oldest first. */
+  #gather(): void {
+    const nowTick = Math.floor(this.#clock.elapsedMs() / SLOT_MS);
+    const first = this.#tick;
+    if (nowTick < first) return;
+    const due: E[] = [];
+    for (let tick = first; tick <= nowTick && tick < first + SLOTS; tick++) {
+      for (const entry of this.#slots[tick % SLOTS]!) {
+        if (Math.ceil(entry.dueMs / SLOT_MS) > nowTick) continue;
+        this.#slots[tick % SLOTS]!.delete(entry);
+        entry.slot = SLOTS;
+        due.push(entry);
+      }
+    }
+    this.#tick = nowTick + 1;
+    due.sort((a, b) => a.dueMs - b.dueMs);
+    this.#ready.push(...due);
+  }
+
+  #wakeForNext(): void {
+    if (this.#size === 0) return;
+    for (let tick = this.#tick; tick < this.#tick + SLOTS; tick++) {
+      if (this.#slots[tick % SLOTS]!.size === 0) continue;
+      this.#wake(tick);
+      return;
+    }
+  }
+}
+
+/**
+ * The turn of an interval that follows `lastMs`: on the interval's own beat, so that nothing drifts, and later than
+ * `nowMs`, so that turns which were missed are not made up for.
+ */
+export function nextTurn(lastMs: number, everyMs: number, nowMs: number): number {
+  const missed = Math.max(0, Math.floor((nowMs - lastMs) / everyMs));
+  const next = lastMs + (missed + 1) * everyMs;
+  return next > nowMs ? next : next + everyMs;
+}
