@@ -1,9 +1,12 @@
 /** Mistakes in rule files: each told with its place, what is allowed, and the name that was meant. */
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   eventKinds,
   eventVocabulary,
   formatProblem,
+  isUnknown,
+  loadRules,
   nearestName,
   scopes,
   vocabulary,
@@ -144,6 +147,101 @@ describe("what is dangerous is refused when it is loaded", () => {
   test("files beyond all measure, nesting without end", () => {
     expect(problemsOf(`rules:\n# ${"x".repeat(600_000)}`)[0]!.message).toMatch(/larger than 512 KB/);
     expect(problemsOf("[".repeat(100_000))[0]!.message).toMatch(/not valid YAML/);
+  });
+});
+
+describe("whatever stands in a file, loading answers", () => {
+  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+  const words = [
+    "trader",
+    ".",
+    "equity",
+    "positions",
+    "exists",
+    "(",
+    ")",
+    "p",
+    ",",
+    "&&",
+    "||",
+    "!",
+    "-",
+    "1",
+    "0.5",
+    '"x"',
+    "==",
+    "<",
+    "in",
+    "[",
+    "]",
+    "?",
+    ":",
+    "has",
+    "size",
+    "maxOver",
+    '"trader.equity"',
+    '"1h"',
+    "duration",
+    "market",
+    "value",
+    "now",
+    "{",
+    "}",
+    "%",
+    "/",
+    "null",
+    "true",
+    "wallet.labels",
+    "map",
+    "sum",
+    "\\",
+    "'",
+  ];
+
+  test("expressions made of the language's own words never throw, loaded or judged", () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...words), { maxLength: 14 }), fc.boolean(), (parts, seenAll) => {
+        const text = parts.join(" ");
+        const loaded = loadRules({
+          files: [{ name: "my.yaml", text: when(JSON.stringify(text)) }],
+          overrides: {},
+          scheduleMs,
+          wallets: [],
+          timezone: "UTC",
+        });
+        if ("problems" in loaded) {
+          expect(loaded.problems.length).toBeGreaterThan(0);
+          for (const problem of loaded.problems) expect(problem.line).toBeGreaterThan(0);
+          return;
+        }
+        const trader = facts(seenAll ? { equity: 0, positions: [{ size: 1, symbol: "SOL" }] } : {});
+        const answer = loaded.ruleSet.conditions[0]!.levels[0]!.when.run(env({ trader, window: () => 1 }));
+        expect(typeof answer === "boolean" || isUnknown(answer), text).toBe(true);
+      }),
+      { seed, numRuns: 600 },
+    );
+  });
+
+  test("files with a piece torn out or put in never throw", () => {
+    const whole = when('"trader.equity < 1 && position.size > 2"').replace(
+      "summary: s",
+      "summary: '{{ trader.name }}'",
+    );
+    fc.assert(
+      fc.property(
+        fc.nat(whole.length),
+        fc.nat(12),
+        fc.oneof(
+          fc.string({ maxLength: 8 }),
+          fc.constantFrom("&a", "*a", "!!js/function", "---", "<<: *a", "\t", "? ", "|", ">-", "{{", "}}"),
+        ),
+        (at, length, piece) => {
+          const text = whole.slice(0, at) + piece + whole.slice(at + length);
+          for (const problem of problemsOf(text)) expect(formatProblem(problem)).toContain("my.yaml:");
+        },
+      ),
+      { seed, numRuns: 600 },
+    );
   });
 });
 

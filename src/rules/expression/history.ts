@@ -12,6 +12,7 @@ import { eventSources, eventVocabulary, type RuleEventKind, type Unit, vocabular
 import { longestWindowMs } from "../windows/shape.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
 import { type Freshness, freshness, type Pick, pickMarket, pickScope } from "./fields.ts";
+import type { Names } from "./names.ts";
 import type { Compiling } from "./node.ts";
 import type { StaticType } from "./types.ts";
 
@@ -24,7 +25,7 @@ const shortestWindowMs = 1_000;
 const ownFiguresMs = 60_000;
 
 type Tell = (problem: ExpressionProblem) => void;
-type CompileFilter = (
+export type CompileFilter = (
   text: string,
   wanted: "condition",
   naming: Naming,
@@ -45,10 +46,8 @@ interface Series {
 export function historyFunction(
   name: string,
   args: readonly ASTNode[],
-  naming: Naming,
+  { naming, gathered, tell }: Names,
   countable: readonly RuleEventKind[],
-  gathered: Gathered,
-  tell: Tell,
   compileFilter: CompileFilter,
 ): Compiling | undefined {
   const fn = name as WindowFunction;

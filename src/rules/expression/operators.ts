@@ -2,7 +2,7 @@
  * Operators as closures. Each hands on the first unknown that it meets; `&&`, `||` and `?:` look no further than they
  * must. Arithmetic follows IEEE, and what has no answer (0/0, ∞−∞) is unknown instead of a NaN that compares as false.
  */
-import { Unknown } from "../value.ts";
+import { type FactScalar, Unknown, type Value } from "../value.ts";
 import type { Run } from "./node.ts";
 
 export function and(left: Run, right: Run): Run {
@@ -153,5 +153,45 @@ export function join(left: Run, right: Run): Run {
     if (typeof l !== "string") return l;
     const r = right(env);
     return typeof r === "string" ? l + r : r;
+  };
+}
+
+export function listOf(items: readonly Run[]): Run {
+  return (env) => {
+    const list: Value[] = [];
+    for (const item of items) {
+      const value = item(env);
+      if (value instanceof Unknown) return value;
+      list.push(value);
+    }
+    return list as readonly FactScalar[];
+  };
+}
+
+export function itemAt(list: Run, index: Run, outside: Unknown): Run {
+  return (env) => {
+    const items = list(env);
+    if (items instanceof Unknown) return items;
+    const position = index(env);
+    if (typeof position !== "number") return position;
+    return (items as readonly Value[])[position] ?? outside;
+  };
+}
+
+export function itemIn(item: Run, list: Run): Run {
+  return (env) => {
+    const value = item(env);
+    if (value instanceof Unknown) return value;
+    const items = list(env);
+    return items instanceof Unknown ? items : (items as readonly Value[]).includes(value);
+  };
+}
+
+export function keyIn(key: Run, map: Run): Run {
+  return (env) => {
+    const record = map(env);
+    if (record instanceof Unknown) return record;
+    const name = key(env);
+    return typeof name === "string" ? Object.hasOwn(record as object, name) : name;
   };
 }

@@ -96,3 +96,19 @@ export function combineUnits(operator: string, left: Unit, right: Unit): Unit {
       return right === "none" ? left : "none";
   }
 }
+
+/** For people: what an expression of this type is. */
+export function describe(type: StaticType): string {
+  switch (type.kind) {
+    case "double":
+    case "int":
+      return "a number";
+    case "bool":
+      return "true or false";
+    case "record":
+    case "wrong":
+      return "a thing with fields";
+    default:
+      return `a ${type.kind}`;
+  }
+}

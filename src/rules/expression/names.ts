@@ -1,0 +1,107 @@
+/** The names of one expression: what they mean, and what was meant by one that means nothing. */
+import type { ASTNode } from "@marcbachmann/cel-js";
+import type { Scope } from "../../domain/subject.ts";
+import { nearestName } from "../problem.ts";
+import { Unknown } from "../value.ts";
+import { eventVocabulary, type Field, scopes, vocabulary } from "../vocabulary.ts";
+import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
+import { type Pick, pickScope, readField } from "./fields.ts";
+import { functionNames } from "./functions.ts";
+import type { Compiling } from "./node.ts";
+import { duration, fieldsByName, time, typeOfField, wrong } from "./types.ts";
+
+/** Stands for what is wrong and has been told. */
+export const bad: Compiling = { type: wrong, run: () => new Unknown("error", null, "not compiled") };
+
+export class Names {
+  readonly naming: Naming;
+  readonly gathered: Gathered;
+  readonly tell: (problem: ExpressionProblem) => void;
+  /** The items of the loops around. */
+  readonly locals = new Map<string, Compiling>();
+
+  constructor(naming: Naming, gathered: Gathered, tell: (problem: ExpressionProblem) => void) {
+    this.naming = naming;
+    this.gathered = gathered;
+    this.tell = tell;
+  }
+
+  problem(
+    node: ASTNode,
+    message: string,
+    more: { allowed?: readonly string[]; nearest?: string | null; at?: number } = {},
+  ): Compiling {
+    const { at, ...rest } = more;
+    this.tell({ start: at ?? node.start, message, ...rest });
+    return bad;
+  }
+
+  /** A bare name: a loop's item, `value`, `now`; the scopes themselves are no values. */
+  meaning(name: string, node: ASTNode): Compiling {
+    const local = this.locals.get(name);
+    if (local !== undefined) return local;
+    if (name === "now") {
+      this.gathered.readsNow = true;
+      return { type: time, run: (env) => env.nowMs };
+    }
+    if (name === "value" && this.naming.value !== null) {
+      const absent = new Unknown("missing", null, "the rule's value is not there");
+      const { kind, unit } = this.naming.value;
+      return { type: kind === "duration" ? duration : { kind, unit }, run: (env) => env.value ?? absent };
+    }
+    if (name === "value") return this.problem(node, "`value` needs the rule to have a `value:`");
+    const fields = this.fieldsOf(name);
+    if (fields === undefined) return this.unknown(name, node);
+    return this.problem(node, `${name} is not a value by itself: name one of its fields`, {
+      allowed: [...fields.keys()],
+    });
+  }
+
+  unknown(name: string, node: ASTNode): Compiling {
+    const names = this.all();
+    const elsewhere = (scopes as readonly string[]).includes(name) || name === "event";
+    return this.problem(node, elsewhere ? `${name} is not visible here` : `unknown name ${name}`, {
+      allowed: names,
+      nearest: elsewhere ? null : nearestName(name, [...names, ...functionNames, ...this.locals.keys()]),
+    });
+  }
+
+  all(): string[] {
+    const { scopes: visible, event, value } = this.naming;
+    return [...visible, ...(event === null ? [] : [event.name]), ...(value === null ? [] : ["value"]), "now"];
+  }
+
+  fieldsOf(name: string): ReadonlyMap<string, Field> | undefined {
+    if ((this.naming.scopes as readonly string[]).includes(name))
+      return fieldsByName(vocabulary[name as Scope]);
+    const { event } = this.naming;
+    return event?.name === name ? fieldsByName(eventVocabulary[event.kind]) : undefined;
+  }
+
+  field(
+    node: ASTNode,
+    at: number,
+    owner: string,
+    scope: Scope | "event",
+    fields: ReadonlyMap<string, Field>,
+    name: string,
+    symbol: string | null,
+    pick: Pick | null,
+  ): Compiling {
+    const field = fields.get(name);
+    if (field === undefined) return this.noField(node, at, owner, name, fields.keys());
+    this.gathered.read(scope, field, symbol);
+    const path = `${owner}.${name}`;
+    const run = readField(path, pick ?? pickScope(scope), field, this.gathered.staleAfterMs);
+    return { type: typeOfField(field), run };
+  }
+
+  noField(node: ASTNode, at: number, owner: string, name: string, fields: Iterable<string>): Compiling {
+    const allowed = [...fields];
+    return this.problem(node, `unknown field ${owner}.${name}`, {
+      allowed,
+      nearest: nearestName(name, allowed),
+      at,
+    });
+  }
+}

@@ -1,0 +1,404 @@
+/** From the parsed tree to closures, node by node. */
+import type { ASTNode } from "@marcbachmann/cel-js";
+import type { Scope } from "../../domain/subject.ts";
+import { nearestName } from "../problem.ts";
+import { type FactScalar, Unknown } from "../value.ts";
+import { vocabulary } from "../vocabulary.ts";
+import { pickMarket, readItemField, readKey } from "./fields.ts";
+import { callFunction, callMethod, functionNames, methodNames } from "./functions.ts";
+import { type CompileFilter, historyFunction, historyNames } from "./history.ts";
+import { type Cell, collect, existsOne, quantifier } from "./macros.ts";
+import { bad, type Names } from "./names.ts";
+import type { Compiling, Run } from "./node.ts";
+import * as operators from "./operators.ts";
+import {
+  bool,
+  combineUnits,
+  describe,
+  duration,
+  fieldsByName,
+  plainDouble,
+  plainInt,
+  type StaticType,
+  text as textType,
+  time,
+  typeOfField,
+  unitOf,
+} from "./types.ts";
+
+/** Loops within loops beyond this depth are refused: their cost multiplies. */
+const deepestLoops = 2;
+
+export class Walk {
+  readonly #text: string;
+  readonly #names: Names;
+  /** A filter is an expression of its own inside of this one. */
+  readonly #compileFilter: CompileFilter;
+  #loops = 0;
+
+  constructor(text: string, names: Names, compileFilter: CompileFilter) {
+    this.#text = text;
+    this.#names = names;
+    this.#compileFilter = compileFilter;
+  }
+
+  compile(node: ASTNode): Compiling {
+    switch (node.op) {
+      case "value":
+        return this.#literal(node);
+      case "id":
+        return this.#names.meaning(node.args, node);
+      case ".":
+        return this.#access(node, node.args[0], node.args[1]);
+      case "[]":
+        return this.#index(node, node.args[0], node.args[1]);
+      case "call":
+        return this.#call(node, node.args[0], node.args[1]);
+      case "rcall":
+        return this.#method(node, node.args[0], node.args[1], node.args[2]);
+      case "list":
+        return this.#list(node.args);
+      case "&&":
+      case "||": {
+        const [left, right] = [this.compile(node.args[0]), this.compile(node.args[1])];
+        return { type: bool, run: (node.op === "&&" ? operators.and : operators.or)(left.run, right.run) };
+      }
+      case "!_":
+        return { type: bool, run: operators.not(this.compile(node.args).run) };
+      case "-_": {
+        const operand = this.compile(node.args);
+        const constant = typeof operand.constant === "number" ? -operand.constant : undefined;
+        return withConstant({ type: operand.type, run: operators.negate(operand.run) }, constant);
+      }
+      case "?:": {
+        const [condition, yes, no] = node.args.map((arg) => this.compile(arg));
+        return {
+          type: widest(yes!.type, no!.type),
+          run: operators.choose(condition!.run, yes!.run, no!.run),
+        };
+      }
+      case "+":
+      case "-":
+      case "*":
+      case "/":
+      case "%":
+        return this.#arithmetic(node.op, node, node.args[0], node.args[1]);
+      case "==":
+      case "!=": {
+        const [left, right] = [this.compile(node.args[0]), this.compile(node.args[1])];
+        this.#checkMember(left.type, right, node.args[1]);
+        this.#checkMember(right.type, left, node.args[0]);
+        for (const side of [left, right])
+          if (["list", "map", "record"].includes(side.type.kind))
+            this.#names.problem(
+              node,
+              `${describe(side.type)} cannot be compared; compare its fields or its size`,
+            );
+        return { type: bool, run: operators.equal(left.run, right.run, node.op === "==") };
+      }
+      case "<":
+      case "<=":
+      case ">":
+      case ">=": {
+        const [left, right] = [this.compile(node.args[0]), this.compile(node.args[1])];
+        if (left.type.kind === "bool" || right.type.kind === "bool")
+          return this.#names.problem(node, "true and false have no order: compare them with == or !=");
+        const run =
+          typeof right.constant === "number"
+            ? operators.compareWithConstant(node.op, left.run, right.constant)
+            : operators.compare(node.op, left.run, right.run);
+        return { type: bool, run };
+      }
+      case "in":
+        return this.#membership(node.args[0], node.args[1]);
+      case "map":
+        return this.#names.problem(node, "maps cannot be written here");
+      default:
+        return this.#names.problem(node, `\`${node.op}\` is not offered here`);
+    }
+  }
+
+  #literal(node: ASTNode & { op: "value" }): Compiling {
+    const value = node.args;
+    switch (typeof value) {
+      case "number":
+        return { type: plainDouble, run: () => value, constant: value };
+      case "bigint": {
+        const number = Number(value);
+        if (!Number.isSafeInteger(number))
+          return this.#names.problem(node, `${value} is too large to be exact`);
+        return { type: plainInt, run: () => number, constant: number };
+      }
+      case "string":
+        return { type: textType, run: () => value, constant: value };
+      case "boolean":
+        return { type: bool, run: () => value, constant: value };
+      default:
+        if (value === null)
+          return this.#names.problem(node, "null is no value here: what is missing is unknown, ask has(…)");
+        return this.#names.problem(node, "only numbers, text, true and false can be written here");
+    }
+  }
+
+  #access(node: ASTNode, left: ASTNode, name: string): Compiling {
+    // The position of the name behind the dot.
+    const at = node.pos;
+    if (
+      left.op === "id" &&
+      !this.#names.locals.has(left.args) &&
+      left.args !== "now" &&
+      left.args !== "value"
+    ) {
+      const scope = left.args;
+      const fields = this.#names.fieldsOf(scope);
+      if (fields === undefined) return this.#names.unknown(scope, left);
+      const isEvent = this.#names.naming.event?.name === scope;
+      return this.#names.field(
+        node,
+        at,
+        scope,
+        isEvent ? "event" : (scope as Scope),
+        fields,
+        name,
+        null,
+        null,
+      );
+    }
+    if (left.op === "call" && left.args[0] === "market") {
+      const symbol = left.args[1][0];
+      if (left.args[1].length !== 1 || symbol?.op !== "value" || typeof symbol.args !== "string")
+        return this.#names.problem(left, 'market takes one quoted symbol: market("BTC").markPrice');
+      const fields = fieldsByName(vocabulary.market);
+      const path = `market("${symbol.args}")`;
+      return this.#names.field(node, at, path, "market", fields, name, symbol.args, pickMarket(symbol.args));
+    }
+    const base = this.compile(left);
+    if (base.type.kind === "record") {
+      const field = base.type.fields.get(name);
+      if (field === undefined)
+        return this.#names.noField(node, at, this.#textOf(left), name, base.type.fields.keys());
+      return { type: typeOfField(field), run: readItemField(this.#textOf(node), base.run, field) };
+    }
+    if (base.type.kind === "map") return this.#key(node, base, base.type, () => name);
+    if (base.type.kind === "wrong") return bad;
+    return this.#names.problem(node, `${describe(base.type)} has no fields`, { at });
+  }
+
+  #key(node: ASTNode, map: Compiling, type: StaticType & { kind: "map" }, key: Run): Compiling {
+    const of: StaticType = type.of === "texts" ? textType : plainDouble;
+    return { type: of, run: readKey(this.#textOf(node), map.run, key, type.missing) };
+  }
+
+  #index(node: ASTNode, left: ASTNode, right: ASTNode): Compiling {
+    const [base, index] = [this.compile(left), this.compile(right)];
+    if (base.type.kind === "map") return this.#key(node, base, base.type, index.run);
+    if (base.type.kind === "wrong") return bad;
+    if (base.type.kind !== "list") return this.#names.problem(node, `${describe(base.type)} has no parts`);
+    const outside = new Unknown("error", null, `${this.#textOf(node)} is outside of the list`);
+    return { type: base.type.of, run: operators.itemAt(base.run, index.run, outside) };
+  }
+
+  #list(items: readonly ASTNode[]): Compiling {
+    const compiled = items.map((item) => this.compile(item));
+    const of = compiled[0]?.type ?? textType;
+    const constants = compiled.map((item) => item.constant);
+    if (constants.every((constant) => constant !== undefined)) {
+      const list = constants as readonly FactScalar[];
+      return { type: { kind: "list", of }, run: () => list };
+    }
+    return { type: { kind: "list", of }, run: operators.listOf(compiled.map((item) => item.run)) };
+  }
+
+  #arithmetic(
+    operator: operators.Arithmetic,
+    node: ASTNode,
+    leftNode: ASTNode,
+    rightNode: ASTNode,
+  ): Compiling {
+    const [left, right] = [this.compile(leftNode), this.compile(rightNode)];
+    const text = this.#textOf(node);
+    const [l, r] = [left.type.kind, right.type.kind];
+    if (operator === "+" && l === "text" && r === "text")
+      return { type: textType, run: operators.join(left.run, right.run) };
+    if (l === "list" || r === "list") return this.#names.problem(node, "lists cannot be joined");
+    const whole = l === "int" && r === "int";
+    const run = operators.arithmetic(operator, left.run, right.run, whole, text);
+    if (l === "time" || r === "time") return { type: l === "time" && r === "time" ? duration : time, run };
+    if (l === "duration" || r === "duration") return { type: duration, run };
+    if (
+      operator === "/" &&
+      whole &&
+      typeof left.constant === "number" &&
+      typeof right.constant === "number"
+    ) {
+      const quotient = left.constant / right.constant;
+      if (!Number.isInteger(quotient))
+        return this.#names.problem(
+          node,
+          `${text} is ${Math.trunc(quotient)}: whole numbers divide without a rest; write ${left.constant}.0 / ${right.constant}`,
+        );
+    }
+    const unit = combineUnits(operator, unitOf(left.type), unitOf(right.type));
+    const result: Compiling = { type: { kind: whole ? "int" : "double", unit }, run };
+    if (typeof left.constant !== "number" || typeof right.constant !== "number") return result;
+    // Both known now: worked out once.
+    const value = run({} as never);
+    return typeof value === "number" ? withConstant({ ...result, run: () => value }, value) : result;
+  }
+
+  #membership(itemNode: ASTNode, listNode: ASTNode): Compiling {
+    const [item, list] = [this.compile(itemNode), this.compile(listNode)];
+    if (listNode.op === "list")
+      for (const element of listNode.args) this.#checkMember(item.type, this.compile(element), element);
+    const within = list.type.kind === "map" ? operators.keyIn : operators.itemIn;
+    return { type: bool, run: within(item.run, list.run) };
+  }
+
+  /** An enum against a literal that is none of its members would never be equal: a typing error, not a condition. */
+  #checkMember(type: StaticType, other: Compiling, node: ASTNode): void {
+    if (type.kind !== "text" || type.members === null || typeof other.constant !== "string") return;
+    if (type.members.includes(other.constant)) return;
+    this.#names.tell({
+      start: node.start,
+      message: type.open
+        ? `"${other.constant}" is no word that is known here; it will match only if the exchange uses it`
+        : `"${other.constant}" can never be equal to this`,
+      allowed: type.members.map((member) => `"${member}"`),
+      nearest: nearestName(other.constant, type.members),
+      warning: type.open,
+    });
+  }
+
+  #call(node: ASTNode, name: string, args: readonly ASTNode[]): Compiling {
+    if (name === "has") return this.#has(node, args[0]);
+    if (name === "market")
+      return this.#names.problem(node, 'name one of the market\'s fields: market("BTC").markPrice');
+    if (historyNames.has(name)) {
+      const { countable } = this.#names.naming;
+      if (countable === null)
+        return this.#names.problem(
+          node,
+          `${name} looks back over series, which are kept for conditions only`,
+        );
+      return historyFunction(name, args, this.#names, countable, this.#compileFilter) ?? bad;
+    }
+    const compiled = args.map((arg) => this.compile(arg));
+    if (compiled.some((arg) => arg.type.kind === "wrong")) return bad;
+    const result = callFunction(name, compiled, (message) => this.#names.problem(node, message));
+    if (result !== undefined) return result;
+    const names = [...functionNames, ...historyNames, "has", "market"];
+    return this.#names.problem(node, `unknown function ${name}`, {
+      nearest: nearestName(name, names),
+      allowed: names,
+    });
+  }
+
+  #method(node: ASTNode, name: string, receiver: ASTNode, args: readonly ASTNode[]): Compiling {
+    if (name === "matches")
+      return this.#names.problem(node, "matches is refused: one pattern can stop the whole program", {
+        allowed: ["startsWith", "endsWith", "contains", "in [ … ]"],
+      });
+    const loop = this.#loop(node, name, receiver, args);
+    if (loop !== undefined) return loop;
+    const base = this.compile(receiver);
+    const compiled = args.map((arg) => this.compile(arg));
+    if ([base, ...compiled].some((part) => part.type.kind === "wrong")) return bad;
+    const result = callMethod(name, base, compiled, (message) => this.#names.problem(node, message));
+    return (
+      result ??
+      this.#names.problem(node, `unknown function ${name}`, {
+        nearest: nearestName(name, methodNames),
+        allowed: methodNames,
+      })
+    );
+  }
+
+  #loop(node: ASTNode, name: string, receiver: ASTNode, args: readonly ASTNode[]): Compiling | undefined {
+    if (!["exists", "exists_one", "all", "filter", "map"].includes(name)) {
+      if (name !== "any") return undefined;
+      return this.#names.problem(node, "unknown function any", { nearest: "exists" });
+    }
+    const list = this.compile(receiver);
+    const variable = args[0];
+    if (list.type.kind === "wrong") return bad;
+    if (list.type.kind !== "list")
+      return this.#names.problem(node, `${name} runs over a list, not ${describe(list.type)}`);
+    if (variable?.op !== "id") return this.#names.problem(node, `${name} takes a name first: ${name}(p, …)`);
+    if (this.#loops >= deepestLoops)
+      return this.#names.problem(node, `loops go at most ${deepestLoops} deep: their cost multiplies`);
+    if (this.#names.locals.has(variable.args) || this.#names.all().includes(variable.args))
+      return this.#names.problem(variable, `the name ${variable.args} is taken`);
+
+    const cell: Cell = { item: 0 };
+    const { of } = list.type;
+    this.#names.locals.set(variable.args, { type: of, run: () => cell.item });
+    this.#loops++;
+    const body = args.slice(1).map((arg) => this.compile(arg));
+    this.#loops--;
+    this.#names.locals.delete(variable.args);
+    if (body.some((part) => part.type.kind === "wrong")) return bad;
+
+    const [first, second] = body;
+    if (first === undefined) return this.#names.problem(node, `${name} takes a name and an expression`);
+    switch (name) {
+      case "exists":
+        return { type: bool, run: quantifier(list.run, cell, first.run, true) };
+      case "all":
+        return { type: bool, run: quantifier(list.run, cell, first.run, false) };
+      case "exists_one":
+        return { type: bool, run: existsOne(list.run, cell, first.run) };
+      case "filter":
+        return { type: list.type, run: collect(list.run, cell, first.run, null) };
+      default:
+        return second === undefined
+          ? { type: { kind: "list", of: first.type }, run: collect(list.run, cell, null, first.run) }
+          : { type: { kind: "list", of: second.type }, run: collect(list.run, cell, first.run, second.run) };
+    }
+  }
+
+  /** Whether a field is there: missing is `false`, stale stays unknown. */
+  #has(node: ASTNode, argument: ASTNode | undefined): Compiling {
+    if (argument?.op !== ".") return this.#names.problem(node, "has takes a field: has(event.price)");
+    const left = this.#mapUnder(argument);
+    if (left !== undefined) {
+      const key = argument.args[1];
+      return {
+        type: bool,
+        run: (env) => {
+          const map = left.run(env);
+          return map instanceof Unknown ? map : Object.hasOwn(map as object, key);
+        },
+      };
+    }
+    const field = this.compile(argument);
+    if (field.type.kind === "wrong") return bad;
+    return {
+      type: bool,
+      run: (env) => {
+        const value = field.run(env);
+        if (!(value instanceof Unknown)) return true;
+        return value.unknown === "missing" ? false : value;
+      },
+    };
+  }
+
+  #mapUnder(node: ASTNode & { op: "." }): Compiling | undefined {
+    if (node.args[0].op !== ".") return undefined;
+    const base = this.compile(node.args[0]);
+    return base.type.kind === "map" ? base : undefined;
+  }
+
+  #textOf(node: ASTNode): string {
+    return this.#text.slice(node.start, node.end);
+  }
+}
+
+function withConstant(node: Compiling, constant: FactScalar | undefined): Compiling {
+  return constant === undefined ? node : { ...node, constant };
+}
+
+function widest(a: StaticType, b: StaticType): StaticType {
+  if (a.kind === "double" && b.kind === "double" && a.unit !== b.unit) return plainDouble;
+  if (a.kind === "text" && b.kind === "text") return a.members === b.members ? a : textType;
+  return a.kind === "wrong" ? b : a;
+}
