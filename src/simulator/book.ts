@@ -32,7 +32,7 @@ export function placeOrder(tx: Transaction, market: Market, account: Account, te
   market.orders.add(order);
   account.wallet.orders.push(order);
   noteHolder(market, account);
-  tx.touch(account).orders.add(order);
+  tx.touch(account).orders.set(order, tx.next());
   return order;
 }
 
@@ -48,5 +48,5 @@ export function dropOrder(
   order.account.orders.delete(order);
   market.orders.delete(order);
   noteHolder(market, order.account);
-  tx.touch(order.account).orders.add(order);
+  tx.touch(order.account).orders.set(order, tx.next());
 }

@@ -54,6 +54,16 @@ export class Journal<T> {
     return this.#rows;
   }
 
+  /** Number of the newest row; 0 when there never was one. */
+  get last(): number {
+    return this.#first + this.#rows.length - 1;
+  }
+
+  /** Rows that are newer than a number, oldest first, as far as they are kept. */
+  since(number: number): readonly T[] {
+    return this.#rows.slice(Math.max(0, number + 1 - this.#first));
+  }
+
   /** @throws {BadCursor} */
   page(query: PageQuery<T>): Page<T> {
     const { limit, where } = query;

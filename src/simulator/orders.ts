@@ -69,7 +69,9 @@ export function setTriggers(
   const position = account.positions.get(market.spec.symbol);
   if (!position) return;
   position.triggers = triggers;
-  tx.touch(account).positions.add(market.spec.symbol);
+  const change = tx.touch(account);
+  change.positions.add(market.spec.symbol);
+  change.triggers.add(market.spec.symbol);
 }
 
 /** A stop loss (below a long, above a short) or a take profit, that closes all at no worse than 1 % beyond it. */

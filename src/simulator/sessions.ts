@@ -8,7 +8,7 @@
  */
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { base58 } from "@scure/base";
-import { importJWK, type JWK, errors as joseErrors, jwtVerify, SignJWT } from "jose";
+import { importJWK, type JWK, type JWTPayload, errors as joseErrors, jwtVerify, SignJWT } from "jose";
 import type { Random } from "../domain/clock.ts";
 import { addressBytes } from "../wallet/address.ts";
 import { privateKeyFromSeed, verifyBytes } from "../wallet/ed25519.ts";
@@ -70,6 +70,15 @@ interface Nonce {
   used: boolean;
 }
 
+export type TokenFault = "access_token_expired" | "session_missing" | "access_jti_mismatch";
+
+export interface SeenToken {
+  /** Undefined when the session is not known. */
+  readonly session: Session | undefined;
+  readonly jti: string;
+  readonly expiresMs: number;
+}
+
 export type SessionAction = "expire-access" | "expire-refresh" | "revoke" | "rotate-elsewhere";
 
 export interface Sessions {
@@ -85,6 +94,10 @@ export interface Sessions {
   authorize(header: string | undefined): Promise<Session>;
   /** The session of an access token. @throws {Refusal} */
   verify(token: string): Promise<Session>;
+  /** What a token of ours says, good or not. @throws {Refusal} when it is none */
+  inspect(token: string): Promise<SeenToken>;
+  /** Why a token is not good now; null when it is. */
+  standing(seen: SeenToken): TokenFault | null;
   revoke(session: Session): void;
   jwks(): { readonly keys: readonly JWK[] };
   /** What tests do to all live sessions of a wallet. @returns how many there were; new tokens of `rotate-elsewhere` */
@@ -221,26 +234,37 @@ export async function createSessions(
   }
 
   async function verify(token: string): Promise<Session> {
-    let claims: { sid?: unknown; jti?: unknown };
-    let past = false;
+    const seen = await inspect(token);
+    const code = standing(seen);
+    if (code !== null) throw new Refusal(401, code);
+    return seen.session as Session;
+  }
+
+  /** What a token of ours says, whether or not it is good any more. @throws {Refusal} when it is none of ours */
+  async function inspect(token: string): Promise<SeenToken> {
+    let claims: JWTPayload;
     try {
-      const options = { algorithms: ["EdDSA"], currentDate: new Date(nowMs()) };
-      claims = (await jwtVerify(token, verifyKey, options)).payload;
+      claims = (await jwtVerify(token, verifyKey, { algorithms: ["EdDSA"], currentDate: new Date(nowMs()) }))
+        .payload;
     } catch (error) {
       // The signature is checked before the expiry: an expired token of ours is known as such.
       if (!(error instanceof joseErrors.JWTExpired)) throw new Refusal(401, "invalid_access_token");
       claims = error.payload;
-      past = true;
     }
-    const { sid, jti } = claims;
-    if (typeof sid !== "string" || typeof jti !== "string") throw new Refusal(401, "invalid_access_token");
-    const session = byId.get(sid);
-    if (past || session?.expired.has(jti)) throw new Refusal(401, "access_token_expired");
-    if (!session || session.revoked) throw new Refusal(401, "session_missing");
+    const { sid, jti, exp } = claims;
+    if (typeof sid !== "string" || typeof jti !== "string" || typeof exp !== "number") {
+      throw new Refusal(401, "invalid_access_token");
+    }
+    return { session: byId.get(sid), jti, expiresMs: exp * 1000 };
+  }
+
+  function standing({ session, jti, expiresMs }: SeenToken): TokenFault | null {
+    const now = nowMs();
+    if (expiresMs <= now || session?.expired.has(jti)) return "access_token_expired";
+    if (!session || session.revoked) return "session_missing";
     const { previous } = session;
-    const inGrace = previous?.jti === jti && nowMs() < previous.untilMs;
-    if (jti !== session.jti && !inGrace) throw new Refusal(401, "access_jti_mismatch");
-    return session;
+    const inGrace = previous?.jti === jti && now < previous.untilMs;
+    return jti === session.jti || inGrace ? null : "access_jti_mismatch";
   }
 
   async function force(wallet: string, action: SessionAction) {
@@ -269,6 +293,8 @@ export async function createSessions(
     refresh,
     authorize,
     verify,
+    inspect,
+    standing,
     revoke: (session) => {
       session.revoked = true;
     },

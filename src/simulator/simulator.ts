@@ -1,7 +1,7 @@
 /**
  * The exchange's API from the inside: a world of markets and traders, served over the contract on one port.
  *
- *   clock ─► simulated time ─► world (steps) ─► answers ─► HTTP
+ *   clock ─► simulated time ─► world (steps) ─► answers ─► HTTP, streams
  *                                 ▲
  *                     control calls, scenario
  *
@@ -25,6 +25,7 @@ import { RequestLog } from "./request-log.ts";
 import { parseScenario, ScenarioPlayer } from "./scenario.ts";
 import { createSessions, type SessionSettings, type Sessions, sessionDefaults } from "./sessions.ts";
 import type { World } from "./state.ts";
+import { createStreams } from "./streams.ts";
 import { simulatedTime } from "./time.ts";
 import { advanceTo, createWorld, openWallet, step } from "./world.ts";
 
@@ -134,8 +135,19 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     clock,
     present,
     requestsPerSecond: options.requestsPerSecond ?? null,
-    control: async (request) =>
-      loopback ? control.answer(request) : errorReply(403, "Control calls are taken on loopback only"),
+    control: async (request) => {
+      if (!loopback) return errorReply(403, "Control calls are taken on loopback only");
+      return control.answer(request).finally(() => streams.flush());
+    },
+  });
+  const streams = createStreams({
+    world,
+    sessions,
+    faults,
+    log,
+    clock,
+    graceMs: options.graceMs ?? sessionDefaults.graceMs,
+    present,
   });
 
   /** Lives up to now; scenario steps happen at their moments on the way. */
@@ -147,6 +159,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
       void run(due.step.call, due.step.with);
     }
     advanceTo(world, now);
+    streams.flush();
     return world.nowMs;
   }
 
@@ -191,6 +204,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   }
 
   const { server } = http;
+  server.on("upgrade", streams.upgrade);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.port ?? 0, host, () => {
@@ -213,6 +227,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const stop = () => {
     stopped ??= new Promise<void>((resolve) => {
       cancelTimer();
+      streams.stop();
       server.close(() => resolve());
       server.closeAllConnections();
     });
@@ -235,7 +250,9 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     advance,
     call: async (name, body) => {
       present();
-      return control.call(name, body);
+      const result = await control.call(name, body);
+      streams.flush();
+      return result;
     },
     held: http.held,
     stop,

@@ -170,7 +170,8 @@ export function setPosition(
   const symbol = market.spec.symbol;
   const old = account.positions.get(symbol);
   const change = tx.touch(account);
-  change.positions.add(symbol);
+  if (old || baseLots !== 0n) change.positions.add(symbol);
+  if (old && old.triggers.length > 0 && sign(old.baseLots) !== sign(baseLots)) change.triggers.add(symbol);
   market.openInterestLots += max0(baseLots) - max0(old?.baseLots ?? 0n);
   if (baseLots === 0n) {
     account.positions.delete(symbol);

@@ -9,7 +9,10 @@ import { slotAt } from "./time.ts";
 
 export interface AccountChange {
   readonly positions: Set<string>;
-  readonly orders: Set<Order>;
+  /** Symbols whose triggers were set or died. */
+  readonly triggers: Set<string>;
+  /** Orders placed, filled or cancelled, and where. */
+  readonly orders: Map<Order, Place>;
   readonly fills: Fill[];
 }
 
@@ -50,7 +53,7 @@ export class Transaction implements Change {
   touch(account: Account): AccountChange {
     let change = this.accounts.get(account);
     if (!change) {
-      change = { positions: new Set(), orders: new Set(), fills: [] };
+      change = { positions: new Set(), triggers: new Set(), orders: new Map(), fills: [] };
       this.accounts.set(account, change);
     }
     return change;

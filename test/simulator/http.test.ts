@@ -1,9 +1,10 @@
 import { statSync } from "node:fs";
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { allEndpoints, type EndpointName, encodeRequest, endpoints } from "../../src/contract/index.ts";
+import { seededRandom } from "../../src/domain/clock.ts";
 import { type BadSettings, runSimulator, type Simulator } from "../../src/simulator/index.ts";
 import { readKeyFile } from "../../src/wallet/keypair-file.ts";
 import { ask, quiet, read, signIn, sim, start } from "./support.ts";
@@ -356,4 +357,60 @@ test("as a program it prints one line, writes keys for their owner only, and ref
   ]);
   expect(await mistakes({ port: -1, speed: "fast", walk: "maybe" })).toHaveLength(3);
   expect(await mistakes({ scenario: join(folder, "none.yaml") })).toEqual([expect.stringMatching(/ENOENT/)]);
+  await rm(folder, { recursive: true });
+});
+
+test("no request makes it stumble", { timeout: 30_000 }, async () => {
+  await using simulator = await quiet({ traders: 2 });
+  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+  const random = seededRandom(seed);
+  const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
+  const { authority, traderPda } = simulator.traders[0]!;
+  const bearer = (await signIn(simulator)).access_token;
+  const odd = [
+    "",
+    "-1",
+    "0",
+    "1e9",
+    "NaN",
+    "%00",
+    "%ff",
+    "..",
+    "null",
+    "9".repeat(40),
+    "ü",
+    authority,
+    traderPda,
+    "SOL",
+  ];
+  odd.push("bmV3ZXIsMQ", "b2xkZXIsOTk5OTk5OTk5OTk5OTk5", "2026-01-01T00:00:00Z", "1d", "true");
+  const values: unknown[] = [
+    null,
+    1,
+    -1,
+    "x",
+    [],
+    {},
+    [{}],
+    true,
+    1e300,
+    authority,
+    [{ type: "admin", id: 1 }],
+  ];
+  for (let i = 0; i < 600; i++) {
+    const endpoint = pick(allEndpoints);
+    const path = endpoint.path.replaceAll(/\{\w+\}/g, () => encodeURI(pick(odd)));
+    const names = Object.values(endpoint.params).map((it) => it.wire);
+    const wires = [...Object.keys(endpoint.params), ...names.filter((it) => it !== null)];
+    const query = wires.filter(() => random() < 0.4).map((it) => `${it}=${encodeURI(pick(odd))}`);
+    const body = Object.fromEntries(wires.filter(() => random() < 0.6).map((it) => [it, pick(values)]));
+    const answer = await ask(simulator, `${path}?${query.join("&")}`, {
+      method: endpoint.method,
+      bearer: random() < 0.8 ? bearer : pick(odd.slice(0, 8)),
+      ...(endpoint.method === "POST" ? { body: random() < 0.9 ? body : pick(values) } : {}),
+    });
+    if (answer.status >= 500 && answer.status !== 501) {
+      throw new Error(`seed ${seed}: ${endpoint.name} ${path}?${query.join("&")}: ${answer.text}`);
+    }
+  }
 });

@@ -232,6 +232,39 @@ test("an isolated subaccount stands alone, and what is left in it goes back", as
   ]);
 });
 
+test("funding is charged at the end of each hour, accrues, and is settled at the end of the day", async () => {
+  const { simulator, trader, state } = await longSol();
+  await using _ = simulator;
+  await sim(simulator, "collateral", { trader: "a", amount: "1000" });
+  await sim(simulator, "funding-rate", { symbol: "SOL", ratePercentage: "0.01" });
+  await sim(simulator, "advance", { ms: 3_600_000 });
+  const history = `/v1/users/${trader.authority}/funding-hourly`;
+  const hours = async () => (await read(simulator, "fundingHourly", history)).events;
+  // 10 SOL at 150 and 0.01 % an hour.
+  expect(await hours()).toEqual([
+    {
+      timestamp: Date.parse("2026-10-05T16:00:00Z") / 1000,
+      symbol: "SOL",
+      fundingPayment: "-0.15",
+      fundingRatePercentage: "0.01",
+      positionSize: "10",
+      positionSide: "Long",
+    },
+  ]);
+  expect(await state()).toMatchObject({
+    collateral: "1000000000",
+    positions: [{ unsettledFundingQuoteLots: "-150000", accumulatedFundingQuoteLots: "0" }],
+  });
+  await sim(simulator, "advance", { ms: 8 * 3_600_000 });
+  expect(await hours()).toHaveLength(9);
+  expect(await state()).toMatchObject({
+    collateral: "998650000",
+    positions: [{ unsettledFundingQuoteLots: "0", accumulatedFundingQuoteLots: "-1350000" }],
+  });
+  const rates = (await read(simulator, "fundingRates", "/v1/funding/SOL/rates")).rates;
+  expect(rates.map((it: Row) => it.fundingRatePercentage)).toEqual(Array(9).fill("0.01"));
+});
+
 test("the worked example of the margin rules comes out to the last digit", async () => {
   await using simulator = await quiet();
   const set = (call: string, body: Row) => sim(simulator, call, { trader: "x", ...body });

@@ -11,6 +11,7 @@ import type {
   Liquidation,
   Market,
   Order,
+  PublicFill,
   World,
 } from "../state.ts";
 import { signatureAt } from "../transaction.ts";
@@ -191,6 +192,18 @@ function fillRow(world: World, it: Fill): Row<"fill"> {
   };
 }
 
+export function publicFill(world: World, symbol: string, it: PublicFill) {
+  return {
+    marketSymbol: symbol,
+    baseQty: units(world, symbol, it.baseLots),
+    quoteQty: usd(it.quoteLots),
+    price: unitPrice(world, symbol, it.baseLots, it.quoteLots),
+    timestamp: iso(it.atMs),
+    transactionSignature: signatureAt(it),
+    instructionType: it.instructionType,
+  };
+}
+
 interface CollateralArgs {
   readonly limit: number;
   readonly nextCursor?: string | undefined;
@@ -303,15 +316,7 @@ export const historyAnswers: Pick<Handlers<Context>, Names> = {
         (startTime === undefined || it.atMs >= startTime) && (endTime === undefined || it.atMs < endTime),
     });
     const { symbol } = market.spec;
-    const data = page.rows.map((it) => ({
-      marketSymbol: symbol,
-      baseQty: units(world, symbol, it.baseLots),
-      quoteQty: usd(it.quoteLots),
-      price: unitPrice(world, symbol, it.baseLots, it.quoteLots),
-      timestamp: iso(it.atMs),
-      transactionSignature: signatureAt(it),
-      instructionType: it.instructionType,
-    }));
+    const data = page.rows.map((it) => publicFill(world, symbol, it));
     return { data, ...cursors(page) };
   },
 };

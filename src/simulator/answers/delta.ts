@@ -1,0 +1,84 @@
+/** What a transaction changed in one account, as the stream tells it. */
+import type { MessageWireFor } from "../../contract/streams.ts";
+import { abs, writeDecimal } from "../decimals.ts";
+import type { Account, Fill, Order, Place, World } from "../state.ts";
+import { type AccountChange, signatureAt } from "../transaction.ts";
+import { seconds } from "./context.ts";
+import { fillId } from "./history.ts";
+import { orderRow, positionRow, ticksText, triggerRow } from "./trader.ts";
+
+export type Delta = NonNullable<MessageWireFor<"traderState">["deltas"]>[number];
+
+export function deltaOf(world: World, account: Account, change: AccountChange): Delta {
+  const orders = new Map<string, Order[]>();
+  for (const order of change.orders.keys()) {
+    const group = orders.get(order.symbol);
+    if (group) group.push(order);
+    else orders.set(order.symbol, [order]);
+  }
+  return {
+    subaccountIndex: account.subaccount,
+    sequence: account.sequence,
+    collateral: account.collateral.toString(),
+    positions: [...change.positions].map((symbol) => {
+      const position = account.positions.get(symbol);
+      if (!position) return { symbol, change: "closed" };
+      return { symbol, change: "updated", position: positionRow(world.markets.get(symbol)!, position) };
+    }),
+    triggers: [...change.triggers].map((symbol) => {
+      const position = account.positions.get(symbol);
+      if (!position || position.triggers.length === 0) return { symbol, change: "closed" };
+      return { symbol, change: "updated", triggers: triggerRow(position) };
+    }),
+    orders: [...orders].map(([symbol, rows]) => ({
+      symbol,
+      orders: rows.map((order) => ({
+        ...orderRow(world.markets.get(symbol)!, order),
+        change: order.status === "active" ? "updated" : "closed",
+      })),
+    })),
+    splines: [],
+    tradeHistory: change.fills.map((fill) => tradeRow(world, fill)),
+    orderHistory: [...change.orders].map(([order, place]) => historyRow(world, order, place)),
+  };
+}
+
+function placeOf({ slot, slotIndex, instructionIndex, eventIndex, atMs }: Place) {
+  return { timestamp: seconds(atMs), slot, slotIndex, instructionIndex, eventIndex };
+}
+
+function tradeRow(world: World, it: Fill) {
+  const decimals = world.markets.get(it.symbol)!.spec.baseLotsDecimals;
+  const size = (lots: bigint) => writeDecimal(lots, decimals);
+  const price = (abs(it.quoteLots) * 10n ** BigInt(decimals)) / abs(it.baseLots);
+  return {
+    ...placeOf(it),
+    market: it.symbol,
+    instructionType: it.instructionType,
+    tradeType: it.tradeType,
+    fillId: fillId(it),
+    baseQtyBefore: size(it.baseLotsBefore),
+    baseQtyAfter: size(it.baseLotsAfter),
+    size: size(abs(it.baseLots)),
+    liquidity: it.liquidity,
+    price: writeDecimal(price, 6),
+    fee: writeDecimal(it.fee, 6),
+    realizedPnl: writeDecimal(it.realizedPnl, 6),
+    signature: signatureAt(it),
+  };
+}
+
+function historyRow(world: World, order: Order, place: Place) {
+  const market = world.markets.get(order.symbol)!;
+  const size = (lots: bigint) => writeDecimal(lots, market.spec.baseLotsDecimals);
+  return {
+    ...placeOf(place),
+    market: order.symbol,
+    instructionType: order.status === "cancelled" ? "CancelOrdersById" : "PlaceLimitOrder",
+    orderType: "limit",
+    status: order.status,
+    size: size(order.initialLots),
+    price: ticksText(market, order.priceTicks),
+    filledSize: size(order.filledLots),
+  };
+}

@@ -1,0 +1,435 @@
+/**
+ * The stream: one WebSocket at `/v1/ws`, any number of subscriptions on it.
+ *
+ *   transaction ─► deltas of trader state, notifications (at once, in order)
+ *   flush       ─► prices, statistics, fills, status (whatever changed since the last flush), sessions that ended
+ *
+ * Nothing is replayed: a subscription of trader state begins with a snapshot, the price channels with the present.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { type RawData, WebSocket, WebSocketServer } from "ws";
+import { type ChannelName, type MessageWireFor, readSubscription } from "../contract/streams.ts";
+import type { Clock } from "../domain/clock.ts";
+import { seconds } from "./answers/context.ts";
+import { type Delta, deltaOf } from "./answers/delta.ts";
+import { publicFill } from "./answers/history.ts";
+import { latestStats } from "./answers/market.ts";
+import { notificationItem } from "./answers/notifications.ts";
+import { stateSnapshot } from "./answers/trader.ts";
+import type { Faults } from "./faults.ts";
+import { currentRate } from "./funding.ts";
+import { errorReply } from "./http.ts";
+import { priceUsd } from "./orders.ts";
+import type { RequestLog } from "./request-log.ts";
+import { Refusal, type SeenToken, type Sessions, type TokenFault } from "./sessions.ts";
+import type { Market, World } from "./state.ts";
+import type { Change } from "./transaction.ts";
+import { present as ledgerPresent } from "./world.ts";
+
+const path = "/v1/ws";
+const protocol = "phoenix-jwt";
+const pingMs = 25_000;
+/** A reader that lags this far behind is cut off. */
+const mostBufferedBytes = 8_388_608;
+const mostSubscriptions = 5_000;
+
+export interface StreamParts {
+  readonly world: World;
+  readonly sessions: Sessions;
+  readonly faults: Faults;
+  readonly log: RequestLog;
+  readonly clock: Clock;
+  readonly graceMs: number;
+  readonly present: () => number;
+}
+
+export interface Streams {
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Sends what changed since the last time. */
+  flush(): void;
+  stop(): void;
+}
+
+interface Connection {
+  readonly socket: WebSocket;
+  readonly clientId: string;
+  /** Null: anonymous. */
+  readonly token: SeenToken | null;
+  /** Keys. */
+  readonly subscriptions: Set<string>;
+}
+
+/** What of a market was sent last. */
+interface Sent {
+  mark: number;
+  oracle: number;
+  rate: number;
+  fills: number;
+}
+
+export function createStreams(parts: StreamParts): Streams {
+  const { world, sessions, faults, log, clock } = parts;
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: 65_536,
+    handleProtocols: (offered) => (offered.has(protocol) ? protocol : ([...offered][0] ?? false)),
+  });
+  const connections = new Set<Connection>();
+  const subscribers = new Map<string, Set<Connection>>();
+  const sent = new Map<string, Sent>();
+  let status = { ...world.exchange };
+  let nextClient = 1;
+  let nextStatus = 1;
+
+  const onChange = (change: Change) => {
+    if (connections.size === 0) return;
+    tellAccounts(change);
+    tellNotifications(change);
+  };
+  world.listeners.add(onChange);
+  let cancelPing = clock.after(pingMs, ping);
+
+  function ping(): void {
+    for (const { socket } of connections) if (socket.readyState === WebSocket.OPEN) socket.ping();
+    cancelPing = clock.after(pingMs, ping);
+  }
+
+  function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on("error", () => socket.destroy());
+    const [asked = "", query = ""] = (request.url ?? "/").split("?");
+    const entry = { atMs: parts.present(), method: "GET", path: asked, query, status: 0 };
+    log.note(entry);
+    admit(request, asked).then(
+      (seen) => {
+        entry.status = 101;
+        // `phoenix-jwt=<token>` is no valid protocol name: such a client is answered without one.
+        if (/[=:]/.test(request.headers["sec-websocket-protocol"] ?? "")) {
+          delete request.headers["sec-websocket-protocol"];
+        }
+        server.handleUpgrade(request, socket, head, (open) => connect(open, seen));
+      },
+      (error: unknown) => {
+        if (!(error instanceof Refusal)) {
+          socket.destroy();
+          return;
+        }
+        entry.status = error.status;
+        const text = errorReply(error.status, error.code).text ?? "";
+        const type = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}`;
+        socket.end(`HTTP/1.1 ${error.status} Refused\r\n${type}\r\nConnection: close\r\n\r\n${text}`);
+      },
+    );
+  }
+
+  /** The token that a handshake brings, judged; null: anonymous. @throws {Refusal}, or anything else to hang up */
+  async function admit(request: IncomingMessage, asked: string): Promise<SeenToken | null> {
+    if (asked !== path) throw new Refusal(404, `No such path: ${asked.slice(0, 200)}`);
+    const fault = faults.take("GET", asked);
+    if (fault?.drop) throw new Error("dropped");
+    if (fault?.status) throw new Refusal(fault.status, fault.error ?? `fault ${fault.status}`);
+    const token = tokenOf(request);
+    return token === null ? null : accepted(token);
+  }
+
+  async function accepted(token: string): Promise<SeenToken> {
+    const seen = await sessions.inspect(token);
+    const code = sessions.standing(seen);
+    if (code !== null) throw new Refusal(401, code);
+    return seen;
+  }
+
+  function connect(socket: WebSocket, token: SeenToken | null): void {
+    const clientId = `c-${nextClient++}`;
+    const connection: Connection = { socket, clientId, token, subscriptions: new Set() };
+    connections.add(connection);
+    socket.on("close", () => {
+      connections.delete(connection);
+      for (const key of connection.subscriptions) leave(connection, key);
+    });
+    socket.on("error", () => socket.terminate());
+    socket.on("message", (data) => {
+      parts.present();
+      receive(connection, data);
+    });
+  }
+
+  function receive(connection: Connection, data: RawData): void {
+    const { clientId } = connection;
+    let asked: ReturnType<typeof understood>;
+    try {
+      asked = understood(connection, String(data));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      send(connection, { channel: "error", error: error.code, code: error.status });
+      return;
+    }
+    const { type, channel, params } = asked;
+    const key = keyOf(channel, params);
+    if (type === "unsubscribe") {
+      leave(connection, key);
+      return;
+    }
+    connection.subscriptions.add(key);
+    const all = subscribers.get(key);
+    if (all) all.add(connection);
+    else subscribers.set(key, new Set([connection]));
+    const subscription = { channel, ...params };
+    send(connection, { channel: "subscriptionStatus", status: "subscribed", clientId, subscription });
+    begin(connection, channel, params);
+  }
+
+  /** @throws {Refusal} */
+  function understood(connection: Connection, text: string) {
+    let frame: unknown;
+    try {
+      frame = JSON.parse(text);
+    } catch {
+      throw new Refusal(400, "not JSON");
+    }
+    const read = readSubscription(frame);
+    if (!read.ok) throw new Refusal(400, read.message);
+    const { channel, params } = read;
+    const symbol = params.symbol ?? params.marketSymbol;
+    if (typeof symbol === "string" && !world.markets.has(symbol.toUpperCase())) {
+      throw new Refusal(400, "unknown symbol");
+    }
+    if (channel === "notifications") {
+      if (!connection.token) throw new Refusal(401, "missing_access_token");
+      if (connection.token.session?.wallet !== params.authority) throw new Refusal(403, "insufficient_role");
+    }
+    if (connection.subscriptions.size >= mostSubscriptions) throw new Refusal(429, "too many subscriptions");
+    return read;
+  }
+
+  function leave(connection: Connection, key: string): void {
+    connection.subscriptions.delete(key);
+    const all = subscribers.get(key);
+    all?.delete(connection);
+    if (all?.size === 0) subscribers.delete(key);
+  }
+
+  /** What a new subscription is told first. */
+  function begin(
+    connection: Connection,
+    channel: ChannelName,
+    params: Readonly<Record<string, unknown>>,
+  ): void {
+    switch (channel) {
+      case "traderState": {
+        const authority = params.authority as string;
+        const traderPdaIndex = params.traderPdaIndex as number;
+        const wallet = world.wallets.get(authority);
+        const { slot } = ledgerPresent(world);
+        const snapshot = stateSnapshot(world, wallet, traderPdaIndex);
+        send(connection, { channel, authority, traderPdaIndex, slot, messageType: "snapshot", ...snapshot });
+        return;
+      }
+      case "marketStats":
+      case "markPrice":
+      case "fundingRate":
+        for (const market of world.markets.values()) {
+          if (concerns(params.symbol, market)) send(connection, marketMessage(channel, market));
+        }
+        return;
+      case "allMids":
+        send(connection, mids());
+        return;
+      default:
+    }
+  }
+
+  function tellAccounts(change: Change): void {
+    const byOwner = new Map<string, { authority: string; pdaIndex: number; deltas: Delta[] }>();
+    for (const [account, what] of change.accounts) {
+      const { authority } = account.wallet;
+      const key = keyOf("traderState", { authority, traderPdaIndex: account.pdaIndex });
+      if (!subscribers.has(key)) continue;
+      const owner = byOwner.get(key) ?? { authority, pdaIndex: account.pdaIndex, deltas: [] };
+      owner.deltas.push(deltaOf(world, account, what));
+      byOwner.set(key, owner);
+    }
+    for (const [key, { authority, pdaIndex, deltas }] of byOwner) {
+      const message = {
+        channel: "traderState",
+        authority,
+        traderPdaIndex: pdaIndex,
+        slot: change.slot,
+        messageType: "delta",
+        deltas,
+      };
+      broadcast(key, message);
+    }
+  }
+
+  function tellNotifications(change: Change): void {
+    for (const { wallet, notification } of change.notifications) {
+      const account = notification.account ?? world.wallets.get(wallet)?.accounts.get("0.0");
+      broadcast(keyOf("notifications", { authority: wallet }), {
+        channel: "notification",
+        payload: { ...notificationItem(notification), acked: false },
+        authority: wallet,
+        traderPubkey: account?.address ?? null,
+        traderPdaIndex: account?.pdaIndex ?? 0,
+      });
+    }
+  }
+
+  function flush(): void {
+    if (connections.size === 0) {
+      // Who connects later is told what changes from then on.
+      sent.clear();
+      status = { ...world.exchange };
+      return;
+    }
+    let midsMoved = false;
+    for (const market of world.markets.values()) {
+      const { symbol } = market.spec;
+      const now: Sent = {
+        mark: market.markTicks,
+        oracle: market.oracleTicks,
+        rate: currentRate(market),
+        fills: market.fills.last,
+      };
+      const before = sent.get(symbol);
+      sent.set(symbol, now);
+      const moved = before?.mark !== now.mark;
+      midsMoved ||= moved;
+      if (moved) tellMarket("markPrice", market);
+      if (before?.rate !== now.rate) tellMarket("fundingRate", market);
+      if (moved || before?.oracle !== now.oracle || before?.rate !== now.rate)
+        tellMarket("marketStats", market);
+      if (before && before.fills !== now.fills) {
+        const fills = market.fills.since(before.fills).map((it) => publicFill(world, symbol, it));
+        const message = { channel: "fills", symbol, fills };
+        broadcast(keyOf("fills", {}), message);
+        broadcast(keyOf("fills", { marketSymbol: symbol }), message);
+      }
+    }
+    if (midsMoved) broadcast(keyOf("allMids", {}), mids());
+    tellStatus();
+    for (const connection of connections) endSession(connection);
+  }
+
+  function tellMarket(channel: "markPrice" | "fundingRate" | "marketStats", market: Market): void {
+    const message = marketMessage(channel, market);
+    broadcast(keyOf(channel, { symbol: market.spec.symbol }), message);
+    if (channel === "marketStats") broadcast(keyOf(channel, {}), message);
+  }
+
+  function tellStatus(): void {
+    const now = { ...world.exchange };
+    const previous = status;
+    status = now;
+    const same =
+      now.active === previous.active &&
+      now.gated === previous.gated &&
+      now.withdrawalsAvailable === previous.withdrawalsAvailable;
+    if (same) return;
+    broadcast(keyOf("exchangeStatus", {}), {
+      channel: "exchangeStatus",
+      id: `es-${nextStatus++}`,
+      notificationType: "exchange_status_changed",
+      data: {
+        exchangeStatusBits: bits(now),
+        previousExchangeStatusBits: bits(previous),
+        ...now,
+        authority: world.house.wallet.authority,
+      },
+      isRead: false,
+      createdAt: new Date(world.nowMs).toISOString(),
+      traderId: null,
+      readAt: null,
+    });
+  }
+
+  /** A socket outlives its token by the grace window, and its session not at all. */
+  function endSession({ socket, token }: Connection): void {
+    if (!token) return;
+    const { session, jti, expiresMs } = token;
+    let code: TokenFault | null = null;
+    if (!session || session.revoked) code = "session_missing";
+    else if (session.expired.has(jti) || expiresMs + parts.graceMs <= world.nowMs)
+      code = "access_token_expired";
+    if (code !== null) socket.close(4401, code);
+  }
+
+  function marketMessage(channel: "markPrice" | "fundingRate" | "marketStats", market: Market): object {
+    const { symbol } = market.spec;
+    if (channel === "markPrice") {
+      return { channel, symbol, ...ledgerPresent(world), markPrice: priceUsd(market, market.markTicks) };
+    }
+    if (channel === "fundingRate") return { channel, symbol, funding: currentRate(market) };
+    const it = latestStats(world, market);
+    const message: MessageWireFor<"marketStats"> & { channel: string } = {
+      channel,
+      symbol,
+      timestamp: seconds(world.nowMs),
+      openInterest: it.open_interest,
+      markPrice: it.mark_price,
+      oraclePrice: it.oracle_price,
+      prevDayMarkPrice: it.prev_day_mark_price,
+      dayVolumeUsd: it.day_volume_usd,
+      dayVolumeBase: it.day_volume_base,
+      currentFundingRate: it.current_funding_rate,
+      eightHourFundingRate: it.eight_hour_funding_rate,
+      annualizedFundingRate: it.annualized_funding_rate,
+    };
+    return message;
+  }
+
+  function mids(): object {
+    const all = [...world.markets.values()].map(
+      (it) => [it.spec.symbol, priceUsd(it, it.markTicks)] as const,
+    );
+    return { channel: "allMids", mids: Object.fromEntries(all), ...ledgerPresent(world) };
+  }
+
+  function broadcast(key: string, message: object): void {
+    const all = subscribers.get(key);
+    if (!all) return;
+    const text = JSON.stringify(message);
+    for (const connection of all) sendText(connection, text);
+  }
+
+  const send = (connection: Connection, message: object) => sendText(connection, JSON.stringify(message));
+
+  function sendText({ socket }: Connection, text: string): void {
+    if (socket.readyState !== WebSocket.OPEN) return;
+    if (socket.bufferedAmount > mostBufferedBytes) socket.terminate();
+    else socket.send(text);
+  }
+
+  function stop(): void {
+    cancelPing();
+    world.listeners.delete(onChange);
+    for (const { socket } of connections) socket.terminate();
+    server.close();
+  }
+
+  return { upgrade, flush, stop };
+}
+
+/** One key for a subscription, however its symbol was written. */
+function keyOf(channel: ChannelName, params: Readonly<Record<string, unknown>>): string {
+  const symbol = params.symbol ?? params.marketSymbol;
+  const symbolKey = typeof symbol === "string" ? symbol.toUpperCase() : "";
+  return `${channel} ${params.authority ?? ""} ${params.traderPdaIndex ?? ""} ${symbolKey}`;
+}
+
+const concerns = (symbol: unknown, market: Market): boolean =>
+  typeof symbol !== "string" || symbol.toUpperCase() === market.spec.symbol;
+
+const bits = (status: { active: boolean; gated: boolean }): number =>
+  128 + (status.active ? 1 : 0) + (status.gated ? 2 : 0);
+
+/** `phoenix-jwt, <token>`, `phoenix-jwt=<token>`, `phoenix-jwt:<token>`, or a bearer header; null: anonymous. */
+function tokenOf(request: IncomingMessage): string | null {
+  const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((it) => it.trim());
+  for (const [index, one] of offered.entries()) {
+    if (one === protocol) return offered[index + 1] ?? null;
+    const joined = /^phoenix-jwt[=:](.+)$/.exec(one);
+    if (joined) return joined[1] as string;
+  }
+  return /^Bearer\s+(\S+)$/i.exec(request.headers.authorization ?? "")?.[1] ?? null;
+}

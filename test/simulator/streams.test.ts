@@ -1,0 +1,227 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import { expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { type ChannelName, parseJson, readFrame, subscribeFrame } from "../../src/contract/index.ts";
+import type { Simulator } from "../../src/simulator/index.ts";
+import { quiet, read, signIn, sim } from "./support.ts";
+
+type Message = Record<string, unknown>;
+
+/** A connection that reads with the contract; `next` waits for a message of a channel. */
+async function connect(simulator: Simulator, token?: string) {
+  const socket = new WebSocket(
+    `${simulator.url.replace("http", "ws")}/v1/ws`,
+    token === undefined ? [] : ["phoenix-jwt", token],
+  );
+  const waiting: { channel: string; found: (message: Message) => void }[] = [];
+  const kept: { channel: string; message: Message }[] = [];
+  socket.on("message", (data, binary) => {
+    expect(binary).toBe(false);
+    const frame = readFrame(parseJson(String(data)));
+    if (frame.kind === "misfit" || frame.kind === "unknown") throw new Error(JSON.stringify(frame));
+    const channel = frame.kind === "control" ? "control" : frame.channel;
+    const message = (frame.kind === "control" ? frame : frame.message) as unknown as Message;
+    const at = waiting.findIndex((it) => it.channel === channel);
+    if (at >= 0) waiting.splice(at, 1)[0]!.found(message);
+    else kept.push({ channel, message });
+  });
+  await once(socket, "open");
+  const next = (channel: ChannelName | "control"): Promise<Message> => {
+    const at = kept.findIndex((it) => it.channel === channel);
+    if (at >= 0) return Promise.resolve(kept.splice(at, 1)[0]!.message);
+    return new Promise((found) => waiting.push({ channel, found }));
+  };
+  const subscribe = async (name: ChannelName, params: object) => {
+    socket.send(JSON.stringify(subscribeFrame(name, params as never)));
+    return next("control");
+  };
+  return { socket, next, subscribe, kept };
+}
+
+test("trader state begins with the snapshot that HTTP gives, and its deltas lead to the next one", async () => {
+  await using simulator = await quiet();
+  const { authority } = simulator.traders[0]!;
+  const { next, subscribe, socket } = await connect(simulator);
+  expect(await subscribe("traderState", { authority, traderPdaIndex: 0 })).toMatchObject({ accepted: true });
+  const snapshot = await next("traderState");
+  expect(snapshot.messageType).toBe("snapshot");
+  const http = (await read(simulator, "traderState", `/v1/trader/state/${authority}`)).snapshot;
+  expect((snapshot.subaccounts as Message[]).map((it) => it.sequence)).toEqual(
+    http.subaccounts.map((it: Message) => it.sequence),
+  );
+
+  // Its stop loss fires: the position and its trigger go, the order that would have reduced it goes with them.
+  await sim(simulator, "mark-price", { symbol: "SOL", price: "170" });
+  const delta = await next("traderState");
+  expect(delta).toMatchObject({ messageType: "delta", authority, traderPdaIndex: 0 });
+  const [changed] = delta.deltas as Message[];
+  expect(changed).toMatchObject({
+    subaccountIndex: 0,
+    sequence: http.subaccounts[0].sequence + 1,
+    positions: [{ symbol: "SOL", change: "closed" }],
+    triggers: [{ symbol: "SOL", change: "closed" }],
+    orders: [{ symbol: "SOL", orders: [{ change: "closed", status: "cancelled" }] }],
+    tradeHistory: [{ market: "SOL", size: "90", liquidity: "taker" }],
+    orderHistory: [{ market: "SOL", status: "cancelled" }],
+  });
+  const after = (await read(simulator, "traderState", `/v1/trader/state/${authority}`)).snapshot
+    .subaccounts[0];
+  expect([changed!.sequence, String(changed!.collateral)]).toEqual([after.sequence, after.collateral]);
+
+  socket.send(JSON.stringify(subscribeFrame("traderState", { authority, traderPdaIndex: 0 }, "unsubscribe")));
+  await subscribe("allMids", {});
+  await sim(simulator, "collateral", { authority, amount: "20000" });
+  await sim(simulator, "mark-price", { symbol: "SOL", price: "171" });
+  await next("allMids");
+  expect(await next("allMids")).toMatchObject({ mids: { SOL: 171 } });
+  socket.send("{}");
+  expect(await next("control")).toMatchObject({ accepted: false, code: "400" });
+  await expect(Promise.race([next("traderState"), Promise.resolve("nothing")])).resolves.toBe("nothing");
+  socket.terminate();
+});
+
+test("notifications need the wallet's own session and say what the inbox will show", async () => {
+  await using simulator = await quiet({ traders: 2 });
+  const main = simulator.traders[0]!;
+  const anonymous = await connect(simulator);
+  expect(await anonymous.subscribe("notifications", { authority: main.authority })).toMatchObject({
+    accepted: false,
+    code: "401",
+    message: "missing_access_token",
+  });
+  const other = await connect(simulator, (await signIn(simulator, "trader-2")).access_token);
+  expect(await other.subscribe("notifications", { authority: main.authority })).toMatchObject({
+    code: "403",
+    message: "insufficient_role",
+  });
+  const token = (await signIn(simulator)).access_token;
+  const own = await connect(simulator, token);
+  expect(own.socket.protocol).toBe("phoenix-jwt");
+  expect(await own.subscribe("notifications", { authority: main.authority })).toMatchObject({
+    accepted: true,
+  });
+  await sim(simulator, "mark-price", { symbol: "SOL", price: "170" });
+  const message = await own.next("notifications");
+  expect(message).toMatchObject({
+    authority: main.authority,
+    traderPubkey: main.traderPda,
+    traderPdaIndex: 0,
+  });
+  const inbox = await read(simulator, "notifications", `/v1/traders/${main.traderPda}/notifications`, token);
+  const payload = message.payload as Message;
+  for (const name of ["slot", "slotIndex", "eventIndex", "recipientIndex", "notificationType"]) {
+    expect(payload[name]).toBe(inbox.items[0][name]);
+  }
+  for (const { socket } of [anonymous, other, own]) socket.terminate();
+});
+
+test("prices, statistics, fills and status come when they change", async () => {
+  await using simulator = await quiet();
+  const { subscribe, next, socket } = await connect(simulator);
+  await subscribe("marketStats", {});
+  await subscribe("markPrice", { symbol: "sol" });
+  await subscribe("fundingRate", { symbol: "SOL" });
+  await subscribe("fills", { marketSymbol: "SOL" });
+  await subscribe("exchangeStatus", {});
+  for (let i = 0; i < 4; i++) await next("marketStats");
+  expect(await next("markPrice")).toMatchObject({ symbol: "SOL", markPrice: 151.35 });
+  expect(await next("fundingRate")).toMatchObject({ symbol: "SOL", funding: 0 });
+  await sim(simulator, "mark-price", { symbol: "SOL", price: "170" });
+  let stats = await next("marketStats");
+  while (stats.markPrice !== 170) stats = await next("marketStats");
+  expect(stats.symbol).toBe("SOL");
+  let mark = await next("markPrice");
+  while (mark.markPrice !== 170) mark = await next("markPrice");
+  await sim(simulator, "mark-price", { symbol: "SOL", price: "120" });
+  await sim(simulator, "order", { trader: "main", symbol: "SOL", side: "bid", price: "121", size: "1" });
+  const fills = (await next("fills")).fills as Message[];
+  expect(fills.at(-1)).toMatchObject({ marketSymbol: "SOL" });
+  await sim(simulator, "exchange", { gated: true });
+  expect(await next("exchangeStatus")).toMatchObject({
+    data: { exchangeStatusBits: 131, previousExchangeStatusBits: 129, active: true, gated: true },
+  });
+  socket.terminate();
+});
+
+test("a socket ends with its session or token, and a bad token is refused at the handshake", async () => {
+  await using simulator = await quiet({ accessTtlMs: 60_000, graceMs: 10_000 });
+  const closed = async (socket: WebSocket) => {
+    const [code, reason] = await once(socket, "close");
+    return `${code} ${reason}`;
+  };
+  const first = await connect(simulator, (await signIn(simulator)).access_token);
+  const ended = closed(first.socket);
+  await sim(simulator, "session", { trader: "main", action: "revoke" });
+  expect(await ended).toBe("4401 session_missing");
+
+  const second = await connect(simulator, (await signIn(simulator)).access_token);
+  const expired = closed(second.socket);
+  await sim(simulator, "advance", { ms: 69_999 });
+  expect(second.socket.readyState).toBe(WebSocket.OPEN);
+  await sim(simulator, "advance", { ms: 1 });
+  expect(await expired).toBe("4401 access_token_expired");
+
+  const token = (await signIn(simulator)).access_token;
+  const upgraded = async (headers: Record<string, string>) => {
+    const asked = request(`${simulator.url}/v1/ws`, {
+      headers: {
+        connection: "Upgrade",
+        upgrade: "websocket",
+        "sec-websocket-version": "13",
+        "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+        ...headers,
+      },
+    }).end();
+    const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+    asked.on("error", reject);
+    asked.on("response", (response) => resolve(response.statusCode));
+    asked.on("upgrade", (response, socket) => {
+      socket.destroy();
+      resolve(response.statusCode);
+    });
+    return promise;
+  };
+  for (const mark of ["=", ":"]) {
+    expect(await upgraded({ "sec-websocket-protocol": `phoenix-jwt${mark}${token}` })).toBe(101);
+    expect(await upgraded({ "sec-websocket-protocol": `phoenix-jwt${mark}${token}x` })).toBe(401);
+  }
+  expect(await upgraded({ authorization: `Bearer ${token}` })).toBe(101);
+  expect(await upgraded({ authorization: "Bearer x" })).toBe(401);
+  const refusal = async (url: string, protocols: string[]) => {
+    const socket = new WebSocket(url, protocols);
+    const [, response] = await once(socket, "unexpected-response");
+    socket.on("error", () => {});
+    socket.terminate();
+    return response.statusCode;
+  };
+  const ws = simulator.url.replace("http", "ws");
+  expect(await refusal(`${ws}/v1/ws`, ["phoenix-jwt", "not-a-token"])).toBe(401);
+  expect(await refusal(`${ws}/v1/other`, [])).toBe(404);
+  await sim(simulator, "fault", { path: "/v1/ws", status: 503 });
+  expect(await refusal(`${ws}/v1/ws`, [])).toBe(503);
+});
+
+test("frames that are no subscription get an error and keep the connection", async () => {
+  await using simulator = await quiet();
+  const { socket, next, subscribe } = await connect(simulator);
+  const frames = [
+    "rubbish",
+    "[]",
+    "null",
+    '{"type":"subscribe"}',
+    '{"type":"subscribe","subscription":{"channel":"x"}}',
+  ];
+  frames.push('{"type":"subscribe","subscription":{"channel":"markPrice","symbol":"NOPE"}}');
+  frames.push(
+    '{"type":"subscribe","subscription":{"channel":"traderState","authority":"x","traderPdaIndex":0}}',
+  );
+  for (const frame of frames) {
+    socket.send(frame);
+    expect(await next("control")).toMatchObject({ accepted: false, code: "400" });
+  }
+  socket.send(Buffer.from(JSON.stringify(subscribeFrame("allMids", {}))));
+  expect(await next("control")).toMatchObject({ accepted: true });
+  expect(await subscribe("markPrice", { symbol: "BTC" })).toMatchObject({ accepted: true });
+  socket.terminate();
+});
