@@ -1,0 +1,192 @@
+/**
+ * What a schema found wrong → sentences for people: where, what was found, what is allowed. The schemas' own standard
+ * texts are not used: they speak of objects and strings, and leave out what was found.
+ */
+import { z } from "zod";
+import { nearestName } from "../domain/nearest.ts";
+import { type Entry, shownKey } from "./tree.ts";
+
+export type Path = readonly (string | number)[];
+
+export interface Mistake {
+  readonly path: Path;
+  /** The key itself is meant, not its value. */
+  readonly atKey: boolean;
+  readonly message: string;
+  readonly allowed: readonly string[];
+  readonly nearest: string | null;
+  /** Holds words of a schema, which may repeat what it was given. */
+  readonly foreign: boolean;
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** The keys that a mapping would have allowed, by the list of those that it refused. */
+const allowedKeys = new WeakMap<object, readonly string[]>();
+
+/**
+ * Parses with standard texts switched off (an empty message means "in our words") and the allowed keys noted. The
+ * setting is zod's global one, for as long as this call takes: schemas that parse inside a transform see no other.
+ */
+export function parseQuietly<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+): { readonly value: T } | { readonly issues: readonly Issue[] } {
+  const before = z.config().customError;
+  z.config({
+    customError: (issue) => {
+      const shape: unknown = (issue.inst as { shape?: unknown } | undefined)?.shape;
+      if (issue.code === "unrecognized_keys" && typeof shape === "object" && shape !== null)
+        allowedKeys.set(issue.keys as unknown as object, Object.keys(shape));
+      return "";
+    },
+  });
+  try {
+    const parsed = schema.safeParse(value);
+    return parsed.success ? { value: parsed.data } : { issues: parsed.error.issues };
+  } finally {
+    z.config({ customError: before });
+  }
+}
+
+/** The paths at which another reading of a scalar may be what a schema wants. */
+export function misreadPaths(issues: readonly Issue[]): Path[] {
+  return issues.flatMap((issue) => {
+    const path = pathOf(issue);
+    if (issue.code === "invalid_union") {
+      const inner = issue.errors.flatMap((branch) => misreadPaths(branch));
+      return [path, ...inner.map((below) => [...path, ...below])];
+    }
+    return issue.code === "invalid_type" || issue.code === "invalid_value" ? [path] : [];
+  });
+}
+
+/** @param at the entry at a path below the one that was parsed, undefined where nothing stands */
+export function mistakesOf(issues: readonly Issue[], at: (path: Path) => Entry | undefined): Mistake[] {
+  return issues.flatMap((issue) => mistakeOf(issue, [], at));
+}
+
+function mistakeOf(issue: Issue, base: Path, at: (path: Path) => Entry | undefined): Mistake[] {
+  const path = [...base, ...pathOf(issue)];
+  if (issue.code === "unrecognized_keys") {
+    const allowed = allowedKeys.get(issue.keys) ?? [];
+    return issue.keys.map((key) => ({
+      path: [...path, key],
+      atKey: true,
+      message: `unknown key ${shownKey(key)}${shownKey(key) === key ? "" : ": is a space missing after a colon?"}`,
+      allowed,
+      nearest: nearestName(key, allowed),
+      foreign: false,
+    }));
+  }
+  if (issue.code === "invalid_union") {
+    const best = bestBranch(issue.errors);
+    if (best !== null) return best.flatMap((inner) => mistakeOf(inner, path, at));
+  }
+  const entry = at(path);
+  const own = issue.message === "";
+  const expected = own ? expectedOf(issue) : "";
+  const values = issue.code === "invalid_value" ? issue.values.map(String) : [];
+  const written = entry?.kind === "scalar" && !entry.hidden ? String(entry.value) : "";
+  const common = { path, atKey: false, allowed: [], nearest: nearestName(written, values) };
+  if (entry === undefined) {
+    const wish = own ? `expected ${expected}` : issue.message;
+    return [{ ...common, message: `missing: ${wish}`, foreign: !own }];
+  }
+  if (own) return [{ ...common, message: `expected ${expected}, found ${foundOf(entry)}`, foreign: false }];
+  // Some schemas say themselves what they found.
+  const told = /\bfound\b|\bis no\b/.test(issue.message) || entry.kind !== "scalar";
+  return [
+    { ...common, message: told ? issue.message : `${issue.message}, found ${foundOf(entry)}`, foreign: true },
+  ];
+}
+
+function pathOf(issue: Issue): Path {
+  return issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
+}
+
+/** The one way of several that the value took and in which it went wrong deeper down; null when it took none. */
+function bestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | null {
+  const taken = branches.filter(
+    (issues) =>
+      issues.length > 0 &&
+      !issues.some(
+        ({ path, code }) =>
+          path.length === 0 &&
+          (code === "invalid_type" || code === "invalid_value" || code === "invalid_union"),
+      ),
+  );
+  return taken.reduce<readonly Issue[] | null>(
+    (best, issues) => (best === null || issues.length < best.length ? issues : best),
+    null,
+  );
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  string: "a text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  object: "a mapping (key: value)",
+  record: "a mapping (key: value)",
+  array: "a list",
+};
+
+function expectedOf(issue: Issue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return kinds[issue.expected] ?? issue.expected;
+    case "invalid_value":
+      return orList(issue.values.map(String));
+    case "invalid_union": {
+      const wishes = issue.errors.flatMap((branch) =>
+        branch.filter((one) => one.path.length === 0).map((one) => one.message || expectedOf(one)),
+      );
+      return orList([...new Set(wishes.flatMap((wish) => wish.split(" or ")))]);
+    }
+    case "too_small":
+      return sized(issue.origin, issue.inclusive === false ? "more than" : "at least", Number(issue.minimum));
+    case "too_big":
+      return sized(issue.origin, issue.inclusive === false ? "less than" : "at most", Number(issue.maximum));
+    case "invalid_format":
+      return issue.format === "url"
+        ? "a URL such as https://example.org"
+        : `text of the form ${issue.format}`;
+    case "not_multiple_of":
+      return `a multiple of ${issue.divisor}`;
+    case "invalid_key":
+      return "another key";
+    default:
+      return "something else";
+  }
+}
+
+function sized(origin: string, bound: string, size: number): string {
+  if (origin === "array") return `a list with ${bound} ${size} ${size === 1 ? "entry" : "entries"}`;
+  if (origin === "string") return `a text with ${bound} ${size} ${size === 1 ? "character" : "characters"}`;
+  return `${bound} ${size}`;
+}
+
+function orList(words: readonly string[]): string {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+}
+
+const longestQuote = 40;
+
+/** What stands there, as far as it may be repeated. */
+export function foundOf(entry: Entry): string {
+  switch (entry.kind) {
+    case "mapping":
+      return "a mapping";
+    case "list":
+      return entry.items.length === 0 ? "an empty list" : "a list";
+    case "scalar": {
+      if (entry.value === null) return "nothing";
+      if (entry.hidden) return "a value that is not shown";
+      if (typeof entry.value !== "string") return String(entry.other ?? entry.value);
+      if (entry.value === "") return "an empty text";
+      const quotable = entry.value.length <= longestQuote && !/[\r\n]/.test(entry.value);
+      return quotable ? `"${entry.value}"` : `a text of ${entry.value.length} characters`;
+    }
+  }
+}

@@ -1,0 +1,231 @@
+/**
+ * YAML text → values that know where they stand. Only what a configuration needs: mappings with text keys, lists, and
+ * scalars. No aliases (so nothing can grow beyond its text), no tags of one's own, no second document.
+ */
+import { type ErrorCode, isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type Scalar } from "yaml";
+import { nearestName } from "../domain/nearest.ts";
+import { type Environment, hasMarks, markVariables, substitute, unmarked } from "./variables.ts";
+
+export type ScalarValue = string | number | boolean | null;
+
+export interface ScalarEntry {
+  readonly kind: "scalar";
+  /** Offset in the text. */
+  readonly at: number;
+  readonly value: ScalarValue;
+  /**
+   * The same scalar read the other way: `007` is a number and the text "007", a variable that holds 587 is a text and
+   * the number. Who expects the other takes it.
+   */
+  readonly other: ScalarValue | undefined;
+  /** Came from the environment or a secret's file, or stands where secrets stand: never repeated. */
+  readonly hidden: boolean;
+  /** Could not be made out, which is told already. */
+  readonly broken: boolean;
+}
+
+export interface MappingEntry {
+  readonly kind: "mapping";
+  readonly at: number;
+  readonly entries: Map<string, { readonly keyAt: number; readonly entry: Entry }>;
+}
+
+export interface ListEntry {
+  readonly kind: "list";
+  readonly at: number;
+  readonly items: readonly Entry[];
+}
+
+export type Entry = ScalarEntry | MappingEntry | ListEntry;
+
+export interface TreeTrouble {
+  readonly at: number;
+  readonly message: string;
+  readonly nearest?: string | null;
+}
+
+export interface Tree {
+  /** Null when the text is empty or cannot be parsed. */
+  readonly root: Entry | null;
+  readonly troubles: readonly TreeTrouble[];
+  /** Texts that may not be repeated to anybody. */
+  readonly hidden: readonly string[];
+  /** Whether the text had any YAML content. */
+  readonly empty: boolean;
+}
+
+/** The parser's own words may quote a line, and a line may hold a secret. */
+const syntax: Readonly<Partial<Record<ErrorCode, string>>> = {
+  BAD_ALIAS: "an alias (*name) is not taken: write the value out, or put it in quotes",
+  BAD_DQ_ESCAPE: "a \\ inside \"…\" begins an escape that YAML does not know: use '…'",
+  BAD_INDENT: "this line's indentation fits no line above it",
+  BAD_SCALAR_START: "a value cannot begin with this character: put it in quotes",
+  BLOCK_AS_IMPLICIT_KEY:
+    "a mapping cannot begin here: is a line break missing, or does a text with : need quotes?",
+  BLOCK_IN_FLOW: "inside { … } or [ … ] an indented block cannot stand",
+  KEY_OVER_1024_CHARS: "this key is far too long: is a space missing after the colon?",
+  MISSING_CHAR: "something is missing here: a closing quote, bracket or brace, a colon or a comma",
+  MULTILINE_IMPLICIT_KEY:
+    "a key has to stand on one line: is a colon missing, or a space after it, or a closing quote?",
+  MULTIPLE_DOCS: "a second document begins here (---): a configuration is one",
+  RESOURCE_EXHAUSTION: "this is nested too deeply",
+  TAB_AS_INDENT: "a tab cannot indent in YAML: use spaces",
+  TAG_RESOLVE_FAILED: "a tag (!name) is not taken",
+};
+const deepest = 50;
+
+export function parseTree(text: string, env: Environment): Tree {
+  const troubles: TreeTrouble[] = [];
+  const hidden: string[] = [];
+  const none = (empty: boolean) => ({ root: null, troubles, hidden, empty });
+  // \p{Cc} are the control characters; tabs and line ends are text.
+  const control = /(?![\t\n\r])\p{Cc}|[\uE000-\uE002]/u.exec(text);
+  if (control !== null) {
+    troubles.push({
+      at: control.index,
+      message: "a control character stands here: the file is no plain text",
+    });
+    return none(false);
+  }
+  let contents: Node | null;
+  try {
+    const document = parseDocument(markVariables(text), { prettyErrors: false, uniqueKeys: false });
+    const seen = new Set<number>();
+    for (const { code, pos } of [...document.errors, ...document.warnings]) {
+      if (!seen.has(pos[0])) troubles.push({ at: pos[0], message: syntax[code] ?? "this is no valid YAML" });
+      seen.add(pos[0]);
+    }
+    if (troubles.length > 0) return none(false);
+    contents = document.contents;
+  } catch {
+    // The parser gave up in a way of its own; its words may quote the text.
+    troubles.push({ at: 0, message: "the file cannot be read as YAML" });
+    return none(false);
+  }
+  const empty = contents === null || (isScalar(contents) && contents.value === null);
+  if (empty) return none(true);
+  const trouble = (one: TreeTrouble) => void troubles.push(one);
+  const root = entryOf(contents as Node, 0, { env, hidden, trouble }, 0);
+  return { root, troubles, hidden, empty: false };
+}
+
+interface Reading {
+  readonly env: Environment;
+  readonly hidden: string[];
+  readonly trouble: (one: TreeTrouble) => void;
+}
+
+function entryOf(node: Node | null, fallbackAt: number, reading: Reading, depth: number): Entry {
+  const at = node?.range?.[0] ?? fallbackAt;
+  const nothing: Entry = {
+    kind: "scalar",
+    at: fallbackAt,
+    value: null,
+    other: undefined,
+    hidden: false,
+    broken: false,
+  };
+  if (node === null) return nothing;
+  if (depth > deepest) {
+    reading.trouble({ at, message: `this is nested more than ${deepest} levels deep` });
+    return nothing;
+  }
+  if (isAlias(node)) {
+    reading.trouble({ at, message: syntax.BAD_ALIAS! });
+    return nothing;
+  }
+  if (isScalar(node)) return scalarOf(node, at, fallbackAt, reading);
+  if (isSeq(node)) {
+    const items = node.items.map((item) => entryOf(item as Node | null, at, reading, depth + 1));
+    return { kind: "list", at, items };
+  }
+  if (!isMap(node)) return nothing;
+  const entries: MappingEntry["entries"] = new Map();
+  for (const pair of node.items) {
+    const key = pair.key as Node | null;
+    const keyAt = key?.range?.[0] ?? at;
+    const name = keyName(key);
+    if (typeof name !== "string") {
+      reading.trouble({ at: keyAt, message: name.wrong });
+      continue;
+    }
+    if (entries.has(name)) {
+      reading.trouble({ at: keyAt, message: `the key ${shownKey(name)} stands here for the second time` });
+      continue;
+    }
+    entries.set(name, { keyAt, entry: entryOf(pair.value as Node | null, keyAt, reading, depth + 1) });
+  }
+  return { kind: "mapping", at, entries };
+}
+
+function keyName(key: Node | null): string | { readonly wrong: string } {
+  if (isAlias(key)) return { wrong: syntax.BAD_ALIAS! };
+  if (!isScalar(key)) return { wrong: "a key has to be a name" };
+  const name = typeof key.value === "string" ? key.value : (key.source ?? String(key.value));
+  if (hasMarks(name))
+    return { wrong: `${unmarked("$\uE000NAME\uE001")} is taken in values only, not in keys` };
+  if (name === "<<") return { wrong: "<< is not taken: write the keys out" };
+  if (name === "" || name === "__proto__") return { wrong: "a key has to be a name" };
+  return name;
+}
+
+function scalarOf(node: Scalar, at: number, fallbackAt: number, reading: Reading): Entry {
+  const { value } = node;
+  if (value === null || value === undefined) {
+    return { kind: "scalar", at: fallbackAt, value: null, other: undefined, hidden: false, broken: false };
+  }
+  if (typeof value === "number" || typeof value === "boolean") {
+    return { kind: "scalar", at, value, other: node.source ?? String(value), hidden: false, broken: false };
+  }
+  if (typeof value !== "string") {
+    reading.trouble({ at, message: "a text, a number, true or false is expected here" });
+    return { kind: "scalar", at, value: null, other: undefined, hidden: false, broken: true };
+  }
+  if (!hasMarks(value)) return { kind: "scalar", at, value, other: undefined, hidden: false, broken: false };
+  const { text, values, whole, unset, badNames } = substitute(value, reading.env);
+  for (const name of unset) {
+    reading.trouble({
+      at,
+      message: `the environment variable ${name} is not set`,
+      nearest: nearestName(name, Object.keys(reading.env)),
+    });
+  }
+  for (const name of badNames) {
+    const shown = name.length > 40 ? "what stands between the braces" : `"${name}"`;
+    reading.trouble({
+      at,
+      message: `${shown} is no name of an environment variable: letters, digits and _ are allowed`,
+    });
+  }
+  reading.hidden.push(...values, ...(values.length > 0 ? [text] : []));
+  const other = whole && node.type === "PLAIN" ? typed(text) : undefined;
+  const broken = unset.length + badNames.length > 0;
+  return { kind: "scalar", at, value: text, other, hidden: values.length > 0, broken };
+}
+
+/** What YAML would have made of a plain text that is a number, true or false. */
+function typed(text: string): number | boolean | undefined {
+  if (text === "true" || text === "false") return text === "true";
+  if (!/^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$/.test(text)) return undefined;
+  const number = Number(text);
+  return Number.isFinite(number) ? number : undefined;
+}
+
+/** A key that is repeated to people; one that is no name may be a secret with its space missing. */
+export function shownKey(key: string): string {
+  return /^[A-Za-z0-9_./-]{1,40}$/.test(key) ? key : "(not shown)";
+}
+
+/** The values alone, as schemas take them. `swap` entries are read the other way. */
+export function plainValue(entry: Entry, swap: ReadonlySet<Entry>): unknown {
+  switch (entry.kind) {
+    case "scalar":
+      return swap.has(entry) && entry.other !== undefined ? entry.other : entry.value;
+    case "list":
+      return entry.items.map((item) => plainValue(item, swap));
+    case "mapping":
+      return Object.fromEntries(
+        [...entry.entries].map(([key, { entry: inner }]) => [key, plainValue(inner, swap)]),
+      );
+  }
+}

@@ -1,0 +1,228 @@
+/**
+ * config.yaml and everything that it names (key files, rule files, files of secrets) → the settings of a daemon, or every
+ * mistake in any of them, at once. Nothing is started, opened for writing, or asked of a network here.
+ *
+ *   sections ──schemas of the rooms──► values ──references between them──► rules ──► settings
+ */
+import path from "node:path";
+import { z } from "zod";
+import { type AcknowledgeSettings, acknowledgeSettings } from "./alerts/acknowledge.ts";
+import { type RemindSettings, remindSettings } from "./alerts/remind.ts";
+import { type Routing, routingSettings } from "./alerts/route.ts";
+import {
+  type ChannelSettings,
+  channelSettings,
+  type MentionSettings,
+  mentionSettings,
+  secretSettings,
+} from "./channels/registry.ts";
+import { type ScheduleSettings, scheduleSettings, schedulesMs } from "./collect/settings.ts";
+import {
+  type ConfigProblem,
+  ConfigSource,
+  type Environment,
+  type FileSetting,
+  readTextFile,
+} from "./config/index.ts";
+import { systemClock } from "./domain/clock.ts";
+import { type ExchangeSettings, exchangeSettings } from "./exchange/settings.ts";
+import type { Retention } from "./history/index.ts";
+import type { RuleSet } from "./rules/index.ts";
+import { checkAcknowledge, checkRouting } from "./settings/references.ts";
+import { readRules } from "./settings/rule-files.ts";
+import { type Listen, readDashboard, readHistory, readTimezone } from "./settings/sections.ts";
+import { readWallets, type WalletSettings } from "./settings/wallets.ts";
+
+export { type ConfigProblem, type Environment, formatConfigProblem } from "./config/index.ts";
+export type { Listen } from "./settings/sections.ts";
+export type { WalletSettings } from "./settings/wallets.ts";
+
+export interface DaemonSettings {
+  /** The configuration's file as it was named; null when it came as text. */
+  readonly file: string | null;
+  /** Absolute: what relative paths in it are relative to. */
+  readonly folder: string;
+  readonly exchange: ExchangeSettings;
+  /** IANA name. */
+  readonly timezone: string;
+  readonly wallets: readonly WalletSettings[];
+  readonly schedules: ScheduleSettings;
+  /** `path` is absolute. */
+  readonly history: { readonly path: string; readonly retention: Retention };
+  readonly ruleSet: RuleSet;
+  /** Names of the rule files, as rules carry them in `file`. */
+  readonly ruleFiles: readonly string[];
+  /** All rule files and overrides as one text: equal for equal sets. */
+  readonly ruleSetText: string;
+  readonly channels: Readonly<Record<string, ChannelSettings>>;
+  readonly routing: Routing;
+  readonly remind: RemindSettings;
+  readonly acknowledge: AcknowledgeSettings;
+  readonly mention: MentionSettings;
+  /** Null: no page. */
+  readonly dashboard: Listen | null;
+}
+
+export type SettingsResult =
+  | { readonly settings: DaemonSettings; readonly warnings: readonly string[] }
+  /** In the order of their files and lines. */
+  | { readonly problems: readonly ConfigProblem[] };
+
+export interface SettingsContext {
+  /** As people name it, in problems; null: there is no file. */
+  readonly file: string | null;
+  /** What relative paths are relative to. */
+  readonly folder: string;
+  readonly env: Environment;
+  /** Where the rule packs are that come with the program. */
+  readonly shippedRules?: string;
+}
+
+const largestConfig = 1_024 * 1_024;
+const shippedRules = path.join(import.meta.dirname, "..", "rules");
+
+/** Each room's section and those of this page. What is not built is not offered: anything else is an unknown section. */
+const sections = [
+  "exchange",
+  "timezone",
+  "walletDefaults",
+  "wallets",
+  "schedules",
+  "history",
+  "rules",
+  "ruleOverrides",
+  "channels",
+  "routing",
+  "remind",
+  "acknowledge",
+  "mention",
+  "dashboard",
+];
+
+const fileSettings: readonly FileSetting[] = [
+  ...secretSettings.map((key) => ({ path: ["channels", "*", ...key], secret: true })),
+  // A certificate is public.
+  { path: ["channels", "*", "smtp", "ca"], secret: false },
+  { path: ["wallets", "*", "secret"], secret: true },
+];
+
+/** Reads a configuration from its file. Never throws for anything that a person configured. */
+export async function readSettings(file: string, env: Environment): Promise<SettingsResult> {
+  const read = readTextFile(file, { largestBytes: largestConfig });
+  if ("wrong" in read) {
+    const fix = read.wrong === "does not exist" ? ": config.example.yaml is one to begin with" : "";
+    const message = `the configuration ${read.wrong}${fix}`;
+    return {
+      problems: [{ file, line: 0, column: 0, path: "", message, allowed: [], nearest: null, source: "" }],
+    };
+  }
+  return settingsFromText(read.text, { file, folder: path.dirname(path.resolve(file)), env });
+}
+
+export function settingsFromText(text: string, context: SettingsContext): SettingsResult {
+  const file = context.file ?? "configuration";
+  const source = new ConfigSource({
+    text,
+    file,
+    folder: path.resolve(context.folder),
+    env: context.env,
+    fileSettings,
+  });
+  if (!source.readable) return { problems: inOrder(source.problems, file) };
+  source.allowSections(sections);
+  const warnings: string[] = [];
+  const warn = (warning: string) => void warnings.push(warning);
+
+  const exchange = source.read(["exchange"], exchangeSettings, {});
+  const timezone = readTimezone(source);
+  const { wallets, known } = readWallets(source, warn);
+  const schedules = source.read(["schedules"], scheduleSettings, {});
+  const history = readHistory(source);
+  const channels = readChannels(source);
+  const channelNames = source.keys(["channels"]);
+  const routing = source.read(["routing"], routingSettings, { receivers: channelNames });
+  const remind = source.read(["remind"], remindSettings, {});
+  const acknowledge = source.read(["acknowledge"], acknowledgeSettings, {});
+  const mention = source.read(["mention"], mentionSettings, {});
+  const dashboard = readDashboard(source, warn);
+  const rules = readRules(
+    source,
+    context.shippedRules ?? shippedRules,
+    {
+      // Rules are judged against the usual schedules while those of the file have mistakes.
+      scheduleMs: schedulesMs(schedules ?? scheduleSettings.parse({}), systemClock().nowMs()),
+      wallets: known,
+      timezone,
+    },
+    warn,
+  );
+  const referred = { channels: channelNames, wallets: known, ruleSet: rules?.ruleSet };
+  if (channelNames.length > 0) checkRouting(source, referred, warn);
+  if (acknowledge !== undefined) checkAcknowledge(source, acknowledge, warn);
+
+  if (
+    source.problems.length > 0 ||
+    exchange === undefined ||
+    schedules === undefined ||
+    history === undefined ||
+    routing === undefined ||
+    remind === undefined ||
+    acknowledge === undefined ||
+    mention === undefined ||
+    rules === undefined
+  ) {
+    return { problems: inOrder(source.problems, file) };
+  }
+  const settings: DaemonSettings = {
+    file: context.file,
+    folder: source.folder,
+    exchange,
+    timezone,
+    wallets,
+    schedules,
+    history,
+    ruleSet: rules.ruleSet,
+    ruleFiles: rules.files,
+    ruleSetText: rules.text,
+    channels,
+    routing,
+    remind,
+    acknowledge,
+    mention,
+    dashboard,
+  };
+  return { settings, warnings };
+}
+
+const channelName = /^[A-Za-z0-9_-]{1,64}$/;
+
+function readChannels(source: ConfigSource): Readonly<Record<string, ChannelSettings>> {
+  if (!source.has(["channels"])) {
+    source.problem(
+      ["channels"],
+      "no channel is configured, so nobody would be told: add one, at least { here: { type: console } }",
+    );
+    return {};
+  }
+  const found = source.read(["channels"], z.record(z.string(), z.unknown()));
+  if (found !== undefined && Object.keys(found).length === 0)
+    source.problem(["channels"], "expected at least one channel, such as { here: { type: console } }");
+  const channels: Record<string, ChannelSettings> = {};
+  for (const name of Object.keys(found ?? {})) {
+    if (!channelName.test(name))
+      source.problem(["channels", name], "a channel's name has letters, digits, _ and -, at most 64", {
+        atKey: true,
+      });
+    const settings = source.read(["channels", name], channelSettings);
+    if (settings !== undefined) channels[name] = settings;
+  }
+  return channels;
+}
+
+/** The configuration first, then the files that it names, each from top to bottom. */
+function inOrder(problems: readonly ConfigProblem[], first: string): ConfigProblem[] {
+  const files = [first, ...new Set(problems.map((one) => one.file))];
+  return [...problems].sort(
+    (a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line || a.column - b.column,
+  );
+}

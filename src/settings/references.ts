@@ -1,0 +1,118 @@
+/** What one section says about another: receivers are channels, matched wallets and rules exist, types are known. */
+import type { AcknowledgeSettings } from "../alerts/acknowledge.ts";
+import type { ConfigSource, Path } from "../config/index.ts";
+import { EVENT_NOTIFICATION_TYPES } from "../contract/records/notifications.ts";
+import { severities } from "../domain/alert.ts";
+import { nearestName } from "../domain/nearest.ts";
+import type { RuleSet } from "../rules/index.ts";
+import { blindRule, unreachableRule } from "../watch/blind.ts";
+import { channelRule } from "../watch/channel-alerts.ts";
+
+export interface Referred {
+  readonly channels: readonly string[];
+  readonly wallets: readonly { readonly name: string; readonly labels: Readonly<Record<string, string>> }[];
+  /** Undefined while the rules have mistakes of their own. */
+  readonly ruleSet: RuleSet | undefined;
+}
+
+const ownRules = [blindRule, unreachableRule, channelRule];
+const ownLabels = ["severity", "rule", "wallet", "symbol", "subject"];
+
+/** Looks at what is written, not at what a schema made of it: one mistake in the tree hides no other. */
+export function checkRouting(source: ConfigSource, referred: Referred, warn: (text: string) => void): void {
+  const rules = [...(referred.ruleSet?.conditions ?? []), ...(referred.ruleSet?.events ?? [])];
+  const known: Readonly<Record<string, readonly string[] | undefined>> = {
+    severity: severities,
+    wallet: referred.wallets.map((wallet) => wallet.name),
+    rule: referred.ruleSet === undefined ? undefined : [...rules.map((rule) => rule.name), ...ownRules],
+  };
+  const labels = new Set([
+    ...ownLabels,
+    ...referred.wallets.flatMap((wallet) => Object.keys(wallet.labels)),
+    ...rules.flatMap((rule) => Object.keys(rule.labels)),
+  ]);
+  const used = new Set<string>();
+  const routes = Array.from({ length: source.length(["routing", "routes"]) }, (_, i) => [
+    "routing",
+    "routes",
+    i,
+  ]);
+  for (const at of [["routing"], ...routes]) {
+    for (const [place, name] of textsAt(source, [...at, "receivers"])) {
+      used.add(name);
+      refuseUnknown(source, place, name, referred.channels, "channel");
+    }
+    for (const label of source.keys([...at, "match"])) {
+      const place = [...at, "match", label];
+      const names = Object.hasOwn(known, label) ? known[label] : undefined;
+      if (names !== undefined)
+        for (const [valueAt, value] of textsAt(source, place))
+          refuseUnknown(source, valueAt, value, names, label);
+      if (referred.ruleSet !== undefined && !labels.has(label))
+        warnOfLabel(source, place, label, labels, warn);
+    }
+  }
+  // Without a tree everything goes everywhere.
+  if (!source.has(["routing"])) return;
+  for (const name of referred.channels)
+    if (!used.has(name))
+      warn(`${source.placeName(["channels", name])}: no route leads to the channel ${name}`);
+}
+
+function warnOfLabel(
+  source: ConfigSource,
+  at: Path,
+  label: string,
+  labels: ReadonlySet<string>,
+  warn: (text: string) => void,
+): void {
+  const nearest = nearestName(label, labels);
+  const hint = nearest === null ? "" : ` (did you mean ${nearest}?)`;
+  const where = source.placeName(at);
+  warn(
+    source.hide(`${where}: no wallet and no rule has the label ${label}: the route matches nothing${hint}`),
+  );
+}
+
+/** A text, or the texts of a list, each with its place. Numbers are texts here. */
+function textsAt(source: ConfigSource, at: Path): [Path, string][] {
+  const value = source.raw(at);
+  const each: [Path, unknown][] = Array.isArray(value)
+    ? value.map((one: unknown, index) => [[...at, index], one])
+    : [[at, value]];
+  return each.flatMap(([place, one]) =>
+    typeof one === "string" || typeof one === "number" ? [[place, String(one)] as [Path, string]] : [],
+  );
+}
+
+/** The exchange may know types that are new, so an unknown one is no mistake. */
+export function checkAcknowledge(
+  source: ConfigSource,
+  settings: AcknowledgeSettings,
+  warn: (text: string) => void,
+): void {
+  const known: readonly string[] = EVENT_NOTIFICATION_TYPES;
+  for (const type of Object.keys(settings.types)) {
+    if (known.includes(type)) continue;
+    const nearest = nearestName(type, known);
+    warn(
+      source.hide(
+        `${source.placeName(["acknowledge", "types", type])}: ${type} is no known type of notification ` +
+          `(${nearest === null ? `known: ${known.join(", ")}` : `did you mean ${nearest}?`})`,
+      ),
+    );
+  }
+}
+
+function refuseUnknown(
+  source: ConfigSource,
+  at: Path,
+  name: string,
+  known: readonly string[],
+  kind: string,
+): void {
+  if (known.includes(name) || source.isBroken(at)) return;
+  const shown = source.hide(name).slice(0, 60);
+  const message = kind === "severity" ? `"${shown}" is no severity` : `no ${kind} is called "${shown}"`;
+  source.problem(at, message, { allowed: known.slice(0, 20), nearest: nearestName(name, known) });
+}

@@ -1,0 +1,170 @@
+/** `rules:` and `ruleOverrides:` → the rule set, from the packs that ship and from files of one's own. */
+import fs from "node:fs";
+import path from "node:path";
+import { z } from "zod";
+import { type ConfigProblem, type ConfigSource, type Path, readTextFile } from "../config/index.ts";
+import { nearestName } from "../domain/nearest.ts";
+import { type LoadInput, loadRules, type RuleProblem, type RuleSet } from "../rules/index.ts";
+
+export interface ReadRules {
+  readonly ruleSet: RuleSet;
+  /** Names of the files, as rules carry them. */
+  readonly files: readonly string[];
+  /** JSON of all files and overrides: equal for equal sets, and enough to load the set again. */
+  readonly text: string;
+}
+
+/** `shipped`: every pack that comes with the program; `shipped:NAME`: one of them. */
+const shippedWord = "shipped";
+const largestFile = 512 * 1_024;
+const patterns = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
+const ruleEnd = /\.ya?ml$/;
+
+interface RuleFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** @param shippedFolder where the packs are that come with the program */
+export function readRules(
+  source: ConfigSource,
+  shippedFolder: string,
+  input: Omit<LoadInput, "files" | "overrides">,
+  warn: (text: string) => void,
+): ReadRules | undefined {
+  const { files, complete } = readFiles(source, shippedFolder);
+  const overrides = source.read(["ruleOverrides"], z.record(z.string(), z.unknown()), {});
+  const loaded = loadRules({ ...input, files, overrides: overrides ?? {} });
+  if ("problems" in loaded) {
+    // An overridden rule that is not there may stand in a file that could not be read.
+    for (const problem of loaded.problems)
+      if (complete || !problem.message.startsWith("no rule is called")) tell(source, problem);
+    return undefined;
+  }
+  if (!complete || overrides === undefined) return undefined;
+  for (const warning of loaded.warnings) {
+    const place = warning.line > 0 ? `${warning.file}:${warning.line}` : warning.file;
+    warn(source.hide(`${place}: ${warning.message}`));
+  }
+  return {
+    ruleSet: loaded.ruleSet,
+    files: files.map((file) => file.name),
+    text: JSON.stringify({ files, overrides: source.rawShown(["ruleOverrides"]) ?? {} }),
+  };
+}
+
+/** A mistake in an override stands in the configuration: it gets its line there. */
+function tell(source: ConfigSource, { nearest, allowed, ...problem }: RuleProblem): void {
+  const message = source.hide(problem.message);
+  const [section, ...keys] = problem.file.split(".");
+  if (problem.line === 0 && section === "ruleOverrides") {
+    const at = [section, ...keys];
+    // An unknown key or rule is known by its key, a wrong value by its place.
+    source.problem(at, message, { nearest, allowed, atKey: /^(unknown key|no rule)/.test(problem.message) });
+    return;
+  }
+  source.add({ ...problem, message, path: "", nearest, allowed } satisfies ConfigProblem);
+}
+
+/** Those that can be read; `complete` unless something else was named too, which is told. */
+function readFiles(source: ConfigSource, shippedFolder: string): { files: RuleFile[]; complete: boolean } {
+  const given = source.read(["rules"], patterns, shippedWord);
+  const files: RuleFile[] = [];
+  if (given === undefined) return { files, complete: false };
+  const seen = new Set<string>();
+  let complete = true;
+  for (const [index, pattern] of [given].flat().entries()) {
+    const at: Path = typeof given === "string" ? ["rules"] : ["rules", index];
+    if (source.isBroken(at)) {
+      complete = false;
+      continue;
+    }
+    const found = filesOf(source, at, pattern, shippedFolder);
+    if (found.length === 0) complete = false;
+    for (const file of found) {
+      const real = realPath(file.path);
+      if (seen.has(real)) continue;
+      seen.add(real);
+      const read = readTextFile(file.path, { largestBytes: largestFile });
+      if ("text" in read) {
+        files.push({ name: file.name, text: read.text });
+      } else {
+        complete = false;
+        source.problem(at, source.hide(`${file.name} ${read.wrong}`));
+      }
+    }
+  }
+  return { files, complete };
+}
+
+interface Found {
+  readonly name: string;
+  readonly path: string;
+}
+
+/** @returns none when nothing matches, which is told. */
+function filesOf(source: ConfigSource, at: Path, pattern: string, shippedFolder: string): Found[] {
+  const shown = source.hide(pattern);
+  if (pattern === shippedWord || pattern.startsWith(`${shippedWord}:`)) {
+    const packs = shippedPacks(shippedFolder);
+    const name = pattern.slice(shippedWord.length + 1);
+    const found = name === "" ? packs : packs.filter((pack) => pack.name === `${shippedWord}:${name}`);
+    if (found.length === 0) {
+      const names = packs.map((pack) => pack.name);
+      const message =
+        packs.length === 0 ? `no rule packs are in ${shippedFolder}` : `no rule pack is called ${shown}`;
+      source.problem(at, message, { allowed: [shippedWord, ...names], nearest: nearestName(pattern, names) });
+    }
+    return found;
+  }
+  const absolute = source.resolve(pattern);
+  const stat = fs.statSync(absolute, { throwIfNoEntry: false });
+  if (stat?.isDirectory() === true) {
+    source.problem(at, `${shown} is a folder: name its files, as in ${path.posix.join(shown, "*.yaml")}`);
+    return [];
+  }
+  // A name that is there is taken as it is, whatever characters are in it.
+  const matches = stat === undefined ? matching(absolute) : [absolute];
+  if (matches.length === 0) {
+    const message = /[*?[{]/.test(pattern) ? `no file matches ${shown}` : `${shown} does not exist`;
+    source.problem(at, `${message} (looked for ${source.hide(absolute)})`, {
+      nearest: nearestName(pattern, [shippedWord]),
+    });
+  }
+  return matches.map((match) => ({ name: nameOf(source, match), path: match }));
+}
+
+function matching(pattern: string): string[] {
+  return fs
+    .globSync(pattern)
+    .filter((match) => fs.statSync(match, { throwIfNoEntry: false })?.isDirectory() !== true)
+    .sort();
+}
+
+function shippedPacks(folder: string): Found[] {
+  let names: string[];
+  try {
+    names = fs.readdirSync(folder).filter((name) => ruleEnd.test(name));
+  } catch {
+    names = [];
+  }
+  return names
+    .sort()
+    .map((name) => ({ name: `${shippedWord}:${name.replace(ruleEnd, "")}`, path: path.join(folder, name) }));
+}
+
+/** Named from where the configuration is named, so that a person can open it from there too. */
+function nameOf(source: ConfigSource, absolute: string): string {
+  const relative = path.relative(source.folder, absolute);
+  return relative.startsWith("..") || path.isAbsolute(relative)
+    ? absolute
+    : path.join(path.dirname(source.file), relative);
+}
+
+function realPath(file: string): string {
+  try {
+    return fs.realpathSync(file);
+  } catch {
+    return file;
+  }
+}

@@ -1,0 +1,263 @@
+/**
+ * `wallets:` and `walletDefaults:` → wallets with their keys read.
+ *
+ *   - { name, keyFile | secret }   signs in
+ *   - { name, authority }          watch-only: public reads
+ *   - { keyDir }                   every key file in a folder, each named after its file
+ */
+import fs from "node:fs";
+import path from "node:path";
+import { z } from "zod";
+import type { ConfigSource, Path } from "../config/index.ts";
+import { isAddress } from "../wallet/address.ts";
+import { readKeyFile } from "../wallet/keypair-file.ts";
+import { BadKey, type WalletKey, walletKeyFromText } from "../wallet/wallet-key.ts";
+
+export interface WalletSettings {
+  readonly name: string;
+  /** Base58. */
+  readonly authority: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly limits: Readonly<Record<string, number>>;
+  /** Whose subaccounts are watched, ascending. */
+  readonly pdaIndices: readonly number[];
+  readonly login: "message" | "transaction";
+  /** Null: watch-only. */
+  readonly key: WalletKey | null;
+}
+
+/** A wallet as rules may name it, known even where its key is not. */
+export interface KnownWallet {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly watchOnly: boolean;
+}
+
+export interface ReadWallets {
+  /** Those without mistakes. */
+  readonly wallets: readonly WalletSettings[];
+  readonly known: readonly KnownWallet[];
+}
+
+const nameForm = /^[A-Za-z0-9_-]{1,64}$/;
+/** These begin the names of what is no wallet. */
+const taken = ["market", "markets", "exchange", "daemon", "fundingRates"];
+const keyFileForm = /\.(json|key)$/;
+
+const walletName = z
+  .string()
+  .regex(nameForm, "expected letters, digits, _ and -, at most 64")
+  .refine((name) => !taken.includes(name), { message: `expected another name than ${taken.join(", ")}` });
+const labels = z.record(
+  z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "a label's name has letters, digits and _"),
+  z.string(),
+);
+const limits = z.record(
+  z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "a limit's name has letters, digits and _"),
+  z.number(),
+);
+const accounts = z.union([
+  z.literal("all").transform(() => [0]),
+  z
+    .strictObject({ pdaIndices: z.array(z.int().min(0).max(255)).min(1) })
+    .transform(({ pdaIndices }) => [...new Set(pdaIndices)].sort((a, b) => a - b)),
+]);
+const login = z.enum(["message", "transaction"]);
+
+const shared = { labels: labels.default({}), limits: limits.default({}), accounts: accounts.optional() };
+const keyed = { ...shared, login: login.optional() };
+const defaultsForm = z.strictObject(keyed);
+const fileForm = z
+  .strictObject({ name: walletName, keyFile: z.string().min(1), ...keyed })
+  .transform(({ keyFile, ...rest }) => ({ ...rest, given: keyFile }));
+const secretForm = z
+  .strictObject({ name: walletName, secret: z.string().min(1), ...keyed })
+  .transform(({ secret, ...rest }) => ({ ...rest, given: secret }));
+const authorityForm = z.strictObject({
+  name: walletName,
+  // Whoever puts a secret here by mistake must not read it in a log.
+  authority: z
+    .string()
+    .refine(isAddress, { message: "expected an address, base58 of 32 bytes; what was found is none" }),
+  ...shared,
+});
+const folderForm = z.strictObject({ keyDir: z.string().min(1), ...keyed });
+
+type Shared = Omit<z.output<typeof folderForm>, "keyDir">;
+type Defaults = z.output<typeof defaultsForm>;
+
+export function readWallets(source: ConfigSource, warn: (text: string) => void): ReadWallets {
+  const defaults = source.read(["walletDefaults"], defaultsForm, {}) ?? { labels: {}, limits: {} };
+  const wallets: WalletSettings[] = [];
+  const known: KnownWallet[] = [];
+  if (!source.has(["wallets"])) {
+    source.problem(
+      ["wallets"],
+      "no wallet is configured: name one with its key file, or with its authority to watch it without a key",
+    );
+    return { wallets, known };
+  }
+  const list = source.read(["wallets"], z.array(z.looseObject({})).min(1));
+  const names = new Map<string, Path>();
+  const authorities = new Map<string, { readonly name: string; readonly at: Path }>();
+  const reading: Reading = { source, warn, defaults, wallets, known, names, authorities };
+  for (const index of Array(list?.length ?? 0).keys()) readEntry(["wallets", index], reading);
+  return { wallets, known };
+}
+
+interface Reading {
+  readonly source: ConfigSource;
+  readonly warn: (text: string) => void;
+  readonly defaults: Defaults;
+  readonly wallets: WalletSettings[];
+  readonly known: KnownWallet[];
+  readonly names: Map<string, Path>;
+  readonly authorities: Map<string, { readonly name: string; readonly at: Path }>;
+}
+
+function readEntry(at: Path, reading: Reading): void {
+  const { source } = reading;
+  const kinds = ["keyFile", "secret", "authority", "keyDir"].filter((key) => source.keys(at).includes(key));
+  if (kinds.length !== 1) {
+    const found = kinds.length === 0 ? "none of them" : kinds.join(" and ");
+    source.problem(at, `a wallet has one of keyFile, secret, authority or keyDir; found ${found}`);
+    const name = source.raw([...at, "name"]);
+    if (typeof name === "string") reading.known.push({ name, labels: {}, watchOnly: false });
+    return;
+  }
+  switch (kinds[0]) {
+    case "keyFile":
+      readKeyed(at, "keyFile", fileForm, (name) => readKeyFile(source.resolve(name)), reading);
+      return;
+    case "secret":
+      readKeyed(at, "secret", secretForm, walletKeyFromText, reading);
+      return;
+    case "authority": {
+      const found = source.read(at, authorityForm);
+      if (!nameIsFree(at, found?.name ?? source.raw([...at, "name"]), found, true, reading) || !found) return;
+      add([...at, "authority"], reading, found.name, found.authority, null, found);
+      return;
+    }
+    default:
+      readFolder(at, reading);
+  }
+}
+
+function readKeyed(
+  at: Path,
+  from: "keyFile" | "secret",
+  form: z.ZodType<Shared & { name: string; given: string }>,
+  keyOf: (text: string) => WalletKey,
+  reading: Reading,
+): void {
+  const { source } = reading;
+  const found = source.read(at, form);
+  const free = nameIsFree(at, found?.name ?? source.raw([...at, "name"]), found, false, reading);
+  const given = found?.given ?? source.raw([...at, from]);
+  if (typeof given !== "string" || given === "" || source.isBroken([...at, from])) return;
+  // The key is looked at whatever else is wrong, so that its mistakes are told too.
+  const key = keyFrom([...at, from], source, () => keyOf(given));
+  if (found !== undefined && key !== undefined && free)
+    add([...at, from], reading, found.name, key.address, key, found);
+}
+
+function readFolder(at: Path, reading: Reading): void {
+  const { source, warn } = reading;
+  const found = source.read(at, folderForm);
+  if (found === undefined) return;
+  const place = [...at, "keyDir"];
+  const folder = source.resolve(found.keyDir);
+  let files: string[];
+  try {
+    files = fs
+      .readdirSync(folder)
+      .filter((file) => !file.startsWith("."))
+      .sort();
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    const why =
+      code === "ENOENT" ? "does not exist" : code === "ENOTDIR" ? "is no folder" : `cannot be read (${code})`;
+    source.problem(place, source.hide(`${folder} ${why}`));
+    return;
+  }
+  const keys = files.filter((file) => keyFileForm.test(file));
+  if (keys.length === 0) source.problem(place, source.hide(`${folder} holds no key file: *.json or *.key`));
+  else if (keys.length < files.length) {
+    const others = files.filter((file) => !keyFileForm.test(file));
+    warn(
+      `${source.placeName(place)}: key files end in .json or .key; not read: ${others.slice(0, 5).join(", ")}` +
+        (others.length > 5 ? ` and ${others.length - 5} more` : ""),
+    );
+  }
+  for (const file of keys) {
+    const name = file.replace(keyFileForm, "");
+    if (!walletName.safeParse(name).success) {
+      const why = taken.includes(name)
+        ? "a wallet cannot be called so"
+        : "letters, digits, _ and - make a wallet's name";
+      source.problem(place, source.hide(`${path.join(folder, file)}: rename it, ${why}`));
+      continue;
+    }
+    const free = nameIsFree(place, name, found, false, reading);
+    const key = keyFrom(place, source, () => readKeyFile(path.join(folder, file)));
+    if (free && key !== undefined) add(place, reading, name, key.address, key, found);
+  }
+}
+
+/** Notes the name, whatever else is wrong with its wallet. */
+function nameIsFree(
+  at: Path,
+  name: unknown,
+  settings: Pick<Shared, "labels"> | undefined,
+  watchOnly: boolean,
+  { source, names, known, defaults }: Reading,
+): boolean {
+  if (typeof name !== "string") return false;
+  const before = names.get(name);
+  if (before !== undefined) {
+    const shown = nameForm.test(name) ? ` ${name}` : "";
+    const where = at.at(-1) === "keyDir" ? at : [...at, "name"];
+    source.problem(where, source.hide(`the name${shown} is taken already, at ${source.placeName(before)}`));
+    return false;
+  }
+  names.set(name, at);
+  known.push({ name, labels: { ...defaults.labels, ...settings?.labels }, watchOnly });
+  return true;
+}
+
+/** @returns undefined when there is none, which is told. */
+function keyFrom(at: Path, source: ConfigSource, read: () => WalletKey): WalletKey | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof BadKey)) throw error;
+    source.problem(at, source.hide(error.message));
+    return undefined;
+  }
+}
+
+function add(
+  at: Path,
+  { source, wallets, defaults, authorities }: Reading,
+  name: string,
+  authority: string,
+  key: WalletKey | null,
+  settings: Shared,
+): void {
+  const before = authorities.get(authority);
+  if (before !== undefined) {
+    const where = source.placeName(before.at);
+    source.problem(at, `${name} has the authority of ${before.name}, at ${where}: a wallet is watched once`);
+    return;
+  }
+  authorities.set(authority, { name, at });
+  wallets.push({
+    name,
+    authority,
+    labels: { ...defaults.labels, ...settings.labels },
+    limits: { ...defaults.limits, ...settings.limits },
+    pdaIndices: settings.accounts ?? defaults.accounts ?? [0],
+    login: settings.login ?? defaults.login ?? "message",
+    key,
+  });
+}
