@@ -106,6 +106,7 @@ export interface Sessions {
 }
 
 const mostNonces = 20_000;
+const mostSessions = 20_000;
 
 export async function createSessions(
   seed: Uint8Array,
@@ -184,6 +185,12 @@ export async function createSessions(
       popKey: Buffer.from(hex(32), "hex").toString("base64url"),
     };
     byId.set(session.sid, session);
+    // Who signs in without end keeps the newest sessions only.
+    const oldest = byId.size > mostSessions ? byId.values().next().value : undefined;
+    if (oldest) {
+      byId.delete(oldest.sid);
+      byRefresh.delete(oldest.refreshToken);
+    }
     return rotate(session);
   }
 

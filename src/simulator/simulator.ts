@@ -88,6 +88,9 @@ export interface Simulator {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** Name of the account on the other side of everything. */
+const house = "house";
+
 /** Listens when it resolves. Rejects when the port is taken or an option cannot be. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const clock = options.clock ?? systemClock();
@@ -108,7 +111,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     stepMs,
     walk,
     activity: options.activity ?? walk,
-    houseAuthority: keyFor(seed, "house").address,
+    houseAuthority: keyFor(seed, house).address,
     deriveAddress: (authority, pdaIndex, subaccount) => traderAddress(authority, { pdaIndex, subaccount }),
   });
   const count = options.traders ?? 1;
@@ -194,11 +197,12 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
 
   function newTrader(name: string | undefined, authority: string | undefined): SimulatedTrader {
     const wanted = name ?? traderName(traders.length);
-    if (traders.some((it) => it.name === wanted)) throw new BadCall(`name: ${wanted} is taken`);
+    if (wanted === house || traders.some((it) => it.name === wanted))
+      throw new BadCall(`name: ${wanted} is taken`);
     if (!/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(wanted))
       throw new BadCall("name: letters, digits, - _ . only");
-    if (authority !== undefined && world.wallets.has(authority))
-      throw new BadCall("authority: is there already");
+    const there = (key: string) => world.wallets.has(key) || key === world.house.wallet.authority;
+    if (authority !== undefined && there(authority)) throw new BadCall("authority: is there already");
     addTrader(wanted, false, authority);
     return traders.at(-1) as SimulatedTrader;
   }

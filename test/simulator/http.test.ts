@@ -288,6 +288,8 @@ test("control calls that cannot be say why", async () => {
     /no such trader: nobody/,
   );
   expect(await problem("position", { trader: "main", symbol: "SOL", size: "1.001" })).toMatch(/at most 2/);
+  expect(await problem("trader", { name: "house" })).toMatch(/house is taken/);
+  expect(await problem("trader", { authority: simulator.traders[0]!.authority })).toMatch(/there already/);
   expect(await problem("session", { trader: "main", action: "kill" })).toMatch(/action: /);
   expect(await problem("advance", { ms: 1, also: 2 })).toMatch(/also/);
   expect((await ask(simulator, "/sim/nothing", { body: {} })).status).toBe(404);
