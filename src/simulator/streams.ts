@@ -9,18 +9,16 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
-import { type ChannelName, type MessageWireFor, readSubscription } from "../contract/streams.ts";
+import { type ChannelName, readSubscription } from "../contract/streams.ts";
 import type { Clock } from "../domain/clock.ts";
-import { seconds } from "./answers/context.ts";
 import { type Delta, deltaOf } from "./answers/delta.ts";
 import { publicFill } from "./answers/history.ts";
-import { latestStats } from "./answers/market.ts";
 import { notificationItem } from "./answers/notifications.ts";
+import { marketMessage, mids, type PriceChannel, statusMessage } from "./answers/prices.ts";
 import { stateSnapshot } from "./answers/trader.ts";
 import type { Faults } from "./faults.ts";
 import { currentRate } from "./funding.ts";
 import { errorReply } from "./http.ts";
-import { priceUsd } from "./orders.ts";
 import type { RequestLog } from "./request-log.ts";
 import { Refusal, type SeenToken, type Sessions, type TokenFault } from "./sessions.ts";
 import type { Market, World } from "./state.ts";
@@ -229,11 +227,11 @@ export function createStreams(parts: StreamParts): Streams {
       case "markPrice":
       case "fundingRate":
         for (const market of world.markets.values()) {
-          if (concerns(params.symbol, market)) send(connection, marketMessage(channel, market));
+          if (concerns(params.symbol, market)) send(connection, marketMessage(world, channel, market));
         }
         return;
       case "allMids":
-        send(connection, mids());
+        send(connection, mids(world));
         return;
       default:
     }
@@ -306,13 +304,13 @@ export function createStreams(parts: StreamParts): Streams {
         broadcast(keyOf("fills", { marketSymbol: symbol }), message);
       }
     }
-    if (midsMoved) broadcast(keyOf("allMids", {}), mids());
+    if (midsMoved) broadcast(keyOf("allMids", {}), mids(world));
     tellStatus();
     for (const connection of connections) endSession(connection);
   }
 
-  function tellMarket(channel: "markPrice" | "fundingRate" | "marketStats", market: Market): void {
-    const message = marketMessage(channel, market);
+  function tellMarket(channel: PriceChannel, market: Market): void {
+    const message = marketMessage(world, channel, market);
     broadcast(keyOf(channel, { symbol: market.spec.symbol }), message);
     if (channel === "marketStats") broadcast(keyOf(channel, {}), message);
   }
@@ -326,21 +324,7 @@ export function createStreams(parts: StreamParts): Streams {
       now.gated === previous.gated &&
       now.withdrawalsAvailable === previous.withdrawalsAvailable;
     if (same) return;
-    broadcast(keyOf("exchangeStatus", {}), {
-      channel: "exchangeStatus",
-      id: `es-${nextStatus++}`,
-      notificationType: "exchange_status_changed",
-      data: {
-        exchangeStatusBits: bits(now),
-        previousExchangeStatusBits: bits(previous),
-        ...now,
-        authority: world.house.wallet.authority,
-      },
-      isRead: false,
-      createdAt: new Date(world.nowMs).toISOString(),
-      traderId: null,
-      readAt: null,
-    });
+    broadcast(keyOf("exchangeStatus", {}), statusMessage(world, `es-${nextStatus++}`, previous));
   }
 
   /** A socket outlives its token by the grace window, and its session not at all. */
@@ -352,37 +336,6 @@ export function createStreams(parts: StreamParts): Streams {
     else if (session.expired.has(jti) || expiresMs + parts.graceMs <= world.nowMs)
       code = "access_token_expired";
     if (code !== null) socket.close(4401, code);
-  }
-
-  function marketMessage(channel: "markPrice" | "fundingRate" | "marketStats", market: Market): object {
-    const { symbol } = market.spec;
-    if (channel === "markPrice") {
-      return { channel, symbol, ...ledgerPresent(world), markPrice: priceUsd(market, market.markTicks) };
-    }
-    if (channel === "fundingRate") return { channel, symbol, funding: currentRate(market) };
-    const it = latestStats(world, market);
-    const message: MessageWireFor<"marketStats"> & { channel: string } = {
-      channel,
-      symbol,
-      timestamp: seconds(world.nowMs),
-      openInterest: it.open_interest,
-      markPrice: it.mark_price,
-      oraclePrice: it.oracle_price,
-      prevDayMarkPrice: it.prev_day_mark_price,
-      dayVolumeUsd: it.day_volume_usd,
-      dayVolumeBase: it.day_volume_base,
-      currentFundingRate: it.current_funding_rate,
-      eightHourFundingRate: it.eight_hour_funding_rate,
-      annualizedFundingRate: it.annualized_funding_rate,
-    };
-    return message;
-  }
-
-  function mids(): object {
-    const all = [...world.markets.values()].map(
-      (it) => [it.spec.symbol, priceUsd(it, it.markTicks)] as const,
-    );
-    return { channel: "allMids", mids: Object.fromEntries(all), ...ledgerPresent(world) };
   }
 
   function broadcast(key: string, message: object): void {
@@ -419,9 +372,6 @@ function keyOf(channel: ChannelName, params: Readonly<Record<string, unknown>>):
 
 const concerns = (symbol: unknown, market: Market): boolean =>
   typeof symbol !== "string" || symbol.toUpperCase() === market.spec.symbol;
-
-const bits = (status: { active: boolean; gated: boolean }): number =>
-  128 + (status.active ? 1 : 0) + (status.gated ? 2 : 0);
 
 /** `phoenix-jwt, <token>`, `phoenix-jwt=<token>`, `phoenix-jwt:<token>`, or a bearer header; null: anonymous. */
 function tokenOf(request: IncomingMessage): string | null {

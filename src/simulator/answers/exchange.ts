@@ -6,6 +6,7 @@ import { fundingIntervalMs, fundingPeriodMs, riskFactors } from "../markets.ts";
 import type { Market, World } from "../state.ts";
 import { present } from "../world.ts";
 import { type Context, marketOf, seconds } from "./context.ts";
+import { bits } from "./prices.ts";
 
 type Names =
   | "exchange"
@@ -140,7 +141,7 @@ function snapshot(world: World): WireFor<"exchangeSnapshot"> {
       ...accounts,
       programId: PROGRAM_ID,
       usdcMint,
-      exchangeStatusBits: 128 + (active ? 1 : 0) + (gated ? 2 : 0),
+      exchangeStatusBits: bits(world.exchange),
       exchangeStatusFeatures: features,
       active,
       gated,

@@ -1,0 +1,61 @@
+/** Messages of the stream about markets and the exchange. */
+import type { MessageWireFor } from "../../contract/index.ts";
+import { currentRate } from "../funding.ts";
+import { priceUsd } from "../orders.ts";
+import type { Market, World } from "../state.ts";
+import { present } from "../world.ts";
+import { iso, seconds } from "./context.ts";
+import { latestStats } from "./market.ts";
+
+export type PriceChannel = "markPrice" | "fundingRate" | "marketStats";
+
+export function marketMessage(world: World, channel: PriceChannel, market: Market): object {
+  const { symbol } = market.spec;
+  if (channel === "markPrice") {
+    return { channel, symbol, ...present(world), markPrice: priceUsd(market, market.markTicks) };
+  }
+  if (channel === "fundingRate") return { channel, symbol, funding: currentRate(market) };
+  const it = latestStats(world, market);
+  const message: MessageWireFor<"marketStats"> = {
+    symbol,
+    timestamp: seconds(world.nowMs),
+    openInterest: it.open_interest,
+    markPrice: it.mark_price,
+    oraclePrice: it.oracle_price,
+    prevDayMarkPrice: it.prev_day_mark_price,
+    dayVolumeUsd: it.day_volume_usd,
+    dayVolumeBase: it.day_volume_base,
+    currentFundingRate: it.current_funding_rate,
+    eightHourFundingRate: it.eight_hour_funding_rate,
+    annualizedFundingRate: it.annualized_funding_rate,
+  };
+  return { channel, ...message };
+}
+
+export function mids(world: World): object {
+  const all = [...world.markets.values()].map((it) => [it.spec.symbol, priceUsd(it, it.markTicks)] as const);
+  const message: MessageWireFor<"allMids"> = { mids: Object.fromEntries(all), ...present(world) };
+  return { channel: "allMids", ...message };
+}
+
+export function statusMessage(world: World, id: string, previous: World["exchange"]): object {
+  const message: MessageWireFor<"exchangeStatus"> = {
+    id,
+    notificationType: "exchange_status_changed",
+    data: {
+      exchangeStatusBits: bits(world.exchange),
+      previousExchangeStatusBits: bits(previous),
+      ...world.exchange,
+      authority: world.house.wallet.authority,
+    },
+    isRead: false,
+    createdAt: iso(world.nowMs),
+    traderId: null,
+    readAt: null,
+  };
+  return { channel: "exchangeStatus", ...message };
+}
+
+/** Bit 7 initialized, bit 0 active, bit 1 gated. */
+export const bits = (status: { readonly active: boolean; readonly gated: boolean }): number =>
+  128 + (status.active ? 1 : 0) + (status.gated ? 2 : 0);
