@@ -5,6 +5,7 @@
  *
  *   launch.mjs [command…]         runs perpwatch (src/main.ts in a checkout, dist/main.js in a published package)
  *   launch.mjs --tool NAME [arg…] runs a development tool of node_modules/.bin
+ *   launch.mjs --node FILE [arg…] runs a script of the checkout under the same Node
  *
  *   running Node new enough? ──no──► fetch the pinned one into .runtime/ (once) ──┐
  *        │ yes                                                                    │
@@ -518,6 +519,13 @@ function toolFile(root, name) {
   throw new LaunchError(`there is no tool named "${name}". Known: ${known.join(", ") || "none"}.`);
 }
 
+/** @param {string} root @param {string} name @returns {string} the script of that path in the checkout */
+function scriptFile(root, name) {
+  const file = path.resolve(root, name);
+  if (fs.existsSync(file)) return file;
+  throw new LaunchError(`there is no script ${file}.`);
+}
+
 /**
  * Everything that has to be in place first.
  * @param {string} root @param {{ isCheckout: boolean, isTool: boolean }} what
@@ -541,13 +549,17 @@ async function launch(argv) {
   const source = path.join(root, "src", "main.ts");
   // Node runs .ts files as they are, but not inside node_modules; there the package carries compiled files.
   const isCheckout = fs.existsSync(source) && !root.split(path.sep).includes("node_modules");
-  const isTool = argv[0] === "--tool";
-  if (isTool && !isCheckout) throw new LaunchError("--tool needs a checkout of the repository.");
-  if (isTool && argv[1] === undefined) throw new LaunchError("--tool needs the name of a tool.");
+  const [option, name] = argv;
+  const isTool = option === "--tool" || option === "--node";
+  if (isTool && !isCheckout) throw new LaunchError(`${option} needs a checkout of the repository.`);
+  if (isTool && name === undefined) {
+    const what = option === "--tool" ? "the name of a tool" : "the path of a script";
+    throw new LaunchError(`${option} needs ${what}.`);
+  }
   const runtime = await prepare(root, { isCheckout, isTool });
 
   if (isTool) {
-    const file = toolFile(root, argv[1] ?? "");
+    const file = option === "--tool" ? toolFile(root, name ?? "") : scriptFile(root, name ?? "");
     return runChild(runtime.node, [file, ...argv.slice(2)], runtime.node, root);
   }
   const main = isCheckout ? source : path.join(root, "dist", "main.js");

@@ -468,6 +468,19 @@ describe("in the child's place", () => {
     }
   });
 
+  test.each([false, true])(
+    "runs a script of the checkout, with development tools (old Node: %s)",
+    async (old) => {
+      using small = new SmallPackage();
+      small.write("package/script.ts", program);
+      expect((await small.run(["--node", "script.ts", "exit", "3"], { old })).status).toBe(3);
+      const outcome = await small.run(["--node", "other.ts"], { old });
+      expect(outcome).toMatchObject({ status: 1, stdout: "" });
+      expect(lines(outcome.stderr).at(-1)).toMatch(/^perpwatch: there is no script .*other\.ts\.$/);
+      expect((await small.run(["--node"], { old })).stderr).toMatch(/--node needs the path of a script/);
+    },
+  );
+
   test("names the tools there are when one is not", async () => {
     using small = new SmallPackage();
     const outcome = await small.run(["--tool", "../tool"]);
@@ -484,6 +497,7 @@ test("a published package runs its compiled files and installs nothing", async (
   expect(await small.run(["exit", "3"])).toMatchObject({ status: 3, stderr: "" });
   expect(small.npmCalls()).toEqual([]);
   expect((await small.run(["--tool", "tool"])).stderr).toMatch(/needs a checkout/);
+  expect((await small.run(["--node", "script.ts"])).stderr).toMatch(/needs a checkout/);
 });
 
 test("a folder that cannot be written is told, not traced", async () => {
