@@ -1,0 +1,137 @@
+/**
+ * `/api/v1`: the daemon as JSON. Reading is offered everywhere; what changes something only where `changes` is set,
+ * which is the socket that its owner alone may open.
+ */
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { severities } from "../domain/alert.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { DashboardSource, SessionOutcome } from "../domain/ports.ts";
+import type { DaemonStatus } from "../domain/status.ts";
+import { Refused } from "./server.ts";
+
+/** What `GET /api/v1/status` answers. */
+export interface StatusAnswer extends DaemonStatus {
+  /** The daemon's clock when it answered, ms: what ages are reckoned from. */
+  readonly nowMs: number;
+}
+
+const name = z.string().min(1).max(200);
+const limit = (most: number) => z.coerce.number().int().min(1).max(most);
+
+const alertQuery = z.strictObject({
+  state: z.enum(["firing", "ended"]).optional(),
+  rule: name.optional(),
+  wallet: name.optional(),
+  severity: z.enum(severities).optional(),
+  limit: limit(1_000).default(100),
+});
+const alertId = z.strictObject({ id: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER) });
+const acknowledgement = z.strictObject({ by: name, comment: z.string().max(2_000).default("") });
+
+const notificationQuery = z.strictObject({
+  wallet: name.optional(),
+  unacked: z.enum(["true", "false", ""]).optional(),
+  limit: limit(5_000).default(200),
+});
+const selection = z.union([
+  z.strictObject({ wallet: name, keys: z.array(z.string().min(1).max(300)).min(1).max(500) }),
+  z.strictObject({ wallet: name, upToMs: z.int().min(0) }),
+]);
+
+export interface ApiOptions {
+  readonly source: DashboardSource;
+  readonly clock: Clock;
+  readonly changes: boolean;
+}
+
+export function serveApi(app: FastifyInstance, { source, clock, changes }: ApiOptions): void {
+  app.get(
+    "/api/v1/status",
+    async (): Promise<StatusAnswer> => ({ ...source.status(), nowMs: clock.nowMs() }),
+  );
+
+  app.get("/api/v1/alerts", async (request) => {
+    const query = given(parse(alertQuery, request.query, "query"));
+    return { alerts: await source.alerts({ ...query, limit: query.limit ?? 100 }) };
+  });
+
+  app.get("/api/v1/alerts/:id", async (request) => {
+    const { id } = parse(alertId, request.params, "path");
+    return found(await source.alert(id), `there is no alert ${id}`);
+  });
+
+  app.get("/api/v1/notifications", async (request) => {
+    const { wallet, unacked, limit: most } = parse(notificationQuery, request.query, "query");
+    // `?unacked` alone means yes.
+    const rows = await source.notifications({
+      ...(wallet === undefined ? {} : { wallet }),
+      unacked: unacked !== undefined && unacked !== "false",
+      limit: most,
+    });
+    return { notifications: found(rows, `no wallet is called ${wallet}`) };
+  });
+
+  if (changes) serveChanges(app, source);
+}
+
+function serveChanges(app: FastifyInstance, source: DashboardSource): void {
+  app.post("/api/v1/alerts/:id/ack", async (request) => {
+    const { id } = parse(alertId, request.params, "path");
+    const { by, comment } = parse(acknowledgement, request.body, "body");
+    const result = await source.acknowledgeAlert(id, by, comment);
+    if (result === "unknown") throw new Refused(404, `there is no alert ${id}`);
+    if (result === "ended") throw new Refused(409, `alert ${id} has ended; there is nothing to acknowledge`);
+    return { result };
+  });
+
+  app.post("/api/v1/notifications/ack", async (request) => {
+    const what = parse(selection, request.body, "body");
+    return found(await source.acknowledgeNotifications(what), `no wallet is called ${what.wallet}`);
+  });
+
+  app.post<{ Params: { name: string } }>("/api/v1/channels/:name/test", async (request, reply) => {
+    const channel = request.params.name;
+    const outcome = found(await source.testChannel(channel), `no channel is called ${channel}`);
+    if (outcome.kind === "delivered") return outcome;
+    reply.code(502);
+    return { error: `${channel} did not take it (${outcome.failure}): ${outcome.detail}`, ...outcome };
+  });
+
+  for (const act of ["login", "logout"] as const) {
+    app.post<{ Params: { name: string } }>(`/api/v1/wallets/:name/${act}`, async (request) => {
+      const wallet = request.params.name;
+      return sessionAnswer(wallet, act, found(await source[act](wallet), `no wallet is called ${wallet}`));
+    });
+  }
+}
+
+function sessionAnswer(wallet: string, act: string, outcome: SessionOutcome) {
+  if (outcome.kind === "done") return { result: outcome.kind, detail: outcome.detail };
+  if (outcome.kind === "watchOnly") {
+    throw new Refused(409, `${wallet} has no key here, so it has no session: it is only watched`);
+  }
+  throw new Refused(502, `${act} of ${wallet} failed: ${outcome.detail}`);
+}
+
+/** @throws {Refused} 400 with everything that is wrong */
+function parse<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
+  const result = schema.safeParse(value ?? {});
+  if (result.success) return result.data;
+  const problems = result.error.issues.map(
+    (issue) => `${[where, ...issue.path].join(".")}: ${issue.message}`,
+  );
+  throw new Refused(400, problems.join("; "));
+}
+
+function found<T>(value: T | null, otherwise: string): T {
+  if (value === null) throw new Refused(404, otherwise);
+  return value;
+}
+
+/** Without the members that are undefined. */
+function given<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

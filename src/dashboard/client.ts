@@ -1,0 +1,55 @@
+/** How a command on this machine asks the running daemon: one request over its socket. */
+import { request } from "node:http";
+import { errorCode } from "./errors.ts";
+
+export interface DaemonQuestion {
+  readonly socketPath: string;
+  readonly method: "GET" | "POST";
+  /** With its query: `/api/v1/alerts?state=firing`. */
+  readonly path: string;
+  /** Sent as JSON when given. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+export type DaemonAnswer =
+  /** `body` is the parsed JSON; of a refusal it is `{ error }`. See wire.ts for the numbers in it. */
+  | { readonly kind: "answered"; readonly status: number; readonly body: unknown }
+  /** Nobody listens at the socket: no daemon runs on this database. */
+  | { readonly kind: "noDaemon" };
+
+/** @throws when the socket may not be used, the daemon hangs up in the middle, or the signal aborts */
+export function askDaemon(question: DaemonQuestion): Promise<DaemonAnswer> {
+  const { socketPath, method, path, body, signal } = question;
+  const text = body === undefined ? null : JSON.stringify(body);
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      {
+        socketPath,
+        method,
+        path,
+        agent: false,
+        headers: text === null ? {} : { "content-type": "application/json" },
+        ...(signal ? { signal } : {}),
+      },
+      (incoming) => {
+        const parts: Buffer[] = [];
+        incoming.on("data", (part: Buffer) => parts.push(part));
+        incoming.on("error", reject);
+        incoming.on("end", () => {
+          try {
+            const answered = JSON.parse(Buffer.concat(parts).toString("utf8")) as unknown;
+            resolve({ kind: "answered", status: incoming.statusCode ?? 0, body: answered });
+          } catch (error) {
+            reject(new Error(`${path}: the daemon's answer is no JSON`, { cause: error }));
+          }
+        });
+      },
+    );
+    outgoing.on("error", (error) => {
+      if (["ENOENT", "ECONNREFUSED"].includes(errorCode(error))) resolve({ kind: "noDaemon" });
+      else reject(error);
+    });
+    outgoing.end(text ?? undefined);
+  });
+}

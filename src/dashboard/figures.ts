@@ -1,0 +1,163 @@
+/** Which figures of a status are told to Prometheus, under which names. */
+import { severities } from "../domain/alert.ts";
+import type { Readiness } from "../domain/ports.ts";
+import type { ChannelStatus, DaemonStatus } from "../domain/status.ts";
+
+type Labels = Readonly<Record<string, string>>;
+
+export interface Figure {
+  readonly name: string;
+  readonly help: string;
+  readonly kind: "gauge" | "counter";
+  readonly labels: string[];
+  readonly rows: { readonly at: Record<string, string>; readonly value: number }[];
+}
+
+const states: readonly DaemonStatus["state"][] = ["starting", "running", "degraded", "stopping"];
+
+export function figuresOf(status: DaemonStatus, readiness: Readiness, nowMs: number): readonly Figure[] {
+  const sheet = new Sheet();
+  daemonFigures(sheet, status, readiness);
+  alertFigures(sheet, status);
+  scheduleFigures(sheet, status, nowMs);
+  for (const channel of status.channels) channelFigures(sheet, channel);
+  exchangeFigures(sheet, status);
+  walletFigures(sheet, status, nowMs);
+  return sheet.figures();
+}
+
+function daemonFigures(sheet: Sheet, status: DaemonStatus, { ready }: Readiness): void {
+  const { watch, requests, acknowledgements, database } = status;
+  sheet.gauge("build_info", "The version that runs; always 1", 1, { version: status.version });
+  for (const state of states)
+    sheet.gauge("state", "1 for the state that the daemon is in", status.state === state, { state });
+  sheet.gauge("ready", "1 while every wallet has fresh data", ready);
+  sheet.gauge("start_time_seconds", "When the daemon started, Unix time", status.startedMs / 1_000);
+  sheet.gauge("last_tick_time_seconds", "When rules were last judged, Unix time", watch.atMs / 1_000);
+  sheet.gauge("rules", "Rules that are loaded", watch.rules);
+  sheet.counter(
+    "view_mismatches_total",
+    "Times that the exchange's own view of a trader differed from the risk computed here",
+    watch.viewMismatches,
+  );
+  sheet.gauge("request_ceiling_per_second", "The configured ceiling", requests.ceilingPerSecond);
+  sheet.gauge("request_rate_per_second", "The ceiling that the exchange allows now", requests.ratePerSecond);
+  sheet.gauge("request_budget_used_ratio", "Share of it in use, 0 to 1", requests.used);
+  sheet.gauge("requests_waiting", "Requests that wait for the ceiling", requests.waiting);
+  for (const state of ["waiting", "due", "confirmed", "left"] as const)
+    sheet.gauge(
+      "acknowledgements",
+      "Notifications of the exchange, by where they stand",
+      acknowledgements[state],
+      {
+        state,
+      },
+    );
+  sheet.gauge("database_bytes", "Size of the database", database.bytes);
+  sheet.gauge("database_waiting_commits", "Commits that the disk has not taken yet", database.waitingCommits);
+  sheet.gauge("clock_offset_seconds", "Our clock less the exchange's", status.clockOffsetMs / 1_000);
+  sheet.gauge("loop_lag_seconds", "How late timers run in this process", status.loopLagMs / 1_000);
+}
+
+function alertFigures(sheet: Sheet, { watch }: DaemonStatus): void {
+  for (const severity of severities) {
+    const count = (of: readonly { readonly severity: string }[]) =>
+      of.filter((one) => one.severity === severity).length;
+    sheet.gauge("alerts_firing", "Alerts that fire now", count(watch.firing), { severity });
+    sheet.gauge("alerts_pending", "Conditions that hold, but not yet for long enough", count(watch.pending), {
+      severity,
+    });
+  }
+  sheet.gauge("blind", "Things that cannot be seen now", watch.blind.length);
+}
+
+function scheduleFigures(sheet: Sheet, { schedules }: DaemonStatus, nowMs: number): void {
+  for (const { source, wallet, everyMs, lastOkMs, failuresInRow } of schedules) {
+    const at = { source, wallet: wallet ?? "" };
+    sheet.gauge("schedule_interval_seconds", "How often this is read", everyMs / 1_000, at);
+    if (lastOkMs !== null)
+      sheet.gauge("schedule_age_seconds", "Time since it was last read", (nowMs - lastOkMs) / 1_000, at);
+    sheet.gauge("schedule_failures_in_row", "Reads in a row that failed", failuresInRow, at);
+  }
+}
+
+function channelFigures(sheet: Sheet, channel: ChannelStatus): void {
+  const at = { channel: channel.name, kind: channel.kind };
+  sheet.gauge("channel_working", "1 while the channel can be used", channel.working, at);
+  sheet.gauge("channel_waiting", "Deliveries that wait", channel.waiting, at);
+  const oldestMs = channel.oldestWaitingMs ?? 0;
+  sheet.gauge("channel_oldest_waiting_seconds", "How long the oldest has waited", oldestMs / 1_000, at);
+  sheet.counter("channel_delivered_total", "Messages that arrived", channel.delivered, at);
+  sheet.counter("channel_dead_total", "Messages that were given up", channel.dead, at);
+  for (const [failure, times] of Object.entries(channel.failures))
+    sheet.counter("channel_failures_total", "Attempts that failed", times, { ...at, failure });
+}
+
+function exchangeFigures(sheet: Sheet, { watch }: DaemonStatus): void {
+  for (const [name, value] of Object.entries(watch.exchange))
+    sheet.gauge(`exchange_${snake(name)}`, "1 for yes, as the exchange says", value);
+  for (const market of watch.markets) sheet.all("market", market.figures, { symbol: market.symbol });
+}
+
+function walletFigures(sheet: Sheet, { watch }: DaemonStatus, nowMs: number): void {
+  for (const wallet of watch.wallets) {
+    const ofWallet = { wallet: wallet.name };
+    if (!wallet.watchOnly)
+      sheet.gauge("wallet_signed_in", "1 while it has a working session", wallet.signedIn, ofWallet);
+    if (wallet.seenMs !== null)
+      sheet.gauge(
+        "wallet_data_age_seconds",
+        "Time since its trader state was read",
+        (nowMs - wallet.seenMs) / 1_000,
+        ofWallet,
+      );
+    // Its own count, and the figures of rules have one of the same name.
+    sheet.all("wallet", { ...wallet.figures, unacked: wallet.unacked }, ofWallet);
+    for (const account of wallet.accounts) {
+      const ofAccount = { ...ofWallet, account: account.name };
+      sheet.all("trader", account.figures, ofAccount);
+      sheet.gauge("trader_orders", "Resting orders", account.orders, ofAccount);
+      for (const position of account.positions)
+        sheet.all("position", position.figures, { ...ofAccount, symbol: position.symbol });
+    }
+  }
+}
+
+/** Collects rows under their names. */
+class Sheet {
+  readonly #figures = new Map<string, Figure>();
+
+  gauge(name: string, help: string, value: number | boolean | null, at: Labels = {}): void {
+    this.#row("gauge", name, help, value, at);
+  }
+
+  counter(name: string, help: string, value: number, at: Labels = {}): void {
+    this.#row("counter", name, help, value, at);
+  }
+
+  /** The figures that rules see of one subject. */
+  all(scope: string, figures: Readonly<Record<string, number | null>>, at: Labels): void {
+    for (const [name, value] of Object.entries(figures))
+      this.gauge(`${scope}_${snake(name)}`, `${scope}.${name} of rules`, value, at);
+  }
+
+  figures(): readonly Figure[] {
+    return [...this.#figures.values()];
+  }
+
+  #row(kind: Figure["kind"], name: string, help: string, value: number | boolean | null, at: Labels): void {
+    if (value === null || Number.isNaN(value)) return;
+    const full = `perpwatch_${name}`;
+    let figure = this.#figures.get(full);
+    if (!figure) {
+      figure = { name: full, help, kind, labels: Object.keys(at), rows: [] };
+      this.#figures.set(full, figure);
+    }
+    figure.rows.push({ at, value: Number(value) });
+  }
+}
+
+/** liquidationDistance → liquidation_distance */
+function snake(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,8 @@
+/** As much of a logger as this room needs; pino's fits. */
+export interface DashboardLog {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export const silentLog: DashboardLog = { debug: () => {}, info: () => {}, warn: () => {} };

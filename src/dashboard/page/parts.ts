@@ -1,0 +1,86 @@
+/**
+ * What several parts of the page are made of, and where they draw the lines. This function is sent to the browser as it stands, so nothing outside its
+ * braces may be named in it, types aside.
+ */
+import type { StatusAnswer } from "../api.ts";
+import type { Wire } from "../wire.ts";
+import type { Format, Safe } from "./format.ts";
+
+export type Answer = Wire<StatusAnswer>;
+export type Wallet = Answer["watch"]["wallets"][number];
+export type Account = Wallet["accounts"][number];
+export type Position = Account["positions"][number];
+export type Tone = "ok" | "warning" | "critical" | "quiet";
+export type Parts = ReturnType<typeof createParts>;
+
+/** How the last questions to the daemon went. */
+export interface Connection {
+  /** The time at the daemon now, ms, reckoned on from its last answer. */
+  readonly nowMs: number;
+  /** Since its last answer, ms. */
+  readonly silentMs: number;
+  /** Null while it answers; else what happened when it was asked last. */
+  readonly failure: string | null;
+}
+
+export function createParts(format: Format) {
+  const { html, numeric, plural } = format;
+  const rank: Record<string, number> = { critical: 2, warning: 1, info: 0 };
+  const rankOf = (severity: string) => rank[severity] ?? 0;
+  const mostWallets = 60;
+  const mostRows = 40;
+  const none = html``;
+
+  const when = (condition: boolean, part: () => Safe): Safe => (condition ? part() : none);
+  const badge = (tone: string, text: string) => html`<span class="badge ${tone}">${text}</span>`;
+  const more = (left: number, what: string) =>
+    when(left > 0, () => html`<p class="more">and ${plural(left, what)} more, less urgent</p>`);
+
+  /** A bar that is full at 1. An SVG, since the page allows no style attributes. */
+  const bar = (tone: Tone, share: number, label: string) => {
+    const width = Math.round(Math.min(1, Math.max(0, share)) * 1_000) / 10;
+    return html`<svg class="bar ${tone}" role="img" aria-label="${label}"><rect class="track" width="100%" height="100%" rx="3"/><rect class="fill" width="${width}%" height="100%" rx="3"/></svg>`;
+  };
+
+  const distanceOf = (position: Position) => numeric(position.figures.liquidationDistance);
+  const ratioOf = (account: Account) => numeric(account.figures.marginRatio);
+  const distanceTone = (distance: number | null): Tone =>
+    distance === null ? "quiet" : distance < 0.05 ? "critical" : distance < 0.1 ? "warning" : "ok";
+  const ratioTone = (ratio: number | null): Tone =>
+    ratio === null ? "quiet" : ratio >= 0.8 ? "critical" : ratio >= 0.65 ? "warning" : "ok";
+
+  /** Trader state older than three of its intervals, and ten seconds, is old. */
+  function staleness(status: Answer, connection: Connection) {
+    const every = new Map<string, number>();
+    for (const schedule of status.schedules)
+      if (schedule.source === "traderState" && schedule.wallet !== null)
+        every.set(schedule.wallet, numeric(schedule.everyMs) ?? 0);
+    return (wallet: Wallet) => {
+      const seenMs = numeric(wallet.seenMs);
+      const ageMs = seenMs === null ? null : connection.nowMs - seenMs;
+      return { ageMs, old: ageMs === null || ageMs > Math.max(10_000, 3 * (every.get(wallet.name) ?? 0)) };
+    };
+  }
+
+  /** Without the NaN that two infinities would leave. */
+  function compare(a: number, b: number): number {
+    return a === b ? 0 : a < b ? -1 : 1;
+  }
+
+  return {
+    rankOf,
+    mostWallets,
+    mostRows,
+    none,
+    when,
+    badge,
+    more,
+    bar,
+    distanceOf,
+    ratioOf,
+    distanceTone,
+    ratioTone,
+    staleness,
+    compare,
+  };
+}

@@ -1,0 +1,116 @@
+/**
+ * The Unix socket beside the database: only its owner may speak through it, and one that answers keeps a second daemon
+ * away. What a dead process left is removed; what is no socket is never touched.
+ *
+ * Two daemons that start in the same instant could both find a dead socket and the later one take the name. The lock on
+ * the database, taken before this, leaves only one of them to come here.
+ */
+import { chmodSync, lstatSync, type Stats, unlinkSync } from "node:fs";
+import { connect, type Server } from "node:net";
+import { DashboardError, errorCode } from "./errors.ts";
+
+/** The shortest limit of the systems we run on (macOS: 104 bytes with the final zero). */
+const longestPathBytes = 103;
+
+export interface HeldSocket {
+  /** Removes the file, unless somebody else's stands there by now. */
+  release(): void;
+}
+
+/**
+ * Makes `server` listen at `path` with mode 0600, from the first instant on.
+ * @throws {DashboardError} when another daemon answers there, something else stands there, or the system refuses
+ */
+export async function listenOnSocket(server: Server, path: string): Promise<HeldSocket> {
+  const bytes = Buffer.byteLength(path);
+  if (bytes > longestPathBytes) {
+    throw new DashboardError(
+      "path-too-long",
+      `${path}: the path of a socket may have ${longestPathBytes} bytes, this one has ${bytes}; put the database (history.path) into a folder with a shorter path`,
+    );
+  }
+  await clear(path);
+  await bind(server, path);
+  const own = lstatSync(path);
+  return {
+    release() {
+      const there = statOf(path);
+      if (there?.isSocket() && there.ino === own.ino && there.dev === own.dev) unlinkSync(path);
+    },
+  };
+}
+
+async function clear(path: string): Promise<void> {
+  const there = statOf(path);
+  if (!there) return;
+  if (!there.isSocket()) {
+    throw new DashboardError(
+      "not-a-socket",
+      `${path} is in the way: the daemon's socket belongs there, and this is something else; move it away`,
+    );
+  }
+  const answer = await knock(path);
+  if (answer === "alive") {
+    throw new DashboardError(
+      "daemon-running",
+      `${path}: another perpwatch answers here; stop it first, or give this one another history.path`,
+    );
+  }
+  if (answer === "dead") unlinkSync(path);
+  else if (answer !== "gone") {
+    throw new DashboardError("io", `${path}: cannot tell whether a daemon is behind this socket (${answer})`);
+  }
+}
+
+type Answer = "alive" | "dead" | "gone" | (string & {});
+
+function knock(path: string): Promise<Answer> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve("alive");
+    });
+    socket.once("error", (error) => {
+      const code = errorCode(error);
+      // A full queue of connections is a daemon that is busy.
+      if (code === "EAGAIN") resolve("alive");
+      else resolve(code === "ECONNREFUSED" ? "dead" : code === "ENOENT" ? "gone" : code || "unknown error");
+    });
+  });
+}
+
+async function bind(server: Server, path: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const failed = (error: Error) => {
+      server.removeListener("listening", listening);
+      reject(
+        new DashboardError(
+          "io",
+          `${path}: the socket cannot be opened (${errorCode(error) || error.message})`,
+          {
+            cause: error,
+          },
+        ),
+      );
+    };
+    const listening = () => {
+      server.removeListener("error", failed);
+      resolve();
+    };
+    server.once("error", failed);
+    server.once("listening", listening);
+    // Binding happens inside listen(), so that the mask covers it and nothing else of ours.
+    const mask = process.umask(0o177);
+    try {
+      server.listen({ path });
+    } finally {
+      process.umask(mask);
+    }
+  });
+  chmodSync(path, 0o600);
+}
+
+function statOf(path: string): Stats | undefined {
+  return lstatSync(path, { throwIfNoEntry: false });
+}

@@ -1,0 +1,321 @@
+/** A daemon as the dashboard sees it, standing still, with everything in it that a page has to cope with. */
+import type { Alert } from "../../src/domain/alert.ts";
+import type { DashboardSource } from "../../src/domain/ports.ts";
+import type { AccountStatus, DaemonStatus, PositionStatus, WalletStatus } from "../../src/domain/status.ts";
+
+export const nowMs = Date.UTC(2026, 10, 20, 12, 0, 0);
+
+export function alert(of: Partial<Alert>): Alert {
+  return {
+    ...{ id: 1, rule: "LiquidationNear", subject: "main/0.0/SOL", wallet: "main", symbol: "SOL", labels: {} },
+    ...{
+      severity: "critical",
+      state: "firing",
+      event: false,
+      sinceMs: nowMs - 95_000,
+      firedAtMs: nowMs - 90_000,
+    },
+    ...{
+      endedAtMs: null,
+      ending: null,
+      alreadySo: false,
+      summary: "SOL is 3.1 % from liquidation",
+      description: "",
+    },
+    ...{
+      runbook: null,
+      value: 0.031,
+      dataAtMs: nowMs,
+      acknowledgedBy: null,
+      acknowledgedAtMs: null,
+      eventKey: null,
+    },
+    ...of,
+  };
+}
+
+export function position(
+  account: string,
+  symbol: string,
+  figures: PositionStatus["figures"],
+): PositionStatus {
+  const side = (figures.size ?? 0) < 0 ? "short" : "long";
+  return { name: `${account}/${symbol}`, symbol, side: `${side}#4`, figures };
+}
+
+export function account(of: Partial<AccountStatus> & { readonly name: string }): AccountStatus {
+  return { state: "active", riskTier: "safe", figures: {}, positions: [], orders: 0, ...of };
+}
+
+export function wallet(of: Partial<WalletStatus> & { readonly name: string }): WalletStatus {
+  return {
+    ...{ authority: "8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K", watchOnly: false, signedIn: true },
+    ...{ sessionDetail: "", seenMs: nowMs - 800, unacked: 0, figures: {}, accounts: [] },
+    ...of,
+  };
+}
+
+const sol = position("main/0.0", "SOL", {
+  ...{ size: 1250, notional: 178_437.5, entryPrice: 151.2, markPrice: 142.75, liquidationPrice: 138.29 },
+  ...{ liquidationDistance: 0.0312, unrealizedPnl: -10_562.5, leverage: 6.4 },
+});
+const eth = position("main/0.0", "ETH", {
+  ...{ size: -12.5, notional: 39_062.5, entryPrice: 3_180, markPrice: 3_125, liquidationPrice: 3_790.4 },
+  ...{ liquidationDistance: 0.2129, unrealizedPnl: 687.5, leverage: 1.4 },
+});
+const btc = position("main/0.1", "BTC", {
+  ...{ size: 0.05, notional: 4_610, entryPrice: 91_004, markPrice: 92_200, liquidationPrice: 0 },
+  ...{ liquidationDistance: Number.POSITIVE_INFINITY, unrealizedPnl: 59.8, leverage: 0.9 },
+});
+const bonk = position("desk/0.0", "1MBONK", {
+  ...{ size: -40_000, notional: 820_000, entryPrice: 21.4, markPrice: 20.5, liquidationPrice: 22.29 },
+  ...{ liquidationDistance: 0.0873, unrealizedPnl: 36_000, leverage: 3.1 },
+});
+
+export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
+  return {
+    ...{
+      version: "0.1.0",
+      startedMs: nowMs - 93_784_000,
+      state: "running",
+      clockOffsetMs: 12.4,
+      loopLagMs: 1.7,
+    },
+    watch: {
+      ...{ atMs: nowMs - 300, startedMs: nowMs - 93_784_000, rules: 21, viewMismatches: 1 },
+      wallets: [
+        wallet({
+          name: "desk",
+          figures: { equity: 264_500, netDeposits: 250_000, pnl: 14_500 },
+          accounts: [
+            account({
+              name: "desk/0.0",
+              figures: {
+                equity: 264_500,
+                marginRatio: 0.412,
+                maintenanceMargin: 108_974,
+                freeCollateral: 91_220,
+                leverage: 3.1,
+              },
+              positions: [bonk],
+              orders: 14,
+            }),
+          ],
+        }),
+        wallet({
+          name: "main",
+          unacked: 3,
+          figures: { equity: 28_012.44 },
+          accounts: [
+            account({
+              name: "main/0.0",
+              riskTier: "atRisk",
+              figures: {
+                equity: 27_880.11,
+                marginRatio: 0.871,
+                maintenanceMargin: 24_283.5,
+                freeCollateral: 0,
+                leverage: 7.8,
+              },
+              positions: [eth, sol],
+              orders: 2,
+            }),
+            account({
+              name: "main/0.1",
+              figures: {
+                equity: 5_120,
+                marginRatio: 0.02,
+                maintenanceMargin: 102.4,
+                freeCollateral: 4_600,
+                leverage: 0.9,
+              },
+              positions: [btc],
+            }),
+            account({ name: "main/0.2", figures: { marginRatio: Number.POSITIVE_INFINITY, equity: null } }),
+          ],
+        }),
+        wallet({ name: "watched", watchOnly: true, signedIn: false, seenMs: nowMs - 74_000, unacked: null }),
+      ],
+      markets: [{ symbol: "SOL", status: "active", figures: { markPrice: 142.75, openInterest: null } }],
+      exchange: { active: true, gated: false, withdrawalsAvailable: true },
+      firing: [
+        alert({
+          id: 41,
+          rule: "FundingCost",
+          severity: "info",
+          subject: "desk/0.0/1MBONK",
+          wallet: "desk",
+          summary: "Funding costs 41 USD a day",
+          firedAtMs: nowMs - 8_000_000,
+        }),
+        alert({ id: 57, acknowledgedBy: "ann" }),
+        alert({
+          id: 55,
+          rule: "Drawdown",
+          severity: "warning",
+          subject: "main",
+          summary: "Down 12.4 % from the high of 31,980 USD",
+          firedAtMs: nowMs - 1_260_000,
+          alreadySo: true,
+        }),
+      ],
+      pending: [
+        { rule: "MarginRatioHigh", subject: "main/0.0", severity: "critical", sinceMs: nowMs - 11_000 },
+      ],
+      blind: [
+        {
+          wallet: "watched",
+          source: "traderState",
+          sinceMs: nowMs - 64_000,
+          rules: ["LiquidationNear", "MarginRatioHigh"],
+        },
+      ],
+    },
+    schedules: [
+      {
+        source: "traderState",
+        wallet: "main",
+        everyMs: 1_000,
+        lastOkMs: nowMs - 800,
+        lastFailure: null,
+        failuresInRow: 0,
+      },
+      {
+        source: "traderState",
+        wallet: "desk",
+        everyMs: 5_000,
+        lastOkMs: nowMs - 4_100,
+        lastFailure: null,
+        failuresInRow: 0,
+      },
+      {
+        ...{
+          source: "traderState",
+          wallet: "watched",
+          everyMs: 5_000,
+          lastOkMs: nowMs - 74_000,
+          failuresInRow: 12,
+        },
+        lastFailure: { atMs: nowMs - 2_000, reason: "timeout", detail: "no answer within 4 s" },
+      },
+      {
+        source: "markets",
+        wallet: null,
+        everyMs: 2_000,
+        lastOkMs: nowMs - 1_300,
+        lastFailure: null,
+        failuresInRow: 0,
+      },
+      {
+        source: "notifications",
+        wallet: "main",
+        everyMs: 10_000,
+        lastOkMs: nowMs - 6_200,
+        lastFailure: null,
+        failuresInRow: 0,
+      },
+      {
+        source: "funding",
+        wallet: "main",
+        everyMs: 300_000,
+        lastOkMs: null,
+        lastFailure: null,
+        failuresInRow: 0,
+      },
+    ],
+    requests: { ceilingPerSecond: 20, ratePerSecond: 20, used: 0.31, waiting: 0 },
+    channels: [
+      {
+        name: "chat",
+        kind: "discord",
+        working: true,
+        detail: "",
+        waiting: 1,
+        oldestWaitingMs: 400,
+        delivered: 212,
+        dead: 0,
+        failures: { "rate-limited": 3 },
+      },
+      {
+        name: "mail",
+        kind: "email",
+        working: false,
+        detail: "535 authentication failed",
+        waiting: 4,
+        oldestWaitingMs: 540_000,
+        delivered: 88,
+        dead: 1,
+        failures: { authentication: 9 },
+      },
+    ],
+    acknowledgements: { waiting: 2, due: 0, confirmed: 131, left: 5 },
+    database: { path: "./data/perpwatch.db", bytes: 48_230_400, waitingCommits: 0 },
+    ...of,
+  };
+}
+
+/** Nothing is wrong anywhere. */
+export function calmStatus(): DaemonStatus {
+  const { watch, schedules, channels, ...rest } = status();
+  return {
+    ...rest,
+    watch: {
+      ...watch,
+      wallets: watch.wallets.filter(({ name }) => name === "desk"),
+      firing: [],
+      pending: [],
+      blind: [],
+    },
+    schedules: schedules.filter(({ failuresInRow }) => failuresInRow === 0),
+    channels: channels
+      .filter(({ working }) => working)
+      .map((channel) => ({ ...channel, waiting: 0, oldestWaitingMs: null })),
+  };
+}
+
+/** A source that answers from `status`, knows alert 57, wallet `main` and channel `chat`, and notes what was asked of it. */
+export function source(of: Partial<DashboardSource> = {}): DashboardSource & { readonly asked: unknown[][] } {
+  const asked: unknown[][] = [];
+  const note = <A extends unknown[], R>(name: string, answer: (...args: A) => R) => {
+    return async (...args: A): Promise<R> => {
+      asked.push([name, ...args]);
+      return answer(...args);
+    };
+  };
+  return {
+    asked,
+    status: () => status(),
+    ready: () => ({ ready: true, reasons: [] }),
+    alerts: note("alerts", () => [alert({ id: 57 })]),
+    alert: note("alert", (id) =>
+      id === 57 ? { alert: alert({ id }), changes: [], owed: [], messages: [] } : null,
+    ),
+    acknowledgeAlert: note("acknowledgeAlert", (id) =>
+      id === 57 ? "done" : id === 58 ? "ended" : "unknown",
+    ),
+    notifications: note("notifications", ({ wallet: name }) => (name === "nobody" ? null : [])),
+    acknowledgeNotifications: note("acknowledgeNotifications", (what) =>
+      what.wallet === "main"
+        ? { confirmed: "keys" in what ? what.keys : ["up to a time"], already: [], unknown: [], failed: [] }
+        : null,
+    ),
+    testChannel: note("testChannel", (name) =>
+      name === "chat"
+        ? { kind: "delivered", receipt: "1187" }
+        : name === "mail"
+          ? { kind: "retry", failure: "timeout", detail: "no greeting within 10 s", afterMs: null }
+          : null,
+    ),
+    login: note("login", (name) =>
+      name === "main"
+        ? { kind: "done", detail: "until 14:00" }
+        : name === "watched"
+          ? { kind: "watchOnly" }
+          : null,
+    ),
+    logout: note("logout", (name) =>
+      name === "main" ? { kind: "failed", detail: "the exchange is unreachable" } : null,
+    ),
+    ...of,
+  };
+}
