@@ -12,10 +12,16 @@ import type { BadRecordReport, ExchangeClient } from "../exchange/index.ts";
 import { AccountBook } from "./accounts.ts";
 import { type BadRecord, BadRecords } from "./bad-records.ts";
 import type { CollectedWallet, Collector } from "./collector.ts";
+import { collateralCollector } from "./collectors/collateral.ts";
 import { exchangeStatusCollector } from "./collectors/exchange-status.ts";
+import { fillsCollector } from "./collectors/fills.ts";
+import { fundingCollector } from "./collectors/funding.ts";
+import { fundingRatesCollector } from "./collectors/funding-rates.ts";
+import { liquidationsCollector } from "./collectors/liquidations.ts";
 import { marketConfigCollector } from "./collectors/market-config.ts";
 import { marketsCollector } from "./collectors/markets.ts";
 import { notificationsCollector } from "./collectors/notifications.ts";
+import { ordersCollector } from "./collectors/orders.ts";
 import { traderStateCollector } from "./collectors/trader-state.ts";
 import { traderViewCollector } from "./collectors/trader-view.ts";
 import type { Demand } from "./demand.ts";
@@ -68,6 +74,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     const accounts = new AccountBook(wallets, cursors);
     const teller = new Teller(options.store, wallets, cursors, clock);
     const elapsedMs = () => clock.elapsedMs();
+    const shared = { teller, badRecords, cursors, elapsedMs };
     const onNewAccount = (wallet: string) => scheduler?.ask("notifications", wallet);
     const collectors: Collector[] = [
       marketConfigCollector(book, badRecords),
@@ -76,6 +83,12 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       traderStateCollector({ accounts, badRecords, onNewAccount }),
       traderViewCollector(accounts, badRecords),
       notificationsCollector({ accounts, book, teller, cursors, elapsedMs }),
+      liquidationsCollector(shared, accounts),
+      fundingCollector(shared),
+      collateralCollector(shared),
+      ordersCollector(shared),
+      fillsCollector(shared),
+      fundingRatesCollector(book),
     ];
     return new Scheduler({
       ...options,

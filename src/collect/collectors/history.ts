@@ -1,0 +1,96 @@
+/** What the collectors of paged histories have in common: the parts of a wallet's history, read, caught up with, told. */
+import type { Source } from "../../domain/observation.ts";
+import type { BadRecords } from "../bad-records.ts";
+import type { RunOutcome, WalletCollector, WalletRun } from "../collector.ts";
+import { History, type HistoryOptions, historyCursor } from "../paging.ts";
+import type { Teller } from "../teller.ts";
+import type { OnUnknownWord } from "../words.ts";
+
+/** What every history needs. */
+export interface HistoryParts {
+  readonly teller: Teller;
+  readonly badRecords: BadRecords;
+  /** As stored by an earlier start. */
+  readonly cursors: ReadonlyMap<string, string>;
+  /** Monotonic, ms. */
+  readonly elapsedMs: () => number;
+}
+
+type Page = HistoryOptions["page"];
+
+interface Part {
+  /** Of the cursor's name. */
+  readonly name: string;
+  readonly page: Page;
+  readonly openSinceMs?: () => number | null;
+}
+
+export function historyCollector(
+  shared: HistoryParts,
+  spec: {
+    readonly source: Source;
+    /** In the table of endpoints, for reports. */
+    readonly endpoint: string;
+    /** How far back the past is read at first sight, ms. */
+    readonly pastMs: number;
+    readonly parts: (run: WalletRun, onUnknown: OnUnknownWord) => readonly Part[];
+  },
+): WalletCollector {
+  const { teller, cursors, elapsedMs, badRecords } = shared;
+  const { source, pastMs } = spec;
+  const onUnknown: OnUnknownWord = (field, word) => badRecords.unknownWord(spec.endpoint, field, word);
+  const histories = new Map<string, readonly History[]>();
+
+  function of(run: WalletRun): readonly History[] {
+    const { name } = run.wallet;
+    let known = histories.get(name);
+    if (!known) {
+      known = spec.parts(run, onUnknown).map((part) => {
+        const cursor = historyCursor(source, name, part.name);
+        const open = part.openSinceMs ? { openSinceMs: part.openSinceMs } : {};
+        return new History({
+          name: cursor,
+          pastMs,
+          teller,
+          stored: cursors.get(cursor),
+          page: part.page,
+          ...open,
+        });
+      });
+      histories.set(name, known);
+    }
+    return known;
+  }
+
+  async function read(run: WalletRun): Promise<RunOutcome> {
+    let more = false;
+    let failure: unknown = null;
+    for (const history of of(run)) {
+      const reading = await history.read(run, elapsedMs());
+      await teller.tell(run, source, reading.batch);
+      reading.done();
+      more ||= reading.more;
+      failure ??= reading.failure;
+    }
+    if (failure !== null) throw failure;
+    return more ? "more" : "done";
+  }
+
+  async function catchUp(run: WalletRun): Promise<RunOutcome> {
+    const all = of(run);
+    const history = all.find((one) => one.hasBacklog);
+    if (!history) return "done";
+    const reading = await history.catchUp(run);
+    if (reading.batch.events.length > 0 || reading.batch.cursor)
+      await teller.tell(run, source, reading.batch);
+    reading.done();
+    return all.some((one) => one.hasBacklog) ? "more" : "done";
+  }
+
+  return {
+    source,
+    scope: "wallet",
+    needsSession: false,
+    run: (run) => (run.catchUp ? catchUp(run) : read(run)),
+  };
+}

@@ -1,0 +1,134 @@
+/** Rows of paged histories as events, with the fields that rules see. */
+import {
+  type CollateralEvent,
+  collateralKey,
+  type Fill,
+  type FundingEvent,
+  fillKey,
+  fundingKey,
+  ORDER_STATUSES,
+  type OrderHistoryItem,
+  orderKey,
+  TRADE_TYPES,
+} from "../../contract/index.ts";
+import type { Event } from "../../domain/event.ts";
+import type { CollectedWallet } from "../collector.ts";
+import { usdOfQuoteLots } from "../market-book.ts";
+import { type OnUnknownWord, wordOf } from "../words.ts";
+import { walletEvent } from "./event.ts";
+
+/**
+ * Funding of one market and hour. Rows do not say which subaccount held the position: those that share a key are told
+ * apart by `ordinal`, their place among each other.
+ */
+export function fundingOf(
+  row: FundingEvent,
+  ordinal: number,
+  wallet: CollectedWallet,
+  pdaIndex: number,
+  seenMs: number,
+  onUnknown: OnUnknownWord,
+): Event {
+  const key = fundingKey(row, wallet.authority, pdaIndex);
+  return walletEvent("funding", wallet, {
+    key: ordinal === 0 ? key : `${key}#${ordinal + 1}`,
+    pdaIndex,
+    symbol: row.symbol,
+    happenedMs: row.timestamp,
+    seenMs,
+    fields: {
+      payment: Number(row.fundingPayment),
+      // The row covers an hour and states percent.
+      rate: Number(row.fundingRatePercentage) / 100,
+      size: Math.abs(Number(row.positionSize)),
+      side: wordOf(["long", "short", "flat"], row.positionSide, "positionSide", onUnknown),
+    },
+  });
+}
+
+export function collateralOf(
+  row: CollateralEvent,
+  wallet: CollectedWallet,
+  seenMs: number,
+  onUnknown: OnUnknownWord,
+): Event {
+  const { slot, slotIndex, eventIndex, traderPdaIndex, traderSubaccountIndex } = row;
+  const eventType = wordOf(["deposit", "withdrawal", "transfer"], row.eventType, "eventType", onUnknown);
+  return walletEvent("collateral", wallet, {
+    key: collateralKey(row, wallet.authority),
+    pdaIndex: traderPdaIndex,
+    subaccount: traderSubaccountIndex,
+    happenedMs: row.timestamp,
+    seenMs,
+    slot,
+    slotIndex,
+    eventIndex,
+    fields: {
+      eventType,
+      amountUsd: signedAmount(eventType, row.amount),
+      after: usdOfQuoteLots(row.collateralAfter),
+    },
+  });
+}
+
+/** The type says the direction. Of a transfer it does not, unless the amount itself is negative. */
+function signedAmount(eventType: string, amount: bigint): number | null {
+  const size = usdOfQuoteLots(amount < 0n ? -amount : amount);
+  if (eventType === "deposit") return size;
+  if (eventType === "withdrawal") return -size;
+  return amount < 0n ? -size : null;
+}
+
+/** An order in one of its statuses: each status that it reaches is an event. */
+export function orderOf(
+  row: OrderHistoryItem,
+  wallet: CollectedWallet,
+  seenMs: number,
+  onUnknown: OnUnknownWord,
+): Event {
+  const status = wordOf(ORDER_STATUSES, row.status, "status", onUnknown);
+  const size = Number(row.baseQty);
+  const happenedMs = status === "active" ? row.placedAt : (row.completedAt ?? row.placedAt);
+  return walletEvent("order", wallet, {
+    key: `${orderKey(row)}:${wallet.authority}:${row.status}`,
+    symbol: row.marketSymbol,
+    happenedMs: happenedMs ?? seenMs,
+    seenMs,
+    fields: {
+      status,
+      side: row.side,
+      price: Number(row.price),
+      size,
+      filledRatio: size === 0 ? null : Number(row.filledBaseQty) / size,
+      placedAgo: row.placedAt === null ? null : seenMs - row.placedAt,
+    },
+  });
+}
+
+export function fillOf(row: Fill, wallet: CollectedWallet, seenMs: number, onUnknown: OnUnknownWord): Event {
+  const { slot, slotIndex, eventIndex, traderPdaIndex, subaccountIndex } = row;
+  const delta = Number(row.baseLotsDelta);
+  const price = Number(row.price);
+  return walletEvent("fill", wallet, {
+    // Both sides of a fill may be ours: the account belongs to the key.
+    key: `${fillKey(row)}:${wallet.authority}:${traderPdaIndex}.${subaccountIndex}`,
+    pdaIndex: traderPdaIndex,
+    subaccount: subaccountIndex,
+    symbol: row.marketSymbol,
+    happenedMs: row.timestamp,
+    seenMs,
+    slot,
+    slotIndex,
+    eventIndex,
+    fields: {
+      side: delta < 0 ? "ask" : "bid",
+      price,
+      size: Math.abs(delta),
+      notional: Math.abs(delta) * price,
+      fee: Number(row.fees),
+      realizedPnl: Number(row.realizedPnl),
+      liquidity: wordOf(["maker", "taker"], row.liquidity, "liquidity", onUnknown),
+      tradeType: wordOf(TRADE_TYPES, row.tradeType, "tradeType", onUnknown),
+    },
+  });
+}
