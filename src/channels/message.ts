@@ -137,7 +137,8 @@ function renderItem(item: MessageItem, zone: string): Block {
       ? `${cleanLine(alert.subject)} (before: ${cleanLine(alert.summary)})`
       : cleanLine(alert.summary),
     figures: change.details.map(([name, value]) => [cleanLine(name), cleanLine(value)] as const),
-    description: isGone(change) ? "" : clean(alert.description).trim(),
+    // What to do now is said while there is something to do.
+    description: change.kind === "ended" ? "" : clean(alert.description).trim(),
     fresh: freshness(change, zone),
     now: whatNow(change, zone),
     runbook: change.kind === "ended" && alert.ending === "recovered" ? null : safeLink(alert.runbook),

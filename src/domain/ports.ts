@@ -148,6 +148,16 @@ export type NotificationSelection = { readonly wallet: string } & (
   | { readonly upToMs: number }
 );
 
+/** What a person's own acknowledgement came to, by keys of notifications. */
+export interface ManualAcknowledgement {
+  readonly confirmed: readonly string[];
+  /** Recorded as confirmed before. */
+  readonly already: readonly string[];
+  /** Not in this wallet's history. */
+  readonly unknown: readonly string[];
+  readonly failed: readonly { readonly key: string; readonly detail: string }[];
+}
+
 /** What became of one attempt to send. */
 export type SendOutcome =
   | { readonly kind: "delivered"; readonly receipt: string }
@@ -184,10 +194,8 @@ export interface DashboardSource extends Actions {
   alert(id: number): Promise<AlertStory | null>;
   /** Newest first; null: no such wallet. */
   notifications(query: NotificationQuery): Promise<readonly NotificationRow[] | null>;
-  /** Resolves when it is recorded that they are to be acknowledged; null: no such wallet. */
-  acknowledgeNotifications(
-    selection: NotificationSelection,
-  ): Promise<{ readonly acknowledged: number } | null>;
+  /** Resolves when the exchange has answered; null: no such wallet. */
+  acknowledgeNotifications(selection: NotificationSelection): Promise<ManualAcknowledgement | null>;
   /** Sends one marked test message, once; null: no such channel. */
   testChannel(name: string): Promise<SendOutcome | null>;
   /** Null: no such wallet. */

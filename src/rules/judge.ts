@@ -6,6 +6,7 @@
  * one is taken at once. Unknown moves nothing, with one exception: a higher level whose condition is known to hold.
  */
 import { type Severity, severityRank } from "../domain/alert.ts";
+import type { Source } from "../domain/observation.ts";
 import type { ConditionRule, EventRule, Judgement, Level, Read } from "./rule.ts";
 import { type Env, type Facts, isUnknown, type Unknown } from "./value.ts";
 
@@ -80,13 +81,21 @@ function lookAtInputs(rule: ConditionRule, env: Env): number {
       const seen = seenMs?.[sources[j]!];
       if (seen === undefined) fresh = false;
       else {
-        if (seen < oldest) oldest = seen;
+        if (seen < oldest && !isConfiguration(sources[j]!)) oldest = seen;
         if (nowMs - seen > staleAfterMs[j]!) fresh = false;
       }
     }
   }
   env.allFresh = fresh;
   return oldest;
+}
+
+/**
+ * A market's configuration goes stale like everything else, but its age is not the age of a figure: margin factors read ten
+ * minutes ago and marks of a second ago make a figure of a second ago.
+ */
+function isConfiguration(source: Source): boolean {
+  return source === "marketConfig";
 }
 
 /** When the oldest of these inputs was seen; `nowMs` where none of them has an age. */
@@ -98,7 +107,7 @@ export function oldestInputMs(reads: readonly Read[], env: Env): number {
     if (facts === undefined) continue;
     for (let j = 0; j < read.sources.length; j++) {
       const seen = facts.seenMs[read.sources[j]!];
-      if (seen !== undefined && seen < oldest) oldest = seen;
+      if (seen !== undefined && seen < oldest && !isConfiguration(read.sources[j]!)) oldest = seen;
     }
   }
   return oldest;

@@ -183,7 +183,8 @@ export class Conditions {
       default:
         if (transition === "pending") this.#options.onPending(instance);
         if (transition === "cleared") instance.alreadySo = false;
-        if (instance.alert && known && judged.severity !== null) {
+        // On its way to a higher level it is told as that, not as a reminder a moment before.
+        if (instance.alert && known && judged.severity === instance.alert.alert.severity) {
           this.#options.alerts.refresh(
             draft,
             instance.alert,

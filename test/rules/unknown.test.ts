@@ -337,7 +337,7 @@ rules:
 
   test("tells the value and the age of the oldest input", () => {
     const trader = facts({ equity: 7, leverage: 9 });
-    trader.seenMs.marketConfig = nowMs - 9_000;
+    trader.seenMs.markets = nowMs - 9_000;
     expect(judge(doubtful, env({ trader }), null)).toEqual({
       kind: "known",
       severity: "critical",

@@ -95,6 +95,23 @@ describe("conditions", () => {
     expect(harness.told).toEqual(["MarginHigh main/0.0 fired warning"]);
   });
 
+  test("the age that a message tells is that of the figures, not of the configuration", () => {
+    const harness = new Harness({ rules: near });
+    harness.config();
+    harness.pass(9_000);
+    harness.mark(150);
+    harness.pass(1_000);
+    harness.account(endangered);
+    expect(harness.changes[0]?.alert.dataAtMs).toBe(startMs + 9_000);
+  });
+
+  test("a rise that is on its way is not told as a reminder before", () => {
+    const harness = seen(near.replace("for: 0s", "for: 5s"), safe, 112);
+    harness.live(10_000, safe, 112);
+    harness.live(10_000, safe, 105);
+    expect(harness.told).toEqual(["Near main/0.0/SOL fired warning", "Near main/0.0/SOL rose critical"]);
+  });
+
   test("what rules do not select is no subject", () => {
     const harness = seen(near.replace("value:", "select: { symbol: [BTC] }\n    value:"), endangered);
     expect(harness.told).toEqual([]);

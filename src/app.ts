@@ -1,0 +1,368 @@
+/**
+ * The composition root: builds the parts from the settings, starts them in order, stops them in reverse.
+ *
+ *   history ─► exchange ─► watch ─► outbox, acknowledger ─► ingest ─► collectors ─► dashboard
+ *
+ * What is started last depends on all before it and is stopped first: no more questions, then no more judging, then what
+ * is owed leaves as far as it can, then the database is closed.
+ */
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import type { Writable } from "node:stream";
+import type { Logger } from "pino";
+import type { Channel } from "./channels/channel.ts";
+import { createChannel } from "./channels/registry.ts";
+import { type Collectors, createCollectors, schedulesMs } from "./collect/index.ts";
+import { DaemonSource } from "./daemon-source.ts";
+import { createDashboard } from "./dashboard/index.ts";
+import { acknowledgeWith, createAcknowledger, createOutbox, type Probe } from "./deliver/index.ts";
+import type { AlertChange } from "./domain/alert.ts";
+import { type Changes, changes } from "./domain/changes.ts";
+import { type Clock, type Random, systemClock } from "./domain/clock.ts";
+import type { Observation, Source } from "./domain/observation.ts";
+import type { DaemonStatus } from "./domain/status.ts";
+import { createExchange } from "./exchange/index.ts";
+import { type History, openStore } from "./history/index.ts";
+import { IngestLoop } from "./ingest/loop.ts";
+import { rememberedWatch } from "./ingest/remember.ts";
+import { LoopLag } from "./loop-lag.ts";
+import type { DaemonSettings } from "./settings.ts";
+import { version } from "./version.ts";
+import type { WatchSettings } from "./watch/settings.ts";
+
+export interface DaemonDeps {
+  readonly log: Logger;
+  /** The machine's own clock, uncorrected. */
+  readonly clock?: Clock;
+  readonly random?: Random;
+  /** Where console channels write. */
+  readonly out?: Writable & { readonly isTTY?: boolean };
+  /** Told of labelled steps on the way of an observation, for tests that stop the process at one. */
+  readonly probe?: (step: "observed" | "judged" | "committed" | Parameters<Probe>[0]) => void | Promise<void>;
+}
+
+export interface Daemon {
+  /** Where the page is; null when it is off. */
+  readonly url: string | null;
+  status(): DaemonStatus;
+  /** Judges by newly read rules and routes from here on. What cannot change while running is named. */
+  reload(settings: DaemonSettings): Promise<readonly string[]>;
+  /** Resolves when nothing is queued, being written or being sent. */
+  idle(): Promise<void>;
+  /** Rejects when something broke that cannot be waited out. */
+  readonly broken: Promise<never>;
+  stop(): Promise<void>;
+}
+
+const figuresEveryMs = 5_000;
+const maintainEveryMs = 60_000;
+const maintainBudgetMs = 200;
+
+/** Starts everything. Rejects, with what was started stopped again, when the database or a socket cannot be had. */
+export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): Promise<Daemon> {
+  const { log } = deps;
+  const machine = deps.clock ?? systemClock();
+  const random = deps.random ?? Math.random;
+  const stopping = new AbortController();
+  const undo: (() => Promise<void> | void)[] = [];
+  const unwind = async (): Promise<void> => {
+    stopping.abort(new Error("the daemon stops"));
+    for (const one of undo.splice(0).reverse()) await one();
+  };
+  try {
+    return await build();
+  } catch (error) {
+    await unwind();
+    throw error;
+  }
+
+  async function build(): Promise<Daemon> {
+    const { retention } = settings.history;
+    const store: History = openStore({ path: settings.history.path, clock: machine, retention });
+    undo.push(() => store.close());
+
+    let collectors: Collectors | undefined;
+    let exchangeOffsetMs = (): number => 0;
+    const clock: Clock = {
+      nowMs: () => machine.nowMs() - exchangeOffsetMs(),
+      elapsedMs: () => machine.elapsedMs(),
+      sleep: (ms, signal) => machine.sleep(ms, signal),
+      after: (ms, run) => machine.after(ms, run),
+    };
+    const startedMs = clock.nowMs();
+    const lastAliveMs = await store.lastAliveMs();
+    let signedInAgain: (wallet: string) => void = () => {};
+    let observe: (observation: Observation) => Promise<void> = () => Promise.resolve();
+    const exchange = createExchange({
+      settings: settings.exchange,
+      version,
+      clock: machine,
+      random,
+      wallets: settings.wallets.flatMap(({ name, key, login }) => (key ? [{ name, key, login }] : [])),
+      store,
+      onSession: ({ wallet, signedIn, detail }) => {
+        log[signedIn ? "info" : "warn"]({ wallet }, signedIn ? detail : `signed out: ${detail}`);
+        void observe({ kind: "session", wallet, atMs: clock.nowMs(), signedIn, detail });
+        if (signedIn) signedInAgain(wallet);
+      },
+      onTrouble: (wallet, detail) => log.warn({ wallet }, detail),
+      onBadRecord: (report) => collectors?.badRecord(report),
+    });
+    undo.push(() => exchange.stop());
+    exchangeOffsetMs = () => exchange.http.offsetMs;
+
+    const watchSettings = (from: DaemonSettings): WatchSettings => ({
+      wallets: from.wallets.map(({ name, authority, labels, limits, key }) => ({
+        name,
+        authority,
+        labels,
+        limits,
+        watchOnly: key === null,
+      })),
+      ruleSet: from.ruleSet,
+      routing: from.routing,
+      remind: from.remind,
+      acknowledge: from.acknowledge,
+      scheduleMs: schedulesMs(from.schedules, startedMs),
+      timezone: from.timezone,
+    });
+    const watch = await rememberedWatch(watchSettings(settings), store, startedMs);
+
+    const channels = new Map<string, Channel>();
+    for (const [name, one] of Object.entries(settings.channels)) {
+      const { timezone, mention } = settings;
+      const out = deps.out ?? process.stdout;
+      channels.set(name, createChannel(name, one, { clock, random, out, log, timezone, mention }));
+    }
+    const outbox = createOutbox({
+      store,
+      channels,
+      clock,
+      random,
+      randomBytes,
+      observe: (observation) => {
+        log[observation.working ? "info" : "warn"]({ channel: observation.channel }, observation.detail);
+        void observe(observation);
+      },
+      sender: `perpwatch on ${hostname()}`,
+      log,
+      ...(deps.probe ? { probe: deps.probe } : {}),
+    });
+    const acknowledger = createAcknowledger({
+      store,
+      clock,
+      random,
+      log,
+      acknowledge: acknowledgeWith(exchange.client),
+      ...(deps.probe ? { probe: deps.probe } : {}),
+    });
+
+    signedInAgain = (wallet) => acknowledger.signedIn(wallet);
+
+    let breakDown: (error: unknown) => void = () => {};
+    const broken = new Promise<never>((_, reject) => {
+      breakDown = reject;
+    });
+    broken.catch(() => {});
+    let ask: (source: Source, wallet: string) => void = () => {};
+    const ingest = new IngestLoop({
+      watch,
+      store,
+      clock,
+      onCommitted: (committed) => {
+        outbox.committed(committed);
+        acknowledger.committed(committed);
+        tellChanges(log, committed);
+      },
+      onStuck: (stuck) => outbox.stuck(stuck),
+      onAsk: ({ source, wallet }) => ask(source, wallet),
+      onNote: ({ level, text }) => log[level](text),
+      onDegraded: (degraded, why) => {
+        acknowledger.hold(degraded);
+        if (degraded)
+          log.error(`degraded: history does not take commits (${why}); critical messages leave from memory`);
+        else log.info(`history takes commits again: ${why}`);
+      },
+      onBroken: (error) => breakDown(error),
+      ...(deps.probe ? { probe: deps.probe } : {}),
+    });
+    observe = (observation) => ingest.observe(observation);
+
+    const collecting = createCollectors({
+      client: exchange.client,
+      wallets: settings.wallets.map(({ name, authority, key, pdaIndices }) => ({
+        name,
+        authority,
+        watchOnly: key === null,
+        pdaIndices,
+      })),
+      schedules: settings.schedules,
+      requestsPerSecond: settings.exchange.requestsPerSecond,
+      clock,
+      random,
+      observe,
+      store,
+      marginRatio: (wallet) => ingest.watch.marginRatio(wallet),
+      // Kept for inspection, and worth nothing more: a disk that does not take it has other troubles.
+      onBadRecord: ({ source, wallet, body, problem }) => {
+        const payload = { atMs: clock.nowMs(), source, wallet, body, problem };
+        store.commit([changes({ payloads: [payload] })]).catch(() => {});
+      },
+      log,
+    });
+    collectors = collecting;
+    ask = (source, wallet) => collecting.ask(source, wallet);
+
+    const loopLag = new LoopLag(machine);
+    const source = new DaemonSource({
+      startedMs,
+      clock,
+      store,
+      exchange,
+      ingest,
+      outbox,
+      acknowledger,
+      collectors: collecting,
+      channels,
+      settings,
+      loopLag,
+      databasePath: settings.history.path,
+    });
+
+    // Delivery first: what an earlier run owes leaves even when the exchange does not answer.
+    await outbox.start(stopping.signal);
+    undo.push(() => outbox.stop());
+    outbox.onSettled((alertIds) => acknowledger.settled(alertIds));
+    await acknowledger.start(stopping.signal);
+    undo.push(() => acknowledger.stop());
+    ingest.start();
+    undo.push(async () => {
+      source.stopping();
+      await ingest.observe({ kind: "stopped", atMs: clock.nowMs() });
+      await ingest.stop();
+    });
+    await ingest.observe({ kind: "started", atMs: startedMs, version, lastAliveMs });
+    await store.commit([
+      changes({
+        milestones: [
+          { atMs: startedMs, kind: "ruleSet", value: settings.ruleSetText },
+          { atMs: startedMs, kind: "routingSet", value: JSON.stringify(settings.routing) },
+        ],
+      }),
+    ]);
+    await exchange.start();
+    await collecting.start(stopping.signal);
+    undo.push(() => collecting.stop());
+
+    const dashboard = createDashboard({
+      listen: settings.dashboard,
+      socketPath: `${settings.history.path}.sock`,
+      source,
+      log,
+    });
+    const { url } = await dashboard.start(stopping.signal);
+    undo.push(() => dashboard.stop());
+
+    const cancelFigures = every(machine, figuresEveryMs, async () => {
+      await source.refresh();
+      await observe({ kind: "daemon", atMs: clock.nowMs(), figures: source.figures() });
+    });
+    undo.push(cancelFigures);
+    const cancelMaintain = every(machine, maintainEveryMs, async () => {
+      await store.maintain(machine.nowMs(), maintainBudgetMs).catch((error: unknown) => {
+        log.warn({ error: String(error) }, "keeping the database in order failed; tried again later");
+      });
+    });
+    undo.push(cancelMaintain);
+    loopLag.start();
+    undo.push(() => loopLag.stop());
+    source.running();
+
+    return {
+      url,
+      status: () => source.status(),
+      broken,
+      async reload(next) {
+        await ingest.settled();
+        await ingest.replace(await rememberedWatch(watchSettings(next), store, clock.nowMs()));
+        await store.commit([
+          changes({ milestones: [{ atMs: clock.nowMs(), kind: "ruleSet", value: next.ruleSetText }] }),
+        ]);
+        return [];
+      },
+      async idle() {
+        await ingest.settled();
+        await outbox.idle();
+        await acknowledger.idle();
+      },
+      stop: unwind,
+    };
+  }
+}
+
+/** Runs until the signal aborts or something breaks; the exit status. */
+export async function runDaemon(
+  settings: DaemonSettings,
+  options: DaemonDeps & { readonly signal: AbortSignal; readonly onStarted?: (daemon: Daemon) => void },
+): Promise<number> {
+  const { log, signal } = options;
+  const daemon = await startDaemon(settings, options);
+  const names = settings.wallets.map((wallet) => wallet.name).join(", ");
+  log.info(`watching ${names}${daemon.url ? `; status page ${daemon.url}` : ""}`);
+  options.onStarted?.(daemon);
+  const stopped = new Promise<"stopped">((resolve) => {
+    if (signal.aborted) resolve("stopped");
+    signal.addEventListener("abort", () => resolve("stopped"), { once: true });
+  });
+  try {
+    await Promise.race([stopped, daemon.broken]);
+    log.info("stopping");
+    return 0;
+  } catch (error) {
+    log.fatal({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, "broken");
+    return 1;
+  } finally {
+    await daemon.stop();
+  }
+}
+
+/** Repeats work with a pause after each run; nothing overlaps, and a failure ends nothing. */
+function every(clock: Clock, ms: number, work: () => Promise<void>): () => void {
+  let stopped = false;
+  let cancel = (): void => {};
+  const next = (): void => {
+    if (stopped) return;
+    cancel = clock.after(ms, () => {
+      work().then(next, next);
+    });
+  };
+  next();
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}
+
+/** A line in the log for each step in an alert's life. */
+function tellChanges(log: Logger, committed: Changes): void {
+  for (const change of committed.alertChanges) {
+    const { alert } = change;
+    const fields = { alert: alert.id, rule: alert.rule, subject: alert.subject, severity: alert.severity };
+    log.info(fields, `${stepText(change)}: ${alert.summary}`);
+  }
+}
+
+function stepText({ kind, alert }: AlertChange): string {
+  switch (kind) {
+    case "fired":
+      return alert.event ? "event" : "firing";
+    case "rose":
+      return "firing, worse";
+    case "fell":
+      return "firing, better";
+    case "ended":
+      return alert.ending === "recovered" ? "resolved" : `ended (${alert.ending})`;
+    default:
+      return kind;
+  }
+}

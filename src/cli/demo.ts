@@ -1,0 +1,97 @@
+/**
+ * `perpwatch start` without a configuration: the whole product on this machine. A simulated exchange on a real socket,
+ * three of its wallets (one watch-only), the rules that ship, alerts in this terminal and on the status page, a database in
+ * a temporary folder, and a scenario that begins again every minute.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Writable } from "node:stream";
+import type { Logger } from "pino";
+import { runDaemon } from "../app.ts";
+import { settingsFromText } from "../settings.ts";
+import { type SimulatedTrader, startSimulator } from "../simulator/index.ts";
+
+/** Prices fall until the position is next to liquidation, rise again, and an order is filled. Times from the start. */
+const scenario = `
+loop: 60s
+steps:
+  - { at: 0s, call: collateral, with: { trader: main, amount: "4000" } }
+  - { at: 0s, call: position, with: { trader: main, symbol: BTC, size: "0" } }
+  - { at: 0s, call: mark-price, with: { symbol: SOL, price: "150" } }
+  - { at: 0s, call: position, with: { trader: main, symbol: SOL, size: "100", entryPrice: "150" } }
+  - { at: 8s, call: mark-price, with: { symbol: SOL, price: "138" } }
+  - { at: 12s, call: mark-price, with: { symbol: SOL, price: "127" } }
+  - { at: 16s, call: mark-price, with: { symbol: SOL, price: "121" } }
+  - { at: 20s, call: mark-price, with: { symbol: SOL, price: "117.5" } }
+  - { at: 28s, call: mark-price, with: { symbol: SOL, price: "128" } }
+  - { at: 32s, call: mark-price, with: { symbol: SOL, price: "150" } }
+  - { at: 34s, call: notification, with: { trader: main, notificationType: order_filled } }
+`;
+
+export interface DemoOptions {
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly out: Writable & { readonly isTTY?: boolean };
+}
+
+export async function runDemo({ log, signal, out }: DemoOptions): Promise<number> {
+  const folder = mkdtempSync(path.join(tmpdir(), "perpwatch-demo-"));
+  try {
+    const simulator = await startSimulator({
+      port: 0,
+      traders: 3,
+      keysDir: path.join(folder, "keys"),
+      scenario,
+      onProblem: (problem) => log.warn(problem),
+    });
+    try {
+      const text = configuration(simulator.url, simulator.traders);
+      const read = settingsFromText(text, { file: null, folder, env: {} });
+      if ("problems" in read) throw new Error(read.problems.map((problem) => problem.message).join("\n"));
+      out.write(introduction(simulator.url, folder));
+      return await runDaemon(read.settings, { log, signal, out });
+    } finally {
+      await simulator.stop();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function introduction(url: string, folder: string): string {
+  return `
+No config.yaml here: this is the demo. Nothing of it is real, and nothing leaves this machine.
+  exchange   ${url} (simulated)
+  database   ${folder} (removed at the end)
+A falling price carries a position toward liquidation, and back, every minute. Ctrl-C ends it.
+To watch real positions: copy config.example.yaml to config.yaml, and see the README.
+
+`;
+}
+
+function configuration(url: string, traders: readonly SimulatedTrader[]): string {
+  const wallets = traders.map((trader, index) =>
+    index === traders.length - 1
+      ? `  - { name: watched, authority: ${trader.authority} }`
+      : `  - { name: ${trader.name}, keyFile: ${JSON.stringify(trader.keyFile)}, labels: { desk: demo } }`,
+  );
+  const every = (sources: readonly string[], interval: string): string[] =>
+    sources.map((source) => `  ${source}: { every: ${interval} }`);
+  return [
+    `exchange: { baseUrl: ${url}, requestsPerSecond: 200 }`,
+    "wallets:",
+    ...wallets,
+    "schedules:",
+    ...every(["traderState", "markets", "notifications", "liquidations", "exchangeStatus"], "1s"),
+    ...every(["collateral", "traderView", "orders", "fills", "funding", "marketConfig"], "10s"),
+    "history: { path: ./perpwatch.db }",
+    "channels: { here: { type: console } }",
+    "acknowledge: { types: { order_filled: whenDelivered } }",
+    // Short timers, so that a minute shows a whole life of an alert.
+    "ruleOverrides:",
+    "  LiquidationNear: { for: 2s, keepFiringFor: 2s }",
+    "dashboard: { listen: 127.0.0.1:0 }",
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,278 @@
+/** Answers what shells, the page and scrapers ask of the running daemon, and does what they tell it. */
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import type { Channel } from "./channels/channel.ts";
+import type { Collectors } from "./collect/index.ts";
+import { type Acknowledger, type Outbox, testMessage } from "./deliver/index.ts";
+import type { Alert } from "./domain/alert.ts";
+import type { Clock } from "./domain/clock.ts";
+import type { DaemonFigures, sources } from "./domain/observation.ts";
+import type {
+  AlertQuery,
+  AlertStory,
+  DashboardSource,
+  NotificationQuery,
+  NotificationRow,
+  NotificationSelection,
+  Readiness,
+  SendOutcome,
+  SessionOutcome,
+} from "./domain/ports.ts";
+import type { DaemonStatus } from "./domain/status.ts";
+import type { Exchange } from "./exchange/index.ts";
+import type { History } from "./history/index.ts";
+import type { IngestLoop } from "./ingest/loop.ts";
+import type { LoopLag } from "./loop-lag.ts";
+import type { DaemonSettings } from "./settings.ts";
+import { version } from "./version.ts";
+
+export interface DaemonParts {
+  readonly startedMs: number;
+  readonly clock: Clock;
+  readonly store: History;
+  readonly exchange: Exchange;
+  readonly ingest: IngestLoop;
+  readonly outbox: Outbox;
+  readonly acknowledger: Acknowledger;
+  readonly collectors: Collectors;
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly settings: DaemonSettings;
+  readonly loopLag: LoopLag;
+  readonly databasePath: string;
+}
+
+/** How long a person at a shell waits for the exchange or a channel. */
+const patienceMs = 20_000;
+/** Alerts looked through when a query narrows by what the store has no index for. */
+const searchedAlerts = 10_000;
+const searchedNotifications = 20_000;
+
+export class DaemonSource implements DashboardSource {
+  readonly #parts: DaemonParts;
+  #state: DaemonStatus["state"] = "starting";
+  #databaseBytes = 0;
+
+  constructor(parts: DaemonParts) {
+    this.#parts = parts;
+  }
+
+  running(): void {
+    this.#state = "running";
+  }
+
+  stopping(): void {
+    this.#state = "stopping";
+  }
+
+  /** Brings figures up to date that cost a look at the disk. */
+  async refresh(): Promise<void> {
+    this.#databaseBytes = await this.#parts.store.sizeBytes();
+  }
+
+  status(): DaemonStatus {
+    const { clock, exchange, ingest, outbox, acknowledger, collectors, settings } = this.#parts;
+    return {
+      version,
+      startedMs: this.#parts.startedMs,
+      state: ingest.degraded ? "degraded" : this.#state,
+      watch: ingest.watch.status(clock.nowMs()),
+      schedules: collectors.status(),
+      requests: {
+        ceilingPerSecond: settings.exchange.requestsPerSecond,
+        ratePerSecond: exchange.budget.ratePerSecond,
+        used: exchange.budget.usage,
+        waiting: exchange.budget.waiting,
+      },
+      channels: outbox.status(),
+      acknowledgements: acknowledger.figures(),
+      database: {
+        path: this.#parts.databasePath,
+        bytes: this.#databaseBytes,
+        waitingCommits: ingest.heldCommits,
+      },
+      clockOffsetMs: exchange.http.offsetMs,
+      loopLagMs: this.#parts.loopLag.worstMs,
+    };
+  }
+
+  /** What rules see as `daemon.*`. */
+  figures(): DaemonFigures {
+    const { exchange, outbox, collectors, loopLag } = this.#parts;
+    const deliveries = outbox.figures();
+    const polls = collectors.figures();
+    return {
+      lagMs: polls.lagMs,
+      loopLagMs: loopLag.worstMs,
+      failedPolls: polls.failedPolls,
+      clockOffsetMs: exchange.http.offsetMs,
+      // There is no stream yet: what does not exist is not down.
+      streamConnected: true,
+      budgetUsed: exchange.budget.usage,
+      undelivered: deliveries.undelivered,
+      oldestUndeliveredMs: deliveries.oldestUndeliveredMs,
+      databaseBytes: this.#databaseBytes,
+      authFailures: exchange.sessions.figures.authFailures,
+      deadMessages: deliveries.deadMessages,
+      badRecords: polls.badRecords,
+    };
+  }
+
+  ready(): Readiness {
+    const { clock, ingest, settings } = this.#parts;
+    const watch = ingest.watch.status(clock.nowMs());
+    const reasons: string[] = [];
+    if (this.#state !== "running") reasons.push(`the daemon is ${this.#state}`);
+    if (ingest.degraded) reasons.push("history does not take commits");
+    const everyMs = this.#everyMs("traderState");
+    for (const wallet of watch.wallets) {
+      if (wallet.seenMs === null) reasons.push(`${wallet.name}: not seen yet`);
+      else if (watch.atMs - wallet.seenMs > 3 * everyMs) {
+        reasons.push(`${wallet.name}: last seen ${Math.round((watch.atMs - wallet.seenMs) / 1_000)} s ago`);
+      }
+    }
+    for (const dark of watch.blind) {
+      if (dark.wallet === null) reasons.push(`no fresh ${dark.source}`);
+    }
+    if (settings.wallets.length === 0) reasons.push("no wallet is configured");
+    return { ready: reasons.length === 0, reasons };
+  }
+
+  async alerts(query: AlertQuery): Promise<readonly Alert[]> {
+    const narrow = query.rule !== undefined || query.wallet !== undefined || query.severity !== undefined;
+    const found = await this.#parts.store.alerts({
+      ...(query.state === undefined ? {} : { state: query.state }),
+      limit: narrow ? searchedAlerts : query.limit,
+    });
+    return found
+      .filter((alert) => query.rule === undefined || alert.rule === query.rule)
+      .filter((alert) => query.wallet === undefined || alert.wallet === query.wallet)
+      .filter((alert) => query.severity === undefined || alert.severity === query.severity)
+      .slice(0, query.limit);
+  }
+
+  async alert(id: number): Promise<AlertStory | null> {
+    return alertStory(this.#parts.store, id);
+  }
+
+  async acknowledgeAlert(id: number, by: string, comment: string) {
+    const { store, ingest, clock } = this.#parts;
+    const [alert] = await store.alerts({ ids: [id] });
+    if (!alert) return "unknown" as const;
+    if (alert.acknowledgedAtMs !== null) return "already" as const;
+    if (alert.state === "ended" && !alert.event) return "ended" as const;
+    await ingest.observe({ kind: "acknowledged", atMs: clock.nowMs(), alert, by, comment });
+    return "done" as const;
+  }
+
+  async notifications(query: NotificationQuery): Promise<readonly NotificationRow[] | null> {
+    if (query.wallet !== undefined && !this.#wallet(query.wallet)) return null;
+    return notificationRows(this.#parts.store, query);
+  }
+
+  async acknowledgeNotifications(selection: NotificationSelection) {
+    if (!this.#wallet(selection.wallet)) return null;
+    const { acknowledger } = this.#parts;
+    const { wallet } = selection;
+    // By item, never by time: what was not seen here is not acknowledged. Up to a time means up to and with it.
+    const done =
+      "keys" in selection
+        ? await acknowledger.acknowledgeItems(wallet, selection.keys)
+        : await acknowledger.acknowledgeUpTo(wallet, selection.upToMs + 1);
+    return done;
+  }
+
+  async testChannel(name: string): Promise<SendOutcome | null> {
+    const channel = this.#parts.channels.get(name);
+    if (!channel) return null;
+    return sendTest(channel, this.#parts.clock.nowMs());
+  }
+
+  login(wallet: string): Promise<SessionOutcome | null> {
+    return this.#session(wallet, async (name) => {
+      const session = this.#parts.exchange.sessions.of(name)!;
+      await session.login({ endMs: this.#parts.clock.elapsedMs() + patienceMs });
+      return session.detail;
+    });
+  }
+
+  logout(wallet: string): Promise<SessionOutcome | null> {
+    return this.#session(wallet, async (name) => {
+      const session = this.#parts.exchange.sessions.of(name)!;
+      await session.logout();
+      return session.detail;
+    });
+  }
+
+  async #session(wallet: string, act: (name: string) => Promise<string>): Promise<SessionOutcome | null> {
+    const known = this.#wallet(wallet);
+    if (!known) return null;
+    if (known.key === null) return { kind: "watchOnly" };
+    try {
+      return { kind: "done", detail: await act(wallet) };
+    } catch (error) {
+      return { kind: "failed", detail: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  #wallet(name: string): DaemonSettings["wallets"][number] | undefined {
+    return this.#parts.settings.wallets.find((wallet) => wallet.name === name);
+  }
+
+  #everyMs(source: (typeof sources)[number]): number {
+    const own = this.#parts.collectors.status().filter((schedule) => schedule.source === source);
+    return Math.max(1_000, ...own.map((schedule) => schedule.everyMs));
+  }
+}
+
+/** One alert with all that followed from it; also for shells that read the database themselves. */
+export async function alertStory(store: History, id: number): Promise<AlertStory | null> {
+  const [alert] = await store.alerts({ ids: [id] });
+  if (!alert) return null;
+  return {
+    alert,
+    changes: await store.alertChanges({ alertId: id }),
+    owed: await store.owed({ alertIds: [id] }),
+    messages: await store.messages({ alertIds: [id] }),
+  };
+}
+
+export async function notificationRows(store: History, query: NotificationQuery): Promise<NotificationRow[]> {
+  const events = await store.events({
+    kind: "notification",
+    ...(query.wallet === undefined ? {} : { wallet: query.wallet }),
+    newestFirst: true,
+    limit: query.unacked ? searchedNotifications : query.limit,
+  });
+  const rows = await store.acknowledgements({ keys: events.map((event) => event.key) });
+  const byKey = new Map(rows.map((row) => [row.key, row]));
+  return events
+    .map((event) => ({ event, acknowledgement: byKey.get(event.key) ?? null }))
+    .filter(({ event, acknowledgement }) => {
+      if (!query.unacked) return true;
+      return event.inbox?.acked !== true && acknowledgement?.status !== "confirmed";
+    })
+    .slice(0, query.limit);
+}
+
+/** One attempt at a marked message, within the channel's own deadline. */
+export async function sendTest(channel: Channel, nowMs: number): Promise<SendOutcome> {
+  const message = testMessage({
+    receiver: channel.name,
+    nowMs,
+    randomBytes,
+    sender: `perpwatch on ${hostname()}`,
+  });
+  try {
+    return await channel.send(
+      { message, attempt: 0, inReplyTo: null },
+      AbortSignal.timeout(channel.deadlineMs),
+    );
+  } catch {
+    return {
+      kind: "retry",
+      failure: "timeout",
+      detail: `no answer within ${channel.deadlineMs} ms`,
+      afterMs: null,
+    };
+  }
+}
