@@ -140,7 +140,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   const history = readHistory(source);
   const channels = readChannels(source);
   const channelNames = source.keys(["channels"]);
-  const routing = source.read(["routing"], routingSettings, { receivers: channelNames });
+  const routing = source.read(["routing"], routingSettings, everywhere(channelNames));
   const remind = source.read(["remind"], remindSettings, {});
   const acknowledge = source.read(["acknowledge"], acknowledgeSettings, {});
   const mention = source.read(["mention"], mentionSettings, {});
@@ -193,6 +193,11 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   };
   return { settings, warnings };
 }
+
+/** Without a tree everything goes to every channel. No channel at all is a mistake of its own, told where it is. */
+const everywhere = (channels: readonly string[]) => ({
+  receivers: channels.length > 0 ? channels : ["none"],
+});
 
 const channelName = /^[A-Za-z0-9_-]{1,64}$/;
 

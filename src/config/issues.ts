@@ -107,19 +107,16 @@ function pathOf(issue: Issue): Path {
 
 /** The one way of several that the value took and in which it went wrong deeper down; null when it took none. */
 function bestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | null {
-  const taken = branches.filter(
-    (issues) =>
-      issues.length > 0 &&
-      !issues.some(
-        ({ path, code }) =>
-          path.length === 0 &&
-          (code === "invalid_type" || code === "invalid_value" || code === "invalid_union"),
-      ),
-  );
+  // Whatever is wrong with the value as a whole says that it was meant in another way.
+  const taken = branches.filter((issues) => issues.length > 0 && !issues.some(isWholly));
   return taken.reduce<readonly Issue[] | null>(
     (best, issues) => (best === null || issues.length < best.length ? issues : best),
     null,
   );
+}
+
+function isWholly({ path, code }: Issue): boolean {
+  return path.length === 0 && code !== "unrecognized_keys" && code !== "too_small" && code !== "too_big";
 }
 
 const kinds: Readonly<Record<string, string>> = {
@@ -142,7 +139,10 @@ function expectedOf(issue: Issue): string {
       const wishes = issue.errors.flatMap((branch) =>
         branch.filter((one) => one.path.length === 0).map((one) => one.message || expectedOf(one)),
       );
-      return orList([...new Set(wishes.flatMap((wish) => wish.split(" or ")))]);
+      const words = wishes.flatMap((wish) =>
+        wish === kinds.boolean ? ["true", "false"] : [wish.replace(/^expected /, "")],
+      );
+      return orList([...new Set(words)]);
     }
     case "too_small":
       return sized(issue.origin, issue.inclusive === false ? "more than" : "at least", Number(issue.minimum));

@@ -58,13 +58,14 @@ export interface Tree {
 const syntax: Readonly<Partial<Record<ErrorCode, string>>> = {
   BAD_ALIAS: "an alias (*name) is not taken: write the value out, or put it in quotes",
   BAD_DQ_ESCAPE: "a \\ inside \"…\" begins an escape that YAML does not know: use '…'",
-  BAD_INDENT: "this line's indentation fits no line above it",
+  BAD_INDENT:
+    "this line fits none above it: is it indented as it should be, and is every bracket and quote closed?",
   BAD_SCALAR_START: "a value cannot begin with this character: put it in quotes",
   BLOCK_AS_IMPLICIT_KEY:
     "a mapping cannot begin here: is a line break missing, or does a text with : need quotes?",
   BLOCK_IN_FLOW: "inside { … } or [ … ] an indented block cannot stand",
   KEY_OVER_1024_CHARS: "this key is far too long: is a space missing after the colon?",
-  MISSING_CHAR: "something is missing here: a closing quote, bracket or brace, a colon or a comma",
+  MISSING_CHAR: "something is missing before here: a closing quote, bracket or brace, a colon or a comma",
   MULTILINE_IMPLICIT_KEY:
     "a key has to stand on one line: is a colon missing, or a space after it, or a closing quote?",
   MULTIPLE_DOCS: "a second document begins here (---): a configuration is one",

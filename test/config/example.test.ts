@@ -1,0 +1,66 @@
+/** config.example.yaml is valid as it stands, with everything in it switched on, and says what the usual values are. */
+import fs from "node:fs";
+import { expect, test } from "vitest";
+import { type DaemonSettings, formatConfigProblem, settingsFromText } from "../../src/settings.ts";
+import { type Desk, desk, rest } from "./desk.ts";
+
+const example = fs.readFileSync(new URL("../../config.example.yaml", import.meta.url), "utf8");
+/** A setting that is switched off has no space after its #, a sentence has one. */
+const switchedOn = example.replace(/^( *)#(?=[^ #\n])/gm, "$1");
+
+const env = {
+  DISCORD_TOKEN: "t".repeat(30),
+  DISCORD_WEBHOOK_URL: `https://discord.com/api/webhooks/123456789012345678/${"w".repeat(20)}`,
+  SMTP_PASSWORD: "secret",
+};
+
+function read(text: string, at: Desk): { settings: DaemonSettings; warnings: readonly string[] } {
+  const result = settingsFromText(text, { file: "config.yaml", folder: at.path, env });
+  if ("problems" in result) throw new Error(result.problems.map(formatConfigProblem).join("\n"));
+  return result;
+}
+
+test("as it stands, it needs a key file and nothing else", () => {
+  using at = desk();
+  at.key("keys/main.json", 1);
+  const { settings, warnings } = read(example, at);
+  expect(warnings).toEqual([]);
+  expect(settings.wallets.map((wallet) => wallet.name)).toEqual(["main"]);
+  expect(Object.keys(settings.channels)).toEqual(["here"]);
+});
+
+test("what it says is usual is usual", () => {
+  using at = desk();
+  at.key("keys/main.json", 1);
+  const usual = read(rest.replace(/^rules.*$/m, ""), at).settings;
+  const { wallets, ruleSetText, acknowledge, ...shown } = read(example, at).settings;
+  expect({ ...usual, ...shown, ruleSet: usual.ruleSet }).toEqual(usual);
+  expect(shown.ruleSet.conditions.map(({ fingerprint }) => fingerprint)).toEqual(
+    usual.ruleSet.conditions.map(({ fingerprint }) => fingerprint),
+  );
+  expect({ ...acknowledge, types: {} }).toEqual(usual.acknowledge);
+  expect(wallets[0]).toMatchObject({ login: "message", pdaIndices: [0] });
+  expect(ruleSetText).not.toBe("");
+});
+
+test("with everything switched on, it is valid too", () => {
+  using at = desk();
+  at.key("keys/main.json", 1);
+  at.key("keys/desk/a.json", 2);
+  at.write("my-rules/own.yaml", fs.readFileSync(at.file("own.yaml")));
+  const { settings } = read(switchedOn, at);
+  expect(switchedOn).not.toBe(example);
+  expect(Object.keys(settings.channels)).toEqual(["here", "chat", "hook", "mail"]);
+  expect(settings.wallets.map((wallet) => wallet.name)).toEqual(["main", "watched", "a"]);
+  expect(settings.ruleSet.conditions.map((rule) => rule.name)).not.toContain("MarginHigh");
+  expect(settings).toMatchObject({
+    mention: { critical: "@here" },
+    acknowledge: { types: { liquidation: "whenAcknowledged" } },
+    routing: { routes: [{ match: { severity: "critical" } }, { match: { desk: "alpha" } }] },
+  });
+});
+
+test("it holds no secret of its own", () => {
+  const secrets = example.match(/(token|password|webhookUrl|secret): (?!\$\{)\S+/g) ?? [];
+  expect(secrets.filter((one) => !one.includes("…"))).toEqual([]);
+});
