@@ -1,0 +1,287 @@
+/** Paged histories against a list that grows at its front, gains rows late, fails, and outlives restarts. */
+import { expect, test } from "vitest";
+import type { CollectedWallet, WalletRun } from "../../src/collect/collector.ts";
+import { History, type HistoryPage } from "../../src/collect/paging.ts";
+import { Teller } from "../../src/collect/teller.ts";
+import { walletEvent } from "../../src/collect/translate/event.ts";
+import { seededRandom } from "../../src/domain/clock.ts";
+import type { Event } from "../../src/domain/event.ts";
+import { type ExchangeClient, ExchangeError } from "../../src/exchange/index.ts";
+import { FakeClock } from "../support/clock.ts";
+import { MemoryStore } from "./rig.ts";
+
+const minute = 60_000;
+const wallet: CollectedWallet = { name: "main", authority: "A", watchOnly: false, pdaIndices: [0] };
+
+/** A list of the exchange, newest first; cursors name the row that a page ended with. */
+class List {
+  readonly rows: { readonly key: string; readonly atMs: number }[] = [];
+  asked = 0;
+  /** Asked next, these calls fail. */
+  failing: (asked: number) => Error | null = () => null;
+
+  add(key: string, atMs: number): void {
+    const at = this.rows.findIndex((row) => row.atMs <= atMs);
+    this.rows.splice(at < 0 ? this.rows.length : at, 0, { key, atMs });
+  }
+
+  page(older: Readonly<Record<string, string>> | null, limit: number): HistoryPage & { keys: string[] } {
+    this.asked++;
+    const error = this.failing(this.asked);
+    if (error) throw error;
+    const from = older === null ? 0 : this.rows.findIndex((row) => row.key === older.cursor) + 1;
+    const rows = this.rows.slice(from, from + limit);
+    const last = rows.at(-1);
+    return {
+      keys: rows.map((row) => row.key),
+      rows: rows.map((row) => ({
+        atMs: row.atMs,
+        events: [walletEvent("fill", wallet, { key: row.key, happenedMs: row.atMs, seenMs: 0, fields: {} })],
+      })),
+      older: last && from + limit < this.rows.length ? { cursor: last.key } : null,
+    };
+  }
+}
+
+class Daemon {
+  readonly told: Event[] = [];
+  readonly history: History;
+  readonly #store: MemoryStore;
+  readonly #clock: FakeClock;
+  readonly #teller: Teller;
+  #gap = true;
+  storing = true;
+
+  constructor(list: List, store: MemoryStore, clock: FakeClock, pastMs: number) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#teller = new Teller(store, [wallet], store.kept, clock);
+    this.history = new History({
+      name: "history/test",
+      pastMs,
+      teller: this.#teller,
+      stored: store.kept.get("history/test"),
+      page: async (_run, older, catchUp) => list.page(older, catchUp ? 50 : 10),
+    });
+  }
+
+  #run(catchUp: boolean): WalletRun {
+    return {
+      client: {} as ExchangeClient,
+      wallet,
+      catchUp,
+      gap: this.#gap,
+      call: () => ({ deadlineMs: 10_000 }),
+      nowMs: () => this.#clock.nowMs(),
+      observe: async (observation) => {
+        if (!this.storing) throw new Error("database or disk is full");
+        if (observation.kind === "events") this.told.push(...observation.events);
+        this.#store.take(observation);
+      },
+    };
+  }
+
+  async turn(): Promise<void> {
+    const run = this.#run(false);
+    try {
+      const reading = await this.history.read(run, this.#clock.elapsedMs());
+      await this.#teller.tell(run, "fills", reading.batch);
+      reading.done();
+      if (reading.failure) throw reading.failure;
+      this.#gap = false;
+    } catch {
+      this.#gap = true;
+    }
+  }
+
+  async catchUp(): Promise<boolean> {
+    if (!this.history.hasBacklog) return false;
+    const run = this.#run(true);
+    try {
+      const reading = await this.history.catchUp(run);
+      await this.#teller.tell(run, "fills", reading.batch);
+      reading.done();
+    } catch {
+      return false;
+    }
+    return true;
+  }
+}
+
+function world(pastMs = 365 * 86_400_000) {
+  const clock = new FakeClock("2026-06-01T00:00:00Z");
+  const list = new List();
+  const store = new MemoryStore();
+  return { clock, list, store, boot: () => new Daemon(list, store, clock, pastMs) };
+}
+
+const keys = (events: readonly Event[]) => events.map((event) => event.key);
+
+test("at first sight the past is stored silently, oldest first within a page, and what comes is live", async () => {
+  const { clock, list, boot } = world();
+  const nowMs = clock.nowMs();
+  for (let i = 0; i < 130; i++) list.add(`old${i}`, nowMs - (i + 1) * minute);
+  const daemon = boot();
+  await daemon.turn();
+  expect(list.asked).toBeLessThanOrEqual(2);
+  const first = daemon.told.map((event) => event.happenedMs);
+  expect(first).toEqual([...first].sort((a, b) => a - b));
+  while (await daemon.catchUp());
+  expect(new Set(keys(daemon.told)).size).toBe(130);
+  expect(daemon.told.length).toBe(130);
+  expect(daemon.told.every((event) => event.backfilled)).toBe(true);
+  await clock.advance(minute);
+  list.add("new", clock.nowMs());
+  const before = list.asked;
+  await daemon.turn();
+  expect(list.asked - before).toBe(1);
+  expect(daemon.told.at(-1)).toMatchObject({ key: "new", backfilled: false });
+});
+
+test("the past ends where it is told to end", async () => {
+  const { clock, list, boot } = world(100 * minute);
+  for (let i = 0; i < 1_000; i++) list.add(`old${i}`, clock.nowMs() - (i + 1) * minute);
+  const daemon = boot();
+  await daemon.turn();
+  while (await daemon.catchUp());
+  expect(daemon.told.length).toBeGreaterThanOrEqual(100);
+  expect(daemon.told.length).toBeLessThanOrEqual(160);
+});
+
+test("a list that does not change costs one request and no look-up", async () => {
+  const { clock, list, store, boot } = world();
+  for (let i = 0; i < 5; i++) list.add(`old${i}`, clock.nowMs() - i * minute);
+  const daemon = boot();
+  await daemon.turn();
+  await daemon.turn();
+  const [asked, lookups] = [list.asked, store.lookups];
+  for (let i = 0; i < 10; i++) {
+    await clock.advance(10_000);
+    await daemon.turn();
+  }
+  expect(list.asked - asked).toBe(10);
+  expect(store.lookups).toBe(lookups);
+});
+
+test("after downtime everything that was missed is told once, live, oldest first", async () => {
+  const { clock, list, boot } = world();
+  const before = boot();
+  await before.turn();
+  await clock.advance(24 * 60 * minute);
+  for (let i = 0; i < 35; i++) list.add(`missed${i}`, clock.nowMs() - 1_000_000 + i * 1_000);
+  const daemon = boot();
+  await daemon.turn();
+  expect(keys(daemon.told)).toEqual(Array.from({ length: 35 }, (_, i) => `missed${i}`));
+  expect(daemon.told.every((event) => !event.backfilled)).toBe(true);
+});
+
+test("more than fits into one run is told in the runs that follow, across a crash", async () => {
+  const { clock, list, boot } = world();
+  await boot().turn();
+  await clock.advance(24 * 60 * minute);
+  for (let i = 0; i < 400; i++) list.add(`missed${i}`, clock.nowMs() - (400 - i) * 1_000);
+  const crashed = boot();
+  await crashed.turn();
+  await crashed.catchUp();
+  const daemon = boot();
+  await daemon.turn();
+  while (await daemon.catchUp());
+  const all = [...keys(crashed.told), ...keys(daemon.told)];
+  expect(all.length).toBe(400);
+  expect(new Set(all).size).toBe(400);
+});
+
+test("a row that is indexed late stands among known ones, and is found: after a gap at once, else within minutes", async () => {
+  const { clock, list, boot } = world();
+  for (let i = 0; i < 40; i++) list.add(`a${i}`, clock.nowMs() - i * 15_000);
+  const daemon = boot();
+  await daemon.turn();
+  while (await daemon.catchUp());
+  // Behind the first page of ten, nine minutes before the newest.
+  list.add("late", clock.nowMs() - 9 * minute);
+  await clock.advance(10_000);
+  await daemon.turn();
+  expect(keys(daemon.told)).not.toContain("late");
+  await clock.advance(6 * minute);
+  await daemon.turn();
+  expect(keys(daemon.told)).toContain("late");
+
+  list.add("later", clock.nowMs() - 15 * minute);
+  const after = boot();
+  await after.turn();
+  expect(keys(after.told)).toEqual(["later"]);
+});
+
+test("a cursor that the exchange no longer takes is given up, and nothing is missed", async () => {
+  const { clock, list, boot } = world();
+  for (let i = 0; i < 200; i++) list.add(`old${i}`, clock.nowMs() - (i + 1) * minute);
+  const daemon = boot();
+  await daemon.turn();
+  const from = list.asked;
+  list.failing = (asked) =>
+    asked === from + 1
+      ? new ExchangeError({ endpoint: "x", reason: "refused", status: 400, what: "400 bad cursor" })
+      : null;
+  while (await daemon.catchUp());
+  expect(new Set(keys(daemon.told)).size).toBe(200);
+  expect(daemon.told.length).toBe(200);
+});
+
+test("what could not be stored is told again", async () => {
+  const { clock, list, boot } = world();
+  const daemon = boot();
+  await daemon.turn();
+  await clock.advance(minute);
+  list.add("one", clock.nowMs());
+  daemon.storing = false;
+  await daemon.turn();
+  daemon.storing = true;
+  await daemon.turn();
+  expect(keys(daemon.told)).toEqual(["one"]);
+});
+
+test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  "no row is missed and none is told twice, whatever happens (seed %d)",
+  async (seed) => {
+    const random = seededRandom(seed);
+    const { clock, list, boot } = world();
+    const startMs = clock.nowMs();
+    let made = 0;
+    const make = (atMs: number) => list.add(`row${made++}`, atMs);
+    for (let i = 0; i < random() * 100; i++) make(startMs - random() * 3_600_000);
+    const unwell = new ExchangeError({ endpoint: "x", reason: "server-error", what: "503" });
+    let trouble = 0;
+    list.failing = () => (random() < trouble ? unwell : null);
+    let daemon = boot();
+    const told: Event[] = [];
+    for (let step = 0; step < 400; step++) {
+      const what = random();
+      if (what < 0.3) {
+        const count = random() < 0.05 ? 80 : random() * 5;
+        // Some are indexed up to nine minutes late.
+        for (let i = 0; i < count; i++) make(clock.nowMs() - (random() < 0.1 ? random() * 9 * minute : 0));
+      } else if (what < 0.85) await daemon.turn();
+      else if (what < 0.95) await daemon.catchUp();
+      else if (what < 0.97) {
+        told.push(...daemon.told);
+        daemon = boot();
+      } else if (what < 0.985) daemon.storing = !daemon.storing;
+      else trouble = random() < 0.5 ? 0 : 0.5;
+      await clock.advance(random() * 20_000);
+    }
+    trouble = 0;
+    daemon.storing = true;
+    told.push(...daemon.told);
+    // A last start finds what is left.
+    daemon = boot();
+    await daemon.turn();
+    while (await daemon.catchUp());
+    told.push(...daemon.told);
+    const seen = new Map<string, number>();
+    for (const { key } of told) seen.set(key, (seen.get(key) ?? 0) + 1);
+    const missing = list.rows.filter((row) => !seen.has(row.key)).map((row) => row.key);
+    expect({ seed, missing }).toEqual({ seed, missing: [] });
+    expect([...seen].filter(([, times]) => times > 1)).toEqual([]);
+    for (const event of told) expect(event.backfilled).toBe(event.happenedMs < startMs);
+  },
+);

@@ -1,0 +1,445 @@
+/** When collectors run: beats, deadlines, failures, asks, catching up. The collectors are the test's own. */
+import { describe, expect, test } from "vitest";
+import type { CollectedWallet, Collector, RunOutcome, WalletRun } from "../../src/collect/collector.ts";
+import { Scheduler } from "../../src/collect/scheduler.ts";
+import { scheduleSettings } from "../../src/collect/settings.ts";
+import { seededRandom } from "../../src/domain/clock.ts";
+import type { Observation, Source } from "../../src/domain/observation.ts";
+import { type ExchangeClient, ExchangeError } from "../../src/exchange/index.ts";
+import { FakeClock } from "../support/clock.ts";
+
+interface Ran {
+  readonly atMs: number;
+  readonly source: Source;
+  readonly wallet: string;
+  readonly catchUp: boolean;
+  readonly gap: boolean;
+  readonly lane: number | undefined;
+}
+
+function rig(options: {
+  readonly schedules?: object;
+  readonly wallets?: number;
+  readonly sources?: readonly Source[];
+  readonly requestsPerSecond?: number;
+  readonly run?: (run: WalletRun, source: Source, nth: number) => Promise<RunOutcome>;
+  readonly observe?: (observation: Observation) => Promise<void>;
+  readonly marginRatio?: (wallet: string) => number | null;
+}) {
+  const clock = new FakeClock("2026-03-28T12:00:00Z");
+  const ran: Ran[] = [];
+  const observations: Observation[] = [];
+  const log: string[] = [];
+  const under = new Map<string, number>();
+  let overlaps = 0;
+  const collectors = (options.sources ?? ["traderState"]).map(
+    (source): Collector => ({
+      source,
+      scope: "wallet",
+      needsSession: false,
+      async run(run) {
+        const name = `${source} ${run.wallet.name}`;
+        const { lane } = run.call();
+        ran.push({
+          atMs: clock.elapsedMs(),
+          source,
+          wallet: run.wallet.name,
+          catchUp: run.catchUp,
+          gap: run.gap,
+          lane,
+        });
+        under.set(name, (under.get(name) ?? 0) + 1);
+        if (under.get(name)! > 1) overlaps++;
+        try {
+          return (await options.run?.(run, source, ran.length)) ?? "done";
+        } finally {
+          under.set(name, under.get(name)! - 1);
+        }
+      },
+    }),
+  );
+  const wallets: CollectedWallet[] = Array.from({ length: options.wallets ?? 1 }, (_, i) => ({
+    name: `w${i}`,
+    authority: "",
+    watchOnly: false,
+    pdaIndices: [0],
+  }));
+  const note = (_fields: object, message: string) => void log.push(message);
+  const scheduler = new Scheduler({
+    client: {} as ExchangeClient,
+    collectors,
+    wallets,
+    settings: scheduleSettings.parse(options.schedules ?? { traderState: { every: "5s" } }),
+    requestsPerSecond: options.requestsPerSecond ?? 1_000,
+    clock,
+    random: seededRandom(9),
+    observe: async (observation) => {
+      await options.observe?.(observation);
+      observations.push(observation);
+    },
+    marginRatio: options.marginRatio ?? (() => null),
+    accounts: () => 1,
+    log: { info: note, warn: note },
+  });
+  scheduler.start();
+  return { clock, scheduler, ran, observations, log, overlaps: () => overlaps };
+}
+
+const gaps = (ran: readonly Ran[]) => ran.slice(1).map((one, i) => one.atMs - ran[i]!.atMs);
+const unreachable = () =>
+  new ExchangeError({ endpoint: "x", reason: "unreachable", what: "connection refused" });
+
+describe("beats", () => {
+  test("after its first turn each collector runs on its beat, without drift", async () => {
+    const { clock, ran } = rig({
+      run: (run) => clock.sleep(137).then(() => (run.catchUp ? "done" : "done")),
+    });
+    await clock.advance(60_000);
+    const beats = gaps(ran).slice(1);
+    expect(beats.length).toBeGreaterThan(9);
+    for (const one of beats) expect(Math.abs(one - 5_000)).toBeLessThanOrEqual(10);
+    expect(ran.at(-1)!.atMs - ran[1]!.atMs).toBeCloseTo(beats.length * 5_000, -2);
+  });
+
+  test("a run that takes longer than the interval is not overlapped, and holds up nobody else", async () => {
+    const { clock, ran, overlaps } = rig({
+      schedules: { traderState: { every: "1s" } },
+      wallets: 3,
+      run: (run) =>
+        run.wallet.name === "w0" ? clock.sleep(2_300).then(() => "done" as const) : Promise.resolve("done"),
+    });
+    await clock.advance(30_000);
+    expect(overlaps()).toBe(0);
+    const of = (name: string) => ran.filter((one) => one.wallet === name).length;
+    expect(of("w0")).toBeGreaterThanOrEqual(9);
+    expect(of("w1")).toBeGreaterThanOrEqual(29);
+    expect(of("w2")).toBeGreaterThanOrEqual(29);
+  });
+
+  test("first turns come within the ceiling, what risk needs first; later ones are spread over the interval", async () => {
+    const { clock, ran } = rig({ wallets: 100, sources: ["fills", "traderState"], requestsPerSecond: 200 });
+    await clock.advance(1_100);
+    const first = ran.filter(
+      (one, i) => ran.findIndex((it) => it.source === one.source && it.wallet === one.wallet) === i,
+    );
+    expect(first.length).toBe(200);
+    expect(first.slice(0, 100).every((one) => one.source === "traderState")).toBe(true);
+    for (const one of [0, 250, 500, 750]) {
+      const inQuarter = first.filter(({ atMs }) => atMs >= one && atMs < one + 250).length;
+      expect(inQuarter).toBeLessThanOrEqual(55);
+    }
+    await clock.advance(60_000);
+    const states = ran.filter(
+      ({ source, atMs }) => source === "traderState" && atMs > 40_000 && atMs <= 45_000,
+    );
+    expect(states.length).toBe(100);
+    const perTenth = Array.from(
+      { length: 10 },
+      (_, i) => states.filter(({ atMs }) => Math.ceil((atMs - 40_000) / 500) === i + 1).length,
+    );
+    expect(Math.max(...perTenth)).toBeLessThan(25);
+  });
+
+  test("a wallet at risk is asked at its own interval and in the first lane, as long as it is", async () => {
+    let ratio = 0.2;
+    const { clock, ran } = rig({
+      schedules: { traderState: { every: "5s", atRisk: "1s" } },
+      marginRatio: () => ratio,
+    });
+    await clock.advance(20_000);
+    expect(ran.at(-1)!.lane).toBe(1);
+    ratio = 0.6;
+    await clock.advance(10_000);
+    const before = ran.length;
+    await clock.advance(10_000);
+    expect(ran.length - before).toBe(10);
+    expect(ran.at(-1)!.lane).toBe(0);
+    ratio = 0.4;
+    await clock.advance(10_000);
+    const calm = ran.length;
+    await clock.advance(20_000);
+    expect(ran.length - calm).toBe(4);
+  });
+
+  test("the daemon knows how late it is", async () => {
+    const { clock, scheduler } = rig({ run: () => clock.sleep(12_000).then(() => "done") });
+    await clock.advance(11_000);
+    expect(scheduler.figures().lagMs).toBeGreaterThan(5_500);
+    expect(scheduler.status()).toMatchObject([
+      { source: "traderState", wallet: "w0", everyMs: 5_000, lastOkMs: null },
+    ]);
+  });
+});
+
+describe("deadlines", () => {
+  test("a run that hangs is called off, told, and tried again, even if it does not listen", async () => {
+    const { clock, ran, observations, log, scheduler } = rig({ run: () => new Promise(() => {}) });
+    await clock.advance(16_000);
+    expect(observations).toMatchObject([
+      { kind: "failed", source: "traderState", wallet: "w0", reason: "timeout" },
+    ]);
+    expect(scheduler.figures().failedPolls).toBe(1);
+    await clock.advance(10_000);
+    expect(ran.length).toBe(2);
+    await clock.advance(60_000);
+    expect(log).toEqual(["traderState of w0 cannot be read: no answer within 15 s"]);
+  });
+
+  test("what a run brings after its deadline is not taken", async () => {
+    let late: Error | undefined;
+    const { clock, observations } = rig({
+      run: async (run) => {
+        await clock.sleep(18_000);
+        await run.observe({ kind: "prices", atMs: 0, markets: [] }).catch((error: Error) => {
+          late = error;
+        });
+        return "done";
+      },
+    });
+    await clock.advance(19_000);
+    expect(late?.message).toBe("the run is over");
+    expect(observations.map((one) => one.kind)).toEqual(["failed"]);
+  });
+
+  test("storing is no part of the deadline", async () => {
+    const { clock, observations } = rig({
+      observe: () => clock.sleep(20_000),
+      run: async (run) => {
+        await run.observe({ kind: "prices", atMs: 0, markets: [] });
+        return "done";
+      },
+    });
+    await clock.advance(21_000);
+    expect(observations.map((one) => one.kind)).toEqual(["prices"]);
+  });
+});
+
+describe("failures", () => {
+  test("a source that fails is tried less and less, but critical ones every 30 s; each trouble is said once", async () => {
+    let well = false;
+    const { clock, ran, observations, log, scheduler } = rig({
+      run: async () => {
+        if (!well) throw unreachable();
+        return "done";
+      },
+    });
+    await clock.advance(300_000);
+    const pauses = gaps(ran);
+    expect(pauses[0]).toBeLessThanOrEqual(2_010);
+    expect(pauses[1]).toBeGreaterThan(2_000);
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(30_010);
+    expect(pauses.at(-1)).toBeGreaterThan(20_000);
+    expect(observations.filter((one) => one.kind === "failed").length).toBe(ran.length);
+    expect(log).toEqual(["traderState of w0 cannot be read: x: connection refused"]);
+    expect(scheduler.status()[0]).toMatchObject({
+      failuresInRow: ran.length,
+      lastFailure: { reason: "unreachable" },
+    });
+
+    well = true;
+    const before = ran.length;
+    await clock.advance(30_010);
+    expect(log.length).toBe(2);
+    expect(log[1]).toMatch(/^traderState of w0 can be read again, after 5m.* and 1\d failed reads$/);
+    expect(ran[before]!.gap).toBe(true);
+    await clock.advance(60_000);
+    const later = ran.slice(before + 1);
+    expect(later.length).toBeGreaterThanOrEqual(12);
+    expect(later.every((one) => !one.gap)).toBe(true);
+  });
+
+  test("when the exchange is back, all that stayed away for its sake come soon", async () => {
+    let well = false;
+    const { clock, ran } = rig({
+      wallets: 50,
+      sources: ["traderState", "fills"],
+      run: async () => {
+        if (!well) throw unreachable();
+        return "done";
+      },
+    });
+    await clock.advance(600_000);
+    well = true;
+    const sinceMs = clock.elapsedMs();
+    await clock.until(() => ran.at(-1)!.atMs > sinceMs);
+    const backMs = clock.elapsedMs();
+    await clock.advance(2_500);
+    const back = ran.filter(({ atMs }) => atMs >= backMs);
+    expect(new Set(back.map((one) => `${one.source} ${one.wallet}`)).size).toBe(100);
+    // Not at one moment.
+    expect(new Set(back.map(({ atMs }) => Math.floor(atMs / 100))).size).toBeGreaterThan(10);
+  });
+
+  test("many wallets with one trouble are three lines and a count", async () => {
+    let well = false;
+    const { clock, log } = rig({
+      wallets: 40,
+      run: async () => {
+        if (!well) throw unreachable();
+        return "done";
+      },
+    });
+    await clock.advance(120_000);
+    expect(log.length).toBe(4);
+    expect(log[3]).toBe("traderState cannot be read for more than 3 wallets: x: connection refused");
+    well = true;
+    await clock.advance(60_000);
+    expect(log.length).toBe(8);
+    expect(log[7]).toBe("traderState can be read again for all wallets");
+  });
+
+  test("another reason is said; the wait that the exchange asks for is kept, as far as it is bearable", async () => {
+    const errors = [
+      new ExchangeError({ endpoint: "x", reason: "rate-limited", what: "429", retryAfterMs: 20_000 }),
+      new ExchangeError({ endpoint: "x", reason: "rate-limited", what: "429", retryAfterMs: 600_000 }),
+      new ExchangeError({ endpoint: "x", reason: "server-error", what: "503" }),
+    ];
+    const { clock, ran, log } = rig({
+      run: async (_run, _source, nth) => {
+        const error = errors[nth - 1];
+        if (error) throw error;
+        return "done";
+      },
+    });
+    await clock.advance(120_000);
+    const pauses = gaps(ran);
+    expect(pauses[0]).toBeGreaterThanOrEqual(20_000);
+    expect(pauses[1]).toBeGreaterThanOrEqual(29_990);
+    expect(pauses[1]).toBeLessThanOrEqual(30_010);
+    expect(log).toEqual([
+      "traderState of w0 cannot be read: x: 429",
+      "traderState of w0 still cannot be read, now: x: 503",
+      expect.stringContaining("can be read again"),
+    ]);
+  });
+
+  test("when nothing can be stored, nothing is told of the exchange, and it is tried again", async () => {
+    let full = true;
+    const { clock, observations, scheduler } = rig({
+      observe: async () => {
+        if (full) throw new Error("database or disk is full");
+      },
+      run: async (run) => {
+        await run.observe({ kind: "prices", atMs: 0, markets: [] });
+        return "done";
+      },
+    });
+    await clock.advance(20_000);
+    expect(observations).toEqual([]);
+    full = false;
+    await clock.advance(40_000);
+    expect(observations.every((one) => one.kind === "prices")).toBe(true);
+    expect(observations.length).toBeGreaterThan(2);
+    expect(scheduler.figures().failedPolls).toBe(0);
+  });
+});
+
+describe("asks", () => {
+  test("asking runs now, once, however often it is asked; while a run is under way, once more", async () => {
+    const { clock, ran, scheduler } = rig({
+      schedules: { liquidations: { every: "10m" } },
+      sources: ["liquidations"],
+      run: () => clock.sleep(300).then(() => "done"),
+    });
+    await clock.advance(5_000);
+    const before = ran.length;
+    for (let i = 0; i < 5; i++) scheduler.ask("liquidations", "w0");
+    await clock.advance(100);
+    expect(ran.length - before).toBe(1);
+    expect(ran.at(-1)!.lane).toBe(1);
+    for (let i = 0; i < 5; i++) scheduler.ask("liquidations", "w0");
+    await clock.advance(5_000);
+    expect(ran.length - before).toBe(2);
+    scheduler.ask("liquidations", "nobody");
+    scheduler.ask("pnl", "w0");
+  });
+
+  test("asking all the time is a run a second", async () => {
+    const { clock, ran, scheduler } = rig({
+      schedules: { liquidations: { every: "10m" } },
+      sources: ["liquidations"],
+    });
+    for (let i = 0; i < 100; i++) {
+      scheduler.ask("liquidations", "w0");
+      await clock.advance(100);
+    }
+    expect(ran.length).toBeLessThanOrEqual(11);
+    expect(ran.length).toBeGreaterThanOrEqual(9);
+  });
+});
+
+describe("catching up", () => {
+  test("older pages are read in the last lane between turns, and give way to them", async () => {
+    let slow = false;
+    const { clock, ran, observations, overlaps } = rig({
+      schedules: { fills: { every: "10s" } },
+      sources: ["fills"],
+      run: (run) =>
+        run.catchUp && slow
+          ? new Promise<RunOutcome>((_, reject) => {
+              run.call().signal!.addEventListener("abort", () => reject(run.call().signal!.reason));
+            })
+          : Promise.resolve("more"),
+    });
+    await clock.advance(20_000);
+    const caught = ran.filter((one) => one.catchUp);
+    expect(caught.length).toBeGreaterThan(10);
+    expect(caught.every((one) => one.lane === 4)).toBe(true);
+    slow = true;
+    const before = ran.filter((one) => !one.catchUp).length;
+    await clock.advance(60_000);
+    // Turns come on time although each page of the backlog hangs.
+    expect(ran.filter((one) => !one.catchUp).length - before).toBe(6);
+    expect(overlaps()).toBe(0);
+    expect(observations).toEqual([]);
+  });
+});
+
+describe("calendars", () => {
+  const schedules = { funding: { cron: "0 30 2 * * *", timezone: "Europe/Berlin" } };
+
+  test("a calendar is asked at the start, then at its times, late where the clocks jump over one", async () => {
+    const { clock, ran } = rig({ schedules, sources: ["funding"] });
+    const startMs = clock.nowMs();
+    await clock.advance(2 * 86_400_000);
+    expect(ran.map(({ atMs }) => new Date(startMs + atMs).toISOString())).toEqual([
+      "2026-03-28T12:00:00.000Z",
+      "2026-03-29T01:00:00.000Z",
+      "2026-03-30T00:30:00.000Z",
+    ]);
+  });
+
+  test("a time that our own clock is set over runs within a minute of it", async () => {
+    const { clock, ran } = rig({ schedules, sources: ["funding"] });
+    await clock.advance(3_600_000);
+    clock.setWall(Date.parse("2026-03-29T04:00:00Z"));
+    await clock.advance(61_000);
+    expect(ran.length).toBe(2);
+    await clock.advance(3_600_000);
+    expect(ran.length).toBe(2);
+  });
+});
+
+test("stopping calls off what is asked, lets be stored what was read, and then nothing runs", async () => {
+  let stored = false;
+  const { clock, scheduler, ran, observations } = rig({
+    wallets: 2,
+    observe: async () => {
+      await clock.sleep(3_000);
+      stored = true;
+    },
+    run: async (run) => {
+      if (run.wallet.name === "w1") return new Promise(() => {});
+      await run.observe({ kind: "prices", atMs: 0, markets: [] });
+      return "done";
+    },
+  });
+  await clock.advance(100);
+  await clock.finish(scheduler.stop());
+  expect(stored).toBe(true);
+  expect(observations.map((one) => one.kind)).toEqual(["prices"]);
+  const before = ran.length;
+  await clock.advance(60_000);
+  expect(ran.length).toBe(before);
+  expect(clock.pending).toBe(0);
+});
