@@ -18,6 +18,8 @@ loop: 60s
 steps:
   - { at: 0s, call: collateral, with: { trader: main, amount: "4000" } }
   - { at: 0s, call: position, with: { trader: main, symbol: BTC, size: "0" } }
+  - { at: 0s, call: position, with: { trader: main, symbol: ETH, size: "0" } }
+  - { at: 0s, call: mark-price, with: { symbol: ETH, price: "3010" } }
   - { at: 0s, call: mark-price, with: { symbol: SOL, price: "150" } }
   - { at: 0s, call: position, with: { trader: main, symbol: SOL, size: "100", entryPrice: "150" } }
   - { at: 8s, call: mark-price, with: { symbol: SOL, price: "138" } }
@@ -26,7 +28,8 @@ steps:
   - { at: 20s, call: mark-price, with: { symbol: SOL, price: "117.5" } }
   - { at: 28s, call: mark-price, with: { symbol: SOL, price: "128" } }
   - { at: 32s, call: mark-price, with: { symbol: SOL, price: "150" } }
-  - { at: 34s, call: notification, with: { trader: main, notificationType: order_filled } }
+  - { at: 34s, call: order, with: { trader: main, symbol: ETH, side: bid, price: "2990", size: "0.1" } }
+  - { at: 36s, call: mark-price, with: { symbol: ETH, price: "2985" } }
 `;
 
 export interface DemoOptions {
@@ -91,6 +94,9 @@ function configuration(url: string, traders: readonly SimulatedTrader[]): string
     // Short timers, so that a minute shows a whole life of an alert.
     "ruleOverrides:",
     "  LiquidationNear: { for: 2s, keepFiringFor: 2s }",
+    "  MarginHigh: { keepFiringFor: 2s }",
+    // The scenario sets collateral by decree, which is no profit and no loss.
+    "  Drawdown: { enabled: false }",
     "dashboard: { listen: 127.0.0.1:0 }",
     "",
   ].join("\n");

@@ -62,6 +62,7 @@ export class IngestLoop implements Ingest {
   #working: Promise<void> | null = null;
   #failingSinceMs: number | null = null;
   #failures = 0;
+  #why = "";
   #degraded = false;
   #samplesLost = 0;
   #cancelTimer: (() => void) | null = null;
@@ -129,20 +130,21 @@ export class IngestLoop implements Ingest {
   async #work(): Promise<void> {
     // A turn of the loop later, so that what arrives together is written together.
     await Promise.resolve();
+    let batch: Queued[] = [];
     try {
       while (this.#queue.length > 0) {
-        const batch = this.#queue.splice(0, batchSize);
+        batch = this.#queue.splice(0, batchSize);
         await this.#options.probe?.("observed");
         for (const { observation } of batch) await this.#judge(observation);
         await this.#options.probe?.("judged");
         if (this.#failingSinceMs === null) await this.#commit();
         else this.#whileFailing();
-        for (const { done } of batch) done();
+        for (const { done } of batch.splice(0)) done();
       }
       this.#schedule();
     } catch (error) {
       this.#stopped = true;
-      for (const { done } of this.#queue.splice(0)) done();
+      for (const { done } of [...batch, ...this.#queue.splice(0)]) done();
       this.#options.onBroken(error);
     }
   }
@@ -193,7 +195,8 @@ export class IngestLoop implements Ingest {
     this.#failingSinceMs ??= clock.elapsedMs();
     const waitMs = retryMs[Math.min(this.#failures, retryMs.length - 1)]!;
     this.#failures++;
-    this.#whileFailing(error.message);
+    this.#why = error.message;
+    this.#whileFailing();
     if (this.#stopped) return;
     this.#cancelRetry?.();
     this.#cancelRetry = clock.after(waitMs, () => {
@@ -206,13 +209,13 @@ export class IngestLoop implements Ingest {
     });
   }
 
-  #whileFailing(why = "commits fail"): void {
+  #whileFailing(): void {
     const { clock } = this.#options;
     const failingMs = clock.elapsedMs() - (this.#failingSinceMs ?? clock.elapsedMs());
     if (failingMs >= degradedAfterMs) {
       if (!this.#degraded) {
         this.#degraded = true;
-        this.#options.onDegraded(true, why);
+        this.#options.onDegraded(true, this.#why);
       }
       for (const one of this.#held) {
         if (one.stuck) continue;

@@ -12,7 +12,7 @@ export async function rememberedWatch(settings: WatchSettings, store: Store, now
   const watch = new Watch(settings, await remembered(store), nowMs);
   const fromMs = nowMs - watch.longestWindowMs;
   if (watch.longestWindowMs > 0) {
-    const owners = new Set(["markets", "fundingRates"]);
+    const owners = new Set(["markets", "fundingRates", "daemon"]);
     for (const wallet of settings.wallets) owners.add(wallet.name);
     for (const owner of await accountOwners(store, settings)) owners.add(owner);
     for (const owner of owners) {

@@ -61,6 +61,8 @@ export interface SubjectKeeper {
 
 export class Accounts {
   readonly #groups = new Map<string, Group>();
+  /** The same groups by wallet: most questions are about one of thousands. */
+  readonly #ofWallet = new Map<string, Group[]>();
   readonly #markets: Markets;
   readonly #keeper: SubjectKeeper;
 
@@ -74,7 +76,7 @@ export class Accounts {
   }
 
   *ofWallet(wallet: string): Iterable<AccountEntry> {
-    for (const account of this.all()) if (account.ref.wallet === wallet) yield account;
+    for (const group of this.#ofWallet.get(wallet) ?? []) yield* group.accounts.values();
   }
 
   get(ref: AccountRef): AccountEntry | undefined {
@@ -98,7 +100,12 @@ export class Accounts {
       return null;
     const first = known === undefined;
     const group = known ?? { slot: 0, slotIndex: 0, accounts: new Map<number, AccountEntry>() };
-    this.#groups.set(key, group);
+    if (first) {
+      this.#groups.set(key, group);
+      const groups = this.#ofWallet.get(seen.wallet);
+      if (groups) groups.push(group);
+      else this.#ofWallet.set(seen.wallet, [group]);
+    }
     group.slot = seen.slot;
     group.slotIndex = seen.slotIndex;
     const told: AccountEntry[] = [];

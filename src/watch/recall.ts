@@ -1,5 +1,6 @@
 /** The past of the series, read from history at a start, until the subjects that it belongs to have appeared. */
 import type { Tick } from "../domain/observation.ts";
+import { accountName, type Subject } from "../domain/subject.ts";
 import { windowsOf } from "./conditions.ts";
 import { parseSeries } from "./series.ts";
 import type { SubjectNode } from "./subjects.ts";
@@ -21,17 +22,10 @@ export class Recall {
   replay(node: SubjectNode, timezone: string): void {
     if (this.#ticks.size === 0) return;
     const { subject } = node;
-    const owner =
-      subject.scope === "market"
-        ? ["markets", "fundingRates"]
-        : subject.scope === "wallet"
-          ? [subject.wallet]
-          : "wallet" in subject
-            ? [`${subject.wallet}/${subject.pdaIndex}.${subject.subaccount}`]
-            : [];
+    const owners = ownersOf(subject);
     const symbol = "symbol" in subject ? subject.symbol : null;
     const windows = windowsOf(node, timezone);
-    for (const name of owner) {
+    for (const name of owners) {
       for (const tick of this.#ticks.get(name) ?? []) {
         const values: Record<string, number> = {};
         let any = false;
@@ -50,5 +44,22 @@ export class Recall {
         else if (any) windows.feed(tick.atMs, values);
       }
     }
+  }
+}
+
+/** Under which owners the series of a subject stand in history. */
+function ownersOf(subject: Subject): readonly string[] {
+  switch (subject.scope) {
+    case "market":
+      return ["markets", "fundingRates"];
+    case "wallet":
+      return [subject.wallet];
+    case "trader":
+    case "position":
+      return [accountName(subject)];
+    case "daemon":
+      return ["daemon"];
+    default:
+      return [];
   }
 }

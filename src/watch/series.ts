@@ -31,12 +31,13 @@ const positionFields = [
 ];
 const marketFields = ["markPrice", "oraclePrice", "openInterest", "dayVolume"];
 const walletFields = ["equity", "pnl", "netDeposits"];
+const daemonFields = ["lag", "loopLag", "clockOffset", "budgetUsed", "undelivered", "databaseBytes"];
 
 /** A number that is not known now. Written as this NaN so that a layout need not change; windows leave it out. */
 const absent = Number.NaN;
 
 export class Series {
-  readonly #fields: Record<"trader" | "position" | "market" | "wallet", readonly string[]>;
+  readonly #fields: Record<"trader" | "position" | "market" | "wallet" | "daemon", readonly string[]>;
   readonly #layouts = new Map<string, readonly string[]>();
 
   /** @param ruleSet fields that its windows look back over are kept beside the usual ones. */
@@ -54,6 +55,7 @@ export class Series {
       position: extra("position", positionFields),
       market: extra("market", marketFields),
       wallet: extra("wallet", walletFields),
+      daemon: extra("daemon", daemonFields),
     };
   }
 
@@ -94,6 +96,13 @@ export class Series {
     const numbers: number[] = [];
     pick(numbers, values, this.#fields.wallet);
     return { atMs, owner: name, series: layout, values: numbers };
+  }
+
+  daemon(values: Readonly<Record<string, unknown>>, atMs: number): Tick {
+    const layout = this.#layout("daemon", () => this.#fields.daemon.map((field) => `daemon.${field}`));
+    const numbers: number[] = [];
+    pick(numbers, values, this.#fields.daemon);
+    return { atMs, owner: "daemon", series: layout, values: numbers };
   }
 
   #layout(key: string, make: () => readonly string[]): readonly string[] {

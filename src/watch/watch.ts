@@ -316,6 +316,8 @@ export class Watch {
       }
       case "daemon":
         this.#daemonFacts(observation.figures);
+        draft.changes.ticks.push(this.#series.daemon(this.#world.daemon.facts.values, draft.atMs));
+        this.#world.daemon.windows?.feed(draft.atMs, this.#world.daemon.facts.values);
         this.#conditions.judgeNode(this.#world.daemon, null, draft);
         return;
       case "channel":

@@ -514,6 +514,64 @@ describe("a restart", () => {
   });
 });
 
+describe("windows", () => {
+  const figures = {
+    ...{ lagMs: 0, loopLagMs: 0, failedPolls: 0, clockOffsetMs: 0, streamConnected: true, budgetUsed: 0 },
+    ...{
+      undelivered: 0,
+      oldestUndeliveredMs: 0,
+      databaseBytes: 0,
+      authFailures: 0,
+      deadMessages: 0,
+      badRecords: 0,
+    },
+  };
+  const rules = `
+rules:
+  - name: Lost
+    scope: daemon
+    when: change("daemon.deadMessages", "1m") > 0
+    severity: critical
+    for: 0s
+    noData: keep
+    summary: "lost"
+  - name: Fell
+    scope: trader
+    when: change("trader.equity", "1m") < -100.0
+    severity: warning
+    for: 0s
+    noData: keep
+    summary: "fell by {{ usd(change('trader.equity', '1m')) }}"
+`;
+  const measure = (harness: Harness, deadMessages: number): void => {
+    harness.see({ kind: "daemon", atMs: harness.nowMs, figures: { ...figures, deadMessages } });
+  };
+
+  test("look back over the daemon's own figures", () => {
+    const harness = new Harness({ rules });
+    for (let i = 0; i < 20; i++) {
+      measure(harness, 0);
+      harness.pass(5_000);
+    }
+    expect(harness.told).toEqual([]);
+    measure(harness, 1);
+    expect(harness.told).toEqual(["Lost daemon fired critical"]);
+  });
+
+  test("survive a restart: they are fed what history holds, and go on from there", () => {
+    const before = seen(rules);
+    before.live(120_000, safe, 150);
+    const after = new Harness({ rules, remembered: before.remembered, atMs: before.nowMs + 1_000 });
+    for (const tick of before.all.flatMap((one) => one.ticks)) after.watch.rememberTick(tick);
+    after.watch.rememberingDone();
+    after.config();
+    after.mark(148);
+    after.account(safe);
+    expect(after.told).toEqual(["Fell main/0.0 fired warning"]);
+    expect(after.changes[0]?.alert.summary).toBe("fell by -$200.00");
+  });
+});
+
 describe("profit since watching began", () => {
   test("is not moved by a deposit, whichever of state and history shows it first", () => {
     const rules = `

@@ -1,0 +1,186 @@
+import { describe, expect, test } from "vitest";
+import { type Changes, noChanges } from "../../src/domain/changes.ts";
+import { eventName } from "../../src/domain/event.ts";
+import type { Observation } from "../../src/domain/observation.ts";
+import { CommitFailed } from "../../src/domain/ports.ts";
+import { IngestLoop } from "../../src/ingest/loop.ts";
+import { FakeClock } from "../support/clock.ts";
+import { Harness, notification, position, startMs, subaccount } from "../watch/harness.ts";
+
+const rules = `
+rules:
+  - name: Near
+    scope: position
+    when: position.liquidationDistance < 0.05
+    severity: critical
+    summary: "near"
+  - name: Filled
+    on: notification
+    when: event.type == "order_filled"
+    severity: info
+    summary: "filled"
+`;
+
+/** A store that takes commits unless it is told to fail; what it took is kept. */
+class Disk {
+  readonly batches: (readonly Changes[])[] = [];
+  failing = false;
+  attempts = 0;
+
+  async commit(batch: readonly Changes[]): Promise<void> {
+    this.attempts++;
+    if (this.failing) throw new CommitFailed("full", "the disk is full");
+    this.batches.push(batch);
+  }
+
+  async knownEvents(keys: readonly { kind: "notification"; key: string }[]): Promise<ReadonlySet<string>> {
+    const stored = new Set(
+      this.changes.flatMap((one) => one.events).map((event) => eventName(event.kind, event.key)),
+    );
+    return new Set(keys.map(({ kind, key }) => eventName(kind, key)).filter((name) => stored.has(name)));
+  }
+
+  get changes(): readonly Changes[] {
+    return this.batches.flat();
+  }
+}
+
+function loop() {
+  const clock = new FakeClock(startMs);
+  const disk = new Disk();
+  const harness = new Harness({ rules });
+  const committed: Changes[] = [];
+  const stuck: Changes[] = [];
+  const degraded: string[] = [];
+  const broken: unknown[] = [];
+  const ingest = new IngestLoop({
+    watch: harness.watch,
+    store: disk as never,
+    clock,
+    onCommitted: (changes) => committed.push(changes),
+    onStuck: (changes) => stuck.push(changes),
+    onAsk: () => {},
+    onNote: () => {},
+    onDegraded: (now, why) => degraded.push(`${now ? "degraded" : "well"}: ${why}`),
+    onBroken: (error) => broken.push(error),
+  });
+  const accounts: Observation = {
+    kind: "accounts",
+    wallet: "main",
+    pdaIndex: 0,
+    atMs: startMs,
+    slot: 10,
+    slotIndex: 0,
+    subaccounts: [subaccount(1_000, [position(100, 150)])],
+  };
+  const filled = (key: string): Observation => ({
+    kind: "events",
+    source: "notifications",
+    wallet: "main",
+    atMs: startMs,
+    events: [notification(key, "order_filled")],
+  });
+  return { clock, disk, ingest, committed, stuck, degraded, broken, accounts, filled };
+}
+
+describe("the queue into the watch", () => {
+  test("writes what arrives together in one transaction, and tells of it after", async () => {
+    const { disk, ingest, committed, accounts, filled } = loop();
+    await Promise.all([ingest.observe(accounts), ingest.observe(filled("n1")), ingest.observe(filled("n2"))]);
+    expect(disk.batches).toHaveLength(1);
+    expect(committed.flatMap((one) => one.events).map((event) => event.key)).toEqual(["n1", "n2"]);
+  });
+
+  test("takes an event once: told twice at a time, or long after", async () => {
+    const { disk, ingest, filled } = loop();
+    await Promise.all([ingest.observe(filled("n1")), ingest.observe(filled("n1"))]);
+    await ingest.observe(filled("n1"));
+    expect(disk.changes.flatMap((one) => one.alerts)).toHaveLength(1);
+  });
+
+  test("lets time pass at least once a second, and exactly at a deadline", async () => {
+    const { clock, disk, ingest, filled } = loop();
+    ingest.start();
+    await ingest.observe(filled("n1"));
+    await clock.advance(5_000);
+    await ingest.stop();
+    // Nothing changed meanwhile, so nothing was written; the queue is what moved.
+    expect(disk.batches).toHaveLength(1);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("holds what the disk does not take, in order, and writes it whole when it does", async () => {
+    const { clock, disk, ingest, committed, degraded, filled } = loop();
+    disk.failing = true;
+    await ingest.observe(filled("n1"));
+    await ingest.observe(filled("n2"));
+    expect(committed).toEqual([]);
+    await clock.advance(2_000);
+    disk.failing = false;
+    await clock.advance(5_000);
+    expect(committed.flatMap((one) => one.events).map((event) => event.key)).toEqual(["n1", "n2"]);
+    expect(disk.batches).toHaveLength(1);
+    expect(degraded).toEqual([]);
+  });
+
+  test("hands over what is held after five seconds, each once, and says when it is well again", async () => {
+    const { clock, disk, ingest, stuck, degraded, filled } = loop();
+    disk.failing = true;
+    await ingest.observe(filled("n1"));
+    await clock.advance(4_000);
+    expect(stuck).toEqual([]);
+    await clock.advance(10_000);
+    expect(stuck.flatMap((one) => one.events).map((event) => event.key)).toEqual(["n1"]);
+    await ingest.observe(filled("n2"));
+    expect(stuck.flatMap((one) => one.events).map((event) => event.key)).toEqual(["n1", "n2"]);
+    expect(ingest.degraded).toBe(true);
+    disk.failing = false;
+    await clock.advance(10_000);
+    expect(ingest.degraded).toBe(false);
+    expect(degraded).toEqual(["degraded: the disk is full", "well: nothing was lost"]);
+    expect(stuck).toHaveLength(2);
+  });
+
+  test("does not tell an event anew that waits to be written", async () => {
+    const { clock, disk, ingest, filled } = loop();
+    disk.failing = true;
+    await ingest.observe(filled("n1"));
+    await ingest.observe(filled("n1"));
+    disk.failing = false;
+    await clock.advance(5_000);
+    expect(disk.changes.flatMap((one) => one.alerts)).toHaveLength(1);
+  });
+
+  test("lets go of samples, never of events, when far too much is held", async () => {
+    const { clock, disk, ingest, degraded, accounts, filled } = loop();
+    disk.failing = true;
+    await ingest.observe(filled("n1"));
+    for (let i = 0; i < 5_200; i++) await ingest.observe({ ...accounts, slot: 11 + i } as Observation);
+    await clock.advance(10_000);
+    expect(ingest.heldCommits).toBeLessThanOrEqual(5_001);
+    disk.failing = false;
+    await clock.advance(10_000);
+    expect(disk.changes.flatMap((one) => one.events)).toHaveLength(1);
+    expect(degraded.at(-1)).toMatch(/^well: \d+ samples were let go of$/);
+  });
+
+  test("ends on what cannot be waited out", async () => {
+    const { disk, ingest, broken, filled } = loop();
+    disk.commit = () => Promise.reject(new TypeError("a bug"));
+    await ingest.observe(filled("n1"));
+    expect(broken).toHaveLength(1);
+  });
+
+  test("writes what is held once more when it stops", async () => {
+    const { disk, ingest, filled } = loop();
+    disk.failing = true;
+    await ingest.observe(filled("n1"));
+    disk.failing = false;
+    await ingest.stop();
+    expect(disk.changes.flatMap((one) => one.events)).toHaveLength(1);
+  });
+});
+
+test("nothing was left out of a Changes value that holds nothing", () => {
+  expect(Object.values(noChanges).every((part) => part.length === 0)).toBe(true);
+});
