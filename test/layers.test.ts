@@ -32,7 +32,17 @@ const mayImport = {
 } as const satisfies Record<string, readonly string[]>;
 
 /** Where everything is put together. */
-const roof = ["app.ts", "cli", "main.ts", "node-version.ts", "daemon-source.ts", "loop-lag.ts", "version.ts"];
+const roof = [
+  "app.ts",
+  "cli",
+  "main.ts",
+  "node-version.ts",
+  "daemon-source.ts",
+  "loop-lag.ts",
+  "version.ts",
+  "settings",
+  "settings.ts",
+];
 
 /** Rooms that decide and do not act: no I/O, no clock, no chance, no environment. */
 const pureRooms = ["domain", "contract", "risk", "rules", "alerts", "watch"];
