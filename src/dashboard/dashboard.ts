@@ -13,7 +13,7 @@ import { type DashboardLog, silentLog } from "./log.ts";
 import { createMetrics, serveMetrics } from "./metrics.ts";
 import { buildPage, servePage } from "./page/page.ts";
 import { createServer, hostsFor } from "./server.ts";
-import { type HeldSocket, listenOnSocket } from "./socket.ts";
+import { listenOnSocket } from "./socket.ts";
 
 /** How long `stop` lets answers that are under way finish, ms. */
 const drainMs = 1_000;
@@ -40,16 +40,9 @@ export interface Dashboard {
 export function createDashboard(options: DashboardOptions): Dashboard {
   const { listen, socketPath, source, log = silentLog, clock = systemClock() } = options;
   const servers: FastifyInstance[] = [];
-  let socket: HeldSocket | null = null;
 
   async function stop(): Promise<void> {
     await Promise.all(servers.splice(0).map((server) => close(server, clock, log)));
-    try {
-      socket?.release();
-    } catch (error) {
-      log.warn({ err: error, path: socketPath }, "the socket could not be removed");
-    }
-    socket = null;
   }
 
   async function open(signal: AbortSignal): Promise<string | null> {
@@ -68,7 +61,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
       return app;
     };
     const local = await build({ readOnly: false, host: null });
-    socket = await listenOnSocket(local.server, socketPath);
+    await listenOnSocket(local.server, socketPath);
     signal.throwIfAborted();
     if (!listen) return null;
     const open = await build({ readOnly: true, host: listen.host });

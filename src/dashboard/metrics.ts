@@ -27,7 +27,9 @@ export function createMetrics(source: Pick<DashboardSource, "status" | "ready">,
     async text() {
       const now = new Registry();
       for (const figure of figuresOf(source.status(), source.ready(), clock.nowMs())) register(now, figure);
-      return `${await now.metrics()}\n${await node.metrics()}`;
+      // The library writes a figure that there is none of yet as "Nan"; the format's word is NaN.
+      const ofNode = (await node.metrics()).replace(/ Nan$/gm, " NaN");
+      return `${await now.metrics()}\n${ofNode}`;
     },
   };
 }

@@ -12,16 +12,11 @@ import { DashboardError, errorCode } from "./errors.ts";
 /** The shortest limit of the systems we run on (macOS: 104 bytes with the final zero). */
 const longestPathBytes = 103;
 
-export interface HeldSocket {
-  /** Removes the file, unless somebody else's stands there by now. */
-  release(): void;
-}
-
 /**
- * Makes `server` listen at `path` with mode 0600, from the first instant on.
+ * Makes `server` listen at `path` with mode 0600, from the first instant on. Closing the server removes the file.
  * @throws {DashboardError} when another daemon answers there, something else stands there, or the system refuses
  */
-export async function listenOnSocket(server: Server, path: string): Promise<HeldSocket> {
+export async function listenOnSocket(server: Server, path: string): Promise<void> {
   const bytes = Buffer.byteLength(path);
   if (bytes > longestPathBytes) {
     throw new DashboardError(
@@ -31,13 +26,6 @@ export async function listenOnSocket(server: Server, path: string): Promise<Held
   }
   await clear(path);
   await bind(server, path);
-  const own = lstatSync(path);
-  return {
-    release() {
-      const there = statOf(path);
-      if (there?.isSocket() && there.ino === own.ino && there.dev === own.dev) unlinkSync(path);
-    },
-  };
 }
 
 async function clear(path: string): Promise<void> {

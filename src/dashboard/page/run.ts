@@ -19,7 +19,7 @@ interface PageNode {
 interface PageElement extends PageNode {
   readonly tagName: string;
   readonly attributes: ArrayLike<{ readonly name: string; readonly value: string }>;
-  readonly content?: PageElement;
+  readonly content?: PageElement | undefined;
   readonly classList: { toggle(name: string, on: boolean): void };
   innerHTML: string;
   getAttribute(name: string): string | null;

@@ -28,7 +28,7 @@ export function createView(format: Format, parts: Parts, wallets: WalletsView, h
   function banner(status: Answer, connection: Connection): Safe {
     const { nowMs, silentMs, failure } = connection;
     if (failure !== null)
-      return html`<div class="banner critical" role="alert"><strong>No answer from the daemon for ${span(silentMs)}</strong><span>${failure}. Everything below is as it was at ${clock(nowMs - silentMs, nowMs)}; nothing here tells how it is now.</span></div>`;
+      return html`<div class="banner critical" role="alert"><strong>No answer from the daemon for ${span(silentMs)}</strong><span>${failure}. Below is what was known at ${clock(nowMs - silentMs, nowMs)}; it may be different now.</span></div>`;
     const tickMs = nowMs - (numeric(status.watch.atMs) ?? nowMs);
     if (status.state !== "starting" && tickMs > 10_000)
       return html`<div class="banner critical" role="alert"><strong>No rule has been judged for ${span(tickMs)}</strong><span>The daemon answers, but its watch stands still. Its log says why.</span></div>`;

@@ -1,0 +1,224 @@
+import { describe, expect, test } from "vitest";
+import { askDaemon } from "../../src/dashboard/index.ts";
+import { openDashboard } from "./open.ts";
+import { nowMs, status } from "./world.ts";
+
+describe("reading, through both doors", () => {
+  const cases: [path: string, asked: unknown[] | null][] = [
+    ["/api/v1/alerts", ["alerts", { limit: 100 }]],
+    [
+      "/api/v1/alerts?state=firing&rule=LiquidationNear&wallet=main&severity=critical&limit=5",
+      [
+        "alerts",
+        { state: "firing", rule: "LiquidationNear", wallet: "main", severity: "critical", limit: 5 },
+      ],
+    ],
+    ["/api/v1/alerts/57", ["alert", 57]],
+    ["/api/v1/notifications", ["notifications", { unacked: false, limit: 200 }]],
+    ["/api/v1/notifications?unacked", ["notifications", { unacked: true, limit: 200 }]],
+    [
+      "/api/v1/notifications?wallet=main&unacked=true&limit=3",
+      ["notifications", { wallet: "main", unacked: true, limit: 3 }],
+    ],
+    ["/api/v1/notifications?unacked=false", ["notifications", { unacked: false, limit: 200 }]],
+  ];
+  test.each(cases)("%s", async (path, asked) => {
+    await using daemon = await openDashboard();
+    const [socket, tcp] = [await daemon.overSocket(path), await daemon.overTcp(path)];
+    expect([socket.status, tcp.status]).toEqual([200, 200]);
+    expect(socket.json()).toEqual(tcp.json());
+    expect(daemon.asked).toEqual([asked, asked]);
+  });
+
+  test("the status comes with the daemon's clock, and says what JSON has no word for", async () => {
+    await using daemon = await openDashboard();
+    for (const reply of [await daemon.overSocket("/api/v1/status"), await daemon.overTcp("/api/v1/status")]) {
+      expect(reply.headers["content-type"]).toMatch(/^application\/json/);
+      const answer = reply.json() as { nowMs: number; watch: ReturnType<typeof status>["watch"] };
+      expect(answer.nowMs).toBe(nowMs);
+      const main = answer.watch.wallets.find(({ name }) => name === "main")!;
+      expect(main.accounts[1]!.positions[0]!.figures.liquidationDistance).toBe("Infinity");
+      expect(main.accounts[2]!.figures).toEqual({ marginRatio: "Infinity", equity: null });
+      // Nothing but the infinities differs from what was told.
+      const back = JSON.parse(reply.text, (_key, value: unknown) =>
+        value === "Infinity" ? Number.POSITIVE_INFINITY : value,
+      );
+      expect(back).toEqual({ ...status(), nowMs });
+    }
+  });
+
+  test("an alert is told with all that followed", async () => {
+    await using daemon = await openDashboard();
+    expect((await daemon.overTcp("/api/v1/alerts/57")).json()).toMatchObject({
+      alert: { id: 57, rule: "LiquidationNear" },
+      changes: [],
+      owed: [],
+      messages: [],
+    });
+  });
+});
+
+describe("changing, through the socket", () => {
+  const cases: [path: string, body: unknown, status: number, answer: unknown, asked: unknown[]][] = [
+    [
+      ...(["/api/v1/alerts/57/ack", { by: "ann", comment: "on it" }, 200, { result: "done" }] as const),
+      ["acknowledgeAlert", 57, "ann", "on it"],
+    ],
+    [
+      ...(["/api/v1/alerts/57/ack", { by: "ann" }, 200, { result: "done" }] as const),
+      ["acknowledgeAlert", 57, "ann", ""],
+    ],
+    [
+      ...(["/api/v1/alerts/58/ack", { by: "ann" }, 409] as const),
+      { error: "alert 58 has ended; there is nothing to acknowledge" },
+      ["acknowledgeAlert", 58, "ann", ""],
+    ],
+    [
+      ...(["/api/v1/alerts/9/ack", { by: "ann" }, 404, { error: "there is no alert 9" }] as const),
+      ["acknowledgeAlert", 9, "ann", ""],
+    ],
+    [
+      ...(["/api/v1/notifications/ack", { wallet: "main", keys: ["event/1/2/3/4/5"] }, 200] as const),
+      { confirmed: ["event/1/2/3/4/5"], already: [], unknown: [], failed: [] },
+      ["acknowledgeNotifications", { wallet: "main", keys: ["event/1/2/3/4/5"] }],
+    ],
+    [
+      ...(["/api/v1/notifications/ack", { wallet: "main", upToMs: nowMs }, 200] as const),
+      { confirmed: ["up to a time"], already: [], unknown: [], failed: [] },
+      ["acknowledgeNotifications", { wallet: "main", upToMs: nowMs }],
+    ],
+    [
+      ...(["/api/v1/notifications/ack", { wallet: "who", upToMs: 0 }, 404] as const),
+      { error: "no wallet is called who" },
+      ["acknowledgeNotifications", { wallet: "who", upToMs: 0 }],
+    ],
+    [
+      ...(["/api/v1/channels/chat/test", undefined, 200, { kind: "delivered", receipt: "1187" }] as const),
+      ["testChannel", "chat"],
+    ],
+    [
+      ...(["/api/v1/channels/mail/test", undefined, 502] as const),
+      {
+        ...{ kind: "retry", failure: "timeout", detail: "no greeting within 10 s", afterMs: null },
+        error: "mail did not take it (timeout): no greeting within 10 s",
+      },
+      ["testChannel", "mail"],
+    ],
+    [
+      ...(["/api/v1/channels/fax/test", undefined, 404, { error: "no channel is called fax" }] as const),
+      ["testChannel", "fax"],
+    ],
+    [
+      ...(["/api/v1/wallets/main/login", undefined, 200] as const),
+      { result: "done", detail: "until 14:00" },
+      ["login", "main"],
+    ],
+    [
+      ...(["/api/v1/wallets/watched/login", undefined, 409] as const),
+      { error: "watched has no key here, so it has no session: it is only watched" },
+      ["login", "watched"],
+    ],
+    [
+      ...(["/api/v1/wallets/main/logout", undefined, 502] as const),
+      { error: "logout of main failed: the exchange is unreachable" },
+      ["logout", "main"],
+    ],
+    [
+      ...(["/api/v1/wallets/who%20else/logout", undefined, 404] as const),
+      { error: "no wallet is called who else" },
+      ["logout", "who else"],
+    ],
+  ];
+  test.each(cases)("%s %j", async (path, body, code, answer, asked) => {
+    await using daemon = await openDashboard();
+    const reply = await daemon.overSocket(path, {
+      method: "POST",
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    expect([reply.status, reply.json()]).toEqual([code, answer]);
+    expect(daemon.asked).toEqual([asked]);
+    // The same over TCP changes nothing.
+    const refused = await daemon.overTcp(path, { method: "POST", body: JSON.stringify(body ?? {}) });
+    expect([refused.status, refused.headers.allow]).toEqual([405, "GET, HEAD"]);
+    expect(daemon.asked).toHaveLength(1);
+  });
+
+  test.each(["PUT", "DELETE", "PATCH", "OPTIONS"])("%s is refused over TCP", async (method) => {
+    await using daemon = await openDashboard();
+    expect((await daemon.overTcp("/api/v1/status", { method })).status).toBe(405);
+  });
+});
+
+describe("what does not fit is refused with the reason, and asks nothing of the daemon", () => {
+  const post = { method: "POST" };
+  const cases: [path: string, how: object, status: number, told: RegExp][] = [
+    ["/api/v1/alerts?state=open", {}, 400, /^query\.state: .*"firing"\|"ended"/],
+    ["/api/v1/alerts?limit=0&severity=bad", {}, 400, /query\.severity: .*; query\.limit: /],
+    ["/api/v1/alerts?status=firing", {}, 400, /"status"/],
+    ["/api/v1/alerts/first", {}, 400, /^path\.id/],
+    ["/api/v1/alerts/57/ack", { ...post, body: "{}" }, 400, /^body\.by/],
+    ["/api/v1/alerts/57/ack", post, 400, /^body\.by/],
+    ["/api/v1/alerts/57/ack", { ...post, body: "{" }, 400, /JSON/],
+    ["/api/v1/notifications/ack", { ...post, body: '{"wallet":"main"}' }, 400, /^body/],
+    ["/api/v1/notifications/ack", { ...post, body: '{"wallet":"main","keys":[]}' }, 400, /^body/],
+    ["/api/v1/alerts/57/ack", { ...post, body: JSON.stringify({ by: "x".repeat(70_000) }) }, 413, /large/],
+    [
+      "/api/v1/alerts/57/ack",
+      { ...post, body: "by=ann", headers: { "content-type": "application/x-www-form-urlencoded" } },
+      ...([415, /Media Type/] as const),
+    ],
+    ["/api/v1/secrets?x=1", {}, 404, /^there is no GET \/api\/v1\/secrets here$/],
+  ];
+  test.each(cases)("%s %j", async (path, how, code, told) => {
+    await using daemon = await openDashboard();
+    const reply = await daemon.overSocket(path, how);
+    expect(reply.status).toBe(code);
+    expect(reply.json()).toEqual({ error: expect.stringMatching(told) });
+    expect(daemon.asked).toEqual([]);
+  });
+
+  test("a failure inside is told to the log, not to the asker", async () => {
+    const fail = async () => {
+      throw new Error("SELECT secret FROM keys");
+    };
+    await using daemon = await openDashboard({ alerts: fail });
+    const reply = await daemon.overTcp("/api/v1/alerts");
+    expect([reply.status, reply.text]).toEqual([
+      500,
+      '{"error":"the daemon failed to answer this; its log says why"}',
+    ]);
+    expect(daemon.warnings).toEqual(["a local request failed"]);
+    expect((await daemon.overTcp("/healthz")).status).toBe(200);
+  });
+});
+
+describe("health", () => {
+  test("ready", async () => {
+    await using daemon = await openDashboard();
+    const [alive, ready] = [await daemon.overTcp("/healthz"), await daemon.overTcp("/readyz")];
+    expect([alive.status, alive.json()]).toEqual([200, { alive: true }]);
+    expect([ready.status, ready.json()]).toEqual([200, { ready: true, reasons: [] }]);
+  });
+
+  test("not ready, and why; alive all the same", async () => {
+    const reasons = ["watched: trader state is 74 s old"];
+    await using daemon = await openDashboard({ ready: () => ({ ready: false, reasons }) });
+    const ready = await daemon.overTcp("/readyz");
+    expect([ready.status, ready.json()]).toEqual([503, { ready: false, reasons }]);
+    expect((await daemon.overTcp("/healthz")).status).toBe(200);
+  });
+});
+
+describe("asking as a command does", () => {
+  test("an answer, a refusal, nobody there", async () => {
+    await using daemon = await openDashboard();
+    const { socketPath } = daemon;
+    const ack = { socketPath, method: "POST", path: "/api/v1/alerts/57/ack" } as const;
+    expect(await askDaemon({ ...ack, body: { by: "ann", comment: "" } })).toEqual({
+      ...{ kind: "answered", status: 200, body: { result: "done" } },
+    });
+    expect(await askDaemon(ack)).toMatchObject({ kind: "answered", status: 400 });
+    await daemon.dashboard.stop();
+    expect(await askDaemon(ack)).toEqual({ kind: "noDaemon" });
+  });
+});

@@ -1,0 +1,187 @@
+/** Who gets in: the socket and its file, names in `Host`, the headers that hold a browser to its place. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { askDaemon, createDashboard, DashboardError } from "../../src/dashboard/index.ts";
+import { hostName } from "../../src/dashboard/server.ts";
+import { openDashboard, temporaryFolder } from "./open.ts";
+import { source } from "./world.ts";
+
+const signal = new AbortController().signal;
+const at = (socketPath: string, listen: { host: string; port: number } | null = null) =>
+  createDashboard({ listen, socketPath, source: source() });
+
+const refusal = async (starting: Promise<unknown>): Promise<DashboardError> => {
+  const error: unknown = await starting.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof DashboardError)) throw new Error(`no DashboardError, but ${error}`);
+  return error;
+};
+
+describe("the socket", () => {
+  test("is its owner's alone, and gone when the daemon is", async () => {
+    await using daemon = await openDashboard();
+    const there = lstatSync(daemon.socketPath);
+    expect([there.isSocket(), there.mode & 0o777]).toEqual([true, 0o600]);
+    const mask = process.umask();
+    expect(mask).not.toBe(0o177);
+    await daemon.dashboard.stop();
+    expect(existsSync(daemon.socketPath)).toBe(false);
+    await daemon.dashboard.stop();
+  });
+
+  test("of a killed process is taken over", async () => {
+    using temporary = temporaryFolder();
+    const socketPath = path.join(temporary.folder, "perpwatch.sock");
+    const program = `require("node:net").createServer().listen(process.argv[1], () => console.log("up"))`;
+    const child = spawn(process.execPath, ["-e", program, socketPath], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await once(child.stdout, "data");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(lstatSync(socketPath).isSocket()).toBe(true);
+    const dashboard = at(socketPath);
+    expect(await dashboard.start(signal)).toEqual({ url: null });
+    expect(lstatSync(socketPath).mode & 0o777).toBe(0o600);
+    const question = { socketPath, method: "GET", path: "/healthz" } as const;
+    expect(await askDaemon(question)).toEqual({ kind: "answered", status: 200, body: { alive: true } });
+    await dashboard.stop();
+  });
+
+  test("that answers keeps a second daemon away, and goes on answering", async () => {
+    await using first = await openDashboard();
+    const error = await refusal(at(first.socketPath).start(signal));
+    expect(error.failure).toBe("daemon-running");
+    expect(error.message).toContain("another perpwatch answers here");
+    expect((await first.overSocket("/healthz")).status).toBe(200);
+  });
+
+  test("never replaces what is something else", async () => {
+    using temporary = temporaryFolder();
+    const file = path.join(temporary.folder, "perpwatch.sock");
+    writeFileSync(file, "precious");
+    expect((await refusal(at(file).start(signal))).failure).toBe("not-a-socket");
+    expect(readFileSync(file, "utf8")).toBe("precious");
+  });
+
+  test.each([
+    ["too long a path", (folder: string) => path.join(folder, "x".repeat(120)), "path-too-long"],
+    ["a folder that is not there", (folder: string) => path.join(folder, "none", "p.sock"), "io"],
+  ])("%s is told", async (_name, place, failure) => {
+    using temporary = temporaryFolder();
+    const error = await refusal(at(place(temporary.folder)).start(signal));
+    expect(error.failure).toBe(failure);
+    expect(error.message).toContain(temporary.folder);
+  });
+
+  test("is closed again when the page's address is taken", async () => {
+    await using first = await openDashboard();
+    using temporary = temporaryFolder();
+    const socketPath = path.join(temporary.folder, "perpwatch.sock");
+    const port = Number(new URL(first.url).port);
+    const error = await refusal(at(socketPath, { host: "127.0.0.1", port }).start(signal));
+    expect(error.failure).toBe("address");
+    expect(error.message).toContain(`dashboard.listen 127.0.0.1:${port}: another program listens there`);
+    expect(existsSync(socketPath)).toBe(false);
+  });
+
+  test("a start that is aborted leaves nothing", async () => {
+    using temporary = temporaryFolder();
+    const socketPath = path.join(temporary.folder, "perpwatch.sock");
+    await expect(at(socketPath).start(AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
+    expect(existsSync(socketPath)).toBe(false);
+  });
+});
+
+test("stopping does not wait for a connection that says nothing", async () => {
+  await using daemon = await openDashboard();
+  const idle = connect(Number(new URL(daemon.url).port), "127.0.0.1");
+  await once(idle, "connect");
+  idle.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n");
+  const closed = once(idle, "close");
+  idle.on("error", () => {});
+  idle.resume();
+  await daemon.dashboard.stop();
+  await closed;
+});
+
+describe("the name in Host", () => {
+  test.each(["localhost", "127.0.0.1:PORT", "LOCALHOST.:PORT", "[::1]:PORT", "127.0.0.2"])(
+    "%s",
+    async (host) => {
+      await using daemon = await openDashboard();
+      const headers = { host: host.replace("PORT", new URL(daemon.url).port) };
+      expect((await daemon.overTcp("/api/v1/status", { headers })).status).toBe(200);
+    },
+  );
+
+  test.each([
+    ...["evil.test", "127.0.0.1.evil.test", "localhost.evil.test:80", "evil.test:127.0.0.1"],
+    ...["0.0.0.0", "192.168.1.4", "[::1].evil.test", "user@localhost"],
+  ])("%j is refused, whatever is asked", async (host) => {
+    await using daemon = await openDashboard();
+    for (const page of ["/api/v1/status", "/", "/metrics", "/nowhere"]) {
+      const reply = await daemon.overTcp(page, { headers: { host } });
+      expect(reply.status).toBe(421);
+      expect(reply.text).not.toContain("wallets");
+    }
+  });
+
+  test("may not be missing", async () => {
+    await using daemon = await openDashboard();
+    const raw = connect(Number(new URL(daemon.url).port), "127.0.0.1", () => {
+      raw.write("GET /api/v1/status HTTP/1.0\r\n\r\n");
+    });
+    let text = "";
+    raw.on("data", (part) => {
+      text += part;
+    });
+    await once(raw, "close");
+    expect(text).toMatch(/^HTTP\/1\.1 421 /);
+    expect(text).not.toContain("wallets");
+  });
+
+  test("through the socket any will do, for no browser comes that way", async () => {
+    await using daemon = await openDashboard();
+    expect((await daemon.overSocket("/healthz", { headers: { host: "perpwatch" } })).status).toBe(200);
+  });
+
+  test("where the owner listens for others, they know it by names of theirs", async () => {
+    using temporary = temporaryFolder();
+    const dashboard = at(path.join(temporary.folder, "p.sock"), { host: "0.0.0.0", port: 0 });
+    const { url } = await dashboard.start(signal);
+    const { port } = new URL(url ?? "");
+    const reply = await fetch(`http://127.0.0.1:${port}/healthz`);
+    expect(reply.status).toBe(200);
+    await dashboard.stop();
+  });
+
+  test.each([
+    ["LocalHost:80", "localhost"],
+    ["[::1]:8787", "::1"],
+    ["[::1]", "::1"],
+    ["a.b.", "a.b"],
+    ["", ""],
+  ])("%j means %j", (host, name) => expect(hostName(host)).toBe(name));
+});
+
+test("every answer holds a browser to its place", async () => {
+  await using daemon = await openDashboard();
+  for (const page of ["/", "/api/v1/status", "/metrics", "/icon.svg", "/nowhere", "/api/v1/alerts?limit=x"]) {
+    const { headers } = await daemon.overTcp(page, { headers: { origin: "https://evil.test" } });
+    expect(headers).toMatchObject({
+      "x-content-type-options": "nosniff",
+      "x-frame-options": "DENY",
+      "referrer-policy": "no-referrer",
+      "cross-origin-resource-policy": "same-origin",
+    });
+    expect(headers["content-security-policy"]).toMatch(/^default-src 'none'; .*frame-ancestors 'none'$/);
+    expect(headers["access-control-allow-origin"]).toBeUndefined();
+  }
+});

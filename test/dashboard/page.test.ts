@@ -1,0 +1,297 @@
+/** The page as a browser gets it: what it may do, and what its script makes of a status where nothing else exists. */
+import { createHash } from "node:crypto";
+import { createContext, runInContext } from "node:vm";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { toWire } from "../../src/dashboard/index.ts";
+import { script } from "../../src/dashboard/page/page.ts";
+import { runPage } from "../../src/dashboard/page/run.ts";
+import { openDashboard } from "./open.ts";
+import { TinyNode } from "./tiny-dom.ts";
+import { alert, calmStatus, nowMs, status, wallet } from "./world.ts";
+
+const places = [
+  ...["state", "banner", "summary", "alerts", "wallets", "channels", "schedules", "daemon", "version"],
+] as const;
+
+/** A browser whose time and answers the test moves. */
+function openBrowser() {
+  const roots = new Map<string, TinyNode>(places.map((id) => [id, new TinyNode("div")]));
+  const body = new TinyNode("body");
+  const timers: (() => void)[] = [];
+  const listeners: (() => void)[] = [];
+  let elapsedMs = 0;
+  let answer: () => unknown = () => ({});
+  const document = {
+    hidden: false,
+    body,
+    title: "perpwatch",
+    getElementById: (id: string) => roots.get(id) ?? null,
+    createElement: (name: string) => new TinyNode(name),
+    addEventListener: (_name: string, listener: () => void) => void listeners.push(listener),
+  };
+  const asked: string[] = [];
+  const globals = {
+    document,
+    performance: { now: () => elapsedMs },
+    AbortSignal: { timeout: () => null },
+    fetch: async (url: string) => {
+      asked.push(url);
+      const told = answer();
+      return { ok: typeof told !== "number", status: Number(told), json: async () => told };
+    },
+    setInterval: (run: () => void) => void timers.push(run),
+  };
+  const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+  return {
+    ...{ globals, document, body, asked, turn },
+    text: (id: (typeof places)[number]) => roots.get(id)!.textContent.replace(/\s+/g, " ").trim(),
+    root: (id: (typeof places)[number]) => roots.get(id)!,
+    answers: (now: () => unknown) => {
+      answer = now;
+    },
+    async pass(ms: number) {
+      elapsedMs += ms;
+      for (const run of timers) run();
+      await turn();
+    },
+    async wake() {
+      for (const run of listeners) run();
+      await turn();
+    },
+  };
+}
+
+const wire = (value: object) => JSON.parse(toWire({ ...value, nowMs })) as unknown;
+
+/** Runs the script as it is sent, in a world that has the browser's parts and JavaScript itself, and nothing else. */
+async function show(value: object) {
+  const browser = openBrowser();
+  browser.answers(() => wire(value));
+  runInContext(script, createContext({ ...browser.globals }));
+  await browser.turn();
+  return browser;
+}
+
+describe("the document", () => {
+  test("asks nothing of any other host, and runs only what its policy names", async () => {
+    await using daemon = await openDashboard();
+    const { text, headers } = await daemon.overTcp("/");
+    expect(headers["content-type"]).toBe("text/html; charset=utf-8");
+    expect(text.match(/(?:https?:|wss?:)?\/\/[\w.-]+\.\w+/g)).toBeNull();
+    expect(text).not.toMatch(/@import|url\(| style="| on\w+="/);
+    const policy = String(headers["content-security-policy"]);
+    expect(policy).not.toContain("unsafe");
+    for (const [tag, directive] of [
+      ["script", "script-src"],
+      ["style", "style-src"],
+    ]) {
+      const inline = [...text.matchAll(new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`, "g"))];
+      expect(inline).toHaveLength(1);
+      const hash = createHash("sha256").update(inline[0]![1]!).digest("base64");
+      expect(policy).toContain(`${directive} 'sha256-${hash}'`);
+    }
+    const [icon] = [...text.matchAll(/href="([^"]*)"/g)];
+    expect((await daemon.overTcp(icon![1]!)).headers["content-type"]).toBe("image/svg+xml");
+  });
+
+  test("has a place for everything that is drawn", async () => {
+    await using daemon = await openDashboard();
+    const { text } = await daemon.overTcp("/");
+    for (const id of places) expect(text).toContain(`id="${id}"`);
+  });
+});
+
+describe("what it shows", () => {
+  test("alerts, worst first; pending; what cannot be seen", async () => {
+    const browser = await show(status());
+    const alerts = browser.text("alerts");
+    const order = ["LiquidationNear", "Drawdown", "FundingCost", "pending", "blind"];
+    const found = order.map((word) => alerts.indexOf(word));
+    expect(found).toEqual([...found].sort((a, b) => a - b));
+    expect(found).not.toContain(-1);
+    expect(alerts).toContain("acknowledged by ann");
+    expect(alerts).toContain("already so when watching began");
+    expect(alerts).toContain("cannot judge LiquidationNear, MarginRatioHigh");
+    expect(browser.document.title).toBe("‼ 3 firing · perpwatch");
+    expect(browser.asked).toEqual(["/api/v1/status"]);
+  });
+
+  test("wallets with the age of their data, what is old first; positions by distance", async () => {
+    const wallets = (await show(status())).text("wallets");
+    expect(wallets.indexOf("watched")).toBeLessThan(wallets.indexOf("desk"));
+    expect(wallets).toContain("data is old: 1 min 14 s");
+    expect(wallets).toContain("data 0.8 s old");
+    expect(wallets.indexOf("SOL ▲ long")).toBeLessThan(wallets.indexOf("ETH ▼ short"));
+    for (const text of ["3.12 %", "87.1 %", "−$10,563", "+$687.50", "138.29", "atRisk", "3 notifications"])
+      expect(wallets).toContain(text);
+    // No liquidation price, no margin, nothing known: each has its own sign.
+    expect(wallets).toMatch(/92,200 none ∞ \+\$59\.80/);
+    expect(wallets).toMatch(/main\/0\.2 Margin ratio ∞ Equity –/);
+  });
+
+  test("the outbox, schedules as late as their latest, the daemon", async () => {
+    const browser = await show(status());
+    expect(browser.text("channels")).toMatch(
+      /mail email 535 authentication failed 4 waiting oldest 9 min 00 s/,
+    );
+    expect(browser.text("schedules")).toMatch(
+      /traderState every 1 s to 5 s · 3 wallets 1 of 3 failing: timeout, no answer within 4 s \(12 in a row\) 1 min 14 s ago 1 min 09 s late markets every 2 s 1\.3 s ago on time/,
+    );
+    expect(browser.text("schedules")).toContain("funding every 5 min not read yet");
+    expect(browser.text("daemon")).toMatch(/Database 48\.2 MB \.\/data\/perpwatch\.db/);
+    expect(browser.text("summary")).toMatch(
+      /Fresh wallets 2 of 3 1 without fresh data Undelivered 5 1 channel broken/,
+    );
+  });
+
+  test("calm when all is well", async () => {
+    const browser = await show(calmStatus());
+    expect(browser.text("alerts")).toBe("Alerts Nothing fires. 21 rules watch.");
+    expect(browser.text("banner")).toBe("");
+    expect(browser.document.title).toBe("perpwatch");
+    const loud = browser.root("summary").all();
+    expect(loud.filter((node) => /critical/.test(node.getAttribute("class") ?? ""))).toEqual([]);
+  });
+
+  test("nothing yet: no wallet, no channel, no schedule", async () => {
+    const { watch } = status();
+    const empty = { ...watch, wallets: [], firing: [], pending: [], blind: [], markets: [] };
+    const browser = await show(status({ state: "starting", watch: empty, channels: [], schedules: [] }));
+    expect(browser.text("banner")).toContain("Starting");
+    expect(browser.text("wallets")).toBe("Wallets No wallet is configured.");
+    expect(browser.text("summary")).toContain("no open position");
+  });
+
+  test("says how much it leaves out", async () => {
+    const { watch } = status();
+    const wallets = Array.from({ length: 75 }, (_, at) => wallet({ name: `w${at}`, accounts: [] }));
+    const firing = Array.from({ length: 41 }, (_, id) => alert({ id }));
+    const browser = await show(status({ watch: { ...watch, wallets, firing } }));
+    expect(browser.text("wallets")).toContain("and 15 wallets more");
+    expect(browser.text("alerts")).toContain("and 1 alert more");
+  });
+
+  test("text from outside stays text", async () => {
+    const nasty = `<img src=x onerror="alert(1)">&amp;'"</script>`;
+    const { watch, channels } = status();
+    const named = wallet({ name: nasty, authority: nasty, signedIn: false, sessionDetail: nasty });
+    const firing = [alert({ rule: nasty, subject: nasty, summary: nasty, acknowledgedBy: nasty })];
+    const browser = await show(
+      status({
+        version: nasty,
+        watch: { ...watch, wallets: [named], firing },
+        channels: [{ ...channels[1]!, name: nasty, kind: nasty, detail: nasty }],
+      }),
+    );
+    for (const id of ["alerts", "wallets", "channels", "version"] as const) {
+      expect(browser.text(id)).toContain(`<img src=x onerror="alert(1)">&amp;'"</script>`);
+      const tags = browser
+        .root(id)
+        .all()
+        .map((node) => node.tagName);
+      expect(tags.filter((tag) => ["img", "script"].includes(tag))).toEqual([]);
+    }
+  });
+});
+
+describe("when something is wrong with the daemon itself", () => {
+  test("one that is gone is called gone, and its last word old", async () => {
+    const browser = await show(calmStatus());
+    browser.answers(() => {
+      throw new TypeError("fetch failed");
+    });
+    await browser.pass(2_000);
+    expect(browser.body.classes).toContain("gone");
+    expect(browser.text("banner")).toMatch(/^No answer from the daemon for 2\.0 s It cannot be reached\./);
+    expect(browser.text("wallets")).toContain("data 2.8 s old");
+    expect(browser.document.title).toBe("⚠ no answer · perpwatch");
+    await browser.pass(60_000);
+    expect(browser.text("wallets")).toContain("data is old: 1 min 02 s");
+    // And when it is back, nothing of that is left.
+    browser.answers(() => wire(calmStatus()));
+    await browser.pass(2_000);
+    expect(browser.body.classes).not.toContain("gone");
+    expect(browser.text("banner")).toBe("");
+  });
+
+  test("one that never answered is told, with what it said", async () => {
+    const browser = openBrowser();
+    browser.answers(() => 500);
+    runInContext(script, createContext({ ...browser.globals }));
+    await browser.turn();
+    expect(browser.text("banner")).toMatch(/No answer from the daemon It answered 500/);
+  });
+
+  test("a tab that was asleep asks at once, and does not pass off old figures", async () => {
+    const browser = await show(calmStatus());
+    browser.document.hidden = true;
+    await browser.pass(600_000);
+    expect(browser.asked).toHaveLength(1);
+    browser.document.hidden = false;
+    await browser.wake();
+    expect(browser.asked).toHaveLength(2);
+    expect(browser.text("banner")).toBe("");
+  });
+
+  test.each([
+    ["a watch that stands still", { atMs: nowMs - 90_000 }, {}, "No rule has been judged for 1 min 30 s"],
+    ["a full disk", {}, { state: "degraded" as const }, "The database takes nothing"],
+    ["a stop", {}, { state: "stopping" as const }, "Stopping"],
+  ])("%s", async (_name, ofWatch, of, told) => {
+    const { watch, ...rest } = calmStatus();
+    const browser = await show({ ...rest, ...of, watch: { ...watch, ...ofWatch } });
+    expect(browser.text("banner")).toContain(told);
+  });
+});
+
+describe("drawing again", () => {
+  const list = (rows: readonly (readonly [string, number])[]) =>
+    rows
+      .map(([key, value]) => `<li data-key="${key}" class="c${value % 3}">${value}<b>${key}</b></li>`)
+      .join("");
+
+  /** Draws one text after the other into the same place. */
+  async function drawn(htmls: readonly string[]) {
+    const browser = openBrowser();
+    let at = 0;
+    browser.answers(() => wire(calmStatus()));
+    runPage(browser.globals, () => ({ places: { alerts: { html: htmls[at]! } }, title: "", gone: false }));
+    await browser.turn();
+    const before = [...browser.root("alerts").childNodes];
+    for (at = 1; at < htmls.length; at++) await browser.pass(1_000);
+    return { before, after: browser.root("alerts") };
+  }
+
+  test("leaves the document as if it had been drawn anew", async () => {
+    const rows = fc
+      .uniqueArray(fc.constantFrom(..."abcdefgh"), { maxLength: 8 })
+      .chain((keys) => fc.tuple(...keys.map((key) => fc.tuple(fc.constant(key), fc.nat(9)))));
+    const text = fc.oneof(rows.map(list), fc.constantFrom("", "plain", "<p>one</p>two", "<p><i>x</i></p>"));
+    await fc.assert(
+      fc.asyncProperty(fc.array(text, { minLength: 2, maxLength: 5 }), async (htmls) => {
+        const { after } = await drawn(htmls);
+        const fresh = new TinyNode("div");
+        fresh.innerHTML = htmls.at(-1)!;
+        expect(after.innerHTML).toBe(fresh.innerHTML);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("keeps the nodes of what moved, so that a selection in them stays", async () => {
+    const { before, after } = await drawn([
+      list([
+        ["a", 1],
+        ["b", 2],
+        ["c", 3],
+      ]),
+      list([
+        ["c", 4],
+        ["a", 1],
+      ]),
+    ]);
+    expect(after.childNodes[0]).toBe(before[2]);
+    expect(after.childNodes[1]).toBe(before[0]);
+  });
+});
