@@ -153,7 +153,12 @@ export class ConfigSource {
 
   /** A problem of another file, or of this one as a whole. */
   add(problem: ConfigProblem): void {
-    if (this.#problems.length < mostProblems) this.#problems.push(problem);
+    if (this.#problems.length < mostProblems - 1) this.#problems.push(problem);
+    else if (this.#problems.length < mostProblems)
+      this.#problems.push({
+        ...{ file: this.file, line: 0, column: 0, path: "", allowed: [], nearest: null, source: "" },
+        message: `more than ${mostProblems - 1} mistakes: mend some, then look again`,
+      });
   }
 
   /** Where a path stands, as `file:line`. */

@@ -4,7 +4,7 @@
  */
 import { type ErrorCode, isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type Scalar } from "yaml";
 import { nearestName } from "../domain/nearest.ts";
-import { type Environment, hasMarks, markVariables, substitute, unmarked } from "./variables.ts";
+import { type Environment, hasMarks, markVariables, substitute } from "./variables.ts";
 
 export type ScalarValue = string | number | boolean | null;
 
@@ -163,8 +163,7 @@ function keyName(key: Node | null): string | { readonly wrong: string } {
   if (isAlias(key)) return { wrong: syntax.BAD_ALIAS! };
   if (!isScalar(key)) return { wrong: "a key has to be a name" };
   const name = typeof key.value === "string" ? key.value : (key.source ?? String(key.value));
-  if (hasMarks(name))
-    return { wrong: `${unmarked("$\uE000NAME\uE001")} is taken in values only, not in keys` };
+  if (hasMarks(name)) return { wrong: "a variable is taken in values only, not in keys" };
   if (name === "<<") return { wrong: "<< is not taken: write the keys out" };
   if (name === "" || name === "__proto__") return { wrong: "a key has to be a name" };
   return name;

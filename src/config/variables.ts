@@ -26,11 +26,6 @@ export function hasMarks(text: string): boolean {
   return marks.test(text);
 }
 
-/** The text as it was written. */
-export function unmarked(text: string): string {
-  return text.replaceAll(open, "{").replaceAll(close, "}").replaceAll(literal, "$");
-}
-
 export interface Substituted {
   readonly text: string;
   /** What the variables held, for those who must not repeat it. */

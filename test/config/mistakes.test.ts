@@ -82,7 +82,7 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
     "timezone: ${a-b}",
     ['1:11 "a-b" is no name of an environment variable: letters, digits and _ are allowed'],
   ],
-  ["${WORD}: UTC", ["1:1 ${NAME} is taken in values only, not in keys"]],
+  ["${WORD}: UTC", ["1:1 a variable is taken in values only, not in keys"]],
   [
     "timezone: ${WORD}thing",
     ['1:11 timezone: expected a time zone such as UTC or Europe/Berlin, found "(not shown)"'],
@@ -339,6 +339,8 @@ describe("files that are no configuration", () => {
     const found = problems(text, at);
     expect(found.length).toBeGreaterThan(0);
     expect(found.length).toBeLessThanOrEqual(100);
+    // What was left out is said.
+    expect(found.some((one) => one.message.startsWith("more than 99 mistakes"))).toBe(found.length === 100);
   });
 });
 
