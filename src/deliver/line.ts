@@ -65,6 +65,8 @@ export class Line {
   readonly #options: LineOptions;
   readonly #waiting = new Waiting();
   readonly #parcels = new Set<Parcel>();
+  /** Taken from what waits, not yet a message. */
+  readonly #sealing = new Set<readonly Entry[]>();
   readonly #circuit: Circuit;
   readonly #busy = new Set<Lane>();
   #probing = false;
@@ -136,7 +138,8 @@ export class Line {
 
   status(): ChannelStatus {
     const { clock } = this.#options;
-    const open = [...this.#waiting.entries(), ...[...this.#parcels].flatMap(({ entries }) => entries)];
+    const parcels = [...this.#parcels].flatMap(({ entries }) => entries);
+    const open = [...this.#waiting.entries(), ...[...this.#sealing].flat(), ...parcels];
     const oldest = open.reduce((least, { item }) => Math.min(least, item.owedAtMs), Number.POSITIVE_INFINITY);
     return {
       name: this.channel.name,
@@ -179,7 +182,10 @@ export class Line {
     const severities = laneSeverities[lane];
     const worse = parcel ? severities.slice(0, severities.indexOf(parcel.message.severity)) : severities;
     const entries = nowMs < this.#sealAgainAtMs ? null : this.#waiting.take(worse, this.#held);
-    if (entries) return () => this.#sealAndSend(entries);
+    if (entries) {
+      this.#sealing.add(entries);
+      return () => this.#sealAndSend(entries);
+    }
     if (!parcel) return null;
     parcel.underWay = true;
     return () => this.#send(parcel);
@@ -198,6 +204,9 @@ export class Line {
 
   /** Whether an item has to wait for an earlier message of its alert. */
   readonly #held = ({ item, change }: Entry): boolean => {
+    for (const entries of this.#sealing) {
+      if (entries.some((entry) => entry.item.alertId === item.alertId)) return true;
+    }
     for (const { message, underWay } of this.#parcels) {
       if (!message.alertIds.includes(item.alertId)) continue;
       const passes =
@@ -211,33 +220,38 @@ export class Line {
   };
 
   async #sealAndSend(entries: readonly Entry[]): Promise<void> {
-    const { clock, journal, probe, newId, sender } = this.#options;
-    const told = await this.#told(entries);
-    if (told === null) return;
-    const nowMs = clock.nowMs();
-    const message = seal(told, { id: newId(), sender, nowMs });
-    for (const entry of entries) entry.item = { ...entry.item, status: "sealed", messageId: message.id };
-    const stuck = entries.some((entry) => entry.stuck);
-    if (!stuck && !(await journal.seal({ message, entries }))) {
-      const elapsedMs = clock.elapsedMs();
-      this.#sealFailsSinceMs ??= elapsedMs;
-      const late = elapsedMs - this.#sealFailsSinceMs >= sealPatienceMs;
-      if (message.severity !== "critical" || !late) {
-        this.#sealAgainAtMs = elapsedMs + sealAgainMs;
-        this.#putBack(entries);
-        return;
-      }
-      await journal.record({ message, entries });
-    } else if (stuck) {
-      await journal.record({ message, entries });
-    } else {
-      this.#sealFailsSinceMs = null;
-    }
-    await probe("sealed");
-    const dueMs = clock.elapsedMs();
+    const message = await this.#seal(entries);
+    this.#sealing.delete(entries);
+    if (message === null) return;
+    const dueMs = this.#options.clock.elapsedMs();
     const parcel: Parcel = { message, entries, dueMs, underWay: true, resumed: false, hurried: false };
     this.#parcels.add(parcel);
+    await this.#options.probe("sealed");
     await this.#send(parcel);
+  }
+
+  /** @returns null when these items cannot be sealed now */
+  async #seal(entries: readonly Entry[]): Promise<Message | null> {
+    const { clock, journal, newId, sender } = this.#options;
+    const told = await this.#told(entries);
+    if (told === null) return null;
+    const message = seal(told, { id: newId(), sender, nowMs: clock.nowMs() });
+    for (const entry of entries) entry.item = { ...entry.item, status: "sealed", messageId: message.id };
+    const stuck = entries.some((entry) => entry.stuck);
+    if (!stuck && (await journal.seal({ message, entries }))) {
+      this.#sealFailsSinceMs = null;
+      return message;
+    }
+    const elapsedMs = clock.elapsedMs();
+    if (!stuck) this.#sealFailsSinceMs ??= elapsedMs;
+    const late = elapsedMs - (this.#sealFailsSinceMs ?? elapsedMs) >= sealPatienceMs;
+    if (stuck || (message.severity === "critical" && late)) {
+      await journal.record({ message, entries });
+      return message;
+    }
+    this.#sealAgainAtMs = elapsedMs + sealAgainMs;
+    this.#putBack(entries);
+    return null;
   }
 
   /** Reads from history what is not known of these items. @returns null when they cannot be sealed now */

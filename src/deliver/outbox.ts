@@ -62,7 +62,10 @@ export interface Outbox {
   start(signal: AbortSignal): Promise<void>;
   /** Changes that were committed: what they owe is sent. Those that `stuck` named before are not sent again. */
   committed(changes: Changes): void;
-  /** Changes that could not be committed for too long: what is critical in them leaves all the same. */
+  /**
+   * Changes that could not be committed for too long: what is critical in them leaves all the same, and what the same
+   * alerts owed before. Naming the same changes again does nothing.
+   */
   stuck(changes: Changes): void;
   /** Called with the alerts whose items were recorded as delivered or dead. The returned function takes it back. */
   onSettled(listener: (alertIds: readonly number[]) => void): () => void;
@@ -86,6 +89,8 @@ class WorkingOutbox implements Outbox {
   readonly #lines = new Map<string, Line>();
   /** By id of the item, until its end is recorded. */
   readonly #entries = new Map<number, Entry>();
+  /** Stuck items that are not critical, by alert: they leave only before a critical one of theirs. */
+  readonly #passedOver = new Map<number, Entry[]>();
   readonly #listeners = new Set<(alertIds: readonly number[]) => void>();
   readonly #cut = new AbortController();
   #lost = 0;
@@ -160,6 +165,7 @@ class WorkingOutbox implements Outbox {
     const fresh: Entry[] = [];
     for (const item of changes.owed) {
       const known = this.#entries.get(item.id);
+      this.#passedOver.delete(item.alertId);
       if (known) {
         freed ||= known.stuck;
         known.stuck = false;
@@ -173,10 +179,22 @@ class WorkingOutbox implements Outbox {
 
   stuck(changes: Changes): void {
     const told = new Map(changes.alertChanges.map((change) => [change.id, change]));
-    const critical = changes.owed.filter(
-      ({ id, severity, status }) => severity === "critical" && status === "owed" && !this.#entries.has(id),
-    );
-    this.#take(critical.map((item) => this.#enter(item, told.get(item.changeId), true)));
+    const leaving: Entry[] = [];
+    for (const item of changes.owed) {
+      if (item.status !== "owed" || this.#entries.has(item.id)) continue;
+      const before = this.#passedOver.get(item.alertId) ?? [];
+      if (item.severity !== "critical") {
+        if (before.some((entry) => entry.item.id === item.id)) continue;
+        const change = told.get(item.changeId) ?? null;
+        this.#passedOver.set(item.alertId, [...before, { item, change, stuck: true }]);
+        continue;
+      }
+      // The story of a critical alert is told from its beginning.
+      this.#passedOver.delete(item.alertId);
+      for (const entry of before) this.#entries.set(entry.item.id, entry);
+      leaving.push(...before, this.#enter(item, told.get(item.changeId), true));
+    }
+    this.#take(leaving);
   }
 
   onSettled(listener: (alertIds: readonly number[]) => void): () => void {

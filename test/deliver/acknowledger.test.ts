@@ -298,17 +298,29 @@ test("while commits fail nothing is acknowledged, and a confirmation that could 
   one.exchange.venue.fault("/v1/traders/", { kind: "late", ms: 5_000 });
   one.acknowledger.hold(false);
   await one.exchange.clock.until(() => one.asked().length === 1);
+  await one.take(changes({ events: [notification(2)], acknowledgements: [row(2)] }));
   one.deliveries.store.full = true;
-  const more = changes({ events: [notification(2)], acknowledgements: [row(2)] });
   await one.exchange.clock.advance(60 * second);
-  expect([one.asked(), await one.rows()]).toEqual([[[1]], ["n1 due"]]);
+  expect([one.asked(), await one.rows()]).toEqual([[[1]], ["n1 due", "n2 due"]]);
   one.deliveries.store.full = false;
-  await one.take(more);
   await one.exchange.clock.advance(60 * second);
   expect([one.asked(), await one.rows()]).toEqual([
     [[1], [2]],
     ["n1 confirmed", "n2 confirmed"],
   ]);
+
+  // What waits for another try is held too.
+  one.exchange.venue.fault("/v1/traders/", { kind: "drop" }, 99);
+  await one.take(changes({ events: [notification(3)], acknowledgements: [row(3)] }));
+  await one.exchange.clock.until(() => one.asked().length > 2);
+  await one.exchange.clock.advance(20 * second);
+  one.acknowledger.hold(true);
+  one.exchange.venue.heal();
+  await one.exchange.clock.advance(600 * second);
+  expect((await one.rows())[2]).toBe("n3 due");
+  one.acknowledger.hold(false);
+  await one.exchange.clock.advance(second);
+  expect((await one.rows())[2]).toBe("n3 confirmed");
 });
 
 test("a wallet that is signed out waits, and goes on when it is signed in", async () => {

@@ -154,18 +154,52 @@ test("a critical rise passes the info before it that failed, but takes one along
   await one.owe(one.alerts.step("rose", { ...risen, severity: "critical" }));
   await one.clock.advance(2 * second);
   expect(one.far.accepted.map(({ items }) => items)).toEqual([[2]]);
+  // Its ending does not pass.
+  await one.owe(one.alerts.step("ended", { ...risen, severity: "critical" }));
+  await one.clock.advance(60 * second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[2]]);
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.advance(300 * second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[2], [1], [3]]);
 
   await using two = await rig();
   two.far.answer = () => ({ status: 429, afterMs: 60_000 });
   await two.owe(two.alerts.step("fired", two.alerts.alert({ severity: "warning" })));
   await two.clock.settle();
-  two.far.answer = () => ({ status: 200 });
+  const arrived: number[] = [];
+  two.far.answer = ({ items }) => {
+    arrived.push(...items);
+    return { status: 200 };
+  };
   const late = two.alerts.alert({ severity: "info" });
-  await two.owe(two.alerts.step("fired", late), two.alerts.step("rose", { ...late, severity: "critical" }));
+  await two.owe(
+    ...["warning", "info"].map((severity) =>
+      two.alerts.step("fired", two.alerts.alert({ severity: severity as "warning" | "info" })),
+    ),
+    two.alerts.step("fired", late),
+    two.alerts.step("rose", { ...late, severity: "critical" }),
+  );
   await two.clock.advance(60_000);
-  const order = two.far.accepted.map(({ items }) => items[0]!);
-  expect(order.indexOf(2)).toBeLessThan(order.indexOf(3));
-  expect(order).toHaveLength(3);
+  expect(arrived.filter((item) => item === 4 || item === 5)).toEqual([4, 5]);
+  // Both lanes send at once: of the rest, at most one message left before either of the two.
+  expect(arrived.indexOf(5)).toBeLessThanOrEqual(3);
+  expect(arrived.indexOf(4)).toBeLessThanOrEqual(1);
+});
+
+test("what is less critical of an alert does not pass what is sealed of it at that moment", async () => {
+  await using one = await rig();
+  const alert = one.alerts.alert();
+  await one.owe(
+    one.alerts.step("fired", alert),
+    one.alerts.step("fell", { ...alert, severity: "info" }),
+    one.alerts.step("ended", { ...alert, severity: "info" }),
+  );
+  await one.clock.settle();
+  expect(one.far.accepted.map(({ items, replyTo }) => [items[0], replyTo !== null])).toEqual([
+    [1, false],
+    [2, true],
+    [3, true],
+  ]);
 });
 
 test("a broken channel is told once, waits long, holds up nobody, and loses nothing when it is mended", async () => {
@@ -370,6 +404,27 @@ test("degraded: critical changes leave from memory, once, and their rows are wri
   await one.restart();
   await one.clock.advance(60 * second);
   expect(one.far.arrivals).toHaveLength(3);
+});
+
+test("degraded: an alert that rose to critical is told from its beginning", async () => {
+  await using one = await rig();
+  one.store.full = true;
+  const alert = one.alerts.alert({ severity: "warning" });
+  const all = [
+    one.alerts.step("fired", alert),
+    one.alerts.step("rose", { ...alert, severity: "critical" }),
+    one.alerts.step("ended", { ...alert, severity: "critical" }),
+  ];
+  for (const step of [...all, ...all]) one.outbox.stuck(step);
+  await one.clock.advance(60 * second);
+  one.store.full = false;
+  await one.owe(...all);
+  await one.clock.advance(60 * second);
+  expect(one.far.arrivals.map(({ items, leads }) => [...items, ...leads])).toEqual([
+    [1, "FIRING warning"],
+    [2, "WORSE, now critical"],
+    [3, "RESOLVED"],
+  ]);
 });
 
 test("stopping sends what can leave now, and cuts off what hangs", async () => {

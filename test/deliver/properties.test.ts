@@ -31,7 +31,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant("step" as const),
       which: fc.nat(50),
-      step: fc.constantFrom("updated", "reminder", "rose", "ended"),
+      step: fc.constantFrom("updated", "reminder", "rose", "fell", "ended"),
     }),
   },
   {
@@ -56,7 +56,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
       ms: fc.constantFrom(0, 10, 900, 6_000, 70_000, 400_000),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("disk" as const), full: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("disk" as const), full: fc.boolean() }) },
   { weight: 2, arbitrary: fc.constant({ kind: "crash" as const }) },
 );
 
@@ -105,6 +105,7 @@ class Life {
         const live = this.#live[one.which % Math.max(1, this.#live.length)];
         if (!live) return;
         if (one.step === "ended") this.#live.splice(this.#live.indexOf(live), 1);
+        if (one.step === "fell") live.alert = { ...live.alert, severity: "info" };
         if (one.step === "rose") live.alert = { ...live.alert, severity: "critical" };
         return this.#take(alerts.step(one.step, live.alert, live.receivers));
       }

@@ -1,0 +1,133 @@
+/** The outbox with the channels that ship, against a local Discord and a local mail server. */
+import { Writable } from "node:stream";
+import { expect, test } from "vitest";
+import type { Channel } from "../../src/channels/channel.ts";
+import { channelSettings, createChannel } from "../../src/channels/registry.ts";
+import { createOutbox, type Outbox, type OutboxOptions } from "../../src/deliver/index.ts";
+import type { Changes } from "../../src/domain/changes.ts";
+import { seededRandom, systemClock } from "../../src/domain/clock.ts";
+import { CommitFailed } from "../../src/domain/ports.ts";
+import { openStore } from "../../src/history/index.ts";
+import { startDiscord } from "../support/discord.ts";
+import { startSmtp } from "../support/smtp.ts";
+import { Alerts, temporaryFolder } from "./support.ts";
+
+async function world() {
+  const [discord, smtp, folder, clock] = [
+    await startDiscord(),
+    await startSmtp(),
+    temporaryFolder(),
+    systemClock(),
+  ];
+  const store = openStore({ path: folder.file, clock });
+  const random = seededRandom(11);
+  const made: Outbox[] = [];
+  const observed: string[] = [];
+  const boot = async (more: Partial<OutboxOptions> = {}, chat: "bot" | "webhook" = "bot") => {
+    const deps = { clock, random, out: new Writable({ write: (_chunk, _encoding, done) => done() }) };
+    const channel = (name: string, settings: unknown): [string, Channel] => [
+      name,
+      createChannel(name, channelSettings.parse(settings), deps),
+    ];
+    const { token, channelId, apiUrl, webhookUrl } = discord;
+    const bot = { type: "discord", token, channelId, apiUrl };
+    const outbox = createOutbox({
+      channels: new Map([
+        channel("chat", chat === "bot" ? bot : { type: "discord", webhookUrl }),
+        channel("mail", {
+          type: "email",
+          smtp: { host: smtp.host, port: smtp.port, secure: false },
+          ...{ from: "watch@example.org", to: ["me@example.net"] },
+        }),
+      ]),
+      ...{ store, clock, random, sender: "perpwatch on test", drainMs: 50 },
+      randomBytes: (count) => Uint8Array.from({ length: count }, () => random() * 256),
+      observe: ({ channel: name, working }) => void observed.push(`${name} ${working}`),
+      ...more,
+    });
+    made.push(outbox);
+    const sessions = discord.gateway.sessions.length;
+    await outbox.start(new AbortController().signal);
+    // Stopping a bot that is half connected is the channel's own test.
+    if (chat === "bot")
+      await discord.gateway.waitForSession((one) => discord.gateway.sessions.indexOf(one) >= sessions);
+    return outbox;
+  };
+  const owe = async (outbox: Outbox, one: Changes) => {
+    await store.commit([one]);
+    outbox.committed(one);
+  };
+  return {
+    ...{ discord, smtp, store, clock, boot, owe, observed, alerts: new Alerts(clock) },
+    async [Symbol.asyncDispose]() {
+      for (const outbox of made) await outbox.stop();
+      await discord.close();
+      await smtp.close();
+      await store.close();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+test("an alert and its end: on Discord a reply and an edit, by mail a thread; a sick Discord holds up no mail", async () => {
+  await using one = await world();
+  const outbox = await one.boot();
+  one.discord.fail({ effect: { kind: "rateLimit", retryAfterMs: 300 } });
+  const alert = one.alerts.alert({ summary: "SOL is near" });
+  await one.owe(outbox, one.alerts.step("fired", alert, ["chat", "mail"]));
+  const mail = await one.smtp.waitForMail(({ subject }) => subject.includes("SOL is near"));
+  expect(one.discord.messages).toEqual([]);
+  const first = await one.discord.waitForMessage(({ text }) => text.includes("FIRING critical"));
+  await one.owe(outbox, one.alerts.step("ended", alert, ["chat", "mail"]));
+  const ended = await one.discord.waitForMessage(
+    ({ text, replyTo }) => replyTo !== null && text.includes("RESOLVED"),
+  );
+  expect(ended.replyTo).toBe(first.id);
+  const reply = await one.smtp.waitForMail(({ subject }) => subject.includes("RESOLVED"));
+  await outbox.idle();
+  expect(first.edits).toBe(1);
+  expect(reply.raw).toContain(`In-Reply-To: ${/^Message-ID: (.*)$/m.exec(mail.raw)?.[1]}`);
+  const messages = await one.store.messages({});
+  expect(
+    messages.map(({ receiver, status, attempts }) => `${receiver} ${status} ${attempts}`).sort(),
+  ).toEqual(["chat delivered 1", "chat delivered 2", "mail delivered 1", "mail delivered 1"]);
+  expect(messages.map(({ id }) => id)).toContain(first.nonce);
+});
+
+test("a message that Discord took but nobody recorded is sent again under its nonce after a restart: one arrives", async () => {
+  await using one = await world();
+  const lost = Promise.withResolvers<void>();
+  const dead = {
+    ...{ owed: one.store.owed.bind(one.store), messages: one.store.messages.bind(one.store) },
+    alertChanges: one.store.alertChanges.bind(one.store),
+    commit: (batch: readonly Changes[]) =>
+      batch.some(({ messages }) => messages.some(({ status }) => status === "delivered"))
+        ? Promise.reject(new CommitFailed("io", "this run is over"))
+        : one.store.commit(batch),
+  };
+  const before = await one.boot({ store: dead, probe: (step) => void (step === "sent" && lost.resolve()) });
+  await one.owe(before, one.alerts.step("fired", one.alerts.alert()));
+  await lost.promise;
+  await before.stop();
+  expect(await one.store.messages({})).toMatchObject([{ status: "sealed" }]);
+  const after = await one.boot();
+  await after.idle();
+  expect(await one.store.messages({})).toMatchObject([
+    { status: "delivered", receipt: one.discord.messages[0]?.id },
+  ]);
+  expect(one.discord.messages).toHaveLength(1);
+});
+
+test("a channel that was deleted is told once, what is owed there waits, and the other channel works", async () => {
+  await using one = await world();
+  const outbox = await one.boot({}, "webhook");
+  one.discord.removeChannel();
+  await one.owe(outbox, one.alerts.step("fired", one.alerts.alert(), ["chat", "mail"]));
+  await one.smtp.waitForMail(() => true);
+  await outbox.idle();
+  expect(one.observed.filter((line) => line === "chat false")).toHaveLength(1);
+  expect(outbox.status().map(({ name, waiting, working }) => [name, waiting, working])).toEqual([
+    ["chat", 1, false],
+    ["mail", 0, true],
+  ]);
+});
