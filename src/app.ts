@@ -17,7 +17,7 @@ import { DaemonSource } from "./daemon-source.ts";
 import { createDashboard } from "./dashboard/index.ts";
 import { acknowledgeWith, createAcknowledger, createOutbox, type Probe } from "./deliver/index.ts";
 import type { AlertChange } from "./domain/alert.ts";
-import { type Changes, changes } from "./domain/changes.ts";
+import { type Changes, changes, type Milestone } from "./domain/changes.ts";
 import { type Clock, type Random, systemClock } from "./domain/clock.ts";
 import type { Observation, Source } from "./domain/observation.ts";
 import type { DaemonStatus } from "./domain/status.ts";
@@ -45,7 +45,7 @@ export interface Daemon {
   /** Where the page is; null when it is off. */
   readonly url: string | null;
   status(): DaemonStatus;
-  /** Judges by newly read rules and routes from here on. What cannot change while running is named. */
+  /** Judges by newly read rules, routes and reminders from here on. @returns changed sections that wait for a restart */
   reload(settings: DaemonSettings): Promise<readonly string[]>;
   /** Resolves when nothing is queued, being written or being sent. */
   idle(): Promise<void>;
@@ -242,14 +242,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       await ingest.stop();
     });
     await ingest.observe({ kind: "started", atMs: startedMs, version, lastAliveMs });
-    await store.commit([
-      changes({
-        milestones: [
-          { atMs: startedMs, kind: "ruleSet", value: settings.ruleSetText },
-          { atMs: startedMs, kind: "routingSet", value: JSON.stringify(settings.routing) },
-        ],
-      }),
-    ]);
+    await noteSets(store, settings, startedMs);
     await exchange.start();
     await collecting.start(stopping.signal);
     undo.push(() => collecting.stop());
@@ -283,12 +276,21 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       status: () => source.status(),
       broken,
       async reload(next) {
-        await ingest.settled();
-        await ingest.replace(await rememberedWatch(watchSettings(next), store, clock.nowMs()));
-        await store.commit([
-          changes({ milestones: [{ atMs: clock.nowMs(), kind: "ruleSet", value: next.ruleSetText }] }),
-        ]);
-        return [];
+        await ingest.replace(() => rememberedWatch(watchSettings(next), store, clock.nowMs()));
+        await noteSets(store, next, clock.nowMs());
+        // The new watch knows history; what is so now has to be asked again, and told again.
+        for (const session of exchange.sessions.all) {
+          const { signedIn, detail } = session;
+          await observe({
+            kind: "session",
+            wallet: session.wallet.name,
+            atMs: clock.nowMs(),
+            signedIn,
+            detail,
+          });
+        }
+        for (const schedule of collecting.status()) collecting.ask(schedule.source, schedule.wallet);
+        return fixedSections.filter((section) => exactJson(next[section]) !== exactJson(settings[section]));
       },
       async idle() {
         await ingest.settled();
@@ -324,6 +326,34 @@ export async function runDaemon(
   } finally {
     await daemon.stop();
   }
+}
+
+/** Sections of config.yaml that a running daemon keeps as it read them at its start. */
+const fixedSections = [
+  "exchange",
+  "wallets",
+  "schedules",
+  "history",
+  "channels",
+  "mention",
+  "dashboard",
+] as const;
+
+function exactJson(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? part.toString() : part));
+}
+
+/** Writes down which rules and routes are in use from here on, where they are other than before. */
+async function noteSets(store: History, settings: DaemonSettings, atMs: number): Promise<void> {
+  const newest = async (kind: "ruleSet" | "routingSet"): Promise<string | undefined> =>
+    (await store.milestones(kind)).at(-1)?.value;
+  const routing = JSON.stringify(settings.routing);
+  const milestones: Milestone[] = [];
+  if ((await newest("ruleSet")) !== settings.ruleSetText) {
+    milestones.push({ atMs, kind: "ruleSet", value: settings.ruleSetText });
+  }
+  if ((await newest("routingSet")) !== routing) milestones.push({ atMs, kind: "routingSet", value: routing });
+  if (milestones.length > 0) await store.commit([changes({ milestones })]);
 }
 
 /** Repeats work with a pause after each run; nothing overlaps, and a failure ends nothing. */

@@ -69,6 +69,7 @@ export class IngestLoop implements Ingest {
   #timerAtMs = Number.POSITIVE_INFINITY;
   #cancelRetry: (() => void) | null = null;
   #stopped = false;
+  #paused = false;
 
   constructor(options: IngestOptions) {
     this.#options = options;
@@ -91,11 +92,22 @@ export class IngestLoop implements Ingest {
     return this.#held.length;
   }
 
-  /** Judges by another watch from the next observation on; the caller has restored it from history. */
-  async replace(watch: Watch): Promise<void> {
-    await this.settled();
-    this.#watch = watch;
-    this.#schedule();
+  /**
+   * Judges by another watch from the next observation on. What arrives while `build` reads history waits in the queue, so
+   * that nothing is judged by a watch that is on its way out.
+   */
+  async replace(build: () => Promise<Watch>): Promise<void> {
+    this.#paused = true;
+    try {
+      await this.settled();
+      // What is held is not in history yet, and the next watch could not know it.
+      if (this.#held.length > 0) throw new Error("history does not take commits now; try again when it does");
+      this.#watch = await build();
+    } finally {
+      this.#paused = false;
+      if (this.#queue.length > 0) this.#wake();
+      else this.#schedule();
+    }
   }
 
   observe(observation: Observation): Promise<void> {
@@ -121,6 +133,7 @@ export class IngestLoop implements Ingest {
   }
 
   #wake(): void {
+    if (this.#paused) return;
     this.#working ??= this.#work().finally(() => {
       this.#working = null;
       if (this.#queue.length > 0) this.#wake();
@@ -132,7 +145,7 @@ export class IngestLoop implements Ingest {
     await Promise.resolve();
     let batch: Queued[] = [];
     try {
-      while (this.#queue.length > 0) {
+      while (this.#queue.length > 0 && !this.#paused) {
         batch = this.#queue.splice(0, batchSize);
         await this.#options.probe?.("observed");
         for (const { observation } of batch) await this.#judge(observation);

@@ -171,6 +171,21 @@ describe("the queue into the watch", () => {
     expect(broken).toHaveLength(1);
   });
 
+  test("keeps what arrives while another watch is made for that one", async () => {
+    const { disk, ingest, filled } = loop();
+    await ingest.observe(filled("n1"));
+    const quiet = new Harness({ rules: rules.replace("order_filled", "adl") });
+    let ready = (): void => {};
+    const replaced = ingest.replace(() => new Promise((resolve) => (ready = () => resolve(quiet.watch))));
+    const waiting = ingest.observe(filled("n2"));
+    await new Promise(setImmediate);
+    expect(disk.changes.flatMap((one) => one.events)).toHaveLength(1);
+    ready();
+    await Promise.all([replaced, waiting]);
+    expect(disk.changes.flatMap((one) => one.events)).toHaveLength(2);
+    expect(disk.changes.flatMap((one) => one.alerts)).toHaveLength(1);
+  });
+
   test("writes what is held once more when it stops", async () => {
     const { disk, ingest, filled } = loop();
     disk.failing = true;
