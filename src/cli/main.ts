@@ -1,6 +1,31 @@
-/** The command line: one file a command, each registered here. */
-import { readFileSync } from "node:fs";
+/**
+ * The command line: one file a command, each registered here. What a command needs is loaded when it runs, so that
+ * `--help` and questions to the daemon answer at once.
+ */
 import { Command, CommanderError } from "commander";
+import { version } from "../version.ts";
+import { alertsCommand } from "./alerts.ts";
+import { channelsCommand } from "./channels.ts";
+import { checkCommand } from "./check.ts";
+import { type Cli, CommandFailed, printJson } from "./command.ts";
+import { notificationsCommand } from "./notifications.ts";
+import { rulesCommand } from "./rules.ts";
+import { simulateCommand } from "./simulate.ts";
+import { startCommand } from "./start.ts";
+import { statusCommand } from "./status.ts";
+import { walletCommand } from "./wallet.ts";
+
+const commands = [
+  startCommand,
+  checkCommand,
+  statusCommand,
+  alertsCommand,
+  notificationsCommand,
+  rulesCommand,
+  channelsCommand,
+  walletCommand,
+  simulateCommand,
+];
 
 /**
  * Runs one command.
@@ -8,23 +33,68 @@ import { Command, CommanderError } from "commander";
  * @returns the exit status: 0 done, 1 tried and failed, 2 wrong use, configuration or rules
  */
 export async function main(argv: readonly string[]): Promise<number> {
+  const cli: Cli = {
+    in: process.stdin,
+    out: process.stdout,
+    err: process.stderr,
+    env: process.env,
+    status: 0,
+  };
+  // `perpwatch alerts | head`: whoever read has read enough.
+  for (const stream of [cli.out, cli.err]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+    });
+  }
   const program = new Command("perpwatch")
     .description("Watches leveraged perpetual-futures positions and alerts by your rules.")
-    .version(packageVersion())
-    .exitOverride()
-    .helpOption("-h, --help", "show this help");
+    .version(version, "-V, --version", "print the version")
+    .helpOption("-h, --help", "show this help")
+    .helpCommand("help [command]", "show the help of a command")
+    .configureOutput({
+      writeOut: (text) => cli.out.write(text),
+      writeErr: (text) => cli.err.write(text),
+    })
+    .addHelpText("after", "\nExample:\n  $ perpwatch check --config ./config.yaml")
+    .showHelpAfterError("(--help shows what it takes)")
+    // Before any command is declared: they take over how failing and showing help are done.
+    .exitOverride();
+  for (const register of commands) register(program, cli);
   try {
     await program.parseAsync(argv, { from: "user" });
-    return 0;
+    return cli.status;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    throw error;
+    return failed(cli, error, argv.includes("--json"));
   }
 }
 
-/** Read, not imported: the manifest lies outside src/ and would be compiled along. */
-function packageVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
-  const version = (manifest as { version?: unknown }).version;
-  return typeof version === "string" ? version : "unknown";
+function failed(cli: Cli, error: unknown, json: boolean): number {
+  // commander has printed it already.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  const { status, facts } = error instanceof CommandFailed ? error : { status: 1, facts: {} };
+  const text = error instanceof Error ? error.message : String(error);
+  if (json) printJson(cli, { error: text, ...facts });
+  else cli.err.write(`perpwatch: ${isExpected(error) ? text : bugText(error)}\n`);
+  return status;
+}
+
+/** Failures that are told by their message: those whose classes say so, and those of the operating system. */
+const expected = [
+  "CommandFailed",
+  "HistoryError",
+  "CommitFailed",
+  "DashboardError",
+  "ExchangeError",
+  "BadRecord",
+  "BadKey",
+];
+
+function isExpected(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return expected.includes(error.name) || ("syscall" in error && "code" in error);
+}
+
+function bugText(error: unknown): string {
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return `this should not have happened; please report it\n${stack}`;
 }

@@ -1,0 +1,259 @@
+/** `perpwatch alerts`: what fired, each with its story, and acknowledging it. */
+import { userInfo } from "node:os";
+import type { Command } from "commander";
+import { type Alert, type AlertChange, type Severity, severities } from "../domain/alert.ts";
+import type { Message, OwedItem } from "../domain/delivery.ts";
+import { formatDurationMs } from "../domain/duration.ts";
+import type { AlertQuery, AlertStory } from "../domain/ports.ts";
+import {
+  type Cli,
+  CommandFailed,
+  type CommonOptions,
+  declare,
+  declareGroup,
+  print,
+  printJson,
+} from "./command.ts";
+import { locate, type Place } from "./configuration.ts";
+import { ask, noDaemon, queryOf } from "./daemon.ts";
+import { alertsOf, withPast } from "./past.ts";
+import { counted, type Paint, paintFor, severityTint, table } from "./print.ts";
+import { integerFrom, oneOf } from "./values.ts";
+
+interface ListOptions extends CommonOptions {
+  readonly firing?: boolean;
+  readonly rule?: string;
+  readonly wallet?: string;
+  readonly severity?: Severity;
+  readonly limit: number;
+}
+
+interface AckOptions extends CommonOptions {
+  readonly comment?: string;
+  readonly by?: string;
+}
+
+type FormatTime = (ms: number, timezone: string) => string;
+
+export function alertsCommand(program: Command, cli: Cli): void {
+  const group = declareGroup(program, "alerts", "list alerts, tell the story of one, acknowledge one", [
+    "alerts --firing --severity critical",
+    "alerts show 17",
+    'alerts ack 17 --comment "adding collateral"',
+  ]);
+  declare(group, {
+    usage: "list",
+    summary: "list alerts, newest first (what `alerts` alone does)",
+    examples: ["alerts --firing", "alerts list --rule LiquidationNear --wallet main --limit 5"],
+    isDefault: true,
+  })
+    .option("--firing", "only those that fire now")
+    .option("--rule <name>", "only of this rule")
+    .option("--wallet <name>", "only of this wallet")
+    .option("--severity <severity>", severities.join(", "), oneOf(severities))
+    .option("--limit <n>", "at most so many", integerFrom(1, 1_000), 50)
+    .action((options: ListOptions) => list(cli, options));
+  declare(group, {
+    usage: "show <id>",
+    summary: "one alert: each step in its life with its time, and what became of its messages",
+    examples: ["alerts show 17"],
+  }).action((id: string, options: CommonOptions) => show(cli, idFrom(id), options));
+  declare(group, {
+    usage: "ack <id>",
+    summary: "acknowledge an alert: its reminders stop for a while",
+    examples: ['alerts ack 17 --comment "adding collateral"'],
+  })
+    .option("--comment <text>", "why, for those who read it later")
+    .option("--by <name>", "who; default: you")
+    .action((id: string, options: AckOptions) => acknowledge(cli, idFrom(id), options));
+}
+
+function idFrom(text: string): number {
+  const id = Number(text.replace(/^#/, ""));
+  if (Number.isSafeInteger(id) && id > 0) return id;
+  throw new CommandFailed(`an alert's id is a number such as 17, not ${JSON.stringify(text)}`, 2);
+}
+
+async function list(cli: Cli, options: ListOptions): Promise<void> {
+  const place = await locate(cli, options.config);
+  const { rule, wallet, severity, limit } = options;
+  const query: AlertQuery = {
+    limit,
+    ...(options.firing === true ? { state: "firing" } : {}),
+    ...(rule === undefined ? {} : { rule }),
+    ...(wallet === undefined ? {} : { wallet }),
+    ...(severity === undefined ? {} : { severity }),
+  };
+  const path = `/api/v1/alerts${queryOf({ ...query })}`;
+  const answer = await ask<{ alerts: readonly Alert[] }>(place, "GET", path);
+  const running = answer.kind === "answered";
+  const alerts = running
+    ? answer.body.alerts
+    : await withPast(cli, place, (history) => alertsOf(history, query));
+  if (options.json) return printJson(cli, { running, alerts });
+  if (alerts.length === 0) return print(cli, options.firing === true ? "No alert is firing." : "No alerts.");
+  const { formatTime } = await import("../channels/message.ts");
+  print(cli, alertTable(alerts, place, formatTime, paintFor(cli.out)));
+  if (alerts.length === limit) print(cli, `\nThe newest ${limit}; --limit shows more.`);
+}
+
+function alertTable(alerts: readonly Alert[], place: Place, time: FormatTime, paint: Paint): string {
+  const rows = alerts.map((alert) => [
+    String(alert.id),
+    time(alert.firedAtMs, place.timezone),
+    paint(severityTint(alert.severity), alert.severity),
+    stateOf(alert, paint),
+    alert.rule,
+    alert.subject,
+    alert.summary,
+  ]);
+  return table(
+    [{ title: "id", right: true }, "fired", "severity", "state", "rule", "subject", "summary"],
+    rows,
+    paint,
+  );
+}
+
+function stateOf(alert: Alert, paint: Paint): string {
+  const acknowledged = alert.acknowledgedBy === null ? "" : `, acknowledged by ${alert.acknowledgedBy}`;
+  if (alert.event) return `event${acknowledged}`;
+  if (alert.state === "firing") return paint("red", `firing${acknowledged}`);
+  if (alert.ending === "recovered") return paint("green", "resolved");
+  return alert.ending ?? "ended";
+}
+
+async function show(cli: Cli, id: number, options: CommonOptions): Promise<void> {
+  const place = await locate(cli, options.config);
+  const answer = await ask<AlertStory>(place, "GET", `/api/v1/alerts/${id}`);
+  const running = answer.kind === "answered";
+  const story = running
+    ? answer.body
+    : await withPast(cli, place, async (history) => {
+        const { alertStory } = await import("../daemon-source.ts");
+        return alertStory(history, id);
+      });
+  if (story === null) throw new CommandFailed(`there is no alert ${id}`);
+  if (options.json) return printJson(cli, { running, ...story });
+  const { formatTime, leadOf } = await import("../channels/message.ts");
+  print(cli, storyText(story, place.timezone, formatTime, leadOf, paintFor(cli.out)));
+}
+
+function storyText(
+  { alert, changes, owed, messages }: AlertStory,
+  timezone: string,
+  formatTime: FormatTime,
+  leadOf: (change: AlertChange) => string,
+  paint: Paint,
+): string {
+  const time = (ms: number | null) => (ms === null ? "–" : formatTime(ms, timezone));
+  const facts: [string, string][] = [
+    ["rule", alert.rule],
+    ["subject", alert.subject],
+    ["state", stateOf(alert, paint)],
+    [
+      "since",
+      time(alert.sinceMs) + (alert.alreadySo ? ", or longer: it was already so when watching began" : ""),
+    ],
+    ["fired", time(alert.firedAtMs)],
+  ];
+  if (alert.endedAtMs !== null && !alert.event) {
+    const lastedMs = Math.max(0, alert.endedAtMs - alert.firedAtMs);
+    facts.push(["ended", `${time(alert.endedAtMs)}, after ${formatDurationMs(lastedMs)}`]);
+  }
+  facts.push(["data of", time(alert.dataAtMs)]);
+  const labels = Object.entries(alert.labels).map(([name, value]) => `${name}=${value}`);
+  if (labels.length > 0) facts.push(["labels", labels.join(" ")]);
+  if (alert.runbook !== null) facts.push(["what to do", alert.runbook]);
+  const width = Math.max(...facts.map(([name]) => name.length));
+  const lines = [
+    `${paint("bold", `#${alert.id}`)} ${paint(severityTint(alert.severity), alert.severity)}: ${alert.summary}`,
+    ...(alert.description === "" ? [] : [alert.description]),
+    "",
+    ...facts.map(([name, value]) => `${`${name}:`.padEnd(width + 1)} ${value}`),
+    "",
+    paint("bold", "Steps"),
+    table(
+      ["at", "step", "what", "figures"],
+      changes.map((change) => stepRow(change, time, leadOf)),
+      paint,
+    ),
+    "",
+  ];
+  const deliveries = owed.map((item) => deliveryRow(item, messages, changes, time, paint));
+  if (deliveries.length === 0) lines.push("Nothing was sent about it.");
+  else
+    lines.push(
+      paint("bold", "Deliveries"),
+      table(["receiver", "step", "owed", "state", "attempts", "message", "receipt"], deliveries, paint),
+    );
+  return lines.join("\n");
+}
+
+function stepRow(
+  change: AlertChange,
+  time: (ms: number | null) => string,
+  leadOf: (change: AlertChange) => string,
+): string[] {
+  const happened = change.happenedMs === null ? "" : ` (happened ${time(change.happenedMs)})`;
+  const by = change.kind === "acknowledged" ? ` by ${change.alert.acknowledgedBy ?? "somebody"}` : "";
+  const figures = change.details.map(([name, value]) => `${name} ${value}`).join(" · ");
+  return [time(change.atMs) + happened, leadOf(change) + by, change.alert.summary, figures];
+}
+
+function deliveryRow(
+  item: OwedItem,
+  messages: readonly Message[],
+  changes: readonly AlertChange[],
+  time: (ms: number | null) => string,
+  paint: Paint,
+): string[] {
+  const message = messages.find((one) => one.id === item.messageId);
+  const kind = changes.find((change) => change.id === item.changeId)?.kind ?? "–";
+  const state =
+    item.status === "delivered"
+      ? paint("green", `delivered ${time(message?.deliveredAtMs ?? null)}`)
+      : item.status === "dead"
+        ? paint("red", `given up: ${failureOf(message)}`)
+        : message === undefined || message.attempts === 0
+          ? "waiting"
+          : paint("yellow", `trying again ${time(message.nextAttemptMs)}: ${failureOf(message)}`);
+  const attempts = message === undefined ? "" : counted(message.attempts, "attempt");
+  return [
+    item.receiver,
+    kind,
+    time(item.owedAtMs),
+    state,
+    attempts,
+    item.messageId ?? "",
+    message?.receipt ?? "",
+  ];
+}
+
+function failureOf(message: Message | undefined): string {
+  if (message === undefined || message.lastFailure === null) return "not told why";
+  return message.lastDetail === null ? message.lastFailure : `${message.lastFailure}, ${message.lastDetail}`;
+}
+
+async function acknowledge(cli: Cli, id: number, options: AckOptions): Promise<void> {
+  const place = await locate(cli, options.config);
+  const by = options.by ?? whoAmI(cli);
+  const body = { by, comment: options.comment ?? "" };
+  const answer = await ask<{ result: "done" | "already" }>(place, "POST", `/api/v1/alerts/${id}/ack`, body);
+  if (answer.kind === "noDaemon") throw noDaemon(place);
+  const { result } = answer.body;
+  if (options.json) printJson(cli, { id, by, result });
+  else
+    print(
+      cli,
+      result === "already" ? `alert ${id} was acknowledged already` : `alert ${id} is acknowledged by ${by}`,
+    );
+}
+
+function whoAmI(cli: Cli): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A user without an entry in the system's list, as in some containers.
+    return cli.env.USER ?? "shell";
+  }
+}

@@ -1,0 +1,53 @@
+/** `perpwatch channels`: whether messages arrive. */
+import type { Command } from "commander";
+import type { SendOutcome } from "../domain/ports.ts";
+import {
+  type Cli,
+  CommandFailed,
+  type CommonOptions,
+  declare,
+  declareGroup,
+  print,
+  printJson,
+} from "./command.ts";
+import { loadSettings, locate } from "./configuration.ts";
+import { ask } from "./daemon.ts";
+
+export function channelsCommand(program: Command, cli: Cli): void {
+  const group = declareGroup(program, "channels", "send test messages", ["channels test chat"]);
+  declare(group, {
+    usage: "test <name>",
+    summary: "send one marked test message and tell what the other side answered",
+    about:
+      "The running daemon sends it, if there is one; else it is sent from here. A console channel writes to the terminal\n" +
+      "of whoever sends.",
+    examples: ["channels test chat"],
+  }).action((name: string, options: CommonOptions) => test(cli, name, options));
+}
+
+async function test(cli: Cli, name: string, options: CommonOptions): Promise<void> {
+  const place = await locate(cli, options.config);
+  const path = `/api/v1/channels/${encodeURIComponent(name)}/test`;
+  const answer = await ask<SendOutcome>(place, "POST", path, {});
+  const outcome = answer.kind === "answered" ? answer.body : await alone(cli, name, options);
+  const sentBy = answer.kind === "answered" ? "the running daemon" : "this command";
+  if (outcome.kind !== "delivered")
+    throw new CommandFailed(`${name} did not take it (${outcome.failure}): ${outcome.detail}`, 1, {
+      ...outcome,
+    });
+  if (options.json) printJson(cli, { channel: name, sentBy, ...outcome });
+  else print(cli, `${name} took the test message of ${sentBy}: ${outcome.receipt}`);
+}
+
+async function alone(cli: Cli, name: string, options: CommonOptions): Promise<SendOutcome> {
+  const { settings } = await loadSettings(cli, options.config);
+  if (!Object.hasOwn(settings.channels, name)) {
+    const names = Object.keys(settings.channels).join(", ");
+    throw new CommandFailed(`no channel is called ${name}; configured: ${names}`, 2);
+  }
+  const { sendTest } = await import("../daemon-source.ts");
+  const { withChannel } = await import("./standalone.ts");
+  // JSON alone belongs on stdout when it was asked for.
+  const out = options.json ? cli.err : cli.out;
+  return withChannel(settings, name, out, (channel) => sendTest(channel, Date.now()));
+}

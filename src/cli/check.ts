@@ -1,0 +1,159 @@
+/** `perpwatch check`: everything that can be known before the daemon runs. */
+import type { Command } from "commander";
+import { formatDurationMs } from "../domain/duration.ts";
+import type { DaemonSettings } from "../settings.ts";
+import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";
+import { loadSettings } from "./configuration.ts";
+import type { Finding } from "./online.ts";
+import { counted, type Paint, paintFor, table } from "./print.ts";
+import { rulesByFile, rulesText } from "./rules.ts";
+
+interface CheckOptions extends CommonOptions {
+  readonly online?: boolean;
+}
+
+export function checkCommand(program: Command, cli: Cli): void {
+  declare(program, {
+    usage: "check",
+    summary: "check configuration, rules and key files; with --online, also that they work",
+    about:
+      "Prints wallets, rules, channels, and the requests a second that the schedules want against the ceiling, with the\n" +
+      "interval that each of them will really get. Exits 2 for mistakes in files, 1 when something failed online.",
+    examples: ["check", "check --online --config /etc/perpwatch/config.yaml"],
+  })
+    .option("--online", "also sign in, read each endpoint in use once, and look at each channel")
+    .action((options: CheckOptions) => check(cli, options));
+}
+
+async function check(cli: Cli, options: CheckOptions): Promise<void> {
+  const { settings, warnings } = await loadSettings(cli, options.config);
+  const { demandOf } = await import("../collect/demand.ts");
+  const demand = demandOf({
+    settings: settings.schedules,
+    requestsPerSecond: settings.exchange.requestsPerSecond,
+    wallets: settings.wallets.map(({ key, pdaIndices }) => ({ watchOnly: key === null, pdaIndices })),
+    nowMs: Date.now(),
+  });
+  const paint = paintFor(cli.out);
+  if (!options.json) {
+    print(cli, offlineText(settings, demand, paint));
+    if (warnings.length > 0) print(cli, "");
+    for (const warning of warnings) print(cli, paint("yellow", `warning: ${warning}`));
+  }
+  const findings: Finding[] = [];
+  if (options.online === true) {
+    const { checkOnline } = await import("./online.ts");
+    if (!options.json) print(cli, `\n${paint("bold", `Online, with ${settings.exchange.baseUrl}`)}`);
+    await checkOnline(settings, cli.out, (finding) => {
+      findings.push(finding);
+      if (!options.json) print(cli, findingText(finding, paint));
+    });
+  }
+  const failed = findings.filter((finding) => finding.state === "failed").length;
+  if (failed > 0) cli.status = 1;
+  if (options.json) {
+    return printJson(cli, {
+      ok: failed === 0,
+      wallets: walletsOf(settings),
+      rules: rulesByFile(settings.ruleSet, settings.ruleFiles),
+      channels: Object.entries(settings.channels).map(([name, { type }]) => ({ name, type })),
+      demand,
+      warnings,
+      ...(options.online === true ? { online: findings } : {}),
+    });
+  }
+  if (failed > 0) print(cli, `\n${paint("red", `${counted(failed, "check")} failed.`)}`);
+  else
+    print(
+      cli,
+      `\n${paint("green", options.online === true ? "All is well." : "No mistakes. --online tries it, too.")}`,
+    );
+}
+
+function walletsOf(settings: DaemonSettings) {
+  return settings.wallets.map(({ name, authority, key, login, pdaIndices, labels, limits }) => ({
+    name,
+    authority,
+    watchOnly: key === null,
+    login: key === null ? null : login,
+    pdaIndices,
+    labels,
+    limits,
+  }));
+}
+
+type Demand = ReturnType<typeof import("../collect/demand.ts").demandOf>;
+
+function offlineText(settings: DaemonSettings, demand: Demand, paint: Paint): string {
+  const right = (title: string) => ({ title, right: true });
+  const wallets = table(
+    ["name", "authority", "key", "PDA indices", "labels"],
+    walletsOf(settings).map(({ name, authority, watchOnly, login, pdaIndices, labels }) => [
+      name,
+      authority,
+      watchOnly ? "watch-only" : `signs in by ${login}`,
+      pdaIndices.join(", "),
+      Object.entries(labels)
+        .map(([label, value]) => `${label}=${value}`)
+        .join(" "),
+    ]),
+    paint,
+  );
+  const channels = table(
+    ["channel", "type"],
+    Object.entries(settings.channels).map(([name, { type }]) => [name, type]),
+    paint,
+  );
+  const rate = (perSecond: number) =>
+    perSecond === 0 ? "0" : perSecond < 0.01 ? "<0.01" : perSecond.toFixed(2);
+  const schedules = table(
+    ["schedule", right("every"), right("really"), right("requests/s")],
+    demand.sources.map(({ source, everyMs, effectiveMs, requestsPerSecond }) => {
+      const really = requestsPerSecond === 0 ? "–" : formatDurationMs(effectiveMs);
+      return [
+        source,
+        formatDurationMs(everyMs),
+        effectiveMs > everyMs && requestsPerSecond > 0 ? paint("yellow", really) : really,
+        rate(requestsPerSecond),
+      ];
+    }),
+    paint,
+  );
+  const { wantedPerSecond, ceilingPerSecond } = demand;
+  const share = `${rate(wantedPerSecond)} of ${ceilingPerSecond} requests/s`;
+  return [
+    `${paint("bold", counted(settings.wallets.length, "wallet"))}\n${wallets}`,
+    rulesText(rulesByFile(settings.ruleSet, settings.ruleFiles), paint),
+    `${paint("bold", counted(Object.keys(settings.channels).length, "channel"))}\n${channels}`,
+    `${paint("bold", `Schedules want ${share}`)}${overText(demand, paint)}\n${schedules}`,
+    `database: ${settings.history.path}\nstatus page: ${pageOf(settings)}`,
+  ].join("\n\n");
+}
+
+function overText({ sources }: Demand, paint: Paint): string {
+  const slowed = sources.some((one) => one.requestsPerSecond > 0 && one.effectiveMs > one.everyMs);
+  if (!slowed) return "";
+  return paint(
+    "yellow",
+    ": too many, so that some run less often (raise exchange.requestsPerSecond or the intervals)",
+  );
+}
+
+function pageOf({ dashboard }: DaemonSettings): string {
+  if (dashboard === null) return "off";
+  return dashboard.port === 0
+    ? `on ${dashboard.host}, at a free port that start tells`
+    : `http://${dashboard.host.includes(":") ? `[${dashboard.host}]` : dashboard.host}:${dashboard.port}`;
+}
+
+function findingText({ state, what, detail, fix }: Finding, paint: Paint): string {
+  const mark =
+    state === "ok"
+      ? paint("green", "ok    ")
+      : state === "note"
+        ? paint("yellow", "note  ")
+        : paint("red", "FAILED");
+  const lines = [`  ${mark} ${what}${detail === "" ? "" : `: ${detail}`}`];
+  if (fix !== null) lines.push(`         fix: ${fix}`);
+  return lines.join("\n");
+}

@@ -1,0 +1,97 @@
+/** What all commands share: their streams, how they are declared, how they fail. */
+import { type Command, Option } from "commander";
+import { toWire } from "../dashboard/wire.ts";
+
+/** The process as a command sees it. */
+export interface Cli {
+  readonly in: NodeJS.ReadStream;
+  /** For what was asked for. */
+  readonly out: NodeJS.WriteStream;
+  /** For logs, hints and failures. */
+  readonly err: NodeJS.WriteStream & { readonly fd: number };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The exit status so far: 0 done, 1 tried and failed, 2 wrong use, configuration or rules. */
+  status: number;
+}
+
+/** Options that every command has. */
+export interface CommonOptions {
+  readonly config: string;
+  readonly json?: boolean;
+}
+
+/** Something that a person can mend. Printed without a stack. */
+export class CommandFailed extends Error {
+  override readonly name = "CommandFailed";
+  /** 1: tried and failed; 2: wrong use, configuration or rules. */
+  readonly status: 1 | 2;
+  /** More for those who asked for JSON. */
+  readonly facts: Readonly<Record<string, unknown>>;
+  constructor(message: string, status: 1 | 2 = 1, facts: Readonly<Record<string, unknown>> = {}) {
+    super(message);
+    this.status = status;
+    this.facts = facts;
+  }
+}
+
+export const defaultConfig = "./config.yaml";
+
+export interface CommandSpec {
+  /** With its arguments: `show <id>`. */
+  readonly usage: string;
+  readonly summary: string;
+  /** What else `--help` tells, above the example. */
+  readonly about?: string;
+  readonly examples: readonly string[];
+  /** What is run when the parent is called without a subcommand. */
+  readonly isDefault?: boolean;
+  /** It reads no configuration: `--config` is taken, and not offered. */
+  readonly needsNoConfig?: boolean;
+}
+
+/** Declares a command below `parent`, with the options that every command has and examples in its help. */
+export function declare(parent: Command, spec: CommandSpec): Command {
+  const command = parent.command(spec.usage, spec.isDefault === true ? { isDefault: true } : {});
+  command
+    .summary(spec.summary)
+    .description(spec.summary + (spec.about === undefined ? "" : `\n\n${spec.about}`));
+  const config = new Option("-c, --config <file>", "the configuration").default(defaultConfig);
+  command.addOption(spec.needsNoConfig === true ? config.hideHelp() : config);
+  command.option("--json", "print JSON");
+  return withExamples(command, spec.examples);
+}
+
+/** Declares a command that only holds others. */
+export function declareGroup(
+  parent: Command,
+  name: string,
+  summary: string,
+  examples: readonly string[],
+): Command {
+  return withExamples(parent.command(name).description(summary), examples);
+}
+
+function withExamples(command: Command, examples: readonly string[]): Command {
+  const title = examples.length === 1 ? "Example:" : "Examples:";
+  const lines = examples.map((example) => `  $ perpwatch ${example}`);
+  return command.addHelpText("after", `\n${title}\n${lines.join("\n")}`);
+}
+
+/** Whether a person named the configuration, rather than leaving it at the default. */
+export function namedConfig(command: Command): boolean {
+  return command.getOptionValueSource("config") !== "default";
+}
+
+export function print(cli: Cli, text: string): void {
+  cli.out.write(`${text}\n`);
+}
+
+/** JSON for programs; numbers as /api/v1 writes them. */
+export function printJson(cli: Cli, value: unknown): void {
+  print(cli, JSON.stringify(JSON.parse(toWire(value)), null, 2));
+}
+
+/** For people who look on, whatever becomes of the output. */
+export function hint(cli: Cli, text: string): void {
+  cli.err.write(`${text}\n`);
+}

@@ -1,0 +1,72 @@
+/**
+ * config.yaml as commands need it: whole, with every mistake told; or only as much as it takes to find the daemon, so
+ * that `status` works while a rule has a mistake, and in a shell that has none of the daemon's secrets.
+ */
+import { existsSync } from "node:fs";
+import path from "node:path";
+import type { KnownWallet } from "../settings/wallets.ts";
+import type { ConfigProblem, DaemonSettings } from "../settings.ts";
+import { type Cli, CommandFailed } from "./command.ts";
+
+export interface Loaded {
+  readonly settings: DaemonSettings;
+  readonly warnings: readonly string[];
+}
+
+/** @throws {CommandFailed} status 2, with every mistake */
+export async function loadSettings(cli: Cli, file: string): Promise<Loaded> {
+  mustExist(file);
+  const { readSettings } = await import("../settings.ts");
+  const result = await readSettings(file, cli.env);
+  if ("settings" in result) return result;
+  throw await misconfigured(result.problems);
+}
+
+export async function misconfigured(problems: readonly ConfigProblem[]): Promise<CommandFailed> {
+  const { formatConfigProblem } = await import("../config/index.ts");
+  const count = problems.length === 1 ? "1 mistake" : `${problems.length} mistakes`;
+  const text = problems.map(formatConfigProblem).join("\n");
+  return new CommandFailed(`${count} in the configuration\n${text}`, 2, { problems });
+}
+
+/** Where the daemon of a configuration is, and what it is called there. */
+export interface Place {
+  readonly databasePath: string;
+  readonly socketPath: string;
+  /** IANA name. */
+  readonly timezone: string;
+}
+
+/** @throws {CommandFailed} status 2 when the file or its `history:` cannot be read; other mistakes do not matter here */
+export async function locate(cli: Cli, file: string): Promise<Place> {
+  const { readHistory, readTimezone } = await import("../settings/sections.ts");
+  const source = await openSource(cli, file);
+  const timezone = readTimezone(source);
+  const history = readHistory(source);
+  if (history === undefined || source.isBroken(["history", "path"]))
+    throw await misconfigured(source.problems.filter((one) => one.path.startsWith("history")));
+  return { databasePath: history.path, socketPath: `${history.path}.sock`, timezone };
+}
+
+/** The wallets of a configuration by name, as rules may name them; none where they cannot be made out. */
+export async function knownWallets(cli: Cli, file: string): Promise<readonly KnownWallet[]> {
+  const { readWallets } = await import("../settings/wallets.ts");
+  return readWallets(await openSource(cli, file), () => {}).known;
+}
+
+function mustExist(file: string): void {
+  if (existsSync(file)) return;
+  const fix = "copy config.example.yaml to config.yaml, or name another file with --config";
+  throw new CommandFailed(`${file}: there is no such configuration; ${fix}`, 2);
+}
+
+async function openSource(cli: Cli, file: string) {
+  mustExist(file);
+  const { ConfigSource, readTextFile } = await import("../config/index.ts");
+  const read = readTextFile(file, { largestBytes: 1_024 * 1_024 });
+  if ("wrong" in read) throw new CommandFailed(`${file}: the configuration ${read.wrong}`, 2);
+  const folder = path.dirname(path.resolve(file));
+  const source = new ConfigSource({ text: read.text, file, folder, env: cli.env, fileSettings: [] });
+  if (!source.readable) throw await misconfigured(source.problems);
+  return source;
+}

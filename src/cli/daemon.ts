@@ -1,0 +1,59 @@
+/** Asking the running daemon, over its socket beside the database. */
+import { askDaemon } from "../dashboard/client.ts";
+import { CommandFailed } from "./command.ts";
+import type { Place } from "./configuration.ts";
+
+export type Answer<T> = { readonly kind: "answered"; readonly body: T } | { readonly kind: "noDaemon" };
+
+/** A channel's or the exchange's own patience is within it. */
+const patienceMs = 60_000;
+
+/** @throws {CommandFailed} when the daemon refuses, does not answer, or may not be asked by this user */
+export async function ask<T>(
+  place: Place,
+  method: "GET" | "POST",
+  path: string,
+  body?: unknown,
+): Promise<Answer<T>> {
+  const signal = AbortSignal.timeout(patienceMs);
+  const { socketPath } = place;
+  const answer = await askDaemon({
+    socketPath,
+    method,
+    path,
+    signal,
+    ...(body === undefined ? {} : { body }),
+  }).catch((error: unknown) => {
+    throw new CommandFailed(`the daemon at ${socketPath} ${whyNot(error, signal.aborted)}`);
+  });
+  if (answer.kind === "noDaemon") return answer;
+  if (answer.status >= 200 && answer.status < 300) return { kind: "answered", body: answer.body as T };
+  const { error } = (answer.body ?? {}) as { error?: unknown };
+  const text = typeof error === "string" ? error : `the daemon answered ${answer.status}`;
+  throw new CommandFailed(text, answer.status === 400 ? 2 : 1);
+}
+
+/** For what only a daemon can do. */
+export function noDaemon(place: Place): CommandFailed {
+  return new CommandFailed(
+    `the daemon is not running (nobody answers at ${place.socketPath}): start it with perpwatch start`,
+    1,
+    { running: false },
+  );
+}
+
+/** `?a=1&b=2` from what is given. */
+export function queryOf(values: Readonly<Record<string, string | number | boolean | undefined>>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, String(value));
+  const text = query.toString();
+  return text === "" ? "" : `?${text}`;
+}
+
+function whyNot(error: unknown, timedOut: boolean): string {
+  if (timedOut) return `did not answer within ${patienceMs / 1_000} s`;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "EACCES" || code === "EPERM") return "belongs to another user: ask as the user that runs it";
+  if (code === "ECONNRESET" || code === "EPIPE") return "hung up before it answered";
+  return `cannot be asked: ${error instanceof Error ? error.message : "unknown error"}`;
+}

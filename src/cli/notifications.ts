@@ -1,0 +1,154 @@
+/** `perpwatch notifications`: what the exchange told its wallets, and acknowledging it there. */
+import type { Command } from "commander";
+import type { Event } from "../domain/event.ts";
+import type { ManualAcknowledgement, NotificationRow, NotificationSelection } from "../domain/ports.ts";
+import type { DaemonStatus } from "../domain/status.ts";
+import {
+  type Cli,
+  CommandFailed,
+  type CommonOptions,
+  declare,
+  declareGroup,
+  print,
+  printJson,
+} from "./command.ts";
+import { locate, type Place } from "./configuration.ts";
+import { ask, noDaemon, queryOf } from "./daemon.ts";
+import { withPast } from "./past.ts";
+import { counted, type Paint, paintFor, table } from "./print.ts";
+import { integerFrom, timeFrom } from "./values.ts";
+
+interface ListOptions extends CommonOptions {
+  readonly wallet?: string;
+  readonly unacked?: boolean;
+  readonly limit: number;
+}
+
+interface AckOptions extends CommonOptions {
+  readonly wallet?: string;
+  readonly upTo?: number;
+}
+
+/** Every key of a notification begins so; people may leave it out. */
+const keyPrefix = "notification:";
+
+export function notificationsCommand(program: Command, cli: Cli): void {
+  const group = declareGroup(
+    program,
+    "notifications",
+    "list the exchange's notifications, acknowledge them there",
+    [
+      "notifications --wallet main --unacked",
+      "notifications ack event:412:3:0:1:0",
+      "notifications ack --wallet main --up-to 2026-03-01T12:00:00Z",
+    ],
+  );
+  declare(group, {
+    usage: "list",
+    summary: "list notifications, newest first (what `notifications` alone does)",
+    examples: ["notifications --wallet main --unacked"],
+    isDefault: true,
+  })
+    .option("--wallet <name>", "only of this wallet")
+    .option("--unacked", "only those that are not acknowledged at the exchange, as far as is known here")
+    .option("--limit <n>", "at most so many", integerFrom(1, 5_000), 50)
+    .action((options: ListOptions) => list(cli, options));
+  declare(group, {
+    usage: "ack [ids...]",
+    summary: "acknowledge notifications at the exchange, by id or up to a time",
+    about:
+      "Either ids as `notifications` lists them, or --up-to: all of the wallet that were seen here and happened until\n" +
+      "then. They are acknowledged one by one, so that nothing is acknowledged that nobody has seen.",
+    examples: ["notifications ack event:412:3:0:1:0", "notifications ack --wallet main --up-to 1h"],
+  })
+    .option("--wallet <name>", "whose; needed when more than one is configured")
+    .option("--up-to <time>", "2026-03-01T12:00:00Z, now, 1h (before now), or Unix milliseconds", (text) =>
+      timeFrom(text, Date.now()),
+    )
+    .action((ids: string[], options: AckOptions) => acknowledge(cli, ids, options));
+}
+
+async function list(cli: Cli, options: ListOptions): Promise<void> {
+  const place = await locate(cli, options.config);
+  const { wallet, limit } = options;
+  const unacked = options.unacked === true;
+  const path = `/api/v1/notifications${queryOf({ wallet, unacked, limit })}`;
+  const answer = await ask<{ notifications: readonly NotificationRow[] }>(place, "GET", path);
+  const running = answer.kind === "answered";
+  const notifications = running
+    ? answer.body.notifications
+    : await withPast(cli, place, async (history) => {
+        const { notificationRows } = await import("../daemon-source.ts");
+        return notificationRows(history, { ...(wallet === undefined ? {} : { wallet }), unacked, limit });
+      });
+  if (options.json) return printJson(cli, { running, notifications });
+  if (notifications.length === 0)
+    return print(cli, unacked ? "No unacknowledged notifications." : "No notifications.");
+  const { formatTime } = await import("../channels/message.ts");
+  const paint = paintFor(cli.out);
+  const rows = notifications.map(({ event, acknowledgement }) => [
+    formatTime(event.happenedMs, place.timezone),
+    event.wallet ?? "everybody",
+    event.inbox?.notificationType ?? "–",
+    standing({ event, acknowledgement }, paint),
+    shortKey(event.key),
+    textOf(event),
+  ]);
+  print(cli, table(["happened", "wallet", "type", "acknowledged", "id", "text"], rows, paint));
+  if (notifications.length === limit) print(cli, `\nThe newest ${limit}; --limit shows more.`);
+}
+
+function standing({ event, acknowledgement }: NotificationRow, paint: Paint): string {
+  if (acknowledgement?.status === "confirmed") return paint("green", "yes");
+  if (event.inbox?.acked === true) return paint("green", "yes, elsewhere");
+  switch (acknowledgement?.status) {
+    case "waiting":
+      return paint("yellow", "waits until handled");
+    case "due":
+      return paint("yellow", "being told");
+    case "left":
+      return "no, left alone";
+    default:
+      return "no";
+  }
+}
+
+function shortKey(key: string): string {
+  return key.startsWith(keyPrefix) ? key.slice(keyPrefix.length) : key;
+}
+
+function textOf(event: Event): string {
+  const told = event.fields.message ?? event.fields.title;
+  if (typeof told === "string" && told !== "") return told;
+  return event.symbol ?? "";
+}
+
+async function acknowledge(cli: Cli, ids: readonly string[], options: AckOptions): Promise<void> {
+  const { upTo } = options;
+  if (ids.length > 0 === (upTo !== undefined))
+    throw new CommandFailed("name ids, or a time with --up-to; one of the two", 2);
+  const place = await locate(cli, options.config);
+  const wallet = options.wallet ?? (await onlyWallet(place));
+  const keys = ids.map((id) => (id.startsWith(keyPrefix) ? id : keyPrefix + id));
+  const selection: NotificationSelection = upTo === undefined ? { wallet, keys } : { wallet, upToMs: upTo };
+  const answer = await ask<ManualAcknowledgement>(place, "POST", "/api/v1/notifications/ack", selection);
+  if (answer.kind === "noDaemon") throw noDaemon(place);
+  const { confirmed, already, unknown, failed } = answer.body;
+  if (failed.length > 0 || (keys.length > 0 && unknown.length > 0)) cli.status = 1;
+  if (options.json) return printJson(cli, { wallet, ...answer.body });
+  print(cli, `${wallet}: ${counted(confirmed.length, "notification")} acknowledged at the exchange`);
+  if (already.length > 0) print(cli, `${already.length} had been acknowledged before`);
+  const paint = paintFor(cli.out);
+  for (const key of unknown)
+    print(cli, paint("red", `${shortKey(key)}: there is no such notification of ${wallet}`));
+  for (const { key, detail } of failed) print(cli, paint("red", `${shortKey(key)}: ${detail}`));
+}
+
+async function onlyWallet(place: Place): Promise<string> {
+  const answer = await ask<DaemonStatus>(place, "GET", "/api/v1/status");
+  if (answer.kind === "noDaemon") throw noDaemon(place);
+  const names = answer.body.watch.wallets.map((wallet) => wallet.name);
+  const [only] = names;
+  if (only !== undefined && names.length === 1) return only;
+  throw new CommandFailed(`say whose with --wallet; the daemon watches ${names.join(", ") || "none"}`, 2);
+}

@@ -1,0 +1,192 @@
+/**
+ * `perpwatch check --online`: each wallet signs in, each endpoint in use is read once, each channel is looked at. The
+ * sessions are this command's own and revoked at its end; nothing is stored, sent or acknowledged.
+ */
+import { ExchangeError } from "../exchange/errors.ts";
+import type { BadRecordReport, ClientCall, Exchange, ExchangeClient } from "../exchange/index.ts";
+import type { DaemonSettings, WalletSettings } from "../settings.ts";
+import { traderAddress } from "../wallet/address.ts";
+import { memorySessions, probeChannel, withChannel, withExchange } from "./standalone.ts";
+
+export interface Finding {
+  /** `markets`, `main: sign-in`, `channel chat`. */
+  readonly what: string;
+  /** `note`: worth knowing, and nothing has to be done. */
+  readonly state: "ok" | "note" | "failed";
+  readonly detail: string;
+  readonly fix: string | null;
+}
+
+/** For one question with its repeats. */
+const patienceMs = 15_000;
+
+/** One after the other; each is told as soon as it is known. */
+export async function checkOnline(
+  settings: DaemonSettings,
+  out: NodeJS.WriteStream,
+  tell: (finding: Finding) => void,
+): Promise<void> {
+  const badRecords: BadRecordReport[] = [];
+  await withExchange(
+    settings,
+    memorySessions(),
+    async (exchange) => {
+      const desk = { settings, exchange, badRecords, tell };
+      if (!(await askExchange(desk))) return;
+      for (const wallet of settings.wallets) await askWallet(wallet, desk);
+    },
+    (report) => void badRecords.push(report),
+  );
+  for (const name of Object.keys(settings.channels)) {
+    const result = await withChannel(settings, name, out, probeChannel);
+    const what = `channel ${name}`;
+    if (result.kind === "ok") tell({ what, state: "ok", detail: result.detail, fix: null });
+    else tell({ what, state: "failed", detail: result.detail, fix: result.fix });
+  }
+}
+
+interface Desk {
+  readonly settings: DaemonSettings;
+  readonly exchange: Exchange;
+  readonly badRecords: BadRecordReport[];
+  readonly tell: (finding: Finding) => void;
+}
+
+/** @returns false when nobody answers: nothing else has to be waited for */
+async function askExchange(desk: Desk): Promise<boolean> {
+  const { client } = desk.exchange;
+  const call = { deadlineMs: patienceMs };
+  const markets = await read(
+    "markets",
+    desk,
+    () => client.markets({}, call),
+    (rows) => `${rows.length} markets`,
+  );
+  if (markets === undefined && desk.exchange.http.time.known === false) return false;
+  await read("latestMarketsStats", desk, () => client.latestMarketsStats({}, call));
+  await read(
+    "exchangeStatus",
+    desk,
+    () => client.exchangeStatus({}, call),
+    ({ active }) => (active ? "trading" : "trading is off"),
+  );
+  const symbol = markets?.[0]?.symbol;
+  if (symbol !== undefined)
+    await read("fundingRates", desk, () =>
+      client.fundingRates({ symbol, startTime: Date.now() - 3_600_000 }, call),
+    );
+  const offsetMs = desk.exchange.http.offsetMs;
+  if (Math.abs(offsetMs) > 2_000) {
+    desk.tell({
+      what: "clock",
+      state: "failed",
+      detail: `this machine's clock is ${Math.round(Math.abs(offsetMs) / 1_000)} s ${offsetMs > 0 ? "ahead of" : "behind"} the exchange's`,
+      fix: "synchronise it (timedatectl set-ntp true)",
+    });
+  }
+  return true;
+}
+
+async function askWallet(wallet: WalletSettings, desk: Desk): Promise<void> {
+  const { client, sessions } = desk.exchange;
+  const { name, authority } = wallet;
+  const session = sessions.of(name);
+  let signedIn = false;
+  if (session === undefined) {
+    const detail = "watch-only: public reads, no notifications";
+    desk.tell({ what: name, state: "note", detail, fix: null });
+  } else {
+    signedIn =
+      (await read(
+        `${name}: sign-in`,
+        desk,
+        async () => {
+          await session.access({ endMs: performance.now() + patienceMs });
+          return true;
+        },
+        () => session.detail,
+      )) === true;
+  }
+  const call: ClientCall = signedIn ? { wallet: name, deadlineMs: patienceMs } : { deadlineMs: patienceMs };
+  for (const pdaIndex of wallet.pdaIndices) await askAccounts(wallet, pdaIndex, client, call, signedIn, desk);
+  const more = { limit: 1 } as const;
+  await read(`${name}: userCollateralHistory`, desk, () =>
+    client.userCollateralHistory({ authority, ...more }, call),
+  );
+  await read(`${name}: orderHistory`, desk, () => client.orderHistory({ authority, ...more }, call));
+  await read(`${name}: tradesHistory`, desk, () => client.tradesHistory({ authority, ...more }, call));
+  if (signedIn) {
+    // A session that stays behind ends by itself; that it could not be revoked changes nothing for the daemon.
+    await session!.logout().catch(() => {});
+  }
+}
+
+async function askAccounts(
+  wallet: WalletSettings,
+  pdaIndex: number,
+  client: ExchangeClient,
+  call: ClientCall,
+  signedIn: boolean,
+  desk: Desk,
+): Promise<void> {
+  const { name, authority } = wallet;
+  const traderPubkey = traderAddress(authority, { pdaIndex, subaccount: 0 });
+  const of = `${name}/${pdaIndex}`;
+  await read(
+    `${of}: traderState`,
+    desk,
+    () => client.traderState({ authority, traderPdaIndex: pdaIndex }, call),
+    ({ snapshot }) => {
+      const count = snapshot.subaccounts.length;
+      return count === 1 ? "1 subaccount" : `${count} subaccounts`;
+    },
+  );
+  await read(`${of}: traderView`, desk, () => client.traderView({ traderPubkey }, call));
+  await read(`${of}: fundingHourly`, desk, () =>
+    client.fundingHourly({ authority, traderPdaIndex: pdaIndex, limit: 1 }, call),
+  );
+  await read(`${of}: liquidationHistory`, desk, () =>
+    client.liquidationHistory({ authority, pdaIndex, limit: 1 }, call),
+  );
+  if (signedIn)
+    await read(
+      `${of}: notifications`,
+      desk,
+      () => client.notifications({ traderPubkey, limit: 1 }, call),
+      () => "its inbox can be read",
+    );
+}
+
+/** Asks one thing and tells how it went. @returns undefined when it failed */
+async function read<T>(
+  what: string,
+  desk: Desk,
+  ask: () => Promise<T>,
+  detail: (answer: T) => string = () => "",
+): Promise<T | undefined> {
+  const before = desk.badRecords.length;
+  try {
+    const answer = await ask();
+    const bad = desk.badRecords.slice(before);
+    if (bad.length === 0) desk.tell({ what, state: "ok", detail: detail(answer), fix: null });
+    else desk.tell({ what, state: "failed", detail: bad[0]!.problem, fix: fixes["bad-record"] });
+    return answer;
+  } catch (error) {
+    if (!(error instanceof ExchangeError)) throw error;
+    const isAbsent = error.status === 404 && what.endsWith("traderView");
+    if (isAbsent)
+      desk.tell({ what, state: "note", detail: "there is no such trader account yet", fix: null });
+    else desk.tell({ what, state: "failed", detail: error.message, fix: fixes[error.reason] });
+    return undefined;
+  }
+}
+
+const fixes: Readonly<Record<ExchangeError["reason"], string>> = {
+  unreachable: "look at exchange.baseUrl and at this machine's network",
+  timeout: "look at exchange.baseUrl and at this machine's network, or try again later",
+  "rate-limited": "lower exchange.requestsPerSecond, or stop what else asks from this address",
+  "server-error": "the exchange is unwell: try again later",
+  "signed-out": "look whether the exchange knows this wallet, and at its login: (message or transaction)",
+  refused: "look at exchange.baseUrl, and whether the exchange knows this wallet",
+  "bad-record": "the exchange answers what this version does not know: update perpwatch, or report it",
+};

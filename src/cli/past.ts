@@ -1,0 +1,55 @@
+/** Reading the database where no daemon answers. */
+import type { Alert } from "../domain/alert.ts";
+import type { AlertQuery } from "../domain/ports.ts";
+import type { History } from "../history/index.ts";
+import { type Cli, CommandFailed, hint } from "./command.ts";
+import type { Place } from "./configuration.ts";
+
+/** @throws {CommandFailed} when there is no database, or none that can be read */
+export async function withPast<T>(
+  cli: Cli,
+  place: Place,
+  read: (history: History) => Promise<T>,
+): Promise<T> {
+  const history = await openPast(place);
+  hint(cli, "the daemon is not running; this is what it left in its database");
+  try {
+    return await read(history);
+  } finally {
+    await history.close();
+  }
+}
+
+async function openPast(place: Place): Promise<History> {
+  const { HistoryError, openStore } = await import("../history/index.ts");
+  try {
+    return openStore({ path: place.databasePath, readonly: true });
+  } catch (error) {
+    if (!(error instanceof HistoryError)) throw error;
+    throw new CommandFailed(
+      `the daemon is not running, and its database cannot be read: ${error.message}`,
+      1,
+      {
+        running: false,
+      },
+    );
+  }
+}
+
+/** Looked through when a query narrows by what the store has no index for. */
+const searched = 10_000;
+
+/** As the running daemon answers it: newest first. */
+export async function alertsOf(history: History, query: AlertQuery): Promise<readonly Alert[]> {
+  const { state, rule, wallet, severity, limit } = query;
+  const narrow = rule !== undefined || wallet !== undefined || severity !== undefined;
+  const found = await history.alerts({
+    ...(state === undefined ? {} : { state }),
+    limit: narrow ? searched : limit,
+  });
+  return found
+    .filter((alert) => rule === undefined || alert.rule === rule)
+    .filter((alert) => wallet === undefined || alert.wallet === wallet)
+    .filter((alert) => severity === undefined || alert.severity === severity)
+    .slice(0, limit);
+}

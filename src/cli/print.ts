@@ -1,0 +1,70 @@
+/** Output for people: aligned tables, ages, colours where a terminal shows them. */
+import { stripVTControlCharacters, styleText } from "node:util";
+import { formatDurationMs } from "../domain/duration.ts";
+
+export type Tint = "red" | "yellow" | "green" | "cyan" | "gray" | "bold";
+
+/** Colours text for a stream: nothing changes where that is no terminal or NO_COLOR is set. */
+export type Paint = (tint: Tint, text: string) => string;
+
+export function paintFor(stream: NodeJS.WriteStream): Paint {
+  return (tint, text) => styleText(tint, text, { stream });
+}
+
+export interface Column {
+  readonly title: string;
+  readonly right?: boolean;
+}
+
+/** Cells are cut to one line, and nothing in them can move a cursor. Without rows: `none`. */
+export function table(
+  columns: readonly (string | Column)[],
+  rows: readonly (readonly string[])[],
+  paint: Paint,
+): string {
+  const heads = columns.map((column) => (typeof column === "string" ? { title: column } : column));
+  const cells = rows.map((row) => row.map(oneLine));
+  const widths = heads.map(({ title }, index) =>
+    Math.max(title.length, ...cells.map((row) => widthOf(row[index] ?? ""))),
+  );
+  const line = (texts: readonly string[]) =>
+    texts
+      .map((text, index) => {
+        const gap = " ".repeat(widths[index]! - widthOf(text));
+        return heads[index]!.right === true ? gap + text : text + gap;
+      })
+      .join("  ")
+      .trimEnd();
+  const head = line(heads.map(({ title }) => title.toUpperCase()));
+  return [paint("gray", head), ...cells.map(line)].join("\n");
+}
+
+function widthOf(text: string): number {
+  return [...stripVTControlCharacters(text)].length;
+}
+
+/** Colours that we put there stay; anything else that a terminal would obey goes. */
+export function oneLine(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to go
+  return text.replace(/\u001b(?!\[[0-9;]*m)|[\u0000-\u001a\u001c-\u001f\u007f-\u009f\u2028\u2029]+/g, " ");
+}
+
+/** `12s ago`; `never` for what has not happened. */
+export function ago(ms: number | null, nowMs: number): string {
+  if (ms === null) return "never";
+  return `${formatDurationMs(Math.max(0, nowMs - ms))} ago`;
+}
+
+export function severityTint(severity: string): Tint {
+  return severity === "critical" ? "red" : severity === "warning" ? "yellow" : "cyan";
+}
+
+/** The first and last characters of an address. */
+export function shortAddress(address: string): string {
+  return address.length > 12 ? `${address.slice(0, 4)}…${address.slice(-4)}` : address;
+}
+
+/** `1 rule`, `2 rules`. */
+export function counted(count: number, one: string, more = `${one}s`): string {
+  return `${count} ${count === 1 ? one : more}`;
+}

@@ -1,0 +1,47 @@
+/** `perpwatch simulate`: the simulated exchange as a server, for trying things out. */
+import type { Command } from "commander";
+import { type Cli, CommandFailed, declare } from "./command.ts";
+
+export function simulateCommand(program: Command, cli: Cli): void {
+  declare(program, {
+    usage: "simulate",
+    summary: "run the simulated exchange as a server",
+    about:
+      "Prints one JSON line when it is ready: its URL and its traders, with their key files. The same seed and the same\n" +
+      "calls give the same world. Control calls under /sim/ move prices, shape accounts and make requests fail.",
+    examples: ["simulate --traders 3 --keys-dir ./keys", "simulate --port 0 --seed 7 --speed 0 --walk off"],
+    needsNoConfig: true,
+  })
+    .option("--port <port>", "where to listen; 0: a free port", "8899")
+    .option(
+      "--host <address>",
+      "address to listen on; control calls are served on loopback only",
+      "127.0.0.1",
+    )
+    .option("--seed <n>", "which world", "1")
+    .option("--speed <factor>", "simulated seconds a second; 0: time moves by control calls only", "1")
+    .option("--traders <n>", "how many traders live in it", "10")
+    .option("--keys-dir <folder>", "write the traders' key files there (mode 0600)")
+    .option("--scenario <file>", "YAML: a list of { at: 10s, call: mark-price, with: {…} }")
+    .option("--walk <on|off>", "off: prices and traders move by control calls and the scenario only", "on")
+    .option("--requests-per-second <n>", "refuse more with 429")
+    .option("--access-ttl <seconds>", "lifetime of access tokens")
+    .option("--refresh-ttl <seconds>", "lifetime of refresh tokens")
+    .action(async (options: Record<string, unknown>) => {
+      const { config: _config, json: _json, ...settings } = options;
+      await simulate(cli, settings);
+    });
+}
+
+async function simulate(cli: Cli, settings: Readonly<Record<string, unknown>>): Promise<void> {
+  const { BadSettings, runSimulator } = await import("../simulator/index.ts");
+  const stopped = new Promise<NodeJS.Signals>((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, resolve);
+  });
+  const simulator = await runSimulator(settings, cli.out, cli.err).catch((error: unknown) => {
+    if (error instanceof BadSettings) throw new CommandFailed(error.message, 2, { problems: error.problems });
+    throw error;
+  });
+  await stopped;
+  await simulator.stop();
+}

@@ -1,0 +1,70 @@
+/** What commands do by themselves where no daemon runs: speak to the exchange and to channels, once. */
+import type { Channel, ProbeResult } from "../channels/channel.ts";
+import { createChannel } from "../channels/registry.ts";
+import { systemClock } from "../domain/clock.ts";
+import type { SessionStore } from "../domain/ports.ts";
+import { type BadRecordReport, createExchange, type Exchange } from "../exchange/index.ts";
+import type { DaemonSettings } from "../settings.ts";
+import { version } from "../version.ts";
+
+/** The exchange with the configured wallets, signed in by nobody yet, for as long as `use` runs. */
+export async function withExchange<T>(
+  settings: DaemonSettings,
+  store: SessionStore,
+  use: (exchange: Exchange) => Promise<T>,
+  onBadRecord: (report: BadRecordReport) => void = () => {},
+): Promise<T> {
+  const exchange = createExchange({
+    settings: settings.exchange,
+    version,
+    clock: systemClock(),
+    random: Math.random,
+    wallets: settings.wallets.flatMap(({ name, key, login }) => (key === null ? [] : [{ name, key, login }])),
+    store,
+    onSession: () => {},
+    onTrouble: () => {},
+    onBadRecord,
+  });
+  try {
+    return await use(exchange);
+  } finally {
+    await exchange.stop();
+  }
+}
+
+/** Sessions that end with the process. */
+export function memorySessions(): SessionStore {
+  const rows = new Map<string, Uint8Array>();
+  return {
+    load: async (wallet) => rows.get(wallet) ?? null,
+    save: async (wallet, sealed) => void rows.set(wallet, sealed),
+    remove: async (wallet) => void rows.delete(wallet),
+  };
+}
+
+/** A configured channel, for as long as `use` runs. */
+export async function withChannel<T>(
+  settings: DaemonSettings,
+  name: string,
+  out: NodeJS.WriteStream,
+  use: (channel: Channel) => Promise<T>,
+): Promise<T> {
+  const { timezone, mention } = settings;
+  const deps = { clock: systemClock(), random: Math.random, out, timezone, mention };
+  const channel = createChannel(name, settings.channels[name]!, deps);
+  try {
+    return await use(channel);
+  } finally {
+    await channel.stop();
+  }
+}
+
+/** Asks the channel whether it would work, without sending anything. */
+export async function probeChannel(channel: Channel): Promise<ProbeResult> {
+  try {
+    return await channel.probe(AbortSignal.timeout(channel.deadlineMs));
+  } catch {
+    const detail = `no answer within ${channel.deadlineMs / 1_000} s`;
+    return { kind: "failed", failure: "timeout", detail, fix: "look whether this machine reaches it at all" };
+  }
+}

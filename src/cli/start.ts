@@ -1,0 +1,118 @@
+/**
+ * `perpwatch start`: the daemon in the foreground, until it is told to stop.
+ *
+ *   SIGTERM, SIGINT   stop cleanly, within 10 s; a second one ends at once
+ *   SIGHUP            read the configuration again and go on with it
+ */
+import { existsSync } from "node:fs";
+import { constants } from "node:os";
+import type { Command } from "commander";
+import type { Logger } from "pino";
+import type { Daemon } from "../app.ts";
+import { type Cli, CommandFailed, type CommonOptions, declare, namedConfig } from "./command.ts";
+import { loadSettings } from "./configuration.ts";
+import { type LogOptions, logFormats, logLevels } from "./log-options.ts";
+import { oneOf } from "./values.ts";
+
+interface StartOptions extends CommonOptions {
+  readonly logLevel: LogOptions["level"];
+  readonly logFormat: LogOptions["format"];
+}
+
+/** Of the 10 s that stopping may take; what is left is for the process to go. */
+const stopWithinMs = 9_500;
+
+export function startCommand(program: Command, cli: Cli): void {
+  declare(program, {
+    usage: "start",
+    summary: "run the daemon in the foreground",
+    about:
+      "Without a config.yaml it runs a demonstration: a simulated exchange, demo wallets, alerts in this terminal.\n" +
+      "SIGTERM and SIGINT stop it cleanly within 10 s, a second one ends it at once; SIGHUP reads the configuration again.\n" +
+      "The log goes to standard error, console channels to standard output.",
+    examples: ["start", "start --config /etc/perpwatch/config.yaml --log-format json"],
+  })
+    .option("--log-level <level>", `from ${logLevels.join(", ")}`, oneOf(logLevels), "info")
+    .option(
+      "--log-format <format>",
+      "auto (pretty on a terminal, else JSON), pretty, json",
+      oneOf(logFormats),
+      "auto",
+    )
+    .action(async (options: StartOptions, command: Command) => {
+      cli.status = await start(cli, options, namedConfig(command));
+    });
+}
+
+async function start(cli: Cli, options: StartOptions, named: boolean): Promise<number> {
+  const isDemo = !named && !existsSync(options.config);
+  // Everything that can be wrong with it is told before anything is started.
+  const loaded = isDemo ? null : await loadSettings(cli, options.config);
+  const { createLog } = await import("./log.ts");
+  const format = options.json === true ? "json" : options.logFormat;
+  const { log, flush } = await createLog(cli, { level: options.logLevel, format });
+  const stop = new AbortController();
+  let daemon: Daemon | null = null;
+  const release = onSignals(log, flush, stop, () => {
+    if (loaded === null) log.warn("SIGHUP: the demonstration has no configuration to read again");
+    else if (daemon === null) log.warn("SIGHUP: not started yet; nothing was read again");
+    else void reload(cli, options.config, daemon, log);
+  });
+  try {
+    if (loaded === null) {
+      const { runDemo } = await import("./demo.ts");
+      return await runDemo({ log, signal: stop.signal, out: cli.out });
+    }
+    for (const warning of loaded.warnings) log.warn(warning);
+    const { runDaemon } = await import("../app.ts");
+    return await runDaemon(loaded.settings, {
+      log,
+      signal: stop.signal,
+      out: cli.out,
+      onStarted: (started) => {
+        daemon = started;
+      },
+    });
+  } finally {
+    release();
+    flush();
+  }
+}
+
+/** What is wrong with the new configuration is logged, and the daemon goes on with the old one. */
+async function reload(cli: Cli, config: string, daemon: Daemon, log: Logger): Promise<void> {
+  try {
+    const { settings, warnings } = await loadSettings(cli, config);
+    for (const warning of warnings) log.warn(warning);
+    const unchanged = await daemon.reload(settings);
+    log.info(`read ${config} again`);
+    for (const one of unchanged) log.warn(`${one}: changes only with a restart`);
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    const why = error instanceof CommandFailed ? text : `reading it again failed: ${text}`;
+    log.error(`SIGHUP: ${config} is not taken, the daemon goes on as it was; ${why}`);
+  }
+}
+
+/** @returns how to let go of the signals again */
+function onSignals(log: Logger, flush: () => void, stop: AbortController, onHangup: () => void): () => void {
+  const end = (status: number, why: string): never => {
+    log.fatal(why);
+    flush();
+    process.exit(status);
+  };
+  const onStop = (signal: NodeJS.Signals) => {
+    if (stop.signal.aborted) end(128 + constants.signals[signal], `${signal} again: ending at once`);
+    log.info(`${signal}: stopping`);
+    stop.abort(new Error(signal));
+    // Keeps nothing alive: it only ends what would not end by itself.
+    setTimeout(() => end(1, `not stopped after ${stopWithinMs} ms: ending now`), stopWithinMs).unref();
+  };
+  process.on("SIGTERM", onStop);
+  process.on("SIGINT", onStop);
+  process.on("SIGHUP", onHangup);
+  return () => {
+    process.off("SIGHUP", onHangup);
+    // The others stay: whatever still keeps the process alive, a second signal ends it.
+  };
+}

@@ -1,0 +1,322 @@
+/** `perpwatch status`: what the daemon knows and how it is doing; without one, what it left. */
+import type { Command } from "commander";
+import type { StatusAnswer } from "../dashboard/api.ts";
+import type { Wire, WireNumber } from "../dashboard/wire.ts";
+import { type Alert, severityRank } from "../domain/alert.ts";
+import type { Message } from "../domain/delivery.ts";
+import { formatDurationMs } from "../domain/duration.ts";
+import type { Unit } from "../rules/vocabulary.ts";
+import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";
+import { locate, type Place } from "./configuration.ts";
+import { ask } from "./daemon.ts";
+import { withPast } from "./past.ts";
+import { ago, counted, type Paint, paintFor, severityTint, shortAddress, table } from "./print.ts";
+
+type Status = Wire<StatusAnswer>;
+type Figures = Readonly<Record<string, WireNumber | null>>;
+
+export function statusCommand(program: Command, cli: Cli): void {
+  declare(program, {
+    usage: "status",
+    summary: "wallets, sessions, positions, schedules, firing alerts, outbox, database",
+    about: "Without a running daemon it tells what its database holds.",
+    examples: ["status", "status --json"],
+  }).action((options: CommonOptions) => status(cli, options));
+}
+
+async function status(cli: Cli, options: CommonOptions): Promise<void> {
+  const place = await locate(cli, options.config);
+  const answer = await ask<Status>(place, "GET", "/api/v1/status");
+  if (answer.kind === "noDaemon") return left(cli, options, place);
+  if (options.json) return printJson(cli, { running: true, ...answer.body });
+  const { formatNumber } = await import("../rules/format.ts");
+  const show = (value: WireNumber | null | undefined, unit: Unit) =>
+    value === null || value === undefined ? "–" : formatNumber(Number(value), unit);
+  const paint = paintFor(cli.out);
+  print(cli, sections(answer.body, paint, show).join("\n\n"));
+}
+
+type Show = (value: WireNumber | null | undefined, unit: Unit) => string;
+
+function sections(status: Status, paint: Paint, show: Show): string[] {
+  const titled = (title: string, body: string) => `${paint("bold", title)}\n${body}`;
+  const { watch, channels, schedules } = status;
+  const parts = [
+    headline(status, paint),
+    titled("Wallets", walletTable(status, paint, show)),
+    titled("Accounts", accountTable(status, paint, show)),
+  ];
+  const positions = positionTable(status, paint, show);
+  parts.push(positions === null ? "No open positions." : titled("Positions", positions));
+  const firing = watch.firing as readonly Alert[];
+  parts.push(
+    firing.length === 0
+      ? paint("green", "No alert is firing.")
+      : titled("Firing", firingTable(firing, Number(status.nowMs), paint)),
+  );
+  if (watch.pending.length > 0) parts.push(titled("Pending", pendingTable(status, paint)));
+  if (watch.blind.length > 0) parts.push(titled("Blind", blindTable(status, paint)));
+  if (channels.length > 0) parts.push(titled("Outbox", channelTable(status, paint)));
+  if (schedules.length > 0) parts.push(titled("Schedules", scheduleTable(status, paint)));
+  parts.push(footer(status, show));
+  return parts;
+}
+
+function headline(status: Status, paint: Paint): string {
+  const { watch, state } = status;
+  const tint = state === "running" ? "green" : state === "degraded" ? "red" : "yellow";
+  const upMs = Number(status.nowMs) - Number(status.startedMs);
+  const { active, gated, withdrawalsAvailable } = watch.exchange;
+  const exchange = [
+    active === null ? "not seen yet" : active ? "trading" : paint("red", "trading is off"),
+    ...(gated === true ? [paint("yellow", "admission gated")] : []),
+    ...(withdrawalsAvailable === false ? [paint("yellow", "no withdrawals")] : []),
+  ].join(", ");
+  return [
+    `perpwatch ${status.version} is ${paint(tint, state)}, for ${formatDurationMs(upMs)}, ` +
+      `with ${counted(Number(watch.rules), "rule")}`,
+    `exchange: ${exchange}`,
+  ].join("\n");
+}
+
+function walletTable(status: Status, paint: Paint, show: Show): string {
+  const nowMs = Number(status.nowMs);
+  const rows = status.watch.wallets.map((wallet) => [
+    wallet.name,
+    shortAddress(wallet.authority),
+    wallet.watchOnly ? "watch-only" : paint(wallet.signedIn ? "green" : "red", wallet.sessionDetail),
+    ago(numberOf(wallet.seenMs), nowMs),
+    show(wallet.figures.equity, "usd"),
+    show(wallet.figures.pnl, "usd"),
+    show(wallet.unacked, "count"),
+  ]);
+  const right = (title: string) => ({ title, right: true });
+  return table(
+    ["name", "authority", "session", "data", right("equity"), right("pnl"), right("unacked")],
+    rows,
+    paint,
+  );
+}
+
+function accountTable(status: Status, paint: Paint, show: Show): string {
+  const right = (title: string) => ({ title, right: true });
+  const rows = status.watch.wallets.flatMap(({ accounts }) =>
+    accounts.map(({ name, state, riskTier, figures, orders }) => {
+      const ratio = numberOf(figures.marginRatio) ?? 0;
+      const tint = ratio >= 0.8 ? "red" : ratio >= 0.5 ? "yellow" : null;
+      const shown = show(figures.marginRatio, "ratio");
+      return [
+        name,
+        state ?? "–",
+        riskTier ?? "–",
+        show(figures.effectiveCollateral, "usd"),
+        show(figures.maintenanceMargin, "usd"),
+        tint === null ? shown : paint(tint, shown),
+        show(figures.leverage, "times"),
+        String(orders),
+      ];
+    }),
+  );
+  if (rows.length === 0) return paint("gray", "none seen yet");
+  return table(
+    [
+      "account",
+      "state",
+      "risk tier",
+      right("effective collateral"),
+      right("maintenance"),
+      right("margin ratio"),
+      right("leverage"),
+      right("orders"),
+    ],
+    rows,
+    paint,
+  );
+}
+
+/** Nearest to liquidation first. */
+function positionTable(status: Status, paint: Paint, show: Show): string | null {
+  const right = (title: string) => ({ title, right: true });
+  const distanceOf = (figures: Figures) => numberOf(figures.liquidationDistance) ?? Number.POSITIVE_INFINITY;
+  const rows = status.watch.wallets
+    .flatMap(({ accounts }) => accounts.flatMap(({ positions }) => positions))
+    .sort((a, b) => distanceOf(a.figures) - distanceOf(b.figures))
+    .map(({ name, side, figures }) => {
+      const distance = distanceOf(figures);
+      const shown = show(figures.liquidationDistance, "ratio");
+      const tint = distance < 0.05 ? "red" : distance < 0.15 ? "yellow" : null;
+      return [
+        name,
+        sideOf(side, figures),
+        show(figures.size, "units"),
+        show(figures.notional, "usd"),
+        show(figures.markPrice, "price"),
+        show(figures.liquidationPrice, "price"),
+        tint === null ? shown : paint(tint, shown),
+        show(figures.unrealizedPnl, "usd"),
+      ];
+    });
+  if (rows.length === 0) return null;
+  return table(
+    [
+      "position",
+      "side",
+      right("size"),
+      right("notional"),
+      right("mark"),
+      right("liquidation"),
+      right("distance"),
+      right("unrealized"),
+    ],
+    rows,
+    paint,
+  );
+}
+
+function sideOf(side: string, figures: Figures): string {
+  const size = numberOf(figures.size);
+  if (size !== null && size !== 0) return size > 0 ? "long" : "short";
+  return /^(long|short)/.exec(side)?.[0] ?? "–";
+}
+
+/** Worst first. */
+function firingTable(alerts: readonly Alert[], nowMs: number, paint: Paint): string {
+  const rows = [...alerts]
+    .sort((a, b) => severityRank[b.severity] - severityRank[a.severity] || a.firedAtMs - b.firedAtMs)
+    .map((alert) => [
+      String(alert.id),
+      paint(severityTint(alert.severity), alert.severity),
+      alert.rule,
+      alert.subject,
+      formatDurationMs(Math.max(0, nowMs - alert.firedAtMs)),
+      alert.acknowledgedBy ?? "",
+      alert.summary,
+    ]);
+  const columns = [
+    { title: "id", right: true },
+    "severity",
+    "rule",
+    "subject",
+    "for",
+    "acknowledged",
+    "summary",
+  ];
+  return table(columns, rows, paint);
+}
+
+function pendingTable(status: Status, paint: Paint): string {
+  const rows = status.watch.pending.map(({ rule, subject, severity, sinceMs }) => [
+    paint(severityTint(severity), severity),
+    rule,
+    subject,
+    formatDurationMs(Number(status.nowMs) - Number(sinceMs)),
+  ]);
+  return table(["severity", "rule", "subject", "for"], rows, paint);
+}
+
+function blindTable(status: Status, paint: Paint): string {
+  const rows = status.watch.blind.map(({ wallet, source, sinceMs, rules }) => [
+    paint("red", source),
+    wallet ?? "exchange",
+    formatDurationMs(Number(status.nowMs) - Number(sinceMs)),
+    rules.join(", "),
+  ]);
+  return table(["no fresh", "of", "for", "rules that cannot judge"], rows, paint);
+}
+
+function channelTable(status: Status, paint: Paint): string {
+  const nowMs = Number(status.nowMs);
+  const rows = status.channels.map((channel) => [
+    channel.name,
+    channel.kind,
+    channel.working ? paint("green", "working") : paint("red", "failing"),
+    String(channel.waiting),
+    channel.oldestWaitingMs === null
+      ? ""
+      : formatDurationMs(Math.max(0, nowMs - Number(channel.oldestWaitingMs))),
+    String(channel.delivered),
+    Number(channel.dead) === 0 ? "0" : paint("red", String(channel.dead)),
+    channel.detail,
+  ]);
+  const right = (title: string) => ({ title, right: true });
+  return table(
+    ["channel", "kind", "state", right("waiting"), "oldest", right("delivered"), right("dead"), "detail"],
+    rows,
+    paint,
+  );
+}
+
+function scheduleTable(status: Status, paint: Paint): string {
+  const nowMs = Number(status.nowMs);
+  const rows = status.schedules.map(({ source, wallet, everyMs, lastOkMs, lastFailure, failuresInRow }) => {
+    const last = numberOf(lastOkMs);
+    const every = Number(everyMs);
+    const age = ago(last, nowMs);
+    const isLate = last === null || nowMs - last > 3 * every;
+    const failure =
+      Number(failuresInRow) === 0 || lastFailure === null
+        ? ""
+        : `${counted(Number(failuresInRow), "failure")}, ${lastFailure.reason}: ${lastFailure.detail}`;
+    return [
+      source,
+      wallet ?? "exchange",
+      formatDurationMs(every),
+      isLate ? paint("yellow", age) : age,
+      failure === "" ? "" : paint("red", failure),
+    ];
+  });
+  return table(["schedule", "of", "every", "last read", "failing"], rows, paint);
+}
+
+function footer(status: Status, show: Show): string {
+  const { requests, acknowledgements, database } = status;
+  const waitingCommits = Number(database.waitingCommits);
+  return [
+    `requests: ${show(requests.used, "ratio")} of ${show(requests.ratePerSecond, "count")}/s ` +
+      `(ceiling ${show(requests.ceilingPerSecond, "count")}/s), ${requests.waiting} waiting`,
+    `acknowledging: ${acknowledgements.waiting} waiting, ${acknowledgements.due} due, ` +
+      `${acknowledgements.confirmed} confirmed, ${acknowledgements.left} left alone`,
+    `database: ${database.path}, ${show(database.bytes, "bytes")}` +
+      (waitingCommits === 0 ? "" : `, ${counted(waitingCommits, "commit")} waiting`),
+    `clock: ${show(status.clockOffsetMs, "duration")} from the exchange's; event loop late by ${show(status.loopLagMs, "duration")} at most`,
+  ].join("\n");
+}
+
+function numberOf(value: WireNumber | null | undefined): number | null {
+  return value === null || value === undefined ? null : Number(value);
+}
+
+/** No daemon: alerts that were firing, messages that were owed. */
+async function left(cli: Cli, options: CommonOptions, place: Place): Promise<void> {
+  const past = await withPast(cli, place, async (history) => ({
+    running: false as const,
+    lastAliveMs: await history.lastAliveMs(),
+    firing: await history.alerts({ state: "firing", limit: 1_000 }),
+    owed: (await history.owed({ open: true })).length,
+    messages: await history.messages({ open: true }),
+    acknowledgements: (await history.acknowledgements({ open: true })).length,
+    database: { path: place.databasePath, bytes: await history.sizeBytes() },
+  }));
+  if (options.json) return printJson(cli, past);
+  const { formatNumber } = await import("../rules/format.ts");
+  const { formatTime } = await import("../channels/message.ts");
+  const paint = paintFor(cli.out);
+  const nowMs = Date.now();
+  const { lastAliveMs, firing, messages, owed } = past;
+  const last =
+    lastAliveMs === null ? "never" : `${formatTime(lastAliveMs, place.timezone)}, ${ago(lastAliveMs, nowMs)}`;
+  print(cli, `last written: ${last}`);
+  print(
+    cli,
+    `outbox: ${counted(owed, "item")} owed, ${counted(messages.length, "message")} not delivered${failing(messages)}`,
+  );
+  print(cli, `acknowledgements: ${past.acknowledgements} not finished`);
+  print(cli, `database: ${place.databasePath}, ${formatNumber(past.database.bytes, "bytes")}`);
+  if (firing.length === 0) print(cli, "\nNo alert was firing.");
+  else print(cli, `\n${paint("bold", "Firing when it stopped")}\n${firingTable(firing, nowMs, paint)}`);
+}
+
+function failing(messages: readonly Message[]): string {
+  const reasons = [...new Set(messages.flatMap((message) => message.lastFailure ?? []))];
+  return reasons.length === 0 ? "" : ` (${reasons.join(", ")})`;
+}

@@ -1,0 +1,35 @@
+/** Readers of option values: what cannot be used is refused as wrong use, with what is allowed. */
+import { InvalidArgumentError } from "commander";
+import { parseDurationMs } from "../domain/duration.ts";
+
+export function integerFrom(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Expected an integer from ${min} to ${max}.`);
+  };
+}
+
+export function oneOf<const T extends string>(allowed: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = allowed.find((one) => one === text);
+    if (found !== undefined) return found;
+    throw new InvalidArgumentError(`Expected ${allowed.join(", ")}.`);
+  };
+}
+
+/** @returns ms since the epoch, from an ISO time, `now`, a duration before now, or Unix seconds or milliseconds. */
+export function timeFrom(text: string, nowMs: number): number {
+  if (text === "now") return nowMs;
+  const before = parseDurationMs(text);
+  if (before !== undefined) return nowMs - before;
+  if (/^\d{9,10}$/.test(text)) return Number(text) * 1_000;
+  if (/^\d{12,13}$/.test(text)) return Number(text);
+  // Without a zone a time would mean something else on each machine.
+  const isIso = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
+  const ms = isIso ? Date.parse(text) : Number.NaN;
+  if (Number.isFinite(ms)) return ms;
+  throw new InvalidArgumentError(
+    "Expected a time such as 2026-03-01T12:00:00Z (with its zone), 10m (before now), now, or Unix milliseconds.",
+  );
+}

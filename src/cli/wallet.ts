@@ -1,0 +1,188 @@
+/** `perpwatch wallet`: key files, and the sessions of the configured wallets. */
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
+import { text as wholeText } from "node:stream/consumers";
+import type { Command } from "commander";
+import type { DaemonStatus } from "../domain/status.ts";
+import {
+  type Cli,
+  CommandFailed,
+  type CommonOptions,
+  declare,
+  declareGroup,
+  print,
+  printJson,
+} from "./command.ts";
+import { loadSettings, locate } from "./configuration.ts";
+import { ask } from "./daemon.ts";
+import { counted, paintFor, table } from "./print.ts";
+
+/** How long a sign-in may take. */
+const patienceMs = 20_000;
+
+export function walletCommand(program: Command, cli: Cli): void {
+  const group = declareGroup(program, "wallet", "key files, and sessions of the configured wallets", [
+    "wallet new ./keys/main.json",
+    "wallet list",
+  ]);
+  declare(group, {
+    usage: "new <file>",
+    summary: "make a new wallet and keep its key in a file that only you can read",
+    about:
+      "The file is a 64-byte JSON keypair. It is never overwritten, and it is the only copy: keep a backup.",
+    examples: ["wallet new ./keys/main.json"],
+    needsNoConfig: true,
+  }).action(async (file: string, options: CommonOptions) => {
+    const { newKeypairFile } = await import("../wallet/keypair-file.ts");
+    makeFolder(file);
+    tellNew(cli, options, file, newKeypairFile(file).address);
+  });
+  declare(group, {
+    usage: "import <file>",
+    summary: "keep a secret that you have (JSON keypair or base58) in a file that only you can read",
+    about:
+      "The secret is read from standard input, without showing it on a terminal; as an argument, everybody on this\n" +
+      "machine could see it.",
+    examples: ["wallet import ./keys/main.json < exported.txt"],
+    needsNoConfig: true,
+  }).action(async (file: string, options: CommonOptions) => {
+    const { importKeypairFile } = await import("../wallet/keypair-file.ts");
+    const secret = await readSecret(cli);
+    makeFolder(file);
+    tellNew(cli, options, file, importKeypairFile(file, secret).address);
+  });
+  declare(group, {
+    usage: "list",
+    summary: "list the configured wallets and whether they are signed in",
+    examples: ["wallet list", "wallet list --json"],
+  }).action((options: CommonOptions) => list(cli, options));
+  for (const act of ["login", "logout"] as const) {
+    declare(group, {
+      usage: `${act} <name>`,
+      summary:
+        act === "login"
+          ? "sign a wallet in anew, whatever session it has"
+          : "revoke a wallet's session and forget it; the daemon signs it in again at its next start",
+      examples: [`wallet ${act} main`],
+    }).action((name: string, options: CommonOptions) => session(cli, act, name, options));
+  }
+}
+
+function makeFolder(file: string): void {
+  mkdirSync(path.dirname(path.resolve(file)), { recursive: true, mode: 0o700 });
+}
+
+function tellNew(cli: Cli, options: CommonOptions, file: string, authority: string): void {
+  if (options.json) {
+    printJson(cli, { keyFile: file, authority });
+    return;
+  }
+  const name = path.basename(file).replace(/\.[^.]*$/, "");
+  print(
+    cli,
+    `${authority}\n\nThe key is in ${file}; only you can read it. To watch it, add to config.yaml:\n`,
+  );
+  print(cli, `wallets:\n  - { name: ${name}, keyFile: ${file} }`);
+}
+
+async function readSecret(cli: Cli): Promise<string> {
+  if (!cli.in.isTTY) return wholeText(cli.in);
+  cli.err.write("Secret (JSON keypair or base58; it is not shown): ");
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: cli.in, output: silent, terminal: true });
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      lines.once("line", resolve);
+      lines.once("SIGINT", () => reject(new CommandFailed("nothing was imported")));
+      lines.once("close", () => reject(new CommandFailed("nothing was imported")));
+    });
+  } finally {
+    lines.close();
+    cli.err.write("\n");
+  }
+}
+
+async function list(cli: Cli, options: CommonOptions): Promise<void> {
+  const { settings } = await loadSettings(cli, options.config);
+  const answer = await ask<DaemonStatus>(await locate(cli, options.config), "GET", "/api/v1/status");
+  const known = answer.kind === "answered" ? answer.body.watch.wallets : [];
+  const wallets = settings.wallets.map(({ name, authority, key, login, pdaIndices, labels }) => {
+    const seen = known.find((wallet) => wallet.name === name);
+    const watchOnly = key === null;
+    const session = watchOnly
+      ? "none: watch-only"
+      : answer.kind === "noDaemon"
+        ? "the daemon is not running"
+        : (seen?.sessionDetail ?? "not known to the running daemon");
+    return {
+      name,
+      authority,
+      watchOnly,
+      login: watchOnly ? null : login,
+      pdaIndices,
+      labels,
+      signedIn: seen?.signedIn ?? null,
+      session,
+    };
+  });
+  if (options.json) return printJson(cli, { running: answer.kind === "answered", wallets });
+  const paint = paintFor(cli.out);
+  const rows = wallets.map(({ name, authority, watchOnly, login, pdaIndices, signedIn, session }) => [
+    name,
+    authority,
+    watchOnly ? "watch-only" : `signs in by ${login}`,
+    pdaIndices.join(", "),
+    signedIn === null || watchOnly ? session : paint(signedIn ? "green" : "red", session),
+  ]);
+  print(cli, table(["name", "authority", "key", "PDA indices", "session"], rows, paint));
+  print(cli, `\n${counted(wallets.length, "wallet")}`);
+}
+
+async function session(
+  cli: Cli,
+  act: "login" | "logout",
+  name: string,
+  options: CommonOptions,
+): Promise<void> {
+  const place = await locate(cli, options.config);
+  const path = `/api/v1/wallets/${encodeURIComponent(name)}/${act}`;
+  const answer = await ask<{ detail: string }>(place, "POST", path, {});
+  const detail = answer.kind === "answered" ? answer.body.detail : await alone(cli, act, name, options);
+  if (options.json) printJson(cli, { wallet: name, result: "done", detail });
+  else print(cli, `${name}: ${detail}`);
+}
+
+/** Without a daemon: the stored session is changed here, under the lock that keeps a daemon from starting meanwhile. */
+async function alone(
+  cli: Cli,
+  act: "login" | "logout",
+  name: string,
+  options: CommonOptions,
+): Promise<string> {
+  const { settings } = await loadSettings(cli, options.config);
+  const wallet = settings.wallets.find((one) => one.name === name);
+  if (!wallet) {
+    const names = settings.wallets.map((one) => one.name).join(", ");
+    throw new CommandFailed(`no wallet is called ${name}; configured: ${names}`, 2);
+  }
+  if (wallet.key === null)
+    throw new CommandFailed(`${name} has no key here, so it has no session: it is only watched`);
+  const { openStore } = await import("../history/index.ts");
+  const { withExchange } = await import("./standalone.ts");
+  const store = openStore({ path: settings.history.path });
+  try {
+    return await withExchange(settings, store, async (exchange) => {
+      const session = exchange.sessions.of(name)!;
+      if (act === "logout") {
+        await session.logout();
+        return "signed out";
+      }
+      await session.login({ endMs: performance.now() + patienceMs });
+      return `signed in by ${wallet.login}; the daemon goes on with this session`;
+    });
+  } finally {
+    await store.close();
+  }
+}
