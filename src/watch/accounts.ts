@@ -60,7 +60,8 @@ export interface SubjectKeeper {
 }
 
 export class Accounts {
-  readonly #groups = new Map<string, Group>();
+  /** By wallet, then PDA index. */
+  readonly #groups = new Map<string, Map<number, Group>>();
   /** The same groups by wallet: most questions are about one of thousands. */
   readonly #ofWallet = new Map<string, Group[]>();
   readonly #markets: Markets;
@@ -80,7 +81,7 @@ export class Accounts {
   }
 
   get(ref: AccountRef): AccountEntry | undefined {
-    return this.#groups.get(`${ref.wallet}/${ref.pdaIndex}`)?.accounts.get(ref.subaccount);
+    return this.#groups.get(ref.wallet)?.get(ref.pdaIndex)?.accounts.get(ref.subaccount);
   }
 
   /** The accounts of a wallet that hold or rest something in a market; for rows that name no subaccount. */
@@ -94,18 +95,14 @@ export class Accounts {
 
   /** @returns the accounts that were told of, or null when the answer is older than what is known. */
   take(seen: AccountsSeen): AccountEntry[] | null {
-    const key = `${seen.wallet}/${seen.pdaIndex}`;
-    const known = this.#groups.get(key);
+    const groups = this.#groups.get(seen.wallet) ?? new Map<number, Group>();
+    const known = groups.get(seen.pdaIndex);
     if (known && (seen.slot < known.slot || (seen.slot === known.slot && seen.slotIndex < known.slotIndex)))
       return null;
     const first = known === undefined;
     const group = known ?? { slot: 0, slotIndex: 0, accounts: new Map<number, AccountEntry>() };
-    if (first) {
-      this.#groups.set(key, group);
-      const groups = this.#ofWallet.get(seen.wallet);
-      if (groups) groups.push(group);
-      else this.#ofWallet.set(seen.wallet, [group]);
-    }
+    this.#groups.set(seen.wallet, groups);
+    groups.set(seen.pdaIndex, group);
     group.slot = seen.slot;
     group.slotIndex = seen.slotIndex;
     const told: AccountEntry[] = [];

@@ -258,8 +258,7 @@ export class Watch {
   /** Feeds a stored event to the windows, before the first observation. */
   rememberEvent(event: Event): void {
     if (!this.#eventWindows.keep(event, this.#nowMs)) return;
-    for (const entry of this.#world.wallets.values()) this.#eventWindows.feed(entry.node, event, this.#nowMs);
-    this.#eventWindows.feed(this.#world.exchange, event, this.#nowMs);
+    for (const node of this.#world.touchedBy(event)) this.#eventWindows.feed(node, event, this.#nowMs);
   }
 
   #take(observation: Observation, draft: Draft): void {
@@ -489,7 +488,7 @@ export class Watch {
   #happened(event: Event, draft: Draft): void {
     this.#replayEvents(draft);
     if (this.#eventWindows.keep(event, draft.atMs)) {
-      for (const node of this.#world.nodes.values()) this.#eventWindows.feed(node, event, draft.atMs);
+      for (const node of this.#world.touchedBy(event)) this.#eventWindows.feed(node, event, draft.atMs);
     }
     if (event.kind === "liquidation" && event.wallet !== null && event.fields.role === "liquidatee") {
       for (const account of this.#world.meant(event)) {

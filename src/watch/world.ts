@@ -57,6 +57,20 @@ export class World {
     return this.exchange.facts.seenMs[source] ?? null;
   }
 
+  /** The subjects whose windows an event can enter. */
+  *touchedBy(event: Event): Iterable<SubjectNode> {
+    yield this.exchange;
+    const market = event.symbol === null ? undefined : this.nodes.get(`market/${event.symbol.toUpperCase()}`);
+    if (market) yield market;
+    if (event.wallet === null) return;
+    const wallet = this.wallets.get(event.wallet);
+    if (wallet) yield wallet.node;
+    for (const account of this.accounts.ofWallet(event.wallet)) {
+      yield account.node;
+      for (const position of account.positions.values()) yield position.node;
+    }
+  }
+
   /** The accounts that an event can be about: its own, or every one of the wallet's where it names none. */
   meant(event: Event): AccountRef[] {
     const { wallet, pdaIndex, subaccount } = event;
