@@ -14,6 +14,7 @@ import type { InboxItem } from "../domain/event.ts";
 import type { Store } from "../domain/ports.ts";
 import { ExchangeError, failureOf } from "../exchange/errors.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
+import { type ManualAcknowledgement, sortByInbox } from "./by-hand.ts";
 import { isHandled } from "./handled.ts";
 import { type DueItem, InboxAccount, mostAckItems } from "./inbox-account.ts";
 import { type DeliverLog, silentLog } from "./log.ts";
@@ -37,16 +38,6 @@ export interface AcknowledgerOptions {
   readonly probe?: Probe;
   /** How long `stop` waits for requests under way, ms. Default 3 s. */
   readonly drainMs?: number;
-}
-
-/** What a person's own acknowledgement came to, by keys of notifications. */
-export interface ManualAcknowledgement {
-  readonly confirmed: readonly string[];
-  /** Recorded as confirmed before. */
-  readonly already: readonly string[];
-  /** Not in this wallet's history. */
-  readonly unknown: readonly string[];
-  readonly failed: readonly { readonly key: string; readonly detail: string }[];
 }
 
 export interface AcknowledgerFigures {
@@ -189,23 +180,11 @@ class WorkingAcknowledger implements Acknowledger {
     signal: AbortSignal = this.#cut.signal,
   ): Promise<ManualAcknowledgement> {
     const { store, acknowledge, clock } = this.#options;
-    const result = { confirmed: [] as string[], already: [] as string[], unknown: [] as string[] };
-    const failed: { key: string; detail: string }[] = [];
     const rows = new Map((await store.acknowledgements({ keys })).map((row) => [row.key, row]));
-    const accounts = new Map<string, { key: string; item: InboxItem["item"] }[]>();
-    for (const key of new Set(keys)) {
-      if (rows.get(key)?.status === "confirmed" || this.#unrecorded.has(key)) {
-        result.already.push(key);
-        continue;
-      }
-      const event = await store.eventByKey("notification", key);
-      if (!event?.inbox || event.wallet !== wallet) {
-        result.unknown.push(key);
-        continue;
-      }
-      const { traderPubkey, item } = event.inbox;
-      accounts.set(traderPubkey, [...(accounts.get(traderPubkey) ?? []), { key, item }]);
-    }
+    const isConfirmed = (key: string) => rows.get(key)?.status === "confirmed" || this.#unrecorded.has(key);
+    const { already, unknown, accounts } = await sortByInbox(wallet, keys, store, isConfirmed);
+    const confirmed: string[] = [];
+    const failed: { key: string; detail: string }[] = [];
     for (const [traderPubkey, items] of accounts) {
       for (let from = 0; from < items.length; from += mostAckItems) {
         const some = items.slice(from, from + mostAckItems);
@@ -231,10 +210,10 @@ class WorkingAcknowledger implements Acknowledger {
           for (const account of this.#accounts.values()) account.due.delete(row.key);
         }
         await this.#confirm(byHand);
-        result.confirmed.push(...some.map(({ key }) => key));
+        confirmed.push(...some.map(({ key }) => key));
       }
     }
-    return { ...result, failed };
+    return { confirmed, already, unknown, failed };
   }
 
   #take(rows: readonly Acknowledgement[]): void {

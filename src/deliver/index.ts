@@ -7,8 +7,10 @@
  */
 export { acknowledgeWith } from "./acknowledge-with.ts";
 export * from "./acknowledger.ts";
+export type { ManualAcknowledgement } from "./by-hand.ts";
 export { isHandled, type Recorded } from "./handled.ts";
 export type { DeliverLog } from "./log.ts";
 export { messageId, messageIdBytes } from "./message-id.ts";
 export * from "./outbox.ts";
 export type { Probe, Step } from "./probe.ts";
+export { testMessage } from "./test-message.ts";

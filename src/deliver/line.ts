@@ -17,6 +17,7 @@ import type { Journal } from "./journal.ts";
 import type { DeliverLog } from "./log.ts";
 import type { Probe } from "./probe.ts";
 import { seal, type Told } from "./seal.ts";
+import { tellable } from "./tellable.ts";
 import { type Entry, Waiting } from "./waiting.ts";
 
 /** How long a critical message waits for the disk before it leaves unsealed, ms. */
@@ -254,38 +255,14 @@ export class Line {
     return null;
   }
 
-  /** Reads from history what is not known of these items. @returns null when they cannot be sealed now */
+  /** What these items tell, read from history where it is not known. @returns null when they cannot be sealed now */
   async #told(entries: readonly Entry[]): Promise<readonly Told[] | null> {
     const { store, clock, log, journal } = this.#options;
-    const missing = entries.filter(({ change }) => change === null).map(({ item }) => item.changeId);
-    if (missing.length > 0) {
-      try {
-        const found = new Map(
-          (await store.alertChanges({ ids: missing })).map((change) => [change.id, change]),
-        );
-        for (const entry of entries) entry.change ??= found.get(entry.item.changeId) ?? null;
-      } catch (error) {
-        log.warn(
-          { detail: error instanceof Error ? error.message : "failed" },
-          "alerts cannot be read from history",
-        );
-        this.#sealAgainAtMs = clock.elapsedMs() + sealAgainMs;
-        this.#putBack(entries);
-        return null;
-      }
-    }
-    const told: Told[] = [];
-    const lost: Entry[] = [];
-    for (const entry of entries) {
-      if (entry.change) told.push({ item: entry.item, change: entry.change });
-      else lost.push(entry);
-    }
-    if (lost.length === 0) return told;
+    const found = await tellable(entries, store, log);
+    if (found !== null && found.lost.length === 0) return found.told;
+    if (found === null) this.#sealAgainAtMs = clock.elapsedMs() + sealAgainMs;
     // A row without what it tells can never be sent; the others of its group go on.
-    log.warn(
-      { items: lost.map(({ item }) => item.id) },
-      "owed items tell of alert changes that history does not hold",
-    );
+    const lost = found?.lost ?? [];
     for (const entry of lost) {
       entry.item = { ...entry.item, status: "dead" };
       await journal.record({ message: null, entries: [entry] });
