@@ -8,7 +8,7 @@ import type { Clock, Random } from "../domain/clock.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import type { ScheduleStatus } from "../domain/status.ts";
-import type { BadRecordReport, ExchangeClient } from "../exchange/index.ts";
+import type { BadRecordReport, ExchangeClient, RequestBudget } from "../exchange/index.ts";
 import { AccountBook } from "./accounts.ts";
 import { type BadRecord, BadRecords } from "./bad-records.ts";
 import type { CollectedWallet, Collector } from "./collector.ts";
@@ -37,6 +37,8 @@ export interface CollectorsOptions {
   readonly schedules: ScheduleSettings;
   /** The request ceiling, which schedules are stretched to. */
   readonly requestsPerSecond: number;
+  /** What may leave now; without it the ceiling is taken for it. */
+  readonly budget?: Pick<RequestBudget, "ratePerSecond">;
   /** Corrected to the exchange's time where that is known. */
   readonly clock: Clock;
   readonly random: Random;
@@ -94,6 +96,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       ...options,
       collectors,
       settings: options.schedules,
+      ratePerSecond: () => options.budget?.ratePerSecond ?? options.requestsPerSecond,
       accounts: (wallet) => accounts.count(wallet),
     });
   }

@@ -29,8 +29,8 @@ const BETWEEN_ASKS_MS = 1_000;
 const SOON_MS = 1_000;
 const SPREAD_MS = 2_000;
 const LONGEST_WAIT_MS = 60_000;
-/** Accounts come and go, and with them what is asked. */
-const PLAN_AGAIN_MS = 60_000;
+/** Accounts come and go, and the ceiling falls after a 429: intervals follow. */
+const PLAN_AGAIN_MS = 5_000;
 const CATCH_UP_DEADLINE_MS = 60_000;
 
 export interface SchedulerOptions {
@@ -38,7 +38,10 @@ export interface SchedulerOptions {
   readonly collectors: readonly Collector[];
   readonly wallets: readonly CollectedWallet[];
   readonly settings: ScheduleSettings;
+  /** The configured ceiling. */
   readonly requestsPerSecond: number;
+  /** What may leave now: less than the ceiling after a 429. */
+  readonly ratePerSecond: () => number;
   readonly clock: Clock;
   readonly random: Random;
   readonly observe: (observation: Observation) => Promise<void>;
@@ -175,7 +178,11 @@ export class Scheduler {
   }
 
   demand(): Demand {
-    const { wallets, settings, requestsPerSecond, accounts } = this.#options;
+    return this.#demandAt(this.#options.requestsPerSecond);
+  }
+
+  #demandAt(requestsPerSecond: number): Demand {
+    const { wallets, settings, accounts } = this.#options;
     return demandOf({
       settings,
       requestsPerSecond,
@@ -228,7 +235,8 @@ export class Scheduler {
 
   #plan(): void {
     this.#plannedMs = this.#clock.elapsedMs();
-    this.#effectiveMs = new Map(this.demand().sources.map((one) => [one.source, one.effectiveMs]));
+    const rate = Math.min(this.#options.requestsPerSecond, this.#options.ratePerSecond());
+    this.#effectiveMs = new Map(this.#demandAt(rate).sources.map((one) => [one.source, one.effectiveMs]));
   }
 
   #everyMs(job: Job): number {

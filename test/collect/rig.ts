@@ -83,6 +83,7 @@ export class Rig implements AsyncDisposable {
       clock,
       walk: false,
       seed: 3,
+      pastMs: 7_200_000,
       traders: options.traders ?? 1,
       ...options.simulator,
     });
@@ -123,6 +124,7 @@ export class Rig implements AsyncDisposable {
       })),
       schedules: scheduleSettings.parse(schedules),
       requestsPerSecond,
+      budget: exchange.budget,
       clock,
       random: seededRandom(5),
       observe: async (observation) => {

@@ -22,6 +22,7 @@ function rig(options: {
   readonly wallets?: number;
   readonly sources?: readonly Source[];
   readonly requestsPerSecond?: number;
+  readonly ratePerSecond?: () => number;
   readonly run?: (run: WalletRun, source: Source, nth: number) => Promise<RunOutcome>;
   readonly observe?: (observation: Observation) => Promise<void>;
   readonly marginRatio?: (wallet: string) => number | null;
@@ -71,6 +72,7 @@ function rig(options: {
     wallets,
     settings: scheduleSettings.parse(options.schedules ?? { traderState: { every: "5s" } }),
     requestsPerSecond: options.requestsPerSecond ?? 1_000,
+    ratePerSecond: options.ratePerSecond ?? (() => 1_000),
     clock,
     random: seededRandom(9),
     observe: async (observation) => {
@@ -159,6 +161,34 @@ describe("beats", () => {
     const calm = ran.length;
     await clock.advance(20_000);
     expect(ran.length - calm).toBe(4);
+  });
+
+  test("when less may leave, everything is asked less often, what is urgent the least so; and back", async () => {
+    let rate = 100;
+    const { clock, ran } = rig({
+      schedules: { traderState: { every: "1s" }, fills: { every: "1s" } },
+      wallets: 10,
+      sources: ["traderState", "fills"],
+      requestsPerSecond: 100,
+      ratePerSecond: () => rate,
+    });
+    const during = async (ms: number) => {
+      const before = ran.length;
+      await clock.advance(ms);
+      const of = (source: Source) => ran.slice(before).filter((one) => one.source === source).length;
+      return [of("traderState"), of("fills")] as const;
+    };
+    await during(30_000);
+    expect(await during(60_000)).toEqual([600, 600]);
+    rate = 10;
+    await during(30_000);
+    const [states, fills] = await during(600_000);
+    expect(states).toBeGreaterThan(3_000);
+    expect(states + fills).toBeLessThan(6_000);
+    expect(fills).toBeGreaterThan(100);
+    rate = 100;
+    await during(300_000);
+    expect(await during(60_000)).toEqual([600, 600]);
   });
 
   test("the daemon knows how late it is", async () => {
