@@ -1,28 +1,40 @@
 /** Which figures of a status are told to Prometheus, under which names. */
+import { setImmediate } from "node:timers/promises";
 import { severities } from "../domain/alert.ts";
 import type { Readiness } from "../domain/ports.ts";
-import type { ChannelStatus, DaemonStatus } from "../domain/status.ts";
+import type { ChannelStatus, DaemonStatus, WalletStatus } from "../domain/status.ts";
 
-type Labels = Readonly<Record<string, string>>;
+/** Figures of one subject are handed one and the same object. */
+export type Labels = Readonly<Record<string, string>>;
 
 export interface Figure {
   readonly name: string;
   readonly help: string;
   readonly kind: "gauge" | "counter";
-  readonly labels: string[];
-  readonly rows: { readonly at: Record<string, string>; readonly value: number }[];
+  readonly rows: { readonly at: Labels; readonly value: number }[];
 }
 
 const states: readonly DaemonStatus["state"][] = ["starting", "running", "degraded", "stopping"];
 
-export function figuresOf(status: DaemonStatus, readiness: Readiness, nowMs: number): readonly Figure[] {
+/** Wallets that are read off before others have their turn: a few ms. */
+const walletsInOnePiece = 50;
+
+/** The status is a value that nothing changes, so that what is read off it in pieces belongs together. */
+export async function figuresOf(
+  status: DaemonStatus,
+  readiness: Readiness,
+  nowMs: number,
+): Promise<readonly Figure[]> {
   const sheet = new Sheet();
   daemonFigures(sheet, status, readiness);
   alertFigures(sheet, status);
   scheduleFigures(sheet, status, nowMs);
   for (const channel of status.channels) channelFigures(sheet, channel);
   exchangeFigures(sheet, status);
-  walletFigures(sheet, status, nowMs);
+  for (const [at, wallet] of status.watch.wallets.entries()) {
+    walletFigures(sheet, wallet, nowMs);
+    if (at % walletsInOnePiece === walletsInOnePiece - 1) await setImmediate();
+  }
   return sheet.figures();
 }
 
@@ -99,33 +111,32 @@ function exchangeFigures(sheet: Sheet, { watch }: DaemonStatus): void {
   for (const market of watch.markets) sheet.all("market", market.figures, { symbol: market.symbol });
 }
 
-function walletFigures(sheet: Sheet, { watch }: DaemonStatus, nowMs: number): void {
-  for (const wallet of watch.wallets) {
-    const ofWallet = { wallet: wallet.name };
-    if (!wallet.watchOnly)
-      sheet.gauge("wallet_signed_in", "1 while it has a working session", wallet.signedIn, ofWallet);
-    if (wallet.seenMs !== null)
-      sheet.gauge(
-        "wallet_data_age_seconds",
-        "Time since its trader state was read",
-        (nowMs - wallet.seenMs) / 1_000,
-        ofWallet,
-      );
-    // Its own count, and the figures of rules have one of the same name.
-    sheet.all("wallet", { ...wallet.figures, unacked: wallet.unacked }, ofWallet);
-    for (const account of wallet.accounts) {
-      const ofAccount = { ...ofWallet, account: account.name };
-      sheet.all("trader", account.figures, ofAccount);
-      sheet.gauge("trader_orders", "Resting orders", account.orders, ofAccount);
-      for (const position of account.positions)
-        sheet.all("position", position.figures, { ...ofAccount, symbol: position.symbol });
-    }
+function walletFigures(sheet: Sheet, wallet: WalletStatus, nowMs: number): void {
+  const ofWallet = { wallet: wallet.name };
+  if (!wallet.watchOnly)
+    sheet.gauge("wallet_signed_in", "1 while it has a working session", wallet.signedIn, ofWallet);
+  if (wallet.seenMs !== null)
+    sheet.gauge(
+      "wallet_data_age_seconds",
+      "Time since its trader state was read",
+      (nowMs - wallet.seenMs) / 1_000,
+      ofWallet,
+    );
+  // Its own count, and the figures of rules have one of the same name.
+  sheet.all("wallet", { ...wallet.figures, unacked: wallet.unacked }, ofWallet);
+  for (const account of wallet.accounts) {
+    const ofAccount = { ...ofWallet, account: account.name };
+    sheet.all("trader", account.figures, ofAccount);
+    sheet.gauge("trader_orders", "Resting orders", account.orders, ofAccount);
+    for (const position of account.positions)
+      sheet.all("position", position.figures, { ...ofAccount, symbol: position.symbol });
   }
 }
 
 /** Collects rows under their names. */
 class Sheet {
   readonly #figures = new Map<string, Figure>();
+  readonly #names = new Map<string, string>();
 
   gauge(name: string, help: string, value: number | boolean | null, at: Labels = {}): void {
     this.#row("gauge", name, help, value, at);
@@ -138,11 +149,23 @@ class Sheet {
   /** The figures that rules see of one subject. */
   all(scope: string, figures: Readonly<Record<string, number | null>>, at: Labels): void {
     for (const [name, value] of Object.entries(figures))
-      this.gauge(`${scope}_${snake(name)}`, `${scope}.${name} of rules`, value, at);
+      if (value !== null)
+        this.#row("gauge", this.#nameOf(scope, name), `${scope}.${name} of rules`, value, at);
   }
 
   figures(): readonly Figure[] {
     return [...this.#figures.values()];
+  }
+
+  /** A name is worked out once and not for each of thousands of positions. */
+  #nameOf(scope: string, name: string): string {
+    const full = `${scope}.${name}`;
+    let known = this.#names.get(full);
+    if (known === undefined) {
+      known = `${scope}_${snake(name)}`;
+      this.#names.set(full, known);
+    }
+    return known;
   }
 
   #row(kind: Figure["kind"], name: string, help: string, value: number | boolean | null, at: Labels): void {
@@ -150,7 +173,7 @@ class Sheet {
     const full = `perpwatch_${name}`;
     let figure = this.#figures.get(full);
     if (!figure) {
-      figure = { name: full, help, kind, labels: Object.keys(at), rows: [] };
+      figure = { name: full, help, kind, rows: [] };
       this.#figures.set(full, figure);
     }
     figure.rows.push({ at, value: Number(value) });

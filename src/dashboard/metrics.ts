@@ -6,13 +6,21 @@
  *
  * Figures of rules keep the units that rules see (USD, fractions, base units). One that is not known has no line; one
  * that does not exist (the liquidation distance of a flat account) is +Inf. All of them are read off one status at the
- * moment of the scrape, so that they belong together; only those of the Node process live between scrapes.
+ * moment of the scrape, so that they belong together.
+ *
+ * prom-client keeps and writes the figures of the Node process. Ours are written here, a piece at a time so that polls
+ * and messages have their turn in between: a thousand wallets are 60,000 lines, for which its registry stops the process
+ * for a second.
  */
+import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
-import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Clock } from "../domain/clock.ts";
 import type { DashboardSource } from "../domain/ports.ts";
-import { type Figure, figuresOf } from "./figures.ts";
+import { type Figure, figuresOf, type Labels } from "./figures.ts";
+
+/** Lines that are written before others have their turn: a few ms. */
+const linesInOnePiece = 5_000;
 
 export interface Metrics {
   readonly contentType: string;
@@ -25,11 +33,9 @@ export function createMetrics(source: Pick<DashboardSource, "status" | "ready">,
   return {
     contentType: node.contentType,
     async text() {
-      const now = new Registry();
-      for (const figure of figuresOf(source.status(), source.ready(), clock.nowMs())) register(now, figure);
+      const own = await write(await figuresOf(source.status(), source.ready(), clock.nowMs()));
       // The library writes a figure that there is none of yet as "Nan"; the format's word is NaN.
-      const ofNode = (await node.metrics()).replace(/ Nan$/gm, " NaN");
-      return `${await now.metrics()}\n${ofNode}`;
+      return `${own}${(await node.metrics()).replace(/ Nan$/gm, " NaN")}`;
     },
   };
 }
@@ -41,8 +47,36 @@ export function serveMetrics(app: FastifyInstance, metrics: Metrics): void {
   });
 }
 
-function register(registry: Registry, { name, help, kind, labels, rows }: Figure): void {
-  const definition = { name, help, labelNames: labels, registers: [registry] };
-  const metric = kind === "counter" ? new Counter(definition) : new Gauge(definition);
-  for (const { at, value } of rows) metric.inc(at, value);
+async function write(figures: readonly Figure[]): Promise<string> {
+  // The figures of one subject share their labels.
+  const known = new Map<Labels, string>();
+  let text = "";
+  let lines = 0;
+  for (const { name, help, kind, rows } of figures) {
+    text += `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`;
+    for (const { at, value } of rows) {
+      let labels = known.get(at);
+      if (labels === undefined) {
+        labels = labelText(at);
+        known.set(at, labels);
+      }
+      text += `${name}${labels} ${numberText(value)}\n`;
+      if (++lines % linesInOnePiece === 0) await setImmediate();
+    }
+  }
+  return text;
+}
+
+function labelText(labels: Labels): string {
+  const parts = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+  return parts.length === 0 ? "" : `{${parts.join(",")}}`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\"\n]/g, (letter) => (letter === "\n" ? "\\n" : `\\${letter}`));
+}
+
+function numberText(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return "+Inf";
+  return value === Number.NEGATIVE_INFINITY ? "-Inf" : String(value);
 }

@@ -146,7 +146,7 @@ export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
           subject: "desk/0.0/1MBONK",
           wallet: "desk",
           summary: "Funding costs 41 USD a day",
-          firedAtMs: nowMs - 8_000_000,
+          firedAtMs: nowMs - 8_000,
         }),
         alert({ id: 57, acknowledgedBy: "ann" }),
         alert({
