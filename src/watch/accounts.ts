@@ -255,6 +255,7 @@ export class Accounts {
       entry.node.seen("traderState", atMs);
       positionStateFacts(entry.node.facts, position, this.#markets.risk.get(symbol));
     }
+    if (held.size === account.positions.size) return;
     for (const [symbol, entry] of [...account.positions]) {
       if (held.has(symbol)) continue;
       account.positions.delete(symbol);

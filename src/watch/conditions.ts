@@ -94,7 +94,7 @@ export class Conditions {
       const instance = new Instance(rule, node, windows, draft.atMs, (due) =>
         this.judge(due, this.#options.draft()),
       );
-      node.instances.push(instance);
+      node.instances = [...node.instances, instance];
       this.#claim(instance, draft);
     }
   }
@@ -125,9 +125,17 @@ export class Conditions {
 
   /** Judges what a subject's rules make of an arrival from `source`. */
   judgeNode(node: SubjectNode, source: Source | null, draft: Draft): void {
-    for (const instance of node.instances) {
-      if (source === null || this.#sources.get(instance.rule)?.has(source)) this.judge(instance, draft);
-    }
+    const instances = source === null ? node.instances : this.#reading(node, source);
+    for (const instance of instances) this.judge(instance, draft);
+  }
+
+  /** A subject's rules that look at this source, found once for each set of rules. */
+  #reading(node: SubjectNode, source: Source): readonly Instance[] {
+    const known = node.reading.get(source);
+    if (known?.of === node.instances) return known.instances;
+    const instances = node.instances.filter((instance) => this.#sources.get(instance.rule)?.has(source));
+    node.reading.set(source, { of: node.instances, instances });
+    return instances;
   }
 
   judge(instance: Instance, draft: Draft): void {
@@ -206,7 +214,7 @@ export class Conditions {
   #envOf(instance: Instance, nowMs: number): Env {
     const env = instance.node.env;
     env.nowMs = nowMs;
-    env.window = (index) => instance.windows[index]!.read(nowMs);
+    env.window = instance.window;
     return env;
   }
 
@@ -243,15 +251,8 @@ export class Conditions {
     const { rule } = instance;
     let dueMs = nextDeadlineMs(instance.lifecycle, rule) ?? Number.POSITIVE_INFINITY;
     if (instance.unknown === null) {
-      for (const read of rule.reads) {
-        const facts = read.symbol === null ? env[read.scope] : env.markets(read.symbol);
-        if (facts === undefined) continue;
-        for (const source of read.sources) {
-          const seenMs = facts.seenMs[source];
-          // One past the last moment at which the figure still counts.
-          if (seenMs !== undefined) dueMs = Math.min(dueMs, seenMs + rule.staleAfterMs[source] + 1);
-        }
-      }
+      // One past the last moment at which all that counts now still does.
+      dueMs = Math.min(dueMs, (env.freshUntilMs ?? Number.POSITIVE_INFINITY) + 1);
       if (rule.readsNow) dueMs = Math.min(dueMs, env.nowMs + driftMs);
     }
     for (let i = 0; i < instance.windows.length; i++) {

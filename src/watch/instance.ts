@@ -1,6 +1,6 @@
 /** One rule judging one subject: its clocks, its windows, and the alert that it raised. */
 import { type Lifecycle, newLifecycle } from "../alerts/lifecycle.ts";
-import type { ConditionRule, Unknown, Window } from "../rules/index.ts";
+import type { ConditionRule, Env, Unknown, Window } from "../rules/index.ts";
 import type { LiveAlert } from "./alert-book.ts";
 import type { Due } from "./deadlines.ts";
 import type { SubjectNode } from "./subjects.ts";
@@ -20,6 +20,8 @@ export class Instance implements Due {
   stored = false;
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
+  /** What `env.window` is while this judges: the reading at the time of the judgement. */
+  readonly window: Env["window"];
   readonly #judge: (instance: Instance) => void;
 
   constructor(
@@ -32,6 +34,7 @@ export class Instance implements Due {
     this.rule = rule;
     this.node = node;
     this.windows = windows;
+    this.window = (index) => windows[index]!.read(node.env.nowMs);
     this.lifecycle = newLifecycle(rule, nowMs);
     this.#judge = judge;
   }

@@ -97,7 +97,9 @@ export function sumAccounts(entry: WalletEntry, accounts: Iterable<AccountEntry>
 /** Notes an answer about the wallet's accounts; the oldest of its PDA indices is the wallet's age. */
 export function walletSeen(entry: WalletEntry, pdaIndex: number, slot: number, atMs: number): void {
   entry.seenMs.set(pdaIndex, atMs);
-  entry.node.facts.seenMs.traderState = Math.min(...entry.seenMs.values());
+  let oldestMs = atMs;
+  for (const seenMs of entry.seenMs.values()) if (seenMs < oldestMs) oldestMs = seenMs;
+  entry.node.facts.seenMs.traderState = oldestMs;
   const equity = entry.node.facts.values.equity;
   if (typeof equity !== "number") return;
   entry.snapshots.push({ atMs, slot, equityUsd: equity });
