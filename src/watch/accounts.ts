@@ -60,10 +60,8 @@ export interface SubjectKeeper {
 }
 
 export class Accounts {
-  /** By wallet, then PDA index. */
+  /** By wallet, then PDA index: most questions are about one wallet of thousands. */
   readonly #groups = new Map<string, Map<number, Group>>();
-  /** The same groups by wallet: most questions are about one of thousands. */
-  readonly #ofWallet = new Map<string, Group[]>();
   readonly #markets: Markets;
   readonly #keeper: SubjectKeeper;
 
@@ -73,11 +71,12 @@ export class Accounts {
   }
 
   *all(): Iterable<AccountEntry> {
-    for (const group of this.#groups.values()) yield* group.accounts.values();
+    for (const groups of this.#groups.values())
+      for (const group of groups.values()) yield* group.accounts.values();
   }
 
   *ofWallet(wallet: string): Iterable<AccountEntry> {
-    for (const group of this.#ofWallet.get(wallet) ?? []) yield* group.accounts.values();
+    for (const group of this.#groups.get(wallet)?.values() ?? []) yield* group.accounts.values();
   }
 
   get(ref: AccountRef): AccountEntry | undefined {
