@@ -66,7 +66,8 @@ export function judgeEvent(rule: EventRule, env: Env): boolean | Unknown {
 }
 
 /**
- * Looks once at every source behind the rule. When all are fresh, which is nearly always, no field has to ask again.
+ * Looks once at every source behind the rule. When all are fresh, which is nearly always, no field has to ask again;
+ * and the first of them to become stale is the moment at which time alone may change the outcome.
  * @returns when the oldest of them was seen; `nowMs` where none has an age.
  */
 function lookAtInputs(rule: ConditionRule, env: Env): number {
@@ -74,6 +75,7 @@ function lookAtInputs(rule: ConditionRule, env: Env): number {
   const { inputs } = rule;
   let oldest = nowMs;
   let fresh = true;
+  let freshUntil = Number.POSITIVE_INFINITY;
   for (let i = 0; i < inputs.length; i++) {
     const { facts, sources, staleAfterMs } = inputs[i]!;
     const seenMs = facts(env)?.seenMs;
@@ -82,11 +84,14 @@ function lookAtInputs(rule: ConditionRule, env: Env): number {
       if (seen === undefined) fresh = false;
       else {
         if (seen < oldest && !isConfiguration(sources[j]!)) oldest = seen;
-        if (nowMs - seen > staleAfterMs[j]!) fresh = false;
+        const until = seen + staleAfterMs[j]!;
+        if (until < nowMs) fresh = false;
+        else if (until < freshUntil) freshUntil = until;
       }
     }
   }
   env.allFresh = fresh;
+  env.freshUntilMs = freshUntil;
   return oldest;
 }
 

@@ -124,9 +124,8 @@ export function positionStateFacts(
   } else values.stopLossRoom = Number.POSITIVE_INFINITY;
 }
 
-const assessedPositionFields = [
+const markedPositionFields = [
   "notional",
-  "entryPrice",
   "markPrice",
   "liquidationPrice",
   "liquidationDistance",
@@ -137,7 +136,10 @@ const assessedPositionFields = [
   "stopLossDistance",
 ] as const;
 
-/** Figures of a position that move with the marks. */
+/**
+ * Figures of a position that move with the marks. What is not known is removed; what is known is written over and not
+ * removed first, since an object that loses properties becomes slow for good.
+ */
 export function positionMarkFacts(
   facts: Facts,
   position: PositionState,
@@ -146,10 +148,12 @@ export function positionMarkFacts(
   effectiveCollateralUsd: number | undefined,
 ): void {
   const values = facts.values;
-  for (const field of assessedPositionFields) delete values[field];
-  if (!of || !market) return;
-  if (of.entryPriceUsd !== undefined) values.entryPrice = of.entryPriceUsd;
-  if (of.markTicks === undefined || !of.figures) return;
+  if (of?.entryPriceUsd !== undefined && market) values.entryPrice = of.entryPriceUsd;
+  else delete values.entryPrice;
+  if (!market || of?.markTicks === undefined || !of.figures) {
+    for (const field of markedPositionFields) delete values[field];
+    return;
+  }
   const long = position.baseLots > 0n;
   const mark = usdFromTicks(of.markTicks, market);
   const notional = Math.abs(usd(of.figures.positionValueQuoteLots));
@@ -161,13 +165,16 @@ export function positionMarkFacts(
   if (effectiveCollateralUsd !== undefined) {
     values.leverage =
       effectiveCollateralUsd > 0 ? notional / effectiveCollateralUsd : Number.POSITIVE_INFINITY;
-  }
+  } else delete values.leverage;
   if (of.liquidation.kind === "price") {
     values.liquidationPrice = of.liquidation.usd;
     values.liquidationDistance = of.liquidation.distance;
   } else if (of.liquidation.kind === "none") {
     values.liquidationPrice = long ? 0 : Number.POSITIVE_INFINITY;
     values.liquidationDistance = Number.POSITIVE_INFINITY;
+  } else {
+    delete values.liquidationPrice;
+    delete values.liquidationDistance;
   }
   const stop = values.stopLossPrice;
   values.stopLossDistance =

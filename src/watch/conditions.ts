@@ -4,7 +4,7 @@
  */
 import { firingSeverity, nextDeadlineMs, step } from "../alerts/lifecycle.ts";
 import type { RuleState } from "../domain/alert.ts";
-import type { Source } from "../domain/observation.ts";
+import { type Source, sources } from "../domain/observation.ts";
 import type { Scope, Subject } from "../domain/subject.ts";
 import {
   type ConditionRule,
@@ -56,8 +56,9 @@ export interface ConditionsOptions {
 export class Conditions {
   readonly #options: ConditionsOptions;
   readonly #byScope = new Map<Scope, readonly ConditionRule[]>();
-  /** Sources that a rule reads, itself or through windows. */
-  readonly #sources = new Map<ConditionRule, ReadonlySet<Source>>();
+  /** Sources that a rule reads, itself or through windows, a bit each. */
+  readonly #sources = new Map<ConditionRule, number>();
+  readonly #due = (instance: Instance): void => this.judge(instance, this.#options.draft());
   /** States found in history that no subject has claimed yet. */
   readonly #restored = new Map<string, { readonly state: RuleState; readonly alert: LiveAlert | null }>();
 
@@ -65,7 +66,11 @@ export class Conditions {
     this.#options = options;
     for (const rule of options.ruleSet.conditions) {
       this.#byScope.set(rule.scope, [...(this.#byScope.get(rule.scope) ?? []), rule]);
-      this.#sources.set(rule, new Set(rule.reads.flatMap((read) => read.sources)));
+      const read = rule.reads.flatMap((one) => one.sources);
+      this.#sources.set(
+        rule,
+        read.reduce((bits, source) => bits | sourceBit(source), 0),
+      );
     }
   }
 
@@ -91,10 +96,8 @@ export class Conditions {
         const owner = this.#options.owner(node, spec.path) ?? node;
         return windowsOf(owner, this.#options.timezone).of(spec);
       });
-      const instance = new Instance(rule, node, windows, draft.atMs, (due) =>
-        this.judge(due, this.#options.draft()),
-      );
-      node.instances = [...node.instances, instance];
+      const instance = new Instance(rule, node, windows, this.#sources.get(rule) ?? 0, draft.atMs, this.#due);
+      node.instances.push(instance);
       this.#claim(instance, draft);
     }
   }
@@ -125,17 +128,12 @@ export class Conditions {
 
   /** Judges what a subject's rules make of an arrival from `source`. */
   judgeNode(node: SubjectNode, source: Source | null, draft: Draft): void {
-    const instances = source === null ? node.instances : this.#reading(node, source);
-    for (const instance of instances) this.judge(instance, draft);
-  }
-
-  /** A subject's rules that look at this source, found once for each set of rules. */
-  #reading(node: SubjectNode, source: Source): readonly Instance[] {
-    const known = node.reading.get(source);
-    if (known?.of === node.instances) return known.instances;
-    const instances = node.instances.filter((instance) => this.#sources.get(instance.rule)?.has(source));
-    node.reading.set(source, { of: node.instances, instances });
-    return instances;
+    const asked = source === null ? -1 : sourceBit(source);
+    const { instances } = node;
+    for (let i = 0; i < instances.length; i++) {
+      const instance = instances[i]!;
+      if ((instance.sources & asked) !== 0 || source === null) this.judge(instance, draft);
+    }
   }
 
   judge(instance: Instance, draft: Draft): void {
@@ -315,6 +313,10 @@ export class Conditions {
     instance.stored = false;
     draft.changes.ruleStatesGone.push({ rule: instance.rule.name, subject: instance.node.name });
   }
+}
+
+function sourceBit(source: Source): number {
+  return 1 << sources.indexOf(source);
 }
 
 export function windowsOf(node: SubjectNode, timezone: string): WindowSet {

@@ -36,6 +36,16 @@ export class Draft {
     };
   }
 
+  /** Takes over what another one holds, and empties it. */
+  absorb(other: Draft): void {
+    for (const key in this.changes) {
+      const from: unknown[] = other.changes[key as keyof Changes];
+      if (from.length === 0) continue;
+      (this.changes[key as keyof Changes] as unknown[]).push(...from);
+      from.length = 0;
+    }
+  }
+
   ask(source: Source, wallet: string): void {
     if (!this.asks.some((ask) => ask.source === source && ask.wallet === wallet))
       this.asks.push({ source, wallet });

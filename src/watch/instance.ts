@@ -9,6 +9,8 @@ export class Instance implements Due {
   readonly rule: ConditionRule;
   readonly node: SubjectNode;
   readonly windows: readonly Window[];
+  /** Sources whose arrival is a reason to judge, a bit each. */
+  readonly sources: number;
   lifecycle: Lifecycle;
   alert: LiveAlert | null = null;
   /** Judged since the start of the daemon: a condition that holds at the first known judgement was "already so". */
@@ -28,12 +30,14 @@ export class Instance implements Due {
     rule: ConditionRule,
     node: SubjectNode,
     windows: readonly Window[],
+    sources: number,
     nowMs: number,
     judge: (instance: Instance) => void,
   ) {
     this.rule = rule;
     this.node = node;
     this.windows = windows;
+    this.sources = sources;
     this.window = (index) => windows[index]!.read(node.env.nowMs);
     this.lifecycle = newLifecycle(rule, nowMs);
     this.#judge = judge;

@@ -93,7 +93,7 @@ function marketFacts(entry: MarketEntry): void {
     values.markPrice = prices.markPriceUsd;
     values.oraclePrice = prices.oraclePriceUsd;
     if (prices.midPriceUsd !== null) values.midPrice = prices.midPriceUsd;
-    else delete values.midPrice;
+    else if ("midPrice" in values) delete values.midPrice;
     values.openInterest = prices.openInterestUnits;
     values.dayVolume = prices.dayVolumeUsd;
   }

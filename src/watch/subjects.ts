@@ -17,13 +17,7 @@ export class SubjectNode {
   readonly incarnation: string;
   /** What was already so when watching began is marked: true for subjects of the first answer after the start. */
   readonly first: boolean;
-  /** Never changed in place: what is derived from it is told apart by identity. */
-  instances: readonly Instance[] = [];
-  /** Those of `of` that look at a source. */
-  readonly reading = new Map<
-    Source,
-    { readonly of: readonly Instance[]; readonly instances: readonly Instance[] }
-  >();
+  instances: Instance[] = [];
   windows: WindowSet | null = null;
 
   constructor(subject: Subject, facts: Facts, env: Env, incarnation: string, first: boolean) {

@@ -75,6 +75,8 @@ export class Watch {
   readonly #reportedMismatches = new Set<string>();
   #notes: Note[] = [];
   #draft: Draft;
+  /** What is decided outside of an observation waits here for the next one. */
+  readonly #between: Draft;
   #startedMs: number;
   #viewMismatches = 0;
   #nowMs: number;
@@ -83,7 +85,8 @@ export class Watch {
     this.#settings = settings;
     this.#startedMs = nowMs;
     this.#nowMs = nowMs;
-    this.#draft = new Draft(nowMs);
+    this.#between = new Draft(nowMs);
+    this.#draft = this.#between;
     const draft = (): Draft => this.#draft;
     const wallet = (name: string): WatchedWallet | undefined => this.#world.wallet(name);
     const deadlines = this.#deadlines;
@@ -185,20 +188,16 @@ export class Watch {
   observe(observation: Observation): Outcome {
     const atMs = Math.max(observation.atMs, this.#nowMs);
     this.#nowMs = atMs;
-    // What the construction and the restore decided leaves with the first observation.
     const draft = new Draft(atMs);
-    for (const key in draft.changes) {
-      const name = key as keyof Changes;
-      (draft.changes[name] as unknown[]).push(...this.#draft.changes[name]);
-      (this.#draft.changes[name] as unknown[]).length = 0;
-    }
+    // What the construction and the restore decided leaves with the first observation.
+    draft.absorb(this.#between);
     this.#draft = draft;
     this.#notes = [];
     this.#take(observation, draft);
     this.#deadlines.run(atMs);
     if (atMs - this.#startedMs > recallKeptMs) this.#recall.clear();
     const outcome = { changes: draft.changes, asks: draft.asks, notes: this.#notes };
-    this.#draft = new Draft(atMs);
+    this.#draft = this.#between;
     return outcome;
   }
 
