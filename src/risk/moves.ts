@@ -5,7 +5,7 @@
  *   together   every mark by the same percentage, up or down, whichever is nearer
  *   adverse    each mark against its own position, by the same percentage
  *
- * These are our own figures, not the exchange's: computed in doubles, found by bisection, and rounded down, to the
+ * These are our own figures, not the exchange's: computed in doubles, found by search, and rounded down, to the
  * more careful side. As in the liquidation price, orders do not fill on the way, and those that cross the
  * present mark are the ones that reserve a loss. Spot collateral moves with the market that prices it.
  */
@@ -27,6 +27,8 @@ export interface Moves {
 const farthest = 10;
 /** Answers are at most this far from the boundary: 0.001 %. */
 const resolution = 1e-5;
+/** Looks along the chord before halving takes over. */
+const mostChords = 12;
 
 /** @param assessed the account at these marks, when the caller has it already */
 export function movesToLiquidation(
@@ -58,27 +60,28 @@ export function movesToLiquidation(
   const spots = account.spot ?? [];
   const settled = Number(assessed.collateralQuoteLots) + Number(assessed.unsettledFundingQuoteLots);
 
-  /** Common moves take `direction`; adverse ones (0) each market's own. */
-  const hit = (move: number, direction: -1 | 0 | 1): boolean => {
+  /** What is left over after a move. Common ones take `direction`; adverse ones (0) each market's own. */
+  const left = (move: number, direction: -1 | 0 | 1): number => {
     let excess = settled;
     for (const leg of legs) {
       const signed = move * (direction === 0 ? leg.against : direction);
       excess += fastExcess(leg.market, 0, leg.mark * Math.max(0, 1 + signed));
     }
     for (const spot of spots) excess += spotAfter(spot, move, direction, sides);
-    return excess < 0;
+    return excess;
   };
 
-  const up = firstHit(0, farthest, (move) => hit(move, 1));
-  const down = firstHit(0, 1, (move) => hit(move, -1));
+  const up = firstHit(0, farthest, (move) => left(move, 1));
+  const down = firstHit(0, 1, (move) => left(move, -1));
   const together = Math.min(up, down);
   return {
     together,
     direction: together === never ? undefined : down <= up ? "down" : "up",
     // A mark cannot fall by more than all of itself: beyond 1 only those of the shorts go on.
-    adverse: hit(1, 0)
-      ? firstHit(0, 1, (move) => hit(move, 0))
-      : firstHit(1, farthest, (move) => hit(move, 0)),
+    adverse:
+      left(1, 0) < 0
+        ? firstHit(0, 1, (move) => left(move, 0))
+        : firstHit(1, farthest, (move) => left(move, 0)),
   };
 }
 
@@ -99,15 +102,34 @@ function spotAfter(
  * The boundary below which nothing is hit, of moves between two ends. What is left over is concave in a common
  * move (profits are discounted, margin is a maximum of straight lines), so that between an end that is not hit and
  * one that is there is one boundary, and between two that are not there is none.
+ *
+ * Found by the chord (Illinois), which needs a third of the looks that halving does; halving takes over where a crooked
+ * curve makes the chord slow. Whatever it is, the answer is not hit and one resolution further is.
  */
-function firstHit(from: number, to: number, hit: (move: number) => boolean): number {
-  if (!hit(to)) return Number.POSITIVE_INFINITY;
+function firstHit(from: number, to: number, left: (move: number) => number): number {
   let low = from;
   let high = to;
-  while (high - low > resolution) {
-    const middle = (low + high) / 2;
-    if (hit(middle)) high = middle;
-    else low = middle;
+  let atHigh = left(to);
+  if (!(atHigh < 0)) return Number.POSITIVE_INFINITY;
+  let atLow = left(from);
+  let side = 0;
+  for (let looks = 0; high - low > resolution; looks++) {
+    let middle = low + (high - low) * (atLow / (atLow - atHigh));
+    // Half a resolution beside an end, so that both ends close in.
+    middle = Math.min(Math.max(middle, low + resolution / 2), high - resolution / 2);
+    if (looks >= mostChords || Number.isNaN(middle)) middle = (low + high) / 2;
+    const at = left(middle);
+    if (at < 0) {
+      high = middle;
+      atHigh = at;
+      if (side < 0) atLow /= 2;
+      side = -1;
+    } else {
+      low = middle;
+      atLow = at;
+      if (side > 0) atHigh /= 2;
+      side = 1;
+    }
   }
   return low;
 }
