@@ -1,0 +1,243 @@
+/**
+ * The whole product as its users run it: the simulated exchange and the daemon as processes on the real clock, a real
+ * mail server with TLS, a Discord that the real discord.js speaks to. Moved by control calls.
+ */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { base58 } from "@scure/base";
+import { expect, onTestFailed, test } from "vitest";
+import { colours } from "../../src/channels/discord/render.ts";
+import type { SimulatedTrader } from "../../src/simulator/index.ts";
+import { temporaryFolder } from "../history/folder.ts";
+import { type DiscordMessage, startDiscord } from "../support/discord.ts";
+import { type Program, startProgram } from "../support/program.ts";
+import { type ReceivedMail, startSmtp } from "../support/smtp.ts";
+
+const password = "smtp-pa55word-never-to-be-shown";
+
+interface Notification {
+  readonly authority: string;
+  readonly source: string;
+  readonly notificationType: string;
+  readonly ackedMs: number | null;
+}
+
+/** What a simulator that runs as a process is asked over its control calls. */
+function controls(url: string) {
+  const answer = async (response: Response): Promise<unknown> => {
+    if (!response.ok)
+      throw new Error(`${response.url} answered ${response.status}: ${await response.text()}`);
+    return response.json();
+  };
+  return {
+    async call(name: string, body: object): Promise<void> {
+      const headers = { "content-type": "application/json" };
+      await answer(
+        await fetch(`${url}/sim/${name}`, { method: "POST", headers, body: JSON.stringify(body) }),
+      );
+    },
+    async notifications(authority: string): Promise<readonly Notification[]> {
+      const state = (await answer(await fetch(`${url}/sim/state?authority=${authority}`))) as {
+        readonly notifications: readonly Notification[];
+      };
+      return state.notifications;
+    },
+  };
+}
+
+async function startExchange(folder: string): Promise<{
+  readonly program: Program;
+  readonly url: string;
+  readonly traders: readonly (SimulatedTrader & { readonly keyFile: string })[];
+}> {
+  const args = ["--port", "0", "--speed", "1", "--walk", "off", "--traders", "2"];
+  const program = startProgram(["simulate", ...args, "--keys-dir", path.join(folder, "keys")]);
+  const ready = JSON.parse(await program.line((line) => line.startsWith("{")));
+  return { program, ...ready };
+}
+
+/** Every writing of a wallet's secret key that might turn up somewhere. */
+function writings(keyFile: string): string[] {
+  const bytes = Uint8Array.from(JSON.parse(readFileSync(keyFile, "utf8")) as number[]);
+  return [bytes, bytes.subarray(0, 32)].flatMap((part) => [
+    [...part].join(","),
+    [...part].join(", "),
+    base58.encode(part),
+    Buffer.from(part).toString("hex"),
+    Buffer.from(part).toString("base64").replace(/=+$/, ""),
+    Buffer.from(part).toString("base64url"),
+    Buffer.from(part).toString("latin1"),
+  ]);
+}
+
+const idIn = ({ messageId }: ReceivedMail) => /^<([^@]+)@example\.org>$/.exec(messageId)?.[1];
+const idOf = ({ embeds }: DiscordMessage) => embeds[0]?.footer?.text.split(" · ").at(-1);
+
+test("a falling price is told on Discord and by email, its end too, and what was handled is acknowledged", {
+  timeout: 60_000,
+}, async () => {
+  using folder = temporaryFolder();
+  await using discord = await startDiscord();
+  await using smtp = await startSmtp({ tls: "starttls", auth: { user: "watch", password } });
+  const exchange = await startExchange(folder.path);
+  await using _exchange = exchange.program;
+  const { call, notifications } = controls(exchange.url);
+  const [main, other] = exchange.traders;
+  const { authority } = main!;
+  const SOL = (price: string) => call("mark-price", { symbol: "SOL", price });
+
+  await call("position", { authority, symbol: "BTC", size: "0" });
+  await call("position", { authority, symbol: "ETH", size: "0" });
+  await call("mark-price", { symbol: "ETH", price: "3010" });
+  await SOL("150");
+  await call("collateral", { authority, amount: "4000" });
+  await call("position", { authority, symbol: "SOL", size: "100", entryPrice: "150" });
+
+  writeFileSync(path.join(folder.path, "ca.pem"), smtp.ca);
+  const every = ["traderState", "markets", "notifications", "liquidations", "collateral", "orders", "fills"];
+  writeFileSync(
+    path.join(folder.path, "config.yaml"),
+    [
+      `exchange: { baseUrl: "${exchange.url}", requestsPerSecond: 100 }`,
+      "wallets:",
+      `  - { name: main, keyFile: "${main!.keyFile}", labels: { desk: alpha } }`,
+      `  - { name: watched, authority: ${other!.authority} }`,
+      "schedules:",
+      ...every.map((source) => `  ${source}: { every: 1s }`),
+      "history: { path: ./perpwatch.db }",
+      "rules: [shipped:liquidation-risk, shipped:notifications]",
+      "ruleOverrides: { LiquidationNear: { keepFiringFor: 1s } }",
+      "channels:",
+      `  chat: { type: discord, token: "\${DISCORD_TOKEN}", channelId: "${discord.channelId}", apiUrl: "${discord.apiUrl}" }`,
+      "  mail:",
+      "    type: email",
+      `    smtp: { host: ${smtp.host}, port: ${smtp.port}, secure: starttls, caFile: ca.pem, user: watch, password: "\${SMTP_PASSWORD}" }`,
+      "    from: perpwatch <perpwatch@example.org>",
+      "    to: [me@example.org]",
+      "routing: { receivers: [chat, mail] }",
+      "acknowledge: { types: { order_filled: whenDelivered } }",
+      "dashboard: { listen: 127.0.0.1:0 }",
+      "",
+    ].join("\n"),
+  );
+  const config = path.join(folder.path, "config.yaml");
+  await using daemon = startProgram(["start", "--config", config, "--log-level", "debug"], {
+    env: { DISCORD_TOKEN: discord.token, SMTP_PASSWORD: password },
+  });
+  onTestFailed(() => console.log(`the daemon's log:\n${daemon.stderr.join("\n")}`));
+  await daemon.line((line) => line.includes("watching main, watched"));
+  await discord.gateway.waitForSession();
+
+  // A price that carries the position next to its liquidation.
+  await SOL("117.5");
+  const [mail, message] = await Promise.all([
+    smtp.waitForMail(({ subject }) => subject.includes("SOL")),
+    discord.waitForMessage(({ text }) => text.includes("SOL")),
+  ]);
+  const summary = /main: SOL long is (\d\.\d+)% from liquidation/;
+  expect(mail.subject).toMatch(/^FIRING critical: main: SOL long is \d\.\d+% from liquidation \(#1\)$/);
+  expect(Number(summary.exec(mail.subject)?.[1])).toBeLessThan(5);
+  expect(mail).toMatchObject({
+    from: "perpwatch@example.org",
+    to: ["me@example.org"],
+    secure: true,
+    user: "watch",
+  });
+  expect(mail.text).toMatch(/Mark \$?117\.50*, liquidation at \$?1\d\d\.\d+, notional \$11,750/);
+  expect(mail.text).toContain("Now: add collateral to this account");
+  expect(mail.text).toMatch(/on data (less than a second|\d+s) old/);
+  expect(mail.html).toContain("SOL long is");
+  expect(idIn(mail)).toMatch(/^[1-9A-HJ-NP-Za-km-z]{16,22}$/);
+  expect(mail.text.trimEnd().endsWith(` ${idIn(mail)}`)).toBe(true);
+  expect(mail.headers.get("in-reply-to")).toBeUndefined();
+
+  expect(message).toMatchObject({ via: "bot", channelId: discord.channelId, replyTo: null, edits: 0 });
+  expect(message.content).toMatch(
+    /^🔴 \*\*FIRING critical: main: SOL long is \d\.\d+% from liquidation\*\* #1$/,
+  );
+  expect(message.embeds[0]?.color).toBe(colours.critical);
+  expect(message.embeds[0]?.description).toContain("Now: add collateral");
+  expect(message.nonce).toBe(idOf(message));
+  expect(message.nonce).toMatch(/^[1-9A-HJ-NP-Za-km-z]{16,22}$/);
+  expect(message.nonce).not.toBe(idIn(mail));
+
+  // It recovers: the same thread says so.
+  await SOL("150");
+  const [endingMail, ending] = await Promise.all([
+    smtp.waitForMail(({ subject }) => subject.startsWith("RESOLVED")),
+    discord.waitForMessage(({ replyTo }) => replyTo === message.id),
+  ]);
+  expect(endingMail.subject).toMatch(/^RESOLVED: main: SOL long is \d\d\.\d+% from liquidation \(#1\)$/);
+  expect(endingMail.headers.get("in-reply-to")).toBe(mail.messageId);
+  expect(endingMail.headers.get("references")).toBe(mail.messageId);
+  expect(endingMail.messageId).not.toBe(mail.messageId);
+  expect(endingMail.text).toContain("The condition no longer holds. Nothing to do.");
+  expect(ending.content).toMatch(/^🟢 \*\*RESOLVED: main: SOL long/);
+  expect(ending.embeds[0]?.color).toBe(colours.good);
+  await discord.waitForMessage(({ id, edits }) => id === message.id && edits === 1);
+  expect(message.content).toMatch(/^🟢 \*\*RESOLVED .* UTC\*\*\n~~FIRING critical: main: SOL long .*~~ #1$/);
+  expect(message.embeds[0]?.color).toBe(colours.good);
+
+  // A fill is acknowledged to the exchange once both channels have told it: the mail server is unwell at first.
+  const unwell = smtp.fail({ at: "data", code: 451, times: 1 });
+  await call("order", { authority, symbol: "ETH", side: "bid", price: "2990", size: "0.1" });
+  await call("mark-price", { symbol: "ETH", price: "2985" });
+  const chatted = await discord.waitForMessage(({ text }) => text.includes("filled ETH"));
+  expect(chatted.content).toMatch(/^🔵 \*\*INFO: main: filled ETH bid 0\.1 at /);
+  await unwell.used;
+  const mailed = await smtp.waitForMail(({ subject }) => subject.includes("filled ETH"));
+  await daemon.line((line) => line.includes("notifications acknowledged"));
+  const filled = (await notifications(authority)).filter((one) => one.notificationType === "order_filled");
+  expect(filled).toHaveLength(1);
+  // The exchange's clock and ours run side by side, and the mail came most of a second after its refusal.
+  expect(filled[0]?.ackedMs).toBeGreaterThan(mailed.atMs - 100);
+
+  // What a person has to see is told, and stays unacknowledged until a person says so.
+  await call("notification", { authority, notificationType: "spot_collateral_liquidation" });
+  const sold = await smtp.waitForMail(({ subject }) => subject.includes("sold spot collateral"));
+  await discord.waitForMessage(({ text }) => text.includes("sold spot collateral"));
+  const soldState = async () =>
+    (await notifications(authority)).find((one) => one.notificationType === "spot_collateral_liquidation");
+  expect(await soldState()).toMatchObject({ ackedMs: null });
+  const alertId = /\(#(\d+)\)$/.exec(sold.subject)?.[1] ?? "";
+  const acknowledge = startProgram(["alerts", "ack", alertId, "--config", config], {
+    env: { DISCORD_TOKEN: discord.token, SMTP_PASSWORD: password },
+  });
+  expect(await acknowledge.ended).toEqual({ status: 0, signal: null });
+  await expect.poll(soldState, { timeout: 10_000 }).toMatchObject({ ackedMs: expect.any(Number) });
+
+  // One message for each of these on each channel, and nothing else.
+  expect(smtp.mails.map(({ subject }) => subject)).toHaveLength(4);
+  expect(discord.messages.map(({ content }) => content)).toHaveLength(4);
+
+  const page = /status page (http:\/\/[\d.:]+)/.exec(daemon.stderr.join("\n"))?.[1];
+  const pages = await Promise.all(
+    ["/", "/api/v1/status", "/metrics"].map(async (at) => (await fetch(`${page}${at}`)).text()),
+  );
+  expect(pages[1]).toContain('"main"');
+
+  const toldMs = performance.now();
+  expect(await daemon.end("SIGTERM")).toEqual({ status: 0, signal: null });
+  expect(performance.now() - toldMs).toBeLessThan(10_000);
+  expect(await exchange.program.end("SIGTERM")).toEqual({ status: 0, signal: null });
+
+  // Nothing secret was printed, served, sent, or stored in clear.
+  const database = readdirSync(folder.path).filter((name) => name.startsWith("perpwatch.db"));
+  expect(database.length).toBeGreaterThan(0);
+  const shown = new Map<string, string>([
+    ["stdout", daemon.stdout.join("\n")],
+    ["stderr", daemon.stderr.join("\n")],
+    ["command", [...acknowledge.stdout, ...acknowledge.stderr].join("\n")],
+    ["pages", pages.join("\n")],
+    ["mails", smtp.mails.map(({ raw, text }) => `${raw}\n${text}`).join("\n")],
+    ["messages", discord.messages.map(({ text }) => text).join("\n")],
+    ...database.map((name) => [name, readFileSync(path.join(folder.path, name), "latin1")] as const),
+  ]);
+  const secrets = [...writings(main!.keyFile), discord.token, password];
+  // Of tokens of sessions only their form is known here.
+  const jwt = /eyJ[\w-]{10,}\.[\w-]+\.[\w-]+/;
+  for (const [where, text] of shown) {
+    for (const secret of secrets) expect(text.includes(secret), `a secret in ${where}`).toBe(false);
+    expect(jwt.exec(text)?.[0], `a token in ${where}`).toBeUndefined();
+  }
+});
