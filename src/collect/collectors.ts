@@ -22,6 +22,7 @@ import { marketConfigCollector } from "./collectors/market-config.ts";
 import { marketsCollector } from "./collectors/markets.ts";
 import { notificationsCollector } from "./collectors/notifications.ts";
 import { ordersCollector } from "./collectors/orders.ts";
+import { pnlCollector } from "./collectors/pnl.ts";
 import { traderStateCollector } from "./collectors/trader-state.ts";
 import { traderViewCollector } from "./collectors/trader-view.ts";
 import type { Demand } from "./demand.ts";
@@ -90,7 +91,8 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       collateralCollector(shared),
       ordersCollector(shared),
       fillsCollector(shared),
-      fundingRatesCollector(book),
+      fundingRatesCollector(book, cursors),
+      pnlCollector(accounts, cursors),
     ];
     return new Scheduler({
       ...options,

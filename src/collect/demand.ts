@@ -142,6 +142,9 @@ export function requestsOf(source: Source, input: Pick<DemandInput, "wallets" | 
     case "liquidations":
     case "funding":
       return sum(wallets.map((one) => one.pdaIndices.length));
+    case "pnl":
+      // The past is asked for once, in the last lane.
+      return 0;
     default:
       return wallets.length;
   }

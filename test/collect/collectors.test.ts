@@ -52,7 +52,8 @@ test("a wallet that is only watched is read without a session, and its inbox is 
   expect(daemon.of("accounts").length).toBeGreaterThan(4);
   expect(daemon.of("failed")).toEqual([]);
   expect(rig.asked("/v1/auth*")).toBe(0);
-  expect(rig.asked("/v1/traders/*")).toBe(0);
+  const asked = Object.keys(rig.simulator.requests.query(undefined).counts);
+  expect(asked.filter((path) => path.includes("notifications"))).toEqual([]);
   expect(daemon.collectors.status().some((one) => one.source === "notifications")).toBe(false);
 });
 
@@ -303,6 +304,41 @@ describe("records that do not fit", () => {
     expect(daemon.log.map((one) => one.message)).toEqual([expect.stringContaining('reads as "other"')]);
     expect(daemon.kept).toEqual([]);
   });
+});
+
+test("the past of wallets and markets is read once, and again for the time when nobody watched", async () => {
+  await using rig = await Rig.start({ simulator: { walk: true, pastMs: 3 * 86_400_000 } });
+  const first = await rig.boot();
+  const startMs = rig.clock.nowMs();
+  await rig.clock.advance(60_000);
+  const ticks = first.of("backfill").flatMap((one) => one.ticks);
+  const of = (owner: string, series: string) =>
+    ticks.filter((one) => one.owner === owner && one.series.includes(series)).map((one) => one.atMs);
+  for (const [owner, series] of [
+    ["main/0.0", "trader.equity"],
+    ["markets", "market[SOL].markPrice"],
+    ["fundingRates", "market[SOL].fundingRate"],
+  ] as const) {
+    const times = of(owner, series);
+    expect(times.length, series).toBeGreaterThan(60);
+    expect(Math.min(...times)).toBeLessThan(startMs - 2 * 86_400_000);
+    expect(Math.max(...times)).toBeLessThanOrEqual(startMs + 60_000);
+  }
+  for (const one of first.of("backfill")) {
+    const times = one.ticks.map((tick) => tick.atMs);
+    expect(times).toEqual([...times].sort((a, b) => a - b));
+  }
+  expect(first.of("failed")).toEqual([]);
+  const asked = rig.asked("/v1/candles/*");
+  await first.stop();
+
+  await rig.clock.advance(6 * 3_600_000);
+  const second = await rig.boot();
+  await rig.clock.advance(60_000);
+  expect(rig.asked("/v1/candles/*")).toBe(asked);
+  const missed = second.of("backfill").flatMap((one) => one.ticks);
+  expect(missed.length).toBeGreaterThan(20);
+  expect(missed.every((one) => one.atMs >= startMs && one.series[0] === "trader.equity")).toBe(true);
 });
 
 test("a session that is revoked costs no poll, and public reads never notice", async () => {

@@ -1,48 +1,110 @@
 /**
  * The newest funding rate of every market, from the funding history, whose unit is stated. A small limit would keep the
  * oldest rows of the window, so the window starts late instead.
+ *
+ * At the first sight of a market its past is read in the last lane, a market at a time: marks by the hour, and rates.
  */
-import { ExchangeError, failureOf } from "../../exchange/index.ts";
-import type { ExchangeCollector } from "../collector.ts";
+import type { Tick } from "../../domain/observation.ts";
+import { ExchangeError, failureOf, lanes } from "../../exchange/index.ts";
+import { noteOf } from "../accounts.ts";
+import type { ExchangeCollector, Run, RunOutcome } from "../collector.ts";
 import type { MarketBook } from "../market-book.ts";
-import { newestRate } from "../translate/market.ts";
+import { newestRate, ratePerHour } from "../translate/market.ts";
 
 /** Intervals that the window covers: one that is late being indexed must not empty it. */
 const INTERVALS = 4;
+const HOUR_MS = 3_600_000;
+const PAST_MS = 30 * 24 * HOUR_MS;
 
-export function fundingRatesCollector(book: MarketBook): ExchangeCollector {
+const cursorOf = (symbol: string) => `past/market/${symbol}`;
+
+export function fundingRatesCollector(
+  book: MarketBook,
+  cursors: ReadonlyMap<string, string>,
+): ExchangeCollector {
+  const withPast = new Set<string>();
+  const withoutPast = () =>
+    book.symbols.find((symbol) => !withPast.has(symbol) && !cursors.has(cursorOf(symbol)));
+
+  async function readNewest(run: Run): Promise<void> {
+    const { client, call, nowMs, observe } = run;
+    let read = 0;
+    let failure: unknown = null;
+    for (const symbol of book.symbols) {
+      const intervalSeconds = book.of(symbol)?.fundingIntervalSeconds ?? 0;
+      if (intervalSeconds <= 0) continue;
+      const startTime = Math.floor(nowMs() - INTERVALS * intervalSeconds * 1_000);
+      try {
+        const { rates } = await client.fundingRates({ symbol, startTime }, call());
+        read++;
+        const newest = newestRate(rates, intervalSeconds);
+        if (newest) await observe({ kind: "fundingRate", atMs: nowMs(), symbol, ...newest });
+      } catch (error) {
+        // One market that cannot be read costs only itself; an exchange that is unwell ends the round.
+        if (!(error instanceof ExchangeError) || error.retryable) throw error;
+        failure = error;
+        const told = failureOf(error);
+        await observe({
+          kind: "failed",
+          source: "fundingRates",
+          wallet: null,
+          symbol,
+          atMs: nowMs(),
+          ...told,
+        });
+      }
+    }
+    if (read === 0 && failure !== null) throw failure;
+  }
+
+  async function readPast({ client, call, nowMs, observe }: Run, symbol: string): Promise<void> {
+    const endTime = Math.floor(nowMs());
+    const startTime = endTime - PAST_MS;
+    const name = symbol.toUpperCase();
+    const window = { symbol, startTime, endTime };
+    const candles = await client.candles({ ...window, timeframe: "1h" }, call(lanes.catchUp));
+    const { rates } = await client.fundingRates(window, call(lanes.catchUp));
+    const markSeries = [`market[${name}].markPrice`];
+    const rateSeries = [`market[${name}].fundingRate`];
+    const intervalSeconds = book.of(symbol)?.fundingIntervalSeconds ?? 0;
+    const ticks: Tick[] = [];
+    for (const candle of candles) {
+      const atMs = candle.time + HOUR_MS;
+      // Candles of other venues, and the one that is not over, say nothing about the mark then.
+      if (atMs > endTime || candle.isExternal === true) continue;
+      ticks.push({ atMs, owner: "markets", series: markSeries, values: [candle.markClose ?? candle.close] });
+    }
+    for (const rate of intervalSeconds > 0 ? rates : []) {
+      const values = [ratePerHour(rate, intervalSeconds)];
+      ticks.push({ atMs: rate.timestamp, owner: "fundingRates", series: rateSeries, values });
+    }
+    ticks.sort((a, b) => a.atMs - b.atMs);
+    if (ticks.length > 0)
+      await observe({ kind: "backfill", source: "fundingRates", wallet: null, atMs: nowMs(), ticks });
+    await observe(noteOf(cursorOf(symbol), String(endTime), nowMs()));
+  }
+
+  async function readPastOnce(run: Run, symbol: string): Promise<void> {
+    try {
+      await readPast(run, symbol);
+    } catch (error) {
+      // What is refused now is not asked for all day.
+      if (!(error instanceof ExchangeError) || error.retryable) throw error;
+    }
+    withPast.add(symbol);
+  }
+
   return {
     source: "fundingRates",
     scope: "exchange",
-    async run({ client, call, nowMs, observe }) {
+    async run(run): Promise<RunOutcome> {
       if (!book.known) return "later";
-      let read = 0;
-      let failure: unknown = null;
-      for (const symbol of book.symbols) {
-        const intervalSeconds = book.of(symbol)?.fundingIntervalSeconds ?? 0;
-        if (intervalSeconds <= 0) continue;
-        const startTime = Math.floor(nowMs() - INTERVALS * intervalSeconds * 1_000);
-        try {
-          const { rates } = await client.fundingRates({ symbol, startTime }, call());
-          read++;
-          const newest = newestRate(rates, intervalSeconds);
-          if (newest) await observe({ kind: "fundingRate", atMs: nowMs(), symbol, ...newest });
-        } catch (error) {
-          // One market that cannot be read costs only itself; an exchange that is unwell ends the round.
-          if (!(error instanceof ExchangeError) || error.retryable) throw error;
-          failure = error;
-          await observe({
-            kind: "failed",
-            source: "fundingRates",
-            wallet: null,
-            symbol,
-            atMs: nowMs(),
-            ...failureOf(error),
-          });
-        }
+      if (!run.catchUp) await readNewest(run);
+      else {
+        const symbol = withoutPast();
+        if (symbol !== undefined) await readPastOnce(run, symbol);
       }
-      if (read === 0 && failure !== null) throw failure;
-      return "done";
+      return withoutPast() === undefined ? "done" : "more";
     },
   };
 }

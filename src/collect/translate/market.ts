@@ -55,7 +55,12 @@ export function marketPricesOf(record: LatestMarketStats): MarketPrices {
   };
 }
 
-/** The newest rate as a fraction an hour: rates are stated in percent of notional for one funding interval. */
+/** A rate as a fraction an hour: rates are stated in percent of notional for one funding interval. */
+export function ratePerHour(rate: FundingRate, fundingIntervalSeconds: number): number {
+  return (Number(rate.fundingRatePercentage) / 100) * (3_600 / fundingIntervalSeconds);
+}
+
+/** The newest of these rates; null when there is none. */
 export function newestRate(
   rates: readonly FundingRate[],
   fundingIntervalSeconds: number,
@@ -64,7 +69,7 @@ export function newestRate(
   for (const rate of rates) if (newest === null || rate.timestamp >= newest.timestamp) newest = rate;
   if (newest === null || fundingIntervalSeconds <= 0) return null;
   return {
-    ratePerHour: (Number(newest.fundingRatePercentage) / 100) * (3_600 / fundingIntervalSeconds),
+    ratePerHour: ratePerHour(newest, fundingIntervalSeconds),
     exchangeMs: newest.timestamp,
   };
 }
