@@ -2,7 +2,7 @@
  * Asking the exchange on schedules, and turning its answers into observations.
  *
  *   collectors.ts     all of it, put together
- *   scheduler.ts      when each collector runs, for which wallet; wheel.ts, calendar.ts, backoff.ts: its parts
+ *   scheduler.ts      when each collector runs, for which wallet; job.ts, run.ts, wheel.ts, calendar.ts, backoff.ts: its parts
  *   demand.ts         requests a second against the ceiling, and the intervals that follow
  *   collectors/       one file a resource; collector.ts: what one is
  *   translate/        records into the house's words; pure

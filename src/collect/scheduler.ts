@@ -14,13 +14,14 @@ import type { FailureReason, Observation, Source } from "../domain/observation.t
 import type { ScheduleStatus } from "../domain/status.ts";
 import { type ExchangeClient, ExchangeError, failureOf, type Lane, lanes } from "../exchange/index.ts";
 import { backoffMs } from "./backoff.ts";
-import { CronSchedule } from "./calendar.ts";
-import type { CollectedWallet, Collector, RunOutcome, WalletRun } from "./collector.ts";
+import type { CollectedWallet, Collector, RunOutcome } from "./collector.ts";
 import { type Demand, demandOf, laneOf, requestsOf, sourceOrder } from "./demand.ts";
+import { createJob, deadlineMs, type Job, jobName, type Mode, unwell } from "./job.ts";
 import type { CollectLog } from "./log.ts";
 import { Reporter } from "./reporter.ts";
+import { CalledOff, NotTaken, perform, RunTooLong } from "./run.ts";
 import { type ScheduleSettings, scheduleMs } from "./settings.ts";
-import { nextTurn, Wheel, type WheelEntry } from "./wheel.ts";
+import { nextTurn, Wheel } from "./wheel.ts";
 
 /** Above it a wallet is asked at the interval for wallets at risk. */
 export const AT_RISK = 0.5;
@@ -50,46 +51,6 @@ export interface SchedulerOptions {
   /** Known trader accounts of a wallet. */
   readonly accounts: (wallet: string) => number;
   readonly log: CollectLog;
-}
-
-/** A run went on for too long. */
-class RunTooLong extends Error {
-  override readonly name = "RunTooLong";
-}
-/** A run was called off: the daemon stops, or something more urgent is due. */
-class CalledOff extends Error {
-  override readonly name = "CalledOff";
-}
-/** What was read could not be handed on; nobody's fault at the exchange. */
-class NotTaken extends Error {
-  override readonly name = "NotTaken";
-}
-
-/** Why a run is made: its time has come, somebody needs it now, the last one failed, older pages wait. */
-type Mode = "turn" | "asked" | "retry" | "catchUp";
-
-interface Job extends WheelEntry {
-  readonly collector: Collector;
-  readonly wallet: CollectedWallet | null;
-  readonly cron: CronSchedule | null;
-  /** Of the beat; monotonic, of a calendar wall. */
-  turnMs: number;
-  mode: Mode;
-  running: {
-    readonly mode: Mode;
-    readonly startedMs: number;
-    readonly abort: (reason: Error) => void;
-  } | null;
-  /** Run again as soon as this run ends. */
-  again: Mode | null;
-  /** Something else than a success came last, or nothing yet. */
-  gap: boolean;
-  lateMs: number;
-  lastStartMs: number;
-  lastOkMs: number | null;
-  lastFailure: ScheduleStatus["lastFailure"];
-  failures: number;
-  backingOff: boolean;
 }
 
 export class Scheduler {
@@ -211,24 +172,7 @@ export class Scheduler {
 
   #addJob(collector: Collector, wallet: CollectedWallet | null): void {
     const schedule = this.#options.settings[collector.source];
-    const job: Job = {
-      collector,
-      wallet,
-      cron: schedule.kind === "calendar" ? new CronSchedule(schedule.cron, schedule.timezone) : null,
-      dueMs: Number.POSITIVE_INFINITY,
-      slot: -1,
-      turnMs: 0,
-      mode: "turn",
-      running: null,
-      again: null,
-      gap: true,
-      lateMs: 0,
-      lastStartMs: Number.NEGATIVE_INFINITY,
-      lastOkMs: null,
-      lastFailure: null,
-      failures: 0,
-      backingOff: false,
-    };
+    const job = createJob(collector, wallet, schedule);
     this.#jobs.push(job);
     this.#byName.set(jobName(collector.source, wallet?.name ?? null), job);
   }
@@ -288,82 +232,29 @@ export class Scheduler {
 
   async #run(job: Job, mode: Mode): Promise<void> {
     const startedMs = this.#clock.elapsedMs();
-    if (mode !== "catchUp") job.lastStartMs = startedMs;
     const everyMs = this.#everyMs(job);
-    const limitMs = mode === "catchUp" ? CATCH_UP_DEADLINE_MS : deadlineMs(job.collector.source, everyMs);
-    const controller = new AbortController();
-    const guard = { observing: 0, ended: false, late: null as Error | null };
-    const abort = (reason: Error) => {
-      // What was read already is let be stored.
-      if (guard.observing > 0) guard.late = reason;
-      else controller.abort(reason);
-    };
+    const catchUp = mode === "catchUp";
+    if (!catchUp) job.lastStartMs = startedMs;
+    const { clock, client, observe } = this.#options;
+    const { abort, ended } = perform({
+      collector: job.collector,
+      wallet: job.wallet,
+      client,
+      clock,
+      observe,
+      catchUp,
+      gap: job.gap,
+      lane: this.#lane(job, mode),
+      limitMs: catchUp ? CATCH_UP_DEADLINE_MS : deadlineMs(job.collector.source, everyMs),
+    });
     job.running = { mode, startedMs, abort };
-    if (mode === "catchUp" && !job.cron) {
+    if (catchUp && !job.cron) {
+      // Its next turn comes all the same, and ends this.
       job.mode = "turn";
       this.#wheel.set(job, job.turnMs + everyMs);
     }
-    const cancel = this.#clock.after(limitMs + 250, () =>
-      abort(new RunTooLong(`no answer within ${limitMs / 1_000} s`)),
-    );
-    const run = this.#runOf(job, mode, controller.signal, startedMs + limitMs, guard, () => {
-      if (guard.observing === 0 && guard.late) controller.abort(guard.late);
-    });
-    let outcome: RunOutcome | null = null;
-    let failure: unknown = null;
-    const work = job.collector.scope === "exchange" ? job.collector.run(run) : job.collector.run(run);
-    const called = new Promise<never>((_, reject) =>
-      controller.signal.addEventListener("abort", () => reject(controller.signal.reason), { once: true }),
-    );
-    try {
-      outcome = await Promise.race([work, called]);
-    } catch (error) {
-      // Whatever surfaced first, a run that was called off ended for that reason.
-      failure = controller.signal.aborted ? controller.signal.reason : error;
-      work.catch(() => {});
-    }
-    called.catch(() => {});
-    guard.ended = true;
-    cancel();
+    const { outcome, failure } = await ended;
     await this.#after(job, mode, outcome, failure);
-  }
-
-  #runOf(
-    job: Job,
-    mode: Mode,
-    signal: AbortSignal,
-    endMs: number,
-    guard: { observing: number; ended: boolean },
-    observed: () => void,
-  ): WalletRun {
-    const lane = this.#lane(job, mode);
-    const wallet = job.wallet?.name;
-    return {
-      client: this.#options.client,
-      // An exchange's collector does not look at it.
-      wallet: job.wallet as CollectedWallet,
-      catchUp: mode === "catchUp",
-      gap: job.gap,
-      call: (other) => ({
-        ...(wallet === undefined ? {} : { wallet }),
-        lane: other === undefined ? lane : (Math.max(lane, other) as Lane),
-        signal,
-        deadlineMs: Math.max(0, endMs - this.#clock.elapsedMs()),
-      }),
-      nowMs: () => this.#clock.nowMs(),
-      observe: async (observation) => {
-        if (guard.ended || signal.aborted) throw new NotTaken("the run is over");
-        guard.observing++;
-        try {
-          await this.#options.observe(observation);
-        } catch (cause) {
-          throw new NotTaken("what was read could not be stored", { cause });
-        } finally {
-          guard.observing--;
-          observed();
-        }
-      },
-    };
   }
 
   #lane(job: Job, mode: Mode): Lane {
@@ -471,32 +362,5 @@ export class Scheduler {
     job.mode = "turn";
     const waitMs = Math.max(0, job.turnMs - this.#clock.nowMs());
     this.#wheel.set(job, this.#clock.elapsedMs() + Math.min(waitMs, LONGEST_WAIT_MS));
-  }
-}
-
-function jobName(source: Source, wallet: string | null): string {
-  return `${source}\n${wallet ?? ""}`;
-}
-
-/** Failures that have nothing to do with the wallet or the question. */
-function unwell(reason: FailureReason | undefined): boolean {
-  return (
-    reason === "unreachable" || reason === "timeout" || reason === "rate-limited" || reason === "server-error"
-  );
-}
-
-/** ms; waiting for the ceiling included. */
-function deadlineMs(source: Source, everyMs: number): number {
-  switch (source) {
-    case "traderState":
-    case "markets":
-    case "exchangeStatus":
-      return Math.min(15_000, Math.max(5_000, 3 * everyMs));
-    case "notifications":
-    case "liquidations":
-    case "traderView":
-      return 20_000;
-    default:
-      return 30_000;
   }
 }

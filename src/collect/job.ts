@@ -1,0 +1,82 @@
+/** What the scheduler knows of one collector for one wallet. */
+import type { FailureReason, Source } from "../domain/observation.ts";
+import type { ScheduleStatus } from "../domain/status.ts";
+import { CronSchedule } from "./calendar.ts";
+import type { CollectedWallet, Collector } from "./collector.ts";
+import type { Schedule } from "./settings.ts";
+import type { WheelEntry } from "./wheel.ts";
+
+/** Why a run is made: its time has come, somebody needs it now, the last one failed, older pages wait. */
+export type Mode = "turn" | "asked" | "retry" | "catchUp";
+
+export interface Job extends WheelEntry {
+  readonly collector: Collector;
+  readonly wallet: CollectedWallet | null;
+  readonly cron: CronSchedule | null;
+  /** Of the beat; monotonic, of a calendar wall. */
+  turnMs: number;
+  mode: Mode;
+  running: {
+    readonly mode: Mode;
+    readonly startedMs: number;
+    readonly abort: (reason: Error) => void;
+  } | null;
+  /** Run again as soon as this run ends. */
+  again: Mode | null;
+  /** Something else than a success came last, or nothing yet. */
+  gap: boolean;
+  lateMs: number;
+  lastStartMs: number;
+  lastOkMs: number | null;
+  lastFailure: ScheduleStatus["lastFailure"];
+  failures: number;
+  backingOff: boolean;
+}
+
+export function createJob(collector: Collector, wallet: CollectedWallet | null, schedule: Schedule): Job {
+  return {
+    collector,
+    wallet,
+    cron: schedule.kind === "calendar" ? new CronSchedule(schedule.cron, schedule.timezone) : null,
+    dueMs: Number.POSITIVE_INFINITY,
+    slot: -1,
+    turnMs: 0,
+    mode: "turn",
+    running: null,
+    again: null,
+    gap: true,
+    lateMs: 0,
+    lastStartMs: Number.NEGATIVE_INFINITY,
+    lastOkMs: null,
+    lastFailure: null,
+    failures: 0,
+    backingOff: false,
+  };
+}
+
+export function jobName(source: Source, wallet: string | null): string {
+  return `${source}\n${wallet ?? ""}`;
+}
+
+/** Failures that have nothing to do with the wallet or the question. */
+export function unwell(reason: FailureReason | undefined): boolean {
+  return (
+    reason === "unreachable" || reason === "timeout" || reason === "rate-limited" || reason === "server-error"
+  );
+}
+
+/** ms; waiting for the ceiling included. */
+export function deadlineMs(source: Source, everyMs: number): number {
+  switch (source) {
+    case "traderState":
+    case "markets":
+    case "exchangeStatus":
+      return Math.min(15_000, Math.max(5_000, 3 * everyMs));
+    case "notifications":
+    case "liquidations":
+    case "traderView":
+      return 20_000;
+    default:
+      return 30_000;
+  }
+}
