@@ -17,7 +17,7 @@ import {
 import { locate, type Place } from "./configuration.ts";
 import { ask, noDaemon, queryOf } from "./daemon.ts";
 import { alertsOf, withPast } from "./past.ts";
-import { counted, type Paint, paintFor, severityTint, table } from "./print.ts";
+import { counted, oneLine, type Paint, paintFor, severityTint, table } from "./print.ts";
 import { integerFrom, oneOf } from "./values.ts";
 
 interface ListOptions extends CommonOptions {
@@ -166,10 +166,10 @@ function storyText(
   if (alert.runbook !== null) facts.push(["what to do", alert.runbook]);
   const width = Math.max(...facts.map(([name]) => name.length));
   const lines = [
-    `${paint("bold", `#${alert.id}`)} ${paint(severityTint(alert.severity), alert.severity)}: ${alert.summary}`,
-    ...(alert.description === "" ? [] : [alert.description]),
+    `${paint("bold", `#${alert.id}`)} ${paint(severityTint(alert.severity), alert.severity)}: ${oneLine(alert.summary)}`,
+    ...(alert.description === "" ? [] : alert.description.split("\n").map(oneLine)),
     "",
-    ...facts.map(([name, value]) => `${`${name}:`.padEnd(width + 1)} ${value}`),
+    ...facts.map(([name, value]) => `${`${name}:`.padEnd(width + 1)} ${oneLine(value)}`),
     "",
     paint("bold", "Steps"),
     table(

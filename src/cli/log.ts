@@ -50,6 +50,8 @@ export async function createLog(cli: Cli, options: LogOptions): Promise<Log> {
       sync: true,
       colorize: cli.err.isTTY && (cli.env.NO_COLOR ?? "") === "",
       translateTime: "SYS:HH:MM:ss",
+      hideObject: true,
+      messageFormat: (line, messageKey) => lineText(line, messageKey),
     });
     return { log: pino(settings, stream), flush: () => {} };
   }
@@ -66,4 +68,16 @@ export async function createLog(cli: Cli, options: LogOptions): Promise<Log> {
       }
     },
   };
+}
+
+/** A line: the message, then its fields. Only texts of several lines, such as a stack, take more. */
+function lineText(line: Readonly<Record<string, unknown>>, messageKey: string): string {
+  const message = String(line[messageKey] ?? "");
+  const fields = Object.entries(line).filter(([name]) => !["level", "time", messageKey].includes(name));
+  const texts = fields.map(
+    ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
+  const short = texts.filter((text) => !text.includes("\n"));
+  const long = texts.filter((text) => text.includes("\n"));
+  return [[message, ...short].join("  "), ...long].join("\n");
 }

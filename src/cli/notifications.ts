@@ -46,7 +46,7 @@ export function notificationsCommand(program: Command, cli: Cli): void {
   declare(group, {
     usage: "list",
     summary: "list notifications, newest first (what `notifications` alone does)",
-    examples: ["notifications --wallet main --unacked"],
+    examples: ["notifications list --wallet main --unacked"],
     isDefault: true,
   })
     .option("--wallet <name>", "only of this wallet")

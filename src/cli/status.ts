@@ -84,7 +84,7 @@ function walletTable(status: Status, paint: Paint, show: Show): string {
   const rows = status.watch.wallets.map((wallet) => [
     wallet.name,
     shortAddress(wallet.authority),
-    wallet.watchOnly ? "watch-only" : paint(wallet.signedIn ? "green" : "red", wallet.sessionDetail),
+    wallet.watchOnly ? "watch-only" : sessionText(wallet, paint),
     ago(numberOf(wallet.seenMs), nowMs),
     show(wallet.figures.equity, "usd"),
     show(wallet.figures.pnl, "usd"),
@@ -96,6 +96,11 @@ function walletTable(status: Status, paint: Paint, show: Show): string {
     rows,
     paint,
   );
+}
+
+function sessionText({ signedIn, sessionDetail }: Status["watch"]["wallets"][number], paint: Paint): string {
+  const text = sessionDetail === "" ? (signedIn ? "signed in" : "signed out") : sessionDetail;
+  return paint(signedIn ? "green" : "red", text);
 }
 
 function accountTable(status: Status, paint: Paint, show: Show): string {
@@ -225,15 +230,12 @@ function blindTable(status: Status, paint: Paint): string {
 }
 
 function channelTable(status: Status, paint: Paint): string {
-  const nowMs = Number(status.nowMs);
   const rows = status.channels.map((channel) => [
     channel.name,
     channel.kind,
     channel.working ? paint("green", "working") : paint("red", "failing"),
     String(channel.waiting),
-    channel.oldestWaitingMs === null
-      ? ""
-      : formatDurationMs(Math.max(0, nowMs - Number(channel.oldestWaitingMs))),
+    channel.oldestWaitingMs === null ? "" : formatDurationMs(Number(channel.oldestWaitingMs)),
     String(channel.delivered),
     Number(channel.dead) === 0 ? "0" : paint("red", String(channel.dead)),
     channel.detail,

@@ -1,0 +1,325 @@
+/** Commands that ask the running daemon: the real local API on a real socket, with answers that stand still behind it. */
+import { createServer, type Server } from "node:http";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import type { DashboardSource } from "../../src/domain/ports.ts";
+import { openDashboard } from "../dashboard/open.ts";
+import { alert, calmStatus, nowMs, status } from "../dashboard/world.ts";
+import { alertChange, event, message, owedItem } from "../history/examples.ts";
+import { desk, run } from "./run.ts";
+
+/** A daemon's socket, and a configuration whose daemon is behind it. */
+async function daemon(of: Partial<DashboardSource> = {}) {
+  const dashboard = await openDashboard(of);
+  const place = desk();
+  const database = dashboard.socketPath.replace(/\.sock$/, "");
+  // What only the daemon's own environment and files hold must not matter to who asks it.
+  place.write(
+    "config.yaml",
+    `history: { path: ${database} }\nchannels: { chat: { type: discord, token: "\${NOT_IN_THIS_SHELL}" } }\nrules: [gone.yaml]\n`,
+  );
+  return {
+    asked: dashboard.asked,
+    run: (...args: string[]) => run(args, place),
+    async [Symbol.asyncDispose]() {
+      place[Symbol.dispose]();
+      await dashboard[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("status", () => {
+  test("for people", async () => {
+    await using it = await daemon();
+    const { status: exit, stdout, stderr } = await it.run("status");
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: "" });
+    // No colours where no terminal is, and every line ends with its text.
+    expect(stdout).not.toContain("\u001b");
+    expect(stdout).not.toMatch(/ \n/);
+    const lines = stdout.split("\n");
+    expect(lines[0]).toBe("perpwatch 0.1.0 is running, for 1d 2h, with 21 rules");
+    expect(lines[1]).toBe("exchange: trading");
+    const line = (start: string) => lines.find((one) => one.startsWith(start))?.replace(/ {2,}/g, " | ");
+    expect(line("main ")).toBe("main | 8Xk4…Rt7K | signed in | 800ms ago | $28,012.44 | – | 3");
+    expect(line("watched ")).toBe("watched | 8Xk4…Rt7K | watch-only | 1m 14s ago | – | – | –");
+    expect(line("main/0.2 ")).toBe("main/0.2 | active | safe | – | – | ∞ | – | 0");
+    expect(line("main/0.1/BTC")).toBe(
+      "main/0.1/BTC | long | 0.05 | $4,610.00 | $92,200.00 | $0.00 | ∞ | $59.80",
+    );
+    expect(line("mail ")).toBe("mail | email | failing | 4 | 9m | 88 | 1 | 535 authentication failed");
+    const failing = lines.find((one) => one.includes("12 failures, timeout: no answer within 4 s"));
+    expect(failing).toMatch(/^traderState +watched +5s +1m 14s ago/);
+    expect(lines.at(-3)).toContain("database: ./data/perpwatch.db, 48.2 MB");
+    // Nearest to liquidation first; worst alert first.
+    const order = (pattern: RegExp) => lines.flatMap((one) => pattern.exec(one)?.[1] ?? []);
+    expect(order(/^(\S+\/\S+\/\S+) +(?:long|short)/)).toEqual([
+      ...["main/0.0/SOL", "desk/0.0/1MBONK", "main/0.0/ETH", "main/0.1/BTC"],
+    ]);
+    expect(order(/^ *(\d+) +(?:critical|warning|info) /)).toEqual(["57", "55", "41"]);
+  });
+
+  test("when nothing is wrong", async () => {
+    await using it = await daemon({ status: calmStatus });
+    const { stdout } = await it.run("status");
+    expect(stdout).toContain("No alert is firing.");
+    expect(stdout).not.toMatch(/Pending|Blind|Firing/);
+  });
+
+  test("as JSON it is what the daemon answers", async () => {
+    await using it = await daemon();
+    const ran = await it.run("status", "--json");
+    expect(ran.status).toBe(0);
+    const revived = JSON.parse(ran.stdout, (_key, value: unknown) =>
+      value === "Infinity" ? Number.POSITIVE_INFINITY : value,
+    );
+    expect(revived).toEqual({ running: true, ...status(), nowMs });
+  });
+});
+
+describe("alerts", () => {
+  test("are listed with what narrows them", async () => {
+    await using it = await daemon();
+    const filters = [
+      "--firing",
+      "--rule",
+      "LiquidationNear",
+      "--wallet",
+      "main",
+      "--severity",
+      "critical",
+      "--limit",
+      "3",
+    ];
+    const { stdout } = await it.run("alerts", ...filters);
+    expect(it.asked).toEqual([
+      [
+        "alerts",
+        { state: "firing", rule: "LiquidationNear", wallet: "main", severity: "critical", limit: 3 },
+      ],
+    ]);
+    expect(stdout.split("\n")[1]).toBe(
+      "57  2026-11-20 11:58:30 UTC  critical  firing  LiquidationNear  main/0.0/SOL  SOL is 3.1 % from liquidation",
+    );
+    expect((await it.run("alerts", "list", "--json")).json()).toEqual({
+      running: true,
+      alerts: [alert({ id: 57 })],
+    });
+    expect(it.asked[1]).toEqual(["alerts", { limit: 50 }]);
+  });
+
+  test("none is an answer too", async () => {
+    await using it = await daemon({ alerts: async () => [] });
+    expect(await it.run("alerts", "--firing")).toMatchObject({ status: 0, stdout: "No alert is firing.\n" });
+  });
+
+  test("each has a story: steps with their times, and what became of its messages", async () => {
+    const ended = alert({ id: 57, state: "ended", ending: "recovered", endedAtMs: nowMs });
+    const sent = message({
+      id: "A",
+      status: "delivered",
+      attempts: 2,
+      deliveredAtMs: nowMs + 1_000,
+      receipt: "1187",
+    });
+    const failing = message({
+      id: "B",
+      attempts: 3,
+      lastFailure: "timeout",
+      lastDetail: "no greeting",
+      nextAttemptMs: nowMs,
+    });
+    const story = {
+      alert: ended,
+      changes: [
+        alertChange({ id: 1, alertId: 57, atMs: nowMs - 90_000, happenedMs: nowMs - 95_000 }),
+        alertChange({ id: 2, alertId: 57, kind: "ended", atMs: nowMs, alert: ended, details: [] }),
+      ],
+      owed: [
+        owedItem({
+          id: 1,
+          changeId: 1,
+          receiver: "chat",
+          status: "delivered",
+          messageId: "A",
+          owedAtMs: nowMs,
+        }),
+        owedItem({ id: 2, changeId: 2, receiver: "mail", status: "sealed", messageId: "B", owedAtMs: nowMs }),
+      ],
+      messages: [sent, failing],
+    };
+    await using it = await daemon({ alert: async () => story });
+    const { stdout } = await it.run("alerts", "show", "57");
+    const lines = stdout.split("\n").map((line) => line.replace(/ {2,}/g, " | "));
+    expect(lines[0]).toBe("#57 critical: SOL is 3.1 % from liquidation");
+    expect(lines).toContain("state: | resolved");
+    expect(lines).toContain("ended: | 2026-11-20 12:00:00 UTC, after 1m 30s");
+    expect(lines.filter((line) => /FIRING|RESOLVED/.test(line))).toEqual([
+      "2026-11-20 11:58:30 UTC (happened 2026-11-20 11:58:25 UTC) | FIRING critical | SOL is 3 % from liquidation | mark price 101.25",
+      "2026-11-20 12:00:00 UTC | RESOLVED | SOL is 3.1 % from liquidation",
+    ]);
+    expect(lines.filter((line) => /^(chat|mail)/.test(line))).toEqual([
+      "chat | fired | 2026-11-20 12:00:00 UTC | delivered 2026-11-20 12:00:01 UTC | 2 attempts | A | 1187",
+      "mail | ended | 2026-11-20 12:00:00 UTC | trying again 2026-11-20 12:00:00 UTC: timeout, no greeting | 3 attempts | B",
+    ]);
+    expect((await it.run("alerts", "show", "#57", "--json")).json()).toMatchObject({
+      running: true,
+      alert: { id: 57 },
+      messages: [{ id: "A" }, { id: "B" }],
+    });
+  });
+
+  test("are acknowledged in somebody's name", async () => {
+    await using it = await daemon();
+    const done = await it.run("alerts", "ack", "57", "--comment", "on it", "--by", "ann");
+    expect(done).toMatchObject({ status: 0, stdout: "alert 57 is acknowledged by ann\n" });
+    expect(it.asked).toEqual([["acknowledgeAlert", 57, "ann", "on it"]]);
+    const ended = await it.run("alerts", "ack", "58");
+    expect(ended).toMatchObject({
+      ...{ status: 1, stdout: "" },
+      stderr: "perpwatch: alert 58 has ended; there is nothing to acknowledge\n",
+    });
+    // Without a name it is the user's own.
+    expect(it.asked[1]).toEqual(["acknowledgeAlert", 58, expect.stringMatching(/./), ""]);
+    const unknown = await it.run("alerts", "ack", "9", "--json");
+    expect([unknown.status, unknown.json()]).toEqual([1, { error: "there is no alert 9" }]);
+  });
+});
+
+describe("notifications", () => {
+  const key = "notification:event:312:4:0:1:2";
+  const rows = [{ event: event({ key, happenedMs: nowMs }), acknowledgement: null }];
+
+  test("are listed with what narrows them", async () => {
+    const asked: unknown[] = [];
+    await using it = await daemon({
+      notifications: async (query) => {
+        asked.push(query);
+        return rows;
+      },
+    });
+    const { stdout } = await it.run("notifications", "--wallet", "main", "--unacked", "--limit", "7");
+    expect(asked).toEqual([{ wallet: "main", unacked: true, limit: 7 }]);
+    expect(stdout.split("\n")[1]).toBe(
+      "2026-11-20 12:00:00 UTC  main    stopLossExecuted  no            event:312:4:0:1:2  SOL",
+    );
+    const answer = (await it.run("notifications", "list", "--json")).json() as { notifications: unknown[] };
+    expect(answer).toMatchObject({ running: true, notifications: [{ event: { key } }] });
+    expect(asked[1]).toEqual({ unacked: false, limit: 50 });
+  });
+
+  test("are acknowledged by id, as listed or whole", async () => {
+    await using it = await daemon();
+    const done = await it.run("notifications", "ack", "event:1:2:3:4:5", key, "--wallet", "main");
+    expect(done).toMatchObject({ status: 0, stdout: "main: 2 notifications acknowledged at the exchange\n" });
+    expect(it.asked).toEqual([
+      ["acknowledgeNotifications", { wallet: "main", keys: ["notification:event:1:2:3:4:5", key] }],
+    ]);
+  });
+
+  test("are acknowledged up to a time; whose has to be said where several are watched", async () => {
+    await using it = await daemon();
+    const args = ["notifications", "ack", "--up-to", "2026-03-01T12:00:00Z"];
+    expect(await it.run(...args)).toMatchObject({
+      status: 2,
+      stderr: "perpwatch: say whose with --wallet; the daemon watches desk, main, watched\n",
+    });
+    expect((await it.run(...args, "--wallet", "main", "--json")).json()).toMatchObject({ wallet: "main" });
+    expect(it.asked).toEqual([
+      ["acknowledgeNotifications", { wallet: "main", upToMs: Date.UTC(2026, 2, 1, 12) }],
+    ]);
+  });
+
+  test("what could not be acknowledged is named, and exits 1", async () => {
+    const failed = [{ key, detail: "500 internal" }];
+    await using it = await daemon({
+      status: calmStatus,
+      acknowledgeNotifications: async () => ({ confirmed: [], already: ["a"], unknown: ["b"], failed }),
+    });
+    const ran = await it.run("notifications", "ack", key);
+    expect(ran).toMatchObject({ status: 1, stderr: "" });
+    expect(ran.stdout.split("\n")).toEqual([
+      "desk: 0 notifications acknowledged at the exchange",
+      "1 had been acknowledged before",
+      "b: there is no such notification of desk",
+      "event:312:4:0:1:2: 500 internal",
+      "",
+    ]);
+  });
+});
+
+test("channels test tells what the other side answered", async () => {
+  await using it = await daemon();
+  expect(await it.run("channels", "test", "chat")).toMatchObject({
+    status: 0,
+    stdout: "chat took the test message of the running daemon: 1187\n",
+  });
+  expect(await it.run("channels", "test", "mail")).toMatchObject({
+    status: 1,
+    stderr: "perpwatch: mail did not take it (timeout): no greeting within 10 s\n",
+  });
+  expect((await it.run("channels", "test", "fax", "--json")).json()).toEqual({
+    error: "no channel is called fax",
+  });
+  expect(it.asked.map(([what, name]) => [what, name])).toEqual([
+    ...[
+      ["testChannel", "chat"],
+      ["testChannel", "mail"],
+      ["testChannel", "fax"],
+    ],
+  ]);
+});
+
+test("wallet login and logout are the daemon's where it runs", async () => {
+  await using it = await daemon();
+  expect(await it.run("wallet", "login", "main")).toMatchObject({ status: 0, stdout: "main: until 14:00\n" });
+  expect(await it.run("wallet", "logout", "main")).toMatchObject({
+    status: 1,
+    stderr: "perpwatch: logout of main failed: the exchange is unreachable\n",
+  });
+  expect(await it.run("wallet", "login", "watched")).toMatchObject({ status: 1 });
+  expect(it.asked).toEqual([
+    ["login", "main"],
+    ["logout", "main"],
+    ["login", "watched"],
+  ]);
+});
+
+describe("a daemon that does not behave", () => {
+  const cases: [what: string, answer: (server: Server) => void, said: RegExp][] = [
+    [
+      "hangs up",
+      (server) => server.on("request", (request) => request.socket.destroy()),
+      /the daemon at .*sock hung up before it answered/,
+    ],
+    [
+      "answers no JSON",
+      (server) => server.on("request", (_request, reply) => reply.end("<html>")),
+      /the daemon at .*sock cannot be asked: .*is no JSON/,
+    ],
+    [
+      "fails without a word",
+      (server) =>
+        server.on("request", (_request, reply) => {
+          reply.statusCode = 500;
+          reply.end("{}");
+        }),
+      /the daemon answered 500/,
+    ],
+  ];
+  test.each(cases)("%s", async (_what, answer, said) => {
+    using place = desk();
+    place.write("config.yaml", "history: { path: ./p }\n");
+    const server = createServer();
+    answer(server);
+    await new Promise<void>((resolve) => server.listen(path.join(place.folder, "p.sock"), resolve));
+    try {
+      const ran = await run(["status"], place);
+      expect(ran).toMatchObject({ status: 1, stdout: "" });
+      expect(ran.stderr).toMatch(said);
+      expect(ran.stderr).not.toMatch(/^\s+at /m);
+    } finally {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  });
+});

@@ -1,0 +1,135 @@
+/** Without a daemon: reading goes on, from the database; changing does not. */
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { changes } from "../../src/domain/changes.ts";
+import { openStore } from "../../src/history/index.ts";
+import { acknowledgement, alert, alertChange, event, message, owedItem, t0 } from "../history/examples.ts";
+import { desk, plainConfig, run } from "./run.ts";
+
+const key = "notification:event:312:4:0:1:2";
+const hint = "the daemon is not running; this is what it left in its database\n";
+
+/** A folder with a configuration, and a database that a daemon left. */
+async function left() {
+  const place = desk();
+  place.write("config.yaml", plainConfig);
+  const store = openStore({ path: path.join(place.folder, "perpwatch") });
+  await store.commit([
+    changes({
+      alerts: [
+        alert(),
+        alert({
+          id: 2,
+          rule: "MarginHigh",
+          subject: "other/0.0",
+          wallet: "other",
+          severity: "warning",
+          firedAtMs: t0 + 5,
+        }),
+        alert({ id: 3, state: "ended", ending: "closed", endedAtMs: t0 + 60_000, firedAtMs: t0 + 9 }),
+      ],
+      alertChanges: [alertChange()],
+      owed: [owedItem({ status: "sealed", messageId: message().id })],
+      messages: [message({ attempts: 1, lastFailure: "unreachable" })],
+      events: [event({ key }), event({ key: "notification:event:9:9:9:9:9", happenedMs: t0 })],
+      acknowledgements: [acknowledgement({ key: "notification:event:9:9:9:9:9", status: "confirmed" })],
+    }),
+  ]);
+  await store.close();
+  return place;
+}
+
+test("status tells what was firing and what is owed", async () => {
+  using place = await left();
+  const people = await run(["status"], place);
+  expect(people).toMatchObject({ status: 0, stderr: hint });
+  expect(people.stdout).toContain("outbox: 1 item owed, 1 message not delivered (unreachable)");
+  expect(people.stdout).toMatch(/Firing when it stopped\n.*\n +1 +critical .*\n +2 +warning/);
+  const json = await run(["status", "--json"], place);
+  expect(json.json()).toMatchObject({ running: false, owed: 1, firing: [{ id: 2 }, { id: 1 }] });
+});
+
+describe("alerts", () => {
+  const cases: [args: string[], ids: number[]][] = [
+    [[], [3, 2, 1]],
+    [["--firing"], [2, 1]],
+    [
+      ["--wallet", "main"],
+      [3, 1],
+    ],
+    [["--rule", "MarginHigh"], [2]],
+    [["--severity", "critical", "--firing"], [1]],
+    [["--limit", "1"], [3]],
+    [["--severity", "critical", "--limit", "1"], [3]],
+  ];
+  test("narrow as with a daemon", async () => {
+    using place = await left();
+    for (const [args, ids] of cases) {
+      const { alerts } = (await run(["alerts", ...args, "--json"], place)).json() as {
+        alerts: { id: number }[];
+      };
+      expect(
+        alerts.map(({ id }) => id),
+        args.join(" "),
+      ).toEqual(ids);
+    }
+  });
+
+  test("have their story", async () => {
+    using place = await left();
+    const shown = await run(["alerts", "show", "1"], place);
+    // Whatever got into a text, it does not reach the terminal as a control character.
+    expect(shown.stdout).toContain("“ünï”   text\n");
+    expect(shown.stdout).toMatch(/FIRING critical +SOL is 3 % from liquidation +mark price 101.25/);
+    expect(shown.stdout).toMatch(/^discord +fired .*trying again .*: unreachable +1 attempt/m);
+    expect(await run(["alerts", "show", "99"], place)).toMatchObject({
+      status: 1,
+      stderr: `${hint}perpwatch: there is no alert 99\n`,
+    });
+  });
+});
+
+test("notifications are listed", async () => {
+  using place = await left();
+  const all = (await run(["notifications", "--json"], place)).json();
+  expect(all).toMatchObject({
+    running: false,
+    notifications: [{ acknowledgement: { status: "confirmed" } }, { event: { key } }],
+  });
+  const open = (await run(["notifications", "--unacked", "--json"], place)).json() as {
+    notifications: unknown[];
+  };
+  expect(open.notifications).toMatchObject([{ event: { key } }]);
+});
+
+describe("what only a daemon can do exits 1 and says so", () => {
+  const cases = [
+    [["alerts", "ack", "1"]],
+    [["notifications", "ack", key, "--wallet", "main"]],
+    [["notifications", "ack", key]],
+  ];
+  test.each(cases)("%j", async (args) => {
+    using place = desk();
+    place.write("config.yaml", plainConfig);
+    const ran = await run([...args, "--json"], place);
+    expect(ran.status).toBe(1);
+    expect(ran.json()).toEqual({
+      error: `the daemon is not running (nobody answers at ${path.join(place.folder, "perpwatch.sock")}): start it with perpwatch start`,
+      running: false,
+    });
+  });
+});
+
+test("a database that is not there, or not ours, is said and left alone", async () => {
+  using place = desk();
+  place.write("config.yaml", plainConfig);
+  const missing = await run(["alerts"], place);
+  expect(missing).toMatchObject({ status: 1, stdout: "" });
+  expect(missing.stderr).toMatch(
+    /^perpwatch: the daemon is not running, and its database cannot be read: .*there is no history yet/,
+  );
+  place.write("perpwatch", "not a database, but long enough to look like a file of some kind\n".repeat(20));
+  const foreign = await run(["status"], place);
+  expect(foreign.stderr).toMatch(/cannot be read: .*is not a database/);
+  expect(foreign.stderr).not.toMatch(/^\s+at /m);
+});
