@@ -30,6 +30,8 @@ export class Wheel<E extends WheelEntry> {
   #size = 0;
   #timer: (() => void) | null = null;
   #timerTick = Number.POSITIVE_INFINITY;
+  /** Within a turn no timer is set: its end looks for the next moment once. */
+  #turning = false;
 
   /** @param onDue is told of one entry at a time, and may set it again */
   constructor(clock: Clock, onDue: (entry: E) => void) {
@@ -73,7 +75,7 @@ export class Wheel<E extends WheelEntry> {
   }
 
   #wake(tick: number): void {
-    if (this.#timer && this.#timerTick <= tick) return;
+    if (this.#turning || (this.#timer && this.#timerTick <= tick)) return;
     this.#timer?.();
     this.#timerTick = tick;
     const inMs = Math.max(0, tick * SLOT_MS - this.#clock.elapsedMs());
@@ -85,11 +87,16 @@ export class Wheel<E extends WheelEntry> {
     this.#timerTick = Number.POSITIVE_INFINITY;
     this.#gather();
     const now = this.#ready.splice(0, MOST_PER_TURN);
-    for (const entry of now) {
-      if (entry.slot !== SLOTS) continue;
-      entry.slot = -1;
-      this.#size--;
-      this.#onDue(entry);
+    this.#turning = true;
+    try {
+      for (const entry of now) {
+        if (entry.slot !== SLOTS) continue;
+        entry.slot = -1;
+        this.#size--;
+        this.#onDue(entry);
+      }
+    } finally {
+      this.#turning = false;
     }
     if (this.#ready.length > 0) this.#wake(this.#tick);
     else this.#wakeForNext();
