@@ -1,0 +1,88 @@
+/**
+ * `npm run bench`: what watching costs, measured on the machine at hand, in one run.
+ *
+ *   polls     polls a second on one core, end to end, against a bare loop over the same data   daemon/polls.ts
+ *   pace      processor time and memory of many wallets at 5 s                                 daemon/paced.ts
+ *   latency   from a condition being true at the exchange to a message accepted by a channel   daemon/latency.ts
+ *
+ *   npm run bench -- [--quick] [--json FILE] [polls|pace|latency …]
+ *
+ * Each part runs in processes of its own, the measured one on one core and the server on another, where the system can
+ * hold them there. Nothing here passes or fails: other work on the machine shows in the figures, so its load is printed.
+ */
+import fs from "node:fs";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import type { LatencyResult } from "./daemon/latency.ts";
+import { load, machine } from "./daemon/machine.ts";
+import type { PacedResult } from "./daemon/paced.ts";
+import type { PollsResult } from "./daemon/polls.ts";
+import { end, measured, start } from "./daemon/process.ts";
+import { latencyTable, paceTable, pollsTable } from "./daemon/tables.ts";
+
+const parts = ["polls", "pace", "latency"] as const;
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: "boolean", default: false }, json: { type: "string" } },
+});
+const unknown = positionals.find((one) => !(parts as readonly string[]).includes(one));
+if (unknown !== undefined) {
+  console.error(`there is no part "${unknown}"; there are ${parts.join(", ")}`);
+  process.exit(2);
+}
+const wanted = (part: (typeof parts)[number]): boolean =>
+  positionals.length === 0 || positionals.includes(part);
+
+const { quick } = values;
+const on = machine();
+const script = (name: string): string => path.join(import.meta.dirname, "daemon", `${name}.ts`);
+const [own, others] = on.pinned ? [0, 1] : [null, null];
+const say = (line: string): void => console.log(line);
+
+const startedAt = new Date();
+say(`${on.model}, ${on.cores} cores, ${on.memoryGiB} GiB, ${on.platform}, Node ${on.node}`);
+say(
+  `${startedAt.toISOString()}, load ${load().toFixed(2)}; ${
+    on.pinned ? "measured on one core, the server on another" : "not held on one core: taskset is missing"
+  }`,
+);
+
+const results: {
+  machine: typeof on;
+  startedAt: string;
+  load: Record<string, number>;
+  polls?: PollsResult;
+  pace?: PacedResult[];
+  latency?: LatencyResult;
+} = { machine: on, startedAt: startedAt.toISOString(), load: { before: load() } };
+
+if (wanted("polls")) {
+  const server = start([script("server")], others);
+  const url = await server.line;
+  const [seconds, rounds] = quick ? ["1", "2"] : ["4", "8"];
+  results.polls = await measured<PollsResult>([script("polls"), url, seconds, rounds], own);
+  await end(server);
+  say(`\n${pollsTable(results.polls)}`);
+  results.load.afterPolls = load();
+}
+if (wanted("pace")) {
+  results.pace = [];
+  for (const wallets of quick ? ["200"] : ["1000", "5000"]) {
+    const server = start([script("server")], others);
+    const url = await server.line;
+    results.pace.push(await measured<PacedResult>([script("paced"), url, wallets, quick ? "5" : "30"], own));
+    await end(server);
+  }
+  say(`\n${paceTable(results.pace)}`);
+  results.load.afterPace = load();
+}
+if (wanted("latency")) {
+  results.latency = await measured<LatencyResult>([script("latency"), quick ? "9" : "90"], own);
+  say(`\n${latencyTable(results.latency)}`);
+  results.load.afterLatency = load();
+}
+
+const tookS = (Date.now() - startedAt.getTime()) / 1_000;
+say(`\n${tookS.toFixed(0)} s; load now ${load().toFixed(2)}`);
+if (values.json !== undefined)
+  fs.writeFileSync(values.json, `${JSON.stringify({ ...results, tookS }, null, 2)}\n`);
