@@ -306,6 +306,10 @@ export class Line {
         ...{ attempts, receipt, status: "delivered", nextAttemptMs: null, deliveredAtMs: nowMs },
       };
       this.#delivered++;
+      log.info(
+        { channel: this.#options.channel.name, alerts: before.alertIds, message: before.id, attempts },
+        `delivered: ${before.content.title}`,
+      );
       this.#works("delivers");
       await this.#settle(parcel, "delivered");
       return;
