@@ -119,6 +119,8 @@ export class DiscordApi {
       timeout: requestTimeoutMs,
       retries: 0,
       rejectOnRateLimit: () => true,
+      // Its own count of the limit for the whole bot runs on a clock that is not ours.
+      globalRequestsPerSecond: Number.POSITIVE_INFINITY,
       makeRequest: (url, init) => this.#transport(url, init as unknown as TransportInit),
       ...(apiUrl === undefined ? {} : { api: apiUrl.replace(/\/+$/, "") }),
     });
