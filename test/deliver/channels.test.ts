@@ -46,11 +46,7 @@ async function world() {
       ...more,
     });
     made.push(outbox);
-    const sessions = discord.gateway.sessions.length;
     await outbox.start(new AbortController().signal);
-    // Stopping a bot that is half connected is the channel's own test.
-    if (chat === "bot")
-      await discord.gateway.waitForSession((one) => discord.gateway.sessions.indexOf(one) >= sessions);
     return outbox;
   };
   const owe = async (outbox: Outbox, one: Changes) => {

@@ -3,15 +3,15 @@
  * Discord can reach it. Messages never wait for it: they go over REST while this is down.
  *
  * discord.js reconnects by itself, but it does so twice a second for as long as it takes, and gives up for good on some
- * codes. So it may try a few times; then it is taken down and built anew, after a wait that grows. Taking it down has a
- * trap of its own: a client that is destroyed while it waits to reconnect goes on for ever, unseen, and keeps the process
- * alive. A connection begins with a question for its session, so an abandoned client gets no answer to that any more.
+ * codes. So it may try a few times; then it is taken down and built anew, after a wait that grows. So it is when it
+ * throws. gateway-guard.ts keeps what it does from ending the process, and what was taken down from coming back.
  */
 import type { Client } from "discord.js";
 import type { Clock, Random } from "../../domain/clock.ts";
 import type { ChannelLog } from "../log.ts";
 import { withoutSecrets } from "../text.ts";
 import { requestTimeoutMs } from "./api.ts";
+import { GatewayGuard } from "./gateway-guard.ts";
 
 export interface GatewayOptions {
   readonly apiUrl: string | undefined;
@@ -19,7 +19,11 @@ export interface GatewayOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: ChannelLog;
+  /** For how long Discord may take to say hello to a connection; default discord.js' own minute. */
+  readonly helloWithinMs?: number;
 }
+
+type Library = typeof import("discord.js");
 
 const firstWaitMs = 5_000;
 const longestWaitMs = 5 * 60_000;
@@ -32,9 +36,10 @@ export type GatewayState = "off" | "connecting" | "online" | "waiting";
 export class DiscordGateway {
   readonly #options: GatewayOptions;
   #client: Client | undefined;
-  #abandon: (() => void) | undefined;
+  #guard: GatewayGuard | undefined;
   #cancelWait: (() => void) | undefined;
   #state: GatewayState = "off";
+  #life = new AbortController();
   #failures = 0;
 
   constructor(options: GatewayOptions) {
@@ -45,32 +50,45 @@ export class DiscordGateway {
     return this.#state;
   }
 
-  /** Begins to connect, and to stay connected, in the background. */
+  /** Begins to connect, and to stay connected, in the background. Nothing of it throws. */
   start(): void {
-    if (this.#state === "off") void this.#connect();
+    if (this.#state !== "off") return;
+    this.#life = new AbortController();
+    void this.#connect(this.#life.signal);
   }
 
   async stop(): Promise<void> {
     this.#state = "off";
+    this.#life.abort();
     this.#cancelWait?.();
     this.#cancelWait = undefined;
     await this.#destroy();
   }
 
-  async #connect(): Promise<void> {
-    const { apiUrl, token, log } = this.#options;
+  /** @param life ends with the next stop, though a start may follow at once */
+  async #connect(life: AbortSignal): Promise<void> {
     this.#state = "connecting";
-    const { Client, Events, SimpleShardingStrategy } = await import("discord.js");
-    if (this.#isOff()) return;
-    let abandoned = false;
+    try {
+      const library = await import("discord.js");
+      if (!life.aborted) await this.#login(library, life);
+    } catch (error) {
+      // Only what came before there was a client to lose.
+      if (!life.aborted && this.#client === undefined) this.#lost(error, life);
+    }
+  }
+
+  async #login({ Client, Events, SimpleShardingStrategy }: Library, life: AbortSignal): Promise<void> {
+    const { apiUrl, token, log, helloWithinMs } = this.#options;
+    const lost = (why: unknown) => {
+      if (this.#client === client) this.#lost(why, life);
+    };
+    const guard = new GatewayGuard((error) => lost(error));
     const client = new Client({
       intents: [],
       ws: {
         buildStrategy: (manager) => {
-          const { retrieveSessionInfo } = manager.options;
-          manager.options.retrieveSessionInfo = (shard) =>
-            abandoned ? new Promise(() => {}) : retrieveSessionInfo(shard);
-          return new SimpleShardingStrategy(manager);
+          if (helloWithinMs !== undefined) manager.options.helloTimeout = helloWithinMs;
+          return guard.strategy(SimpleShardingStrategy, manager);
         },
       },
       rest: {
@@ -81,26 +99,17 @@ export class DiscordGateway {
       },
     });
     this.#client = client;
-    this.#abandon = () => {
-      abandoned = true;
-    };
+    this.#guard = guard;
     let reconnects = 0;
-    const lost = (why: string) => {
-      if (this.#client !== client) return;
-      log.warn(
-        { why: withoutSecrets(why, [token]) },
-        "the Discord gateway is down; messages go on over REST",
-      );
-      void this.#again();
-    };
     const online = () => {
+      if (this.#client !== client) return;
       reconnects = 0;
       this.#failures = 0;
-      if (this.#client === client) this.#state = "online";
+      this.#state = "online";
     };
     client.on(Events.ClientReady, () => {
       online();
-      log.info({}, "the Discord gateway is connected");
+      if (this.#client === client) log.info({}, "the Discord gateway is connected");
     });
     client.on(Events.ShardReady, online);
     client.on(Events.ShardResume, online);
@@ -116,39 +125,44 @@ export class DiscordGateway {
     client.on(Events.Error, (error) =>
       log.debug({ why: withoutSecrets(error.message, [token]) }, "gateway error"),
     );
-    try {
-      await client.login(token);
-    } catch (error) {
-      lost(error instanceof Error ? error.message : "login failed");
-    }
+    await client.login(token).catch(lost);
   }
 
-  async #again(): Promise<void> {
+  #lost(why: unknown, life: AbortSignal): void {
+    const { log, token } = this.#options;
+    const words = why instanceof Error ? why.message : typeof why === "string" ? why : "it failed";
+    log.warn(
+      { why: withoutSecrets(words, [token]) },
+      "the Discord gateway is down; messages go on over REST",
+    );
+    void this.#again(life);
+  }
+
+  async #again(life: AbortSignal): Promise<void> {
     await this.#destroy();
-    if (this.#isOff()) return;
+    if (life.aborted) return;
     this.#state = "waiting";
     const waitMs =
       Math.min(longestWaitMs, firstWaitMs * 2 ** this.#failures) * (0.9 + 0.2 * this.#options.random());
     this.#failures += 1;
     this.#cancelWait?.();
-    this.#cancelWait = this.#options.clock.after(waitMs, () => void this.#connect());
+    this.#cancelWait = this.#options.clock.after(waitMs, () => void this.#connect(life));
   }
 
-  #isOff(): boolean {
-    return this.#state === "off";
-  }
-
+  /** Throws nothing, and takes no longer than a server that does not answer a goodbye is given. */
   async #destroy(): Promise<void> {
     const client = this.#client;
+    const guard = this.#guard;
     this.#client = undefined;
-    this.#abandon?.();
-    this.#abandon = undefined;
-    if (client === undefined) return;
+    this.#guard = undefined;
+    if (client === undefined || guard === undefined) return;
+    guard.retire();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const limit = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, stopWithinMs);
     });
     await Promise.race([client.destroy().catch(() => {}), limit]);
     clearTimeout(timer);
+    guard.cut();
   }
 }

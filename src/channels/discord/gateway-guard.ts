@@ -1,0 +1,142 @@
+/**
+ * What keeps a fault of the gateway inside the gateway. discord.js runs its shards in the background and looks at
+ * nothing that they throw; on an address that is none, a packet with a part missing, or a socket that fails after it was
+ * given up, the whole process would end. So every shard is fenced in before it first connects:
+ *
+ *  - its sockets keep an `error` listener for their whole life: discord.js takes its own away from a socket that is
+ *    still connecting, and leaves it open. A socket that another replaces, or whose client was given up, is cut;
+ *  - what it does in the background tells of a failure instead of throwing it where nobody catches it;
+ *  - of what Discord dispatches it passes on what a connection needs. discord.js works on some of the rest later, out of
+ *    reach, and a bot that only shows itself wants none of it.
+ *
+ * There is no public way to any of this, so it reaches for private parts of a shard, by name, and looks first whether
+ * they are there. Where they are not, connecting fails: better no presence than one that can end the process.
+ */
+import type { SimpleShardingStrategy } from "discord.js";
+
+export type ShardManager = ConstructorParameters<typeof SimpleShardingStrategy>[0];
+
+/** As `ws` has it. */
+interface Socket {
+  on(event: "error" | "close", listener: () => void): unknown;
+  terminate(): void;
+}
+
+interface Emitter {
+  on(event: string, listener: (packet: { data?: { t?: unknown } }) => void): unknown;
+  removeAllListeners(event: string): unknown;
+}
+
+/** What a shard, a timer or a socket calls and does not wait for, and what these end in. */
+const inBackground = ["internalConnect", "onMessage", "onError", "onClose", "heartbeat", "destroy"];
+const passedOn: readonly unknown[] = ["READY", "RESUMED"];
+
+export class GatewayGuard {
+  readonly #failed: (error: unknown) => void;
+  readonly #sockets = new Set<Socket>();
+  #retired = false;
+
+  /** @param failed is told what a shard threw in the background; it may not throw */
+  constructor(failed: (error: unknown) => void) {
+    this.#failed = failed;
+  }
+
+  /** @returns discord.js' own strategy, with its shards fenced in */
+  strategy(Strategy: typeof SimpleShardingStrategy, manager: ShardManager): SimpleShardingStrategy {
+    const strategy = new Strategy(manager);
+    const spawn = strategy.spawn.bind(strategy);
+    strategy.spawn = async (ids) => {
+      await spawn(ids);
+      const shards: unknown = Reflect.get(strategy, "shards");
+      if (!(shards instanceof Map) || shards.size !== ids.length) throw unknownParts("shards");
+      for (const [id, shard] of shards) this.#fence(shard, id, manager);
+    };
+    return strategy;
+  }
+
+  /**
+   * From now on nothing connects. A shard would otherwise: it wakes from its wait to reconnect though it was destroyed
+   * meanwhile, and one that is destroyed before its session is ready takes that for a reason to reconnect, and never
+   * says that it is done.
+   */
+  retire(): void {
+    this.#retired = true;
+  }
+
+  /** Cuts every socket that is still there. */
+  cut(): void {
+    for (const socket of this.#sockets) this.#contained(() => socket.terminate());
+  }
+
+  #fence(shard: object, id: unknown, manager: ShardManager): void {
+    for (const name of inBackground) {
+      const method: unknown = Reflect.get(shard, name);
+      if (typeof method !== "function") throw unknownParts(name);
+      Object.defineProperty(shard, name, {
+        value: (...given: unknown[]) =>
+          this.#retired && connectsAgain(name, given[0])
+            ? Promise.resolve()
+            : this.#contained(() => Reflect.apply(method, shard, given)),
+      });
+    }
+    if (!Object.hasOwn(shard, "connection") || Reflect.get(shard, "connection") !== null) {
+      throw unknownParts("connection");
+    }
+    let current: Socket | null = null;
+    Object.defineProperty(shard, "connection", {
+      get: () => current,
+      set: (socket: unknown) => {
+        if (!isSocket(socket)) throw unknownParts("socket");
+        current?.terminate();
+        current = socket;
+        this.#adopt(socket);
+      },
+    });
+    if (!isEmitter(shard)) throw unknownParts("events");
+    shard.removeAllListeners("dispatch");
+    shard.on("dispatch", (packet) => {
+      if (!passedOn.includes(packet.data?.t)) return;
+      Reflect.apply(manager.emit, manager, ["dispatch", { ...packet, shardId: id }]);
+    });
+  }
+
+  #adopt(socket: Socket): void {
+    // Whoever listens besides has been told; this one only keeps an error from being nobody's.
+    socket.on("error", () => {});
+    socket.on("close", () => this.#sockets.delete(socket));
+    this.#sockets.add(socket);
+    if (this.#retired) this.cut();
+  }
+
+  #contained(run: () => unknown): unknown {
+    try {
+      const result = run();
+      return result instanceof Promise ? result.catch((error: unknown) => this.#failed(error)) : result;
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+}
+
+/** @returns whether this call of a shard's method leads to a connection */
+function connectsAgain(name: string, options: unknown): boolean {
+  if (name === "internalConnect") return true;
+  if (name !== "destroy" || typeof options !== "object" || options === null) return false;
+  return Reflect.get(options, "recover") !== undefined;
+}
+
+function isSocket(value: unknown): value is Socket {
+  return has(value, "on") && has(value, "terminate");
+}
+
+function isEmitter(value: object): value is Emitter {
+  return has(value, "on") && has(value, "removeAllListeners");
+}
+
+function has(value: unknown, method: string): boolean {
+  return typeof value === "object" && value !== null && typeof Reflect.get(value, method) === "function";
+}
+
+function unknownParts(what: string): Error {
+  return new Error(`this discord.js is made differently (${what}), so its gateway is not used`);
+}
