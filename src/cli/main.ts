@@ -62,11 +62,15 @@ export async function main(argv: readonly string[]): Promise<number> {
   for (const register of commands) register(program, cli);
   try {
     await program.parseAsync(argv, { from: "user" });
-    return cli.status;
   } catch (error) {
-    return failed(cli, error, argv.includes("--json"));
+    cli.status = failed(cli, error, argv.includes("--json"));
   }
+  // Whatever a command left open (half a start that failed, a connection that idles) does not keep it from ending.
+  setTimeout(() => process.exit(cli.status), lingerMs).unref();
+  return cli.status;
 }
+
+const lingerMs = 500;
 
 function failed(cli: Cli, error: unknown, json: boolean): number {
   // commander has printed it already.

@@ -1,0 +1,242 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: configurations hold references to the environment.
+/** `check` and `rules check`: mistakes at once with their lines, and what works online. */
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { type Desk, desk, plainConfig, run } from "./run.ts";
+
+interface Finding {
+  readonly what: string;
+  readonly state: string;
+  readonly detail: string;
+  readonly fix: string | null;
+}
+
+test("every mistake is told with its line, and the status is 2", async () => {
+  using place = desk();
+  place.write(
+    "mine.yaml",
+    "rules:\n  - { name: A, scope: trader, when: trader.equty < 1, severity: critical, summary: x }\n",
+  );
+  place.write("open.json", "[1]", 0o644);
+  place.write(
+    "config.yaml",
+    [
+      "walets: []",
+      "wallets:",
+      "  - { name: main, keyFile: open.json }",
+      "channels: { chat: { type: discord, token: ${CHAT_TOKEN}, channelId: 12 } }",
+      "rules: [mine.yaml]",
+      "",
+    ].join("\n"),
+  );
+  const env = { CHAT_TOKEN: "very.secret.token" };
+  const people = await run(["check"], { ...place, env });
+  expect(people).toMatchObject({ status: 2, stdout: "" });
+  expect(people.stderr).toMatch(/^perpwatch: \d mistakes in the configuration\n/);
+  expect(people.stderr).toMatch(
+    /config\.yaml:1:1: walets: unknown section walets\n {2}did you mean wallets\?/,
+  );
+  expect(people.stderr).toMatch(/config\.yaml:3:.*open\.json.*chmod 600/);
+  expect(people.stderr).toMatch(/mine\.yaml:2:\d+: .*equty/);
+  const json = await run(["check", "--json"], { ...place, env });
+  expect(json).toMatchObject({ status: 2, stderr: "" });
+  const { problems } = json.json() as { problems: { file: string; line: number }[] };
+  const places = problems.map(({ file, line }) => `${path.basename(file)}:${line}`);
+  expect(places).toEqual(expect.arrayContaining(["config.yaml:1", "config.yaml:3", "mine.yaml:2"]));
+  for (const { stdout, stderr } of [people, json]) expect(stdout + stderr).not.toContain("secret.token");
+});
+
+test("prints wallets, rules by file, channels, and the demand against the ceiling", async () => {
+  using place = desk();
+  place.write(
+    "config.yaml",
+    `${plainConfig}exchange: { requestsPerSecond: 0.5 }\nrules: ["shipped:margin", "shipped:notifications"]\n`,
+  );
+  const people = await run(["check"], place);
+  expect(people).toMatchObject({ status: 0, stderr: "" });
+  expect(people.stdout).toMatch(/^main +8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K +watch-only +0$/m);
+  expect(people.stdout).toMatch(/^ {2}shipped:margin: MarginHigh \(trader\)/m);
+  expect(people.stdout).toMatch(/^here +console$/m);
+  expect(people.stdout).toMatch(/warning: .*OrderFilled cannot apply to main: without a session/);
+  expect(people.stdout).toMatch(/Schedules want [\d.]+ of 0\.5 requests\/s: too many/);
+  const { demand, wallets, channels, rules, ok } = (await run(["check", "--json"], place)).json() as {
+    ok: boolean;
+    wallets: unknown[];
+    channels: unknown[];
+    rules: { file: string; rules: { name: string }[] }[];
+    demand: { sources: { source: string; everyMs: number; effectiveMs: number }[] };
+  };
+  expect(ok).toBe(true);
+  expect(wallets).toMatchObject([{ name: "main", watchOnly: true, login: null }]);
+  expect(channels).toEqual([{ name: "here", type: "console" }]);
+  expect(rules.map(({ file }) => file)).toEqual(["shipped:margin", "shipped:notifications"]);
+  const state = demand.sources.find(({ source }) => source === "traderState")!;
+  expect(state.everyMs).toBe(5_000);
+  expect(state.effectiveMs).toBeGreaterThan(5_000);
+  // What people read is the interval that it will really get.
+  expect(people.stdout).toMatch(
+    new RegExp(`^traderState +5s +${Math.round(state.effectiveMs / 1_000)}\\.?\\d*s `, "m"),
+  );
+});
+
+describe("rules check", () => {
+  const good =
+    "rules:\n  - { name: Mine, scope: trader, when: trader.equity < 1.0, severity: info, summary: x, select: { wallet: main } }\n";
+
+  test("files alone, against the wallets of the configuration where there is one", async () => {
+    using place = desk();
+    place.write("mine.yaml", good);
+    const without = await run(["rules", "check", "mine.yaml"], place);
+    expect(without.status).toBe(2);
+    expect(without.stderr).toMatch(/1 mistake in rules\nmine\.yaml:2:\d+: no wallet is called main/);
+    place.write("config.yaml", plainConfig);
+    const ran = await run(["rules", "check", "mine.yaml"], place);
+    expect(ran).toMatchObject({
+      status: 0,
+      stderr: "",
+      stdout: "1 rule in 1 file\n  mine.yaml: Mine (trader)\n",
+    });
+    expect((await run(["rules", "check", "mine.yaml", "--json"], place)).json()).toEqual({
+      ok: true,
+      files: [
+        { file: "mine.yaml", rules: [{ name: "Mine", line: 2, about: "trader", severities: ["info"] }] },
+      ],
+      warnings: [],
+    });
+  });
+
+  test("without files: those of the configuration", async () => {
+    using place = desk();
+    place.write("config.yaml", plainConfig);
+    const ran = await run(["rules", "check"], place);
+    expect(ran.status).toBe(0);
+    expect(ran.stdout).toMatch(/^\d+ rules in 7 files\n/);
+    expect(ran.stdout).toMatch(/shipped:liquidation-risk: LiquidationNear \(position\)/);
+  });
+
+  test("mistakes, with their lines; JSON on request; a file that is not there", async () => {
+    using place = desk();
+    place.write(
+      "bad.yaml",
+      "rules:\n  - { name: A, scope: trader }\n  - { name: A, scope: nowhere, when: 1, severity: bad, summary: x }\n",
+    );
+    const ran = await run(["rules", "check", "bad.yaml"], place);
+    expect(ran.status).toBe(2);
+    expect(ran.stderr).toMatch(/bad\.yaml:2:(.*\n)*.*bad\.yaml:3:/);
+    const { problems } = (await run(["rules", "check", "bad.yaml", "--json"], place)).json() as {
+      problems: { line: number }[];
+    };
+    expect(new Set(problems.map(({ line }) => line))).toEqual(new Set([2, 3]));
+    expect(await run(["rules", "check", "gone.yaml"], place)).toMatchObject({
+      status: 2,
+      stderr: "perpwatch: gone.yaml does not exist\n",
+    });
+  });
+});
+
+describe("check --online", () => {
+  let simulator: Simulator;
+  let place: Desk;
+  beforeAll(async () => {
+    place = desk();
+    simulator = await startSimulator({
+      port: 0,
+      traders: 2,
+      walk: false,
+      keysDir: path.join(place.folder, "keys"),
+    });
+    const [main, watched] = simulator.traders;
+    place.write(
+      "config.yaml",
+      [
+        `exchange: { baseUrl: ${simulator.url}, requestsPerSecond: 1000 }`,
+        "wallets:",
+        `  - { name: main, keyFile: ${main!.keyFile} }`,
+        `  - { name: watched, authority: ${watched!.authority} }`,
+        "channels: { here: { type: console } }",
+        "history: { path: ./p }",
+        "",
+      ].join("\n"),
+    );
+  });
+  afterAll(async () => {
+    await simulator.stop();
+    place[Symbol.dispose]();
+  });
+
+  async function online(): Promise<{ status: number | null; findings: Finding[] }> {
+    const ran = await run(["check", "--online", "--json"], place);
+    const { online: findings } = ran.json() as { online: Finding[] };
+    return { status: ran.status, findings };
+  }
+
+  test("signs in, reads each endpoint in use, looks at each channel, and leaves no session behind", async () => {
+    const { status, findings } = await online();
+    expect(findings.filter(({ state }) => state === "failed")).toEqual([]);
+    expect(status).toBe(0);
+    const found = findings.map(({ what }) => what);
+    expect(found).toEqual([
+      ...["markets", "latestMarketsStats", "exchangeStatus", "fundingRates"],
+      ...["main: sign-in", "main/0: traderState", "main/0: traderView", "main/0: fundingHourly"],
+      ...["main/0: liquidationHistory", "main/0: notifications", "main: userCollateralHistory"],
+      ...[
+        "main: orderHistory",
+        "main: tradesHistory",
+        "watched",
+        "watched/0: traderState",
+        "watched/0: traderView",
+      ],
+      ...["watched/0: fundingHourly", "watched/0: liquidationHistory", "watched: userCollateralHistory"],
+      ...["watched: orderHistory", "watched: tradesHistory", "channel here"],
+    ]);
+    expect(findings.find(({ what }) => what === "main: sign-in")?.detail).toBe("signed in by message");
+    expect(simulator.requests.query("/v1/auth/logout").requests.map((one) => one.status)).toEqual([204]);
+  });
+
+  test("what fails is said with how to mend it, what works is tried all the same", async () => {
+    await simulator.call("fault", {
+      path: "/v1/traders/*",
+      status: 403,
+      error: "insufficient_role",
+      times: 1_000,
+    });
+    await simulator.call("fault", {
+      path: "/v1/view/exchange/status",
+      body: '{"active": "maybe"}',
+      times: 1_000,
+    });
+    try {
+      const { status, findings } = await online();
+      expect(status).toBe(1);
+      const failed = findings.filter(({ state }) => state === "failed");
+      expect(failed.map(({ what }) => what)).toEqual(
+        expect.arrayContaining(["exchangeStatus", "main/0: notifications"]),
+      );
+      expect(failed.find(({ what }) => what === "exchangeStatus")).toMatchObject({
+        detail: expect.stringMatching(/active/) as string,
+        fix: expect.stringMatching(/update perpwatch/) as string,
+      });
+      expect(findings.find(({ what }) => what === "main/0: traderState")?.state).toBe("ok");
+      const people = await run(["check", "--online"], place);
+      expect(people.status).toBe(1);
+      expect(people.stdout).toMatch(/FAILED main\/0: notifications: .*403 insufficient_role\n +fix: /);
+      expect(people.stdout).toMatch(/\d checks failed\.\n$/);
+    } finally {
+      simulator.faults.clear();
+    }
+  });
+});
+
+test("an exchange that does not answer costs one wait, and channels are looked at all the same", async () => {
+  using place = desk();
+  place.write("config.yaml", `${plainConfig}exchange: { baseUrl: "http://127.0.0.1:9" }\n`);
+  const ran = await run(["check", "--online", "--json"], place);
+  expect(ran.status).toBe(1);
+  const { online } = ran.json() as { online: Finding[] };
+  expect(online.map(({ what, state }) => [what, state])).toEqual([
+    ["markets", "failed"],
+    ["channel here", "ok"],
+  ]);
+  expect(online[0]!.fix).toMatch(/exchange\.baseUrl/);
+});

@@ -1,0 +1,245 @@
+/** `start`, `simulate` and `wallet` as processes on real sockets: how they begin, what they log, how they end. */
+import { existsSync, readFileSync, statSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openStore } from "../../src/history/index.ts";
+import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { startProgram } from "../support/program.ts";
+import { type Desk, desk, plainConfig, run } from "./run.ts";
+
+let simulator: Simulator;
+let keys: Desk;
+beforeAll(async () => {
+  keys = desk();
+  simulator = await startSimulator({ port: 0, traders: 1, walk: false, keysDir: keys.folder });
+});
+afterAll(async () => {
+  await simulator.stop();
+  keys[Symbol.dispose]();
+});
+
+/** A folder with a configuration that watches the simulator's trader. */
+function home(more = ""): Desk {
+  const place = desk();
+  place.write("config.yaml", configuration(more));
+  return place;
+}
+
+function configuration(more: string): string {
+  return [
+    `exchange: { baseUrl: ${simulator.url}, requestsPerSecond: 1000 }`,
+    `wallets: [ { name: main, keyFile: ${simulator.traders[0]!.keyFile} } ]`,
+    "channels: { here: { type: console } }",
+    "history: { path: ./p }",
+    "dashboard: { listen: off }",
+    more,
+    "",
+  ].join("\n");
+}
+
+describe("start", () => {
+  test("logs JSON lines to stderr, answers questions, stops cleanly on SIGTERM", async () => {
+    using place = home();
+    await using daemon = startProgram(["start"], place);
+    await daemon.line((line) => line.includes("signed in by message"));
+    expect((await run(["status", "--json"], place)).json()).toMatchObject({
+      ...{ running: true, state: "running" },
+      watch: { wallets: [{ name: "main", signedIn: true }] },
+    });
+    expect((await run(["wallet", "list", "--json"], place)).json()).toMatchObject({
+      running: true,
+      wallets: [{ name: "main", signedIn: true, session: "signed in by message" }],
+    });
+    const second = await run(["start"], place);
+    expect(second.status).toBe(1);
+    expect(second.stderr.trimEnd().split("\n").at(-1)).toMatch(/^perpwatch: .*another perpwatch/);
+    expect(await daemon.end("SIGTERM")).toEqual({ status: 0, signal: null });
+    const lines = daemon.stderr.map(
+      (line) => JSON.parse(line) as { level: string; time: string; msg: string },
+    );
+    for (const line of lines) {
+      expect(line.level).toMatch(/^(info|warn)$/);
+      expect(new Date(line.time).toISOString()).toBe(line.time);
+    }
+    expect(lines.at(-1)!.msg).toMatch(/stopping/);
+    // The key and what was signed in with it are in no line.
+    const keyFile = readFileSync(simulator.traders[0]!.keyFile!, "utf8").trim();
+    const all = [...daemon.stderr, ...daemon.stdout].join("\n");
+    expect(all).not.toContain(keyFile.slice(1, 60));
+    expect(all).not.toMatch(/eyJ[\w-]{10,}/);
+    expect((await run(["status"], place)).stderr).toMatch(/^the daemon is not running/);
+  });
+
+  test("SIGHUP takes a right configuration, and says why it does not take a wrong one", async () => {
+    using place = home();
+    await using daemon = startProgram(["start"], place);
+    await daemon.line((line) => line.includes("watching main"));
+    const rulesNow = async () =>
+      ((await run(["status", "--json"], place)).json() as { watch: { rules: number } }).watch.rules;
+    const before = await rulesNow();
+    place.write("config.yaml", configuration('rules: ["shipped:margin"]'));
+    void daemon.end("SIGHUP");
+    await daemon.line((line) => line.includes("read ./config.yaml again"));
+    const after = await rulesNow();
+    expect(after).toBeGreaterThan(0);
+    expect(after).toBeLessThan(before);
+    place.write("config.yaml", configuration("rules: [gone.yaml]"));
+    void daemon.end("SIGHUP");
+    const line = await daemon.line((one) => one.includes("is not taken"));
+    expect(line).toMatch(/goes on as it was; 1 mistake in the configuration.*gone\.yaml/);
+    expect(await rulesNow()).toBe(after);
+    expect(await daemon.end("SIGINT")).toEqual({ status: 0, signal: null });
+  });
+
+  test("a second signal ends it at once", async () => {
+    using place = home();
+    // A sign-in under way is waited for, some seconds: stopping takes that long.
+    await simulator.call("fault", { path: "/v1/auth/*", delayMs: 60_000 });
+    try {
+      await using daemon = startProgram(["start"], place);
+      await daemon.line((line) => line.includes("watching main"));
+      void daemon.end("SIGTERM");
+      await daemon.line((line) => line.includes("SIGTERM: stopping"));
+      expect(await daemon.end("SIGINT")).toEqual({ status: 130, signal: null });
+      expect(daemon.stderr.join("\n")).toContain("SIGINT again: ending at once");
+    } finally {
+      simulator.faults.clear();
+    }
+  });
+
+  test("mistakes keep it from starting anything", async () => {
+    using place = desk();
+    place.write("config.yaml", plainConfig.replace("type: console", "type: pigeon"));
+    const ran = await run(["start"], place);
+    expect(ran).toMatchObject({ status: 2, stdout: "" });
+    expect(ran.stderr).toMatch(/config\.yaml:4:\d+: channels\.here\.type: .*pigeon/);
+    expect(existsSync(path.join(place.folder, "perpwatch"))).toBe(false);
+  });
+});
+
+describe("simulate", () => {
+  test("prints one JSON line when it is ready, and ends on SIGTERM", async () => {
+    using place = desk();
+    await using program = startProgram(
+      [
+        "simulate",
+        "--port",
+        "0",
+        "--seed",
+        "3",
+        "--speed",
+        "0",
+        "--walk",
+        "off",
+        "--traders",
+        "2",
+        "--keys-dir",
+        "keys",
+      ],
+      place,
+    );
+    const ready = JSON.parse(await program.line(() => true)) as {
+      url: string;
+      traders: { keyFile: string }[];
+    };
+    expect(ready.traders).toHaveLength(2);
+    expect(statSync(path.resolve(place.folder, ready.traders[0]!.keyFile)).mode & 0o777).toBe(0o600);
+    const status = await fetch(`${ready.url}/v1/view/exchange/status`);
+    expect(status.ok).toBe(true);
+    // Its port is taken now.
+    const again = await run(["simulate", "--port", new URL(ready.url).port], place);
+    expect(again.status).toBe(1);
+    expect(again.stderr).toMatch(/^perpwatch: listen EADDRINUSE/);
+    expect(await program.end("SIGTERM")).toEqual({ status: 0, signal: null });
+    expect(program.stdout).toHaveLength(1);
+  });
+
+  test("refuses a scenario that is none", async () => {
+    using place = desk();
+    place.write("story.yaml", "- { at: soon, call: mark-price }\n");
+    const ran = await run(["simulate", "--port", "0", "--scenario", "story.yaml"], place);
+    expect(ran).toMatchObject({ status: 2, stdout: "" });
+    expect(ran.stderr).toMatch(/story\.yaml/);
+  });
+});
+
+describe("wallet", () => {
+  test("new makes a key file that only its owner can read, and overwrites none", async () => {
+    using place = desk();
+    const ran = await run(["wallet", "new", "keys/desk.json", "--json"], place);
+    expect(ran.status).toBe(0);
+    const { keyFile, authority } = ran.json() as { keyFile: string; authority: string };
+    const file = path.join(place.folder, keyFile);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(path.dirname(file)).mode & 0o777).toBe(0o700);
+    const text = readFileSync(file, "utf8");
+    expect(JSON.parse(text)).toHaveLength(64);
+    const again = await run(["wallet", "new", "keys/desk.json"], place);
+    expect(again).toMatchObject({ status: 1, stdout: "" });
+    expect(again.stderr).toMatch(/^perpwatch: keys\/desk\.json exists already and is not overwritten\n$/);
+    expect(readFileSync(file, "utf8")).toBe(text);
+    // It is what a configuration takes.
+    place.write(
+      "config.yaml",
+      `wallets: [ { name: desk, keyFile: keys/desk.json } ]\nchannels: { here: { type: console } }\n`,
+    );
+    const listed = await run(["wallet", "list"], place);
+    expect(listed.stdout).toMatch(
+      new RegExp(`^desk +${authority} +signs in by message +0 +the daemon is not running$`, "m"),
+    );
+  });
+
+  test("import takes a secret from standard input and shows it to nobody", async () => {
+    using place = desk();
+    const secret = readFileSync(simulator.traders[0]!.keyFile!, "utf8");
+    const ran = await run(["wallet", "import", "main.json"], { ...place, input: secret });
+    expect(ran.status).toBe(0);
+    expect(ran.stdout).toContain(simulator.traders[0]!.authority);
+    expect(ran.stdout + ran.stderr).not.toContain(secret.slice(1, 40));
+    expect(JSON.parse(readFileSync(path.join(place.folder, "main.json"), "utf8"))).toEqual(
+      JSON.parse(secret),
+    );
+    const bad = await run(["wallet", "import", "bad.json"], { ...place, input: "5Jnotakeyatall" });
+    expect(bad).toMatchObject({ status: 1, stdout: "" });
+    expect(bad.stderr).not.toContain("notakey");
+    expect(existsSync(path.join(place.folder, "bad.json"))).toBe(false);
+  });
+
+  test("login and logout work without a daemon: the next start finds the session", async () => {
+    using place = home("# nothing more");
+    const stored = async () => {
+      const store = openStore({ path: path.join(place.folder, "p"), readonly: true });
+      const sealed = await store.load("main");
+      await store.close();
+      return sealed;
+    };
+    const login = await run(["wallet", "login", "main"], place);
+    expect(login).toMatchObject({ status: 0, stderr: "" });
+    expect(login.stdout).toBe("main: signed in by message; the daemon goes on with this session\n");
+    const sealed = await stored();
+    expect(sealed?.length).toBeGreaterThan(100);
+    // Sealed: no token can be read in it.
+    expect(Buffer.from(sealed!).toString("latin1")).not.toContain("eyJ");
+    expect(await run(["wallet", "logout", "main"], place)).toMatchObject({
+      status: 0,
+      stdout: "main: signed out\n",
+    });
+    expect(await stored()).toBeNull();
+    expect(await run(["wallet", "login", "nobody"], place)).toMatchObject({
+      status: 2,
+      stderr: "perpwatch: no wallet is called nobody; configured: main\n",
+    });
+  });
+});
+
+test("channels test works without a daemon", async () => {
+  using place = desk();
+  place.write("config.yaml", plainConfig);
+  const ran = await run(["channels", "test", "here"], place);
+  expect(ran.status).toBe(0);
+  expect(ran.stdout).toMatch(/^perpwatch test message: this channel works\n/);
+  expect(ran.stdout).toMatch(/here took the test message of this command: written\n$/);
+  const json = await run(["channels", "test", "here", "--json"], place);
+  expect(json.json()).toMatchObject({ channel: "here", kind: "delivered" });
+  expect(await run(["channels", "test", "nope"], place)).toMatchObject({ status: 2, stdout: "" });
+});
