@@ -18,6 +18,8 @@ interface Accounts {
   /** Names of the accounts that the newest states list. */
   readonly present: Map<number, readonly string[]>;
   stored: string;
+  /** How many accounts `stored` was compared with: they are never forgotten, so as many are the same ones. */
+  comparedCount: number;
 }
 
 const cursorPrefix = "accounts/";
@@ -28,7 +30,13 @@ export class AccountBook {
   constructor(wallets: readonly CollectedWallet[], cursors: ReadonlyMap<string, string>) {
     for (const wallet of wallets) {
       const stored = cursors.get(cursorPrefix + wallet.name) ?? "";
-      const entry: Accounts = { byName: new Map(), seen: new Set(), present: new Map(), stored };
+      const entry: Accounts = {
+        byName: new Map(),
+        seen: new Set(),
+        present: new Map(),
+        stored,
+        comparedCount: 0,
+      };
       this.#accounts.set(wallet.name, entry);
       for (const pdaIndex of wallet.pdaIndices) add(entry, wallet, { pdaIndex, subaccount: 0 });
       for (const name of stored.split(" ")) {
@@ -81,15 +89,21 @@ export class AccountBook {
   unstored(wallet: CollectedWallet, atMs: number): (Observation & { kind: "events" }) | null {
     const entry = this.#accounts.get(wallet.name);
     if (!entry) return null;
+    if (entry.comparedCount === entry.byName.size) return null;
     const names = [...entry.byName.keys()].join(" ");
-    if (names === entry.stored) return null;
+    if (names === entry.stored) {
+      entry.comparedCount = entry.byName.size;
+      return null;
+    }
     return noteOf(cursorPrefix + wallet.name, names, atMs);
   }
 
   /** It was stored. */
   stored(wallet: CollectedWallet): void {
     const entry = this.#accounts.get(wallet.name);
-    if (entry) entry.stored = [...entry.byName.keys()].join(" ");
+    if (!entry) return;
+    entry.stored = [...entry.byName.keys()].join(" ");
+    entry.comparedCount = entry.byName.size;
   }
 }
 

@@ -89,8 +89,10 @@ export function perform(options: RunOptions): {
   };
 
   async function ended(): Promise<RunEnd> {
-    const late = new RunTooLong(`no answer within ${limitMs / 1_000} s`);
-    const cancel = clock.after(limitMs + GRACE_MS, () => abort(late));
+    // Made when it is needed: an error takes the stack along, which no run should pay for.
+    const cancel = clock.after(limitMs + GRACE_MS, () =>
+      abort(new RunTooLong(`no answer within ${limitMs / 1_000} s`)),
+    );
     const called = new Promise<never>((_, reject) =>
       signal.addEventListener("abort", () => reject(signal.reason), { once: true }),
     );

@@ -210,35 +210,40 @@ function fromWire(param: Param, wire: unknown): unknown {
 
 /** Why a value is not one of this parameter; null when it is. Secrets are not repeated. */
 function misfit(param: Param, value: unknown): string | null {
-  const found = param.secret ? "" : `, found ${show(value)}`;
+  // A dot segment would be taken out of the path by every URL parser on the way.
+  if (param.type === "string" && param.in === "path" && (value === "." || value === ".."))
+    return `must not be ${value}`;
+  const wrong = unlike(param, value);
+  // The parts of a JSON value are named by path already.
+  return wrong === null || param.secret || param.type === "json" ? wrong : `${wrong}, found ${show(value)}`;
+}
+
+/** What a value must be to be one of this parameter, when it is not. */
+function unlike(param: Param, value: unknown): string | null {
   switch (param.type) {
     case "string":
-      if (typeof value !== "string" || value === "") return `must be text that is not empty${found}`;
-      // A dot segment would be taken out of the path by every URL parser on the way.
-      if (param.in === "path" && (value === "." || value === "..")) return `must not be ${value}`;
-      return value.isWellFormed() ? null : `must be well-formed Unicode${found}`;
+      if (typeof value !== "string" || value === "") return `must be text that is not empty`;
+      return value.isWellFormed() ? null : `must be well-formed Unicode`;
     case "key":
       return typeof value === "string" && isPublicKey(value)
         ? null
-        : `must be a base58 public key of 32 bytes${found}`;
+        : `must be a base58 public key of 32 bytes`;
     case "integer":
     case "number": {
       const fits = param.type === "integer" ? Number.isSafeInteger(value) : Number.isFinite(value);
-      if (!fits) return `must be ${param.type === "integer" ? "an integer" : "a number"}${found}`;
-      if (param.min !== null && (value as number) < param.min) return `must be at least ${param.min}${found}`;
-      if (param.max !== null && (value as number) > param.max) return `must be at most ${param.max}${found}`;
+      if (!fits) return `must be ${param.type === "integer" ? "an integer" : "a number"}`;
+      if (param.min !== null && (value as number) < param.min) return `must be at least ${param.min}`;
+      if (param.max !== null && (value as number) > param.max) return `must be at most ${param.max}`;
       return null;
     }
     case "time":
       return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= 8.64e15
         ? null
-        : `must be a time in ${param.timeForm === "iso" ? "ISO 8601" : "Unix milliseconds"}${found}`;
+        : `must be a time in ${param.timeForm === "iso" ? "ISO 8601" : "Unix milliseconds"}`;
     case "boolean":
-      return typeof value === "boolean" ? null : `must be true or false${found}`;
+      return typeof value === "boolean" ? null : `must be true or false`;
     case "choice":
-      return param.choices?.includes(value as string)
-        ? null
-        : `must be one of ${param.choices?.join(", ")}${found}`;
+      return param.choices?.includes(value as string) ? null : `must be one of ${param.choices?.join(", ")}`;
     case "list":
       return Array.isArray(value) &&
         value.length > 0 &&
@@ -251,7 +256,7 @@ function misfit(param: Param, value: unknown): string | null {
             part.isWellFormed(),
         )
         ? null
-        : `must be a list of texts without commas${found}`;
+        : `must be a list of texts without commas`;
     case "json": {
       const parsed = z.safeParse(param.schema ?? z.unknown(), value);
       if (parsed.success) return null;
