@@ -304,13 +304,23 @@ export const stateSnapshotFields = {
   subaccounts: listOf(subaccountSnapshot),
 };
 
+/**
+ * Servers leave empty lists out, but an account that trades has at least its cross-margin subaccount. A list that got lost
+ * must not read as positions that are gone.
+ */
+const stateSnapshot = record(stateSnapshotFields).refine(
+  ({ subaccounts, capabilities: { state } }) =>
+    subaccounts.length > 0 || state === "cold" || state === "uninitialized",
+  { path: ["subaccounts"], message: "expected at least one of an account that is not cold" },
+);
+
 /** All subaccounts of one (authority, PDA index). Never partly read: a lost row would be a vanished position. */
 export const traderState = record({
   authority: key,
   traderPdaIndex: int,
   slot: int,
   slotIndex: int,
-  snapshot: record(stateSnapshotFields),
+  snapshot: stateSnapshot,
 });
 export type TraderState = Output<typeof traderState>;
 
