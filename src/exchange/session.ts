@@ -91,6 +91,8 @@ export class WalletSession {
   #proven = false;
   /** The current access token was refused. */
   #refused = false;
+  /** A person asked for the sign-in that follows. */
+  #asked = false;
   /** No refresh can save this session. */
   #gone = false;
   #signedOut = false;
@@ -200,7 +202,7 @@ export class WalletSession {
     await this.#loaded();
     if (this.#renewal) await this.#renewal;
     this.#signedOut = false;
-    this.#gone = this.#refused = true;
+    this.#gone = this.#refused = this.#asked = true;
     this.#notBeforeMs = 0;
     await this.access(patience);
   }
@@ -287,7 +289,8 @@ export class WalletSession {
     const { caller, figures } = this.#parts;
     const signal = this.#stop.signal;
     const old = this.#tokens;
-    let why = this.#refused ? (this.#lastError?.code ?? "refused") : null;
+    let why = this.#refused && !this.#asked ? (this.#lastError?.code ?? "refused") : null;
+    this.#asked = false;
     if (old && !this.#gone) {
       const stored = await this.#read();
       if (stored && stored.access !== old.access && stored.accessExpiresMs > old.accessExpiresMs) {

@@ -210,9 +210,13 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const { server } = http;
   server.on("upgrade", streams.upgrade);
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
+    const failed = (error: Error) => {
+      streams.stop();
+      reject(error);
+    };
+    server.once("error", failed);
     server.listen(options.port ?? 0, host, () => {
-      server.off("error", reject);
+      server.off("error", failed);
       resolve();
     });
   });

@@ -501,6 +501,7 @@ describe("by hand", () => {
     await set.clock.advance(600_000);
     expect(count(set, "login")).toBe(1);
     await set.clock.finish(session.login({ endMs: Number.POSITIVE_INFINITY }));
+    expect(session.detail).toBe("signed in by message");
     await poll(set);
     expect(set.changes.map((change) => change.signedIn)).toEqual([true, false, true]);
   });
