@@ -141,6 +141,27 @@ describe("stopped while it connects", () => {
     await wall.asked.waitFor(() => wall.closed === 1);
   });
 
+  test("before its session is ready: it says goodbye, and need not be given up on", async () => {
+    await using one = await rig();
+    const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+    await once(server, "listening");
+    gatewayAt(one.discord, `ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const identified = Promise.withResolvers<void>();
+    const closed = Promise.withResolvers<number>();
+    server.on("connection", (socket) => {
+      socket.send(JSON.stringify({ op: 10, d: { heartbeat_interval: 41_250 } }));
+      socket.on("message", () => identified.resolve());
+      socket.on("close", closed.resolve);
+    });
+    one.gateway.start();
+    await identified.promise;
+    const before = performance.now();
+    await one.gateway.stop();
+    expect(performance.now() - before).toBeLessThan(1_800);
+    expect(await closed.promise).toBe(1_000);
+    server.close();
+  });
+
   test("at any step of it, and started at once again: one connection comes of it", async () => {
     await using one = await rig();
     for (let turns = 0; turns < 12; turns++) {
