@@ -118,7 +118,7 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
     signal?.addEventListener("abort", onAbort, { once: true });
     const limitMs = Math.max(0, endMs - clock.elapsedMs());
     const cancel = clock.after(limitMs, () =>
-      stop.abort(tooLong(`no turn under the request ceiling within ${Math.round(limitMs)} ms`)),
+      stop.abort(tooLong("no turn under the request ceiling in time")),
     );
     try {
       return await budget.take({ ...take, signal: stop.signal });

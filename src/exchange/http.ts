@@ -135,7 +135,8 @@ export function createHttp(options: HttpOptions): Http {
         retryAfterMs: typeof wait === "string" ? retryAfterMs(wait, time.nowMs()) : null,
       };
     } catch (error) {
-      if (timedOut) throw new HttpFailure("timeout", `no whole answer within ${limitMs} ms`, true);
+      // What is left of a limit differs each time; the same trouble has to read the same, so that it is told once.
+      if (timedOut) throw new HttpFailure("timeout", "no whole answer in time", true);
       if (signal?.aborted) throw signal.reason;
       throw failure(error, mostBytes, connectMs);
     } finally {
