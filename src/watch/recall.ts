@@ -1,14 +1,24 @@
-/** The past of the series, read from history at a start, until the subjects that it belongs to have appeared. */
+/**
+ * The past of the series, until the subjects that it belongs to have appeared: samples read from history at a start, and
+ * what the exchange itself keeps of the time before the first one. It enters windows at its own time and fires nothing.
+ */
 import type { Tick } from "../domain/observation.ts";
 import { accountName, type Subject } from "../domain/subject.ts";
 import { windowsOf } from "./conditions.ts";
 import { parseSeries } from "./series.ts";
 import type { SubjectNode } from "./subjects.ts";
 
-/** Samples read from history before their subjects exist: held by owner until those appear. */
+/** Where a subject's fields stand in ticks of one layout. */
+interface Plan {
+  readonly fields: readonly { readonly index: number; readonly field: string }[];
+  /** A whole account: a position that is not in it was not there. Samples from elsewhere hold a figure or two. */
+  readonly whole: boolean;
+}
+
 export class Recall {
   readonly #ticks = new Map<string, Tick[]>();
 
+  /** Ticks of one owner come oldest first. */
   tick(tick: Tick): void {
     const list = this.#ticks.get(tick.owner);
     if (list) list.push(tick);
@@ -21,30 +31,43 @@ export class Recall {
 
   replay(node: SubjectNode, timezone: string): void {
     if (this.#ticks.size === 0) return;
-    const { subject } = node;
-    const owners = ownersOf(subject);
-    const symbol = "symbol" in subject ? subject.symbol : null;
-    const windows = windowsOf(node, timezone);
-    for (const name of owners) {
-      for (const tick of this.#ticks.get(name) ?? []) {
-        const values: Record<string, number> = {};
-        let any = false;
-        tick.series.forEach((series, index) => {
-          const parsed = parseSeries(series);
-          if (!parsed || parsed.scope !== subject.scope || parsed.symbol !== symbol) return;
-          values[parsed.field] = tick.values[index]!;
-          any = true;
-        });
-        // A position that was not there, or was on the other side, is another one: its windows start anew.
-        const size = values.size;
-        const other =
-          subject.scope === "position" &&
-          (!any || (size !== undefined && size > 0 !== (node.incarnation === "long")));
-        if (other) windows.clear();
-        else if (any) windows.feed(tick.atMs, values);
-      }
+    const plans = new Map<readonly string[], Plan>();
+    for (const owner of ownersOf(node.subject)) {
+      for (const tick of this.#ticks.get(owner) ?? []) this.#feed(node, tick, plans, timezone);
     }
   }
+
+  #feed(node: SubjectNode, tick: Tick, plans: Map<readonly string[], Plan>, timezone: string): void {
+    let plan = plans.get(tick.series);
+    if (!plan) {
+      plan = planOf(tick.series, node.subject);
+      plans.set(tick.series, plan);
+    }
+    const windows = windowsOf(node, timezone);
+    const ofPosition = node.subject.scope === "position";
+    if (plan.fields.length === 0) {
+      // A position that was not there is another one: its windows start anew.
+      if (ofPosition && plan.whole) windows.clear();
+      return;
+    }
+    const values: Record<string, number> = {};
+    for (const { index, field } of plan.fields) values[field] = tick.values[index]!;
+    const onOtherSide =
+      ofPosition && values.size !== undefined && values.size > 0 !== (node.incarnation === "long");
+    if (onOtherSide) windows.clear();
+    else windows.feed(tick.atMs, values);
+  }
+}
+
+function planOf(series: readonly string[], subject: Subject): Plan {
+  const symbol = "symbol" in subject ? subject.symbol : null;
+  const fields: { index: number; field: string }[] = [];
+  series.forEach((name, index) => {
+    const parsed = parseSeries(name);
+    if (parsed?.scope === subject.scope && parsed.symbol === symbol)
+      fields.push({ index, field: parsed.field });
+  });
+  return { fields, whole: series.includes("trader.collateral") };
 }
 
 /** Under which owners the series of a subject stand in history. */

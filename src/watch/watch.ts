@@ -295,7 +295,7 @@ export class Watch {
         this.#takeEvents(observation, draft);
         return;
       case "backfill":
-        for (const tick of observation.ticks) draft.changes.ticks.push(tick);
+        this.#takeBackfill(observation.ticks, draft);
         return;
       case "failed": {
         const { kind: _, ...failure } = observation;
@@ -343,6 +343,17 @@ export class Watch {
       default:
         unreachable(observation);
     }
+  }
+
+  /** The past from elsewhere: into history, and into the windows of those that exist, at its own time. */
+  #takeBackfill(ticks: readonly Tick[], draft: Draft): void {
+    const past = new Recall();
+    for (const tick of ticks) {
+      draft.changes.ticks.push(tick);
+      past.tick(tick);
+    }
+    for (const node of this.#world.nodes.values())
+      if (node.windows) past.replay(node, this.#settings.timezone);
   }
 
   #takeAccounts(seen: Observation & { readonly kind: "accounts" }, draft: Draft): void {

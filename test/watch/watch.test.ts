@@ -558,6 +558,43 @@ rules:
     expect(harness.told).toEqual(["Lost daemon fired critical"]);
   });
 
+  test("take in the past that the exchange keeps, at its own time, and leave positions alone", () => {
+    const harness = new Harness({
+      rules: `
+rules:
+  - name: Down
+    scope: trader
+    when: drawdown("trader.equity", "24h") > 0.5
+    severity: warning
+    for: 0s
+    noData: keep
+    summary: "{{ percent(drawdown('trader.equity', '24h')) }}"
+  - name: High
+    scope: position
+    when: maxOver("position.markPrice", "10m") > 155.0
+    severity: info
+    for: 0s
+    noData: keep
+    summary: "high"
+`,
+    });
+    harness.config();
+    harness.mark(156);
+    harness.account(safe);
+    expect(harness.told).toEqual(["High main/0.0/SOL fired info"]);
+    const tick = {
+      atMs: startMs - 7_200_000,
+      owner: "main/0.0",
+      series: ["trader.equity"],
+      values: [20_000],
+    };
+    harness.see({ kind: "backfill", source: "pnl", wallet: "main", atMs: harness.nowMs, ticks: [tick] });
+    expect(harness.told).toHaveLength(1);
+    harness.live(10_000, safe, 150);
+    expect(harness.told.slice(1)).toEqual(["Down main/0.0 fired warning"]);
+    expect(harness.changes.at(-1)?.alert.summary).toBe("72%");
+  });
+
   test("survive a restart: they are fed what history holds, and go on from there", () => {
     const before = seen(rules);
     before.live(120_000, safe, 150);
