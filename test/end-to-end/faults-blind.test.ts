@@ -1,0 +1,107 @@
+/** Faults that last: the daemon says that it is blind, judges nothing meanwhile, and sees again by itself. */
+import { expect, test } from "vitest";
+import { every, type House, openHouse } from "../support/daemon.ts";
+
+const sources = ["traderState", "markets", "notifications", "liquidations", "exchangeStatus"] as const;
+const rest = [
+  "collateral",
+  "traderView",
+  "orders",
+  "fills",
+  "funding",
+  "fundingRates",
+  "marketConfig",
+] as const;
+const minuteMs = 60_000;
+
+const sections = (house: House) => ({
+  schedules: { ...every("5s", sources), ...every("30s", rest) },
+  channels: { chat: house.chat() },
+  ruleOverrides: {
+    MarginHigh: { enabled: false },
+    OrdersMayBeCancelled: { enabled: false },
+    Drawdown: { enabled: false },
+    LosingFast: { enabled: false },
+    PollsFailing: { enabled: false },
+  },
+});
+
+const lasting = [
+  ["503", { status: 503 }],
+  ["hang-ups", { drop: "request" }],
+  ["slow answers", { delayMs: 120_000 }],
+  ["records that break off", { body: '{"slot": 12, "tra' }],
+] as const;
+
+test.each(lasting)(
+  "%s on everything for ten minutes: Blind fires, nothing resolves, all of it ends by itself",
+  async (_name, fault) => {
+    await using house = await openHouse();
+    await house.hold({ collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" });
+    await house.bring("SOL", 0.08);
+    const { daemon } = await house.start(sections(house));
+    await house.clock.advance(15_000);
+    expect(house.headlines()).toHaveLength(1);
+    const lines = house.log.length;
+
+    await house.call("fault", { path: "/v1/*", ...fault });
+    // Meanwhile the position is out of danger, and something happens; nobody can see it.
+    await house.bring("SOL", 0.5);
+    await house.call("notification", { trader: "main", notificationType: "stop_loss_executed" });
+    await house.clock.advance(2 * minuteMs);
+    const blind = house.headlines().filter((line) => /FIRING critical: Blind on/.test(line));
+    expect(blind.length, house.headlines().join("\n")).toBeGreaterThanOrEqual(1);
+    expect(daemon.status().watch.blind.length).toBeGreaterThan(0);
+    await house.clock.advance(8 * minuteMs);
+    expect(house.headlines().filter((line) => /RESOLVED|CLOSED|LIQUIDATED/.test(line))).toEqual([]);
+    expect(
+      house.headlines().filter((line) => /FIRING critical: Blind on/.test(line) && !/STILL/.test(line)),
+    ).toEqual(blind);
+    expect((await house.inbox()).acked).toEqual([]);
+
+    // Each source once, however often it was tried.
+    const said = house.warnings(lines);
+    const { hits = 0 } = house.simulator.faults.list()[0] ?? {};
+    expect(new Set(said).size, said.join("\n")).toBe(said.length);
+    expect(said.length, said.join("\n")).toBeLessThanOrEqual(2 * (sources.length + rest.length + 1));
+    expect(hits).toBeGreaterThan(3 * said.length);
+
+    house.simulator.faults.clear();
+    await house.clock.advance(4 * minuteMs);
+    const { schedules, watch } = daemon.status();
+    expect(schedules.filter(({ failuresInRow }) => failuresInRow > 0)).toEqual([]);
+    expect(watch.blind).toEqual([]);
+    const ended = await house.read((store) => store.alerts({ limit: 100 }));
+    const open = ended.filter(({ state, event }) => state === "firing" && !event);
+    expect(open.map(({ rule }) => rule)).toEqual([]);
+    expect(house.headlines().filter((line) => /^🟢 \*\*RESOLVED: main: SOL long/u.test(line))).toHaveLength(
+      1,
+    );
+    expect(house.chats(/a stop or take profit was executed/)).toHaveLength(1);
+    expect((await house.inbox()).open).toEqual([]);
+  },
+);
+
+test("more than three wallets in the dark are one message", async () => {
+  const wallets = ["a", "b", "c", "d", "e"];
+  await using house = await openHouse({ wallets });
+  for (const trader of wallets) {
+    await house.hold({ trader, collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" });
+  }
+  const { daemon } = await house.start(sections(house));
+  await house.clock.advance(15_000);
+  expect(house.headlines()).toEqual([]);
+  // Prices are seen, accounts are not.
+  await house.call("fault", { path: "/v1/trader/state/*", status: 500 });
+  await house.clock.advance(4 * minuteMs);
+  expect(house.headlines().map((line) => line.replace(/ \*\* .*$|\*\*/g, ""))).toEqual([
+    expect.stringMatching(/FIRING critical: Blind on 5 wallets: the exchange does not answer/),
+  ]);
+  const named = house.warnings().filter((line) => /traderState/.test(line));
+  expect(named.length, named.join("\n")).toBeLessThanOrEqual(4);
+  house.simulator.faults.clear();
+  await house.clock.advance(2 * minuteMs);
+  expect(daemon.status().watch.blind).toEqual([]);
+  expect(house.headlines().filter((line) => /RESOLVED: Blind on 5 wallets/.test(line))).toHaveLength(1);
+  expect(house.headlines()).toHaveLength(2);
+});
