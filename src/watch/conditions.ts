@@ -61,6 +61,8 @@ export class Conditions {
   readonly #due = (instance: Instance): void => this.judge(instance, this.#options.draft());
   /** States found in history that no subject has claimed yet. */
   readonly #restored = new Map<string, { readonly state: RuleState; readonly alert: LiveAlert | null }>();
+  /** Whose row stands in history: a position that flipped or reopened takes over the row of the one before it. */
+  readonly #rows = new Map<string, Instance>();
 
   constructor(options: ConditionsOptions) {
     this.#options = options;
@@ -115,6 +117,7 @@ export class Conditions {
       }
       const row = { rule: instance.rule.name, subject: node.name };
       if (instance.alert) {
+        if (instance.stored) this.#rows.delete(rowName(row));
         end(instance.alert, row);
         instance.alert = null;
       } else this.#drop(instance, draft);
@@ -123,7 +126,7 @@ export class Conditions {
   }
 
   released(row: RuleRow, draft: Draft): void {
-    draft.changes.ruleStatesGone.push(row);
+    if (!this.#rows.has(rowName(row))) draft.changes.ruleStatesGone.push(row);
   }
 
   /** Judges what a subject's rules make of an arrival from `source`. */
@@ -270,6 +273,7 @@ export class Conditions {
     if (!found) return;
     this.#restored.delete(key);
     instance.stored = true;
+    this.#rows.set(key, instance);
     const { state, alert } = found;
     const sameRule = state.fingerprint === rule.fingerprint;
     if (!sameRule || state.incarnation !== node.incarnation) {
@@ -295,6 +299,7 @@ export class Conditions {
       return;
     }
     if (!changed && instance.stored) return;
+    if (!instance.stored) this.#rows.set(rowName({ rule: rule.name, subject: node.name }), instance);
     instance.stored = true;
     draft.changes.ruleStates.push({
       rule: rule.name,
@@ -311,8 +316,14 @@ export class Conditions {
   #drop(instance: Instance, draft: Draft): void {
     if (!instance.stored) return;
     instance.stored = false;
-    draft.changes.ruleStatesGone.push({ rule: instance.rule.name, subject: instance.node.name });
+    const row = { rule: instance.rule.name, subject: instance.node.name };
+    this.#rows.delete(rowName(row));
+    draft.changes.ruleStatesGone.push(row);
   }
+}
+
+function rowName({ rule, subject }: RuleRow): string {
+  return `${rule}\n${subject}`;
 }
 
 function sourceBit(source: Source): number {

@@ -40,10 +40,10 @@ export class Restoring {
 
   restore(remembered: Remembered, draft: Draft): void {
     const lives = new Map<number, LiveAlert>();
+    const changesOf = Map.groupBy(remembered.alertChanges, (change) => change.alertId);
     for (const alert of remembered.alerts) {
       if (alert.state !== "firing") continue;
-      const own = remembered.alertChanges.filter((change) => change.alertId === alert.id);
-      const told = own.filter(
+      const told = (changesOf.get(alert.id) ?? []).filter(
         (change) => change.kind === "fired" || change.kind === "rose" || change.kind === "reminder",
       );
       let reminders = 0;
