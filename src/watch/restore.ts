@@ -2,17 +2,18 @@
  * Takes up at a start where the last run ended. What is no more (a rule, a wallet, a position) ends with its reason; what
  * still is goes on, and the time in between counts as time in which nothing was seen.
  */
-import type { RuleState } from "../domain/alert.ts";
-import { parseSubject } from "../domain/subject.ts";
+import type { Ending, RuleState } from "../domain/alert.ts";
+import { parseSubject, type Subject } from "../domain/subject.ts";
 import type { RuleSet } from "../rules/index.ts";
 import type { AlertBook, LiveAlert } from "./alert-book.ts";
 import { type Blindness, blindRule, unreachableRule } from "./blind.ts";
 import { type ChannelAlerts, channelRule } from "./channel-alerts.ts";
-import type { Conditions } from "./conditions.ts";
+import { type Conditions, selects } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
 import type { Endings } from "./endings.ts";
 import type { Happenings } from "./happenings.ts";
 import type { Remembered } from "./remembered.ts";
+import type { WatchedWallet } from "./settings.ts";
 import { type Throttles, throttlePrefix } from "./throttles.ts";
 import { restoreWallet, walletKeepPrefix } from "./wallets.ts";
 import type { World } from "./world.ts";
@@ -29,10 +30,18 @@ export interface RestoreParts {
   readonly endings: Endings;
 }
 
+interface Unclaimed {
+  readonly subject: Subject & { readonly scope: "position" | "trader" };
+  /** Null: its condition was gone, and only the word why was still awaited. */
+  readonly state: RuleState | null;
+  readonly live: LiveAlert | null;
+  readonly fallback: Ending;
+}
+
 export class Restoring {
   readonly #parts: RestoreParts;
-  /** States of accounts whose first answer after the start is still to come. */
-  readonly #unclaimed = new Map<string, { readonly state: RuleState; readonly live: LiveAlert | null }>();
+  /** What stood about accounts whose first answer after the start is still to come, by wallet and PDA index. */
+  readonly #unclaimed = new Map<string, Unclaimed[]>();
 
   constructor(parts: RestoreParts) {
     this.#parts = parts;
@@ -40,6 +49,7 @@ export class Restoring {
 
   restore(remembered: Remembered, draft: Draft): void {
     const lives = new Map<number, LiveAlert>();
+    const walletOf = (name: string): WatchedWallet | undefined => this.#parts.world.wallet(name);
     const changesOf = Map.groupBy(remembered.alertChanges, (change) => change.alertId);
     for (const alert of remembered.alerts) {
       if (alert.state !== "firing") continue;
@@ -63,25 +73,26 @@ export class Restoring {
       const entry = wallet === null ? undefined : this.#parts.world.wallets.get(wallet);
       if (entry) restoreWallet(entry, value);
     }
-    const rules = new Set(this.#parts.ruleSet.conditions.map((rule) => rule.name));
+    const rules = new Map(this.#parts.ruleSet.conditions.map((rule) => [rule.name, rule]));
     const claimed = new Set<number>();
+    const standing = new Set<string>();
     for (const state of remembered.ruleStates) {
       const live = state.alertId === null ? null : (lives.get(state.alertId) ?? null);
       if (live) claimed.add(live.alert.id);
+      standing.add(`${state.rule}\n${state.subject}`);
       const subject = parseSubject(state.subject);
-      const row = { rule: state.rule, subject: state.subject };
-      if (!rules.has(state.rule)) {
-        if (live) this.#parts.alerts.end(draft, live, "ruleChanged", null);
-        this.#parts.conditions.released(row, draft);
-      } else if (!subject || ("wallet" in subject && !this.#parts.world.wallets.has(subject.wallet))) {
-        if (live) this.#parts.alerts.end(draft, live, "noLongerWatched", null);
-        this.#parts.conditions.released(row, draft);
-      } else {
-        this.#parts.conditions.restore(state, live);
-        if (subject.scope === "position" || subject.scope === "trader") {
-          this.#unclaimed.set(`${state.rule}\n${state.subject}`, { state, live });
-        }
+      const rule = rules.get(state.rule);
+      const gone = !subject || ("wallet" in subject && !this.#parts.world.wallets.has(subject.wallet));
+      const judges =
+        subject !== undefined && rule?.scope === subject.scope && selects(rule.select, subject, walletOf);
+      if ((rule && gone) || !judges) {
+        if (live) this.#parts.alerts.end(draft, live, rule && gone ? "noLongerWatched" : "ruleChanged", null);
+        this.#parts.conditions.released({ rule: state.rule, subject: state.subject }, draft);
+        continue;
       }
+      this.#parts.conditions.restore(state, live);
+      if (subject.scope === "position" || subject.scope === "trader")
+        this.#await({ subject, state, live, fallback: "closed" });
     }
     for (const [id, live] of lives) {
       if (claimed.has(id)) continue;
@@ -90,33 +101,46 @@ export class Restoring {
         this.#parts.alerts.end(draft, live, "noLongerWatched", null);
       else if (rule === blindRule || rule === unreachableRule) this.#parts.blindness.restore(live);
       else if (rule === channelRule) this.#parts.channels.restore(live);
-      else this.#parts.alerts.end(draft, live, "ruleChanged", null);
+      else {
+        const subject = rules.has(rule) ? parseSubject(live.alert.subject) : undefined;
+        if (subject?.scope === "position" || subject?.scope === "trader") {
+          // It had ended but for the word why. Where another of its name goes on, this one was the position before.
+          const fallback = standing.has(`${rule}\n${live.alert.subject}`) ? "closed" : "recovered";
+          this.#await({ subject, state: null, live, fallback });
+        } else this.#parts.alerts.end(draft, live, "ruleChanged", null);
+      }
     }
+  }
+
+  #await(one: Unclaimed): void {
+    const name = `${one.subject.wallet}/${one.subject.pdaIndex}`;
+    const list = this.#unclaimed.get(name);
+    if (list) list.push(one);
+    else this.#unclaimed.set(name, [one]);
   }
 
   /** After an account was read: what stood about parts of it that are no more ends now. */
   endUnclaimed(wallet: string, pdaIndex: number, draft: Draft): void {
-    for (const [key, { state, live }] of this.#unclaimed) {
-      const subject = parseSubject(state.subject);
-      if (!subject || !("pdaIndex" in subject) || subject.wallet !== wallet || subject.pdaIndex !== pdaIndex)
-        continue;
-      this.#unclaimed.delete(key);
-      if (!this.#parts.conditions.unclaimed(state)) continue;
-      this.#parts.conditions.forget(state);
-      const row = { rule: state.rule, subject: state.subject };
-      if (!live) this.#parts.conditions.released(row, draft);
-      else {
+    const name = `${wallet}/${pdaIndex}`;
+    const waiting = this.#unclaimed.get(name);
+    if (!waiting) return;
+    this.#unclaimed.delete(name);
+    for (const { subject, state, live, fallback } of waiting) {
+      if (state && !this.#parts.conditions.unclaimed(state)) continue;
+      if (state) this.#parts.conditions.forget(state);
+      const row = state && { rule: state.rule, subject: state.subject };
+      if (live) {
         const symbol = subject.scope === "position" ? subject.symbol : null;
         this.#parts.endings.end(draft, {
           live,
           row,
           account: subject,
           symbol,
-          fallback: "closed",
+          fallback,
           text: null,
           suspicious: true,
         });
-      }
+      } else if (row) this.#parts.conditions.released(row, draft);
     }
   }
 }

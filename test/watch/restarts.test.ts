@@ -39,3 +39,30 @@ test("the end of a position that flipped leaves the state of the new one alone",
   after.live(20_000, short, 150);
   expect(after.told).toEqual([]);
 });
+
+test("a recovery that waited for word of a liquidation goes on waiting, and is not told as another rule", () => {
+  const before = seen();
+  const smaller = [subaccount(1_000, [position(20, 150)])];
+  before.account(smaller);
+  expect(before.told).toHaveLength(1);
+  const after = again(before);
+  after.live(20_000, smaller, 150);
+  expect(after.told).toEqual(["Near main/0.0/SOL ended critical recovered"]);
+  expect(after.asks).toContain("liquidations main");
+});
+
+test("an alert ends when its rule selects its subject no more", () => {
+  const rules = `
+rules:
+  - name: Poor
+    scope: wallet
+    when: wallet.equity < 10000.0
+    severity: critical
+    summary: "poor"
+`;
+  const before = seen(rules);
+  expect(before.told).toEqual(["Poor main fired critical"]);
+  const after = again(before, rules.replace("when:", "select: { desk: beta }\n    when:"));
+  after.live(10_000, endangered, 150);
+  expect(after.told).toEqual(["Poor main ended critical ruleChanged"]);
+});
