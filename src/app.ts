@@ -112,12 +112,13 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     exchangeOffsetMs = () => exchange.http.offsetMs;
 
     const watchSettings = (from: DaemonSettings): WatchSettings => ({
-      wallets: from.wallets.map(({ name, authority, labels, limits, key }) => ({
+      wallets: from.wallets.map(({ name, authority, labels, limits, key, pdaIndices }) => ({
         name,
         authority,
         labels,
         limits,
         watchOnly: key === null,
+        pdaIndices,
       })),
       ruleSet: from.ruleSet,
       routing: from.routing,

@@ -194,11 +194,13 @@ export class AlertBook {
     return next;
   }
 
-  /** Holds or releases an alert; what was held while it fired is owed at the release. */
+  /** Holds or releases an alert; what nobody was told of before is told at the release. */
   hold(draft: Draft, live: LiveAlert, held: boolean): void {
     if (live.held === held) return;
     live.held = held;
-    if (!held) this.#record(draft, live, "fired", null);
+    if (held) return;
+    if (live.told.size === 0) this.#record(draft, live, "fired", null);
+    else this.#schedule(live);
   }
 
   receivers(alert: Alert, except: readonly string[] = []): readonly string[] {
@@ -279,7 +281,8 @@ export class AlertBook {
 
   #record(draft: Draft, live: LiveAlert, kind: AlertChangeKind, happenedMs: number | null): void {
     const change = this.#change(draft, live.alert, kind, live.details, happenedMs);
-    if (live.held) return;
+    // Whoever was told that it fires is told that it ended.
+    if (live.held && kind !== "ended") return;
     const routed = this.receivers(live.alert, live.except);
     const toEarlier = kind === "ended" || kind === "fell";
     this.owe(draft, change, toEarlier ? live.told : routed, null);

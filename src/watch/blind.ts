@@ -7,10 +7,11 @@ import { type Severity, severityRank } from "../domain/alert.ts";
 import type { FailedRead } from "../domain/changes.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Source } from "../domain/observation.ts";
+import type { Subject } from "../domain/subject.ts";
+import type { Unknown } from "../rules/index.ts";
 import type { AlertBook, LiveAlert, NewAlert } from "./alert-book.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
-import type { Instance } from "./instance.ts";
 import { blindForMs, blindWalletsFold, type WatchedWallet } from "./settings.ts";
 
 export const blindRule = "Blind";
@@ -23,13 +24,29 @@ const ofTheExchange: ReadonlySet<Source> = new Set([
   "exchangeStatus",
 ]);
 
+/** What can be blind: a rule that judges a subject, or one whose subjects cannot even be known (vigils.ts). */
+export interface Sighted {
+  readonly rule: {
+    readonly name: string;
+    readonly noData: "alert" | "keep";
+    readonly levels: readonly { readonly severity: Severity }[];
+    readonly reads: readonly { readonly sources: readonly Source[] }[];
+    readonly staleAfterMs: Readonly<Record<Source, number>>;
+  };
+  readonly node: { readonly subject: Subject };
+  /** Why it cannot be judged now; null: it can. */
+  readonly unknown: Unknown | null;
+}
+
 interface Dark extends Due {
   readonly key: string;
   readonly wallet: string | null;
   readonly source: Source;
-  readonly instances: Set<Instance>;
+  readonly instances: Set<Sighted>;
   /** Since when something of it cannot be judged, ms. */
   readonly sinceMs: number;
+  /** From when on it counts as blind, ms: at a start the first round of readings takes its time. */
+  countsFromMs: number;
   alert: LiveAlert | null;
 }
 
@@ -40,7 +57,12 @@ export class Blindness {
   readonly #wallet: (name: string) => WatchedWallet | undefined;
   readonly #lastSeenMs: (source: Source, wallet: string | null) => number | null;
   readonly #dark = new Map<string, Dark>();
-  readonly #keyOf = new Map<Instance, string>();
+  readonly #keyOf = new Map<Sighted, string>();
+  /** How many sources of a wallet are dark. */
+  readonly #darkWallets = new Map<string, number>();
+  /** Wallets of which nothing was seen since the start. */
+  readonly #unseen: Set<string>;
+  readonly #startedMs: number;
   readonly #restored = new Map<string, LiveAlert>();
   readonly #failures = new Map<string, FailedRead>();
   #unreachable: LiveAlert | null = null;
@@ -51,7 +73,11 @@ export class Blindness {
     draft: () => Draft;
     wallet: (name: string) => WatchedWallet | undefined;
     lastSeenMs: (source: Source, wallet: string | null) => number | null;
+    wallets: readonly WatchedWallet[];
+    startedMs: number;
   }) {
+    this.#unseen = new Set(options.wallets.map((one) => one.name));
+    this.#startedMs = options.startedMs;
     this.#alerts = options.alerts;
     this.#deadlines = options.deadlines;
     this.#draft = options.draft;
@@ -75,7 +101,7 @@ export class Blindness {
   }
 
   get blindWallets(): number {
-    return this.#walletsInTheDark().size;
+    return this.#walletsInTheDark(this.#draft().atMs).size;
   }
 
   /** Why reads of a source fail; shown with what is blind because of it. */
@@ -87,6 +113,7 @@ export class Blindness {
   seen(source: Source, wallet: string | null, draft: Draft): void {
     const key = keyOf(source, wallet);
     this.#failures.delete(key);
+    if (source === "traderState" && wallet !== null && this.#unseen.delete(wallet)) this.#fold(draft);
     const restored = this.#restored.get(key);
     if (restored && !this.#dark.has(key)) {
       this.#restored.delete(key);
@@ -96,7 +123,7 @@ export class Blindness {
   }
 
   /** A judgement turned unknown, known again, or unknown for another reason. */
-  note(instance: Instance, draft: Draft): void {
+  note(instance: Sighted, draft: Draft): void {
     const before = this.#keyOf.get(instance);
     const source = instance.unknown?.source ?? null;
     const cause = instance.unknown?.unknown;
@@ -109,11 +136,15 @@ export class Blindness {
     if (key !== undefined && source !== null) this.#enter(key, source, wallet, instance, draft);
   }
 
-  #enter(key: string, source: Source, wallet: string | null, instance: Instance, draft: Draft): void {
+  #enter(key: string, source: Source, wallet: string | null, instance: Sighted, draft: Draft): void {
     this.#keyOf.set(instance, key);
+    const countsFromMs = this.#countsFromMs(instance, source, draft);
     const known = this.#dark.get(key);
     if (known) {
       known.instances.add(instance);
+      if (known.alert || countsFromMs >= known.countsFromMs) return;
+      known.countsFromMs = countsFromMs;
+      this.#deadlines.set(known, countsFromMs + blindForMs);
       return;
     }
     const restored = this.#restored.get(key) ?? null;
@@ -124,20 +155,46 @@ export class Blindness {
       source,
       instances: new Set([instance]),
       sinceMs: draft.atMs,
+      countsFromMs,
       alert: restored,
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
       onDue: () => this.#fire(dark),
     };
     this.#dark.set(key, dark);
-    if (!restored) this.#deadlines.set(dark, draft.atMs + blindForMs);
+    if (dark.wallet !== null)
+      this.#darkWallets.set(dark.wallet, (this.#darkWallets.get(dark.wallet) ?? 0) + 1);
+    if (restored && this.#unreachable && dark.wallet !== null) this.#alerts.hold(draft, restored, true);
+    if (!restored) this.#deadlines.set(dark, countsFromMs + blindForMs);
   }
 
-  #leave(key: string, instance: Instance, draft: Draft): void {
+  /**
+   * What was seen and is too old counts at once. What is missing after a start may still be on its way: the first round
+   * over many wallets takes long, and some figures need two readings.
+   */
+  #countsFromMs(instance: Sighted, source: Source, draft: Draft): number {
+    if (instance.unknown?.unknown !== "missing" || (ofTheExchange.has(source) && source !== "fundingRates"))
+      return draft.atMs;
+    let graceMs = 0;
+    for (const read of instance.rule.reads) {
+      for (const one of read.sources) {
+        if (!ofTheExchange.has(one) || one === "fundingRates")
+          graceMs = Math.max(graceMs, instance.rule.staleAfterMs[one]);
+      }
+    }
+    return Math.max(draft.atMs, this.#startedMs + graceMs);
+  }
+
+  #leave(key: string, instance: Sighted, draft: Draft): void {
     this.#keyOf.delete(instance);
     const dark = this.#dark.get(key);
     if (!dark?.instances.delete(instance) || dark.instances.size > 0) return;
     this.#dark.delete(key);
+    if (dark.wallet !== null) {
+      const left = (this.#darkWallets.get(dark.wallet) ?? 1) - 1;
+      if (left > 0) this.#darkWallets.set(dark.wallet, left);
+      else this.#darkWallets.delete(dark.wallet);
+    }
     this.#deadlines.cancel(dark);
     if (dark.alert) this.#alerts.end(draft, dark.alert, "recovered", null);
     this.#fold(draft);
@@ -146,26 +203,34 @@ export class Blindness {
   #fire(dark: Dark): void {
     const draft = this.#draft();
     if (this.#dark.get(dark.key) !== dark || dark.alert) return;
-    const fold = this.#walletsInTheDark().size > blindWalletsFold;
-    const text = this.#textOf(dark, draft.atMs);
+    const fold =
+      this.#unreachable !== null ||
+      this.#walletsInTheDark(draft.atMs, blindWalletsFold + 1).size > blindWalletsFold;
     if (fold && !this.#unreachable) this.#fireUnreachable(draft);
     if (fold && dark.wallet !== null) {
       // Stays pending; told when the fold ends and it is still dark.
       this.#deadlines.set(dark, draft.atMs + blindForMs);
       return;
     }
-    dark.alert = this.#alerts.fire(draft, text);
+    dark.alert = this.#alerts.fire(draft, this.#textOf(dark, draft.atMs));
   }
 
   /** Ends the common alert when few enough are left; those tell for themselves from then on. */
   #fold(draft: Draft): void {
-    if (!this.#unreachable || this.#walletsInTheDark().size > blindWalletsFold) return;
+    if (!this.#unreachable || this.#darkWallets.size > blindWalletsFold) return;
+    let blind = this.#darkWallets.size;
+    for (const wallet of this.#unseen) {
+      if (!this.#darkWallets.has(wallet) && ++blind > blindWalletsFold) return;
+    }
     this.#alerts.end(draft, this.#unreachable, "recovered", null);
     this.#unreachable = null;
+    for (const dark of this.#dark.values()) if (dark.alert) this.#alerts.hold(draft, dark.alert, false);
   }
 
   #fireUnreachable(draft: Draft): void {
-    const wallets = [...this.#walletsInTheDark()].sort();
+    const wallets = [...this.#walletsInTheDark(draft.atMs)].sort();
+    for (const { alert, wallet } of this.#dark.values())
+      if (alert && wallet !== null) this.#alerts.hold(draft, alert, true);
     this.#unreachable = this.#alerts.fire(draft, {
       rule: unreachableRule,
       subject: "exchange",
@@ -185,9 +250,13 @@ export class Blindness {
     });
   }
 
-  #walletsInTheDark(): Set<string> {
+  /** @param most as soon as that many are found, the others are not looked for */
+  #walletsInTheDark(nowMs: number, most = Number.POSITIVE_INFINITY): Set<string> {
     const wallets = new Set<string>();
-    for (const dark of this.#dark.values()) if (dark.wallet !== null) wallets.add(dark.wallet);
+    for (const dark of this.#dark.values()) {
+      if (dark.wallet !== null && (dark.alert || dark.countsFromMs <= nowMs)) wallets.add(dark.wallet);
+      if (wallets.size >= most) break;
+    }
     return wallets;
   }
 

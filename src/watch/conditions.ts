@@ -101,6 +101,8 @@ export class Conditions {
       const instance = new Instance(rule, node, windows, this.#sources.get(rule) ?? 0, draft.atMs, this.#due);
       node.instances.push(instance);
       this.#claim(instance, draft);
+      // Judged once even when nothing of what it reads ever arrives: then it is blind, and somebody has to say so.
+      this.#options.deadlines.set(instance, draft.atMs + driftMs);
     }
   }
 

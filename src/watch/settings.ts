@@ -13,6 +13,8 @@ export interface WatchedWallet {
   readonly limits: Readonly<Record<string, number>>;
   /** No key, no session: public reads only. */
   readonly watchOnly: boolean;
+  /** Those that are read; left out: whichever answer. */
+  readonly pdaIndices?: readonly number[];
 }
 
 export interface WatchSettings {

@@ -107,6 +107,13 @@ export function walletSeen(entry: WalletEntry, pdaIndex: number, slot: number, a
     entry.snapshots.shift();
 }
 
+/** When all PDA indices of the wallet had been read, at the latest, ms; null while one was not since the start. */
+export function wholeSeenMs(entry: WalletEntry): number | null {
+  const { pdaIndices } = entry.wallet;
+  if (pdaIndices?.some((index) => !entry.seenMs.has(index))) return null;
+  return entry.node.facts.seenMs.traderState ?? null;
+}
+
 /** Takes a collateral move into account; moves between accounts of the wallet leave it as it is. */
 export function walletFlow(entry: WalletEntry, event: Event, draft: Draft): void {
   const amount = event.fields.amountUsd;

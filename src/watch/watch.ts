@@ -34,7 +34,8 @@ import { watchStatus } from "./status.ts";
 import type { SubjectNode } from "./subjects.ts";
 import { Throttles } from "./throttles.ts";
 import { compareWithView } from "./view-check.ts";
-import { sumAccounts, walletFlow, walletFlowsRead, walletSeen } from "./wallets.ts";
+import { Vigils } from "./vigils.ts";
+import { sumAccounts, walletFlow, walletFlowsRead, walletSeen, wholeSeenMs } from "./wallets.ts";
 import { World } from "./world.ts";
 
 export interface Note {
@@ -66,6 +67,7 @@ export class Watch {
   readonly #eventWindows: EventWindows;
   readonly #endings: Endings;
   readonly #blindness: Blindness;
+  readonly #vigils: Vigils;
   readonly #channels: ChannelAlerts;
   readonly #throttles: Throttles;
   readonly #series: Series;
@@ -108,6 +110,16 @@ export class Watch {
       draft,
       wallet,
       lastSeenMs: (source, name) => this.#world.lastSeenMs(source, name),
+      wallets: settings.wallets,
+      startedMs: nowMs,
+    });
+    this.#vigils = new Vigils({
+      ruleSet: settings.ruleSet,
+      wallets: settings.wallets,
+      deadlines,
+      draft,
+      note: (sighted, into) => this.#blindness.note(sighted, into),
+      startedMs: nowMs,
     });
     this.#channels = new ChannelAlerts(alerts);
     this.#throttles = new Throttles({ alerts, deadlines, draft });
@@ -366,6 +378,8 @@ export class Watch {
     sumAccounts(entry, this.#world.accounts.ofWallet(seen.wallet));
     walletSeen(entry, seen.pdaIndex, seen.slot, draft.atMs);
     this.#blindness.seen("traderState", seen.wallet, draft);
+    const wholeMs = wholeSeenMs(entry);
+    if (wholeMs !== null) this.#vigils.seen("traderState", seen.wallet, wholeMs, draft);
     for (const account of told) {
       draft.changes.ticks.push(this.#series.account(account, draft.atMs));
       account.node.windows?.feed(draft.atMs, account.node.facts.values);
@@ -419,6 +433,7 @@ export class Watch {
       this.#conditions.judgeNode(node, "marketConfig", draft);
     }
     this.#blindness.seen("marketConfig", null, draft);
+    this.#vigils.seen("marketConfig", null, draft.atMs, draft);
     for (const account of this.#world.accounts.all()) {
       this.#world.accounts.assess(account);
       this.#judgeAccount(account, "marketConfig", draft);
@@ -433,6 +448,7 @@ export class Watch {
     values.withdrawalsAvailable = seen.withdrawalsAvailable;
     this.#world.exchange.seen("exchangeStatus", draft.atMs);
     this.#blindness.seen("exchangeStatus", null, draft);
+    this.#vigils.seen("exchangeStatus", null, draft.atMs, draft);
     if (event) {
       const { active, gated, withdrawalsAvailable } = seen;
       const value = JSON.stringify({ active, gated, withdrawalsAvailable });
@@ -476,6 +492,7 @@ export class Watch {
     if (seen.cursor) draft.changes.cursors.push(seen.cursor);
     if (!entry) return;
     this.#blindness.seen(seen.source, seen.wallet, draft);
+    this.#vigils.seen(seen.source, entry.wallet.name, draft.atMs, draft);
     entry.node.seen(seen.source, draft.atMs);
     if (seen.unacked !== undefined) {
       entry.unacked = seen.unacked;

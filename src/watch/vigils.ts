@@ -1,0 +1,116 @@
+/**
+ * Rules whose subjects cannot be known while their source is silent: no position is judged in a wallet that is not read,
+ * and no event comes from a history that is not. So for every wallet and source behind such a rule somebody waits for
+ * word, and says that the rule is blind when there is none for too long.
+ */
+import type { Source } from "../domain/observation.ts";
+import type { Subject } from "../domain/subject.ts";
+import { eventSources, type RuleEventKind, type RuleSet, Unknown } from "../rules/index.ts";
+import type { Sighted } from "./blind.ts";
+import { selects } from "./conditions.ts";
+import type { Deadlines, Due } from "./deadlines.ts";
+import type { Draft } from "./draft.ts";
+import type { WatchedWallet } from "./settings.ts";
+
+interface Vigil extends Due {
+  readonly rules: Sighted["rule"][];
+  staleAfterMs: number;
+  seen: boolean;
+  /** Those that are blind now. */
+  blind: { readonly rule: Sighted["rule"]; readonly node: Sighted["node"]; unknown: Unknown | null }[];
+}
+
+/** Sources that no wallet owns, and what stands for them as a subject. */
+const ofTheExchange: ReadonlySet<Source> = new Set(["exchangeStatus", "marketConfig"]);
+
+export class Vigils {
+  readonly #vigils = new Map<string, Vigil>();
+  readonly #deadlines: Deadlines;
+  readonly #draft: () => Draft;
+  readonly #note: (sighted: Sighted, draft: Draft) => void;
+
+  constructor(options: {
+    readonly ruleSet: RuleSet;
+    readonly wallets: readonly WatchedWallet[];
+    readonly deadlines: Deadlines;
+    readonly draft: () => Draft;
+    readonly note: (sighted: Sighted, draft: Draft) => void;
+    readonly startedMs: number;
+  }) {
+    this.#deadlines = options.deadlines;
+    this.#draft = options.draft;
+    this.#note = options.note;
+    const { conditions, events } = options.ruleSet;
+    for (const wallet of options.wallets) {
+      // Symbols are no matter here: which ones a wallet holds is what is not known.
+      const wanted = (rule: { readonly select: RuleSet["conditions"][number]["select"] }): boolean =>
+        selects({ ...rule.select, symbol: null }, { wallet: wallet.name }, () => wallet);
+      for (const rule of conditions) {
+        if ((rule.scope === "position" || rule.scope === "trader") && rule.noData === "alert" && wanted(rule))
+          this.#add("traderState", wallet.name, rule);
+      }
+      for (const rule of events) {
+        const source = eventSources[rule.on as RuleEventKind];
+        if (rule.severity !== "critical" || ofTheExchange.has(source) || !wanted(rule)) continue;
+        if (source === "notifications" && wallet.watchOnly) continue;
+        this.#add(source, wallet.name, asSighted(rule, source));
+      }
+    }
+    for (const rule of events) {
+      const source = eventSources[rule.on as RuleEventKind];
+      if (rule.severity === "critical" && ofTheExchange.has(source))
+        this.#add(source, null, asSighted(rule, source));
+    }
+    for (const vigil of this.#vigils.values())
+      this.#deadlines.set(vigil, options.startedMs + vigil.staleAfterMs + 1);
+  }
+
+  /** A source answered, all of it, at `atMs` at the latest. */
+  seen(source: Source, wallet: string | null, atMs: number, draft: Draft): void {
+    const vigil = this.#vigils.get(keyOf(source, wallet));
+    if (!vigil) return;
+    vigil.seen = true;
+    this.#deadlines.set(vigil, Math.max(atMs + vigil.staleAfterMs, draft.atMs) + 1);
+    for (const one of vigil.blind.splice(0)) {
+      one.unknown = null;
+      this.#note(one, draft);
+    }
+  }
+
+  #add(source: Source, wallet: string | null, rule: Sighted["rule"]): void {
+    const key = keyOf(source, wallet);
+    const known = this.#vigils.get(key);
+    const staleAfterMs = rule.staleAfterMs[source];
+    if (known) {
+      known.rules.push(rule);
+      known.staleAfterMs = Math.min(known.staleAfterMs, staleAfterMs);
+      return;
+    }
+    const subject: Subject = wallet === null ? { scope: "exchange" } : { scope: "wallet", wallet };
+    const vigil: Vigil = {
+      rules: [rule],
+      staleAfterMs,
+      seen: false,
+      blind: [],
+      dueMs: Number.POSITIVE_INFINITY,
+      queuedMs: Number.POSITIVE_INFINITY,
+      onDue: () => {
+        const reason = vigil.seen ? "stale" : "missing";
+        const unknown = new Unknown(reason, source, `nothing new from ${source}`);
+        vigil.blind = vigil.rules.map((one) => ({ rule: one, node: { subject }, unknown }));
+        for (const one of vigil.blind) this.#note(one, this.#draft());
+      },
+    };
+    this.#vigils.set(key, vigil);
+  }
+}
+
+/** An event rule as something that can be blind: only its own source counts. */
+function asSighted(rule: RuleSet["events"][number], source: Source): Sighted["rule"] {
+  const { name, severity, staleAfterMs } = rule;
+  return { name, noData: "alert", levels: [{ severity }], reads: [{ sources: [source] }], staleAfterMs };
+}
+
+function keyOf(source: Source, wallet: string | null): string {
+  return `${wallet ?? ""}\n${source}`;
+}

@@ -1,0 +1,149 @@
+import { expect, test } from "vitest";
+import type { Source } from "../../src/domain/observation.ts";
+import { event, Harness, mainWallet, position, subaccount } from "./harness.ts";
+
+const near = `
+rules:
+  - name: Near
+    scope: position
+    when: position.liquidationDistance < 0.05
+    severity: critical
+    summary: "near"
+`;
+const safe = [subaccount(5_000, [position(100, 150)])];
+const five = ["a", "b", "c", "d", "e"].map((name, index) => ({
+  ...mainWallet,
+  name,
+  authority: `${mainWallet.authority.slice(0, -1)}${index + 1}`,
+}));
+
+/** Everything is read every 5 s, of the wallets only these. */
+function round(harness: Harness, ms: number, wallets: readonly { readonly name: string }[]): void {
+  for (let passed = 0; passed < ms; passed += 5_000) {
+    harness.config();
+    harness.mark(150);
+    for (const wallet of wallets) harness.account(safe, wallet.name);
+    harness.pass(5_000);
+  }
+}
+
+/** A source is asked every 5 s and does not answer. */
+function silent(harness: Harness, ms: number, source: Source, wallet: string | null): void {
+  for (let passed = 0; passed < ms; passed += 5_000) {
+    const failure = { source, wallet, symbol: null, reason: "unreachable", detail: "no route" } as const;
+    harness.see({ kind: "failed", atMs: harness.nowMs, ...failure });
+    harness.pass(5_000);
+  }
+}
+
+test("a wallet that was never seen is told, though none of its positions is known", () => {
+  const harness = new Harness({ rules: near });
+  silent(harness, 40_000, "traderState", "main");
+  expect(harness.told).toEqual([]);
+  silent(harness, 20_000, "traderState", "main");
+  expect(harness.told).toEqual(["Blind main fired critical"]);
+  round(harness, 5_000, [mainWallet]);
+  expect(harness.told.at(-1)).toBe("Blind main ended critical recovered");
+});
+
+test("a wallet without positions is told too, since one could be opened unseen", () => {
+  const harness = new Harness({ rules: near });
+  harness.account([subaccount(5_000, [])]);
+  silent(harness, 60_000, "traderState", "main");
+  expect(harness.told).toEqual(["Blind main fired critical"]);
+});
+
+test("one PDA index that is not read is enough", () => {
+  const harness = new Harness({ rules: near, wallets: [{ ...mainWallet, pdaIndices: [0, 1] }] });
+  round(harness, 60_000, [mainWallet]);
+  expect(harness.told).toEqual(["Blind main fired critical"]);
+});
+
+test("a rule about the exchange is judged though nothing that it reads ever came", () => {
+  const rules = `
+rules:
+  - name: Halted
+    scope: exchange
+    when: "!exchange.active"
+    severity: critical
+    summary: "halted"
+`;
+  const harness = new Harness({ rules });
+  silent(harness, 60_000, "exchangeStatus", null);
+  expect(harness.told).toEqual(["Blind exchange fired critical"]);
+});
+
+test("a rule on events that can be critical is blind when their history is silent", () => {
+  const rules = `
+rules:
+  - name: Liquidated
+    on: liquidation
+    severity: critical
+    summary: "liquidated"
+  - name: Sold
+    on: notification
+    when: event.type == "spot_collateral_liquidation"
+    severity: critical
+    summary: "sold"
+`;
+  const harness = new Harness({ rules, wallets: [{ ...mainWallet, watchOnly: true }] });
+  silent(harness, 60_000, "liquidations", "main");
+  // A wallet that is only watched has no inbox, and `check` says so.
+  expect(harness.told).toEqual(["Blind main fired critical"]);
+  harness.events("liquidations", []);
+  expect(harness.told.at(-1)).toBe("Blind main ended critical recovered");
+  silent(harness, 60_000, "liquidations", "main");
+  expect(harness.told).toHaveLength(3);
+});
+
+test("what takes two readings is not blind at each start", () => {
+  const rules = `
+rules:
+  - name: Loss
+    scope: wallet
+    when: wallet.pnl < -50.0
+    severity: critical
+    staleAfter: 3m
+    summary: "loss"
+`;
+  const harness = new Harness({ rules });
+  harness.events("collateral", []);
+  round(harness, 60_000, [mainWallet]);
+  harness.events("collateral", [event({ kind: "collateral", key: "none", fields: {} })]);
+  round(harness, 60_000, [mainWallet]);
+  expect(harness.told).toEqual([]);
+});
+
+test("the common alert ends after a restart in which all is well", () => {
+  const before = new Harness({ rules: near, wallets: five });
+  round(before, 5_000, five);
+  round(before, 90_000, []);
+  expect(before.told).toEqual(["ExchangeUnreachable exchange fired critical"]);
+  const after = new Harness({
+    rules: near,
+    wallets: five,
+    remembered: before.remembered,
+    atMs: before.nowMs + 1_000,
+  });
+  after.account(safe, "a");
+  expect(after.told).toEqual([]);
+  round(after, 60_000, five);
+  expect(after.told).toEqual(["ExchangeUnreachable exchange ended critical recovered"]);
+});
+
+test("the common alert holds those that were told before it, and their ends are told", () => {
+  const harness = new Harness({ rules: near, wallets: five });
+  round(harness, 5_000, five);
+  round(harness, 60_000, five.slice(0, 3));
+  expect([...harness.told].sort()).toEqual(["Blind d fired critical", "Blind e fired critical"]);
+  round(harness, 60_000, []);
+  const before = harness.owed.length;
+  round(harness, 20 * 60_000, []);
+  expect(harness.owed.slice(before).filter((line) => line.includes("Blind "))).toEqual([]);
+  round(harness, 10_000, five);
+  expect(harness.owed.filter((line) => line.includes("ended")).sort()).toEqual([
+    "chat: Blind d ended critical recovered",
+    "chat: Blind e ended critical recovered",
+    "chat: ExchangeUnreachable exchange ended critical recovered",
+  ]);
+});
