@@ -76,12 +76,23 @@ function orderState(symbol: string, row: OrderRowOf, onUnknown: OnUnknownWord): 
 function triggersOf(position: TriggerRow, listed: TriggerRow | undefined): TriggerState[] {
   const found = new Map<string, TriggerState>();
   for (const row of listed ? [listed, position] : [position]) {
+    if (!hasTriggers(row)) continue;
     for (const trigger of rowTriggers(row)) {
       const key = `${trigger.kind} ${trigger.id}`;
       if (!found.has(key)) found.set(key, trigger);
     }
   }
   return [...found.values()];
+}
+
+/** Most positions have none, and each of them is looked at in every answer. */
+function hasTriggers(row: TriggerRow): boolean {
+  return (
+    row.takeProfitTriggers.length > 0 ||
+    row.stopLossTriggers.length > 0 ||
+    row.conditionalTakeProfitTriggers.length > 0 ||
+    row.conditionalStopLossTriggers.length > 0
+  );
 }
 
 function rowTriggers(row: TriggerRow): TriggerState[] {
