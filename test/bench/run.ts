@@ -59,7 +59,7 @@ const results: {
 if (wanted("polls")) {
   const server = start([script("server")], others);
   const url = await server.line;
-  const [seconds, rounds] = quick ? ["1", "2"] : ["4", "8"];
+  const [seconds, rounds] = quick ? ["0.5", "6"] : ["1", "30"];
   results.polls = await measured<PollsResult>([script("polls"), url, seconds, rounds], own);
   await end(server);
   say(`\n${pollsTable(results.polls)}`);
