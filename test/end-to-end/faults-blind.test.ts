@@ -1,6 +1,9 @@
 /** Faults that last: the daemon says that it is blind, judges nothing meanwhile, and sees again by itself. */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { every, type House, openHouse } from "../support/daemon.ts";
+
+// A bound for machines that do much else: nothing here waits for real time.
+vi.setConfig({ testTimeout: 180_000 });
 
 const sources = ["traderState", "markets", "notifications", "liquidations", "exchangeStatus"] as const;
 const rest = [

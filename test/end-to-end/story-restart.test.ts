@@ -1,9 +1,12 @@
 /** What the daemon knows again after it was not running: its timers, what it missed, and what it must not repeat. */
 import fs from "node:fs";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { formatTime } from "../../src/channels/message.ts";
 import { type House, openHouse } from "../support/daemon.ts";
+
+// A bound for machines that do much else: nothing here waits for real time.
+vi.setConfig({ testTimeout: 180_000 });
 
 const long = { collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" } as const;
 

@@ -4,8 +4,11 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import Database from "better-sqlite3";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openHouse } from "../support/daemon.ts";
+
+// A bound for machines that do much else: nothing here waits for real time.
+vi.setConfig({ testTimeout: 180_000 });
 
 const long = { collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" } as const;
 const calm = {

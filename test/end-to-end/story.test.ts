@@ -1,6 +1,9 @@
 /** What a person is told about a position from danger to its end: by a bot and by mail, from the whole daemon. */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { every, openHouse } from "../support/daemon.ts";
+
+// A bound for machines that do much else: nothing here waits for real time.
+vi.setConfig({ testTimeout: 180_000 });
 
 const long = { collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" } as const;
 

@@ -79,7 +79,7 @@ const stillPrices = [
 ] as const;
 
 export async function openHouse(options: HouseOptions = {}): Promise<House> {
-  const clock = new FakeClock("2026-03-01T12:00:00.000Z", { stuckAfterMs: 20_000 });
+  const clock = new FakeClock("2026-03-01T12:00:00.000Z", { stuckAfterMs: 60_000 });
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "perpwatch-e2e-"));
   const simulator = await startSimulator({
     clock,
