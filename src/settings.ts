@@ -16,7 +16,8 @@ import {
   mentionSettings,
   secretSettings,
 } from "./channels/registry.ts";
-import { type ScheduleSettings, scheduleSettings, schedulesMs } from "./collect/settings.ts";
+import { realSchedulesMs } from "./collect/demand.ts";
+import { type ScheduleSettings, scheduleSettings } from "./collect/settings.ts";
 import {
   type ConfigProblem,
   ConfigSource,
@@ -150,7 +151,12 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     context.shippedRules ?? shippedRules,
     {
       // Rules are judged against the usual schedules while those of the file have mistakes.
-      scheduleMs: schedulesMs(schedules ?? scheduleSettings.parse({}), systemClock().nowMs()),
+      scheduleMs: realSchedulesMs({
+        settings: schedules ?? scheduleSettings.parse({}),
+        requestsPerSecond: (exchange ?? exchangeSettings.parse({})).requestsPerSecond,
+        wallets: wallets.map(({ key, pdaIndices }) => ({ watchOnly: key === null, pdaIndices })),
+        nowMs: systemClock().nowMs(),
+      }),
       wallets: known,
       timezone,
     },

@@ -123,6 +123,19 @@ export function demandOf(input: DemandInput): Demand {
   };
 }
 
+/**
+ * By source, the interval that freshness is measured against: as configured, or as the ceiling stretches it. Figures of
+ * wallets whose turn comes every minute are not stale after three times five seconds.
+ */
+export function realSchedulesMs(input: DemandInput): Record<Source, number> {
+  return Object.fromEntries(
+    demandOf(input).sources.map(({ source, everyMs, effectiveMs }) => [
+      source,
+      Math.max(everyMs, effectiveMs),
+    ]),
+  ) as Record<Source, number>;
+}
+
 /** What one run over everything costs, in plain reads. */
 export function requestsOf(source: Source, input: Pick<DemandInput, "wallets" | "markets">): number {
   const { wallets } = input;

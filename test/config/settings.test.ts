@@ -45,6 +45,18 @@ test("what is left out has its usual value", () => {
   expect(warnings).toEqual([]);
 });
 
+test("freshness is measured against the intervals that the ceiling leaves, not against those that were wished for", () => {
+  using at = desk();
+  const rule = oneRule.replace("scope: market", "scope: trader").replace("market.markPrice", "trader.equity");
+  at.write("own.yaml", rule);
+  const accounts = Array.from({ length: 200 }, (_, i) => i).join(", ");
+  const wallets = `wallets: [{ name: big, authority: ${authority}, accounts: { pdaIndices: [${accounts}] } }]\n`;
+  const { settings } = read(`${wallets}${channels}exchange: { requestsPerSecond: 5 }\n`, at);
+  const [far] = settings.ruleSet.conditions;
+  // 200 requests a round at less than 5 a second.
+  expect(far?.staleAfterMs.traderState).toBeGreaterThan(3 * 40_000);
+});
+
 test("a section without content is as if it were not there", () => {
   using at = desk();
   expect(read(`${rest}remind:\nmention:\n  # critical: "@here"\nhistory:\n`, at).settings.mention).toEqual(
