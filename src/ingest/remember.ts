@@ -1,5 +1,6 @@
 /** Reads back from history what the watch has to know at a start: rule states, open alerts, throttles, windows. */
 import type { Store } from "../domain/ports.ts";
+import type { Scope } from "../domain/subject.ts";
 import type { Remembered } from "../watch/remembered.ts";
 import type { WatchSettings } from "../watch/settings.ts";
 import { Throttles, throttlePrefix } from "../watch/throttles.ts";
@@ -10,19 +11,24 @@ const recentAlerts = 1_000;
 
 export async function rememberedWatch(settings: WatchSettings, store: Store, nowMs: number): Promise<Watch> {
   const watch = new Watch(settings, await remembered(store), nowMs);
-  const fromMs = nowMs - watch.longestWindowMs;
-  if (watch.longestWindowMs > 0) {
-    const owners = new Set(["markets", "fundingRates", "daemon"]);
-    for (const wallet of settings.wallets) owners.add(wallet.name);
-    for (const owner of await accountOwners(store, settings)) owners.add(owner);
+  const spans = watch.sampleSpans;
+  const read = async (owners: readonly string[], ...scopes: readonly Scope[]): Promise<void> => {
+    const spanMs = Math.max(0, ...scopes.map((scope) => spans.get(scope) ?? 0));
+    if (spanMs === 0) return;
     for (const owner of owners) {
-      for await (const tick of store.ticks({ owner, fromMs })) watch.rememberTick(tick);
+      for await (const tick of store.ticks({ owner, fromMs: nowMs - spanMs })) watch.rememberTick(tick);
     }
-  }
+  };
+  const wallets = settings.wallets.map((wallet) => wallet.name);
+  await read(["markets", "fundingRates"], "market");
+  await read(["daemon"], "daemon");
+  await read(wallets, "wallet");
+  // Thousands of accounts have millions of samples a day: read only for rules that look back over accounts themselves.
+  if (spans.has("trader") || spans.has("position"))
+    await read(await accountOwners(store, settings), "trader", "position");
   for (const [kind, spanMs] of watch.eventSpans) {
     for (const event of await store.events({ kind, fromMs: nowMs - spanMs })) watch.rememberEvent(event);
   }
-  watch.rememberingDone();
   return watch;
 }
 

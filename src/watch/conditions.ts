@@ -14,6 +14,7 @@ import {
   type RuleSet,
   type Select,
   type WindowPath,
+  type WindowSpec,
 } from "../rules/index.ts";
 import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
 import type { Deadlines } from "./deadlines.ts";
@@ -56,6 +57,8 @@ export interface ConditionsOptions {
 export class Conditions {
   readonly #options: ConditionsOptions;
   readonly #byScope = new Map<Scope, readonly ConditionRule[]>();
+  /** Windows over the series of each scope, whichever subjects look through them. */
+  readonly #series = new Map<Scope, { readonly rule: ConditionRule; readonly spec: WindowSpec }[]>();
   /** Sources that a rule reads, itself or through windows, a bit each. */
   readonly #sources = new Map<ConditionRule, number>();
   readonly #due = (instance: Instance): void => this.judge(instance, this.#options.draft());
@@ -68,6 +71,11 @@ export class Conditions {
     this.#options = options;
     for (const rule of options.ruleSet.conditions) {
       this.#byScope.set(rule.scope, [...(this.#byScope.get(rule.scope) ?? []), rule]);
+      for (const spec of rule.windows) {
+        if (spec.path.kind !== "field" || spec.path.scope === rule.scope) continue;
+        const { scope } = spec.path;
+        this.#series.set(scope, [...(this.#series.get(scope) ?? []), { rule, spec }]);
+      }
       const read = rule.reads.flatMap((one) => one.sources);
       this.#sources.set(
         rule,
@@ -91,6 +99,7 @@ export class Conditions {
 
   /** Gives a subject the rules that select it. */
   attach(node: SubjectNode, draft: Draft): void {
+    this.#prepare(node);
     for (const rule of this.#byScope.get(node.subject.scope) ?? []) {
       if (!selects(rule.select, node.subject, this.#options.wallet)) continue;
       const windows = rule.windows.map((spec) => {
@@ -103,6 +112,21 @@ export class Conditions {
       this.#claim(instance, draft);
       // Judged once even when nothing of what it reads ever arrives: then it is blind, and somebody has to say so.
       this.#options.deadlines.set(instance, draft.atMs + driftMs);
+    }
+  }
+
+  /**
+   * Makes the windows through which others will look at this subject (a position at its market), before its past is fed
+   * to them: those others appear later.
+   */
+  #prepare(node: SubjectNode): void {
+    const { subject } = node;
+    for (const { rule, spec } of this.#series.get(subject.scope) ?? []) {
+      const symbol = spec.path.kind === "field" ? spec.path.symbol : null;
+      if (symbol !== null && subject.scope === "market" && symbol.toUpperCase() !== subject.symbol) continue;
+      const select = { ...rule.select, symbol: null };
+      if ("wallet" in subject && !selects(select, subject, this.#options.wallet)) continue;
+      windowsOf(node, this.#options.timezone).of(spec);
     }
   }
 

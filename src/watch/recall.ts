@@ -4,7 +4,6 @@
  */
 import type { Tick } from "../domain/observation.ts";
 import { accountName, type Subject } from "../domain/subject.ts";
-import { windowsOf } from "./conditions.ts";
 import { parseSeries } from "./series.ts";
 import type { SubjectNode } from "./subjects.ts";
 
@@ -17,6 +16,12 @@ interface Plan {
 
 export class Recall {
   readonly #ticks = new Map<string, Tick[]>();
+  /** By subject and layout, of the subject that was fed last: ticks come owner by owner. */
+  #plans: { readonly node: SubjectNode; readonly byLayout: Map<readonly string[], Plan> } | null = null;
+
+  get owners(): Iterable<string> {
+    return this.#ticks.keys();
+  }
 
   /** Ticks of one owner come oldest first. */
   tick(tick: Tick): void {
@@ -27,23 +32,26 @@ export class Recall {
 
   clear(): void {
     this.#ticks.clear();
+    this.#plans = null;
   }
 
-  replay(node: SubjectNode, timezone: string): void {
-    if (this.#ticks.size === 0) return;
-    const plans = new Map<readonly string[], Plan>();
+  /** Feeds what is held to a subject's windows, where it has any. */
+  replay(node: SubjectNode): void {
+    if (this.#ticks.size === 0 || node.windows === null) return;
     for (const owner of ownersOf(node.subject)) {
-      for (const tick of this.#ticks.get(owner) ?? []) this.#feed(node, tick, plans, timezone);
+      for (const tick of this.#ticks.get(owner) ?? []) this.feed(node, tick);
     }
   }
 
-  #feed(node: SubjectNode, tick: Tick, plans: Map<readonly string[], Plan>, timezone: string): void {
-    let plan = plans.get(tick.series);
+  feed(node: SubjectNode, tick: Tick): void {
+    const { windows } = node;
+    if (windows === null) return;
+    if (this.#plans?.node !== node) this.#plans = { node, byLayout: new Map() };
+    let plan = this.#plans.byLayout.get(tick.series);
     if (!plan) {
       plan = planOf(tick.series, node.subject);
-      plans.set(tick.series, plan);
+      this.#plans.byLayout.set(tick.series, plan);
     }
-    const windows = windowsOf(node, timezone);
     const ofPosition = node.subject.scope === "position";
     if (plan.fields.length === 0) {
       // A position that was not there is another one: its windows start anew.

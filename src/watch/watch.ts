@@ -12,6 +12,7 @@ import { formatDurationMs } from "../domain/duration.ts";
 import type { Event } from "../domain/event.ts";
 import type { DaemonFigures, Observation, Source, Tick } from "../domain/observation.ts";
 import type { WatchStatus } from "../domain/status.ts";
+import type { Scope } from "../domain/subject.ts";
 import { unreachable } from "../domain/unreachable.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { AlertBook } from "./alert-book.ts";
@@ -54,6 +55,7 @@ export interface Outcome {
 
 /** Accounts that have not appeared by then start with what is seen from there on. */
 const recallKeptMs = 600_000;
+const dayMs = 86_400_000;
 
 export class Watch {
   readonly #settings: WatchSettings;
@@ -244,26 +246,28 @@ export class Watch {
     return this.#eventWindows.spans;
   }
 
-  /** How far back rules look over samples, ms; 0 when none does. */
-  get longestWindowMs(): number {
-    let longest = 0;
+  /** How far back rules look over the samples of each scope, ms: what has to be read from history at a start. */
+  get sampleSpans(): ReadonlyMap<Scope, number> {
+    const spans = new Map<Scope, number>();
     for (const rule of [...this.#settings.ruleSet.conditions, ...this.#settings.ruleSet.events]) {
-      for (const spec of rule.windows) {
-        if (spec.path.kind !== "field") continue;
-        longest = Math.max(longest, spec.windowMs === "today" ? 86_400_000 : spec.windowMs);
+      for (const { path, windowMs, staleAfterMs } of rule.windows) {
+        if (path.kind !== "field") continue;
+        // A sample from before the edge stands there until it is stale.
+        const spanMs = (windowMs === "today" ? 2 * dayMs : windowMs) + staleAfterMs;
+        spans.set(path.scope, Math.max(spanMs, spans.get(path.scope) ?? 0));
       }
     }
-    return longest;
+    return spans;
   }
 
-  /** Feeds a stored tick to the windows, before the first observation. Ticks of one owner come oldest first. */
+  /**
+   * Feeds a stored tick to the windows, before the first observation. Ticks of one owner come oldest first. Subjects that
+   * exist already take it at once; only for those that are still to appear it is held.
+   */
   rememberTick(tick: Tick): void {
-    this.#recall.tick(tick);
-  }
-
-  /** The past is read: subjects that exist already get theirs now, the others when they appear. */
-  rememberingDone(): void {
-    for (const node of this.#world.nodes.values()) this.#recall.replay(node, this.#settings.timezone);
+    const node = this.#world.nodes.get(tick.owner);
+    if (node) this.#recall.feed(node, tick);
+    else this.#recall.tick(tick);
   }
 
   /** Feeds a stored event to the windows, before the first observation. */
@@ -364,8 +368,7 @@ export class Watch {
       draft.changes.ticks.push(tick);
       past.tick(tick);
     }
-    for (const node of this.#world.nodes.values())
-      if (node.windows) past.replay(node, this.#settings.timezone);
+    for (const owner of past.owners) for (const node of this.#world.ownedBy(owner)) past.replay(node);
   }
 
   #takeAccounts(seen: Observation & { readonly kind: "accounts" }, draft: Draft): void {
@@ -557,7 +560,7 @@ export class Watch {
   /** A subject appeared: it gets its rules and the past of its series; past events follow when its account is whole. */
   #welcome(node: SubjectNode): void {
     this.#conditions.attach(node, this.#draft);
-    if (node.first) this.#recall.replay(node, this.#settings.timezone);
+    if (node.first) this.#recall.replay(node);
     this.#newcomers.push(node);
   }
 

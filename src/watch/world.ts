@@ -71,6 +71,21 @@ export class World {
     }
   }
 
+  /** The subjects whose series stand under an owner in history. */
+  *ownedBy(owner: string): Iterable<SubjectNode> {
+    if (owner === "markets" || owner === "fundingRates") {
+      for (const entry of this.markets.entries.values()) {
+        const node = this.nodes.get(`market/${entry.symbol}`);
+        if (node) yield node;
+      }
+    }
+    const node = this.nodes.get(owner);
+    if (!node) return;
+    yield node;
+    if (node.subject.scope !== "trader") return;
+    for (const position of this.accounts.get(node.subject)?.positions.values() ?? []) yield position.node;
+  }
+
   /** The accounts that an event can be about: its own, or every one of the wallet's where it names none. */
   meant(event: Event): AccountRef[] {
     const { wallet, pdaIndex, subaccount } = event;

@@ -66,3 +66,22 @@ rules:
   after.live(10_000, endangered, 150);
   expect(after.told).toEqual(["Poor main ended critical ruleChanged"]);
 });
+
+test("a window over the market that a position's rule looks at has its past after a restart", () => {
+  const rules = `
+rules:
+  - name: Falling
+    scope: position
+    when: change("market.markPrice", "1m") < -10.0
+    severity: critical
+    summary: "falling"
+`;
+  const before = seen(rules);
+  before.live(120_000, endangered, 150);
+  const after = again(before, rules);
+  for (const tick of before.all.flatMap((one) => one.ticks)) after.watch.rememberTick(tick);
+  after.config();
+  after.mark(135);
+  after.account(endangered);
+  expect(after.told).toEqual(["Falling main/0.0/SOL fired critical"]);
+});

@@ -605,7 +605,6 @@ rules:
     before.live(120_000, safe, 150);
     const after = new Harness({ rules, remembered: before.remembered, atMs: before.nowMs + 1_000 });
     for (const tick of before.all.flatMap((one) => one.ticks)) after.watch.rememberTick(tick);
-    after.watch.rememberingDone();
     after.config();
     after.mark(148);
     after.account(safe);
