@@ -236,14 +236,15 @@ dashboard: { listen: off }
     }
   };
 
-  let commits = new Set<number>();
+  const commits = new Set<number>();
   const watching = Promise.withResolvers<void>();
   await using rig = new CrashRig({
     configs: places.map(({ config }) => config),
     cache: path.join(folder.path, "compiled"),
     onStep(daemon, step) {
       if (step === "ack-recorded" && !over) void note(daemon);
-      if (step === "committed" && inboxRead(daemon)) commits.add(daemon);
+      if (commits.size === side || step !== "committed" || !inboxRead(daemon)) return;
+      commits.add(daemon);
       if (commits.size === side) watching.resolve();
     },
   });
@@ -251,7 +252,6 @@ dashboard: { listen: off }
   const inboxRead = (daemon: number) =>
     simulator.requests.query(`/v1/traders/${simulator.traders[daemon]!.traderPda}/notifications`).count > 2;
   await rig.lifeWhile(() => watching.promise);
-  commits = new Set();
 
   const rounds = Math.max(...Object.values(steps).map((occurrences) => occurrences.length));
   const plan = Array.from({ length: rounds }, (_, round) =>
@@ -292,9 +292,9 @@ dashboard: { listen: off }
   const settled = async () => {
     await telling;
     const everything = () => names.flatMap(inboxOf);
-    await expect.poll(() => everything().every(({ acked }) => acked), { timeout: 120_000 }).toBe(true);
+    await expect.poll(() => everything().every(({ acked }) => acked), { timeout: 60_000 }).toBe(true);
   };
-  await rig.lifeWhile(settled, 180_000);
+  const unsettled = await rig.lifeWhile(settled, 120_000).then(() => null, String);
 
   const all = accepted();
   const lost = notes.filter(({ words }) => channels.some((one) => idsTelling(all, one, words).size === 0));
@@ -342,6 +342,7 @@ dashboard: { listen: off }
   expect(lost).toEqual([]);
   expect(tooEarly).toEqual([]);
   expect(inTwo).toEqual([]);
+  expect(unsettled).toBeNull();
   for (const [phrase, words] of Object.entries(phrases))
     for (const channel of channels)
       expect(

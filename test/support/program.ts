@@ -46,7 +46,7 @@ export function startProgram(args: readonly string[], { env = {}, folder }: Prog
   const stderr = linesOf(child.stderr, lines);
   const ended = endOf(child);
   return {
-    async line(fits, timeoutMs = 20_000) {
+    async line(fits, timeoutMs = 40_000) {
       const over = ended.then(({ status, signal }) => {
         const found = lines.items.find(fits);
         if (found !== undefined) return found;
