@@ -20,6 +20,7 @@ class Asked {
   tickOwners = async () => ["main", "main/0.0", "markets"];
   async *ticks({ owner }: { readonly owner: string }): AsyncIterable<Tick> {
     this.ticksOf.push(owner);
+    yield* [];
   }
 }
 

@@ -83,5 +83,6 @@ rules:
   after.config();
   after.mark(135);
   after.account(endangered);
+  after.pass(1_000);
   expect(after.told).toEqual(["Falling main/0.0/SOL fired critical"]);
 });
