@@ -115,9 +115,8 @@ function daemonSide() {
     async begin(): Promise<void> {
       await ingest.observe(prices(call++, nowMs()));
     },
-    async poll(turn: number): Promise<void> {
-      const wallet = collected[turn % collected.length]!;
-      polled++;
+    async poll(): Promise<void> {
+      const wallet = collected[polled++ % collected.length]!;
       await collector.run({
         client: exchange.client,
         wallet,
@@ -161,6 +160,7 @@ function bareSide(ticks: readonly Tick[]) {
   const insert = db.prepare("INSERT INTO ticks VALUES (?, ?, ?, ?, ?)");
   const packed = ticks.map(({ values }) => Buffer.from(new Float64Array(values).buffer));
   let seq = 0;
+  let polled = 0;
   const waiting: number[] = [];
   const write = db.transaction(() => {
     for (const atMs of waiting)
@@ -173,8 +173,8 @@ function bareSide(ticks: readonly Tick[]) {
   const headers = { accept: "application/json", "accept-encoding": "identity" };
   return {
     async begin(): Promise<void> {},
-    async poll(turn: number): Promise<void> {
-      const { authority } = wallets[turn % wallets.length]!;
+    async poll(): Promise<void> {
+      const { authority } = wallets[polled++ % wallets.length]!;
       const path = `/v1/trader/state/${authority}?traderPdaIndex=0`;
       const { statusCode, body } = await pool.request({ path, method: "GET", headers });
       const parsed = parseReply(endpoints.traderState, parseJson(await body.text()));
@@ -195,7 +195,8 @@ function bareSide(ticks: readonly Tick[]) {
 interface Side {
   /** Before a round, outside of what is measured. */
   begin(): Promise<void>;
-  poll(turn: number): Promise<void>;
+  /** The next wallet. */
+  poll(): Promise<void>;
   settle(): Promise<void>;
 }
 
@@ -206,7 +207,10 @@ async function rate(side: Side, ms: number, most = Number.POSITIVE_INFINITY): Pr
   const startMs = performance.now();
   const startUs = cpuUs();
   const worker = async (): Promise<void> => {
-    while (performance.now() - startMs < ms && polls < most) await side.poll(polls++);
+    while (performance.now() - startMs < ms && polls < most) {
+      polls++;
+      await side.poll();
+    }
   };
   await Promise.all(Array.from({ length: inFlight }, worker));
   await side.settle();

@@ -10,10 +10,14 @@ export interface Started {
 
 /** @param core null: wherever there is room  @param args the script's path first */
 export function start(args: readonly string[], core: number | null): Started {
+  const child = spawned(args, core);
+  return { child, line: firstLine(child) };
+}
+
+function spawned(args: readonly string[], core: number | null): ChildProcess {
   const node = [process.execPath, "--disable-warning=ExperimentalWarning", ...args];
   const [program = "", ...rest] = core === null ? node : ["taskset", "-c", String(core), ...node];
-  const child = spawn(program, rest, { stdio: ["ignore", "pipe", "inherit", "ipc"] });
-  return { child, line: firstLine(child) };
+  return spawn(program, rest, { stdio: ["ignore", "pipe", "inherit", "ipc"] });
 }
 
 async function firstLine(child: ChildProcess): Promise<string> {
@@ -25,13 +29,15 @@ async function firstLine(child: ChildProcess): Promise<string> {
   throw new Error(`${child.spawnargs.join(" ")} ended without a word`);
 }
 
-/** Runs one part to its end. @returns what it printed, a JSON value in one line */
+/** Runs one part to its end. @returns what it printed last, a JSON value in one line */
 export async function measured<T>(args: readonly string[], core: number | null): Promise<T> {
-  const { child, line } = start(args, core);
+  const child = spawned(args, core);
   const ended = once(child, "exit");
-  const text = await line;
-  await ended;
-  return JSON.parse(text) as T;
+  let text = "";
+  for await (const chunk of child.stdout ?? []) text += String(chunk);
+  const [status] = await ended;
+  if (status !== 0) throw new Error(`${child.spawnargs.join(" ")} ended with ${status}`);
+  return JSON.parse(text.trimEnd().split("\n").at(-1) ?? "") as T;
 }
 
 export async function end({ child }: Started): Promise<void> {
