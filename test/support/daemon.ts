@@ -324,11 +324,15 @@ export class House implements AsyncDisposable {
     return this.smtp.mails.map(({ subject }) => subject);
   }
 
-  /** Messages of log lines at `warn` and above, from an index on. */
+  /**
+   * Messages of log lines at `warn` and above, from an index on. How channels fare has lines of its own: they have limits
+   * in real time, which a busy machine may exceed.
+   */
   warnings(from = 0): readonly string[] {
     return this.log
       .slice(from)
       .filter(({ level }) => level === "warn" || level === "error" || level === "fatal")
+      .filter((line) => line.channel === undefined && !line.msg.includes("Discord gateway"))
       .map(({ msg }) => msg);
   }
 
