@@ -10,7 +10,9 @@ const dayMs = 86_400_000;
 
 export class EventWindows {
   readonly #keepMs = new Map<EventKind, number>();
-  readonly #kept: Event[] = [];
+  /** By wallet; "" for those of the exchange. Of thousands of wallets each asks for its own. */
+  readonly #kept = new Map<string, Event[]>();
+  #taken = 0;
   readonly #env: (event: Event, nowMs: number) => Env;
   /** The account that an event without a subaccount belongs to; null where two could be meant. */
   readonly #subaccountOf: (event: Event) => number | null;
@@ -40,8 +42,11 @@ export class EventWindows {
   keep(event: Event, nowMs: number): boolean {
     const keepMs = this.#keepMs.get(event.kind);
     if (keepMs === undefined || event.happenedMs < nowMs - keepMs) return false;
-    this.#kept.push(event);
-    if (this.#kept.length % 256 === 0) this.#prune(nowMs);
+    const name = event.wallet ?? "";
+    const kept = this.#kept.get(name);
+    if (kept) kept.push(event);
+    else this.#kept.set(name, [event]);
+    if (++this.#taken % 4_096 === 0) this.#prune(nowMs);
     return true;
   }
 
@@ -55,7 +60,10 @@ export class EventWindows {
     if (this.#keepMs.size === 0 || node.windows === null) return;
     // A position that was opened while we watched starts anew: what came before was another one's.
     if (node.subject.scope === "position" && !node.first) return;
-    for (const event of this.#kept) this.feed(node, event, nowMs);
+    if (!node.windows.hasEvents) return;
+    const { subject } = node;
+    const lists = "wallet" in subject ? [this.#kept.get(subject.wallet) ?? []] : this.#kept.values();
+    for (const list of lists) for (const event of list) this.feed(node, event, nowMs);
   }
 
   #amount(spec: WindowSpec, event: Event, nowMs: number): number | null {
@@ -83,10 +91,10 @@ export class EventWindows {
   }
 
   #prune(nowMs: number): void {
-    const kept = this.#kept.filter(
-      (event) => event.happenedMs >= nowMs - (this.#keepMs.get(event.kind) ?? 0),
-    );
-    this.#kept.length = 0;
-    for (const event of kept) this.#kept.push(event);
+    for (const [wallet, list] of this.#kept) {
+      const kept = list.filter((event) => event.happenedMs >= nowMs - (this.#keepMs.get(event.kind) ?? 0));
+      if (kept.length === 0) this.#kept.delete(wallet);
+      else if (kept.length < list.length) this.#kept.set(wallet, kept);
+    }
   }
 }

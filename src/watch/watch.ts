@@ -207,6 +207,9 @@ export class Watch {
     draft.absorb(this.#between);
     this.#draft = draft;
     this.#notes = [];
+    // What was due before this arrived is judged first, by what was known then: data that went stale in a gap (a machine
+    // that slept) do not count as seen all the while.
+    this.#deadlines.run(atMs);
     this.#take(observation, draft);
     this.#deadlines.run(atMs);
     if (atMs - this.#startedMs > recallKeptMs) this.#recall.clear();

@@ -54,6 +54,10 @@ export class WindowSet {
     }
   }
 
+  get hasEvents(): boolean {
+    return this.#byEvent.size > 0;
+  }
+
   get fields(): Iterable<string> {
     return this.#byField.keys();
   }

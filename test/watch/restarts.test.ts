@@ -86,3 +86,26 @@ rules:
   after.pass(1_000);
   expect(after.told).toEqual(["Falling main/0.0/SOL fired critical"]);
 });
+
+test("a gap in which the process stood still counts for nothing, whatever arrives first after it", () => {
+  const rules = `
+rules:
+  - name: Halted
+    scope: exchange
+    when: "!exchange.active"
+    for: 10m
+    severity: warning
+    summary: "halted"
+`;
+  const harness = new Harness({ rules });
+  const status = () =>
+    harness.see({
+      kind: "exchangeStatus",
+      atMs: harness.nowMs,
+      ...{ active: false, gated: false, withdrawalsAvailable: true },
+    });
+  status();
+  harness.nowMs += 3_600_000;
+  status();
+  expect(harness.told).toEqual([]);
+});
