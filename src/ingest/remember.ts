@@ -1,7 +1,7 @@
 /** Reads back from history what the watch has to know at a start: rule states, open alerts, throttles, windows. */
 import type { Store } from "../domain/ports.ts";
 import type { Scope } from "../domain/subject.ts";
-import type { Remembered } from "../watch/remembered.ts";
+import { factName, type Remembered } from "../watch/remembered.ts";
 import type { WatchSettings } from "../watch/settings.ts";
 import { Throttles, throttlePrefix } from "../watch/throttles.ts";
 import { Watch } from "../watch/watch.ts";
@@ -56,6 +56,7 @@ async function remembered(store: Store): Promise<Remembered> {
     alertChanges: changes,
     told,
     keep,
+    facts: new Map((await store.facts()).map((fact) => [factName(fact.owner, fact.name), fact.value])),
   };
 }
 

@@ -1,7 +1,6 @@
 /** Events that no record tells of: they are the difference between two answers. Their keys carry the moment. */
 import type { MarketConfig } from "../domain/account.ts";
 import type { Event, EventKind, FieldValue } from "../domain/event.ts";
-import type { Facts } from "../rules/index.ts";
 
 interface StatusSeen {
   readonly active: boolean;
@@ -11,7 +10,7 @@ interface StatusSeen {
 
 /** @returns the change, `"first"` for the first answer of all, or null when nothing changed. */
 export function statusChange(
-  before: Facts["values"],
+  before: Partial<StatusSeen>,
   seen: StatusSeen,
   atMs: number,
 ): Event | "first" | null {
@@ -31,17 +30,26 @@ export function statusChange(
   });
 }
 
-/** What changed in a market's configuration, a field an event. */
-export function marketChanges(before: MarketConfig, after: MarketConfig, atMs: number): readonly Event[] {
+/** What changed in a market's configuration, a field an event. @param before as `comparable` gave it */
+export function marketChanges(
+  before: Readonly<Record<string, string>>,
+  after: MarketConfig,
+  atMs: number,
+): readonly Event[] {
   const events: Event[] = [];
   for (const [field, text] of comparedFields) {
-    const was = text(before);
+    const was = before[field];
     const is = text(after);
-    if (was === is) continue;
+    if (was === undefined || was === is) continue;
     const key = `${after.symbol}:${field}:${atMs}`;
     events.push(own("marketChange", key, after.symbol, atMs, { field, before: was, after: is }));
   }
   return events;
+}
+
+/** What marketChanges compares, as it is kept: by name, as text. */
+export function comparable(config: MarketConfig): Readonly<Record<string, string>> {
+  return Object.fromEntries(comparedFields.map(([field, text]) => [field, text(config)]));
 }
 
 const comparedFields: readonly (readonly [string, (config: MarketConfig) => string])[] = [

@@ -12,6 +12,12 @@ export interface Remembered {
   /** Who was told of each alert that fires. */
   readonly told: ReadonlyMap<number, readonly string[]>;
   readonly keep: ReadonlyMap<string, string>;
+  /** Facts as they last were, JSON text by owner and name (`factName`): what changed meanwhile is an event. */
+  readonly facts: ReadonlyMap<string, string>;
+}
+
+export function factName(owner: string, name: string): string {
+  return `${owner}\n${name}`;
 }
 
 export const nothingRemembered: Remembered = {
@@ -21,4 +27,5 @@ export const nothingRemembered: Remembered = {
   alertChanges: [],
   told: new Map(),
   keep: new Map(),
+  facts: new Map(),
 };

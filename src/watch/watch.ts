@@ -7,6 +7,7 @@
  * Its state is changed in place; the caller commits what it returns before anything that follows from it is done, and
  * feeds it a `time` observation at `nextDeadlineMs()` and at least once a second.
  */
+import type { MarketConfig } from "../domain/account.ts";
 import type { Changes } from "../domain/changes.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Event } from "../domain/event.ts";
@@ -25,9 +26,9 @@ import { Endings } from "./endings.ts";
 import { EventWindows } from "./event-windows.ts";
 import { eventFacts, Happenings } from "./happenings.ts";
 import type { MarketEntry } from "./markets.ts";
-import { marketChanges, statusChange } from "./own-events.ts";
+import { comparable, marketChanges, statusChange } from "./own-events.ts";
 import { Recall } from "./recall.ts";
-import type { Remembered } from "./remembered.ts";
+import { factName, type Remembered } from "./remembered.ts";
 import { Restoring } from "./restore.ts";
 import { Series } from "./series.ts";
 import { endingPatienceMs, type WatchedWallet, type WatchSettings } from "./settings.ts";
@@ -76,6 +77,9 @@ export class Watch {
   readonly #restoring: Restoring;
   /** Samples of before the start, for subjects that are still to appear. */
   readonly #recall = new Recall();
+  /** Facts as history had them at the start. */
+  readonly #facts: ReadonlyMap<string, string>;
+  readonly #rememberedStatus: Parameters<typeof statusChange>[0];
   readonly #reportedMismatches = new Set<string>();
   #notes: Note[] = [];
   #draft: Draft;
@@ -88,6 +92,8 @@ export class Watch {
   constructor(settings: WatchSettings, remembered: Remembered, nowMs: number) {
     this.#settings = settings;
     this.#startedMs = nowMs;
+    this.#facts = remembered.facts;
+    this.#rememberedStatus = JSON.parse(remembered.facts.get(factName("exchange", "status")) ?? "{}");
     this.#nowMs = nowMs;
     this.#between = new Draft(nowMs);
     this.#draft = this.#between;
@@ -425,9 +431,10 @@ export class Watch {
     for (const config of seen.markets) {
       const node = this.#world.marketNode(config.symbol);
       const before = this.#world.markets.entry(config.symbol).config;
-      const events = before ? marketChanges(before, config, draft.atMs) : [];
+      const known = before ? comparable(before) : this.#rememberedConfig(node.name);
+      const events = known ? marketChanges(known, config, draft.atMs) : [];
       this.#world.markets.takeConfig(config, draft.atMs);
-      if (!before || events.length > 0) {
+      if (!known || events.length > 0) {
         draft.changes.facts.push({
           atMs: draft.atMs,
           owner: node.name,
@@ -446,9 +453,16 @@ export class Watch {
     }
   }
 
+  /** How a market was configured when the daemon stopped, for comparison only: risk is computed from answers. */
+  #rememberedConfig(node: string): Readonly<Record<string, string>> | null {
+    const text = this.#facts.get(factName(node, "config"));
+    return text === undefined ? null : comparable(JSON.parse(text) as MarketConfig);
+  }
+
   #takeStatus(seen: Observation & { readonly kind: "exchangeStatus" }, draft: Draft): void {
     const values = this.#world.exchange.facts.values;
-    const event = statusChange(values, seen, draft.atMs);
+    const before = values.active === undefined ? this.#rememberedStatus : values;
+    const event = statusChange(before, seen, draft.atMs);
     values.active = seen.active;
     values.gated = seen.gated;
     values.withdrawalsAvailable = seen.withdrawalsAvailable;

@@ -14,7 +14,7 @@ import type { Changes } from "../../src/domain/changes.ts";
 import type { Event } from "../../src/domain/event.ts";
 import { type Observation, type Source, sources } from "../../src/domain/observation.ts";
 import { formatProblem, loadRules, type RuleSet } from "../../src/rules/index.ts";
-import { nothingRemembered, type Remembered } from "../../src/watch/remembered.ts";
+import { factName, nothingRemembered, type Remembered } from "../../src/watch/remembered.ts";
 import type { WatchedWallet } from "../../src/watch/settings.ts";
 import { Watch } from "../../src/watch/watch.ts";
 
@@ -277,6 +277,7 @@ export class Harness {
     const alerts = new Map<number, Alert>();
     const states = new Map<string, RuleState>();
     const keep = new Map<string, string>();
+    const facts = new Map<string, string>();
     const told = new Map<number, string[]>();
     const ids = { alert: 0, change: 0, owed: 0 };
     for (const one of this.all) {
@@ -284,6 +285,7 @@ export class Harness {
       for (const gone of one.ruleStatesGone) states.delete(`${gone.rule}\n${gone.subject}`);
       for (const state of one.ruleStates) states.set(`${state.rule}\n${state.subject}`, state);
       for (const { name, value } of one.keep) value === null ? keep.delete(name) : keep.set(name, value);
+      for (const { owner, name, value } of one.facts) facts.set(factName(owner, name), value);
       for (const item of one.owed) told.set(item.alertId, [...(told.get(item.alertId) ?? []), item.receiver]);
       for (const alert of one.alerts) ids.alert = Math.max(ids.alert, alert.id);
       for (const change of one.alertChanges) ids.change = Math.max(ids.change, change.id);
@@ -296,6 +298,7 @@ export class Harness {
       alertChanges: this.changes,
       told,
       keep,
+      facts,
     };
   }
 }

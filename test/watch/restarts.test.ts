@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Harness, position, subaccount } from "./harness.ts";
+import { Harness, marketConfig, position, subaccount } from "./harness.ts";
 
 const near = `
 rules:
@@ -108,4 +108,39 @@ rules:
   harness.nowMs += 3_600_000;
   status();
   expect(harness.told).toEqual([]);
+});
+
+test("what changed in a market or in the exchange's status while nobody watched is an event, told once", () => {
+  const rules = `
+rules:
+  - name: Changed
+    on: marketChange
+    severity: warning
+    summary: "{{ event.field }} {{ event.before }} {{ event.after }}"
+  - name: Status
+    on: exchangeStatus
+    severity: warning
+    summary: "active {{ event.active }}, was {{ event.wasActive }}"
+`;
+  const status = (harness: Harness, active: boolean) =>
+    harness.see({
+      kind: "exchangeStatus",
+      atMs: harness.nowMs,
+      ...{ active, gated: false, withdrawalsAvailable: true },
+    });
+  const before = seen(rules);
+  status(before, true);
+  const after = again(before, rules);
+  for (let i = 0; i < 2; i++) {
+    after.config(marketConfig("SOL", { status: "postOnly" }));
+    status(after, false);
+  }
+  expect(after.changes.map((change) => change.alert.summary)).toEqual([
+    "status active postOnly",
+    "active no, was yes",
+  ]);
+  // As history had it: the same again is no news.
+  const third = again(after, rules);
+  third.config(marketConfig("SOL", { status: "postOnly" }));
+  expect(third.all.flatMap((one) => one.facts)).toEqual([]);
 });
