@@ -6,8 +6,8 @@ export default defineConfig({
     // Real processes, sockets and databases share two cores: files side by side, but not more than two.
     pool: "forks",
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 120_000,
+    hookTimeout: 60_000,
     // A run that finds nothing, or only part of itself, is no run.
     passWithNoTests: false,
     allowOnly: false,
