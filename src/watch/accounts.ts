@@ -92,6 +92,15 @@ export class Accounts {
     );
   }
 
+  /** Whether anybody holds or rests something in a market. */
+  anyIn(symbol: string): boolean {
+    for (const account of this.all()) {
+      if (account.positions.has(symbol) || account.risk.orders.some((order) => order.symbol === symbol))
+        return true;
+    }
+    return false;
+  }
+
   /** @returns the accounts that were told of, or null when the answer is older than what is known. */
   take(seen: AccountsSeen): AccountEntry[] | null {
     const groups = this.#groups.get(seen.wallet) ?? new Map<number, Group>();

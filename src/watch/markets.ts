@@ -40,6 +40,12 @@ export class Markets {
     return entry;
   }
 
+  remove(symbol: string): void {
+    this.entries.delete(symbol);
+    this.risk.delete(symbol);
+    this.markTicks.delete(symbol);
+  }
+
   takeConfig(config: MarketConfig, atMs: number): MarketEntry {
     const entry = this.entry(config.symbol);
     entry.config = config;

@@ -28,6 +28,8 @@ export interface RestoreParts {
   readonly blindness: Blindness;
   readonly channels: ChannelAlerts;
   readonly endings: Endings;
+  /** Whether a channel of this name is configured. */
+  readonly hasChannel: (name: string) => boolean;
 }
 
 interface Unclaimed {
@@ -42,6 +44,8 @@ export class Restoring {
   readonly #parts: RestoreParts;
   /** What stood about accounts whose first answer after the start is still to come, by wallet and PDA index. */
   readonly #unclaimed = new Map<string, Unclaimed[]>();
+  /** What stood about markets, until the first list of those that there are. */
+  #markets: { readonly symbol: string; readonly state: RuleState; readonly live: LiveAlert | null }[] = [];
 
   constructor(parts: RestoreParts) {
     this.#parts = parts;
@@ -93,6 +97,7 @@ export class Restoring {
       this.#parts.conditions.restore(state, live);
       if (subject.scope === "position" || subject.scope === "trader")
         this.#await({ subject, state, live, fallback: "closed" });
+      else if (subject.scope === "market") this.#markets.push({ symbol: subject.symbol, state, live });
     }
     for (const [id, live] of lives) {
       if (claimed.has(id)) continue;
@@ -100,7 +105,9 @@ export class Restoring {
       if (wallet !== null && !this.#parts.world.wallets.has(wallet))
         this.#parts.alerts.end(draft, live, "noLongerWatched", null);
       else if (rule === blindRule || rule === unreachableRule) this.#parts.blindness.restore(live);
-      else if (rule === channelRule) this.#parts.channels.restore(live);
+      else if (rule === channelRule && this.#parts.hasChannel(live.alert.labels.channel ?? ""))
+        this.#parts.channels.restore(live);
+      else if (rule === channelRule) this.#parts.alerts.end(draft, live, "noLongerWatched", null);
       else {
         const subject = rules.has(rule) ? parseSubject(live.alert.subject) : undefined;
         if (subject?.scope === "position" || subject?.scope === "trader") {
@@ -117,6 +124,16 @@ export class Restoring {
     const list = this.#unclaimed.get(name);
     if (list) list.push(one);
     else this.#unclaimed.set(name, [one]);
+  }
+
+  /** After the markets were listed: what stood about one that is no more ends now. */
+  endUnlisted(listed: ReadonlySet<string>, draft: Draft): void {
+    for (const { symbol, state, live } of this.#markets.splice(0)) {
+      if (listed.has(symbol.toUpperCase()) || !this.#parts.conditions.unclaimed(state)) continue;
+      this.#parts.conditions.forget(state);
+      if (live) this.#parts.alerts.end(draft, live, "noLongerWatched", null);
+      this.#parts.conditions.released({ rule: state.rule, subject: state.subject }, draft);
+    }
   }
 
   /** After an account was read: what stood about parts of it that are no more ends now. */

@@ -21,6 +21,8 @@ export interface WatchSettings {
   readonly wallets: readonly WatchedWallet[];
   readonly ruleSet: RuleSet;
   readonly routing: Routing;
+  /** Names of the channels that run; left out: not known. */
+  readonly channels?: readonly string[];
   readonly remind: RemindSettings;
   readonly acknowledge: AcknowledgeSettings;
   /** How often each source is asked, ms. */

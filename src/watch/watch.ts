@@ -193,6 +193,7 @@ export class Watch {
       blindness: this.#blindness,
       channels: this.#channels,
       endings: this.#endings,
+      hasChannel: (name) => settings.channels?.includes(name) ?? true,
     });
     this.#restoring.restore(remembered, this.#draft);
     for (const node of [this.#world.exchange, this.#world.daemon]) this.#conditions.attach(node, this.#draft);
@@ -445,12 +446,35 @@ export class Watch {
       for (const event of events) this.#happened(event, draft);
       this.#conditions.judgeNode(node, "marketConfig", draft);
     }
+    this.#dropMarkets(new Set(seen.markets.map((one) => one.symbol.toUpperCase())), draft);
     this.#blindness.seen("marketConfig", null, draft);
     this.#vigils.seen("marketConfig", null, draft.atMs, draft);
     for (const account of this.#world.accounts.all()) {
       this.#world.accounts.assess(account);
       this.#judgeAccount(account, "marketConfig", draft);
     }
+  }
+
+  /**
+   * Markets that the list does not name any more, that have no price in the newest answer and that nobody holds are gone.
+   * A list without anything in it says nothing, and a market whose row did not fit still has its price.
+   */
+  #dropMarkets(listed: ReadonlySet<string>, draft: Draft): void {
+    const { markets, nodes, accounts } = this.#world;
+    if (listed.size === 0 || markets.pricesAtMs === null) return;
+    for (const { symbol, facts } of [...markets.entries.values()]) {
+      if (listed.has(symbol) || facts.seenMs.markets === markets.pricesAtMs || accounts.anyIn(symbol))
+        continue;
+      const node = nodes.get(`market/${symbol}`);
+      nodes.delete(`market/${symbol}`);
+      markets.remove(symbol);
+      if (!node) continue;
+      this.#conditions.detach(node, draft, (live, row) => {
+        this.#alerts.end(draft, live, "noLongerWatched", null);
+        this.#conditions.released(row, draft);
+      });
+    }
+    this.#restoring.endUnlisted(listed, draft);
   }
 
   /** How a market was configured when the daemon stopped, for comparison only: risk is computed from answers. */

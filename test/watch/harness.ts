@@ -169,6 +169,7 @@ export interface HarnessOptions {
   readonly routing?: object;
   readonly remind?: object;
   readonly remembered?: Remembered;
+  readonly channels?: readonly string[];
   readonly atMs?: number;
 }
 
@@ -191,6 +192,7 @@ export class Harness {
         acknowledge: acknowledgeSettings.parse(options.acknowledge ?? {}),
         scheduleMs,
         timezone: "UTC",
+        ...(options.channels ? { channels: options.channels } : {}),
       },
       options.remembered ?? nothingRemembered,
       this.nowMs,

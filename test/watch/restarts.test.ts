@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Harness, marketConfig, position, subaccount } from "./harness.ts";
+import { Harness, marketConfig, position, prices, subaccount } from "./harness.ts";
 
 const near = `
 rules:
@@ -143,4 +143,49 @@ rules:
   const third = again(after, rules);
   third.config(marketConfig("SOL", { status: "postOnly" }));
   expect(third.all.flatMap((one) => one.facts)).toEqual([]);
+});
+
+test("a market that the exchange does not list any more ends what stood about it, before a restart or after", () => {
+  const rules = `
+rules:
+  - name: Low
+    scope: market
+    when: market.markPrice < 10.0
+    severity: critical
+    summary: "low"
+`;
+  const start = (): Harness => {
+    const harness = new Harness({ rules });
+    harness.config(marketConfig(), marketConfig("OLD"));
+    harness.mark(prices(150), prices(5, "OLD"));
+    return harness;
+  };
+  const delisted = (harness: Harness): void => {
+    for (let i = 0; i < 24; i++) {
+      harness.pass(5_000);
+      harness.mark(prices(150));
+      harness.config();
+    }
+  };
+  const on = start();
+  delisted(on);
+  expect(on.told).toEqual(["Low market/OLD fired critical", "Low market/OLD ended critical noLongerWatched"]);
+
+  const after = again(start(), rules);
+  delisted(after);
+  expect(after.told).toEqual(["Low market/OLD ended critical noLongerWatched"]);
+  expect(after.remembered.ruleStates).toEqual([]);
+});
+
+test("a broken channel that is no longer configured is not nagged about", () => {
+  const before = new Harness({ rules: near, routing: { receivers: ["chat", "mail"] } });
+  before.see({ kind: "channel", atMs: before.nowMs, channel: "chat", working: false, detail: "401" });
+  const after = new Harness({
+    rules: near,
+    routing: { receivers: ["mail"] },
+    channels: ["mail"],
+    remembered: before.remembered,
+  });
+  after.pass(1_000);
+  expect(after.told).toEqual(["ChannelBroken daemon ended critical noLongerWatched"]);
 });
