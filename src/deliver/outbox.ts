@@ -96,6 +96,7 @@ class WorkingOutbox implements Outbox {
   #lost = 0;
   readonly #work: Work;
   #state: "new" | "running" | "stopped" = "new";
+  #stopping: Promise<void> | null = null;
 
   constructor(options: OutboxOptions) {
     const { store, clock, random, log = silentLog, probe = noProbe } = options;
@@ -219,7 +220,12 @@ class WorkingOutbox implements Outbox {
     return this.#work.idle();
   }
 
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
     const was = this.#state;
     this.#state = "stopped";
     for (const line of this.#lines.values()) line.drain();

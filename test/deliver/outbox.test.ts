@@ -436,3 +436,15 @@ test("stopping sends what can leave now, and cuts off what hangs", async () => {
   expect(one.clock.elapsedMs() - before).toBeLessThanOrEqual(5 * second);
   expect((await one.store.owed({})).map(({ status }) => status)).toEqual(["sealed", "delivered"]);
 });
+
+test("stopping it twice at a time (the signal, then the daemon's own end) cuts nothing off", async () => {
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  await using one = await rig({ probe: (step) => (step === "before-send" ? gate : undefined) });
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  const stops = [one.outbox.stop(), one.outbox.stop()];
+  await new Promise(setImmediate);
+  open();
+  await one.clock.finish(Promise.all(stops));
+  expect(one.far.accepted).toHaveLength(1);
+  expect((await one.store.owed({})).map(({ status }) => status)).toEqual(["delivered"]);
+});
