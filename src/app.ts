@@ -111,8 +111,9 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     undo.push(() => exchange.stop());
     exchangeOffsetMs = () => exchange.http.offsetMs;
 
+    // Wallets, schedules and channels are those that run, whatever the configuration says since.
     const watchSettings = (from: DaemonSettings): WatchSettings => ({
-      wallets: from.wallets.map(({ name, authority, labels, limits, key, pdaIndices }) => ({
+      wallets: settings.wallets.map(({ name, authority, labels, limits, key, pdaIndices }) => ({
         name,
         authority,
         labels,
@@ -122,9 +123,10 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       })),
       ruleSet: from.ruleSet,
       routing: from.routing,
+      channels: Object.keys(settings.channels),
       remind: from.remind,
       acknowledge: from.acknowledge,
-      scheduleMs: schedulesMs(from.schedules, startedMs),
+      scheduleMs: schedulesMs(settings.schedules, startedMs),
       timezone: from.timezone,
     });
     const watch = await rememberedWatch(watchSettings(settings), store, startedMs);
@@ -231,10 +233,12 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     });
 
     // Delivery first: what an earlier run owes leaves even when the exchange does not answer.
-    await outbox.start(stopping.signal);
+    // They end in their turn, after the last judgement is written, and not with the signal.
+    const delivering = new AbortController().signal;
+    await outbox.start(delivering);
     undo.push(() => outbox.stop());
     outbox.onSettled((alertIds) => acknowledger.settled(alertIds));
-    await acknowledger.start(stopping.signal);
+    await acknowledger.start(delivering);
     undo.push(() => acknowledger.stop());
     ingest.start();
     undo.push(async () => {
@@ -277,6 +281,12 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       status: () => source.status(),
       broken,
       async reload(next) {
+        const { receivers, routes } = next.routing;
+        const routed = new Set([receivers, ...routes.map((route) => route.receivers)].flat());
+        const unknown = [...routed].filter((name) => !channels.has(name));
+        // What is owed to a channel that does not run would be lost.
+        if (unknown.length > 0)
+          throw new Error(`routes lead to ${unknown.join(", ")}: a new channel runs only after a restart`);
         await ingest.replace(() => rememberedWatch(watchSettings(next), store, clock.nowMs()));
         await noteSets(store, next, clock.nowMs());
         // The new watch knows history; what is so now has to be asked again, and told again.
@@ -290,7 +300,11 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
             detail,
           });
         }
-        for (const schedule of collecting.status()) collecting.ask(schedule.source, schedule.wallet);
+        const schedules = collecting.status();
+        for (const source of neededAtOnce) {
+          for (const schedule of schedules)
+            if (schedule.source === source) collecting.ask(source, schedule.wallet);
+        }
         return fixedSections.filter((section) => exactJson(next[section]) !== exactJson(settings[section]));
       },
       async idle() {
@@ -328,6 +342,17 @@ export async function runDaemon(
     await daemon.stop();
   }
 }
+
+/** What a new watch cannot judge without, what risk rests on first; histories come at their own pace. */
+const neededAtOnce: readonly Source[] = [
+  "marketConfig",
+  "markets",
+  "traderState",
+  "exchangeStatus",
+  "collateral",
+  "traderView",
+  "fundingRates",
+];
 
 /** Sections of config.yaml that a running daemon keeps as it read them at its start. */
 const fixedSections = [

@@ -1,0 +1,34 @@
+/** What a running daemon takes of a new configuration, and what it does not. */
+import { expect, test } from "vitest";
+import { openHouse } from "./support/daemon.ts";
+
+test("routes to a channel that does not run are refused, and the old ones go on", {
+  timeout: 30_000,
+}, async () => {
+  await using house = await openHouse();
+  await house.hold({ collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" });
+  const { daemon } = await house.start({ channels: { chat: house.chat() } });
+  await house.clock.advance(3_000);
+  await expect(house.clock.finish(daemon.reload(house.settings()))).rejects.toThrow(/mail.*restart/);
+  await house.bring("SOL", 0.03);
+  await house.clock.advance(5_000);
+  expect(house.chats(/LiquidationNear|from liquidation/).length).toBeGreaterThan(0);
+});
+
+test("a wallet that was renamed is watched under its old name until the restart", {
+  timeout: 30_000,
+}, async () => {
+  await using house = await openHouse();
+  await house.hold({ collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" });
+  const { daemon } = await house.start();
+  await house.clock.advance(3_000);
+  const { keyFile } = house.trader();
+  const changed = await house.clock.finish(
+    daemon.reload(house.settings({ wallets: [{ name: "prime", keyFile }] })),
+  );
+  expect(changed).toContain("wallets");
+  await house.clock.advance(3_000);
+  await house.bring("SOL", 0.03);
+  await house.clock.advance(5_000);
+  expect(house.chats(/from liquidation/).length).toBeGreaterThan(0);
+});
