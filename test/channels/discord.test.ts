@@ -239,6 +239,15 @@ describe("rate limits", () => {
     expect(await one.send()).toMatchObject({ kind: "delivered" });
   });
 
+  test("that Discord did not name are none: a burst after an outage leaves as it is", async () => {
+    await using one = await rig();
+    for (let sent = 0; sent < 60; sent++) {
+      const id = `burst${sent}`;
+      expect(await one.send({ message: { ...outgoing().message, id } })).toMatchObject({ kind: "delivered" });
+    }
+    expect(one.discord.messages).toHaveLength(60);
+  });
+
   test("of the whole bot hold everything", async () => {
     await using one = await rig();
     one.discord.fail({ effect: { kind: "rateLimit", retryAfterMs: 2_500, global: true } });
