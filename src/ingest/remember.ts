@@ -1,6 +1,7 @@
 /** Reads back from history what the watch has to know at a start: rule states, open alerts, throttles, windows. */
 import type { Store } from "../domain/ports.ts";
 import type { Scope } from "../domain/subject.ts";
+import { clockSlackMs } from "../watch/endings.ts";
 import { factName, type Remembered } from "../watch/remembered.ts";
 import type { WatchSettings } from "../watch/settings.ts";
 import { Throttles, throttlePrefix } from "../watch/throttles.ts";
@@ -49,6 +50,8 @@ async function remembered(store: Store): Promise<Remembered> {
       told.set(item.alertId, [...(told.get(item.alertId) ?? []), item.receiver]);
     }
   }
+  const sinceMs = Math.min(...firing.map((alert) => alert.sinceMs)) - clockSlackMs;
+  const liquidations = firing.length > 0 ? await store.events({ kind: "liquidation", fromMs: sinceMs }) : [];
   return {
     ids: await store.lastIds(),
     ruleStates: await store.ruleStates(),
@@ -56,6 +59,7 @@ async function remembered(store: Store): Promise<Remembered> {
     alertChanges: changes,
     told,
     keep,
+    liquidations,
     facts: new Map((await store.facts()).map((fact) => [factName(fact.owner, fact.name), fact.value])),
   };
 }

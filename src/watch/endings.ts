@@ -6,13 +6,16 @@
  * it has it, or when patience ends. Nobody is told "resolved" about a position that was liquidated.
  */
 import type { Ending } from "../domain/alert.ts";
-import type { AccountRef } from "../domain/subject.ts";
+import type { Event } from "../domain/event.ts";
+import { type AccountRef, accountName } from "../domain/subject.ts";
 import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
 import type { RuleRow } from "./conditions.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import { endingPatienceMs } from "./settings.ts";
 
+/** How far the exchange's clock and ours may be apart where a liquidation is set against the life of an alert. */
+export const clockSlackMs = 60_000;
 /** Word that is this much younger than the disappearance settles the matter without more waiting. */
 const settledAfterMs = 5_000;
 
@@ -78,11 +81,19 @@ export class Endings {
     }
   }
 
-  /** A liquidation of ours became known. */
-  liquidated(draft: Draft, account: AccountRef, symbol: string | null, happenedMs: number): void {
-    for (const key of [keyOf(account, null), keyOf(account, symbol)]) {
+  /** What history knows from before the start, which nobody tells again. Events that are no liquidation of ours mean nothing. */
+  remember({ kind, wallet, pdaIndex, subaccount, symbol, happenedMs, fields }: Event): void {
+    if (kind !== "liquidation" || wallet === null || fields.role !== "liquidatee") return;
+    const named = pdaIndex !== null && subaccount !== null;
+    const place = named ? accountName({ wallet, pdaIndex, subaccount }) : wallet;
+    for (const key of [keyOf(place, null), keyOf(place, symbol)]) {
       this.#liquidatedMs.set(key, Math.max(happenedMs, this.#liquidatedMs.get(key) ?? 0));
     }
+  }
+
+  /** An event became known. A liquidation settles what waits for word of one. */
+  happened(draft: Draft, event: Event): void {
+    this.remember(event);
     for (const waiting of this.#waiting) {
       if (this.#wasLiquidated(waiting)) this.#settle(draft, waiting, "liquidated");
     }
@@ -119,17 +130,21 @@ export class Endings {
     if (waiting.row) this.#release(waiting.row, draft);
   }
 
-  #happenedMs(waiting: Waiting): number | null {
-    return this.#liquidatedMs.get(keyOf(waiting.account, waiting.symbol)) ?? null;
+  /** The newest of the account's own and of those that named only its wallet, which may have been the account's. */
+  #happenedMs({ account, symbol }: Waiting): number | null {
+    const own = this.#liquidatedMs.get(keyOf(accountName(account), symbol));
+    const anybodys = this.#liquidatedMs.get(keyOf(account.wallet, symbol));
+    return own === undefined && anybodys === undefined ? null : Math.max(own ?? 0, anybodys ?? 0);
   }
 
   /** A liquidation belongs to an alert when it happened while the alert stood; the clocks may differ a little. */
   #wasLiquidated(waiting: Waiting): boolean {
     const happenedMs = this.#happenedMs(waiting);
-    return happenedMs !== null && happenedMs >= waiting.live.alert.sinceMs - 60_000;
+    return happenedMs !== null && happenedMs >= waiting.live.alert.sinceMs - clockSlackMs;
   }
 }
 
-function keyOf(account: AccountRef, symbol: string | null): string {
-  return `${account.wallet}/${account.pdaIndex}.${account.subaccount}/${symbol?.toUpperCase() ?? ""}`;
+/** @param place a wallet, or one account of it */
+function keyOf(place: string, symbol: string | null): string {
+  return `${place} ${symbol?.toUpperCase() ?? ""}`;
 }

@@ -1,4 +1,5 @@
 import type { Alert, AlertChange, RuleState } from "../domain/alert.ts";
+import type { Event } from "../domain/event.ts";
 import type { AlertIds } from "./alert-book.ts";
 
 /** What history knew at the start. */
@@ -12,6 +13,8 @@ export interface Remembered {
   /** Who was told of each alert that fires. */
   readonly told: ReadonlyMap<number, readonly string[]>;
   readonly keep: ReadonlyMap<string, string>;
+  /** Those that may have taken what the firing alerts are about: word of them came already, and comes no more. */
+  readonly liquidations: readonly Event[];
   /** Facts as they last were, JSON text by owner and name (`factName`): what changed meanwhile is an event. */
   readonly facts: ReadonlyMap<string, string>;
 }
@@ -27,5 +30,6 @@ export const nothingRemembered: Remembered = {
   alertChanges: [],
   told: new Map(),
   keep: new Map(),
+  liquidations: [],
   facts: new Map(),
 };

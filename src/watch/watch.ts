@@ -195,6 +195,7 @@ export class Watch {
       endings: this.#endings,
       hasChannel: (name) => settings.channels?.includes(name) ?? true,
     });
+    for (const event of remembered.liquidations) this.#endings.remember(event);
     this.#restoring.restore(remembered, this.#draft);
     for (const node of [this.#world.exchange, this.#world.daemon]) this.#conditions.attach(node, this.#draft);
     for (const entry of this.#world.wallets.values()) this.#conditions.attach(entry.node, this.#draft);
@@ -561,11 +562,7 @@ export class Watch {
     if (this.#eventWindows.keep(event, draft.atMs)) {
       for (const node of this.#world.touchedBy(event)) this.#eventWindows.feed(node, event, draft.atMs);
     }
-    if (event.kind === "liquidation" && event.wallet !== null && event.fields.role === "liquidatee") {
-      for (const account of this.#world.meant(event)) {
-        this.#endings.liquidated(draft, account, event.symbol, event.happenedMs);
-      }
-    }
+    this.#endings.happened(draft, event);
     this.#happenings.take(event, draft);
   }
 

@@ -86,14 +86,6 @@ export class World {
     for (const position of this.accounts.get(node.subject)?.positions.values() ?? []) yield position.node;
   }
 
-  /** The accounts that an event can be about: its own, or every one of the wallet's where it names none. */
-  meant(event: Event): AccountRef[] {
-    const { wallet, pdaIndex, subaccount } = event;
-    if (wallet === null) return [];
-    if (pdaIndex !== null && subaccount !== null) return [{ wallet, pdaIndex, subaccount }];
-    return [...this.accounts.ofWallet(wallet)].map((account) => account.ref);
-  }
-
   #own(scope: "exchange" | "daemon"): SubjectNode {
     const facts = newFacts();
     const node = new SubjectNode({ scope }, facts, this.#env({}), "", true);

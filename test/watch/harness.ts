@@ -300,6 +300,7 @@ export class Harness {
       alertChanges: this.changes,
       told,
       keep,
+      liquidations: this.all.flatMap((one) => one.events).filter(({ kind }) => kind === "liquidation"),
       facts,
     };
   }

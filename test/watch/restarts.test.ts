@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Harness, marketConfig, position, prices, subaccount } from "./harness.ts";
+import { event, Harness, marketConfig, position, prices, startMs, subaccount } from "./harness.ts";
 
 const near = `
 rules:
@@ -49,6 +49,45 @@ test("a recovery that waited for word of a liquidation goes on waiting, and is n
   after.live(20_000, smaller, 150);
   expect(after.told).toEqual(["Near main/0.0/SOL ended critical recovered"]);
   expect(after.asks).toContain("liquidations main");
+});
+
+const liquidation = event({
+  kind: "liquidation",
+  key: "500.1.0",
+  wallet: "main",
+  pdaIndex: 0,
+  subaccount: 0,
+  symbol: "SOL",
+  happenedMs: startMs,
+  fields: { kind: "market", role: "liquidatee", size: 100, price: 144, positionClosed: true },
+});
+
+test("a liquidation of which history knows already is why a position is gone, though nobody tells of it again", () => {
+  const before = seen();
+  before.events("notifications", [liquidation]);
+  const after = again(before);
+  after.live(60_000, [subaccount(100, [])], 140);
+  expect(after.told).toEqual(["Near main/0.0/SOL ended critical liquidated"]);
+});
+
+test("a liquidation whose account is not named is why a position is gone, told before accounts were read or after", () => {
+  const unnamed = { ...liquidation, pdaIndex: null, subaccount: null };
+  const known = seen();
+  known.events("notifications", [unnamed]);
+  const news = again(seen());
+  news.events("notifications", [unnamed]);
+  for (const after of [again(known), news]) {
+    after.live(60_000, [subaccount(100, [])], 140);
+    expect(after.told).toEqual(["Near main/0.0/SOL ended critical liquidated"]);
+  }
+});
+
+test("a liquidation from before an alert began is not why its position is gone", () => {
+  const before = seen();
+  before.events("notifications", [{ ...liquidation, happenedMs: startMs - 10 * 60_000 }]);
+  const after = again(before);
+  after.live(60_000, [subaccount(100, [])], 140);
+  expect(after.told).toEqual(["Near main/0.0/SOL ended critical closed"]);
 });
 
 test("an alert ends when its rule selects its subject no more", () => {
