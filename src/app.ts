@@ -27,6 +27,7 @@ import { IngestLoop } from "./ingest/loop.ts";
 import { rememberedWatch } from "./ingest/remember.ts";
 import { LoopLag } from "./loop-lag.ts";
 import type { DaemonSettings } from "./settings.ts";
+import { steadyClock } from "./steady-clock.ts";
 import { version } from "./version.ts";
 import type { WatchSettings } from "./watch/settings.ts";
 
@@ -54,6 +55,8 @@ export interface Daemon {
   stop(): Promise<void>;
 }
 
+/** How long a start waits for the exchange's time. */
+const firstWordMs = 1_500;
 const figuresEveryMs = 5_000;
 const maintainEveryMs = 60_000;
 const maintainBudgetMs = 200;
@@ -83,13 +86,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
 
     let collectors: Collectors | undefined;
     let exchangeOffsetMs = (): number => 0;
-    const clock: Clock = {
-      nowMs: () => machine.nowMs() - exchangeOffsetMs(),
-      elapsedMs: () => machine.elapsedMs(),
-      sleep: (ms, signal) => machine.sleep(ms, signal),
-      after: (ms, run) => machine.after(ms, run),
-    };
-    const startedMs = clock.nowMs();
+    const clock = steadyClock(machine, () => exchangeOffsetMs());
     const lastAliveMs = await store.lastAliveMs();
     let signedInAgain: (wallet: string) => void = () => {};
     let observe: (observation: Observation) => Promise<void> = () => Promise.resolve();
@@ -110,6 +107,9 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     });
     undo.push(() => exchange.stop());
     exchangeOffsetMs = () => exchange.http.offsetMs;
+    // What time it is there decides what is past and what is news. When it does not say so soon, the machine's has to do.
+    await exchange.client.exchangeStatus({}, { deadlineMs: firstWordMs }).catch(() => {});
+    const startedMs = clock.nowMs();
 
     // Wallets, schedules and channels are those that run, whatever the configuration says since.
     const watchSettings = (from: DaemonSettings): WatchSettings => ({
@@ -239,7 +239,9 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     undo.push(() => outbox.stop());
     outbox.onSettled((alertIds) => acknowledger.settled(alertIds));
     await acknowledger.start(delivering);
-    undo.push(() => acknowledger.stop());
+    undo.push(async () => {
+      await Promise.all([acknowledger.stop(), outbox.stop()]);
+    });
     ingest.start();
     undo.push(async () => {
       source.stopping();

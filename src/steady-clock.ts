@@ -1,0 +1,24 @@
+/**
+ * The daemon's time: the machine's, corrected to the exchange's. It never goes back, since windows, `for` and staleness
+ * run on it, and it never stands still either: where it turns out to be ahead (a clock that was fast until the first answer
+ * of the exchange said so) it goes on at half its pace until the truth has caught up.
+ */
+import type { Clock } from "./domain/clock.ts";
+
+/** @param offsetMs the machine's clock less the exchange's, as far as it is known */
+export function steadyClock(machine: Clock, offsetMs: () => number): Clock {
+  let elapsedMs = machine.elapsedMs();
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return {
+    nowMs() {
+      const nowElapsedMs = machine.elapsedMs();
+      const ranMs = nowElapsedMs - elapsedMs;
+      elapsedMs = nowElapsedMs;
+      lastMs = Math.max(machine.nowMs() - offsetMs(), lastMs + ranMs / 2);
+      return lastMs;
+    },
+    elapsedMs: () => machine.elapsedMs(),
+    sleep: (ms, signal) => machine.sleep(ms, signal),
+    after: (ms, run) => machine.after(ms, run),
+  };
+}
