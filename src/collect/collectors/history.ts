@@ -1,5 +1,6 @@
 /** What the collectors of paged histories have in common: the parts of a wallet's history, read, caught up with, told. */
 import type { Source } from "../../domain/observation.ts";
+import { ExchangeError } from "../../exchange/index.ts";
 import type { BadRecords } from "../bad-records.ts";
 import type { RunOutcome, WalletCollector, WalletRun } from "../collector.ts";
 import { History, type HistoryOptions, historyCursor } from "../paging.ts";
@@ -66,7 +67,15 @@ export function historyCollector(
     let more = false;
     let failure: unknown = null;
     for (const history of of(run)) {
-      const reading = await history.read(run, elapsedMs());
+      let reading: Awaited<ReturnType<History["read"]>>;
+      try {
+        reading = await history.read(run, elapsedMs());
+      } catch (error) {
+        // A part that cannot be read costs only itself.
+        if (!(error instanceof ExchangeError)) throw error;
+        failure ??= error;
+        continue;
+      }
       await teller.tell(run, source, reading.batch);
       reading.done();
       more ||= reading.more;

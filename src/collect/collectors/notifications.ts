@@ -7,6 +7,7 @@
  */
 import { endpoints, type NotificationItem, nextPage, notificationKey } from "../../contract/index.ts";
 import { type Event, eventName } from "../../domain/event.ts";
+import { ExchangeError } from "../../exchange/index.ts";
 import type { AccountBook, KnownAccount } from "../accounts.ts";
 import type { RunOutcome, WalletCollector, WalletRun } from "../collector.ts";
 import type { MarketBook } from "../market-book.ts";
@@ -159,16 +160,25 @@ export function notificationsCollector(parts: {
       const inbox = inboxOf(run, account);
       const gone = accounts.complete(run.wallet) && account.subaccount > 0 && !present.has(account.address);
       if (gone && !run.gap && now - inbox.readMs < GONE_AGAIN_MS) continue;
-      const reading = await readOne(run, inbox);
+      let reading: Awaited<ReturnType<typeof readOne>>;
+      try {
+        reading = await readOne(run, inbox);
+      } catch (error) {
+        // An inbox that cannot be read costs only itself.
+        if (!(error instanceof ExchangeError)) throw error;
+        failure ??= error;
+        continue;
+      }
       more ||= reading.more;
       failure ??= reading.failure;
       if (reading.batch.events.length > 0 || reading.batch.cursor)
         await teller.tell(run, "notifications", reading.batch);
       reading.done();
     }
+    // The wallet's inbox counts as read when all of it was.
+    if (failure !== null) throw failure;
     const unacked = unackedOf(name);
     await teller.tell(run, "notifications", { events: [], ...(unacked === undefined ? {} : { unacked }) });
-    if (failure !== null) throw failure;
     return more ? "more" : "done";
   }
 

@@ -1,4 +1,5 @@
 /** All subaccounts of a wallet: what risk is computed from. */
+import { ExchangeError } from "../../exchange/index.ts";
 import type { AccountBook } from "../accounts.ts";
 import type { BadRecords } from "../bad-records.ts";
 import type { WalletCollector } from "../collector.ts";
@@ -17,9 +18,18 @@ export function traderStateCollector(parts: {
     scope: "wallet",
     needsSession: false,
     async run({ client, wallet, call, nowMs, observe }) {
+      let failure: unknown = null;
       for (const pdaIndex of wallet.pdaIndices) {
         const { authority } = wallet;
-        const state = await client.traderState({ authority, traderPdaIndex: pdaIndex }, call());
+        let state: Awaited<ReturnType<typeof client.traderState>>;
+        try {
+          state = await client.traderState({ authority, traderPdaIndex: pdaIndex }, call());
+        } catch (error) {
+          // One that cannot be read does not blind the others.
+          if (!(error instanceof ExchangeError)) throw error;
+          failure ??= error;
+          continue;
+        }
         const subaccounts = state.snapshot.subaccounts.map((row) => subaccountState(row, onUnknown));
         const atMs = nowMs();
         const fresh = accounts.take(
@@ -43,6 +53,7 @@ export function traderStateCollector(parts: {
         await observe(note);
         accounts.stored(wallet);
       }
+      if (failure !== null) throw failure;
       return "done";
     },
   };

@@ -1,0 +1,82 @@
+/** A wallet has several PDA indices and inboxes: one that the exchange does not answer for blinds none of the others. */
+import { expect, test } from "vitest";
+import { AccountBook } from "../../src/collect/accounts.ts";
+import { BadRecords } from "../../src/collect/bad-records.ts";
+import type { WalletCollector, WalletRun } from "../../src/collect/collector.ts";
+import { liquidationsCollector } from "../../src/collect/collectors/liquidations.ts";
+import { notificationsCollector } from "../../src/collect/collectors/notifications.ts";
+import { traderStateCollector } from "../../src/collect/collectors/trader-state.ts";
+import { MarketBook } from "../../src/collect/market-book.ts";
+import { Teller } from "../../src/collect/teller.ts";
+import type { Observation } from "../../src/domain/observation.ts";
+import { ExchangeError } from "../../src/exchange/index.ts";
+import { FakeClock } from "../support/clock.ts";
+import { MemoryStore } from "./rig.ts";
+
+const wallet = {
+  name: "main",
+  authority: "GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD",
+  watchOnly: false,
+  pdaIndices: [0, 1],
+};
+
+function rig() {
+  const clock = new FakeClock("2026-03-01T12:00:00Z");
+  const store = new MemoryStore();
+  const accounts = new AccountBook([wallet], new Map());
+  const log = { info: () => {}, warn: () => {} };
+  const badRecords = new BadRecords(clock, log, () => {});
+  const teller = new Teller(store, [wallet], new Map(), clock);
+  const shared = {
+    teller,
+    badRecords,
+    cursors: new Map<string, string>(),
+    elapsedMs: () => clock.elapsedMs(),
+  };
+  const asked: string[] = [];
+  const seen: Observation[] = [];
+  const first = accounts.of("main")[0]!.address;
+  /** Refuses what is asked about PDA index 0. */
+  const answer = async <T>(about: unknown, reply: T): Promise<T> => {
+    asked.push(String(about));
+    if (about === 0 || about === first)
+      throw new ExchangeError({ endpoint: "any", what: "no such account", reason: "refused", status: 400 });
+    return reply;
+  };
+  const client = {
+    traderState: (of: { traderPdaIndex: number }) =>
+      answer(of.traderPdaIndex, { slot: 1, slotIndex: 0, snapshot: { subaccounts: [] } }),
+    notifications: (of: { traderPubkey: string }) => answer(of.traderPubkey, { items: [], nextCursor: null }),
+    liquidationHistory: (of: { pdaIndex: number }) =>
+      answer(of.pdaIndex, { data: [], hasMore: false, nextCursor: null, prevCursor: null }),
+  };
+  const run = {
+    ...{ client, wallet, catchUp: false, gap: true, call: () => ({}), nowMs: () => clock.nowMs() },
+    observe: async (observation: Observation) => void seen.push(observation),
+  } as unknown as WalletRun;
+  const read = (collector: WalletCollector) => collector.run(run);
+  return { accounts, badRecords, shared, teller, asked, seen, read };
+}
+
+test("trader states", async () => {
+  const { accounts, badRecords, seen, read } = rig();
+  const collector = traderStateCollector({ accounts, badRecords, onNewAccount: () => {} });
+  await expect(read(collector)).rejects.toThrow("no such account");
+  expect(seen.filter((one) => one.kind === "accounts").map((one) => one.pdaIndex)).toEqual([1]);
+});
+
+test("inboxes, though the wallet's inbox does not count as read", async () => {
+  const { accounts, shared, teller, asked, seen, read } = rig();
+  const book = new MarketBook();
+  book.take([{ symbol: "SOL", assetId: 1 } as never]);
+  const collector = notificationsCollector({ ...shared, accounts, book, teller });
+  await expect(read(collector)).rejects.toThrow("no such account");
+  expect(asked).toContain(accounts.of("main")[1]!.address);
+  expect(seen.some((one) => one.kind === "events" && one.unacked !== undefined)).toBe(false);
+});
+
+test("histories", async () => {
+  const { accounts, shared, asked, read } = rig();
+  await expect(read(liquidationsCollector(shared, accounts))).rejects.toThrow("no such account");
+  expect(asked).toEqual(["0", "1"]);
+});
