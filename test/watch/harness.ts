@@ -33,11 +33,15 @@ export const mainWallet: WatchedWallet = {
   watchOnly: false,
 };
 
-export function rulesOf(text: string, wallets: readonly WatchedWallet[] = [mainWallet]): RuleSet {
+export function rulesOf(
+  text: string,
+  wallets: readonly WatchedWallet[] = [mainWallet],
+  everyMs: Record<Source, number> = scheduleMs,
+): RuleSet {
   const loaded = loadRules({
     files: [{ name: "test.yaml", text }],
     overrides: {},
-    scheduleMs,
+    scheduleMs: everyMs,
     wallets,
     timezone: "UTC",
   });

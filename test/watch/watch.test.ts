@@ -9,6 +9,7 @@ import {
   position,
   prices,
   rulesOf,
+  scheduleMs,
   startMs,
   subaccount,
 } from "./harness.ts";
@@ -638,6 +639,26 @@ rules:
     const wallet = harness.watch.status(harness.nowMs).wallets[0];
     expect(wallet?.figures).toMatchObject({ pnl: 0, netDeposits: 1_000 });
   });
+});
+
+test("a window over profit is covered by readings of the flows, which come more seldom than states", () => {
+  const rules = `
+rules:
+  - name: Losing
+    scope: wallet
+    when: avgOver("wallet.pnl", "5m") < -50.0
+    severity: critical
+    noData: keep
+    summary: "{{ usd(wallet.pnl) }}"
+`;
+  const wallets = [mainWallet];
+  const ruleSet = rulesOf(rules, wallets, { ...scheduleMs, collateral: 60_000 });
+  const harness = new Harness({ rules: ruleSet, wallets });
+  for (let minute = 0; minute < 9; minute++) {
+    harness.live(60_000, safe, minute < 2 ? 150 : 148);
+    harness.events("collateral", []);
+  }
+  expect(harness.told).toEqual(["Losing main fired critical"]);
 });
 
 test("unknown symbols, zero collateral and numbers beyond 2^53 move nothing that they should not", () => {

@@ -187,13 +187,14 @@ function fieldSeries(
   }
   gathered.read(scope, field, symbol);
   const behind = fn === "drawdown" && (scope === "wallet" || scope === "trader") && name !== "equity";
-  // The first source of a field is the one that sets its pace; slower ones (configuration) only add to it.
-  const pace = field.sources[0];
+  // The slowest source sets a field's pace (profit moves when flows are read); configuration only adds to it.
+  const paces = field.sources.filter((source, index) => index === 0 || source !== "marketConfig");
   return {
     text,
     path: { kind: "field", scope, field: name, symbol, companion: behind ? "equity" : null },
     type: { kind: "double", unit: field.unit },
-    staleAfterMs: pace === undefined ? ownFiguresMs : gathered.staleAfterMs[pace],
+    staleAfterMs:
+      paces.length === 0 ? ownFiguresMs : Math.max(...paces.map((source) => gathered.staleAfterMs[source])),
     pick: symbol === null ? pickScope(scope) : pickMarket(symbol),
     fresh: freshness(text, field.sources, gathered.staleAfterMs),
   };
