@@ -30,6 +30,8 @@ interface First {
 export class Teller {
   readonly #store: Pick<Store, "knownEvents">;
   readonly #first = new Map<string, First>();
+  /** By wallet and PDA index: one that is added later has a past of its own. */
+  readonly #firstOfPart = new Map<string, First>();
   readonly #told = new Set<string>();
   #shared: Promise<unknown> = Promise.resolve();
 
@@ -41,10 +43,17 @@ export class Teller {
   ) {
     this.#store = store;
     const nowMs = clock.nowMs();
-    for (const { name } of wallets) {
+    const first = (name: string): First => {
       const stored = Number(cursors.get(cursorPrefix + name) ?? Number.NaN);
       const known = Number.isFinite(stored);
-      this.#first.set(name, { atMs: known ? stored : nowMs, stored: known });
+      return { atMs: known ? stored : nowMs, stored: known };
+    };
+    for (const { name, pdaIndices } of wallets) {
+      this.#first.set(name, first(name));
+      for (const pdaIndex of pdaIndices) {
+        const part = partOf(name, pdaIndex);
+        this.#firstOfPart.set(part, first(part));
+      }
     }
   }
 
@@ -81,14 +90,17 @@ export class Teller {
   }
 
   async #tell(run: WalletRun, source: Source, { events, ...rest }: Batch): Promise<void> {
-    const firstMs = this.firstMs(run.wallet.name);
+    const { name } = run.wallet;
+    const firstMs = ({ pdaIndex }: Event): number =>
+      (pdaIndex === null ? undefined : this.#firstOfPart.get(partOf(name, pdaIndex))?.atMs) ??
+      this.firstMs(name);
     await run.observe({
       kind: "events",
       source,
       wallet: run.wallet.name,
       atMs: run.nowMs(),
       events: inOrder(events).map((event) =>
-        event.happenedMs < firstMs ? { ...event, backfilled: true } : event,
+        event.happenedMs < firstMs(event) ? { ...event, backfilled: true } : event,
       ),
       ...rest,
     });
@@ -97,11 +109,13 @@ export class Teller {
 
   /** Before anything else of a wallet is stored, so that a crash cannot make its present into past. */
   async #storeFirst(run: WalletRun): Promise<void> {
-    const { name } = run.wallet;
-    const first = this.#first.get(name);
-    if (!first || first.stored) return;
-    await run.observe(noteOf(cursorPrefix + name, String(first.atMs), run.nowMs()));
-    first.stored = true;
+    const { name, pdaIndices } = run.wallet;
+    for (const part of [name, ...pdaIndices.map((pdaIndex) => partOf(name, pdaIndex))]) {
+      const first = this.#first.get(part) ?? this.#firstOfPart.get(part);
+      if (!first || first.stored) continue;
+      await run.observe(noteOf(cursorPrefix + part, String(first.atMs), run.nowMs()));
+      first.stored = true;
+    }
   }
 
   #remember(name: string): void {
@@ -113,6 +127,10 @@ export class Teller {
       this.#told.delete(oldest);
     }
   }
+}
+
+function partOf(wallet: string, pdaIndex: number): string {
+  return `${wallet}/${pdaIndex}`;
 }
 
 /** May be brought by another collector or another wallet at the same time. */

@@ -8,6 +8,7 @@ import { notificationsCollector } from "../../src/collect/collectors/notificatio
 import { traderStateCollector } from "../../src/collect/collectors/trader-state.ts";
 import { MarketBook } from "../../src/collect/market-book.ts";
 import { Teller } from "../../src/collect/teller.ts";
+import { walletEvent } from "../../src/collect/translate/event.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import { ExchangeError } from "../../src/exchange/index.ts";
 import { FakeClock } from "../support/clock.ts";
@@ -79,4 +80,36 @@ test("histories", async () => {
   const { accounts, shared, asked, read } = rig();
   await expect(read(liquidationsCollector(shared, accounts))).rejects.toThrow("no such account");
   expect(asked).toEqual(["0", "1"]);
+});
+
+test("what happened to a PDA index before it was watched is the past, however long the wallet was", async () => {
+  const clock = new FakeClock("2026-03-01T12:00:00Z");
+  const store = new MemoryStore();
+  const nowMs = clock.nowMs();
+  const dayMs = 86_400_000;
+  const first = String(nowMs - 30 * dayMs);
+  const teller = new Teller(
+    store,
+    [wallet],
+    new Map([
+      ["first/main", first],
+      ["first/main/0", first],
+    ]),
+    clock,
+  );
+  const seen: Observation[] = [];
+  const run = {
+    ...{ wallet, nowMs: () => nowMs },
+    observe: async (observation: Observation) => void seen.push(observation),
+  } as unknown as WalletRun;
+  const at = (pdaIndex: number) =>
+    walletEvent("fill", wallet, {
+      ...{ key: `f${pdaIndex}`, pdaIndex, happenedMs: nowMs - dayMs, seenMs: nowMs, fields: {} },
+    });
+  await teller.tell(run, "fills", { events: [at(0), at(1)] });
+  const told = seen.flatMap((one) => (one.kind === "events" ? one.events : []));
+  expect(told.map(({ key, backfilled }) => [key, backfilled])).toEqual([
+    ["f0", false],
+    ["f1", true],
+  ]);
 });
