@@ -352,7 +352,10 @@ export class Watch {
         return;
       case "acknowledged": {
         const { alert, by, comment } = observation;
-        this.#alerts.acknowledge(draft, this.#alerts.live.get(alert.id)?.alert ?? alert, by, comment);
+        const live = this.#alerts.live.get(alert.id);
+        // It ended between the asking and now: its row says so and stays as it is.
+        if (!live && !alert.event) return;
+        this.#alerts.acknowledge(draft, live?.alert ?? alert, by, comment);
         return;
       }
       case "started":

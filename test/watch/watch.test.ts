@@ -442,6 +442,15 @@ describe("reminders", () => {
     expect(reminders()).toBe(3);
   });
 
+  test("an acknowledgement that comes as the alert ends does not bring it back", () => {
+    const harness = seen(near, endangered);
+    const [{ alert }] = harness.changes as [AlertChange];
+    harness.live(20_000, safe, 150);
+    expect(harness.told.at(-1)).toMatch(/ended/);
+    harness.see({ kind: "acknowledged", atMs: harness.nowMs, alert, by: "ann", comment: "" });
+    expect(harness.remembered.alerts.map(({ state }) => state)).toEqual(["ended"]);
+  });
+
   test("a value that got a fifth worse reminds at once", () => {
     const harness = seen(near, endangered);
     harness.mark(148.5);
