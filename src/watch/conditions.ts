@@ -173,6 +173,7 @@ export class Conditions {
     this.#noteSight(instance, judged, draft);
     const known = judged.kind === "known";
     const idle = instance.lifecycle.sinceMs === null;
+    if (known && judged.severity !== null) instance.heldAtMs = draft.atMs;
     if (known && !instance.judged) {
       instance.judged = true;
       instance.alreadySo ||= node.first && judged.severity !== null && idle;

@@ -26,6 +26,7 @@ interface Waiting extends Due {
   readonly symbol: string | null;
   readonly fallback: Ending;
   readonly text: AlertText | null;
+  readonly fromMs: number;
   readonly sinceMs: number;
 }
 
@@ -61,6 +62,8 @@ export class Endings {
       readonly symbol: string | null;
       readonly fallback: Ending;
       readonly text: AlertText | null;
+      /** When it was last seen as it was, ms: a liquidation before that is not what ended it. */
+      readonly fromMs: number;
       /** Something of the account's went away lately: word of a liquidation may be under way. */
       readonly suspicious: boolean;
     },
@@ -137,10 +140,10 @@ export class Endings {
     return own === undefined && anybodys === undefined ? null : Math.max(own ?? 0, anybodys ?? 0);
   }
 
-  /** A liquidation belongs to an alert when it happened while the alert stood; the clocks may differ a little. */
+  /** A liquidation ended what stood when it happened and not after it; the clocks may differ a little. */
   #wasLiquidated(waiting: Waiting): boolean {
     const happenedMs = this.#happenedMs(waiting);
-    return happenedMs !== null && happenedMs >= waiting.live.alert.sinceMs - clockSlackMs;
+    return happenedMs !== null && happenedMs >= waiting.fromMs - clockSlackMs;
   }
 }
 

@@ -155,6 +155,7 @@ export class Restoring {
           symbol,
           fallback,
           text: null,
+          fromMs: live.alert.sinceMs,
           suspicious: true,
         });
       } else if (row) this.#parts.conditions.released(row, draft);

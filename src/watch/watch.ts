@@ -164,6 +164,7 @@ export class Watch {
           symbol: subject.scope === "position" ? subject.symbol : null,
           fallback: "recovered",
           text,
+          fromMs: Math.max(live.alert.sinceMs, instance.heldAtMs ?? 0),
           suspicious: account !== undefined && into.atMs - account.shrunkAtMs < endingPatienceMs,
         });
       },
@@ -620,6 +621,7 @@ export class Watch {
         symbol,
         fallback: why,
         text: null,
+        fromMs: Math.max(live.alert.sinceMs, node.facts.seenMs.traderState ?? 0),
         suspicious: true,
       }),
     );

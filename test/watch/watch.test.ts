@@ -185,6 +185,21 @@ describe("endings", () => {
     expect(harness.told.at(-1)).toMatch(/ended \w+ liquidated$/);
   });
 
+  test("a part that was liquidated hours ago is not what ends it now: a deposit resolves, a close closes", () => {
+    const smaller = [subaccount(600, [position(60, 150)])];
+    const later = (then: Parameters<Harness["account"]>[0]): string | undefined => {
+      const harness = seen(near, endangered);
+      harness.account(smaller);
+      const partly = { ...liquidation.fields, positionClosed: false };
+      harness.events("notifications", [{ ...liquidation, happenedMs: harness.nowMs, fields: partly }]);
+      harness.live(600_000, smaller, 150);
+      harness.live(30_000, then, 150);
+      return harness.told.filter((line) => line.startsWith("Near")).at(-1);
+    };
+    expect(later([subaccount(20_000, [position(60, 150)])])).toMatch(/ended \w+ recovered$/);
+    expect(later([subaccount(600, [])])).toMatch(/ended \w+ closed$/);
+  });
+
   test("an account as a whole ends as liquidated too, though its rule does not wait", () => {
     const harness = seen(marginHigh, endangered, 145.2);
     harness.pass(10_000);
