@@ -111,10 +111,11 @@ export class Accounts {
     const group = known ?? { slot: 0, slotIndex: 0, accounts: new Map<number, AccountEntry>() };
     this.#groups.set(seen.wallet, groups);
     groups.set(seen.pdaIndex, group);
+    const newer = seen.slot > group.slot;
     group.slot = seen.slot;
     group.slotIndex = seen.slotIndex;
     const told: AccountEntry[] = [];
-    for (const state of seen.subaccounts) told.push(this.#takeSubaccount(group, seen, state, first));
+    for (const state of seen.subaccounts) told.push(this.#takeSubaccount(group, seen, state, first, newer));
     for (const account of [...group.accounts.values()]) {
       if (!seen.subaccounts.some((state) => state.subaccount === account.ref.subaccount))
         this.#remove(group, account);
@@ -191,7 +192,13 @@ export class Accounts {
     return account.assessment?.totals === undefined;
   }
 
-  #takeSubaccount(group: Group, seen: AccountsSeen, state: SubaccountState, first: boolean): AccountEntry {
+  #takeSubaccount(
+    group: Group,
+    seen: AccountsSeen,
+    state: SubaccountState,
+    first: boolean,
+    newer: boolean,
+  ): AccountEntry {
     const ref: AccountRef = { wallet: seen.wallet, pdaIndex: seen.pdaIndex, subaccount: state.subaccount };
     let account = group.accounts.get(state.subaccount);
     if (!account) {
@@ -209,7 +216,7 @@ export class Accounts {
         view: null,
       };
       group.accounts.set(state.subaccount, account);
-    } else if (state.sequence >= account.state.sequence) {
+    } else if (newer || state.sequence >= account.state.sequence) {
       account.state = state;
       account.risk = accountRisk(state, account.spot);
     }

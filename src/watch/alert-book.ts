@@ -55,6 +55,8 @@ export class LiveAlert implements Due {
   details: readonly (readonly [string, string])[] = [];
   /** Its rule's value is worse when smaller. */
   falling = false;
+  /** What it would say now; null where nobody can tell (its subject is gone, or nothing is known). */
+  textNow: (nowMs: number) => AlertText | null = () => null;
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
   readonly #onDue: (live: LiveAlert, nowMs: number) => void;
@@ -311,7 +313,14 @@ export class AlertBook {
     if (live.alert.acknowledgedAtMs !== null) {
       live.alert = { ...live.alert, acknowledgedBy: null, acknowledgedAtMs: null };
     }
-    this.#record(this.#draft(), live, "reminder", null);
+    const draft = this.#draft();
+    // A reminder speaks of now. Where that is not known it repeats what was, and says how old it is.
+    const text = live.textNow(draft.atMs);
+    if (text) {
+      live.details = text.details;
+      live.alert = { ...live.alert, ...pick(text) };
+    }
+    this.#record(draft, live, "reminder", null);
   };
 }
 

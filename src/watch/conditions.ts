@@ -216,11 +216,13 @@ export class Conditions {
         }
         instance.alreadySo = false;
         break;
-      default:
+      default: {
         if (transition === "pending") this.#options.onPending(instance);
         if (transition === "cleared") instance.alreadySo = false;
         // On its way to a higher level it is told as that, not as a reminder a moment before.
-        if (instance.alert && known && judged.severity === instance.alert.alert.severity) {
+        // The daemon's own figures (how long a message waits) grow by themselves: their pace is the schedule's.
+        const ofTheDaemon = node.subject.scope === "daemon";
+        if (instance.alert && known && !ofTheDaemon && judged.severity === instance.alert.alert.severity) {
           this.#options.alerts.refresh(
             draft,
             instance.alert,
@@ -228,6 +230,7 @@ export class Conditions {
             judged.value,
           );
         }
+      }
     }
     this.#store(instance, before !== state && (transition !== "none" || clocksRun(state)), draft);
     this.#schedule(instance, env);
@@ -264,7 +267,18 @@ export class Conditions {
       runbook: rule.runbook,
       happenedMs: null,
     });
-    instance.alert.falling = valueFalls(rule);
+    this.#follow(instance, instance.alert);
+  }
+
+  /** Lets an alert speak for its instance while it stands. */
+  #follow(instance: Instance, alert: LiveAlert): void {
+    alert.falling = valueFalls(instance.rule);
+    alert.textNow = (nowMs) => {
+      if (instance.alert !== alert) return null;
+      const env = this.#envOf(instance, nowMs);
+      const judged = judge(instance.rule, env, alert.alert.severity);
+      return judged.kind === "known" ? textOf(instance, env, judged) : null;
+    };
   }
 
   #noteSight(instance: Instance, judged: Judgement, draft: Draft): void {
@@ -316,7 +330,7 @@ export class Conditions {
     };
     instance.alert = alert;
     instance.alreadySo = state.alreadySo;
-    if (alert) alert.falling = valueFalls(rule);
+    if (alert) this.#follow(instance, alert);
   }
 
   #store(instance: Instance, changed: boolean, draft: Draft): void {

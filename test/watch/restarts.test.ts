@@ -82,6 +82,25 @@ test("a liquidation whose account is not named is why a position is gone, told b
   }
 });
 
+test("a liquidation that was told as one alert's end is not told as the next one's, before a restart or after", () => {
+  const before = seen();
+  before.events("notifications", [liquidation]);
+  before.account([subaccount(100, [])]);
+  before.account(endangered);
+  expect(before.told.slice(1)).toEqual([
+    "Near main/0.0/SOL ended critical liquidated",
+    "Near main/0.0/SOL fired critical",
+  ]);
+  const after = again(before);
+  after.config();
+  after.mark(150);
+  after.account(endangered);
+  for (const harness of [before, after]) {
+    harness.live(20_000, endangered, 170);
+    expect(harness.told.at(-1)).toBe("Near main/0.0/SOL ended critical recovered");
+  }
+});
+
 test("a liquidation from before an alert began is not why its position is gone", () => {
   const before = seen();
   before.events("notifications", [{ ...liquidation, happenedMs: startMs - 10 * 60_000 }]);

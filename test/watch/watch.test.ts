@@ -50,6 +50,18 @@ function seen(rules: string, accounts = safe, mark = 150): Harness {
   return harness;
 }
 
+const figures = {
+  ...{ lagMs: 0, loopLagMs: 0, failedPolls: 0, clockOffsetMs: 0, streamConnected: true, budgetUsed: 0 },
+  ...{
+    undelivered: 0,
+    oldestUndeliveredMs: 0,
+    databaseBytes: 0,
+    authFailures: 0,
+    deadMessages: 0,
+    badRecords: 0,
+  },
+};
+
 describe("conditions", () => {
   test("an account that is already close to liquidation is told with the first answer", () => {
     const harness = seen(near, endangered);
@@ -116,6 +128,12 @@ describe("conditions", () => {
   test("what rules do not select is no subject", () => {
     const harness = seen(near.replace("value:", "select: { symbol: [BTC] }\n    value:"), endangered);
     expect(harness.told).toEqual([]);
+  });
+
+  test("an exchange that counts its sequences anew is believed: the slot says what is newer", () => {
+    const harness = seen(near, [subaccount(5_000, [position(100, 150)], { sequence: 55 })]);
+    harness.account([subaccount(1_000, [position(100, 150)], { sequence: 2 })]);
+    expect(harness.told).toEqual(["Near main/0.0/SOL fired critical"]);
   });
 
   test("an older answer is dropped", () => {
@@ -466,6 +484,33 @@ describe("reminders", () => {
     expect(harness.remembered.alerts.map(({ state }) => state)).toEqual(["ended"]);
   });
 
+  test("speak of now, not of when it fired", () => {
+    const harness = seen(near, endangered);
+    harness.live(5 * 60_000 + 5_000, endangered, 150.6);
+    const reminder = harness.changes.find((change) => change.kind === "reminder");
+    expect(reminder?.alert.summary).toBe("main: SOL 3.84%");
+    expect(harness.nowMs - (reminder?.alert.dataAtMs ?? 0)).toBeLessThan(15_000);
+  });
+
+  test("keep to their pace where a figure of the daemon's own grows by itself", () => {
+    const rules = `
+rules:
+  - name: Waits
+    scope: daemon
+    value: daemon.oldestUndelivered
+    levels: { warning: { when: value > duration("2m") } }
+    for: 0s
+    summary: "waits"
+`;
+    const harness = new Harness({ rules });
+    for (let minute = 2; minute < 30; minute++) {
+      const oldestUndeliveredMs = minute * 60_000 + 1;
+      harness.see({ kind: "daemon", atMs: harness.nowMs, figures: { ...figures, oldestUndeliveredMs } });
+      harness.pass(60_000);
+    }
+    expect(harness.told).toEqual(["Waits daemon fired warning"]);
+  });
+
   test("a value that got a fifth worse reminds at once", () => {
     const harness = seen(near, endangered);
     harness.mark(148.5);
@@ -545,17 +590,6 @@ describe("a restart", () => {
 });
 
 describe("windows", () => {
-  const figures = {
-    ...{ lagMs: 0, loopLagMs: 0, failedPolls: 0, clockOffsetMs: 0, streamConnected: true, budgetUsed: 0 },
-    ...{
-      undelivered: 0,
-      oldestUndeliveredMs: 0,
-      databaseBytes: 0,
-      authFailures: 0,
-      deadMessages: 0,
-      badRecords: 0,
-    },
-  };
   const rules = `
 rules:
   - name: Lost
