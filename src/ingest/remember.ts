@@ -50,8 +50,13 @@ async function remembered(store: Store): Promise<Remembered> {
       told.set(item.alertId, [...(told.get(item.alertId) ?? []), item.receiver]);
     }
   }
+  // What may have taken the subjects of the alerts that fire, unless it was told as the end of alerts before them.
   const sinceMs = Math.min(...firing.map((alert) => alert.sinceMs)) - clockSlackMs;
   const liquidations = firing.length > 0 ? await store.events({ kind: "liquidation", fromMs: sinceMs }) : [];
+  for (const { id, ending, endedAtMs } of liquidations.length > 0 ? recent : []) {
+    if (ending === "liquidated" && endedAtMs !== null && endedAtMs >= sinceMs)
+      changes.push(...(await store.alertChanges({ alertId: id })));
+  }
   return {
     ids: await store.lastIds(),
     ruleStates: await store.ruleStates(),

@@ -5,7 +5,7 @@
  * come a moment after the account's state. So such an ending waits for word, asks for it at once, and settles as soon as
  * it has it, or when patience ends. Nobody is told "resolved" about a position that was liquidated.
  */
-import type { Ending } from "../domain/alert.ts";
+import type { Alert, Ending } from "../domain/alert.ts";
 import type { Event } from "../domain/event.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
 import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
@@ -38,6 +38,8 @@ export class Endings {
   readonly #waiting = new Set<Waiting>();
   /** When the newest liquidation of a position, or of anything in an account, happened. Bounded by what is watched. */
   readonly #liquidatedMs = new Map<string, number>();
+  /** By rule and subject: the liquidation that ended its last alert. It is not why the next one ends as well. */
+  readonly #toldMs = new Map<string, number>();
 
   constructor(options: {
     alerts: AlertBook;
@@ -94,6 +96,12 @@ export class Endings {
     }
   }
 
+  /** Takes from history that this alert ended as liquidated, by what happened then. */
+  rememberEnded({ rule, subject }: Pick<Alert, "rule" | "subject">, happenedMs: number): void {
+    const name = `${rule}\n${subject}`;
+    this.#toldMs.set(name, Math.max(happenedMs, this.#toldMs.get(name) ?? 0));
+  }
+
   /** An event became known. A liquidation settles what waits for word of one. */
   happened(draft: Draft, event: Event): void {
     this.remember(event);
@@ -129,6 +137,7 @@ export class Endings {
     this.#waiting.delete(waiting);
     this.#deadlines.cancel(waiting);
     const happenedMs = ending === "liquidated" ? this.#happenedMs(waiting) : null;
+    if (happenedMs !== null) this.rememberEnded(waiting.live.alert, happenedMs);
     this.#alerts.end(draft, waiting.live, ending, waiting.text, happenedMs);
     if (waiting.row) this.#release(waiting.row, draft);
   }
@@ -143,7 +152,10 @@ export class Endings {
   /** A liquidation ended what stood when it happened and not after it; the clocks may differ a little. */
   #wasLiquidated(waiting: Waiting): boolean {
     const happenedMs = this.#happenedMs(waiting);
-    return happenedMs !== null && happenedMs >= waiting.fromMs - clockSlackMs;
+    if (happenedMs === null) return false;
+    const { rule, subject } = waiting.live.alert;
+    const toldMs = this.#toldMs.get(`${rule}\n${subject}`) ?? Number.NEGATIVE_INFINITY;
+    return happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;
   }
 }
 

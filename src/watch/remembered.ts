@@ -8,7 +8,7 @@ export interface Remembered {
   readonly ruleStates: readonly RuleState[];
   /** Alerts that fire, and the newest event alerts. */
   readonly alerts: readonly Alert[];
-  /** Every change of the alerts that fire, and those that throttles hold. */
+  /** Every change of the alerts that fire, those that throttles hold, and the newest endings by liquidation. */
   readonly alertChanges: readonly AlertChange[];
   /** Who was told of each alert that fires. */
   readonly told: ReadonlyMap<number, readonly string[]>;

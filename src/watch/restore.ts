@@ -68,6 +68,10 @@ export class Restoring {
       );
     }
     this.#parts.happenings.restore(remembered.alerts);
+    for (const { kind, alert, happenedMs } of remembered.alertChanges) {
+      if (kind === "ended" && alert.ending === "liquidated" && happenedMs !== null)
+        this.#parts.endings.rememberEnded(alert, happenedMs);
+    }
     const changes = new Map(remembered.alertChanges.map((change) => [change.id, change]));
     for (const [name, value] of remembered.keep) {
       if (name.startsWith(throttlePrefix)) this.#parts.throttles.restore(name, value, changes);
