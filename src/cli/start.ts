@@ -94,7 +94,7 @@ async function reload(cli: Cli, config: string, daemon: Daemon, log: Logger): Pr
   }
 }
 
-/** Signals closer together than this are one wish. */
+/** The same signal twice within this time is one wish. */
 const sameStopMs = 1_000;
 
 /** @returns how to let go of the signals again */
@@ -105,12 +105,14 @@ function onSignals(log: Logger, flush: () => void, stop: AbortController, onHang
     process.exit(status);
   };
   let stoppedAtMs = 0;
+  let stoppedBy: NodeJS.Signals | null = null;
   const onStop = (signal: NodeJS.Signals) => {
     // One stop may arrive twice: a terminal and a service manager signal the launcher and this process alike.
-    if (stop.signal.aborted && performance.now() - stoppedAtMs < sameStopMs) return;
+    if (signal === stoppedBy && performance.now() - stoppedAtMs < sameStopMs) return;
     if (stop.signal.aborted) end(128 + constants.signals[signal], `${signal} again: ending at once`);
     log.info(`${signal}: stopping`);
     stoppedAtMs = performance.now();
+    stoppedBy = signal;
     stop.abort(new Error(signal));
     // Keeps nothing alive: it only ends what would not end by itself.
     setTimeout(() => end(1, `not stopped after ${stopWithinMs} ms: ending now`), stopWithinMs).unref();
