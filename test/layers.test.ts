@@ -34,6 +34,7 @@ const mayImport = {
 /** Where everything is put together. */
 const roof = [
   "app.ts",
+  "steady-clock.ts",
   "cli",
   "main.ts",
   "node-version.ts",
