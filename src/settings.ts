@@ -21,8 +21,10 @@ import { type ScheduleSettings, scheduleSettings } from "./collect/settings.ts";
 import {
   type ConfigProblem,
   ConfigSource,
+  type ConfigWarning,
   type Environment,
   type FileSetting,
+  type Path,
   readTextFile,
 } from "./config/index.ts";
 import { systemClock } from "./domain/clock.ts";
@@ -34,7 +36,13 @@ import { readRules } from "./settings/rule-files.ts";
 import { type Listen, readDashboard, readHistory, readTimezone } from "./settings/sections.ts";
 import { readWallets, type WalletSettings } from "./settings/wallets.ts";
 
-export { type ConfigProblem, type Environment, formatConfigProblem } from "./config/index.ts";
+export {
+  type ConfigProblem,
+  type ConfigWarning,
+  type Environment,
+  formatConfigProblem,
+  formatConfigWarning,
+} from "./config/index.ts";
 export type { Listen } from "./settings/sections.ts";
 export type { WalletSettings } from "./settings/wallets.ts";
 
@@ -65,7 +73,12 @@ export interface DaemonSettings {
 }
 
 export type SettingsResult =
-  | { readonly settings: DaemonSettings; readonly warnings: readonly string[] }
+  | {
+      readonly settings: DaemonSettings;
+      readonly warnings: readonly ConfigWarning[];
+      /** For what is found wrong later, when the machine is asked: at the place of the setting. */
+      problemAt(at: Path, message: string): ConfigProblem;
+    }
   /** In the order of their files and lines. */
   | { readonly problems: readonly ConfigProblem[] };
 
@@ -131,12 +144,10 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   });
   if (!source.readable) return { problems: inOrder(source.problems, file) };
   source.allowSections(sections);
-  const warnings: string[] = [];
-  const warn = (warning: string) => void warnings.push(warning);
 
   const exchange = source.read(["exchange"], exchangeSettings, {});
   const timezone = readTimezone(source);
-  const { wallets, known } = readWallets(source, warn);
+  const { wallets, known } = readWallets(source);
   const schedules = source.read(["schedules"], scheduleSettings, {});
   const history = readHistory(source);
   const channels = readChannels(source);
@@ -145,26 +156,21 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   const remind = source.read(["remind"], remindSettings, {});
   const acknowledge = source.read(["acknowledge"], acknowledgeSettings, {});
   const mention = source.read(["mention"], mentionSettings, {});
-  const dashboard = readDashboard(source, warn);
-  const rules = readRules(
-    source,
-    context.shippedRules ?? shippedRules,
-    {
-      // Rules are judged against the usual schedules while those of the file have mistakes.
-      scheduleMs: realSchedulesMs({
-        settings: schedules ?? scheduleSettings.parse({}),
-        requestsPerSecond: (exchange ?? exchangeSettings.parse({})).requestsPerSecond,
-        wallets: wallets.map(({ key, pdaIndices }) => ({ watchOnly: key === null, pdaIndices })),
-        nowMs: systemClock().nowMs(),
-      }),
-      wallets: known,
-      timezone,
-    },
-    warn,
-  );
+  const dashboard = readDashboard(source);
+  const rules = readRules(source, context.shippedRules ?? shippedRules, {
+    // Rules are judged against the usual schedules while those of the file have mistakes.
+    scheduleMs: realSchedulesMs({
+      settings: schedules ?? scheduleSettings.parse({}),
+      requestsPerSecond: (exchange ?? exchangeSettings.parse({})).requestsPerSecond,
+      wallets: wallets.map(({ key, pdaIndices }) => ({ watchOnly: key === null, pdaIndices })),
+      nowMs: systemClock().nowMs(),
+    }),
+    wallets: known,
+    timezone,
+  });
   const referred = { channels: channelNames, wallets: known, ruleSet: rules?.ruleSet };
-  if (channelNames.length > 0) checkRouting(source, referred, warn);
-  if (acknowledge !== undefined) checkAcknowledge(source, acknowledge, warn);
+  if (channelNames.length > 0) checkRouting(source, referred);
+  if (acknowledge !== undefined) checkAcknowledge(source, acknowledge);
 
   if (
     source.problems.length > 0 ||
@@ -197,7 +203,8 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     mention,
     dashboard,
   };
-  return { settings, warnings };
+  const problemAt = (at: Path, message: string) => source.problemAt(at, message);
+  return { settings, warnings: source.warnings, problemAt };
 }
 
 /** Without a tree everything goes to every channel. No channel at all is a mistake of its own, told where it is. */

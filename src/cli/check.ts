@@ -27,6 +27,7 @@ export function checkCommand(program: Command, cli: Cli): void {
 
 async function check(cli: Cli, options: CheckOptions): Promise<void> {
   const { settings, warnings } = await loadSettings(cli, options.config);
+  const { formatConfigWarning } = await import("../config/index.ts");
   const { demandOf } = await import("../collect/demand.ts");
   const demand = demandOf({
     settings: settings.schedules,
@@ -38,7 +39,7 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
   if (!options.json) {
     print(cli, offlineText(settings, demand, paint));
     if (warnings.length > 0) print(cli, "");
-    for (const warning of warnings) print(cli, paint("yellow", `warning: ${warning}`));
+    for (const warning of warnings) print(cli, paint("yellow", `warning: ${formatConfigWarning(warning)}`));
   }
   const findings: Finding[] = [];
   if (options.online === true) {

@@ -5,13 +5,10 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import type { KnownWallet } from "../settings/wallets.ts";
-import type { ConfigProblem, DaemonSettings } from "../settings.ts";
+import type { ConfigProblem, DaemonSettings, SettingsResult } from "../settings.ts";
 import { type Cli, CommandFailed } from "./command.ts";
 
-export interface Loaded {
-  readonly settings: DaemonSettings;
-  readonly warnings: readonly string[];
-}
+export type Loaded = Extract<SettingsResult, { readonly settings: DaemonSettings }>;
 
 /** @throws {CommandFailed} status 2, with every mistake */
 export async function loadSettings(cli: Cli, file: string): Promise<Loaded> {
@@ -51,7 +48,7 @@ export async function locate(cli: Cli, file: string): Promise<Place> {
 /** The wallets of a configuration by name, as rules may name them; none where they cannot be made out. */
 export async function knownWallets(cli: Cli, file: string): Promise<readonly KnownWallet[]> {
   const { readWallets } = await import("../settings/wallets.ts");
-  return readWallets(await openSource(cli, file), () => {}).known;
+  return readWallets(await openSource(cli, file)).known;
 }
 
 function mustExist(file: string): void {

@@ -1,5 +1,6 @@
 /** `perpwatch rules`: looking at rule files without running them. */
 import type { Command } from "commander";
+import type { ConfigWarning } from "../config/index.ts";
 import type { LoadInput, RuleSet } from "../rules/index.ts";
 import {
   type Cli,
@@ -36,7 +37,7 @@ export function rulesCommand(program: Command, cli: Cli): void {
 interface Checked {
   readonly ruleSet: RuleSet;
   readonly files: readonly string[];
-  readonly warnings: readonly string[];
+  readonly warnings: readonly ConfigWarning[];
 }
 
 async function check(
@@ -56,14 +57,15 @@ async function check(
   if (options.json) return printJson(cli, { ok: true, files: listed, warnings });
   const paint = paintFor(cli.out);
   print(cli, rulesText(listed, paint));
-  for (const warning of warnings) print(cli, paint("yellow", `warning: ${warning}`));
+  const { formatConfigWarning } = await import("../config/index.ts");
+  for (const warning of warnings) print(cli, paint("yellow", `warning: ${formatConfigWarning(warning)}`));
 }
 
 async function configured(cli: Cli, config: string): Promise<Checked> {
   const { settings, warnings } = await loadSettings(cli, config);
   const rules = settings.ruleFiles;
   // What else is worth a warning in the configuration, `check` tells.
-  const own = warnings.filter((warning) => rules.some((file) => warning.startsWith(file)));
+  const own = warnings.filter((warning) => rules.includes(warning.file));
   return { ruleSet: settings.ruleSet, files: rules, warnings: own };
 }
 
@@ -91,7 +93,14 @@ async function alone(cli: Cli, files: readonly string[], config: string, named: 
     const count = counted(problems.length, "mistake");
     throw new CommandFailed(`${count} in rules\n${problems.map(formatProblem).join("\n")}`, 2, { problems });
   }
-  const warnings = loaded.warnings.map(({ file, line, message }) => `${file}:${line}: ${message}`);
+  const { silentRules, silentText } = await import("../settings/rule-files.ts");
+  const plain = loaded.warnings.filter(({ silent }) => silent === undefined);
+  const warnings = [
+    ...plain.map(({ file, line, message }) => ({ file, line, path: "", message })),
+    ...[...silentRules(loaded.warnings)].map(([wallet, rules]) => ({
+      ...{ file: config, line: 0, path: "", message: silentText(wallet, rules) },
+    })),
+  ];
   return { ruleSet: loaded.ruleSet, files, warnings };
 }
 

@@ -9,6 +9,7 @@ import { constants } from "node:os";
 import type { Command } from "commander";
 import type { Logger } from "pino";
 import type { Daemon } from "../app.ts";
+import type { ConfigWarning } from "../config/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, namedConfig } from "./command.ts";
 import { loadSettings } from "./configuration.ts";
 import { type LogOptions, logFormats, logLevels } from "./log-options.ts";
@@ -63,7 +64,7 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
       const { runDemo } = await import("./demo.ts");
       return await runDemo({ log, signal: stop.signal, out: cli.out });
     }
-    for (const warning of loaded.warnings) log.warn(warning);
+    await tellWarnings(log, loaded.warnings);
     const { runDaemon } = await import("../app.ts");
     return await runDaemon(loaded.settings, {
       log,
@@ -79,11 +80,16 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
   }
 }
 
+async function tellWarnings(log: Logger, warnings: readonly ConfigWarning[]): Promise<void> {
+  const { formatConfigWarning } = await import("../config/index.ts");
+  for (const warning of warnings) log.warn(formatConfigWarning(warning));
+}
+
 /** What is wrong with the new configuration is logged, and the daemon goes on with the old one. */
 async function reload(cli: Cli, config: string, daemon: Daemon, log: Logger): Promise<void> {
   try {
     const { settings, warnings } = await loadSettings(cli, config);
-    for (const warning of warnings) log.warn(warning);
+    await tellWarnings(log, warnings);
     const unchanged = await daemon.reload(settings);
     log.info(`read ${config} again`);
     for (const one of unchanged) log.warn(`${one}: changes only with a restart`);

@@ -1,6 +1,11 @@
 /** The door of this room: config.yaml → values checked by schemas that others hand in, or every mistake in it. */
 export { durationSetting } from "./duration.ts";
-export { type ConfigProblem, formatConfigProblem } from "./problem.ts";
+export {
+  type ConfigProblem,
+  type ConfigWarning,
+  formatConfigProblem,
+  formatConfigWarning,
+} from "./problem.ts";
 export { ConfigSource, type FileSetting, type Path, type ProblemExtra, type SourceInput } from "./source.ts";
 export { readTextFile, type TextFile, type TextFileLimits } from "./text-file.ts";
 export type { Environment } from "./variables.ts";

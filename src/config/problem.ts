@@ -18,6 +18,21 @@ export interface ConfigProblem {
   readonly source: string;
 }
 
+/** What is no mistake, and yet seldom meant so. */
+export interface ConfigWarning {
+  readonly file: string;
+  /** From 1; 0 where the file as a whole is meant. */
+  readonly line: number;
+  /** As in a problem; empty where no key of the configuration is meant. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** `file:line: message`. */
+export function formatConfigWarning({ file, line, message }: ConfigWarning): string {
+  return `${line > 0 ? `${file}:${line}` : file}: ${message}`;
+}
+
 /** `file:line:column: path: message`, the line with a caret under it where it may be shown, then what would be right. */
 export function formatConfigProblem(problem: ConfigProblem): string {
   const place = problem.line > 0 ? `${problem.file}:${problem.line}:${problem.column}` : problem.file;

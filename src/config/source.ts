@@ -6,7 +6,7 @@ import path from "node:path";
 import type { z } from "zod";
 import { nearestName } from "../domain/nearest.ts";
 import { misreadPaths, mistakesOf, type Path, parseQuietly } from "./issues.ts";
-import type { ConfigProblem } from "./problem.ts";
+import type { ConfigProblem, ConfigWarning } from "./problem.ts";
 import { readTextFile } from "./text-file.ts";
 import { type Entry, type MappingEntry, parseTree, plainValue, shownKey } from "./tree.ts";
 import type { Environment } from "./variables.ts";
@@ -49,6 +49,7 @@ export class ConfigSource {
   readonly #lines: readonly number[];
   readonly #hidden: Set<string>;
   readonly #problems: ConfigProblem[] = [];
+  readonly #warnings: ConfigWarning[] = [];
 
   constructor(input: SourceInput) {
     this.file = input.file;
@@ -68,6 +69,10 @@ export class ConfigSource {
 
   get problems(): readonly ConfigProblem[] {
     return this.#problems;
+  }
+
+  get warnings(): readonly ConfigWarning[] {
+    return this.#warnings;
   }
 
   /** False when there is nothing that sections could be read from. */
@@ -149,6 +154,25 @@ export class ConfigSource {
 
   problem(at: Path, message: string, extra: ProblemExtra = {}): void {
     this.#add(this.#offset(at, extra.atKey ?? false), pathName(at), message, extra);
+  }
+
+  /** A problem at a path, told by whoever found it and not kept here. */
+  problemAt(at: Path, message: string): ConfigProblem {
+    const offset = this.#offset(at, false);
+    const place = offset === null ? { line: 0, column: 0 } : this.#position(offset);
+    const path = pathName(at);
+    return { file: this.file, ...place, path, message, allowed: [], nearest: null, source: "" };
+  }
+
+  /** What is no mistake and yet worth a word. Nothing hidden is in it. */
+  warn(at: Path, message: string): void {
+    const offset = this.#offset(at, true);
+    const line = offset === null ? 0 : this.#position(offset).line;
+    this.addWarning({ file: this.file, line, path: pathName(at), message });
+  }
+
+  addWarning(warning: ConfigWarning): void {
+    this.#warnings.push({ ...warning, message: this.hide(warning.message) });
   }
 
   /** A problem of another file, or of this one as a whole. */

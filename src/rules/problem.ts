@@ -13,6 +13,8 @@ export interface RuleProblem {
   readonly allowed: readonly string[];
   /** The nearest allowed name, when one is near enough to be meant. */
   readonly nearest: string | null;
+  /** Of a warning that a rule stays silent for wallets: which, so that whoever tells it can gather them. */
+  readonly silent?: { readonly rule: string; readonly wallets: readonly string[] };
 }
 
 /** `file:line:column: message`, the line with a caret under it, then what would be right. */

@@ -19,7 +19,7 @@ const ownRules = [blindRule, unreachableRule, channelRule];
 const ownLabels = ["severity", "rule", "wallet", "symbol", "subject"];
 
 /** Looks at what is written, not at what a schema made of it: one mistake in the tree hides no other. */
-export function checkRouting(source: ConfigSource, referred: Referred, warn: (text: string) => void): void {
+export function checkRouting(source: ConfigSource, referred: Referred): void {
   const rules = [...(referred.ruleSet?.conditions ?? []), ...(referred.ruleSet?.events ?? [])];
   const known: Readonly<Record<string, readonly string[] | undefined>> = {
     severity: severities,
@@ -48,30 +48,19 @@ export function checkRouting(source: ConfigSource, referred: Referred, warn: (te
       if (names !== undefined)
         for (const [valueAt, value] of textsAt(source, place))
           refuseUnknown(source, valueAt, value, names, label);
-      if (referred.ruleSet !== undefined && !labels.has(label))
-        warnOfLabel(source, place, label, labels, warn);
+      if (referred.ruleSet !== undefined && !labels.has(label)) warnOfLabel(source, place, label, labels);
     }
   }
   // Without a tree everything goes everywhere.
   if (!source.has(["routing"])) return;
   for (const name of referred.channels)
-    if (!used.has(name))
-      warn(`${source.placeName(["channels", name])}: no route leads to the channel ${name}`);
+    if (!used.has(name)) source.warn(["channels", name], `no route leads to the channel ${name}`);
 }
 
-function warnOfLabel(
-  source: ConfigSource,
-  at: Path,
-  label: string,
-  labels: ReadonlySet<string>,
-  warn: (text: string) => void,
-): void {
+function warnOfLabel(source: ConfigSource, at: Path, label: string, labels: ReadonlySet<string>): void {
   const nearest = nearestName(label, labels);
   const hint = nearest === null ? "" : ` (did you mean ${nearest}?)`;
-  const where = source.placeName(at);
-  warn(
-    source.hide(`${where}: no wallet and no rule has the label ${label}: the route matches nothing${hint}`),
-  );
+  source.warn(at, `no wallet and no rule has the label ${label}: the route matches nothing${hint}`);
 }
 
 /** A text, or the texts of a list, each with its place. Numbers are texts here. */
@@ -86,20 +75,15 @@ function textsAt(source: ConfigSource, at: Path): [Path, string][] {
 }
 
 /** The exchange may know types that are new, so an unknown one is no mistake. */
-export function checkAcknowledge(
-  source: ConfigSource,
-  settings: AcknowledgeSettings,
-  warn: (text: string) => void,
-): void {
+export function checkAcknowledge(source: ConfigSource, settings: AcknowledgeSettings): void {
   const known: readonly string[] = EVENT_NOTIFICATION_TYPES;
   for (const type of Object.keys(settings.types)) {
     if (known.includes(type)) continue;
     const nearest = nearestName(type, known);
-    warn(
-      source.hide(
-        `${source.placeName(["acknowledge", "types", type])}: ${type} is no known type of notification ` +
-          `(${nearest === null ? `known: ${known.join(", ")}` : `did you mean ${nearest}?`})`,
-      ),
+    source.warn(
+      ["acknowledge", "types", type],
+      `${type} is no known type of notification ` +
+        `(${nearest === null ? `known: ${known.join(", ")}` : `did you mean ${nearest}?`})`,
     );
   }
 }

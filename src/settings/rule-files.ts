@@ -30,7 +30,6 @@ export function readRules(
   source: ConfigSource,
   shippedFolder: string,
   input: Omit<LoadInput, "files" | "overrides">,
-  warn: (text: string) => void,
 ): ReadRules | undefined {
   const { files, complete } = readFiles(source, shippedFolder);
   const overrides = source.read(["ruleOverrides"], z.record(z.string(), z.unknown()), {});
@@ -42,15 +41,32 @@ export function readRules(
     return undefined;
   }
   if (!complete || overrides === undefined) return undefined;
-  for (const warning of loaded.warnings) {
-    const place = warning.line > 0 ? `${warning.file}:${warning.line}` : warning.file;
-    warn(source.hide(`${place}: ${warning.message}`));
+  for (const { silent, file, line, message } of loaded.warnings)
+    if (silent === undefined) source.addWarning({ file, line, path: "", message });
+  for (const [wallet, rules] of silentRules(loaded.warnings)) {
+    const index = Array.from({ length: source.length(["wallets"]) }, (_, i) => i).find(
+      (i) => source.raw(["wallets", i, "name"]) === wallet,
+    );
+    source.warn(index === undefined ? ["wallets"] : ["wallets", index], silentText(wallet, rules));
   }
   return {
     ruleSet: loaded.ruleSet,
     files: files.map((file) => file.name),
     text: JSON.stringify({ files, overrides: source.rawShown(["ruleOverrides"]) ?? {} }),
   };
+}
+
+/** The rules that cannot apply to a wallet, by the wallet: many rules are silent for the same few wallets. */
+export function silentRules(warnings: readonly RuleProblem[]): ReadonlyMap<string, readonly string[]> {
+  const byWallet = new Map<string, string[]>();
+  for (const { silent } of warnings)
+    for (const wallet of silent?.wallets ?? [])
+      byWallet.set(wallet, [...(byWallet.get(wallet) ?? []), silent!.rule]);
+  return byWallet;
+}
+
+export function silentText(wallet: string, rules: readonly string[]): string {
+  return `${wallet} is watch-only, and without a session there are no notifications: ${rules.join(", ")} cannot apply to it`;
 }
 
 /** A mistake in an override stands in the configuration: it gets its line there. */

@@ -78,11 +78,12 @@ const listen = z.string().transform((text, context): Listen | null => {
 const dashboardSettings = z.strictObject({ listen: listen.prefault(defaultListen) });
 const loopback = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 
-export function readDashboard(source: ConfigSource, warn: (text: string) => void): Listen | null {
+export function readDashboard(source: ConfigSource): Listen | null {
   const address = source.read(["dashboard"], dashboardSettings, {})?.listen ?? null;
   if (address !== null && !loopback.test(address.host)) {
-    warn(
-      `${source.placeName(["dashboard", "listen"])}: the status page is served to other machines, to anybody and without ` +
+    source.warn(
+      ["dashboard", "listen"],
+      "the status page is served to other machines, to anybody and without " +
         `a password. Keep it on ${defaultListen} unless something in front of it asks for one.`,
     );
   }

@@ -86,7 +86,7 @@ const folderForm = z.strictObject({ keyDir: z.string().min(1), ...keyed });
 type Shared = Omit<z.output<typeof folderForm>, "keyDir">;
 type Defaults = z.output<typeof defaultsForm>;
 
-export function readWallets(source: ConfigSource, warn: (text: string) => void): ReadWallets {
+export function readWallets(source: ConfigSource): ReadWallets {
   const defaults = source.read(["walletDefaults"], defaultsForm, {}) ?? { labels: {}, limits: {} };
   const wallets: WalletSettings[] = [];
   const known: KnownWallet[] = [];
@@ -100,14 +100,13 @@ export function readWallets(source: ConfigSource, warn: (text: string) => void):
   const list = source.read(["wallets"], z.array(z.looseObject({})).min(1));
   const names = new Map<string, Path>();
   const authorities = new Map<string, { readonly name: string; readonly at: Path }>();
-  const reading: Reading = { source, warn, defaults, wallets, known, names, authorities };
+  const reading: Reading = { source, defaults, wallets, known, names, authorities };
   for (const index of Array(list?.length ?? 0).keys()) readEntry(["wallets", index], reading);
   return { wallets, known };
 }
 
 interface Reading {
   readonly source: ConfigSource;
-  readonly warn: (text: string) => void;
   readonly defaults: Defaults;
   readonly wallets: WalletSettings[];
   readonly known: KnownWallet[];
@@ -162,7 +161,7 @@ function readKeyed(
 }
 
 function readFolder(at: Path, reading: Reading): void {
-  const { source, warn } = reading;
+  const { source } = reading;
   const found = source.read(at, folderForm);
   if (found === undefined) return;
   const place = [...at, "keyDir"];
@@ -184,8 +183,9 @@ function readFolder(at: Path, reading: Reading): void {
   if (keys.length === 0) source.problem(place, source.hide(`${folder} holds no key file: *.json or *.key`));
   else if (keys.length < files.length) {
     const others = files.filter((file) => !keyFileForm.test(file));
-    warn(
-      `${source.placeName(place)}: key files end in .json or .key; not read: ${others.slice(0, 5).join(", ")}` +
+    source.warn(
+      place,
+      `key files end in .json or .key; not read: ${others.slice(0, 5).join(", ")}` +
         (others.length > 5 ? ` and ${others.length - 5} more` : ""),
     );
   }

@@ -58,16 +58,31 @@ test("prints wallets, rules by file, channels, and the demand against the ceilin
   expect(people.stdout).toMatch(/^main +8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K +watch-only +0$/m);
   expect(people.stdout).toMatch(/^ {2}shipped:margin: MarginHigh \(trader\)/m);
   expect(people.stdout).toMatch(/^here +console$/m);
-  expect(people.stdout).toMatch(/warning: .*OrderFilled cannot apply to main: without a session/);
+  const silent = people.stdout.split("\n").filter((line) => line.includes("cannot apply"));
+  expect(silent).toHaveLength(1);
+  expect(silent[0]).toMatch(
+    /^warning: \.\/config\.yaml:3: main is watch-only.*: Spot.*, OrderFilled.* cannot/,
+  );
   expect(people.stdout).toMatch(/Schedules want [\d.]+ of 0\.5 requests\/s: too many/);
-  const { demand, wallets, channels, rules, ok } = (await run(["check", "--json"], place)).json() as {
+  const { demand, wallets, channels, rules, ok, warnings } = (
+    await run(["check", "--json"], place)
+  ).json() as {
     ok: boolean;
+    warnings: unknown[];
     wallets: unknown[];
     channels: unknown[];
     rules: { file: string; rules: { name: string }[] }[];
     demand: { sources: { source: string; everyMs: number; effectiveMs: number }[] };
   };
   expect(ok).toBe(true);
+  expect(warnings).toEqual([
+    {
+      file: "./config.yaml",
+      line: 3,
+      path: "wallets[0]",
+      message: expect.stringMatching(/^main is watch/) as string,
+    },
+  ]);
   expect(wallets).toMatchObject([{ name: "main", watchOnly: true, login: null }]);
   expect(channels).toEqual([{ name: "here", type: "console" }]);
   expect(rules.map(({ file }) => file)).toEqual(["shipped:margin", "shipped:notifications"]);

@@ -14,7 +14,7 @@ const env = {
   SMTP_PASSWORD: "secret",
 };
 
-function read(text: string, at: Desk): { settings: DaemonSettings; warnings: readonly string[] } {
+function read(text: string, at: Desk): { settings: DaemonSettings; warnings: readonly unknown[] } {
   const result = settingsFromText(text, { file: "config.yaml", folder: at.path, env });
   if ("problems" in result) throw new Error(result.problems.map(formatConfigProblem).join("\n"));
   return result;

@@ -15,7 +15,7 @@ function output(text: string, at: Desk): string {
   const result = settingsFromText(text, { file: "config.yaml", folder: at.path, env });
   return "problems" in result
     ? `${result.problems.map(formatConfigProblem).join("\n")}\n${inspect(result, { depth: 9 })}`
-    : `settings\n${result.warnings.join("\n")}\n${inspect(result.settings.wallets)}${JSON.stringify(result.settings.wallets)}${result.settings.ruleSetText}`;
+    : `settings\n${JSON.stringify(result.warnings)}\n${inspect(result.settings.wallets)}${JSON.stringify(result.settings.wallets)}${result.settings.ruleSetText}`;
 }
 
 /** `@` is where the secret goes: itself, a variable that holds it, and in quotes. */

@@ -6,7 +6,13 @@ import { base58 } from "@scure/base";
 import { describe, expect, test } from "vitest";
 import { scheduleSettings } from "../../src/collect/settings.ts";
 import { defaultRetention } from "../../src/history/index.ts";
-import { type Environment, formatConfigProblem, readSettings, settingsFromText } from "../../src/settings.ts";
+import {
+  type Environment,
+  formatConfigProblem,
+  formatConfigWarning,
+  readSettings,
+  settingsFromText,
+} from "../../src/settings.ts";
 import { exampleAddress, exampleSeed } from "../wallet/example.ts";
 import { authority, type Desk, desk, oneRule, rest } from "./desk.ts";
 
@@ -73,7 +79,9 @@ test("the page can be elsewhere, on a free port, or off; for other machines it w
     settings: { dashboard: { host: "::1", port: 80 } },
     warnings: [],
   });
-  expect(page("0.0.0.0:80").warnings).toEqual([expect.stringContaining("without a password")]);
+  expect(page("0.0.0.0:80").warnings.map(formatConfigWarning)).toEqual([
+    expect.stringContaining("without a password"),
+  ]);
 });
 
 describe("wallets", () => {
@@ -112,7 +120,7 @@ wallets:
       { name: "fifth", signs: true },
       { name: "watched", signs: false },
     ]);
-    expect(warnings.filter((one) => one.includes("not read"))).toEqual([
+    expect(warnings.map(formatConfigWarning).filter((one) => one.includes("not read"))).toEqual([
       "config.yaml:6: key files end in .json or .key; not read: notes.md",
     ]);
   });
@@ -264,7 +272,7 @@ test("what is odd but no mistake is warned of", () => {
 routing: { receivers: [here], routes: [{ match: { dsk: alpha }, receivers: [here] }] }
 acknowledge: { types: { order_filed: always } }
 `;
-  expect(read(text, at).warnings).toEqual([
+  expect(read(text, at).warnings.map(formatConfigWarning)).toEqual([
     "config.yaml:6: no wallet and no rule has the label dsk: the route matches nothing",
     "config.yaml:3: no route leads to the channel spare",
     "config.yaml:7: order_filed is no known type of notification (did you mean order_filled?)",

@@ -163,14 +163,15 @@ function warnOfWatchOnly(rule: ConditionRule | EventRule, desk: Desk): void {
       Object.entries(labels).every(([key, values]) => values.includes(candidate.labels[key] ?? "")),
   );
   if (deaf.length === 0) return;
-  const names = deaf.map((candidate) => candidate.name).join(", ");
+  const names = deaf.map((candidate) => candidate.name);
   desk.warn({
     file: rule.file,
     line: rule.line,
     column: 1,
     source: "",
-    message: `${rule.name} cannot apply to ${names}: without a session there are no notifications`,
+    message: `${rule.name} cannot apply to ${names.join(", ")}: without a session there are no notifications`,
     allowed: [],
     nearest: null,
+    silent: { rule: rule.name, wallets: names },
   });
 }
