@@ -10,6 +10,7 @@ import {
   flag,
   int,
   key,
+  level,
   listOf,
   mapOf,
   maybe,
@@ -24,6 +25,7 @@ import {
   word,
 } from "./fields.ts";
 import { marketFill } from "./records/history.ts";
+import { candle } from "./records/market.ts";
 import { notificationItem } from "./records/notifications.ts";
 import { stateCapabilities, subaccountDelta, subaccountSnapshot } from "./records/trader.ts";
 import { parseRecord, type ReplyProblem } from "./reply.ts";
@@ -31,7 +33,7 @@ import { ArgumentsRefused, type ParamProblem } from "./request.ts";
 
 /** One parameter of a subscription. */
 export interface ChannelParam<T = unknown, Need extends boolean = boolean> {
-  readonly type: "key" | "string" | "integer";
+  readonly type: "key" | "string" | "integer" | "boolean" | "timeframe";
   readonly required: Need;
   readonly description: string;
   readonly argument?: T;
@@ -132,6 +134,21 @@ export type FundingRateMessage = Output<typeof fundingRateMessage>;
 export const fillsMessage = record({ symbol: text, fills: listOf(marketFill) });
 export type FillsMessage = Output<typeof fillsMessage>;
 
+/** Lengths of a candle that the stream knows. */
+export const TIMEFRAMES = ["1s", "5s", "1m", "5m", "15m", "30m", "1h", "4h", "1d"] as const;
+export type Timeframe = (typeof TIMEFRAMES)[number];
+
+/** The candle under way, each time that it changes. */
+export const candleMessage = record({ symbol: text, timeframe: word(TIMEFRAMES), candle });
+export type CandleMessage = Output<typeof candleMessage>;
+/** The whole book, best first, USD and units. */
+export const orderbookMessage = record({
+  symbol: text,
+  orderbook: record({ bids: listOf(level), asks: listOf(level), mid: maybe(num) }),
+  bypassExecutionBand: maybe(flag),
+});
+export type OrderbookMessage = Output<typeof orderbookMessage>;
+
 export const channels = {
   traderState: channel({
     summary: "Snapshot, then deltas, of every subaccount of one wallet under one PDA index.",
@@ -192,6 +209,26 @@ export const channels = {
     messages: "fills",
     schema: fillsMessage,
   }),
+  candles: channel({
+    summary: "The candle under way of one market, when it changes.",
+    session: false,
+    params: {
+      symbol: need<string>("string", "The market."),
+      timeframe: need<Timeframe>("timeframe", "Length of a candle."),
+    },
+    messages: "candle",
+    schema: candleMessage,
+  }),
+  orderbook: channel({
+    summary: "Order book of one market, when it changes.",
+    session: false,
+    params: {
+      symbol: need<string>("string", "The market."),
+      bypassExecutionBand: may<boolean>("boolean", "Levels outside of the execution band, too."),
+    },
+    messages: "orderbook",
+    schema: orderbookMessage,
+  }),
 } as const;
 
 export type Channels = typeof channels;
@@ -248,20 +285,32 @@ function checkSubscription(name: ChannelName, params: Readonly<Record<string, un
         ? param.required
           ? "required"
           : null
-        : param.type === "key"
-          ? typeof value === "string" && isPublicKey(value)
-            ? null
-            : "must be a base58 public key of 32 bytes"
-          : param.type === "string"
-            ? typeof value === "string" && value !== ""
-              ? null
-              : "must be text that is not empty"
-            : Number.isSafeInteger(value) && (value as number) >= 0
-              ? null
-              : "must be an integer of at least 0";
+        : misfit(param.type, value);
     if (wrong !== null) problems.push({ parameter: own, message: `${own}: ${wrong}` });
   }
   return problems;
+}
+
+/** What is wrong with a value; null: nothing. */
+function misfit(type: ChannelParam["type"], value: unknown): string | null {
+  switch (type) {
+    case "key":
+      return typeof value === "string" && isPublicKey(value)
+        ? null
+        : "must be a base58 public key of 32 bytes";
+    case "string":
+      return typeof value === "string" && value !== "" ? null : "must be text that is not empty";
+    case "integer":
+      return Number.isSafeInteger(value) && (value as number) >= 0
+        ? null
+        : "must be an integer of at least 0";
+    case "boolean":
+      return typeof value === "boolean" ? null : "must be true or false";
+    case "timeframe":
+      return (TIMEFRAMES as readonly unknown[]).includes(value)
+        ? null
+        : `must be one of ${TIMEFRAMES.join(" ")}`;
+  }
 }
 
 /** What stands in a control frame of any of the four forms. */

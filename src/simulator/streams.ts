@@ -2,19 +2,26 @@
  * The stream: one WebSocket at `/v1/ws`, any number of subscriptions on it.
  *
  *   transaction ─► deltas of trader state, notifications (at once, in order)
- *   flush       ─► prices, statistics, fills, status (whatever changed since the last flush), sessions that ended
+ *   flush       ─► prices, statistics, candles, books, fills, status (whatever changed since the last flush), sessions that ended
  *
  * Nothing is replayed: a subscription of trader state begins with a snapshot, the price channels with the present.
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
-import { type ChannelName, readSubscription } from "../contract/streams.ts";
+import { type ChannelName, readSubscription, TIMEFRAMES } from "../contract/streams.ts";
 import type { Clock } from "../domain/clock.ts";
 import { type Delta, deltaOf } from "./answers/delta.ts";
 import { publicFill } from "./answers/history.ts";
 import { notificationItem } from "./answers/notifications.ts";
-import { marketMessage, mids, type PriceChannel, statusMessage } from "./answers/prices.ts";
+import {
+  bookMessage,
+  candleMessage,
+  marketMessage,
+  mids,
+  type PriceChannel,
+  statusMessage,
+} from "./answers/prices.ts";
 import { stateSnapshot } from "./answers/trader.ts";
 import type { Faults } from "./faults.ts";
 import { currentRate } from "./funding.ts";
@@ -233,6 +240,17 @@ export function createStreams(parts: StreamParts): Streams {
       case "allMids":
         send(connection, mids(world));
         return;
+      case "candles":
+      case "orderbook":
+        for (const market of world.markets.values()) {
+          if (!concerns(params.symbol, market)) continue;
+          const message =
+            channel === "orderbook"
+              ? bookMessage(world, market, params.bypassExecutionBand === true)
+              : candleMessage(world, market, params.timeframe as string);
+          if (message !== null) send(connection, message);
+        }
+        return;
       default:
     }
   }
@@ -297,6 +315,8 @@ export function createStreams(parts: StreamParts): Streams {
       if (before?.rate !== now.rate) tellMarket("fundingRate", market);
       if (moved || before?.oracle !== now.oracle || before?.rate !== now.rate)
         tellMarket("marketStats", market);
+      if (moved) tellBook(market);
+      if (moved || before?.fills !== now.fills) tellCandles(market);
       if (before && before.fills !== now.fills) {
         const fills = market.fills.since(before.fills).map((it) => publicFill(world, symbol, it));
         const message = { channel: "fills", symbol, fills };
@@ -313,6 +333,23 @@ export function createStreams(parts: StreamParts): Streams {
     const message = marketMessage(world, channel, market);
     broadcast(keyOf(channel, { symbol: market.spec.symbol }), message);
     if (channel === "marketStats") broadcast(keyOf(channel, {}), message);
+  }
+
+  function tellBook(market: Market): void {
+    const { symbol } = market.spec;
+    for (const bypassExecutionBand of [false, true]) {
+      const key = keyOf("orderbook", { symbol, bypassExecutionBand });
+      if (subscribers.has(key)) broadcast(key, bookMessage(world, market, bypassExecutionBand));
+    }
+  }
+
+  function tellCandles(market: Market): void {
+    for (const timeframe of TIMEFRAMES) {
+      const key = keyOf("candles", { symbol: market.spec.symbol, timeframe });
+      if (!subscribers.has(key)) continue;
+      const message = candleMessage(world, market, timeframe);
+      if (message !== null) broadcast(key, message);
+    }
   }
 
   function tellStatus(): void {
@@ -367,7 +404,8 @@ export function createStreams(parts: StreamParts): Streams {
 function keyOf(channel: ChannelName, params: Readonly<Record<string, unknown>>): string {
   const symbol = params.symbol ?? params.marketSymbol;
   const symbolKey = typeof symbol === "string" ? symbol.toUpperCase() : "";
-  return `${channel} ${params.authority ?? ""} ${params.traderPdaIndex ?? ""} ${symbolKey}`;
+  const form = `${params.timeframe ?? ""}${params.bypassExecutionBand === true ? "whole" : ""}`;
+  return `${channel} ${params.authority ?? ""} ${params.traderPdaIndex ?? ""} ${symbolKey} ${form}`;
 }
 
 const concerns = (symbol: unknown, market: Market): boolean =>

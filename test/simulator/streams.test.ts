@@ -225,3 +225,30 @@ test("frames that are no subscription get an error and keep the connection", asy
   expect(await subscribe("markPrice", { symbol: "BTC" })).toMatchObject({ accepted: true });
   socket.terminate();
 });
+
+test("candles and books begin with the present and follow the mark", async () => {
+  await using simulator = await quiet();
+  const { subscribe, next, socket } = await connect(simulator);
+  await subscribe("candles", { symbol: "SOL", timeframe: "5m" });
+  await subscribe("orderbook", { symbol: "sol" });
+  await sim(simulator, "mark-price", { symbol: "SOL", price: "170" });
+  let book = await next("orderbook");
+  const [before] = (book.orderbook as { bids: [number, number][] }).bids[0]!;
+  expect(before).toBeLessThan(170);
+  while ((book.orderbook as { mid: number }).mid !== 170) book = await next("orderbook");
+  const { bids, asks } = book.orderbook as { bids: [number, number][]; asks: [number, number][] };
+  expect(bids[0]![0]).toBeLessThan(170);
+  expect(asks[0]![0]).toBeGreaterThan(170);
+  let told = await next("candles");
+  while ((told.candle as { close: number }).close !== 170) told = await next("candles");
+  expect(told).toMatchObject({
+    symbol: "SOL",
+    timeframe: "5m",
+    candle: { high: 170, low: expect.any(Number) },
+  });
+  expect((told.candle as { time: number }).time % 300_000).toBe(0);
+
+  socket.send('{"type":"subscribe","subscription":{"channel":"candles","symbol":"SOL","timeframe":"7m"}}');
+  expect(await next("control")).toMatchObject({ accepted: false, code: "400" });
+  socket.terminate();
+});

@@ -73,6 +73,17 @@ function buckets(market: Market, frameMs: number, fromMs: number, toMs: number):
   return out;
 }
 
+/** The candle of now. */
+export function candleNow(
+  market: Market,
+  timeframe: string,
+  nowMs: number,
+): ReturnType<typeof candle> | null {
+  const frameMs = Math.max(60_000, frames[timeframe] ?? 60_000);
+  const bar = buckets(market, frameMs, nowMs - (nowMs % frameMs), nowMs).at(-1);
+  return bar === undefined ? null : candle(market, bar);
+}
+
 function candle(market: Market, bar: Bar) {
   const [open, high, low, close] = [bar.open, bar.high, bar.low, bar.close].map((it) => priceUsd(market, it));
   return {
@@ -92,7 +103,7 @@ function candle(market: Market, bar: Bar) {
 }
 
 /** Levels of 20 rising sizes on each side, a little off the mark; the same mark gives the same book. */
-function book(world: World, market: Market): WireFor<"orderbook"> {
+export function book(world: World, market: Market): WireFor<"orderbook"> {
   const { spec, markTicks } = market;
   const gap = Math.max(1, Math.round(markTicks * 0.0001));
   const levels = (direction: 1 | -1): [number, number][] =>

@@ -5,7 +5,7 @@ import { priceUsd } from "../orders.ts";
 import type { Market, World } from "../state.ts";
 import { present } from "../world.ts";
 import { iso, seconds } from "./context.ts";
-import { latestStats } from "./market.ts";
+import { book, candleNow, latestStats } from "./market.ts";
 
 export type PriceChannel = "markPrice" | "fundingRate" | "marketStats";
 
@@ -36,6 +36,28 @@ export function mids(world: World): object {
   const all = [...world.markets.values()].map((it) => [it.spec.symbol, priceUsd(it, it.markTicks)] as const);
   const message: MessageWireFor<"allMids"> = { mids: Object.fromEntries(all), ...present(world) };
   return { channel: "allMids", ...message };
+}
+
+/** Null: nothing was traded in the time of this candle yet. */
+export function candleMessage(world: World, market: Market, timeframe: string): object | null {
+  const now = candleNow(market, timeframe, world.nowMs);
+  if (now === null) return null;
+  const message: MessageWireFor<"candles"> = {
+    symbol: market.spec.symbol,
+    timeframe,
+    candle: { ...now, time: seconds(now.time) },
+  };
+  return { channel: "candle", ...message };
+}
+
+export function bookMessage(world: World, market: Market, bypassExecutionBand: boolean): object {
+  const { bids, asks, mid } = book(world, market);
+  const message: MessageWireFor<"orderbook"> = {
+    symbol: market.spec.symbol,
+    orderbook: { bids: bids ?? [], asks: asks ?? [], mid: mid ?? null },
+    ...(bypassExecutionBand ? { bypassExecutionBand } : {}),
+  };
+  return { channel: "orderbook", ...message };
 }
 
 export function statusMessage(world: World, id: string, previous: World["exchange"]): object {
