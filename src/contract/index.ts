@@ -8,6 +8,7 @@
  *   reply.ts         reply → record, or which field does not fit; lists are read row by row
  *   router.ts        method and path → entry
  *   records/         what comes back; times are Unix ms, quantities that may pass 2^53 are bigint
+ *   instructions.ts  onboarding and stop loss, in the bytes of the ledger
  *   natural-keys.ts  what makes two rows the same event
  *   streams.ts       the table of channels, frames in and out
  *   errors.ts        codes of refusal and what to do about each
@@ -18,6 +19,7 @@ export * from "./endpoint.ts";
 export * from "./endpoints.ts";
 export * from "./errors.ts";
 export type { Open, Output, Schema, Wire } from "./fields.ts";
+export * from "./instructions.ts";
 export * from "./json.ts";
 export * from "./natural-keys.ts";
 export type { Param, Params, ParamType, Where } from "./params.ts";
