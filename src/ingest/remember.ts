@@ -1,7 +1,9 @@
 /** Reads back from history what the watch has to know at a start: rule states, open alerts, throttles, windows. */
+import type { Event, EventKind } from "../domain/event.ts";
 import type { Store } from "../domain/ports.ts";
 import type { Scope } from "../domain/subject.ts";
 import { clockSlackMs } from "../watch/endings.ts";
+import { heldPrefix } from "../watch/held-events.ts";
 import { factName, type Remembered } from "../watch/remembered.ts";
 import type { WatchSettings } from "../watch/settings.ts";
 import { Throttles, throttlePrefix } from "../watch/throttles.ts";
@@ -57,6 +59,13 @@ async function remembered(store: Store): Promise<Remembered> {
     if (ending === "liquidated" && endedAtMs !== null && endedAtMs >= sinceMs)
       changes.push(...(await store.alertChanges({ alertId: id })));
   }
+  const waiting: Event[] = [];
+  for (const name of keep.keys()) {
+    if (!name.startsWith(heldPrefix)) continue;
+    const [kind = "", key = ""] = splitOnce(name.slice(heldPrefix.length), "/");
+    const event = await store.eventByKey(kind as EventKind, key);
+    if (event) waiting.push(event);
+  }
   return {
     ids: await store.lastIds(),
     ruleStates: await store.ruleStates(),
@@ -65,8 +74,14 @@ async function remembered(store: Store): Promise<Remembered> {
     told,
     keep,
     liquidations,
+    held: waiting,
     facts: new Map((await store.facts()).map((fact) => [factName(fact.owner, fact.name), fact.value])),
   };
+}
+
+function splitOnce(text: string, at: string): [string, string] {
+  const index = text.indexOf(at);
+  return [text.slice(0, index), text.slice(index + at.length)];
 }
 
 /** Owners of account ticks: PDA indices and subaccounts are known from the newest ones on record. */

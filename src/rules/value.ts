@@ -15,6 +15,8 @@ export type UnknownReason =
   | "nan"
   /** Never seen, or an optional field that this event has not. */
   | "missing"
+  /** What it belongs to is not there: no such position, no account that could be told apart, no such market. */
+  | "absent"
   /** An operation that failed: a conversion, an index out of range, the largest of an empty list. */
   | "error";
 

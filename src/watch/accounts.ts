@@ -83,6 +83,11 @@ export class Accounts {
     return this.#groups.get(ref.wallet)?.get(ref.pdaIndex)?.accounts.get(ref.subaccount);
   }
 
+  /** The slot of the newest answer about a wallet's PDA index; 0 before the first. */
+  slotOf(wallet: string, pdaIndex: number): number {
+    return this.#groups.get(wallet)?.get(pdaIndex)?.slot ?? 0;
+  }
+
   /** The accounts of a wallet that hold or rest something in a market; for rows that name no subaccount. */
   holding(wallet: string, pdaIndex: number | null, symbol: string): AccountEntry[] {
     return [...this.ofWallet(wallet)].filter(

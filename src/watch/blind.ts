@@ -127,8 +127,8 @@ export class Blindness {
     const before = this.#keyOf.get(instance);
     const source = instance.unknown?.source ?? null;
     const cause = instance.unknown?.unknown;
-    const blind =
-      instance.rule.noData === "alert" && source !== null && (cause === "stale" || cause === "missing");
+    const unseen = cause === "stale" || cause === "missing" || cause === "absent";
+    const blind = instance.rule.noData === "alert" && source !== null && unseen;
     const wallet = "wallet" in instance.node.subject ? instance.node.subject.wallet : null;
     const key = blind ? keyOf(source, ofTheExchange.has(source) ? null : wallet) : undefined;
     if (before === key) return;

@@ -3,25 +3,38 @@
  * For a notification of the exchange it is also decided what it takes until it counts as handled.
  */
 import { type AcknowledgeSettings, acknowledgeWord } from "../alerts/acknowledge.ts";
-import type { Alert } from "../domain/alert.ts";
+import { type Alert, severityRank } from "../domain/alert.ts";
 import type { AckStatus, AckWord } from "../domain/delivery.ts";
-import type { Event, EventKind } from "../domain/event.ts";
+import { formatDurationMs } from "../domain/duration.ts";
+import { type Event, type EventKind, eventName } from "../domain/event.ts";
 import { accountName } from "../domain/subject.ts";
-import { type Env, type EventRule, type Facts, isUnknown, judgeEvent, type RuleSet } from "../rules/index.ts";
-import type { AlertBook } from "./alert-book.ts";
+import {
+  type Env,
+  type EventRule,
+  type Facts,
+  isUnknown,
+  judgeEvent,
+  type RuleSet,
+  type Unknown,
+} from "../rules/index.ts";
+import type { AlertBook, NewAlert } from "./alert-book.ts";
+import { blindRule, type Sighted } from "./blind.ts";
 import { selects } from "./conditions.ts";
+import type { Deadlines } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
+import {
+  type HeldEvent,
+  HeldEvents,
+  heldForMs,
+  heldPrefix,
+  type Match,
+  type OpenRule,
+} from "./held-events.ts";
 import type { WatchedWallet } from "./settings.ts";
 import type { Throttles } from "./throttles.ts";
 
 /** Matches of a canonical liquidation, for the notification that tells of it later. Newest last, bounded. */
 const rememberedLiquidations = 2_000;
-
-interface Match {
-  readonly rule: string;
-  readonly alertId: number;
-  readonly word: AckWord | null;
-}
 
 export interface HappeningsOptions {
   readonly ruleSet: RuleSet;
@@ -31,28 +44,56 @@ export interface HappeningsOptions {
   readonly wallet: (name: string) => WatchedWallet | undefined;
   /** Surroundings of an event, with `event` filled in. */
   readonly env: (event: Event, facts: Facts) => Env;
+  /**
+   * Whether what an event's rule names is known not to be there (no such position, no such market), by an answer that is
+   * younger than `sinceMs`.
+   */
+  readonly absent: (event: Event, unknown: Unknown, sinceMs: number) => boolean;
+  readonly deadlines: Deadlines;
+  readonly draft: () => Draft;
+  readonly onSight: (sight: Sighted, draft: Draft) => void;
 }
 
 export class Happenings {
   readonly #options: HappeningsOptions;
   readonly #byKind = new Map<EventKind, readonly EventRule[]>();
   readonly #liquidations = new Map<string, readonly Match[]>();
+  readonly #held: HeldEvents;
 
   constructor(options: HappeningsOptions) {
     this.#options = options;
+    const { deadlines, draft, onSight } = options;
+    this.#held = new HeldEvents({
+      deadlines,
+      draft,
+      onSight,
+      judge: (held, rules, into) => {
+        const { matches, open } = this.#judge(held.event, rules, held.sinceMs, into);
+        held.matches.push(...matches);
+        return open;
+      },
+      onJudged: ({ event, matches }, into) => this.#settle(event, matches, into),
+      onGivenUp: (held, rules, into) => this.#giveUp(held, rules, into),
+    });
     for (const rule of options.ruleSet.events) {
       this.#byKind.set(rule.on, [...(this.#byKind.get(rule.on) ?? []), rule]);
     }
   }
 
-  /** Takes the alerts of past liquidations back, so that a notification that comes late is matched with them. */
-  restore(alerts: readonly Alert[]): void {
-    const word = (rule: string): AckWord | null =>
-      this.#options.ruleSet.events.find((one) => one.name === rule)?.acknowledge ?? null;
+  /** Takes back what waited, and the alerts of past liquidations, so that a notification that comes late is matched with them. */
+  restore(alerts: readonly Alert[], keep: ReadonlyMap<string, string>, held: readonly Event[]): void {
+    const ruleOf = (name: string): EventRule | undefined =>
+      this.#options.ruleSet.events.find((one) => one.name === name);
     for (const alert of alerts) {
       if (!alert.eventKey?.startsWith("liquidation:")) continue;
       const key = alert.eventKey.slice("liquidation:".length);
-      this.#remember(key, { rule: alert.rule, alertId: alert.id, word: word(alert.rule) });
+      const word = alert.rule === blindRule ? "never" : (ruleOf(alert.rule)?.acknowledge ?? null);
+      this.#remember(key, { rule: alert.rule, alertId: alert.id, word });
+    }
+    const events = new Map(held.map((event) => [heldPrefix + eventName(event.kind, event.key), event]));
+    for (const [name, value] of keep) {
+      const event = events.get(name);
+      if (event) this.#held.restore(event, value, ruleOf);
     }
   }
 
@@ -63,33 +104,92 @@ export class Happenings {
       if (event.inbox) this.#acknowledgeBacklog(event, draft);
       return;
     }
-    const matches = this.#judge(event, draft);
-    if (event.kind === "liquidation") for (const match of matches) this.#remember(event.key, match);
-    if (event.inbox) this.#acknowledge(event, matches, draft);
+    const selected = (this.#byKind.get(event.kind) ?? []).filter((rule) =>
+      selects(rule.select, event, this.#options.wallet),
+    );
+    const { matches, open } = this.#judge(event, selected, draft.atMs, draft);
+    const liquidation = event.inbox?.liquidationKey ?? null;
+    if (open.length > 0 || (liquidation !== null && this.#held.has("liquidation", liquidation)))
+      this.#held.hold(event, open, matches, draft);
+    else this.#settle(event, matches, draft);
   }
 
-  #judge(event: Event, draft: Draft): Match[] {
-    const rules = this.#byKind.get(event.kind);
-    const unmatchedType = event.inbox !== null && !knownTypes.has(event.inbox.notificationType);
-    if (!rules && !unmatchedType) return [];
+  /** Figures arrived, of a wallet or (null) of what all share: events that wait for some are judged. */
+  retry(wallet: string | null, draft: Draft): void {
+    this.#held.retry(wallet, draft);
+  }
+
+  /** @param sinceMs when the event became known: answers from before it do not tell what is not there any more */
+  #judge(
+    event: Event,
+    rules: readonly EventRule[],
+    sinceMs: number,
+    draft: Draft,
+  ): { matches: Match[]; open: OpenRule[] } {
+    const matches: Match[] = [];
+    const open: OpenRule[] = [];
+    if (rules.length === 0) return { matches, open };
     const env = this.#options.env(event, eventFacts(event, draft.atMs));
     env.nowMs = draft.atMs;
-    const matches: Match[] = [];
-    for (const rule of rules ?? []) {
-      if (!selects(rule.select, event, this.#options.wallet)) continue;
+    for (const rule of rules) {
       const holds = judgeEvent(rule, env);
-      if (isUnknown(holds) || !holds) continue;
-      matches.push({ rule: rule.name, alertId: this.#tell(rule, event, env, draft), word: rule.acknowledge });
+      if (isUnknown(holds)) {
+        if (this.#mayBecomeKnown(event, holds, sinceMs)) open.push({ rule, unknown: holds });
+      } else if (holds) {
+        matches.push({
+          rule: rule.name,
+          alertId: this.#tell(rule, event, env, draft),
+          word: rule.acknowledge,
+        });
+      }
     }
-    if (matches.length === 0 && unmatchedType && event.kind === "notification") {
+    return { matches, open };
+  }
+
+  /** What has no source (an optional field of the event, a division of nothing by nothing) never will. */
+  #mayBecomeKnown(event: Event, unknown: Unknown, sinceMs: number): boolean {
+    if (unknown.source === null) return false;
+    if (unknown.unknown === "absent") return !this.#options.absent(event, unknown, sinceMs);
+    return unknown.unknown === "stale" || unknown.unknown === "missing";
+  }
+
+  /** Every rule has judged: what is owed to the exchange follows. */
+  #settle(event: Event, matches: readonly Match[], draft: Draft): void {
+    let all = matches;
+    if (all.length === 0 && event.kind === "notification" && isUnknownType(event)) {
       // What nobody foresaw is delivered as it is, and stays unacknowledged until a person says otherwise.
-      matches.push({
-        rule: unknownTypeRule,
-        alertId: this.#tellUnknown(event, draft),
-        word: "whenAcknowledged",
-      });
+      all = [{ rule: unknownTypeRule, alertId: this.#tellUnknown(event, draft), word: "whenAcknowledged" }];
     }
-    return matches;
+    if (event.kind === "liquidation") for (const match of all) this.#remember(event.key, match);
+    if (event.inbox) this.#acknowledge(event, all, draft);
+  }
+
+  /** The figures did not come. Whether these rules would have told of the event nobody knows, so the event is told of. */
+  #giveUp({ event, sinceMs, matches }: HeldEvent, open: readonly OpenRule[], draft: Draft): void {
+    if (open.length === 0) {
+      this.#settle(event, matches, draft);
+      return;
+    }
+    const names = open.map(({ rule }) => rule.name).join(", ");
+    const what = event.inbox?.notificationType ?? event.kind;
+    const severity = open
+      .map(({ rule }) => rule.severity)
+      .reduce((worst, one) => (severityRank[one] > severityRank[worst] ? one : worst), "warning");
+    const waited = formatDurationMs(Math.max(heldForMs, draft.atMs - sinceMs));
+    const causes = [...new Set(open.map(({ unknown }) => unknown.detail))].join("; ");
+    const alertId = this.#tellOf(
+      event,
+      {
+        rule: blindRule,
+        severity,
+        labels: { source: open[0]!.unknown.source ?? "" },
+        summary: `${eventSubject(event)}: ${what} was not judged by ${names}`,
+        description: `What these rules read was not known for ${waited}: ${causes}. Look at it yourself: they may have told you of it.`,
+        groupKey: `${heldPrefix}${event.wallet ?? ""}/${draft.atMs}`,
+      },
+      draft,
+    );
+    this.#settle(event, [...matches, { rule: blindRule, alertId, word: "never" }], draft);
   }
 
   #tell(rule: EventRule, event: Event, env: Env, draft: Draft): number {
@@ -127,27 +227,48 @@ export class Happenings {
 
   #tellUnknown(event: Event, draft: Draft): number {
     const type = event.inbox?.notificationType ?? "";
+    return this.#tellOf(
+      event,
+      {
+        rule: unknownTypeRule,
+        severity: "warning",
+        labels: {},
+        summary: `The exchange sent a notification of a kind that is not known here: ${type}`,
+        description: `As it came: ${JSON.stringify(event.data).slice(0, 1_500)}`,
+        groupKey: null,
+      },
+      draft,
+    );
+  }
+
+  /** Tells of an event on behalf of no rule of the user's. */
+  #tellOf(
+    event: Event,
+    own: Pick<NewAlert, "rule" | "severity" | "labels" | "summary" | "description"> & {
+      readonly groupKey: string | null;
+    },
+    draft: Draft,
+  ): number {
+    const { groupKey, ...text } = own;
+    const labels = event.wallet === null ? {} : this.#options.wallet(event.wallet)?.labels;
     const change = this.#options.alerts.tell(
       draft,
       {
-        rule: unknownTypeRule,
+        ...text,
+        labels: { ...labels, ...own.labels },
         subject: eventSubject(event),
         wallet: event.wallet,
         symbol: event.symbol,
-        labels: event.wallet === null ? {} : { ...this.#options.wallet(event.wallet)?.labels },
-        severity: "warning",
         sinceMs: event.happenedMs,
         alreadySo: false,
         runbook: null,
         happenedMs: event.happenedMs,
-        summary: `The exchange sent a notification of a kind that is not known here: ${type}`,
-        description: `As it came: ${JSON.stringify(event.data).slice(0, 1_500)}`,
         value: null,
         dataAtMs: event.seenMs,
         details: eventDetails(event),
       },
       `${event.kind}:${event.key}`,
-      null,
+      groupKey,
       true,
     );
     return change.alertId;
@@ -173,7 +294,12 @@ export class Happenings {
     const rules = new Map<string, number[]>();
     for (const match of all) rules.set(match.rule, [...(rules.get(match.rule) ?? []), match.alertId]);
     const status = word === "always" ? "due" : word === "never" ? "left" : "waiting";
-    const reason = word === "never" ? "its rules or the configuration say never" : "";
+    const unjudged = all.some((match) => match.rule === blindRule);
+    const reason = unjudged
+      ? "what its rules read was not known"
+      : word === "never"
+        ? "its rules or the configuration say never"
+        : "";
     this.#row(
       event,
       word,
@@ -241,6 +367,10 @@ const knownTypes: ReadonlySet<string> = new Set([
   "stop_loss_order_placed",
   "spot_collateral_liquidation",
 ]);
+
+function isUnknownType(event: Event): boolean {
+  return event.inbox !== null && !knownTypes.has(event.inbox.notificationType);
+}
 
 export function eventSubject(event: Event): string {
   if (event.wallet === null) return event.symbol === null ? "exchange" : `market/${event.symbol}`;

@@ -15,6 +15,8 @@ export interface Remembered {
   readonly keep: ReadonlyMap<string, string>;
   /** Those that may have taken what the firing alerts are about: word of them came already, and comes no more. */
   readonly liquidations: readonly Event[];
+  /** Events that waited for figures of their rules. */
+  readonly held: readonly Event[];
   /** Facts as they last were, JSON text by owner and name (`factName`): what changed meanwhile is an event. */
   readonly facts: ReadonlyMap<string, string>;
 }
@@ -31,5 +33,6 @@ export const nothingRemembered: Remembered = {
   told: new Map(),
   keep: new Map(),
   liquidations: [],
+  held: [],
   facts: new Map(),
 };

@@ -67,7 +67,7 @@ export class Restoring {
         this.#parts.alerts.restore(alert, remembered.told.get(alert.id) ?? [], told.at(-1), reminders),
       );
     }
-    this.#parts.happenings.restore(remembered.alerts);
+    this.#parts.happenings.restore(remembered.alerts, remembered.keep, remembered.held);
     for (const { kind, alert, happenedMs } of remembered.alertChanges) {
       if (kind === "ended" && alert.ending === "liquidated" && happenedMs !== null)
         this.#parts.endings.rememberEnded(alert, happenedMs);

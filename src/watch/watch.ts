@@ -181,6 +181,10 @@ export class Watch {
       throttles: this.#throttles,
       wallet,
       env: (event, facts) => this.#world.eventEnv(event, facts, this.#draft.atMs),
+      absent: (event, unknown, sinceMs) => this.#world.knownAbsent(event, unknown.source, sinceMs),
+      deadlines,
+      draft,
+      onSight: (sight, into) => this.#blindness.note(sight, into),
     });
     this.#series = new Series(settings.ruleSet);
     for (const one of settings.wallets) this.#world.addWallet(one);
@@ -220,6 +224,8 @@ export class Watch {
     // that slept) do not count as seen all the while.
     this.#deadlines.run(atMs);
     this.#take(observation, draft);
+    if (observation.kind !== "time")
+      this.#happenings.retry("wallet" in observation ? observation.wallet : null, draft);
     this.#deadlines.run(atMs);
     if (atMs - this.#startedMs > recallKeptMs) this.#recall.clear();
     const outcome = { changes: draft.changes, asks: draft.asks, notes: this.#notes };

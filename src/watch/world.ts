@@ -133,6 +133,28 @@ export class World {
     return holding.length === 1 ? holding[0]!.ref.subaccount : null;
   }
 
+  /**
+   * Whether the exchange has said, after `sinceMs`, that the account, position or market which an event speaks of is not
+   * there; or the event names none. `source` is what would tell of it.
+   */
+  knownAbsent(event: Event, source: Source | null, sinceMs: number): boolean {
+    const { wallet, symbol, slot } = event;
+    if (source !== "traderState") {
+      if (symbol === null) return true;
+      const { pricesAtMs, configAtMs } = this.markets;
+      return pricesAtMs !== null && configAtMs !== null && pricesAtMs > sinceMs;
+    }
+    const entry = wallet === null ? undefined : this.wallets.get(wallet);
+    if (wallet === null || !entry || (symbol === null && event.subaccount === null)) return true;
+    const pdaIndex = event.pdaIndex ?? 0;
+    // A position is named by its market: an event without one has none.
+    const { subaccount } = event;
+    if (symbol === null && subaccount !== null && this.accounts.get({ wallet, pdaIndex, subaccount }))
+      return true;
+    const readMs = entry.seenMs.get(pdaIndex) ?? Number.NEGATIVE_INFINITY;
+    return readMs > sinceMs && this.accounts.slotOf(wallet, pdaIndex) >= slot;
+  }
+
   addWallet(wallet: WatchedWallet): void {
     const facts = newFacts();
     const node = new SubjectNode(

@@ -2,9 +2,19 @@ import { expect, test } from "vitest";
 import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
 import { remindSettings } from "../../src/alerts/remind.ts";
 import { routingSettings } from "../../src/alerts/route.ts";
-import type { Tick } from "../../src/domain/observation.ts";
+import type { Observation, Tick } from "../../src/domain/observation.ts";
 import { rememberedWatch } from "../../src/ingest/remember.ts";
-import { mainWallet, rulesOf, scheduleMs, startMs } from "../watch/harness.ts";
+import type { WatchSettings } from "../../src/watch/settings.ts";
+import {
+  mainWallet,
+  marketConfig,
+  notification,
+  prices,
+  rulesOf,
+  scheduleMs,
+  startMs,
+  subaccount,
+} from "../watch/harness.ts";
 
 /** A history without anything in it that notes which samples it is asked for. */
 class Asked {
@@ -24,19 +34,20 @@ class Asked {
   }
 }
 
+const settingsFor = (rules: string): WatchSettings => ({
+  wallets: [mainWallet],
+  ruleSet: rulesOf(rules),
+  routing: routingSettings.parse({ receivers: ["chat"] }),
+  remind: remindSettings.parse({}),
+  acknowledge: acknowledgeSettings.parse({}),
+  scheduleMs,
+  timezone: "UTC",
+});
+
 async function asked(expression: string): Promise<string[]> {
   const store = new Asked();
   const rules = `rules:\n  - { name: One, scope: trader, when: '${expression} > 1.0', severity: info, summary: one }\n`;
-  const settings = {
-    wallets: [mainWallet],
-    ruleSet: rulesOf(rules),
-    routing: routingSettings.parse({ receivers: ["chat"] }),
-    remind: remindSettings.parse({}),
-    acknowledge: acknowledgeSettings.parse({}),
-    scheduleMs,
-    timezone: "UTC",
-  };
-  await rememberedWatch(settings, store as never, startMs);
+  await rememberedWatch(settingsFor(rules), store as never, startMs);
   return store.ticksOf;
 }
 
@@ -44,4 +55,29 @@ test("a start reads the samples that rules look back over, and no others: accoun
   expect(await asked("trader.marginRatio")).toEqual([]);
   expect(await asked('drawdown("wallet.pnl", "24h")')).toEqual(["main"]);
   expect(await asked('change("trader.equity", "1h")')).toEqual(["main/0.0"]);
+});
+
+test("an event that waited for figures of its rule is taken up, whatever its key looks like", async () => {
+  const rules = `rules:\n  - { name: One, on: notification, when: 'trader.equity > 1.0', severity: info, summary: one }\n`;
+  const key = "event/7:0/1";
+  const store = Object.assign(new Asked(), {
+    keep: async () =>
+      new Map([[`event/notification/${key}`, JSON.stringify({ sinceMs: 1, open: ["One"], matches: [] })]]),
+    eventByKey: async (kind: string, asked: string) =>
+      kind === "notification" && asked === key ? notification(key, "order_filled") : null,
+  });
+  const watch = await rememberedWatch(settingsFor(rules), store as never, startMs);
+  const see = (observation: Observation) => watch.observe(observation).changes.alerts.map(({ rule }) => rule);
+  see({ kind: "marketConfig", atMs: startMs, markets: [marketConfig()] });
+  see({ kind: "prices", atMs: startMs, markets: [prices(150)] });
+  const subaccounts = [subaccount(5_000, [])];
+  const account = {
+    kind: "accounts",
+    wallet: "main",
+    pdaIndex: 0,
+    slot: 1,
+    slotIndex: 0,
+    subaccounts,
+  } as const;
+  expect(see({ ...account, atMs: startMs })).toEqual(["One"]);
 });

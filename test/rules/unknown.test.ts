@@ -107,8 +107,8 @@ describe("absence", () => {
     ["trader.positions.size() == 2", true],
   ])("%s", (when, wanted) => expect(run(when)).toBe(wanted));
 
-  test("a subject without an ancestor is missing, not false", () => {
-    expect(run("trader.equity > 1", env())).toBe("missing");
+  test("a subject without an ancestor is absent, not false", () => {
+    expect(run("trader.equity > 1", env())).toBe("absent");
   });
 
   test("NaN from outside is unknown", () => {

@@ -11,9 +11,10 @@ import type {
 } from "../../src/domain/account.ts";
 import type { Alert, AlertChange, RuleState } from "../../src/domain/alert.ts";
 import type { Changes } from "../../src/domain/changes.ts";
-import type { Event } from "../../src/domain/event.ts";
+import { type Event, eventName } from "../../src/domain/event.ts";
 import { type Observation, type Source, sources } from "../../src/domain/observation.ts";
 import { formatProblem, loadRules, type RuleSet } from "../../src/rules/index.ts";
+import { heldPrefix } from "../../src/watch/held-events.ts";
 import { factName, nothingRemembered, type Remembered } from "../../src/watch/remembered.ts";
 import type { WatchedWallet } from "../../src/watch/settings.ts";
 import { Watch } from "../../src/watch/watch.ts";
@@ -305,6 +306,9 @@ export class Harness {
       told,
       keep,
       liquidations: this.all.flatMap((one) => one.events).filter(({ kind }) => kind === "liquidation"),
+      held: this.all
+        .flatMap((one) => one.events)
+        .filter(({ kind, key }) => keep.has(`${heldPrefix}${eventName(kind, key)}`)),
       facts,
     };
   }

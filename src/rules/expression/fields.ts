@@ -82,13 +82,15 @@ export function freshness(
   };
 }
 
+/** @param whose decides what it means that there are no facts at all */
 export function readField(
   path: string,
-  pick: Pick,
+  whose: { readonly scope: ReadScope; readonly symbol: string | null },
   field: Field,
   staleAfterMs: Readonly<Record<Source, number>>,
 ): Run {
-  const absent = new Unknown("missing", null, `${path}: there is none`);
+  const pick = whose.symbol === null ? pickScope(whose.scope) : pickMarket(whose.symbol);
+  const absent = absence(path, whose.scope, whose.symbol);
   if (field.derived === "age") {
     return (env) => {
       const at = pick(env)?.values.at;
@@ -102,7 +104,15 @@ export function readField(
       return seen === undefined ? unseen : env.nowMs - seen;
     };
   }
-  return knownWords(field, readPlain(path, pick, field, staleAfterMs));
+  return knownWords(field, readPlain(path, pick, field, staleAfterMs, absent));
+}
+
+/** A market that a rule names is a matter of its own: no answer about the subject settles that there is none. */
+function absence(path: string, scope: ReadScope, symbol: string | null): Unknown {
+  if (symbol !== null) return new Unknown("missing", "markets", `${path}: no market of this name was seen`);
+  const source =
+    scope === "position" || scope === "trader" ? "traderState" : scope === "market" ? "markets" : null;
+  return new Unknown("absent", source, `${path}: there is none`);
 }
 
 /** A closed enum answers "other" for a word that the exchange added later. */
@@ -120,9 +130,9 @@ function readPlain(
   pick: Pick,
   field: Field,
   staleAfterMs: Readonly<Record<Source, number>>,
+  absent: Unknown,
 ): Run {
   const { name } = field;
-  const absent = new Unknown("missing", null, `${path}: there is none`);
   const fresh = freshness(path, field.sources, staleAfterMs);
   const missing = new Unknown("missing", field.sources[0] ?? null, `${path} is not there`);
   const nan = new Unknown("nan", null, `${path} is not a number`);

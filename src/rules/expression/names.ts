@@ -5,7 +5,7 @@ import { nearestName } from "../problem.ts";
 import { Unknown } from "../value.ts";
 import { eventVocabulary, type Field, scopes, vocabulary } from "../vocabulary.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
-import { type Pick, pickScope, readField } from "./fields.ts";
+import { readField } from "./fields.ts";
 import { functionNames } from "./functions.ts";
 import type { Compiling } from "./node.ts";
 import { duration, fieldsByName, time, typeOfField, wrong } from "./types.ts";
@@ -86,13 +86,12 @@ export class Names {
     fields: ReadonlyMap<string, Field>,
     name: string,
     symbol: string | null,
-    pick: Pick | null,
   ): Compiling {
     const field = fields.get(name);
     if (field === undefined) return this.noField(node, at, owner, name, fields.keys());
     this.gathered.read(scope, field, symbol);
     const path = `${owner}.${name}`;
-    const run = readField(path, pick ?? pickScope(scope), field, this.gathered.staleAfterMs);
+    const run = readField(path, { scope, symbol }, field, this.gathered.staleAfterMs);
     return { type: typeOfField(field), run };
   }
 

@@ -4,7 +4,7 @@ import type { Scope } from "../../domain/subject.ts";
 import { nearestName } from "../problem.ts";
 import { type FactScalar, Unknown } from "../value.ts";
 import { vocabulary } from "../vocabulary.ts";
-import { pickMarket, readItemField, readKey } from "./fields.ts";
+import { readItemField, readKey } from "./fields.ts";
 import { callFunction, callMethod, functionNames, methodNames } from "./functions.ts";
 import { type CompileFilter, historyFunction, historyNames } from "./history.ts";
 import { type Cell, collect, existsOne, quantifier } from "./macros.ts";
@@ -153,16 +153,7 @@ export class Walk {
       const fields = this.#names.fieldsOf(scope);
       if (fields === undefined) return this.#names.unknown(scope, left);
       const isEvent = this.#names.naming.event?.name === scope;
-      return this.#names.field(
-        node,
-        at,
-        scope,
-        isEvent ? "event" : (scope as Scope),
-        fields,
-        name,
-        null,
-        null,
-      );
+      return this.#names.field(node, at, scope, isEvent ? "event" : (scope as Scope), fields, name, null);
     }
     if (left.op === "call" && left.args[0] === "market") {
       const symbol = left.args[1][0];
@@ -170,7 +161,7 @@ export class Walk {
         return this.#names.problem(left, 'market takes one quoted symbol: market("BTC").markPrice');
       const fields = fieldsByName(vocabulary.market);
       const path = `market("${symbol.args}")`;
-      return this.#names.field(node, at, path, "market", fields, name, symbol.args, pickMarket(symbol.args));
+      return this.#names.field(node, at, path, "market", fields, name, symbol.args);
     }
     const base = this.compile(left);
     if (base.type.kind === "record") {
@@ -377,7 +368,7 @@ export class Walk {
       run: (env) => {
         const value = field.run(env);
         if (!(value instanceof Unknown)) return true;
-        return value.unknown === "missing" ? false : value;
+        return value.unknown === "missing" || value.unknown === "absent" ? false : value;
       },
     };
   }

@@ -1,0 +1,191 @@
+/**
+ * Events that some rule could not judge when they came, because a figure that it reads was not seen yet or too old. An event
+ * is judged once, so taking *unknown* for *no match* would lose its message for good: it waits for the figures, in history
+ * too, and its rule counts as blind meanwhile. Whatever is still not known when patience ends is told as that.
+ */
+import type { Severity } from "../domain/alert.ts";
+import type { AckWord } from "../domain/delivery.ts";
+import { type Event, type EventKind, eventName } from "../domain/event.ts";
+import type { Subject } from "../domain/subject.ts";
+import type { EventRule, Unknown } from "../rules/index.ts";
+import type { Sighted } from "./blind.ts";
+import type { Deadlines, Due } from "./deadlines.ts";
+import type { Draft } from "./draft.ts";
+
+/** How long an event waits for the figures of its rules. After a restart it begins anew. */
+export const heldForMs = 300_000;
+/** Beyond these the oldest is given up at once. */
+const mostHeld = 1_000;
+
+export const heldPrefix = "event/";
+
+/** A rule that matched an event, and the alert that tells of it. */
+export interface Match {
+  readonly rule: string;
+  readonly alertId: number;
+  readonly word: AckWord | null;
+}
+
+/** A rule that could not judge, and why. */
+export interface OpenRule {
+  readonly rule: EventRule;
+  readonly unknown: Unknown;
+}
+
+/** An open rule as something that is blind. */
+interface Sight extends Sighted {
+  readonly of: EventRule;
+  unknown: Unknown | null;
+}
+
+export interface HeldEvent extends Due {
+  readonly event: Event;
+  readonly sinceMs: number;
+  open: readonly Sight[];
+  readonly matches: Match[];
+}
+
+interface Kept {
+  readonly sinceMs: number;
+  readonly open: readonly string[];
+  readonly matches: readonly Match[];
+}
+
+export interface HeldEventsOptions {
+  readonly deadlines: Deadlines;
+  readonly draft: () => Draft;
+  readonly onSight: (sight: Sighted, draft: Draft) => void;
+  /** Judges anew. @returns the rules that still cannot; what matched is added to the held event. */
+  readonly judge: (held: HeldEvent, rules: readonly EventRule[], draft: Draft) => readonly OpenRule[];
+  /** All of its rules have judged, and its liquidation as well. */
+  readonly onJudged: (held: HeldEvent, draft: Draft) => void;
+  /** Patience ended. @param rules those that never could; none: only its liquidation was awaited */
+  readonly onGivenUp: (held: HeldEvent, rules: readonly OpenRule[], draft: Draft) => void;
+}
+
+export class HeldEvents {
+  readonly #options: HeldEventsOptions;
+  /** By name, oldest first. */
+  readonly #held = new Map<string, HeldEvent>();
+
+  constructor(options: HeldEventsOptions) {
+    this.#options = options;
+  }
+
+  has(kind: EventKind, key: string): boolean {
+    return this.#held.has(eventName(kind, key));
+  }
+
+  hold(event: Event, open: readonly OpenRule[], matches: readonly Match[], draft: Draft): void {
+    const held = this.#make(event, draft.atMs, matches);
+    this.#set(held, open, draft);
+    this.#keep(held, draft);
+    if (this.#held.size <= mostHeld) return;
+    const oldest = this.#held.values().next().value;
+    if (oldest) this.#giveUp(oldest, draft);
+  }
+
+  /** Takes one back from history. Rules that are gone do not hold it any more. */
+  restore(event: Event, value: string, ruleOf: (name: string) => EventRule | undefined): void {
+    const kept = JSON.parse(value) as Kept;
+    const held = this.#make(event, kept.sinceMs, kept.matches);
+    held.open = kept.open.flatMap((name) => {
+      const rule = ruleOf(name);
+      return rule?.on === event.kind ? [sightOf(rule, event, null)] : [];
+    });
+  }
+
+  /** Something arrived about this wallet, or (null) about what all share: whoever waits for it judges anew. */
+  retry(wallet: string | null, draft: Draft): void {
+    for (const [name, held] of this.#held) {
+      if (wallet !== null && held.event.wallet !== null && held.event.wallet !== wallet) continue;
+      const before = held.open.length;
+      const open = before === 0 ? [] : this.#judge(held, draft);
+      this.#set(held, open, draft);
+      if (open.length > 0 || this.#awaitsLiquidation(held.event)) {
+        if (open.length < before) this.#keep(held, draft);
+        continue;
+      }
+      this.#forget(name, held, draft);
+      this.#options.onJudged(held, draft);
+    }
+  }
+
+  /** Whether the liquidation that a notification tells of is still to be judged: it decides about both. */
+  #awaitsLiquidation(event: Event): boolean {
+    const key = event.inbox?.liquidationKey ?? null;
+    return key !== null && this.has("liquidation", key);
+  }
+
+  #judge(held: HeldEvent, draft: Draft): readonly OpenRule[] {
+    return this.#options.judge(
+      held,
+      held.open.map((one) => one.of),
+      draft,
+    );
+  }
+
+  #make(event: Event, sinceMs: number, matches: readonly Match[]): HeldEvent {
+    const held: HeldEvent = {
+      event,
+      sinceMs,
+      open: [],
+      matches: [...matches],
+      dueMs: Number.POSITIVE_INFINITY,
+      queuedMs: Number.POSITIVE_INFINITY,
+      onDue: () => this.#giveUp(held, this.#options.draft()),
+    };
+    this.#held.set(eventName(event.kind, event.key), held);
+    this.#options.deadlines.set(held, this.#options.draft().atMs + heldForMs);
+    return held;
+  }
+
+  /** What patience has ended for is judged once more, as the time of its end comes with what else is due. */
+  #giveUp(held: HeldEvent, draft: Draft): void {
+    const open = this.#judge(held, draft);
+    this.#set(held, [], draft);
+    this.#forget(eventName(held.event.kind, held.event.key), held, draft);
+    this.#options.onGivenUp(held, open, draft);
+  }
+
+  #set(held: HeldEvent, open: readonly OpenRule[], draft: Draft): void {
+    const before = held.open;
+    held.open = open.map(({ rule, unknown }) => {
+      const known = before.find((one) => one.of === rule) ?? sightOf(rule, held.event, null);
+      known.unknown = unknown;
+      this.#options.onSight(known, draft);
+      return known;
+    });
+    for (const one of before) {
+      if (held.open.includes(one)) continue;
+      one.unknown = null;
+      this.#options.onSight(one, draft);
+    }
+  }
+
+  #forget(name: string, held: HeldEvent, draft: Draft): void {
+    this.#held.delete(name);
+    this.#options.deadlines.cancel(held);
+    draft.changes.keep.push({ name: heldPrefix + name, value: null });
+  }
+
+  #keep({ event, sinceMs, open, matches }: HeldEvent, draft: Draft): void {
+    const kept: Kept = { sinceMs, open: open.map((one) => one.rule.name), matches };
+    const name = heldPrefix + eventName(event.kind, event.key);
+    draft.changes.keep.push({ name, value: JSON.stringify(kept) });
+  }
+}
+
+/** Of whatever severity a rule is: an event that it cannot judge is a message that may be lost. */
+function sightOf(rule: EventRule, event: Event, unknown: Unknown | null): Sight {
+  const { name, severity, reads, staleAfterMs } = rule;
+  const levels: readonly { readonly severity: Severity }[] = [{ severity }];
+  const subject: Subject =
+    event.wallet === null ? { scope: "exchange" } : { scope: "wallet", wallet: event.wallet };
+  return {
+    of: rule,
+    rule: { name, noData: "alert", levels, reads, staleAfterMs },
+    node: { subject },
+    unknown,
+  };
+}
