@@ -25,6 +25,7 @@ const mayImport = {
   ingest: ["domain", "watch"],
   exchange: ["domain", "contract", "wallet"],
   simulator: ["domain", "contract", "wallet", "risk"],
+  ledger: ["domain", "contract", "wallet"],
   collect: ["domain", "contract", "exchange", "wallet"],
   deliver: ["domain", "exchange", "channels"],
   dashboard: ["domain"],
@@ -61,6 +62,7 @@ const libraryRooms: Readonly<Record<string, readonly string[]>> = {
   jose: ["exchange", "simulator"],
   "@scure/base": ["contract", "wallet", "exchange", "simulator"],
   "@marcbachmann/cel-js": ["rules"],
+  "@solana/kit": ["wallet", "ledger"],
   yaml: ["config", "rules", "replay", "simulator"],
   zod: [
     "contract",
@@ -72,6 +74,7 @@ const libraryRooms: Readonly<Record<string, readonly string[]>> = {
     "channels",
     "exchange",
     "simulator",
+    "ledger",
     "collect",
   ].concat(["deliver", "dashboard", "replay", "watch"]),
   "node-cron": ["collect", "deliver"],

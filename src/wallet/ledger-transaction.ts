@@ -1,0 +1,228 @@
+/**
+ * Transactions of the ledger: put together from instructions, taken apart from bytes, signed. The format is the
+ * library's business (@solana/kit); signing stays with WalletKey. Slow to load (about 0.2 s), so it is imported where it
+ * is needed and no sooner.
+ *
+ *   assembleTransaction ─► signTransaction (each holder of a key) ─► wire ─► ledger
+ *   readTransaction ◄──────────────────────────────────────────────── wire
+ */
+import {
+  AccountRole,
+  type Address,
+  address,
+  appendTransactionMessageInstructions,
+  blockhash,
+  compileTransaction,
+  createTransactionMessage,
+  getBase64EncodedWireTransaction,
+  getCompiledTransactionMessageDecoder,
+  getCompiledTransactionMessageEncoder,
+  getTransactionDecoder,
+  getTransactionEncoder,
+  type SignatureBytes,
+  setTransactionMessageFeePayer,
+  setTransactionMessageLifetimeUsingBlockhash,
+  type Transaction,
+} from "@solana/kit";
+import { addressBytes, addressOf } from "./address.ts";
+import { verifyBytes } from "./ed25519.ts";
+import type { WalletKey } from "./wallet-key.ts";
+
+/** Bytes that are no transaction, or one that cannot be. */
+export class BadTransaction extends Error {
+  override readonly name = "BadTransaction";
+}
+
+export interface LedgerAccount {
+  readonly pubkey: string;
+  readonly isSigner: boolean;
+  readonly isWritable: boolean;
+}
+
+export interface LedgerInstruction {
+  readonly programId: string;
+  readonly accounts: readonly LedgerAccount[];
+  readonly data: Uint8Array;
+}
+
+export interface LedgerTransaction {
+  readonly version: "legacy" | 0;
+  readonly feePayer: string;
+  /** Base58. */
+  readonly blockhash: string;
+  /** Who has to sign, the fee payer first, with the signature where there is one. */
+  readonly signatures: ReadonlyMap<string, Uint8Array | null>;
+  /** As written: an account has the widest rights that any instruction asks for it. */
+  readonly instructions: readonly LedgerInstruction[];
+  /** Every account that the message names. */
+  readonly accounts: readonly LedgerAccount[];
+  /** What is signed. */
+  readonly message: Uint8Array;
+  /** Base64. */
+  readonly wire: string;
+}
+
+/** The ledger takes no longer ones. */
+export const longestTransactionBytes = 1_232;
+
+/**
+ * A version-0 transaction without lookup tables, signed by nobody yet.
+ * @throws {BadTransaction} when an address is none or the whole is too long for the ledger
+ */
+export function assembleTransaction(parts: {
+  readonly feePayer: string;
+  readonly blockhash: string;
+  readonly instructions: readonly LedgerInstruction[];
+}): LedgerTransaction {
+  const compiled = attempt(() => {
+    const payer = address(parts.feePayer);
+    const instructions = parts.instructions.map(({ programId, accounts, data }) => ({
+      programAddress: address(programId),
+      accounts: accounts.map((it) => ({ address: address(it.pubkey), role: roleOf(it) })),
+      data,
+    }));
+    // Until when a blockhash lives is watched by whoever sends; the message does not hold it.
+    const lifetime = { blockhash: blockhash(parts.blockhash), lastValidBlockHeight: 0n };
+    const empty = setTransactionMessageFeePayer(payer, createTransactionMessage({ version: 0 }));
+    const message = setTransactionMessageLifetimeUsingBlockhash(lifetime, empty);
+    return compileTransaction(appendTransactionMessageInstructions(instructions, message));
+  });
+  return readTransaction(getBase64EncodedWireTransaction(compiled));
+}
+
+/**
+ * @param wire base64 of a legacy or version-0 transaction
+ * @throws {BadTransaction} for what is none, is not written in the one canonical way, or leans on lookup tables
+ */
+export function readTransaction(wire: string): LedgerTransaction {
+  const bytes = new Uint8Array(Buffer.from(wire, "base64"));
+  if (bytes.length === 0 || Buffer.from(bytes).toString("base64") !== wire)
+    throw new BadTransaction("not base64");
+  if (bytes.length > longestTransactionBytes) {
+    throw new BadTransaction(
+      `the transaction has ${bytes.length} bytes, the ledger takes ${longestTransactionBytes}`,
+    );
+  }
+  const { transaction, message } = attempt(() => {
+    const transaction = getTransactionDecoder().decode(bytes);
+    return { transaction, message: getCompiledTransactionMessageDecoder().decode(transaction.messageBytes) };
+  });
+  const { version } = message;
+  if (version !== 0 && version !== "legacy")
+    throw new BadTransaction(`transactions of version ${version} are not read here`);
+  if ("addressTableLookups" in message && (message.addressTableLookups?.length ?? 0) > 0) {
+    throw new BadTransaction("the transaction takes accounts from lookup tables");
+  }
+  // What is cut short or followed by more bytes comes out of the decoder as if it were well.
+  const again = attempt(() => getCompiledTransactionMessageEncoder().encode(message));
+  if (!same(again, transaction.messageBytes) || !same(getTransactionEncoder().encode(transaction), bytes))
+    throw new BadTransaction("the transaction is cut short, or more follows it");
+  const { header, staticAccounts } = message;
+  if (header.numSignerAccounts < 1) throw new BadTransaction("nobody has to sign the transaction");
+  if (new Set(staticAccounts).size !== staticAccounts.length)
+    throw new BadTransaction("an account is named twice");
+  const accounts = staticAccounts.map((pubkey, index) => ({
+    pubkey,
+    ...rightsOf(index, header, staticAccounts),
+  }));
+  const account = (index: number): LedgerAccount => {
+    const found = accounts[index];
+    if (found === undefined) throw new BadTransaction("an instruction names an account that is not there");
+    return found;
+  };
+  return {
+    version,
+    feePayer: accounts[0]!.pubkey,
+    blockhash: message.lifetimeToken,
+    signatures: new Map(
+      Object.entries(transaction.signatures).map(([key, signature]) => [
+        key,
+        signature === null ? null : new Uint8Array(signature),
+      ]),
+    ),
+    instructions: message.instructions.map((it) => ({
+      programId: account(it.programAddressIndex).pubkey,
+      accounts: (it.accountIndices ?? []).map(account),
+      data: new Uint8Array(it.data ?? []),
+    })),
+    accounts,
+    message: new Uint8Array(transaction.messageBytes),
+    wire,
+  };
+}
+
+/** @throws {BadTransaction} when the key's signature is not asked for */
+export function signTransaction(transaction: LedgerTransaction, key: WalletKey): LedgerTransaction {
+  if (!transaction.signatures.has(key.address))
+    throw new BadTransaction(`${key.address} does not have to sign this transaction`);
+  const signatures = Object.fromEntries(
+    [...transaction.signatures].map(([pubkey, signature]) => [
+      pubkey,
+      pubkey === key.address ? key.sign(transaction.message) : signature,
+    ]),
+  ) as Record<Address, SignatureBytes | null>;
+  const messageBytes = transaction.message as unknown as Transaction["messageBytes"];
+  return readTransaction(getBase64EncodedWireTransaction({ messageBytes, signatures }));
+}
+
+/** Who has not signed yet. */
+export function missingSigners({ signatures }: LedgerTransaction): string[] {
+  return [...signatures].flatMap(([pubkey, signature]) => (signature === null ? [pubkey] : []));
+}
+
+/** Whose signature is there and does not hold. */
+export function brokenSignatures({ signatures, message }: LedgerTransaction): string[] {
+  return [...signatures].flatMap(([pubkey, signature]) =>
+    signature === null || holds(pubkey, message, signature) ? [] : [pubkey],
+  );
+}
+
+/** By which the ledger knows it: the fee payer's signature, base58; null until there is one. */
+export function signatureOf({ signatures, feePayer }: LedgerTransaction): string | null {
+  const signature = signatures.get(feePayer);
+  return signature ? addressOf(signature) : null;
+}
+
+function holds(pubkey: string, message: Uint8Array, signature: Uint8Array): boolean {
+  try {
+    return verifyBytes(addressBytes(pubkey), message, signature);
+  } catch {
+    // An address that is no point of the curve has signed nothing.
+    return false;
+  }
+}
+
+function roleOf({ isSigner, isWritable }: LedgerAccount): AccountRole {
+  if (isSigner) return isWritable ? AccountRole.WRITABLE_SIGNER : AccountRole.READONLY_SIGNER;
+  return isWritable ? AccountRole.WRITABLE : AccountRole.READONLY;
+}
+
+interface Header {
+  readonly numSignerAccounts: number;
+  readonly numReadonlySignerAccounts: number;
+  readonly numReadonlyNonSignerAccounts: number;
+}
+
+/** Signers stand first; in each half those that are only read stand last. */
+function rightsOf(index: number, header: Header, all: readonly unknown[]) {
+  const isSigner = index < header.numSignerAccounts;
+  const isWritable = isSigner
+    ? index < header.numSignerAccounts - header.numReadonlySignerAccounts
+    : index < all.length - header.numReadonlyNonSignerAccounts;
+  return { isSigner, isWritable };
+}
+
+function same(one: ArrayLike<number>, other: ArrayLike<number>): boolean {
+  return one.length === other.length && Array.from(one).every((byte, index) => byte === other[index]);
+}
+
+/** The library's errors say what is wrong in its own words; one class of ours stands for all of them. */
+function attempt<T>(act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw new BadTransaction(`no transaction: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+}
