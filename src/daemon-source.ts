@@ -76,6 +76,7 @@ export class DaemonSource implements DashboardSource {
       startedMs: this.#parts.startedMs,
       state: ingest.degraded ? "degraded" : this.#state,
       watch: ingest.watch.status(clock.nowMs()),
+      outage: collectors.outage(),
       schedules: collectors.status(),
       requests: {
         ceilingPerSecond: settings.exchange.requestsPerSecond,

@@ -7,8 +7,11 @@
 import type { AlertChange, Ending, Severity } from "../domain/alert.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
+import { formatTime } from "../domain/time-text.ts";
 import { unreachable } from "../domain/unreachable.ts";
 import { clean, cleanLine, safeLink, shorten } from "./text.ts";
+
+export { formatTime };
 
 /** What colour says: three severities, good news, over without being good news, a test. */
 export type Tone = Severity | "good" | "over" | "test";
@@ -214,38 +217,6 @@ function headlineOf({ content }: Message, blocks: readonly Block[]): string {
   const stale = isGone(item.change) && title.includes(cleanLine(item.change.alert.summary));
   const text = stale || title === "" ? only.what : title;
   return text.toLowerCase().startsWith(only.lead.toLowerCase()) ? text : `${only.lead}: ${text}`;
-}
-
-/** `2026-11-21 03:41:18 UTC`; in another zone its own short name or offset stands at the end. */
-export function formatTime(ms: number, timezone = "UTC"): string {
-  const parts = new Map(
-    formatter(timezone)
-      .formatToParts(ms)
-      .map(({ type, value }) => [type, value]),
-  );
-  const part = (name: Intl.DateTimeFormatPartTypes) => parts.get(name) ?? "";
-  const date = `${part("year")}-${part("month")}-${part("day")}`;
-  return `${date} ${part("hour")}:${part("minute")}:${part("second")} ${part("timeZoneName")}`;
-}
-
-const formatters = new Map<string, Intl.DateTimeFormat>();
-
-function formatter(timezone: string): Intl.DateTimeFormat {
-  const known = formatters.get(timezone);
-  if (known !== undefined) return known;
-  const made = new Intl.DateTimeFormat("en-GB", {
-    timeZone: timezone,
-    hourCycle: "h23",
-    year: "numeric",
-    month: "2-digit",
-    day: "2-digit",
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-    timeZoneName: "short",
-  });
-  formatters.set(timezone, made);
-  return made;
 }
 
 /**

@@ -7,7 +7,7 @@
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
-import type { ScheduleStatus } from "../domain/status.ts";
+import type { ExchangeOutage, ScheduleStatus } from "../domain/status.ts";
 import type { BadRecordReport, ExchangeClient, RequestBudget } from "../exchange/index.ts";
 import { AccountBook } from "./accounts.ts";
 import { type BadRecord, BadRecords } from "./bad-records.ts";
@@ -62,6 +62,8 @@ export interface Collectors {
   /** To be told of what the client could not read (its `onBadRecord`). */
   badRecord(report: BadRecordReport): void;
   status(): ScheduleStatus[];
+  /** Nothing can be read from the exchange at all; null while anything can. */
+  outage(): ExchangeOutage | null;
   demand(): Demand;
   figures(): { readonly lagMs: number; readonly failedPolls: number; readonly badRecords: number };
 }
@@ -118,6 +120,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     ask: (source, wallet) => scheduler?.ask(source, wallet),
     badRecord: (report) => badRecords.take(report),
     status: () => scheduler?.status() ?? [],
+    outage: () => scheduler?.outage ?? null,
     demand: () => {
       if (!scheduler) throw new Error("collecting has not begun");
       return scheduler.demand();

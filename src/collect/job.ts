@@ -30,6 +30,8 @@ export interface Job extends WheelEntry {
   lastOkMs: number | null;
   lastFailure: ScheduleStatus["lastFailure"];
   failures: number;
+  /** Of runs that read older pages, which fail by themselves. */
+  catchUpFailure: ScheduleStatus["catchUpFailure"];
   backingOff: boolean;
 }
 
@@ -50,6 +52,7 @@ export function createJob(collector: Collector, wallet: CollectedWallet | null, 
     lastOkMs: null,
     lastFailure: null,
     failures: 0,
+    catchUpFailure: null,
     backingOff: false,
   };
 }

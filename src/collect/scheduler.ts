@@ -11,7 +11,7 @@
  */
 import type { Clock, Random } from "../domain/clock.ts";
 import type { FailureReason, Observation, Source } from "../domain/observation.ts";
-import type { ScheduleStatus } from "../domain/status.ts";
+import type { ExchangeOutage, ScheduleStatus } from "../domain/status.ts";
 import { type ExchangeClient, ExchangeError, failureOf, type Lane, lanes } from "../exchange/index.ts";
 import { backoffMs } from "./backoff.ts";
 import type { CollectedWallet, Collector, RunOutcome } from "./collector.ts";
@@ -107,6 +107,7 @@ export class Scheduler {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#wheel.stop();
+    this.#reporter.stop();
     for (const job of this.#jobs) job.running?.abort(new CalledOff("stopping"));
     while (this.#under.size > 0) await Promise.all(this.#under);
   }
@@ -135,7 +136,13 @@ export class Scheduler {
       lastOkMs: job.lastOkMs,
       lastFailure: job.lastFailure,
       failuresInRow: job.failures,
+      catchUpFailure: job.catchUpFailure,
     }));
+  }
+
+  /** Nothing can be read at all; null while anything can. */
+  get outage(): ExchangeOutage | null {
+    return this.#reporter.outage;
   }
 
   demand(): Demand {
@@ -270,7 +277,10 @@ export class Scheduler {
     job.running = null;
     if (this.#stopped) return;
     if (outcome === "done" || outcome === "more") {
-      if (mode !== "catchUp") this.#worked(job);
+      if (mode === "catchUp") this.#caughtUp(job);
+      else this.#worked(job);
+      // Nothing older is missing any more.
+      if (outcome === "done" && job.catchUpFailure) this.#caughtUp(job);
     }
     this.#next(job, mode, outcome, failure);
   }
@@ -282,8 +292,13 @@ export class Scheduler {
     job.gap = false;
     job.backingOff = false;
     this.#weigh(job);
-    this.#reporter.worked(job.collector.source, job.wallet?.name ?? null);
+    this.#reporter.worked({ source: job.collector.source, wallet: job.wallet?.name ?? null });
     if (wasUnwell) this.#allAgain();
+  }
+
+  #caughtUp(job: Job): void {
+    job.catchUpFailure = null;
+    this.#reporter.worked({ source: job.collector.source, wallet: job.wallet?.name ?? null, older: true });
   }
 
   /** The exchange is back: those who stay away for its sake need not wait for their time. */
@@ -304,14 +319,19 @@ export class Scheduler {
     const told: { reason: FailureReason; detail: string } =
       error instanceof RunTooLong ? { reason: "timeout", detail: error.message } : failureOf(error);
     const atMs = this.#clock.nowMs();
+    const taken = !(error instanceof NotTaken);
+    if (mode === "catchUp") {
+      job.catchUpFailure = { atMs, ...told, times: (job.catchUpFailure?.times ?? 0) + 1 };
+      if (taken) this.#reporter.failed({ source, wallet, older: true }, told.reason, told.detail);
+      return;
+    }
     job.lastFailure = { atMs, ...told };
-    if (mode === "catchUp") return;
     job.failures++;
     job.gap = true;
     job.backingOff = true;
-    this.#reporter.failed(source, wallet, told.reason, told.detail);
-    // Without a store there is nobody to tell.
-    if (error instanceof NotTaken) return;
+    // Without a store there is nobody to tell, and whoever stores has said why already.
+    if (!taken) return;
+    this.#reporter.failed({ source, wallet }, told.reason, told.detail);
     try {
       await this.#options.observe({ kind: "failed", source, wallet, symbol: null, atMs, ...told });
     } catch (cause) {

@@ -67,6 +67,15 @@ export interface WatchStatus {
   readonly viewMismatches: number;
 }
 
+/** Nothing can be read from the exchange at all. */
+export interface ExchangeOutage {
+  /** Of the first read that failed, ms. */
+  readonly sinceMs: number;
+  readonly reason: FailureReason;
+  /** For people. */
+  readonly detail: string;
+}
+
 /** One schedule of one wallet (or of the exchange). */
 export interface ScheduleStatus {
   readonly source: Source;
@@ -79,6 +88,8 @@ export interface ScheduleStatus {
     readonly detail: string;
   } | null;
   readonly failuresInRow: number;
+  /** Why older pages cannot be caught up with; null while they can, or none are missing. */
+  readonly catchUpFailure: (NonNullable<ScheduleStatus["lastFailure"]> & { readonly times: number }) | null;
 }
 
 export interface ChannelStatus {
@@ -99,6 +110,8 @@ export interface DaemonStatus {
   /** `degraded`: commits fail; what matters is sent from memory. */
   readonly state: "starting" | "running" | "degraded" | "stopping";
   readonly watch: WatchStatus;
+  /** Null while anything can be read. */
+  readonly outage: ExchangeOutage | null;
   readonly schedules: readonly ScheduleStatus[];
   readonly requests: {
     readonly ceilingPerSecond: number;

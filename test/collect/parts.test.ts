@@ -25,7 +25,7 @@ function rig() {
   const clock = new FakeClock("2026-03-01T12:00:00Z");
   const store = new MemoryStore();
   const accounts = new AccountBook([wallet], new Map());
-  const log = { info: () => {}, warn: () => {} };
+  const log = { debug: () => {}, info: () => {}, warn: () => {} };
   const badRecords = new BadRecords(clock, log, () => {});
   const teller = new Teller(store, [wallet], new Map(), clock);
   const shared = {

@@ -136,6 +136,7 @@ export class Rig implements AsyncDisposable {
       marginRatio: options.marginRatio ?? (() => null),
       onBadRecord: (record) => void kept.push(record),
       log: {
+        debug: () => {},
         info: (_fields, message) => void log.push({ level: "info", message }),
         warn: (_fields, message) => void log.push({ level: "warn", message }),
       },

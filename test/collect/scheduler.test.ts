@@ -81,7 +81,7 @@ function rig(options: {
     },
     marginRatio: options.marginRatio ?? (() => null),
     accounts: () => 1,
-    log: { info: note, warn: note },
+    log: { debug: () => {}, info: note, warn: note },
   });
   scheduler.start();
   return { clock, scheduler, ran, observations, log, overlaps: () => overlaps };
@@ -298,6 +298,100 @@ describe("failures", () => {
     expect(new Set(back.map((one) => `${one.source} ${one.wallet}`)).size).toBe(100);
     // Not at one moment.
     expect(new Set(back.map(({ atMs }) => Math.floor(atMs / 100))).size).toBeGreaterThan(10);
+  });
+
+  test("an outage is one line and its end another, whatever was tried; the status knows it as well", async () => {
+    let well = true;
+    let why = "connect ECONNREFUSED 127.0.0.1:8977";
+    const { clock, log, scheduler } = rig({
+      wallets: 12,
+      sources: ["traderState", "notifications", "fills"],
+      run: async (_run, source) => {
+        if (!well) throw new ExchangeError({ endpoint: source, reason: "unreachable", what: why });
+        return "done";
+      },
+    });
+    await clock.advance(15_000);
+    expect(scheduler.outage).toBeNull();
+    well = false;
+    const atMs = clock.nowMs();
+    await clock.advance(300_000);
+    expect(log).toEqual([
+      expect.stringMatching(
+        /^the exchange cannot be reached \(since 12:00:\d\d UTC\): connect ECONNREFUSED 127.0.0.1:8977$/,
+      ),
+    ]);
+    expect(scheduler.outage).toMatchObject({ reason: "unreachable", detail: why });
+    expect(scheduler.outage!.sinceMs - atMs).toBeLessThan(5_100);
+    why = "connect ETIMEDOUT";
+    await clock.advance(60_000);
+    expect(log.length).toBe(1);
+    well = true;
+    await clock.advance(90_000);
+    expect(log.slice(1)).toEqual([expect.stringMatching(/^the exchange is back after 6m/)]);
+    expect(scheduler.outage).toBeNull();
+  });
+
+  test("what fails while others are read says so by itself, and what lasts beyond an outage does so then", async () => {
+    let down = false;
+    const { clock, log } = rig({
+      wallets: 3,
+      sources: ["traderState", "notifications"],
+      run: async (run, source) => {
+        if (source === "notifications" && run.wallet.name === "w1")
+          throw new ExchangeError({ endpoint: source, reason: "refused", what: "403 insufficient_role" });
+        if (down) throw unreachable();
+        return "done";
+      },
+    });
+    const own = "notifications of w1 cannot be read: notifications: 403 insufficient_role";
+    await clock.advance(20_000);
+    expect(log).toEqual([own]);
+    down = true;
+    await clock.advance(60_000);
+    expect(log.slice(1)).toEqual([expect.stringMatching(/^the exchange cannot be reached/)]);
+    down = false;
+    await clock.advance(120_000);
+    expect(log.slice(2)).toEqual([expect.stringMatching(/^the exchange is back/)]);
+  });
+
+  test("one failed read among many good ones is one line", async () => {
+    const { clock, log } = rig({
+      wallets: 2,
+      run: async (_run, _source, nth) => {
+        if (nth === 5) throw unreachable();
+        return "done";
+      },
+    });
+    await clock.advance(60_000);
+    expect(log).toEqual([
+      expect.stringMatching(/^traderState of w\d could not be read for [\d.]+m?s: x: connection refused$/),
+    ]);
+  });
+
+  test("older pages that cannot be read are told once, stand in the status, and are told when they can", async () => {
+    let well = false;
+    const { clock, log, scheduler } = rig({
+      run: async (run) => {
+        if (!run.catchUp || well) return well ? "done" : "more";
+        throw new ExchangeError({ endpoint: "x", reason: "server-error", what: "500" });
+      },
+    });
+    await clock.advance(120_000);
+    expect(log).toEqual(["older traderState of w0 cannot be read: x: 500"]);
+    const [status] = scheduler.status();
+    expect(status).toMatchObject({
+      failuresInRow: 0,
+      lastFailure: null,
+      catchUpFailure: { reason: "server-error", detail: "x: 500" },
+    });
+    expect(status!.catchUpFailure!.times).toBeGreaterThan(5);
+    well = true;
+    await clock.advance(20_000);
+    expect(log.slice(1)).toEqual([
+      expect.stringMatching(/^older traderState of w0 can be read again, after/),
+    ]);
+    expect(scheduler.status()[0]!.catchUpFailure).toBeNull();
   });
 
   test("many wallets with one trouble are three lines and a count", async () => {

@@ -171,6 +171,7 @@ export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
         },
       ],
     },
+    outage: null,
     schedules: [
       {
         source: "traderState",
@@ -179,6 +180,7 @@ export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
         lastOkMs: nowMs - 800,
         lastFailure: null,
         failuresInRow: 0,
+        catchUpFailure: null,
       },
       {
         source: "traderState",
@@ -187,6 +189,7 @@ export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
         lastOkMs: nowMs - 4_100,
         lastFailure: null,
         failuresInRow: 0,
+        catchUpFailure: null,
       },
       {
         ...{
@@ -195,6 +198,7 @@ export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
           everyMs: 5_000,
           lastOkMs: nowMs - 74_000,
           failuresInRow: 12,
+          catchUpFailure: null,
         },
         lastFailure: { atMs: nowMs - 2_000, reason: "timeout", detail: "no answer within 4 s" },
       },
@@ -205,6 +209,7 @@ export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
         lastOkMs: nowMs - 1_300,
         lastFailure: null,
         failuresInRow: 0,
+        catchUpFailure: null,
       },
       {
         source: "notifications",
@@ -213,6 +218,7 @@ export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
         lastOkMs: nowMs - 6_200,
         lastFailure: null,
         failuresInRow: 0,
+        catchUpFailure: null,
       },
       {
         source: "funding",
@@ -221,6 +227,7 @@ export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
         lastOkMs: null,
         lastFailure: null,
         failuresInRow: 0,
+        catchUpFailure: null,
       },
     ],
     requests: { ceilingPerSecond: 20, ratePerSecond: 20, used: 0.31, waiting: 0 },

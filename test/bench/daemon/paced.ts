@@ -64,7 +64,7 @@ const exchange = createExchange({
 const watch = newWatch(wallets, rulesText(true), clock.nowMs());
 const ingest = ingestLoop({ watch, store, clock });
 ingest.start();
-const log = { info: () => {}, warn: (_: object, text: string) => console.error(text) };
+const log = { debug: () => {}, info: () => {}, warn: (_: object, text: string) => console.error(text) };
 const badRecords = new BadRecords(clock, log, () => {});
 const collected = wallets.map(({ name, authority }) => ({
   name,

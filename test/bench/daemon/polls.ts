@@ -91,7 +91,7 @@ function daemonSide() {
       if (alertChanges.length > 0) fail(`nothing should fire here: ${alertChanges[0]?.alert.summary}`);
     },
   });
-  const log = { info: () => {}, warn: (_: object, text: string) => fail(text) };
+  const log = { debug: () => {}, info: () => {}, warn: (_: object, text: string) => fail(text) };
   const collected = wallets.map(({ name, authority }) => ({
     name,
     authority,
