@@ -38,6 +38,8 @@ export interface DaemonDeps {
   readonly random?: Random;
   /** Where console channels write. */
   readonly out?: Writable & { readonly isTTY?: boolean };
+  /** Aborted while it starts: the start is given up, and what was started is stopped again. */
+  readonly signal?: AbortSignal;
   /** Told of labelled steps on the way of an observation, for tests that stop the process at one. */
   readonly probe?: (step: "observed" | "judged" | "committed" | Parameters<Probe>[0]) => void | Promise<void>;
 }
@@ -80,6 +82,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
   }
 
   async function build(): Promise<Daemon> {
+    const givenUp = deps.signal;
     const { retention } = settings.history;
     const store: History = openStore({ path: settings.history.path, clock: machine, retention });
     undo.push(() => store.close());
@@ -108,7 +111,8 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     undo.push(() => exchange.stop());
     exchangeOffsetMs = () => exchange.http.offsetMs;
     // What time it is there decides what is past and what is news. When it does not say so soon, the machine's has to do.
-    await exchange.client.exchangeStatus({}, { deadlineMs: firstWordMs }).catch(() => {});
+    await exchange.client.exchangeStatus({}, { deadlineMs: firstWordMs, signal: givenUp }).catch(() => {});
+    givenUp?.throwIfAborted();
     const startedMs = clock.nowMs();
 
     // Wallets, schedules and channels are those that run, whatever the configuration says since.
@@ -130,6 +134,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       timezone: from.timezone,
     });
     const watch = await rememberedWatch(watchSettings(settings), store, startedMs);
+    givenUp?.throwIfAborted();
 
     const channels = new Map<string, Channel>();
     for (const [name, one] of Object.entries(settings.channels)) {
@@ -325,7 +330,14 @@ export async function runDaemon(
   options: DaemonDeps & { readonly signal: AbortSignal; readonly onStarted?: (daemon: Daemon) => void },
 ): Promise<number> {
   const { log, signal } = options;
-  const daemon = await startDaemon(settings, options);
+  const daemon = await startDaemon(settings, options).catch((error: unknown) => {
+    if (signal.aborted) return null;
+    throw error;
+  });
+  if (daemon === null) {
+    log.info("stopped before it had started");
+    return 0;
+  }
   const names = settings.wallets.map((wallet) => wallet.name).join(", ");
   log.info(`watching ${names}${daemon.url ? `; status page ${daemon.url}` : ""}`);
   options.onStarted?.(daemon);

@@ -3,7 +3,8 @@ import type { Command } from "commander";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { DaemonSettings } from "../settings.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";
-import { loadSettings } from "./configuration.ts";
+import { loadSettings, misconfigured } from "./configuration.ts";
+import { examine, type Ground } from "./ground.ts";
 import type { Finding } from "./online.ts";
 import { counted, type Paint, paintFor, table } from "./print.ts";
 import { rulesByFile, rulesText } from "./rules.ts";
@@ -26,7 +27,11 @@ export function checkCommand(program: Command, cli: Cli): void {
 }
 
 async function check(cli: Cli, options: CheckOptions): Promise<void> {
-  const { settings, warnings } = await loadSettings(cli, options.config);
+  const loaded = await loadSettings(cli, options.config);
+  const { settings } = loaded;
+  const ground = await examine(loaded);
+  if (ground.problems.length > 0) throw await misconfigured(ground.problems);
+  const warnings = ground.address === null ? loaded.warnings : [...loaded.warnings, ground.address];
   const { formatConfigWarning } = await import("../config/index.ts");
   const { demandOf } = await import("../collect/demand.ts");
   const demand = demandOf({
@@ -37,7 +42,7 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
   });
   const paint = paintFor(cli.out);
   if (!options.json) {
-    print(cli, offlineText(settings, demand, paint));
+    print(cli, offlineText(settings, demand, ground, paint));
     if (warnings.length > 0) print(cli, "");
     for (const warning of warnings) print(cli, paint("yellow", `warning: ${formatConfigWarning(warning)}`));
   }
@@ -59,7 +64,9 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
       rules: rulesByFile(settings.ruleSet, settings.ruleFiles),
       channels: Object.entries(settings.channels).map(([name, { type }]) => ({ name, type })),
       demand,
-      warnings,
+      database: ground.database,
+      running: ground.running,
+      warnings: warnings.map(({ file, line, path, message }) => ({ file, line, path, message })),
       ...(options.online === true ? { online: findings } : {}),
     });
   }
@@ -85,7 +92,7 @@ function walletsOf(settings: DaemonSettings) {
 
 type Demand = ReturnType<typeof import("../collect/demand.ts").demandOf>;
 
-function offlineText(settings: DaemonSettings, demand: Demand, paint: Paint): string {
+function offlineText(settings: DaemonSettings, demand: Demand, ground: Ground, paint: Paint): string {
   const right = (title: string) => ({ title, right: true });
   const wallets = table(
     ["name", "authority", "key", "PDA indices", "labels"],
@@ -127,7 +134,7 @@ function offlineText(settings: DaemonSettings, demand: Demand, paint: Paint): st
     rulesText(rulesByFile(settings.ruleSet, settings.ruleFiles), paint),
     `${paint("bold", counted(Object.keys(settings.channels).length, "channel"))}\n${channels}`,
     `${paint("bold", `Schedules want ${share}`)}${overText(demand, paint)}\n${schedules}`,
-    `database: ${settings.history.path}\nstatus page: ${pageOf(settings)}`,
+    `database: ${settings.history.path} (${databaseText(ground)})\nstatus page: ${pageOf(settings)}`,
   ].join("\n\n");
 }
 
@@ -138,6 +145,18 @@ function overText({ sources }: Demand, paint: Paint): string {
     "yellow",
     ": too many, so that some run less often (raise exchange.requestsPerSecond or the intervals)",
   );
+}
+
+function databaseText({ database, running }: Ground): string {
+  if (running) return "a daemon runs with it";
+  switch (database.state) {
+    case "there":
+      return "there, and can be written";
+    case "new":
+      return "will be made";
+    case "newFolder":
+      return "will be made, with its folder";
+  }
 }
 
 function pageOf({ dashboard }: DaemonSettings): string {

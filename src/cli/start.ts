@@ -11,7 +11,8 @@ import type { Logger } from "pino";
 import type { Daemon } from "../app.ts";
 import type { ConfigWarning } from "../config/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, namedConfig } from "./command.ts";
-import { loadSettings } from "./configuration.ts";
+import { type Loaded, loadSettings, misconfigured } from "./configuration.ts";
+import { examine } from "./ground.ts";
 import { type LogOptions, logFormats, logLevels } from "./log-options.ts";
 import { oneOf } from "./values.ts";
 
@@ -49,6 +50,7 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
   const isDemo = !named && !existsSync(options.config);
   // Everything that can be wrong with it is told before anything is started.
   const loaded = isDemo ? null : await loadSettings(cli, options.config);
+  if (loaded !== null) await refuseUnlessFree(loaded);
   const { createLog } = await import("./log.ts");
   const format = options.json === true ? "json" : options.logFormat;
   const { log, flush } = await createLog(cli, { level: options.logLevel, format });
@@ -78,6 +80,19 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
     release();
     flush();
   }
+}
+
+/** A daemon that could not run, or not beside another one, signs in nowhere and opens nothing. */
+async function refuseUnlessFree(loaded: Loaded): Promise<void> {
+  const { problems, address, running, database } = await examine(loaded);
+  if (problems.length > 0) throw await misconfigured(problems);
+  if (running)
+    throw new CommandFailed(
+      `another perpwatch runs with ${database.path} already; stop it first, or give this one another history.path`,
+    );
+  if (address === null) return;
+  const { formatConfigProblem } = await import("../config/index.ts");
+  throw new CommandFailed(`cannot start\n${formatConfigProblem(address)}`, 1, { problems: [address] });
 }
 
 async function tellWarnings(log: Logger, warnings: readonly ConfigWarning[]): Promise<void> {

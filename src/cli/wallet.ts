@@ -1,5 +1,4 @@
 /** `perpwatch wallet`: key files, and the sessions of the configured wallets. */
-import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
@@ -36,7 +35,7 @@ export function walletCommand(program: Command, cli: Cli): void {
     needsNoConfig: true,
   }).action(async (file: string, options: CommonOptions) => {
     const { newKeypairFile } = await import("../wallet/keypair-file.ts");
-    makeFolder(file);
+    await folderFor(file);
     tellNew(cli, options, file, newKeypairFile(file).address);
   });
   declare(group, {
@@ -50,7 +49,7 @@ export function walletCommand(program: Command, cli: Cli): void {
   }).action(async (file: string, options: CommonOptions) => {
     const { importKeypairFile } = await import("../wallet/keypair-file.ts");
     const secret = await readSecret(cli);
-    makeFolder(file);
+    await folderFor(file);
     tellNew(cli, options, file, importKeypairFile(file, secret).address);
   });
   declare(group, {
@@ -70,8 +69,9 @@ export function walletCommand(program: Command, cli: Cli): void {
   }
 }
 
-function makeFolder(file: string): void {
-  mkdirSync(path.dirname(path.resolve(file)), { recursive: true, mode: 0o700 });
+async function folderFor(file: string): Promise<void> {
+  const { makeFolder } = await import("../history/folder.ts");
+  makeFolder(path.dirname(path.resolve(file)));
 }
 
 function tellNew(cli: Cli, options: CommonOptions, file: string, authority: string): void {

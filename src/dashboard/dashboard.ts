@@ -6,8 +6,9 @@ import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { type Clock, systemClock } from "../domain/clock.ts";
 import type { DashboardSource } from "../domain/ports.ts";
+import { addressTrouble } from "./address.ts";
 import { serveApi } from "./api.ts";
-import { DashboardError, errorCode } from "./errors.ts";
+import { DashboardError } from "./errors.ts";
 import { serveHealth } from "./health.ts";
 import { type DashboardLog, silentLog } from "./log.ts";
 import { createMetrics, serveMetrics } from "./metrics.ts";
@@ -92,16 +93,9 @@ async function listenOnTcp(
   try {
     await app.listen({ host, port });
   } catch (error) {
-    const code = errorCode(error);
-    const why =
-      code === "EADDRINUSE"
-        ? "another program listens there; give dashboard.listen another port, or port 0 for a free one"
-        : code === "EACCES"
-          ? "the system does not allow it; ports below 1024 are often reserved"
-          : code === "EADDRNOTAVAIL" || code === "ENOTFOUND"
-            ? "this machine has no such address"
-            : code || String(error);
-    throw new DashboardError("address", `dashboard.listen ${host}:${port}: ${why}`, { cause: error });
+    throw new DashboardError("address", `dashboard.listen ${host}:${port}: ${addressTrouble(error)}`, {
+      cause: error,
+    });
   }
   const address = app.server.address() as AddressInfo;
   return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;

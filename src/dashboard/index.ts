@@ -5,9 +5,11 @@
  *   api.ts         /api/v1                    metrics.ts  /metrics                health.ts   /healthz, /readyz
  *   page/          the status page            client.ts   how commands ask        wire.ts     numbers in JSON
  */
+export { tryAddress } from "./address.ts";
 export type { StatusAnswer } from "./api.ts";
 export { askDaemon, type DaemonAnswer, type DaemonQuestion } from "./client.ts";
 export { createDashboard, type Dashboard, type DashboardOptions } from "./dashboard.ts";
 export { DashboardError, type DashboardFailure } from "./errors.ts";
 export type { DashboardLog } from "./log.ts";
+export { longestPathBytes } from "./socket.ts";
 export { toWire, type Wire, type WireNumber } from "./wire.ts";

@@ -10,7 +10,7 @@ import { connect, type Server } from "node:net";
 import { DashboardError, errorCode } from "./errors.ts";
 
 /** The shortest limit of the systems we run on (macOS: 104 bytes with the final zero). */
-const longestPathBytes = 103;
+export const longestPathBytes = 103;
 
 /**
  * Makes `server` listen at `path` with mode 0600, from the first instant on. Closing the server removes the file.

@@ -16,6 +16,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { applicationId } from "./application.ts";
 import { errorCode, HistoryError, openFailure } from "./errors.ts";
+import { makeFolder } from "./folder.ts";
 import { takeWriterLock } from "./lock.ts";
 import { type Migration, migrate, migrations, newestOf, refuseNewer, versionOf } from "./migrations.ts";
 
@@ -47,7 +48,7 @@ export function openDatabase(
 }
 
 function openWriter(file: string, list: readonly Migration[]): OpenDatabase {
-  fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(path.dirname(file));
   createPrivately(`${file}.lock`);
   const lock = (() => {
     try {

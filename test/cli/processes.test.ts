@@ -1,5 +1,6 @@
 /** `start`, `simulate` and `wallet` as processes on real sockets: how they begin, what they log, how they end. */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore } from "../../src/history/index.ts";
@@ -104,6 +105,83 @@ describe("start", () => {
       void daemon.end("SIGTERM");
       expect(await daemon.end("SIGINT")).toEqual({ status: 130, signal: null });
       expect(daemon.stderr.join("\n")).toContain("SIGINT again: ending at once");
+    } finally {
+      simulator.faults.clear();
+    }
+  });
+
+  test("a database that cannot be is refused at its line, before anything is started", async () => {
+    using place = desk();
+    place.write("file", "no folder");
+    const wrong: [command: string, name: string, why: RegExp][] = [
+      // A folder that nobody can make: making it must not be tried for ever.
+      ["start", "/proc/no/p.db", /the folder \/proc\/no does not exist and cannot be made.*\(E[A-Z]+\)/],
+      ["check", "/proc/no/p.db", /the folder \/proc\/no does not exist and cannot be made.*\(E[A-Z]+\)/],
+      ["check", "./file/p.db", /a part of this path is a file, not a folder/],
+      ["check", ".", /is a folder: name a file in it/],
+      ["check", `./${"long/".repeat(20)}p.db`, /is too long: the socket beside it may have 103 bytes/],
+    ];
+    const tried = wrong.map(async ([command, name, why], index) => {
+      place.write(`${index}.yaml`, plainConfig.replace("./perpwatch", name));
+      const ran = await run([command, "--config", `${index}.yaml`], place);
+      expect(ran, `${command} ${name}`).toMatchObject({ status: 2, stdout: "" });
+      expect(ran.stderr).toMatch(
+        /^perpwatch: 1 mistake in the configuration\n\d\.yaml:5:18: history\.path: /,
+      );
+      expect(ran.stderr).toMatch(why);
+    });
+    await Promise.all(tried);
+    expect(readdirSync(place.folder).filter((name) => !name.endsWith(".yaml"))).toEqual(["file"]);
+  });
+
+  test("check says what becomes of the database, and changes nothing", async () => {
+    using place = desk();
+    place.write("config.yaml", plainConfig.replace("./perpwatch", "./a/b/p.db"));
+    expect((await run(["check"], place)).stdout).toMatch(
+      /^database: \/.*\/a\/b\/p\.db \(will be made, with its folder\)$/m,
+    );
+    expect(readdirSync(place.folder)).toEqual(["config.yaml"]);
+  });
+
+  test("an address that is taken is told before anybody is asked anything", async () => {
+    using place = home();
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    const { port } = taken.address() as AddressInfo;
+    place.write("config.yaml", configuration("").replace("listen: off", `listen: 127.0.0.1:${port}`));
+    const before = simulator.requests.query(undefined).total;
+    const ran = await run(["start"], place);
+    const checked = await run(["check", "--json"], place);
+    await new Promise((resolve) => taken.close(resolve));
+    expect(ran).toMatchObject({ status: 1, stdout: "" });
+    expect(ran.stderr).toMatch(
+      /config\.yaml:5:22: dashboard\.listen: 127\.0\.0\.1:\d+: another program listens there/,
+    );
+    expect(simulator.requests.query(undefined).total).toBe(before);
+    expect(existsSync(path.join(place.folder, "p"))).toBe(false);
+    expect(checked.json()).toMatchObject({
+      ok: true,
+      warnings: [
+        { line: 5, path: "dashboard.listen", message: expect.stringMatching(/another program/) as string },
+      ],
+    });
+  });
+
+  test.each([
+    ["while it asks what time it is there", "/v1/view/exchange/status"],
+    ["while a wallet signs in", "/v1/auth/*"],
+  ])("SIGTERM ends it %s", async (_, where) => {
+    using place = home();
+    await simulator.call("fault", { path: where, delayMs: 60_000, times: 1_000 });
+    try {
+      const before = simulator.requests.query(where).count;
+      await using daemon = startProgram(["start"], place);
+      await expect
+        .poll(() => simulator.requests.query(where).count, { timeout: 20_000 })
+        .toBeGreaterThan(before);
+      const sinceMs = performance.now();
+      expect(await daemon.end("SIGTERM")).toEqual({ status: 0, signal: null });
+      expect(performance.now() - sinceMs).toBeLessThan(9_000);
     } finally {
       simulator.faults.clear();
     }

@@ -1,0 +1,89 @@
+/**
+ * What this machine has to give before a daemon can run: a folder to keep its database in, a socket beside it, and the
+ * address of its page. Looked at, and left as it was found.
+ */
+import { accessSync, constants, mkdtempSync, rmdirSync, statSync } from "node:fs";
+import path from "node:path";
+import type { ConfigProblem } from "../settings.ts";
+import type { Loaded } from "./configuration.ts";
+
+export interface Ground {
+  /** What keeps a daemon from running until a person mends it, at the setting that has to change. */
+  readonly problems: readonly ConfigProblem[];
+  /** The page's address cannot be had just now. */
+  readonly address: ConfigProblem | null;
+  /** A daemon of this configuration runs. */
+  readonly running: boolean;
+  readonly database: { readonly path: string; readonly state: DatabaseState };
+}
+
+/** `there`: will be opened. `new`: will be made, `newFolder` with its folder. */
+export type DatabaseState = "there" | "new" | "newFolder";
+
+export async function examine({ settings, problemAt }: Loaded): Promise<Ground> {
+  const { askDaemon, longestPathBytes, tryAddress } = await import("../dashboard/index.ts");
+  const { history, dashboard } = settings;
+  const found = examineDatabase(history.path);
+  const socketPath = `${history.path}.sock`;
+  const problems: ConfigProblem[] = [];
+  const wrong = (message: string) => void problems.push(problemAt(["history", "path"], message));
+  if (typeof found !== "string") wrong(found.wrong);
+  const bytes = Buffer.byteLength(socketPath);
+  if (bytes > longestPathBytes)
+    wrong(
+      `${history.path} is too long: the socket beside it may have ${longestPathBytes} bytes in its path, and would have ` +
+        `${bytes}; put the database into a folder with a shorter path`,
+    );
+  const running =
+    problems.length === 0 &&
+    (await askDaemon({ socketPath, method: "GET", path: "/healthz" }).then(
+      (answer) => answer.kind === "answered",
+      () => false,
+    ));
+  const trouble = running || dashboard === null ? null : await tryAddress(dashboard);
+  const at = dashboard === null ? "" : `${dashboard.host}:${dashboard.port}`;
+  return {
+    problems,
+    address: trouble === null ? null : problemAt(["dashboard", "listen"], `${at}: ${trouble}`),
+    running,
+    database: { path: history.path, state: typeof found === "string" ? found : "new" },
+  };
+}
+
+function examineDatabase(file: string): DatabaseState | { readonly wrong: string } {
+  const folder = path.dirname(file);
+  let nearest = folder;
+  try {
+    const stat = statSync(file, { throwIfNoEntry: false });
+    if (stat?.isDirectory() === true) return { wrong: `${file} is a folder: name a file in it` };
+    while (statSync(nearest, { throwIfNoEntry: false }) === undefined) nearest = path.dirname(nearest);
+    // Asking for permissions is not enough: a read-only disk, a full one and /proc are known by trying.
+    rmdirSync(mkdtempSync(path.join(nearest, ".perpwatch-")));
+    if (stat === undefined) return nearest === folder ? "new" : "newFolder";
+    accessSync(file, constants.R_OK | constants.W_OK);
+    return "there";
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+    return {
+      wrong: `${whyNot(code, file, folder, nearest)} (${code}): choose another history.path, or mend that`,
+    };
+  }
+}
+
+function whyNot(code: string, file: string, folder: string, nearest: string): string {
+  const cannotMake = `the folder ${folder} does not exist and cannot be made`;
+  switch (code) {
+    case "ENOTDIR":
+      return `${folder}: a part of this path is a file, not a folder`;
+    case "EACCES":
+    case "EPERM":
+      return `${nearest === folder ? file : nearest}: this user may not write there`;
+    case "EROFS":
+      return `${nearest === folder ? folder : cannotMake}: ${nearest} is on a read-only disk`;
+    case "ENOSPC":
+    case "EDQUOT":
+      return `${nearest}: the disk is full`;
+    default:
+      return nearest === folder ? `${folder} takes no files` : `${cannotMake}: ${nearest} takes no folders`;
+  }
+}
