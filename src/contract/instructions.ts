@@ -276,3 +276,50 @@ function writer(kind: keyof typeof discriminants, length: number) {
 
 const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 const hex = (bytes: Uint8Array) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** An account as an instruction or a transaction names it. */
+type GivenAccount = Omit<NamedAccount, "name">;
+
+export interface Given {
+  readonly programId: string;
+  readonly accounts: readonly GivenAccount[];
+  readonly data: Uint8Array;
+}
+
+/**
+ * Where an instruction is not the one that was asked for, in words; empty when it is.
+ * @param rights `exact`: as an instruction stands alone. `atLeast`: as it stands in a transaction, where another
+ *   instruction may give the same account wider rights.
+ * @param moreSigners further accounts at the end are let pass when they only sign
+ */
+export function differences(
+  asked: NamedInstruction,
+  given: Given,
+  { rights = "exact", moreSigners = false }: { rights?: "exact" | "atLeast"; moreSigners?: boolean } = {},
+): string[] {
+  const found: string[] = [];
+  if (given.programId !== asked.programId)
+    found.push(`program ${given.programId} instead of ${asked.programId}`);
+  for (const [index, { name, ...account }] of asked.accounts.entries()) {
+    const other = given.accounts[index];
+    if (other === undefined) {
+      found.push(`no account ${index} (${name})`);
+    } else if (other.pubkey !== account.pubkey) {
+      found.push(`account ${index} (${name}) is ${other.pubkey} instead of ${account.pubkey}`);
+    } else {
+      for (const right of ["isSigner", "isWritable"] as const) {
+        if (other[right] === account[right] || (rights === "atLeast" && other[right])) continue;
+        const verb = right === "isSigner" ? "sign" : "be written";
+        found.push(`account ${index} (${name}) ${account[right] ? "does not" : "would"} ${verb}`);
+      }
+    }
+  }
+  for (const [index, account] of given.accounts.entries()) {
+    if (index < asked.accounts.length) continue;
+    const onlySigns = account.isSigner && !account.isWritable;
+    if (!(moreSigners && onlySigns)) found.push(`account ${index} (${account.pubkey}) was not asked for`);
+  }
+  if (hex(given.data) !== hex(asked.data))
+    found.push(`its data are ${hex(given.data)} instead of ${hex(asked.data)}`);
+  return found;
+}

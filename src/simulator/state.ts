@@ -9,6 +9,7 @@
 import type { Random } from "../domain/clock.ts";
 import type { MarketRisk } from "../risk/model.ts";
 import type { Journal } from "./journal.ts";
+import type { Ledger } from "./ledger.ts";
 import type { MarketSpec } from "./markets.ts";
 import type { Change } from "./transaction.ts";
 
@@ -72,6 +73,10 @@ export interface Account {
   readonly traderId: number;
   /** Grows by one with every change. */
   sequence: number;
+  /** It has its capabilities; before that it can do nothing. */
+  onboarded: boolean;
+  /** Room for positions, fixed when it is registered. */
+  maxPositions: number;
   collateral: bigint;
   readonly positions: Map<string, Position>;
   /** Resting, oldest first. */
@@ -320,6 +325,8 @@ export interface World {
   exchangeSequence: number;
   /** Money that came in less what went out. */
   externalFlows: bigint;
+  /** What stands on the chain beside the exchange's accounts. */
+  readonly ledger: Ledger;
   /** Accounts whose risk has to be looked at. */
   readonly unchecked: Set<Account>;
   lastSlot: number;

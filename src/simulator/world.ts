@@ -7,6 +7,7 @@ import { seededRandom } from "../domain/clock.ts";
 import { traderActions } from "./activity.ts";
 import { accrueFunding, samplePremium } from "./funding.ts";
 import { Journal } from "./journal.ts";
+import { createLedger } from "./ledger.ts";
 import { enforceMargin } from "./liquidation.ts";
 import { fundingIntervalMs, type MarketSpec, marketSpecs, riskOf } from "./markets.ts";
 import { fireTriggers, matchOrders } from "./orders.ts";
@@ -52,6 +53,7 @@ export function createWorld(options: WorldOptions): World {
     exchange: { active: true, gated: false, withdrawalsAvailable: true },
     exchangeSequence: 1,
     externalFlows: 0n,
+    ledger: createLedger(seed),
     unchecked: new Set(),
     lastSlot: 0,
     lastSlotIndex: 0,
@@ -134,6 +136,8 @@ function emptyAccount(
     address,
     traderId,
     sequence: 0,
+    onboarded: true,
+    maxPositions: subaccount === 0 ? 128 : 1,
     collateral: 0n,
     positions: new Map(),
     orders: new Set(),

@@ -18,7 +18,7 @@ type Names =
   | "collateralAssets";
 
 /** A key that nobody holds, always the same for a name. */
-function keyNamed(name: string): string {
+export function keyNamed(name: string): string {
   return base58.encode(createHash("sha256").update(`simulator ${name}`).digest());
 }
 
@@ -36,7 +36,7 @@ const authorities = (key: (name: string) => string) =>
   Object.fromEntries(authorityNames.map((name) => [name, key(name)])) as Authorities;
 
 const usdcMint = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
-const accounts = {
+export const exchangeAccounts = {
   globalConfig: keyNamed("globalConfig"),
   currentAuthorities: authorities(keyNamed),
   canonicalMint: usdcMint,
@@ -48,7 +48,7 @@ const accounts = {
 };
 
 const exchangeKeys = (): WireFor<"exchangeKeys"> => ({
-  ...accounts,
+  ...exchangeAccounts,
   pendingAuthorities: authorities(() => SYSTEM_KEY),
   programId: PROGRAM_ID,
 });
@@ -138,7 +138,7 @@ function snapshot(world: World): WireFor<"exchangeSnapshot"> {
     sequenceNumber: String(world.exchangeSequence),
     ...present(world),
     exchange: {
-      ...accounts,
+      ...exchangeAccounts,
       programId: PROGRAM_ID,
       usdcMint,
       exchangeStatusBits: bits(world.exchange),

@@ -45,14 +45,14 @@ export function stateSnapshot(world: World, wallet: Wallet | undefined, pdaIndex
   const accounts = wallet ? [...wallet.accounts.values()].filter((it) => it.pdaIndex === pdaIndex) : [];
   accounts.sort((a, b) => a.subaccount - b.subaccount);
   const lastDepositSlot = Math.max(0, ...accounts.map((it) => it.lastDepositSlot));
-  const active = accounts.length > 0;
+  const registered = accounts.length > 0;
   const subaccounts = accounts.map((it) => subaccountRow(world, it, lastDepositSlot));
   return {
     version: 1,
-    capabilities: capabilities(active),
+    capabilities: capabilities(accounts.some((it) => it.onboarded)),
     makerFeeOverrideMultiplier: 1,
     takerFeeOverrideMultiplier: 1,
-    subaccounts: active ? subaccounts : [emptySubaccount],
+    subaccounts: registered ? subaccounts : [emptySubaccount],
   };
 }
 
@@ -83,7 +83,7 @@ function subaccountRow(world: World, account: Account, lastDepositSlot: number):
     sequence: account.sequence,
     collateral: account.collateral.toString(),
     spotCollaterals: [],
-    capabilities: capabilities(true),
+    capabilities: capabilities(account.onboarded),
     cooldownStatus: { lastDepositSlot, cooldownPeriodInSlots },
     positions,
     orders: [...bySymbol(account)].map(([symbol, orders]) => ({
@@ -210,7 +210,7 @@ function view(world: World, account: Account): WireFor<"traderView"> {
     traderPdaIndex: account.pdaIndex,
     traderSubaccountIndex: account.subaccount,
     ...present(world),
-    ...capabilities(true),
+    ...capabilities(account.onboarded),
     collateralBalance: usd(account.collateral),
     spotCollaterals: [],
     effectiveCollateral: usd(sums.effectiveCollateralQuoteLots),
@@ -235,7 +235,7 @@ function view(world: World, account: Account): WireFor<"traderView"> {
         orders.map((order) => viewOrder(world.markets.get(symbol)!, order, legs.get(symbol), orders)),
       ]),
     ),
-    maxPositions: account.subaccount === 0 ? 128 : 1,
+    maxPositions: account.maxPositions,
     lastDepositSlot: account.lastDepositSlot,
     isInActiveTraders: account.positions.size > 0 || account.orders.size > 0,
     makerFeeOverrideMultiplier: 1,

@@ -1,0 +1,91 @@
+/**
+ * The chain below the exchange, as far as onboarding needs one: blockhashes that live for 150 slots, transactions that
+ * were executed, and what keys own to pay for them. The exchange's own accounts are the world's.
+ */
+import { createHash } from "node:crypto";
+import { base58 } from "@scure/base";
+import { addressBytes } from "../wallet/address.ts";
+import { isOnCurve } from "../wallet/ed25519.ts";
+import { WalletKey } from "../wallet/wallet-key.ts";
+import type { World } from "./state.ts";
+import { slotAt } from "./time.ts";
+
+export interface ExecutedTransaction {
+  readonly slot: number;
+  /** As JSON-RPC writes it; null: it went through. */
+  readonly error: unknown;
+}
+
+export interface Ledger {
+  /** Who signs delegated onboardings. */
+  readonly onboarder: WalletKey;
+  /** By signature, oldest first. */
+  readonly transactions: Map<string, ExecutedTransaction>;
+  /** Of keys that own something else than what everybody has. */
+  readonly lamports: Map<string, bigint>;
+}
+
+/** A blockhash is good for so many slots after its own. */
+export const blockhashLifeSlots = 150;
+export const lamportsPerSignature = 5_000n;
+/** Every key of the simulated chain begins with ten SOL. */
+const begunWith = 10_000_000_000n;
+const mostTransactions = 10_000;
+/** Slots without a block, since the beginning: the height is that much lower. */
+const skippedSlots = 21_000_000;
+
+export function createLedger(seed: number): Ledger {
+  const secret = createHash("sha256").update(`perpwatch simulator onboarder ${seed}`).digest();
+  return { onboarder: WalletKey.fromSeed(secret), transactions: new Map(), lamports: new Map() };
+}
+
+const hashOf = (world: World, slot: number): Buffer =>
+  createHash("sha256").update(`simulator block ${world.seed} ${slot}`).digest();
+
+export const slotOf = (world: World): number => slotAt(world.nowMs);
+export const heightOf = (world: World): number => slotOf(world) - skippedSlots;
+
+export function latestBlockhash(world: World) {
+  return {
+    blockhash: base58.encode(hashOf(world, slotOf(world))),
+    lastValidBlockHeight: heightOf(world) + blockhashLifeSlots,
+  };
+}
+
+/** Whether a transaction with this blockhash may be executed now. */
+export function isRecent(world: World, blockhash: string): boolean {
+  let bytes: Uint8Array;
+  try {
+    bytes = addressBytes(blockhash);
+  } catch {
+    return false;
+  }
+  const now = slotOf(world);
+  for (let slot = now; slot >= now - blockhashLifeSlots; slot -= 1) {
+    if (hashOf(world, slot).equals(bytes)) return true;
+  }
+  return false;
+}
+
+export function lamportsOf(world: World, address: string): bigint {
+  const known = world.ledger.lamports.get(address);
+  if (known !== undefined) return known;
+  // Derived addresses own what was paid in for them.
+  return isOnCurve(addressBytes(address)) ? begunWith : 0n;
+}
+
+export function move(world: World, address: string, amount: bigint): void {
+  world.ledger.lamports.set(address, lamportsOf(world, address) + amount);
+}
+
+export function keepTransaction(world: World, signature: string, error: unknown): void {
+  const { transactions } = world.ledger;
+  transactions.set(signature, { slot: slotOf(world), error });
+  const oldest = transactions.size > mostTransactions ? transactions.keys().next().value : undefined;
+  if (oldest !== undefined) transactions.delete(oldest);
+}
+
+/** What an account of so many bytes has to own. */
+export const rentOf = (bytes: number): bigint => BigInt(128 + bytes) * 6_960n;
+export const traderAccountBytes = (maxPositions: number): number => 560 + 88 * maxPositions;
+export const stopLossAccountBytes = 224;
