@@ -59,6 +59,7 @@ export class LiveAlert implements Due {
   textNow: (nowMs: number) => AlertText | null = () => null;
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
+  place = -1;
   readonly #onDue: (live: LiveAlert, nowMs: number) => void;
 
   constructor(

@@ -159,6 +159,7 @@ export class Blindness {
       alert: restored,
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
+      place: -1,
       onDue: () => this.#fire(dark),
     };
     this.#dark.set(key, dark);

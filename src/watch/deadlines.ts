@@ -1,39 +1,41 @@
 /**
- * The moments at which time alone can change something. A binary heap in which every owner has at most one live entry;
- * an owner whose moment moved later keeps its old entry and is put back when that comes up, so that the common case
- * (a fresh answer pushes staleness further away) costs nothing.
+ * The moments at which time alone can change something. A binary heap of owners, each at most once; an owner whose moment
+ * moved later stays where it is and is put right when that place comes up, so that the common case (a fresh answer pushes
+ * staleness further away) costs nothing.
  */
 export interface Due {
   /** The moment that counts, ms; +∞ for none. Written through `Deadlines.set` only. */
   dueMs: number;
-  /** The moment under which it stands in the heap; +∞ when it does not. */
+  /** The moment under which it stands in the heap; +∞ when it does not. Written here only. */
   queuedMs: number;
+  /** Where it stands in the heap; -1 when it does not. Written here only. */
+  place: number;
   /** Called when the moment has come. */
   onDue(nowMs: number): void;
 }
 
 export class Deadlines {
-  readonly #heap: { readonly atMs: number; readonly owner: Due }[] = [];
+  readonly #heap: Due[] = [];
 
   set(owner: Due, dueMs: number): void {
     owner.dueMs = dueMs;
-    if (dueMs < owner.queuedMs) {
-      owner.queuedMs = dueMs;
-      this.#push({ atMs: dueMs, owner });
-    }
+    if (dueMs >= owner.queuedMs) return;
+    owner.queuedMs = dueMs;
+    if (owner.place === -1) owner.place = this.#heap.push(owner) - 1;
+    this.#rise(owner);
   }
 
   cancel(owner: Due): void {
     owner.dueMs = Number.POSITIVE_INFINITY;
   }
 
-  /** When the next moment is, or null. May name a moment that turns out to have moved. */
+  /** When the next moment is, or null. */
   nextMs(): number | null {
     for (;;) {
       const top = this.#heap[0];
       if (top === undefined) return null;
-      if (top.owner.queuedMs === top.atMs && top.owner.dueMs <= top.atMs) return top.atMs;
-      this.#settle();
+      if (top.dueMs <= top.queuedMs) return top.queuedMs;
+      this.#settle(top);
     }
   }
 
@@ -41,13 +43,12 @@ export class Deadlines {
   run(nowMs: number): void {
     for (;;) {
       const top = this.#heap[0];
-      if (top === undefined || top.atMs > nowMs) return;
-      if (top.owner.queuedMs === top.atMs && top.owner.dueMs <= nowMs) {
-        this.#pop();
-        top.owner.queuedMs = Number.POSITIVE_INFINITY;
-        top.owner.dueMs = Number.POSITIVE_INFINITY;
-        top.owner.onDue(nowMs);
-      } else this.#settle();
+      if (top === undefined || top.queuedMs > nowMs) return;
+      if (top.dueMs <= nowMs) {
+        this.#take(top);
+        top.dueMs = Number.POSITIVE_INFINITY;
+        top.onDue(nowMs);
+      } else this.#settle(top);
     }
   }
 
@@ -55,42 +56,56 @@ export class Deadlines {
     return this.#heap.length;
   }
 
-  /** Takes the top entry out and puts its owner back where it belongs now. */
-  #settle(): void {
-    const top = this.#pop();
-    if (top.owner.queuedMs !== top.atMs) return;
-    top.owner.queuedMs = Number.POSITIVE_INFINITY;
-    if (Number.isFinite(top.owner.dueMs)) this.set(top.owner, top.owner.dueMs);
+  /** Puts the first one, whose moment moved, where it belongs now. */
+  #settle(top: Due): void {
+    if (top.dueMs === Number.POSITIVE_INFINITY) this.#take(top);
+    else {
+      top.queuedMs = top.dueMs;
+      this.#sink(top);
+    }
   }
 
-  #push(entry: { readonly atMs: number; readonly owner: Due }): void {
+  #take(top: Due): void {
+    const last = this.#heap.pop()!;
+    top.queuedMs = Number.POSITIVE_INFINITY;
+    top.place = -1;
+    if (last === top) return;
+    last.place = 0;
+    this.#sink(last);
+  }
+
+  #rise(owner: Due): void {
     const heap = this.#heap;
-    let index = heap.push(entry) - 1;
+    const { queuedMs } = owner;
+    let index = owner.place;
     while (index > 0) {
       const parent = (index - 1) >> 1;
-      if (heap[parent]!.atMs <= entry.atMs) break;
-      heap[index] = heap[parent]!;
+      const above = heap[parent]!;
+      if (above.queuedMs <= queuedMs) break;
+      heap[index] = above;
+      above.place = index;
       index = parent;
     }
-    heap[index] = entry;
+    heap[index] = owner;
+    owner.place = index;
   }
 
-  #pop(): { readonly atMs: number; readonly owner: Due } {
+  #sink(owner: Due): void {
     const heap = this.#heap;
-    const top = heap[0]!;
-    const last = heap.pop()!;
-    if (heap.length > 0) {
-      let index = 0;
-      for (;;) {
-        let child = 2 * index + 1;
-        if (child >= heap.length) break;
-        if (child + 1 < heap.length && heap[child + 1]!.atMs < heap[child]!.atMs) child++;
-        if (heap[child]!.atMs >= last.atMs) break;
-        heap[index] = heap[child]!;
-        index = child;
-      }
-      heap[index] = last;
+    const { length } = heap;
+    const { queuedMs } = owner;
+    let index = owner.place;
+    for (;;) {
+      let child = 2 * index + 1;
+      if (child >= length) break;
+      if (child + 1 < length && heap[child + 1]!.queuedMs < heap[child]!.queuedMs) child++;
+      const below = heap[child]!;
+      if (below.queuedMs >= queuedMs) break;
+      heap[index] = below;
+      below.place = index;
+      index = child;
     }
-    return top;
+    heap[index] = owner;
+    owner.place = index;
   }
 }

@@ -75,6 +75,7 @@ export class Endings {
       sinceMs: draft.atMs,
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
+      place: -1,
       onDue: () => this.#onDue(waiting),
     };
     if (this.#wasLiquidated(waiting)) this.#settle(draft, waiting, "liquidated");

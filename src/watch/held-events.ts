@@ -133,6 +133,7 @@ export class HeldEvents {
       matches: [...matches],
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
+      place: -1,
       onDue: () => this.#giveUp(held, this.#options.draft()),
     };
     this.#held.set(eventName(event.kind, event.key), held);

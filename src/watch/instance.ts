@@ -24,6 +24,7 @@ export class Instance implements Due {
   stored = false;
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
+  place = -1;
   /** What `env.window` is while this judges: the reading at the time of the judgement. */
   readonly window: Env["window"];
   readonly #judge: (instance: Instance) => void;

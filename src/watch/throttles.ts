@@ -73,6 +73,7 @@ export class Throttles {
       held: [],
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
+      place: -1,
       onDue: (nowMs) => this.#release(throttle, nowMs),
     };
     this.#throttles.set(key, throttle);

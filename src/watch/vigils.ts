@@ -94,6 +94,7 @@ export class Vigils {
       blind: [],
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
+      place: -1,
       onDue: () => {
         const reason = vigil.seen ? "stale" : "missing";
         const unknown = new Unknown(reason, source, `nothing new from ${source}`);

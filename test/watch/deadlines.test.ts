@@ -1,0 +1,75 @@
+/** The heap of deadlines, against a list that is searched. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { Deadlines, type Due } from "../../src/watch/deadlines.ts";
+
+type Act =
+  | { readonly kind: "set"; readonly owner: number; readonly inMs: number }
+  | { readonly kind: "cancel"; readonly owner: number }
+  | { readonly kind: "pass"; readonly ms: number };
+
+const owners = 12;
+const act: fc.Arbitrary<Act> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ kind: fc.constant("set" as const), owner: fc.nat(owners - 1), inMs: fc.nat(50) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("cancel" as const), owner: fc.nat(owners - 1) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("pass" as const), ms: fc.nat(20) }) },
+);
+
+test("every owner is called once when its newest moment has come, and not before", () => {
+  fc.assert(
+    fc.property(fc.array(act, { maxLength: 300 }), (acts) => {
+      const deadlines = new Deadlines();
+      const called: number[] = [];
+      const wanted = new Map<number, number>();
+      const all = Array.from(
+        { length: owners },
+        (_, i): Due => ({
+          dueMs: Number.POSITIVE_INFINITY,
+          queuedMs: Number.POSITIVE_INFINITY,
+          place: -1,
+          onDue: () => called.push(i),
+        }),
+      );
+      let nowMs = 1_000;
+      for (const one of acts) {
+        if (one.kind === "set") {
+          deadlines.set(all[one.owner]!, nowMs + 1 + one.inMs);
+          wanted.set(one.owner, nowMs + 1 + one.inMs);
+        } else if (one.kind === "cancel") {
+          deadlines.cancel(all[one.owner]!);
+          wanted.delete(one.owner);
+        } else {
+          nowMs += one.ms;
+          deadlines.run(nowMs);
+          const due = [...wanted].filter(([, dueMs]) => dueMs <= nowMs).map(([owner]) => owner);
+          for (const owner of due) wanted.delete(owner);
+          expect(called.splice(0).sort((a, b) => a - b)).toEqual(due.sort((a, b) => a - b));
+        }
+        const next = wanted.size === 0 ? null : Math.min(...wanted.values());
+        expect(deadlines.nextMs()).toBe(next);
+        expect(deadlines.size).toBeLessThanOrEqual(owners);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("an owner that sets itself anew while it is called comes again", () => {
+  const deadlines = new Deadlines();
+  const at: number[] = [];
+  const owner: Due = {
+    dueMs: Number.POSITIVE_INFINITY,
+    queuedMs: Number.POSITIVE_INFINITY,
+    place: -1,
+    onDue(nowMs) {
+      at.push(nowMs);
+      if (at.length < 3) deadlines.set(owner, nowMs + 5);
+    },
+  };
+  deadlines.set(owner, 10);
+  for (let nowMs = 0; nowMs <= 40; nowMs += 5) deadlines.run(nowMs);
+  expect(at).toEqual([10, 15, 20]);
+});
