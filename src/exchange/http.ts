@@ -6,8 +6,8 @@
  * reading), kept by the injected clock; undici's own limits on connect, headers and body stand behind it in real time.
  * Each answer with a `Date` also measures the exchange's clock.
  */
-import { EventEmitter } from "node:events";
-import { Pool } from "undici";
+import type { IncomingHttpHeaders } from "node:http";
+import { type Dispatcher, Pool } from "undici";
 import { writeJson } from "../contract/json.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ExchangeTime } from "./exchange-time.ts";
@@ -98,52 +98,57 @@ export function createHttp(options: HttpOptions): Http {
   };
   let inFlight = 0;
 
-  async function send(request: HttpRequest): Promise<HttpAnswer> {
-    const { signal, limitMs } = request;
-    signal?.throwIfAborted();
-    // An emitter, which undici takes too: making an AbortController for each request is measurably dearer.
-    const stop = new EventEmitter();
-    let timedOut = false;
-    const cancelLimit = clock.after(limitMs, () => {
-      timedOut = true;
-      stop.emit("abort");
-    });
-    const onAbort = () => stop.emit("abort");
-    signal?.addEventListener("abort", onAbort, { once: true });
+  function send(request: HttpRequest): Promise<HttpAnswer> {
+    const { signal } = request;
+    if (signal?.aborted) return Promise.reject(signal.reason);
     const headers: Record<string, string> = { ...plain };
     if (request.bearer !== null) headers.authorization = `Bearer ${request.bearer}`;
     if (request.body !== null) headers["content-type"] = "application/json";
-    const sentMs = clock.elapsedMs();
-    inFlight++;
-    try {
-      const answer = await pool.request({
-        path: prefix + request.target,
-        method: request.method,
-        headers,
-        body: request.body === null ? null : writeJson(request.body),
-        signal: stop,
-      });
-      const { date, age, "retry-after": wait } = answer.headers;
-      // A cached answer carries the time of another one.
-      if (typeof date === "string" && (age === undefined || age === "0")) {
-        time.sample(sentMs, clock.elapsedMs(), date);
-      }
-      const text = await answer.body.text();
-      return {
-        status: answer.statusCode,
-        text,
-        retryAfterMs: typeof wait === "string" ? retryAfterMs(wait, time.nowMs()) : null,
+    return new Promise((resolve, reject) => {
+      const sentMs = clock.elapsedMs();
+      const end = (): boolean => {
+        if (!reading.finish()) return false;
+        inFlight--;
+        cancelLimit();
+        signal?.removeEventListener("abort", onAbort);
+        return true;
       };
-    } catch (error) {
-      // What is left of a limit differs each time; the same trouble has to read the same, so that it is told once.
-      if (timedOut) throw new HttpFailure("timeout", "no whole answer in time", true);
-      if (signal?.aborted) throw signal.reason;
-      throw failure(error, mostBytes, connectMs);
-    } finally {
-      inFlight--;
-      cancelLimit();
-      signal?.removeEventListener("abort", onAbort);
-    }
+      const reading = new Reading(
+        (status, { date, age, "retry-after": wait }, text) => {
+          if (!end()) return;
+          // A cached answer carries the time of another one.
+          if (typeof date === "string" && (age === undefined || age === "0")) {
+            time.sample(sentMs, reading.startedMs, date);
+          }
+          const waitMs = typeof wait === "string" ? retryAfterMs(wait, time.nowMs()) : null;
+          resolve({ status, text, retryAfterMs: waitMs });
+        },
+        (error) => {
+          if (end()) reject(failure(error, mostBytes, connectMs));
+        },
+        clock,
+      );
+      const cancelLimit = clock.after(request.limitMs, () => {
+        // What is left of a limit differs each time; the same trouble has to read the same, so that it is told once.
+        if (end()) reject(new HttpFailure("timeout", "no whole answer in time", reading.sent));
+        reading.abort();
+      });
+      const onAbort = () => {
+        if (end()) reject(signal?.reason);
+        reading.abort();
+      };
+      signal?.addEventListener("abort", onAbort, { once: true });
+      inFlight++;
+      pool.dispatch(
+        {
+          path: prefix + request.target,
+          method: request.method,
+          headers,
+          body: request.body === null ? null : writeJson(request.body),
+        },
+        reading,
+      );
+    });
   }
 
   return {
@@ -157,6 +162,85 @@ export function createHttp(options: HttpOptions): Http {
     },
     close: () => pool.destroy(),
   };
+}
+
+/**
+ * Collects one answer from the pool's callbacks. The usual way (`pool.request`) makes a stream for each body, which costs
+ * more than everything else about a small answer.
+ */
+class Reading implements Dispatcher.DispatchHandler {
+  /** When the head of the answer came, by the monotonic clock. */
+  startedMs = 0;
+  /** Whether a connection took the request up: from then on it may have arrived. */
+  sent = false;
+  readonly #done: (status: number, headers: IncomingHttpHeaders, text: string) => void;
+  readonly #failed: (error: unknown) => void;
+  readonly #clock: Clock;
+  #controller: Dispatcher.DispatchController | null = null;
+  #aborted = false;
+  #finished = false;
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+  #body: Buffer | null = null;
+  #chunks: Buffer[] | null = null;
+
+  constructor(
+    done: (status: number, headers: IncomingHttpHeaders, text: string) => void,
+    failed: (error: unknown) => void,
+    clock: Clock,
+  ) {
+    this.#done = done;
+    this.#failed = failed;
+    this.#clock = clock;
+  }
+
+  /** @returns false when it was finished already: the first outcome is the one that counts. */
+  finish(): boolean {
+    const first = !this.#finished;
+    this.#finished = true;
+    return first;
+  }
+
+  /** Gives the request up, now or, when it still waits for a connection, as soon as it gets one. */
+  abort(): void {
+    this.#aborted = true;
+    this.#controller?.abort(new Error("given up"));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#aborted) controller.abort(new Error("given up"));
+    else this.sent = true;
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.startedMs = this.#clock.elapsedMs();
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#body === null) this.#body = chunk;
+    else {
+      this.#chunks ??= [this.#body];
+      this.#chunks.push(chunk);
+    }
+  }
+
+  onResponseEnd(): void {
+    const bytes = this.#chunks === null ? this.#body : Buffer.concat(this.#chunks);
+    this.#done(this.#status, this.#headers, bytes === null ? "" : textOf(bytes));
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#failed(error);
+  }
+}
+
+/** UTF-8, without the byte order mark that some servers put before it. */
+function textOf(bytes: Buffer): string {
+  const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return bytes.toString("utf8", marked ? 3 : 0);
 }
 
 /** Failures in which no byte of the request can have arrived. */
