@@ -54,7 +54,7 @@ export type AccountsSeen = Observation & { readonly kind: "accounts" };
 /** What the rest of the tick does about subjects that appear and disappear. */
 export interface SubjectKeeper {
   trader(ref: AccountRef, first: boolean): SubjectNode;
-  position(account: AccountEntry, symbol: string, side: "long" | "short", first: boolean): SubjectNode;
+  position(account: AccountEntry, symbol: string, incarnation: string, first: boolean): SubjectNode;
   /** `symbol` null: the whole account is gone. */
   gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: "closed" | "flipped"): void;
 }
@@ -256,11 +256,13 @@ export class Accounts {
       if (position.baseLots === 0n) continue;
       const symbol = position.symbol.toUpperCase();
       held.add(symbol);
-      const side = position.baseLots > 0n ? "long" : "short";
+      const side = sideOf(position);
+      const incarnation = `${side} ${position.sequence}`;
       let entry = account.positions.get(symbol);
-      if (entry && entry.node.incarnation !== side) {
+      if (entry && entry.node.incarnation !== incarnation) {
         account.positions.delete(symbol);
-        this.#keeper.gone(entry.node, account, symbol, "flipped");
+        account.shrunkAtMs = atMs;
+        this.#keeper.gone(entry.node, account, symbol, sideOf(entry.state) === side ? "closed" : "flipped");
         entry = undefined;
       }
       if (entry) {
@@ -268,7 +270,7 @@ export class Accounts {
         entry.state = position;
       } else {
         // Listed before the node is made, so that whatever looks around from there sees the whole account.
-        const node = this.#keeper.position(account, symbol, side, first);
+        const node = this.#keeper.position(account, symbol, incarnation, first);
         entry = { state: position, node };
         account.positions.set(symbol, entry);
       }
@@ -293,6 +295,10 @@ export class Accounts {
 
   /** The sources whose arrival changes an account's figures. */
   static readonly sources: readonly Source[] = ["traderState", "markets", "marketConfig"];
+}
+
+function sideOf(position: PositionState): "long" | "short" {
+  return position.baseLots > 0n ? "long" : "short";
 }
 
 function magnitude(lots: bigint): bigint {

@@ -50,6 +50,8 @@ export interface ConditionsOptions {
   readonly onSight: (instance: Instance, draft: Draft) => void;
   /** It holds, and does not fire before it has held for a while. */
   readonly onPending: (instance: Instance) => void;
+  /** Ends the alert of a position that is not the one of this name which stands now. */
+  readonly onReplaced: (instance: Instance, live: LiveAlert, incarnation: string, draft: Draft) => void;
   /** Ends an alert whose condition is gone, with the reason that the facts give ("recovered" unless they say otherwise). */
   readonly onRecovered: (instance: Instance, live: LiveAlert, text: AlertText, draft: Draft) => void;
 }
@@ -318,8 +320,9 @@ export class Conditions {
     const { state, alert } = found;
     const sameRule = state.fingerprint === rule.fingerprint;
     if (!sameRule || state.incarnation !== node.incarnation) {
-      if (alert) this.#options.alerts.end(draft, alert, sameRule ? "flipped" : "ruleChanged", null);
       this.#drop(instance, draft);
+      if (alert && sameRule) this.#options.onReplaced(instance, alert, state.incarnation, draft);
+      else if (alert) this.#options.alerts.end(draft, alert, "ruleChanged", null);
       return;
     }
     instance.lifecycle = {

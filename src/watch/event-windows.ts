@@ -63,7 +63,9 @@ export class EventWindows {
     if (!node.windows.hasEvents) return;
     const { subject } = node;
     const lists = "wallet" in subject ? [this.#kept.get(subject.wallet) ?? []] : this.#kept.values();
-    for (const list of lists) for (const event of list) this.feed(node, event, nowMs);
+    for (const list of lists) {
+      for (const event of list) if (event.happenedMs >= node.bornMs) this.feed(node, event, nowMs);
+    }
   }
 
   #amount(spec: WindowSpec, event: Event, nowMs: number): number | null {

@@ -53,6 +53,7 @@ export class Recall {
       this.#plans.byLayout.set(tick.series, plan);
     }
     const ofPosition = node.subject.scope === "position";
+    if (tick.atMs < node.bornMs) return;
     if (plan.fields.length === 0) {
       // A position that was not there is another one: its windows start anew.
       if (ofPosition && plan.whole) windows.clear();
@@ -61,7 +62,7 @@ export class Recall {
     const values: Record<string, number> = {};
     for (const { index, field } of plan.fields) values[field] = tick.values[index]!;
     const onOtherSide =
-      ofPosition && values.size !== undefined && values.size > 0 !== (node.incarnation === "long");
+      ofPosition && values.size !== undefined && values.size > 0 !== node.incarnation.startsWith("long");
     if (onOtherSide) windows.clear();
     else windows.feed(tick.atMs, values);
   }

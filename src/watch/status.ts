@@ -79,7 +79,7 @@ function accountStatus(account: AccountEntry): AccountStatus {
     positions: [...account.positions].map(([symbol, { node }]) => ({
       name: node.name,
       symbol,
-      side: node.incarnation,
+      side: String(node.facts.values.side ?? ""),
       figures: numbers(node.facts),
     })),
     orders: account.state.orders.length,

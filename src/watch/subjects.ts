@@ -13,10 +13,12 @@ export class SubjectNode {
   readonly name: string;
   readonly facts: Facts;
   readonly env: Env;
-  /** Tells a position from the one of the same name before it: side and sequence. Empty for other subjects. */
+  /** Tells a position from the one of the same name before it: side and sequence (`long 318`). Empty for other subjects. */
   readonly incarnation: string;
   /** What was already so when watching began is marked: true for subjects of the first answer after the start. */
   readonly first: boolean;
+  /** A position's own past begins here, ms: what came before belongs to another one of its name. 0: not known. */
+  bornMs = 0;
   instances: Instance[] = [];
   windows: WindowSet | null = null;
 

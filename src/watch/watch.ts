@@ -150,6 +150,22 @@ export class Watch {
         const text = `pending: ${rule.name} of ${node.name} holds, and fires when it has held for ${formatDurationMs(rule.forMs)}`;
         this.#notes.push({ level: "info", text });
       },
+      onReplaced: ({ node }, live, incarnation, into) => {
+        const { subject } = node;
+        if (subject.scope !== "position") alerts.end(into, live, "closed", null);
+        else {
+          this.#endings.end(into, {
+            live,
+            row: null,
+            account: subject,
+            symbol: subject.symbol,
+            fallback: incarnation.split(" ")[0] === node.incarnation.split(" ")[0] ? "closed" : "flipped",
+            text: null,
+            fromMs: live.alert.sinceMs,
+            suspicious: true,
+          });
+        }
+      },
       onRecovered: (instance, live, text, into) => {
         const subject = instance.node.subject;
         if (subject.scope !== "position" && subject.scope !== "trader") {
@@ -607,9 +623,24 @@ export class Watch {
 
   /** A subject appeared: it gets its rules and the past of its series; past events follow when its account is whole. */
   #welcome(node: SubjectNode): void {
+    if (node.subject.scope === "position") this.#born(node, this.#draft);
     this.#conditions.attach(node, this.#draft);
     if (node.first) this.#recall.replay(node);
     this.#newcomers.push(node);
+  }
+
+  /** Notes since when this position is known, so that a start tells it from others of its name in history. */
+  #born(node: SubjectNode, draft: Draft): void {
+    const text = node.first ? this.#facts.get(factName(node.name, "incarnation")) : undefined;
+    const known = text === undefined ? null : (JSON.parse(text) as { name: string; sinceMs: number });
+    if (known?.name === node.incarnation) {
+      node.bornMs = known.sinceMs;
+      return;
+    }
+    // Of the first positions ever seen, what the exchange keeps of their past may be theirs.
+    node.bornMs = node.first && known === null ? 0 : draft.atMs;
+    const value = JSON.stringify({ name: node.incarnation, sinceMs: node.bornMs });
+    draft.changes.facts.push({ atMs: draft.atMs, owner: node.name, name: "incarnation", value });
   }
 
   #replayEvents(draft: Draft): void {

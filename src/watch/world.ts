@@ -36,7 +36,8 @@ export class World {
     this.exchange.env.daemon = this.daemon.facts;
     this.accounts = new Accounts(this.markets, {
       trader: (ref, first) => this.traderNode(ref, first),
-      position: (account, symbol, side, first) => this.positionNode(account, symbol, side, first),
+      position: (account, symbol, incarnation, first) =>
+        this.positionNode(account, symbol, incarnation, first),
       gone: (node, account, symbol, why) => {
         this.nodes.delete(node.name);
         onGone(node, account, symbol, why);
@@ -192,7 +193,7 @@ export class World {
     return node;
   }
 
-  positionNode(account: AccountEntry, symbol: string, side: "long" | "short", first: boolean): SubjectNode {
+  positionNode(account: AccountEntry, symbol: string, incarnation: string, first: boolean): SubjectNode {
     const facts = newFacts();
     const market = this.marketNode(symbol).facts;
     const wallet = this.wallets.get(account.ref.wallet)?.node.facts;
@@ -202,7 +203,13 @@ export class World {
       market,
       ...(wallet ? { wallet } : {}),
     });
-    const node = new SubjectNode({ scope: "position", ...account.ref, symbol }, facts, env, side, first);
+    const node = new SubjectNode(
+      { scope: "position", ...account.ref, symbol },
+      facts,
+      env,
+      incarnation,
+      first,
+    );
     this.#adopt(node);
     return node;
   }

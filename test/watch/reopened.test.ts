@@ -1,0 +1,101 @@
+/** A position that is closed and opened again on the same side between two readings is another one. */
+import { expect, test } from "vitest";
+import type { PositionState, SubaccountState } from "../../src/domain/account.ts";
+import { event, Harness, position, startMs, subaccount } from "./harness.ts";
+
+const near = `
+rules:
+  - name: Near
+    scope: position
+    when: position.liquidationDistance < 0.05
+    severity: critical
+    keepFiringFor: 0s
+    summary: "near"
+`;
+const dropped = `
+rules:
+  - name: Dropped
+    scope: position
+    when: maxOver("position.unrealizedPnl", "10m") - position.unrealizedPnl > 100.0
+    severity: critical
+    summary: "dropped"
+`;
+const holding = (
+  sequence: string,
+  over: Partial<PositionState> = {},
+  collateral = 1_000,
+): SubaccountState[] => [subaccount(collateral, [{ ...position(100, 150), sequence, ...over }])];
+
+function seen(rules: string, accounts: readonly SubaccountState[]): Harness {
+  const harness = new Harness({ rules });
+  harness.config();
+  harness.mark(150);
+  harness.account(accounts);
+  return harness;
+}
+
+function again(before: Harness, rules: string): Harness {
+  const after = new Harness({ rules, remembered: before.remembered, atMs: before.nowMs + 1_000 });
+  for (const tick of before.all.flatMap((one) => one.ticks)) after.watch.rememberTick(tick);
+  return after;
+}
+
+test("its alert ends, and the new one has its own", () => {
+  const harness = seen(near, holding("7"));
+  harness.account(holding("8"));
+  expect(harness.told).toEqual(["Near main/0.0/SOL fired critical", "Near main/0.0/SOL fired critical"]);
+  harness.live(20_000, holding("8"), 150);
+  expect(harness.told.slice(2)).toEqual(["Near main/0.0/SOL ended critical closed"]);
+  expect(harness.changes.at(-1)?.alertId).toBe(1);
+});
+
+test("what was liquidated before it was opened anew ends as liquidated", () => {
+  const harness = seen(near, holding("7"));
+  harness.account(holding("8"));
+  const fields = { kind: "market", role: "liquidatee", positionClosed: true };
+  harness.events("liquidations", [event({ kind: "liquidation", key: "1.0.0", happenedMs: startMs, fields })]);
+  expect(harness.told.at(-1)).toBe("Near main/0.0/SOL ended critical liquidated");
+});
+
+test("a position that grows or shrinks stays the same one", () => {
+  const harness = seen(near, holding("7"));
+  const smaller = position(99, 150);
+  harness.live(20_000, [subaccount(1_000, [{ ...smaller, sequence: "7" }])], 150);
+  expect(harness.told).toEqual(["Near main/0.0/SOL fired critical"]);
+});
+
+test("opened anew while nobody watched it is another one as well, which may have been liquidated", () => {
+  for (const liquidated of [false, true]) {
+    const before = seen(near, holding("7"));
+    const fields = { kind: "market", role: "liquidatee", positionClosed: true };
+    if (liquidated)
+      before.events("liquidations", [
+        event({ kind: "liquidation", key: "1.0.0", happenedMs: startMs, fields }),
+      ]);
+    const after = again(before, near);
+    after.live(30_000, holding("8"), 150);
+    expect([...after.told].sort()).toEqual([
+      `Near main/0.0/SOL ended critical ${liquidated ? "liquidated" : "closed"}`,
+      "Near main/0.0/SOL fired critical",
+    ]);
+  }
+});
+
+test("its windows start anew, before a restart and after one", () => {
+  const rich = (sequence: string, entry: number): SubaccountState[] => [
+    subaccount(50_000, [{ ...position(100, entry), sequence }]),
+  ];
+  const harness = seen(dropped, rich("7", 100));
+  harness.live(60_000, rich("7", 100), 150);
+  harness.live(60_000, rich("8", 150), 150);
+  expect(harness.told).toEqual([]);
+  const same = again(harness, dropped);
+  same.live(10_000, rich("8", 150), 150);
+  expect(same.told).toEqual([]);
+  const another = again(harness, dropped);
+  another.live(10_000, rich("9", 160), 150);
+  expect(another.told).toEqual([]);
+  const fallen = again(harness, dropped);
+  fallen.live(10_000, rich("8", 150), 148);
+  expect(fallen.told).toEqual(["Dropped main/0.0/SOL fired critical"]);
+});
