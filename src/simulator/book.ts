@@ -14,6 +14,7 @@ const sequenceTop = 2n ** 64n - 1n;
 export function placeOrder(tx: Transaction, market: Market, account: Account, terms: OrderTerms): Order {
   market.orderSequence += 1;
   const number = BigInt(market.orderSequence);
+  const place = tx.next();
   const order: Order = {
     account,
     symbol: market.spec.symbol,
@@ -25,14 +26,15 @@ export function placeOrder(tx: Transaction, market: Market, account: Account, te
     filledLots: 0n,
     reduceOnly: terms.reduceOnly ?? false,
     status: "active",
-    placedMs: tx.atMs,
+    place,
     completedMs: null,
   };
   account.orders.add(order);
   market.orders.add(order);
   account.wallet.orders.push(order);
+  account.wallet.sent.push(order);
   noteHolder(market, account);
-  tx.touch(account).orders.set(order, tx.next());
+  tx.touch(account).orders.set(order, place);
   return order;
 }
 

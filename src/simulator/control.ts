@@ -11,6 +11,7 @@ import type { Faults } from "./faults.ts";
 import { type ControlRequest, errorReply, type Reply } from "./http.ts";
 import { announce, eventNotification, tell } from "./inbox.ts";
 import { setTriggers, triggerFor } from "./orders.ts";
+import { noteMoment } from "./past.ts";
 import { setMark } from "./prices.ts";
 import type { RequestLog } from "./request-log.ts";
 import type { Sessions } from "./sessions.ts";
@@ -145,6 +146,7 @@ export function createControl(parts: ControlParts): Control {
         market.bookBasis = 0;
         market.perpBasis = 0;
         setMark(world, market, ticksOf(market, body.price, "price"));
+        noteMoment(market, world.nowMs);
         follow(world, [market]);
       }
       return truth(world, undefined).markets.find((it) => it.symbol === market.spec.symbol);

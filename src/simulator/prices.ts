@@ -60,6 +60,8 @@ export function barAt(market: Market, nowMs: number): Bar {
     volumeQuoteLots: 0n,
     trades: 0,
     openInterestLots: market.openInterestLots,
+    makerFees: market.makerFees,
+    takerFees: market.takerFees,
   };
   market.bars.push(bar);
   if (market.bars.length > mostBars) market.bars.splice(0, market.bars.length - mostBars + 1_000);

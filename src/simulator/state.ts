@@ -51,7 +51,7 @@ export interface Order {
   filledLots: bigint;
   readonly reduceOnly: boolean;
   status: "active" | "filled" | "cancelled";
-  readonly placedMs: number;
+  readonly place: Place;
   completedMs: number | null;
 }
 
@@ -85,12 +85,26 @@ export interface Account {
   readonly totals: Map<string, MarketTotals>;
   /** Deposits less withdrawals and transfers. */
   netDeposits: bigint;
-  readonly samples: AccountSample[];
+  /** What it was after each transaction that changed its money or positions, oldest first. */
+  readonly versions: AccountVersion[];
+}
+
+/** What an account was from one transaction to the next. */
+export interface AccountVersion {
+  readonly atMs: number;
+  readonly collateral: bigint;
+  readonly netDeposits: bigint;
+  readonly positions: readonly (Readonly<Pick<Position, "baseLots" | "virtualQuoteLots" | "fundingIndex">> & {
+    readonly symbol: string;
+  })[];
+  readonly totals: ReadonlyMap<string, Readonly<MarketTotals>>;
 }
 
 /** An account at one moment, for series. */
 export interface AccountSample {
   readonly atMs: number;
+  readonly collateral: bigint;
+  readonly netDeposits: bigint;
   readonly portfolioValue: bigint;
   readonly unrealizedPnl: bigint;
   readonly unsettledFunding: bigint;
@@ -115,6 +129,8 @@ export interface Wallet {
   readonly fills: Journal<Fill>;
   readonly collateral: Journal<CollateralMove>;
   readonly orders: Journal<Order>;
+  /** What it sent to the book: orders that rested, and trades that took what rested. */
+  readonly sent: Journal<Order | Fill>;
   readonly funding: Journal<FundingRow>;
   readonly liquidations: Journal<Liquidation>;
   readonly notifications: Journal<Notification>;
@@ -243,6 +259,9 @@ export interface Bar {
   volumeQuoteLots: bigint;
   trades: number;
   openInterestLots: bigint;
+  /** Quote lots since the market was opened. */
+  makerFees: bigint;
+  takerFees: bigint;
 }
 
 /** A trade as the public sees it: the taker's side. */
@@ -261,6 +280,13 @@ export interface FundingRate {
   readonly perLot: bigint;
   /** Quote lots per base lot at the mark then. */
   readonly markPerLot: bigint;
+}
+
+/** Where a market stood from one moment to the next. */
+export interface MarketMoment {
+  readonly atMs: number;
+  readonly markTicks: number;
+  readonly fundingIndex: bigint;
 }
 
 export interface Market {
@@ -287,6 +313,7 @@ export interface Market {
   premiumCount: number;
   readonly rates: FundingRate[];
   readonly bars: Bar[];
+  readonly moments: MarketMoment[];
   readonly fills: Journal<PublicFill>;
   makerFees: bigint;
   takerFees: bigint;

@@ -79,8 +79,11 @@ export function trade(
   if (fee !== 0n) tx.touch(world.house);
   if (terms.liquidity === "taker") market.takerFees += fee;
   else market.makerFees += fee;
+  if (terms.tradeType === "market" && terms.liquidity === "taker") account.wallet.sent.push(fill);
   const bar = market.bars.at(-1);
   if (bar) {
+    bar.makerFees = market.makerFees;
+    bar.takerFees = market.takerFees;
     bar.volumeLots += abs(lots);
     bar.volumeQuoteLots += value;
     bar.trades += 1;
@@ -181,6 +184,7 @@ export function setPosition(
     old.virtualQuoteLots = virtualQuoteLots;
   } else {
     market.positionSequence += 1;
+    totalsOf(account, symbol);
     account.positions.set(symbol, {
       sequence: market.positionSequence,
       baseLots,

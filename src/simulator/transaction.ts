@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { base58 } from "@scure/base";
+import { noteVersion } from "./past.ts";
 import type { Account, Fill, Market, Notification, Order, Place, World } from "./state.ts";
 import { slotAt } from "./time.ts";
 
@@ -67,9 +68,11 @@ export function transact<T>(world: World, act: (tx: Transaction) => T): T {
   world.lastSlot = slot;
   const tx = new Transaction(slot, world.lastSlotIndex, world.nowMs);
   const result = act(tx);
-  for (const account of tx.accounts.keys()) {
+  for (const [account, change] of tx.accounts) {
     account.sequence += 1;
     world.unchecked.add(account);
+    const money = account.versions.at(-1)?.collateral !== account.collateral;
+    if (money || change.positions.size > 0) noteVersion(world, account);
   }
   for (const listener of world.listeners) listener(tx);
   return result;

@@ -11,8 +11,8 @@ import { createLedger } from "./ledger.ts";
 import { enforceMargin } from "./liquidation.ts";
 import { fundingIntervalMs, type MarketSpec, marketSpecs, riskOf } from "./markets.ts";
 import { fireTriggers, matchOrders } from "./orders.ts";
+import { momentMs, noteMoment, noteVersion } from "./past.ts";
 import { barAt, crowd, walkPrices } from "./prices.ts";
-import { keepSample, sampleMs } from "./samples.ts";
 import type { Account, Market, Wallet, World } from "./state.ts";
 import { slotAt } from "./time.ts";
 
@@ -90,7 +90,9 @@ function addMarket(world: World, spec: MarketSpec, marketId: number): void {
     premiumCount: 0,
     rates: [],
     bars: [],
-    fills: new Journal(),
+    moments: [],
+    // One a second of outsiders alone: hours of them.
+    fills: new Journal(20_000),
     makerFees: 0n,
     takerFees: 0n,
     orderSequence: 1_000,
@@ -104,6 +106,7 @@ function addMarket(world: World, spec: MarketSpec, marketId: number): void {
   world.risks.set(spec.symbol, risk);
   world.marks.set(spec.symbol, spec.startTicks);
   barAt(market, world.nowMs);
+  noteMoment(market, world.nowMs);
 }
 
 function emptyWallet(name: string, authority: string, userId: number, acts: boolean): Wallet {
@@ -116,6 +119,7 @@ function emptyWallet(name: string, authority: string, userId: number, acts: bool
     fills: new Journal(),
     collateral: new Journal(),
     orders: new Journal(),
+    sent: new Journal(),
     funding: new Journal(),
     liquidations: new Journal(),
     notifications: new Journal(),
@@ -144,7 +148,7 @@ function emptyAccount(
     lastDepositSlot: 0,
     totals: new Map(),
     netDeposits: 0n,
-    samples: [],
+    versions: [],
   };
   wallet.accounts.set(`${pdaIndex}.${subaccount}`, account);
   return account;
@@ -168,6 +172,7 @@ export function openAccount(world: World, wallet: Wallet, pdaIndex: number, suba
   const account = emptyAccount(wallet, pdaIndex, subaccount, address, world.nextTraderId++);
   account.sequence = 1;
   world.accounts.set(address, account);
+  noteVersion(world, account);
   return account;
 }
 
@@ -206,7 +211,8 @@ export function step(world: World, stepMs: number): void {
   follow(world, moved, () => {
     if (world.activity) traderActions(world, stepMs);
   });
-  if (world.nowMs % sampleMs === 0) for (const account of world.accounts.values()) keepSample(world, account);
+  if (world.nowMs % momentMs === 0)
+    for (const market of world.markets.values()) noteMoment(market, world.nowMs);
 }
 
 /** All that follows from changed marks and accounts at this instant. */

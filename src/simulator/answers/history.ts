@@ -19,7 +19,7 @@ import { accountOf, type Context, iso, marketOf, seconds, walletOf } from "./con
 import { ticksText } from "./trader.ts";
 
 /** Nobody states what an absent `limit` of the trade history means. */
-const defaultLimit = 100;
+export const defaultLimit = 100;
 
 type Row<N extends keyof Rows> = Rows[N];
 interface Rows {
@@ -30,20 +30,24 @@ interface Rows {
   fill: NonNullable<WireFor<"tradesHistory">["data"]>[number];
 }
 
-const usd = (quoteLots: bigint): string => writeDecimal(quoteLots, 6);
-const cursors = ({ nextCursor, prevCursor, hasMore }: Page<unknown>) => ({ nextCursor, prevCursor, hasMore });
+export const usd = (quoteLots: bigint): string => writeDecimal(quoteLots, 6);
+export const cursors = ({ nextCursor, prevCursor, hasMore }: Page<unknown>) => ({
+  nextCursor,
+  prevCursor,
+  hasMore,
+});
 
 /** A wallet that never was has empty histories. */
-function journalOf<T>(journal: Journal<T> | undefined): Journal<T> {
+export function journalOf<T>(journal: Journal<T> | undefined): Journal<T> {
   return journal ?? new Journal<T>(1);
 }
 
-function units(world: World, symbol: string, lots: bigint): string {
+export function units(world: World, symbol: string, lots: bigint): string {
   return writeDecimal(lots, world.markets.get(symbol)!.spec.baseLotsDecimals);
 }
 
 /** Micro-dollars of one unit, for `lots` at a value of `quote` quote lots. */
-function unitPrice(world: World, symbol: string, lots: bigint, quote: bigint): string {
+export function unitPrice(world: World, symbol: string, lots: bigint, quote: bigint): string {
   const scale = 10n ** BigInt(world.markets.get(symbol)!.spec.baseLotsDecimals);
   return usd((abs(quote) * scale) / abs(lots));
 }
@@ -148,7 +152,7 @@ function orderRow(world: World, it: Order): Row<"order"> {
     baseQty: size(it.initialLots),
     remainingBaseQty: size(it.status === "active" ? it.remainingLots : 0n),
     filledBaseQty: size(it.filledLots),
-    placedAt: iso(it.placedMs),
+    placedAt: iso(it.place.atMs),
     completedAt: it.completedMs === null ? null : iso(it.completedMs),
   };
 }
@@ -160,7 +164,7 @@ export function fillId(fill: Fill): string {
   return `${h.slice(0, 8)}-${h.slice(8, 12)}-5${h.slice(13, 16)}-a${h.slice(17, 20)}-${h.slice(20, 32)}`;
 }
 
-function fillRow(world: World, it: Fill): Row<"fill"> {
+export function fillRow(world: World, it: Fill): Row<"fill"> {
   const size = (lots: bigint) => units(world, it.symbol, lots);
   return {
     userId: it.account.wallet.userId,
@@ -226,7 +230,7 @@ function collateral(
 }
 
 /** A symbol in a filter: one that does not exist matches nothing. */
-const fits = (symbol: string | undefined, row: string): boolean =>
+export const fits = (symbol: string | undefined, row: string): boolean =>
   symbol === undefined || symbol.toUpperCase() === row;
 
 type Names =

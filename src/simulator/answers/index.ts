@@ -5,17 +5,15 @@ import { calendarAnswers } from "./calendars.ts";
 import { type Context, NotFound } from "./context.ts";
 import { exchangeAnswers } from "./exchange.ts";
 import { historyAnswers } from "./history.ts";
+import { historyV2Answers } from "./history-v2.ts";
 import { marketAnswers } from "./market.ts";
 import { notificationAnswers } from "./notifications.ts";
+import { returnsAnswers } from "./returns.ts";
 import { seriesAnswers } from "./series.ts";
 import { stateTexts, traderAnswers } from "./trader.ts";
 
-/** Registration, referral, instructions and the second form of the histories: answered with 501. */
+/** Registration, referral and instructions: answered with 501. */
 type NotSimulated =
-  | "timeWeightedReturns"
-  | "tradesV2"
-  | "userTradesV2"
-  | "ordersV2"
   | "buildRegisterIxs"
   | "sendRegisterIxs"
   | "activateReferralTx"
@@ -39,7 +37,9 @@ export function createAnswers(): Answers {
     ...authAnswers,
     ...notificationAnswers,
     ...historyAnswers,
+    ...historyV2Answers,
     ...seriesAnswers,
+    ...returnsAnswers,
     ...calendarAnswers,
   };
   const byName = new Map<string, Handler>(Object.entries(handlers) as unknown as [string, Handler][]);

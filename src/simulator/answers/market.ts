@@ -69,6 +69,8 @@ function buckets(market: Market, frameMs: number, fromMs: number, toMs: number):
     last.volumeQuoteLots += bar.volumeQuoteLots;
     last.trades += bar.trades;
     last.openInterestLots = bar.openInterestLots;
+    last.makerFees = bar.makerFees;
+    last.takerFees = bar.takerFees;
   }
   return out;
 }
@@ -155,8 +157,8 @@ export const marketAnswers: Pick<Handlers<Context>, Names> = {
       stats: rows.slice(0, limit).map((bar) => ({
         timestamp: iso(bar.startMs),
         open_interest: unitsOf(market, bar.openInterestLots),
-        total_maker_fees: usdOf(market.makerFees),
-        total_taker_fees: usdOf(market.takerFees),
+        total_maker_fees: usdOf(bar.makerFees),
+        total_taker_fees: usdOf(bar.takerFees),
         mark_price: priceUsd(market, bar.close),
         spot_price: priceUsd(market, bar.oracle),
         slot: slotAt(bar.startMs),

@@ -1,0 +1,100 @@
+/**
+ * What an account was at any moment, from which profit, equity and returns are told over time.
+ *
+ * An account changes only by transactions, a market's mark and funding index are noted by the minute. So the past is
+ * kept as what changed, and a figure of the past is made when somebody asks for it: series of every resolution, by
+ * account or by market, come out of the same few facts and cannot disagree.
+ */
+import type { Account, AccountSample, AccountVersion, Market, MarketMoment, World } from "./state.ts";
+
+/** Between two notes of a market that moves by itself. */
+export const momentMs = 60_000;
+const mostMoments = 60_000;
+const mostVersions = 5_000;
+
+/** Writes down where a market stands, unless it stands where it stood. */
+export function noteMoment(market: Market, atMs: number): void {
+  const last = market.moments.at(-1);
+  const { markTicks, fundingIndex } = market;
+  if (last?.markTicks === markTicks && last.fundingIndex === fundingIndex) return;
+  market.moments.push({ atMs, markTicks, fundingIndex });
+  if (market.moments.length > mostMoments * 1.1)
+    market.moments.splice(0, market.moments.length - mostMoments);
+}
+
+/** Writes down what an account is now. Nobody asks for the past of the house. */
+export function noteVersion(world: World, account: Account): void {
+  if (account === world.house) return;
+  account.versions.push({
+    atMs: world.nowMs,
+    collateral: account.collateral,
+    netDeposits: account.netDeposits,
+    positions: [...account.positions].map(([symbol, it]) => ({
+      symbol,
+      baseLots: it.baseLots,
+      virtualQuoteLots: it.virtualQuoteLots,
+      fundingIndex: it.fundingIndex,
+    })),
+    totals: new Map([...account.totals].map(([symbol, totals]) => [symbol, { ...totals }])),
+  });
+  if (account.versions.length > mostVersions * 1.1)
+    account.versions.splice(0, account.versions.length - mostVersions);
+}
+
+/** Index of the last entry that is not later than a moment; −1 when all are. */
+export function lastNotAfter(entries: readonly { readonly atMs: number }[], ms: number): number {
+  let low = 0;
+  let high = entries.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (entries[middle]!.atMs <= ms) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** Where a market stood at a moment; the present for all that is not past. */
+export function momentAt(world: World, market: Market, ms: number): MarketMoment {
+  if (ms >= world.nowMs) return { atMs: ms, markTicks: market.markTicks, fundingIndex: market.fundingIndex };
+  return market.moments[Math.max(0, lastNotAfter(market.moments, ms))]!;
+}
+
+/** First moment of which something is known. */
+export function pastFrom(world: World, account: Account): number {
+  let from = account.versions[0]?.atMs ?? world.nowMs;
+  for (const market of world.markets.values()) from = Math.max(from, market.moments[0]!.atMs);
+  return from;
+}
+
+/** An account at a moment (at the end of all that happened at it); undefined before it was opened. */
+export function sampleAt(world: World, account: Account, ms: number): AccountSample | undefined {
+  const version = account.versions[lastNotAfter(account.versions, ms)];
+  return version && valued(world, version, ms);
+}
+
+/** A version at the marks of a moment. Funding counts when it is accrued. */
+export function valued(world: World, version: AccountVersion, ms: number): AccountSample {
+  let unrealizedPnl = 0n;
+  let unsettledFunding = 0n;
+  const positions = version.positions.map(({ symbol, baseLots, virtualQuoteLots, fundingIndex }) => {
+    const market = world.markets.get(symbol)!;
+    const moment = momentAt(world, market, ms);
+    const unsettled = -(moment.fundingIndex - fundingIndex) * baseLots;
+    unrealizedPnl += virtualQuoteLots + baseLots * BigInt(moment.markTicks) * market.tickSize;
+    unsettledFunding += unsettled;
+    const { markTicks } = moment;
+    return { symbol, baseLots, virtualQuoteLots, unsettledFunding: unsettled, markTicks };
+  });
+  const { collateral, netDeposits, totals } = version;
+  const portfolioValue = collateral + unrealizedPnl + unsettledFunding;
+  return {
+    atMs: ms,
+    collateral,
+    netDeposits,
+    portfolioValue,
+    unrealizedPnl,
+    unsettledFunding,
+    positions,
+    totals,
+  };
+}
