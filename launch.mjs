@@ -564,6 +564,9 @@ async function launch(argv) {
   }
   const main = isCheckout ? source : path.join(root, "dist", "main.js");
   const cwd = callerFolder(process.env, process.cwd(), root);
+  // What messages ask their readers to type is what works here.
+  const called = process.argv[1] ?? "";
+  process.env.PERPWATCH_CALLED = path.basename(called) === "launch.mjs" ? `node ${called}` : "perpwatch";
   if (runtime.node !== process.execPath) return runChild(runtime.node, [main, ...argv], runtime.node, cwd);
   // The running Node will do: no second process that would have to be fed signals and outlived.
   process.chdir(cwd);

@@ -11,6 +11,7 @@ import { hostname } from "node:os";
 import type { Writable } from "node:stream";
 import type { Logger } from "pino";
 import type { Channel } from "./channels/channel.ts";
+import type { CommandLine } from "./channels/message.ts";
 import { createChannel } from "./channels/registry.ts";
 import { type Collectors, createCollectors, schedulesMs } from "./collect/index.ts";
 import { DaemonSource } from "./daemon-source.ts";
@@ -36,6 +37,8 @@ export interface DaemonDeps {
   /** The machine's own clock, uncorrected. */
   readonly clock?: Clock;
   readonly random?: Random;
+  /** How commands are called here, for messages that name one; default `perpwatch …`. */
+  readonly commandLine?: CommandLine;
   /** Where console channels write. */
   readonly out?: Writable & { readonly isTTY?: boolean };
   /** Aborted while it starts: the start is given up, and what was started is stopped again. */
@@ -137,10 +140,11 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     givenUp?.throwIfAborted();
 
     const channels = new Map<string, Channel>();
+    const called = deps.commandLine ? { commandLine: deps.commandLine } : {};
     for (const [name, one] of Object.entries(settings.channels)) {
       const { timezone, mention } = settings;
       const out = deps.out ?? process.stdout;
-      channels.set(name, createChannel(name, one, { clock, random, out, log, timezone, mention }));
+      channels.set(name, createChannel(name, one, { clock, random, out, log, timezone, mention, ...called }));
     }
     const outbox = createOutbox({
       store,

@@ -49,7 +49,14 @@ export interface Rendering {
 export interface RenderOptions {
   /** IANA name; default UTC. */
   readonly timezone?: string;
+  /** Default: `perpwatch …`. */
+  readonly commandLine?: CommandLine;
 }
+
+/** How this daemon's command line is called where it runs: `alerts ack 17` → all that has to be typed. */
+export type CommandLine = (words: string) => string;
+
+export const plainCommandLine: CommandLine = (words) => `perpwatch ${words}`;
 
 /** A message that waited longer than this says so. */
 const lateAfterMs = 60_000;
@@ -57,7 +64,7 @@ const lateAfterMs = 60_000;
 export function render(message: Message, options: RenderOptions = {}): Rendering {
   const { content } = message;
   const zone = options.timezone ?? "UTC";
-  const blocks = content.items.map((item) => renderItem(item, zone));
+  const blocks = content.items.map((item) => renderItem(item, zone, options.commandLine ?? plainCommandLine));
   const notes: string[] = [];
   if (content.kind === "test") notes.push("This is a test. Nothing has happened.");
   const oldest = Math.min(...content.items.map(({ change }) => change.atMs));
@@ -129,7 +136,7 @@ const endingMeaning: Readonly<Record<Ending, string>> = {
   noLongerWatched: "This is no longer watched. It may be no better.",
 };
 
-function renderItem(item: MessageItem, zone: string): Block {
+function renderItem(item: MessageItem, zone: string, commandLine: CommandLine): Block {
   const { change } = item;
   const { alert } = change;
   return {
@@ -143,7 +150,7 @@ function renderItem(item: MessageItem, zone: string): Block {
     // What to do now is said while there is something to do.
     description: change.kind === "ended" ? "" : clean(alert.description).trim(),
     fresh: freshness(change, zone),
-    now: whatNow(change, zone),
+    now: whatNow(change, zone, commandLine),
     runbook: change.kind === "ended" && alert.ending === "recovered" ? null : safeLink(alert.runbook),
   };
 }
@@ -184,7 +191,7 @@ function freshness(change: AlertChange, zone: string): string[] {
   return lines;
 }
 
-function whatNow(change: AlertChange, zone: string): string[] {
+function whatNow(change: AlertChange, zone: string, commandLine: CommandLine): string[] {
   const { alert } = change;
   if (change.kind === "ended") return alert.ending === null ? [] : [endingMeaning[alert.ending]];
   if (alert.acknowledgedBy !== null) {
@@ -192,7 +199,7 @@ function whatNow(change: AlertChange, zone: string): string[] {
     return [`Acknowledged by ${cleanLine(alert.acknowledgedBy)}${when}.`];
   }
   if (alert.event || alert.severity === "info") return [];
-  return [`To stop the reminders: perpwatch alerts ack ${alert.id}`];
+  return [`To stop the reminders: ${commandLine(`alerts ack ${alert.id}`)}`];
 }
 
 function toneOfChange(change: AlertChange): Tone {

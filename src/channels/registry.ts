@@ -11,6 +11,7 @@ import { discordBotSettings, discordWebhookSettings, type MentionSettings } from
 import { createEmail } from "./email/channel.ts";
 import { emailSettings } from "./email/settings.ts";
 import { type ChannelLog, silentLog } from "./log.ts";
+import { type CommandLine, plainCommandLine } from "./message.ts";
 
 export { type MentionSettings, mentionSettings } from "./discord/settings.ts";
 
@@ -53,6 +54,8 @@ export interface ChannelDeps {
   readonly log?: ChannelLog;
   /** IANA name in which times are told; default UTC. */
   readonly timezone?: string;
+  /** How commands are called, for messages that name one; default `perpwatch …`. */
+  readonly commandLine?: CommandLine;
   /** Whom Discord channels ping, by severity, where their own settings say nothing. */
   readonly mention?: MentionSettings;
 }
@@ -60,13 +63,14 @@ export interface ChannelDeps {
 /** @returns the channel, not started. It opens nothing before `start`, `probe` or `send`. */
 export function createChannel(name: string, settings: ChannelSettings, deps: ChannelDeps): Channel {
   const { clock, random, out, log = silentLog, timezone = "UTC", mention } = deps;
+  const commandLine = deps.commandLine ?? plainCommandLine;
   switch (settings.type) {
     case "console":
-      return createConsole(name, { out, timezone });
+      return createConsole(name, { out, timezone, commandLine });
     case "email":
-      return createEmail(name, settings, { log, timezone });
+      return createEmail(name, settings, { log, timezone, commandLine });
     case "discord": {
-      const discord = { clock, random, log, timezone, mention };
+      const discord = { clock, random, log, timezone, commandLine, mention };
       return "webhookUrl" in settings
         ? createDiscordWebhook(name, settings, discord)
         : createDiscordBot(name, settings, discord);

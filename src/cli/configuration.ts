@@ -6,12 +6,21 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import type { KnownWallet } from "../settings/wallets.ts";
 import type { ConfigProblem, DaemonSettings, SettingsResult } from "../settings.ts";
-import { type Cli, CommandFailed } from "./command.ts";
+import { type Cli, CommandFailed, defaultConfig, hint } from "./command.ts";
+import { findDemo } from "./demo-place.ts";
 
 export type Loaded = Extract<SettingsResult, { readonly settings: DaemonSettings }>;
 
-/** @throws {CommandFailed} status 2, with every mistake */
+/**
+ * For commands beside the daemon: without a configuration here, that of the demo which was started here.
+ * @throws {CommandFailed} status 2, with every mistake
+ */
 export async function loadSettings(cli: Cli, file: string): Promise<Loaded> {
+  return loadOwn(cli, orDemo(cli, file));
+}
+
+/** @throws {CommandFailed} status 2, with every mistake */
+export async function loadOwn(cli: Cli, file: string): Promise<Loaded> {
   mustExist(file);
   const { readSettings } = await import("../settings.ts");
   const result = await readSettings(file, cli.env);
@@ -37,7 +46,7 @@ export interface Place {
 /** @throws {CommandFailed} status 2 when the file or its `history:` cannot be read; other mistakes do not matter here */
 export async function locate(cli: Cli, file: string): Promise<Place> {
   const { readHistory, readTimezone } = await import("../settings/sections.ts");
-  const source = await openSource(cli, file);
+  const source = await openSource(cli, orDemo(cli, file));
   const timezone = readTimezone(source);
   const history = readHistory(source);
   if (history === undefined || source.isBroken(["history", "path"]))
@@ -48,7 +57,20 @@ export async function locate(cli: Cli, file: string): Promise<Place> {
 /** The wallets of a configuration by name, as rules may name them; none where they cannot be made out. */
 export async function knownWallets(cli: Cli, file: string): Promise<readonly KnownWallet[]> {
   const { readWallets } = await import("../settings/wallets.ts");
-  return readWallets(await openSource(cli, file)).known;
+  return readWallets(await openSource(cli, orDemo(cli, file))).known;
+}
+
+/** Told once a command. */
+let demoTold = false;
+
+function orDemo(cli: Cli, file: string): string {
+  if (file !== defaultConfig || existsSync(file)) return file;
+  const demo = findDemo();
+  if (demo === null) return file;
+  if (!demoTold)
+    hint(cli, "there is no config.yaml here; this is about the demo that was started in this folder");
+  demoTold = true;
+  return demo;
 }
 
 function mustExist(file: string): void {

@@ -3,7 +3,7 @@
  * three of its wallets (one watch-only), the rules that ship, alerts in this terminal and on the status page, a database in
  * a temporary folder, and a scenario that begins again every minute.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Writable } from "node:stream";
@@ -11,6 +11,8 @@ import type { Logger } from "pino";
 import { runDaemon } from "../app.ts";
 import { settingsFromText } from "../settings.ts";
 import { type SimulatedTrader, startSimulator } from "../simulator/index.ts";
+import type { CommandLine } from "./called.ts";
+import { announceDemo } from "./demo-place.ts";
 
 /** Prices fall until the position is next to liquidation, rise again, and an order is filled. Times from the start. */
 const scenario = `
@@ -33,12 +35,13 @@ steps:
 `;
 
 export interface DemoOptions {
+  readonly commandLine: CommandLine;
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly out: Writable & { readonly isTTY?: boolean };
 }
 
-export async function runDemo({ log, signal, out }: DemoOptions): Promise<number> {
+export async function runDemo({ log, signal, out, commandLine }: DemoOptions): Promise<number> {
   const folder = mkdtempSync(path.join(tmpdir(), "perpwatch-demo-"));
   try {
     const simulator = await startSimulator({
@@ -52,8 +55,17 @@ export async function runDemo({ log, signal, out }: DemoOptions): Promise<number
       const text = configuration(simulator.url, simulator.traders);
       const read = settingsFromText(text, { file: null, folder, env: {} });
       if ("problems" in read) throw new Error(read.problems.map((problem) => problem.message).join("\n"));
-      out.write(introduction(simulator.url, folder));
-      return await runDaemon(read.settings, { log, signal, out });
+      const config = path.join(folder, "config.yaml");
+      writeFileSync(config, text, { mode: 0o600 });
+      const conceal = announceDemo(config);
+      try {
+        const called: CommandLine =
+          conceal === null ? (words) => `${commandLine(words)} --config ${config}` : commandLine;
+        out.write(introduction(simulator.url, folder, called));
+        return await runDaemon(read.settings, { log, signal, out, commandLine: called });
+      } finally {
+        conceal?.();
+      }
     } finally {
       await simulator.stop();
     }
@@ -62,11 +74,12 @@ export async function runDemo({ log, signal, out }: DemoOptions): Promise<number
   }
 }
 
-function introduction(url: string, folder: string): string {
+function introduction(url: string, folder: string, commandLine: CommandLine): string {
   return `
 No config.yaml here: this is the demo. Nothing of it is real, and nothing leaves this machine.
   exchange   ${url} (simulated)
   database   ${folder} (removed at the end)
+  ask it     ${commandLine("status")}   (in another terminal, in this folder)
 A falling price carries a position toward liquidation, and back, every minute. Ctrl-C ends it.
 To watch real positions: copy config.example.yaml to config.yaml, and see the README.
 

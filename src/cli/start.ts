@@ -10,8 +10,9 @@ import type { Command } from "commander";
 import type { Logger } from "pino";
 import type { Daemon } from "../app.ts";
 import type { ConfigWarning } from "../config/index.ts";
+import { commandLineOf } from "./called.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, namedConfig } from "./command.ts";
-import { type Loaded, loadSettings, misconfigured } from "./configuration.ts";
+import { type Loaded, loadOwn, misconfigured } from "./configuration.ts";
 import { examine } from "./ground.ts";
 import { type LogOptions, logFormats, logLevels } from "./log-options.ts";
 import { oneOf } from "./values.ts";
@@ -49,11 +50,12 @@ export function startCommand(program: Command, cli: Cli): void {
 async function start(cli: Cli, options: StartOptions, named: boolean): Promise<number> {
   const isDemo = !named && !existsSync(options.config);
   // Everything that can be wrong with it is told before anything is started.
-  const loaded = isDemo ? null : await loadSettings(cli, options.config);
+  const loaded = isDemo ? null : await loadOwn(cli, options.config);
   if (loaded !== null) await refuseUnlessFree(loaded);
   const { createLog } = await import("./log.ts");
   const format = options.json === true ? "json" : options.logFormat;
   const { log, flush } = await createLog(cli, { level: options.logLevel, format });
+  const commandLine = commandLineOf(cli, named ? options.config : null);
   const stop = new AbortController();
   let daemon: Daemon | null = null;
   const release = onSignals(log, flush, stop, () => {
@@ -64,7 +66,7 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
   try {
     if (loaded === null) {
       const { runDemo } = await import("./demo.ts");
-      return await runDemo({ log, signal: stop.signal, out: cli.out });
+      return await runDemo({ log, signal: stop.signal, out: cli.out, commandLine });
     }
     await tellWarnings(log, loaded.warnings);
     const { runDaemon } = await import("../app.ts");
@@ -72,6 +74,7 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
       log,
       signal: stop.signal,
       out: cli.out,
+      commandLine,
       onStarted: (started) => {
         daemon = started;
       },
@@ -103,7 +106,7 @@ async function tellWarnings(log: Logger, warnings: readonly ConfigWarning[]): Pr
 /** What is wrong with the new configuration is logged, and the daemon goes on with the old one. */
 async function reload(cli: Cli, config: string, daemon: Daemon, log: Logger): Promise<void> {
   try {
-    const { settings, warnings } = await loadSettings(cli, config);
+    const { settings, warnings } = await loadOwn(cli, config);
     await tellWarnings(log, warnings);
     const unchanged = await daemon.reload(settings);
     log.info(`read ${config} again`);

@@ -27,6 +27,13 @@ test("answers in order: what, how bad, how fresh, what now, and by what number",
   ]);
 });
 
+test("what is to be typed is what works where it was started", () => {
+  const commandLine = (words: string) => `npm run -s perpwatch -- ${words} --config /c.yaml`;
+  expect(plainLines(render(message(), { commandLine }))).toContain(
+    "To stop the reminders: npm run -s perpwatch -- alerts ack 42 --config /c.yaml",
+  );
+});
+
 describe("leads", () => {
   const cases: readonly [AlertChangeKind, Partial<Alert>, string][] = [
     ["fired", {}, "FIRING critical"],

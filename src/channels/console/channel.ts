@@ -5,7 +5,7 @@
 import type { Writable } from "node:stream";
 import { z } from "zod";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
-import { blockLines, type Rendering, render, type Tone } from "../message.ts";
+import { blockLines, type CommandLine, type Rendering, render, type Tone } from "../message.ts";
 
 export const consoleSettings = z.strictObject({ type: z.literal("console") });
 export type ConsoleSettings = z.infer<typeof consoleSettings>;
@@ -13,6 +13,7 @@ export type ConsoleSettings = z.infer<typeof consoleSettings>;
 export interface ConsoleDeps {
   readonly out: Writable & { readonly isTTY?: boolean };
   readonly timezone?: string;
+  readonly commandLine?: CommandLine;
 }
 
 const ansi: Readonly<Record<Tone, string>> = {
@@ -61,8 +62,7 @@ export function createConsole(name: string, deps: ConsoleDeps): Channel {
     stop: async () => {},
     async send({ message }: Outgoing, signal: AbortSignal): Promise<SendResult> {
       signal.throwIfAborted();
-      const options = deps.timezone === undefined ? {} : { timezone: deps.timezone };
-      const text = consoleText(render(message, options), out.isTTY === true);
+      const text = consoleText(render(message, deps), out.isTTY === true);
       return new Promise((resolve, reject) => {
         const abort = () => reject(signal.reason);
         signal.addEventListener("abort", abort, { once: true });

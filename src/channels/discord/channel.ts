@@ -2,6 +2,7 @@
 import type { Clock, Random } from "../../domain/clock.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
+import { type CommandLine, plainCommandLine } from "../message.ts";
 import { DiscordApi } from "./api.ts";
 import { botDestination, webhookDestination } from "./destination.ts";
 import { DiscordGateway } from "./gateway.ts";
@@ -19,6 +20,7 @@ export interface DiscordDeps {
   readonly random: Random;
   readonly log: ChannelLog;
   readonly timezone: string;
+  readonly commandLine?: CommandLine;
   /** Whom to ping where the channel's own settings say nothing. */
   readonly mention?: MentionSettings | undefined;
 }
@@ -37,7 +39,8 @@ export function createDiscordBot(name: string, settings: DiscordBotSettings, dep
   const api = new DiscordApi({ apiUrl, token, secrets: [token], clock });
   const gateway = new DiscordGateway({ apiUrl, token, clock, random, log });
   const destination = botDestination(api, channelId);
-  const sender = new DiscordSender({ destination, clock, log, timezone: deps.timezone, mention });
+  const { timezone, commandLine = plainCommandLine } = deps;
+  const sender = new DiscordSender({ destination, clock, log, timezone, commandLine, mention });
   const probe = (signal: AbortSignal) => settled(probeBot(api, { channelId }, mention, signal), signal);
   return {
     name,
@@ -69,7 +72,8 @@ export function createDiscordWebhook(
   const api = new DiscordApi({ apiUrl: address.apiUrl, token: null, secrets, clock });
   const destination = webhookDestination(api, address);
   const mention = settings.mention ?? deps.mention;
-  const sender = new DiscordSender({ destination, clock, log, timezone: deps.timezone, mention });
+  const { timezone, commandLine = plainCommandLine } = deps;
+  const sender = new DiscordSender({ destination, clock, log, timezone, commandLine, mention });
   const probe = (signal: AbortSignal) => settled(probeWebhook(api, address, signal), signal);
   return {
     name,

@@ -9,7 +9,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { Message } from "../../domain/delivery.ts";
 import type { Outgoing, SendResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
-import { formatTime, leadOf, render } from "../message.ts";
+import { type CommandLine, formatTime, leadOf, render } from "../message.ts";
 import { cleanLine } from "../text.ts";
 import type { ApiAnswer, ApiProblem } from "./api.ts";
 import type { Destination } from "./destination.ts";
@@ -30,6 +30,7 @@ export interface SenderOptions {
   readonly clock: Clock;
   readonly log: ChannelLog;
   readonly timezone: string;
+  readonly commandLine: CommandLine;
   readonly mention: MentionSettings | undefined;
 }
 
@@ -100,8 +101,8 @@ export class DiscordSender {
   }
 
   async #create({ message, inReplyTo }: Outgoing, signal: AbortSignal): Promise<ApiAnswer> {
-    const { destination, timezone, mention: settings, log } = this.#options;
-    const rendering = render(message, { timezone });
+    const { destination, mention: settings, log } = this.#options;
+    const rendering = render(message, this.#options);
     const mention = mentionFor(message, settings);
     const replyTo = inReplyTo?.receipt ?? null;
     const pretty = discordBody(rendering, mention);
@@ -134,9 +135,9 @@ export class DiscordSender {
     tries: number,
     signal: AbortSignal,
   ): Promise<void> {
-    const { destination, timezone, log, clock } = this.#options;
+    const { destination, log, clock } = this.#options;
     const known = await this.#endings(receipt, first, ended, signal);
-    const body = endedBody(render(first, { timezone }), known);
+    const body = endedBody(render(first, this.#options), known);
     let answer: ApiAnswer;
     try {
       answer = await destination.edit(receipt, body, signal);

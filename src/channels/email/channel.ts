@@ -8,7 +8,7 @@
 import { createTransport } from "nodemailer";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
-import { render } from "../message.ts";
+import { type CommandLine, render } from "../message.ts";
 import { cleanLine, shorten, withoutSecrets } from "../text.ts";
 import { type MailError, mailFailure, mailFix } from "./failures.ts";
 import { mailParts } from "./render.ts";
@@ -17,6 +17,7 @@ import type { EmailSettings } from "./settings.ts";
 export interface EmailDeps {
   readonly log: ChannelLog;
   readonly timezone: string;
+  readonly commandLine?: CommandLine;
   /** Time limits in ms, for tests. */
   readonly limits?: Partial<EmailLimits>;
 }
@@ -68,7 +69,7 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
 
   const send = async ({ message, inReplyTo }: Outgoing, signal: AbortSignal): Promise<SendResult> => {
     signal.throwIfAborted();
-    const parts = mailParts(render(message, { timezone: deps.timezone }));
+    const parts = mailParts(render(message, deps));
     const first = inReplyTo === null ? null : idOf(inReplyTo.messageId);
     const own = new AbortController();
     const abort = () => own.abort();

@@ -1,0 +1,26 @@
+/** How the command line is called here: what a message may ask its reader to type has to work where this process runs. */
+import path from "node:path";
+import type { Cli } from "./command.ts";
+
+/** `alerts ack 17` → all that has to be typed. */
+export type CommandLine = (words: string) => string;
+
+/** @param config the configuration that was named, else null: commands then find it as this one did, from this folder */
+export function commandLineOf(cli: Pick<Cli, "env">, config: string | null): CommandLine {
+  const program = programOf(cli.env);
+  const where = config === null ? "" : ` --config ${quoted(path.resolve(config))}`;
+  return (words) => `${program} ${words}${where}`;
+}
+
+function programOf(env: Cli["env"]): string {
+  const byNpm =
+    env.npm_package_name === "perpwatch" && /^(start|perpwatch)$/.test(env.npm_lifecycle_event ?? "");
+  if (byNpm) return "npm run -s perpwatch --";
+  // The launcher says as what it was called; without it this is the program itself, under a Node.
+  return env.PERPWATCH_CALLED ?? `node ${quoted(process.argv[1] ?? "perpwatch")}`;
+}
+
+/** As a shell takes it for one word. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
