@@ -36,10 +36,14 @@ export interface AccountEntry {
   seenMs: number;
   /** When a position of it last got smaller or went away, ms; 0: never. */
   shrunkAtMs: number;
+  /** Its deposited collateral as it changed lately, oldest first. */
+  readonly collaterals: { readonly slot: number; readonly usd: number }[];
   spot: SpotValue | null;
   view: { readonly atMs: number; readonly view: TraderViewState } | null;
 }
 
+/** Enough to look back from a collateral history that is read once a minute. */
+const collateralsKept = 32;
 const nothingToMove = { together: Number.POSITIVE_INFINITY, adverse: Number.POSITIVE_INFINITY };
 
 /** One (wallet, PDA index): what one answer tells of. */
@@ -217,6 +221,7 @@ export class Accounts {
         positions: new Map(),
         seenMs: seen.atMs,
         shrunkAtMs: 0,
+        collaterals: [],
         spot: null,
         view: null,
       };
@@ -226,6 +231,7 @@ export class Accounts {
       account.risk = accountRisk(state, account.spot);
     }
     account.seenMs = seen.atMs;
+    noteCollateral(account, seen.slot);
     account.node.seen("traderState", seen.atMs);
     this.#stateFacts(account);
     this.#takePositions(account, seen.atMs, first);
@@ -295,6 +301,13 @@ export class Accounts {
 
   /** The sources whose arrival changes an account's figures. */
   static readonly sources: readonly Source[] = ["traderState", "markets", "marketConfig"];
+}
+
+function noteCollateral({ state, collaterals }: AccountEntry, slot: number): void {
+  const usd = usdFromQuoteLots(state.collateralQuoteLots);
+  if (collaterals.at(-1)?.usd === usd) return;
+  collaterals.push({ slot, usd });
+  if (collaterals.length > collateralsKept) collaterals.shift();
 }
 
 function sideOf(position: PositionState): "long" | "short" {

@@ -35,6 +35,12 @@ interface Kept {
   readonly highUsd: number;
 }
 
+/** How an event of a transfer says what its fields do not (see the collateral history's translation). */
+interface TransferData {
+  readonly transferUsd: number;
+  readonly within: boolean;
+}
+
 export interface WalletEntry {
   readonly wallet: WatchedWallet;
   readonly node: SubjectNode;
@@ -114,14 +120,36 @@ export function wholeSeenMs(entry: WalletEntry): number | null {
   return entry.node.facts.seenMs.traderState ?? null;
 }
 
-/** Takes a collateral move into account; moves between accounts of the wallet leave it as it is. */
-export function walletFlow(entry: WalletEntry, event: Event, draft: Draft): void {
-  const amount = event.fields.amountUsd;
-  if (event.backfilled || typeof amount !== "number" || event.fields.eventType === "transfer") return;
-  if (entry.kept && event.slot <= entry.kept.baselineSlot) return;
+/**
+ * Takes a collateral move into account; moves between accounts that are both watched leave the wallet as it is.
+ * @param account whose collateral it moved, as far as it is known   @returns false when nobody can say what it did
+ */
+export function walletFlow(
+  entry: WalletEntry,
+  event: Event,
+  account: AccountEntry | undefined,
+  draft: Draft,
+): boolean {
+  if (event.backfilled || (entry.kept && event.slot <= entry.kept.baselineSlot)) return true;
+  const transfer = event.fields.eventType === "transfer" ? (event.data as TransferData | null) : null;
+  if (transfer?.within) return true;
+  const amount = event.fields.amountUsd ?? (transfer ? transferred(event, transfer, account) : null);
+  if (typeof amount !== "number") return event.fields.eventType !== "transfer";
   entry.flows.push({ slot: event.slot, amountUsd: amount });
   if (entry.flows.length > 1_000) entry.flows.shift();
   if (entry.kept) keep(entry, { ...entry.kept, netUsd: entry.kept.netUsd + amount }, draft);
+  return true;
+}
+
+/** What a transfer brought in (positive) or took out: its account had more or less before. Null: not known. */
+function transferred(
+  { slot, fields }: Event,
+  { transferUsd }: TransferData,
+  account: AccountEntry | undefined,
+): number | null {
+  const before = account?.collaterals.findLast((one) => one.slot < slot);
+  if (!before || typeof fields.after !== "number") return null;
+  return fields.after > before.usd ? transferUsd : -transferUsd;
 }
 
 /** The collateral history was read at `atMs`: profit can be brought up to the newest settled snapshot. */

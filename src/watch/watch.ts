@@ -37,7 +37,14 @@ import type { SubjectNode } from "./subjects.ts";
 import { Throttles } from "./throttles.ts";
 import { compareWithView } from "./view-check.ts";
 import { Vigils } from "./vigils.ts";
-import { sumAccounts, walletFlow, walletFlowsRead, walletSeen, wholeSeenMs } from "./wallets.ts";
+import {
+  sumAccounts,
+  type WalletEntry,
+  walletFlow,
+  walletFlowsRead,
+  walletSeen,
+  wholeSeenMs,
+} from "./wallets.ts";
 import { World } from "./world.ts";
 
 export interface Note {
@@ -557,7 +564,7 @@ export class Watch {
       (a, b) => Number(b.kind === "liquidation") - Number(a.kind === "liquidation"),
     );
     for (const event of events) {
-      if (entry && event.kind === "collateral") walletFlow(entry, event, draft);
+      if (entry && event.kind === "collateral") this.#takeFlow(entry, event, draft);
       this.#happened(event, draft);
     }
     if (seen.cursor) draft.changes.cursors.push(seen.cursor);
@@ -580,6 +587,16 @@ export class Watch {
       for (const account of this.#world.accounts.ofWallet(entry.wallet.name))
         this.#judgeAccount(account, null, draft);
     }
+  }
+
+  #takeFlow(entry: WalletEntry, event: Event, draft: Draft): void {
+    const { pdaIndex, subaccount } = event;
+    const known = pdaIndex !== null && subaccount !== null;
+    const wallet = entry.wallet.name;
+    const account = known ? this.#world.accounts.get({ wallet, pdaIndex, subaccount }) : undefined;
+    if (walletFlow(entry, event, account, draft)) return;
+    const text = `${wallet}: a transfer at slot ${event.slot} does not say whether it came in or went out; wallet.pnl counts it as profit or loss`;
+    this.#notes.push({ level: "warn", text });
   }
 
   /** One new event: windows first, so that a rule which counts it sees it. */

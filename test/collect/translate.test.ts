@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import type { CollectedWallet } from "../../src/collect/collector.ts";
 import { MarketBook } from "../../src/collect/market-book.ts";
-import { collateralOf, fillOf, fundingOf, orderOf } from "../../src/collect/translate/history.ts";
+import { collateralEvents, collateralOf } from "../../src/collect/translate/collateral.ts";
+import { fillOf, fundingOf, orderOf } from "../../src/collect/translate/history.ts";
 import { liquidationOfHistory } from "../../src/collect/translate/liquidation.ts";
 import { marketConfigOf, marketPricesOf, newestRate } from "../../src/collect/translate/market.ts";
 import { notificationEvents } from "../../src/collect/translate/notification.ts";
@@ -402,6 +403,40 @@ describe("histories", () => {
     });
     expect(event.fields).toEqual({ payment: 0.517617, rate: 0.000019, size: 180, side: "short" });
     expect(fundingOf(events[1]!, 1, wallet, 0, seenMs, onUnknown).key).not.toBe(event.key);
+  });
+
+  test("a transfer's direction is read off what either side has left, or had before", () => {
+    const [row] = read("userCollateralHistory", example("collateral-history")).data;
+    const side = (traderPdaIndex: number, collateralAfter: bigint, over: Partial<typeof row> = {}) => ({
+      ...row!,
+      traderPdaIndex,
+      collateralAfter,
+      eventType: "transfer",
+      amount: 100_000_000n,
+      slot: 900,
+      ...over,
+    });
+    const told = (rows: ReturnType<typeof side>[], pdaIndices = [0]) =>
+      collateralEvents(rows, { ...wallet, pdaIndices }, seenMs, onUnknown).map(
+        (event) => event && [event.fields.amountUsd, (event.data as { within: boolean } | null)?.within],
+      );
+    const poor = 20_000_000n;
+    const rich = 500_000_000n;
+    // What is left is less than what was moved: it was given. The other side of that one received.
+    expect(told([side(0, poor), side(1, rich)])).toEqual([[-100, false], null]);
+    expect(told([side(0, rich), side(1, poor)])).toEqual([[100, false], null]);
+    expect(told([side(0, rich), side(1, rich)])).toEqual([[null, false], null]);
+    expect(told([side(0, poor)])).toEqual([[-100, false]]);
+    expect(told([side(0, poor), side(1, rich)], [0, 1])).toEqual([
+      [-100, true],
+      [100, true],
+    ]);
+    const earlier = side(0, 600_000_000n, { eventType: "deposit", slot: 800 });
+    expect(told([side(0, rich), earlier])[0]).toEqual([-100, false]);
+    expect(told([side(0, 700_000_000n), earlier])[0]).toEqual([100, false]);
+    expect(told([side(0, 650_000_000n), earlier])[0]).toEqual([null, false]);
+    // Another transfer of the same transaction, of another amount, is none of it.
+    expect(told([side(0, rich), side(1, poor, { amount: 30_000_000n })])[0]).toEqual([null, false]);
   });
 
   test("collateral: signed by its type; a transfer's direction is not stated", () => {

@@ -699,6 +699,61 @@ rules:
   });
 });
 
+describe("a transfer", () => {
+  const rules = `
+rules:
+  - { name: Loss, scope: wallet, when: "wallet.pnl < -50.0 || wallet.pnl > 50.0", severity: warning, summary: "{{ usd(wallet.pnl) }}" }
+`;
+  const transfer = (slot: number, after: number, within: boolean, amountUsd: number | null = null) =>
+    event({
+      kind: "collateral",
+      key: `t${slot}`,
+      symbol: null,
+      slot,
+      fields: { eventType: "transfer", amountUsd, after },
+      data: { transferUsd: 1_000, within },
+    });
+  const step = (
+    harness: Harness,
+    collateralUsd: number,
+    events: Parameters<Harness["events"]>[1] = [],
+  ): void => {
+    harness.live(10_000, [subaccount(collateralUsd, [position(100, 150)])], 150);
+    harness.events("collateral", events);
+  };
+
+  test.each([
+    ["out of what is watched is no loss", 4_000, -1_000],
+    ["into it is no profit", 6_000, 1_000],
+  ])("%s, though its row does not say in which direction", (_, after, net) => {
+    const harness = new Harness({ rules });
+    for (let i = 0; i < 4; i++) step(harness, 5_000);
+    step(harness, after);
+    step(harness, after, [transfer(harness.slot - 15, after, false)]);
+    for (let i = 0; i < 6; i++) step(harness, after);
+    expect(harness.told).toEqual([]);
+    const figures = harness.watch.status(harness.nowMs).wallets[0]?.figures;
+    expect(figures).toMatchObject({ pnl: 0, netDeposits: net });
+  });
+
+  test("that the history tells before the account shows it counts from its slot on", () => {
+    const harness = new Harness({ rules });
+    for (let i = 0; i < 4; i++) step(harness, 5_000);
+    harness.events("collateral", [transfer(harness.slot + 5, 4_000, false)]);
+    for (let i = 0; i < 6; i++) step(harness, 4_000);
+    expect(harness.told).toEqual([]);
+  });
+
+  test("between two accounts that are both watched moves nothing", () => {
+    const harness = new Harness({ rules });
+    for (let i = 0; i < 4; i++) step(harness, 5_000);
+    step(harness, 5_000, [transfer(harness.slot, 4_000, true, -1_000)]);
+    for (let i = 0; i < 6; i++) step(harness, 5_000);
+    expect(harness.told).toEqual([]);
+    expect(harness.watch.status(harness.nowMs).wallets[0]?.figures).toMatchObject({ netDeposits: 0 });
+  });
+});
+
 test("a window over profit is covered by readings of the flows, which come more seldom than states", () => {
   const rules = `
 rules:

@@ -1,7 +1,7 @@
 /** Deposits, withdrawals and transfers of a wallet. */
 import { endpoints, nextPage } from "../../contract/index.ts";
 import type { WalletCollector } from "../collector.ts";
-import { collateralOf } from "../translate/history.ts";
+import { collateralEvents } from "../translate/collateral.ts";
 import { type HistoryParts, historyCollector } from "./history.ts";
 
 export function collateralCollector(shared: HistoryParts): WalletCollector {
@@ -18,15 +18,13 @@ export function collateralCollector(shared: HistoryParts): WalletCollector {
             { authority: wallet.authority, limit, ...older },
             call,
           );
-          const seenMs = run.nowMs();
+          const events = collateralEvents(page.data, wallet, run.nowMs(), onUnknown);
           return {
-            rows: page.data.map((row) => ({
-              atMs: row.timestamp,
-              // Accounts that are not watched are not told of; the row counts as known.
-              events: wallet.pdaIndices.includes(row.traderPdaIndex)
-                ? [collateralOf(row, wallet, seenMs, onUnknown)]
-                : [],
-            })),
+            // Accounts that are not watched are not told of; the row counts as known.
+            rows: page.data.map((row, index) => {
+              const event = events[index] ?? null;
+              return { atMs: row.timestamp, events: event === null ? [] : [event] };
+            }),
             older: nextPage(endpoints.userCollateralHistory, page, "older"),
           };
         },

@@ -1,7 +1,5 @@
 /** Rows of paged histories as events, with the fields that rules see. */
 import {
-  type CollateralEvent,
-  collateralKey,
   type Fill,
   type FundingEvent,
   fillKey,
@@ -13,7 +11,6 @@ import {
 } from "../../contract/index.ts";
 import type { Event } from "../../domain/event.ts";
 import type { CollectedWallet } from "../collector.ts";
-import { usdOfQuoteLots } from "../market-book.ts";
 import { type OnUnknownWord, wordOf } from "../words.ts";
 import { walletEvent } from "./event.ts";
 
@@ -44,39 +41,6 @@ export function fundingOf(
       side: wordOf(["long", "short", "flat"], row.positionSide, "positionSide", onUnknown),
     },
   });
-}
-
-export function collateralOf(
-  row: CollateralEvent,
-  wallet: CollectedWallet,
-  seenMs: number,
-  onUnknown: OnUnknownWord,
-): Event {
-  const { slot, slotIndex, eventIndex, traderPdaIndex, traderSubaccountIndex } = row;
-  const eventType = wordOf(["deposit", "withdrawal", "transfer"], row.eventType, "eventType", onUnknown);
-  return walletEvent("collateral", wallet, {
-    key: collateralKey(row, wallet.authority),
-    pdaIndex: traderPdaIndex,
-    subaccount: traderSubaccountIndex,
-    happenedMs: row.timestamp,
-    seenMs,
-    slot,
-    slotIndex,
-    eventIndex,
-    fields: {
-      eventType,
-      amountUsd: signedAmount(eventType, row.amount),
-      after: usdOfQuoteLots(row.collateralAfter),
-    },
-  });
-}
-
-/** The type says the direction. Of a transfer it does not, unless the amount itself is negative. */
-function signedAmount(eventType: string, amount: bigint): number | null {
-  const size = usdOfQuoteLots(amount < 0n ? -amount : amount);
-  if (eventType === "deposit") return size;
-  if (eventType === "withdrawal") return -size;
-  return amount < 0n ? -size : null;
 }
 
 /** An order in one of its statuses: each status that it reaches is an event. */

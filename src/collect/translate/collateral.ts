@@ -1,0 +1,124 @@
+/**
+ * Deposits, withdrawals and transfers as events. A row says by how much, a transfer's not in which direction; what the row
+ * of its other side tells, and what stood before it, decide that where they can.
+ */
+import { type CollateralEvent, collateralKey } from "../../contract/index.ts";
+import type { Event } from "../../domain/event.ts";
+import type { CollectedWallet } from "../collector.ts";
+import { usdOfQuoteLots } from "../market-book.ts";
+import { type OnUnknownWord, wordOf } from "../words.ts";
+import { walletEvent } from "./event.ts";
+
+/** What a transfer's event carries beside its fields, for whoever adds up what came in and went out. */
+export interface TransferData {
+  /** Positive. */
+  readonly transferUsd: number;
+  /** Both sides are watched: the wallet as a whole has neither more nor less. */
+  readonly within: boolean;
+}
+
+/** @param rows one page, in its order   @returns for each row its event; null for an account that is not watched */
+export function collateralEvents(
+  rows: readonly CollateralEvent[],
+  wallet: CollectedWallet,
+  seenMs: number,
+  onUnknown: OnUnknownWord,
+): readonly (Event | null)[] {
+  return rows.map((row) =>
+    wallet.pdaIndices.includes(row.traderPdaIndex)
+      ? collateralOf(row, wallet, seenMs, onUnknown, rows)
+      : null,
+  );
+}
+
+export function collateralOf(
+  row: CollateralEvent,
+  wallet: CollectedWallet,
+  seenMs: number,
+  onUnknown: OnUnknownWord,
+  page: readonly CollateralEvent[] = [],
+): Event {
+  const { slot, slotIndex, eventIndex, traderPdaIndex, traderSubaccountIndex } = row;
+  const eventType = wordOf(["deposit", "withdrawal", "transfer"], row.eventType, "eventType", onUnknown);
+  const size = usdOfQuoteLots(magnitude(row.amount));
+  const other = eventType === "transfer" ? otherSide(row, page) : undefined;
+  const within = other !== undefined && wallet.pdaIndices.includes(other.traderPdaIndex);
+  const data: TransferData | null = eventType === "transfer" ? { transferUsd: size, within } : null;
+  return walletEvent("collateral", wallet, {
+    key: collateralKey(row, wallet.authority),
+    pdaIndex: traderPdaIndex,
+    subaccount: traderSubaccountIndex,
+    happenedMs: row.timestamp,
+    seenMs,
+    slot,
+    slotIndex,
+    eventIndex,
+    data,
+    fields: {
+      eventType,
+      amountUsd: signedAmount(eventType, size, row, other, page),
+      after: usdOfQuoteLots(row.collateralAfter),
+    },
+  });
+}
+
+/** The type says the direction; of a transfer a negative amount does, or what is left on either side. */
+function signedAmount(
+  eventType: string,
+  size: number,
+  row: CollateralEvent,
+  other: CollateralEvent | undefined,
+  page: readonly CollateralEvent[],
+): number | null {
+  if (eventType === "deposit") return size;
+  if (eventType === "withdrawal" || row.amount < 0n) return -size;
+  if (eventType !== "transfer") return null;
+  const paid = hasPaid(row, page);
+  if (paid !== null) return paid ? -size : size;
+  const otherPaid = other === undefined ? null : other.amount < 0n || hasPaid(other, page);
+  return otherPaid === null ? null : otherPaid ? size : -size;
+}
+
+/** Whether this side of a transfer gave; null where its rows do not tell. */
+function hasPaid(row: CollateralEvent, page: readonly CollateralEvent[]): boolean | null {
+  const amount = magnitude(row.amount);
+  // Whoever received has at least what was received.
+  if (row.collateralAfter < amount) return true;
+  const before = newestBefore(row, page)?.collateralAfter;
+  if (before === undefined) return null;
+  // Profits and fees in between leave the question open.
+  if (before - amount === row.collateralAfter) return true;
+  return before + amount === row.collateralAfter ? false : null;
+}
+
+function otherSide(row: CollateralEvent, page: readonly CollateralEvent[]): CollateralEvent | undefined {
+  return page.find(
+    (other) =>
+      other !== row &&
+      other.eventType === row.eventType &&
+      other.slot === row.slot &&
+      other.slotIndex === row.slotIndex &&
+      magnitude(other.amount) === magnitude(row.amount) &&
+      !sameAccount(other, row),
+  );
+}
+
+function newestBefore(row: CollateralEvent, page: readonly CollateralEvent[]): CollateralEvent | undefined {
+  let newest: CollateralEvent | undefined;
+  for (const one of page) {
+    if (sameAccount(one, row) && isBefore(one, row) && (!newest || isBefore(newest, one))) newest = one;
+  }
+  return newest;
+}
+
+function sameAccount(a: CollateralEvent, b: CollateralEvent): boolean {
+  return a.traderPdaIndex === b.traderPdaIndex && a.traderSubaccountIndex === b.traderSubaccountIndex;
+}
+
+function isBefore(a: CollateralEvent, b: CollateralEvent): boolean {
+  return (a.slot - b.slot || a.slotIndex - b.slotIndex || a.eventIndex - b.eventIndex) < 0;
+}
+
+function magnitude(amount: bigint): bigint {
+  return amount < 0n ? -amount : amount;
+}
