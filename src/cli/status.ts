@@ -5,6 +5,9 @@ import type { Wire, WireNumber } from "../dashboard/wire.ts";
 import { type Alert, severityRank } from "../domain/alert.ts";
 import type { Message } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
+import type { Source } from "../domain/observation.ts";
+import type { FiringAlert } from "../domain/status.ts";
+import { formatTime, timeOfDay } from "../domain/time-text.ts";
 import type { Unit } from "../rules/vocabulary.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";
 import { locate, type Place } from "./configuration.ts";
@@ -33,26 +36,34 @@ async function status(cli: Cli, options: CommonOptions): Promise<void> {
   const show = (value: WireNumber | null | undefined, unit: Unit) =>
     value === null || value === undefined ? "–" : formatNumber(Number(value), unit);
   const paint = paintFor(cli.out);
-  print(cli, sections(answer.body, paint, show).join("\n\n"));
+  const { timezone } = place;
+  const time = (ms: number) => timeText(ms, Number(answer.body.nowMs), timezone);
+  print(cli, sections(answer.body, paint, show, time).join("\n\n"));
 }
 
 type Show = (value: WireNumber | null | undefined, unit: Unit) => string;
+type Time = (ms: number) => string;
 
-function sections(status: Status, paint: Paint, show: Show): string[] {
+/** With its date where that is not plain. */
+function timeText(ms: number, nowMs: number, timezone: string): string {
+  return (nowMs - ms > 12 * 3_600_000 ? formatTime : timeOfDay)(ms, timezone);
+}
+
+function sections(status: Status, paint: Paint, show: Show, time: Time): string[] {
   const titled = (title: string, body: string) => `${paint("bold", title)}\n${body}`;
   const { watch, channels, schedules } = status;
   const parts = [
-    headline(status, paint),
+    headline(status, paint, time),
     titled("Wallets", walletTable(status, paint, show)),
     titled("Accounts", accountTable(status, paint, show)),
   ];
   const positions = positionTable(status, paint, show);
   parts.push(positions === null ? "No open positions." : titled("Positions", positions));
-  const firing = watch.firing as readonly Alert[];
+  const firing = watch.firing as readonly FiringAlert[];
   parts.push(
     firing.length === 0
       ? paint("green", "No alert is firing.")
-      : titled("Firing", firingTable(firing, Number(status.nowMs), paint)),
+      : titled("Firing", firingTable(firing, Number(status.nowMs), paint, time)),
   );
   if (watch.pending.length > 0) parts.push(titled("Pending", pendingTable(status, paint)));
   if (watch.blind.length > 0) parts.push(titled("Blind", blindTable(status, paint)));
@@ -62,37 +73,85 @@ function sections(status: Status, paint: Paint, show: Show): string[] {
   return parts;
 }
 
-function headline(status: Status, paint: Paint): string {
+function headline(status: Status, paint: Paint, time: Time): string {
   const { watch, state } = status;
   const tint = state === "running" ? "green" : state === "degraded" ? "red" : "yellow";
   const upMs = Number(status.nowMs) - Number(status.startedMs);
-  const { active, gated, withdrawalsAvailable } = watch.exchange;
-  const exchange = [
+  return [
+    `perpwatch ${status.version} is ${paint(tint, state)}, for ${formatDurationMs(upMs)}, ` +
+      `with ${counted(Number(watch.rules), "rule")}`,
+    `exchange: ${exchangeText(status, paint, time)}`,
+  ].join("\n");
+}
+
+/** What it said last is not what it is while it cannot be asked. */
+function exchangeText(status: Status, paint: Paint, time: Time): string {
+  const { active, gated, withdrawalsAvailable, seenMs } = status.watch.exchange;
+  const known = [
     active === null ? "not seen yet" : active ? "trading" : paint("red", "trading is off"),
     ...(gated === true ? [paint("yellow", "admission gated")] : []),
     ...(withdrawalsAvailable === false ? [paint("yellow", "no withdrawals")] : []),
   ].join(", ");
-  return [
-    `perpwatch ${status.version} is ${paint(tint, state)}, for ${formatDurationMs(upMs)}, ` +
-      `with ${counted(Number(watch.rules), "rule")}`,
-    `exchange: ${exchange}`,
-  ].join("\n");
+  const { outage } = status;
+  if (outage !== null) {
+    const sinceMs = Number(outage.sinceMs);
+    const lasting = formatDurationMs(Math.max(0, Number(status.nowMs) - sinceMs));
+    const what = outage.what === "cannot be reached" ? "unreachable" : outage.what;
+    return `${paint("red", `${what} since ${time(sinceMs)}`)} (${lasting}: ${outage.detail}), last known: ${known}`;
+  }
+  const age = ageOf(status, ["exchangeStatus"], null)(numberOf(seenMs));
+  return age.stale && seenMs !== null ? `${known}, ${paint("yellow", `as of ${age.text} ago`)}` : known;
+}
+
+interface Age {
+  readonly text: string;
+  readonly stale: boolean;
+}
+
+/** Older than three of its intervals, and ten seconds, is stale: rules do not judge by it much longer. */
+function ageOf(
+  status: Status,
+  sources: readonly Source[],
+  wallet: string | null,
+): (seenMs: number | null) => Age {
+  const own = status.schedules.filter(
+    (one) => sources.includes(one.source) && (one.wallet === null || one.wallet === wallet),
+  );
+  const everyMs = Math.max(0, ...own.map((one) => Number(one.everyMs)));
+  const nowMs = Number(status.nowMs);
+  return (seenMs) => {
+    if (seenMs === null) return { text: "never", stale: true };
+    const ageMs = Math.max(0, nowMs - seenMs);
+    return { text: formatDurationMs(ageMs), stale: ageMs > Math.max(10_000, 3 * everyMs) };
+  };
+}
+
+function ageCell({ text, stale }: Age, paint: Paint): string {
+  if (text === "never") return paint("yellow", text);
+  return stale ? paint("yellow", `STALE ${text}`) : text;
 }
 
 function walletTable(status: Status, paint: Paint, show: Show): string {
-  const nowMs = Number(status.nowMs);
   const rows = status.watch.wallets.map((wallet) => [
     wallet.name,
     shortAddress(wallet.authority),
     wallet.watchOnly ? "watch-only" : sessionText(wallet, paint),
-    ago(numberOf(wallet.seenMs), nowMs),
+    ageCell(ageOf(status, ["traderState"], wallet.name)(numberOf(wallet.seenMs)), paint),
     show(wallet.figures.equity, "usd"),
     show(wallet.figures.pnl, "usd"),
     show(wallet.unacked, "count"),
   ]);
   const right = (title: string) => ({ title, right: true });
   return table(
-    ["name", "authority", "session", "data", right("equity"), right("pnl"), right("unacked")],
+    [
+      "name",
+      "authority",
+      "session",
+      right("data age"),
+      right("equity"),
+      right("pnl since watched"),
+      right("unacked"),
+    ],
     rows,
     paint,
   );
@@ -105,8 +164,9 @@ function sessionText({ signedIn, sessionDetail }: Status["watch"]["wallets"][num
 
 function accountTable(status: Status, paint: Paint, show: Show): string {
   const right = (title: string) => ({ title, right: true });
-  const rows = status.watch.wallets.flatMap(({ accounts }) =>
-    accounts.map(({ name, state, riskTier, figures, orders }) => {
+  const rows = status.watch.wallets.flatMap(({ name: wallet, accounts }) => {
+    const age = ageOf(status, ["traderState", "markets"], wallet);
+    return accounts.map(({ name, state, riskTier, figures, orders, seenMs }) => {
       const ratio = numberOf(figures.marginRatio) ?? 0;
       const tint = ratio >= 0.8 ? "red" : ratio >= 0.5 ? "yellow" : null;
       const shown = show(figures.marginRatio, "ratio");
@@ -119,9 +179,10 @@ function accountTable(status: Status, paint: Paint, show: Show): string {
         tint === null ? shown : paint(tint, shown),
         show(figures.leverage, "times"),
         String(orders),
+        ageCell(age(numberOf(seenMs)), paint),
       ];
-    }),
-  );
+    });
+  });
   if (rows.length === 0) return paint("gray", "none seen yet");
   return table(
     [
@@ -133,6 +194,7 @@ function accountTable(status: Status, paint: Paint, show: Show): string {
       right("margin ratio"),
       right("leverage"),
       right("orders"),
+      right("data age"),
     ],
     rows,
     paint,
@@ -144,10 +206,13 @@ function positionTable(status: Status, paint: Paint, show: Show): string | null 
   const right = (title: string) => ({ title, right: true });
   const distanceOf = (figures: Figures) => numberOf(figures.liquidationDistance) ?? Number.POSITIVE_INFINITY;
   const rows = status.watch.wallets
-    .flatMap(({ accounts }) => accounts.flatMap(({ positions }) => positions))
-    .sort((a, b) => distanceOf(a.figures) - distanceOf(b.figures))
-    .map(({ name, side, figures }) => {
+    .flatMap(({ name: wallet, accounts }) =>
+      accounts.flatMap(({ positions }) => positions.map((position) => ({ ...position, wallet }))),
+    )
+    .sort((a, b) => distanceOf(a.figures) - distanceOf(b.figures) || 0)
+    .map(({ name, side, figures, seenMs, wallet }) => {
       const distance = distanceOf(figures);
+      const noLiquidation = numberOf(figures.liquidationDistance) === Number.POSITIVE_INFINITY;
       const shown = show(figures.liquidationDistance, "ratio");
       const tint = distance < 0.05 ? "red" : distance < 0.15 ? "yellow" : null;
       return [
@@ -156,9 +221,10 @@ function positionTable(status: Status, paint: Paint, show: Show): string | null 
         show(figures.size, "units"),
         show(figures.notional, "usd"),
         show(figures.markPrice, "price"),
-        show(figures.liquidationPrice, "price"),
+        noLiquidation ? "none" : show(figures.liquidationPrice, "price"),
         tint === null ? shown : paint(tint, shown),
         show(figures.unrealizedPnl, "usd"),
+        ageCell(ageOf(status, ["traderState", "markets"], wallet)(numberOf(seenMs)), paint),
       ];
     });
   if (rows.length === 0) return null;
@@ -171,7 +237,8 @@ function positionTable(status: Status, paint: Paint, show: Show): string | null 
       right("mark"),
       right("liquidation"),
       right("distance"),
-      right("unrealized"),
+      right("unrealized pnl at mark"),
+      right("data age"),
     ],
     rows,
     paint,
@@ -185,7 +252,12 @@ function sideOf(side: string, figures: Figures): string {
 }
 
 /** Worst first. */
-function firingTable(alerts: readonly Alert[], nowMs: number, paint: Paint): string {
+function firingTable(
+  alerts: readonly (Alert | FiringAlert)[],
+  nowMs: number,
+  paint: Paint,
+  time: Time,
+): string {
   const rows = [...alerts]
     .sort((a, b) => severityRank[b.severity] - severityRank[a.severity] || a.firedAtMs - b.firedAtMs)
     .map((alert) => [
@@ -195,7 +267,9 @@ function firingTable(alerts: readonly Alert[], nowMs: number, paint: Paint): str
       alert.subject,
       formatDurationMs(Math.max(0, nowMs - alert.firedAtMs)),
       alert.acknowledgedBy ?? "",
-      alert.summary,
+      "textAtMs" in alert && nowMs - alert.textAtMs > 10_000
+        ? `${alert.summary} ${paint("yellow", `(as of ${time(alert.textAtMs)})`)}`
+        : alert.summary,
     ]);
   const columns = [
     { title: "id", right: true },
@@ -233,7 +307,7 @@ function channelTable(status: Status, paint: Paint): string {
   const rows = status.channels.map((channel) => [
     channel.name,
     channel.kind,
-    channel.working ? paint("green", "working") : paint("red", "failing"),
+    channelState(channel, paint),
     String(channel.waiting),
     channel.oldestWaitingMs === null ? "" : formatDurationMs(Number(channel.oldestWaitingMs)),
     String(channel.delivered),
@@ -242,23 +316,44 @@ function channelTable(status: Status, paint: Paint): string {
   ]);
   const right = (title: string) => ({ title, right: true });
   return table(
-    ["channel", "kind", "state", right("waiting"), "oldest", right("delivered"), right("dead"), "detail"],
+    [
+      "channel",
+      "kind",
+      "state",
+      right("waiting"),
+      "oldest",
+      right("delivered since start"),
+      right("given up"),
+      "detail",
+    ],
     rows,
     paint,
   );
 }
 
+function channelState({ working, retrying }: Status["channels"][number], paint: Paint): string {
+  if (!working) return paint("red", "broken");
+  return retrying ? paint("yellow", "retrying") : paint("green", "working");
+}
+
 function scheduleTable(status: Status, paint: Paint): string {
   const nowMs = Number(status.nowMs);
-  const rows = status.schedules.map(({ source, wallet, everyMs, lastOkMs, lastFailure, failuresInRow }) => {
+  const rows = status.schedules.map((schedule) => {
+    const { source, wallet, everyMs, lastOkMs, lastFailure, failuresInRow, catchUpFailure } = schedule;
     const last = numberOf(lastOkMs);
     const every = Number(everyMs);
     const age = ago(last, nowMs);
     const isLate = last === null || nowMs - last > 3 * every;
-    const failure =
-      Number(failuresInRow) === 0 || lastFailure === null
-        ? ""
-        : `${counted(Number(failuresInRow), "failure")}, ${lastFailure.reason}: ${lastFailure.detail}`;
+    const reasons: string[] = [];
+    if (Number(failuresInRow) > 0 && lastFailure !== null)
+      reasons.push(
+        `${counted(Number(failuresInRow), "failure")}, ${lastFailure.reason}: ${lastFailure.detail}`,
+      );
+    if (catchUpFailure !== null)
+      reasons.push(
+        `older pages: ${counted(Number(catchUpFailure.times), "failure")}, ${catchUpFailure.reason}: ${catchUpFailure.detail}`,
+      );
+    const failure = reasons.join("; ");
     return [
       source,
       wallet ?? "exchange",
@@ -276,7 +371,7 @@ function footer(status: Status, show: Show): string {
   return [
     `requests: ${show(requests.used, "ratio")} of ${show(requests.ratePerSecond, "count")}/s ` +
       `(ceiling ${show(requests.ceilingPerSecond, "count")}/s), ${requests.waiting} waiting`,
-    `acknowledging: ${acknowledgements.waiting} waiting, ${acknowledgements.due} due, ` +
+    `acknowledging: ${acknowledgements.waiting} waiting, ${acknowledgements.due} due; since the start ` +
       `${acknowledgements.confirmed} confirmed, ${acknowledgements.left} left alone`,
     `database: ${database.path}, ${show(database.bytes, "bytes")}` +
       (waitingCommits === 0 ? "" : `, ${counted(waitingCommits, "commit")} waiting`),
@@ -301,7 +396,7 @@ async function left(cli: Cli, options: CommonOptions, place: Place): Promise<voi
   }));
   if (options.json) return printJson(cli, past);
   const { formatNumber } = await import("../rules/format.ts");
-  const { formatTime } = await import("../channels/message.ts");
+  const time = (ms: number) => formatTime(ms, place.timezone);
   const paint = paintFor(cli.out);
   const nowMs = Date.now();
   const { lastAliveMs, firing, messages, owed } = past;
@@ -315,7 +410,7 @@ async function left(cli: Cli, options: CommonOptions, place: Place): Promise<voi
   print(cli, `acknowledgements: ${past.acknowledgements} not finished`);
   print(cli, `database: ${place.databasePath}, ${formatNumber(past.database.bytes, "bytes")}`);
   if (firing.length === 0) print(cli, "\nNo alert was firing.");
-  else print(cli, `\n${paint("bold", "Firing when it stopped")}\n${firingTable(firing, nowMs, paint)}`);
+  else print(cli, `\n${paint("bold", "Firing when it stopped")}\n${firingTable(firing, nowMs, paint, time)}`);
 }
 
 function failing(messages: readonly Message[]): string {

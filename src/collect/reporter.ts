@@ -49,7 +49,7 @@ interface Silence {
   readonly detail: string;
 }
 
-interface Outage extends ExchangeOutage {
+interface Outage extends Omit<ExchangeOutage, "what"> {
   readonly sinceElapsedMs: number;
   /** Each is said once. */
   readonly reasons: Set<FailureReason>;
@@ -74,7 +74,7 @@ export class Reporter {
   get outage(): ExchangeOutage | null {
     if (!this.#outage) return null;
     const { sinceMs, reason, detail } = this.#outage;
-    return { sinceMs, reason, detail };
+    return { sinceMs, reason, what: outageWords[reason], detail };
   }
 
   stop(): void {
@@ -103,7 +103,7 @@ export class Reporter {
       if (trouble.state === "held") trouble.state = "quiet";
       if (!this.#outage.reasons.has(reason)) {
         this.#outage.reasons.add(reason);
-        this.#log.warn({ reason }, `${outageWords[reason]} now: ${withoutEndpoint(detail)}`);
+        this.#log.warn({ reason }, `the exchange ${outageWords[reason]} now: ${withoutEndpoint(detail)}`);
       }
       return;
     }
@@ -111,19 +111,23 @@ export class Reporter {
     this.#look();
   }
 
-  worked(reading: Reading): void {
+  /** The exchange answered a question as it should. */
+  answered(): void {
     const nowMs = this.#clock.elapsedMs();
     this.#silence = null;
     if (this.#outage) this.#back(nowMs);
-    const key = keyOf(reading);
-    const trouble = this.#troubles.get(key);
-    if (trouble) {
-      this.#troubles.delete(key);
-      this.#tellEnd(trouble, nowMs - trouble.sinceMs);
-    }
     // Others are read: what still fails fails for reasons of its own.
     for (const one of this.#troubles.values())
       if (one.state === "held" && nowMs - one.sinceMs >= UNDER_WAY_MS) this.#tell(one);
+  }
+
+  /** This is read again. */
+  worked(reading: Reading): void {
+    const key = keyOf(reading);
+    const trouble = this.#troubles.get(key);
+    if (!trouble) return;
+    this.#troubles.delete(key);
+    this.#tellEnd(trouble, this.#clock.elapsedMs() - trouble.sinceMs);
   }
 
   #look(): void {
@@ -159,7 +163,7 @@ export class Reporter {
     for (const one of failing) if (one.state === "held") one.state = "quiet";
     this.#log.warn(
       { reason },
-      `${outageWords[reason]} (since ${timeOfDay(sinceMs)}): ${this.#outage.detail}`,
+      `the exchange ${outageWords[reason]} (since ${timeOfDay(sinceMs)}): ${this.#outage.detail}`,
     );
   }
 
@@ -211,14 +215,15 @@ export class Reporter {
   }
 }
 
+/** After "the exchange". */
 const outageWords: Readonly<Record<FailureReason, string>> = {
-  unreachable: "the exchange cannot be reached",
-  timeout: "the exchange does not answer",
-  "server-error": "the exchange answers with errors only",
-  "rate-limited": "the exchange turns every request away",
-  refused: "the exchange refuses every request",
-  "bad-record": "nothing that the exchange answers can be read",
-  "signed-out": "the exchange takes no session",
+  unreachable: "cannot be reached",
+  timeout: "does not answer",
+  "server-error": "answers with errors only",
+  "rate-limited": "turns every request away",
+  refused: "refuses every request",
+  "bad-record": "answers with nothing that can be read",
+  "signed-out": "takes no session",
 };
 
 function keyOf({ source, wallet, older }: Reading): string {

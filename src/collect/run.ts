@@ -39,6 +39,8 @@ export interface RunOptions {
 export interface RunEnd {
   readonly outcome: RunOutcome | null;
   readonly failure: unknown;
+  /** It asked the exchange something: its success proves that the exchange answers. */
+  readonly asked: boolean;
 }
 
 export function perform(options: RunOptions): {
@@ -50,6 +52,7 @@ export function perform(options: RunOptions): {
   const controller = new AbortController();
   const { signal } = controller;
   let observing = 0;
+  let asked = false;
   let over = false;
   let held: Error | null = null;
 
@@ -77,13 +80,16 @@ export function perform(options: RunOptions): {
     wallet: options.wallet as CollectedWallet,
     catchUp,
     gap,
-    call: (other) => ({
-      ...(wallet === undefined ? {} : { wallet }),
-      // Never before its own lane.
-      lane: Math.max(lane, other ?? lanes.atRisk) as Lane,
-      signal,
-      deadlineMs: Math.max(0, endMs - clock.elapsedMs()),
-    }),
+    call: (other) => {
+      asked = true;
+      return {
+        ...(wallet === undefined ? {} : { wallet }),
+        // Never before its own lane.
+        lane: Math.max(lane, other ?? lanes.atRisk) as Lane,
+        signal,
+        deadlineMs: Math.max(0, endMs - clock.elapsedMs()),
+      };
+    },
     nowMs: () => clock.nowMs(),
     observe,
   };
@@ -100,10 +106,11 @@ export function perform(options: RunOptions): {
     const work = collector.run(run);
     work.catch(() => {});
     try {
-      return { outcome: await Promise.race([work, called]), failure: null };
+      const outcome = await Promise.race([work, called]);
+      return { outcome, failure: null, asked };
     } catch (error) {
       // Whatever surfaced first, a run that was called off ended for that reason.
-      return { outcome: null, failure: signal.aborted ? signal.reason : error };
+      return { outcome: null, failure: signal.aborted ? signal.reason : error, asked };
     } finally {
       over = true;
       cancel();

@@ -19,7 +19,7 @@ import { type Demand, demandOf, laneOf, requestsOf, sourceOrder } from "./demand
 import { createJob, deadlineMs, type Job, jobName, type Mode, unwell } from "./job.ts";
 import type { CollectLog } from "./log.ts";
 import { Reporter } from "./reporter.ts";
-import { CalledOff, NotTaken, perform, RunTooLong } from "./run.ts";
+import { CalledOff, NotTaken, perform, type RunEnd, RunTooLong } from "./run.ts";
 import { type ScheduleSettings, scheduleMs } from "./settings.ts";
 import { nextTurn, Wheel } from "./wheel.ts";
 
@@ -260,8 +260,7 @@ export class Scheduler {
       job.mode = "turn";
       this.#wheel.set(job, job.turnMs + everyMs);
     }
-    const { outcome, failure } = await ended;
-    await this.#after(job, mode, outcome, failure);
+    await this.#after(job, mode, await ended);
   }
 
   #lane(job: Job, mode: Mode): Lane {
@@ -271,7 +270,7 @@ export class Scheduler {
     return mode === "asked" ? lanes.state : lane;
   }
 
-  async #after(job: Job, mode: Mode, outcome: RunOutcome | null, failure: unknown): Promise<void> {
+  async #after(job: Job, mode: Mode, { outcome, failure, asked }: RunEnd): Promise<void> {
     const called = failure instanceof CalledOff;
     if (outcome === null && !called) await this.#failed(job, mode, failure);
     job.running = null;
@@ -281,6 +280,7 @@ export class Scheduler {
       else this.#worked(job);
       // Nothing older is missing any more.
       if (outcome === "done" && job.catchUpFailure) this.#caughtUp(job);
+      if (asked) this.#reporter.answered();
     }
     this.#next(job, mode, outcome, failure);
   }

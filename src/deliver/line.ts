@@ -75,6 +75,7 @@ export class Line {
   #sealFailsSinceMs: number | null = null;
   /** Null until it is known. */
   #working: boolean | null = null;
+  #retrying = false;
   #detail = "not used yet";
   #cancelTimer: (() => void) | null = null;
   #running = false;
@@ -146,6 +147,7 @@ export class Line {
       name: this.channel.name,
       kind: this.channel.kind,
       working: this.#working ?? true,
+      retrying: this.#retrying,
       detail: this.#detail,
       waiting: open.length,
       oldestWaitingMs: open.length === 0 ? null : Math.max(0, clock.nowMs() - oldest),
@@ -162,10 +164,11 @@ export class Line {
     if (result.kind === "ok") this.#works(result.detail);
     else if (isFault(result.failure)) this.#breaks(`${result.detail}; ${result.fix}`);
     else {
+      this.#retrying = true;
       this.#detail = result.detail;
       this.#options.log.warn(
-        { channel: this.channel.name, detail: result.detail },
-        "a channel does not answer yet",
+        { channel: this.channel.name },
+        `a channel does not answer yet: ${result.detail}`,
       );
     }
     this.pump();
@@ -328,6 +331,7 @@ export class Line {
     if (result.kind === "retry" && patient) {
       const delayMs = this.#circuit.failed(result, before.id, attempts, elapsedMs);
       parcel.dueMs = elapsedMs + delayMs;
+      this.#retrying = true;
       this.#detail = detail;
       if (this.#circuit.down) for (const one of this.#parcels) one.hurried = false;
       await this.#retryLater(parcel, failed, nowMs + delayMs);
@@ -370,6 +374,7 @@ export class Line {
     }
     const was = this.#working;
     this.#working = true;
+    this.#retrying = false;
     this.#detail = detail;
     if (was === true) return;
     if (was === false) this.#options.log.info({ channel: this.channel.name }, "a channel works again");
@@ -381,6 +386,7 @@ export class Line {
     for (const parcel of this.#parcels) parcel.hurried = false;
     const was = this.#working;
     this.#working = false;
+    this.#retrying = false;
     this.#detail = detail;
     if (was === false) return;
     this.#options.log.warn(

@@ -6,6 +6,8 @@ export interface PositionStatus {
   readonly name: string;
   readonly symbol: string;
   readonly side: string;
+  /** When the oldest of what its figures rest on was seen, ms: the account's state, the mark. */
+  readonly seenMs: number | null;
   /** Figures by their names in the rule language; null where not known, Infinity where there is none. */
   readonly figures: Readonly<Record<string, number | null>>;
 }
@@ -14,6 +16,8 @@ export interface AccountStatus {
   readonly name: string;
   readonly state: string | null;
   readonly riskTier: string | null;
+  /** As of a position. */
+  readonly seenMs: number | null;
   readonly figures: Readonly<Record<string, number | null>>;
   readonly positions: readonly PositionStatus[];
   readonly orders: number;
@@ -38,6 +42,12 @@ export interface MarketStatus {
   readonly figures: Readonly<Record<string, number | null>>;
 }
 
+/** Its texts and its value are those of now, wherever now is known. */
+export interface FiringAlert extends Alert {
+  /** Of when they are, ms. */
+  readonly textAtMs: number;
+}
+
 /** What the watch knows. */
 export interface WatchStatus {
   readonly atMs: number;
@@ -48,8 +58,10 @@ export interface WatchStatus {
     readonly active: boolean | null;
     readonly gated: boolean | null;
     readonly withdrawalsAvailable: boolean | null;
+    /** When it said so, ms. */
+    readonly seenMs: number | null;
   };
-  readonly firing: readonly Alert[];
+  readonly firing: readonly FiringAlert[];
   readonly pending: readonly {
     readonly rule: string;
     readonly subject: string;
@@ -72,6 +84,8 @@ export interface ExchangeOutage {
   /** Of the first read that failed, ms. */
   readonly sinceMs: number;
   readonly reason: FailureReason;
+  /** The reason in words that go after "the exchange": `cannot be reached`, `answers with errors only`. */
+  readonly what: string;
   /** For people. */
   readonly detail: string;
 }
@@ -95,13 +109,36 @@ export interface ScheduleStatus {
 export interface ChannelStatus {
   readonly name: string;
   readonly kind: string;
+  /** False while only mending it can help. */
   readonly working: boolean;
+  /** The last attempt failed, and it is tried again by itself. */
+  readonly retrying: boolean;
   readonly detail: string;
   readonly waiting: number;
   readonly oldestWaitingMs: number | null;
+  /** Messages since the start, as `dead` and `failures` are. */
   readonly delivered: number;
   readonly dead: number;
   readonly failures: Readonly<Record<string, number>>;
+}
+
+/** One connection to the exchange's stream. */
+export interface StreamStatus {
+  /** Whose notifications it brings; null: the one for all that is public. */
+  readonly wallet: string | null;
+  readonly connected: boolean;
+  readonly detail: string;
+  /** Since when it is, or is not, connected, ms; null: it never was. */
+  readonly sinceMs: number | null;
+  /** When it last told anything but that it lives, ms. */
+  readonly lastToldMs: number | null;
+  readonly subscriptions: number;
+  /** Subscriptions that the exchange would not take. */
+  readonly refused: number;
+  readonly reconnects: number;
+  readonly frames: number;
+  /** Frames that could not be read. */
+  readonly badFrames: number;
 }
 
 export interface DaemonStatus {
@@ -119,6 +156,12 @@ export interface DaemonStatus {
     readonly used: number;
     readonly waiting: number;
   };
+  /** Null: streams are off, and everything is polled. */
+  readonly streams?: {
+    readonly connections: readonly StreamStatus[];
+    /** Changes of accounts that a poll told first and the stream never did. */
+    readonly missed: number;
+  } | null;
   readonly channels: readonly ChannelStatus[];
   readonly acknowledgements: {
     readonly waiting: number;

@@ -7,9 +7,11 @@ import { type Severity, severityRank } from "../domain/alert.ts";
 import type { FailedRead } from "../domain/changes.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Source } from "../domain/observation.ts";
+import { sourceWords } from "../domain/source-words.ts";
 import type { Subject } from "../domain/subject.ts";
+import { formatTime, timeOfDay } from "../domain/time-text.ts";
 import type { Unknown } from "../rules/index.ts";
-import type { AlertBook, LiveAlert, NewAlert } from "./alert-book.ts";
+import type { AlertBook, AlertText, LiveAlert, NewAlert } from "./alert-book.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import { blindForMs, blindWalletsFold, type WatchedWallet } from "./settings.ts";
@@ -23,6 +25,9 @@ const ofTheExchange: ReadonlySet<Source> = new Set([
   "fundingRates",
   "exchangeStatus",
 ]);
+
+/** From this age on a time is told with its date. */
+const dateFromMs = 12 * 3_600_000;
 
 /** What can be blind: a rule that judges a subject, or one whose subjects cannot even be known (vigils.ts). */
 export interface Sighted {
@@ -63,6 +68,7 @@ export class Blindness {
   /** Wallets of which nothing was seen since the start. */
   readonly #unseen: Set<string>;
   readonly #startedMs: number;
+  readonly #timezone: string;
   readonly #restored = new Map<string, LiveAlert>();
   readonly #failures = new Map<string, FailedRead>();
   #unreachable: LiveAlert | null = null;
@@ -75,7 +81,10 @@ export class Blindness {
     lastSeenMs: (source: Source, wallet: string | null) => number | null;
     wallets: readonly WatchedWallet[];
     startedMs: number;
+    /** Of times in texts. */
+    timezone: string;
   }) {
+    this.#timezone = options.timezone;
     this.#unseen = new Set(options.wallets.map((one) => one.name));
     this.#startedMs = options.startedMs;
     this.#alerts = options.alerts;
@@ -117,7 +126,7 @@ export class Blindness {
     const restored = this.#restored.get(key);
     if (restored && !this.#dark.has(key)) {
       this.#restored.delete(key);
-      this.#alerts.end(draft, restored, "recovered", null);
+      this.#alerts.end(draft, restored, "recovered", this.#seenAgain(restored, source, wallet, draft.atMs));
       this.#fold(draft);
     }
   }
@@ -163,6 +172,7 @@ export class Blindness {
       onDue: () => this.#fire(dark),
     };
     this.#dark.set(key, dark);
+    if (restored) this.#follow(dark, restored);
     if (dark.wallet !== null)
       this.#darkWallets.set(dark.wallet, (this.#darkWallets.get(dark.wallet) ?? 0) + 1);
     if (restored && this.#unreachable && dark.wallet !== null) this.#alerts.hold(draft, restored, true);
@@ -197,7 +207,10 @@ export class Blindness {
       else this.#darkWallets.delete(dark.wallet);
     }
     this.#deadlines.cancel(dark);
-    if (dark.alert) this.#alerts.end(draft, dark.alert, "recovered", null);
+    if (dark.alert) {
+      const text = this.#seenAgain(dark.alert, dark.source, dark.wallet, draft.atMs);
+      this.#alerts.end(draft, dark.alert, "recovered", text);
+    }
     this.#fold(draft);
   }
 
@@ -214,6 +227,31 @@ export class Blindness {
       return;
     }
     dark.alert = this.#alerts.fire(draft, this.#textOf(dark, draft.atMs));
+    this.#follow(dark, dark.alert);
+  }
+
+  /** Lets an alert speak of now while it is dark. */
+  #follow(dark: Dark, live: LiveAlert): void {
+    live.textNow = (nowMs) => (this.#dark.get(dark.key) === dark ? this.#textOf(dark, nowMs) : null);
+  }
+
+  /** What the end says; null where nothing was seen, and only nobody needs it any more. */
+  #seenAgain(live: LiveAlert, source: Source, wallet: string | null, nowMs: number): AlertText | null {
+    const seenMs = this.#lastSeenMs(source, wallet);
+    const { sinceMs } = live.alert;
+    if (seenMs === null || seenMs <= sinceMs) return null;
+    const what = sourceWords[source];
+    const from = wallet === null ? "from the exchange" : `of wallet ${wallet}`;
+    return {
+      summary: `Seen again: ${what} ${from}, after ${formatDurationMs(seenMs - sinceMs)}`,
+      description: live.alert.description,
+      value: null,
+      dataAtMs: Math.min(seenMs, nowMs),
+      details: [
+        ["Not seen from", formatTime(sinceMs, this.#timezone)],
+        ["Until", formatTime(seenMs, this.#timezone)],
+      ],
+    };
   }
 
   /** Ends the common alert when few enough are left; those tell for themselves from then on. */
@@ -223,7 +261,15 @@ export class Blindness {
     for (const wallet of this.#unseen) {
       if (!this.#darkWallets.has(wallet) && ++blind > blindWalletsFold) return;
     }
-    this.#alerts.end(draft, this.#unreachable, "recovered", null);
+    const { alert } = this.#unreachable;
+    const dark = [...this.#darkWallets.keys()].sort();
+    this.#alerts.end(draft, this.#unreachable, "recovered", {
+      summary: `The exchange answers again, after ${formatDurationMs(draft.atMs - alert.firedAtMs)}`,
+      description: alert.description,
+      value: dark.length,
+      dataAtMs: draft.atMs,
+      details: dark.length === 0 ? [] : [["Not seen again yet", listed(dark)]],
+    });
     this.#unreachable = null;
     for (const dark of this.#dark.values()) if (dark.alert) this.#alerts.hold(draft, dark.alert, false);
   }
@@ -261,6 +307,11 @@ export class Blindness {
     return wallets;
   }
 
+  /** With its date where that is not plain. */
+  #time(ms: number, nowMs: number): string {
+    return (nowMs - ms > dateFromMs ? formatTime : timeOfDay)(ms, this.#timezone);
+  }
+
   #textOf(dark: Dark, nowMs: number): NewAlert {
     const rules = [...new Set([...dark.instances].map((instance) => instance.rule.name))].sort();
     const severity = [...dark.instances]
@@ -268,11 +319,13 @@ export class Blindness {
       .reduce<Severity>((worst, one) => (severityRank[one] > severityRank[worst] ? one : worst), "warning");
     const seenMs = this.#lastSeenMs(dark.source, dark.wallet);
     const failure = this.#failures.get(dark.key);
-    const on = dark.wallet === null ? "the exchange" : `wallet ${dark.wallet}`;
-    const lasting = seenMs === null ? "since the start" : `for ${formatDurationMs(nowMs - seenMs)}`;
+    const what = sourceWords[dark.source];
+    const from = dark.wallet === null ? "from the exchange" : `of wallet ${dark.wallet}`;
+    // A time stays true, however late it is read.
+    const since = seenMs === null ? "ever since the start" : `since ${this.#time(seenMs, nowMs)}`;
     const details: (readonly [string, string])[] = [
-      ["Source", dark.source],
-      ["Last seen", seenMs === null ? "never" : new Date(seenMs).toISOString()],
+      ["Not seen", `${what} (schedule ${dark.source})`],
+      ["Last seen", seenMs === null ? "never" : formatTime(seenMs, this.#timezone)],
       ["Rules that cannot judge", listed(rules)],
     ];
     if (failure) details.push(["Last failure", `${failure.reason}: ${failure.detail}`]);
@@ -290,7 +343,7 @@ export class Blindness {
       alreadySo: false,
       runbook: null,
       happenedMs: null,
-      summary: `Blind on ${on} ${lasting}: no ${dark.source}`,
+      summary: `Blind: no ${what} ${from} ${since}`,
       description:
         "Nothing that these rules watch can be judged: they can neither fire nor resolve. Look at the exchange itself if you hold risk there.",
       value: null,

@@ -27,7 +27,13 @@ export class ChannelAlerts {
     if (seen.working) {
       if (!known) return;
       this.#broken.delete(seen.channel);
-      this.#alerts.end(draft, known, "recovered", null);
+      this.#alerts.end(draft, known, "recovered", {
+        summary: `The channel ${seen.channel} takes messages again`,
+        description: known.alert.description,
+        value: null,
+        dataAtMs: draft.atMs,
+        details: [["Channel", seen.channel]],
+      });
       return;
     }
     if (known) return;

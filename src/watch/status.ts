@@ -1,8 +1,8 @@
 /** What the watch knows, as the status page, the command line and the metrics read it. */
-import type { AccountStatus, WalletStatus, WatchStatus } from "../domain/status.ts";
+import type { AccountStatus, FiringAlert, WalletStatus, WatchStatus } from "../domain/status.ts";
 import type { Facts } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
-import type { AlertBook } from "./alert-book.ts";
+import type { AlertBook, LiveAlert } from "./alert-book.ts";
 import type { Markets } from "./markets.ts";
 import type { SubjectNode } from "./subjects.ts";
 import type { WalletEntry } from "./wallets.ts";
@@ -46,13 +46,27 @@ export function watchStatus(of: {
       active: flag("active"),
       gated: flag("gated"),
       withdrawalsAvailable: flag("withdrawalsAvailable"),
+      seenMs: of.exchange.seenMs.exchangeStatus ?? null,
     },
-    firing: [...of.alerts.live.values()].map((live) => live.alert),
+    firing: [...of.alerts.live.values()].map((live) => firingAlert(live, of.atMs)),
     pending,
     blind: of.blind,
     rules: of.rules,
     viewMismatches: of.viewMismatches,
   };
+}
+
+function firingAlert(live: LiveAlert, atMs: number): FiringAlert {
+  const text = live.textNow(atMs);
+  if (!text) return { ...live.alert, textAtMs: live.toldAtMs };
+  const { summary, description, value, dataAtMs } = text;
+  return { ...live.alert, summary, description, value, dataAtMs, textAtMs: atMs };
+}
+
+/** When the oldest of the state and the marks under these figures was seen. */
+function seenMsOf({ seenMs }: Facts): number | null {
+  const { traderState, markets } = seenMs;
+  return traderState === undefined ? null : Math.min(traderState, markets ?? traderState);
 }
 
 function walletStatus(entry: WalletEntry, accounts: Iterable<AccountEntry>): WalletStatus {
@@ -75,11 +89,13 @@ function accountStatus(account: AccountEntry): AccountStatus {
     name: account.name,
     state: typeof values.state === "string" ? values.state : null,
     riskTier: typeof values.riskTier === "string" ? values.riskTier : null,
+    seenMs: seenMsOf(account.node.facts),
     figures: numbers(account.node.facts),
     positions: [...account.positions].map(([symbol, { node }]) => ({
       name: node.name,
       symbol,
       side: String(node.facts.values.side ?? ""),
+      seenMs: seenMsOf(node.facts),
       figures: numbers(node.facts),
     })),
     orders: account.state.orders.length,

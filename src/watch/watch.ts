@@ -127,6 +127,7 @@ export class Watch {
       lastSeenMs: (source, name) => this.#world.lastSeenMs(source, name),
       wallets: settings.wallets,
       startedMs: nowMs,
+      timezone: settings.timezone,
     });
     this.#vigils = new Vigils({
       ruleSet: settings.ruleSet,

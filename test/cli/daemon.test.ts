@@ -4,7 +4,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import type { DashboardSource } from "../../src/domain/ports.ts";
 import { openDashboard } from "../dashboard/open.ts";
-import { alert, calmStatus, nowMs, status } from "../dashboard/world.ts";
+import { alert, calmStatus, darkStatus, nowMs, status } from "../dashboard/world.ts";
 import { alertChange, event, message, owedItem } from "../history/examples.ts";
 import { desk, run } from "./run.ts";
 
@@ -40,13 +40,13 @@ describe("status", () => {
     expect(lines[0]).toBe("perpwatch 0.1.0 is running, for 1d 2h, with 21 rules");
     expect(lines[1]).toBe("exchange: trading");
     const line = (start: string) => lines.find((one) => one.startsWith(start))?.replace(/ {2,}/g, " | ");
-    expect(line("main ")).toBe("main | 8Xk4…Rt7K | signed in | 800ms ago | $28,012.44 | – | 3");
-    expect(line("watched ")).toBe("watched | 8Xk4…Rt7K | watch-only | 1m 14s ago | – | – | –");
-    expect(line("main/0.2 ")).toBe("main/0.2 | active | safe | – | – | ∞ | – | 0");
+    expect(line("main ")).toBe("main | 8Xk4…Rt7K | signed in | 800ms | $28,012.44 | – | 3");
+    expect(line("watched ")).toBe("watched | 8Xk4…Rt7K | watch-only | STALE 1m 14s | – | – | –");
+    expect(line("main/0.2 ")).toBe("main/0.2 | active | safe | – | – | ∞ | – | 0 | 800ms");
     expect(line("main/0.1/BTC")).toBe(
-      "main/0.1/BTC | long | 0.05 | $4,610.00 | $92,200.00 | $0.00 | ∞ | $59.80",
+      "main/0.1/BTC | long | 0.05 | $4,610.00 | $92,200.00 | none | ∞ | $59.80 | 1.3s",
     );
-    expect(line("mail ")).toBe("mail | email | failing | 4 | 9m | 88 | 1 | 535 authentication failed");
+    expect(line("mail ")).toBe("mail | email | broken | 4 | 9m | 88 | 1 | 535 authentication failed");
     const failing = lines.find((one) => one.includes("12 failures, timeout: no answer within 4 s"));
     expect(failing).toMatch(/^traderState +watched +5s +1m 14s ago/);
     expect(lines.at(-3)).toContain("database: ./data/perpwatch.db, 48.2 MB");
@@ -56,6 +56,34 @@ describe("status", () => {
       ...["main/0.0/SOL", "desk/0.0/1MBONK", "main/0.0/ETH", "main/0.1/BTC"],
     ]);
     expect(order(/^ *(\d+) +(?:critical|warning|info) /)).toEqual(["57", "55", "41"]);
+    expect(lines).toContainEqual(expect.stringMatching(/^CHANNEL .*DELIVERED SINCE START/));
+    expect(stdout).toContain("since the start 131 confirmed");
+  });
+
+  test("during an outage nothing is passed off as the present", async () => {
+    await using it = await daemon({ status: darkStatus });
+    const { stdout } = await it.run("status");
+    const lines = stdout.split("\n");
+    expect(lines[1]).toBe(
+      "exchange: unreachable since 11:57:00 UTC (3m: connect ECONNREFUSED 10.0.0.1:443), last known: trading",
+    );
+    const ends = (pattern: RegExp) => lines.filter((one) => pattern.test(one));
+    expect(ends(/^(main|desk)\/0\.\d(\/\S+)? .*STALE 3m$/)).toHaveLength(8);
+    expect(ends(/^main .* STALE 3m +\$28,012\.44/)).toHaveLength(1);
+    expect(ends(/critical .*SOL is 3\.1 % from liquidation \(as of 11:57:00 UTC\)$/)).toHaveLength(1);
+    expect(ends(/^mail +email +retrying .*ECONNREFUSED/)).toHaveLength(1);
+  });
+
+  test("older pages that cannot be read are seen", async () => {
+    const { schedules, ...rest } = calmStatus();
+    const [first, ...others] = schedules;
+    const catchUpFailure = { atMs: nowMs, reason: "server-error", detail: "x: 500", times: 3 } as const;
+    await using it = await daemon({
+      status: () => ({ ...rest, schedules: [{ ...first!, catchUpFailure }, ...others] }),
+    });
+    expect((await it.run("status")).stdout).toMatch(
+      /^traderState .*older pages: 3 failures, server-error: x: 500$/m,
+    );
   });
 
   test("when nothing is wrong", async () => {

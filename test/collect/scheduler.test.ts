@@ -21,6 +21,8 @@ function rig(options: {
   readonly schedules?: object;
   readonly wallets?: number;
   readonly sources?: readonly Source[];
+  /** Those whose runs find nothing to ask. */
+  readonly idle?: readonly Source[];
   readonly requestsPerSecond?: number;
   readonly ratePerSecond?: () => number;
   readonly run?: (run: WalletRun, source: Source, nth: number) => Promise<RunOutcome>;
@@ -40,7 +42,7 @@ function rig(options: {
       needsSession: false,
       async run(run) {
         const name = `${source} ${run.wallet.name}`;
-        const { lane } = run.call();
+        const lane = options.idle?.includes(source) ? undefined : run.call().lane;
         ran.push({
           atMs: clock.elapsedMs(),
           source,
@@ -353,6 +355,23 @@ describe("failures", () => {
     down = false;
     await clock.advance(120_000);
     expect(log.slice(2)).toEqual([expect.stringMatching(/^the exchange is back/)]);
+  });
+
+  test("a run that had nothing to ask ends no outage", async () => {
+    let down = false;
+    const { clock, log } = rig({
+      sources: ["traderState", "notifications", "pnl"],
+      idle: ["pnl"],
+      schedules: { pnl: { every: "10s" } },
+      run: async (_run, source) => {
+        if (down && source !== "pnl") throw unreachable();
+        return "done";
+      },
+    });
+    await clock.advance(20_000);
+    down = true;
+    await clock.advance(120_000);
+    expect(log).toEqual([expect.stringMatching(/^the exchange cannot be reached/)]);
   });
 
   test("one failed read among many good ones is one line", async () => {

@@ -1,11 +1,16 @@
 /** A daemon as the dashboard sees it, standing still, with everything in it that a page has to cope with. */
-import type { Alert } from "../../src/domain/alert.ts";
 import type { DashboardSource } from "../../src/domain/ports.ts";
-import type { AccountStatus, DaemonStatus, PositionStatus, WalletStatus } from "../../src/domain/status.ts";
+import type {
+  AccountStatus,
+  DaemonStatus,
+  FiringAlert,
+  PositionStatus,
+  WalletStatus,
+} from "../../src/domain/status.ts";
 
 export const nowMs = Date.UTC(2026, 10, 20, 12, 0, 0);
 
-export function alert(of: Partial<Alert>): Alert {
+export function alert(of: Partial<FiringAlert>): FiringAlert {
   return {
     ...{ id: 1, rule: "LiquidationNear", subject: "main/0.0/SOL", wallet: "main", symbol: "SOL", labels: {} },
     ...{
@@ -29,6 +34,7 @@ export function alert(of: Partial<Alert>): Alert {
       acknowledgedBy: null,
       acknowledgedAtMs: null,
       eventKey: null,
+      textAtMs: nowMs - 300,
     },
     ...of,
   };
@@ -40,11 +46,14 @@ export function position(
   figures: PositionStatus["figures"],
 ): PositionStatus {
   const side = (figures.size ?? 0) < 0 ? "short" : "long";
-  return { name: `${account}/${symbol}`, symbol, side: `${side}#4`, figures };
+  return { name: `${account}/${symbol}`, symbol, side: `${side}#4`, seenMs: nowMs - 1_300, figures };
 }
 
 export function account(of: Partial<AccountStatus> & { readonly name: string }): AccountStatus {
-  return { state: "active", riskTier: "safe", figures: {}, positions: [], orders: 0, ...of };
+  return {
+    ...{ state: "active", riskTier: "safe", seenMs: nowMs - 800, figures: {}, positions: [], orders: 0 },
+    ...of,
+  };
 }
 
 export function wallet(of: Partial<WalletStatus> & { readonly name: string }): WalletStatus {
@@ -137,7 +146,7 @@ export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
         wallet({ name: "watched", watchOnly: true, signedIn: false, seenMs: nowMs - 74_000, unacked: null }),
       ],
       markets: [{ symbol: "SOL", status: "active", figures: { markPrice: 142.75, openInterest: null } }],
-      exchange: { active: true, gated: false, withdrawalsAvailable: true },
+      exchange: { active: true, gated: false, withdrawalsAvailable: true, seenMs: nowMs - 9_000 },
       firing: [
         alert({
           id: 41,
@@ -236,6 +245,7 @@ export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
         name: "chat",
         kind: "discord",
         working: true,
+        retrying: false,
         detail: "",
         waiting: 1,
         oldestWaitingMs: 400,
@@ -247,6 +257,7 @@ export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
         name: "mail",
         kind: "email",
         working: false,
+        retrying: false,
         detail: "535 authentication failed",
         waiting: 4,
         oldestWaitingMs: 540_000,
@@ -324,5 +335,49 @@ export function source(of: Partial<DashboardSource> = {}): DashboardSource & { r
       name === "main" ? { kind: "failed", detail: "the exchange is unreachable" } : null,
     ),
     ...of,
+  };
+}
+
+/** Nothing was read for three minutes; the channel for mail is not reached either. */
+export function darkStatus(): DaemonStatus {
+  const sinceMs = nowMs - 180_000;
+  const { watch, schedules, channels, ...rest } = status();
+  const old = <T extends { readonly seenMs: number | null }>(one: T): T => ({ ...one, seenMs: sinceMs });
+  return {
+    ...rest,
+    outage: {
+      sinceMs,
+      reason: "unreachable",
+      what: "cannot be reached",
+      detail: "connect ECONNREFUSED 10.0.0.1:443",
+    },
+    watch: {
+      ...watch,
+      exchange: old(watch.exchange),
+      wallets: watch.wallets.map((wallet) => ({
+        ...old(wallet),
+        accounts: wallet.accounts.map((account) => ({
+          ...old(account),
+          positions: account.positions.map(old),
+        })),
+      })),
+      firing: watch.firing.map((one) => ({ ...one, textAtMs: sinceMs })),
+    },
+    schedules: schedules.map((one) => ({
+      ...one,
+      lastOkMs: sinceMs,
+      failuresInRow: 9,
+      lastFailure: {
+        atMs: nowMs,
+        reason: "unreachable",
+        detail: `${one.source}: connect ECONNREFUSED 10.0.0.1:443`,
+      },
+    })),
+    channels: channels.map((one) => ({
+      ...one,
+      working: true,
+      retrying: true,
+      detail: "connect ECONNREFUSED 10.0.0.2:587",
+    })),
   };
 }

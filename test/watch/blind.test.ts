@@ -147,3 +147,48 @@ test("the common alert holds those that were told before it, and their ends are 
     "chat: ExchangeUnreachable exchange ended critical recovered",
   ]);
 });
+
+test("what is not seen is told in words, with a time that stays true; its end says that it is seen again", () => {
+  const harness = new Harness({ rules: near });
+  round(harness, 20_000, [mainWallet]);
+  for (let passed = 0; passed < 60_000; passed += 5_000) {
+    harness.account(safe);
+    harness.pass(5_000);
+  }
+  const texts = () => harness.changes.map(({ kind, alert }) => `${kind}: ${alert.summary}`);
+  expect(texts()).toEqual(["fired: Blind: no prices from the exchange since 12:00:15 UTC"]);
+  expect(harness.changes[0]!.details.slice(0, 2)).toEqual([
+    ["Not seen", "prices (schedule markets)"],
+    ["Last seen", "2026-01-05 12:00:15 UTC"],
+  ]);
+  // The status speaks of now.
+  expect(harness.watch.status(harness.nowMs).firing).toMatchObject([
+    { summary: texts()[0]!.slice("fired: ".length), textAtMs: harness.nowMs },
+  ]);
+  round(harness, 5_000, [mainWallet]);
+  expect(texts()[1]).toBe("ended: Seen again: prices from the exchange, after 1m 5s");
+  expect(harness.changes[1]!.details).toEqual([
+    ["Not seen from", "2026-01-05 12:00:15 UTC"],
+    ["Until", "2026-01-05 12:01:20 UTC"],
+  ]);
+});
+
+test("the end of the common alert says that the exchange answers again", () => {
+  const harness = new Harness({ rules: near, wallets: five });
+  round(harness, 5_000, five);
+  round(harness, 90_000, []);
+  round(harness, 5_000, five.slice(0, 4));
+  expect(harness.changes.at(-1)!.alert.summary).toMatch(/^The exchange answers again, after /);
+  expect(harness.changes.at(-1)!.details).toEqual([["Not seen again yet", "c, d, e"]]);
+});
+
+test("a channel that works again is not said not to", () => {
+  const harness = new Harness({ rules: near });
+  const channel = { kind: "channel", channel: "mail", detail: "535 refused" } as const;
+  harness.see({ ...channel, atMs: harness.nowMs, working: false });
+  harness.see({ ...channel, atMs: harness.nowMs, working: true });
+  expect(harness.changes.map(({ alert }) => alert.summary)).toEqual([
+    "The channel mail does not take messages",
+    "The channel mail takes messages again",
+  ]);
+});

@@ -267,7 +267,9 @@ describe("blindness", () => {
     const blind = harness.changes.filter((change) => change.alert.rule === "Blind");
     expect(blind.map((change) => change.alert.labels.source).sort()).toEqual(["traderState"]);
     expect(blind[0]?.alert.severity).toBe("critical");
-    expect(blind[0]?.alert.summary).toContain("Blind on wallet main");
+    expect(blind[0]?.alert.summary).toBe(
+      "Blind: no positions and balances of wallet main since 12:00:00 UTC",
+    );
     expect(harness.told.filter((line) => line.includes("ended"))).toEqual([]);
   });
 

@@ -1,0 +1,19 @@
+/** What is read from the exchange, in words for people who do not know the names of schedules. */
+import type { Source } from "./observation.ts";
+
+/** Fits after "no": `no prices`. */
+export const sourceWords: Readonly<Record<Source, string>> = {
+  traderState: "positions and balances",
+  markets: "prices",
+  traderView: "risk figures of the exchange's own",
+  notifications: "notifications",
+  liquidations: "liquidation history",
+  funding: "funding payments",
+  fundingRates: "funding rates",
+  collateral: "deposits and withdrawals",
+  orders: "order history",
+  fills: "fills",
+  pnl: "profit history",
+  marketConfig: "market rules",
+  exchangeStatus: "status of the exchange",
+};
