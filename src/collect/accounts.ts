@@ -15,13 +15,15 @@ interface Accounts {
   readonly byName: Map<string, KnownAccount>;
   /** PDA indices whose state was read since the start. */
   readonly seen: Set<number>;
-  /** Names of the accounts that the newest states list. */
+  /** Subaccounts that the newest states list, and their names. */
+  readonly listed: Map<number, readonly number[]>;
   readonly present: Map<number, readonly string[]>;
   stored: string;
   /** How many accounts `stored` was compared with: they are never forgotten, so as many are the same ones. */
   comparedCount: number;
 }
 
+const none: readonly KnownAccount[] = [];
 const cursorPrefix = "accounts/";
 
 export class AccountBook {
@@ -33,6 +35,7 @@ export class AccountBook {
       const entry: Accounts = {
         byName: new Map(),
         seen: new Set(),
+        listed: new Map(),
         present: new Map(),
         stored,
         comparedCount: 0,
@@ -72,6 +75,11 @@ export class AccountBook {
   take(wallet: CollectedWallet, pdaIndex: number, subaccounts: readonly number[]): readonly KnownAccount[] {
     const entry = this.#accounts.get(wallet.name);
     if (!entry) return [];
+    // Nearly always the same as last time.
+    const before = entry.listed.get(pdaIndex);
+    if (before?.length === subaccounts.length && before.every((one, i) => one === subaccounts[i]))
+      return none;
+    entry.listed.set(pdaIndex, subaccounts);
     entry.seen.add(pdaIndex);
     entry.present.set(
       pdaIndex,

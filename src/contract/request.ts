@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { isPublicKey } from "./base58.ts";
 import type { Args, Endpoint, Method, ServerArgs } from "./endpoint.ts";
-import { type Param, wireName } from "./params.ts";
+import { type Param, type Params, wireName } from "./params.ts";
 import { readTime } from "./time.ts";
 
 /** A mistake in one parameter (argument name; null: a condition over several, or the body as a whole). */
@@ -38,12 +38,12 @@ export interface EncodedRequest {
 /** What is wrong with the arguments, all of it; an unknown argument is a mistake too. */
 export function checkArgs(endpoint: Endpoint, args: Readonly<Record<string, unknown>>): ParamProblem[] {
   const problems: ParamProblem[] = [];
-  for (const name of Object.keys(args)) {
+  for (const name in args) {
     if (!Object.hasOwn(endpoint.params, name)) {
       problems.push({ parameter: name, message: `${name}: no such parameter` });
     }
   }
-  for (const [name, param] of Object.entries(endpoint.params)) {
+  for (const [name, param] of paramsOf(endpoint)) {
     const value = args[name];
     if (value === undefined) {
       if (param.required) problems.push({ parameter: name, message: `${name}: required` });
@@ -65,7 +65,7 @@ export function encodeRequest<E extends Endpoint>(endpoint: E, args: Args<E>): E
   let query = "";
   const body: Record<string, unknown> = {};
   let hasBody = false;
-  for (const [name, param] of Object.entries(endpoint.params)) {
+  for (const [name, param] of paramsOf(endpoint)) {
     if (param.in === "body") hasBody = true;
     const value = given[name];
     if (value === undefined) continue;
@@ -85,6 +85,18 @@ export function encodeRequest<E extends Endpoint>(endpoint: E, args: Args<E>): E
   };
 }
 
+const entriesOf = new WeakMap<Params, readonly (readonly [string, Param])[]>();
+
+/** The parameters of an endpoint with their names: asked for with every request, and always the same. */
+function paramsOf(endpoint: Endpoint): readonly (readonly [string, Param])[] {
+  let entries = entriesOf.get(endpoint.params);
+  if (entries === undefined) {
+    entries = Object.entries(endpoint.params);
+    entriesOf.set(endpoint.params, entries);
+  }
+  return entries;
+}
+
 /** What a server was asked, before it is understood. Query values may repeat. */
 export interface RawRequest {
   /** Path parameters by wire name, decoded (as the router gives them). */
@@ -96,7 +108,8 @@ export interface RawRequest {
 
 export interface RequestProblem {
   readonly status: 400;
-  readonly code: "invalid_request";
+  /** `invalid_pubkey` when nothing but keys is wrong. */
+  readonly code: "invalid_request" | "invalid_pubkey";
   readonly endpoint: string;
   readonly problems: readonly ParamProblem[];
   readonly message: string;
@@ -117,7 +130,7 @@ export function decodeRequest<E extends Endpoint>(
 ): DecodedRequest<E> {
   const args: Record<string, unknown> = {};
   const problems: ParamProblem[] = [];
-  const entries = Object.entries(endpoint.params);
+  const entries = paramsOf(endpoint);
   const wantsBody = entries.some(([, param]) => param.in === "body");
   const body = raw.body ?? {};
   if (wantsBody && (typeof body !== "object" || Array.isArray(body))) {
@@ -139,10 +152,9 @@ export function decodeRequest<E extends Endpoint>(
   }
   if (problems.length === 0) return { ok: true, args: args as ServerArgs<E> };
   const message = problems.map((p) => p.message).join("; ");
-  return {
-    ok: false,
-    problem: { status: 400, code: "invalid_request", endpoint: endpoint.name, problems, message },
-  };
+  const keys = problems.every((p) => p.parameter !== null && endpoint.params[p.parameter]?.type === "key");
+  const code = keys ? "invalid_pubkey" : "invalid_request";
+  return { ok: false, problem: { status: 400, code, endpoint: endpoint.name, problems, message } };
 }
 
 /** The argument that a name means: its own, its wire spelling or an alias; for command lines. Undefined: none. */

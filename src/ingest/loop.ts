@@ -149,7 +149,10 @@ export class IngestLoop implements Ingest {
       while (this.#queue.length > 0 && !this.#paused) {
         batch = this.#queue.splice(0, batchSize);
         await this.#options.probe?.("observed");
-        for (const { observation } of batch) await this.#judge(observation);
+        for (const { observation } of batch) {
+          // Only events have to be looked up first: waiting for nothing costs as much as judging.
+          this.#judge(observation.kind === "events" ? await this.#withoutKnown(observation) : observation);
+        }
         await this.#options.probe?.("judged");
         if (this.#failingSinceMs === null) await this.#commit();
         else this.#whileFailing();
@@ -163,9 +166,8 @@ export class IngestLoop implements Ingest {
     }
   }
 
-  async #judge(observation: Observation): Promise<void> {
-    const fresh = observation.kind === "events" ? await this.#withoutKnown(observation) : observation;
-    const { changes, asks, notes } = this.#watch.observe(fresh);
+  #judge(observation: Observation): void {
+    const { changes, asks, notes } = this.#watch.observe(observation);
     for (const event of changes.events) this.#inFlight.add(eventName(event.kind, event.key));
     if (!isEmpty(changes)) this.#held.push({ changes, stuck: false });
     for (const ask of asks) this.#options.onAsk(ask);

@@ -15,8 +15,14 @@ import type {
 } from "../../domain/account.ts";
 import { type OnUnknownWord, wordOf } from "../words.ts";
 
+const noTriggers: ReadonlyMap<string, TriggerRow> = new Map();
+
 export function subaccountState(row: SubaccountSnapshot, onUnknown: OnUnknownWord): SubaccountState {
-  const triggers = new Map(row.triggers.map((one) => [one.symbol.toUpperCase(), one]));
+  // Most accounts have none listed.
+  const triggers =
+    row.triggers.length === 0
+      ? noTriggers
+      : new Map(row.triggers.map((one) => [one.symbol.toUpperCase(), one]));
   const positions: PositionState[] = [];
   for (const position of row.positions) {
     // A row that holds nothing is no position.
@@ -28,7 +34,10 @@ export function subaccountState(row: SubaccountSnapshot, onUnknown: OnUnknownWor
       unsettledFundingQuoteLots: position.unsettledFundingQuoteLots,
       accumulatedFundingQuoteLots: position.accumulatedFundingQuoteLots,
       sequence: position.positionSequenceNumber,
-      triggers: triggersOf(position, triggers.get(position.symbol.toUpperCase())),
+      triggers: triggersOf(
+        position,
+        triggers.size === 0 ? undefined : triggers.get(position.symbol.toUpperCase()),
+      ),
     });
   }
   return {
@@ -74,6 +83,7 @@ function orderState(symbol: string, row: OrderRowOf, onUnknown: OnUnknownWord): 
  * both. One that stands in both is one trigger.
  */
 function triggersOf(position: TriggerRow, listed: TriggerRow | undefined): TriggerState[] {
+  if (!hasTriggers(position) && (listed === undefined || !hasTriggers(listed))) return [];
   const found = new Map<string, TriggerState>();
   for (const row of listed ? [listed, position] : [position]) {
     if (!hasTriggers(row)) continue;

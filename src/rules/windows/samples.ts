@@ -1,83 +1,100 @@
-/** Numbers in order of time, the oldest forgotten first. Late ones are put in their place. */
+/**
+ * Numbers in order of time, the oldest forgotten first. Late ones are put in their place.
+ *
+ * Kept in a ring that grows by doubling and is written over: windows hold few samples, are many, and change with every
+ * answer, so whatever they let go of must cost nothing. Indices count from the first sample ever taken; those from
+ * `first` to `end` are held.
+ */
+const stride = 3;
+const [TIME, VALUE, EXTRA] = [0, 1, 2] as const;
+const smallest = 4;
+
 export class Samples {
-  #times: number[] = [];
-  #values: number[] = [];
-  #extra: number[] = [];
-  #head = 0;
+  /** Time, value and companion of each sample in turn. */
+  #ring: number[] = [];
+  /** How many fit, a power of two; 0 before the first. */
+  #room = 0;
+  #first = 0;
+  #end = 0;
 
   get first(): number {
-    return this.#head;
+    return this.#first;
   }
   /** One past the newest. */
   get end(): number {
-    return this.#times.length;
+    return this.#end;
   }
   timeAt(index: number): number {
-    return this.#times[index]!;
+    return this.#ring[this.#at(index) + TIME]!;
   }
   valueAt(index: number): number {
-    return this.#values[index]!;
+    return this.#ring[this.#at(index) + VALUE]!;
   }
   extraAt(index: number): number {
-    return this.#extra[index]!;
+    return this.#ring[this.#at(index) + EXTRA]!;
   }
 
   /** Replaces what stands at an index; its time must keep the order. */
   set(index: number, timeMs: number, value: number, extra: number): void {
-    this.#times[index] = timeMs;
-    this.#values[index] = value;
-    this.#extra[index] = extra;
+    const ring = this.#ring;
+    const at = this.#at(index);
+    ring[at + TIME] = timeMs;
+    ring[at + VALUE] = value;
+    ring[at + EXTRA] = extra;
   }
 
   /** The first index whose time is above `ms`; from the end, since samples come nearly in order. */
   above(ms: number): number {
-    let index = this.#times.length;
-    if (index === this.#head || this.#times[index - 1]! <= ms) return index;
-    let low = this.#head;
+    let index = this.#end;
+    if (index === this.#first || this.timeAt(index - 1) <= ms) return index;
+    let low = this.#first;
     while (low < index) {
-      const middle = (low + index) >> 1;
-      if (this.#times[middle]! <= ms) low = middle + 1;
+      const middle = low + ((index - low) >> 1);
+      if (this.timeAt(middle) <= ms) low = middle + 1;
       else index = middle;
     }
     return index;
   }
 
   insert(index: number, timeMs: number, value: number, extra: number): void {
-    if (index === this.#times.length) {
-      this.#times.push(timeMs);
-      this.#values.push(value);
-      this.#extra.push(extra);
-    } else {
-      this.#times.splice(index, 0, timeMs);
-      this.#values.splice(index, 0, value);
-      this.#extra.splice(index, 0, extra);
-    }
+    if (this.#end - this.#first === this.#room) this.#grow();
+    for (let i = this.#end++; i > index; i--) this.#copy(i - 1, i);
+    this.set(index, timeMs, value, extra);
   }
 
   remove(index: number, count: number): void {
-    if (index + count === this.#times.length) {
-      this.#times.length = this.#values.length = this.#extra.length = index;
-    } else {
-      this.#times.splice(index, count);
-      this.#values.splice(index, count);
-      this.#extra.splice(index, count);
-    }
+    for (let i = index; i + count < this.#end; i++) this.#copy(i + count, i);
+    this.#end -= count;
   }
 
-  /** Forgets all before this index. Space is given back now and then, not at each step. */
+  /** Forgets all before this index. */
   forgetUntil(index: number): void {
-    this.#head = index;
-    if (index < 512 || index < this.#times.length / 2) return;
-    this.#times = this.#times.slice(index);
-    this.#values = this.#values.slice(index);
-    this.#extra = this.#extra.slice(index);
-    this.#head = 0;
+    this.#first = index;
   }
 
   clear(): void {
-    this.#times = [];
-    this.#values = [];
-    this.#extra = [];
-    this.#head = 0;
+    this.#ring = [];
+    this.#room = this.#first = this.#end = 0;
+  }
+
+  #at(index: number): number {
+    return (index & (this.#room - 1)) * stride;
+  }
+
+  #copy(from: number, to: number): void {
+    this.set(to, this.timeAt(from), this.valueAt(from), this.extraAt(from));
+  }
+
+  #grow(): void {
+    const ring: number[] = [];
+    const room = Math.max(smallest, this.#room * 2);
+    // Filled with a fraction: an array of doubles from the beginning, and so never boxed.
+    for (let i = 0; i < room * stride; i++) ring.push(0.5);
+    for (let index = this.#first; index < this.#end; index++) {
+      const [from, to] = [this.#at(index), (index & (room - 1)) * stride];
+      for (let part = 0; part < stride; part++) ring[to + part] = this.#ring[from + part]!;
+    }
+    this.#ring = ring;
+    this.#room = room;
   }
 }
