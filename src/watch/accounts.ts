@@ -6,7 +6,7 @@ import type { PositionState, SubaccountState, TraderViewState } from "../domain/
 import type { Observation, Source } from "../domain/observation.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
 import { assessAccount } from "../risk/assess.ts";
-import type { AccountRisk, Assessment } from "../risk/model.ts";
+import type { AccountRisk } from "../risk/model.ts";
 import { movesToLiquidation } from "../risk/moves.ts";
 import { unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
 import type { FactRecord } from "../rules/index.ts";
@@ -31,7 +31,8 @@ export interface AccountEntry {
   readonly node: SubjectNode;
   state: SubaccountState;
   risk: AccountRisk;
-  assessment: Assessment | null;
+  /** Whether its sums were known when it was last assessed. */
+  assessed: boolean;
   readonly positions: Map<string, PositionEntry>;
   seenMs: number;
   /** When a position of it last got smaller or went away, ms; 0: never. */
@@ -153,7 +154,7 @@ export class Accounts {
       account.spot === null && account.state.spotCollaterals.some((spot) => spot.balance > 0n);
     const computed = assessAccount(account.risk, markets.risk, markets.markTicks);
     const assessment = unpricedSpot ? { ...computed, totals: undefined } : computed;
-    account.assessment = assessment;
+    account.assessed = assessment.totals !== undefined;
     const moves =
       account.positions.size === 0
         ? nothingToMove
@@ -198,7 +199,7 @@ export class Accounts {
   dependsOn(account: AccountEntry, symbols: ReadonlySet<string>): boolean {
     for (const symbol of account.positions.keys()) if (symbols.has(symbol)) return true;
     for (const order of account.risk.orders) if (symbols.has(order.symbol)) return true;
-    return account.assessment?.totals === undefined;
+    return !account.assessed;
   }
 
   #takeSubaccount(
@@ -217,7 +218,7 @@ export class Accounts {
         node: this.#keeper.trader(ref, first),
         state,
         risk: accountRisk(state, null),
-        assessment: null,
+        assessed: false,
         positions: new Map(),
         seenMs: seen.atMs,
         shrunkAtMs: 0,

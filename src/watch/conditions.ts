@@ -102,6 +102,7 @@ export class Conditions {
   /** Gives a subject the rules that select it. */
   attach(node: SubjectNode, draft: Draft): void {
     this.#prepare(node);
+    node.staleness.keep(this.#options.deadlines, this.#due);
     for (const rule of this.#byScope.get(node.subject.scope) ?? []) {
       if (!selects(rule.select, node.subject, this.#options.wallet)) continue;
       const windows = rule.windows.map((spec) => {
@@ -294,9 +295,11 @@ export class Conditions {
   #schedule(instance: Instance, env: Env): void {
     const { rule } = instance;
     let dueMs = nextDeadlineMs(instance.lifecycle, rule) ?? Number.POSITIVE_INFINITY;
+    let staleMs = Number.POSITIVE_INFINITY;
     if (instance.unknown === null) {
       // One past the last moment at which all that counts now still does.
-      dueMs = Math.min(dueMs, (env.freshUntilMs ?? Number.POSITIVE_INFINITY) + 1);
+      staleMs = (env.freshUntilMs ?? Number.POSITIVE_INFINITY) + 1;
+      if (staleMs <= env.nowMs) staleMs = env.nowMs + 1;
       if (rule.readsNow) dueMs = Math.min(dueMs, env.nowMs + driftMs);
     }
     for (let i = 0; i < instance.windows.length; i++) {
@@ -304,6 +307,8 @@ export class Conditions {
       const edgeMs = instance.windows[i]!.nextEdgeMs(env.nowMs);
       if (edgeMs !== null) dueMs = Math.min(dueMs, Math.max(edgeMs, env.nowMs + driftMs));
     }
+    instance.staleMs = staleMs;
+    instance.node.staleness.noted(staleMs);
     if (dueMs <= env.nowMs) dueMs = env.nowMs + 1;
     if (Number.isFinite(dueMs)) this.#options.deadlines.set(instance, dueMs);
     else this.#options.deadlines.cancel(instance);

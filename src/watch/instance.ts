@@ -22,6 +22,8 @@ export class Instance implements Due {
   unknown: Unknown | null = null;
   /** A row of it stands in history. */
   stored = false;
+  /** When what it read last becomes stale, ms; +∞ when that cannot change anything. */
+  staleMs = Number.POSITIVE_INFINITY;
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
   place = -1;

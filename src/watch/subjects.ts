@@ -6,6 +6,7 @@ import type { Source } from "../domain/observation.ts";
 import { type Subject, subjectName } from "../domain/subject.ts";
 import type { Env, Facts } from "../rules/index.ts";
 import type { Instance } from "./instance.ts";
+import { Staleness } from "./staleness.ts";
 import type { WindowSet } from "./windows.ts";
 
 export class SubjectNode {
@@ -20,6 +21,7 @@ export class SubjectNode {
   /** A position's own past begins here, ms: what came before belongs to another one of its name. 0: not known. */
   bornMs = 0;
   instances: Instance[] = [];
+  readonly staleness: Staleness = new Staleness(this);
   windows: WindowSet | null = null;
 
   constructor(subject: Subject, facts: Facts, env: Env, incarnation: string, first: boolean) {
