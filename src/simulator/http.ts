@@ -32,6 +32,8 @@ export interface HttpParts {
   readonly requestsPerSecond: number | null;
   /** Answers what stands under `/sim/`. */
   readonly control: (request: ControlRequest) => Promise<Reply>;
+  /** Answers the chain's JSON-RPC, at `/rpc`. Undefined: nothing is to be answered. */
+  readonly rpc: (body: unknown) => Promise<unknown>;
 }
 
 export interface ControlRequest {
@@ -119,6 +121,7 @@ export function createHttp(parts: HttpParts): HttpServer {
     const waitMs = limiter(nowMs);
     if (waitMs > 0)
       return errorReply(429, "rate_limited", { "Retry-After": String(Math.ceil(waitMs / 1000)) });
+    if (path === "/rpc") return answerRpc(request, method);
     const match = router.match(method, path);
     if (match.kind === "unknown") return errorReply(404, `No such path: ${path.slice(0, 200)}`);
     if (match.kind === "otherMethod") {
@@ -149,6 +152,14 @@ export function createHttp(parts: HttpParts): HttpServer {
     } catch (error) {
       return refused(endpoint, error);
     }
+  }
+
+  async function answerRpc(request: IncomingMessage, method: string): Promise<Reply> {
+    if (method !== "POST") return errorReply(405, `${method} is not possible here`, { Allow: "POST" });
+    const read = await readBody(request);
+    if ("refused" in read) return read.refused;
+    const answer = await parts.rpc(read.body);
+    return answer === undefined ? { status: 204, text: null } : { status: 200, text: JSON.stringify(answer) };
   }
 
   function send(response: ServerResponse, reply: Reply, atMs = parts.present()): void {

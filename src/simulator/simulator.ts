@@ -19,6 +19,7 @@ import { createAnswers } from "./answers/index.ts";
 import { BadCall, type Control, createControl } from "./control.ts";
 import { Faults } from "./faults.ts";
 import { createHttp, errorReply } from "./http.ts";
+import { answerRpc } from "./ledger-rpc.ts";
 import { fundingIntervalMs } from "./markets.ts";
 import { settleIn, traderName } from "./population.ts";
 import { RequestLog } from "./request-log.ts";
@@ -138,6 +139,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     clock,
     present,
     requestsPerSecond: options.requestsPerSecond ?? null,
+    rpc: (body) => answerRpc(world, body).finally(() => streams.flush()),
     control: async (request) => {
       if (!loopback) return errorReply(403, "Control calls are taken on loopback only");
       return control.answer(request).finally(() => streams.flush());

@@ -2,25 +2,17 @@
 import { type Handlers, writeJson } from "../../contract/index.ts";
 import { authAnswers } from "./auth.ts";
 import { calendarAnswers } from "./calendars.ts";
-import { type Context, NotFound } from "./context.ts";
+import type { Context } from "./context.ts";
 import { exchangeAnswers } from "./exchange.ts";
 import { historyAnswers } from "./history.ts";
 import { historyV2Answers } from "./history-v2.ts";
 import { marketAnswers } from "./market.ts";
 import { notificationAnswers } from "./notifications.ts";
+import { onboardingAnswers } from "./onboarding.ts";
+import { stopLossAnswers } from "./onboarding-stop-loss.ts";
 import { returnsAnswers } from "./returns.ts";
 import { seriesAnswers } from "./series.ts";
 import { stateTexts, traderAnswers } from "./trader.ts";
-
-/** Registration, referral and instructions: answered with 501. */
-type NotSimulated =
-  | "buildRegisterIxs"
-  | "sendRegisterIxs"
-  | "activateReferralTx"
-  | "activationPermission"
-  | "placeStopLossOrder"
-  | "activateReferral"
-  | "activateInvite";
 
 export interface Answers {
   /** The reply's JSON text; null: 204. Throws what the server turns into a refusal. */
@@ -30,7 +22,7 @@ export interface Answers {
 type Handler = (args: object, context: Context) => unknown;
 
 export function createAnswers(): Answers {
-  const handlers: Omit<Handlers<Context>, NotSimulated> = {
+  const handlers: Handlers<Context> = {
     ...exchangeAnswers,
     ...marketAnswers,
     ...traderAnswers,
@@ -41,19 +33,20 @@ export function createAnswers(): Answers {
     ...seriesAnswers,
     ...returnsAnswers,
     ...calendarAnswers,
+    ...onboardingAnswers,
+    ...stopLossAnswers,
   };
-  const byName = new Map<string, Handler>(Object.entries(handlers) as unknown as [string, Handler][]);
+  const byName = handlers as unknown as Readonly<Record<string, Handler>>;
   const state = stateTexts();
   return {
     text(name, args, context) {
       if (name === "traderState") return state(args as Parameters<typeof state>[0], context);
-      return written(byName.get(name), args, context);
+      return written(byName[name]!, args, context);
     },
   };
 }
 
-async function written(handler: Handler | undefined, args: object, context: Context): Promise<string | null> {
-  if (!handler) throw new NotFound("This simulator does not serve this endpoint", 501);
+async function written(handler: Handler, args: object, context: Context): Promise<string | null> {
   const record = await handler(args, context);
   return record === null || record === undefined ? null : writeJson(record);
 }

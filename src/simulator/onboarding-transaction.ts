@@ -1,0 +1,86 @@
+/** A transaction that somebody sends to be completed by the exchange's onboarder: what it has to be, and its way out. */
+import { differences, MAX_POSITIONS, type NamedInstruction, readRegister } from "../contract/index.ts";
+import {
+  BadTransaction,
+  brokenSignatures,
+  type LedgerTransaction,
+  missingSigners,
+  readTransaction,
+  signTransaction,
+} from "../wallet/ledger-transaction.ts";
+import { NotFound } from "./answers/context.ts";
+import { isRecent } from "./ledger.ts";
+import { execute, prepare, TransactionRefused } from "./ledger-execution.ts";
+import type { World } from "./state.ts";
+
+export interface Wanted {
+  readonly feePayer: string;
+  readonly instructions: readonly NamedInstruction[];
+  /** As the request states it; it has to be the transaction's. */
+  readonly recentBlockhash?: string;
+}
+
+const bad = (why: string) => new NotFound(why, 400);
+
+function read(wire: string): LedgerTransaction {
+  try {
+    return readTransaction(wire);
+  } catch (error) {
+    if (error instanceof BadTransaction) throw bad(`The transaction is malformed: ${error.message}`);
+    throw error;
+  }
+}
+
+export const feePayerOf = (wire: string): string => read(wire).feePayer;
+
+/** Room for positions that a transaction's register instruction asks for; the usual where it has none. */
+export function registeredRoom(wire: string): number {
+  for (const { data } of read(wire).instructions) {
+    const room = readRegister(data)?.maxPositions;
+    if (room !== undefined) return room;
+  }
+  return MAX_POSITIONS;
+}
+
+/** The transaction, when it is what was wanted and lacks the onboarder's signature alone. @throws {NotFound} 400 */
+export function checked(wire: string, wanted: Wanted, world: World): LedgerTransaction {
+  const transaction = read(wire);
+  const { feePayer, instructions, blockhash } = transaction;
+  const onboarder = world.ledger.onboarder.address;
+  if (feePayer !== wanted.feePayer) throw bad(`The fee payer is ${feePayer} instead of ${wanted.feePayer}`);
+  if (wanted.recentBlockhash !== undefined && blockhash !== wanted.recentBlockhash)
+    throw bad("recent_blockhash is not the transaction's");
+  if (instructions.length !== wanted.instructions.length) {
+    throw bad(
+      `The transaction has ${instructions.length} instructions instead of ${wanted.instructions.length}`,
+    );
+  }
+  for (const [index, asked] of wanted.instructions.entries()) {
+    const isLast = index === wanted.instructions.length - 1;
+    const [first] = differences(asked, instructions[index]!, { rights: "atLeast", moreSigners: isLast });
+    if (first !== undefined) throw bad(`Instruction ${index} (${asked.kind}): ${first}`);
+  }
+  if (transaction.accounts.some((it) => it.pubkey === onboarder && it.isWritable))
+    throw bad("The onboarder would pay");
+  for (const missing of missingSigners(transaction)) {
+    if (missing !== onboarder) throw bad(`The signature of ${missing} is missing`);
+  }
+  for (const broken of brokenSignatures(transaction)) throw bad(`The signature of ${broken} does not hold`);
+  if (!isRecent(world, blockhash)) throw bad("The blockhash is not recent");
+  return transaction;
+}
+
+/** Signs as the onboarder, looks whether that costs it nothing, and sends. @returns the signature @throws {NotFound} 400 */
+export function submit(world: World, transaction: LedgerTransaction): string {
+  const { onboarder } = world.ledger;
+  const signed = signTransaction(transaction, onboarder);
+  try {
+    const cost = prepare(world, signed).lamports.get(onboarder.address) ?? 0n;
+    if (cost !== 0n) throw bad("The onboarder would pay");
+    return execute(world, signed);
+  } catch (error) {
+    if (error instanceof TransactionRefused)
+      throw bad(`The transaction failed in simulation: ${error.message}`);
+    throw error;
+  }
+}
