@@ -34,6 +34,14 @@ export interface Outgoing {
     readonly receipt: string;
     readonly message: Message;
   } | null;
+  /** It leaves long after it was owed: the reader is told so. Beside the sealed content, which no delay changes. */
+  readonly late?: Late;
+}
+
+export interface Late {
+  readonly heldMs: number;
+  /** For people; never a secret. */
+  readonly because: string;
 }
 
 export type ProbeResult =

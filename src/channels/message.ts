@@ -1,6 +1,6 @@
 /**
  * From a sealed message to what a person reads, before any channel's own dress. Pure: the same message gives the same
- * text on every attempt.
+ * text on every attempt, but for a note that it is late.
  *
  * Whoever is woken by it gets the answers in this order: what, how bad, how fresh the data is, what now.
  */
@@ -9,6 +9,7 @@ import type { Message, MessageItem } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { formatTime } from "../domain/time-text.ts";
 import { unreachable } from "../domain/unreachable.ts";
+import type { Late } from "./channel.ts";
 import { clean, cleanLine, safeLink, shorten } from "./text.ts";
 
 export { formatTime };
@@ -58,22 +59,18 @@ export type CommandLine = (words: string) => string;
 
 export const plainCommandLine: CommandLine = (words) => `perpwatch ${words}`;
 
-/** A message that waited longer than this says so. */
-const lateAfterMs = 60_000;
+/** A message that waited longer than this, ms, says so. */
+export const lateAfterMs = 60_000;
 
-export function render(message: Message, options: RenderOptions = {}): Rendering {
+/** @param late given where the message leaves long after it was owed */
+export function render(message: Message, options: RenderOptions = {}, late?: Late): Rendering {
   const { content } = message;
   const zone = options.timezone ?? "UTC";
   const blocks = content.items.map((item) => renderItem(item, zone, options.commandLine ?? plainCommandLine));
   const notes: string[] = [];
   if (content.kind === "test") notes.push("This is a test. Nothing has happened.");
-  const oldest = Math.min(...content.items.map(({ change }) => change.atMs));
-  const waitedMs = message.sealedAtMs - oldest;
-  if (content.items.length > 0 && waitedMs > lateAfterMs) {
-    notes.push(
-      `Late: this could not be sent for ${formatDurationMs(waitedMs)}. The times below are the true ones.`,
-    );
-  }
+  const note = lateNote(message, late);
+  if (note !== null) notes.push(note);
   return {
     tone: toneOf(message, blocks),
     headline: headlineOf(message, blocks),
@@ -81,6 +78,16 @@ export function render(message: Message, options: RenderOptions = {}): Rendering
     blocks,
     footer: `${shorten(cleanLine(content.sender), 80)} · ${message.id}`,
   };
+}
+
+function lateNote({ content, sealedAtMs }: Message, late: Late | undefined): string | null {
+  const trueTimes = "The times below are the true ones.";
+  if (late)
+    return `Delivered late: held ${formatDurationMs(late.heldMs)}, because ${cleanLine(late.because)}. ${trueTimes}`;
+  const oldestMs = Math.min(...content.items.map(({ change }) => change.atMs));
+  const waitedMs = sealedAtMs - oldestMs;
+  if (content.items.length === 0 || waitedMs <= lateAfterMs) return null;
+  return `Delivered late: held ${formatDurationMs(waitedMs)}. ${trueTimes}`;
 }
 
 /** The words that lead an alert change. Only a recovery is called resolved. */
@@ -198,7 +205,7 @@ function whatNow(change: AlertChange, zone: string, commandLine: CommandLine): s
     const when = alert.acknowledgedAtMs === null ? "" : ` at ${formatTime(alert.acknowledgedAtMs, zone)}`;
     return [`Acknowledged by ${cleanLine(alert.acknowledgedBy)}${when}.`];
   }
-  if (alert.event || alert.severity === "info") return [];
+  if (alert.event || alert.severity === "info" || change.kind === "fell") return [];
   return [`To stop the reminders: ${commandLine(`alerts ack ${alert.id}`)}`];
 }
 

@@ -5,7 +5,8 @@
  * Order holds for each alert: a later item waits until the message before it is delivered or dead. Only a rise may pass a
  * message of a lower level that has failed already; an ending never does.
  */
-import type { Channel, SendResult } from "../channels/channel.ts";
+import type { Channel, Late, SendResult } from "../channels/channel.ts";
+import { lateAfterMs } from "../channels/message.ts";
 import { type Severity, severityRank } from "../domain/alert.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Message, SendFailure } from "../domain/delivery.ts";
@@ -76,6 +77,8 @@ export class Line {
   /** Null until it is known. */
   #working: boolean | null = null;
   #retrying = false;
+  #trouble: { readonly detail: string; readonly lastMs: number } | null = null;
+  #startedMs = 0;
   #detail = "not used yet";
   #cancelTimer: (() => void) | null = null;
   #running = false;
@@ -105,6 +108,7 @@ export class Line {
 
   start(): void {
     this.#running = true;
+    this.#startedMs = this.#options.clock.nowMs();
     void this.#open();
     this.pump();
   }
@@ -165,7 +169,7 @@ export class Line {
     else if (isFault(result.failure)) this.#breaks(`${result.detail}; ${result.fix}`);
     else {
       this.#retrying = true;
-      this.#detail = result.detail;
+      this.#troubled(result.detail);
       this.#options.log.warn(
         { channel: this.channel.name },
         `a channel does not answer yet: ${result.detail}`,
@@ -287,7 +291,9 @@ export class Line {
     const { message, resumed } = parcel;
     const attempt = message.attempts + (resumed ? 1 : 0);
     const inReplyTo = await firstDelivered(message, parcel.entries, store, journal);
-    const result = await attemptWithin({ message, attempt, inReplyTo }, this.channel, { clock, cut, log });
+    const late = this.#late(parcel);
+    const outgoing = { message, attempt, inReplyTo, ...(late ? { late } : {}) };
+    const result = await attemptWithin(outgoing, this.channel, { clock, cut, log });
     if (result === null || (cut.aborted && result.kind !== "delivered")) {
       parcel.underWay = false;
       return;
@@ -295,6 +301,27 @@ export class Line {
     if (result.kind === "delivered") await probe("sent");
     await this.#conclude(parcel, result, clock.elapsedMs());
     parcel.underWay = false;
+  }
+
+  /** Whether it leaves long after it was owed, and why. */
+  #late({ message, entries }: Parcel): Late | null {
+    const owedMs = entries.reduce(
+      (least, { item }) => Math.min(least, item.owedAtMs),
+      Number.POSITIVE_INFINITY,
+    );
+    const heldMs = this.#options.clock.nowMs() - owedMs;
+    if (!Number.isFinite(heldMs) || heldMs <= lateAfterMs) return null;
+    const trouble = this.#trouble && this.#trouble.lastMs >= owedMs ? this.#trouble.detail : null;
+    const ran = owedMs >= this.#startedMs;
+    const because =
+      message.lastDetail ?? trouble ?? (ran ? "other messages went before it" : "perpwatch was not running");
+    return { heldMs, because };
+  }
+
+  /** What kept messages back last. */
+  #troubled(detail: string): void {
+    this.#detail = detail;
+    this.#trouble = { detail, lastMs: this.#options.clock.nowMs() };
   }
 
   async #conclude(parcel: Parcel, result: SendResult, elapsedMs: number): Promise<void> {
@@ -332,7 +359,7 @@ export class Line {
       const delayMs = this.#circuit.failed(result, before.id, attempts, elapsedMs);
       parcel.dueMs = elapsedMs + delayMs;
       this.#retrying = true;
-      this.#detail = detail;
+      this.#troubled(detail);
       if (this.#circuit.down) for (const one of this.#parcels) one.hurried = false;
       await this.#retryLater(parcel, failed, nowMs + delayMs);
       return;
@@ -387,7 +414,7 @@ export class Line {
     const was = this.#working;
     this.#working = false;
     this.#retrying = false;
-    this.#detail = detail;
+    this.#troubled(detail);
     if (was === false) return;
     this.#options.log.warn(
       { channel: this.channel.name, detail },

@@ -167,6 +167,14 @@ describe.each(Object.entries(all))("%s", (_name, start) => {
     if (one.channel.kind !== "console") expect(text).toContain(`perpwatch on nuc · ${sent.id}`);
   });
 
+  test("a message that leaves late says so", async () => {
+    await using one = await rig(start);
+    await one.channel.start(never);
+    const late = { heldMs: 840_000, because: "status 503" };
+    await one.channel.send(outgoing({ late }), never);
+    expect(one.far.arrived()[0]).toContain("Delivered late: held 14m, because status 503.");
+  });
+
   test("an aborted attempt rejects with the reason, at once", async () => {
     await using one = await rig(start);
     one.far.hanging();

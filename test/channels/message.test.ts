@@ -110,8 +110,21 @@ describe("freshness", () => {
 
   test("a message that had to wait says so, by the times of what it tells", () => {
     const late = message([change()], { sealedAtMs: atMs + 840_000 });
-    expect(lines(late)[1]).toBe("Late: this could not be sent for 14m. The times below are the true ones.");
-    expect(lines(message([change()], { sealedAtMs: atMs + 5_000 })).join()).not.toContain("Late");
+    expect(lines(late)[1]).toBe("Delivered late: held 14m. The times below are the true ones.");
+    expect(lines(message([change()], { sealedAtMs: atMs + 5_000 })).join()).not.toContain("late");
+  });
+
+  test("one that left late says for how long it was held, and why", () => {
+    const why = { heldMs: 840_000, because: "connect ECONNREFUSED\n10.0.0.2:587" };
+    expect(plainLines(render(message(), {}, why))[1]).toBe(
+      "Delivered late: held 14m, because connect ECONNREFUSED 10.0.0.2:587. The times below are the true ones.",
+    );
+  });
+
+  test("nobody is asked to acknowledge what is better or over", () => {
+    expect(text("fired")).toContain("alerts ack");
+    expect(text("fell", { severity: "warning" })).not.toContain("alerts ack");
+    expect(text("ended", { ending: "recovered" })).not.toContain("alerts ack");
   });
 
   test.each([

@@ -81,6 +81,46 @@ test("retries send the same bytes under the same id; what is owed later goes int
   });
 });
 
+test("what leaves more than a minute after it was owed says for how long it was held, and why; nothing else changes", async () => {
+  await using one = await rig();
+  one.far.answer = () => ({ status: 503 });
+  const owedMs = one.clock.nowMs();
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.advance(30_000);
+  expect(one.far.arrivals.map(({ late }) => late)).toEqual(one.far.arrivals.map(() => null));
+  expect(one.outbox.status()[0]).toMatchObject({ working: true, retrying: true, detail: "status 503" });
+  await one.clock.advance(14 * 60_000);
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.until(() => one.far.accepted.length === 1, 600_000);
+  const [arrival] = one.far.accepted;
+  expect(arrival!.late).toMatchObject({ because: "status 503" });
+  expect(arrival!.late!.heldMs).toBe(arrival!.atMs - owedMs);
+  expect(new Set(one.far.arrivals.map(({ id, digest }) => `${id} ${digest}`)).size).toBe(1);
+  expect(one.outbox.status()[0]).toMatchObject({ working: true, retrying: false });
+  // What is owed from now on is in time.
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.until(() => one.far.accepted.length === 2);
+  expect(one.far.accepted[1]!.late).toBeNull();
+});
+
+test("what waited for a broken channel, or for perpwatch to run, says so", async () => {
+  await using one = await rig();
+  one.far.answer = () => ({ status: 401 });
+  await one.owe(one.alerts.step("fired", one.alerts.alert({ severity: "info" })));
+  await one.owe(one.alerts.step("fired", one.alerts.alert({ severity: "info" })));
+  await one.clock.advance(hour);
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.until(() => one.far.accepted.length === 2, 600_000);
+  expect(one.far.accepted.map(({ late }) => late?.because)).toEqual(["status 401", "status 401"]);
+
+  await one.clock.finish(one.outbox.stop());
+  await one.owe(one.alerts.step("fired", one.alerts.alert({ severity: "info" })));
+  await one.clock.advance(hour);
+  await one.restart();
+  await one.clock.until(() => one.far.accepted.length === 3);
+  expect(one.far.accepted[2]!.late).toMatchObject({ because: "perpwatch was not running" });
+});
+
 test("an ending waits for its firing message, and replies to it", async () => {
   await using one = await rig();
   one.far.answer = () => ({ status: 503 });

@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import os from "node:os";
 import path from "node:path";
-import type { Channel, Outgoing, SendResult } from "../../src/channels/channel.ts";
+import type { Channel, Late, Outgoing, SendResult } from "../../src/channels/channel.ts";
 import { createOutbox, type Outbox, type OutboxOptions } from "../../src/deliver/index.ts";
 import type { Alert, AlertChange, AlertChangeKind } from "../../src/domain/alert.ts";
 import { type Changes, changes } from "../../src/domain/changes.ts";
@@ -89,6 +89,7 @@ export interface Arrival {
   readonly id: string;
   readonly attempt: number;
   readonly replyTo: string | null;
+  readonly late: Late | null;
   readonly items: readonly number[];
   readonly title: string;
   readonly leads: readonly string[];
@@ -122,6 +123,7 @@ export class FarSide implements AsyncDisposable {
           message: string;
           attempt: number;
           replyTo: string | null;
+          late: Late | null;
         };
         const parsed = JSON.parse(message) as {
           id: string;
@@ -169,10 +171,11 @@ export function httpChannel(name: string, far: FarSide, deadlineMs = 5_000): Cha
   return {
     ...{ name, kind: "http", deadlineMs, start: look, probe: look },
     stop: async () => {},
-    async send({ message, attempt, inReplyTo }: Outgoing, signal: AbortSignal): Promise<SendResult> {
+    async send({ message, attempt, inReplyTo, late }: Outgoing, signal: AbortSignal): Promise<SendResult> {
       const body = JSON.stringify({
         message: JSON.stringify(message),
         attempt,
+        late: late ?? null,
         replyTo: inReplyTo?.receipt ?? null,
       });
       let response: Response;

@@ -60,9 +60,9 @@ export function createConsole(name: string, deps: ConsoleDeps): Channel {
     start: look,
     probe: look,
     stop: async () => {},
-    async send({ message }: Outgoing, signal: AbortSignal): Promise<SendResult> {
+    async send({ message, late }: Outgoing, signal: AbortSignal): Promise<SendResult> {
       signal.throwIfAborted();
-      const text = consoleText(render(message, deps), out.isTTY === true);
+      const text = consoleText(render(message, deps, late), out.isTTY === true);
       return new Promise((resolve, reject) => {
         const abort = () => reject(signal.reason);
         signal.addEventListener("abort", abort, { once: true });

@@ -100,9 +100,9 @@ export class DiscordSender {
     return null;
   }
 
-  async #create({ message, inReplyTo }: Outgoing, signal: AbortSignal): Promise<ApiAnswer> {
+  async #create({ message, inReplyTo, late }: Outgoing, signal: AbortSignal): Promise<ApiAnswer> {
     const { destination, mention: settings, log } = this.#options;
-    const rendering = render(message, this.#options);
+    const rendering = render(message, this.#options, late);
     const mention = mentionFor(message, settings);
     const replyTo = inReplyTo?.receipt ?? null;
     const pretty = discordBody(rendering, mention);

@@ -67,9 +67,9 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
     }
   };
 
-  const send = async ({ message, inReplyTo }: Outgoing, signal: AbortSignal): Promise<SendResult> => {
+  const send = async ({ message, inReplyTo, late }: Outgoing, signal: AbortSignal): Promise<SendResult> => {
     signal.throwIfAborted();
-    const parts = mailParts(render(message, deps));
+    const parts = mailParts(render(message, deps, late));
     const first = inReplyTo === null ? null : idOf(inReplyTo.messageId);
     const own = new AbortController();
     const abort = () => own.abort();
