@@ -1,6 +1,7 @@
 /** What all commands share: their streams, how they are declared, how they fail. */
 import { type Command, Option } from "commander";
 import { toWire } from "../dashboard/wire.ts";
+import { nearestName } from "../domain/nearest.ts";
 
 /** The process as a command sees it. */
 export interface Cli {
@@ -52,13 +53,32 @@ export interface CommandSpec {
 /** Declares a command below `parent`, with the options that every command has and examples in its help. */
 export function declare(parent: Command, spec: CommandSpec): Command {
   const command = parent.command(spec.usage, spec.isDefault === true ? { isDefault: true } : {});
-  command
-    .summary(spec.summary)
-    .description(spec.summary + (spec.about === undefined ? "" : `\n\n${spec.about}`));
+  // Lines are broken where the terminal ends; only paragraphs are ours.
+  const about = spec.about === undefined ? "" : `\n\n${spec.about.replace(/(?<!\n)\n(?!\n)/g, " ")}`;
+  command.summary(spec.summary).description(sentence(spec.summary) + about);
   const config = new Option("-c, --config <file>", "the configuration").default(defaultConfig);
   command.addOption(spec.needsNoConfig === true ? config.hideHelp() : config);
   command.option("--json", "print JSON");
+  if (spec.isDefault === true) refuseUnknownBeside(parent, command);
   return withExamples(command, spec.examples);
+}
+
+/** A word after the parent that names no command is a mistyped one, and no argument of the default. */
+function refuseUnknownBeside(parent: Command, command: Command): void {
+  command.allowExcessArguments(true).hook("preAction", () => {
+    const [found] = command.args;
+    if (found === undefined) return;
+    const isNamed = parent.args[0] === command.name();
+    if (isNamed) command.error(`error: ${command.name()} takes no arguments, found '${found}'`);
+    const names = parent.commands.map((one) => one.name());
+    const nearest = nearestName(found, names);
+    const hint = nearest === null ? `There are ${names.join(", ")}.` : `Did you mean ${nearest}?`;
+    command.error(`error: unknown command '${found}'\n(${hint})`);
+  });
+}
+
+function sentence(text: string): string {
+  return `${text[0]!.toUpperCase()}${text.slice(1)}${/[.)]$/.test(text) ? "" : "."}`;
 }
 
 /** Declares a command that only holds others. */
@@ -68,7 +88,7 @@ export function declareGroup(
   summary: string,
   examples: readonly string[],
 ): Command {
-  return withExamples(parent.command(name).description(summary), examples);
+  return withExamples(parent.command(name).summary(summary).description(sentence(summary)), examples);
 }
 
 function withExamples(command: Command, examples: readonly string[]): Command {

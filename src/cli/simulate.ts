@@ -1,6 +1,8 @@
 /** `perpwatch simulate`: the simulated exchange as a server, for trying things out. */
 import type { Command } from "commander";
 import { type Cli, CommandFailed, declare } from "./command.ts";
+import { controlCallsHelp } from "./simulate-calls.ts";
+import { integerFrom, numberFrom, oneOf } from "./values.ts";
 
 export function simulateCommand(program: Command, cli: Cli): void {
   declare(program, {
@@ -12,21 +14,32 @@ export function simulateCommand(program: Command, cli: Cli): void {
     examples: ["simulate --traders 3 --keys-dir ./keys", "simulate --port 0 --seed 7 --speed 0 --walk off"],
     needsNoConfig: true,
   })
-    .option("--port <port>", "where to listen; 0: a free port", "8899")
+    .addHelpText("after", () => `\n${controlCallsHelp()}`)
+    .option("--port <port>", "where to listen; 0: a free port", integerFrom(0, 65_535), 8_899)
     .option(
       "--host <address>",
       "address to listen on; control calls are served on loopback only",
       "127.0.0.1",
     )
-    .option("--seed <n>", "which world", "1")
-    .option("--speed <factor>", "simulated seconds a second; 0: time moves by control calls only", "1")
-    .option("--traders <n>", "how many traders live in it", "10")
+    .option("--seed <n>", "which world", integerFrom(0, 2 ** 32 - 1), 1)
+    .option(
+      "--speed <factor>",
+      "simulated seconds a second; 0: time moves by control calls only",
+      numberFrom(0, 10_000),
+      1,
+    )
+    .option("--traders <n>", "how many traders live in it", integerFrom(0, 10_000), 10)
     .option("--keys-dir <folder>", "write the traders' key files there (mode 0600)")
     .option("--scenario <file>", "YAML: a list of { at: 10s, call: mark-price, with: {…} }")
-    .option("--walk <on|off>", "off: prices and traders move by control calls and the scenario only", "on")
-    .option("--requests-per-second <n>", "refuse more with 429")
-    .option("--access-ttl <seconds>", "lifetime of access tokens")
-    .option("--refresh-ttl <seconds>", "lifetime of refresh tokens")
+    .option(
+      "--walk <on|off>",
+      "off: prices and traders move by control calls and the scenario only",
+      oneOf(["on", "off"]),
+      "on",
+    )
+    .option("--requests-per-second <n>", "refuse more with 429", numberFrom(0.001, 1e6))
+    .option("--access-ttl <seconds>", "lifetime of access tokens", numberFrom(0.001, 1e9))
+    .option("--refresh-ttl <seconds>", "lifetime of refresh tokens", numberFrom(0.001, 1e9))
     .action(async (options: Record<string, unknown>) => {
       const { config: _config, json: _json, ...settings } = options;
       await simulate(cli, settings);

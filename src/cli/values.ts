@@ -10,6 +10,14 @@ export function integerFrom(min: number, max: number): (text: string) => number 
   };
 }
 
+export function numberFrom(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+(\.\d+)?$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Expected a number from ${min} to ${max}.`);
+  };
+}
+
 export function oneOf<const T extends string>(allowed: readonly T[]): (text: string) => T {
   return (text) => {
     const found = allowed.find((one) => one === text);

@@ -1,6 +1,7 @@
 /** The demo, asked from another terminal of the same folder. */
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { expect, test } from "vitest";
+import { announceDemo, findDemo } from "../../src/cli/demo-place.ts";
 import { startProgram } from "../support/program.ts";
 import { desk, run } from "./run.ts";
 
@@ -31,15 +32,20 @@ test("commands without a configuration find the demo, as its messages say", { ti
   expect((await run(["status"], elsewhere)).stderr).toMatch(/there is no such configuration/);
 });
 
-test("a demo leaves nothing behind that would be taken for one", async () => {
+test("the place of a demo: a later one takes it, what is gone is not found", () => {
   using place = desk();
-  await using demo = startProgram(["start"], place);
-  await demo.line((line) => line.includes("watching main"));
-  await demo.end("SIGKILL");
-  const after = await run(["status"], place);
-  // What a kill left is asked, and said not to answer; the next demo takes the place.
-  expect(after.stderr).toMatch(/the daemon is not running|no such configuration/);
-  await using again = startProgram(["start"], place);
-  await again.line((line) => line.includes("watching main"));
-  expect((await run(["status", "--json"], place)).json()).toMatchObject({ running: true });
+  const [first, second] = [place.write("first.yaml", ""), place.write("second.yaml", "")];
+  const concealFirst = announceDemo(first)!;
+  expect(findDemo()).toBe(first);
+  const concealSecond = announceDemo(second)!;
+  concealFirst();
+  expect(findDemo()).toBe(second);
+  // Killed: the link stays, and leads nowhere.
+  rmSync(second);
+  expect(findDemo()).toBeNull();
+  const concealAgain = announceDemo(first)!;
+  expect(findDemo()).toBe(first);
+  concealAgain();
+  concealSecond();
+  expect(findDemo()).toBeNull();
 });

@@ -1,5 +1,7 @@
 /** What every command has in common: help with an example, wrong use, JSON failures. */
 import { describe, expect, test } from "vitest";
+import { controlCalls } from "../../src/simulator/control.ts";
+import { startSimulator } from "../../src/simulator/index.ts";
 import { version } from "../../src/version.ts";
 import { desk, run } from "./run.ts";
 
@@ -47,6 +49,35 @@ test("what is offered is what is built, and each help gives an example", { timeo
   ]);
 });
 
+test("simulate's help has a curl line for each control call", async () => {
+  const { stdout } = await run(["simulate", "--help"]);
+  const lines = stdout.split("\n").filter((line) => line.includes("$ curl"));
+  for (const call of controlCalls)
+    expect(lines, call).toContainEqual(
+      expect.stringMatching(new RegExp(`curl -s -d '\\{.*\\}' http://127.0.0.1:8899/sim/${call}$`)),
+    );
+  for (const read of ["state", "requests", "fault"])
+    expect(lines, read).toContain(`    $ curl -s http://127.0.0.1:8899/sim/${read}`);
+  // What the examples say can be done as it stands.
+  const simulator = await startSimulator({ port: 0, traders: 1, walk: false, keysDir: null, speed: 0 });
+  try {
+    const { authority } = simulator.traders[0]!;
+    for (const line of lines) {
+      const [, body, name] = /-d '(.*)' http.*\/sim\/(\S+)$/.exec(line) ?? [];
+      if (name === undefined || !controlCalls.some((call) => call === name)) continue;
+      const asked = JSON.parse(body!.replace("ADDRESS", authority)) as unknown;
+      const answer = await fetch(`${simulator.url}/sim/${name}`, {
+        method: "POST",
+        body: JSON.stringify(asked),
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+      });
+      expect([name, answer.status, answer.ok ? "" : await answer.text()]).toEqual([name, 200, ""]);
+    }
+  } finally {
+    await simulator.stop();
+  }
+});
+
 test("--version tells the version", async () => {
   expect(await run(["--version"])).toMatchObject({ status: 0, stdout: `${version}\n` });
 });
@@ -55,8 +86,12 @@ describe("wrong use is told, and exits 2", () => {
   const cases: [args: string[], said: RegExp][] = [
     [[], /Usage: perpwatch/],
     [["statsu"], /unknown command 'statsu'(.|\n)*Did you mean status\?/],
-    [["alerts", "shwo", "1"], /unknown command 'shwo'|too many arguments/],
-    [["status", "--jsn"], /unknown option '--jsn'/],
+    [["alerts", "shwo", "1"], /unknown command 'shwo'(.|\n)*Did you mean show\?/],
+    [["alerts", "everything"], /unknown command 'everything'(.|\n)*There are list, show, ack/],
+    [["alerts", "list", "x"], /list takes no arguments, found 'x'/],
+    [["wallet", "lst"], /unknown command 'lst'(.|\n)*Did you mean list\?/],
+    [["notifications", "akc", "x"], /unknown command 'akc'(.|\n)*Did you mean ack\?/],
+    [["status", "--jsn"], /unknown option '--jsn'(.|\n)*Did you mean --json\?/],
     [["alerts", "--limit", "0"], /Expected an integer from 1 to 1000/],
     [["alerts", "--severity", "bad"], /Expected info, warning, critical/],
     [["alerts", "show"], /missing required argument 'id'/],
@@ -64,7 +99,12 @@ describe("wrong use is told, and exits 2", () => {
     [["notifications", "ack"], /name ids, or a time with --up-to/],
     [["notifications", "ack", "--up-to", "yesterday"], /Expected a time such as/],
     [["start", "--log-level", "loud"], /Expected debug, info/],
-    [["simulate", "--port", "banana"], /port/],
+    [
+      ["simulate", "--port", "banana"],
+      /--port <port>' argument 'banana' is invalid. Expected an integer from 0 to 65535/,
+    ],
+    [["simulate", "--walk", "maybe"], /Expected on, off/],
+    [["simulate", "--speed", "-1"], /Expected a number from 0 to 10000/],
   ];
   test.each(cases)("%j", async (args, said) => {
     const ran = await run(args);
