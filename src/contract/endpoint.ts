@@ -48,7 +48,10 @@ export type Group =
 
 /** A condition over several parameters, by argument name. */
 export type Constraint =
-  /** `from` is not after `to`, and they are at most `maxMs` apart (null: any distance). Absent `to` is now. */
+  /**
+   * `from` is not after `to` when both are given, and they are at most `maxMs` apart (null: any distance); an absent
+   * `to` is now.
+   */
   | { readonly kind: "range"; readonly from: string; readonly to: string; readonly maxMs: number | null }
   /** At most one of them. */
   | { readonly kind: "exclusive"; readonly params: readonly string[] }

@@ -42,6 +42,8 @@ export interface Param<T = unknown, Need extends boolean = boolean, Filled exten
   /** What a server takes when the parameter is absent; null: nothing fixed. */
   readonly default: T | null;
   readonly filled: Filled;
+  /** What a server takes for an absent `time`: so many ms before its own present; null: nothing fixed. */
+  readonly defaultAgoMs: number | null;
   /** A default that is no constant, in words ("now − 7 d"). */
   readonly defaultNote: string | null;
   readonly unit: string | null;
@@ -60,6 +62,7 @@ export type Params = Readonly<Record<string, Param>>;
 interface Options<T> {
   required?: true;
   default?: T;
+  defaultAgoMs?: number;
   defaultNote?: string;
   wire?: string;
   aliases?: readonly string[];
@@ -72,7 +75,7 @@ interface Bounds {
   max?: number;
 }
 type Need<W extends Where, O> = W extends "path" ? true : O extends { required: true } ? true : false;
-type Filled<O> = O extends { default: unknown } ? true : false;
+type Filled<O> = O extends { default: unknown } | { defaultAgoMs: number } ? true : false;
 type Made<T, W extends Where, O> = Param<T, Need<W, O>, Filled<O>>;
 
 function builders<W extends Where>(where: W) {
@@ -95,6 +98,7 @@ function builders<W extends Where>(where: W) {
       timeForm: more.timeForm ?? null,
       default: options.default ?? null,
       filled: options.default !== undefined,
+      defaultAgoMs: options.defaultAgoMs ?? null,
       defaultNote: options.defaultNote ?? null,
       unit: options.unit ?? null,
       deprecated: options.deprecated ?? null,
@@ -158,7 +162,7 @@ export type ArgsOf<P extends Params> = Flat<
   }
 >;
 
-/** What a server gets: the same with constant defaults filled in. */
+/** What a server gets: the same with defaults filled in, those that depend on its present too. */
 export type ServerArgsOf<P extends Params> = Flat<
   { [K in RequiredNames<P> | FilledNames<P>]: Argument<P[K]> } & {
     [K in Exclude<keyof P, RequiredNames<P> | FilledNames<P>>]?: Argument<P[K]> | undefined;

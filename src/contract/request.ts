@@ -35,8 +35,15 @@ export interface EncodedRequest {
   readonly body: Readonly<Record<string, unknown>> | null;
 }
 
-/** What is wrong with the arguments, all of it; an unknown argument is a mistake too. */
-export function checkArgs(endpoint: Endpoint, args: Readonly<Record<string, unknown>>): ParamProblem[] {
+/**
+ * What is wrong with the arguments, all of it; an unknown argument is a mistake too.
+ * @param nowMs the present, for ranges without an end; a clock that is an hour off refuses nothing that is right
+ */
+export function checkArgs(
+  endpoint: Endpoint,
+  args: Readonly<Record<string, unknown>>,
+  nowMs: number | null = null,
+): ParamProblem[] {
   const problems: ParamProblem[] = [];
   for (const name in args) {
     if (!Object.hasOwn(endpoint.params, name)) {
@@ -52,14 +59,22 @@ export function checkArgs(endpoint: Endpoint, args: Readonly<Record<string, unkn
     const wrong = misfit(param, value);
     if (wrong !== null) problems.push({ parameter: name, message: `${name}: ${wrong}` });
   }
-  if (problems.length === 0) problems.push(...checkConstraints(endpoint, args, null));
+  if (problems.length === 0)
+    problems.push(...checkConstraints(endpoint, args, nowMs === null ? null : nowMs - CLOCK_TOLERANCE_MS));
   return problems;
 }
 
-/** Arguments to a request. Throws ArgumentsRefused, with every mistake, before anything is sent. */
-export function encodeRequest<E extends Endpoint>(endpoint: E, args: Args<E>): EncodedRequest {
+/**
+ * Arguments to a request. Throws ArgumentsRefused, with every mistake, before anything is sent.
+ * @param nowMs as of `checkArgs`
+ */
+export function encodeRequest<E extends Endpoint>(
+  endpoint: E,
+  args: Args<E>,
+  nowMs: number | null = null,
+): EncodedRequest {
   const given = args as Readonly<Record<string, unknown>>;
-  const problems = checkArgs(endpoint, given);
+  const problems = checkArgs(endpoint, given, nowMs);
   if (problems.length > 0) throw new ArgumentsRefused(endpoint.name, problems);
   let path = endpoint.path;
   let query = "";
@@ -84,6 +99,9 @@ export function encodeRequest<E extends Endpoint>(endpoint: E, args: Args<E>): E
     body: hasBody ? body : null,
   };
 }
+
+/** A client's clock is not the server's: what only it would refuse is sent. */
+const CLOCK_TOLERANCE_MS = 3_600_000;
 
 const entriesOf = new WeakMap<Params, readonly (readonly [string, Param])[]>();
 
@@ -120,8 +138,8 @@ export type DecodedRequest<E> =
   | { readonly ok: false; readonly problem: RequestProblem };
 
 /**
- * A request to arguments, for a server. Unknown query parameters and body fields are ignored; constant defaults are
- * filled in. `nowMs`, when given, stands for an absent end of a range.
+ * A request to arguments, for a server. Unknown query parameters and body fields are ignored; defaults are filled in,
+ * those that depend on the present only when `nowMs` tells it. `nowMs` also stands for an absent end of a range.
  */
 export function decodeRequest<E extends Endpoint>(
   endpoint: E,
@@ -130,6 +148,7 @@ export function decodeRequest<E extends Endpoint>(
 ): DecodedRequest<E> {
   const args: Record<string, unknown> = {};
   const problems: ParamProblem[] = [];
+  const later: [string, number][] = [];
   const entries = paramsOf(endpoint);
   const wantsBody = entries.some(([, param]) => param.in === "body");
   const body = raw.body ?? {};
@@ -141,6 +160,8 @@ export function decodeRequest<E extends Endpoint>(
       if (wire === undefined || wire === null) {
         if (param.required) problems.push({ parameter: name, message: `${wireName(name, param)}: required` });
         else if (param.filled) args[name] = param.default;
+        else if (param.defaultAgoMs !== null && nowMs !== null)
+          later.push([name, nowMs - param.defaultAgoMs]);
         continue;
       }
       const value = fromWire(param, wire);
@@ -149,6 +170,8 @@ export function decodeRequest<E extends Endpoint>(
       else args[name] = param.schema === null ? value : z.parse(param.schema, value);
     }
     if (problems.length === 0) problems.push(...checkConstraints(endpoint, args, nowMs));
+    // Behind the check: a range that is asked for by one end only is not inside out, but empty.
+    for (const [name, value] of later) args[name] = value;
   }
   if (problems.length === 0) return { ok: true, args: args as ServerArgs<E> };
   const message = problems.map((p) => p.message).join("; ");
@@ -298,9 +321,10 @@ function checkConstraints(
         say(`one of ${rule.params.join(", ")} is required`);
     } else {
       const from = args[rule.from] as number | undefined;
-      const to = (args[rule.to] as number | undefined) ?? nowMs;
+      const end = args[rule.to] as number | undefined;
+      const to = end ?? nowMs;
       if (from === undefined || to === null) continue;
-      if (from > to) say(`${rule.from} must not be after ${rule.to}`);
+      if (end !== undefined && from > end) say(`${rule.from} must not be after ${rule.to}`);
       else if (rule.maxMs !== null && to - from > rule.maxMs) {
         say(`${rule.from} to ${rule.to} must be at most ${rule.maxMs / 86_400_000} days`);
       }

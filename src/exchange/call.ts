@@ -65,7 +65,7 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
     args: Args<E>,
     options: CallOptions = {},
   ): Promise<Called<RecordOf<E>>> {
-    const request = encodeRequest(endpoint, args);
+    const request = encodeRequest(endpoint, args, clock.nowMs());
     const { name } = endpoint;
     const { signal } = options;
     const bearer = options.bearer ?? null;

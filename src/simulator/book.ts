@@ -31,6 +31,7 @@ export function placeOrder(tx: Transaction, market: Market, account: Account, te
   };
   account.orders.add(order);
   market.orders.add(order);
+  market.bookSequence += 1;
   account.wallet.orders.push(order);
   account.wallet.sent.push(order);
   noteHolder(market, account);
@@ -49,6 +50,7 @@ export function dropOrder(
   order.completedMs = tx.atMs;
   order.account.orders.delete(order);
   market.orders.delete(order);
+  market.bookSequence += 1;
   noteHolder(market, order.account);
   tx.touch(order.account).orders.set(order, tx.next());
 }

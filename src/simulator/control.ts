@@ -14,7 +14,7 @@ import { setTriggers, triggerFor } from "./orders.ts";
 import { noteMoment } from "./past.ts";
 import { setMark } from "./prices.ts";
 import type { RequestLog } from "./request-log.ts";
-import type { Sessions } from "./sessions.ts";
+import { roles, type Sessions } from "./sessions.ts";
 import type { Account, Market, Trigger, Wallet, World } from "./state.ts";
 import { setPosition, settleFunding } from "./trade.ts";
 import { transact } from "./transaction.ts";
@@ -100,6 +100,7 @@ const bodies = {
     ...who,
     action: z.enum(["expire-access", "expire-refresh", "revoke", "rotate-elsewhere"]),
   }),
+  role: z.strictObject({ ...who, role: z.enum(roles) }),
   exchange: z.strictObject({
     active: z.boolean().optional(),
     gated: z.boolean().optional(),
@@ -206,6 +207,11 @@ export function createControl(parts: ControlParts): Control {
       return { id };
     },
     session: (body) => sessions.force(walletFor(body).authority, body.action),
+    role: (body) => {
+      const { authority } = walletFor(body);
+      sessions.setRole(authority, body.role);
+      return { authority, role: body.role };
+    },
     exchange: (body) => {
       for (const name of ["active", "gated", "withdrawalsAvailable"] as const) {
         const value = body[name];

@@ -1,6 +1,7 @@
 /**
  * The contract over HTTP. Routes, bounds and refusals come from the table of endpoints; what is answered comes from
- * `answers/`. Errors are `{ "error": … }`: a code for authentication, prose elsewhere.
+ * `answers/`. Errors are `{ "error": … }`: a code where the session or the request as such is refused (with a `message`
+ * beside it that says what is wrong with the request), prose elsewhere.
  *
  *   request ─► log ─► fault? ─► rate limit ─► route (404, 405) ─► session (401) ─► body (400, 413) ─► arguments (400) ─► answer
  */
@@ -9,10 +10,11 @@ import { allEndpoints, createRouter, decodeRequest, type Endpoint } from "../con
 import type { Clock } from "../domain/clock.ts";
 import { NotFound } from "./answers/context.ts";
 import type { Answers } from "./answers/index.ts";
+import { answerBeside } from "./beside.ts";
 import { altered, type Fault, type Faults } from "./faults.ts";
 import { BadCursor } from "./journal.ts";
 import type { RequestLog } from "./request-log.ts";
-import { Refusal, type Sessions } from "./sessions.ts";
+import { Refusal, type Session, type Sessions } from "./sessions.ts";
 import type { World } from "./state.ts";
 
 const mostBodyBytes = 1_048_576;
@@ -61,6 +63,12 @@ export const errorReply = (
   error: string,
   headers?: Readonly<Record<string, string>>,
 ): Reply => ({ status, text: JSON.stringify({ error }), ...(headers ? { headers } : {}) });
+
+/** A request that cannot be: a code, and which of its parts is wrong. */
+const requestRefused = (status: number, code: string, message: string): Reply => ({
+  status,
+  text: JSON.stringify({ error: code, message }),
+});
 
 export function createHttp(parts: HttpParts): HttpServer {
   const { world, sessions, answers, faults, log, clock } = parts;
@@ -122,6 +130,8 @@ export function createHttp(parts: HttpParts): HttpServer {
     if (waitMs > 0)
       return errorReply(429, "rate_limited", { "Retry-After": String(Math.ceil(waitMs / 1000)) });
     if (path === "/rpc") return answerRpc(request, method);
+    const beside = await besideReply(request, method, path);
+    if (beside) return beside;
     const match = router.match(method, path);
     if (match.kind === "unknown") return errorReply(404, `No such path: ${path.slice(0, 200)}`);
     if (match.kind === "otherMethod") {
@@ -131,6 +141,7 @@ export function createHttp(parts: HttpParts): HttpServer {
     try {
       const session =
         endpoint.session === "required" ? await sessions.authorize(request.headers.authorization) : null;
+      if (session) admit(endpoint, session);
       const read = method === "POST" ? await readBody(request) : { body: undefined };
       if ("refused" in read) return read.refused;
       const asked = decodeRequest(
@@ -144,7 +155,7 @@ export function createHttp(parts: HttpParts): HttpServer {
             },
         nowMs,
       );
-      if (!asked.ok) return errorReply(400, asked.problem.message);
+      if (!asked.ok) return requestRefused(400, asked.problem.code, asked.problem.message);
       const context = { world, sessions, nowMs, headers: request.headers, session };
       const text = answers.text(endpoint.name, asked.args, context);
       const body = typeof text === "string" ? text : await text;
@@ -160,6 +171,28 @@ export function createHttp(parts: HttpParts): HttpServer {
     if ("refused" in read) return read.refused;
     const answer = await parts.rpc(read.body);
     return answer === undefined ? { status: 204, text: null } : { status: 200, text: JSON.stringify(answer) };
+  }
+
+  /** What the exchange serves beside the contract; null: nothing. */
+  async function besideReply(request: IncomingMessage, method: string, path: string): Promise<Reply | null> {
+    try {
+      const reply = answerBeside(world, {
+        method,
+        path,
+        session: () => sessions.authorize(request.headers.authorization),
+        body: async () => {
+          const read = await readBody(request);
+          if ("refused" in read) throw new Refusal(read.refused.status, "invalid_request");
+          return read.body;
+        },
+      });
+      if (!reply) return null;
+      const { status, body } = await reply;
+      return { status, text: JSON.stringify(body) };
+    } catch (error) {
+      if (error instanceof Refusal) return errorReply(error.status, error.code);
+      throw error;
+    }
   }
 
   function send(response: ServerResponse, reply: Reply, atMs = parts.present()): void {
@@ -202,10 +235,18 @@ function faultReply(fault: Fault): Reply {
   return { status, text: typeof body === "string" ? body : JSON.stringify(body), headers };
 }
 
+/** Sessions of services sign in and out, and nothing else that takes a session. @throws {Refusal} */
+function admit(endpoint: Endpoint, session: Session): void {
+  if (session.role === "service" && endpoint.group !== "auth") throw new Refusal(403, "user_only");
+}
+
 function refused(endpoint: Endpoint, error: unknown): Reply {
   if (error instanceof Refusal) return errorReply(error.status, error.code);
-  if (error instanceof NotFound) return errorReply(error.status, error.message);
-  if (error instanceof BadCursor) return errorReply(400, error.message);
+  if (error instanceof NotFound) {
+    const { status, code, message } = error;
+    return code === null ? errorReply(status, message) : requestRefused(status, code, message);
+  }
+  if (error instanceof BadCursor) return requestRefused(400, "invalid_cursor", error.message);
   throw new Error(`${endpoint.name}: ${error instanceof Error ? error.message : String(error)}`, {
     cause: error,
   });
@@ -220,7 +261,8 @@ function readBody(request: IncomingMessage): Promise<{ body: unknown } | { refus
       size += chunk.length;
       if (size <= mostBodyBytes) chunks.push(chunk);
       else if (size - chunk.length <= mostBodyBytes) {
-        resolve({ refused: errorReply(413, "The body is larger than 1 MiB", { Connection: "close" }) });
+        const reply = requestRefused(413, "body_too_large", "The body is larger than 1 MiB");
+        resolve({ refused: { ...reply, headers: { Connection: "close" } } });
       } else if (size > mostDrainedBytes) request.destroy();
     });
     request.on("error", reject);
@@ -229,7 +271,7 @@ function readBody(request: IncomingMessage): Promise<{ body: unknown } | { refus
       try {
         resolve({ body: JSON.parse(Buffer.concat(chunks).toString("utf8")) });
       } catch {
-        resolve({ refused: errorReply(400, "The body is not JSON") });
+        resolve({ refused: requestRefused(400, "malformed_json", "The body is not JSON") });
       }
     });
   });

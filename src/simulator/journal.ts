@@ -18,6 +18,8 @@ export interface Page<T> {
 export interface PageQuery<T> {
   readonly limit: number;
   readonly cursor?: string | undefined;
+  /** Where the cursor has to lead; absent: wherever it leads. */
+  readonly direction?: "older" | "newer" | undefined;
   readonly where?: (row: T) => boolean;
 }
 
@@ -68,6 +70,10 @@ export class Journal<T> {
   page(query: PageQuery<T>): Page<T> {
     const { limit, where } = query;
     const at = query.cursor === undefined ? null : readCursor(query.cursor);
+    if (at && query.direction && at.direction !== query.direction)
+      throw new BadCursor(
+        `cursor: one that leads to ${at.direction} rows, where ${query.direction} are asked for`,
+      );
     const found: { row: T; number: number }[] = [];
     let hasMore = false;
     const take = (index: number): boolean => {

@@ -40,9 +40,14 @@ export class Refusal extends Error {
   }
 }
 
+/** `service`: an account of a program rather than of a user. */
+export const roles = ["user", "service", "admin"] as const;
+export type Role = (typeof roles)[number];
+
 export interface Session {
   readonly sid: string;
   readonly wallet: string;
+  role: Role;
   jti: string;
   /** The access token before, and until when it is honoured. */
   previous: { readonly jti: string; readonly untilMs: number } | null;
@@ -102,6 +107,8 @@ export interface Sessions {
   jwks(): { readonly keys: readonly JWK[] };
   /** What tests do to all live sessions of a wallet. @returns how many there were; new tokens of `rotate-elsewhere` */
   force(wallet: string, action: SessionAction): Promise<{ sessions: number; tokens: readonly Tokens[] }>;
+  /** Gives a wallet a role: its live sessions, and those to come. */
+  setRole(wallet: string, role: Role): void;
   list(): readonly Session[];
 }
 
@@ -118,6 +125,8 @@ export async function createSessions(
   const jwk = publicJwk(privateKey);
   const verifyKey = await importJWK(jwk, "EdDSA");
   const nonces = new Map<string, Nonce>();
+  /** Of wallets that are something else than users. */
+  const roleOf = new Map<string, Role>();
   const byId = new Map<string, Session>();
   /** By the refresh token that is good now; a spent one is not known any more. */
   const byRefresh = new Map<string, Session>();
@@ -176,6 +185,7 @@ export async function createSessions(
     const session: Session = {
       sid: uuid(),
       wallet,
+      role: roleOf.get(wallet) ?? "user",
       jti: "",
       previous: null,
       refreshToken: "",
@@ -307,6 +317,10 @@ export async function createSessions(
     },
     jwks: () => ({ keys: [jwk] }),
     force,
+    setRole: (wallet, role) => {
+      roleOf.set(wallet, role);
+      for (const session of byId.values()) if (session.wallet === wallet) session.role = role;
+    },
     list: () => [...byId.values()],
   };
 }

@@ -318,6 +318,8 @@ export interface Market {
   makerFees: bigint;
   takerFees: bigint;
   orderSequence: number;
+  /** Grows with every order that comes to the book or leaves it. */
+  bookSequence: number;
   tradeSequence: number;
   positionSequence: number;
   openInterestLots: bigint;

@@ -71,6 +71,7 @@ interface Sent {
   oracle: number;
   rate: number;
   fills: number;
+  book: number;
 }
 
 export function createStreams(parts: StreamParts): Streams {
@@ -201,6 +202,7 @@ export function createStreams(parts: StreamParts): Streams {
     }
     if (channel === "notifications") {
       if (!connection.token) throw new Refusal(401, "missing_access_token");
+      if (connection.token.session?.role === "service") throw new Refusal(403, "user_only");
       if (connection.token.session?.wallet !== params.authority) throw new Refusal(403, "insufficient_role");
     }
     if (connection.subscriptions.size >= mostSubscriptions) throw new Refusal(429, "too many subscriptions");
@@ -306,6 +308,7 @@ export function createStreams(parts: StreamParts): Streams {
         oracle: market.oracleTicks,
         rate: currentRate(market),
         fills: market.fills.last,
+        book: market.bookSequence,
       };
       const before = sent.get(symbol);
       sent.set(symbol, now);
@@ -315,7 +318,7 @@ export function createStreams(parts: StreamParts): Streams {
       if (before?.rate !== now.rate) tellMarket("fundingRate", market);
       if (moved || before?.oracle !== now.oracle || before?.rate !== now.rate)
         tellMarket("marketStats", market);
-      if (moved) tellBook(market);
+      if (moved || before?.book !== now.book) tellBook(market);
       if (moved || before?.fills !== now.fills) tellCandles(market);
       if (before && before.fills !== now.fills) {
         const fills = market.fills.since(before.fills).map((it) => publicFill(world, symbol, it));

@@ -96,6 +96,7 @@ function addMarket(world: World, spec: MarketSpec, marketId: number): void {
     makerFees: 0n,
     takerFees: 0n,
     orderSequence: 1_000,
+    bookSequence: 0,
     tradeSequence: 500_000,
     positionSequence: 100,
     openInterestLots: 0n,

@@ -51,8 +51,12 @@ export const marketEndpoints = group("market", {
     summary: "Statistics of one market over time.",
     params: {
       symbol,
-      startTime: query.iso("First instant.", { wire: "start_time", defaultNote: "now − 1 h" }),
-      endTime: query.iso("Last instant.", { wire: "end_time", defaultNote: "now" }),
+      startTime: query.iso("First instant.", {
+        wire: "start_time",
+        defaultAgoMs: 3_600_000,
+        defaultNote: "now − 1 h",
+      }),
+      endTime: query.iso("Last instant.", { wire: "end_time", defaultAgoMs: 0, defaultNote: "now" }),
       limit: query.integer("Most points.", { min: 1, max: 10_000, default: 1000 }),
       timeframe: query.choice("Length of a bucket.", TIMEFRAMES),
     },
@@ -96,8 +100,8 @@ export const marketEndpoints = group("market", {
     summary: "Funding rates of one market over time, in percent for one funding interval.",
     params: {
       symbol,
-      startTime: query.ms("First instant.", { defaultNote: "now − 7 d" }),
-      endTime: query.ms("Last instant.", { defaultNote: "now" }),
+      startTime: query.ms("First instant.", { defaultAgoMs: 7 * 86_400_000, defaultNote: "now − 7 d" }),
+      endTime: query.ms("Last instant.", { defaultAgoMs: 0, defaultNote: "now" }),
       limit: query.integer("Most rates.", { min: 1, max: 10_000, default: 1000 }),
     },
     constraints: yearOfTime,
@@ -109,8 +113,8 @@ export const marketEndpoints = group("market", {
   fundingOverview: get("/v1/funding/overview", {
     summary: "Funding of every market over time.",
     params: {
-      startTime: query.ms("First instant.", { defaultNote: "now − 7 d" }),
-      endTime: query.ms("Last instant.", { defaultNote: "now" }),
+      startTime: query.ms("First instant.", { defaultAgoMs: 7 * 86_400_000, defaultNote: "now − 7 d" }),
+      endTime: query.ms("Last instant.", { defaultAgoMs: 0, defaultNote: "now" }),
       perMarketLimit: query.integer("Most points a market; the newest are kept.", {
         min: 1,
         max: 5000,

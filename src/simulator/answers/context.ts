@@ -12,13 +12,15 @@ export interface Context {
   readonly session: Session | null;
 }
 
-/** A refusal in prose, as data routes give it. */
+/** A refusal in prose, as data routes give it; with a code where the request as such cannot be. */
 export class NotFound extends Error {
   override readonly name = "NotFound";
   readonly status: number;
-  constructor(message: string, status = 404) {
+  readonly code: string | null;
+  constructor(message: string, status = 404, code: string | null = null) {
     super(message);
     this.status = status;
+    this.code = code;
   }
 }
 
@@ -31,7 +33,7 @@ export function marketOf(world: World, symbol: string): Market {
 
 export function accountOf(world: World, address: string): Account {
   const account = world.accounts.get(address);
-  if (!account) throw new NotFound(`Not a trader account: ${address}`, 400);
+  if (!account) throw new NotFound(`Not a trader account: ${address}`, 400, "unknown_trader_account");
   return account;
 }
 

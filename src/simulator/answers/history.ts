@@ -224,6 +224,7 @@ function collateral(
   const page = journalOf(journal).page({
     limit: args.limit,
     cursor,
+    direction: args.prevCursor === undefined ? "older" : "newer",
     where: (it) => of?.(it.account) ?? true,
   });
   return { data: page.rows.map(collateralRow), ...cursors(page) };

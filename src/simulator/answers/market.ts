@@ -7,6 +7,7 @@ import type { Bar, Market, World } from "../state.ts";
 import { slotAt } from "../time.ts";
 import { present } from "../world.ts";
 import { type Context, iso, marketOf, NotFound, seconds, unitsOf, usdOf } from "./context.ts";
+import { book } from "./orderbook.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 86_400_000;
@@ -104,26 +105,6 @@ function candle(market: Market, bar: Bar) {
   };
 }
 
-/** Levels of 20 rising sizes on each side, a little off the mark; the same mark gives the same book. */
-export function book(world: World, market: Market): WireFor<"orderbook"> {
-  const { spec, markTicks } = market;
-  const gap = Math.max(1, Math.round(markTicks * 0.0001));
-  const levels = (direction: 1 | -1): [number, number][] =>
-    Array.from({ length: 20 }, (_, i): [number, number] => {
-      const ticks = Math.max(1, markTicks + direction * gap * (i + 1));
-      const lots = Math.round(spec.crowdUnitsPerMinute * 10 ** spec.baseLotsDecimals * (0.2 + 0.1 * i));
-      return [priceUsd(market, ticks), lots / 10 ** spec.baseLotsDecimals];
-    });
-  return {
-    slot: present(world).slot,
-    symbol: spec.symbol,
-    bids: levels(-1),
-    asks: levels(1),
-    mid: priceUsd(market, markTicks),
-    splines: [],
-  };
-}
-
 type Names =
   | "orderbook"
   | "markPrice"
@@ -135,7 +116,11 @@ type Names =
   | "fundingOverview";
 
 export const marketAnswers: Pick<Handlers<Context>, Names> = {
-  orderbook: ({ symbol }, { world }) => book(world, marketOf(world, symbol)),
+  orderbook: ({ symbol, includeSplines }, { world }) => {
+    const market = world.markets.get(symbol.toUpperCase());
+    if (!market) throw new NotFound(`Orderbook not found for symbol: ${symbol}`);
+    return book(world, market, includeSplines === true);
+  },
   markPrice: ({ symbol }, { world }) => {
     const market = marketOf(world, symbol);
     const { slot, slotIndex } = present(world);
@@ -146,10 +131,9 @@ export const marketAnswers: Pick<Handlers<Context>, Names> = {
       markPrice: { price: priceUsd(market, market.markTicks), slot },
     };
   },
-  marketStats: ({ symbol, startTime, endTime, limit, timeframe }, { world, nowMs }) => {
+  marketStats: ({ symbol, startTime, endTime, limit, timeframe }, { world }) => {
     const market = marketOf(world, symbol);
-    const from = startTime ?? nowMs - hourMs;
-    const rows = buckets(market, Math.max(60_000, frames[timeframe ?? "1m"]!), from, endTime ?? nowMs);
+    const rows = buckets(market, Math.max(60_000, frames[timeframe ?? "1m"]!), startTime, endTime);
     return {
       market_id: market.marketId,
       symbol: market.spec.symbol,
@@ -173,30 +157,30 @@ export const marketAnswers: Pick<Handlers<Context>, Names> = {
     const market = marketOf(world, symbol);
     const frameMs = frames[timeframe];
     if (frameMs === undefined)
-      throw new NotFound(`timeframe: must be one of ${Object.keys(frames).join(", ")}`, 400);
+      throw new NotFound(
+        `timeframe: must be one of ${Object.keys(frames).join(", ")}`,
+        400,
+        "invalid_request",
+      );
     const rows = buckets(market, Math.max(60_000, frameMs), startTime ?? 0, endTime ?? nowMs);
     return rows.slice(-limit).map((bar) => candle(market, bar));
   },
-  fundingRates: ({ symbol, startTime, endTime, limit }, { world, nowMs }) => {
+  fundingRates: ({ symbol, startTime, endTime, limit }, { world }) => {
     const market = marketOf(world, symbol);
-    const from = startTime ?? nowMs - 7 * dayMs;
-    const to = endTime ?? nowMs;
-    const rates = market.rates.filter((it) => it.atMs >= from && it.atMs <= to).slice(0, limit);
+    const rates = market.rates.filter((it) => it.atMs >= startTime && it.atMs <= endTime).slice(0, limit);
     return {
       marketId: market.marketId,
       symbol: market.spec.symbol,
       rates: rates.map((it) => ({ timestamp: seconds(it.atMs), fundingRatePercentage: percentageOf(it) })),
     };
   },
-  fundingOverview: ({ startTime, endTime, perMarketLimit }, { world, nowMs }) => {
-    const from = startTime ?? nowMs - 7 * dayMs;
-    const to = endTime ?? nowMs;
+  fundingOverview: ({ startTime, endTime, perMarketLimit }, { world }) => {
     return {
       series: [...world.markets.values()].map((market) => ({
         marketId: market.marketId,
         symbol: market.spec.symbol,
         points: market.rates
-          .filter((it) => it.atMs >= from && it.atMs <= to)
+          .filter((it) => it.atMs >= startTime && it.atMs <= endTime)
           .slice(-perMarketLimit)
           .map((it) => {
             const lotsPerUnit = 10 ** market.spec.baseLotsDecimals;

@@ -5,7 +5,8 @@ import { priceUsd } from "../orders.ts";
 import type { Market, World } from "../state.ts";
 import { present } from "../world.ts";
 import { iso, seconds } from "./context.ts";
-import { book, candleNow, latestStats } from "./market.ts";
+import { candleNow, latestStats } from "./market.ts";
+import { book } from "./orderbook.ts";
 
 export type PriceChannel = "markPrice" | "fundingRate" | "marketStats";
 

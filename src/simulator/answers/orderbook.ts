@@ -1,0 +1,75 @@
+/**
+ * The order book: what outsiders quote around the mark, the orders of the accounts among them, and, when it is asked
+ * for, the curve of the market maker. The same mark and the same orders give the same book.
+ */
+import { type WireFor, writeAmount } from "../../contract/index.ts";
+import { priceUsd } from "../orders.ts";
+import type { Market, Side, World } from "../state.ts";
+import { present } from "../world.ts";
+
+const levelsASide = 20;
+/** How many levels next to the mark the market maker's curve covers. */
+const splineLevels = 10;
+
+/** Distance between two levels of outsiders, in ticks. */
+const gapOf = (market: Market): number => Math.max(1, Math.round(market.markTicks * 0.0001));
+/** What outsiders trade in a minute, in lots. */
+const crowdLots = ({ spec }: Market): number => spec.crowdUnitsPerMinute * 10 ** spec.baseLotsDecimals;
+/** What the market maker offers at each level. */
+const splineLots = (market: Market): number => Math.max(1, Math.round(crowdLots(market) * 0.5));
+
+export function book(world: World, market: Market, splines = false): WireFor<"orderbook"> {
+  return {
+    slot: present(world).slot,
+    symbol: market.spec.symbol,
+    bids: levels(market, "bid", splines),
+    asks: levels(market, "ask", splines),
+    mid: priceUsd(market, market.markTicks),
+    ...(splines ? { splines: [spline(market)] } : {}),
+  };
+}
+
+/** Best first. */
+function levels(market: Market, side: Side, splines: boolean): [number, number][] {
+  const direction = side === "bid" ? -1 : 1;
+  const gap = gapOf(market);
+  const crowd = crowdLots(market);
+  const lotsAt = new Map<number, number>();
+  const add = (ticks: number, lots: number) => lotsAt.set(ticks, (lotsAt.get(ticks) ?? 0) + lots);
+  for (let i = 0; i < levelsASide; i++) {
+    const ticks = market.markTicks + direction * gap * (i + 1);
+    if (ticks < 1) break;
+    add(ticks, Math.max(1, Math.round(crowd * (0.2 + 0.1 * i))));
+    if (splines && i < splineLevels) add(ticks, splineLots(market));
+  }
+  for (const order of market.orders)
+    if (order.side === side) add(order.priceTicks, Number(order.remainingLots));
+  return [...lotsAt]
+    .sort(([a], [b]) => direction * (a - b))
+    .map(([ticks, lots]) => [priceUsd(market, ticks), lots / 10 ** market.spec.baseLotsDecimals]);
+}
+
+function spline(market: Market) {
+  const { spec, markTicks } = market;
+  const size = (lots: number) => writeAmount(BigInt(lots), spec.baseLotsDecimals);
+  const region = (direction: 1 | -1) => {
+    const lots = splineLots(market) * splineLevels;
+    const start = priceUsd(market, markTicks);
+    const end = priceUsd(market, Math.max(1, markTicks + direction * gapOf(market) * splineLevels));
+    return {
+      start,
+      end,
+      density: lots / 10 ** spec.baseLotsDecimals / Math.abs(end - start),
+      totalSize: size(lots),
+      filledSize: size(0),
+    };
+  };
+  return {
+    traderKey: spec.splinePubkey,
+    midPrice: priceUsd(market, markTicks),
+    bidFilledAmount: size(0),
+    askFilledAmount: size(0),
+    bidRegions: [region(-1)],
+    askRegions: [region(1)],
+  };
+}
