@@ -19,6 +19,8 @@ const MOST_REMEMBERED = 50_000;
 export interface Batch {
   readonly events: readonly Event[];
   readonly unacked?: number;
+  readonly pdaIndex?: number;
+  readonly past?: boolean;
   readonly cursor?: { readonly name: string; readonly value: string };
 }
 

@@ -101,6 +101,10 @@ export type Observation =
       readonly atMs: number;
       readonly events: readonly Event[];
       readonly unacked?: number;
+      /** Whose history was read; left out: that of the whole wallet. */
+      readonly pdaIndex?: number;
+      /** Older rows only, read later: they do not say that there is nothing newer. */
+      readonly past?: boolean;
       /** Where the next reading goes on; stored with the events. */
       readonly cursor?: { readonly name: string; readonly value: string };
     }

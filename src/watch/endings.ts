@@ -16,8 +16,13 @@ import { endingPatienceMs } from "./settings.ts";
 
 /** How far the exchange's clock and ours may be apart where a liquidation is set against the life of an alert. */
 export const clockSlackMs = 60_000;
-/** Word that is this much younger than the disappearance settles the matter without more waiting. */
-const settledAfterMs = 5_000;
+/**
+ * The exchange's histories are made from the ledger a moment later. One that was read this long after the disappearance
+ * and has no liquidation settles the matter.
+ */
+const settledAfterMs = 15_000;
+/** How far a state may have been on its way when a fill happened that it does not show yet. */
+const readSlackMs = 2_000;
 
 interface Waiting extends Due {
   readonly live: LiveAlert;
@@ -103,18 +108,23 @@ export class Endings {
     this.#toldMs.set(name, Math.max(happenedMs, this.#toldMs.get(name) ?? 0));
   }
 
-  /** An event became known. A liquidation settles what waits for word of one. */
+  /** An event became known. A liquidation, or a fill on the book after which nothing was left, is word of the end. */
   happened(draft: Draft, event: Event): void {
     this.remember(event);
     for (const waiting of this.#waiting) {
       if (this.#wasLiquidated(waiting)) this.#settle(draft, waiting, "liquidated");
+      else if (closes(event, waiting)) this.#settle(draft, waiting, waiting.fallback);
     }
   }
 
-  /** The liquidation history of a wallet was read: an absence in it is word as well, once it is young enough. */
-  read(draft: Draft, wallet: string): void {
+  /**
+   * The newest rows of a liquidation history were read: an absence in them is word as well, once it is young enough.
+   * @param pdaIndex whose history; undefined: all of the wallet's
+   */
+  read(draft: Draft, wallet: string, pdaIndex: number | undefined): void {
     for (const waiting of this.#waiting) {
       if (waiting.account.wallet !== wallet) continue;
+      if (pdaIndex !== undefined && waiting.account.pdaIndex !== pdaIndex) continue;
       if (draft.atMs - waiting.sinceMs >= settledAfterMs) this.#settle(draft, waiting, waiting.fallback);
     }
   }
@@ -132,6 +142,7 @@ export class Endings {
   #askFor(draft: Draft, waiting: Waiting): void {
     draft.ask("liquidations", waiting.account.wallet);
     draft.ask("notifications", waiting.account.wallet);
+    draft.ask("fills", waiting.account.wallet);
   }
 
   #settle(draft: Draft, waiting: Waiting, ending: Ending): void {
@@ -158,6 +169,23 @@ export class Endings {
     const toldMs = this.#toldMs.get(`${rule}\n${subject}`) ?? Number.NEGATIVE_INFINITY;
     return happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;
   }
+}
+
+/** Whether an event is an ordinary fill that left nothing of the position whose end waits for word. */
+function closes({ kind, data, fields, happenedMs, ...of }: Event, waiting: Waiting): boolean {
+  const { account, symbol, fallback, fromMs } = waiting;
+  return (
+    kind === "fill" &&
+    (fallback === "closed" || fallback === "flipped") &&
+    symbol !== null &&
+    (fields.tradeType === "limit" || fields.tradeType === "market") &&
+    (data as { readonly closed?: boolean } | null)?.closed === true &&
+    of.wallet === account.wallet &&
+    of.pdaIndex === account.pdaIndex &&
+    of.subaccount === account.subaccount &&
+    of.symbol?.toUpperCase() === symbol.toUpperCase() &&
+    happenedMs >= fromMs - readSlackMs
+  );
 }
 
 /** @param place a wallet, or one account of it */

@@ -35,5 +35,5 @@ export interface WatchSettings {
 export const blindForMs = 30_000;
 /** More blind wallets than this are one alert, `ExchangeUnreachable`. */
 export const blindWalletsFold = 3;
-/** How long the end of a position waits for word of a liquidation before it counts as closed. */
-export const endingPatienceMs = 15_000;
+/** How long the end of a position waits for word of a liquidation, at the most, before it counts as closed. */
+export const endingPatienceMs = 60_000;

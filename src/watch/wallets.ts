@@ -6,6 +6,7 @@
  * equity that is old enough for the history to have caught up, against the flows up to that very slot.
  */
 import type { Event } from "../domain/event.ts";
+import type { Source } from "../domain/observation.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { Draft } from "./draft.ts";
 import type { WatchedWallet } from "./settings.ts";
@@ -48,6 +49,8 @@ export interface WalletEntry {
   sessionDetail: string;
   unacked: number | null;
   readonly seenMs: Map<number, number>;
+  /** The same of the histories that are read for each PDA index, by source. */
+  readonly partsSeenMs: Map<Source, Map<number, number>>;
   readonly snapshots: Snapshot[];
   readonly flows: Flow[];
   kept: Kept | null;
@@ -69,6 +72,7 @@ export function newWallet(wallet: WatchedWallet, node: SubjectNode): WalletEntry
     sessionDetail: wallet.watchOnly ? "watch-only" : "not signed in yet",
     unacked: null,
     seenMs: new Map(),
+    partsSeenMs: new Map(),
     snapshots: [],
     flows: [],
     kept: null,
@@ -118,6 +122,28 @@ export function wholeSeenMs(entry: WalletEntry): number | null {
   const { pdaIndices } = entry.wallet;
   if (pdaIndices?.some((index) => !entry.seenMs.has(index))) return null;
   return entry.node.facts.seenMs.traderState ?? null;
+}
+
+/**
+ * Notes that a history of a PDA index (undefined: of the whole wallet) was read.
+ * @returns when all of the wallet's had been, at the latest, ms; null while one was not since the start
+ */
+export function partSeen(
+  entry: WalletEntry,
+  source: Source,
+  pdaIndex: number | undefined,
+  atMs: number,
+): number | null {
+  if (pdaIndex === undefined) return atMs;
+  const parts = entry.partsSeenMs.get(source) ?? new Map<number, number>();
+  entry.partsSeenMs.set(source, parts.set(pdaIndex, atMs));
+  let oldestMs = atMs;
+  for (const index of entry.wallet.pdaIndices ?? parts.keys()) {
+    const seenMs = parts.get(index);
+    if (seenMs === undefined) return null;
+    oldestMs = Math.min(oldestMs, seenMs);
+  }
+  return oldestMs;
 }
 
 /**

@@ -38,6 +38,7 @@ import { Throttles } from "./throttles.ts";
 import { compareWithView } from "./view-check.ts";
 import { Vigils } from "./vigils.ts";
 import {
+  partSeen,
   sumAccounts,
   type WalletEntry,
   walletFlow,
@@ -570,9 +571,12 @@ export class Watch {
     }
     if (seen.cursor) draft.changes.cursors.push(seen.cursor);
     if (!entry) return;
-    this.#blindness.seen(seen.source, seen.wallet, draft);
-    this.#vigils.seen(seen.source, entry.wallet.name, draft.atMs, draft);
-    entry.node.seen(seen.source, draft.atMs);
+    const wholeMs = partSeen(entry, seen.source, seen.pdaIndex, draft.atMs);
+    if (wholeMs !== null) {
+      this.#blindness.seen(seen.source, seen.wallet, draft);
+      this.#vigils.seen(seen.source, entry.wallet.name, wholeMs, draft);
+      entry.node.seen(seen.source, wholeMs);
+    }
     if (seen.unacked !== undefined) {
       entry.unacked = seen.unacked;
       entry.node.facts.values.unacked = seen.unacked;
@@ -582,7 +586,8 @@ export class Watch {
       draft.changes.ticks.push(this.#series.wallet(entry.wallet.name, values, draft.atMs));
       entry.node.windows?.feed(draft.atMs, values);
     }
-    if (seen.source === "liquidations") this.#endings.read(draft, entry.wallet.name);
+    if (seen.source === "liquidations" && !seen.past)
+      this.#endings.read(draft, entry.wallet.name, seen.pdaIndex);
     this.#conditions.judgeNode(entry.node, seen.source, draft);
     if (seen.events.length > 0) {
       for (const account of this.#world.accounts.ofWallet(entry.wallet.name))

@@ -243,17 +243,23 @@ export class Harness {
     });
   }
 
-  events(source: Source, events: readonly Event[], wallet: string | null = "main"): Changes {
-    return this.see({ kind: "events", source, wallet, atMs: this.nowMs, events });
+  events(
+    source: Source,
+    events: readonly Event[],
+    wallet: string | null = "main",
+    of: { readonly pdaIndex?: number; readonly past?: boolean } = {},
+  ): Changes {
+    return this.see({ kind: "events", source, wallet, atMs: this.nowMs, events, ...of });
   }
 
-  /** Fresh answers of everything that risk reads, every `everyMs`, for `ms`. */
+  /** Fresh answers of everything that risk and endings read, every `everyMs`, for `ms`. */
   live(ms: number, subaccounts: readonly SubaccountState[], markUsd: number, everyMs = 5_000): void {
     for (let passed = 0; passed < ms; passed += everyMs) {
       this.pass(everyMs);
       this.config();
       this.mark(markUsd);
       this.account(subaccounts);
+      this.events("liquidations", []);
     }
   }
 

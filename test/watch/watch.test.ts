@@ -149,8 +149,11 @@ describe("endings", () => {
     const harness = seen(near, endangered);
     harness.account([subaccount(1_000, [])]);
     expect(harness.told).toHaveLength(1);
-    expect(harness.asks).toEqual(["liquidations main", "notifications main"]);
-    harness.pass(5_000);
+    expect(harness.asks).toEqual(["liquidations main", "notifications main", "fills main"]);
+    harness.pass(14_000);
+    harness.events("liquidations", []);
+    expect(harness.told).toHaveLength(1);
+    harness.pass(1_000);
     harness.events("liquidations", []);
     expect(harness.told.at(-1)).toBe("Near main/0.0/SOL ended critical closed");
     expect(harness.owed.at(-1)).toBe("chat: Near main/0.0/SOL ended critical closed");
@@ -159,7 +162,55 @@ describe("endings", () => {
   test("patience ends without any answer", () => {
     const harness = seen(near, endangered);
     harness.account([subaccount(1_000, [])]);
-    harness.pass(15_000);
+    harness.pass(59_000);
+    const ofNear = () => harness.told.filter((line) => line.startsWith("Near"));
+    expect(ofNear()).toHaveLength(1);
+    harness.pass(1_000);
+    expect(ofNear().at(-1)).toBe("Near main/0.0/SOL ended critical closed");
+  });
+
+  test("a liquidation that the exchange's history shows late is still the end; what older pages say is no word", () => {
+    const harness = seen(near, endangered);
+    harness.account([subaccount(10, [])]);
+    harness.pass(6_000);
+    harness.events("liquidations", []);
+    harness.pass(8_000);
+    harness.events("liquidations", []);
+    harness.pass(2_000);
+    harness.events("liquidations", [], "main", { past: true });
+    expect(harness.told).toHaveLength(1);
+    harness.events("liquidations", [{ ...liquidation, happenedMs: startMs }]);
+    expect(harness.told.at(-1)).toBe("Near main/0.0/SOL ended critical liquidated");
+  });
+
+  test("the history of one PDA index says nothing about another", () => {
+    const harness = seen(near, endangered);
+    harness.account([subaccount(10, [])]);
+    harness.pass(20_000);
+    harness.events("liquidations", [], "main", { pdaIndex: 1 });
+    expect(harness.told).toHaveLength(1);
+    harness.events("liquidations", [], "main", { pdaIndex: 0 });
+    expect(harness.told.at(-1)).toBe("Near main/0.0/SOL ended critical closed");
+  });
+
+  test("a fill on the book that left nothing of the position is word that it was closed", () => {
+    const fill = (key: string, tradeType: string, closed: boolean) =>
+      event({
+        kind: "fill",
+        key,
+        happenedMs: startMs + 1_000,
+        fields: { tradeType },
+        data: closed ? { closed } : null,
+      });
+    const harness = seen(near, endangered);
+    harness.pass(2_000);
+    harness.account([subaccount(1_000, [])]);
+    harness.events("fills", [fill("f1", "limit", false), fill("f2", "liquidation", true)]);
+    expect(harness.told).toHaveLength(1);
+    harness.events("fills", [{ ...fill("f3", "market", true), happenedMs: startMs - 10_000 }]);
+    harness.events("fills", [{ ...fill("f4", "market", true), symbol: "BTC" }]);
+    expect(harness.told).toHaveLength(1);
+    harness.events("fills", [fill("f5", "market", true)]);
     expect(harness.told.at(-1)).toBe("Near main/0.0/SOL ended critical closed");
   });
 
@@ -238,6 +289,7 @@ describe("endings", () => {
     const harness = seen(near, endangered);
     harness.account([subaccount(1_000, [position(-100, 150)])]);
     harness.pass(15_000);
+    harness.events("liquidations", []);
     expect(harness.told).toEqual([
       "Near main/0.0/SOL fired critical",
       "Near main/0.0/SOL fired critical",
@@ -254,6 +306,7 @@ describe("endings", () => {
     expect(harness.told).toEqual(["Near main/0.3/SOL fired critical"]);
     harness.account([subaccount(100, [])]);
     harness.pass(15_000);
+    harness.events("liquidations", []);
     expect(harness.told.at(-1)).toBe("Near main/0.3/SOL ended critical closed");
   });
 });
@@ -550,6 +603,7 @@ describe("a restart", () => {
     const gone = again(seen(near, endangered), 1_000);
     gone.account([subaccount(1_000, [])]);
     gone.pass(15_000);
+    gone.events("liquidations", []);
     expect(gone.told).toEqual(["Near main/0.0/SOL ended critical closed"]);
 
     const otherRule = again(seen(near, endangered), 1_000, near.replace("< 0.05", "< 0.06"));

@@ -12,6 +12,7 @@ export function fundingCollector(shared: HistoryParts): WalletCollector {
     parts: ({ wallet }, onUnknown) =>
       wallet.pdaIndices.map((pdaIndex) => ({
         name: String(pdaIndex),
+        pdaIndex,
         page: async (run, older, catchUp, call) => {
           const limit = catchUp ? 200 : 50;
           const page = await run.client.fundingHourly(

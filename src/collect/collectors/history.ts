@@ -22,8 +22,15 @@ type Page = HistoryOptions["page"];
 interface Part {
   /** Of the cursor's name. */
   readonly name: string;
+  /** Where it is the history of one PDA index. */
+  readonly pdaIndex?: number;
   readonly page: Page;
   readonly openSinceMs?: () => number | null;
+}
+
+interface Read {
+  readonly history: History;
+  readonly of: { readonly pdaIndex?: number };
 }
 
 export function historyCollector(
@@ -40,16 +47,16 @@ export function historyCollector(
   const { teller, cursors, elapsedMs, badRecords } = shared;
   const { source, pastMs } = spec;
   const onUnknown: OnUnknownWord = (field, word) => badRecords.unknownWord(spec.endpoint, field, word);
-  const histories = new Map<string, readonly History[]>();
+  const histories = new Map<string, readonly Read[]>();
 
-  function of(run: WalletRun): readonly History[] {
+  function of(run: WalletRun): readonly Read[] {
     const { name } = run.wallet;
     let known = histories.get(name);
     if (!known) {
       known = spec.parts(run, onUnknown).map((part) => {
         const cursor = historyCursor(source, name, part.name);
         const open = part.openSinceMs ? { openSinceMs: part.openSinceMs } : {};
-        return new History({
+        const history = new History({
           name: cursor,
           pastMs,
           teller,
@@ -57,6 +64,7 @@ export function historyCollector(
           page: part.page,
           ...open,
         });
+        return { history, of: part.pdaIndex === undefined ? {} : { pdaIndex: part.pdaIndex } };
       });
       histories.set(name, known);
     }
@@ -66,7 +74,7 @@ export function historyCollector(
   async function read(run: WalletRun): Promise<RunOutcome> {
     let more = false;
     let failure: unknown = null;
-    for (const history of of(run)) {
+    for (const { history, of: whose } of of(run)) {
       let reading: Awaited<ReturnType<History["read"]>>;
       try {
         reading = await history.read(run, elapsedMs());
@@ -76,7 +84,7 @@ export function historyCollector(
         failure ??= error;
         continue;
       }
-      await teller.tell(run, source, reading.batch);
+      await teller.tell(run, source, { ...reading.batch, ...whose });
       reading.done();
       more ||= reading.more;
       failure ??= reading.failure;
@@ -87,13 +95,13 @@ export function historyCollector(
 
   async function catchUp(run: WalletRun): Promise<RunOutcome> {
     const all = of(run);
-    const history = all.find((one) => one.hasBacklog);
-    if (!history) return "done";
-    const reading = await history.catchUp(run);
+    const next = all.find((one) => one.history.hasBacklog);
+    if (!next) return "done";
+    const reading = await next.history.catchUp(run);
     if (reading.batch.events.length > 0 || reading.batch.cursor)
-      await teller.tell(run, source, reading.batch);
+      await teller.tell(run, source, { ...reading.batch, ...next.of, past: true });
     reading.done();
-    return all.some((one) => one.hasBacklog) ? "more" : "done";
+    return all.some((one) => one.history.hasBacklog) ? "more" : "done";
   }
 
   return {

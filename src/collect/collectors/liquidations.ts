@@ -13,6 +13,7 @@ export function liquidationsCollector(shared: HistoryParts, accounts: AccountBoo
     parts: ({ wallet }) =>
       wallet.pdaIndices.map((pdaIndex) => ({
         name: String(pdaIndex),
+        pdaIndex,
         page: async (run, older, catchUp, call) => {
           const limit = catchUp ? 100 : 25;
           const page = await run.client.liquidationHistory(

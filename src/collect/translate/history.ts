@@ -84,6 +84,11 @@ export function fillOf(row: Fill, wallet: CollectedWallet, seenMs: number, onUnk
     slot,
     slotIndex,
     eventIndex,
+    // Nothing of the position was left: word of how it ended.
+    data:
+      Math.sign(Number(row.baseLotsAfter)) === Math.sign(Number(row.baseLotsBefore))
+        ? null
+        : { closed: true },
     fields: {
       side: delta < 0 ? "ask" : "bid",
       price,
