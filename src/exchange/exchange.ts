@@ -14,7 +14,7 @@ import { createSessions, type Sessions } from "./sessions.ts";
 import type { ExchangeSettings } from "./settings.ts";
 
 export interface ExchangeOptions {
-  readonly settings: ExchangeSettings;
+  readonly settings: Pick<ExchangeSettings, "baseUrl" | "requestsPerSecond">;
   /** Of perpwatch. */
   readonly version: string;
   /** The machine's own, uncorrected: the exchange's time is measured against it. */

@@ -7,6 +7,9 @@
  *   call.ts           one call: arguments, turn, attempts, record
  *   budget.ts         the request ceiling of the process, in lanes
  *   http.ts           one request, one answer; exchange-time.ts: the exchange's clock
+ *   streams.ts        the stream: one common connection, and one a wallet; stream-link.ts: a connection that comes back,
+ *                     stream-socket.ts, -subscriptions.ts, -liveness.ts, -auth.ts: its parts
+ *   trader-mirror.ts  one account family as polls and stream tell it together
  *   errors.ts         what can go wrong, and what may be done about it
  *   settings.ts       the `exchange:` section
  */
@@ -20,3 +23,5 @@ export type { SessionChange, SessionFigures, SessionWallet, WalletSession } from
 export * from "./sessions.ts";
 export * from "./settings.ts";
 export type { LoginKind } from "./sign-in.ts";
+export * from "./streams.ts";
+export * from "./trader-mirror.ts";

@@ -1,0 +1,348 @@
+/**
+ * What is known of one (wallet, PDA index) from both ways to the exchange, so that neither ever moves it back: polls bring
+ * the whole at a slot, the stream brings a whole and then changes. The sequence of a subaccount is the watermark, and the
+ * slot orders what has the same.
+ *
+ *   poll, snapshot ─► whole  ─┐
+ *                             ├─► subaccounts, which of them were told of just now, and whether to look again
+ *   delta ──────────► change ─┘
+ *
+ * A lost change is invisible on the stream. It shows as a change that does not fit (a closing of something unknown, a
+ * sequence that jumps, a position that grows older), which is a reason to look, and as a poll that knows more than the
+ * stream ever told, which is counted.
+ */
+import type { SubaccountDelta, SubaccountSnapshot, TraderStateMessage } from "../contract/index.ts";
+
+/** What is known now, when something of it is new. */
+export interface Mirrored {
+  readonly slot: number;
+  readonly slotIndex: number;
+  readonly subaccounts: readonly SubaccountSnapshot[];
+  /** Indices of the subaccounts that were told of; null: all of them, and that there are no others. */
+  readonly told: readonly number[] | null;
+}
+
+export interface Taken {
+  /** Null: nothing of it is new. */
+  readonly mirrored: Mirrored | null;
+  /** Why to look over HTTP; null: no reason. */
+  readonly doubt: string | null;
+  /** Changes that the stream should have told and did not. */
+  readonly missed: number;
+}
+
+interface Known {
+  row: SubaccountSnapshot;
+  /** At which it was so. */
+  slot: number;
+  /** When the stream told of it last, monotonic ms. */
+  toldMs: number;
+  /** Whole answers in a row that are newer by slot and older by sequence. */
+  anew: number;
+  /** Sequence that only a poll told so far; null: none. */
+  ahead: number | null;
+}
+
+interface Whole {
+  readonly slot: number;
+  readonly slotIndex: number | null;
+  readonly rows: readonly SubaccountSnapshot[];
+  /** A poll beside the stream, a poll without it, the stream itself. */
+  readonly from: "polled" | "alone" | "told";
+  /** What the stream told since then is newer than this, and fresh; monotonic ms. */
+  readonly toldSinceMs: number;
+  readonly atMs: number;
+}
+
+/** Slots a second that the ledger may make, several times what it does. */
+const SLOTS_A_SECOND = 10;
+const SLACK_SLOTS = 2_000;
+/** An exchange that counts from the start again is believed when it says so twice. */
+const BELIEVED = 2;
+
+const NOTHING: Taken = { mirrored: null, doubt: null, missed: 0 };
+
+export class TraderMirror {
+  readonly #known = new Map<number, Known>();
+  #slot = 0;
+  #slotIndex = 0;
+  #whole = false;
+  /** The newest poll, by which slots of the stream are held to be possible. */
+  #polled: { readonly slot: number; readonly atMs: number } | null = null;
+
+  /**
+   * An answer over HTTP. A subaccount of which the stream told more since the question was sent counts as told of by it:
+   * one that changes all the time would never be seen whole otherwise.
+   * @param times when it was asked and answered, monotonic ms
+   * @param streaming whether the stream was to tell of these accounts all the while since the poll before
+   */
+  takePoll(
+    answer: { readonly slot: number; readonly slotIndex: number },
+    rows: readonly SubaccountSnapshot[],
+    times: { readonly askedMs: number; readonly atMs: number },
+    streaming: boolean,
+  ): Taken {
+    this.#polled = { slot: answer.slot, atMs: times.atMs };
+    const from = streaming ? "polled" : "alone";
+    return this.#takeWhole({ ...answer, rows, from, toldSinceMs: times.askedMs, atMs: times.atMs });
+  }
+
+  takeMessage(message: TraderStateMessage, atMs: number): Taken {
+    if (!this.#possible(message.slot, atMs)) return { ...NOTHING, doubt: "a slot that cannot be" };
+    if (message.messageType === "snapshot") {
+      if (message.subaccounts === null) return { ...NOTHING, doubt: "a snapshot without subaccounts" };
+      const state = message.capabilities?.state;
+      // As over HTTP: a list that got lost must not read as positions that are gone.
+      if (message.subaccounts.length === 0 && state !== "cold" && state !== "uninitialized")
+        return { ...NOTHING, doubt: "an empty snapshot of an account that is not cold" };
+      const { slot, subaccounts: rows } = message;
+      return this.#takeWhole({
+        slot,
+        slotIndex: null,
+        rows,
+        from: "told",
+        toldSinceMs: Number.POSITIVE_INFINITY,
+        atMs,
+      });
+    }
+    if (message.messageType !== "delta") return { ...NOTHING, doubt: "a message of an unknown kind" };
+    if (!this.#whole) return { ...NOTHING, doubt: "a change before the whole" };
+    return this.#takeDeltas(message, atMs);
+  }
+
+  /** The connection was lost: what only polls told is nobody's fault. */
+  lost(): void {
+    for (const known of this.#known.values()) known.ahead = null;
+  }
+
+  #possible(slot: number, atMs: number): boolean {
+    if (slot < 0) return false;
+    if (this.#polled === null) return true;
+    const seconds = Math.max(0, atMs - this.#polled.atMs) / 1_000;
+    return slot <= this.#polled.slot + SLACK_SLOTS + SLOTS_A_SECOND * seconds;
+  }
+
+  #takeWhole(whole: Whole): Taken {
+    const { slot, rows } = whole;
+    const told: number[] = [];
+    const listed = new Set<number>();
+    let changed = false;
+    let kept = 0;
+    let missed = 0;
+    let doubt: string | null = null;
+    const keep = (index: number, known: Known) => {
+      if (known.toldMs >= whole.toldSinceMs) told.push(index);
+      else kept++;
+    };
+    for (const row of rows) {
+      const index = row.subaccountIndex;
+      listed.add(index);
+      const known = this.#known.get(index);
+      if (known && !this.#supersedes(row, slot, known)) {
+        if (slot > known.slot) doubt = "a sequence that went back";
+        keep(index, known);
+        continue;
+      }
+      const ahead = known !== undefined && whole.from === "polled" && row.sequence > known.row.sequence;
+      // What only the last poll told, the stream has not told since.
+      if (known?.ahead != null && whole.from === "polled") missed++;
+      this.#known.set(index, {
+        row,
+        slot: Math.max(slot, known?.slot ?? 0),
+        toldMs: whole.from === "told" ? whole.atMs : (known?.toldMs ?? Number.NEGATIVE_INFINITY),
+        anew: 0,
+        ahead: ahead ? row.sequence : null,
+      });
+      told.push(index);
+      changed = true;
+    }
+    for (const [index, known] of [...this.#known]) {
+      if (listed.has(index)) continue;
+      if (slot <= known.slot) {
+        keep(index, known);
+        continue;
+      }
+      this.#known.delete(index);
+      changed = true;
+    }
+    this.#whole = true;
+    if (kept > 0 && !changed) return { mirrored: null, doubt, missed };
+    this.#moveTo(slot, whole.slotIndex);
+    return { mirrored: this.#mirrored(kept === 0 ? null : told), doubt, missed };
+  }
+
+  /** Whether a row of a whole answer replaces what is known. */
+  #supersedes(row: SubaccountSnapshot, slot: number, known: Known): boolean {
+    if (row.sequence > known.row.sequence) return true;
+    if (row.sequence === known.row.sequence) return slot >= known.slot;
+    return slot > known.slot && ++known.anew >= BELIEVED;
+  }
+
+  #takeDeltas(message: TraderStateMessage, atMs: number): Taken {
+    const told: number[] = [];
+    let doubt: string | null = null;
+    for (const delta of message.deltas) {
+      const index = delta.subaccountIndex;
+      const known = this.#known.get(index);
+      if (known && known.ahead !== null && delta.sequence >= known.ahead) known.ahead = null;
+      const before = known?.row ?? emptySubaccount(index);
+      // Told before, told twice, or told in another order: what is known is as new.
+      if (delta.sequence <= before.sequence) continue;
+      if (delta.sequence > before.sequence + 1) doubt ??= "a sequence that jumps";
+      const { row, misfit } = applied(before, delta);
+      doubt ??= misfit;
+      this.#known.set(index, {
+        row,
+        slot: Math.max(message.slot, known?.slot ?? 0),
+        toldMs: atMs,
+        anew: 0,
+        ahead: known?.ahead ?? null,
+      });
+      if (!told.includes(index)) told.push(index);
+    }
+    if (told.length === 0) return { mirrored: null, doubt, missed: 0 };
+    this.#moveTo(message.slot, null);
+    return { mirrored: this.#mirrored(told), doubt, missed: 0 };
+  }
+
+  #moveTo(slot: number, slotIndex: number | null): void {
+    if (slot < this.#slot) return;
+    this.#slotIndex =
+      slot === this.#slot ? Math.max(this.#slotIndex, slotIndex ?? 0) : Math.max(0, slotIndex ?? 0);
+    this.#slot = slot;
+  }
+
+  #mirrored(told: readonly number[] | null): Mirrored {
+    return {
+      slot: this.#slot,
+      slotIndex: this.#slotIndex,
+      subaccounts: [...this.#known.values()].map((known) => known.row),
+      told,
+    };
+  }
+}
+
+function emptySubaccount(subaccountIndex: number): SubaccountSnapshot {
+  return {
+    subaccountIndex,
+    sequence: 0,
+    collateral: 0n,
+    capabilities: null,
+    cooldownStatus: null,
+    spotCollaterals: [],
+    positions: [],
+    orders: [],
+    splines: [],
+    triggers: [],
+  };
+}
+
+type Lists = Pick<SubaccountSnapshot, "positions" | "triggers" | "orders" | "splines">;
+
+/** A subaccount after a change, as a new value. */
+function applied(
+  before: SubaccountSnapshot,
+  delta: SubaccountDelta,
+): { readonly row: SubaccountSnapshot; readonly misfit: string | null } {
+  const misfits: string[] = [];
+  const lists: Lists = {
+    positions: positionsAfter(before, delta, misfits),
+    triggers: triggersAfter(before, delta),
+    orders: ordersAfter(before, delta, misfits),
+    splines: splinesAfter(before, delta),
+  };
+  const row: SubaccountSnapshot = {
+    ...before,
+    ...lists,
+    sequence: delta.sequence,
+    collateral: delta.collateral,
+    capabilities: delta.capabilities ?? before.capabilities,
+    cooldownStatus: delta.cooldownStatus ?? before.cooldownStatus,
+    spotCollaterals: delta.spotCollaterals ?? before.spotCollaterals,
+  };
+  return { row, misfit: misfits[0] ?? null };
+}
+
+function positionsAfter(before: SubaccountSnapshot, delta: SubaccountDelta, misfits: string[]) {
+  const positions = new Map(before.positions.map((one) => [one.symbol.toUpperCase(), one]));
+  for (const { symbol, change, position } of delta.positions) {
+    const key = symbol.toUpperCase();
+    const known = positions.get(key);
+    if (change === "closed") {
+      if (!known) misfits.push("the closing of a position that is not known");
+      positions.delete(key);
+    } else if (position !== null) {
+      if (known && older(position.positionSequenceNumber, known.positionSequenceNumber))
+        misfits.push("a position that is older than what is known");
+      positions.set(key, { symbol, ...position });
+    }
+  }
+  // Triggers stand in the position, too, in a form of old: what the list says of them counts there as well.
+  for (const { symbol, change, triggers } of delta.triggers) {
+    const known = positions.get(symbol.toUpperCase());
+    if (!known || (change !== "closed" && triggers === null)) continue;
+    positions.set(symbol.toUpperCase(), {
+      ...known,
+      ...noTriggers,
+      ...(change === "closed" ? {} : triggers),
+    });
+  }
+  return [...positions.values()];
+}
+
+const noTriggers = {
+  takeProfitTriggers: [],
+  stopLossTriggers: [],
+  conditionalTakeProfitTriggers: [],
+  conditionalStopLossTriggers: [],
+};
+
+function triggersAfter(before: SubaccountSnapshot, delta: SubaccountDelta) {
+  const triggers = new Map(before.triggers.map((one) => [one.symbol.toUpperCase(), one]));
+  for (const { symbol, change, triggers: body } of delta.triggers) {
+    if (change === "closed") triggers.delete(symbol.toUpperCase());
+    else if (body !== null) triggers.set(symbol.toUpperCase(), { symbol, ...body });
+  }
+  return [...triggers.values()];
+}
+
+function ordersAfter(before: SubaccountSnapshot, delta: SubaccountDelta, misfits: string[]) {
+  const bySymbol = new Map(before.orders.map((one) => [one.symbol.toUpperCase(), one]));
+  for (const { symbol, orders } of delta.orders) {
+    const key = symbol.toUpperCase();
+    const rows = new Map(bySymbol.get(key)?.orders.map((one) => [one.orderSequenceNumber, one]));
+    for (const { change, ...order } of orders) {
+      const number = order.orderSequenceNumber;
+      if (change !== "closed") rows.set(number, order);
+      else if (!rows.delete(number) && order.sizeRemainingLots < order.initialSizeLots && !order.isStopLoss)
+        if (order.sizeRemainingLots !== 0n)
+          // One that came and went between two messages is filled or has its whole size left.
+          misfits.push("the closing of an order that is not known");
+    }
+    if (rows.size === 0) bySymbol.delete(key);
+    else bySymbol.set(key, { symbol, orders: [...rows.values()] });
+  }
+  return [...bySymbol.values()];
+}
+
+function splinesAfter(before: SubaccountSnapshot, delta: SubaccountDelta) {
+  const keyOf = (symbol: string, midTicks: bigint | undefined) => `${symbol.toUpperCase()} ${midTicks ?? ""}`;
+  const splines = new Map(before.splines.map((one) => [keyOf(one.symbol, one.midPriceTicks), one]));
+  for (const { symbol, change, spline } of delta.splines) {
+    if (spline !== null && change !== "closed") {
+      splines.set(keyOf(symbol, spline.midPriceTicks), { symbol, ...spline });
+    } else if (change === "closed") {
+      if (spline !== null) splines.delete(keyOf(symbol, spline.midPriceTicks));
+      else
+        for (const [key, one] of [...splines])
+          if (one.symbol.toUpperCase() === symbol.toUpperCase()) splines.delete(key);
+    }
+  }
+  return [...splines.values()];
+}
+
+/** Sequence numbers reach 2^64 and are texts. */
+function older(one: string, other: string): boolean {
+  if (!/^\d+$/.test(one) || !/^\d+$/.test(other)) return false;
+  return BigInt(one) < BigInt(other);
+}

@@ -1,0 +1,296 @@
+import { describe, expect, test } from "vitest";
+import { type SubaccountSnapshot, traderState, traderStateMessage } from "../../src/contract/index.ts";
+import { TraderMirror } from "../../src/exchange/trader-mirror.ts";
+
+type Json = Record<string, unknown>;
+
+const authority = "GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD";
+const trigger = { triggerPriceTicks: "15800", executionPriceTicks: "15958", side: "bid", kind: "ioc" };
+const position = (lots: number, sequence = 1, extra: Json = {}): Json => ({
+  positionSequenceNumber: String(sequence),
+  basePositionLots: String(lots),
+  basePositionUnits: String(lots / 100),
+  entryPriceTicks: "15000",
+  entryPriceUsd: "150",
+  virtualQuotePositionLots: "1",
+  unsettledFundingQuoteLots: "0",
+  accumulatedFundingQuoteLots: "0",
+  ...extra,
+});
+const order = (sequence: number, left = 5, size = 5): Json => ({
+  orderSequenceNumber: String(sequence),
+  side: "bid",
+  orderType: "limit",
+  priceTicks: "14000",
+  priceUsd: "140",
+  sizeRemainingLots: String(left),
+  initialSizeLots: String(size),
+  reduceOnly: false,
+  status: "active",
+});
+
+/** Rows as the contract reads them. */
+function rows(...list: Json[]): readonly SubaccountSnapshot[] {
+  const capability = { immediate: true };
+  const capabilities = Object.fromEntries(
+    [
+      "placeLimitOrder",
+      "placeMarketOrder",
+      "riskIncreasingTrade",
+      "riskReducingTrade",
+      "depositCollateral",
+      "withdrawCollateral",
+    ].map((name) => [name, capability]),
+  );
+  const snapshot = {
+    version: 1,
+    capabilities: { flags: 0, state: "active", capabilities },
+    makerFeeOverrideMultiplier: 1,
+    takerFeeOverrideMultiplier: 1,
+    subaccounts: list,
+  };
+  return traderState.parse({ authority, traderPdaIndex: 0, slot: 1, slotIndex: 0, snapshot }).snapshot
+    .subaccounts;
+}
+const row = (subaccountIndex: number, sequence: number, extra: Json = {}): Json => ({
+  subaccountIndex,
+  sequence,
+  collateral: String(sequence * 1_000),
+  ...extra,
+});
+const message = (slot: number, body: Json) =>
+  traderStateMessage.parse({ authority, traderPdaIndex: 0, slot, messageType: "delta", ...body });
+const delta = (slot: number, ...deltas: Json[]) => message(slot, { deltas });
+const whole = (slot: number, ...subaccounts: Json[]) =>
+  message(slot, { messageType: "snapshot", subaccounts });
+
+/** A mirror that one poll told of at slot 100. */
+function polled(...list: Json[]) {
+  const mirror = new TraderMirror();
+  const poll = (slot: number, of: Json[], askedMs = 1_000, atMs = askedMs + 10) =>
+    mirror.takePoll({ slot, slotIndex: 3 }, rows(...of), { askedMs, atMs }, true);
+  expect(poll(100, list, 0).mirrored?.told).toBeNull();
+  return { mirror, poll };
+}
+const sequences = (of: { readonly subaccounts: readonly SubaccountSnapshot[] } | null) =>
+  of?.subaccounts.map((one) => [one.subaccountIndex, one.sequence]);
+
+describe("a change", () => {
+  test("takes the new head, replaces and removes rows, and tells of its own subaccount alone", () => {
+    const trade = { takeProfitId: "tp", trigger, status: "active" };
+    const { mirror } = polled(
+      row(0, 5, {
+        positions: [{ symbol: "SOL", ...position(100, 1, { takeProfitTriggers: [trade] }) }],
+        triggers: [{ symbol: "SOL", takeProfitTriggers: [trade] }],
+        orders: [{ symbol: "SOL", orders: [order(7), order(8)] }],
+        spotCollaterals: [{ assetIndex: 1, symbol: "SOL", balance: "5", decimals: 9 }],
+      }),
+      row(1, 9),
+    );
+    const { mirrored, doubt } = mirror.takeMessage(
+      delta(101, {
+        subaccountIndex: 0,
+        sequence: 6,
+        collateral: "77",
+        positions: [
+          { symbol: "sol", change: "updated", position: position(50, 2, { takeProfitTriggers: [trade] }) },
+          { symbol: "BTC", change: "updated", position: position(-3) },
+          { symbol: "ETH", change: "updated" },
+        ],
+        triggers: [{ symbol: "SOL", change: "closed" }],
+        orders: [{ symbol: "SOL", orders: [{ ...order(7), change: "closed" }, order(9, 2), order(8, 1)] }],
+      }),
+      1_000,
+    );
+    expect(doubt).toBeNull();
+    expect(mirrored).toMatchObject({ slot: 101, slotIndex: 0, told: [0] });
+    const [cross, other] = mirrored!.subaccounts;
+    expect(cross).toMatchObject({ sequence: 6, collateral: 77n, triggers: [] });
+    expect(cross!.spotCollaterals).toHaveLength(1);
+    expect(cross!.positions.map((one) => [one.symbol.toUpperCase(), one.basePositionLots])).toEqual([
+      ["SOL", 50n],
+      ["BTC", -3n],
+    ]);
+    // What the position says of its triggers in the form of old is over, too.
+    expect(cross!.positions[0]!.takeProfitTriggers).toEqual([]);
+    expect(cross!.orders[0]!.orders.map((one) => [one.orderSequenceNumber, one.sizeRemainingLots])).toEqual([
+      ["8", 1n],
+      ["9", 2n],
+    ]);
+    expect(other!.sequence).toBe(9);
+    const last = mirror.takeMessage(
+      delta(102, {
+        subaccountIndex: 0,
+        sequence: 7,
+        collateral: "1",
+        spotCollaterals: [],
+        positions: [{ symbol: "BTC", change: "closed" }],
+        orders: [
+          {
+            symbol: "SOL",
+            orders: [
+              { ...order(8, 0), change: "closed" },
+              { ...order(9), change: "closed" },
+            ],
+          },
+        ],
+      }),
+      1_100,
+    );
+    expect(last.doubt).toBeNull();
+    expect(last.mirrored!.subaccounts[0]).toMatchObject({ orders: [], spotCollaterals: [] });
+    expect(last.mirrored!.subaccounts[0]!.positions).toHaveLength(1);
+  });
+
+  test("of a subaccount that is not known begins with an empty one", () => {
+    const { mirror } = polled(row(0, 5));
+    const taken = mirror.takeMessage(delta(101, { subaccountIndex: 2, sequence: 1, collateral: "5" }), 1_000);
+    expect(taken).toMatchObject({ doubt: null, mirrored: { told: [2] } });
+    expect(sequences(taken.mirrored)).toEqual([
+      [0, 5],
+      [2, 1],
+    ]);
+  });
+
+  test("that was told before, twice, or out of order changes nothing", () => {
+    const { mirror } = polled(row(0, 5));
+    const change = (sequence: number) =>
+      delta(101, { subaccountIndex: 0, sequence, collateral: `${sequence}` });
+    expect(mirror.takeMessage(change(6), 1).mirrored).not.toBeNull();
+    for (const sequence of [6, 5, 4]) {
+      expect(mirror.takeMessage(change(sequence), 2)).toEqual({ mirrored: null, doubt: null, missed: 0 });
+    }
+    expect(mirror.takeMessage(change(7), 3).mirrored!.subaccounts[0]!.collateral).toBe(7n);
+  });
+
+  test("before anything whole is known is left alone", () => {
+    const mirror = new TraderMirror();
+    expect(mirror.takeMessage(delta(5, { subaccountIndex: 0, sequence: 1, collateral: "1" }), 0)).toEqual({
+      mirrored: null,
+      doubt: "a change before the whole",
+      missed: 0,
+    });
+  });
+
+  test.each<[string, Json, string]>([
+    ["jumps", { sequence: 8 }, "a sequence that jumps"],
+    [
+      "closes what is not there",
+      { positions: [{ symbol: "ETH", change: "closed" }] },
+      "the closing of a position that is not known",
+    ],
+    [
+      "tells of a position as it was",
+      { positions: [{ symbol: "SOL", change: "updated", position: position(1, 3) }] },
+      "a position that is older than what is known",
+    ],
+    [
+      "closes an order that is not there",
+      { orders: [{ symbol: "SOL", orders: [{ ...order(99, 2), change: "closed" }] }] },
+      "the closing of an order that is not known",
+    ],
+  ])("that %s is a reason to look, and is taken all the same", (_, body, doubt) => {
+    const { mirror } = polled(row(0, 5, { positions: [{ symbol: "SOL", ...position(1, 4) }] }));
+    const taken = mirror.takeMessage(
+      delta(101, { subaccountIndex: 0, sequence: 6, collateral: "1", ...body }),
+      1_000,
+    );
+    expect(taken.doubt).toBe(doubt);
+    expect(taken.mirrored!.told).toEqual([0]);
+  });
+});
+
+describe("a poll", () => {
+  test("that is older than what the stream told does not take it back", () => {
+    const { mirror, poll } = polled(row(0, 5), row(1, 5));
+    mirror.takeMessage(delta(110, { subaccountIndex: 0, sequence: 6, collateral: "1" }), 500);
+    const late = poll(105, [row(0, 5), row(1, 6)], 1_000);
+    expect(sequences(late.mirrored)).toEqual([
+      [0, 6],
+      [1, 6],
+    ]);
+    // Of the one it told something, of the other it knew less.
+    expect(late.mirrored).toMatchObject({ told: [1], slot: 110 });
+    expect(poll(104, [row(0, 5), row(1, 5)], 2_000).mirrored).toBeNull();
+  });
+
+  test("counts as whole where the stream told more while it was under way", () => {
+    const { mirror, poll } = polled(row(0, 5));
+    mirror.takeMessage(delta(110, { subaccountIndex: 0, sequence: 6, collateral: "1" }), 1_005);
+    expect(poll(105, [row(0, 5)], 1_000, 1_010).mirrored).toMatchObject({
+      told: null,
+      slot: 110,
+      subaccounts: [{ sequence: 6 }],
+    });
+  });
+
+  test("that knows more is taken, and what the stream still owes at the next one was missed", () => {
+    const { mirror, poll } = polled(row(0, 5));
+    expect(poll(101, [row(0, 6)])).toMatchObject({ missed: 0, mirrored: { told: null } });
+    expect(poll(102, [row(0, 6)])).toMatchObject({ missed: 1 });
+    expect(poll(103, [row(0, 6)])).toMatchObject({ missed: 0 });
+    // Told late is told.
+    expect(poll(104, [row(0, 7)])).toMatchObject({ missed: 0 });
+    mirror.takeMessage(delta(104, { subaccountIndex: 0, sequence: 7, collateral: "1" }), 5_000);
+    expect(poll(105, [row(0, 7)])).toMatchObject({ missed: 0 });
+    // And nobody owes anything over a lost connection.
+    poll(106, [row(0, 8)]);
+    mirror.lost();
+    expect(poll(107, [row(0, 8)])).toMatchObject({ missed: 0 });
+  });
+
+  test("removes what it does not list, unless the stream told of it later", () => {
+    const { mirror, poll } = polled(row(0, 5), row(1, 5));
+    expect(sequences(poll(101, [row(0, 5)]).mirrored)).toEqual([[0, 5]]);
+    mirror.takeMessage(delta(110, { subaccountIndex: 2, sequence: 1, collateral: "1" }), 1_005);
+    expect(sequences(poll(105, [row(0, 6)], 1_000).mirrored)).toEqual([
+      [0, 6],
+      [2, 1],
+    ]);
+  });
+
+  test("of an exchange that counts from the start again is believed the second time", () => {
+    const { poll } = polled(row(0, 500));
+    expect(poll(101, [row(0, 2)])).toMatchObject({ mirrored: null, doubt: "a sequence that went back" });
+    expect(sequences(poll(102, [row(0, 2)]).mirrored)).toEqual([[0, 2]]);
+  });
+});
+
+describe("a snapshot of the stream", () => {
+  test("replaces everything, and nothing that is newer", () => {
+    const { mirror } = polled(row(0, 5), row(1, 5));
+    expect(mirror.takeMessage(whole(105, row(0, 7)), 1_000).mirrored).toMatchObject({
+      told: null,
+      slot: 105,
+    });
+    expect(mirror.takeMessage(whole(104, row(0, 6)), 1_000).mirrored).toBeNull();
+  });
+
+  test("of an account that is not cold cannot be empty", () => {
+    const { mirror } = polled(row(0, 5));
+    expect(mirror.takeMessage(whole(105), 1_000)).toMatchObject({
+      mirrored: null,
+      doubt: "an empty snapshot of an account that is not cold",
+    });
+  });
+
+  test("far ahead of the ledger is not taken, so that it cannot hold back what is true", () => {
+    const { mirror, poll } = polled(row(0, 5));
+    expect(mirror.takeMessage(whole(9_000_000_000, row(0, 99)), 1_000)).toMatchObject({
+      mirrored: null,
+      doubt: "a slot that cannot be",
+    });
+    expect(poll(101, [row(0, 6)]).mirrored).toMatchObject({ slot: 101, told: null });
+  });
+});
+
+test("what is handed out does not change afterwards", () => {
+  const { mirror, poll } = polled(row(0, 5, { positions: [{ symbol: "SOL", ...position(1, 4) }] }));
+  const { mirrored } = poll(101, [row(0, 5, { positions: [{ symbol: "SOL", ...position(1, 4) }] })]);
+  const before = JSON.stringify(mirrored, (_, value) => (typeof value === "bigint" ? String(value) : value));
+  const body = { positions: [{ symbol: "SOL", change: "closed" }] };
+  mirror.takeMessage(delta(102, { subaccountIndex: 0, sequence: 6, collateral: "9", ...body }), 2_000);
+  expect(JSON.stringify(mirrored, (_, value) => (typeof value === "bigint" ? String(value) : value))).toBe(
+    before,
+  );
+});
