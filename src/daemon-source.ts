@@ -18,7 +18,7 @@ import type {
   SendOutcome,
   SessionOutcome,
 } from "./domain/ports.ts";
-import type { DaemonStatus } from "./domain/status.ts";
+import type { ChannelStatus, DaemonStatus } from "./domain/status.ts";
 import type { Exchange } from "./exchange/index.ts";
 import type { History } from "./history/index.ts";
 import type { IngestLoop } from "./ingest/loop.ts";
@@ -105,12 +105,14 @@ export class DaemonSource implements DashboardSource {
       lagMs: polls.lagMs,
       loopLagMs: loopLag.worstMs,
       failedPolls: polls.failedPolls,
+      failingReads: polls.failingReads,
       clockOffsetMs: exchange.http.offsetMs,
       // There is no stream yet: what does not exist is not down.
       streamConnected: true,
       budgetUsed: exchange.budget.usage,
       undelivered: deliveries.undelivered,
       oldestUndeliveredMs: deliveries.oldestUndeliveredMs,
+      waitingChannels: waitingChannels(outbox.status()),
       databaseBytes: this.#databaseBytes,
       authFailures: exchange.sessions.figures.authFailures,
       deadMessages: deliveries.deadMessages,
@@ -223,6 +225,15 @@ export class DaemonSource implements DashboardSource {
     const own = this.#parts.collectors.status().filter((schedule) => schedule.source === source);
     return Math.max(1_000, ...own.map((schedule) => schedule.everyMs));
   }
+}
+
+/** `mail (535 refused), chat`: those that wait for longest first. */
+function waitingChannels(channels: readonly ChannelStatus[]): string {
+  return channels
+    .filter(({ waiting }) => waiting > 0)
+    .sort((a, b) => (b.oldestWaitingMs ?? 0) - (a.oldestWaitingMs ?? 0))
+    .map(({ name, working, retrying, detail }) => (working && !retrying ? name : `${name} (${detail})`))
+    .join(", ");
 }
 
 /** One alert with all that followed from it; also for shells that read the database themselves. */

@@ -65,7 +65,7 @@ export interface Collectors {
   /** Nothing can be read from the exchange at all; null while anything can. */
   outage(): ExchangeOutage | null;
   demand(): Demand;
-  figures(): { readonly lagMs: number; readonly failedPolls: number; readonly badRecords: number };
+  figures(): ReturnType<Scheduler["figures"]> & { readonly badRecords: number };
 }
 
 export function createCollectors(options: CollectorsOptions): Collectors {
@@ -125,6 +125,12 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       if (!scheduler) throw new Error("collecting has not begun");
       return scheduler.demand();
     },
-    figures: () => ({ lagMs: 0, failedPolls: 0, ...scheduler?.figures(), badRecords: badRecords.count }),
+    figures: () => ({
+      lagMs: 0,
+      failedPolls: 0,
+      failingReads: "",
+      ...scheduler?.figures(),
+      badRecords: badRecords.count,
+    }),
   };
 }

@@ -33,6 +33,7 @@ const LONGEST_WAIT_MS = 60_000;
 /** Accounts come and go, and the ceiling falls after a 429: intervals follow. */
 const PLAN_AGAIN_MS = 5_000;
 const CATCH_UP_DEADLINE_MS = 60_000;
+const MOST_LISTED = 2;
 
 export interface SchedulerOptions {
   readonly client: ExchangeClient;
@@ -164,7 +165,7 @@ export class Scheduler {
   }
 
   /** How late the latest poll is against its schedule, ms, and the most failures in a row of any. */
-  figures(): { readonly lagMs: number; readonly failedPolls: number } {
+  figures(): { readonly lagMs: number; readonly failedPolls: number; readonly failingReads: string } {
     const now = this.#clock.elapsedMs();
     let lagMs = 0;
     let failedPolls = 0;
@@ -174,7 +175,21 @@ export class Scheduler {
       const overdue = job.running ? now - job.running.startedMs - this.#everyMs(job) : now - job.dueMs;
       lagMs = Math.max(lagMs, overdue, now - job.lastStartMs < 10_000 ? job.lateMs : 0);
     }
-    return { lagMs: Math.round(lagMs), failedPolls };
+    return { lagMs: Math.round(lagMs), failedPolls, failingReads: this.#failingReads() };
+  }
+
+  /** `everything (connect ECONNREFUSED …)`, or those that fail for longest: `notifications of main (503) and 4 more`. */
+  #failingReads(): string {
+    const { outage } = this;
+    if (outage) return `everything (${outage.detail})`;
+    const failing = this.#jobs.filter(({ failures }) => failures > 0);
+    failing.sort((a, b) => b.failures - a.failures);
+    const names = failing.slice(0, MOST_LISTED).map(({ collector, wallet, lastFailure }) => {
+      const name = wallet ? `${collector.source} of ${wallet.name}` : collector.source;
+      return `${name} (${lastFailure?.detail ?? "failing"})`;
+    });
+    const more = failing.length - names.length;
+    return more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ");
   }
 
   #addJob(collector: Collector, wallet: CollectedWallet | null): void {

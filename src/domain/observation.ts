@@ -41,6 +41,8 @@ export interface DaemonFigures {
   readonly lagMs: number;
   readonly loopLagMs: number;
   readonly failedPolls: number;
+  /** Which reads fail and why, for people; empty while none does. */
+  readonly failingReads: string;
   /** Ours less the exchange's. */
   readonly clockOffsetMs: number;
   readonly streamConnected: boolean;
@@ -48,6 +50,8 @@ export interface DaemonFigures {
   readonly budgetUsed: number;
   readonly undelivered: number;
   readonly oldestUndeliveredMs: number;
+  /** Which channels they wait for and why, for people; empty while none does. */
+  readonly waitingChannels: string;
   readonly databaseBytes: number;
   readonly authFailures: number;
   /** Messages that no channel would take since the start. */

@@ -631,12 +631,14 @@ export class Watch {
     values.lag = figures.lagMs;
     values.loopLag = figures.loopLagMs;
     values.failedPolls = figures.failedPolls;
+    values.failingReads = figures.failingReads;
     values.blindWallets = this.#blindness.blindWallets;
     values.clockOffset = figures.clockOffsetMs;
     values.streamConnected = figures.streamConnected;
     values.budgetUsed = figures.budgetUsed;
     values.undelivered = figures.undelivered;
     values.oldestUndelivered = figures.oldestUndeliveredMs;
+    values.waitingChannels = figures.waitingChannels;
     values.databaseBytes = figures.databaseBytes;
     values.authFailures = figures.authFailures;
     values.deadMessages = figures.deadMessages;

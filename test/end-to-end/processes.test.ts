@@ -186,12 +186,12 @@ test("a falling price is told on Discord and by email, its end too, and what was
   const unwell = smtp.fail({ at: "data", code: 451, times: 100 });
   await call("order", { authority, symbol: "ETH", side: "bid", price: "2990", size: "0.1" });
   await call("mark-price", { symbol: "ETH", price: "2985" });
-  const chatted = await discord.waitForMessage(({ text }) => text.includes("filled ETH"), patienceMs);
-  expect(chatted.content).toMatch(/^🔵 \*\*INFO: main: filled ETH bid 0\.1 at /);
+  const chatted = await discord.waitForMessage(({ text }) => text.includes("order filled"), patienceMs);
+  expect(chatted.content).toMatch(/^🔵 \*\*INFO: main: order filled: bought 0\.1 ETH at /);
   await expect.poll(() => unwell.left(), { timeout: patienceMs }).toBeLessThan(99);
   expect(await fills()).toMatchObject([{ ackedMs: null }]);
   smtp.clearFaults();
-  await smtp.waitForMail(({ subject }) => subject.includes("filled ETH"), patienceMs);
+  await smtp.waitForMail(({ subject }) => subject.includes("order filled"), patienceMs);
   await expect.poll(fills, { timeout: patienceMs }).toMatchObject([{ ackedMs: expect.any(Number) }]);
 
   // What a person has to see is told, and stays unacknowledged until a person says so.

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { formatProblem, loadRules, type RuleSet } from "../../src/rules/index.ts";
-import { scheduleMs } from "./kit.ts";
+import { env, facts, scheduleMs } from "./kit.ts";
 
 const folder = new URL("../../rules/", import.meta.url);
 const files = readdirSync(folder)
@@ -53,5 +53,50 @@ describe("shipped packs", () => {
       { fn: "drawdown", path: { scope: "wallet", field: "pnl", companion: "equity" }, windowMs: 86_400_000 },
     ]);
     expect(drawdown.forMs).toBe(120_000);
+  });
+});
+
+describe("what packs say", () => {
+  const condition = (name: string) => load().conditions.find((rule) => rule.name === name)!;
+  const event = (name: string) => load().events.find((rule) => rule.name === name)!;
+  const wallet = facts({ name: "main" });
+
+  test.each([
+    ["markets (503) and 4 more", "The exchange cannot be read: markets (503) and 4 more"],
+    ["", "Every read of the exchange works again"],
+  ])("failing polls name what fails: %s", (failingReads, wanted) => {
+    const daemon = facts({ failedPolls: 6, failingReads });
+    expect(condition("PollsFailing").summary.render(env({ daemon }))).toBe(wanted);
+  });
+
+  test.each([
+    [1, "1 message waits to be delivered by mail (535), the oldest for 2m"],
+    [12, "12 messages wait to be delivered by mail (535), the oldest for 2m"],
+    [0, "No message waits to be delivered"],
+  ])("messages that wait name their channel: %i", (undelivered, wanted) => {
+    const daemon = facts({ undelivered, oldestUndelivered: 120_000, waitingChannels: "mail (535)" });
+    const { summary } = condition("MessagesUndelivered");
+    expect(summary.render(env({ daemon, value: 120_000 }))).toBe(wanted);
+  });
+
+  test.each([
+    ["MessagesLost", 1, "1 message was given up in the last hour and will not be delivered"],
+    ["MessagesLost", 3, "3 messages were given up in the last hour and will not be delivered"],
+    ["RecordsNotUnderstood", 1, "1 answer of the exchange could not be understood in the last hour"],
+  ])("%s counts as people do: %i", (name, value, wanted) => {
+    expect(condition(name).summary.render(env({ value }))).toBe(wanted);
+  });
+
+  test.each([
+    ["bid", "main: order filled: bought 0.1 ETH at $2,990.00"],
+    ["ask", "main: order filled: sold 0.1 ETH at $2,990.00"],
+  ])("an order buys or sells: %s", (side, wanted) => {
+    const of = facts({ symbol: "ETH", side, size: 0.1, price: 2_990, type: "order_filled" });
+    expect(event("OrderFilled").summary.render(env({ wallet, event: of }))).toBe(wanted);
+    for (const name of ["OrderCancelledByRiskEngine", "StopLossExecuted"]) {
+      const text = event(name).description!.render(env({ wallet, event: of, trader: facts({}) }));
+      expect(text).toMatch(/(buy|sell|Bought|Sold) 0\.1 ETH at \$2,990\.00/);
+      expect(text).not.toMatch(/\b(bid|ask)\b/);
+    }
   });
 });

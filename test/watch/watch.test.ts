@@ -51,6 +51,7 @@ function seen(rules: string, accounts = safe, mark = 150): Harness {
 }
 
 const figures = {
+  ...{ failingReads: "", waitingChannels: "" },
   ...{ lagMs: 0, loopLagMs: 0, failedPolls: 0, clockOffsetMs: 0, streamConnected: true, budgetUsed: 0 },
   ...{
     undelivered: 0,
