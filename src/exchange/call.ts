@@ -89,8 +89,9 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
         error = refusal(
           name,
           answer.status,
-          refusalText(answer.text, secretsOf(endpoint, args, bearer)),
+          refusalText(answer.text, "error", secretsOf(endpoint, args, bearer)),
           answer.retryAfterMs,
+          refusalText(answer.text, "message", secretsOf(endpoint, args, bearer)),
         );
       } catch (thrown) {
         if (!(thrown instanceof HttpFailure)) throw thrown;
@@ -162,16 +163,16 @@ function read<E extends Endpoint>(endpoint: E, answer: HttpAnswer): Called<Recor
   return parsed as Called<RecordOf<E>>;
 }
 
-/** The text of a refusal: its `error`, with `message` when there is one; null when the body is something else. */
-function refusalText(body: string, secrets: readonly string[]): string | null {
+/** What a refusal says in a field; null when it does not, or the body is something else. */
+function refusalText(body: string, field: "error" | "message", secrets: readonly string[]): string | null {
   let json: unknown;
   try {
     json = JSON.parse(body);
   } catch {
     return null;
   }
-  const { error } = (json ?? {}) as { error?: unknown };
-  return typeof error === "string" && error !== "" ? cleanText(error, secrets) : null;
+  const said = ((json ?? {}) as Readonly<Record<string, unknown>>)[field];
+  return typeof said === "string" && said !== "" ? cleanText(said, secrets) : null;
 }
 
 /** What must not come back to us in a message: the bearer and the arguments that the table calls secret. */

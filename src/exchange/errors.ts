@@ -101,9 +101,13 @@ export function refusal(
   status: number,
   text: string | null,
   retryAfterMs: number | null,
+  message: string | null = null,
 ): ExchangeError {
   const code = text !== null && /^[a-z][a-z0-9_]{1,63}$/.test(text) ? text : null;
-  const what = text === null ? String(status) : `${status} ${text}`;
+  const what = [
+    text === null ? String(status) : `${status} ${text}`,
+    ...(message === null ? [] : [message]),
+  ].join(": ");
   return new ExchangeError({
     endpoint,
     status,

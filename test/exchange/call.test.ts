@@ -187,6 +187,13 @@ describe("what goes wrong", () => {
     ],
     ["400", { status: 400, body: { error: "invalid_request" } }, "refused", false, "400 invalid_request"],
     [
+      "400 with a reason",
+      { status: 400, body: { error: "invalid_request", message: "limit: must be at most 200" } },
+      "refused",
+      false,
+      "400 invalid_request: limit: must be at most 200",
+    ],
+    [
       "403 final",
       { status: 403, body: { error: "insufficient_role" } },
       "refused",
