@@ -30,6 +30,7 @@ import {
 import { systemClock } from "./domain/clock.ts";
 import { type ExchangeSettings, exchangeSettings } from "./exchange/settings.ts";
 import type { Retention } from "./history/index.ts";
+import { type LedgerSettings, ledgerSettings } from "./ledger/settings.ts";
 import type { RuleSet } from "./rules/index.ts";
 import { checkAcknowledge, checkRouting } from "./settings/references.ts";
 import { readRules } from "./settings/rule-files.ts";
@@ -68,6 +69,8 @@ export interface DaemonSettings {
   readonly remind: RemindSettings;
   readonly acknowledge: AcknowledgeSettings;
   readonly mention: MentionSettings;
+  /** Null: no chain is asked; only onboarding and stop losses need one. */
+  readonly ledger: LedgerSettings | null;
   /** Null: no page. */
   readonly dashboard: Listen | null;
 }
@@ -111,6 +114,7 @@ const sections = [
   "acknowledge",
   "mention",
   "dashboard",
+  "ledger",
 ];
 
 const fileSettings: readonly FileSetting[] = [
@@ -118,6 +122,8 @@ const fileSettings: readonly FileSetting[] = [
   // A certificate is public.
   { path: ["channels", "*", "smtp", "ca"], secret: false },
   { path: ["wallets", "*", "secret"], secret: true },
+  // Its address often holds a provider's key.
+  { path: ["ledger", "rpcUrl"], secret: true },
 ];
 
 /** Reads a configuration from its file. Never throws for anything that a person configured. */
@@ -156,6 +162,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   const remind = source.read(["remind"], remindSettings, {});
   const acknowledge = source.read(["acknowledge"], acknowledgeSettings, {});
   const mention = source.read(["mention"], mentionSettings, {});
+  const ledger = source.has(["ledger"]) ? source.read(["ledger"], ledgerSettings) : null;
   const dashboard = readDashboard(source);
   const rules = readRules(source, context.shippedRules ?? shippedRules, {
     // Rules are judged against the usual schedules while those of the file have mistakes.
@@ -181,6 +188,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     remind === undefined ||
     acknowledge === undefined ||
     mention === undefined ||
+    ledger === undefined ||
     rules === undefined
   ) {
     return { problems: inOrder(source.problems, file) };
@@ -201,6 +209,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     remind,
     acknowledge,
     mention,
+    ledger,
     dashboard,
   };
   const problemAt = (at: Path, message: string) => source.problemAt(at, message);

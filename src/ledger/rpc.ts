@@ -1,0 +1,155 @@
+/**
+ * The chain, asked over JSON-RPC: no more than it takes to build a transaction, to foresee what it does and to see it
+ * confirmed. Nothing here sends one: the exchange does that for an onboarding, and a user for everything else.
+ */
+import {
+  type Address,
+  address,
+  type Base64EncodedWireTransaction,
+  createSolanaRpc,
+  type Signature,
+  signature,
+} from "@solana/kit";
+
+/** The chain's node could not be asked, or refused. Never repeats its address, which may hold a secret. */
+export class LedgerError extends Error {
+  override readonly name = "LedgerError";
+}
+
+export interface Lifetime {
+  /** Base58. */
+  readonly blockhash: string;
+  /** Once the chain is higher, a transaction with this blockhash cannot be executed any more. */
+  readonly lastValidBlockHeight: bigint;
+}
+
+export interface AccountInfo {
+  /** The program that it belongs to. */
+  readonly owner: string;
+  readonly lamports: bigint;
+}
+
+export interface SignatureStatus {
+  readonly confirmation: "processed" | "confirmed" | "finalized";
+  /** Why it failed, as JSON; null: it went through. */
+  readonly error: string | null;
+}
+
+export interface Simulation {
+  /** Why it would fail, as JSON; null: it would go through. */
+  readonly error: string | null;
+  /** What programs said, the last lines. */
+  readonly logs: readonly string[];
+  /** What the accounts asked about would own then; null: nothing. */
+  readonly lamportsAfter: readonly (bigint | null)[];
+}
+
+export interface Ledger {
+  latestBlockhash(): Promise<Lifetime>;
+  blockHeight(): Promise<bigint>;
+  /** Null: the chain does not know it. */
+  status(transaction: string): Promise<SignatureStatus | null>;
+  /** In the order asked; null: there is no such account. */
+  accounts(addresses: readonly string[]): Promise<readonly (AccountInfo | null)[]>;
+  /** Foresees what a transaction would do, signed or not, with whatever blockhash is new then. */
+  simulate(wire: string, watched: readonly string[]): Promise<Simulation>;
+}
+
+/** For one call, ms. */
+const patienceMs = 15_000;
+const mostLogs = 8;
+
+/** @param options `rpcUrl`: its address; `patienceMs`: for one call, default 15 000 */
+export function createLedger(options: { readonly rpcUrl: string; readonly patienceMs?: number }): Ledger {
+  const rpc = createSolanaRpc(options.rpcUrl);
+  const confirmed = { commitment: "confirmed" } as const;
+
+  async function ask<T>(
+    what: string,
+    request: { send(how: { abortSignal: AbortSignal }): Promise<T> },
+  ): Promise<T> {
+    try {
+      return await request.send({ abortSignal: AbortSignal.timeout(options.patienceMs ?? patienceMs) });
+    } catch (error) {
+      throw new LedgerError(`ledger: ${what}: ${reasonOf(error, options.rpcUrl)}`);
+    }
+  }
+
+  return {
+    async latestBlockhash() {
+      const { value } = await ask("getLatestBlockhash", rpc.getLatestBlockhash(confirmed));
+      return { blockhash: value.blockhash, lastValidBlockHeight: value.lastValidBlockHeight };
+    },
+    blockHeight: () => ask("getBlockHeight", rpc.getBlockHeight(confirmed)),
+    async status(transaction) {
+      const [known] = (
+        await ask("getSignatureStatuses", rpc.getSignatureStatuses([asSignature(transaction)]))
+      ).value;
+      if (known === null || known === undefined) return null;
+      return { confirmation: known.confirmationStatus ?? "processed", error: textOf(known.err) };
+    },
+    async accounts(addresses) {
+      const asked = addresses.map(asAddress);
+      const request = rpc.getMultipleAccounts(asked, { ...confirmed, encoding: "base64" });
+      const { value } = await ask("getMultipleAccounts", request);
+      if (value.length !== asked.length)
+        throw new LedgerError("ledger: getMultipleAccounts: not what was asked for");
+      return value.map((it) => (it === null ? null : { owner: it.owner, lamports: it.lamports }));
+    },
+    async simulate(wire, watched) {
+      const request = rpc.simulateTransaction(wire as Base64EncodedWireTransaction, {
+        ...confirmed,
+        encoding: "base64",
+        sigVerify: false,
+        replaceRecentBlockhash: true,
+        accounts: { encoding: "base64", addresses: watched.map(asAddress) },
+      });
+      const { value } = await ask("simulateTransaction", request);
+      return {
+        error: textOf(value.err),
+        logs: (value.logs ?? []).slice(-mostLogs).map(plain),
+        lamportsAfter: watched.map((_, index) => value.accounts?.[index]?.lamports ?? null),
+      };
+    },
+  };
+}
+
+function asAddress(text: string): Address {
+  try {
+    return address(text);
+  } catch {
+    throw new LedgerError("ledger: what was to be asked about is no address");
+  }
+}
+
+function asSignature(text: string): Signature {
+  try {
+    return signature(text);
+  } catch {
+    throw new LedgerError("ledger: what was to be asked about is no signature");
+  }
+}
+
+/** The chain's errors are JSON, with bigints where numbers are. */
+function textOf(error: unknown): string | null {
+  if (error === null || error === undefined) return null;
+  return JSON.stringify(error, (_key, value: unknown) => (typeof value === "bigint" ? Number(value) : value));
+}
+
+function reasonOf(error: unknown, rpcUrl: string): string {
+  if (error instanceof DOMException && error.name === "TimeoutError") return "no answer in time";
+  const { message, cause } = error instanceof Error ? error : new Error(String(error));
+  const code = (cause as { code?: unknown } | undefined)?.code;
+  const text =
+    message === "fetch failed"
+      ? `it cannot be reached${typeof code === "string" ? ` (${code})` : ""}`
+      : message;
+  return plain(text.replaceAll(rpcUrl, "ledger.rpcUrl"));
+}
+
+/** One line, bounded. */
+function plain(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to go
+  const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ").trim();
+  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
+}
