@@ -20,6 +20,7 @@ import { acknowledgeWith, createAcknowledger, createOutbox, type Probe } from ".
 import type { AlertChange } from "./domain/alert.ts";
 import { type Changes, changes, type Milestone } from "./domain/changes.ts";
 import { type Clock, type Random, systemClock } from "./domain/clock.ts";
+import { formatDurationMs } from "./domain/duration.ts";
 import type { Observation, Source } from "./domain/observation.ts";
 import type { DaemonStatus } from "./domain/status.ts";
 import { createExchange } from "./exchange/index.ts";
@@ -104,7 +105,9 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       wallets: settings.wallets.flatMap(({ name, key, login }) => (key ? [{ name, key, login }] : [])),
       store,
       onSession: ({ wallet, signedIn, detail }) => {
-        log[signedIn ? "info" : "warn"]({ wallet }, signedIn ? detail : `signed out: ${detail}`);
+        // An exchange that cannot be reached has its own line; that no session can be had of it is no news.
+        const level = signedIn ? "info" : collectors?.outage() ? "debug" : "warn";
+        log[level]({ wallet }, signedIn ? detail : `signed out: ${detail}`);
         void observe({ kind: "session", wallet, atMs: clock.nowMs(), signedIn, detail });
         if (signedIn) signedInAgain(wallet);
       },
@@ -334,6 +337,8 @@ export async function runDaemon(
   options: DaemonDeps & { readonly signal: AbortSignal; readonly onStarted?: (daemon: Daemon) => void },
 ): Promise<number> {
   const { log, signal } = options;
+  const clock = options.clock ?? systemClock();
+  const startedMs = clock.elapsedMs();
   const daemon = await startDaemon(settings, options).catch((error: unknown) => {
     if (signal.aborted) return null;
     throw error;
@@ -358,7 +363,26 @@ export async function runDaemon(
     return 1;
   } finally {
     await daemon.stop();
+    log.info(
+      `stopped after ${formatDurationMs(clock.elapsedMs() - startedMs)}; ${leftOver(daemon.status())}`,
+    );
   }
+}
+
+/** What a stop leaves for the next start. */
+function leftOver({ channels, acknowledgements, database }: DaemonStatus): string {
+  const count = (n: number, what: string): string[] => (n === 0 ? [] : [`${n} ${what}${n === 1 ? "" : "s"}`]);
+  const waiting = channels.reduce((sum, channel) => sum + channel.waiting, 0);
+  const owed = [
+    ...count(waiting, "message"),
+    ...count(acknowledgements.due, "acknowledgement of notifications"),
+  ];
+  const lost = count(database.waitingCommits, "observation");
+  const stored =
+    lost.length === 0 ? "all that was seen is stored" : `${lost} could not be stored and will be read again`;
+  return owed.length === 0
+    ? `${stored}, nothing is owed`
+    : `${stored}, ${owed.join(" and ")} still owed, to be sent at the next start`;
 }
 
 /** What a new watch cannot judge without, what risk rests on first; histories come at their own pace. */

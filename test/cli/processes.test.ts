@@ -62,7 +62,10 @@ describe("start", () => {
       expect(line.level).toMatch(/^(info|warn)$/);
       expect(new Date(line.time).toISOString()).toBe(line.time);
     }
-    expect(lines.at(-1)!.msg).toMatch(/stopping/);
+    expect(lines.at(-2)!.msg).toBe("stopping");
+    expect(lines.at(-1)!.msg).toMatch(
+      /^stopped after [\d.]+m?s; all that was seen is stored, nothing is owed$/,
+    );
     // The key and what was signed in with it are in no line.
     const keyFile = readFileSync(simulator.traders[0]!.keyFile!, "utf8").trim();
     const all = [...daemon.stderr, ...daemon.stdout].join("\n");
