@@ -17,7 +17,12 @@ const duration = z.string().transform((text, context) => {
 
 const pace = z.union([
   z.literal("never"),
-  z.strictObject({ every: duration, upTo: duration.optional(), acknowledgedFor: duration.optional() }),
+  z
+    .strictObject({ every: duration, upTo: duration.optional(), acknowledgedFor: duration.optional() })
+    .refine(({ every, upTo }) => upTo === undefined || upTo >= every, {
+      path: ["upTo"],
+      message: "is what the pauses between reminders grow to: at least as long as every",
+    }),
 ]);
 
 /** `remind:` of the configuration. */

@@ -36,10 +36,14 @@ const cron = calendar
 /** `atRisk` is the interval of wallets whose margin ratio is above 0.5. */
 const riskInterval = z
   .strictObject({ every: duration, atRisk: duration.optional() })
+  .refine(({ every, atRisk }) => atRisk === undefined || atRisk <= every, {
+    path: ["atRisk"],
+    message: "is for wallets at risk: at most as long as every",
+  })
   .transform(({ every, atRisk }) => ({
     kind: "interval" as const,
     everyMs: every,
-    atRiskMs: atRisk === undefined ? null : Math.min(atRisk, every),
+    atRiskMs: atRisk ?? null,
   }));
 
 export type Schedule = z.output<typeof interval> | z.output<typeof cron>;

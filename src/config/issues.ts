@@ -57,6 +57,8 @@ export function misreadPaths(issues: readonly Issue[]): Path[] {
       const inner = issue.errors.flatMap((branch) => misreadPaths(branch));
       return [path, ...inner.map((below) => [...path, ...below])];
     }
+    // A fraction where a whole number belongs is a number, whatever else it could be read as.
+    if (issue.code === "invalid_type" && issue.expected === "int") return [];
     return issue.code === "invalid_type" || issue.code === "invalid_value" ? [path] : [];
   });
 }
@@ -82,6 +84,10 @@ function mistakeOf(issue: Issue, base: Path, at: (path: Path) => Entry | undefin
   if (issue.code === "invalid_union") {
     const best = bestBranch(issue.errors);
     if (best !== null) return best.flatMap((inner) => mistakeOf(inner, path, at));
+  }
+  if (issue.code === "invalid_key") {
+    const said = issue.issues.find((one) => one.message !== "")?.message ?? "this is no name for a key here";
+    return [{ path, atKey: true, message: said, allowed: [], nearest: null, foreign: true }];
   }
   const entry = at(path);
   const own = issue.message === "";
@@ -154,8 +160,6 @@ function expectedOf(issue: Issue): string {
         : `text of the form ${issue.format}`;
     case "not_multiple_of":
       return `a multiple of ${issue.divisor}`;
-    case "invalid_key":
-      return "another key";
     default:
       return "something else";
   }

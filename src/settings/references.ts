@@ -48,7 +48,9 @@ export function checkRouting(source: ConfigSource, referred: Referred): void {
       if (names !== undefined)
         for (const [valueAt, value] of textsAt(source, place))
           refuseUnknown(source, valueAt, value, names, label);
-      if (referred.ruleSet !== undefined && !labels.has(label)) warnOfLabel(source, place, label, labels);
+      if (referred.ruleSet === undefined) continue;
+      if (!labels.has(label)) judgeUnknownLabel(source, place, label, labels);
+      else if (names === undefined) warnOfValues(source, place, label, valuesOf(label, referred, rules));
     }
   }
   // Without a tree everything goes everywhere.
@@ -57,10 +59,32 @@ export function checkRouting(source: ConfigSource, referred: Referred): void {
     if (!used.has(name)) source.warn(["channels", name], `no route leads to the channel ${name}`);
 }
 
-function warnOfLabel(source: ConfigSource, at: Path, label: string, labels: ReadonlySet<string>): void {
+/** A label that nothing carries: a slip where it is nearly one of those that are, else what may come to be. */
+function judgeUnknownLabel(source: ConfigSource, at: Path, label: string, labels: ReadonlySet<string>): void {
   const nearest = nearestName(label, labels);
-  const hint = nearest === null ? "" : ` (did you mean ${nearest}?)`;
-  source.warn(at, `no wallet and no rule has the label ${label}: the route matches nothing${hint}`);
+  const message = `no wallet and no rule has the label ${label}: the route matches nothing`;
+  if (nearest === null) source.warn(at, message);
+  else source.problem(at, source.hide(message), { nearest, allowed: [...labels].slice(0, 20), atKey: true });
+}
+
+/** The values that wallets and rules give a label; null when it is of what is not known here. */
+function valuesOf(
+  label: string,
+  referred: Referred,
+  rules: readonly { readonly labels: Readonly<Record<string, string>> }[],
+): readonly string[] | null {
+  if (ownLabels.includes(label)) return null;
+  return [...referred.wallets, ...rules].flatMap(({ labels }) => labels[label] ?? []);
+}
+
+function warnOfValues(source: ConfigSource, at: Path, label: string, known: readonly string[] | null): void {
+  if (known === null) return;
+  for (const [place, value] of textsAt(source, at))
+    if (!known.includes(value))
+      source.warn(
+        place,
+        `no wallet and no rule has ${label}: ${value} (they have ${[...new Set(known)].join(", ")})`,
+      );
 }
 
 /** A text, or the texts of a list, each with its place. Numbers are texts here. */

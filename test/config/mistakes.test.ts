@@ -127,6 +127,10 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
     "schedules: { markets: { every: 5 } }",
     ["1:32 schedules.markets.every: has to be a duration such as 5s, 10m or 1h30m, found 5"],
   ],
+  [
+    "schedules: { traderState: { every: 1s, atRisk: 5s } }",
+    ['1:48 schedules.traderState.atRisk: is for wallets at risk: at most as long as every, found "5s"'],
+  ],
   ["schedules: { markets: 5s }", ['1:23 schedules.markets: expected a mapping (key: value), found "5s"']],
   // Wallets
   ["wallets: []", ["1:1 wallets: expected a list with at least 1 entry, found an empty list"]],
@@ -186,6 +190,14 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
     ],
   ],
   [
+    `wallets:\n  - { name: x, authority: ${authority}, labels: { a-b: y } }`,
+    ["2:83 wallets[0].labels.a-b: a label's name has letters, digits and _"],
+  ],
+  [
+    `wallets:\n  - { name: x, authority: ${authority}, accounts: { pdaIndices: [1.5] } }`,
+    ["2:98 wallets[0].accounts.pdaIndices[0]: expected a whole number, found 1.5"],
+  ],
+  [
     "walletDefaults: { login: mesage }",
     ['1:26 walletDefaults.login: expected message or transaction, found "mesage" ~ message'],
   ],
@@ -217,6 +229,20 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
       '5:11 channels.mail.from: must be an address: me@example.org or Name <me@example.org>, found "nobody"',
     ],
   ],
+  [
+    `channels: { chat: { type: discord, token: ${"x".repeat(30)}, channelId: "123456789012345678", apiUrl: http://discord.example/api } }`,
+    [
+      "1:116 channels.chat.apiUrl: has to begin with https:// (http:// only for this machine: 127.0.0.1, [::1], localhost), " +
+        'found "http://discord.example/api"',
+    ],
+  ],
+  [
+    "channels: { chat: { type: discord, webhookUrl: http://discord.example/api/webhooks/123456789012345678/secret } }",
+    [
+      "1:48 channels.chat.webhookUrl: has to begin with https:// (http:// only for this machine: 127.0.0.1, [::1], localhost), " +
+        "found a value that is not shown",
+    ],
+  ],
   // References between sections
   ["routing: { receivers: [her] }", ['1:24 routing.receivers[0]: no channel is called "her" ~ here']],
   [
@@ -235,12 +261,30 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
       "5:7 routing.routes[0].receivers: expected a list with at least 1 entry, found an empty list",
     ],
   ],
+  [
+    `wallets: [{ name: w, authority: ${authority}, labels: { desk: a } }]\nrouting:\n  receivers: [here]\n  routes:\n    - match: { desc: a }\n      receivers: [here]`,
+    [
+      "5:16 routing.routes[0].match.desc: no wallet and no rule has the label desc: the route matches nothing ~ desk",
+    ],
+  ],
+  [
+    "routing:\n  receivers: [here]\n  routes: [{ match: { wallets: watched }, receivers: [here] }]",
+    [
+      "3:23 routing.routes[0].match.wallets: no wallet and no rule has the label wallets: the route matches nothing ~ wallet",
+    ],
+  ],
   ["routing: { routes: [] }", ["1:1 routing.receivers: missing: expected a list"]],
   [
     "remind: { critical: { every: soon }, warning: sometimes }",
     [
       '1:30 remind.critical.every: expected a duration such as 5m or 1h, found "soon"',
       '1:47 remind.warning: expected never or a mapping (key: value), found "sometimes"',
+    ],
+  ],
+  [
+    "remind:\n  warning: { every: 1h, upTo: 5m }",
+    [
+      '2:31 remind.warning.upTo: is what the pauses between reminders grow to: at least as long as every, found "5m"',
     ],
   ],
   [

@@ -19,11 +19,23 @@ export type MentionSettings = z.infer<typeof mentionSettings>;
 
 const webhook = /^(https?:\/\/[^/\s]+(?:\/[^\s?]*)?)\/webhooks\/(\d{17,20})\/([\w-]+)\/?(\?[^\s#]*)?$/;
 
+/** Plain HTTP would hand the token to everybody on the way; to a server on this machine, for tests, there is no way. */
+const plainOnlyHere = {
+  check: (url: string) =>
+    !/^http:/i.test(url) || loopback.test(URL.canParse(url) ? new URL(url).hostname : ""),
+  message: "has to begin with https:// (http:// only for this machine: 127.0.0.1, [::1], localhost)",
+};
+const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
 export const discordBotSettings = z.strictObject({
   type: z.literal("discord"),
   token: z.string().regex(/^[\w.-]{20,}$/, "must be a bot token, without the word Bot in front"),
   channelId: snowflake,
-  apiUrl: z.url({ protocol: /^https?$/ }).optional(),
+  /** Another server than Discord's, without version: `http://127.0.0.1:9000/api`. */
+  apiUrl: z
+    .url({ protocol: /^https?$/ })
+    .refine(plainOnlyHere.check, plainOnlyHere.message)
+    .optional(),
   mention: mentionSettings.optional(),
 });
 export type DiscordBotSettings = z.infer<typeof discordBotSettings>;
@@ -32,7 +44,8 @@ export const discordWebhookSettings = z.strictObject({
   type: z.literal("discord"),
   webhookUrl: z
     .string()
-    .regex(webhook, "must be a webhook address: https://discord.com/api/webhooks/ID/TOKEN"),
+    .regex(webhook, "must be a webhook address: https://discord.com/api/webhooks/ID/TOKEN")
+    .refine(plainOnlyHere.check, plainOnlyHere.message),
   mention: mentionSettings.optional(),
 });
 export type DiscordWebhookSettings = z.infer<typeof discordWebhookSettings>;
