@@ -425,6 +425,13 @@ describe("overrides from the configuration", () => {
   test("can turn a rule off", () => {
     expect(load(near, { overrides: { Near: { enabled: false } } }).conditions).toEqual([]);
   });
+  test("mean the first of two rules of a name: the second is told as such, and not as wrong otherwise", () => {
+    const second = `${near}  - { name: Near, on: liquidation, severity: info, summary: s }\n`;
+    const overrides = { Near: { for: "10s", levels: { critical: { when: "value < 0.08" } } } };
+    expect(problemsOf(second, { overrides }).map(({ message }) => message)).toEqual([
+      "the rule Near is there already, at my.yaml:2",
+    ]);
+  });
   test("tell their mistakes under their own name", () => {
     const found = problemsOf(near, {
       overrides: { Near: { for: "ten", whn: 1, levels: { info: { when: "valu < 1" } } }, Nar: {}, Other: 5 },

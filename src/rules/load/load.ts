@@ -42,12 +42,14 @@ export function loadRules(input: LoadInput): Loaded {
     const before = seen.get(name);
     if (name !== "" && before !== undefined)
       desk.problem(problemAt(at, { message: `the rule ${name} is there already, at ${before}` }));
-    seen.set(name, `${at.file}:${at.line}`);
+    // An override means the first of two: held against the second, it would only be wrong in other ways.
+    const isSecond = name !== "" && before !== undefined;
+    if (!isSecond) seen.set(name, `${at.file}:${at.line}`);
     if (seen.size > mostRules) {
       desk.problem(problemAt(at, { message: `more than ${mostRules} rules` }));
       break;
     }
-    const over = overrideOf(name, map.has("on") && !map.has("scope"), desk);
+    const over = isSecond ? null : overrideOf(name, map.has("on") && !map.has("scope"), desk);
     if (over === "off") continue;
     const reader = new Reader(source, map, over, `ruleOverrides.${name}`, desk.problem);
     const problemsBefore = problems.length;
