@@ -39,6 +39,7 @@ export interface AccountEntry {
   shrunkAtMs: number;
   /** Its deposited collateral as it changed lately, oldest first. */
   readonly collaterals: { readonly slot: number; readonly usd: number }[];
+  /** Value of its collateral in other assets as the newest view tells it; null: none, or not told yet. */
   spot: SpotValue | null;
   view: { readonly atMs: number; readonly view: TraderViewState } | null;
 }
@@ -142,16 +143,16 @@ export class Accounts {
     const account = this.get({ wallet, pdaIndex: view.pdaIndex, subaccount: view.subaccount });
     if (!account) return undefined;
     account.view = { atMs, view };
-    account.spot = spot;
-    account.risk = accountRisk(account.state, spot);
+    account.spot = hasSpot(account.state) ? spot : null;
+    account.risk = accountRisk(account.state, account.spot);
+    noteView(account);
     return account;
   }
 
   /** Computes an account's risk from what is known now and refreshes the facts of the account and its positions. */
   assess(account: AccountEntry): void {
     const markets = this.#markets;
-    const unpricedSpot =
-      account.spot === null && account.state.spotCollaterals.some((spot) => spot.balance > 0n);
+    const unpricedSpot = account.spot === null && hasSpot(account.state);
     const computed = assessAccount(account.risk, markets.risk, markets.markTicks);
     const assessment = unpricedSpot ? { ...computed, totals: undefined } : computed;
     account.assessed = assessment.totals !== undefined;
@@ -236,6 +237,7 @@ export class Accounts {
     account.node.seen("traderState", seen.atMs);
     this.#stateFacts(account);
     this.#takePositions(account, seen.atMs, first);
+      if (!hasSpot(state)) account.spot = null;
     return account;
   }
 
@@ -243,6 +245,7 @@ export class Accounts {
     const values = account.node.facts.values;
     const { state, ref } = account;
     values.name = account.name;
+    noteView(account);
     values.account = ref.pdaIndex;
     values.subaccount = ref.subaccount;
     values.state = state.lifecycle;
@@ -309,6 +312,18 @@ function noteCollateral({ state, collaterals }: AccountEntry, slot: number): voi
   if (collaterals.at(-1)?.usd === usd) return;
   collaterals.push({ slot, usd });
   if (collaterals.length > collateralsKept) collaterals.shift();
+}
+
+function hasSpot({ spotCollaterals }: SubaccountState): boolean {
+  return spotCollaterals.some((spot) => spot.balance > 0n);
+}
+
+/** Figures are as old as the view where collateral in other assets is part of them; elsewhere the view adds nothing. */
+function noteView({ state, view, seenMs, node, positions }: AccountEntry): void {
+  const atMs = hasSpot(state) ? view?.atMs : seenMs;
+  if (atMs === undefined) return;
+  node.seen("traderView", atMs);
+  for (const position of positions.values()) position.node.seen("traderView", atMs);
 }
 
 function sideOf(position: PositionState): "long" | "short" {

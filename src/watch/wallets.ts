@@ -90,16 +90,19 @@ export function sumAccounts(entry: WalletEntry, accounts: Iterable<AccountEntry>
   let known = true;
   let any = false;
   let marketsMs = Number.POSITIVE_INFINITY;
+  let viewMs = Number.POSITIVE_INFINITY;
   for (const account of accounts) {
     any = true;
     const value = account.node.facts.values.equity;
     if (typeof value === "number") equity += value;
     else known = false;
     marketsMs = Math.min(marketsMs, account.node.facts.seenMs.markets ?? Number.NEGATIVE_INFINITY);
+    viewMs = Math.min(viewMs, account.node.facts.seenMs.traderView ?? Number.NEGATIVE_INFINITY);
     const configMs = account.node.facts.seenMs.marketConfig;
     if (configMs !== undefined) entry.node.facts.seenMs.marketConfig = configMs;
   }
   if (Number.isFinite(marketsMs)) entry.node.facts.seenMs.markets = marketsMs;
+  if (Number.isFinite(viewMs)) entry.node.facts.seenMs.traderView = viewMs;
   if (any && known) entry.node.facts.values.equity = equity;
   else delete entry.node.facts.values.equity;
 }

@@ -348,7 +348,7 @@ export class Watch {
         this.#takeStatus(observation, draft);
         return;
       case "traderView":
-        this.#takeView(observation);
+        this.#takeView(observation, draft);
         return;
       case "events":
         this.#takeEvents(observation, draft);
@@ -539,14 +539,22 @@ export class Watch {
     this.#judgeAccounts("exchangeStatus", draft, () => true);
   }
 
-  #takeView(seen: Observation & { readonly kind: "traderView" }): void {
+  #takeView(seen: Observation & { readonly kind: "traderView" }, draft: Draft): void {
     const { view } = seen;
     const spot =
       view.spotNotionalUsd === null || view.spotDiscountedUsd === null
         ? null
         : { notionalUsd: view.spotNotionalUsd, discountedUsd: view.spotDiscountedUsd };
     const account = this.#world.accounts.takeView(seen.wallet, view, seen.atMs, spot);
-    if (!account) return;
+    const entry = this.#world.wallets.get(seen.wallet);
+    if (!account || !entry) return;
+    if (account.spot !== null) {
+      this.#world.accounts.assess(account);
+      sumAccounts(entry, this.#world.accounts.ofWallet(seen.wallet));
+      this.#judgeAccount(account, "traderView", draft);
+      this.#conditions.judgeNode(entry.node, "traderView", draft);
+    }
+    this.#blindness.seen("traderView", seen.wallet, draft);
     const differences = compareWithView(account, this.#world.markets);
     if (differences.length === 0) {
       this.#reportedMismatches.delete(account.name);

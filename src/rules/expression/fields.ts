@@ -54,6 +54,11 @@ export function inputsOf(
     }));
 }
 
+/** What is asked seldom on purpose: it goes stale by its own pace, and sets nobody else's. */
+export function isSlow(source: Source): boolean {
+  return source === "marketConfig" || source === "traderView";
+}
+
 /** @returns why the figure is too old or was never seen, or null when it is fresh. */
 export type Freshness = (facts: Facts, nowMs: number) => Unknown | null;
 

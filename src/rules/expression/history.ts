@@ -11,7 +11,7 @@ import { type Env, type Facts, Unknown } from "../value.ts";
 import { eventSources, eventVocabulary, type RuleEventKind, type Unit, vocabulary } from "../vocabulary.ts";
 import { longestWindowMs } from "../windows/shape.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
-import { type Freshness, freshness, type Pick, pickMarket, pickScope } from "./fields.ts";
+import { type Freshness, freshness, isSlow, type Pick, pickMarket, pickScope } from "./fields.ts";
 import type { Names } from "./names.ts";
 import type { Compiling } from "./node.ts";
 import type { StaticType } from "./types.ts";
@@ -187,8 +187,8 @@ function fieldSeries(
   }
   gathered.read(scope, field, symbol);
   const behind = fn === "drawdown" && (scope === "wallet" || scope === "trader") && name !== "equity";
-  // The slowest source sets a field's pace (profit moves when flows are read); configuration only adds to it.
-  const paces = field.sources.filter((source, index) => index === 0 || source !== "marketConfig");
+  // The slowest source sets a field's pace (profit moves when flows are read); what only adds to it does not.
+  const paces = field.sources.filter((source, index) => index === 0 || !isSlow(source));
   return {
     text,
     path: { kind: "field", scope, field: name, symbol, companion: behind ? "equity" : null },

@@ -1,7 +1,7 @@
 /** A condition rule from its mapping. */
 import { type Severity, severities } from "../../domain/alert.ts";
 import { Gathered, type Naming } from "../expression/context.ts";
-import { inputsOf } from "../expression/fields.ts";
+import { inputsOf, isSlow } from "../expression/fields.ts";
 import { unitOf } from "../expression/types.ts";
 import type { Compiled, ConditionRule, Level } from "../rule.ts";
 import { countableEvents, scopes, visibleScopes } from "../vocabulary.ts";
@@ -176,8 +176,8 @@ function warnOfPace(
 ): void {
   if (staleAfterMs === undefined) return;
   const { scheduleMs } = desk.input;
-  // Configuration is asked rarely on purpose, and nobody means it by "stale".
-  const paced = new Set(reads.flatMap((read) => read.sources).filter((source) => source !== "marketConfig"));
+  // Some are asked rarely on purpose, and nobody means them by "stale".
+  const paced = new Set(reads.flatMap((read) => read.sources).filter((source) => !isSlow(source)));
   const slow = [...paced].filter((source) => scheduleMs[source] > staleAfterMs);
   if (slow.length === 0) return;
   desk.warn(

@@ -8,6 +8,8 @@ const risk: readonly Source[] = ["traderState", "markets", "marketConfig"];
 
 const state = group(["traderState"]);
 const marked = group(risk);
+/** What rests on the account's collateral: its part in other assets is priced by the exchange's own view. */
+const backed = group([...risk, "traderView"]);
 const none = group([]);
 
 export const sides = ["long", "short"] as const;
@@ -19,19 +21,19 @@ const position: readonly Field[] = [
   marked.number("notional", "usd", "size × mark price, positive"),
   marked.number("entryPrice", "price", "average entry price"),
   marked.number("markPrice", "price", "mark price"),
-  marked.number(
+  backed.number(
     "liquidationPrice",
     "price",
     "mark price at which the account becomes liquidatable, all else unchanged",
     "0 for a long, +∞ for a short",
   ),
-  marked.number("liquidationDistance", "ratio", "|mark − liquidation price| / mark", "+∞"),
+  backed.number("liquidationDistance", "ratio", "|mark − liquidation price| / mark", "+∞"),
   marked.number("unrealizedPnl", "usd", "positive is profit"),
   state.number("unsettledFunding", "usd", "positive: will be received"),
   state.number("accumulatedFunding", "usd", "settled so far on this position, positive: received"),
   marked.number("initialMargin", "usd", "initial margin of this market, resting orders included"),
   marked.number("maintenanceMargin", "usd", "maintenance margin of this market, resting orders included"),
-  marked.number(
+  backed.number(
     "leverage",
     "times",
     "notional / the account's effective collateral",
@@ -61,40 +63,40 @@ const trader: readonly Field[] = [
   none.number("account", "none", "PDA index"),
   none.number("subaccount", "none", "subaccount index, 0 is cross margin"),
   state.oneOf("state", ["uninitialized", "cold", "active", "reduceOnly", "frozen"], "state of the account"),
-  marked.oneOf(
+  backed.oneOf(
     "riskState",
     ["healthy", "unhealthy", "underwater", "zeroCollateralNoPositions"],
     "effective collateral against initial margin",
   ),
-  marked.oneOf(
+  backed.oneOf(
     "riskTier",
     ["safe", "atRisk", "cancellable", "liquidatable", "backstopLiquidatable", "highRisk"],
     "what the exchange may do to the account",
   ),
-  marked.number("equity", "usd", "collateral + unrealized PnL + unsettled funding (+ spot)"),
+  backed.number("equity", "usd", "collateral + unrealized PnL + unsettled funding (+ spot)"),
   state.number("collateral", "usd", "deposited collateral after realized profit, fees and funding"),
-  marked.number("effectiveCollateral", "usd", "what margin is measured against"),
-  marked.number("freeCollateral", "usd", "effective collateral less initial margin, never negative"),
+  backed.number("effectiveCollateral", "usd", "what margin is measured against"),
+  backed.number("freeCollateral", "usd", "effective collateral less initial margin, never negative"),
   marked.number("unrealizedPnl", "usd", "positive is profit"),
   marked.number("initialMargin", "usd", "initial margin of the account"),
   marked.number("maintenanceMargin", "usd", "maintenance margin of the account"),
   marked.number("cancelMargin", "usd", "below it the exchange may cancel orders"),
-  marked.number(
+  backed.number(
     "marginRatio",
     "ratio",
     "maintenance margin / effective collateral; liquidation begins at 1",
     "0 with nothing at stake, +∞ with margin but no collateral",
   ),
-  marked.number("leverage", "times", "gross notional / effective collateral", "+∞ without collateral"),
+  backed.number("leverage", "times", "gross notional / effective collateral", "+∞ without collateral"),
   marked.number("grossNotional", "usd", "sum of the positions' notionals"),
   marked.number("netNotional", "usd", "longs less shorts"),
-  marked.number(
+  backed.number(
     "moveToLiquidation",
     "ratio",
     "smallest move of all marks together, either way, that makes it liquidatable",
     "+∞",
   ),
-  marked.number(
+  backed.number(
     "adverseMoveToLiquidation",
     "ratio",
     "smallest move of each mark against its own position that makes it liquidatable",
@@ -104,7 +106,7 @@ const trader: readonly Field[] = [
   marked.list("orders", "orders", "its resting orders"),
 ];
 
-const pnl = group(["traderState", "markets", "marketConfig", "collateral"]);
+const pnl = group([...risk, "collateral", "traderView"]);
 const inbox = group(["notifications"]);
 const flows = group(["collateral"]);
 
@@ -121,7 +123,7 @@ const wallet: readonly Field[] = [
   none.boolean("signedIn", "it has a working session"),
   state.duration("dataAge", "time since its trader state was read", "dataAge"),
   inbox.number("unacked", "count", "unacknowledged notifications at the exchange"),
-  marked.number("equity", "usd", "of all its accounts"),
+  backed.number("equity", "usd", "of all its accounts"),
   flows.number("netDeposits", "usd", "deposits less withdrawals since watching began"),
   pnl.number("pnl", "usd", "equity less net deposits and transfers, since watching began"),
   pnl.number("highWaterMark", "usd", "highest pnl since watching began"),
