@@ -61,7 +61,10 @@ export interface DaemonFigures {
 }
 
 export type Observation =
-  /** Every subaccount of one (wallet, PDA index). A subaccount that is not listed is gone. */
+  /**
+   * Every subaccount of one (wallet, PDA index). A subaccount that is not listed is gone. With `told`, only those are
+   * told of now: the others are neither confirmed nor gone, and nothing is as fresh as if all had been read.
+   */
   | {
       readonly kind: "accounts";
       readonly wallet: string;
@@ -70,8 +73,16 @@ export type Observation =
       readonly slot: number;
       readonly slotIndex: number;
       readonly subaccounts: readonly SubaccountState[];
+      /** Indices of subaccounts; absent: all. */
+      readonly told?: readonly number[];
     }
-  | { readonly kind: "prices"; readonly atMs: number; readonly markets: readonly MarketPrices[] }
+  /** `live`: of the markets that moved, between two readings of all of them. They are judged at once. */
+  | {
+      readonly kind: "prices";
+      readonly atMs: number;
+      readonly markets: readonly MarketPrices[];
+      readonly live?: boolean;
+    }
   | { readonly kind: "marketConfig"; readonly atMs: number; readonly markets: readonly MarketConfig[] }
   /** The newest funding rate of one market, a fraction an hour, from the funding history. */
   | {
@@ -105,6 +116,8 @@ export type Observation =
       readonly atMs: number;
       readonly events: readonly Event[];
       readonly unacked?: number;
+      /** Told as it happened: it says nothing of what else the source holds, which is not read by it. */
+      readonly live?: boolean;
       /** Whose history was read; left out: that of the whole wallet. */
       readonly pdaIndex?: number;
       /** Older rows only, read later: they do not say that there is nothing newer. */

@@ -118,6 +118,9 @@ export class Accounts {
     const known = groups.get(seen.pdaIndex);
     if (known && (seen.slot < known.slot || (seen.slot === known.slot && seen.slotIndex < known.slotIndex)))
       return null;
+    const onlyOf = seen.told === undefined ? null : new Set(seen.told);
+    // A part is added to a whole; the whole is on its way.
+    if (onlyOf && !known) return null;
     const first = known === undefined;
     const group = known ?? { slot: 0, slotIndex: 0, accounts: new Map<number, AccountEntry>() };
     this.#groups.set(seen.wallet, groups);
@@ -126,7 +129,11 @@ export class Accounts {
     group.slot = seen.slot;
     group.slotIndex = seen.slotIndex;
     const told: AccountEntry[] = [];
-    for (const state of seen.subaccounts) told.push(this.#takeSubaccount(group, seen, state, first, newer));
+    for (const state of seen.subaccounts) {
+      if (onlyOf?.has(state.subaccount) === false) continue;
+      told.push(this.#takeSubaccount(group, seen, state, first, newer));
+    }
+    if (onlyOf) return told;
     for (const account of [...group.accounts.values()]) {
       if (!seen.subaccounts.some((state) => state.subaccount === account.ref.subaccount))
         this.#remove(group, account);

@@ -57,12 +57,15 @@ export class Markets {
     return entry;
   }
 
-  /** @returns whether the mark moved by a tick or more, which is when accounts have to be assessed anew. */
-  takePrices(prices: MarketPrices, atMs: number): boolean {
+  /**
+   * @param live between two readings of all markets
+   * @returns whether the mark moved by a tick or more, which is when accounts have to be assessed anew.
+   */
+  takePrices(prices: MarketPrices, atMs: number, live = false): boolean {
     const entry = this.entry(prices.symbol);
     entry.prices = prices;
     entry.facts.seenMs.markets = atMs;
-    this.pricesAtMs = atMs;
+    if (!live) this.pricesAtMs = atMs;
     const before = this.markTicks.get(entry.symbol);
     this.#takeMark(entry, prices);
     marketFacts(entry);

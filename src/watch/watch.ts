@@ -65,6 +65,11 @@ export interface Outcome {
 /** Accounts that have not appeared by then start with what is seen from there on. */
 const recallKeptMs = 600_000;
 const dayMs = 86_400_000;
+/**
+ * Prices that come by themselves are judged each time and kept this often at most, or as often as they are asked for: a
+ * moving market would fill the disk, and windows hold what history stores.
+ */
+const longestLiveSampleMs = 2_000;
 
 export class Watch {
   readonly #settings: WatchSettings;
@@ -89,6 +94,9 @@ export class Watch {
   readonly #facts: ReadonlyMap<string, string>;
   readonly #rememberedStatus: Parameters<typeof statusChange>[0];
   readonly #reportedMismatches = new Set<string>();
+  /** When each market last entered windows and history, ms. */
+  readonly #sampledMs = new Map<string, number>();
+  readonly #liveSampleMs: number;
   #notes: Note[] = [];
   #draft: Draft;
   /** What is decided outside of an observation waits here for the next one. */
@@ -99,6 +107,7 @@ export class Watch {
 
   constructor(settings: WatchSettings, remembered: Remembered, nowMs: number) {
     this.#settings = settings;
+    this.#liveSampleMs = Math.min(settings.scheduleMs.markets, longestLiveSampleMs);
     this.#startedMs = nowMs;
     this.#facts = remembered.facts;
     this.#rememberedStatus = JSON.parse(remembered.facts.get(factName("exchange", "status")) ?? "{}");
@@ -425,9 +434,12 @@ export class Watch {
     this.#replayEvents(draft);
     for (const account of told) this.#world.accounts.assess(account);
     sumAccounts(entry, this.#world.accounts.ofWallet(seen.wallet));
-    walletSeen(entry, seen.pdaIndex, seen.slot, draft.atMs);
-    this.#blindness.seen("traderState", seen.wallet, draft);
-    const wholeMs = wholeSeenMs(entry);
+    const whole = seen.told === undefined;
+    if (whole) {
+      walletSeen(entry, seen.pdaIndex, seen.slot, draft.atMs);
+      this.#blindness.seen("traderState", seen.wallet, draft);
+    }
+    const wholeMs = whole ? wholeSeenMs(entry) : null;
     if (wholeMs !== null) this.#vigils.seen("traderState", seen.wallet, wholeMs, draft);
     for (const account of told) {
       draft.changes.ticks.push(this.#series.account(account, draft.atMs));
@@ -437,28 +449,41 @@ export class Watch {
     }
     for (const account of told) this.#judgeAccount(account, "traderState", draft);
     this.#conditions.judgeNode(entry.node, "traderState", draft);
-    this.#restoring.endUnclaimed(seen.wallet, seen.pdaIndex, draft);
+    if (whole) this.#restoring.endUnclaimed(seen.wallet, seen.pdaIndex, draft);
   }
 
   #takePrices(seen: Observation & { readonly kind: "prices" }, draft: Draft): void {
+    const live = seen.live === true;
     const moved = new Set<string>();
     const entries: MarketEntry[] = [];
     for (const prices of seen.markets) {
       const node = this.#world.marketNode(prices.symbol);
-      if (this.#world.markets.takePrices(prices, draft.atMs)) moved.add(prices.symbol.toUpperCase());
-      entries.push(this.#world.markets.entry(prices.symbol));
+      if (this.#world.markets.takePrices(prices, draft.atMs, live)) moved.add(prices.symbol.toUpperCase());
+      const market = this.#world.markets.entry(prices.symbol);
+      entries.push(market);
+      if (live && draft.atMs - (this.#sampledMs.get(market.symbol) ?? 0) < this.#liveSampleMs) continue;
+      this.#sampledMs.set(market.symbol, draft.atMs);
       node.windows?.feed(draft.atMs, node.facts.values);
+      if (live) draft.changes.ticks.push(this.#series.markets([market], draft.atMs));
     }
-    draft.changes.ticks.push(this.#series.markets(entries, draft.atMs));
-    this.#blindness.seen("markets", null, draft);
+    if (!live) {
+      draft.changes.ticks.push(this.#series.markets(entries, draft.atMs));
+      this.#blindness.seen("markets", null, draft);
+    }
     for (const market of entries)
       this.#conditions.judgeNode(this.#world.marketNode(market.symbol), "markets", draft);
+    const told = live ? new Set(entries.map((market) => market.symbol)) : null;
+    const touched = new Set<string>();
     for (const account of this.#world.accounts.all()) {
       if (this.#world.accounts.dependsOn(account, moved)) this.#world.accounts.assess(account);
-      else this.#world.accounts.refreshAges(account);
+      else if (told === null || this.#world.accounts.dependsOn(account, told))
+        this.#world.accounts.refreshAges(account);
+      else continue;
+      touched.add(account.ref.wallet);
       this.#judgeAccount(account, "markets", draft);
     }
     for (const entry of this.#world.wallets.values()) {
+      if (live && !touched.has(entry.wallet.name)) continue;
       sumAccounts(entry, this.#world.accounts.ofWallet(entry.wallet.name));
       this.#conditions.judgeNode(entry.node, "markets", draft);
     }
@@ -499,7 +524,7 @@ export class Watch {
     const { markets, nodes, accounts } = this.#world;
     if (listed.size === 0 || markets.pricesAtMs === null) return;
     for (const { symbol, facts } of [...markets.entries.values()]) {
-      if (listed.has(symbol) || facts.seenMs.markets === markets.pricesAtMs || accounts.anyIn(symbol))
+      if (listed.has(symbol) || (facts.seenMs.markets ?? 0) >= markets.pricesAtMs || accounts.anyIn(symbol))
         continue;
       const node = nodes.get(`market/${symbol}`);
       nodes.delete(`market/${symbol}`);
@@ -579,6 +604,11 @@ export class Watch {
     }
     if (seen.cursor) draft.changes.cursors.push(seen.cursor);
     if (!entry) return;
+    if (seen.live === true) {
+      for (const account of this.#world.accounts.ofWallet(entry.wallet.name))
+        this.#judgeAccount(account, null, draft);
+      return;
+    }
     const wholeMs = partSeen(entry, seen.source, seen.pdaIndex, draft.atMs);
     if (wholeMs !== null) {
       this.#blindness.seen(seen.source, seen.wallet, draft);
