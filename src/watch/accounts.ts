@@ -237,6 +237,7 @@ export class Accounts {
       group.accounts.set(state.subaccount, account);
     } else if (newer || state.sequence >= account.state.sequence) {
       account.state = state;
+      if (!hasSpot(state)) account.spot = null;
       account.risk = accountRisk(state, account.spot);
     }
     account.seenMs = seen.atMs;
@@ -244,7 +245,7 @@ export class Accounts {
     account.node.seen("traderState", seen.atMs);
     this.#stateFacts(account);
     this.#takePositions(account, seen.atMs, first);
-      if (!hasSpot(state)) account.spot = null;
+    noteView(account);
     return account;
   }
 
@@ -252,7 +253,6 @@ export class Accounts {
     const values = account.node.facts.values;
     const { state, ref } = account;
     values.name = account.name;
-    noteView(account);
     values.account = ref.pdaIndex;
     values.subaccount = ref.subaccount;
     values.state = state.lifecycle;
@@ -314,13 +314,6 @@ export class Accounts {
   static readonly sources: readonly Source[] = ["traderState", "markets", "marketConfig"];
 }
 
-function noteCollateral({ state, collaterals }: AccountEntry, slot: number): void {
-  const usd = usdFromQuoteLots(state.collateralQuoteLots);
-  if (collaterals.at(-1)?.usd === usd) return;
-  collaterals.push({ slot, usd });
-  if (collaterals.length > collateralsKept) collaterals.shift();
-}
-
 function hasSpot({ spotCollaterals }: SubaccountState): boolean {
   return spotCollaterals.some((spot) => spot.balance > 0n);
 }
@@ -331,6 +324,13 @@ function noteView({ state, view, seenMs, node, positions }: AccountEntry): void 
   if (atMs === undefined) return;
   node.seen("traderView", atMs);
   for (const position of positions.values()) position.node.seen("traderView", atMs);
+}
+
+function noteCollateral({ state, collaterals }: AccountEntry, slot: number): void {
+  const usd = usdFromQuoteLots(state.collateralQuoteLots);
+  if (collaterals.at(-1)?.usd === usd) return;
+  collaterals.push({ slot, usd });
+  if (collaterals.length > collateralsKept) collaterals.shift();
 }
 
 function sideOf(position: PositionState): "long" | "short" {
