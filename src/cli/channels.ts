@@ -11,7 +11,7 @@ import {
   printJson,
 } from "./command.ts";
 import { loadSettings, locate } from "./configuration.ts";
-import { ask } from "./daemon.ts";
+import { ask, askAbout, unknownName } from "./daemon.ts";
 
 export function channelsCommand(program: Command, cli: Cli): void {
   const group = declareGroup(program, "channels", "send test messages", ["channels test chat"]);
@@ -28,7 +28,7 @@ export function channelsCommand(program: Command, cli: Cli): void {
 async function test(cli: Cli, name: string, options: CommonOptions): Promise<void> {
   const place = await locate(cli, options.config);
   const path = `/api/v1/channels/${encodeURIComponent(name)}/test`;
-  const answer = await ask<SendOutcome>(place, "POST", path, {});
+  const answer = await askAbout(place, "channel", name, ask<SendOutcome>(place, "POST", path, {}));
   const outcome = answer.kind === "answered" ? answer.body : await alone(cli, name, options);
   const sentBy = answer.kind === "answered" ? "the running daemon" : "this command";
   if (outcome.kind !== "delivered")
@@ -41,10 +41,8 @@ async function test(cli: Cli, name: string, options: CommonOptions): Promise<voi
 
 async function alone(cli: Cli, name: string, options: CommonOptions): Promise<SendOutcome> {
   const { settings } = await loadSettings(cli, options.config);
-  if (!Object.hasOwn(settings.channels, name)) {
-    const names = Object.keys(settings.channels).join(", ");
-    throw new CommandFailed(`no channel is called ${name}; configured: ${names}`, 2);
-  }
+  if (!Object.hasOwn(settings.channels, name))
+    throw unknownName("channel", name, Object.keys(settings.channels));
   const { sendTest } = await import("../daemon-source.ts");
   const { withChannel } = await import("./standalone.ts");
   // JSON alone belongs on stdout when it was asked for.

@@ -32,7 +32,8 @@ export async function misconfigured(problems: readonly ConfigProblem[]): Promise
   const { formatConfigProblem } = await import("../config/index.ts");
   const count = problems.length === 1 ? "1 mistake" : `${problems.length} mistakes`;
   const text = problems.map(formatConfigProblem).join("\n");
-  return new CommandFailed(`${count} in the configuration\n${text}`, 2, { problems });
+  const error = `${count} in the configuration`;
+  return new CommandFailed(`${error}\n${text}`, 2, { ok: false, error, problems });
 }
 
 /** Where the daemon of a configuration is, and what it is called there. */

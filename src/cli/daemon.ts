@@ -1,9 +1,14 @@
 /** Asking the running daemon, over its socket beside the database. */
 import { askDaemon } from "../dashboard/client.ts";
+import { nearestName } from "../domain/nearest.ts";
+import type { DaemonStatus } from "../domain/status.ts";
 import { CommandFailed } from "./command.ts";
 import type { Place } from "./configuration.ts";
 
 export type Answer<T> = { readonly kind: "answered"; readonly body: T } | { readonly kind: "noDaemon" };
+
+/** The daemon knows nothing of that name or number. */
+class NotThere extends CommandFailed {}
 
 /** A channel's or the exchange's own patience is within it. */
 const patienceMs = 60_000;
@@ -30,7 +35,40 @@ export async function ask<T>(
   if (answer.status >= 200 && answer.status < 300) return { kind: "answered", body: answer.body as T };
   const { error } = (answer.body ?? {}) as { error?: unknown };
   const text = typeof error === "string" ? error : `the daemon answered ${answer.status}`;
+  if (answer.status === 404) throw new NotThere(text);
   throw new CommandFailed(text, answer.status === 400 ? 2 : 1);
+}
+
+/** As `ask`, about a wallet or channel by its name: one that the daemon does not have is wrong use, and told with those it has. */
+export async function askAbout<T>(
+  place: Place,
+  kind: "wallet" | "channel",
+  name: string,
+  asking: Promise<Answer<T>>,
+): Promise<Answer<T>> {
+  try {
+    return await asking;
+  } catch (error) {
+    if (!(error instanceof NotThere)) throw error;
+    const status = await ask<DaemonStatus>(place, "GET", "/api/v1/status").catch(() => null);
+    if (status?.kind !== "answered") throw error;
+    const { watch, channels } = status.body;
+    const known = (kind === "wallet" ? watch.wallets : channels).map((one) => one.name);
+    throw unknownName(kind, name, known);
+  }
+}
+
+/** The same words with a daemon and without one. */
+export function unknownName(
+  kind: "wallet" | "channel",
+  name: string,
+  known: readonly string[],
+): CommandFailed {
+  const nearest = nearestName(name, known);
+  const hint = nearest === null ? "" : ` (did you mean ${nearest}?)`;
+  return new CommandFailed(`no ${kind} is called ${name}${hint}; configured: ${known.join(", ")}`, 2, {
+    known,
+  });
 }
 
 /** For what only a daemon can do. */

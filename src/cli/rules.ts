@@ -91,12 +91,19 @@ async function alone(cli: Cli, files: readonly string[], config: string, named: 
   if ("problems" in loaded) {
     const { problems } = loaded;
     const count = counted(problems.length, "mistake");
-    throw new CommandFailed(`${count} in rules\n${problems.map(formatProblem).join("\n")}`, 2, { problems });
+    const error = `${count} in rules`;
+    const text = problems.map(formatProblem).join("\n");
+    throw new CommandFailed(`${error}\n${text}`, 2, { ok: false, error, problems });
   }
-  const { silentRules, silentText } = await import("../settings/rule-files.ts");
+  const { hinted, silentRules, silentText } = await import("../settings/rule-files.ts");
   const plain = loaded.warnings.filter(({ silent }) => silent === undefined);
   const warnings = [
-    ...plain.map(({ file, line, message }) => ({ file, line, path: "", message })),
+    ...plain.map((warning) => ({
+      file: warning.file,
+      line: warning.line,
+      path: "",
+      message: hinted(warning),
+    })),
     ...[...silentRules(loaded.warnings)].map(([wallet, rules]) => ({
       ...{ file: config, line: 0, path: "", message: silentText(wallet, rules) },
     })),

@@ -95,7 +95,8 @@ async function refuseUnlessFree(loaded: Loaded): Promise<void> {
     );
   if (address === null) return;
   const { formatConfigProblem } = await import("../config/index.ts");
-  throw new CommandFailed(`cannot start\n${formatConfigProblem(address)}`, 1, { problems: [address] });
+  const text = `cannot start\n${formatConfigProblem(address)}`;
+  throw new CommandFailed(text, 1, { error: "cannot start", problems: [address] });
 }
 
 async function tellWarnings(log: Logger, warnings: readonly ConfigWarning[]): Promise<void> {

@@ -15,7 +15,7 @@ import {
   printJson,
 } from "./command.ts";
 import { loadSettings, locate } from "./configuration.ts";
-import { ask } from "./daemon.ts";
+import { ask, askAbout, unknownName } from "./daemon.ts";
 import { counted, paintFor, table } from "./print.ts";
 
 /** How long a sign-in may take. */
@@ -148,7 +148,7 @@ async function session(
 ): Promise<void> {
   const place = await locate(cli, options.config);
   const path = `/api/v1/wallets/${encodeURIComponent(name)}/${act}`;
-  const answer = await ask<{ detail: string }>(place, "POST", path, {});
+  const answer = await askAbout(place, "wallet", name, ask<{ detail: string }>(place, "POST", path, {}));
   const detail = answer.kind === "answered" ? answer.body.detail : await alone(cli, act, name, options);
   if (options.json) printJson(cli, { wallet: name, result: "done", detail });
   else print(cli, `${name}: ${detail}`);
@@ -163,10 +163,12 @@ async function alone(
 ): Promise<string> {
   const { settings } = await loadSettings(cli, options.config);
   const wallet = settings.wallets.find((one) => one.name === name);
-  if (!wallet) {
-    const names = settings.wallets.map((one) => one.name).join(", ");
-    throw new CommandFailed(`no wallet is called ${name}; configured: ${names}`, 2);
-  }
+  if (!wallet)
+    throw unknownName(
+      "wallet",
+      name,
+      settings.wallets.map((one) => one.name),
+    );
   if (wallet.key === null)
     throw new CommandFailed(`${name} has no key here, so it has no session: it is only watched`);
   const { openStore } = await import("../history/index.ts");

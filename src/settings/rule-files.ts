@@ -41,8 +41,9 @@ export function readRules(
     return undefined;
   }
   if (!complete || overrides === undefined) return undefined;
-  for (const { silent, file, line, message } of loaded.warnings)
-    if (silent === undefined) source.addWarning({ file, line, path: "", message });
+  for (const warning of loaded.warnings)
+    if (warning.silent === undefined)
+      source.addWarning({ file: warning.file, line: warning.line, path: "", message: hinted(warning) });
   for (const [wallet, rules] of silentRules(loaded.warnings)) {
     const index = Array.from({ length: source.length(["wallets"]) }, (_, i) => i).find(
       (i) => source.raw(["wallets", i, "name"]) === wallet,
@@ -54,6 +55,11 @@ export function readRules(
     files: files.map((file) => file.name),
     text: JSON.stringify({ files, overrides: source.rawShown(["ruleOverrides"]) ?? {} }),
   };
+}
+
+/** With what may have been meant. */
+export function hinted({ message, nearest }: RuleProblem): string {
+  return nearest === null ? message : `${message} (did you mean ${nearest}?)`;
 }
 
 /** The rules that cannot apply to a wallet, by the wallet: many rules are silent for the same few wallets. */

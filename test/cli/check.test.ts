@@ -41,7 +41,9 @@ test("every mistake is told with its line, and the status is 2", async () => {
   expect(people.stderr).toMatch(/mine\.yaml:2:\d+: .*equty/);
   const json = await run(["check", "--json"], { ...place, env });
   expect(json).toMatchObject({ status: 2, stderr: "" });
-  const { problems } = json.json() as { problems: { file: string; line: number }[] };
+  const { problems, error } = json.json() as { error: string; problems: { file: string; line: number }[] };
+  // The problems are told once, as structure.
+  expect(error).toBe(`${problems.length} mistakes in the configuration`);
   const places = problems.map(({ file, line }) => `${path.basename(file)}:${line}`);
   expect(places).toEqual(expect.arrayContaining(["config.yaml:1", "config.yaml:3", "mine.yaml:2"]));
   for (const { stdout, stderr } of [people, json]) expect(stdout + stderr).not.toContain("secret.token");
@@ -118,6 +120,22 @@ describe("rules check", () => {
         { file: "mine.yaml", rules: [{ name: "Mine", line: 2, about: "trader", severities: ["info"] }] },
       ],
       warnings: [],
+    });
+  });
+
+  test("a label that no wallet has is warned of, with the one that may be meant", async () => {
+    using place = desk();
+    place.write(
+      "mine.yaml",
+      "rules:\n  - { name: A, on: liquidation, severity: info, summary: x, select: { dsk: a } }\n",
+    );
+    place.write("config.yaml", plainConfig.replace("name: main,", "name: main, labels: { desk: a },"));
+    const { warnings } = (await run(["rules", "check", "mine.yaml", "--json"], place)).json() as {
+      warnings: { message: string }[];
+    };
+    expect(warnings).toContainEqual({
+      ...{ file: "mine.yaml", line: 2, path: "" },
+      message: "no wallet has the label dsk: the rule has no subjects (did you mean desk?)",
     });
   });
 

@@ -51,6 +51,15 @@ describe("start", () => {
       running: true,
       wallets: [{ name: "main", signedIn: true, session: "signed in by message" }],
     });
+    for (const [words, said] of [
+      [["wallet", "login", "mian"], "no wallet is called mian (did you mean main?); configured: main"],
+      [["channels", "test", "her"], "no channel is called her (did you mean here?); configured: here"],
+    ] as const)
+      expect(await run(words, place)).toMatchObject({
+        status: 2,
+        stdout: "",
+        stderr: `perpwatch: ${said}\n`,
+      });
     const second = await run(["start"], place);
     expect(second.status).toBe(1);
     expect(second.stderr.trimEnd().split("\n").at(-1)).toMatch(/^perpwatch: .*another perpwatch/);
