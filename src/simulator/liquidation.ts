@@ -23,7 +23,7 @@ import { type Transaction, transact } from "./transaction.ts";
 /** Of the position's notional; less when the account has less. */
 const haircutBps = 100n;
 
-/** Looks at one account and does what its tier asks for. @returns whether it has to be looked at in the next step */
+/** Looks at one account and does what its tier asks for. @returns whether a position of it was acted upon */
 export function enforceMargin(world: World, account: Account): boolean {
   if (account === world.house || (account.positions.size === 0 && account.orders.size === 0)) return false;
   let sums = totals(world, account);
@@ -46,7 +46,7 @@ export function enforceMargin(world: World, account: Account): boolean {
       return false;
   }
   sweep(world, account);
-  return account.positions.size > 0;
+  return true;
 }
 
 /** @returns whether any was cancelled */

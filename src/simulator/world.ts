@@ -224,9 +224,16 @@ export function follow(world: World, moved: Iterable<Market>, meanwhile: () => v
     for (const account of market.holders) world.unchecked.add(account);
   }
   meanwhile();
-  const accounts = [...world.unchecked];
+  // What is done to one account may leave another one short. Who was acted upon is looked at in the next step again.
+  const done = new Set<Account>();
+  for (;;) {
+    const due = [...world.unchecked].filter((it) => !done.has(it));
+    if (due.length === 0) break;
+    for (const account of due) world.unchecked.delete(account);
+    for (const account of due) if (enforceMargin(world, account)) done.add(account);
+  }
   world.unchecked.clear();
-  for (const account of accounts) if (enforceMargin(world, account)) world.unchecked.add(account);
+  for (const account of done) if (account.positions.size > 0) world.unchecked.add(account);
 }
 
 /** Where the ledger stands. */
