@@ -81,20 +81,37 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
         const { notificationRows } = await import("../daemon-source.ts");
         return notificationRows(history, { ...(wallet === undefined ? {} : { wallet }), unacked, limit });
       });
-  if (options.json) return printJson(cli, { running, notifications });
+  if (options.json) {
+    const listed = notifications.map((row) => ({
+      id: shortKey(row.event.key),
+      ...figuresOf(row.event),
+      ...row,
+    }));
+    return printJson(cli, { running, notifications: listed });
+  }
   if (notifications.length === 0)
     return print(cli, unacked ? "No unacknowledged notifications." : "No notifications.");
   const { formatTime } = await import("../channels/message.ts");
+  const { formatAmount, formatPrice } = await import("../rules/format.ts");
   const paint = paintFor(cli.out);
-  const rows = notifications.map(({ event, acknowledgement }) => [
-    formatTime(event.happenedMs, place.timezone),
-    event.wallet ?? "everybody",
-    event.inbox?.notificationType ?? "–",
-    standing({ event, acknowledgement }, paint),
-    shortKey(event.key),
-    textOf(event),
-  ]);
-  print(cli, table(["happened", "wallet", "type", "acknowledged", "id", "text"], rows, paint));
+  const rows = notifications.map(({ event, acknowledgement }) => {
+    const { symbol, side, size, price } = figuresOf(event);
+    return [
+      formatTime(event.happenedMs, place.timezone),
+      event.wallet ?? "everybody",
+      event.inbox?.notificationType ?? "–",
+      symbol ?? "",
+      side ?? "",
+      size === null ? "" : formatAmount(size),
+      price === null ? "" : formatPrice(price),
+      standing({ event, acknowledgement }, paint),
+      shortKey(event.key),
+      textOf(event),
+    ];
+  });
+  const right = (title: string) => ({ title, right: true });
+  const about = ["type", "symbol", "side", right("size"), right("price")];
+  print(cli, table(["happened", "wallet", ...about, "acknowledged", "id", "text"], rows, paint));
   if (notifications.length === limit) print(cli, `\nThe newest ${limit}; --limit shows more.`);
 }
 
@@ -117,10 +134,16 @@ function shortKey(key: string): string {
   return key.startsWith(keyPrefix) ? key.slice(keyPrefix.length) : key;
 }
 
-function textOf(event: Event): string {
-  const told = event.fields.message ?? event.fields.title;
-  if (typeof told === "string" && told !== "") return told;
-  return event.symbol ?? "";
+/** What was traded, as far as the notification says; size in units, price in USD. */
+function figuresOf({ symbol, fields }: Event) {
+  const number = (value: unknown) => (typeof value === "number" ? value : null);
+  const side = typeof fields.side === "string" ? fields.side : null;
+  return { symbol, side, size: number(fields.size), price: number(fields.price) };
+}
+
+function textOf({ fields }: Event): string {
+  const told = [fields.title, fields.body].find((text) => typeof text === "string" && text !== "");
+  return typeof told === "string" ? told : "";
 }
 
 async function acknowledge(cli: Cli, ids: readonly string[], options: AckOptions): Promise<void> {

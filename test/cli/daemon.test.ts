@@ -215,7 +215,18 @@ describe("alerts", () => {
 
 describe("notifications", () => {
   const key = "notification:event:312:4:0:1:2";
-  const rows = [{ event: event({ key, happenedMs: nowMs }), acknowledgement: null }];
+  const fields = { side: "ask", size: 12.5, price: 131.4, title: null, body: null };
+  const rows = [
+    { event: event({ key, happenedMs: nowMs, fields }), acknowledgement: null },
+    {
+      event: event({
+        key: "notification:admin:7",
+        symbol: null,
+        fields: { title: "Upgrade at noon", body: "b" },
+      }),
+      acknowledgement: null,
+    },
+  ];
 
   test("are listed with what narrows them", async () => {
     const asked: unknown[] = [];
@@ -227,11 +238,20 @@ describe("notifications", () => {
     });
     const { stdout } = await it.run("notifications", "--wallet", "main", "--unacked", "--limit", "7");
     expect(asked).toEqual([{ wallet: "main", unacked: true, limit: 7 }]);
-    expect(stdout.split("\n")[1]).toBe(
-      "2026-11-20 12:00:00 UTC  main    stopLossExecuted  no            event:312:4:0:1:2  SOL",
-    );
+    const [head, first, second] = stdout.split("\n").map((line) => line.split(/ {2,}/));
+    const columns = ["TYPE", "SYMBOL", "SIDE", "SIZE", "PRICE", "ACKNOWLEDGED", "ID", "TEXT"];
+    expect(head).toEqual(["HAPPENED", "WALLET", ...columns]);
+    const told = ["stopLossExecuted", "SOL", "ask", "12.5", "$131.40", "no", "event:312:4:0:1:2"];
+    expect(first).toEqual(["2026-11-20 12:00:00 UTC", "main", ...told]);
+    expect(second!.slice(3)).toEqual(["no", "admin:7", "Upgrade at noon"]);
     const answer = (await it.run("notifications", "list", "--json")).json() as { notifications: unknown[] };
-    expect(answer).toMatchObject({ running: true, notifications: [{ event: { key } }] });
+    expect(answer).toMatchObject({
+      running: true,
+      notifications: [
+        { id: "event:312:4:0:1:2", symbol: "SOL", side: "ask", size: 12.5, price: 131.4, event: { key } },
+        { id: "admin:7", symbol: null, side: null, size: null, price: null },
+      ],
+    });
     expect(asked[1]).toEqual({ unacked: false, limit: 50 });
   });
 
