@@ -135,7 +135,7 @@ function walletTable(status: Status, paint: Paint, show: Show): string {
   const rows = status.watch.wallets.map((wallet) => [
     wallet.name,
     shortAddress(wallet.authority),
-    wallet.watchOnly ? "watch-only" : sessionText(wallet, paint),
+    wallet.watchOnly ? "watch-only" : sessionText(status, wallet, paint),
     ageCell(ageOf(status, ["traderState"], wallet.name)(numberOf(wallet.seenMs)), paint),
     show(wallet.figures.equity, "usd"),
     show(wallet.figures.pnl, "usd"),
@@ -157,9 +157,15 @@ function walletTable(status: Status, paint: Paint, show: Show): string {
   );
 }
 
-function sessionText({ signedIn, sessionDetail }: Status["watch"]["wallets"][number], paint: Paint): string {
+/** A session that the exchange takes, and that may not read its inbox, is not well. */
+function sessionText(status: Status, wallet: Status["watch"]["wallets"][number], paint: Paint): string {
+  const { signedIn, sessionDetail, name } = wallet;
   const text = sessionDetail === "" ? (signedIn ? "signed in" : "signed out") : sessionDetail;
-  return paint(signedIn ? "green" : "red", text);
+  const inbox = status.schedules.find((one) => one.source === "notifications" && one.wallet === name);
+  const refused = inbox?.lastFailure?.reason === "refused" && Number(inbox.failuresInRow) > 0;
+  if (!signedIn || !refused) return paint(signedIn ? "green" : "red", text);
+  const why = inbox.lastFailure.detail.replace(/^\w+: /, "");
+  return paint("red", `${text}, but its notifications are refused: ${why}`);
 }
 
 function accountTable(status: Status, paint: Paint, show: Show): string {

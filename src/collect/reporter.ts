@@ -35,17 +35,24 @@ export interface Reading {
 interface Trouble {
   readonly reading: Reading;
   readonly sinceMs: number;
+  heldMs: number;
   reason: FailureReason;
   detail: string;
+  /** Each is said once. */
+  readonly reasons: Set<FailureReason>;
   failures: number;
-  /** Held: nobody was told yet. Quiet: another line stands for it. */
-  state: "held" | "named" | "quiet";
+  /** Held: nobody was told yet. Folded, quiet: another line stands for it, of its kind or of an outage. */
+  state: "held" | "named" | "folded" | "quiet";
+  /** It outlasted an outage. */
+  carried: boolean;
 }
 
 interface Silence {
   readonly atMs: number;
   readonly elapsedMs: number;
   readonly sources: Set<Source>;
+  /** Something is among them that was read before. */
+  isNew: boolean;
   readonly detail: string;
 }
 
@@ -63,6 +70,7 @@ export class Reporter {
   /** First failure since something was read, and of which sources there were failures since. */
   #silence: Silence | null = null;
   #outage: Outage | null = null;
+  #backMs = Number.NEGATIVE_INFINITY;
   #cancelLook: (() => void) | null = null;
 
   constructor(clock: Clock, log: CollectLog) {
@@ -82,12 +90,17 @@ export class Reporter {
     this.#cancelLook = null;
   }
 
-  failed(reading: Reading, reason: FailureReason, detail: string): void {
+  /** @param askedMs when the run began that failed, monotonic */
+  failed(reading: Reading, reason: FailureReason, detail: string, askedMs: number): void {
     const nowMs = this.#clock.elapsedMs();
     const known = this.#troubles.get(keyOf(reading));
-    const trouble: Trouble = known ?? { reading, sinceMs: nowMs, reason, detail, failures: 0, state: "held" };
-    const changed = trouble.reason !== reason;
+    const trouble: Trouble = known ?? {
+      ...{ reading, sinceMs: nowMs, heldMs: nowMs, reason, detail },
+      ...{ failures: 0, reasons: new Set(), state: "held", carried: false },
+    };
+    const changed = !trouble.reasons.has(reason);
     Object.assign(trouble, { reason, detail, failures: trouble.failures + 1 });
+    trouble.reasons.add(reason);
     this.#troubles.set(keyOf(reading), trouble);
     this.#log.debug(fieldsOf(reading, { reason }), `${nameOf(reading)} cannot be read: ${detail}`);
     if (reason === "signed-out") {
@@ -96,12 +109,20 @@ export class Reporter {
       else if (changed && trouble.state === "named") this.#tellChange(trouble);
       return;
     }
-    const first = { atMs: this.#clock.nowMs(), elapsedMs: nowMs, sources: new Set<Source>(), detail };
-    this.#silence ??= first;
-    this.#silence.sources.add(reading.source);
+    // Asked during an outage, it belongs to that, however late it fails.
+    if (trouble.state === "held" && askedMs <= this.#backMs) trouble.state = "quiet";
+    else if (trouble.state === "quiet" && !this.#outage && askedMs > this.#backMs)
+      Object.assign(trouble, { state: "held", heldMs: nowMs, carried: true });
+    // What is told by itself is no sign that something new has begun.
+    if (trouble.state === "held" || trouble.state === "quiet") {
+      const atMs = this.#clock.nowMs();
+      this.#silence ??= { atMs, elapsedMs: nowMs, sources: new Set(), isNew: false, detail };
+      this.#silence.sources.add(reading.source);
+      this.#silence.isNew ||= !trouble.carried;
+    }
     if (this.#outage) {
       if (trouble.state === "held") trouble.state = "quiet";
-      if (!this.#outage.reasons.has(reason)) {
+      if (trouble.state === "quiet" && !this.#outage.reasons.has(reason)) {
         this.#outage.reasons.add(reason);
         this.#log.warn({ reason }, `the exchange ${outageWords[reason]} now: ${withoutEndpoint(detail)}`);
       }
@@ -118,7 +139,7 @@ export class Reporter {
     if (this.#outage) this.#back(nowMs);
     // Others are read: what still fails fails for reasons of its own.
     for (const one of this.#troubles.values())
-      if (one.state === "held" && nowMs - one.sinceMs >= UNDER_WAY_MS) this.#tell(one);
+      if (one.state === "held" && nowMs - one.heldMs >= UNDER_WAY_MS) this.#tell(one);
   }
 
   /** This is read again. */
@@ -134,17 +155,17 @@ export class Reporter {
     if (this.#outage || this.#cancelLook) return;
     const nowMs = this.#clock.elapsedMs();
     const silence = this.#silence;
-    if (silence && silence.sources.size > 1 && nowMs - silence.elapsedMs >= SILENT_MS) {
+    const undecided = silence?.isNew === true && silence.sources.size > 1;
+    if (undecided && nowMs - silence.elapsedMs >= SILENT_MS) {
       this.#begin(silence);
       return;
     }
     let held = false;
     for (const one of this.#troubles.values()) {
       if (one.state !== "held") continue;
-      if (nowMs - one.sinceMs >= LONGEST_HOLD_MS) this.#tell(one);
+      if (nowMs - one.heldMs >= LONGEST_HOLD_MS) this.#tell(one);
       else held = true;
     }
-    const undecided = silence !== null && silence.sources.size > 1;
     if (!held && !undecided) return;
     this.#cancelLook = this.#clock.after(LOOK_EVERY_MS, () => {
       this.#cancelLook = null;
@@ -153,14 +174,14 @@ export class Reporter {
   }
 
   #begin(silence: Silence): void {
-    const failing = [...this.#troubles.values()].filter(({ reason }) => reason !== "signed-out");
+    const failing = [...this.#troubles.values()].filter(({ state }) => state === "held" || state === "quiet");
     const { reason, detail } = failing.at(-1) ?? { reason: "unreachable" as const, detail: silence.detail };
     const { atMs: sinceMs, elapsedMs: sinceElapsedMs } = silence;
     this.#outage = {
       ...{ sinceMs, sinceElapsedMs, reason, detail: withoutEndpoint(detail) },
       reasons: new Set(failing.map((one) => one.reason)),
     };
-    for (const one of failing) if (one.state === "held") one.state = "quiet";
+    for (const one of failing) one.state = "quiet";
     this.#log.warn(
       { reason },
       `the exchange ${outageWords[reason]} (since ${timeOfDay(sinceMs)}): ${this.#outage.detail}`,
@@ -170,9 +191,7 @@ export class Reporter {
   #back(nowMs: number): void {
     const forMs = nowMs - this.#outage!.sinceElapsedMs;
     this.#outage = null;
-    // What fails from here on is said by itself.
-    for (const [key, { state }] of this.#troubles) if (state === "quiet") this.#troubles.delete(key);
-    this.#folded.clear();
+    this.#backMs = nowMs;
     this.#log.info({ forMs: Math.round(forMs) }, `the exchange is back after ${formatDurationMs(forMs)}`);
   }
 
@@ -182,9 +201,10 @@ export class Reporter {
     let named = 0;
     for (const one of this.#troubles.values())
       if (one.state === "named" && kindOf(one.reading) === kind) named++;
-    trouble.state = named < MOST_NAMED ? "named" : "quiet";
+    trouble.state = named < MOST_NAMED ? "named" : "folded";
     if (trouble.state === "named") {
-      this.#log.warn(fieldsOf(reading, { reason }), `${nameOf(reading)} cannot be read: ${detail}`);
+      const text = `${nameOf(reading)} cannot be read: ${detail}`;
+      this.#log.warn(fieldsOf(reading, { reason }), `${text}${remedyFor(detail)}`);
     } else if (!this.#folded.has(kind)) {
       this.#folded.add(kind);
       const { source } = reading;
@@ -200,11 +220,11 @@ export class Reporter {
     this.#log.warn(fieldsOf(reading, { reason }), text);
   }
 
-  #tellEnd({ reading, state, failures, detail }: Trouble, forMs: number): void {
+  #tellEnd({ reading, state, failures, detail, carried }: Trouble, forMs: number): void {
     const fields = fieldsOf(reading, { failures, forMs: Math.round(forMs) });
     const lasted = formatDurationMs(forMs);
     const again = `can be read again, after ${lasted} and ${count(failures, "failed read")}`;
-    if (state === "held")
+    if (state === "held" && !carried)
       this.#log.info(fields, `${nameOf(reading)} could not be read for ${lasted}: ${detail}`);
     else this.#log[state === "named" ? "info" : "debug"](fields, `${nameOf(reading)} ${again}`);
     const kind = kindOf(reading);
@@ -240,6 +260,14 @@ function nameOf(reading: Reading): string {
 
 function fieldsOf({ source, wallet }: Reading, more: object): object {
   return { source, ...(wallet === null ? {} : { wallet }), ...more };
+}
+
+/** What to do where trying again does not help. */
+function remedyFor(detail: string): string {
+  return /\b403 (insufficient_role|user_only|admin_only|wallet_not_linked)\b/.test(detail)
+    ? "; the exchange takes the sign-in, but this key may not read it, and trying again does not help. See that it is" +
+        " the key of the account's own wallet (`perpwatch check --online`), or watch it by its authority alone"
+    : "";
 }
 
 /** `latestMarketsStats: connect ECONNREFUSED …` without the endpoint, which stands for all of them. */

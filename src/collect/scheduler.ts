@@ -334,10 +334,11 @@ export class Scheduler {
     const told: { reason: FailureReason; detail: string } =
       error instanceof RunTooLong ? { reason: "timeout", detail: error.message } : failureOf(error);
     const atMs = this.#clock.nowMs();
+    const askedMs = job.running?.startedMs ?? this.#clock.elapsedMs();
     const taken = !(error instanceof NotTaken);
     if (mode === "catchUp") {
       job.catchUpFailure = { atMs, ...told, times: (job.catchUpFailure?.times ?? 0) + 1 };
-      if (taken) this.#reporter.failed({ source, wallet, older: true }, told.reason, told.detail);
+      if (taken) this.#reporter.failed({ source, wallet, older: true }, told.reason, told.detail, askedMs);
       return;
     }
     job.lastFailure = { atMs, ...told };
@@ -346,7 +347,7 @@ export class Scheduler {
     job.backingOff = true;
     // Without a store there is nobody to tell, and whoever stores has said why already.
     if (!taken) return;
-    this.#reporter.failed({ source, wallet }, told.reason, told.detail);
+    this.#reporter.failed({ source, wallet }, told.reason, told.detail, askedMs);
     try {
       await this.#options.observe({ kind: "failed", source, wallet, symbol: null, atMs, ...told });
     } catch (cause) {

@@ -74,6 +74,24 @@ describe("status", () => {
     expect(ends(/^mail +email +retrying .*ECONNREFUSED/)).toHaveLength(1);
   });
 
+  test("a session whose notifications are refused is not called well", async () => {
+    const { schedules, ...rest } = status();
+    const detail = "notifications: 403 insufficient_role";
+    await using it = await daemon({
+      status: () => ({
+        ...rest,
+        schedules: schedules.map((one) =>
+          one.source === "notifications"
+            ? { ...one, failuresInRow: 7, lastFailure: { atMs: nowMs, reason: "refused" as const, detail } }
+            : one,
+        ),
+      }),
+    });
+    expect((await it.run("status")).stdout).toMatch(
+      /^main +\S+ +signed in, but its notifications are refused: 403 insufficient_role /m,
+    );
+  });
+
   test("older pages that cannot be read are seen", async () => {
     const { schedules, ...rest } = calmStatus();
     const [first, ...others] = schedules;

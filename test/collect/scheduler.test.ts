@@ -346,15 +346,40 @@ describe("failures", () => {
         return "done";
       },
     });
-    const own = "notifications of w1 cannot be read: notifications: 403 insufficient_role";
     await clock.advance(20_000);
-    expect(log).toEqual([own]);
+    // Once, with what to do.
+    expect(log).toEqual([
+      expect.stringMatching(
+        /^notifications of w1 cannot be read: notifications: 403 insufficient_role; .*own wallet.*authority alone$/,
+      ),
+    ]);
     down = true;
     await clock.advance(60_000);
     expect(log.slice(1)).toEqual([expect.stringMatching(/^the exchange cannot be reached/)]);
     down = false;
     await clock.advance(120_000);
     expect(log.slice(2)).toEqual([expect.stringMatching(/^the exchange is back/)]);
+  });
+
+  test("what failed before by itself makes no outage, however seldom the rest is asked", async () => {
+    const { clock, log } = rig({
+      sources: ["traderState", "notifications", "fills"],
+      schedules: { fills: { every: "10m" } },
+      run: async (_run, source) => {
+        if (source !== "fills") throw new ExchangeError({ endpoint: source, reason: "refused", what: "400" });
+        return "done";
+      },
+    });
+    await clock.advance(1_800_000);
+    // Taken for an outage until the third is read, and for what it is from then on.
+    expect(log.slice(0, 2)).toEqual([
+      expect.stringMatching(/^the exchange refuses every request/),
+      expect.stringMatching(/^the exchange is back/),
+    ]);
+    expect(log.slice(2).sort()).toEqual([
+      "notifications of w0 cannot be read: notifications: 400",
+      "traderState of w0 cannot be read: traderState: 400",
+    ]);
   });
 
   test("a run that had nothing to ask ends no outage", async () => {

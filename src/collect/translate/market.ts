@@ -1,5 +1,10 @@
 /** Markets as the exchange tells them, in the house's words. */
-import type { MarketConfig as ConfigRecord, FundingRate, LatestMarketStats } from "../../contract/index.ts";
+import type {
+  MarketConfig as ConfigRecord,
+  FundingRate,
+  LatestMarketStats,
+  MarketStatsMessage,
+} from "../../contract/index.ts";
 import { MARKET_STATUSES } from "../../contract/index.ts";
 import type { MarketConfig, MarketPrices } from "../../domain/account.ts";
 import { type OnUnknownWord, wordOf } from "../words.ts";
@@ -52,6 +57,21 @@ export function marketPricesOf(record: LatestMarketStats): MarketPrices {
     dayVolumeUsd: record.day_volume_usd,
     prevDayMarkPriceUsd: record.prev_day_mark_price,
     statedFundingRate: record.current_funding_rate,
+  };
+}
+
+/** The same from the stream, which has whole seconds. */
+export function livePricesOf(message: MarketStatsMessage): MarketPrices {
+  return {
+    symbol: message.symbol,
+    exchangeMs: message.timestamp,
+    markPriceUsd: message.markPrice,
+    oraclePriceUsd: message.oraclePrice,
+    midPriceUsd: null,
+    openInterestUnits: message.openInterest,
+    dayVolumeUsd: message.dayVolumeUsd,
+    prevDayMarkPriceUsd: message.prevDayMarkPrice,
+    statedFundingRate: message.currentFundingRate,
   };
 }
 

@@ -1,0 +1,59 @@
+/**
+ * Prices of markets as the stream and the polls tell them, so that neither takes the other back. The stream states whole
+ * seconds; within one, what arrived later is the newer.
+ */
+import type { MarketPrices } from "../domain/account.ts";
+
+interface Known {
+  readonly prices: MarketPrices;
+  /** Monotonic. */
+  readonly arrivedMs: number;
+}
+
+export class LivePrices {
+  readonly #told = new Map<string, Known>();
+  /** Exchange's second of the newest that either way told. */
+  readonly #seconds = new Map<string, number>();
+
+  /** @returns whether the stream's row is as new as what is known */
+  takeLive(prices: MarketPrices, arrivedMs: number): boolean {
+    const key = prices.symbol.toUpperCase();
+    const second = secondOf(prices);
+    if (second < (this.#seconds.get(key) ?? Number.NEGATIVE_INFINITY)) return false;
+    this.#seconds.set(key, second);
+    this.#told.set(key, { prices, arrivedMs });
+    return true;
+  }
+
+  /**
+   * The rows of a poll with what the stream told while it was under way; rows that are older than what the stream told
+   * before are left out, and so do not make anything look fresh.
+   */
+  takePoll(rows: readonly MarketPrices[], askedMs: number): MarketPrices[] {
+    const newest: MarketPrices[] = [];
+    for (const row of rows) {
+      const key = row.symbol.toUpperCase();
+      const told = this.#told.get(key);
+      const second = secondOf(row);
+      const known = told === undefined ? Number.NEGATIVE_INFINITY : secondOf(told.prices);
+      if (told !== undefined && told.arrivedMs >= askedMs && known >= second) newest.push(told.prices);
+      else if (second >= known) {
+        newest.push(row);
+        this.#seconds.set(key, Math.max(second, this.#seconds.get(key) ?? second));
+      }
+    }
+    return newest;
+  }
+
+  /** Whether a poll shows a mark that the stream, had it told, would have told: of a market that it told of before. */
+  movedSince(rows: readonly MarketPrices[]): boolean {
+    return rows.some((row) => {
+      const told = this.#told.get(row.symbol.toUpperCase())?.prices;
+      return told !== undefined && told.markPriceUsd !== row.markPriceUsd && secondOf(row) > secondOf(told);
+    });
+  }
+}
+
+function secondOf(prices: MarketPrices): number {
+  return Math.floor(prices.exchangeMs / 1_000);
+}

@@ -1,0 +1,405 @@
+/**
+ * The stream as a source of observations, beside the polls and never instead of them.
+ *
+ *   market statistics ─► live prices ──┐
+ *   trader state ──────► mirror ───────┼─► coalesced ─► observe (the same queue as polls)
+ *   exchange status ───► newest ───────┤
+ *   notifications ─────► events ───────┘
+ *
+ *   came back, does not fit, cannot be read, quiet ─► ask over HTTP
+ *
+ * What comes is judged as told of just itself: a connection, a pong or silence makes nothing fresh. Announcements are only
+ * a reason to read the inbox, since the ids of live copies may not last.
+ */
+import type { MarketStatsMessage, NotificationMessage, TraderStateMessage } from "../contract/index.ts";
+import type { MarketPrices } from "../domain/account.ts";
+import type { Clock } from "../domain/clock.ts";
+import { formatDurationMs } from "../domain/duration.ts";
+import type { Event } from "../domain/event.ts";
+import type { Observation, Source } from "../domain/observation.ts";
+import {
+  type BadRecordReport,
+  type Mirrored,
+  type StreamListener,
+  type StreamMessage,
+  type StreamMisfit,
+  type Streams,
+  TraderMirror,
+} from "../exchange/index.ts";
+import type { AccountBook } from "./accounts.ts";
+import type { BadRecords } from "./bad-records.ts";
+import { Coalescer } from "./coalesce.ts";
+import type { CollectedWallet } from "./collector.ts";
+import { LivePrices } from "./live-prices.ts";
+import type { CollectLog } from "./log.ts";
+import type { MarketBook } from "./market-book.ts";
+import { SpreadAsks } from "./spread-asks.ts";
+import type { Teller } from "./teller.ts";
+import { livePricesOf } from "./translate/market.ts";
+import { notificationEvents } from "./translate/notification.ts";
+import { subaccountState } from "./translate/trader-state.ts";
+
+/** A market's own time may be ahead of ours by this much; a row from the far future would hold back all later ones. */
+const MOST_AHEAD_MS = 60_000;
+/** Between two readings of one wallet that changes which do not fit ask for. */
+const BETWEEN_DOUBTS_MS = 5_000;
+/** Between two readings of an inbox that what it tells asks for. */
+const BETWEEN_INBOXES_MS = 10_000;
+/** Events of one wallet that wait to be taken; more are left to the inbox. */
+const MOST_WAITING_EVENTS = 500;
+/** Without a message while prices moved, the connection is not believed. */
+const SILENT_MS = 60_000;
+
+export interface StreamFeedOptions {
+  readonly wallets: readonly CollectedWallet[];
+  readonly clock: Clock;
+  readonly observe: (observation: Observation) => Promise<void>;
+  /** Runs a collector soon; `gap`: something may have been missed. */
+  readonly ask: (source: Source, wallet: string | null, gap?: boolean) => void;
+  readonly ratePerSecond: () => number;
+  readonly marginRatio: (wallet: string) => number | null;
+  readonly accounts: AccountBook;
+  readonly book: MarketBook;
+  readonly teller: Teller;
+  readonly badRecords: BadRecords;
+  readonly log: CollectLog;
+}
+
+interface Followed {
+  readonly wallet: CollectedWallet;
+  readonly pdaIndex: number;
+  readonly mirror: TraderMirror;
+}
+
+export class StreamFeed implements StreamListener {
+  readonly #options: StreamFeedOptions;
+  readonly #clock: Clock;
+  readonly #followed = new Map<string, Followed>();
+  readonly #byName = new Map<string, CollectedWallet>();
+  readonly #prices = new LivePrices();
+  readonly #coalescer: Coalescer;
+  readonly #spread: SpreadAsks;
+  readonly #notedPrices = new Map<string, MarketPrices>();
+  readonly #notedStates = new Map<string, Set<number> | null>();
+  #notedStatus: Extract<Observation, { kind: "exchangeStatus" }> | null = null;
+  readonly #notedEvents = new Map<string, Event[]>();
+  #statusToldMs = Number.NEGATIVE_INFINITY;
+  readonly #readMs = new Map<string, number>();
+  readonly #later = new Map<string, () => void>();
+  readonly #askedMs = new Map<string, number>();
+  /** Connections that are lost, and since when; monotonic. */
+  readonly #lost = new Map<string | null, number>();
+  #streams: Streams | null = null;
+  #missed = 0;
+
+  constructor(options: StreamFeedOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    for (const wallet of options.wallets) {
+      this.#byName.set(wallet.name, wallet);
+      for (const pdaIndex of wallet.pdaIndices)
+        this.#followed.set(familyOf(wallet.authority, pdaIndex), {
+          wallet,
+          pdaIndex,
+          mirror: new TraderMirror(),
+        });
+    }
+    this.#coalescer = new Coalescer(options.clock, () => this.#handOn());
+    this.#spread = new SpreadAsks({
+      clock: options.clock,
+      ratePerSecond: options.ratePerSecond,
+      marginRatio: options.marginRatio,
+      ask: (source, wallet) => options.ask(source, wallet, true),
+      readMs: (source, wallet) => this.#readMs.get(`${source} ${wallet}`) ?? Number.NEGATIVE_INFINITY,
+    });
+  }
+
+  /** Subscribes to everything, and begins. */
+  start(streams: Streams): void {
+    this.#streams = streams;
+    // Few and for all first, in case the exchange takes only so many.
+    streams.common.subscribe("marketStats", {});
+    streams.common.subscribe("exchangeStatus", {});
+    for (const { wallet, pdaIndex } of this.#followed.values())
+      streams.common.subscribe("traderState", { authority: wallet.authority, traderPdaIndex: pdaIndex });
+    streams.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#streams?.stop();
+    this.#spread.stop();
+    for (const cancel of this.#later.values()) cancel();
+    this.#later.clear();
+    await this.#coalescer.stop();
+  }
+
+  /** Changes of accounts that a poll told first and the stream never did. */
+  get missed(): number {
+    return this.#missed;
+  }
+
+  /** Whether a wallet's notifications come by themselves now. */
+  tellsNotifications(wallet: string): boolean {
+    return this.#streams?.tellsNotifications(wallet) ?? false;
+  }
+
+  // ── what polls bring ────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** An answer of the trader state; null: nothing of it is newer than what is known. */
+  polledState(
+    wallet: CollectedWallet,
+    pdaIndex: number,
+    answer: { readonly slot: number; readonly slotIndex: number; readonly snapshot: PolledSnapshot },
+    askedMs: number,
+  ): Mirrored | null {
+    const followed = this.#followed.get(familyOf(wallet.authority, pdaIndex));
+    if (!followed) return { ...answer, subaccounts: answer.snapshot.subaccounts, told: null };
+    const atMs = this.#clock.elapsedMs();
+    const subscription = { authority: wallet.authority, traderPdaIndex: pdaIndex };
+    const common = this.#streams?.common;
+    const streaming =
+      common?.connected === true && common.subscriptions.stateOf("traderState", subscription) === "confirmed";
+    const { mirrored, missed } = followed.mirror.takePoll(
+      answer,
+      answer.snapshot.subaccounts,
+      { askedMs, atMs },
+      streaming,
+    );
+    this.#readMs.set(`traderState ${wallet.name}`, askedMs);
+    if (missed > 0) {
+      if (this.#missed === 0)
+        this.#options.log.warn({ wallet: wallet.name }, "the stream left out a change that a poll told");
+      this.#missed += missed;
+      common?.resubscribe("traderState", subscription);
+    }
+    return mirrored;
+  }
+
+  /** Prices of all markets as a poll brought them, with what is newer. */
+  polledPrices(rows: readonly MarketPrices[], askedMs: number): readonly MarketPrices[] {
+    const common = this.#streams?.common;
+    if (common?.connected && common.quietMs > SILENT_MS && this.#prices.movedSince(rows)) {
+      common.restart("prices moved and it told nothing");
+    }
+    return this.#prices.takePoll(rows, askedMs);
+  }
+
+  /** Whether the stream told the exchange's status since then: an answer to a question of before may be the older. */
+  toldStatusSince(askedMs: number): boolean {
+    return this.#statusToldMs >= askedMs;
+  }
+
+  // ── what the stream brings ──────────────────────────────────────────────────────────────────────────────────────
+
+  message(wallet: string | null, { channel, message }: StreamMessage): void {
+    switch (channel) {
+      case "marketStats":
+        this.#takePrices(message);
+        return;
+      case "traderState":
+        this.#takeState(message);
+        return;
+      case "exchangeStatus": {
+        const { active, gated, withdrawalsAvailable } = message.data;
+        this.#statusToldMs = this.#clock.elapsedMs();
+        const atMs = this.#clock.nowMs();
+        this.#notedStatus = { kind: "exchangeStatus", atMs, active, gated, withdrawalsAvailable };
+        this.#coalescer.noted();
+        this.#options.ask("exchangeStatus", null);
+        return;
+      }
+      case "notifications":
+        if (wallet !== null) this.#takeNotification(wallet, message);
+        return;
+      default:
+    }
+  }
+
+  misfit(wallet: string | null, { channel, frame }: StreamMisfit): void {
+    if (channel === "notifications" && wallet !== null) this.#askInbox(wallet);
+    else if (channel === "exchangeStatus") this.#options.ask("exchangeStatus", null);
+    else if (channel === "traderState") {
+      const { authority, traderPdaIndex } = frame as Record<string, unknown>;
+      const followed = this.#followed.get(familyOf(String(authority), Number(traderPdaIndex)));
+      if (followed) this.#doubt(followed.wallet.name);
+    }
+  }
+
+  badFrame(report: BadRecordReport): void {
+    this.#options.badRecords.take(report);
+  }
+
+  up(wallet: string | null, again: boolean): void {
+    const { ask, log } = this.#options;
+    const lostMs = this.#lost.get(wallet);
+    this.#lost.delete(wallet);
+    if (lostMs !== undefined) {
+      const forMs = this.#clock.elapsedMs() - lostMs;
+      log.info(
+        { wallet, forMs: Math.round(forMs) },
+        `${nameOf(wallet)} is connected, after ${formatDurationMs(forMs)}`,
+      );
+    }
+    if (wallet !== null) {
+      this.#spread.add("notifications", [wallet]);
+      return;
+    }
+    if (!again) return;
+    ask("markets", null);
+    ask("exchangeStatus", null);
+    this.#spread.add("traderState", [...this.#byName.keys()]);
+  }
+
+  down(wallet: string | null, detail: string): void {
+    if (wallet === null) for (const { mirror } of this.#followed.values()) mirror.lost();
+    if (this.#lost.has(wallet)) return;
+    this.#lost.set(wallet, this.#clock.elapsedMs());
+    this.#options.log.warn({ wallet, detail }, `${nameOf(wallet)} is not connected, polls go on: ${detail}`);
+    // From now on the inbox is read as often as without a stream.
+    if (wallet !== null) this.#spread.add("notifications", [wallet]);
+  }
+
+  quiet(wallet: string | null): void {
+    // What moved meanwhile decides whether that is a still market or a dead stream.
+    if (wallet === null) this.#options.ask("markets", null);
+  }
+
+  #takePrices(message: MarketStatsMessage): void {
+    const prices = livePricesOf(message);
+    const nowMs = this.#clock.nowMs();
+    if (prices.exchangeMs > nowMs + MOST_AHEAD_MS) {
+      throw new Error("its time is ahead of the clock");
+    }
+    if (!this.#prices.takeLive(prices, this.#clock.elapsedMs())) return;
+    this.#notedPrices.set(prices.symbol.toUpperCase(), prices);
+    this.#coalescer.noted();
+  }
+
+  #takeState(message: TraderStateMessage): void {
+    const key = familyOf(message.authority, message.traderPdaIndex);
+    const followed = this.#followed.get(key);
+    if (!followed) return;
+    const { mirrored, doubt } = followed.mirror.takeMessage(message, this.#clock.elapsedMs());
+    if (doubt !== null) this.#doubt(followed.wallet.name);
+    if (mirrored === null) return;
+    const { told } = mirrored;
+    const noted = this.#notedStates.get(key);
+    if (told === null || noted === null) this.#notedStates.set(key, null);
+    else this.#notedStates.set(key, new Set([...(noted ?? []), ...told]));
+    this.#coalescer.noted();
+  }
+
+  #takeNotification(name: string, message: NotificationMessage): void {
+    const { accounts, book } = this.#options;
+    const wallet = this.#byName.get(name);
+    if (!wallet || message.authority !== wallet.authority) return;
+    const { payload, traderPubkey, traderPdaIndex } = message;
+    if (traderPdaIndex !== null && !wallet.pdaIndices.includes(traderPdaIndex)) return;
+    const account = accounts.of(name).find((one) => one.address === traderPubkey);
+    this.#askInbox(name);
+    if (payload.source !== "event" || !account || !book.known) return;
+    const events = this.#notedEvents.get(name) ?? [];
+    if (events.length >= MOST_WAITING_EVENTS) return;
+    events.push(...notificationEvents(payload, wallet, account, book, this.#clock.nowMs()));
+    this.#notedEvents.set(name, events);
+    this.#coalescer.noted();
+  }
+
+  /** Hands on everything that is noted, of each thing the newest. */
+  async #handOn(): Promise<void> {
+    const { observe, log } = this.#options;
+    const handed: Promise<void>[] = [];
+    const atMs = this.#clock.nowMs();
+    if (this.#notedStatus) handed.push(observe(this.#notedStatus));
+    this.#notedStatus = null;
+    if (this.#notedPrices.size > 0) {
+      handed.push(observe({ kind: "prices", atMs, markets: [...this.#notedPrices.values()], live: true }));
+      this.#notedPrices.clear();
+    }
+    for (const [key, told] of this.#notedStates) {
+      const followed = this.#followed.get(key);
+      if (followed) handed.push(...this.#states(followed, told, atMs));
+    }
+    this.#notedStates.clear();
+    for (const [name, events] of [...this.#notedEvents]) {
+      this.#notedEvents.delete(name);
+      handed.push(this.#tell(name, events));
+    }
+    try {
+      await Promise.all(handed);
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : "unknown";
+      log.warn({ detail }, "what the stream told could not be recorded");
+    }
+  }
+
+  #states({ wallet, pdaIndex, mirror }: Followed, told: Set<number> | null, atMs: number): Promise<void>[] {
+    const { accounts, badRecords, observe, ask } = this.#options;
+    const onUnknown = (field: string, word: string) => badRecords.unknownWord("traderState", field, word);
+    const mirrored = mirror.now();
+    const rows = mirrored.subaccounts;
+    const fresh = accounts.take(
+      wallet,
+      pdaIndex,
+      rows.map((row) => row.subaccountIndex),
+    );
+    if (fresh.length > 0) ask("notifications", wallet.name);
+    const { slot, slotIndex } = mirrored;
+    return [
+      observe({
+        kind: "accounts",
+        wallet: wallet.name,
+        pdaIndex,
+        atMs,
+        slot,
+        slotIndex,
+        subaccounts: rows
+          .filter((row) => told === null || told.has(row.subaccountIndex))
+          .map((row) => subaccountState(row, onUnknown)),
+        ...(told === null ? {} : { told: [...told] }),
+      }),
+    ];
+  }
+
+  async #tell(name: string, events: readonly Event[]): Promise<void> {
+    const { teller, observe } = this.#options;
+    const wallet = this.#byName.get(name);
+    if (!wallet) return;
+    const run = { wallet, observe, nowMs: () => this.#clock.nowMs() };
+    await teller.tell(run, "notifications", { events, live: true });
+  }
+
+  // ── asking over HTTP ────────────────────────────────────────────────────────────────────────────────────────────
+
+  #doubt(wallet: string): void {
+    this.#askSoon("traderState", wallet, BETWEEN_DOUBTS_MS);
+  }
+
+  #askInbox(wallet: string): void {
+    this.#askSoon("notifications", wallet, BETWEEN_INBOXES_MS);
+  }
+
+  /** Now, or when the last such asking is long enough ago: never not at all. */
+  #askSoon(source: Source, wallet: string, betweenMs: number): void {
+    const key = `${source} ${wallet}`;
+    if (this.#later.has(key)) return;
+    const ask = () => {
+      this.#later.delete(key);
+      this.#askedMs.set(key, this.#clock.elapsedMs());
+      this.#options.ask(source, wallet);
+    };
+    const waitMs = (this.#askedMs.get(key) ?? Number.NEGATIVE_INFINITY) + betweenMs - this.#clock.elapsedMs();
+    if (waitMs <= 0) ask();
+    else this.#later.set(key, this.#clock.after(waitMs, ask));
+  }
+}
+
+type PolledSnapshot = { readonly subaccounts: Mirrored["subaccounts"] };
+
+function familyOf(authority: string, pdaIndex: number): string {
+  return `${authority} ${pdaIndex}`;
+}
+
+function nameOf(wallet: string | null): string {
+  return wallet === null ? "the stream" : `the stream of ${wallet}`;
+}
