@@ -61,6 +61,31 @@ export async function knownWallets(cli: Cli, file: string): Promise<readonly Kno
   return readWallets(await openSource(cli, orDemo(cli, file))).known;
 }
 
+/**
+ * The exchange and the wallets of a configuration, for commands that ask by themselves: mistakes elsewhere do not matter.
+ * @throws {CommandFailed} status 2, with every mistake in the two sections
+ */
+export async function exchangePart(
+  cli: Cli,
+  file: string,
+): Promise<Pick<DaemonSettings, "exchange" | "wallets">> {
+  const [{ readWallets }, { exchangeSettings }] = await Promise.all([
+    import("../settings/wallets.ts"),
+    import("../exchange/settings.ts"),
+  ]);
+  const source = await openSource(cli, orDemo(cli, file));
+  const exchange = source.read(["exchange"], exchangeSettings, {});
+  const { wallets } = readWallets(source);
+  const problems = source.problems.filter(({ path: at }) => /^(exchange|wallets|walletDefaults)\b/.test(at));
+  if (exchange === undefined || problems.length > 0) throw await misconfigured(problems);
+  return { exchange, wallets };
+}
+
+/** Whether a configuration can be found under this name, the demo's included. */
+export function hasConfiguration(cli: Cli, file: string): boolean {
+  return existsSync(orDemo(cli, file));
+}
+
 /** Told once a command. */
 let demoTold = false;
 

@@ -5,14 +5,18 @@
 import { Command, CommanderError } from "commander";
 import { version } from "../version.ts";
 import { alertsCommand } from "./alerts.ts";
+import { apiCommand } from "./api.ts";
 import { channelsCommand } from "./channels.ts";
 import { checkCommand } from "./check.ts";
 import { type Cli, CommandFailed, printJson } from "./command.ts";
+import { completionCommand } from "./completion.ts";
 import { notificationsCommand } from "./notifications.ts";
+import { onboardCommand } from "./onboard.ts";
 import { rulesCommand } from "./rules.ts";
 import { simulateCommand } from "./simulate.ts";
 import { startCommand } from "./start.ts";
 import { statusCommand } from "./status.ts";
+import { stopLossCommand } from "./stop-loss.ts";
 import { walletCommand } from "./wallet.ts";
 
 const commands = [
@@ -24,7 +28,11 @@ const commands = [
   rulesCommand,
   channelsCommand,
   walletCommand,
+  onboardCommand,
+  stopLossCommand,
+  apiCommand,
   simulateCommand,
+  completionCommand,
 ];
 
 /**
@@ -91,6 +99,8 @@ const expected = [
   "ExchangeError",
   "BadRecord",
   "BadKey",
+  "LedgerError",
+  "InstructionsRefused",
 ];
 
 function isExpected(error: unknown): boolean {

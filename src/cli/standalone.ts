@@ -9,7 +9,7 @@ import { version } from "../version.ts";
 
 /** The exchange with the configured wallets, signed in by nobody yet, for as long as `use` runs. */
 export async function withExchange<T>(
-  settings: DaemonSettings,
+  settings: Pick<DaemonSettings, "exchange" | "wallets">,
   store: SessionStore,
   use: (exchange: Exchange) => Promise<T>,
   onBadRecord: (report: BadRecordReport) => void = () => {},

@@ -36,5 +36,6 @@ export * from "./records/trader.ts";
 export * from "./reply.ts";
 export * from "./request.ts";
 export * from "./router.ts";
+export * from "./shape.ts";
 export * from "./streams.ts";
 export * from "./time.ts";

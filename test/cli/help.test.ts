@@ -18,7 +18,19 @@ test("what is offered is what is built, and each help gives an example", { timeo
   expect(root.status).toBe(0);
   const top = commandsIn(root.stdout);
   expect(top).toEqual([
-    ...["start", "check", "status", "alerts", "notifications", "rules", "channels", "wallet", "simulate"],
+    ...[
+      "start",
+      "check",
+      "status",
+      "alerts",
+      "notifications",
+      "rules",
+      "channels",
+      "wallet",
+      "api",
+      "simulate",
+    ],
+    "completion",
   ]);
   const found: string[] = [];
   for (const name of top) {
@@ -45,7 +57,8 @@ test("what is offered is what is built, and each help gives an example", { timeo
       "channels test",
       "wallet",
     ],
-    ...["wallet new", "wallet import", "wallet list", "wallet login", "wallet logout", "simulate"],
+    ...["wallet new", "wallet import", "wallet list", "wallet login", "wallet logout"],
+    ...["api", "api list", "api describe", "api docs", "simulate", "completion"],
   ]);
 });
 
@@ -123,6 +136,8 @@ describe("without a configuration", () => {
     ["rules", "check"],
     ["channels", "test", "chat"],
     ["wallet", "list"],
+    ["onboard", "register"],
+    ["stop-loss", "--symbol", "SOL", "--trigger-price", "1"],
     ["start", "--config", "./other.yaml"],
   ];
   test.each(cases.map((args) => [args]))("%j", async (args) => {

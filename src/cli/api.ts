@@ -1,0 +1,296 @@
+/** `perpwatch api`: every endpoint of the exchange from the shell, by the table that client and simulator go by. */
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline/promises";
+import { text as wholeText } from "node:stream/consumers";
+import type { Command } from "commander";
+import type { Endpoint } from "../contract/index.ts";
+import { nearestName } from "../domain/nearest.ts";
+import type { ApiOptions } from "./api/arguments.ts";
+import {
+  type Cli,
+  CommandFailed,
+  type CommonOptions,
+  declare,
+  declareGroup,
+  hint,
+  print,
+  printJson,
+} from "./command.ts";
+import { paintFor, table } from "./print.ts";
+
+export function apiCommand(program: Command, cli: Cli): void {
+  const group = declareGroup(program, "api", "ask the exchange anything: every endpoint, by name", [
+    "api list",
+    "api describe fundingHourly",
+    "api markets",
+    "api traderState --wallet main",
+    "api fundingHourly --wallet main --limit 200 --all --json",
+    "api exchangeStatus --url http://127.0.0.1:8899",
+  ]);
+  group.usage("NAME [--param value …]   or: list, describe NAME, docs");
+  declare(group, {
+    usage: "list",
+    summary: "list every endpoint, grouped as in the exchange's documentation",
+    examples: ["api list", "api list --json"],
+    needsNoConfig: true,
+  }).action((options: CommonOptions) => list(cli, options));
+  declare(group, {
+    usage: "describe <name>",
+    summary: "tell everything about one endpoint: parameters, bounds, defaults, what it answers",
+    examples: ["api describe fundingHourly"],
+    needsNoConfig: true,
+  }).action((name: string, options: CommonOptions) => describe(cli, name, options));
+  declare(group, {
+    usage: "docs",
+    summary: "write the reference of every endpoint in Markdown",
+    examples: ["api docs --out docs/api.md"],
+    needsNoConfig: true,
+  })
+    .option("--out <file>", "write it there instead of printing it")
+    .action((options: CommonOptions & { readonly out?: string }) => docs(cli, options));
+  // What an endpoint takes is known when its name is: its words are read by themselves.
+  group
+    .command("call", { isDefault: true, hidden: true })
+    .helpOption(false)
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .argument("[words...]")
+    .action((words: string[]) => call(cli, group, words));
+  // `api NAME --help` is about the endpoint: `call` says it. Last, since commands below take this over.
+  group.helpOption(false);
+}
+
+async function list(cli: Cli, options: CommonOptions): Promise<void> {
+  const [{ endpointsOf, groups }, { allEndpoints }] = await Promise.all([
+    import("./api/describe.ts"),
+    import("../contract/index.ts"),
+  ]);
+  if (options.json) {
+    const rows = allEndpoints.map(({ name, group, method, path, session, summary, deprecated, paging }) => {
+      return { name, group, method, path, session, paged: paging !== null, deprecated, summary };
+    });
+    return printJson(cli, rows);
+  }
+  const paint = paintFor(cli.out);
+  const parts = groups.flatMap(({ name, title }) => {
+    const rows = endpointsOf(name).map((one) => [
+      one.name,
+      one.method,
+      one.session === "required" ? "session" : "",
+      one.summary,
+    ]);
+    // Without a head: the columns speak for themselves.
+    const [, ...lines] = table(["", "", "", ""], rows, paint).split("\n");
+    return rows.length === 0 ? [] : [[paint("bold", title), ...lines.map((line) => `  ${line}`)].join("\n")];
+  });
+  print(cli, parts.join("\n\n"));
+  hint(cli, "\nperpwatch api describe NAME tells what one takes; perpwatch api NAME --param value asks.");
+}
+
+async function describe(cli: Cli, name: string, options: CommonOptions): Promise<void> {
+  const endpoint = await endpointNamed(name);
+  const [{ describeText }, { replyFields }] = await Promise.all([
+    import("./api/describe.ts"),
+    import("../contract/index.ts"),
+  ]);
+  if (!options.json) return print(cli, describeText(endpoint));
+  const { reply: _, params, ...rest } = endpoint;
+  const told = Object.fromEntries(
+    Object.entries(params).map(([name, { schema: _, argument: __, ...param }]) => [name, param]),
+  );
+  printJson(cli, { ...rest, params: told, answer: replyFields(endpoint) });
+}
+
+async function docs(cli: Cli, options: CommonOptions & { readonly out?: string }): Promise<void> {
+  const { referenceMarkdown } = await import("./api/describe.ts");
+  const text = referenceMarkdown();
+  if (options.out === undefined) return void cli.out.write(text);
+  const { writeFile } = await import("node:fs/promises");
+  await writeFile(options.out, text);
+  if (options.json) printJson(cli, { file: options.out, bytes: Buffer.byteLength(text) });
+  else print(cli, `${options.out}: written`);
+}
+
+async function call(cli: Cli, group: Command, words: readonly string[]): Promise<void> {
+  const at = words.findIndex((word) => !word.startsWith("-"));
+  const name = words[at];
+  if (name === undefined) {
+    if (words.length > 0 && !words.includes("-h") && !words.includes("--help"))
+      throw new CommandFailed(`say which endpoint first: perpwatch api NAME ${words.join(" ")}`, 2);
+    group.outputHelp();
+    return;
+  }
+  const endpoint = await endpointNamed(name);
+  const { readCall, refuseMisfits } = await import("./api/arguments.ts");
+  const { options, args: given } = await readCall(
+    endpoint,
+    words.filter((_, index) => index !== at),
+    (file) => readText(cli, file),
+  );
+  if (options.help) {
+    const { describeText } = await import("./api/describe.ts");
+    print(cli, `${describeText(endpoint)}\n\n${optionsText(endpoint)}`);
+    return;
+  }
+  const { target } = await import("./api/target.ts");
+  const { settings, wallet } = await target(cli, options);
+  const args = { ...(wallet === null ? {} : await walletArguments(endpoint, wallet.authority)), ...given };
+  refuseMisfits(endpoint, args);
+  if (endpoint.method !== "GET" && !options.yes) await confirm(cli, endpoint, settings.exchange.baseUrl);
+  await send(cli, endpoint, args, options, settings, wallet);
+}
+
+async function send(
+  cli: Cli,
+  endpoint: Endpoint,
+  args: Readonly<Record<string, unknown>>,
+  options: ApiOptions,
+  settings: Awaited<ReturnType<typeof import("./api/target.ts").target>>["settings"],
+  wallet: { readonly name: string; readonly watchOnly: boolean } | null,
+): Promise<void> {
+  const [{ memorySessions, withExchange }, { nextPage }, { showAnswer }] = await Promise.all([
+    import("./standalone.ts"),
+    import("../contract/index.ts"),
+    import("./api/show.ts"),
+  ]);
+  const session = wallet === null || wallet.watchOnly || endpoint.session === "none" ? null : wallet.name;
+  await withExchange(
+    settings,
+    memorySessions(),
+    async (exchange) => {
+      const held = session === null ? undefined : exchange.sessions.of(session);
+      // An open endpoint would go out without: the wallet was named so that it goes out with.
+      await held?.access({ endMs: performance.now() + patienceMs });
+      try {
+        const ask = exchange.client[endpoint.name as keyof typeof exchange.client] as (
+          args: object,
+          call: object,
+        ) => Promise<unknown>;
+        const callOptions = session === null ? {} : { wallet: session };
+        const first = await ask(args, callOptions);
+        if (!options.all) {
+          if (options.json) printJson(cli, first);
+          else print(cli, showAnswer(first, paintFor(cli.out)));
+          return;
+        }
+        const rows: unknown[] = [];
+        let [page, pages, count] = [first, 0, 0];
+        for (;;) {
+          const found = rowsOf(endpoint, page);
+          pages++;
+          count += found.length;
+          // A line a row: what follows in a pipe need not wait for the end, nor hold it all.
+          if (options.json) for (const row of found) cli.out.write(`${lineOf(row)}\n`);
+          else rows.push(...found);
+          progress(cli, endpoint.name, pages, count, false);
+          const next = nextPage(endpoint, page as object, "older");
+          if (next === null) break;
+          const { [endpoint.paging?.newer?.argument ?? ""]: _, ...rest } = args;
+          page = await ask({ ...withoutRange(endpoint, rest, next), ...next }, callOptions);
+        }
+        progress(cli, endpoint.name, pages, count, true);
+        if (!options.json) print(cli, showAnswer(rows, paintFor(cli.out)));
+      } finally {
+        await held?.logout().catch(() => {});
+      }
+    },
+    ({ problem }) => {
+      hint(cli, `perpwatch: ${problem}`);
+      cli.status = 1;
+    },
+  );
+}
+
+/** For a sign-in. */
+const patienceMs = 20_000;
+
+function rowsOf({ reply }: Endpoint, page: unknown): readonly unknown[] {
+  if (reply.kind !== "rows") return [page];
+  return (reply.field === null ? page : (page as Record<string, unknown>)[reply.field]) as readonly unknown[];
+}
+
+/** A cursor says where to go on; what excludes it was for the first page. */
+function withoutRange(
+  endpoint: Endpoint,
+  args: Readonly<Record<string, unknown>>,
+  next: Readonly<Record<string, string>>,
+): Record<string, unknown> {
+  const left = { ...args };
+  for (const rule of endpoint.constraints) {
+    if (rule.kind !== "exclusive" || !rule.params.some((name) => name in next)) continue;
+    for (const name of rule.params) if (!(name in next)) delete left[name];
+  }
+  return left;
+}
+
+function lineOf(row: unknown): string {
+  return JSON.stringify(row, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
+}
+
+/** On a terminal one line that is written over; elsewhere one at the end. */
+function progress(cli: Cli, name: string, pages: number, rows: number, isEnd: boolean): void {
+  const text = `${name}: ${pages} ${pages === 1 ? "page" : "pages"}, ${rows} ${rows === 1 ? "row" : "rows"}`;
+  if (cli.err.isTTY) cli.err.write(`\r${text}${isEnd ? "\n" : " …"}`);
+  else if (isEnd) hint(cli, text);
+}
+
+/** What a named wallet stands for, where an endpoint asks for it. */
+async function walletArguments(endpoint: Endpoint, authority: string): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {};
+  for (const [name, param] of Object.entries(endpoint.params)) {
+    if (param.type !== "key") continue;
+    if (name === "authority" || name === "walletPubkey") found[name] = authority;
+    if (name === "traderPubkey") {
+      const { traderAddress } = await import("../wallet/address.ts");
+      found[name] = traderAddress(authority, { pdaIndex: 0, subaccount: 0 });
+    }
+  }
+  return found;
+}
+
+async function confirm(cli: Cli, endpoint: Endpoint, url: string): Promise<void> {
+  const what = `${endpoint.name} changes something at ${url}: ${endpoint.summary}`;
+  if (!cli.in.isTTY) throw new CommandFailed(`${what}\nsay --yes to send it`, 2);
+  const lines = createInterface({ input: cli.in, output: cli.err });
+  try {
+    const answer = await lines.question(`${what}\nSend it? (yes/no) `);
+    if (answer.trim().toLowerCase() !== "yes") throw new CommandFailed("nothing was sent");
+  } finally {
+    lines.close();
+  }
+}
+
+async function endpointNamed(name: string): Promise<Endpoint> {
+  const { allEndpoints } = await import("../contract/index.ts");
+  const found = allEndpoints.find((one) => one.name.toLowerCase() === name.toLowerCase());
+  if (found !== undefined) return found;
+  const nearest = nearestName(
+    name,
+    allEndpoints.map((one) => one.name),
+  );
+  const fix = nearest === null ? "perpwatch api list shows them all" : `did you mean ${nearest}?`;
+  throw new CommandFailed(`there is no endpoint ${name}; ${fix}`, 2);
+}
+
+async function readText(cli: Cli, file: string): Promise<string> {
+  if (file === "-") return wholeText(cli.in);
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new CommandFailed(`${file} cannot be read: ${(cause as NodeJS.ErrnoException).code ?? "?"}`, 2);
+  }
+}
+
+function optionsText(endpoint: Endpoint): string {
+  const rows = [
+    ["--wallet <name>", "ask in the session of this wallet of the configuration, and about it"],
+    ["--url <url>", "ask there, rather than where the configuration says"],
+    ...(endpoint.paging === null ? [] : [["--all", "follow the pages to the end; with --json a line a row"]]),
+    ...(endpoint.method === "GET" ? [] : [["--yes", "send it without asking"]]),
+    ["--json", "print JSON"],
+    ["-c, --config <file>", "the configuration (default ./config.yaml, where there is one)"],
+    ["--PARAM @file", "read a value from a file (@-: standard input), as secrets should be"],
+  ];
+  const width = Math.max(...rows.map(([name]) => name!.length));
+  return ["Options:", ...rows.map(([name, about]) => `  ${name!.padEnd(width)}  ${about}`)].join("\n");
+}

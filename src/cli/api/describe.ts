@@ -1,0 +1,214 @@
+/** Endpoints in words: for `api list`, `api describe`, the help of each, and the reference in Markdown. */
+import {
+  allEndpoints,
+  type Constraint,
+  type Endpoint,
+  type Group,
+  type Param,
+  type RecordField,
+  replyFields,
+  wireName,
+} from "../../contract/index.ts";
+
+/** In the order of the exchange's own documentation. */
+export const groups: readonly { readonly name: Group; readonly title: string }[] = [
+  { name: "exchange", title: "Exchange" },
+  { name: "market", title: "Market data" },
+  { name: "trader", title: "Trader data" },
+  { name: "history", title: "Histories" },
+  { name: "notifications", title: "Notifications" },
+  { name: "auth", title: "Authentication" },
+  { name: "onboarding", title: "Onboarding and instructions" },
+  { name: "deprecated", title: "Deprecated" },
+];
+
+export function endpointsOf(group: Group): readonly Endpoint[] {
+  return allEndpoints.filter((one) => one.group === group);
+}
+
+/** What a parameter takes, in a few words: `integer, 1 to 200`. */
+export function takes(param: Param): string {
+  switch (param.type) {
+    case "choice":
+      return `one of ${param.choices?.join(", ")}`;
+    case "integer":
+    case "number":
+      return `${param.type}${bounds(param)}`;
+    case "key":
+      return "public key, base58";
+    case "time":
+      return param.timeForm === "iso" ? "time, ISO 8601" : "time, Unix ms";
+    case "boolean":
+      return "true or false";
+    case "list":
+      return "comma-separated";
+    case "json":
+      return "JSON";
+    case "string":
+      return "text";
+  }
+}
+
+function bounds({ min, max }: Param): string {
+  if (min !== null && max !== null) return `, ${min} to ${max}`;
+  if (min !== null) return `, at least ${min}`;
+  return max === null ? "" : `, at most ${max}`;
+}
+
+/** What is taken when it is left out; null: nothing. */
+export function defaultOf(param: Param): string | null {
+  if (param.defaultNote !== null) return param.defaultNote;
+  return param.default === null ? null : String(param.default);
+}
+
+export function sessionOf(endpoint: Endpoint): string {
+  switch (endpoint.session) {
+    case "required":
+      return "needed (--wallet)";
+    case "optional":
+      return "welcome (--wallet)";
+    case "none":
+      return "none";
+  }
+}
+
+/** What has to hold between parameters. */
+export function constraintText(rule: Constraint): string {
+  switch (rule.kind) {
+    case "range": {
+      const apart = rule.maxMs === null ? "" : `, and at most ${rule.maxMs / 86_400_000} days before it`;
+      return `${rule.from} is not after ${rule.to}${apart}`;
+    }
+    case "exclusive":
+      return `${rule.params.join(" and ")} exclude each other`;
+    case "anyOf":
+      return `one of ${rule.params.join(", ")} is needed`;
+  }
+}
+
+/** How its pages turn; null: it has none. */
+export function pagingText({ paging, order }: Endpoint): string | null {
+  const rows = order === "newestFirst" ? "Newest first" : order === "oldestFirst" ? "Oldest first" : null;
+  if (paging === null) return rows === null ? null : `${rows}.`;
+  const newer =
+    paging.newer === null ? "" : `, newer ones at ${paging.newer.argument} = ${paging.newer.field}`;
+  const older = `older rows at ${paging.older.argument} = ${paging.older.field}${newer}; --all follows it to the end`;
+  return `${rows === null ? "Rows" : rows}, in pages: ${older}.`;
+}
+
+/** Everything about one endpoint, for a terminal. */
+export function describeText(endpoint: Endpoint): string {
+  const lines = [
+    `${endpoint.name}: ${endpoint.summary}`,
+    "",
+    `  ${endpoint.method} ${endpoint.path}`,
+    `  session: ${sessionOf(endpoint)}`,
+  ];
+  if (endpoint.deprecated !== null) lines.push(`  deprecated: ${endpoint.deprecated}`);
+  const params = Object.entries(endpoint.params);
+  if (params.length > 0) {
+    lines.push("", "Parameters:");
+    const names = params.map(([name, param]) => `--${name}${param.required ? " *" : ""}`);
+    const width = Math.max(...names.map((name) => name.length));
+    for (const [index, [name, param]] of params.entries())
+      lines.push(`  ${names[index]!.padEnd(width)}  ${paramText(name, param)}`);
+    if (params.some(([, param]) => param.required)) lines.push("  * has to be given");
+  }
+  for (const rule of endpoint.constraints) lines.push(`  ${constraintText(rule)}`);
+  const fields = replyFields(endpoint);
+  lines.push("", fields.length === 0 ? "Answers nothing." : "Answers:");
+  const tree = fields.map(({ path }) => "  ".repeat(path.split(".").length) + path.split(".").at(-1)!);
+  const width = Math.max(0, ...tree.map((name) => name.length));
+  for (const [index, field] of fields.entries())
+    lines.push(`${tree[index]!.padEnd(width)}  ${fieldText(field)}`);
+  const paging = pagingText(endpoint);
+  if (paging !== null) lines.push("", paging);
+  if (endpoint.notes.length > 0) lines.push("", ...endpoint.notes.map((note) => `- ${note}`));
+  const { errors } = endpoint;
+  if (errors.length > 0) lines.push("", `Refuses with ${errors.join(", ")}; any may answer 429 and 5xx.`);
+  return lines.join("\n");
+}
+
+/** The rest of a line about a parameter. */
+export function paramText(name: string, param: Param): string {
+  const standard = defaultOf(param);
+  const wire = wireName(name, param);
+  return [
+    param.description,
+    `(${takes(param)}${standard === null ? "" : `; default ${standard}`}${wire === name ? "" : `; on the wire ${wire}`})`,
+    ...(param.deprecated === null ? [] : [`Deprecated: ${param.deprecated}`]),
+  ].join(" ");
+}
+
+/** The whole reference, for docs/api.md. */
+export function referenceMarkdown(): string {
+  const lines = [
+    "# The exchange's API",
+    "",
+    "Every endpoint that perpwatch knows, as its client, its command line (`perpwatch api NAME --param value`) and its",
+    "simulator take it. Made from the table in `src/contract/` by `npm run docs`; a test holds it to that.",
+    "",
+    "Parameters marked * have to be given. Session: whether the call carries a wallet's access token.",
+    "",
+  ];
+  for (const { name, title } of groups) {
+    const entries = endpointsOf(name);
+    if (entries.length === 0) continue;
+    lines.push(
+      `- [${title}](#${anchor(title)}): ${entries.map((one) => `[${one.name}](#${anchor(one.name)})`).join(", ")}`,
+    );
+  }
+  for (const { name, title } of groups) {
+    const entries = endpointsOf(name);
+    if (entries.length === 0) continue;
+    lines.push("", `## ${title}`);
+    for (const endpoint of entries) lines.push("", ...section(endpoint));
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function section(endpoint: Endpoint): string[] {
+  const lines = [
+    `### ${endpoint.name}`,
+    "",
+    endpoint.summary,
+    "",
+    `\`${endpoint.method} ${endpoint.path}\` · session: ${sessionOf(endpoint).replace(" (--wallet)", "")}` +
+      (endpoint.errors.length === 0 ? "" : ` · refuses with ${endpoint.errors.join(", ")}`),
+  ];
+  if (endpoint.deprecated !== null) lines.push("", `**Deprecated:** ${endpoint.deprecated}`);
+  const params = Object.entries(endpoint.params);
+  if (params.length > 0) {
+    lines.push("", "| parameter | in | takes | default | |", "| --- | --- | --- | --- | --- |");
+    for (const [name, param] of params) {
+      const wire = wireName(name, param);
+      const called = `\`${name}\`${param.required ? " *" : ""}${wire === name ? "" : ` (\`${wire}\`)`}`;
+      const about = param.description + (param.deprecated === null ? "" : ` Deprecated: ${param.deprecated}`);
+      lines.push(row([called, param.in, takes(param), defaultOf(param) ?? "", about]));
+    }
+  }
+  if (endpoint.constraints.length > 0)
+    lines.push("", ...endpoint.constraints.map((rule) => `- ${constraintText(rule)}`));
+  const fields = replyFields(endpoint);
+  if (fields.length === 0) lines.push("", "Answers nothing.");
+  else {
+    lines.push("", "| answer | |", "| --- | --- |");
+    for (const field of fields) lines.push(row([`\`${field.path}\``, fieldText(field)]));
+  }
+  const paging = pagingText(endpoint);
+  if (paging !== null) lines.push("", paging);
+  if (endpoint.notes.length > 0) lines.push("", ...endpoint.notes.map((note) => `- ${note}`));
+  return lines;
+}
+
+function fieldText({ kind, optional }: RecordField): string {
+  return optional ? `${kind}, may be missing` : kind;
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|").replaceAll("\n", " ")).join(" | ")} |`;
+}
+
+function anchor(title: string): string {
+  return title.toLowerCase().replaceAll(" ", "-");
+}

@@ -1,0 +1,40 @@
+/** Whom `perpwatch api` asks, and as whom. */
+import type { DaemonSettings } from "../../settings.ts";
+import { type Cli, CommandFailed } from "../command.ts";
+import { exchangePart, hasConfiguration } from "../configuration.ts";
+import type { ApiOptions } from "./arguments.ts";
+
+export interface Target {
+  readonly settings: Pick<DaemonSettings, "exchange" | "wallets">;
+  readonly wallet: { readonly name: string; readonly authority: string; readonly watchOnly: boolean } | null;
+}
+
+/**
+ * The configuration's exchange and wallets; without a configuration, the public exchange and none.
+ * @throws {CommandFailed} status 2
+ */
+export async function target(cli: Cli, options: ApiOptions): Promise<Target> {
+  const { exchangeSettings } = await import("../../exchange/settings.ts");
+  const configured =
+    options.configNamed || options.wallet !== null || hasConfiguration(cli, options.config)
+      ? await exchangePart(cli, options.config)
+      : { exchange: exchangeSettings.parse({}), wallets: [] };
+  let { exchange } = configured;
+  if (options.url !== null) {
+    const named = exchangeSettings.safeParse({ baseUrl: options.url });
+    if (!named.success) throw new CommandFailed(`--url ${named.error.issues[0]?.message}`, 2);
+    exchange = { ...exchange, baseUrl: named.data.baseUrl };
+  }
+  const { wallets } = configured;
+  if (options.wallet === null) return { settings: { exchange, wallets: [] }, wallet: null };
+  const found = wallets.find(({ name }) => name === options.wallet);
+  if (found === undefined) {
+    const names = wallets.map(({ name }) => name).join(", ");
+    throw new CommandFailed(
+      `there is no wallet ${options.wallet} in ${options.config}; there are ${names}`,
+      2,
+    );
+  }
+  const { name, authority, key } = found;
+  return { settings: { exchange, wallets: [found] }, wallet: { name, authority, watchOnly: key === null } };
+}

@@ -1,0 +1,218 @@
+/** `perpwatch api`, against the simulated exchange over its socket, and the completion that knows of it. */
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { allEndpoints } from "../../src/contract/index.ts";
+import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { type Desk, desk, run } from "./run.ts";
+
+let simulator: Simulator;
+let place: Desk;
+
+beforeAll(async () => {
+  place = desk();
+  simulator = await startSimulator({
+    port: 0,
+    traders: 2,
+    walk: true,
+    activity: true,
+    pastMs: 6 * 3_600_000,
+    speed: 0,
+    keysDir: path.join(place.folder, "keys"),
+  });
+  const [name] = simulator.traders.map((trader) => trader.name);
+  place.write(
+    "config.yaml",
+    [
+      `exchange: { baseUrl: ${simulator.url} }`,
+      `wallets: [{ name: main, keyFile: keys/${name}.json }]`,
+      // A mistake elsewhere, and a secret that is not there: no business of this command.
+      "channels: { chat: { type: discord, token: $" + "{NOT_SET}, channelId: 12 } }",
+      "",
+    ].join("\n"),
+  );
+});
+afterAll(async () => {
+  await simulator.stop();
+  place[Symbol.dispose]();
+});
+
+const api = (...words: string[]) => run(["api", ...words], place);
+
+describe("what there is", () => {
+  test("list names every endpoint under its group", async () => {
+    const people = await api("list");
+    expect(people.status).toBe(0);
+    for (const { name, summary } of allEndpoints)
+      expect(people.stdout).toMatch(
+        new RegExp(`^  ${name} .*${summary.slice(0, 20).replace(/[()]/g, ".")}`, "m"),
+      );
+    expect(people.stdout.match(/^\S.*$/gm)).toEqual([
+      "Exchange",
+      "Market data",
+      "Trader data",
+      "Histories",
+      "Notifications",
+      "Authentication",
+      "Onboarding and instructions",
+      "Deprecated",
+    ]);
+    const rows = (await api("list", "--json")).json() as { name: string; paged: boolean }[];
+    expect(rows.map(({ name }) => name)).toEqual(allEndpoints.map(({ name }) => name));
+    expect(rows.find(({ name }) => name === "fundingHourly")?.paged).toBe(true);
+  });
+
+  test("describe tells parameters with bounds and defaults, the answer's fields, and how pages turn", async () => {
+    const { status, stdout } = await api("describe", "fundinghourly");
+    expect(status).toBe(0);
+    expect(stdout).toContain("GET /v1/users/{user_pubkey}/funding-hourly");
+    expect(stdout).toMatch(/--authority \* .*public key.*on the wire user_pubkey/);
+    expect(stdout).toMatch(/--limit .*integer, 1 to 200; default 50/);
+    expect(stdout).toMatch(/^ {4}fundingPayment +a decimal$/m);
+    expect(stdout).toMatch(/cursor = nextCursor/);
+  });
+
+  test("a name that is nearly one is told", async () => {
+    const { status, stderr } = await api("markts");
+    expect(status).toBe(2);
+    expect(stderr).toContain("there is no endpoint markts; did you mean markets?");
+  });
+
+  test("the help of an endpoint is its description and the command's options", async () => {
+    const { status, stdout } = await api("candles", "--help");
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/--timeframe \*/);
+    expect(stdout).toMatch(/--url <url>/);
+  });
+});
+
+describe("asking", () => {
+  test("an open endpoint needs no configuration, only a URL", async () => {
+    using bare = desk();
+    const words = ["api", "exchangeStatus", "--url", simulator.url];
+    expect(await run(words, bare)).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^active: true$/m),
+    });
+    expect((await run([...words, "--json"], bare)).json()).toMatchObject({ active: true });
+  });
+
+  test("a wallet's name stands for its addresses and its session", async () => {
+    const state = (await api("traderState", "--wallet", "main", "--json")).json() as { authority: string };
+    expect(state.authority).toBe(simulator.traders[0]!.authority);
+    // Only a session may read an inbox.
+    const before = await fetch(`${simulator.url}/sim/requests`).then((answer) => answer.json());
+    const inbox = await api("notifications", "--wallet", "main", "--limit", "5");
+    expect(inbox).toMatchObject({ status: 0, stderr: "" });
+    const after = await fetch(`${simulator.url}/sim/requests`).then((answer) => answer.json());
+    expect(JSON.stringify(before)).not.toBe(JSON.stringify(after));
+    expect(JSON.stringify(after)).toContain("/v1/auth/logout");
+  });
+
+  test("without one, an endpoint that needs a session says so", async () => {
+    const { authority } = simulator.traders[0]!;
+    const { traderAddress } = await import("../../src/wallet/address.ts");
+    const traderPubkey = traderAddress(authority, { pdaIndex: 0, subaccount: 0 });
+    const { status, stderr } = await api("notifications", "--traderPubkey", traderPubkey, "--limit", "5");
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/notifications.*session of a wallet/);
+  });
+
+  test("names may be written as on the wire or with dashes, times as people do", async () => {
+    const { authority } = simulator.traders[0]!;
+    for (const spelling of ["--authority", "--authority_pubkey", "--authority-pubkey"])
+      expect((await api("traderState", spelling, authority, "--trader-pda-index=0")).status, spelling).toBe(
+        0,
+      );
+    const rates = await api(
+      "fundingRates",
+      "--symbol",
+      "SOL",
+      "--start-time",
+      "2026-01-01T00:00:00Z",
+      "--end-time",
+      "2026-01-02",
+    );
+    expect(rates).toMatchObject({ status: 0, stderr: "" });
+  });
+
+  test("every mistake in the arguments at once, before anything is sent", async () => {
+    const { status, stderr, stdout } = await api("fundingHourly", "--limt", "3", "--symbol");
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr).toContain("--limt: there is no such parameter; did you mean --limit?");
+    expect(stderr).toContain("--symbol needs a value");
+    const bounds = await api("fundingHourly", "--limit", "999");
+    expect(bounds.status).toBe(2);
+    expect(bounds.stderr).toContain("--authority: required");
+    expect(bounds.stderr).toMatch(/--limit: must be at most 200/);
+    expect((await api("markets", "--all")).stderr).toContain("--all: markets has no pages to follow");
+  });
+
+  test("a refusal is told with its endpoint and status", async () => {
+    const { status, stderr } = await api("market", "--symbol", "NOPE");
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/market.*404/);
+    expect((await api("market", "--symbol", "NOPE", "--json")).json()).toMatchObject({
+      error: expect.any(String),
+    });
+  });
+
+  test("--all follows the pages to the end: a line a row, none twice, none left out", async () => {
+    const whole = (await api("collateralHistory", "--json")).status;
+    expect(whole).toBe(2);
+    const page = await api("marketFills", "--symbol", "SOL", "--limit", "1000", "--json");
+    const known = (page.json() as { data: object[] }).data.map((row) => JSON.stringify(row));
+    expect(known.length).toBeGreaterThan(20);
+    const paged = await api("marketFills", "--symbol", "SOL", "--limit", "7", "--all", "--json");
+    expect(paged.status).toBe(0);
+    const rows = paged.stdout.trim().split("\n");
+    expect(rows.map((row) => JSON.stringify(JSON.parse(row)))).toEqual(known);
+    expect(paged.stderr).toBe(`marketFills: ${Math.ceil(known.length / 7)} pages, ${known.length} rows\n`);
+  });
+
+  test("what changes something is not sent without a yes", async () => {
+    const words = ["ackUpTo", "--wallet", "main", "--before-timestamp", "2026-01-01T00:00:00Z"];
+    const asked = await api(...words);
+    expect(asked.status).toBe(2);
+    expect(asked.stderr).toMatch(/ackUpTo changes something at .*\nsay --yes to send it/);
+    expect((await api(...words, "--yes")).status).toBe(0);
+  });
+
+  test("a value may come from a file, as secrets should", async () => {
+    place.write("symbol.txt", "SOL\n");
+    expect(await api("market", "--symbol", "@symbol.txt")).toMatchObject({ status: 0 });
+    const gone = await api("market", "--symbol", "@nowhere.txt");
+    expect(gone).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining("nowhere.txt cannot be read: ENOENT"),
+    });
+  });
+});
+
+describe("completion", () => {
+  const words = async (...typed: string[]): Promise<string[]> => {
+    const { stdout } = await run(["complete-words", "--", ...typed], place);
+    return stdout.split("\n").flatMap((line) => line.split("\t")[0] || []);
+  };
+
+  test("offers commands, endpoints, parameters, values and wallets", async () => {
+    expect(await words("no")).toEqual(["notifications"]);
+    expect(await words("alerts", "")).toEqual(expect.arrayContaining(["list", "show", "ack"]));
+    expect(await words("api", "fundingH")).toEqual(["fundingHistory", "fundingHourly"]);
+    expect(await words("api", "describe", "fundingHo")).toEqual(["fundingHourly"]);
+    expect(await words("api", "fundingHourly", "--l")).toEqual(["--limit"]);
+    expect(await words("api", "portfolioValues", "--resolution", "1")).toEqual(
+      expect.arrayContaining(["1h", "1d"]),
+    );
+    expect(await words("api", "markets", "--wallet", "")).toEqual(["main"]);
+  });
+
+  test.each(["bash", "zsh", "fish"])("has a script for %s", async (shell) => {
+    const { status, stdout } = await run(["completion", shell]);
+    expect(status).toBe(0);
+    expect(stdout).toContain("perpwatch complete-words --");
+  });
+
+  test("names no other shell", async () => {
+    expect((await run(["completion", "tcsh"])).status).toBe(2);
+  });
+});
