@@ -8,7 +8,7 @@ import { script } from "../../src/dashboard/page/page.ts";
 import { runPage } from "../../src/dashboard/page/run.ts";
 import { openDashboard } from "./open.ts";
 import { TinyNode } from "./tiny-dom.ts";
-import { alert, calmStatus, nowMs, status, wallet } from "./world.ts";
+import { alert, calmStatus, darkStatus, nowMs, status, wallet } from "./world.ts";
 
 const places = [
   ...["state", "banner", "summary", "alerts", "wallets", "channels", "schedules", "daemon", "version"],
@@ -133,7 +133,7 @@ describe("what it shows", () => {
   test("the outbox, schedules as late as their latest, the daemon", async () => {
     const browser = await show(status());
     expect(browser.text("channels")).toMatch(
-      /mail email 535 authentication failed 4 waiting oldest 9 min 00 s/,
+      /mail email broken: 535 authentication failed 4 waiting oldest 9 min 00 s · 88 delivered since start/,
     );
     expect(browser.text("schedules")).toMatch(
       /traderState every 1 s to 5 s · 3 wallets 1 of 3 failing: timeout, no answer within 4 s \(12 in a row\) 1 min 14 s ago 1 min 09 s late markets every 2 s 1\.3 s ago on time/,
@@ -143,6 +143,53 @@ describe("what it shows", () => {
     expect(browser.text("summary")).toMatch(
       /Fresh wallets 2 of 3 1 without fresh data Undelivered 5 1 channel broken/,
     );
+  });
+
+  test("during an outage nothing is passed off as the present", async () => {
+    const browser = await show(darkStatus());
+    expect(browser.text("banner")).toMatch(
+      /^The exchange cannot be reached, for 3 min 00 s connect ECONNREFUSED 10\.0\.0\.1:443\. Positions, prices/,
+    );
+    expect(browser.text("daemon")).toMatch(
+      /Exchange cannot be reached since \d\d:57:00: connect ECONNREFUSED 10\.0\.0\.1:443 · last known: trading/,
+    );
+    const wallets = browser.text("wallets");
+    expect(wallets).toMatch(/142\.75 3 min 00 s old 138\.29/);
+    expect(wallets).toMatch(/main\/0\.0 3 min 00 s old/);
+    expect(browser.text("alerts")).toMatch(/SOL is 3\.1 % from liquidation #57 .* text as of \d\d:57:00/);
+    expect(browser.text("channels")).toContain("mail email retrying: connect ECONNREFUSED 10.0.0.2:587");
+    expect(browser.text("channels")).not.toContain("broken");
+  });
+
+  test("an inbox that is refused, older pages that are not read, a margin ratio above a half", async () => {
+    const { schedules, watch } = status();
+    const [desk, ...others] = watch.wallets;
+    const [first] = desk!.accounts;
+    const tight = { ...first!, figures: { ...first!.figures, marginRatio: 0.61 } };
+    const browser = await show(
+      status({
+        watch: { ...watch, wallets: [{ ...desk!, accounts: [tight] }, ...others] },
+        schedules: schedules.map((one) => {
+          if (one.source === "funding")
+            return {
+              ...one,
+              catchUpFailure: { atMs: nowMs, reason: "server-error", detail: "x: 500", times: 3 },
+            };
+          if (one.source !== "notifications") return one;
+          const detail = "notifications: 403 insufficient_role";
+          return { ...one, failuresInRow: 4, lastFailure: { atMs: nowMs, reason: "refused", detail } };
+        }),
+      }),
+    );
+    expect(browser.text("wallets")).toContain(
+      "signed in, but notifications are refused: 403 insufficient_role",
+    );
+    expect(browser.text("schedules")).toContain("older pages cannot be read: server-error, x: 500 (3 times)");
+    const bars = browser.root("wallets").all();
+    const tones = bars
+      .filter((node) => /margin ratio 61/.test(node.getAttribute("aria-label") ?? ""))
+      .map((node) => node.getAttribute("class"));
+    expect(tones).toEqual(["bar warning"]);
   });
 
   test("calm when all is well", async () => {

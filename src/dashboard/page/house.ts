@@ -15,13 +15,14 @@ export function createHouseView(format: Format, parts: Parts) {
     const rows = status.channels.map((channel) => {
       const waiting = numeric(channel.waiting) ?? 0;
       const dead = numeric(channel.dead) ?? 0;
-      return html`<li data-key="${channel.name}"><span class="dot ${channel.working ? "ok" : "critical"}"></span><div><strong>${channel.name}</strong> <span class="note">${channel.kind}</span>${when(
-        !channel.working || channel.detail !== "",
+      const well = channel.working && !channel.retrying;
+      return html`<li data-key="${channel.name}"><span class="dot ${well ? "ok" : channel.working ? "warning" : "critical"}"></span><div><strong>${channel.name}</strong> <span class="note">${channel.kind}</span>${when(
+        !well || channel.detail !== "",
         () =>
-          html`<p class="${channel.working ? "note" : "bad"}">${channel.detail === "" ? "cannot be used" : channel.detail}</p>`,
+          html`<p class="${well ? "note" : "bad"}">${channel.working ? (channel.retrying ? "retrying: " : "") : "broken: "}${channel.detail === "" ? "cannot be used" : channel.detail}</p>`,
       )}</div><span class="end">${
         waiting > 0 ? html`<b>${count(waiting)} waiting</b>` : html`<span class="note">nothing waits</span>`
-      }<span class="note">${waiting > 0 ? `oldest ${span(numeric(channel.oldestWaitingMs))} · ` : ""}${count(numeric(channel.delivered))} delivered${
+      }<span class="note">${waiting > 0 ? `oldest ${span(numeric(channel.oldestWaitingMs))} · ` : ""}${count(numeric(channel.delivered))} delivered since start${
         dead > 0 ? html` · <b class="bad">${count(dead)} given up</b>` : none
       }</span></span></li>`;
     });
@@ -63,6 +64,7 @@ export function createHouseView(format: Format, parts: Parts) {
     const tone = failing.length > 0 ? "critical" : !tight ? "warning" : oldestMs === null ? "quiet" : "ok";
     const rhythm = shortest === longest ? every(shortest) : `${every(shortest)} to ${every(longest)}`;
     const last = failing.map((one) => one.lastFailure).find((failure) => failure !== null);
+    const older = of.map((one) => one.catchUpFailure).find((failure) => failure !== null);
     const who = of.length === 1 ? "" : `${count(failing.length)} of ${count(of.length)} failing: `;
     const times = failing.reduce((most, one) => Math.max(most, numeric(one.failuresInRow) ?? 0), 0);
     return html`<li data-key="${source}"><span class="dot ${tone}"></span><div><strong>${source}</strong>
@@ -70,6 +72,10 @@ export function createHouseView(format: Format, parts: Parts) {
         failing.length > 0,
         () =>
           html`<p class="bad">${who}${last ? `${last.reason}, ${last.detail}` : "failing"} (${count(times)} in a row)</p>`,
+      )}${when(
+        older !== undefined,
+        () =>
+          html`<p class="bad">older pages cannot be read: ${older!.reason}, ${older!.detail} (${plural(numeric(older!.times) ?? 0, "time")})</p>`,
       )}</div><span class="end">${
         oldestMs === null
           ? html`<span class="note">not read yet</span>`
@@ -81,23 +87,30 @@ export function createHouseView(format: Format, parts: Parts) {
     return span(ms).replace(".0 s", " s").replace(" 00 s", "").replace(" 00 min", "");
   }
 
+  const fact = (label: string, text: string, note = "", tone = "") =>
+    html`<div class="${tone}"><dt>${label}</dt><dd>${text}${when(note !== "", () => html`<small>${note}</small>`)}</dd></div>`;
+
+  /** What it said last is not what it is while it cannot be asked. */
+  function exchange({ watch, outage }: Answer, nowMs: number): Safe {
+    const { active, gated, withdrawalsAvailable } = watch.exchange;
+    const known = [
+      active === null ? "not seen yet" : active ? "trading" : "not trading",
+      ...(gated === true ? ["access restricted"] : []),
+      ...(withdrawalsAvailable === false ? ["no withdrawals"] : []),
+    ].join(", ");
+    if (outage === null) return fact("Exchange", known, "", active === false ? "bad" : "");
+    const since = clock(numeric(outage.sinceMs) ?? nowMs, nowMs);
+    return fact("Exchange", outage.what, `since ${since}: ${outage.detail} · last known: ${known}`, "bad");
+  }
+
   function daemon(status: Answer, { nowMs }: Connection): Safe {
     const { requests, database, acknowledgements, watch } = status;
     const n = (value: Parameters<typeof numeric>[0]) => numeric(value) ?? 0;
-    const fact = (label: string, text: string, note = "", tone = "") =>
-      html`<div class="${tone}"><dt>${label}</dt><dd>${text}${when(note !== "", () => html`<small>${note}</small>`)}</dd></div>`;
-    const flag = (value: boolean | null, yes: string, no: string) =>
-      value === null ? "unknown" : value ? yes : no;
     const offset = n(status.clockOffsetMs);
     const slowed = n(requests.ratePerSecond) < n(requests.ceilingPerSecond);
     return html`<h2>Daemon</h2><dl class="pairs">${[
       fact("Running", span(nowMs - n(status.startedMs)), `since ${clock(n(status.startedMs), nowMs)}`),
-      fact(
-        "Exchange",
-        flag(watch.exchange.active, watch.exchange.gated ? "active, gated" : "active", "not active"),
-        watch.exchange.withdrawalsAvailable === false ? "no withdrawals" : "",
-        watch.exchange.active === false ? "bad" : "",
-      ),
+      exchange(status, nowMs),
       fact(
         "Requests",
         `${percent(numeric(requests.used))} of ${amount(numeric(requests.ratePerSecond))}/s`,
@@ -114,8 +127,8 @@ export function createHouseView(format: Format, parts: Parts) {
       ),
       fact(
         "Notifications",
-        `${count(numeric(acknowledgements.confirmed))} acknowledged`,
-        `${count(numeric(acknowledgements.waiting))} waiting · ${count(numeric(acknowledgements.due))} due · ${count(numeric(acknowledgements.left))} left`,
+        `${count(numeric(acknowledgements.confirmed))} acknowledged since start`,
+        `${count(numeric(acknowledgements.waiting))} waiting · ${count(numeric(acknowledgements.due))} due · ${count(numeric(acknowledgements.left))} left alone`,
       ),
       fact(
         "Clock",

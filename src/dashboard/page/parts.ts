@@ -47,7 +47,7 @@ export function createParts(format: Format) {
   const distanceTone = (distance: number | null): Tone =>
     distance === null ? "quiet" : distance < 0.05 ? "critical" : distance < 0.1 ? "warning" : "ok";
   const ratioTone = (ratio: number | null): Tone =>
-    ratio === null ? "quiet" : ratio >= 0.8 ? "critical" : ratio >= 0.65 ? "warning" : "ok";
+    ratio === null ? "quiet" : ratio >= 0.8 ? "critical" : ratio >= 0.5 ? "warning" : "ok";
 
   /** Trader state older than three of its intervals, and ten seconds, is old. */
   function staleness(status: Answer, connection: Connection) {
@@ -60,6 +60,28 @@ export function createParts(format: Format) {
       const ageMs = seenMs === null ? null : connection.nowMs - seenMs;
       return { ageMs, old: ageMs === null || ageMs > Math.max(10_000, 3 * (every.get(wallet.name) ?? 0)) };
     };
+  }
+
+  /** Figures whose oldest input is older than three of its intervals, and ten seconds, are old. */
+  function ages(status: Answer, connection: Connection) {
+    const every = new Map<string | null, number>();
+    for (const { source, wallet, everyMs } of status.schedules)
+      if (source === "traderState" || source === "markets") every.set(wallet, numeric(everyMs) ?? 0);
+    return (of: { readonly seenMs: Position["seenMs"] }, wallet: string) => {
+      const seenMs = numeric(of.seenMs);
+      const ageMs = seenMs === null ? null : Math.max(0, connection.nowMs - seenMs);
+      const longest = Math.max(every.get(wallet) ?? 0, every.get(null) ?? 0);
+      return { ageMs, old: ageMs === null || ageMs > Math.max(10_000, 3 * longest) };
+    };
+  }
+
+  /** Why the notifications of a wallet that is signed in are refused; empty while they are not. */
+  function refusedInbox(status: Answer, wallet: Wallet): string {
+    const inbox = status.schedules.find(
+      (one) => one.source === "notifications" && one.wallet === wallet.name,
+    );
+    const failure = (numeric(inbox?.failuresInRow) ?? 0) > 0 ? inbox!.lastFailure : null;
+    return failure?.reason === "refused" ? failure.detail.replace(/^\w+: /, "") : "";
   }
 
   /** Without the NaN that two infinities would leave. */
@@ -81,6 +103,8 @@ export function createParts(format: Format) {
     distanceTone,
     ratioTone,
     staleness,
+    ages,
+    refusedInbox,
     compare,
   };
 }

@@ -34,6 +34,10 @@ export function createView(format: Format, parts: Parts, wallets: WalletsView, h
       return html`<div class="banner critical" role="alert"><strong>No rule has been judged for ${span(tickMs)}</strong><span>The daemon answers, but its watch stands still. Its log says why.</span></div>`;
     if (status.state === "degraded")
       return html`<div class="banner warning" role="alert"><strong>The database takes nothing</strong><span>Critical alerts still leave, from memory. ${plural(numeric(status.database.waitingCommits) ?? 0, "commit")} wait; notifications are not acknowledged meanwhile.</span></div>`;
+    if (status.outage !== null) {
+      const sinceMs = numeric(status.outage.sinceMs) ?? nowMs;
+      return html`<div class="banner critical" role="alert"><strong>The exchange ${status.outage.what}, for ${span(nowMs - sinceMs)}</strong><span>${status.outage.detail}. Positions, prices and margins below are those of ${clock(sinceMs, nowMs)}; they may be different now.</span></div>`;
+    }
     if (status.state === "starting")
       return html`<div class="banner quiet"><strong>Starting</strong><span>Wallets are being read for the first time.</span></div>`;
     if (status.state === "stopping")
@@ -116,6 +120,9 @@ export function createView(format: Format, parts: Parts, wallets: WalletsView, h
     const rows = firing.slice(0, mostRows).map((alert) => {
       const firedAtMs = numeric(alert.firedAtMs) ?? nowMs;
       const notes = [
+        ...(nowMs - (numeric(alert.textAtMs) ?? nowMs) > 10_000
+          ? [`text as of ${clock(numeric(alert.textAtMs) ?? nowMs, nowMs)}`]
+          : []),
         ...(alert.alreadySo ? ["already so when watching began"] : []),
         ...(alert.acknowledgedBy === null ? [] : [`acknowledged by ${alert.acknowledgedBy}`]),
       ];

@@ -19,11 +19,22 @@ export function createWalletsView(format: Format, parts: Parts) {
     distanceTone,
     ratioTone,
     staleness,
+    ages,
+    refusedInbox,
     compare,
     mostWallets,
   } = parts;
 
-  function positionRow(position: Position): Safe {
+  /** How old figures are that two inputs go into: state and mark. */
+  type AgeOf = ReturnType<typeof ages>;
+
+  const oldNote = ({ ageMs, old }: ReturnType<AgeOf>) =>
+    when(
+      old,
+      () => html` <small class="bad">${ageMs === null ? "never seen" : `${span(ageMs)} old`}</small>`,
+    );
+
+  function positionRow(position: Position, wallet: string, ageOf: AgeOf): Safe {
     const figure = (name: string) => numeric(position.figures[name]);
     const distance = distanceOf(position);
     const liquidation = figure("liquidationPrice");
@@ -31,18 +42,19 @@ export function createWalletsView(format: Format, parts: Parts) {
     const pnl = figure("unrealizedPnl");
     const size = figure("size");
     const tone = distanceTone(distance);
-    const cell = (label: string, text: string, kind = "") =>
+    const age = ageOf(position, wallet);
+    const cell = (label: string, text: string | Safe, kind = "") =>
       html`<td class="${kind}" data-label="${label}">${text}</td>`;
     return html`<tr data-key="${position.name}"><th scope="row">${position.symbol}<span class="side">${position.side.startsWith("short") ? "▼ short" : "▲ long"}</span></th>${[
       cell("Size", amount(size === null ? null : Math.abs(size))),
       cell("Notional", usd(figure("notional"))),
       cell("Entry", price(figure("entryPrice"))),
-      cell("Mark", price(figure("markPrice"))),
+      cell("Mark", html`${price(figure("markPrice"))}${oldNote(age)}`),
       cell("Liquidation", safe ? "none" : price(liquidation)),
-    ]}<td class="distance ${tone}" data-label="Distance"><span class="measure">${bar(tone, safe ? 1 : (distance ?? 0) / 0.3, `${percent(distance)} from liquidation`)}<b>${safe ? "∞" : percent(distance)}</b></span></td>${cell("Unrealized PnL", signedUsd(pnl), tint(pnl))}</tr>`;
+    ]}<td class="distance ${tone}" data-label="Distance"><span class="measure">${bar(tone, safe ? 1 : (distance ?? 0) / 0.3, `${percent(distance)} from liquidation`)}<b>${safe ? "∞" : percent(distance)}</b></span></td>${cell("Unrealized PnL at mark", signedUsd(pnl), tint(pnl))}</tr>`;
   }
 
-  function accountBlock(account: Account): Safe {
+  function accountBlock(account: Account, wallet: string, ageOf: AgeOf): Safe {
     const figure = (name: string) => numeric(account.figures[name]);
     const ratio = ratioOf(account);
     const tone = ratioTone(ratio);
@@ -53,7 +65,7 @@ export function createWalletsView(format: Format, parts: Parts) {
     const tier = account.riskTier;
     const odd = account.state !== null && account.state !== "active" && account.state !== "cold";
     const fact = (label: string, text: string) => html`<div><dt>${label}</dt><dd>${text}</dd></div>`;
-    return html`<div class="account" data-key="${account.name}"><div class="head"><h4>${account.name}</h4>${when(
+    return html`<div class="account" data-key="${account.name}"><div class="head"><h4>${account.name}</h4>${oldNote(ageOf(account, wallet))}${when(
       tier !== null && tier !== "safe",
       () => badge(tier === "atRisk" ? "warning" : "critical", tier ?? ""),
     )}${when(odd, () => badge("warning", account.state ?? ""))}</div><dl class="facts"><div class="ratio ${tone}"><dt>Margin ratio</dt><dd><span class="measure">${bar(tone, ratio ?? 0, `margin ratio ${percent(ratio)}`)}<b>${percent(ratio)}</b></span></dd></div>${[
@@ -65,7 +77,7 @@ export function createWalletsView(format: Format, parts: Parts) {
     ]}</dl>${
       positions.length === 0
         ? html`<p class="calm">No open position.</p>`
-        : html`<table><thead><tr>${["Market", "Size", "Notional", "Entry", "Mark", "Liquidation", "Distance", "Unrealized PnL"].map((label) => html`<th scope="col">${label}</th>`)}</tr></thead><tbody>${positions.map(positionRow)}</tbody></table>`
+        : html`<table><thead><tr>${["Market", "Size", "Notional", "Entry", "Mark", "Liquidation", "Distance", "Unrealized PnL at mark"].map((label) => html`<th scope="col">${label}</th>`)}</tr></thead><tbody>${positions.map((position) => positionRow(position, wallet, ageOf))}</tbody></table>`
     }</div>`;
   }
 
@@ -74,7 +86,7 @@ export function createWalletsView(format: Format, parts: Parts) {
     return html`${when(equity !== null, () => html`<span class="worth">equity <b>${usd(equity)}</b></span>`)}${when(
       pnl !== null,
       () =>
-        html`<span class="worth" title="equity less net deposits, since watching began">PnL <b class="${tint(pnl)}">${signedUsd(pnl)}</b></span>`,
+        html`<span class="worth" title="equity less net deposits, since watching began">PnL since watched <b class="${tint(pnl)}">${signedUsd(pnl)}</b></span>`,
     )}`;
   }
 
@@ -84,6 +96,7 @@ export function createWalletsView(format: Format, parts: Parts) {
 
   function wallets(status: Answer, connection: Connection): Safe {
     const stale = staleness(status, connection);
+    const ageOf = ages(status, connection);
     const worstOf = (wallet: Wallet) =>
       wallet.accounts.reduce((most, account) => Math.max(most, ratioOf(account) ?? 0), 0);
     const sorted = [...status.watch.wallets]
@@ -91,18 +104,23 @@ export function createWalletsView(format: Format, parts: Parts) {
       .sort((a, b) => Number(b.old) - Number(a.old) || compare(b.worst, a.worst));
     const shown = sorted.slice(0, mostWallets).map(({ wallet, ageMs, old }) => {
       const unacked = numeric(wallet.unacked) ?? 0;
+      const refused = refusedInbox(status, wallet);
       const authority = wallet.authority;
       const short = authority.length > 12 ? `${authority.slice(0, 4)}…${authority.slice(-4)}` : authority;
       return html`<section class="card wallet${old ? " old" : ""}" data-key="${wallet.name}"><div class="head"><h3>${wallet.name}</h3><code title="${authority}">${short}</code>${
         wallet.watchOnly
           ? badge("quiet", "watch only")
           : wallet.signedIn
-            ? badge("quiet", "signed in")
+            ? refused === ""
+              ? badge("quiet", "signed in")
+              : badge("critical", `signed in, but notifications are refused: ${refused}`)
             : badge("warning", `signed out${wallet.sessionDetail === "" ? "" : `: ${wallet.sessionDetail}`}`)
       }${when(unacked > 0, () => badge("quiet", plural(unacked, "notification")))}${worth(wallet)}<span class="age ${old ? "critical" : "ok"}">${ageMs === null ? "not seen yet" : `${old ? "data is old: " : "data "}${span(ageMs)}${old ? "" : " old"}`}</span></div>${
         wallet.accounts.length === 0
           ? html`<p class="calm">${ageMs === null ? "Waiting for the first answer." : "No trader account."}</p>`
-          : [...wallet.accounts].sort((a, b) => compare(ratioOf(b) ?? 0, ratioOf(a) ?? 0)).map(accountBlock)
+          : [...wallet.accounts]
+              .sort((a, b) => compare(ratioOf(b) ?? 0, ratioOf(a) ?? 0))
+              .map((account) => accountBlock(account, wallet.name, ageOf))
       }</section>`;
     });
     return html`<h2>Wallets</h2>${shown.length === 0 ? html`<p class="calm">No wallet is configured.</p>` : shown}${more(sorted.length - shown.length, "wallet")}`;
