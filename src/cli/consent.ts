@@ -1,0 +1,25 @@
+/** A person's word before something is signed or sent. */
+import { createInterface } from "node:readline";
+import { type Cli, CommandFailed } from "./command.ts";
+
+/**
+ * Goes on only with a typed `yes`, or with `given` (--yes). Anything else, the end of input included, is a no.
+ * @throws {CommandFailed} status 1 after a no; 2 where nobody can be asked
+ */
+export async function consent(cli: Pick<Cli, "in" | "err">, question: string, given: boolean): Promise<void> {
+  if (given) return;
+  if (cli.in.isTTY !== true) {
+    const fix = "Read the above, and run this in a terminal, or again with --yes";
+    throw new CommandFailed(`nothing was signed or sent: nobody can be asked here. ${fix}.`, 2);
+  }
+  const lines = createInterface({ input: cli.in, output: cli.err, terminal: true });
+  try {
+    const answer = await new Promise<string>((resolve) => {
+      lines.question(`${question} Type yes to go on: `, resolve);
+      for (const end of ["close", "SIGINT"]) lines.once(end, () => resolve(""));
+    });
+    if (answer.trim() !== "yes") throw new CommandFailed("nothing was signed or sent");
+  } finally {
+    lines.close();
+  }
+}

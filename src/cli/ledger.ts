@@ -1,0 +1,99 @@
+/** What commands that build transactions share: whose wallet, who pays, which ledger, and how it is shown. */
+import type { NamedInstruction } from "../contract/index.ts";
+import type { Exchange } from "../exchange/index.ts";
+import type { Cost } from "../ledger/onboarding.ts";
+import type { Reviewed } from "../ledger/review.ts";
+import type { Ledger } from "../ledger/rpc.ts";
+import type { DaemonSettings, WalletSettings } from "../settings.ts";
+import type { WalletKey } from "../wallet/wallet-key.ts";
+import { CommandFailed } from "./command.ts";
+import type { Paint } from "./print.ts";
+
+/** @throws {CommandFailed} status 2 unless one is meant */
+export function walletNamed(settings: DaemonSettings, name: string | undefined): WalletSettings {
+  const { wallets } = settings;
+  const names = wallets.map((it) => it.name).join(", ");
+  if (name === undefined) {
+    const [only] = wallets;
+    if (only !== undefined && wallets.length === 1) return only;
+    throw new CommandFailed(`say which wallet with --wallet; configured: ${names}`, 2);
+  }
+  const found = wallets.find((it) => it.name === name);
+  if (found) return found;
+  throw new CommandFailed(`no wallet is called ${name}; configured: ${names}`, 2);
+}
+
+/** Who pays, with its key. @throws {CommandFailed} status 2 when there is none @throws {BadKey} */
+export async function feePayerOf(wallet: WalletSettings, file: string | undefined): Promise<WalletKey> {
+  if (file !== undefined) {
+    const { readKeyFile } = await import("../wallet/keypair-file.ts");
+    return readKeyFile(file);
+  }
+  if (wallet.key !== null) return wallet.key;
+  throw new CommandFailed(
+    `${wallet.name} has no key here, so it cannot pay: name a key file that can, with --fee-payer`,
+    2,
+  );
+}
+
+/** @throws {CommandFailed} status 2 where none is configured */
+export async function openLedger(settings: DaemonSettings): Promise<Ledger> {
+  if (settings.ledger === null) {
+    const example = "ledger: { rpcUrl: https://… }";
+    const simulated = "for `perpwatch simulate`: { rpcUrl: http://127.0.0.1:8899/rpc }";
+    throw new CommandFailed(
+      `this asks the ledger, and ledger.rpcUrl is not configured: add ${example} (${simulated})`,
+      2,
+    );
+  }
+  const { createLedger } = await import("../ledger/rpc.ts");
+  return createLedger(settings.ledger);
+}
+
+/** The session was this command's own. That it could not be revoked changes nothing. */
+export async function signOut(exchange: Exchange, wallet: WalletSettings): Promise<void> {
+  const session = exchange.sessions.of(wallet.name);
+  if (session?.peek() != null) await session.logout().catch(() => {});
+}
+
+const lamportsPerSol = 1_000_000_000n;
+
+/** `0.0134 SOL`, exactly. */
+export function sol(lamports: bigint): string {
+  const size = lamports < 0n ? -lamports : lamports;
+  const fraction = String(size % lamportsPerSol)
+    .padStart(9, "0")
+    .replace(/0+$/, "");
+  return `${lamports < 0n ? "-" : ""}${size / lamportsPerSol}${fraction === "" ? "" : `.${fraction}`} SOL`;
+}
+
+/** One line a fact, aligned. */
+export function facts(rows: readonly (readonly [string, string])[], paint: Paint): string {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, value]) => `  ${paint("gray", name.padEnd(width))}  ${value}`).join("\n");
+}
+
+/** Who signs where, and what it costs. */
+export function closing(
+  reviewed: Reviewed,
+  cost: Cost,
+  names: ReadonlyMap<string, string>,
+): (readonly [string, string])[] {
+  const known = (pubkey: string) => {
+    const name = names.get(pubkey);
+    return name === undefined ? pubkey : `${pubkey} (${name})`;
+  };
+  return [
+    ["fee payer", known(reviewed.feePayer)],
+    ...reviewed.signers.map((pubkey) => ["signer", known(pubkey)] as const),
+    ["costs", `${sol(cost.lamports)}, as the ledger foresees it; ${sol(cost.left)} stay with the fee payer`],
+  ];
+}
+
+/** Every account that an instruction names, and what it may do with it. */
+export function accountRows({ accounts }: NamedInstruction): string[] {
+  return accounts.map(({ name, pubkey, isSigner, isWritable }) => {
+    const rights = [isWritable ? "written" : "read", ...(isSigner ? ["signs"] : [])].join(", ");
+    return `     ${pubkey.padEnd(44)}  ${name} (${rights})`;
+  });
+}

@@ -1,0 +1,179 @@
+/** `perpwatch stop-loss`: builds the transaction that sets a stop loss, checks it, explains it, prints it. */
+import { type Command, InvalidArgumentError } from "commander";
+import { decimalText } from "../contract/amount.ts";
+import type { StopLossPlan } from "../ledger/stop-loss.ts";
+import type { WalletSettings } from "../settings.ts";
+import { type Cli, CommandFailed, type CommonOptions, declare, hint, print, printJson } from "./command.ts";
+import { loadSettings } from "./configuration.ts";
+import { consent } from "./consent.ts";
+import { accountRows, closing, facts, feePayerOf, openLedger, signOut, walletNamed } from "./ledger.ts";
+import { type Paint, paintFor, shortAddress } from "./print.ts";
+import { integerFrom, oneOf } from "./values.ts";
+
+interface Options extends CommonOptions {
+  readonly wallet?: string;
+  readonly symbol: string;
+  readonly triggerPrice: string;
+  readonly executionPrice?: string;
+  readonly slippage: number;
+  readonly size?: string;
+  readonly orderKind: "ioc" | "limit";
+  readonly pdaIndex: number;
+  readonly subaccount?: number;
+  readonly feePayer?: string;
+  readonly sign?: boolean;
+  readonly yes?: boolean;
+}
+
+/** For one question to the exchange with its repeats. */
+const patienceMs = 20_000;
+
+export function stopLossCommand(program: Command, cli: Cli): void {
+  declare(program, {
+    usage: "stop-loss",
+    summary: "build, check and explain the transaction that sets a stop loss; it is printed, never sent",
+    about:
+      "The exchange builds the instruction; each of its accounts and bytes is checked against what you ask for, and the\n" +
+      "ledger (ledger.rpcUrl) foresees what it does. The explanation goes to standard error, the transaction (base64) to\n" +
+      "standard output: unsigned, or with --sign signed by the keys here. Sending it is your own act, within about a minute.",
+    examples: [
+      "stop-loss --wallet main --symbol SOL --trigger-price 140",
+      "stop-loss --symbol SOL --trigger-price 140 --execution-price 138.5 --size 10 --sign > transaction.txt",
+    ],
+  })
+    .requiredOption("--symbol <symbol>", "the market of the position")
+    .requiredOption("--trigger-price <usd>", "mark price at which it goes off")
+    .option("--execution-price <usd>", "worst price of the closing order")
+    .option("--slippage <percent>", "instead: so much worse than the trigger", percent, 1)
+    .option("--size <units>", "how much to close; all of it when left out")
+    .option(
+      "--order-kind <kind>",
+      "ioc: what cannot be filled at once is dropped; limit: it rests",
+      oneOf(["ioc", "limit"]),
+      "ioc",
+    )
+    .option("--wallet <name>", "whose; needed when more than one is configured")
+    .option("--pda-index <n>", "which account family", integerFrom(0, 255), 0)
+    .option(
+      "--subaccount <n>",
+      "which subaccount, when more than one holds the position",
+      integerFrom(0, 100),
+    )
+    .option("--fee-payer <file>", "key file of who pays, when the wallet itself does not")
+    .option("--sign", "sign with the keys here, after a typed yes")
+    .option("--yes", "with --sign: sign without asking")
+    .action((options: Options) => stopLoss(cli, options));
+}
+
+function percent(text: string): number {
+  const value = Number(text);
+  if (/^\d+(\.\d{1,2})?$/.test(text) && value < 100) return value;
+  throw new InvalidArgumentError(
+    "Expected a percentage from 0 to below 100, with at most two digits behind the point.",
+  );
+}
+
+async function stopLoss(cli: Cli, options: Options): Promise<void> {
+  const { settings } = await loadSettings(cli, options.config);
+  const wallet = walletNamed(settings, options.wallet);
+  if (wallet.key === null)
+    throw new CommandFailed(
+      `${wallet.name} has no key here: the exchange builds this in the wallet's own session only`,
+      2,
+    );
+  const payer = await feePayerOf(wallet, options.feePayer);
+  const ledger = await openLedger(settings);
+  const { BadStopLoss, planStopLoss } = await import("../ledger/stop-loss.ts");
+  const { memorySessions, withExchange } = await import("./standalone.ts");
+  const plan = await withExchange(settings, memorySessions(), async (exchange) => {
+    const call = { deadlineMs: patienceMs, wallet: wallet.name };
+    try {
+      return await planStopLoss(
+        { client: exchange.client, call, ledger },
+        {
+          authority: wallet.authority,
+          feePayer: payer.address,
+          pdaIndex: options.pdaIndex,
+          subaccount: options.subaccount ?? null,
+          symbol: options.symbol,
+          triggerPrice: options.triggerPrice,
+          executionPrice: options.executionPrice ?? null,
+          slippagePercent: options.slippage,
+          size: options.size ?? null,
+          kind: options.orderKind,
+        },
+      );
+    } catch (error) {
+      if (error instanceof BadStopLoss) throw new CommandFailed(error.message, 2);
+      throw error;
+    } finally {
+      await signOut(exchange, wallet);
+    }
+  });
+  hint(cli, await explained(plan, wallet, paintFor(cli.err)));
+  let { transaction } = plan;
+  if (options.sign === true) {
+    await consent(cli, "\nThis will be signed, and not sent.", options.yes === true);
+    const { signTransaction } = await import("../wallet/ledger-transaction.ts");
+    const own = payer.address === wallet.authority ? [] : [wallet.key];
+    transaction = [payer, ...own].reduce(signTransaction, transaction);
+  }
+  if (options.json !== true) return print(cli, transaction.wire);
+  const { order, market, subaccount, traderAccount, lifetime, cost } = plan;
+  printJson(cli, {
+    wallet: wallet.name,
+    ...{ traderAccount, subaccount, symbol: market.symbol, order },
+    ...{ mark: plan.mark, liquidationPrice: plan.liquidationPrice, warnings: plan.warnings },
+    ...{ costLamports: cost.lamports, signers: plan.reviewed.signers, signed: options.sign === true },
+    ...{ ...lifetime, transaction: transaction.wire },
+  });
+}
+
+async function explained(plan: StopLossPlan, wallet: WalletSettings, paint: Paint): Promise<string> {
+  const { usd } = await import("../ledger/stop-loss.ts");
+  const { order, market, position, reviewed } = plan;
+  const { baseLotsDecimals, symbol } = market;
+  const units = (lots: bigint) => decimalText(lots, baseLotsDecimals);
+  const held = position.basePositionLots < 0n ? -position.basePositionLots : position.basePositionLots;
+  const long = order.side === "ask";
+  const [trigger, execution] = [usd(market, order.triggerTicks), usd(market, order.executionTicks)];
+  const sign = long ? 1 : -1;
+  const entry = Number(usd(market, position.entryPriceTicks));
+  const result = sign * (Number(execution) - entry) * Number(units(order.baseLots));
+  const away = (100 * Math.abs(Number(trigger) - plan.mark)) / plan.mark;
+  const all = order.baseLots === held;
+  return [
+    paint(
+      "bold",
+      `A stop loss for ${wallet.name} (${shortAddress(wallet.authority)}), subaccount ${plan.subaccount}:`,
+    ),
+    `  When the mark price of ${symbol} ${long ? "falls below" : "rises above"} ${trigger} USD, ${long ? "sell" : "buy"} ` +
+      `${units(order.baseLots)}${all ? " (all of it)" : ""} at ${execution} USD or better` +
+      `${order.kind === "ioc" ? ", and drop what cannot be filled at once" : ", and leave the rest on the book"}.`,
+    facts(
+      [
+        [
+          "position",
+          `${long ? "long" : "short"} ${units(held)} ${symbol}, entered at ${usd(market, position.entryPriceTicks)}`,
+        ],
+        ["mark", `${plan.mark} USD; the trigger is ${away.toFixed(2)} % away`],
+        ["liquidation", plan.liquidationPrice === null ? "no price" : `at ${plan.liquidationPrice} USD`],
+        [
+          "at worst",
+          `${result >= 0 ? "+" : ""}${result.toFixed(2)} USD against entry, before fees and funding`,
+        ],
+        ...(plan.replaces.length === 0
+          ? []
+          : [["replaces", `the stop loss at ${plan.replaces.join(", ")}`] as const]),
+      ],
+      paint,
+    ),
+    ...plan.warnings.map((it) => paint("red", `  WARNING: ${it}`)),
+    "",
+    `  One instruction of ${reviewed.instructions[0]!.programId}:`,
+    ...reviewed.instructions.flatMap(accountRows),
+    facts(closing(reviewed, plan.cost, new Map([[wallet.authority, wallet.name]])), paint),
+    `  It can be executed until block height ${plan.lifetime.lastValidBlockHeight}, about a minute from now.`,
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,330 @@
+/**
+ * A stop loss for an open position: what is asked for is checked against the position and the mark, the exchange's
+ * instruction against what is asked for, and the transaction is put together and foreseen by the ledger. It is never
+ * sent from here.
+ */
+import {
+  type Client,
+  decimalText,
+  type MarketConfig,
+  type NamedInstruction,
+  PROGRAM_ID,
+  type RecordFor,
+  STOP_LOSS_SEED,
+  type StopLossOrder,
+  stopLossInstruction,
+} from "../contract/index.ts";
+import { addressBytes, logAuthority, programAddress, traderAddress } from "../wallet/address.ts";
+import { assembleTransaction, type LedgerTransaction } from "../wallet/ledger-transaction.ts";
+import { type Cost, foresee } from "./onboarding.ts";
+import {
+  InstructionsRefused,
+  keepApart,
+  namedAccounts,
+  plainInstructions,
+  type Reviewed,
+  reviewed,
+  reviewTransaction,
+} from "./review.ts";
+import type { Ledger, Lifetime } from "./rpc.ts";
+
+/** Something about the order that a person can mend. */
+export class BadStopLoss extends Error {
+  override readonly name = "BadStopLoss";
+}
+
+export interface StopLossParts<Options> {
+  readonly client: Pick<
+    Client<Options>,
+    "traderState" | "traderView" | "market" | "markPrice" | "exchangeKeys" | "placeStopLossOrder"
+  >;
+  /** Of every call; made in the wallet's session. */
+  readonly call: Options;
+  readonly ledger: Ledger;
+}
+
+export interface StopLossAsked {
+  readonly authority: string;
+  readonly feePayer: string;
+  readonly pdaIndex: number;
+  /** Null: the only one that holds the position. */
+  readonly subaccount: number | null;
+  readonly symbol: string;
+  /** USD, decimals. */
+  readonly triggerPrice: string;
+  /** Worst price of the closing order, USD. Null: `slippagePercent` beyond the trigger. */
+  readonly executionPrice: string | null;
+  readonly slippagePercent: number;
+  /** Base units; null: all of the position. */
+  readonly size: string | null;
+  readonly kind: "ioc" | "limit";
+}
+
+export interface StopLossPlan {
+  readonly order: StopLossOrder;
+  readonly market: MarketConfig;
+  readonly subaccount: number;
+  readonly traderAccount: string;
+  readonly position: Position;
+  /** USD a unit. */
+  readonly mark: number;
+  /** USD a unit; null: there is none. */
+  readonly liquidationPrice: string | null;
+  /** Trigger prices, USD, of the stop losses that it takes the place of. */
+  readonly replaces: readonly string[];
+  readonly warnings: readonly string[];
+  readonly reviewed: Reviewed;
+  readonly cost: Cost;
+  /** Signed by nobody yet. */
+  readonly transaction: LedgerTransaction;
+  readonly lifetime: Lifetime;
+}
+
+type State = RecordFor<"traderState">;
+type Position = State["snapshot"]["subaccounts"][number]["positions"][number];
+
+const microUsd = 6;
+
+/**
+ * @throws {BadStopLoss} when it makes no sense for the position
+ * @throws {InstructionsRefused} when the exchange hands out something else than what was asked for
+ * @throws {LedgerError} when the ledger cannot be asked, or foresees a failure
+ */
+export async function planStopLoss<Options>(
+  { client, call, ledger }: StopLossParts<Options>,
+  asked: StopLossAsked,
+): Promise<StopLossPlan> {
+  const { authority, feePayer, pdaIndex } = asked;
+  const state = await client.traderState({ authority, traderPdaIndex: pdaIndex }, call);
+  const { subaccount, position } = positionOf(state, asked);
+  const { symbol } = position;
+  const market = await client.market({ symbol }, call);
+  const { markPrice } = await client.markPrice({ symbol }, call);
+  if (markPrice === null)
+    throw new BadStopLoss(`${symbol} has no mark price now, so that nothing can be checked`);
+  const order = orderOf(asked, position, market);
+  checkAgainstMark(order, market, markPrice.price);
+
+  const traderAccount = traderAddress(authority, { pdaIndex, subaccount });
+  const view = await client.traderView({ traderPubkey: traderAccount }, call);
+  const seen = view.positions.find((it) => it.symbol === symbol)?.liquidationPrice;
+  const liquidation = seen && seen.value > 0n ? seen : null;
+  const accounts = await client.exchangeKeys({}, call);
+  const ours = [authority, feePayer, traderAccount];
+  keepApart({ market: market.marketPubkey, spline: market.splinePubkey, ...namedAccounts(accounts) }, ours);
+  const given = await client.placeStopLossOrder(
+    {
+      authority,
+      traderPdaIndex: pdaIndex,
+      traderSubaccountIndex: subaccount,
+      symbol,
+      side: order.side,
+      numBaseLots: Number(order.baseLots),
+      stopLossTriggerPriceInTicks: Number(order.triggerTicks),
+      stopLossExecutionPriceInTicks: Number(order.executionTicks),
+      orderKind: order.kind,
+      isIsolated: subaccount > 0,
+      feePayer,
+    },
+    call,
+  );
+  const whole = order.baseLots === abs(position.basePositionLots);
+  const instruction = (baseLots: bigint): NamedInstruction =>
+    stopLossInstruction({
+      logAuthority: logAuthority(),
+      globalConfig: accounts.globalConfig,
+      globalTraderIndex: accounts.globalTraderIndex,
+      activeTraderBuffer: accounts.activeTraderBuffer,
+      perpAssetMap: accounts.perpAssetMap,
+      funder: feePayer,
+      traderAccount,
+      orderbook: market.marketPubkey,
+      spline: market.splinePubkey,
+      positionAuthority: authority,
+      stopLossAccount: stopLossAddress(traderAccount, market.assetId),
+      order: { ...order, baseLots },
+    });
+  const passed = reviewStopLoss(given, instruction, order.baseLots, whole, feePayer);
+
+  const lifetime = await ledger.latestBlockhash();
+  const transaction = assembleTransaction({
+    feePayer,
+    blockhash: lifetime.blockhash,
+    instructions: plainInstructions(passed),
+  });
+  reviewTransaction(transaction, passed);
+  const [payer] = await ledger.accounts([feePayer]);
+  const cost = await foresee(ledger, transaction.wire, feePayer, payer?.lamports ?? 0n);
+  return {
+    order,
+    market,
+    subaccount,
+    traderAccount,
+    position,
+    mark: markPrice.price,
+    liquidationPrice: liquidation === null ? null : trimmed(liquidation.ui),
+    replaces: standing(state, subaccount, position).map((ticks) => usd(market, ticks)),
+    warnings: warningsFor(order, market, liquidation),
+    reviewed: passed,
+    cost,
+    transaction,
+    lifetime,
+  };
+}
+
+/** The instruction may name the size, or say 0 for the whole position where that is what was asked for. */
+function reviewStopLoss(
+  given: RecordFor<"placeStopLossOrder">,
+  instruction: (baseLots: bigint) => NamedInstruction,
+  baseLots: bigint,
+  whole: boolean,
+  feePayer: string,
+): Reviewed {
+  try {
+    return reviewed(given, [instruction(baseLots)], feePayer);
+  } catch (error) {
+    if (!whole || !(error instanceof InstructionsRefused)) throw error;
+    try {
+      return reviewed(given, [instruction(0n)], feePayer);
+    } catch {
+      throw error;
+    }
+  }
+}
+
+/** Where the stop loss of a trader account in a market is kept. */
+export function stopLossAddress(traderAccount: string, assetId: number): string {
+  const asset = new Uint8Array(8);
+  new DataView(asset.buffer).setBigUint64(0, BigInt(assetId), true);
+  const seeds = [new TextEncoder().encode(STOP_LOSS_SEED), addressBytes(traderAccount), asset];
+  return programAddress(seeds, PROGRAM_ID);
+}
+
+function positionOf(state: State, { symbol, subaccount }: StopLossAsked) {
+  const wanted = symbol.toUpperCase();
+  const all = state.snapshot.subaccounts.flatMap((it) =>
+    it.positions.map((position) => ({ subaccount: it.subaccountIndex, position })),
+  );
+  const found = all.filter(
+    (it) =>
+      it.position.symbol.toUpperCase() === wanted && (subaccount === null || it.subaccount === subaccount),
+  );
+  const [first] = found;
+  if (first === undefined) {
+    const where = subaccount === null ? "" : ` in subaccount ${subaccount}`;
+    const held = [...new Set(all.map((it) => it.position.symbol))].join(", ");
+    throw new BadStopLoss(`there is no position in ${symbol}${where}; there are: ${held || "none"}`);
+  }
+  if (found.length > 1) {
+    const indices = found.map((it) => it.subaccount).join(", ");
+    throw new BadStopLoss(
+      `${first.position.symbol} is held in subaccounts ${indices}: say which with --subaccount`,
+    );
+  }
+  return first;
+}
+
+function orderOf(asked: StopLossAsked, position: Position, market: MarketConfig): StopLossOrder {
+  const held = abs(position.basePositionLots);
+  const closing = position.basePositionLots > 0n ? "ask" : "bid";
+  const triggerTicks = ticksOf(market, asked.triggerPrice, "the trigger price");
+  const executionTicks =
+    asked.executionPrice === null
+      ? beyond(triggerTicks, closing, asked.slippagePercent)
+      : ticksOf(market, asked.executionPrice, "the execution price");
+  const better = closing === "ask" ? executionTicks > triggerTicks : executionTicks < triggerTicks;
+  if (better) {
+    const side = closing === "ask" ? "above" : "below";
+    throw new BadStopLoss(
+      `the execution price ${usd(market, executionTicks)} is ${side} the trigger ${usd(market, triggerTicks)}: ` +
+        "the order would find nobody once it goes off",
+    );
+  }
+  const baseLots = asked.size === null ? held : unitsOf(asked.size, market.baseLotsDecimals, "the size");
+  if (baseLots > held) {
+    const has = decimalText(held, market.baseLotsDecimals);
+    throw new BadStopLoss(`the position has ${has} units, less than ${asked.size}`);
+  }
+  if (baseLots > BigInt(Number.MAX_SAFE_INTEGER))
+    throw new BadStopLoss("the size is too large to be asked for");
+  const direction = closing === "ask" ? "below" : "above";
+  return { triggerTicks, executionTicks, baseLots, side: closing, direction, kind: asked.kind };
+}
+
+/** The given share worse than the trigger. */
+function beyond(triggerTicks: bigint, closing: "ask" | "bid", percent: number): bigint {
+  const hundredths = BigInt(Math.round(percent * 100));
+  const away = (triggerTicks * hundredths) / 10_000n;
+  const ticks = closing === "ask" ? triggerTicks - away : triggerTicks + away;
+  if (ticks < 1n) throw new BadStopLoss("the execution price would be 0");
+  return ticks;
+}
+
+function checkAgainstMark(order: StopLossOrder, market: MarketConfig, mark: number): void {
+  const trigger = Number(usd(market, order.triggerTicks));
+  const beyondMark = order.direction === "below" ? trigger >= mark : trigger <= mark;
+  if (!beyondMark) return;
+  const [position, place, wanted] =
+    order.direction === "below" ? ["long", "not below", "below"] : ["short", "not above", "above"];
+  throw new BadStopLoss(
+    `the trigger ${trigger} is ${place} the mark ${mark}: the stop loss of a ${position} stands ${wanted} it, or it goes off at once`,
+  );
+}
+
+function warningsFor(
+  order: StopLossOrder,
+  market: MarketConfig,
+  liquidation: { readonly value: bigint; readonly decimals: number; readonly ui: string } | null,
+): string[] {
+  if (liquidation === null) return [];
+  const trigger = Number(usd(market, order.triggerTicks));
+  const price = Number(decimalText(liquidation.value, liquidation.decimals));
+  const tooLate = order.direction === "below" ? trigger <= price : trigger >= price;
+  return tooLate
+    ? [
+        `the position would be liquidated at ${trimmed(liquidation.ui)}, before this stop loss goes off at ${trigger}`,
+      ]
+    : [];
+}
+
+/** Triggers of stop losses that stand on the position now; one account keeps one of them. */
+function standing(state: State, subaccount: number, { symbol, stopLossTriggers }: Position): bigint[] {
+  const rows = state.snapshot.subaccounts.find((it) => it.subaccountIndex === subaccount)?.triggers ?? [];
+  const newer = rows.filter((it) => it.symbol === symbol).flatMap((it) => it.stopLossTriggers);
+  return (newer.length > 0 ? newer : stopLossTriggers).map((it) => it.trigger.triggerPriceTicks);
+}
+
+/** The nearest tick to a price. */
+function ticksOf(market: MarketConfig, price: string, what: string): bigint {
+  const micro = unitsOf(price, microUsd, what);
+  const perTick = perTickMicroUsd(market);
+  const ticks = (micro + perTick / 2n) / perTick;
+  if (ticks < 1n || ticks > 2n ** 52n) throw new BadStopLoss(`${what} is out of range: ${price}`);
+  return ticks;
+}
+
+const perTickMicroUsd = ({ tickSize, baseLotsDecimals }: MarketConfig): bigint =>
+  BigInt(tickSize) * 10n ** BigInt(Math.max(0, baseLotsDecimals));
+
+/** Ticks as USD a unit, without zeros that say nothing. */
+export function usd(market: MarketConfig, ticks: bigint): string {
+  return trimmed(decimalText(ticks * perTickMicroUsd(market), microUsd));
+}
+
+const trimmed = (decimal: string): string => decimal.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+
+/** A decimal above 0, in its smallest units. */
+function unitsOf(text: string, decimals: number, what: string): bigint {
+  const [, whole = "", fraction = ""] = /^(\d{1,15})(?:\.(\d+))?$/.exec(text) ?? [];
+  const places = Math.max(0, decimals);
+  const value =
+    whole === "" || fraction.replace(/0+$/, "").length > places
+      ? 0n
+      : BigInt(whole + fraction.slice(0, places).padEnd(places, "0"));
+  if (value > 0n) return value;
+  throw new BadStopLoss(
+    `${what} is a number above 0 with at most ${places} digits behind the point, not ${text}`,
+  );
+}
+
+const abs = (value: bigint): bigint => (value < 0n ? -value : value);
