@@ -84,6 +84,7 @@ export class DaemonSource implements DashboardSource {
         used: exchange.budget.usage,
         waiting: exchange.budget.waiting,
       },
+      streams: this.#streams(),
       channels: outbox.status(),
       acknowledgements: acknowledger.figures(),
       database: {
@@ -107,8 +108,8 @@ export class DaemonSource implements DashboardSource {
       failedPolls: polls.failedPolls,
       failingReads: polls.failingReads,
       clockOffsetMs: exchange.http.offsetMs,
-      // There is no stream yet: what does not exist is not down.
-      streamConnected: true,
+      // What is switched off is not down.
+      streamConnected: collectors.streams()?.streams.connected ?? true,
       budgetUsed: exchange.budget.usage,
       undelivered: deliveries.undelivered,
       oldestUndeliveredMs: deliveries.oldestUndeliveredMs,
@@ -118,6 +119,11 @@ export class DaemonSource implements DashboardSource {
       deadMessages: deliveries.deadMessages,
       badRecords: polls.badRecords,
     };
+  }
+
+  #streams(): NonNullable<DaemonStatus["streams"]> | null {
+    const followed = this.#parts.collectors.streams();
+    return followed && { connections: followed.streams.status(), missed: followed.missed };
   }
 
   ready(): Readiness {
@@ -134,7 +140,7 @@ export class DaemonSource implements DashboardSource {
       }
     }
     for (const dark of watch.blind) {
-      if (dark.wallet === null) reasons.push(`no fresh ${dark.source}`);
+      if (dark.wallet === null && dark.source !== "configuration") reasons.push(`no fresh ${dark.source}`);
     }
     if (settings.wallets.length === 0) reasons.push("no wallet is configured");
     return { ready: reasons.length === 0, reasons };

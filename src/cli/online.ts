@@ -4,6 +4,7 @@
  */
 import { ExchangeError } from "../exchange/errors.ts";
 import type { BadRecordReport, ClientCall, Exchange, ExchangeClient } from "../exchange/index.ts";
+import { unlistedSymbols } from "../rules/index.ts";
 import type { DaemonSettings, WalletSettings } from "../settings.ts";
 import { traderAddress } from "../wallet/address.ts";
 import { memorySessions, probeChannel, withChannel, withExchange } from "./standalone.ts";
@@ -62,6 +63,14 @@ async function askExchange(desk: Desk): Promise<boolean> {
     () => client.markets({}, call),
     (rows) => `${rows.length} markets`,
   );
+  const listed = markets?.map((market) => market.symbol) ?? [];
+  for (const { rule, symbol, nearest } of listed.length > 0
+    ? unlistedSymbols(desk.settings.ruleSet, listed)
+    : []) {
+    const fix = nearest === null ? "look at the names of the exchange's markets" : `did you mean ${nearest}?`;
+    const detail = `the exchange lists no market ${symbol}: the rule waits for one that may never come`;
+    desk.tell({ what: `rule ${rule}`, state: "note", detail, fix });
+  }
   if (markets === undefined && desk.exchange.http.time.known === false) return false;
   await read("latestMarketsStats", desk, () => client.latestMarketsStats({}, call));
   await read(

@@ -2,6 +2,9 @@
 import type { Alert } from "./alert.ts";
 import type { FailureReason, Source } from "./observation.ts";
 
+/** What rules can be blind by: a source that is silent, or a configuration that names what is not there. */
+export type BlindSource = Source | "configuration";
+
 export interface PositionStatus {
   readonly name: string;
   readonly symbol: string;
@@ -70,7 +73,7 @@ export interface WatchStatus {
   }[];
   readonly blind: readonly {
     readonly wallet: string | null;
-    readonly source: Source;
+    readonly source: BlindSource;
     readonly sinceMs: number;
     readonly rules: readonly string[];
   }[];

@@ -17,6 +17,8 @@ export type UnknownReason =
   | "missing"
   /** What it belongs to is not there: no such position, no account that could be told apart, no such market. */
   | "absent"
+  /** The configuration names what is not there: a market that the exchange does not list, a limit that nobody set. */
+  | "unset"
   /** An operation that failed: a conversion, an index out of range, the largest of an empty list. */
   | "error";
 
@@ -66,6 +68,8 @@ export interface Env {
   event?: Facts | undefined;
   /** Any market by its symbol, for `market("BTC")`. */
   markets: (symbol: string) => Facts | undefined;
+  /** Whether the markets' list and their figures were read: a market that is not among them does not exist. */
+  listed?: () => boolean;
   /** The reading of the rule's window of this index, for this subject. */
   window: (index: number) => number | Unknown;
   value?: number | Unknown | undefined;

@@ -8,6 +8,7 @@ import type { FailedRead } from "../domain/changes.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Source } from "../domain/observation.ts";
 import { sourceWords } from "../domain/source-words.ts";
+import type { BlindSource } from "../domain/status.ts";
 import type { Subject } from "../domain/subject.ts";
 import { formatTime, timeOfDay } from "../domain/time-text.ts";
 import type { Unknown } from "../rules/index.ts";
@@ -19,12 +20,18 @@ import { blindForMs, blindWalletsFold, type WatchedWallet } from "./settings.ts"
 export const blindRule = "Blind";
 export const unreachableRule = "ExchangeUnreachable";
 
-const ofTheExchange: ReadonlySet<Source> = new Set([
+/** No wallet owns these: what is blind by one of them is one alert. */
+const ofTheExchange: ReadonlySet<BlindSource> = new Set<BlindSource>([
+  "configuration",
   "markets",
   "marketConfig",
   "fundingRates",
   "exchangeStatus",
 ]);
+
+const configurationKey = keyOf("configuration", null);
+/** By then every rule was judged by something. */
+const mendedAfterMs = 120_000;
 
 /** From this age on a time is told with its date. */
 const dateFromMs = 12 * 3_600_000;
@@ -46,7 +53,7 @@ export interface Sighted {
 interface Dark extends Due {
   readonly key: string;
   readonly wallet: string | null;
-  readonly source: Source;
+  readonly source: BlindSource;
   readonly instances: Set<Sighted>;
   /** Since when something of it cannot be judged, ms. */
   readonly sinceMs: number;
@@ -72,6 +79,17 @@ export class Blindness {
   readonly #restored = new Map<string, LiveAlert>();
   readonly #failures = new Map<string, FailedRead>();
   #unreachable: LiveAlert | null = null;
+  /** No source tells that the configuration was mended: it is when no rule says otherwise for a while. */
+  readonly #mended: Due = {
+    dueMs: Number.POSITIVE_INFINITY,
+    queuedMs: Number.POSITIVE_INFINITY,
+    place: -1,
+    onDue: () => {
+      const live = this.#restored.get(configurationKey);
+      this.#restored.delete(configurationKey);
+      if (live) this.#alerts.end(this.#draft(), live, "recovered", null);
+    },
+  };
 
   constructor(options: {
     alerts: AlertBook;
@@ -97,10 +115,14 @@ export class Blindness {
   /** Takes back an alert that stood when the daemon stopped: it ends when its wallet is seen, or goes on. */
   restore(live: LiveAlert): void {
     if (live.alert.rule === unreachableRule) this.#unreachable = live;
-    else this.#restored.set(`${live.alert.wallet ?? ""}\n${live.alert.labels.source ?? ""}`, live);
+    else {
+      const key = `${live.alert.wallet ?? ""}\n${live.alert.labels.source ?? ""}`;
+      this.#restored.set(key, live);
+      if (key === configurationKey) this.#deadlines.set(this.#mended, this.#startedMs + mendedAfterMs);
+    }
   }
 
-  list(): { wallet: string | null; source: Source; sinceMs: number; rules: string[] }[] {
+  list(): { wallet: string | null; source: BlindSource; sinceMs: number; rules: string[] }[] {
     return [...this.#dark.values()].map((dark) => ({
       wallet: dark.wallet,
       source: dark.source,
@@ -134,9 +156,9 @@ export class Blindness {
   /** A judgement turned unknown, known again, or unknown for another reason. */
   note(instance: Sighted, draft: Draft): void {
     const before = this.#keyOf.get(instance);
-    const source = instance.unknown?.source ?? null;
+    const source = blindSource(instance.unknown);
     const cause = instance.unknown?.unknown;
-    const unseen = cause === "stale" || cause === "missing" || cause === "absent";
+    const unseen = cause === "stale" || cause === "missing" || cause === "absent" || cause === "unset";
     const blind = instance.rule.noData === "alert" && source !== null && unseen;
     const wallet = "wallet" in instance.node.subject ? instance.node.subject.wallet : null;
     const key = blind ? keyOf(source, ofTheExchange.has(source) ? null : wallet) : undefined;
@@ -145,12 +167,13 @@ export class Blindness {
     if (key !== undefined && source !== null) this.#enter(key, source, wallet, instance, draft);
   }
 
-  #enter(key: string, source: Source, wallet: string | null, instance: Sighted, draft: Draft): void {
+  #enter(key: string, source: BlindSource, wallet: string | null, instance: Sighted, draft: Draft): void {
     this.#keyOf.set(instance, key);
     const countsFromMs = this.#countsFromMs(instance, source, draft);
     const known = this.#dark.get(key);
     if (known) {
       known.instances.add(instance);
+      this.#raise(known, instance, draft);
       if (known.alert || countsFromMs >= known.countsFromMs) return;
       known.countsFromMs = countsFromMs;
       this.#deadlines.set(known, countsFromMs + blindForMs);
@@ -172,7 +195,10 @@ export class Blindness {
       onDue: () => this.#fire(dark),
     };
     this.#dark.set(key, dark);
-    if (restored) this.#follow(dark, restored);
+    if (restored) {
+      this.#follow(dark, restored);
+      this.#raise(dark, instance, draft);
+    }
     if (dark.wallet !== null)
       this.#darkWallets.set(dark.wallet, (this.#darkWallets.get(dark.wallet) ?? 0) + 1);
     if (restored && this.#unreachable && dark.wallet !== null) this.#alerts.hold(draft, restored, true);
@@ -183,7 +209,7 @@ export class Blindness {
    * What was seen and is too old counts at once. What is missing after a start may still be on its way: the first round
    * over many wallets takes long, and some figures need two readings.
    */
-  #countsFromMs(instance: Sighted, source: Source, draft: Draft): number {
+  #countsFromMs(instance: Sighted, source: BlindSource, draft: Draft): number {
     if (instance.unknown?.unknown !== "missing" || (ofTheExchange.has(source) && source !== "fundingRates"))
       return draft.atMs;
     let graceMs = 0;
@@ -231,13 +257,22 @@ export class Blindness {
     this.#follow(dark, dark.alert);
   }
 
+  /** A rule that can be worse than what was told of makes it worse. */
+  #raise(dark: Dark, { rule }: Sighted, draft: Draft): void {
+    const { alert } = dark;
+    const severity = rule.levels.at(-1)?.severity ?? "info";
+    if (!alert || severityRank[severity] <= severityRank[alert.alert.severity]) return;
+    this.#alerts.change(draft, alert, "rose", severity, this.#textOf(dark, draft.atMs));
+  }
+
   /** Lets an alert speak of now while it is dark. */
   #follow(dark: Dark, live: LiveAlert): void {
     live.textNow = (nowMs) => (this.#dark.get(dark.key) === dark ? this.#textOf(dark, nowMs) : null);
   }
 
   /** What the end says; null where nothing was seen, and only nobody needs it any more. */
-  #seenAgain(live: LiveAlert, source: Source, wallet: string | null, nowMs: number): AlertText | null {
+  #seenAgain(live: LiveAlert, source: BlindSource, wallet: string | null, nowMs: number): AlertText | null {
+    if (source === "configuration") return null;
     const seenMs = this.#lastSeenMs(source, wallet);
     const { sinceMs } = live.alert;
     if (seenMs === null || seenMs <= sinceMs) return null;
@@ -318,6 +353,35 @@ export class Blindness {
     const severity = [...dark.instances]
       .map((instance) => instance.rule.levels.at(-1)?.severity ?? "info")
       .reduce<Severity>((worst, one) => (severityRank[one] > severityRank[worst] ? one : worst), "warning");
+    const own = {
+      rule: blindRule,
+      severity,
+      symbol: null,
+      alreadySo: false,
+      runbook: null,
+      happenedMs: null,
+      value: null,
+    };
+    if (dark.source === "configuration") {
+      const causes = [...new Set([...dark.instances].map(({ unknown }) => unknown?.detail ?? ""))].sort();
+      const wallets = new Set(
+        [...dark.instances].flatMap(({ node }) => ("wallet" in node.subject ? [node.subject.wallet] : [])),
+      );
+      const details: (readonly [string, string])[] = [["Rules that cannot judge", listed(rules)]];
+      if (wallets.size > 0) details.push(["Wallets", listed([...wallets].sort())]);
+      return {
+        ...own,
+        subject: "daemon",
+        wallet: null,
+        labels: { source: dark.source },
+        sinceMs: dark.sinceMs,
+        summary: `Blind: ${listed(causes)}`.slice(0, 300),
+        description:
+          "What these rules name is not there, so they can never fire. Mend the rules or the configuration.",
+        dataAtMs: nowMs,
+        details,
+      };
+    }
     const seenMs = this.#lastSeenMs(dark.source, dark.wallet);
     const failure = this.#failures.get(dark.key);
     const what = sourceWords[dark.source];
@@ -331,30 +395,29 @@ export class Blindness {
     ];
     if (failure) details.push(["Last failure", `${failure.reason}: ${failure.detail}`]);
     return {
-      rule: blindRule,
+      ...own,
       subject: dark.wallet ?? "exchange",
       wallet: dark.wallet,
-      symbol: null,
       labels: {
         ...(dark.wallet === null ? {} : this.#wallet(dark.wallet)?.labels),
         source: dark.source,
       },
-      severity,
       sinceMs: seenMs ?? dark.sinceMs,
-      alreadySo: false,
-      runbook: null,
-      happenedMs: null,
       summary: `Blind: no ${what} ${from} ${since}`,
       description:
         "Nothing that these rules watch can be judged: they can neither fire nor resolve. Look at the exchange itself if you hold risk there.",
-      value: null,
       dataAtMs: seenMs ?? nowMs,
       details,
     };
   }
 }
 
-function keyOf(source: Source, wallet: string | null): string {
+/** What cannot be seen, or is named by the configuration and not there. Null: nothing that anybody could bring. */
+function blindSource(unknown: Unknown | null): BlindSource | null {
+  return unknown?.unknown === "unset" ? "configuration" : (unknown?.source ?? null);
+}
+
+function keyOf(source: BlindSource, wallet: string | null): string {
   return `${ofTheExchange.has(source) ? "" : (wallet ?? "")}\n${source}`;
 }
 

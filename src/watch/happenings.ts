@@ -148,6 +148,8 @@ export class Happenings {
 
   /** What has no source (an optional field of the event, a division of nothing by nothing) never will. */
   #mayBecomeKnown(event: Event, unknown: Unknown, sinceMs: number): boolean {
+    // Whoever names what is not there is blind, and hears of the events that it costs.
+    if (unknown.unknown === "unset") return true;
     if (unknown.source === null) return false;
     if (unknown.unknown === "absent") return !this.#options.absent(event, unknown, sinceMs);
     return unknown.unknown === "stale" || unknown.unknown === "missing";

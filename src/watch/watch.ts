@@ -15,6 +15,7 @@ import type { DaemonFigures, Observation, Source, Tick } from "../domain/observa
 import type { WatchStatus } from "../domain/status.ts";
 import type { Scope } from "../domain/subject.ts";
 import { unreachable } from "../domain/unreachable.ts";
+import { unlistedSymbols } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { AlertBook } from "./alert-book.ts";
 import { Blindness } from "./blind.ts";
@@ -93,6 +94,7 @@ export class Watch {
   /** Facts as history had them at the start. */
   readonly #facts: ReadonlyMap<string, string>;
   readonly #rememberedStatus: Parameters<typeof statusChange>[0];
+  #toldUnlisted = false;
   readonly #reportedMismatches = new Set<string>();
   /** When each market last entered windows and history, ms. */
   readonly #sampledMs = new Map<string, number>();
@@ -507,12 +509,23 @@ export class Watch {
       for (const event of events) this.#happened(event, draft);
       this.#conditions.judgeNode(node, "marketConfig", draft);
     }
+    this.#noteUnlisted(seen.markets.map((one) => one.symbol));
     this.#dropMarkets(new Set(seen.markets.map((one) => one.symbol.toUpperCase())), draft);
     this.#blindness.seen("marketConfig", null, draft);
     this.#vigils.seen("marketConfig", null, draft.atMs, draft);
     for (const account of this.#world.accounts.all()) {
       this.#world.accounts.assess(account);
       this.#judgeAccount(account, "marketConfig", draft);
+    }
+  }
+
+  /** Says once which symbols of the rules the exchange does not list: a rule that waits for one waits for ever. */
+  #noteUnlisted(listed: readonly string[]): void {
+    if (this.#toldUnlisted || listed.length === 0) return;
+    this.#toldUnlisted = true;
+    for (const { rule, symbol, nearest } of unlistedSymbols(this.#settings.ruleSet, listed)) {
+      const meant = nearest === null ? "" : `; did you mean ${nearest}?`;
+      this.#notes.push({ level: "warn", text: `${rule}: the exchange lists no market ${symbol}${meant}` });
     }
   }
 

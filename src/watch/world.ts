@@ -26,6 +26,7 @@ export class World {
   readonly accounts: Accounts;
   readonly exchange: SubjectNode;
   readonly daemon: SubjectNode;
+  readonly #listed = (): boolean => this.markets.configAtMs !== null && this.markets.pricesAtMs !== null;
   readonly #onNew: (node: SubjectNode) => void;
 
   /** @param onNew a trader account, a position or a market appeared  @param onGone a trader account or a position went */
@@ -103,6 +104,7 @@ export class World {
       exchange: this.exchange?.facts ?? newFacts(),
       daemon: this.daemon?.facts ?? newFacts(),
       markets: (symbol) => this.markets.entries.get(symbol.toUpperCase())?.facts,
+      listed: this.#listed,
       window: () => Number.NaN,
       ...own,
     };

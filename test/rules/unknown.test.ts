@@ -96,7 +96,7 @@ describe("absence", () => {
     ['"desk" in wallet.labels', true],
     ["has(wallet.labels.none)", false],
     ["wallet.limits.maxInventory > 6.0", true],
-    ["wallet.limits.other > 6.0", "missing"],
+    ["wallet.limits.other > 6.0", "unset"],
     ["has(wallet.limits.other)", false],
     ["has(trader.equity)", true],
     ["has(trader.leverage)", false],

@@ -182,6 +182,7 @@ export class Harness {
   readonly watch: Watch;
   readonly all: Changes[] = [];
   readonly asks: string[] = [];
+  readonly notes: string[] = [];
   nowMs: number;
   slot = 1;
 
@@ -205,7 +206,8 @@ export class Harness {
   }
 
   see(observation: Observation): Changes {
-    const { changes, asks } = this.watch.observe(observation);
+    const { changes, asks, notes } = this.watch.observe(observation);
+    this.notes.push(...notes.map((note) => note.text));
     this.all.push(changes);
     for (const ask of asks) this.asks.push(`${ask.source} ${ask.wallet}`);
     return changes;

@@ -167,3 +167,16 @@ test("a field that an event has not is no reason to wait", () => {
   harness.events("notifications", [notification("n1", "order_filled")]);
   expect(harness.acknowledgements).toEqual(["n1 whenDelivered waiting"]);
 });
+
+test("a rule that names what is not there loses no event in silence either", () => {
+  const text = rules.replace("trader.equity > 1000.0", "wallet.limits.most > 1000.0");
+  const harness = new Harness({ rules: text });
+  harness.events("notifications", [notification("n1", "order_filled")]);
+  harness.live(40_000, account, 150);
+  expect(harness.told).toContain("Blind daemon fired critical");
+  harness.live(300_000, account, 150);
+  expect(eventsTold(harness)).toEqual([
+    "Filled main/0.0/SOL fired info",
+    "Blind main/0.0/SOL fired critical",
+  ]);
+});

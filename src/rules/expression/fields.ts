@@ -99,7 +99,7 @@ export function readField(
   if (field.derived === "age") {
     return (env) => {
       const at = pick(env)?.values.at;
-      return typeof at === "number" ? env.nowMs - at : absent;
+      return typeof at === "number" ? env.nowMs - at : absent(env);
     };
   }
   if (field.derived === "dataAge") {
@@ -112,12 +112,19 @@ export function readField(
   return knownWords(field, readPlain(path, pick, field, staleAfterMs, absent));
 }
 
-/** A market that a rule names is a matter of its own: no answer about the subject settles that there is none. */
-function absence(path: string, scope: ReadScope, symbol: string | null): Unknown {
-  if (symbol !== null) return new Unknown("missing", "markets", `${path}: no market of this name was seen`);
+/** What it means that there are no facts at all. A market that a rule names is a matter of its own. */
+export type Absence = (env: Env) => Unknown;
+
+export function absence(path: string, scope: ReadScope, symbol: string | null): Absence {
+  if (symbol !== null) {
+    const unseen = new Unknown("missing", "markets", `${path}: the markets were not seen yet`);
+    const unlisted = new Unknown("unset", null, `${path}: the exchange lists no such market`);
+    return (env) => (env.listed?.() ? unlisted : unseen);
+  }
   const source =
     scope === "position" || scope === "trader" ? "traderState" : scope === "market" ? "markets" : null;
-  return new Unknown("absent", source, `${path}: there is none`);
+  const none = new Unknown("absent", source, `${path}: there is none`);
+  return () => none;
 }
 
 /** A closed enum answers "other" for a word that the exchange added later. */
@@ -135,7 +142,7 @@ function readPlain(
   pick: Pick,
   field: Field,
   staleAfterMs: Readonly<Record<Source, number>>,
-  absent: Unknown,
+  absent: Absence,
 ): Run {
   const { name } = field;
   const fresh = freshness(path, field.sources, staleAfterMs);
@@ -144,12 +151,12 @@ function readPlain(
   if (fresh === null) {
     return (env) => {
       const facts = pick(env);
-      return facts === undefined ? absent : checked(facts.values[name], missing, nan);
+      return facts === undefined ? absent(env) : checked(facts.values[name], missing, nan);
     };
   }
   return (env) => {
     const facts = pick(env);
-    if (facts === undefined) return absent;
+    if (facts === undefined) return absent(env);
     if (env.allFresh !== true) {
       const problem = fresh(facts, env.nowMs);
       if (problem !== null) return problem;
@@ -177,7 +184,7 @@ export function readItemField(path: string, item: Run, field: Field): Run {
 
 /** A key of a map: labels answer `""` for one that is missing, limits are unknown. */
 export function readKey(path: string, map: Run, key: Run, missingIs: "empty" | "unknown"): Run {
-  const missing = new Unknown("missing", null, `${path} has no such key`);
+  const missing = new Unknown("unset", null, `${path}: the wallet has none of this name`);
   return (env) => {
     const record = map(env);
     if (record instanceof Unknown) return record;

@@ -11,7 +11,16 @@ import { type Env, type Facts, Unknown } from "../value.ts";
 import { eventSources, eventVocabulary, type RuleEventKind, type Unit, vocabulary } from "../vocabulary.ts";
 import { longestWindowMs } from "../windows/shape.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
-import { type Freshness, freshness, isSlow, type Pick, pickMarket, pickScope } from "./fields.ts";
+import {
+  type Absence,
+  absence,
+  type Freshness,
+  freshness,
+  isSlow,
+  type Pick,
+  pickMarket,
+  pickScope,
+} from "./fields.ts";
 import type { Names } from "./names.ts";
 import type { Compiling } from "./node.ts";
 import type { StaticType } from "./types.ts";
@@ -39,6 +48,8 @@ interface Series {
   readonly staleAfterMs: number;
   readonly pick: Pick;
   readonly fresh: Freshness | null;
+  /** Of a market by name. */
+  readonly absent?: Absence;
   readonly text: string;
 }
 
@@ -97,11 +108,12 @@ export function historyFunction(
     windowMs,
     staleAfterMs: series.staleAfterMs,
   });
-  const { pick, fresh } = series;
+  const { pick, fresh, absent } = series;
   const run = (env: Env) => {
-    const facts: Facts | undefined = fresh === null || env.allFresh === true ? undefined : pick(env);
-    if (facts !== undefined) {
-      const problem = fresh!(facts, env.nowMs);
+    if (fresh !== null && env.allFresh !== true) {
+      const facts: Facts | undefined = pick(env);
+      // Another market by name may not exist; what the subject's own are about does.
+      const problem = facts === undefined ? (absent?.(env) ?? null) : fresh(facts, env.nowMs);
       if (problem !== null) return problem;
     }
     const reading = env.window(index);
@@ -197,6 +209,7 @@ function fieldSeries(
       paces.length === 0 ? ownFiguresMs : Math.max(...paces.map((source) => gathered.staleAfterMs[source])),
     pick: symbol === null ? pickScope(scope) : pickMarket(symbol),
     fresh: freshness(text, field.sources, gathered.staleAfterMs),
+    ...(symbol === null ? {} : { absent: absence(text, "market", symbol) }),
   };
 }
 

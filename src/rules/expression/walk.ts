@@ -368,7 +368,7 @@ export class Walk {
       run: (env) => {
         const value = field.run(env);
         if (!(value instanceof Unknown)) return true;
-        return value.unknown === "missing" || value.unknown === "absent" ? false : value;
+        return isNotThere(value) ? false : value;
       },
     };
   }
@@ -392,4 +392,9 @@ function widest(a: StaticType, b: StaticType): StaticType {
   if (a.kind === "double" && b.kind === "double" && a.unit !== b.unit) return plainDouble;
   if (a.kind === "text" && b.kind === "text") return a.members === b.members ? a : textType;
   return a.kind === "wrong" ? b : a;
+}
+
+/** For whatever reason: `has` asks no more than that. */
+function isNotThere({ unknown }: Unknown): boolean {
+  return unknown === "missing" || unknown === "absent" || unknown === "unset";
 }
