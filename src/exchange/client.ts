@@ -17,6 +17,7 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { type Client, endpoints } from "../contract/endpoints.ts";
 import { writeJson } from "../contract/json.ts";
 import type { ReplyProblem } from "../contract/reply.ts";
+import { ArgumentsRefused, checkArgs } from "../contract/request.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Lane } from "./budget.ts";
 import { type Called, type Caller, DEFAULT_DEADLINE_MS } from "./call.ts";
@@ -60,6 +61,11 @@ export function createClient({ caller, sessions, clock, onBadRecord }: ClientOpt
     try {
       const session = wallet === null || endpoint.session === "none" ? undefined : sessions.of(wallet);
       const endMs = clock.elapsedMs() + (call.deadlineMs ?? DEFAULT_DEADLINE_MS);
+      // What cannot be asked is not worth a sign-in. (What needs none is looked at as it is sent.)
+      if (endpoint.session === "required") {
+        const problems = checkArgs(endpoint, args as Readonly<Record<string, unknown>>, clock.nowMs());
+        if (problems.length > 0) throw new ArgumentsRefused(endpoint.name, problems);
+      }
       const send = (bearer: string | null): Promise<Called<unknown>> =>
         caller.call(endpoint, args as never, {
           bearer,
