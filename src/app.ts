@@ -23,7 +23,7 @@ import { type Clock, type Random, systemClock } from "./domain/clock.ts";
 import { formatDurationMs } from "./domain/duration.ts";
 import type { Observation, Source } from "./domain/observation.ts";
 import type { DaemonStatus } from "./domain/status.ts";
-import { createExchange } from "./exchange/index.ts";
+import { createExchange, createStreams } from "./exchange/index.ts";
 import { type History, openStore } from "./history/index.ts";
 import { IngestLoop } from "./ingest/loop.ts";
 import { rememberedWatch } from "./ingest/remember.ts";
@@ -136,7 +136,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       channels: Object.keys(settings.channels),
       remind: from.remind,
       acknowledge: from.acknowledge,
-      scheduleMs: schedulesMs(settings.schedules, startedMs),
+      scheduleMs: schedulesMs(settings.schedules, startedMs, settings.exchange.streams !== "off"),
       timezone: from.timezone,
     });
     const watch = await rememberedWatch(watchSettings(settings), store, startedMs);
@@ -172,7 +172,10 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       ...(deps.probe ? { probe: deps.probe } : {}),
     });
 
-    signedInAgain = (wallet) => acknowledger.signedIn(wallet);
+    signedInAgain = (wallet) => {
+      acknowledger.signedIn(wallet);
+      collectors?.streams()?.streams.signedIn(wallet);
+    };
 
     let breakDown: (error: unknown) => void = () => {};
     const broken = new Promise<never>((_, reject) => {
@@ -224,6 +227,20 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
         store.commit([changes({ payloads: [payload] })]).catch(() => {});
       },
       log,
+      ...(settings.exchange.streams === "off"
+        ? {}
+        : {
+            streams: (listener) =>
+              createStreams({
+                baseUrl: settings.exchange.baseUrl,
+                version,
+                clock,
+                random,
+                sessions: exchange.sessions,
+                wallets: settings.wallets,
+                listener,
+              }),
+          }),
     });
     collectors = collecting;
     ask = (source, wallet) => collecting.ask(source, wallet);

@@ -171,6 +171,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
       requestsPerSecond: (exchange ?? exchangeSettings.parse({})).requestsPerSecond,
       wallets: wallets.map(({ key, pdaIndices }) => ({ watchOnly: key === null, pdaIndices })),
       nowMs: systemClock().nowMs(),
+      streams: exchange?.streams !== "off",
     }),
     wallets: known,
     timezone,

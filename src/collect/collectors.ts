@@ -3,12 +3,19 @@
  *
  *   scheduler ──► collector ──► client ──► record ──► translate ──► observation
  *                     └─ histories: paging ──► teller ──┘
+ *   streams ────► feed ────► mirror, live prices, teller ─┘
  */
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import type { ExchangeOutage, ScheduleStatus } from "../domain/status.ts";
-import type { BadRecordReport, ExchangeClient, RequestBudget } from "../exchange/index.ts";
+import type {
+  BadRecordReport,
+  ExchangeClient,
+  RequestBudget,
+  StreamListener,
+  Streams,
+} from "../exchange/index.ts";
 import { AccountBook } from "./accounts.ts";
 import { type BadRecord, BadRecords } from "./bad-records.ts";
 import type { CollectedWallet, Collector } from "./collector.ts";
@@ -30,6 +37,7 @@ import type { CollectLog } from "./log.ts";
 import { MarketBook } from "./market-book.ts";
 import { Scheduler } from "./scheduler.ts";
 import type { ScheduleSettings } from "./settings.ts";
+import { StreamFeed } from "./stream-feed.ts";
 import { Teller } from "./teller.ts";
 
 export interface CollectorsOptions {
@@ -51,6 +59,8 @@ export interface CollectorsOptions {
   /** Keeps the body of an answer that does not fit. */
   readonly onBadRecord: (record: BadRecord) => void;
   readonly log: CollectLog;
+  /** Makes the connections to the stream, which tell the listener; absent: everything is polled. */
+  readonly streams?: (listener: StreamListener) => Streams;
 }
 
 export interface Collectors {
@@ -59,6 +69,8 @@ export interface Collectors {
   stop(): Promise<void>;
   /** Runs a collector as soon as may be; asked twice it runs once. */
   ask(source: Source, wallet: string | null): void;
+  /** The connections to the stream, and how many changes they left out; null: everything is polled. */
+  streams(): { readonly streams: Streams; readonly missed: number } | null;
   /** To be told of what the client could not read (its `onBadRecord`). */
   badRecord(report: BadRecordReport): void;
   status(): ScheduleStatus[];
@@ -68,10 +80,14 @@ export interface Collectors {
   figures(): ReturnType<Scheduler["figures"]> & { readonly badRecords: number };
 }
 
+type StreamFeedAsk = ConstructorParameters<typeof StreamFeed>[0]["ask"];
+
 export function createCollectors(options: CollectorsOptions): Collectors {
   const { wallets, clock, log } = options;
   const badRecords = new BadRecords(clock, log, options.onBadRecord);
   let scheduler: Scheduler | null = null;
+  let feed: StreamFeed | null = null;
+  let streams: Streams | null = null;
 
   async function create(): Promise<Scheduler> {
     const cursors = await options.store.cursors();
@@ -81,11 +97,17 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     const elapsedMs = () => clock.elapsedMs();
     const shared = { teller, badRecords, cursors, elapsedMs };
     const onNewAccount = (wallet: string) => scheduler?.ask("notifications", wallet);
+    const ratePerSecond = () => options.budget?.ratePerSecond ?? options.requestsPerSecond;
+    if (options.streams) {
+      const ask: StreamFeedAsk = (source, wallet, gap) => scheduler?.ask(source, wallet, gap);
+      feed = new StreamFeed({ ...options, ask, ratePerSecond, accounts, book, teller, badRecords });
+    }
+    const live = feed;
     const collectors: Collector[] = [
       marketConfigCollector(book, badRecords),
-      marketsCollector(),
-      exchangeStatusCollector(),
-      traderStateCollector({ accounts, badRecords, onNewAccount }),
+      marketsCollector(live),
+      exchangeStatusCollector(live),
+      traderStateCollector({ accounts, badRecords, onNewAccount, live }),
       traderViewCollector(accounts, badRecords),
       notificationsCollector({ accounts, book, teller, cursors, elapsedMs }),
       liquidationsCollector(shared, accounts),
@@ -100,12 +122,14 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       ...options,
       collectors,
       settings: options.schedules,
-      ratePerSecond: () => options.budget?.ratePerSecond ?? options.requestsPerSecond,
+      ratePerSecond,
       accounts: (wallet) => accounts.count(wallet),
+      ...(live ? { streaming: (wallet) => live.tellsNotifications(wallet) } : {}),
     });
   }
 
   async function stop(): Promise<void> {
+    await feed?.stop();
     await scheduler?.stop();
   }
 
@@ -114,10 +138,15 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       signal?.throwIfAborted();
       scheduler = await create();
       signal?.addEventListener("abort", () => void stop(), { once: true });
-      if (!signal?.aborted) scheduler.start();
+      if (signal?.aborted) return;
+      scheduler.start();
+      if (!feed || !options.streams) return;
+      streams = options.streams(feed);
+      feed.start(streams);
     },
     stop,
     ask: (source, wallet) => scheduler?.ask(source, wallet),
+    streams: () => streams && { streams, missed: feed?.missed ?? 0 },
     badRecord: (report) => badRecords.take(report),
     status: () => scheduler?.status() ?? [],
     outage: () => scheduler?.outage ?? null,

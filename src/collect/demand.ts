@@ -4,7 +4,7 @@
  */
 import type { Source } from "../domain/observation.ts";
 import { type Lane, lanes } from "../exchange/index.ts";
-import { type ScheduleSettings, scheduleMs } from "./settings.ts";
+import { longestMs, type ScheduleSettings, scheduleMs } from "./settings.ts";
 
 export interface DemandInput {
   readonly settings: ScheduleSettings;
@@ -127,11 +127,12 @@ export function demandOf(input: DemandInput): Demand {
  * By source, the interval that freshness is measured against: as configured, or as the ceiling stretches it. Figures of
  * wallets whose turn comes every minute are not stale after three times five seconds.
  */
-export function realSchedulesMs(input: DemandInput): Record<Source, number> {
+export function realSchedulesMs(input: DemandInput & { readonly streams?: boolean }): Record<Source, number> {
+  const longest = (source: Source) => longestMs(input.settings[source], input.nowMs, input.streams === true);
   return Object.fromEntries(
-    demandOf(input).sources.map(({ source, everyMs, effectiveMs }) => [
+    demandOf(input).sources.map(({ source, effectiveMs }) => [
       source,
-      Math.max(everyMs, effectiveMs),
+      Math.max(longest(source), effectiveMs),
     ]),
   ) as Record<Source, number>;
 }

@@ -25,6 +25,8 @@ export interface Job extends WheelEntry {
   again: Mode | null;
   /** Something else than a success came last, or nothing yet. */
   gap: boolean;
+  /** The next run is to look for what was missed, whatever the last one brought. */
+  gapAsked: boolean;
   lateMs: number;
   lastStartMs: number;
   lastOkMs: number | null;
@@ -47,6 +49,7 @@ export function createJob(collector: Collector, wallet: CollectedWallet | null, 
     running: null,
     again: null,
     gap: true,
+    gapAsked: false,
     lateMs: 0,
     lastStartMs: Number.NEGATIVE_INFINITY,
     lastOkMs: null,

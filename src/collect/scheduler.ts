@@ -51,6 +51,8 @@ export interface SchedulerOptions {
   readonly marginRatio: (wallet: string) => number | null;
   /** Known trader accounts of a wallet. */
   readonly accounts: (wallet: string) => number;
+  /** Whether a wallet's notifications come by themselves now. */
+  readonly streaming?: (wallet: string) => boolean;
   readonly log: CollectLog;
 }
 
@@ -114,9 +116,10 @@ export class Scheduler {
   }
 
   /** Runs a collector now, or as soon as the run under way ends; asked twice it still runs once. */
-  ask(source: Source, wallet: string | null): void {
+  ask(source: Source, wallet: string | null, gap = false): void {
     const job = this.#byName.get(jobName(source, wallet));
     if (!job || this.#stopped) return;
+    job.gapAsked ||= gap;
     if (job.running) {
       job.again = "asked";
       if (job.running.mode === "catchUp") job.running.abort(new CalledOff("asked"));
@@ -209,7 +212,11 @@ export class Scheduler {
     const schedule = this.#options.settings[job.collector.source];
     const atRiskMs = schedule.kind === "interval" ? schedule.atRiskMs : null;
     if (atRiskMs !== null && job.wallet && this.#atRisk.has(job.wallet.name)) return atRiskMs;
-    return this.#effectiveMs.get(job.collector.source) ?? scheduleMs(schedule, this.#clock.nowMs());
+    const usualMs = this.#effectiveMs.get(job.collector.source) ?? scheduleMs(schedule, this.#clock.nowMs());
+    const streamingMs = schedule.kind === "interval" ? schedule.whenStreamingMs : undefined;
+    if (streamingMs === undefined || !job.wallet || !this.#options.streaming?.(job.wallet.name))
+      return usualMs;
+    return Math.max(usualMs, streamingMs);
   }
 
   /** Its newest state was read: is it at risk? */
@@ -265,11 +272,12 @@ export class Scheduler {
       clock,
       observe,
       catchUp,
-      gap: job.gap,
+      gap: job.gap || job.gapAsked,
       lane: this.#lane(job, mode),
       limitMs: catchUp ? CATCH_UP_DEADLINE_MS : deadlineMs(job.collector.source, everyMs),
     });
     job.running = { mode, startedMs, abort };
+    if (!catchUp) job.gapAsked = false;
     if (catchUp && !job.cron) {
       // Its next turn comes all the same, and ends this.
       job.mode = "turn";

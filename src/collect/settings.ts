@@ -46,7 +46,23 @@ const riskInterval = z
     atRiskMs: atRisk ?? null,
   }));
 
-export type Schedule = z.output<typeof interval> | z.output<typeof cron>;
+/** `whenStreaming` is the interval while the stream brings the same by itself. */
+const streamedInterval = z
+  .strictObject({ every: duration, whenStreaming: duration.optional() })
+  .refine(({ every, whenStreaming }) => whenStreaming === undefined || whenStreaming >= every, {
+    path: ["whenStreaming"],
+    message: "is for when polls are needed less: at least as long as every",
+  })
+  .transform(({ every, whenStreaming }) => ({
+    kind: "interval" as const,
+    everyMs: every,
+    atRiskMs: null as number | null,
+    ...(whenStreaming === undefined ? {} : { whenStreamingMs: whenStreaming }),
+  }));
+
+export type Schedule =
+  | (z.output<typeof interval> & { readonly whenStreamingMs?: number })
+  | z.output<typeof cron>;
 
 /** Says what both forms allow when a schedule is neither. */
 function schedule<S extends z.ZodType<z.output<typeof interval>>>(every: S) {
@@ -65,7 +81,7 @@ export const scheduleSettings = z.strictObject({
   traderState: schedule(riskInterval).default({ kind: "interval", everyMs: 5_000, atRiskMs: 1_000 }),
   markets: schedule(interval).prefault(every("2s")),
   traderView: schedule(interval).prefault(every("1m")),
-  notifications: schedule(interval).prefault(every("10s")),
+  notifications: schedule(streamedInterval).prefault({ every: "10s", whenStreaming: "1m" }),
   liquidations: schedule(interval).prefault(every("2m")),
   funding: schedule(interval).prefault(every("5m")),
   fundingRates: schedule(interval).prefault(every("5m")),
@@ -88,9 +104,20 @@ export function scheduleMs(schedule: Schedule, nowMs: number): number {
   return first === null || second === null ? 365 * 86_400_000 : second - first;
 }
 
-/** By source, what the watch measures freshness against. */
-export function schedulesMs(settings: ScheduleSettings, nowMs: number): Record<Source, number> {
+/** The longest usual distance between two polls, ms: with streams those are the floor, and may be further apart. */
+export function longestMs(schedule: Schedule, nowMs: number, streams: boolean): number {
+  const usualMs = scheduleMs(schedule, nowMs);
+  if (!streams || schedule.kind !== "interval") return usualMs;
+  return Math.max(usualMs, schedule.whenStreamingMs ?? 0);
+}
+
+/** By source, what the watch measures freshness against. @param streams whether there may be any */
+export function schedulesMs(
+  settings: ScheduleSettings,
+  nowMs: number,
+  streams = false,
+): Record<Source, number> {
   return Object.fromEntries(
-    Object.entries(settings).map(([source, one]) => [source, scheduleMs(one, nowMs)]),
+    Object.entries(settings).map(([source, one]) => [source, longestMs(one, nowMs, streams)]),
   ) as Record<Source, number>;
 }

@@ -143,6 +143,11 @@ export class StreamFeed implements StreamListener {
     return this.#streams?.tellsNotifications(wallet) ?? false;
   }
 
+  /** Monotonic ms; what a poll says when it asks. */
+  elapsedMs(): number {
+    return this.#clock.elapsedMs();
+  }
+
   // ── what polls bring ────────────────────────────────────────────────────────────────────────────────────────────
 
   /** An answer of the trader state; null: nothing of it is newer than what is known. */

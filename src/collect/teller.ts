@@ -22,7 +22,11 @@ export interface Batch {
   readonly pdaIndex?: number;
   readonly past?: boolean;
   readonly cursor?: { readonly name: string; readonly value: string };
+  /** Told as it happened: no reading of the source. */
+  readonly live?: boolean;
 }
+
+type TellingRun = Pick<WalletRun, "wallet" | "observe" | "nowMs">;
 
 interface First {
   readonly atMs: number;
@@ -79,7 +83,7 @@ export class Teller {
   }
 
   /** Hands a batch on; events that are known by now are left out. An empty one says that there was nothing new. */
-  async tell(run: WalletRun, source: Source, batch: Batch): Promise<void> {
+  async tell(run: TellingRun, source: Source, batch: Batch): Promise<void> {
     await this.#storeFirst(run);
     if (!batch.events.some(isShared)) return this.#tell(run, source, batch);
     const turn = this.#shared.then(async () => {
@@ -91,7 +95,7 @@ export class Teller {
     return turn;
   }
 
-  async #tell(run: WalletRun, source: Source, { events, ...rest }: Batch): Promise<void> {
+  async #tell(run: TellingRun, source: Source, { events, ...rest }: Batch): Promise<void> {
     const { name } = run.wallet;
     const firstMs = ({ pdaIndex }: Event): number =>
       (pdaIndex === null ? undefined : this.#firstOfPart.get(partOf(name, pdaIndex))?.atMs) ??
@@ -110,7 +114,7 @@ export class Teller {
   }
 
   /** Before anything else of a wallet is stored, so that a crash cannot make its present into past. */
-  async #storeFirst(run: WalletRun): Promise<void> {
+  async #storeFirst(run: TellingRun): Promise<void> {
     const { name, pdaIndices } = run.wallet;
     for (const part of [name, ...pdaIndices.map((pdaIndex) => partOf(name, pdaIndex))]) {
       const first = this.#first.get(part) ?? this.#firstOfPart.get(part);

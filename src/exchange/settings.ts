@@ -25,6 +25,8 @@ const baseUrl = z
 export const exchangeSettings = z.strictObject({
   /** Origin of the API, maybe with a path before `/v1`. */
   baseUrl,
+  /** `auto`: what is streamed comes at once, beside the polls; `off`: everything is polled. */
+  streams: z.enum(["auto", "off"]).default("auto"),
   /** Ceiling for the whole daemon; 429 and Retry-After lower it. */
   requestsPerSecond: z.number().min(0.1).max(10_000).default(20),
 });

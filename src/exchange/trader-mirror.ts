@@ -110,6 +110,11 @@ export class TraderMirror {
     return this.#takeDeltas(message, atMs);
   }
 
+  /** Everything as it is known. */
+  now(): Omit<Mirrored, "told"> {
+    return this.#mirrored(null);
+  }
+
   /** The connection was lost: what only polls told is nobody's fault. */
   lost(): void {
     for (const known of this.#known.values()) known.ahead = null;

@@ -1,8 +1,9 @@
-/** All subaccounts of a wallet: what risk is computed from. */
-import { ExchangeError } from "../../exchange/index.ts";
+/** All subaccounts of a wallet: what risk is computed from. The floor under what the stream tells. */
+import { ExchangeError, type Mirrored } from "../../exchange/index.ts";
 import type { AccountBook } from "../accounts.ts";
 import type { BadRecords } from "../bad-records.ts";
 import type { WalletCollector } from "../collector.ts";
+import type { StreamFeed } from "../stream-feed.ts";
 import { subaccountState } from "../translate/trader-state.ts";
 
 export function traderStateCollector(parts: {
@@ -10,8 +11,10 @@ export function traderStateCollector(parts: {
   readonly badRecords: BadRecords;
   /** A trader account that was not known before. */
   readonly onNewAccount: (wallet: string) => void;
+  /** Takes an answer and gives back what is known with it; null: it is older than that. */
+  readonly live?: Pick<StreamFeed, "elapsedMs" | "polledState"> | null;
 }): WalletCollector {
-  const { accounts, badRecords } = parts;
+  const { accounts, badRecords, live } = parts;
   const onUnknown = (field: string, word: string) => badRecords.unknownWord("traderState", field, word);
   return {
     source: "traderState",
@@ -22,6 +25,7 @@ export function traderStateCollector(parts: {
       for (const pdaIndex of wallet.pdaIndices) {
         const { authority } = wallet;
         let state: Awaited<ReturnType<typeof client.traderState>>;
+        const askedMs = live?.elapsedMs() ?? 0;
         try {
           state = await client.traderState({ authority, traderPdaIndex: pdaIndex }, call());
         } catch (error) {
@@ -30,7 +34,10 @@ export function traderStateCollector(parts: {
           failure ??= error;
           continue;
         }
-        const subaccounts = state.snapshot.subaccounts.map((row) => subaccountState(row, onUnknown));
+        const whole: Mirrored = { ...state, subaccounts: state.snapshot.subaccounts, told: null };
+        const known = live ? live.polledState(wallet, pdaIndex, state, askedMs) : whole;
+        if (known === null) continue;
+        const subaccounts = known.subaccounts.map((row) => subaccountState(row, onUnknown));
         const atMs = nowMs();
         const fresh = accounts.take(
           wallet,
@@ -42,9 +49,10 @@ export function traderStateCollector(parts: {
           wallet: wallet.name,
           pdaIndex,
           atMs,
-          slot: state.slot,
-          slotIndex: state.slotIndex,
+          slot: known.slot,
+          slotIndex: known.slotIndex,
           subaccounts,
+          ...(known.told === null ? {} : { told: known.told }),
         });
         if (fresh.length > 0) parts.onNewAccount(wallet.name);
       }
