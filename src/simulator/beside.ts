@@ -16,7 +16,7 @@ const announcement = z.object({
   notificationType: z.string().min(1),
   title: z.string().nullish(),
   body: z.string().nullish(),
-  data: z.unknown(),
+  data: z.unknown().optional(),
 });
 
 export interface BesideRequest {
