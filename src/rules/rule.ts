@@ -98,6 +98,8 @@ interface RuleBase {
   readonly reads: readonly Read[];
   /** `env.window(i)` answers for `windows[i]`. Those of conditions and of templates. */
   readonly windows: readonly WindowSpec[];
+  /** Reads what only a session brings: it does not apply to a wallet without one. */
+  readonly needsSession: boolean;
   /** How old each source's last answer may be. */
   readonly staleAfterMs: Readonly<Record<Source, number>>;
   /** Identifies the condition: another text under the same name means "rule changed". */

@@ -104,7 +104,7 @@ export class Conditions {
     this.#prepare(node);
     node.staleness.keep(this.#options.deadlines, this.#due);
     for (const rule of this.#byScope.get(node.subject.scope) ?? []) {
-      if (!selects(rule.select, node.subject, this.#options.wallet)) continue;
+      if (!applies(rule, node.subject, this.#options.wallet)) continue;
       const windows = rule.windows.map((spec) => {
         if (spec.path.kind === "event") return windowsOf(node, this.#options.timezone).of(spec);
         const owner = this.#options.owner(node, spec.path) ?? node;
@@ -127,8 +127,9 @@ export class Conditions {
     for (const { rule, spec } of this.#series.get(subject.scope) ?? []) {
       const symbol = spec.path.kind === "field" ? spec.path.symbol : null;
       if (symbol !== null && subject.scope === "market" && symbol.toUpperCase() !== subject.symbol) continue;
+      const { needsSession } = rule;
       const select = { ...rule.select, symbol: null };
-      if ("wallet" in subject && !selects(select, subject, this.#options.wallet)) continue;
+      if ("wallet" in subject && !applies({ select, needsSession }, subject, this.#options.wallet)) continue;
       windowsOf(node, this.#options.timezone).of(spec);
     }
   }
@@ -407,7 +408,18 @@ function valueFalls(rule: ConditionRule): boolean {
   return comparison?.[0] === "<";
 }
 
-export function selects(
+/** Whether a rule judges this subject: it selects it, and the subject's wallet can have what it reads. */
+export function applies(
+  rule: { readonly select: Select; readonly needsSession: boolean },
+  subject: { readonly wallet?: string | null; readonly symbol?: string | null } | Subject,
+  walletOf: (name: string) => WatchedWallet | undefined,
+): boolean {
+  if (!selects(rule.select, subject, walletOf)) return false;
+  const wallet = "wallet" in subject ? subject.wallet : undefined;
+  return !rule.needsSession || !wallet || walletOf(wallet)?.watchOnly !== true;
+}
+
+function selects(
   select: Select,
   subject: { readonly wallet?: string | null; readonly symbol?: string | null } | Subject,
   walletOf: (name: string) => WatchedWallet | undefined,

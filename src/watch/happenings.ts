@@ -19,7 +19,7 @@ import {
 } from "../rules/index.ts";
 import type { AlertBook, NewAlert } from "./alert-book.ts";
 import { blindRule, type Sighted } from "./blind.ts";
-import { selects } from "./conditions.ts";
+import { applies } from "./conditions.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import {
@@ -105,7 +105,7 @@ export class Happenings {
       return;
     }
     const selected = (this.#byKind.get(event.kind) ?? []).filter((rule) =>
-      selects(rule.select, event, this.#options.wallet),
+      applies(rule, event, this.#options.wallet),
     );
     const { matches, open } = this.#judge(event, selected, draft.atMs, draft);
     const liquidation = event.inbox?.liquidationKey ?? null;

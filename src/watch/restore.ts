@@ -8,7 +8,7 @@ import type { RuleSet } from "../rules/index.ts";
 import type { AlertBook, LiveAlert } from "./alert-book.ts";
 import { type Blindness, blindRule, unreachableRule } from "./blind.ts";
 import { type ChannelAlerts, channelRule } from "./channel-alerts.ts";
-import { type Conditions, selects } from "./conditions.ts";
+import { applies, type Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
 import type { Endings } from "./endings.ts";
 import type { Happenings } from "./happenings.ts";
@@ -92,7 +92,7 @@ export class Restoring {
       const rule = rules.get(state.rule);
       const gone = !subject || ("wallet" in subject && !this.#parts.world.wallets.has(subject.wallet));
       const judges =
-        subject !== undefined && rule?.scope === subject.scope && selects(rule.select, subject, walletOf);
+        subject !== undefined && rule?.scope === subject.scope && applies(rule, subject, walletOf);
       if ((rule && gone) || !judges) {
         if (live) this.#parts.alerts.end(draft, live, rule && gone ? "noLongerWatched" : "ruleChanged", null);
         this.#parts.conditions.released({ rule: state.rule, subject: state.subject }, draft);

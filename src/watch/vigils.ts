@@ -7,7 +7,7 @@ import type { Source } from "../domain/observation.ts";
 import type { Subject } from "../domain/subject.ts";
 import { eventSources, type RuleEventKind, type RuleSet, Unknown } from "../rules/index.ts";
 import type { Sighted } from "./blind.ts";
-import { selects } from "./conditions.ts";
+import { applies } from "./conditions.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import type { WatchedWallet } from "./settings.ts";
@@ -43,8 +43,8 @@ export class Vigils {
     const { conditions, events } = options.ruleSet;
     for (const wallet of options.wallets) {
       // Symbols are no matter here: which ones a wallet holds is what is not known.
-      const wanted = (rule: { readonly select: RuleSet["conditions"][number]["select"] }): boolean =>
-        selects({ ...rule.select, symbol: null }, { wallet: wallet.name }, () => wallet);
+      const wanted = ({ select, needsSession }: RuleSet["conditions" | "events"][number]): boolean =>
+        applies({ select: { ...select, symbol: null }, needsSession }, { wallet: wallet.name }, () => wallet);
       for (const rule of conditions) {
         if ((rule.scope === "position" || rule.scope === "trader") && rule.noData === "alert" && wanted(rule))
           this.#add("traderState", wallet.name, rule);
@@ -52,7 +52,6 @@ export class Vigils {
       for (const rule of events) {
         const source = eventSources[rule.on as RuleEventKind];
         if (rule.severity !== "critical" || ofTheExchange.has(source) || !wanted(rule)) continue;
-        if (source === "notifications" && wallet.watchOnly) continue;
         this.#add(source, wallet.name, asSighted(rule, source));
       }
     }

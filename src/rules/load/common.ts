@@ -4,7 +4,7 @@ import { compileExpression, type Wanted } from "../expression/compile.ts";
 import type { Gathered, Naming } from "../expression/context.ts";
 import type { StaticType } from "../expression/types.ts";
 import { nearestName, type RuleProblem } from "../problem.ts";
-import type { Compiled, Select, Template } from "../rule.ts";
+import type { Compiled, Read, Select, Template } from "../rule.ts";
 import { compileTemplate } from "../template.ts";
 import type { LoadInput } from "./input.ts";
 import type { Reader } from "./reader.ts";
@@ -155,6 +155,11 @@ export function staleness(
     result[source] = ownMs !== undefined && ownMs >= every ? ownMs : 3 * every;
   }
   return result as Record<Source, number>;
+}
+
+/** Whether a wallet without a session can never answer what is read here. */
+export function needsSession(reads: readonly Read[]): boolean {
+  return reads.some((read) => read.sources.includes("notifications") || read.field === "signedIn");
 }
 
 /** A short text that is equal for equal conditions (FNV-1a over 64 bits). */

@@ -8,6 +8,7 @@ import { countableEvents, scopes, visibleScopes } from "../vocabulary.ts";
 import {
   type Desk,
   fingerprintOf,
+  needsSession,
   readExpression,
   readLabels,
   readMode,
@@ -116,6 +117,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     description: description ?? null,
     runbook,
     reads,
+    needsSession: needsSession(reads),
     inputs: inputsOf(reads, gathered.staleAfterMs),
     windows: gathered.windows,
     staleAfterMs: gathered.staleAfterMs,

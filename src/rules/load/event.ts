@@ -7,6 +7,7 @@ import { eventKinds, visibleToEvents } from "../vocabulary.ts";
 import {
   type Desk,
   fingerprintOf,
+  needsSession,
   readExpression,
   readLabels,
   readMode,
@@ -101,6 +102,7 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
     throttleMs,
     acknowledge,
     reads,
+    needsSession: on === "notification" || needsSession(reads),
     windows: gathered.windows,
     staleAfterMs: gathered.staleAfterMs,
     fingerprint: fingerprintOf([on, when.text]),

@@ -153,10 +153,7 @@ function overridePlace(path: string) {
 
 /** A wallet without a session gets no notifications: a rule that lives on them is silent for it, and says so here. */
 function warnOfWatchOnly(rule: ConditionRule | EventRule, desk: Desk): void {
-  const needsInbox =
-    (rule.kind === "event" && rule.on === "notification") ||
-    rule.reads.some((read) => read.sources.includes("notifications") || read.field === "signedIn");
-  if (!needsInbox) return;
+  if (!rule.needsSession) return;
   const { wallet, labels } = rule.select;
   const deaf = desk.input.wallets.filter(
     (candidate) =>
