@@ -18,19 +18,8 @@ test("what is offered is what is built, and each help gives an example", { timeo
   expect(root.status).toBe(0);
   const top = commandsIn(root.stdout);
   expect(top).toEqual([
-    ...[
-      "start",
-      "check",
-      "status",
-      "alerts",
-      "notifications",
-      "rules",
-      "channels",
-      "wallet",
-      "api",
-      "simulate",
-    ],
-    "completion",
+    ...["start", "check", "status", "alerts", "notifications", "rules", "channels", "wallet"],
+    ...["onboard", "stop-loss", "api", "simulate", "completion"],
   ]);
   const found: string[] = [];
   for (const name of top) {
@@ -58,6 +47,7 @@ test("what is offered is what is built, and each help gives an example", { timeo
       "wallet",
     ],
     ...["wallet new", "wallet import", "wallet list", "wallet login", "wallet logout"],
+    ...["onboard", "onboard register", "onboard activate", "stop-loss"],
     ...["api", "api list", "api describe", "api docs", "simulate", "completion"],
   ]);
 });
@@ -116,6 +106,10 @@ describe("wrong use is told, and exits 2", () => {
       ["simulate", "--port", "banana"],
       /--port <port>' argument 'banana' is invalid. Expected an integer from 0 to 65535/,
     ],
+    [["onboard", "activate"], /required option '--referral <code>'/],
+    [["onboard", "register", "--max-positions", "31"], /Expected an integer from 32 to 128/],
+    [["stop-loss", "--symbol", "SOL"], /required option '--trigger-price <usd>'/],
+    [["stop-loss", "--symbol", "SOL", "--trigger-price", "1", "--slippage", "-1"], /Expected a percentage/],
     [["simulate", "--walk", "maybe"], /Expected on, off/],
     [["simulate", "--speed", "-1"], /Expected a number from 0 to 10000/],
   ];
