@@ -6,6 +6,7 @@ import { type Alert, severityRank } from "../domain/alert.ts";
 import type { Message } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Source } from "../domain/observation.ts";
+import { sourceWords } from "../domain/source-words.ts";
 import type { FiringAlert } from "../domain/status.ts";
 import { formatTime, timeOfDay } from "../domain/time-text.ts";
 import type { Unit } from "../rules/vocabulary.ts";
@@ -301,7 +302,7 @@ function pendingTable(status: Status, paint: Paint): string {
 
 function blindTable(status: Status, paint: Paint): string {
   const rows = status.watch.blind.map(({ wallet, source, sinceMs, rules }) => [
-    paint("red", source),
+    paint("red", source === "configuration" ? source : `${sourceWords[source]} (${source})`),
     wallet ?? "exchange",
     formatDurationMs(Number(status.nowMs) - Number(sinceMs)),
     rules.join(", "),

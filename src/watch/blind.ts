@@ -59,6 +59,8 @@ interface Dark extends Due {
   readonly sinceMs: number;
   /** From when on it counts as blind, ms: at a start the first round of readings takes its time. */
   countsFromMs: number;
+  /** When it answered last while it was dark, ms: a part of it may still be missing. */
+  answeredMs: number | null;
   alert: LiveAlert | null;
 }
 
@@ -144,9 +146,11 @@ export class Blindness {
   seen(source: Source, wallet: string | null, draft: Draft): void {
     const key = keyOf(source, wallet);
     this.#failures.delete(key);
+    const dark = this.#dark.get(key);
+    if (dark) dark.answeredMs = draft.atMs;
     if (source === "traderState" && wallet !== null && this.#unseen.delete(wallet)) this.#fold(draft);
     const restored = this.#restored.get(key);
-    if (restored && !this.#dark.has(key)) {
+    if (restored && !dark) {
       this.#restored.delete(key);
       this.#alerts.end(draft, restored, "recovered", this.#seenAgain(restored, source, wallet, draft.atMs));
       this.#fold(draft);
@@ -188,6 +192,7 @@ export class Blindness {
       instances: new Set([instance]),
       sinceMs: draft.atMs,
       countsFromMs,
+      answeredMs: null,
       alert: restored,
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
@@ -235,7 +240,7 @@ export class Blindness {
     }
     this.#deadlines.cancel(dark);
     if (dark.alert) {
-      const text = this.#seenAgain(dark.alert, dark.source, dark.wallet, draft.atMs);
+      const text = this.#seenAgain(dark.alert, dark.source, dark.wallet, dark.answeredMs);
       this.#alerts.end(draft, dark.alert, "recovered", text);
     }
     this.#fold(draft);
@@ -271,18 +276,23 @@ export class Blindness {
   }
 
   /** What the end says; null where nothing was seen, and only nobody needs it any more. */
-  #seenAgain(live: LiveAlert, source: BlindSource, wallet: string | null, nowMs: number): AlertText | null {
+  #seenAgain(
+    live: LiveAlert,
+    source: BlindSource,
+    wallet: string | null,
+    answeredMs: number | null,
+  ): AlertText | null {
     if (source === "configuration") return null;
-    const seenMs = this.#lastSeenMs(source, wallet);
+    const seenMs = Math.max(answeredMs ?? 0, this.#lastSeenMs(source, wallet) ?? 0);
     const { sinceMs } = live.alert;
-    if (seenMs === null || seenMs <= sinceMs) return null;
+    if (seenMs <= sinceMs) return null;
     const what = sourceWords[source];
     const from = wallet === null ? "from the exchange" : `of wallet ${wallet}`;
     return {
       summary: `Seen again: ${what} ${from}, after ${formatDurationMs(seenMs - sinceMs)}`,
       description: live.alert.description,
       value: null,
-      dataAtMs: Math.min(seenMs, nowMs),
+      dataAtMs: seenMs,
       details: [
         ["Not seen from", formatTime(sinceMs, this.#timezone)],
         ["Until", formatTime(seenMs, this.#timezone)],

@@ -92,6 +92,9 @@ rules:
   expect(harness.told).toEqual(["Blind main fired critical"]);
   harness.events("liquidations", []);
   expect(harness.told.at(-1)).toBe("Blind main ended critical recovered");
+  expect(harness.changes.at(-1)!.alert.summary).toBe(
+    "Seen again: liquidation history of wallet main, after 45s",
+  );
   silent(harness, 60_000, "liquidations", "main");
   expect(harness.told).toHaveLength(3);
 });
