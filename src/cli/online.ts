@@ -18,6 +18,7 @@ export interface Finding {
   readonly fix: string | null;
 }
 
+const hourMs = 3_600_000;
 /** For one question with its repeats. */
 const patienceMs = 15_000;
 
@@ -80,10 +81,11 @@ async function askExchange(desk: Desk): Promise<boolean> {
     ({ active }) => (active ? "trading" : "trading is off"),
   );
   const symbol = markets?.[0]?.symbol;
-  if (symbol !== undefined)
-    await read("fundingRates", desk, () =>
-      client.fundingRates({ symbol, startTime: Date.now() - 3_600_000 }, call),
-    );
+  if (symbol !== undefined) {
+    const startTime = Date.now() - hourMs;
+    await read("fundingRates", desk, () => client.fundingRates({ symbol, startTime }, call));
+    await read("candles", desk, () => client.candles({ symbol, timeframe: "1h", startTime, limit: 1 }, call));
+  }
   const offsetMs = desk.exchange.http.offsetMs;
   if (Math.abs(offsetMs) > 2_000) {
     desk.tell({
@@ -124,6 +126,9 @@ async function askWallet(wallet: WalletSettings, desk: Desk): Promise<void> {
   );
   await read(`${name}: orderHistory`, desk, () => client.orderHistory({ authority, ...more }, call));
   await read(`${name}: tradesHistory`, desk, () => client.tradesHistory({ authority, ...more }, call));
+  const endTime = Date.now();
+  const day = { startTime: endTime - 24 * hourMs, endTime };
+  await read(`${name}: userPnl`, desk, () => client.userPnl({ authority, resolution: "1d", ...day }, call));
   if (signedIn) {
     // A session that stays behind ends by itself; that it could not be revoked changes nothing for the daemon.
     await session!.logout().catch(() => {});
@@ -151,6 +156,11 @@ async function askAccounts(
     },
   );
   await read(`${of}: traderView`, desk, () => client.traderView({ traderPubkey }, call));
+  const endTime = Date.now();
+  const hour = { startTime: endTime - hourMs, endTime };
+  await read(`${of}: portfolioValues`, desk, () =>
+    client.portfolioValues({ traderPubkey, resolution: "15m", ...hour, limit: 4 }, call),
+  );
   await read(`${of}: fundingHourly`, desk, () =>
     client.fundingHourly({ authority, traderPdaIndex: pdaIndex, limit: 1 }, call),
   );
@@ -182,7 +192,7 @@ async function read<T>(
     return answer;
   } catch (error) {
     if (!(error instanceof ExchangeError)) throw error;
-    const isAbsent = error.status === 404 && what.endsWith("traderView");
+    const isAbsent = error.status === 404 && /(traderView|portfolioValues)$/.test(what);
     if (isAbsent)
       desk.tell({ what, state: "note", detail: "there is no such trader account yet", fix: null });
     else desk.tell({ what, state: "failed", detail: error.message, fix: fixes[error.reason] });

@@ -10,6 +10,7 @@ import type { Command } from "commander";
 import type { Logger } from "pino";
 import type { Daemon } from "../app.ts";
 import type { ConfigWarning } from "../config/index.ts";
+import type { DaemonSettings } from "../settings.ts";
 import { commandLineOf } from "./called.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, namedConfig } from "./command.ts";
 import { type Loaded, loadOwn, misconfigured } from "./configuration.ts";
@@ -31,7 +32,8 @@ export function startCommand(program: Command, cli: Cli): void {
     summary: "run the daemon in the foreground",
     about:
       "Without a config.yaml it runs a demonstration: a simulated exchange, demo wallets, alerts in this terminal.\n" +
-      "SIGTERM and SIGINT stop it cleanly within 10 s, a second one ends it at once; SIGHUP reads the configuration again.\n" +
+      "SIGTERM and SIGINT stop it cleanly within 10 s, a second one ends it at once; SIGHUP reads the configuration\n" +
+      "again and takes rules, routing, reminders and acknowledging; what else changed is named and waits for a restart.\n" +
       "The log goes to standard error, console channels to standard output.",
     examples: ["start", "start --config /etc/perpwatch/config.yaml --log-format json"],
   })
@@ -57,11 +59,11 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
   const { log, flush } = await createLog(cli, { level: options.logLevel, format });
   const commandLine = commandLineOf(cli, named ? options.config : null);
   const stop = new AbortController();
-  let daemon: Daemon | null = null;
+  let running: Running | null = null;
   const release = onSignals(log, flush, stop, () => {
     if (loaded === null) log.warn("SIGHUP: the demonstration has no configuration to read again");
-    else if (daemon === null) log.warn("SIGHUP: not started yet; nothing was read again");
-    else void reload(cli, options.config, daemon, log);
+    else if (running === null) log.warn("SIGHUP: not started yet; nothing was read again");
+    else void reload(cli, options.config, running, log);
   });
   try {
     if (loaded === null) {
@@ -75,8 +77,8 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
       signal: stop.signal,
       out: cli.out,
       commandLine,
-      onStarted: (started) => {
-        daemon = started;
+      onStarted: (daemon) => {
+        running = { daemon, started: loaded.settings, current: loaded.settings };
       },
     });
   } finally {
@@ -104,19 +106,40 @@ async function tellWarnings(log: Logger, warnings: readonly ConfigWarning[]): Pr
   for (const warning of warnings) log.warn(formatConfigWarning(warning));
 }
 
+interface Running {
+  readonly daemon: Daemon;
+  /** What it was started with: what a reload does not take stays so. */
+  readonly started: DaemonSettings;
+  /** What it has taken last. */
+  current: DaemonSettings;
+}
+
 /** What is wrong with the new configuration is logged, and the daemon goes on with the old one. */
-async function reload(cli: Cli, config: string, daemon: Daemon, log: Logger): Promise<void> {
+async function reload(cli: Cli, config: string, running: Running, log: Logger): Promise<void> {
+  const { daemon, started, current } = running;
   try {
     const { settings, warnings } = await loadOwn(cli, config);
     await tellWarnings(log, warnings);
-    const unchanged = await daemon.reload(settings);
-    log.info(`read ${config} again`);
-    for (const one of unchanged) log.warn(`${one}: changes only with a restart`);
+    const waiting = await daemon.reload(settings);
+    running.current = settings;
+    const { changedKeys, takenKeys } = await import("./reload-text.ts");
+    const taken = takenKeys(current, settings);
+    log.info(
+      `SIGHUP: read ${config} again; ${taken.length === 0 ? "nothing that a running daemon takes has changed" : `taken: ${taken.join(", ")}`}`,
+    );
+    const keys = waiting.flatMap((section) =>
+      isSection(section, settings) ? changedKeys(section, started, settings) : [section],
+    );
+    if (keys.length > 0) log.warn(`SIGHUP: changed, and as before until a restart: ${keys.join(", ")}`);
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     const why = error instanceof CommandFailed ? text : `reading it again failed: ${text}`;
     log.error(`SIGHUP: ${config} is not taken, the daemon goes on as it was; ${why}`);
   }
+}
+
+function isSection(name: string, settings: DaemonSettings): name is keyof DaemonSettings & string {
+  return Object.hasOwn(settings, name);
 }
 
 /** The same signal twice within this time is one wish. */

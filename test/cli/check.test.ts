@@ -3,6 +3,7 @@
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { startProgram } from "../support/program.ts";
 import { type Desk, desk, plainConfig, run } from "./run.ts";
 
 interface Finding {
@@ -189,6 +190,7 @@ describe("check --online", () => {
         `  - { name: watched, authority: ${watched!.authority} }`,
         "channels: { here: { type: console } }",
         "history: { path: ./p }",
+        "dashboard: { listen: off }",
         "",
       ].join("\n"),
     );
@@ -210,21 +212,35 @@ describe("check --online", () => {
     expect(status).toBe(0);
     const found = findings.map(({ what }) => what);
     expect(found).toEqual([
-      ...["markets", "latestMarketsStats", "exchangeStatus", "fundingRates"],
-      ...["main: sign-in", "main/0: traderState", "main/0: traderView", "main/0: fundingHourly"],
+      ...["markets", "latestMarketsStats", "exchangeStatus", "fundingRates", "candles"],
+      ...["main: sign-in", "main/0: traderState", "main/0: traderView", "main/0: portfolioValues"],
+      "main/0: fundingHourly",
       ...["main/0: liquidationHistory", "main/0: notifications", "main: userCollateralHistory"],
       ...[
         "main: orderHistory",
         "main: tradesHistory",
+        "main: userPnl",
         "watched",
         "watched/0: traderState",
         "watched/0: traderView",
+        "watched/0: portfolioValues",
       ],
       ...["watched/0: fundingHourly", "watched/0: liquidationHistory", "watched: userCollateralHistory"],
-      ...["watched: orderHistory", "watched: tradesHistory", "channel here"],
+      ...["watched: orderHistory", "watched: tradesHistory", "watched: userPnl", "channel here"],
     ]);
     expect(findings.find(({ what }) => what === "main: sign-in")?.detail).toBe("signed in by message");
     expect(simulator.requests.query("/v1/auth/logout").requests.map((one) => one.status)).toEqual([204]);
+    // Whatever the daemon's schedules ask for was read here; the past of wallets comes last.
+    const asked = (): string[] =>
+      Object.keys(simulator.requests.query(undefined).counts)
+        .filter((one) => !one.startsWith("/v1/auth/") && one !== "/v1/ws")
+        .map((one) => one.replace(/\/([1-9A-HJ-NP-Za-km-z]{32,44}|[A-Z0-9]{2,12})(?=\/|$)/g, "/NAME"));
+    const checked = asked();
+    simulator.requests.clear();
+    await using daemon = startProgram(["start"], place);
+    await expect.poll(() => asked().some((one) => /pnl/i.test(one)), { timeout: 30_000 }).toBe(true);
+    await daemon.end("SIGTERM");
+    expect(asked().filter((one) => !checked.includes(one))).toEqual([]);
   });
 
   test("what fails is said with how to mend it, what works is tried all the same", async () => {

@@ -90,9 +90,20 @@ describe("start", () => {
     const rulesNow = async () =>
       ((await run(["status", "--json"], place)).json() as { watch: { rules: number } }).watch.rules;
     const before = await rulesNow();
-    place.write("config.yaml", configuration('rules: ["shipped:margin"]'));
+    place.write(
+      "config.yaml",
+      configuration('rules: ["shipped:margin"]\nremind: { warning: never }\nrouting: { receivers: [here] }')
+        .replace("requestsPerSecond: 1000", "requestsPerSecond: 999")
+        .replace("name: main,", "name: main, labels: { desk: a },")
+        .replace("here: { type: console }", "here: { type: console }, spare: { type: console }"),
+    );
     void daemon.end("SIGHUP");
-    await daemon.line((line) => line.includes("read ./config.yaml again"));
+    expect(await daemon.line((line) => line.includes("read ./config.yaml again"))).toMatch(
+      /SIGHUP: read \.\/config\.yaml again; taken: rules, remind\.warning"/,
+    );
+    expect(await daemon.line((line) => line.includes("until a restart"))).toMatch(
+      /SIGHUP: changed, and as before until a restart: exchange\.requestsPerSecond, wallets\.main\.labels, channels\.spare \(new\)"/,
+    );
     const after = await rulesNow();
     expect(after).toBeGreaterThan(0);
     expect(after).toBeLessThan(before);

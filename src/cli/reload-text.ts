@@ -1,0 +1,59 @@
+/** What a configuration that is read again changes: what the running daemon takes, and what waits for a restart. */
+import type { DaemonSettings } from "../settings.ts";
+
+/** What a reload takes. `timezone` is taken by rules; channels keep theirs. */
+const taken = ["routing", "remind", "acknowledge", "timezone"] as const;
+
+/** How far into a section its keys are named; 0: the section alone. */
+const depths: Readonly<Record<string, number>> = {
+  ...{ exchange: 1, wallets: 2, schedules: 1, history: 1, channels: 2, mention: 1, dashboard: 0 },
+  ...{ routing: 1, remind: 1, acknowledge: 1, timezone: 0 },
+};
+
+/** Where settings are called otherwise than in the file. */
+const fileNames: Readonly<Record<string, string>> = { pdaIndices: "accounts", authority: "key" };
+
+/** @returns the keys that a reload from one to the other has taken, as the file has them */
+export function takenKeys(before: DaemonSettings, after: DaemonSettings): string[] {
+  const rules = before.ruleSetText === after.ruleSetText ? [] : ["rules"];
+  return [...rules, ...taken.flatMap((section) => changedKeys(section, before, after))];
+}
+
+/** @returns the keys of one section that differ: `wallets.main.labels`, `channels.chat (new)` */
+export function changedKeys(
+  section: keyof DaemonSettings,
+  before: DaemonSettings,
+  after: DaemonSettings,
+): string[] {
+  return [
+    ...new Set(differing(section, named(before[section]), named(after[section]), depths[section] ?? 0)),
+  ];
+}
+
+function differing(at: string, before: unknown, after: unknown, depth: number): string[] {
+  if (exactJson(before) === exactJson(after)) return [];
+  if (depth === 0 || !isMapping(before) || !isMapping(after)) return [at];
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((key) => {
+    const place = `${at}.${fileNames[key] ?? key}`;
+    if (!Object.hasOwn(before, key)) return [`${place} (new)`];
+    if (!Object.hasOwn(after, key)) return [`${place} (gone)`];
+    return differing(place, before[key], after[key], depth - 1);
+  });
+}
+
+/** Wallets stand in a list, and are known by their names. */
+function named(value: unknown): unknown {
+  if (!Array.isArray(value)) return value;
+  const entries = value.map((one: unknown) => [isMapping(one) ? String(one.name) : "", one] as const);
+  return Object.fromEntries(entries);
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function exactJson(value: unknown): string {
+  return (
+    JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? part.toString() : part)) ?? ""
+  );
+}
