@@ -373,7 +373,6 @@ export async function runDaemon(
   });
   try {
     await Promise.race([stopped, daemon.broken]);
-    log.info("stopping");
     return 0;
   } catch (error) {
     log.fatal({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }, "broken");

@@ -71,7 +71,7 @@ describe("start", () => {
       expect(line.level).toMatch(/^(info|warn)$/);
       expect(new Date(line.time).toISOString()).toBe(line.time);
     }
-    expect(lines.at(-2)!.msg).toBe("stopping");
+    expect(lines.at(-2)!.msg).toBe("SIGTERM: stopping");
     expect(lines.at(-1)!.msg).toMatch(
       /^stopped after [\d.]+m?s; all that was seen is stored, nothing is owed$/,
     );
