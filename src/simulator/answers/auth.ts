@@ -4,16 +4,7 @@ import { Refusal } from "../sessions.ts";
 import { challenge, verifyChallenge } from "../transaction-login.ts";
 import type { Context } from "./context.ts";
 
-type Names =
-  | "authNonce"
-  | "loginWallet"
-  | "transactionChallenge"
-  | "loginWalletTransaction"
-  | "refresh"
-  | "logout"
-  | "jwks";
-
-export const authAnswers: Pick<Handlers<Context>, Names> = {
+export const authAnswers = {
   authNonce: ({ authority }, { sessions }) => sessions.nonce(authority),
   loginWallet: ({ authority, signature, nonceId }, { sessions }) =>
     sessions.login(authority, signature, nonceId),
@@ -39,4 +30,4 @@ export const authAnswers: Pick<Handlers<Context>, Names> = {
     return null;
   },
   jwks: (_args, { sessions }) => sessions.jwks() as { keys: { kty: string }[] },
-};
+} satisfies Partial<Handlers<Context>>;

@@ -41,14 +41,7 @@ function calendarMarket(world: World, symbol: string): string {
   return spec.symbol;
 }
 
-type Names =
-  | "nextMarketCalendarTransition"
-  | "nextCommodityMarketTransition"
-  | "marketCalendar"
-  | "marketCalendarById"
-  | "commodityCalendar";
-
-export const calendarAnswers: Pick<Handlers<Context>, Names> = {
+export const calendarAnswers = {
   nextMarketCalendarTransition: ({ symbol }, { world }) => {
     const { marketCalendarId, calendarUri } = common(world);
     return { market: calendarMarket(world, symbol), marketCalendarId, calendarUri, ...transition(world) };
@@ -60,4 +53,4 @@ export const calendarAnswers: Pick<Handlers<Context>, Names> = {
     return { ...common(world), s3Path: `calendars/${id}.json`, updatedAt: iso(world.startMs) };
   },
   commodityCalendar: (_args, { world }) => ({ market: id, loadedAt: iso(world.startMs), rawJson, calendar }),
-};
+} satisfies Partial<Handlers<Context>>;

@@ -1,5 +1,6 @@
 /** What every answer is given, and what several of them need. */
 import type { IncomingHttpHeaders } from "node:http";
+import { priceUsd } from "../orders.ts";
 import { Refusal, type Session, type Sessions } from "../sessions.ts";
 import type { Account, Market, Wallet, World } from "../state.ts";
 
@@ -52,6 +53,7 @@ export function walletOf(world: World, authority: string): Wallet | undefined {
   return world.wallets.get(authority);
 }
 
+export const oracleUsd = (market: Market): number => priceUsd(market, market.oracleTicks);
 export const iso = (ms: number): string => new Date(ms).toISOString();
 export const seconds = (ms: number): number => Math.floor(ms / 1000);
 export const usdOf = (quoteLots: bigint): number => Number(quoteLots) / 1e6;

@@ -178,7 +178,7 @@ function taken(world: World, it: Fill, flags: Flags) {
   };
 }
 
-export const historyV2Answers: Pick<Handlers<Context>, "tradesV2" | "userTradesV2" | "ordersV2"> = {
+export const historyV2Answers = {
   tradesV2: (args, { world }) => {
     const account = accountOf(world, args.traderPubkey);
     return trades(world, account.wallet, args, (it) => it === account);
@@ -204,4 +204,4 @@ export const historyV2Answers: Pick<Handlers<Context>, "tradesV2" | "userTradesV
     });
     return { data: page.rows.map((it) => orderRow(world, it)), ...cursors(page) };
   },
-};
+} satisfies Partial<Handlers<Context>>;

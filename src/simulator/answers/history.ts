@@ -234,18 +234,7 @@ function collateral(
 export const fits = (symbol: string | undefined, row: string): boolean =>
   symbol === undefined || symbol.toUpperCase() === row;
 
-type Names =
-  | "userCollateralHistory"
-  | "authorityCollateralHistory"
-  | "traderCollateralHistory"
-  | "liquidationHistory"
-  | "fundingHistory"
-  | "fundingHourly"
-  | "orderHistory"
-  | "tradesHistory"
-  | "marketFills";
-
-export const historyAnswers: Pick<Handlers<Context>, Names> = {
+export const historyAnswers = {
   userCollateralHistory: (args, { world }) => collateral(walletOf(world, args.authority)?.collateral, args),
   authorityCollateralHistory: (args, { world }) =>
     collateral(
@@ -324,4 +313,4 @@ export const historyAnswers: Pick<Handlers<Context>, Names> = {
     const data = page.rows.map((it) => publicFill(world, symbol, it));
     return { data, ...cursors(page) };
   },
-};
+} satisfies Partial<Handlers<Context>>;

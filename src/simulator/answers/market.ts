@@ -6,7 +6,7 @@ import { priceUsd } from "../orders.ts";
 import type { Bar, Market, World } from "../state.ts";
 import { slotAt } from "../time.ts";
 import { present } from "../world.ts";
-import { type Context, iso, marketOf, NotFound, seconds, unitsOf, usdOf } from "./context.ts";
+import { type Context, iso, marketOf, NotFound, oracleUsd, seconds, unitsOf, usdOf } from "./context.ts";
 import { book } from "./orderbook.ts";
 
 const hourMs = 3_600_000;
@@ -40,7 +40,7 @@ export function latestStats(world: World, market: Market): WireFor<"latestMarket
     symbol: market.spec.symbol,
     timestamp_ms: String(world.nowMs),
     mark_price: priceUsd(market, market.markTicks),
-    oracle_price: priceUsd(market, market.oracleTicks),
+    oracle_price: oracleUsd(market),
     prev_day_mark_price: priceUsd(market, dayAgo?.open ?? market.markTicks),
     open_interest: unitsOf(market, market.openInterestLots),
     day_volume_usd: usdOf(volumeQuote),
@@ -105,17 +105,7 @@ function candle(market: Market, bar: Bar) {
   };
 }
 
-type Names =
-  | "orderbook"
-  | "markPrice"
-  | "marketStats"
-  | "latestMarketStats"
-  | "latestMarketsStats"
-  | "candles"
-  | "fundingRates"
-  | "fundingOverview";
-
-export const marketAnswers: Pick<Handlers<Context>, Names> = {
+export const marketAnswers = {
   orderbook: ({ symbol, includeSplines }, { world }) => {
     const market = world.markets.get(symbol.toUpperCase());
     if (!market) throw new NotFound(`Orderbook not found for symbol: ${symbol}`);
@@ -194,4 +184,4 @@ export const marketAnswers: Pick<Handlers<Context>, Names> = {
       })),
     };
   },
-};
+} satisfies Partial<Handlers<Context>>;

@@ -25,9 +25,7 @@ export function notificationItem(it: Notification): Item {
   return (it.details === null ? item : { ...item, details: it.details }) as Item;
 }
 
-type Names = "notifications" | "ackNotifications" | "ackUpTo";
-
-export const notificationAnswers: Pick<Handlers<Context>, Names> = {
+export const notificationAnswers = {
   notifications: (args, context) => {
     const account = ownAccount(context, args.traderPubkey);
     const { notifications } = account.wallet;
@@ -53,4 +51,4 @@ export const notificationAnswers: Pick<Handlers<Context>, Names> = {
     acknowledgeBefore(context.world, ownAccount(context, args.traderPubkey), args.beforeTimestamp);
     return { ok: true };
   },
-};
+} satisfies Partial<Handlers<Context>>;

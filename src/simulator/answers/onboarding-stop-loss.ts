@@ -16,7 +16,7 @@ type Args = ServerArgsFor<"placeStopLossOrder">;
 
 const bad = (why: string) => new NotFound(why, 400);
 
-export const stopLossAnswers: Pick<Handlers<Context>, "placeStopLossOrder"> = {
+export const stopLossAnswers = {
   placeStopLossOrder: (args, { world, session }) => {
     if (session?.wallet !== args.authority) throw new Refusal(403, "insufficient_role");
     const market = marketOf(world, args.symbol);
@@ -42,7 +42,7 @@ export const stopLossAnswers: Pick<Handlers<Context>, "placeStopLossOrder"> = {
       ),
     );
   },
-};
+} satisfies Partial<Handlers<Context>>;
 
 function ordersOf(args: Args, market: Market, position: Position): StopLossOrder[] {
   const held = abs(position.baseLots);

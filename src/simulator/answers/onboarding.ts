@@ -19,14 +19,6 @@ import { openAccount, openWallet } from "../world.ts";
 import { type Context, NotFound } from "./context.ts";
 import { exchangeAccounts } from "./exchange.ts";
 
-type Names =
-  | "buildRegisterIxs"
-  | "sendRegisterIxs"
-  | "activateReferralTx"
-  | "activationPermission"
-  | "activateReferral"
-  | "activateInvite";
-
 /** Codes that this exchange has given out, in any case. */
 const referralCodes = new Set(["EXAMPLE", "PERPWATCH"]);
 
@@ -131,7 +123,7 @@ function sponsored(world: World, authority: string, code: string) {
   return { trader_pda: world.deriveAddress(authority, 0, 0) };
 }
 
-export const onboardingAnswers: Pick<Handlers<Context>, Names> = {
+export const onboardingAnswers = {
   buildRegisterIxs: ({ traderAuthority, txFeePayer, maxPositions }, { world }) => {
     checkPayer(world, txFeePayer);
     if (firstAccount(world, traderAuthority)?.onboarded)
@@ -159,4 +151,4 @@ export const onboardingAnswers: Pick<Handlers<Context>, Names> = {
   activateReferralTx: activate,
   activateReferral: ({ authority, referralCode }, { world }) => sponsored(world, authority, referralCode),
   activateInvite: ({ authority, code }, { world }) => sponsored(world, authority, code),
-};
+} satisfies Partial<Handlers<Context>>;

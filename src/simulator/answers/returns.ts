@@ -84,7 +84,7 @@ function pointsOf(world: World, account: Account, buckets: readonly Bucket[]) {
   return { points, resets, sinceMs, total: cumulative === null ? null : cumulative - 1 };
 }
 
-export const returnsAnswers: Pick<Handlers<Context>, "timeWeightedReturns"> = {
+export const returnsAnswers = {
   timeWeightedReturns: (args, { world }) => {
     const account = accountOf(world, args.traderPubkey);
     const coverageStart = pastFrom(world, account);
@@ -128,4 +128,4 @@ export const returnsAnswers: Pick<Handlers<Context>, "timeWeightedReturns"> = {
       },
     };
   },
-};
+} satisfies Partial<Handlers<Context>>;

@@ -112,9 +112,7 @@ function marketPoints(world: World, account: Account, symbol: string, buckets: r
   });
 }
 
-type Names = "userPnl" | "traderPnl" | "portfolioValues" | "marketPnl";
-
-export const seriesAnswers: Pick<Handlers<Context>, Names> = {
+export const seriesAnswers = {
   userPnl: (args, { world }) =>
     pnl(world, [...(walletOf(world, args.authority)?.accounts.values() ?? [])], args),
   traderPnl: (args, { world }) => pnl(world, [accountOf(world, args.traderPubkey)], args),
@@ -141,4 +139,4 @@ export const seriesAnswers: Pick<Handlers<Context>, Names> = {
       };
     });
   },
-};
+} satisfies Partial<Handlers<Context>>;

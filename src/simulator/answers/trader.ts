@@ -295,7 +295,7 @@ function priceAmount(market: Market, ticks: number) {
   return usd(BigInt(Math.round(priceUsd(market, ticks) * 1e6)));
 }
 
-export const traderAnswers: Pick<Handlers<Context>, "traderState" | "traderView" | "traderCapabilities"> = {
+export const traderAnswers = {
   traderState: ({ authority, traderPdaIndex }, { world }) => ({
     authority,
     traderPdaIndex,
@@ -311,4 +311,4 @@ export const traderAnswers: Pick<Handlers<Context>, "traderState" | "traderView"
       deprecated: false,
     })),
   }),
-};
+} satisfies Partial<Handlers<Context>>;
