@@ -71,6 +71,10 @@ export function render(message: Message, options: RenderOptions = {}, late?: Lat
   if (content.kind === "test") notes.push("This is a test. Nothing has happened.");
   const note = lateNote(message, late);
   if (note !== null) notes.push(note);
+  if (content.more !== undefined) {
+    const list = (options.commandLine ?? plainCommandLine)("alerts");
+    notes.push(`${content.more} more stand behind these: ${list} lists them.`);
+  }
   return {
     tone: toneOf(message, blocks),
     headline: headlineOf(message, blocks),

@@ -16,6 +16,9 @@ export interface Told {
   readonly change: AlertChange;
 }
 
+/** Most that one message tells of; the others are counted. */
+const mostTold = 50;
+
 /** @param told of one receiver, in the order of their ids; at least one */
 export function seal(told: readonly Told[], { id, sender, nowMs }: Sealing): Message {
   const severity = told.reduce<Severity>(
@@ -23,7 +26,8 @@ export function seal(told: readonly Told[], { id, sender, nowMs }: Sealing): Mes
     "info",
   );
   const changes = withoutRepeats(told.map(({ change }) => change));
-  const items: MessageItem[] = changes.map((change) => ({ change, lead: leadOf(change) }));
+  const more = Math.max(0, changes.length - mostTold);
+  const items: MessageItem[] = changes.slice(0, mostTold).map((change) => ({ change, lead: leadOf(change) }));
   return {
     id,
     receiver: told[0]!.item.receiver,
@@ -36,6 +40,7 @@ export function seal(told: readonly Told[], { id, sender, nowMs }: Sealing): Mes
       resolved: changes.every(({ kind, alert }) => kind === "ended" && alert.ending === "recovered"),
       title: titleOf(changes),
       items,
+      ...(more > 0 ? { more } : {}),
       sender,
     },
     sealedAtMs: nowMs,

@@ -16,8 +16,8 @@ export interface Entry {
   stuck: boolean;
 }
 
-/** Most items in one message; the rest go into the next. */
-export const mostItems = 20;
+/** Most items of a group that one message stands for: what belongs together is one message, so this is only a bound. */
+const mostItems = 1_000;
 /** Most reminders of one alert that one message stands for. */
 const mostReminders = 1_000;
 

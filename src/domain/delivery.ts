@@ -63,6 +63,8 @@ export interface MessageContent {
   readonly resolved: boolean;
   readonly title: string;
   readonly items: readonly MessageItem[];
+  /** How many it stands for beside these; left out: none. */
+  readonly more?: number;
   /** `perpwatch on <host>`, shown small. */
   readonly sender: string;
 }

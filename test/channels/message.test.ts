@@ -34,6 +34,12 @@ test("what is to be typed is what works where it was started", () => {
   );
 });
 
+test("what it stands for beside what it tells is counted", () => {
+  const sent = message();
+  const more = { ...sent, content: { ...sent.content, more: 20 } };
+  expect(lines(more)).toContain("20 more stand behind these: perpwatch alerts lists them.");
+});
+
 describe("leads", () => {
   const cases: readonly [AlertChangeKind, Partial<Alert>, string][] = [
     ["fired", {}, "FIRING critical"],
