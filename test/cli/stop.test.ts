@@ -1,0 +1,46 @@
+/** The end of a run, as the log tells it. */
+import { createServer } from "node:net";
+import { expect, test } from "vitest";
+import { startSimulator } from "../../src/simulator/index.ts";
+import { startProgram } from "../support/program.ts";
+import { desk, run } from "./run.ts";
+
+/** A port that nobody listens on. */
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}
+
+test("a stop says what is still owed, and the status called its channel what it is until then", async () => {
+  using place = desk();
+  const simulator = await startSimulator({ port: 0, traders: 1, walk: false, keysDir: place.folder });
+  try {
+    await simulator.call("exchange", { active: false });
+    const port = await closedPort();
+    place.write(
+      "config.yaml",
+      [
+        `exchange: { baseUrl: ${simulator.url} }`,
+        `wallets: [ { name: main, authority: ${simulator.traders[0]!.authority} } ]`,
+        `channels: { mail: { type: email, smtp: { host: 127.0.0.1, port: ${port}, secure: false }, from: a@example.org, to: [b@example.org] } }`,
+        "history: { path: ./p.db }",
+        "dashboard: { listen: off }",
+        "",
+      ].join("\n"),
+    );
+    await using daemon = startProgram(["start", "--log-level", "debug"], place);
+    await daemon.line((line) => line.includes("a message is tried again later"));
+    expect((await run(["status"], place)).stdout).toMatch(/^mail +email +retrying +1 .*ECONNREFUSED/m);
+    expect(await daemon.end("SIGTERM")).toEqual({ status: 0, signal: null });
+    const { msg } = JSON.parse(daemon.stderr.at(-1)!) as { msg: string };
+    expect(msg).toMatch(
+      /^stopped after [\d.]+m?s; all that was seen is stored, 1 message still owed, to be sent at the next start$/,
+    );
+  } finally {
+    await simulator.stop();
+  }
+});
