@@ -42,62 +42,81 @@ export function challenge(wallet: string, nonceId: string): string {
 /** @throws {Refusal} 400 for what is no transaction, 403 for one that is not the challenge, signed */
 export function verifyChallenge(wallet: string, nonceId: string, signed: string): void {
   const bytes = Buffer.from(signed, "base64");
-  const { signatures, message, accounts, signers, blockhash, instructions } = parse(bytes);
+  if (bytes.toString("base64") !== signed) malformed();
+  const { signatures, message, accounts, signers, readonlySigners, readonlyFrom, blockhash, instructions } =
+    parse(bytes);
   const [signature] = signatures;
-  if (signers !== 1 || signatures.length !== 1 || !signature) refuse("another signer");
+  if (signers !== 1 || readonlySigners !== 0 || !signature) refuse("another signer");
   if (accounts[0] !== wallet) refuse("the wallet is not the fee payer");
   if (!blockhash.equals(blockhashOf(nonceId))) refuse("another blockhash");
   let memos = 0;
   for (const instruction of instructions) {
     const program = accounts[instruction.program];
+    if (instruction.program < readonlyFrom) refuse("a program that would be written");
     if (program === memoProgram) {
       memos += 1;
-      const own = instruction.accounts.every((it) => it === 0);
+      const own = instruction.accounts.length === 1 && instruction.accounts[0] === 0;
       if (!own || !instruction.data.equals(memoOf(nonceId))) refuse("another memo");
     } else if (program === undefined || !tolerated.has(program))
       refuse("an instruction that was not asked for");
   }
   if (memos !== 1) refuse("no memo");
-  if (!verifyBytes(addressBytes(wallet), message, signature as Buffer))
-    refuse("the signature is not the wallet's");
+  if (!verifyBytes(addressBytes(wallet), message, signature)) refuse("the signature is not the wallet's");
 }
 
 function refuse(_why: string): never {
   throw new Refusal(403, "invalid_transaction");
 }
 
+function malformed(): never {
+  throw new Refusal(400, "malformed_transaction");
+}
+
+/** Reads a legacy transaction, as strictly as the chain does. @throws {Refusal} 400 */
 function parse(bytes: Buffer) {
   let at = 0;
   const take = (length: number): Buffer => {
-    if (at + length > bytes.length) throw new Refusal(400, "malformed_transaction");
+    if (at + length > bytes.length) malformed();
     at += length;
     return bytes.subarray(at - length, at);
   };
   const byte = (): number => take(1)[0] as number;
-  /** Seven bits a byte, low first, at most three bytes. */
+  /** Seven bits a byte, low first, at most three bytes, in the shortest way. */
   const count = (): number => {
     let value = 0;
     for (let shift = 0; shift < 21; shift += 7) {
       const next = byte();
       value |= (next & 0x7f) << shift;
+      if (next === 0 && shift > 0) malformed();
       if (next < 0x80) return value;
     }
-    throw new Refusal(400, "malformed_transaction");
+    return malformed();
   };
   const several = <T>(read: () => T): T[] => {
     const length = count();
-    if (length > bytes.length) throw new Refusal(400, "malformed_transaction");
+    if (length > bytes.length) malformed();
     return Array.from({ length }, read);
   };
   const signatures = several(() => take(64));
   const message = bytes.subarray(at);
   const signers = byte();
   // The highest bit marks versioned messages, which the challenge is not.
-  if (signers >= 0x80) throw new Refusal(400, "malformed_transaction");
-  take(2);
+  if (signers >= 0x80) malformed();
+  const [readonlySigners, readonlyOthers] = [byte(), byte()];
   const accounts = several(() => base58.encode(take(32)));
   const blockhash = take(32);
   const instructions = several(() => ({ program: byte(), accounts: several(byte), data: take(count()) }));
-  if (at !== bytes.length) throw new Refusal(400, "malformed_transaction");
-  return { signatures, message, signers, accounts, blockhash, instructions };
+  const readonlyFrom = accounts.length - readonlyOthers;
+  const isListed = (index: number) => index < accounts.length;
+  if (
+    at !== bytes.length ||
+    signatures.length !== signers ||
+    readonlyFrom < signers ||
+    new Set(accounts).size !== accounts.length ||
+    // The fee payer is no program.
+    !instructions.every((it) => it.program > 0 && isListed(it.program) && it.accounts.every(isListed))
+  ) {
+    malformed();
+  }
+  return { signatures, message, signers, readonlySigners, readonlyFrom, accounts, blockhash, instructions };
 }

@@ -1,7 +1,8 @@
 /**
  * Signing the challenge of a transaction login: a legacy transaction in wire form, base64, with one empty
  * signature. It can never be executed; signing it proves the key to the exchange and nothing else, and this file
- * makes sure of that before it signs.
+ * makes sure of that before it signs. Compute Budget instructions and Lighthouse's assertions may stand beside the
+ * memo; whether its blockhash is that of a block cannot be known here, so they may not cost anything either.
  *
  *   count of signatures (1) · signature (64 bytes) · message: header (3) · accounts · blockhash · instructions
  */
@@ -19,6 +20,14 @@ const memoPrograms = [
   "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr",
   "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo",
 ];
+
+/** May stand beside the memo, anywhere. */
+const computeBudget = "ComputeBudget111111111111111111111111111111";
+const lighthouse = "L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95";
+
+/** Should the challenge be executable after all, it may cost no more than this beside the plain fee. */
+const mostPriorityLamports = 100_000n;
+const mostUnits = 1_400_000n;
 
 /** A message header, an account, a blockhash and an empty list of instructions. */
 const shortestMessage = 3 + 1 + 32 + 32 + 1;
@@ -43,22 +52,49 @@ export function signChallenge(key: WalletKey, unsigned: string): string {
 function checkMessage(message: Uint8Array, wallet: string): void {
   if (message.length < shortestMessage) throw new BadChallenge("the transaction is cut short");
   if (message[0]! >= 0x80) throw new BadChallenge("not a legacy transaction");
-  if (message[0] !== 1) throw new BadChallenge("not exactly one signer is required");
+  if (message[0] !== 1 || message[1] !== 0) throw new BadChallenge("not exactly one signer is required");
   const reader = new Reader(message, 3);
   const accounts = Array.from({ length: reader.count() }, () => addressOf(reader.take(32)));
   if (accounts[0] !== wallet) throw new BadChallenge("the fee payer is not this wallet");
   reader.take(32);
-  const instructions = reader.count();
-  if (instructions === 0) throw new BadChallenge("there is no memo");
-  for (let i = 0; i < instructions; i += 1) {
+  const count = reader.count();
+  let memos = 0;
+  const budget = new Budget();
+  for (let i = 0; i < count; i += 1) {
     const program = accounts[reader.byte()];
-    if (program === undefined || !memoPrograms.includes(program)) {
+    const used = reader.take(reader.count());
+    const data = reader.take(reader.count());
+    if (used.some((index) => index >= accounts.length)) throw new BadChallenge("an account is not listed");
+    if (program !== undefined && memoPrograms.includes(program)) memos += 1;
+    else if (program === computeBudget) budget.take(data);
+    // The first two kinds keep accounts of their own, paid by who signs; all others only assert.
+    else if (program !== lighthouse || data.length === 0 || data[0]! < 2)
       throw new BadChallenge("the transaction would do more than leave a memo");
-    }
-    reader.take(reader.count());
-    reader.take(reader.count());
   }
+  if (memos === 0) throw new BadChallenge("there is no memo");
+  if (memos > 1) throw new BadChallenge("there is more than one memo");
+  budget.check();
   if (!reader.atEnd()) throw new BadChallenge("bytes follow the transaction");
+}
+
+/** What Compute Budget instructions together would have a wallet pay. */
+class Budget {
+  #units = mostUnits;
+  #microLamports = 0n;
+
+  take(data: Uint8Array): void {
+    const view = new DataView(data.buffer, data.byteOffset, data.length);
+    if (data[0] === 2 && data.length === 5) this.#units = BigInt(view.getUint32(1, true));
+    else if (data[0] === 3 && data.length === 9) this.#microLamports = view.getBigUint64(1, true);
+    else if (!((data[0] === 1 || data[0] === 4) && data.length === 5))
+      throw new BadChallenge("the transaction asks for what no budget is");
+  }
+
+  check(): void {
+    const units = this.#units < mostUnits ? this.#units : mostUnits;
+    if (units * this.#microLamports > mostPriorityLamports * 1_000_000n)
+      throw new BadChallenge("the transaction would pay for being preferred");
+  }
 }
 
 class Reader {
@@ -88,6 +124,8 @@ class Reader {
     for (let shift = 0; shift < 21; shift += 7) {
       const next = this.byte();
       value |= (next & 0x7f) << shift;
+      // One length has one way to be written.
+      if (next === 0 && shift > 0) break;
       if (next < 0x80) return value;
     }
     throw new BadChallenge("a length is malformed");

@@ -199,7 +199,9 @@ test("a signed transaction signs in; added budget instructions are tolerated, an
 
   const refused = "403 invalid_transaction";
   expect(await changed((it) => putTogether(key, it, [budget], [lighthouse]))).toBe("200 Bearer");
-  expect(await changed((it) => putTogether(key, it, [wallet_pubkey], []))).toBe(refused);
+  expect(
+    await changed((it) => putTogether(key, it, ["Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo"], [])),
+  ).toBe(refused);
   expect(await changed((it) => putTogether(simulator.keyOf("trader-2"), it, [], []))).toBe(refused);
   expect(await changed((it) => putTogether(key, { ...it, blockhash: Buffer.alloc(32) }, [], []))).toBe(
     refused,
