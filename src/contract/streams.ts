@@ -19,11 +19,13 @@ import {
   orElse,
   record,
   type Schema,
+  sequence,
   text,
   time,
   type Wire,
   word,
 } from "./fields.ts";
+import { collateralAsset, exchangeState, marketSnapshot } from "./records/exchange.ts";
 import { marketFill } from "./records/history.ts";
 import { candle } from "./records/market.ts";
 import { notificationItem } from "./records/notifications.ts";
@@ -33,7 +35,7 @@ import { ArgumentsRefused, type ParamProblem } from "./request.ts";
 
 /** One parameter of a subscription. */
 export interface ChannelParam<T = unknown, Need extends boolean = boolean> {
-  readonly type: "key" | "string" | "integer" | "boolean" | "timeframe";
+  readonly type: "key" | "string" | "integer" | "boolean" | "timeframe" | "encoding";
   readonly required: Need;
   readonly description: string;
   readonly argument?: T;
@@ -148,6 +150,53 @@ export const orderbookMessage = record({
   bypassExecutionBand: maybe(flag),
 });
 export type OrderbookMessage = Output<typeof orderbookMessage>;
+/** The same book in another form: a market is a coin, and there is the time of it. */
+export const l2BookMessage = record({
+  coin: text,
+  timestamp: time,
+  slot: int,
+  bids: listOf(level),
+  asks: listOf(level),
+  bypassExecutionBand: maybe(flag),
+});
+export type L2BookMessage = Output<typeof l2BookMessage>;
+/** Newest statistics of one market, in short. USD and units; `funding` as in `fundingRate`. */
+export const marketMessage = record({
+  symbol: text,
+  openInterest: num,
+  markPx: num,
+  midPx: maybe(num),
+  oraclePx: num,
+  prevDayPx: num,
+  dayNtlVlm: num,
+  funding: num,
+});
+export type MarketMessage = Output<typeof marketMessage>;
+
+/** Forms of the first message of `exchange`. */
+export const SNAPSHOT_ENCODINGS = ["json", "base64+zstd"] as const;
+export type SnapshotEncoding = (typeof SNAPSHOT_ENCODINGS)[number];
+
+/**
+ * The exchange's configuration: a snapshot, then what changed. Snapshots have `exchange` and `markets`, or, where they
+ * are encoded, `payload`: base64 of the zstd-compressed JSON of such a snapshot. Deltas have `ops`, whose fields depend
+ * on `kind`. The sequence grows by one with each message: a gap means subscribe again.
+ */
+export const exchangeMessage = record({
+  messageType: word(["snapshot", "encodedSnapshot", "delta"]),
+  version: int,
+  sequenceNumber: sequence,
+  slot: int,
+  slotIndex: int,
+  reason: maybe(text),
+  exchange: maybe(exchangeState),
+  markets: listOf(marketSnapshot),
+  spotCollaterals: listOf(collateralAsset),
+  encoding: maybe(word(SNAPSHOT_ENCODINGS)),
+  payload: maybe(text),
+  ops: listOf(record({ kind: text })),
+});
+export type ExchangeMessage = Output<typeof exchangeMessage>;
 
 export const channels = {
   traderState: channel({
@@ -228,6 +277,35 @@ export const channels = {
     },
     messages: "orderbook",
     schema: orderbookMessage,
+  }),
+  l2Book: channel({
+    summary: "Order book of one market in the form that calls a market a coin, when it changes.",
+    session: false,
+    params: {
+      coin: need<string>("string", "The market."),
+      bypassExecutionBand: may<boolean>("boolean", "Levels outside of the execution band, too."),
+    },
+    messages: "l2Book",
+    schema: l2BookMessage,
+  }),
+  market: channel({
+    summary: "Statistics of one market in short, when they change.",
+    session: false,
+    params: { symbol: need<string>("string", "The market.") },
+    messages: "market",
+    schema: marketMessage,
+  }),
+  exchange: channel({
+    summary: "The exchange's configuration: a snapshot, then what changed.",
+    session: false,
+    params: {
+      encoding: may<SnapshotEncoding>(
+        "encoding",
+        "Form of the snapshot; compressed unless json is asked for.",
+      ),
+    },
+    messages: "exchange",
+    schema: exchangeMessage,
   }),
 } as const;
 
@@ -310,6 +388,10 @@ function misfit(type: ChannelParam["type"], value: unknown): string | null {
       return (TIMEFRAMES as readonly unknown[]).includes(value)
         ? null
         : `must be one of ${TIMEFRAMES.join(" ")}`;
+    case "encoding":
+      return (SNAPSHOT_ENCODINGS as readonly unknown[]).includes(value)
+        ? null
+        : `must be one of ${SNAPSHOT_ENCODINGS.join(" ")}`;
   }
 }
 

@@ -15,6 +15,7 @@ import { type Delta, deltaOf } from "./answers/delta.ts";
 import { publicFill } from "./answers/history.ts";
 import { notificationItem } from "./answers/notifications.ts";
 import {
+  type BookChannel,
   bookMessage,
   candleMessage,
   marketMessage,
@@ -23,6 +24,7 @@ import {
   statusMessage,
 } from "./answers/prices.ts";
 import { stateSnapshot } from "./answers/trader.ts";
+import { createExchangeFeed } from "./exchange-feed.ts";
 import type { Faults } from "./faults.ts";
 import { currentRate } from "./funding.ts";
 import { errorReply } from "./http.ts";
@@ -84,6 +86,7 @@ export function createStreams(parts: StreamParts): Streams {
   const connections = new Set<Connection>();
   const subscribers = new Map<string, Set<Connection>>();
   const sent = new Map<string, Sent>();
+  const exchangeFeed = createExchangeFeed(world);
   let status = { ...world.exchange };
   let nextClient = 1;
   let nextStatus = 1;
@@ -176,6 +179,8 @@ export function createStreams(parts: StreamParts): Streams {
       leave(connection, key);
       return;
     }
+    // The snapshot that is about to go out holds what others have not been told yet.
+    if (channel === "exchange") tellExchange();
     connection.subscriptions.add(key);
     const all = subscribers.get(key);
     if (all) all.add(connection);
@@ -196,7 +201,7 @@ export function createStreams(parts: StreamParts): Streams {
     const read = readSubscription(frame);
     if (!read.ok) throw new Refusal(400, read.message);
     const { channel, params } = read;
-    const symbol = params.symbol ?? params.marketSymbol;
+    const symbol = symbolOf(params);
     if (typeof symbol === "string" && !world.markets.has(symbol.toUpperCase())) {
       throw new Refusal(400, "unknown symbol");
     }
@@ -233,6 +238,7 @@ export function createStreams(parts: StreamParts): Streams {
         return;
       }
       case "marketStats":
+      case "market":
       case "markPrice":
       case "fundingRate":
         for (const market of world.markets.values()) {
@@ -244,14 +250,18 @@ export function createStreams(parts: StreamParts): Streams {
         return;
       case "candles":
       case "orderbook":
+      case "l2Book":
         for (const market of world.markets.values()) {
-          if (!concerns(params.symbol, market)) continue;
+          if (!concerns(symbolOf(params), market)) continue;
           const message =
-            channel === "orderbook"
-              ? bookMessage(world, market, params.bypassExecutionBand === true)
-              : candleMessage(world, market, params.timeframe as string);
+            channel === "candles"
+              ? candleMessage(world, market, params.timeframe as string)
+              : bookMessage(world, channel, market, params.bypassExecutionBand === true);
           if (message !== null) send(connection, message);
         }
+        return;
+      case "exchange":
+        send(connection, exchangeFeed.snapshot(params.encoding === "json" ? "json" : "base64+zstd"));
         return;
       default:
     }
@@ -298,6 +308,7 @@ export function createStreams(parts: StreamParts): Streams {
       // Who connects later is told what changes from then on.
       sent.clear();
       status = { ...world.exchange };
+      exchangeFeed.changes();
       return;
     }
     let midsMoved = false;
@@ -316,8 +327,10 @@ export function createStreams(parts: StreamParts): Streams {
       midsMoved ||= moved;
       if (moved) tellMarket("markPrice", market);
       if (before?.rate !== now.rate) tellMarket("fundingRate", market);
-      if (moved || before?.oracle !== now.oracle || before?.rate !== now.rate)
+      if (moved || before?.oracle !== now.oracle || before?.rate !== now.rate) {
         tellMarket("marketStats", market);
+        tellMarket("market", market);
+      }
       if (moved || before?.book !== now.book) tellBook(market);
       if (moved || before?.fills !== now.fills) tellCandles(market);
       if (before && before.fills !== now.fills) {
@@ -329,21 +342,29 @@ export function createStreams(parts: StreamParts): Streams {
     }
     if (midsMoved) broadcast(keyOf("allMids", {}), mids(world));
     tellStatus();
+    tellExchange();
     for (const connection of connections) endSession(connection);
   }
 
   function tellMarket(channel: PriceChannel, market: Market): void {
+    const keys = [keyOf(channel, { symbol: market.spec.symbol })];
+    if (channel === "marketStats") keys.push(keyOf(channel, {}));
+    if (!keys.some((key) => subscribers.has(key))) return;
     const message = marketMessage(world, channel, market);
-    broadcast(keyOf(channel, { symbol: market.spec.symbol }), message);
-    if (channel === "marketStats") broadcast(keyOf(channel, {}), message);
+    for (const key of keys) broadcast(key, message);
   }
 
   function tellBook(market: Market): void {
-    const { symbol } = market.spec;
-    for (const bypassExecutionBand of [false, true]) {
-      const key = keyOf("orderbook", { symbol, bypassExecutionBand });
-      if (subscribers.has(key)) broadcast(key, bookMessage(world, market, bypassExecutionBand));
+    for (const channel of ["orderbook", "l2Book"] as const satisfies readonly BookChannel[]) {
+      for (const bypassExecutionBand of [false, true]) {
+        const key = keyOf(channel, { symbol: market.spec.symbol, bypassExecutionBand });
+        if (subscribers.has(key)) broadcast(key, bookMessage(world, channel, market, bypassExecutionBand));
+      }
     }
+  }
+
+  function tellExchange(): void {
+    for (const message of exchangeFeed.changes()) broadcast(keyOf("exchange", {}), message);
   }
 
   function tellCandles(market: Market): void {
@@ -403,9 +424,13 @@ export function createStreams(parts: StreamParts): Streams {
   return { upgrade, flush, stop };
 }
 
-/** One key for a subscription, however its symbol was written. */
+/** Which market a subscription is about, under any of its names. */
+const symbolOf = (params: Readonly<Record<string, unknown>>): unknown =>
+  params.symbol ?? params.marketSymbol ?? params.coin;
+
+/** One key for a subscription, however its symbol was written. How a snapshot is encoded is no part of it. */
 function keyOf(channel: ChannelName, params: Readonly<Record<string, unknown>>): string {
-  const symbol = params.symbol ?? params.marketSymbol;
+  const symbol = symbolOf(params);
   const symbolKey = typeof symbol === "string" ? symbol.toUpperCase() : "";
   const form = `${params.timeframe ?? ""}${params.bypassExecutionBand === true ? "whole" : ""}`;
   return `${channel} ${params.authority ?? ""} ${params.traderPdaIndex ?? ""} ${symbolKey} ${form}`;

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { request } from "node:http";
+import { zstdDecompressSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { type ChannelName, parseJson, readFrame, subscribeFrame } from "../../src/contract/index.ts";
@@ -250,5 +251,98 @@ test("candles and books begin with the present and follow the mark", async () =>
 
   socket.send('{"type":"subscribe","subscription":{"channel":"candles","symbol":"SOL","timeframe":"7m"}}');
   expect(await next("control")).toMatchObject({ accepted: false, code: "400" });
+  socket.terminate();
+});
+
+test("configuration begins with all of it, in either form, and each change is a message with the next number", async () => {
+  await using simulator = await quiet();
+  const { subscribe, next, socket } = await connect(simulator);
+  await subscribe("exchange", { encoding: "json" });
+  const whole = await next("exchange");
+  const http = await read(simulator, "exchangeSnapshot", "/v1/exchange/snapshot");
+  expect(whole).toMatchObject({
+    messageType: "snapshot",
+    sequenceNumber: http.sequenceNumber,
+    exchange: { active: true, gated: false },
+  });
+  expect((whole.markets as Message[]).map((it) => it.symbol)).toEqual(
+    http.markets.map((it: Message) => it.symbol),
+  );
+  await subscribe("exchange", {});
+  const packed = await next("exchange");
+  expect(packed).toMatchObject({ messageType: "encodedSnapshot", encoding: "base64+zstd", markets: [] });
+  const unpacked = JSON.parse(
+    zstdDecompressSync(Buffer.from(packed.payload as string, "base64")).toString("utf8"),
+  );
+  expect(unpacked).toMatchObject({ reason: "snapshot", sequenceNumber: http.sequenceNumber });
+  expect(unpacked.markets).toEqual(http.markets);
+
+  await sim(simulator, "exchange", { gated: true });
+  await sim(simulator, "market", { symbol: "SOL", status: "postOnly" });
+  const [gated, postOnly] = [await next("exchange"), await next("exchange")];
+  const first = Number(http.sequenceNumber);
+  expect([gated.sequenceNumber, postOnly.sequenceNumber]).toEqual([String(first + 1), String(first + 2)]);
+  expect(gated.ops).toEqual([
+    {
+      kind: "exchangeStatusChanged",
+      previousBits: 129,
+      newBits: 131,
+      previousFeatures: ["initialized", "active"],
+      newFeatures: ["initialized", "active", "gated"],
+      enabledFeatures: ["gated"],
+      disabledFeatures: [],
+      active: true,
+      gated: true,
+      withdrawalsAvailable: true,
+    },
+  ]);
+  expect(postOnly.ops).toEqual([
+    {
+      kind: "marketStatusChanged",
+      symbol: "SOL",
+      previousMarketStatus: "active",
+      newMarketStatus: "postOnly",
+    },
+  ]);
+  // Nobody is told twice of what a snapshot holds, and no number is left out.
+  const late = await connect(simulator);
+  simulator.world.exchangeSequence += 2;
+  await late.subscribe("exchange", { encoding: "json" });
+  const second = await late.next("exchange");
+  expect([second.messageType, second.sequenceNumber]).toEqual(["snapshot", String(first + 4)]);
+  const empty = [await next("exchange"), await next("exchange")];
+  expect(empty.map((it) => [it.sequenceNumber, it.ops])).toEqual([
+    [String(first + 3), []],
+    [String(first + 4), []],
+  ]);
+  await sim(simulator, "exchange", { gated: false });
+  expect(await late.next("exchange")).toMatchObject({ sequenceNumber: String(first + 5) });
+  for (const it of [socket, late.socket]) it.terminate();
+});
+
+test("the short statistics and the book of a coin say what their longer twins say", async () => {
+  await using simulator = await quiet();
+  const { subscribe, next, socket } = await connect(simulator);
+  expect(await subscribe("l2Book", { coin: "NOPE" })).toMatchObject({ accepted: false, code: "400" });
+  for (const name of ["marketStats", "market", "orderbook"] as const)
+    await subscribe(name, { symbol: "SOL" });
+  await subscribe("l2Book", { coin: "sol" });
+  await sim(simulator, "mark-price", { symbol: "SOL", price: "170" });
+  for (const name of ["marketStats", "market", "orderbook", "l2Book"] as const) await next(name);
+  const stats = await next("marketStats");
+  expect(await next("market")).toMatchObject({
+    symbol: "SOL",
+    markPx: 170,
+    oraclePx: stats.oraclePrice,
+    prevDayPx: stats.prevDayMarkPrice,
+    openInterest: stats.openInterest,
+    dayNtlVlm: stats.dayVolumeUsd,
+    funding: stats.currentFundingRate,
+  });
+  const [book, l2] = [await next("orderbook"), await next("l2Book")];
+  expect({ bids: l2.bids, asks: l2.asks }).toEqual(
+    (({ bids, asks }) => ({ bids, asks }))(book.orderbook as { bids: unknown; asks: unknown }),
+  );
+  expect(l2).toMatchObject({ coin: "SOL", timestamp: simulator.nowMs() });
   socket.terminate();
 });

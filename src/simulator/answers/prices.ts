@@ -8,7 +8,7 @@ import { iso, seconds } from "./context.ts";
 import { candleNow, latestStats } from "./market.ts";
 import { book } from "./orderbook.ts";
 
-export type PriceChannel = "markPrice" | "fundingRate" | "marketStats";
+export type PriceChannel = "markPrice" | "fundingRate" | "marketStats" | "market";
 
 export function marketMessage(world: World, channel: PriceChannel, market: Market): object {
   const { symbol } = market.spec;
@@ -17,6 +17,19 @@ export function marketMessage(world: World, channel: PriceChannel, market: Marke
   }
   if (channel === "fundingRate") return { channel, symbol, funding: currentRate(market) };
   const it = latestStats(world, market);
+  if (channel === "market") {
+    const short: MessageWireFor<"market"> = {
+      symbol,
+      openInterest: it.open_interest,
+      markPx: it.mark_price,
+      midPx: priceUsd(market, market.markTicks),
+      oraclePx: it.oracle_price,
+      prevDayPx: it.prev_day_mark_price,
+      dayNtlVlm: it.day_volume_usd,
+      funding: it.current_funding_rate,
+    };
+    return { channel, ...short };
+  }
   const message: MessageWireFor<"marketStats"> = {
     symbol,
     timestamp: seconds(world.nowMs),
@@ -51,14 +64,33 @@ export function candleMessage(world: World, market: Market, timeframe: string): 
   return { channel: "candle", ...message };
 }
 
-export function bookMessage(world: World, market: Market, bypassExecutionBand: boolean): object {
-  const { bids, asks, mid } = book(world, market);
+export type BookChannel = "orderbook" | "l2Book";
+
+export function bookMessage(
+  world: World,
+  channel: BookChannel,
+  market: Market,
+  bypassExecutionBand: boolean,
+): object {
+  const { slot, bids, asks, mid } = book(world, market);
+  if (channel === "l2Book") {
+    const message: MessageWireFor<"l2Book"> = {
+      coin: market.spec.symbol,
+      // The SDK reads seconds here unless it is told otherwise; the contract states no unit.
+      timestamp: seconds(world.nowMs),
+      slot,
+      bids: bids ?? [],
+      asks: asks ?? [],
+      ...(bypassExecutionBand ? { bypassExecutionBand } : {}),
+    };
+    return { channel, ...message };
+  }
   const message: MessageWireFor<"orderbook"> = {
     symbol: market.spec.symbol,
     orderbook: { bids: bids ?? [], asks: asks ?? [], mid: mid ?? null },
     ...(bypassExecutionBand ? { bypassExecutionBand } : {}),
   };
-  return { channel: "orderbook", ...message };
+  return { channel, ...message };
 }
 
 export function statusMessage(world: World, id: string, previous: World["exchange"]): object {
