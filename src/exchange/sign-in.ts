@@ -58,9 +58,9 @@ async function byTransaction(caller: Caller, key: WalletKey, signal: AbortSignal
 }
 
 /** Expired, used or unknown: which status says so is not stated, only that it is a 4xx. */
-function challengeRefused(error: ExchangeError): boolean {
-  const login = error.endpoint === "loginWallet" || error.endpoint === "loginWalletTransaction";
-  return (
-    login && (error.status === 401 || error.status === 404 || error.status === 409 || error.status === 400)
-  );
+function challengeRefused({ endpoint, status }: ExchangeError): boolean {
+  if (status === 400 || status === 401 || status === 404 || status === 409)
+    return endpoint === "loginWallet" || endpoint === "loginWalletTransaction";
+  // Not acceptable, as the way by transaction says it.
+  return status === 403 && endpoint === "loginWalletTransaction";
 }

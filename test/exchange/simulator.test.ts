@@ -91,6 +91,22 @@ test("by transaction, too", async () => {
   expect(set.changes.at(-1)!.detail).toBe("signed in by transaction");
 });
 
+test("a challenge that is refused is asked for once more, by message as by transaction", async () => {
+  const set = await start();
+  const key = set.simulator.keyOf(set.trader.name);
+  await set.exchange.sessions.remove("main");
+  for (const [login, path, refused] of [
+    ["message", "/v1/auth/login/wallet", { status: 401, error: "nonce_expired" }],
+    ["transaction", "/v1/auth/login/wallet/transaction", { status: 403, error: "nonce_expired" }],
+  ] as const) {
+    await set.exchange.sessions.add({ name: login, key, login });
+    await set.simulator.call("fault", { path, times: 1, ...refused });
+    const patience = { endMs: set.clock.elapsedMs() + 60_000 };
+    await set.clock.finish(set.exchange.sessions.of(login)!.login(patience));
+    expect(set.simulator.requests.query(path).count, login).toBe(2);
+  }
+});
+
 test("an hour with tokens of 60 s and 10 min, sessions revoked, expired and rotated: no poll is lost", async () => {
   const set = await start({ accessTtlMs: 60_000, refreshTtlMs: 600_000, graceMs: 10_000, stepMs: 60_000 });
   await set.exchange.start();
