@@ -1,4 +1,5 @@
 /** The lines of context that stand in a message below its summary: what a person checks first. Names and values. */
+import type { Event } from "../domain/event.ts";
 import type { Scope } from "../domain/subject.ts";
 import { type Env, type Facts, formatAmount, formatPercent, formatPrice, formatUsd } from "../rules/index.ts";
 
@@ -14,7 +15,7 @@ export function detailsOf(scope: Scope, env: Env): readonly Line[] {
     add("Mark price", price(env.position, "markPrice"));
     add("Liquidation price", liquidationText(env.position));
     add("Distance", percent(env.position, "liquidationDistance"));
-    add("Unrealised PnL", usd(env.position, "unrealizedPnl"));
+    add("Unrealized PnL", usd(env.position, "unrealizedPnl"));
   }
   if ((scope === "position" || scope === "trader") && env.trader) {
     add("Margin ratio", percent(env.trader, "marginRatio"));
@@ -33,6 +34,33 @@ export function detailsOf(scope: Scope, env: Env): readonly Line[] {
   }
   return lines;
 }
+
+/** Figures of an event, each with its unit. */
+export function eventDetailsOf(event: Event): readonly Line[] {
+  const lines: Line[] = [];
+  for (const [name, label, write] of eventFields) {
+    const value = event.fields[name];
+    if (value === null || value === undefined || value === "") continue;
+    lines.push([
+      label,
+      typeof value === "number" ? write(value) : (bookSides[String(value)] ?? String(value)),
+    ]);
+  }
+  return lines;
+}
+
+const eventFields: readonly (readonly [string, string, (value: number) => string])[] = [
+  ["side", "Side", String],
+  ["size", "Size", formatAmount],
+  ["price", "Price", formatPrice],
+  ["notional", "Notional", formatUsd],
+  ["collateralChange", "Collateral change", formatUsd],
+  ["payment", "Payment", formatUsd],
+  ["amountUsd", "Amount", formatUsd],
+];
+
+/** An order's side, as people say it. */
+const bookSides: Readonly<Record<string, string>> = { bid: "buy", ask: "sell" };
 
 function text(facts: Facts, field: string): string | null {
   const value = facts.values[field];

@@ -21,6 +21,7 @@ import type { AlertBook, NewAlert } from "./alert-book.ts";
 import { blindRule, type Sighted } from "./blind.ts";
 import { applies } from "./conditions.ts";
 import type { Deadlines } from "./deadlines.ts";
+import { eventDetailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
 import {
   type HeldEvent,
@@ -217,7 +218,7 @@ export class Happenings {
         description: rule.description?.render(env) ?? "",
         value: null,
         dataAtMs: event.seenMs,
-        details: eventDetails(event),
+        details: eventDetailsOf(event),
       },
       `${event.kind}:${event.key}`,
       null,
@@ -267,7 +268,7 @@ export class Happenings {
         happenedMs: event.happenedMs,
         value: null,
         dataAtMs: event.seenMs,
-        details: eventDetails(event),
+        details: eventDetailsOf(event),
       },
       `${event.kind}:${event.key}`,
       groupKey,
@@ -411,22 +412,3 @@ function textsOf(data: unknown): Record<string, string> {
   }
   return texts;
 }
-
-function eventDetails(event: Event): readonly (readonly [string, string])[] {
-  const lines: (readonly [string, string])[] = [];
-  for (const [name, label] of detailFields) {
-    const value = event.fields[name];
-    if (value !== null && value !== undefined && value !== "") lines.push([label, String(value)]);
-  }
-  return lines;
-}
-
-const detailFields = [
-  ["side", "Side"],
-  ["size", "Size"],
-  ["price", "Price"],
-  ["notional", "Notional (USD)"],
-  ["collateralChange", "Collateral change (USD)"],
-  ["payment", "Payment (USD)"],
-  ["amountUsd", "Amount (USD)"],
-] as const;
