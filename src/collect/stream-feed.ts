@@ -14,7 +14,6 @@
 import type { MarketStatsMessage, NotificationMessage, TraderStateMessage } from "../contract/index.ts";
 import type { MarketPrices } from "../domain/account.ts";
 import type { Clock } from "../domain/clock.ts";
-import { formatDurationMs } from "../domain/duration.ts";
 import type { Event } from "../domain/event.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import {
@@ -34,6 +33,7 @@ import { LivePrices } from "./live-prices.ts";
 import type { CollectLog } from "./log.ts";
 import type { MarketBook } from "./market-book.ts";
 import { SpreadAsks } from "./spread-asks.ts";
+import { StreamOutages } from "./stream-outages.ts";
 import type { Teller } from "./teller.ts";
 import { livePricesOf } from "./translate/market.ts";
 import { notificationEvents } from "./translate/notification.ts";
@@ -87,8 +87,7 @@ export class StreamFeed implements StreamListener {
   readonly #readMs = new Map<string, number>();
   readonly #later = new Map<string, () => void>();
   readonly #askedMs = new Map<string, number>();
-  /** Connections that are lost, and since when; monotonic. */
-  readonly #lost = new Map<string | null, number>();
+  readonly #outages: StreamOutages;
   #streams: Streams | null = null;
   #missed = 0;
 
@@ -104,6 +103,7 @@ export class StreamFeed implements StreamListener {
           mirror: new TraderMirror(),
         });
     }
+    this.#outages = new StreamOutages(options.clock, options.log);
     this.#coalescer = new Coalescer(options.clock, () => this.#handOn());
     this.#spread = new SpreadAsks({
       clock: options.clock,
@@ -127,6 +127,7 @@ export class StreamFeed implements StreamListener {
 
   async stop(): Promise<void> {
     await this.#streams?.stop();
+    this.#outages.stop();
     this.#spread.stop();
     for (const cancel of this.#later.values()) cancel();
     this.#later.clear();
@@ -235,16 +236,8 @@ export class StreamFeed implements StreamListener {
   }
 
   up(wallet: string | null, again: boolean): void {
-    const { ask, log } = this.#options;
-    const lostMs = this.#lost.get(wallet);
-    this.#lost.delete(wallet);
-    if (lostMs !== undefined) {
-      const forMs = this.#clock.elapsedMs() - lostMs;
-      log.info(
-        { wallet, forMs: Math.round(forMs) },
-        `${nameOf(wallet)} is connected, after ${formatDurationMs(forMs)}`,
-      );
-    }
+    const { ask } = this.#options;
+    this.#outages.up(wallet);
     if (wallet !== null) {
       this.#spread.add("notifications", [wallet]);
       return;
@@ -255,13 +248,11 @@ export class StreamFeed implements StreamListener {
     this.#spread.add("traderState", [...this.#byName.keys()]);
   }
 
-  down(wallet: string | null, detail: string): void {
+  down(wallet: string | null, detail: string, signedOut: boolean): void {
     if (wallet === null) for (const { mirror } of this.#followed.values()) mirror.lost();
-    if (this.#lost.has(wallet)) return;
-    this.#lost.set(wallet, this.#clock.elapsedMs());
-    this.#options.log.warn({ wallet, detail }, `${nameOf(wallet)} is not connected, polls go on: ${detail}`);
     // From now on the inbox is read as often as without a stream.
-    if (wallet !== null) this.#spread.add("notifications", [wallet]);
+    if (this.#outages.down(wallet, detail, signedOut) && wallet !== null)
+      this.#spread.add("notifications", [wallet]);
   }
 
   quiet(wallet: string | null): void {
@@ -403,8 +394,4 @@ type PolledSnapshot = { readonly subaccounts: Mirrored["subaccounts"] };
 
 function familyOf(authority: string, pdaIndex: number): string {
   return `${authority} ${pdaIndex}`;
-}
-
-function nameOf(wallet: string | null): string {
-  return wallet === null ? "the stream" : `the stream of ${wallet}`;
 }

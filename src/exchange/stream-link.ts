@@ -47,8 +47,8 @@ export interface LinkOptions {
   readonly onMisfit: (misfit: StreamMisfit) => void;
   /** Open, and subscriptions are sent. `again`: not for the first time. */
   readonly onUp: (again: boolean) => void;
-  /** Lost, or not to be had. Told each time. */
-  readonly onDown: (detail: string) => void;
+  /** Lost, or not to be had. Told each time. `signedOut`: for want of a session, which tells of itself. */
+  readonly onDown: (detail: string, signedOut: boolean) => void;
   /** Open, and no message for a minute. */
   readonly onQuiet: () => void;
   readonly onBadFrame: (report: BadRecordReport) => void;
@@ -192,7 +192,7 @@ export class StreamLink {
       } catch (error) {
         if (!this.#running) return;
         const failure = error instanceof ExchangeError ? error : null;
-        this.#down(failure?.message ?? "no session");
+        this.#down(failure?.message ?? "no session", false, true);
         this.#wait(failure?.retryAfterMs ?? 0);
         return;
       }
@@ -246,7 +246,7 @@ export class StreamLink {
     }
     const refused = this.#refusedBySession(end);
     if (refused && this.#token !== null) this.#options.auth?.refused(this.#token, refused);
-    this.#down(sayEnd(end), wasOpen);
+    this.#down(sayEnd(end), wasOpen, refused !== null);
     if (refused && !this.#renewed) {
       this.#renewed = true;
       void this.#connect();
@@ -257,10 +257,10 @@ export class StreamLink {
     this.#wait(Math.min(ABSENT_MS, Math.max(asked, absent ? ABSENT_MS : 0)));
   }
 
-  #down(detail: string, wasOpen = false): void {
+  #down(detail: string, wasOpen: boolean, signedOut: boolean): void {
     if (wasOpen || this.#sinceMs === null) this.#sinceMs = this.#clock.nowMs();
     this.#detail = detail;
-    this.#options.onDown(detail);
+    this.#options.onDown(detail, signedOut);
   }
 
   #wait(leastMs: number): void {

@@ -21,8 +21,8 @@ export interface StreamListener {
   misfit(wallet: string | null, misfit: StreamMisfit): void;
   /** Open and subscribed; `again`: after it was lost, so that something may have been missed. */
   up(wallet: string | null, again: boolean): void;
-  /** Lost, or not to be had; told at every attempt. */
-  down(wallet: string | null, detail: string): void;
+  /** Lost, or not to be had; told at every attempt. `signedOut`: for want of a session, which tells of itself. */
+  down(wallet: string | null, detail: string, signedOut: boolean): void;
   /** No message for a minute although it is open. */
   quiet(wallet: string | null): void;
   badFrame(report: BadRecordReport): void;
@@ -80,7 +80,7 @@ export function createStreams(options: StreamsOptions): Streams {
       onMessage: (message) => listener.message(wallet, message),
       onMisfit: (misfit) => listener.misfit(wallet, misfit),
       onUp: (again) => listener.up(wallet, again),
-      onDown: (detail) => listener.down(wallet, detail),
+      onDown: (detail, signedOut) => listener.down(wallet, detail, signedOut),
       onQuiet: () => listener.quiet(wallet),
       onBadFrame: (report) => listener.badFrame(report),
     });

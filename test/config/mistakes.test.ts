@@ -52,7 +52,8 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
   ["wallet: []", ["1:1 wallet: unknown section wallet ~ wallets"]],
   ["__proto__: {}", ["1:1 a key has to be a name"]],
   ["inhibit: []", ["1:1 inhibit: unknown section inhibit"]],
-  ["exchange: { streams: auto }", ["1:13 exchange.streams: unknown key streams"]],
+  ["exchange: { stream: auto }", ["1:13 exchange.stream: unknown key stream ~ streams"]],
+  ["exchange: { streams: on }", ['1:22 exchange.streams: expected auto or off, found "on"']],
   [
     "exchange:\n  requestPerSecond: 3",
     ["2:3 exchange.requestPerSecond: unknown key requestPerSecond ~ requestsPerSecond"],

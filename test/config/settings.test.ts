@@ -169,7 +169,11 @@ channels: { chat: { type: discord, token: \${TOKEN}, channelId: \${ID} }, mail: 
       at,
       { PORT: "587", RATE: "2.5", TOKEN: "t".repeat(30), ID: "123456789012345678", TO: "me@b", TLS: "false" },
     );
-    expect(settings.exchange).toEqual({ baseUrl: "http://127.0.0.1:587", requestsPerSecond: 2.5 });
+    expect(settings.exchange).toEqual({
+      baseUrl: "http://127.0.0.1:587",
+      streams: "auto",
+      requestsPerSecond: 2.5,
+    });
     expect(settings.channels).toMatchObject({
       chat: { token: "t".repeat(30), channelId: "123456789012345678" },
       mail: { to: ["me@b"], smtp: { host: "${X}", port: 587, secure: false } },

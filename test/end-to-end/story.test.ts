@@ -23,7 +23,7 @@ test("started beside a liquidation, the message leaves within the first poll", a
   await house.bring("SOL", 0.03);
   // The intervals of a configuration that says nothing about them.
   const startMs = house.clock.nowMs();
-  await house.start({ schedules: {}, exchange: { baseUrl: house.simulator.url } });
+  await house.start({ schedules: {}, exchange: { baseUrl: house.simulator.url, streams: "off" } });
   await house.clock.until(() => house.discord.messages.length > 0 && house.smtp.mails.length > 0, 5_000);
   const states = house.simulator.requests.query("/v1/trader/state/*");
   expect(states.count).toBe(1);

@@ -140,10 +140,13 @@ export class House implements AsyncDisposable {
     return found;
   }
 
-  /** The configuration's sections: bot and mail get everything; seconds between polls of what matters. */
+  /**
+   * The configuration's sections: bot and mail get everything; seconds between polls of what matters. No stream, whose
+   * frames arrive in real time, which this clock does not wait for; stories of the stream say so themselves.
+   */
   sections(): Record<string, unknown> {
     return {
-      exchange: { baseUrl: this.simulator.url, requestsPerSecond: 200 },
+      exchange: { baseUrl: this.simulator.url, requestsPerSecond: 200, streams: "off" },
       wallets: this.simulator.traders.map(({ name, keyFile }) => ({ name, keyFile })),
       schedules: {
         ...every("1s", ["traderState", "markets", "notifications"]),
