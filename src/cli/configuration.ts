@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import type { KnownWallet } from "../settings/wallets.ts";
 import type { ConfigProblem, DaemonSettings, SettingsResult } from "../settings.ts";
+import { commandLineOf } from "./called.ts";
 import { type Cli, CommandFailed, defaultConfig, hint } from "./command.ts";
 import { findDemo } from "./demo-place.ts";
 
@@ -42,6 +43,8 @@ export interface Place {
   readonly socketPath: string;
   /** IANA name. */
   readonly timezone: string;
+  /** What starts it, as it has to be typed here. */
+  readonly startWith: string;
 }
 
 /** @throws {CommandFailed} status 2 when the file or its `history:` cannot be read; other mistakes do not matter here */
@@ -52,7 +55,8 @@ export async function locate(cli: Cli, file: string): Promise<Place> {
   const history = readHistory(source);
   if (history === undefined || source.isBroken(["history", "path"]))
     throw await misconfigured(source.problems.filter((one) => one.path.startsWith("history")));
-  return { databasePath: history.path, socketPath: `${history.path}.sock`, timezone };
+  const startWith = commandLineOf(cli, file === defaultConfig ? null : file)("start");
+  return { databasePath: history.path, socketPath: `${history.path}.sock`, timezone, startWith };
 }
 
 /** The wallets of a configuration by name, as rules may name them; none where they cannot be made out. */

@@ -74,7 +74,7 @@ export function unknownName(
 /** For what only a daemon can do. */
 export function noDaemon(place: Place): CommandFailed {
   return new CommandFailed(
-    `the daemon is not running (nobody answers at ${place.socketPath}): start it with perpwatch start`,
+    `the daemon is not running (nobody answers at ${place.socketPath}): start it with ${place.startWith}`,
     1,
     { running: false },
   );

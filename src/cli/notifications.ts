@@ -13,7 +13,7 @@ import {
   printJson,
 } from "./command.ts";
 import { locate, type Place } from "./configuration.ts";
-import { ask, noDaemon, queryOf } from "./daemon.ts";
+import { ask, askAbout, noDaemon, queryOf } from "./daemon.ts";
 import { withPast } from "./past.ts";
 import { counted, type Paint, paintFor, table } from "./print.ts";
 import { integerFrom, timeFrom } from "./values.ts";
@@ -73,7 +73,8 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
   const { wallet, limit } = options;
   const unacked = options.unacked === true;
   const path = `/api/v1/notifications${queryOf({ wallet, unacked, limit })}`;
-  const answer = await ask<{ notifications: readonly NotificationRow[] }>(place, "GET", path);
+  const asking = ask<{ notifications: readonly NotificationRow[] }>(place, "GET", path);
+  const answer = await (wallet === undefined ? asking : askAbout(place, "wallet", wallet, asking));
   const running = answer.kind === "answered";
   const notifications = running
     ? answer.body.notifications
@@ -154,7 +155,8 @@ async function acknowledge(cli: Cli, ids: readonly string[], options: AckOptions
   const wallet = options.wallet ?? (await onlyWallet(place));
   const keys = ids.map((id) => (id.startsWith(keyPrefix) ? id : keyPrefix + id));
   const selection: NotificationSelection = upTo === undefined ? { wallet, keys } : { wallet, upToMs: upTo };
-  const answer = await ask<ManualAcknowledgement>(place, "POST", "/api/v1/notifications/ack", selection);
+  const asking = ask<ManualAcknowledgement>(place, "POST", "/api/v1/notifications/ack", selection);
+  const answer = await askAbout(place, "wallet", wallet, asking);
   if (answer.kind === "noDaemon") throw noDaemon(place);
   const { confirmed, already, unknown, failed } = answer.body;
   if (failed.length > 0 || (keys.length > 0 && unknown.length > 0)) cli.status = 1;
@@ -170,8 +172,11 @@ async function acknowledge(cli: Cli, ids: readonly string[], options: AckOptions
 async function onlyWallet(place: Place): Promise<string> {
   const answer = await ask<DaemonStatus>(place, "GET", "/api/v1/status");
   if (answer.kind === "noDaemon") throw noDaemon(place);
-  const names = answer.body.watch.wallets.map((wallet) => wallet.name);
+  const names = answer.body.watch.wallets.filter((one) => !one.watchOnly).map((one) => one.name);
   const [only] = names;
   if (only !== undefined && names.length === 1) return only;
-  throw new CommandFailed(`say whose with --wallet; the daemon watches ${names.join(", ") || "none"}`, 2);
+  throw new CommandFailed(
+    `say whose with --wallet; notifications are read of ${names.join(", ") || "none"}`,
+    2,
+  );
 }

@@ -64,6 +64,19 @@ export function shortAddress(address: string): string {
   return address.length > 12 ? `${address.slice(0, 4)}…${address.slice(-4)}` : address;
 }
 
+/** Lines of at most so many characters, broken after commas; those after the first are indented. */
+export function wrapped(text: string, indent: string, width = 110): string {
+  const lines = [""];
+  for (const part of text.split(/(?<=, )/)) {
+    const last = lines.at(-1)!;
+    if (last !== "" && last.length + part.trimEnd().length > width) {
+      lines[lines.length - 1] = last.trimEnd();
+      lines.push(indent + part);
+    } else lines[lines.length - 1] = last + part;
+  }
+  return lines.join("\n");
+}
+
 /** `1 rule`, `2 rules`. */
 export function counted(count: number, one: string, more = `${one}s`): string {
   return `${count} ${count === 1 ? one : more}`;

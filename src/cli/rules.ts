@@ -13,7 +13,7 @@ import {
   printJson,
 } from "./command.ts";
 import { knownWallets, loadSettings } from "./configuration.ts";
-import { counted, type Paint, paintFor } from "./print.ts";
+import { counted, type Paint, paintFor, wrapped } from "./print.ts";
 
 const largestFile = 512 * 1_024;
 
@@ -155,7 +155,7 @@ export function rulesText(files: readonly ListedFile[], paint: Paint): string {
     paint("bold", `${counted(count, "rule")} in ${counted(files.length, "file")}`),
     ...files.map(({ file, rules }) => {
       const names = rules.map(({ name, about }) => `${name} (${about})`).join(", ");
-      return `  ${file}: ${names === "" ? paint("yellow", "none") : names}`;
+      return wrapped(`  ${file}: ${names === "" ? paint("yellow", "none") : names}`, "    ");
     }),
   ].join("\n");
 }

@@ -146,6 +146,7 @@ describe("rules check", () => {
     const ran = await run(["rules", "check"], place);
     expect(ran.status).toBe(0);
     expect(ran.stdout).toMatch(/^\d+ rules in 7 files\n/);
+    for (const line of ran.stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(110);
     expect(ran.stdout).toMatch(/shipped:liquidation-risk: LiquidationNear \(position\)/);
   });
 

@@ -287,7 +287,7 @@ describe("notifications", () => {
     const args = ["notifications", "ack", "--up-to", "2026-03-01T12:00:00Z"];
     expect(await it.run(...args)).toMatchObject({
       status: 2,
-      stderr: "perpwatch: say whose with --wallet; the daemon watches desk, main, watched\n",
+      stderr: "perpwatch: say whose with --wallet; notifications are read of desk, main\n",
     });
     expect((await it.run(...args, "--wallet", "main", "--json")).json()).toMatchObject({ wallet: "main" });
     expect(it.asked).toEqual([

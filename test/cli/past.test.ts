@@ -114,7 +114,11 @@ describe("what only a daemon can do exits 1 and says so", () => {
     const ran = await run([...args, "--json"], place);
     expect(ran.status).toBe(1);
     expect(ran.json()).toEqual({
-      error: `the daemon is not running (nobody answers at ${path.join(place.folder, "perpwatch.sock")}): start it with perpwatch start`,
+      error: expect.stringMatching(
+        new RegExp(
+          `^the daemon is not running \\(nobody answers at ${path.join(place.folder, "perpwatch.sock")}\\): start it with node \\S+main\\.ts start$`,
+        ),
+      ) as string,
       running: false,
     });
   });
