@@ -26,7 +26,7 @@ import type { DaemonStatus } from "./domain/status.ts";
 import { createExchange, createStreams } from "./exchange/index.ts";
 import { type History, openStore } from "./history/index.ts";
 import { IngestLoop } from "./ingest/loop.ts";
-import { rememberedWatch } from "./ingest/remember.ts";
+import { preparedWatch, rememberedWatch } from "./ingest/remember.ts";
 import { LoopLag } from "./loop-lag.ts";
 import type { DaemonSettings } from "./settings.ts";
 import { steadyClock } from "./steady-clock.ts";
@@ -318,7 +318,8 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
         // What is owed to a channel that does not run would be lost.
         if (unknown.length > 0)
           throw new Error(`routes lead to ${unknown.join(", ")}: a new channel runs only after a restart`);
-        await ingest.replace(() => rememberedWatch(watchSettings(next), store, clock.nowMs()));
+        const build = await preparedWatch(watchSettings(next), store, clock.nowMs());
+        await ingest.replace(() => build(clock.nowMs()));
         await noteSets(store, next, clock.nowMs());
         // The new watch knows history; what is so now has to be asked again, and told again.
         for (const session of exchange.sessions.all) {

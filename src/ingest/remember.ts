@@ -1,10 +1,12 @@
 /** Reads back from history what the watch has to know at a start: rule states, open alerts, throttles, windows. */
+import { setImmediate as turn } from "node:timers/promises";
 import type { Event, EventKind } from "../domain/event.ts";
+import type { Tick } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import type { Scope } from "../domain/subject.ts";
 import { clockSlackMs } from "../watch/endings.ts";
 import { heldPrefix } from "../watch/held-events.ts";
-import { factName, type Remembered } from "../watch/remembered.ts";
+import { factName, nothingRemembered, type Remembered } from "../watch/remembered.ts";
 import type { WatchSettings } from "../watch/settings.ts";
 import { Throttles, throttlePrefix } from "../watch/throttles.ts";
 import { Watch } from "../watch/watch.ts";
@@ -12,27 +14,92 @@ import { Watch } from "../watch/watch.ts";
 /** Event alerts looked at for liquidations that were told already. */
 const recentAlerts = 1_000;
 
+/** Samples fed before the loop gets its turn: reading back a long past must not hold everything else up. */
+const fedAtOnce = 2_000;
+
 export async function rememberedWatch(settings: WatchSettings, store: Store, nowMs: number): Promise<Watch> {
-  const watch = new Watch(settings, await remembered(store), nowMs);
-  const spans = watch.sampleSpans;
-  const read = async (owners: readonly string[], ...scopes: readonly Scope[]): Promise<void> => {
-    const spanMs = Math.max(0, ...scopes.map((scope) => spans.get(scope) ?? 0));
-    if (spanMs === 0) return;
-    for (const owner of owners) {
-      for await (const tick of store.ticks({ owner, fromMs: nowMs - spanMs })) watch.rememberTick(tick);
-    }
+  const pasts: Past[] = [];
+  for await (const past of readPasts(settings, store, nowMs)) pasts.push(past);
+  return watchOf(settings, store, pasts, nowMs);
+}
+
+/**
+ * Reads the long part of the past, the samples behind windows, while another watch goes on judging.
+ * @returns what makes the watch: it reads the rest, which is short, and for that time nothing may be judged
+ */
+export async function preparedWatch(
+  settings: WatchSettings,
+  store: Store,
+  nowMs: number,
+): Promise<(nowMs: number) => Promise<Watch>> {
+  const pasts: Past[] = [];
+  for await (const past of readPasts(settings, store, nowMs)) pasts.push(past);
+  return async (thenMs) => {
+    for (const past of pasts) await readOn(past, store);
+    return watchOf(settings, store, pasts, thenMs);
   };
-  const wallets = settings.wallets.map((wallet) => wallet.name);
-  await read(["markets", "fundingRates"], "market");
-  await read(["daemon"], "daemon");
-  await read(wallets, "wallet");
-  // Thousands of accounts have millions of samples a day: read only for rules that look back over accounts themselves.
-  if (spans.has("trader") || spans.has("position"))
-    await read(await accountOwners(store, settings), "trader", "position");
+}
+
+async function watchOf(
+  settings: WatchSettings,
+  store: Store,
+  pasts: readonly Past[],
+  nowMs: number,
+): Promise<Watch> {
+  const watch = new Watch(settings, await remembered(store), nowMs);
+  let fed = 0;
+  for (const { ticks } of pasts) {
+    for (const tick of ticks.splice(0)) {
+      watch.rememberTick(tick);
+      if (++fed % fedAtOnce === 0) await turn();
+    }
+  }
   for (const [kind, spanMs] of watch.eventSpans) {
     for (const event of await store.events({ kind, fromMs: nowMs - spanMs })) watch.rememberEvent(event);
   }
   return watch;
+}
+
+/** Samples of one owner, oldest first, as far as they were read. */
+interface Past {
+  readonly owner: string;
+  readonly fromMs: number;
+  readonly ticks: Tick[];
+}
+
+/** Reads what came since the last reading: several samples may be of one moment, of which some were read before. */
+async function readOn({ owner, fromMs, ticks }: Past, store: Store): Promise<void> {
+  const lastMs = ticks.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY;
+  let known = 0;
+  for (let i = ticks.length - 1; i >= 0 && ticks[i]!.atMs === lastMs; i--) known++;
+  for await (const tick of store.ticks({ owner, fromMs: Math.max(fromMs, lastMs) })) {
+    if (tick.atMs === lastMs && known-- > 0) continue;
+    if (ticks.push(tick) % fedAtOnce === 0) await turn();
+  }
+}
+
+/** The samples that the rules look back over, owner by owner. */
+async function* readPasts(settings: WatchSettings, store: Store, nowMs: number): AsyncIterable<Past> {
+  const spans = new Watch(settings, nothingRemembered, nowMs).sampleSpans;
+  const spanOf = (...scopes: readonly Scope[]) =>
+    Math.max(0, ...scopes.map((scope) => spans.get(scope) ?? 0));
+  // Thousands of accounts have millions of samples a day: read only for rules that look back over accounts themselves.
+  const ofAccounts = spanOf("trader", "position");
+  const accounts = ofAccounts > 0 ? await accountOwners(store, settings) : [];
+  const wallets = settings.wallets.map((wallet) => wallet.name);
+  const all: readonly (readonly [readonly string[], number])[] = [
+    [["markets", "fundingRates"], spanOf("market")],
+    [["daemon"], spanOf("daemon")],
+    [wallets, spanOf("wallet")],
+    [accounts, ofAccounts],
+  ];
+  for (const [owners, spanMs] of all) {
+    for (const owner of spanMs === 0 ? [] : owners) {
+      const past: Past = { owner, fromMs: nowMs - spanMs, ticks: [] };
+      await readOn(past, store);
+      yield past;
+    }
+  }
 }
 
 async function remembered(store: Store): Promise<Remembered> {

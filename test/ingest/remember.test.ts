@@ -3,7 +3,7 @@ import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
 import { remindSettings } from "../../src/alerts/remind.ts";
 import { routingSettings } from "../../src/alerts/route.ts";
 import type { Observation, Tick } from "../../src/domain/observation.ts";
-import { rememberedWatch } from "../../src/ingest/remember.ts";
+import { preparedWatch, rememberedWatch } from "../../src/ingest/remember.ts";
 import type { WatchSettings } from "../../src/watch/settings.ts";
 import {
   mainWallet,
@@ -55,6 +55,43 @@ test("a start reads the samples that rules look back over, and no others: accoun
   expect(await asked("trader.marginRatio")).toEqual([]);
   expect(await asked('drawdown("wallet.pnl", "24h")')).toEqual(["main"]);
   expect(await asked('change("trader.equity", "1h")')).toEqual(["main/0.0"]);
+});
+
+test("the long past is read before anything has to stand still, and only what came meanwhile after it", async () => {
+  const rules = `rules:\n  - { name: One, scope: market, when: 'change("market.markPrice", "1h") < -10.0', severity: info, summary: one }\n`;
+  const tick = (atMs: number, price: number): Tick => ({
+    atMs,
+    owner: "markets",
+    series: ["market[SOL].markPrice"],
+    values: [price],
+  });
+  const past = Array.from({ length: 60 }, (_, minute) => tick(startMs - (60 - minute) * 60_000, 150));
+  const read: number[] = [];
+  const store = Object.assign(new Asked(), {
+    async *ticks({
+      owner,
+      fromMs,
+    }: {
+      readonly owner: string;
+      readonly fromMs: number;
+    }): AsyncIterable<Tick> {
+      for (const one of past) {
+        if (one.owner !== owner || one.atMs < fromMs) continue;
+        read.push(one.atMs);
+        yield one;
+      }
+    },
+  });
+  const build = await preparedWatch(settingsFor(rules), store as never, startMs);
+  expect(read).toHaveLength(60);
+  // Of one moment, before and after the first reading.
+  const lastMs = past.at(-1)!.atMs;
+  past.push(tick(lastMs, 149), tick(startMs, 148));
+  const watch = await build(startMs + 1_000);
+  expect(read.slice(60)).toEqual([lastMs, lastMs, startMs]);
+  watch.observe({ kind: "marketConfig", atMs: startMs + 1_000, markets: [marketConfig()] });
+  const { changes } = watch.observe({ kind: "prices", atMs: startMs + 1_000, markets: [prices(135)] });
+  expect(changes.alerts.map(({ rule }) => rule)).toEqual(["One"]);
 });
 
 test("an event that waited for figures of its rule is taken up, whatever its key looks like", async () => {
