@@ -1,0 +1,102 @@
+/** The chain's node over a real socket: what it answers, and what is made of it when it does not. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { createLedger, LedgerError } from "../../src/ledger/rpc.ts";
+import { traderAddress } from "../../src/wallet/address.ts";
+import { quiet } from "../simulator/support.ts";
+
+type Reply = { status?: number; body?: unknown; raw?: string } | "hang" | "drop";
+
+async function node(reply: (method: string, params: unknown[]) => Reply) {
+  const server = createServer((request, response) => {
+    let text = "";
+    request.on("data", (chunk) => {
+      text += chunk;
+    });
+    request.on("end", () => {
+      const { method, params, id } = JSON.parse(text);
+      const answer = reply(method, params);
+      if (answer === "hang") return;
+      if (answer === "drop") return void request.socket.destroy();
+      response.writeHead(answer.status ?? 200, { "content-type": "application/json" });
+      response.end(answer.raw ?? JSON.stringify({ jsonrpc: "2.0", id, ...(answer.body as object) }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    rpcUrl: `http://127.0.0.1:${port}/secret-key-of-the-provider`,
+    [Symbol.asyncDispose]: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+test("the simulated chain is read", async () => {
+  await using simulator = await quiet();
+  const ledger = createLedger({ rpcUrl: `${simulator.url}/rpc` });
+  const { lastValidBlockHeight } = await ledger.latestBlockhash();
+  expect(lastValidBlockHeight - (await ledger.blockHeight())).toBe(150n);
+  const [main] = simulator.traders;
+  const nobody = traderAddress(main!.traderPda, { pdaIndex: 0, subaccount: 0 });
+  const [trader, wallet, nothing] = await ledger.accounts([main!.traderPda, main!.authority, nobody]);
+  expect(trader!.owner).toBe("EtrnLzgbS7nMMy5fbD42kXiUzGg8XQzJ972Xtk1cjWih");
+  expect(wallet).toEqual({ owner: "11111111111111111111111111111111", lamports: 10_000_000_000n });
+  expect(nothing).toBeNull();
+  expect(await ledger.status("1".repeat(64))).toBeNull();
+  await expect(ledger.status("x")).rejects.toThrow(LedgerError);
+  await expect(ledger.accounts(["x"])).rejects.toThrow(LedgerError);
+});
+
+const refusals: [string, Reply, RegExp][] = [
+  [
+    "an error",
+    { body: { error: { code: -32_005, message: "Node is behind" } } },
+    /getBlockHeight: .*behind/i,
+  ],
+  ["HTTP 500", { status: 500, raw: "boom" }, /getBlockHeight: .*500/],
+  ["HTTP 429", { status: 429, raw: "{}" }, /getBlockHeight: .*429/],
+  ["no JSON", { raw: "<html>" }, /getBlockHeight: /],
+  ["a hang-up", "drop", /getBlockHeight: it cannot be reached/],
+  ["silence", "hang", /getBlockHeight: no answer in time/],
+];
+test.each(refusals)("%s is told in one line, without the node's address", async (_what, reply, said) => {
+  await using place = await node(() => reply);
+  const error = await createLedger({ rpcUrl: place.rpcUrl, patienceMs: 300 })
+    .blockHeight()
+    .catch((it: unknown) => it);
+  expect(error).toBeInstanceOf(LedgerError);
+  const { message, stack } = error as Error;
+  expect(message).toMatch(said);
+  expect(`${message}${stack}`).not.toContain("secret-key-of-the-provider");
+  expect(message).not.toContain("\n");
+});
+
+test("what a failed transaction says is kept as text", async () => {
+  const value = [
+    { slot: 1, confirmations: 1, err: { InstructionError: [0, { Custom: 1 }] }, confirmationStatus: null },
+  ];
+  await using place = await node(() => ({ body: { result: { context: { slot: 1 }, value } } }));
+  const status = await createLedger({ rpcUrl: place.rpcUrl }).status("1".repeat(64));
+  expect(status).toEqual({ confirmation: "processed", error: '{"InstructionError":[0,{"Custom":1}]}' });
+});
+
+test("a simulation is never signed for, and takes whatever blockhash is new", async () => {
+  let asked: unknown[] = [];
+  await using place = await node((_method, params) => {
+    asked = params;
+    const value = { err: null, logs: ["a"], accounts: [null] };
+    return { body: { result: { context: { slot: 1 }, value } } };
+  });
+  const result = await createLedger({ rpcUrl: place.rpcUrl }).simulate("AQID", [
+    "11111111111111111111111111111111",
+  ]);
+  expect(result).toEqual({ error: null, logs: ["a"], lamportsAfter: [null] });
+  expect(asked).toMatchObject([
+    "AQID",
+    { sigVerify: false, replaceRecentBlockhash: true, encoding: "base64" },
+  ]);
+});
