@@ -4,6 +4,16 @@ import type { WalletCollector } from "../collector.ts";
 import { fundingOf } from "../translate/history.ts";
 import { type HistoryParts, historyCollector } from "./history.ts";
 
+/**
+ * Rows that share a natural key are told apart by their order. Where a page ends between them the next one goes on
+ * counting, so what was met of its last hour travels with the place where it ended.
+ */
+const metBefore = "metBefore";
+
+function metAt(timestamp: number | undefined, met: ReadonlyMap<string, number>): string {
+  return JSON.stringify([...met].filter(([place]) => place.endsWith(` ${timestamp}`)));
+}
+
 export function fundingCollector(shared: HistoryParts): WalletCollector {
   return historyCollector(shared, {
     source: "funding",
@@ -13,14 +23,16 @@ export function fundingCollector(shared: HistoryParts): WalletCollector {
       wallet.pdaIndices.map((pdaIndex) => ({
         name: String(pdaIndex),
         pdaIndex,
-        page: async (run, older, catchUp, call) => {
+        page: async (run, place, catchUp, call) => {
           const limit = catchUp ? 200 : 50;
+          const { [metBefore]: before, ...older } = place ?? {};
           const page = await run.client.fundingHourly(
             { authority: wallet.authority, traderPdaIndex: pdaIndex, limit, ...older },
             call,
           );
           const seenMs = run.nowMs();
-          const met = new Map<string, number>();
+          const met = new Map<string, number>(before === undefined ? [] : JSON.parse(before));
+          const next = nextPage(endpoints.fundingHourly, page, "older");
           return {
             rows: page.events.map((row) => {
               const place = `${row.symbol} ${row.timestamp}`;
@@ -31,7 +43,7 @@ export function fundingCollector(shared: HistoryParts): WalletCollector {
                 events: [fundingOf(row, ordinal, wallet, pdaIndex, seenMs, onUnknown)],
               };
             }),
-            older: nextPage(endpoints.fundingHourly, page, "older"),
+            older: next && { ...next, [metBefore]: metAt(page.events.at(-1)?.timestamp, met) },
           };
         },
       })),
