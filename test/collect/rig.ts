@@ -4,7 +4,7 @@ import { createCollectors, scheduleSettings } from "../../src/collect/index.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import { type Event, eventName } from "../../src/domain/event.ts";
 import type { Observation, Source } from "../../src/domain/observation.ts";
-import { createExchange, type Exchange } from "../../src/exchange/index.ts";
+import { createExchange, createStreams, type Exchange } from "../../src/exchange/index.ts";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/index.ts";
 import { MemorySessions } from "../exchange/rig.ts";
 import { FakeClock } from "../support/clock.ts";
@@ -46,6 +46,8 @@ export interface RigOptions {
   readonly schedules?: object;
   readonly requestsPerSecond?: number;
   readonly marginRatio?: (wallet: string) => number | null;
+  /** Where the stream is reached, when there is one. */
+  readonly streams?: (simulatorUrl: string) => Promise<string>;
 }
 
 export interface Booted {
@@ -100,6 +102,7 @@ export class Rig implements AsyncDisposable {
     const log: Logged[] = [];
     const kept: Booted["kept"] = [];
     const requestsPerSecond = options.requestsPerSecond ?? 1_000;
+    const streamsUrl = await options.streams?.(simulator.url);
     let collectors: Collectors;
     const exchange = createExchange({
       settings: { baseUrl: simulator.url, requestsPerSecond },
@@ -140,6 +143,20 @@ export class Rig implements AsyncDisposable {
         info: (_fields, message) => void log.push({ level: "info", message }),
         warn: (_fields, message) => void log.push({ level: "warn", message }),
       },
+      ...(streamsUrl === undefined
+        ? {}
+        : {
+            streams: (listener) =>
+              createStreams({
+                baseUrl: streamsUrl,
+                version: "0.0.0-test",
+                clock,
+                random: seededRandom(17),
+                sessions: exchange.sessions,
+                wallets: simulator.traders,
+                listener,
+              }),
+          }),
     });
     await exchange.start();
     await collectors.start();

@@ -1,0 +1,438 @@
+/** The stream beside the polls: real sockets, a line in between that loses, doubles and turns frames round. */
+import { describe, expect, test } from "vitest";
+import type { FrameFilter } from "../support/frame-line.ts";
+import { FrameLine } from "../support/frame-line.ts";
+import { type Booted, Rig, type RigOptions } from "./rig.ts";
+
+const seldom = Object.fromEntries(
+  [
+    ...["traderState", "markets", "traderView", "liquidations", "funding", "fundingRates", "collateral"],
+    ...["orders", "fills", "pnl", "marketConfig", "exchangeStatus", "notifications"],
+  ].map((source) => [source, { every: "1m" }]),
+);
+
+class StreamRig implements AsyncDisposable {
+  readonly rig: Rig;
+  readonly line: FrameLine;
+  booted!: Booted;
+
+  private constructor(rig: Rig, line: FrameLine) {
+    this.rig = rig;
+    this.line = line;
+  }
+
+  /** Everything is polled once and streamed from then on. */
+  static async start(options: Partial<RigOptions> = {}): Promise<StreamRig> {
+    let line: FrameLine | undefined;
+    const rig = await Rig.start({
+      schedules: seldom,
+      streams: async (url) => {
+        line = await FrameLine.to(url);
+        return line.url;
+      },
+      ...options,
+    });
+    const booted = await rig.boot();
+    const own = new StreamRig(rig, line!);
+    own.booted = booted;
+    await own.until("streaming", () => {
+      const connections = booted.collectors.streams()!.streams.status();
+      const polled = booted.of("accounts").length > 0 && booted.of("marketConfig").length > 0;
+      return (
+        polled &&
+        connections.every(
+          (one) => (one.connected && one.lastToldMs !== null) || (one.wallet !== null && one.connected),
+        )
+      );
+    });
+    await own.pass(3_000);
+    return own;
+  }
+
+  /** Time passes in small steps, and between them sockets have theirs. */
+  async pass(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 50) {
+      await this.rig.clock.advance(50);
+      await new Promise((next) => setTimeout(next, 1));
+    }
+  }
+
+  /** @returns how long it took, ms of the test's clock */
+  async until(what: string, met: () => boolean, limitMs = 20_000): Promise<number> {
+    const fromMs = this.rig.clock.elapsedMs();
+    while (!met()) {
+      const tookMs = this.rig.clock.elapsedMs() - fromMs;
+      if (tookMs > limitMs) throw new Error(`not within ${limitMs} ms: ${what}`);
+      await this.pass(50);
+    }
+    return this.rig.clock.elapsedMs() - fromMs;
+  }
+
+  get authority(): string {
+    return this.rig.main.authority;
+  }
+
+  /** Newest sequence and collateral of subaccount 0, as it was observed. */
+  get cross(): { readonly sequence: number; readonly collateral: bigint } {
+    const [, row] = this.#rows.filter(([index]) => index === 0).at(-1)!;
+    return row;
+  }
+
+  get #rows(): [number, { sequence: number; collateral: bigint }][] {
+    return this.booted
+      .of("accounts")
+      .flatMap((one) =>
+        one.subaccounts.map((row): [number, { sequence: number; collateral: bigint }] => [
+          row.subaccount,
+          { sequence: row.sequence, collateral: row.collateralQuoteLots },
+        ]),
+      );
+  }
+
+  get truth(): { readonly sequence: number; readonly collateral: bigint } {
+    const { sequence, collateral } = this.rig.simulator.world.wallets
+      .get(this.authority)!
+      .accounts.get("0.0")!;
+    return { sequence, collateral };
+  }
+
+  /** No observation of any subaccount is older than one before it. */
+  expectForward(): void {
+    const known = new Map<number, number>();
+    for (const [index, { sequence }] of this.#rows) {
+      expect(sequence).toBeGreaterThanOrEqual(known.get(index) ?? 0);
+      known.set(index, sequence);
+    }
+    const places = this.booted.of("accounts").map(({ slot, slotIndex }) => slot * 1_000 + slotIndex);
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+  }
+
+  deposit(usd: number): Promise<unknown> {
+    return this.rig.call("collateral", { authority: this.authority, amount: String(usd) });
+  }
+
+  mark(price: number): Promise<unknown> {
+    return this.rig.call("mark-price", { symbol: "SOL", price: String(price) });
+  }
+
+  marks(live?: boolean): number[] {
+    return this.booted
+      .of("prices")
+      .filter((one) => live === undefined || (one.live === true) === live)
+      .flatMap((one) => one.markets.filter((row) => row.symbol === "SOL").map((row) => row.markPriceUsd));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.rig[Symbol.asyncDispose]();
+    await this.line[Symbol.asyncDispose]();
+  }
+}
+
+/** What is done with changes of trader states; everything else passes. */
+const deltas =
+  (act: (text: string, n: number, forward: (text: string) => void) => void): FrameFilter =>
+  (text, forward) => {
+    if (!text.includes('"messageType":"delta"')) forward(text);
+    else act(text, seen++, forward);
+  };
+let seen = 0;
+
+describe("between polls a minute apart", () => {
+  test("prices, accounts and the status come at once, of just what they tell", async () => {
+    await using own = await StreamRig.start();
+    const asked = own.rig.asked("/v1/*");
+    await own.mark(151.5);
+    expect(await own.until("the mark", () => own.marks(true).includes(151.5))).toBeLessThanOrEqual(500);
+    const prices = own.booted.of("prices").filter((one) => one.live);
+    expect(prices.at(-1)!.markets.map((row) => row.symbol)).toEqual(["SOL"]);
+    await own.deposit(12_345);
+    expect(
+      await own.until("the deposit", () => own.cross.collateral === 12_345_000_000n),
+    ).toBeLessThanOrEqual(500);
+    expect(own.booted.of("accounts").at(-1)).toMatchObject({ told: [0], wallet: "main", pdaIndex: 0 });
+    expect(own.rig.asked("/v1/*")).toBe(asked);
+    await own.rig.call("exchange", { gated: true });
+    await own.until("the status", () => own.booted.of("exchangeStatus").at(-1)?.gated === true, 500);
+    own.expectForward();
+  });
+
+  test("a market that is told of all the time is observed four times a second, at its newest", async () => {
+    await using own = await StreamRig.start();
+    const before = own.booted.of("prices").length;
+    for (let i = 1; i <= 400; i++) {
+      await own.mark(150 + i / 100);
+      if (i % 4 === 0) await own.pass(50);
+    }
+    await own.until("the last", () => own.marks(true).at(-1) === 154, 2_000);
+    const observed = own.booted.of("prices").length - before;
+    // 5 s went by.
+    expect(observed).toBeGreaterThan(10);
+    expect(observed).toBeLessThanOrEqual(24);
+  });
+
+  test("while nothing can be stored, what comes waits as its newest state and nothing more", async () => {
+    await using own = await StreamRig.start();
+    let free = () => {};
+    const held = new Promise<void>((resolve) => {
+      free = resolve;
+    });
+    let waiting = 0;
+    own.rig.observe = () => {
+      waiting++;
+      return held;
+    };
+    for (let i = 1; i <= 200; i++) {
+      await own.mark(150 + i / 100);
+      await own.deposit(10_000 + i);
+      if (i % 10 === 0) await own.pass(50);
+    }
+    // One handing on is under way, its price and its account, and maybe a poll: not the 400 that happened.
+    expect(waiting).toBeLessThanOrEqual(5);
+    free();
+    own.rig.observe = async () => {};
+    await own.until(
+      "the newest",
+      () => own.marks(true).at(-1) === 152 && own.cross.collateral === 10_200_000_000n,
+    );
+    own.expectForward();
+  });
+
+  test("a notification is told once: by itself, and not again by the inbox, which is read soon after", async () => {
+    await using own = await StreamRig.start();
+    const inbox = own.rig.asked("/v1/traders/*");
+    await own.mark(170);
+    await own.until("told", () => own.booted.events("notification").length > 0, 500);
+    expect(
+      own.booted.of("events").find((one) => one.source === "notifications" && one.events.length > 0),
+    ).toMatchObject({
+      source: "notifications",
+      live: true,
+    });
+    await own.until("the inbox", () => own.rig.asked("/v1/traders/*") > inbox, 1_500);
+    await own.pass(2_000);
+    const keys = own.booted.events().map(({ kind, key }) => `${kind} ${key}`);
+    expect(new Set(keys).size).toBe(keys.length);
+    const unacked = own.booted.of("events").findLast((one) => one.unacked !== undefined)!.unacked;
+    expect(unacked).toBe(own.booted.events("notification").length);
+  });
+
+  test("an announcement, whose id may not last, is told by the inbox, at once", async () => {
+    await using own = await StreamRig.start();
+    await own.rig.call("notification", { source: "admin", notificationType: "admin", title: "T", body: "B" });
+    await own.until("told", () => own.booted.events("notification").length > 0, 3_000);
+    await own.pass(1_000);
+    expect(own.booted.events("notification")).toHaveLength(1);
+    expect(own.booted.of("events").find((one) => one.events.length > 0)!.live).toBeUndefined();
+  });
+
+  test("the inbox is read seldom while its notifications come by themselves, and as usual when they do not", async () => {
+    await using own = await StreamRig.start({
+      schedules: { ...seldom, notifications: { every: "5s", whenStreaming: "1m" } },
+    });
+    const asked = () => own.rig.asked("/v1/traders/*");
+    await own.pass(6_000);
+    const from = asked();
+    await own.pass(30_000);
+    expect(asked() - from).toBeLessThanOrEqual(1);
+    await own.rig.call("fault", { path: "/v1/ws", status: 503 });
+    await own.line[Symbol.asyncDispose]();
+    await own.pass(20_000);
+    expect(asked() - from).toBeGreaterThanOrEqual(4);
+    expect(own.booted.log.filter((one) => one.message.includes("not connected")).length).toBe(2);
+  });
+});
+
+describe("frames that are lost, doubled and turned round", () => {
+  test("a lost change shows at the next one, and is made up for over HTTP", async () => {
+    await using own = await StreamRig.start();
+    const first = seen;
+    own.line.through = deltas((text, n, forward) => {
+      if (n !== first) forward(text);
+    });
+    await own.deposit(9_000);
+    await own.pass(1_000);
+    expect(own.cross).not.toEqual(own.truth);
+    const asked = own.rig.asked("/v1/trader/state/*");
+    await own.rig.call("position", {
+      authority: own.authority,
+      symbol: "ETH",
+      size: "1",
+      entryPrice: "3000",
+    });
+    await own.until("asked", () => own.rig.asked("/v1/trader/state/*") > asked, 1_500);
+    await own.until("the truth", () => own.cross.sequence === own.truth.sequence, 1_500);
+    expect(own.cross).toEqual(own.truth);
+    own.expectForward();
+  });
+
+  test("one that nothing follows is found by the polls, counted, and the subscription begun anew", async () => {
+    await using own = await StreamRig.start({ schedules: { ...seldom, traderState: { every: "5s" } } });
+    own.line.through = deltas(() => {});
+    await own.deposit(9_000);
+    await own.until("the poll", () => own.cross.collateral === 9_000_000_000n, 6_000);
+    await own.until("counted", () => own.booted.collectors.streams()!.missed === 1, 6_000);
+    expect(own.booted.log.filter((one) => one.message.includes("left out a change"))).toHaveLength(1);
+    own.line.through = (text, forward) => forward(text);
+    await own.deposit(9_500);
+    await own.until("streamed again", () => own.cross.collateral === 9_500_000_000n, 1_000);
+    await own.pass(11_000);
+    expect(own.booted.collectors.streams()!.missed).toBe(1);
+    own.expectForward();
+  });
+
+  test("doubled and turned round, changes lead to the truth and never back", async () => {
+    await using own = await StreamRig.start();
+    let back: (() => void) | null = null;
+    own.line.through = deltas((text, n, forward) => {
+      if (n % 3 === 0) {
+        back = () => forward(text);
+        return;
+      }
+      forward(text);
+      forward(text);
+      back?.();
+      back = null;
+    });
+    for (let i = 1; i <= 30; i++) {
+      await own.deposit(9_000 + i);
+      await own.pass(100);
+    }
+    own.line.through = (text, forward) => forward(text);
+    await own.deposit(9_900);
+    await own.until("the truth", () => own.cross.sequence === own.truth.sequence, 7_000);
+    expect(own.cross).toEqual(own.truth);
+    own.expectForward();
+  });
+
+  test("a frame that cannot be read is counted, told with channel and field, and its account is asked for", async () => {
+    await using own = await StreamRig.start();
+    const first = seen;
+    own.line.through = deltas((text, n, forward) =>
+      forward(n === first ? text.replace(/"sequence":\d+/, '"sequence":"many"') : text),
+    );
+    await own.deposit(9_000);
+    await own.until("the truth all the same", () => own.cross.collateral === 9_000_000_000n, 2_000);
+    expect(own.booted.collectors.figures().badRecords).toBe(1);
+    expect(own.booted.log.map((one) => one.message).join("\n")).toMatch(
+      /stream traderState.*deltas\[0\]\.sequence/,
+    );
+    expect(own.booted.kept.map((one) => one.endpoint)).toEqual(["stream traderState"]);
+  });
+
+  test("a price from the far future holds back none of those that follow", async () => {
+    await using own = await StreamRig.start();
+    let spoiled = false;
+    own.line.through = (text, forward) => {
+      if (spoiled || !text.includes('"marketStats"')) return forward(text);
+      spoiled = true;
+      forward(text.replace(/"timestamp":(\d+)/, '"timestamp":9999999999'));
+    };
+    await own.mark(151);
+    await own.pass(1_000);
+    expect(own.marks()).not.toContain(151);
+    await own.mark(152);
+    await own.until("the next", () => own.marks(true).at(-1) === 152, 1_000);
+  });
+
+  test("accounts of others are none of ours", async () => {
+    await using own = await StreamRig.start();
+    own.line.through = deltas((text, _n, forward) =>
+      forward(text.replaceAll(own.authority, "CkXEUDLBWDUB13JT3QhE6yovoR1A3n5MsREkbqm58JxM")),
+    );
+    const before = own.booted.of("accounts").length;
+    await own.deposit(9_000);
+    await own.pass(1_000);
+    expect(own.booted.of("accounts").length).toBe(before);
+  });
+});
+
+describe("polls and the stream", () => {
+  test("an answer that was long under way takes nothing back", async () => {
+    await using own = await StreamRig.start({
+      schedules: {
+        ...seldom,
+        traderState: { every: "5s" },
+        markets: { every: "5s" },
+        exchangeStatus: { every: "5s" },
+      },
+    });
+    // Answers are made when they are asked for, and arrive 2 s later, by way of the line.
+    for (const path of ["/v1/trader/state/*", "/v1/markets/stats/latest", "/v1/exchange/status"])
+      await own.rig.call("fault", { path, delayMs: 2_000 });
+    for (let i = 1; i <= 40; i++) {
+      await own.deposit(9_000 + i);
+      await own.mark(152 + i / 10);
+      await own.pass(500);
+    }
+    await own.rig.simulator.faults.clear();
+    await own.pass(6_000);
+    own.expectForward();
+    const marks = own.marks();
+    expect(marks).toEqual([...marks].sort((a, b) => a - b));
+    expect(own.cross).toEqual(own.truth);
+  });
+
+  test("after a connection was lost all is told anew and read over HTTP once", async () => {
+    await using own = await StreamRig.start();
+    await own.pass(12_000);
+    const asked = (path: string) => own.rig.asked(path);
+    const before = ["/v1/trader/state/*", "/v1/markets/stats/latest", "/v1/traders/*"].map(asked);
+    own.line.cut();
+    await own.deposit(8_777);
+    await own.mark(151);
+    await own.until("back", () => own.booted.collectors.streams()!.streams.connected, 5_000);
+    await own.until(
+      "the truth",
+      () => own.cross.collateral === 8_777_000_000n && own.marks().includes(151),
+      2_000,
+    );
+    await own.pass(2_000);
+    const after = ["/v1/trader/state/*", "/v1/markets/stats/latest", "/v1/traders/*"].map(asked);
+    expect(after.map((count, index) => count - before[index]!)).toEqual([1, 1, expect.any(Number)]);
+    expect(after[2]).toBeGreaterThan(before[2]!);
+    // Back within seconds, it is not worth a word.
+    expect(own.booted.log.filter((one) => one.message.includes("stream"))).toEqual([]);
+  });
+
+  test("many wallets are read again one after another, those at risk first", async () => {
+    await using own = await StreamRig.start({
+      traders: 12,
+      requestsPerSecond: 40,
+      marginRatio: (wallet) => (wallet === "trader-9" ? 0.7 : 0.1),
+    });
+    await own.pass(25_000);
+    own.line.cut();
+    const from = own.rig.asked("/v1/trader/state/*");
+    await own.until("back", () => own.booted.collectors.streams()!.streams.common.connected, 5_000);
+    const until = own.rig.clock.elapsedMs();
+    await own.until("all read", () => own.rig.asked("/v1/trader/state/*") - from >= 12, 10_000);
+    const [first] = own.rig.simulator.requests.query("/v1/trader/state/*").requests.slice(from);
+    expect(first!.path).toContain(
+      own.rig.simulator.traders.find((one) => one.name === "trader-9")!.authority,
+    );
+    // A quarter of 40 a second.
+    expect(own.rig.clock.elapsedMs() - until).toBeGreaterThanOrEqual(900);
+  });
+
+  test("a stream that is open and tells nothing while prices move is not believed, and makes nothing fresh", async () => {
+    await using own = await StreamRig.start({ schedules: { ...seldom, markets: { every: "5s" } } });
+    own.line.through = () => {};
+    const live = own.marks(true).length;
+    const made = own.line.made;
+    for (let i = 1; i <= 13; i++) {
+      await own.mark(150 + i / 10);
+      await own.pass(5_000);
+    }
+    expect(own.marks(true).length).toBe(live);
+    expect(own.line.made).toBeGreaterThan(made);
+    expect(own.marks().at(-1)).toBeCloseTo(151.3);
+  });
+
+  test("where markets stand still, silence is no reason to doubt", async () => {
+    await using own = await StreamRig.start({ schedules: { ...seldom, markets: { every: "5s" } } });
+    const made = own.line.made;
+    await own.pass(100_000);
+    expect(own.line.made).toBe(made);
+    expect(own.booted.collectors.streams()!.streams.connected).toBe(true);
+  });
+});
