@@ -1,0 +1,47 @@
+/** `perpwatch stop-loss` as a process: what it prints, and that it sends nothing. */
+import path from "node:path";
+import { expect, test } from "vitest";
+import { brokenSignatures, missingSigners, readTransaction } from "../../src/wallet/ledger-transaction.ts";
+import { quiet } from "../simulator/support.ts";
+import { desk, run } from "./run.ts";
+
+test("the transaction goes to standard output, the explanation beside it, and nothing to the ledger", async () => {
+  using at = desk();
+  await using simulator = await quiet({ keysDir: path.join(at.folder, "keys") });
+  at.write(
+    "config.yaml",
+    [
+      `exchange: { baseUrl: ${simulator.url} }`,
+      `ledger: { rpcUrl: ${simulator.url}/rpc }`,
+      "wallets: [{ name: main, keyFile: ./keys/main.json }]",
+      "channels: { here: { type: console } }",
+      "dashboard: { listen: off }",
+    ].join("\n"),
+  );
+  const stopLoss = (...args: string[]) => run(["stop-loss", "--symbol", "BTC", ...args], at);
+  const authority = simulator.keyOf("main").address;
+
+  const unsigned = await stopLoss("--trigger-price", "58000");
+  expect(unsigned.status).toBe(0);
+  const transaction = readTransaction(unsigned.stdout.trim());
+  expect(missingSigners(transaction)).toEqual([authority]);
+  expect(unsigned.stderr).toMatch(/falls below 58000 USD, sell 0\.2500 \(all of it\) at 57420 USD or better/);
+  expect(unsigned.stderr).toMatch(/position +long 0\.2500 BTC, entered at 60400/);
+  expect(unsigned.stderr).toMatch(/mark +60400 USD; the trigger is 3\.97 % away/);
+  expect(unsigned.stderr).toMatch(/at worst +-745\.00 USD against entry/);
+
+  expect(await stopLoss("--trigger-price", "58000", "--sign")).toMatchObject({
+    ...{ status: 2, stdout: "", stderr: expect.stringContaining("nothing was signed or sent") },
+  });
+  const signed = await stopLoss("--trigger-price", "58000", "--sign", "--yes", "--json");
+  const told = signed.json() as { transaction: string; signed: boolean };
+  expect(told).toMatchObject({ signed: true, symbol: "BTC", order: { side: "ask" }, signers: [authority] });
+  expect(missingSigners(readTransaction(told.transaction))).toEqual([]);
+  expect(brokenSignatures(readTransaction(told.transaction))).toEqual([]);
+
+  expect(await stopLoss("--trigger-price", "61000")).toMatchObject({
+    ...{ status: 2, stdout: "", stderr: expect.stringContaining("is not below the mark") },
+  });
+  expect(simulator.world.ledger.transactions.size).toBe(0);
+  expect(simulator.sessions.list().every((session) => session.revoked)).toBe(true);
+}, 60_000);

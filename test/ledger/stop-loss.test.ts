@@ -1,0 +1,175 @@
+/** A stop loss from question to transaction, against the simulated exchange and its chain. */
+import { describe, expect, test } from "vitest";
+import { type Instruction, readStopLoss } from "../../src/contract/index.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import { createExchange } from "../../src/exchange/index.ts";
+import { InstructionsRefused } from "../../src/ledger/review.ts";
+import { createLedger } from "../../src/ledger/rpc.ts";
+import { BadStopLoss, planStopLoss, type StopLossAsked } from "../../src/ledger/stop-loss.ts";
+import { signTransaction } from "../../src/wallet/ledger-transaction.ts";
+import { MemorySessions } from "../exchange/rig.ts";
+import { ask, quiet, read, sim } from "../simulator/support.ts";
+
+/** `main` is long 0.25 BTC at 60400, short 90 SOL at 151.35, and long GOLD in subaccount 1. */
+async function place() {
+  const simulator = await quiet();
+  const key = simulator.keyOf("main");
+  const exchange = createExchange({
+    settings: { baseUrl: simulator.url, requestsPerSecond: 1_000 },
+    version: "0.0.0-test",
+    clock: systemClock(),
+    random: Math.random,
+    wallets: [{ name: "main", key, login: "message" }],
+    store: new MemorySessions(),
+    onSession: () => {},
+    onTrouble: () => {},
+    onBadRecord: () => {},
+  });
+  const ledger = createLedger({ rpcUrl: `${simulator.url}/rpc` });
+  const usual: StopLossAsked = {
+    ...{ authority: key.address, feePayer: key.address, pdaIndex: 0, subaccount: null, symbol: "BTC" },
+    ...{ triggerPrice: "58000", executionPrice: null, slippagePercent: 1, size: null, kind: "ioc" },
+  };
+  return {
+    simulator,
+    key,
+    plan: (more: Partial<StopLossAsked> = {}) =>
+      planStopLoss({ client: exchange.client, call: { wallet: "main" }, ledger }, { ...usual, ...more }),
+    triggers: async (symbol: string, subaccount = 0) => {
+      const { snapshot } = await read(simulator, "traderState", `/v1/trader/state/${key.address}`);
+      const { positions } = snapshot.subaccounts[subaccount];
+      const { stopLossTriggers } = positions.find((it: { symbol: string }) => it.symbol === symbol);
+      return stopLossTriggers.map((it: { trigger: { triggerPriceTicks: string } }) =>
+        Number(it.trigger.triggerPriceTicks),
+      );
+    },
+    execute: (transaction: string) =>
+      ask(simulator, "/rpc", {
+        body: {
+          jsonrpc: "2.0",
+          id: 1,
+          method: "sendTransaction",
+          params: [transaction, { encoding: "base64" }],
+        },
+      }),
+    [Symbol.asyncDispose]: async () => {
+      await exchange.stop();
+      await simulator.stop();
+    },
+  };
+}
+
+test("built, checked and foreseen; sent by its owner, it stands on the position", async () => {
+  await using it = await place();
+  const plan = await it.plan();
+  expect(plan).toMatchObject({
+    order: {
+      triggerTicks: 58_000n,
+      executionTicks: 57_420n,
+      baseLots: 2_500n,
+      side: "ask",
+      direction: "below",
+    },
+    mark: 60_400,
+    replaces: [],
+    warnings: [],
+  });
+  expect(plan.reviewed.signers).toEqual([it.key.address]);
+  expect(plan.cost.lamports).toBeGreaterThan(5_000n);
+  expect(await it.triggers("BTC")).toEqual([]);
+  expect(it.simulator.world.ledger.transactions.size).toBe(0);
+  const sent = await it.execute(signTransaction(plan.transaction, it.key).wire);
+  expect(sent.json.error).toBeUndefined();
+  expect(await it.triggers("BTC")).toEqual([58_000]);
+  expect((await it.plan({ triggerPrice: "59000" })).replaces).toEqual(["58000"]);
+  // And it goes off there.
+  await sim(it.simulator, "mark-price", { symbol: "BTC", price: "57990" });
+  const { subaccounts } = (await read(it.simulator, "traderState", `/v1/trader/state/${it.key.address}`))
+    .snapshot;
+  expect(subaccounts[0].positions.map((one: { symbol: string }) => one.symbol)).toEqual(["SOL"]);
+});
+
+test("a short, a part of it, given prices; an isolated position; and what would come too late", async () => {
+  await using it = await place();
+  const short = await it.plan({
+    symbol: "sol",
+    triggerPrice: "160.004",
+    executionPrice: "161",
+    size: "30.5",
+  });
+  expect(short.order).toEqual({
+    ...{ triggerTicks: 16_000n, executionTicks: 16_100n, baseLots: 3_050n },
+    ...{ side: "bid", direction: "above", kind: "ioc" },
+  });
+  expect(short.replaces).toHaveLength(1);
+  const gold = await it.plan({ symbol: "GOLD", triggerPrice: "1000", kind: "limit" });
+  expect(gold).toMatchObject({ subaccount: 1, order: { kind: "limit" } });
+  expect(gold.warnings).toEqual([
+    expect.stringMatching(/liquidated at 1486\.7, before this stop loss .* 1000/),
+  ]);
+  const sent = await it.execute(signTransaction(gold.transaction, it.key).wire);
+  expect(sent.json.error).toBeUndefined();
+  expect(await it.triggers("GOLD", 1)).toEqual([10_000]);
+});
+
+describe("what makes no sense is refused before the exchange is asked", () => {
+  const cases: [Partial<StopLossAsked>, RegExp][] = [
+    [{ symbol: "ETH" }, /no position in ETH; there are: BTC, SOL, GOLD/],
+    [{ subaccount: 1 }, /no position in BTC in subaccount 1/],
+    [{ triggerPrice: "60400" }, /the trigger 60400 is not below the mark 60400/],
+    [{ symbol: "SOL", triggerPrice: "151" }, /is not above the mark/],
+    [{ executionPrice: "58001" }, /above the trigger/],
+    [{ symbol: "SOL", triggerPrice: "160", executionPrice: "159" }, /below the trigger/],
+    [{ size: "0.26" }, /the position has 0\.2500 units/],
+    [{ size: "0" }, /the size is a number above 0/],
+    [{ size: "0.00001" }, /at most 4 digits/],
+    [{ triggerPrice: "-1" }, /the trigger price is a number above 0/],
+    [{ triggerPrice: "1e3" }, /the trigger price is a number above 0/],
+    [{ triggerPrice: "0.1" }, /out of range/],
+  ];
+  test.each(cases)("%j", async (asked, said) => {
+    await using it = await place();
+    const error = await it.plan(asked).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(BadStopLoss);
+    expect((error as Error).message).toMatch(said);
+    const { json } = await ask(it.simulator, "/sim/requests?path=/v1/ix/place-stop-loss-order");
+    expect(json.count).toBe(0);
+  });
+});
+
+test("an instruction that is another than the one asked for is refused, whatever differs", async () => {
+  await using it = await place();
+  const path = "/v1/ix/place-stop-loss-order";
+  const good = (await it.plan()).reviewed.instructions[0]!;
+  const instruction: Instruction = {
+    programId: good.programId,
+    keys: good.accounts.map(({ pubkey, isSigner, isWritable }) => ({ pubkey, isSigner, isWritable })),
+    data: [...good.data],
+  };
+  const withByte = (at: number, value: number) => ({
+    ...instruction,
+    data: instruction.data.map((byte, index) => (index === at ? value : byte)),
+  });
+  const answered = async (body: Instruction[], more: Partial<StopLossAsked> = {}) => {
+    await sim(it.simulator, "fault", { path, times: 1, status: 200, body });
+    return it.plan(more).then(
+      () => "passed",
+      (error: unknown) => (error instanceof InstructionsRefused ? error.reasons.join("; ") : String(error)),
+    );
+  };
+  expect(await answered([instruction])).toBe("passed");
+  expect(await answered([])).toMatch(/0 instructions instead of 1/);
+  expect(await answered([instruction, instruction])).toMatch(/2 instructions instead of 1/);
+  const drain = { ...instruction, programId: "11111111111111111111111111111111" };
+  expect(await answered([drain])).toMatch(/program 1{32} instead of/);
+  // Trigger, execution, side, direction, kind.
+  for (const at of [8, 16, 32, 33, 34])
+    expect(await answered([withByte(at, instruction.data[at]! ^ 1)]), String(at)).toMatch(/its data are/);
+  const swapped = instruction.keys.with(4, { ...instruction.keys[4]!, pubkey: good.accounts[5]!.pubkey });
+  expect(await answered([{ ...instruction, keys: swapped }])).toMatch(/account 4 \(trader account\)/);
+  // 0 lots stand for the whole position: well where that was asked for, and only there.
+  const whole = instruction.data.map((byte, index) => (index >= 24 && index < 32 ? 0 : byte));
+  expect(readStopLoss(Uint8Array.from(whole))?.baseLots).toBe(0n);
+  expect(await answered([{ ...instruction, data: whole }])).toBe("passed");
+  expect(await answered([{ ...instruction, data: whole }], { size: "0.1" })).toMatch(/its data are/);
+});
