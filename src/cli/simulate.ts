@@ -10,7 +10,8 @@ export function simulateCommand(program: Command, cli: Cli): void {
     summary: "run the simulated exchange as a server",
     about:
       "Prints one JSON line when it is ready: its URL and its traders, with their key files. The same seed and the same\n" +
-      "calls give the same world. Control calls under /sim/ move prices, shape accounts and make requests fail.",
+      "calls give the same world. Control calls under /sim/ move prices, shape accounts and make requests fail. A small\n" +
+      "chain of its own answers JSON-RPC under /rpc, for onboarding (referral code EXAMPLE) and stop losses.",
     examples: ["simulate --traders 3 --keys-dir ./keys", "simulate --port 0 --seed 7 --speed 0 --walk off"],
     needsNoConfig: true,
   })
