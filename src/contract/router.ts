@@ -80,6 +80,7 @@ function find(
 }
 
 function decoded(segment: string): string | null {
+  if (!segment.includes("%")) return segment;
   try {
     return decodeURIComponent(segment);
   } catch {

@@ -12,6 +12,7 @@ import { Refusal, type Session } from "./sessions.ts";
 import type { World } from "./state.ts";
 
 const adminPaths = "/v1/admin/";
+const privyLogin = "/v1/auth/login/privy";
 const announcement = z.object({
   notificationType: z.string().min(1),
   title: z.string().nullish(),
@@ -32,11 +33,14 @@ export interface BesideReply {
   readonly body: object;
 }
 
-/** Null: the contract's own table has to know the path. @throws {Refusal} */
-export function answerBeside(world: World, request: BesideRequest): Promise<BesideReply> | null {
-  if (request.path.startsWith(adminPaths)) return administer(world, request);
-  if (request.path === "/v1/auth/login/privy") return embedded(request);
-  return null;
+/** Whether a path is none of the contract's table. */
+export function isBeside(path: string): boolean {
+  return path === privyLogin || path.startsWith(adminPaths);
+}
+
+/** @throws {Refusal} */
+export function answerBeside(world: World, request: BesideRequest): Promise<BesideReply> {
+  return request.path === privyLogin ? embedded(request) : administer(world, request);
 }
 
 async function administer(world: World, request: BesideRequest): Promise<BesideReply> {

@@ -10,7 +10,7 @@ import { allEndpoints, createRouter, decodeRequest, type Endpoint } from "../con
 import type { Clock } from "../domain/clock.ts";
 import { NotFound } from "./answers/context.ts";
 import type { Answers } from "./answers/index.ts";
-import { answerBeside } from "./beside.ts";
+import { answerBeside, isBeside } from "./beside.ts";
 import { altered, type Fault, type Faults } from "./faults.ts";
 import { BadCursor } from "./journal.ts";
 import type { RequestLog } from "./request-log.ts";
@@ -130,8 +130,7 @@ export function createHttp(parts: HttpParts): HttpServer {
     if (waitMs > 0)
       return errorReply(429, "rate_limited", { "Retry-After": String(Math.ceil(waitMs / 1000)) });
     if (path === "/rpc") return answerRpc(request, method);
-    const beside = await besideReply(request, method, path);
-    if (beside) return beside;
+    if (isBeside(path)) return besideReply(request, method, path);
     const match = router.match(method, path);
     if (match.kind === "unknown") return errorReply(404, `No such path: ${path.slice(0, 200)}`);
     if (match.kind === "otherMethod") {
@@ -173,10 +172,10 @@ export function createHttp(parts: HttpParts): HttpServer {
     return answer === undefined ? { status: 204, text: null } : { status: 200, text: JSON.stringify(answer) };
   }
 
-  /** What the exchange serves beside the contract; null: nothing. */
-  async function besideReply(request: IncomingMessage, method: string, path: string): Promise<Reply | null> {
+  /** What the exchange serves beside the contract. */
+  async function besideReply(request: IncomingMessage, method: string, path: string): Promise<Reply> {
     try {
-      const reply = answerBeside(world, {
+      const { status, body } = await answerBeside(world, {
         method,
         path,
         session: () => sessions.authorize(request.headers.authorization),
@@ -186,8 +185,6 @@ export function createHttp(parts: HttpParts): HttpServer {
           return read.body;
         },
       });
-      if (!reply) return null;
-      const { status, body } = await reply;
       return { status, text: JSON.stringify(body) };
     } catch (error) {
       if (error instanceof Refusal) return errorReply(error.status, error.code);
@@ -199,13 +196,15 @@ export function createHttp(parts: HttpParts): HttpServer {
     const { status, text, headers } = reply;
     response.sendDate = false;
     const all: Record<string, string | number> = { Date: date(atMs), ...headers };
+    const length = text === null ? 0 : Buffer.byteLength(text);
     if (text !== null) {
       all["Content-Type"] = "application/json";
-      all["Content-Length"] = Buffer.byteLength(text);
+      all["Content-Length"] = length;
     }
     response.writeHead(status, all);
     if (text === null) response.end();
-    else response.end(text);
+    // Most of it is ASCII, which goes out in one piece with the headers, without being looked at again.
+    else response.end(text, length === text.length ? "latin1" : "utf8");
   }
 
   /** Promises the whole body, sends half of it and hangs up. */
