@@ -38,7 +38,7 @@ import { MarketBook } from "./market-book.ts";
 import { Scheduler } from "./scheduler.ts";
 import type { ScheduleSettings } from "./settings.ts";
 import { StreamFeed } from "./stream-feed.ts";
-import { Teller } from "./teller.ts";
+import { ownCursors, Teller } from "./teller.ts";
 
 export interface CollectorsOptions {
   readonly client: ExchangeClient;
@@ -90,7 +90,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
   let streams: Streams | null = null;
 
   async function create(): Promise<Scheduler> {
-    const cursors = await options.store.cursors();
+    const cursors = ownCursors(await options.store.cursors(), wallets);
     const book = new MarketBook();
     const accounts = new AccountBook(wallets, cursors);
     const teller = new Teller(options.store, wallets, cursors, clock);

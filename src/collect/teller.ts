@@ -13,6 +13,24 @@ import { noteOf } from "./accounts.ts";
 import type { CollectedWallet, WalletRun } from "./collector.ts";
 
 const cursorPrefix = "first/";
+
+/**
+ * What was stored about these wallets. A name that passed to another key brings nothing along: that one's first sight, its
+ * histories and accounts are its own.
+ */
+export function ownCursors(
+  stored: ReadonlyMap<string, string>,
+  wallets: readonly CollectedWallet[],
+): ReadonlyMap<string, string> {
+  const strangers = new Set(
+    wallets.flatMap(({ name, authority }) => {
+      const [, of] = (stored.get(cursorPrefix + name) ?? "").split(" ");
+      return of === undefined || of === authority ? [] : [name];
+    }),
+  );
+  if (strangers.size === 0) return stored;
+  return new Map([...stored].filter(([cursor]) => !cursor.split("/").some((part) => strangers.has(part))));
+}
 /** Told lately: known before the store says so (its commits may be held back). */
 const MOST_REMEMBERED = 50_000;
 
@@ -50,7 +68,7 @@ export class Teller {
     this.#store = store;
     const nowMs = clock.nowMs();
     const first = (name: string): First => {
-      const stored = Number(cursors.get(cursorPrefix + name) ?? Number.NaN);
+      const stored = Number(cursors.get(cursorPrefix + name)?.split(" ")[0] ?? Number.NaN);
       const known = Number.isFinite(stored);
       return { atMs: known ? stored : nowMs, stored: known };
     };
@@ -119,7 +137,8 @@ export class Teller {
     for (const part of [name, ...pdaIndices.map((pdaIndex) => partOf(name, pdaIndex))]) {
       const first = this.#first.get(part) ?? this.#firstOfPart.get(part);
       if (!first || first.stored) continue;
-      await run.observe(noteOf(cursorPrefix + part, String(first.atMs), run.nowMs()));
+      const value = `${first.atMs} ${run.wallet.authority}`;
+      await run.observe(noteOf(cursorPrefix + part, value, run.nowMs()));
       first.stored = true;
     }
   }

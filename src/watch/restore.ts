@@ -15,7 +15,7 @@ import type { Happenings } from "./happenings.ts";
 import type { Remembered } from "./remembered.ts";
 import type { WatchedWallet } from "./settings.ts";
 import { type Throttles, throttlePrefix } from "./throttles.ts";
-import { restoreWallet, walletKeepPrefix } from "./wallets.ts";
+import { restoreWallet, takeKey, walletKeepPrefix } from "./wallets.ts";
 import type { World } from "./world.ts";
 
 export interface RestoreParts {
@@ -52,6 +52,11 @@ export class Restoring {
   }
 
   restore(remembered: Remembered, draft: Draft): void {
+    const { wallets } = this.#parts.world;
+    // A name that passed to another key is watched no longer as far as history speaks of it.
+    const ours = new Set(
+      [...wallets].flatMap(([name, entry]) => (takeKey(entry, remembered.keep, draft) ? [] : [name])),
+    );
     const lives = new Map<number, LiveAlert>();
     const walletOf = (name: string): WatchedWallet | undefined => this.#parts.world.wallet(name);
     const changesOf = Map.groupBy(remembered.alertChanges, (change) => change.alertId);
@@ -67,7 +72,8 @@ export class Restoring {
         this.#parts.alerts.restore(alert, remembered.told.get(alert.id) ?? [], told.at(-1), reminders),
       );
     }
-    this.#parts.happenings.restore(remembered.alerts, remembered.keep, remembered.held);
+    const held = remembered.held.filter(({ wallet }) => wallet === null || ours.has(wallet));
+    this.#parts.happenings.restore(remembered.alerts, remembered.keep, held);
     for (const { kind, alert, happenedMs } of remembered.alertChanges) {
       if (kind === "ended" && alert.ending === "liquidated" && happenedMs !== null)
         this.#parts.endings.rememberEnded(alert, happenedMs);
@@ -75,10 +81,9 @@ export class Restoring {
     const changes = new Map(remembered.alertChanges.map((change) => [change.id, change]));
     for (const [name, value] of remembered.keep) {
       if (name.startsWith(throttlePrefix)) this.#parts.throttles.restore(name, value, changes);
-      const wallet = name.startsWith(walletKeepPrefix)
-        ? name.slice(walletKeepPrefix.length, -"/profit".length)
-        : null;
-      const entry = wallet === null ? undefined : this.#parts.world.wallets.get(wallet);
+      if (!name.startsWith(walletKeepPrefix) || !name.endsWith("/profit")) continue;
+      const wallet = name.slice(walletKeepPrefix.length, -"/profit".length);
+      const entry = ours.has(wallet) ? wallets.get(wallet) : undefined;
       if (entry) restoreWallet(entry, value);
     }
     const rules = new Map(this.#parts.ruleSet.conditions.map((rule) => [rule.name, rule]));
@@ -90,7 +95,7 @@ export class Restoring {
       standing.add(`${state.rule}\n${state.subject}`);
       const subject = parseSubject(state.subject);
       const rule = rules.get(state.rule);
-      const gone = !subject || ("wallet" in subject && !this.#parts.world.wallets.has(subject.wallet));
+      const gone = !subject || ("wallet" in subject && !ours.has(subject.wallet));
       const judges =
         subject !== undefined && rule?.scope === subject.scope && applies(rule, subject, walletOf);
       if ((rule && gone) || !judges) {
@@ -106,8 +111,7 @@ export class Restoring {
     for (const [id, live] of lives) {
       if (claimed.has(id)) continue;
       const { rule, wallet } = live.alert;
-      if (wallet !== null && !this.#parts.world.wallets.has(wallet))
-        this.#parts.alerts.end(draft, live, "noLongerWatched", null);
+      if (wallet !== null && !ours.has(wallet)) this.#parts.alerts.end(draft, live, "noLongerWatched", null);
       else if (rule === blindRule || rule === unreachableRule) this.#parts.blindness.restore(live);
       else if (rule === channelRule && this.#parts.hasChannel(live.alert.labels.channel ?? ""))
         this.#parts.channels.restore(live);

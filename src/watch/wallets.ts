@@ -45,6 +45,8 @@ interface TransferData {
 export interface WalletEntry {
   readonly wallet: WatchedWallet;
   readonly node: SubjectNode;
+  /** History from before this time is that of another key under its name, ms. */
+  sinceMs: number;
   signedIn: boolean;
   sessionDetail: string;
   unacked: number | null;
@@ -58,6 +60,29 @@ export interface WalletEntry {
 
 export const walletKeepPrefix = "wallet/";
 
+/** Whose name it is: another key under it is another wallet, whose past begins with it. */
+interface KeptKey {
+  readonly authority: string;
+  /** Since when, ms; 0: as far back as history knows. */
+  readonly sinceMs: number;
+}
+
+/** Holds a wallet's key against the one that had its name before. @returns whether the name passed to another key */
+export function takeKey(entry: WalletEntry, keep: ReadonlyMap<string, string>, draft: Draft): boolean {
+  const name = `${walletKeepPrefix}${entry.wallet.name}/key`;
+  const text = keep.get(name);
+  const known = text === undefined ? null : (JSON.parse(text) as KeptKey);
+  const { authority } = entry.wallet;
+  if (known?.authority === authority) {
+    entry.sinceMs = known.sinceMs;
+    return false;
+  }
+  entry.sinceMs = known === null ? 0 : draft.atMs;
+  const kept: KeptKey = { authority, sinceMs: entry.sinceMs };
+  draft.changes.keep.push({ name, value: JSON.stringify(kept) });
+  return known !== null;
+}
+
 export function newWallet(wallet: WatchedWallet, node: SubjectNode): WalletEntry {
   const values = node.facts.values;
   values.name = wallet.name;
@@ -68,6 +93,7 @@ export function newWallet(wallet: WatchedWallet, node: SubjectNode): WalletEntry
   return {
     wallet,
     node,
+    sinceMs: 0,
     signedIn: false,
     sessionDetail: wallet.watchOnly ? "watch-only" : "not signed in yet",
     unacked: null,

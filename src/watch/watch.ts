@@ -319,6 +319,9 @@ export class Watch {
    * exist already take it at once; only for those that are still to appear it is held.
    */
   rememberTick(tick: Tick): void {
+    // The name of a wallet may have been another's then.
+    const wallet = this.#world.wallets.get(tick.owner.split("/", 1)[0]!);
+    if (wallet && tick.atMs < wallet.sinceMs) return;
     const node = this.#world.nodes.get(tick.owner);
     if (node) this.#recall.feed(node, tick);
     else this.#recall.tick(tick);
@@ -326,7 +329,8 @@ export class Watch {
 
   /** Feeds a stored event to the windows, before the first observation. */
   rememberEvent(event: Event): void {
-    if (!this.#eventWindows.keep(event, this.#nowMs)) return;
+    const sinceMs = event.wallet === null ? 0 : (this.#world.wallets.get(event.wallet)?.sinceMs ?? 0);
+    if (event.seenMs < sinceMs || !this.#eventWindows.keep(event, this.#nowMs)) return;
     for (const node of this.#world.touchedBy(event)) this.#eventWindows.feed(node, event, this.#nowMs);
   }
 

@@ -7,7 +7,7 @@ import { liquidationsCollector } from "../../src/collect/collectors/liquidations
 import { notificationsCollector } from "../../src/collect/collectors/notifications.ts";
 import { traderStateCollector } from "../../src/collect/collectors/trader-state.ts";
 import { MarketBook } from "../../src/collect/market-book.ts";
-import { Teller } from "../../src/collect/teller.ts";
+import { ownCursors, Teller } from "../../src/collect/teller.ts";
 import { walletEvent } from "../../src/collect/translate/event.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import { ExchangeError } from "../../src/exchange/index.ts";
@@ -80,6 +80,24 @@ test("histories", async () => {
   const { accounts, shared, asked, read } = rig();
   await expect(read(liquidationsCollector(shared, accounts))).rejects.toThrow("no such account");
   expect(asked).toEqual(["0", "1"]);
+});
+
+test("a name that passed to another key brings nothing along of what was stored", () => {
+  const stored = new Map([
+    ["first/main", "1000 another-key"],
+    ["first/main/0", "1000 another-key"],
+    ["accounts/main", "0.0 0.3"],
+    ["history/fills/main/all", "{}"],
+    ["first/hedge", `2000 ${wallet.authority}`],
+    ["history/fills/hedge/all", "{}"],
+    ["first/old", "3000"],
+  ]);
+  const named = (name: string) => ({ ...wallet, name });
+  const own = ownCursors(
+    stored,
+    [wallet, named("hedge"), named("old")].map((one) => ({ ...one })),
+  );
+  expect([...own.keys()]).toEqual(["first/hedge", "history/fills/hedge/all", "first/old"]);
 });
 
 test("what happened to a PDA index before it was watched is the past, however long the wallet was", async () => {
