@@ -17,7 +17,8 @@ import { logAuthority } from "../../src/wallet/address.ts";
 import { example } from "./example.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the examples are JSON of every shape
-const json = (name: string) => example(name) as any;
+type Json = any;
+const json = (name: string): Json => example(name);
 
 const keys = json("exchange-keys");
 const answer = json("build-register-response");

@@ -15,7 +15,8 @@ import { assembleTransaction } from "../../src/wallet/ledger-transaction.ts";
 import { example } from "../contract/example.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the examples are JSON of every shape
-const json = (name: string) => example(name) as any;
+type Json = any;
+const json = (name: string): Json => example(name);
 
 const accounts = json("exchange-keys") as ExchangeAccounts;
 const answer = json("build-register-response");
