@@ -89,6 +89,24 @@ export class Markets {
   }
 }
 
+/** Rates nearer to 0 than this are not compared: their sign and size mean nothing. */
+const leastComparedRate = 1e-5;
+/** The statistics are of this moment, the history of the last whole interval: they may differ, but not by a unit. */
+const mostRateFactor = 5;
+
+/** @returns what is wrong with the statistics' funding rate, whose unit nobody states, held against the history's */
+export function rateMismatch({ symbol, prices, ratePerHour }: MarketEntry): string | null {
+  const stated = prices?.statedFundingRate ?? null;
+  if (stated === null || ratePerHour === null) return null;
+  const [small, large] = [Math.abs(stated), Math.abs(ratePerHour)].sort((a, b) => a - b) as [number, number];
+  if (large < leastComparedRate) return null;
+  const opposite = stated * ratePerHour < 0 && small >= leastComparedRate;
+  if (!opposite && large <= mostRateFactor * small) return null;
+  // A rate that has just left 0 is no other unit.
+  if (!opposite && small < leastComparedRate) return null;
+  return `${symbol}: the statistics state a funding rate of ${stated}, the funding history one of ${ratePerHour} an hour; rules see the latter`;
+}
+
 function marketFacts(entry: MarketEntry): void {
   const values = entry.facts.values;
   values.symbol = entry.symbol;

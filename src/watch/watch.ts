@@ -26,7 +26,7 @@ import { type Ask, Draft } from "./draft.ts";
 import { Endings } from "./endings.ts";
 import { EventWindows } from "./event-windows.ts";
 import { eventFacts, Happenings } from "./happenings.ts";
-import type { MarketEntry } from "./markets.ts";
+import { type MarketEntry, rateMismatch } from "./markets.ts";
 import { comparable, marketChanges, statusChange } from "./own-events.ts";
 import { Recall } from "./recall.ts";
 import { factName, type Remembered } from "./remembered.ts";
@@ -348,6 +348,7 @@ export class Watch {
       case "fundingRate": {
         const market = this.#world.marketNode(observation.symbol);
         this.#world.markets.takeRate(observation.symbol, observation.ratePerHour, observation.atMs);
+        this.#compareRate(this.#world.markets.entry(observation.symbol));
         market.windows?.feed(draft.atMs, { fundingRate: observation.ratePerHour });
         draft.changes.ticks.push(
           this.#series.fundingRate(market.facts.values.symbol as string, observation.ratePerHour, draft.atMs),
@@ -647,6 +648,16 @@ export class Watch {
     if (seen.events.length > 0) {
       for (const account of this.#world.accounts.ofWallet(entry.wallet.name))
         this.#judgeAccount(account, null, draft);
+    }
+  }
+
+  #compareRate(entry: MarketEntry): void {
+    const text = rateMismatch(entry);
+    const name = `rate ${entry.symbol}`;
+    if (text === null) this.#reportedMismatches.delete(name);
+    else if (!this.#reportedMismatches.has(name)) {
+      this.#reportedMismatches.add(name);
+      this.#notes.push({ level: "warn", text });
     }
   }
 

@@ -69,6 +69,28 @@ test("while the markets were not seen yet, their silence is what is told", () =>
   expect(harness.changes.map(({ alert }) => alert.labels.source)).not.toContain("configuration");
 });
 
+test("a funding rate that the statistics state in another unit than the history is said once", () => {
+  const harness = new Harness({ rules: ruleOf("market", "market.fundingRate > 0.001") });
+  const hour = (ratePerHour: number, stated: number): void => {
+    harness.mark({ ...prices(150), statedFundingRate: stated });
+    harness.see({ kind: "fundingRate", symbol: "SOL", atMs: harness.nowMs, ratePerHour, exchangeMs: 0 });
+    harness.pass(60_000);
+  };
+  harness.config();
+  hour(0.000019, 0.000019);
+  hour(0.000019, 0.00003);
+  hour(-0.000001, 0.000001);
+  expect(harness.notes).toEqual([]);
+  hour(0.000019, 0.0019);
+  hour(0.000019, 0.0019);
+  expect(harness.notes).toEqual([
+    "SOL: the statistics state a funding rate of 0.0019, the funding history one of 0.000019 an hour; rules see the latter",
+  ]);
+  hour(0.000019, 0.000019);
+  hour(0.00002, -0.00002);
+  expect(harness.notes).toHaveLength(2);
+});
+
 test("symbols that the exchange does not list are said once its list is there", () => {
   const rules = ruleOf(
     "position",
