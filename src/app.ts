@@ -155,10 +155,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       clock,
       random,
       randomBytes,
-      observe: (observation) => {
-        log[observation.working ? "info" : "warn"]({ channel: observation.channel }, observation.detail);
-        void observe(observation);
-      },
+      observe: (observation) => void observe(observation),
       sender: `perpwatch on ${hostname()}`,
       log,
       ...(deps.probe ? { probe: deps.probe } : {}),

@@ -14,6 +14,7 @@ import type { Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
 import { attemptWithin, firstDelivered } from "./attempt.ts";
 import { Circuit } from "./circuit.ts";
+import { Health } from "./health.ts";
 import type { Journal } from "./journal.ts";
 import type { DeliverLog } from "./log.ts";
 import type { Probe } from "./probe.ts";
@@ -70,16 +71,12 @@ export class Line {
   /** Taken from what waits, not yet a message. */
   readonly #sealing = new Set<readonly Entry[]>();
   readonly #circuit: Circuit;
+  readonly #health: Health;
   readonly #busy = new Set<Lane>();
   #probing = false;
   #sealAgainAtMs = Number.NEGATIVE_INFINITY;
   #sealFailsSinceMs: number | null = null;
-  /** Null until it is known. */
-  #working: boolean | null = null;
-  #retrying = false;
-  #trouble: { readonly detail: string; readonly lastMs: number } | null = null;
   #startedMs = 0;
-  #detail = "not used yet";
   #cancelTimer: (() => void) | null = null;
   #running = false;
   #draining = false;
@@ -91,6 +88,7 @@ export class Line {
     this.channel = options.channel;
     this.#options = options;
     this.#circuit = new Circuit(options.random);
+    this.#health = new Health(options.channel.name, options);
   }
 
   add(entry: Entry): void {
@@ -150,9 +148,7 @@ export class Line {
     return {
       name: this.channel.name,
       kind: this.channel.kind,
-      working: this.#working ?? true,
-      retrying: this.#retrying,
-      detail: this.#detail,
+      ...this.#health.state,
       waiting: open.length,
       oldestWaitingMs: open.length === 0 ? null : Math.max(0, clock.nowMs() - oldest),
       delivered: this.#delivered,
@@ -168,12 +164,7 @@ export class Line {
     if (result.kind === "ok") this.#works(result.detail);
     else if (isFault(result.failure)) this.#breaks(`${result.detail}; ${result.fix}`);
     else {
-      this.#retrying = true;
-      this.#troubled(result.detail);
-      this.#options.log.warn(
-        { channel: this.channel.name },
-        `a channel does not answer yet: ${result.detail}`,
-      );
+      this.#health.retries(result.detail, result.failure, true);
     }
     this.pump();
   }
@@ -311,17 +302,11 @@ export class Line {
     );
     const heldMs = this.#options.clock.nowMs() - owedMs;
     if (!Number.isFinite(heldMs) || heldMs <= lateAfterMs) return null;
-    const trouble = this.#trouble && this.#trouble.lastMs >= owedMs ? this.#trouble.detail : null;
+    const trouble = this.#health.troubleSince(owedMs);
     const ran = owedMs >= this.#startedMs;
     const because =
       message.lastDetail ?? trouble ?? (ran ? "other messages went before it" : "perpwatch was not running");
     return { heldMs, because };
-  }
-
-  /** What kept messages back last. */
-  #troubled(detail: string): void {
-    this.#detail = detail;
-    this.#trouble = { detail, lastMs: this.#options.clock.nowMs() };
   }
 
   async #conclude(parcel: Parcel, result: SendResult, elapsedMs: number): Promise<void> {
@@ -358,8 +343,7 @@ export class Line {
     if (result.kind === "retry" && patient) {
       const delayMs = this.#circuit.failed(result, before.id, attempts, elapsedMs);
       parcel.dueMs = elapsedMs + delayMs;
-      this.#retrying = true;
-      this.#troubled(detail);
+      this.#health.retries(detail, failure, attempts === 1);
       if (this.#circuit.down) for (const one of this.#parcels) one.hurried = false;
       await this.#retryLater(parcel, failed, nowMs + delayMs);
       return;
@@ -399,28 +383,13 @@ export class Line {
         parcel.hurried = true;
       }
     }
-    const was = this.#working;
-    this.#working = true;
-    this.#retrying = false;
-    this.#detail = detail;
-    if (was === true) return;
-    if (was === false) this.#options.log.info({ channel: this.channel.name }, "a channel works again");
-    this.#options.onWorking(true, detail);
+    this.#health.works(detail);
   }
 
   #breaks(detail: string): void {
     this.#circuit.broke(this.#options.clock.elapsedMs());
     for (const parcel of this.#parcels) parcel.hurried = false;
-    const was = this.#working;
-    this.#working = false;
-    this.#retrying = false;
-    this.#troubled(detail);
-    if (was === false) return;
-    this.#options.log.warn(
-      { channel: this.channel.name, detail },
-      "a channel cannot be used until it is mended",
-    );
-    this.#options.onWorking(false, detail);
+    this.#health.breaks(detail);
   }
 
   /** A broken channel without anything to send is looked at, so that its recovery is told too. */

@@ -97,6 +97,13 @@ test("what leaves more than a minute after it was owed says for how long it was 
   expect(arrival!.late!.heldMs).toBe(arrival!.atMs - owedMs);
   expect(new Set(one.far.arrivals.map(({ id, digest }) => `${id} ${digest}`)).size).toBe(1);
   expect(one.outbox.status()[0]).toMatchObject({ working: true, retrying: false });
+  // Once each, however often it was tried.
+  expect(one.logged.filter((line) => line.startsWith("the channel"))).toEqual([
+    expect.stringMatching(/^the channel (chat|mail) works: ready/),
+    expect.stringMatching(/^the channel (chat|mail) works: ready/),
+    expect.stringMatching(/^the channel chat does not take messages now, and is tried again: status 503 /),
+    expect.stringMatching(/^the channel chat takes messages again, after 1\dm/),
+  ]);
   // What is owed from now on is in time.
   await one.owe(one.alerts.step("fired", one.alerts.alert()));
   await one.clock.until(() => one.far.accepted.length === 2);
@@ -112,6 +119,10 @@ test("what waited for a broken channel, or for perpwatch to run, says so", async
   one.far.answer = () => ({ status: 200 });
   await one.clock.until(() => one.far.accepted.length === 2, 600_000);
   expect(one.far.accepted.map(({ late }) => late?.because)).toEqual(["status 401", "status 401"]);
+  expect(one.logged.filter((line) => /mended|again/.test(line))).toEqual([
+    expect.stringMatching(/^the channel chat cannot be used until it is mended: status 401 /),
+    expect.stringMatching(/^the channel chat takes messages again, after/),
+  ]);
 
   await one.clock.finish(one.outbox.stop());
   await one.owe(one.alerts.step("fired", one.alerts.alert({ severity: "info" })));
