@@ -53,4 +53,5 @@ export {
   vocabulary,
 } from "./vocabulary.ts";
 export { createWindow } from "./windows/create.ts";
+export { enoughCover } from "./windows/shape.ts";
 export type { Window } from "./windows/window.ts";

@@ -18,7 +18,7 @@ import {
 } from "../rules/index.ts";
 import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
 import type { Deadlines } from "./deadlines.ts";
-import { detailsOf } from "./details.ts";
+import { coverOf, detailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
 import { Instance } from "./instance.ts";
 import type { WatchedWallet } from "./settings.ts";
@@ -397,7 +397,7 @@ function textOf(instance: Instance, env: Env, judged: Judgement): AlertText {
     description: rule.description?.render(env) ?? "",
     value: judged.value,
     dataAtMs: judged.dataAtMs,
-    details: detailsOf(node.subject.scope, env),
+    details: [...detailsOf(node.subject.scope, env), ...coverOf(rule.windows, instance.windows, env.nowMs)],
   };
 }
 

@@ -1,7 +1,19 @@
 /** The lines of context that stand in a message below its summary: what a person checks first. Names and values. */
+
+import { formatDurationMs } from "../domain/duration.ts";
 import type { Event } from "../domain/event.ts";
 import type { Scope } from "../domain/subject.ts";
-import { type Env, type Facts, formatAmount, formatPercent, formatPrice, formatUsd } from "../rules/index.ts";
+import {
+  type Env,
+  enoughCover,
+  type Facts,
+  formatAmount,
+  formatPercent,
+  formatPrice,
+  formatUsd,
+  type Window,
+  type WindowSpec,
+} from "../rules/index.ts";
 
 type Line = readonly [string, string];
 
@@ -33,6 +45,24 @@ export function detailsOf(scope: Scope, env: Env): readonly Line[] {
     add("Status", text(env.market, "status"));
   }
   return lines;
+}
+
+/** What answers from a part of its window too: a person has to know that it is a part. */
+const fromParts: ReadonlySet<WindowSpec["fn"]> = new Set(["maxOver", "drawdown"]);
+
+/** How much of their time was watched, of windows that miss a part of it. */
+export function coverOf(
+  specs: readonly WindowSpec[],
+  windows: readonly Window[],
+  nowMs: number,
+): readonly Line[] {
+  return specs.flatMap(({ fn, path, windowMs }, index): Line[] => {
+    const share = windows[index]?.coverage(nowMs) ?? 1;
+    if (!fromParts.has(fn) || path.kind !== "field" || share >= enoughCover) return [];
+    const owner = path.symbol === null ? path.scope : `${path.scope}[${path.symbol}]`;
+    const span = windowMs === "today" ? windowMs : formatDurationMs(windowMs);
+    return [[`Seen of ${fn}(${owner}.${path.field}, ${span})`, formatPercent(Math.floor(share * 100) / 100)]];
+  });
 }
 
 /** Figures of an event, each with its unit. */

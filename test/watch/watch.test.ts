@@ -668,6 +668,32 @@ rules:
     harness.see({ kind: "daemon", atMs: harness.nowMs, figures: { ...figures, deadMessages } });
   };
 
+  test("a message says how much of a window was watched, where that is not nearly all", () => {
+    const rules = `
+rules:
+  - name: Peak
+    scope: trader
+    when: maxOver("trader.marginRatio", "10m") > 0.9 || avgOver("trader.equity", "10m") < 0.0
+    severity: warning
+    keepFiringFor: 0s
+    summary: "peak"
+`;
+    const detailsAfter = (ms: number): readonly (readonly [string, string])[] => {
+      const harness = seen(rules, safe);
+      harness.live(ms, safe, 150);
+      harness.mark(145);
+      harness.account(endangered);
+      expect(harness.told.at(-1)).toBe("Peak main/0.0 fired warning");
+      return harness.changes.at(-1)!.details;
+    };
+    expect(detailsAfter(240_000)).toContainEqual(["Seen of maxOver(trader.marginRatio, 10m)", "40%"]);
+    expect(
+      detailsAfter(600_000)
+        .map(([name]) => name)
+        .join(),
+    ).not.toContain("Seen of");
+  });
+
   test("look back over the daemon's own figures", () => {
     const harness = new Harness({ rules });
     for (let i = 0; i < 20; i++) {
