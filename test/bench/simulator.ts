@@ -28,6 +28,7 @@ import { table } from "./daemon/tables.ts";
 
 const traders = 1_000;
 const subscribers = 500;
+const warmUpRequests = 15_000;
 const updatesPerSecond = 2;
 /** Prices move at every step. */
 const stepMs = 1_000 / updatesPerSecond;
@@ -197,7 +198,8 @@ async function requests(server: Started, { url, authorities }: Ready, seconds: n
     const untilMs = performance.now() + ms;
     await Promise.all(Array.from({ length: 64 }, () => run(untilMs)));
   };
-  await all(2_000);
+  // Until everything on the way was compiled, however slow the machine is just then.
+  while (count < warmUpRequests) await all(500);
   [count, bytes] = [0, 0];
   const { tookS, cpuS } = await during(server, () => all(seconds * 1_000));
   await pool.close();
