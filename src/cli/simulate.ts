@@ -1,4 +1,5 @@
 /** `perpwatch simulate`: the simulated exchange as a server, for trying things out. */
+import path from "node:path";
 import type { Command } from "commander";
 import { type Cli, CommandFailed, declare } from "./command.ts";
 import { controlCallsHelp } from "./simulate-calls.ts";
@@ -48,6 +49,7 @@ export function simulateCommand(program: Command, cli: Cli): void {
 }
 
 async function simulate(cli: Cli, settings: Readonly<Record<string, unknown>>): Promise<void> {
+  if (typeof settings.keysDir === "string") await makeKeysFolder(settings.keysDir);
   const { BadSettings, runSimulator } = await import("../simulator/index.ts");
   const stopped = new Promise<NodeJS.Signals>((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, resolve);
@@ -58,4 +60,13 @@ async function simulate(cli: Cli, settings: Readonly<Record<string, unknown>>): 
   });
   await stopped;
   await simulator.stop();
+}
+
+async function makeKeysFolder(folder: string): Promise<void> {
+  const { makeFolder } = await import("../history/folder.ts");
+  try {
+    makeFolder(path.resolve(folder));
+  } catch (error) {
+    throw new CommandFailed(`--keys-dir ${folder} cannot be made: ${(error as Error).message}`, 2);
+  }
 }

@@ -12,6 +12,7 @@ import { type ControlRequest, errorReply, type Reply } from "./http.ts";
 import { announce, eventNotification, tell } from "./inbox.ts";
 import { setTriggers, triggerFor } from "./orders.ts";
 import { noteMoment } from "./past.ts";
+import { plainWords } from "./plain-words.ts";
 import { setMark } from "./prices.ts";
 import type { RequestLog } from "./request-log.ts";
 import { roles, type Sessions } from "./sessions.ts";
@@ -301,7 +302,7 @@ export function createControl(parts: ControlParts): Control {
       throw new BadCall(`no such control call: ${name}; there are ${controlCalls.join(", ")}`);
     }
     const which = name as ControlCall;
-    const parsed = bodies[which].safeParse(raw ?? {});
+    const parsed = bodies[which].safeParse(raw ?? {}, { error: plainWords });
     if (!parsed.success) {
       throw new BadCall(
         parsed.error.issues.map((it) => `${it.path.join(".") || "the body"}: ${it.message}`).join("; "),

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import type { Clock } from "../domain/clock.ts";
+import { plainWords } from "./plain-words.ts";
 import { BadScenario, parseScenario } from "./scenario.ts";
 import { type Simulator, startSimulator } from "./simulator.ts";
 
@@ -55,7 +56,7 @@ export async function runSimulator(
   stderr: Output,
   clock?: Clock,
 ): Promise<Simulator> {
-  const parsed = simulateSettings.safeParse(raw);
+  const parsed = simulateSettings.safeParse(raw, { error: plainWords });
   if (!parsed.success) {
     throw new BadSettings(parsed.error.issues.map((it) => `${it.path.join(".")}: ${it.message}`));
   }

@@ -10,6 +10,7 @@ import { LineCounter, parseDocument } from "yaml";
 import { z } from "zod";
 import { parseDurationMs } from "../domain/duration.ts";
 import { controlCalls } from "./control.ts";
+import { plainWords } from "./plain-words.ts";
 
 export interface ScenarioStep {
   readonly atMs: number;
@@ -51,7 +52,7 @@ export function parseScenario(text: string): Scenario {
   if (document.errors.length > 0) throw new BadScenario(document.errors.map((it) => it.message));
   const value: unknown = document.toJS();
   const list = Array.isArray(value) ? { steps: value } : value;
-  const parsed = shape.safeParse(list);
+  const parsed = shape.safeParse(list, { error: plainWords });
   if (!parsed.success) {
     throw new BadScenario(
       parsed.error.issues.map((it) => {

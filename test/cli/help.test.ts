@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { controlCalls } from "../../src/simulator/control.ts";
 import { startSimulator } from "../../src/simulator/index.ts";
+import { parseScenario } from "../../src/simulator/scenario.ts";
 import { version } from "../../src/version.ts";
 import { desk, run } from "./run.ts";
 
@@ -81,6 +82,27 @@ test("simulate's help has a curl line for each control call", async () => {
   }
 });
 
+test("a control call or a scenario that is wrong is told in plain words", async () => {
+  const simulator = await startSimulator({ port: 0, traders: 1, walk: false, keysDir: null, speed: 0 });
+  const refused = async (name: string, body: unknown) => {
+    const answer = await fetch(`${simulator.url}/sim/${name}`, {
+      method: "POST",
+      body: JSON.stringify(body),
+    });
+    return ((await answer.json()) as { error: string }).error;
+  };
+  try {
+    expect(await refused("mark-price", { symbol: 3 })).toBe("symbol: has to be a text");
+    expect(await refused("mark-price", { symbol: "SOL", prize: "3" })).toBe("the body: unknown: prize");
+    expect(await refused("session", { trader: "main", action: "no" })).toBe(
+      "action: has to be one of expire-access, expire-refresh, revoke, rotate-elsewhere",
+    );
+  } finally {
+    await simulator.stop();
+  }
+  expect(() => parseScenario("- { call: order }\n")).toThrow(/^0\.at: is missing$/);
+});
+
 test("--version tells the version", async () => {
   expect(await run(["--version"])).toMatchObject({ status: 0, stdout: `${version}\n` });
 });
@@ -110,6 +132,10 @@ describe("wrong use is told, and exits 2", () => {
     [["onboard", "register", "--max-positions", "31"], /Expected an integer from 32 to 128/],
     [["stop-loss", "--symbol", "SOL"], /required option '--trigger-price <usd>'/],
     [["stop-loss", "--symbol", "SOL", "--trigger-price", "1", "--slippage", "-1"], /Expected a percentage/],
+    [
+      ["simulate", "--port", "0", "--keys-dir", "/proc/no/keys"],
+      /--keys-dir \/proc\/no\/keys cannot be made/,
+    ],
     [["simulate", "--walk", "maybe"], /Expected on, off/],
     [["simulate", "--speed", "-1"], /Expected a number from 0 to 10000/],
   ];
