@@ -68,7 +68,7 @@ test("simulate's help has a curl line for each control call", async () => {
     const { authority } = simulator.traders[0]!;
     for (const line of lines) {
       const [, body, name] = /-d '(.*)' http.*\/sim\/(\S+)$/.exec(line) ?? [];
-      if (name === undefined || !controlCalls.some((call) => call === name)) continue;
+      if (name === undefined) continue;
       const asked = JSON.parse(body!.replace("ADDRESS", authority)) as unknown;
       const answer = await fetch(`${simulator.url}/sim/${name}`, {
         method: "POST",
