@@ -3,16 +3,9 @@
  * once and final 32 slots later. No part of the exchange's contract.
  */
 import { PROGRAM_ID } from "../contract/index.ts";
-import { addressBytes, isAddress } from "../wallet/address.ts";
-import {
-  heightOf,
-  isRecent,
-  lamportsOf,
-  latestBlockhash,
-  rentOf,
-  slotOf,
-  traderAccountBytes,
-} from "./ledger.ts";
+import { isAddress } from "../wallet/address.ts";
+import { heightOf, isRecent, lamportsOf, latestBlockhash, rentOf, slotOf } from "./ledger.ts";
+import { traderAccountData } from "./ledger-trader-account.ts";
 import type { World } from "./state.ts";
 
 const invalid = -32_602;
@@ -162,7 +155,6 @@ const plainAccount = {
   space: 0,
 };
 
-/** A trader account is abridged: authority, indices, and flags of which bit 4 says that it may deposit. */
 function accountOf(world: World, address: string, options: unknown) {
   const { encoding } = optionsOf(options);
   if (encoding !== undefined && encoding !== "base64")
@@ -170,17 +162,14 @@ function accountOf(world: World, address: string, options: unknown) {
   const lamports = lamportsOf(world, address);
   const account = world.accounts.get(address);
   if (!account) return lamports === 0n ? null : { lamports: Number(lamports), ...plainAccount };
-  const space = traderAccountBytes(account.maxPositions);
-  const data = Buffer.alloc(space);
-  data.set(addressBytes(account.wallet.authority), 8);
-  data.set([account.pdaIndex, account.subaccount, account.onboarded ? 63 : 0], 40);
+  const data = traderAccountData(world, account);
   return {
-    lamports: Number(lamports === 0n ? rentOf(space) : lamports),
+    lamports: Number(lamports === 0n ? rentOf(data.length) : lamports),
     owner: PROGRAM_ID,
     data: [data.toString("base64"), "base64"],
     executable: false,
     rentEpoch: 0,
-    space,
+    space: data.length,
   };
 }
 

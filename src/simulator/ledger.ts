@@ -87,5 +87,6 @@ export function keepTransaction(world: World, signature: string, error: unknown)
 
 /** What an account of so many bytes has to own. */
 export const rentOf = (bytes: number): bigint => BigInt(128 + bytes) * 6_960n;
-export const traderAccountBytes = (maxPositions: number): number => 560 + 88 * maxPositions;
+/** See ledger-trader-account.ts. */
+export const traderAccountBytes = (maxPositions: number): number => 240 + 40 * maxPositions;
 export const stopLossAccountBytes = 224;
