@@ -70,6 +70,7 @@ function sections(status: Status, paint: Paint, show: Show, time: Time): string[
   if (watch.blind.length > 0) parts.push(titled("Blind", blindTable(status, paint)));
   if (channels.length > 0) parts.push(titled("Outbox", channelTable(status, paint)));
   if (schedules.length > 0) parts.push(titled("Schedules", scheduleTable(status, paint)));
+  if (status.streams) parts.push(titled("Streams", streamTable(status, paint)));
   parts.push(footer(status, show));
   return parts;
 }
@@ -370,6 +371,27 @@ function scheduleTable(status: Status, paint: Paint): string {
     ];
   });
   return table(["schedule", "of", "every", "last read", "failing"], rows, paint);
+}
+
+function streamTable(status: Status, paint: Paint): string {
+  const nowMs = Number(status.nowMs);
+  const right = (title: string) => ({ title, right: true });
+  const rows = (status.streams?.connections ?? []).map((one) => {
+    const sinceMs = numberOf(one.sinceMs);
+    return [
+      one.wallet ?? "public",
+      one.connected ? paint("green", one.detail) : paint("yellow", one.detail),
+      sinceMs === null ? "–" : formatDurationMs(Math.max(0, nowMs - sinceMs)),
+      ago(numberOf(one.lastToldMs), nowMs),
+      String(one.frames),
+      String(one.badFrames),
+      String(one.reconnects),
+    ];
+  });
+  const titles = ["stream", "state", "for", "last told", right("frames"), right("bad"), right("reconnects")];
+  const missed = Number(status.streams?.missed ?? 0);
+  const note = missed === 0 ? "" : `\n${counted(missed, "change")} that polls told and the stream did not`;
+  return table(titles, rows, paint) + note;
 }
 
 function footer(status: Status, show: Show): string {

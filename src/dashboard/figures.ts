@@ -29,6 +29,7 @@ export async function figuresOf(
   daemonFigures(sheet, status, readiness);
   alertFigures(sheet, status);
   scheduleFigures(sheet, status, nowMs);
+  streamFigures(sheet, status, nowMs);
   for (const channel of status.channels) channelFigures(sheet, channel);
   exchangeFigures(sheet, status);
   for (const [at, wallet] of status.watch.wallets.entries()) {
@@ -91,6 +92,26 @@ function scheduleFigures(sheet: Sheet, { schedules }: DaemonStatus, nowMs: numbe
       sheet.gauge("schedule_age_seconds", "Time since it was last read", (nowMs - lastOkMs) / 1_000, at);
     sheet.gauge("schedule_failures_in_row", "Reads in a row that failed", failuresInRow, at);
   }
+}
+
+/** Nothing where streams are off: what is not wanted is not down. */
+function streamFigures(sheet: Sheet, { streams }: DaemonStatus, nowMs: number): void {
+  if (!streams) return;
+  for (const one of streams.connections) {
+    const at = { wallet: one.wallet ?? "" };
+    sheet.gauge("stream_connected", "1 while the connection to the stream stands", one.connected, at);
+    if (one.lastToldMs !== null) {
+      const ageMs = nowMs - one.lastToldMs;
+      sheet.gauge("stream_age_seconds", "Time since it last told anything", ageMs / 1_000, at);
+    }
+    sheet.gauge("stream_subscriptions", "What it is to tell of", one.subscriptions, at);
+    sheet.gauge("stream_subscriptions_refused", "What the exchange would not tell of", one.refused, at);
+    sheet.counter("stream_reconnects_total", "Times that it came back", one.reconnects, at);
+    sheet.counter("stream_frames_total", "Frames that came", one.frames, at);
+    sheet.counter("stream_bad_frames_total", "Frames that could not be read", one.badFrames, at);
+  }
+  const missed = "Changes of accounts that a poll told first and the stream never did";
+  sheet.counter("stream_missed_total", missed, streams.missed);
 }
 
 function channelFigures(sheet: Sheet, channel: ChannelStatus): void {

@@ -240,6 +240,35 @@ export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
       },
     ],
     requests: { ceilingPerSecond: 20, ratePerSecond: 20, used: 0.31, waiting: 0 },
+    streams: {
+      connections: [
+        {
+          wallet: null,
+          connected: true,
+          detail: "connected",
+          sinceMs: nowMs - 3_600_000,
+          lastToldMs: nowMs - 250,
+          subscriptions: 5,
+          refused: 0,
+          reconnects: 2,
+          frames: 90_210,
+          badFrames: 1,
+        },
+        {
+          wallet: "main",
+          connected: false,
+          detail: "the exchange closed it: 1012 restart",
+          sinceMs: nowMs - 20_000,
+          lastToldMs: null,
+          subscriptions: 1,
+          refused: 0,
+          reconnects: 0,
+          frames: 3,
+          badFrames: 0,
+        },
+      ],
+      missed: 1,
+    },
     channels: [
       {
         name: "chat",

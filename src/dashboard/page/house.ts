@@ -103,6 +103,19 @@ export function createHouseView(format: Format, parts: Parts) {
     return fact("Exchange", outage.what, `since ${since}: ${outage.detail} · last known: ${known}`, "bad");
   }
 
+  function streams({ streams }: Answer): Safe[] {
+    if (!streams) return [];
+    const { connections } = streams;
+    const down = connections.filter((one) => !one.connected);
+    const missed = numeric(streams.missed) ?? 0;
+    const notes = [
+      ...down.map((one) => `${one.wallet ?? "public"}: ${one.detail}`).slice(0, 3),
+      ...(missed > 0 ? [`${plural(missed, "change")} left out`] : []),
+    ];
+    const stand = `${connections.length - down.length} of ${plural(connections.length, "connection")}`;
+    return [fact("Streams", stand, notes.join(" · "), down.length > 0 ? "caution" : "")];
+  }
+
   function daemon(status: Answer, { nowMs }: Connection): Safe {
     const { requests, database, acknowledgements, watch } = status;
     const n = (value: Parameters<typeof numeric>[0]) => numeric(value) ?? 0;
@@ -117,6 +130,7 @@ export function createHouseView(format: Format, parts: Parts) {
         `${slowed ? `slowed down from ${amount(numeric(requests.ceilingPerSecond))}/s · ` : ""}${plural(n(requests.waiting), "request")} waiting`,
         slowed ? "caution" : "",
       ),
+      ...streams(status),
       fact(
         "Database",
         bytes(n(database.bytes)),
