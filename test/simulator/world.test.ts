@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { stateSnapshot } from "../../src/simulator/answers/trader.ts";
 import { ask, quiet, sim } from "./support.ts";
 
 const hourMs = 3_600_000;
@@ -48,4 +49,33 @@ test("a quiet world stands still", async () => {
   const after = await accounts();
   for (const account of [...before, ...after]) delete account.sequence;
   expect(after).toEqual(before);
+});
+
+test("the text of a trader state is never an old one", async () => {
+  await using simulator = await quiet({ seed: 5, traders: 6, walk: true, pastMs: hourMs });
+  const { world } = simulator;
+  let changes = 0;
+  for (let i = 0; i < 60; i++) {
+    const name = `trader-${2 + (i % 5)}`;
+    if (i % 4 === 0) await sim(simulator, "collateral", { trader: name, amount: String(4_000 + i) });
+    if (i % 7 === 0) await sim(simulator, "position", { trader: name, symbol: "ETH", size: `${i % 3}` });
+    if (i % 9 === 0)
+      await sim(simulator, "order", {
+        trader: name,
+        symbol: "BTC",
+        side: "bid",
+        price: "20000",
+        size: "0.01",
+      });
+    await sim(simulator, "advance", { ms: 150_000 });
+    for (const wallet of world.wallets.values()) {
+      for (const pdaIndex of [0, 1]) {
+        const path = `/v1/trader/state/${wallet.authority}?traderPdaIndex=${pdaIndex}`;
+        const { json } = await ask(simulator, path);
+        expect(json.snapshot).toEqual(stateSnapshot(world, wallet, pdaIndex));
+        changes += json.snapshot.subaccounts[0].sequence;
+      }
+    }
+  }
+  expect(changes).toBeGreaterThan(1_000);
 });

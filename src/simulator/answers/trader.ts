@@ -178,21 +178,28 @@ export function stateTexts(): (
   args: { authority: string; traderPdaIndex: number },
   context: Context,
 ) => string {
-  const kept = new Map<string, { version: string; text: string }>();
+  const kept = new WeakMap<Wallet, Map<number, { version: number; text: string }>>();
+  const textOf = (world: World, wallet: Wallet, pdaIndex: number): string => {
+    // Sequences only grow and accounts only come, so their sum is another one after every change.
+    let version = 0;
+    for (const account of wallet.accounts.values()) version += account.sequence;
+    const texts = kept.get(wallet) ?? new Map<number, { version: number; text: string }>();
+    kept.set(wallet, texts);
+    let known = texts.get(pdaIndex);
+    if (known?.version !== version) {
+      const snapshot = JSON.stringify(stateSnapshot(world, wallet, pdaIndex));
+      known = { version, text: `"snapshot":${snapshot}}` };
+      texts.set(pdaIndex, known);
+    }
+    return known.text;
+  };
   return ({ authority, traderPdaIndex }, { world }) => {
     const wallet = walletOf(world, authority);
     const { slot, slotIndex } = present(world);
-    const head = `{"authority":"${authority}","traderPdaIndex":${traderPdaIndex},"slot":${slot},"slotIndex":${slotIndex},"snapshot":`;
-    if (!wallet) return `${head}${JSON.stringify(stateSnapshot(world, wallet, traderPdaIndex))}}`;
-    let version = "";
-    for (const account of wallet.accounts.values()) version += `${account.sequence}.`;
-    const key = `${authority}.${traderPdaIndex}`;
-    let known = kept.get(key);
-    if (known?.version !== version) {
-      known = { version, text: JSON.stringify(stateSnapshot(world, wallet, traderPdaIndex)) };
-      kept.set(key, known);
-    }
-    return `${head}${known.text}}`;
+    const text = wallet
+      ? textOf(world, wallet, traderPdaIndex)
+      : `"snapshot":${JSON.stringify(stateSnapshot(world, wallet, traderPdaIndex))}}`;
+    return `{"authority":"${authority}","traderPdaIndex":${traderPdaIndex},"slot":${slot},"slotIndex":${slotIndex},${text}`;
   };
 }
 
