@@ -20,13 +20,14 @@ export interface Wanted {
   readonly recentBlockhash?: string;
 }
 
-const bad = (why: string) => new NotFound(why, 400);
+const bad = (why: string, code = "invalid_transaction") => new NotFound(why, 400, code);
 
 function read(wire: string): LedgerTransaction {
   try {
     return readTransaction(wire);
   } catch (error) {
-    if (error instanceof BadTransaction) throw bad(`The transaction is malformed: ${error.message}`);
+    if (error instanceof BadTransaction)
+      throw bad(`The transaction is malformed: ${error.message}`, "malformed_transaction");
     throw error;
   }
 }
@@ -63,10 +64,11 @@ export function checked(wire: string, wanted: Wanted, world: World): LedgerTrans
   if (transaction.accounts.some((it) => it.pubkey === onboarder && it.isWritable))
     throw bad("The onboarder would pay");
   for (const missing of missingSigners(transaction)) {
-    if (missing !== onboarder) throw bad(`The signature of ${missing} is missing`);
+    if (missing !== onboarder) throw bad(`The signature of ${missing} is missing`, "signature_missing");
   }
-  for (const broken of brokenSignatures(transaction)) throw bad(`The signature of ${broken} does not hold`);
-  if (!isRecent(world, blockhash)) throw bad("The blockhash is not recent");
+  for (const broken of brokenSignatures(transaction))
+    throw bad(`The signature of ${broken} does not hold`, "signature_invalid");
+  if (!isRecent(world, blockhash)) throw bad("The blockhash is not recent", "blockhash_not_recent");
   return transaction;
 }
 
@@ -80,7 +82,7 @@ export function submit(world: World, transaction: LedgerTransaction): string {
     return execute(world, signed);
   } catch (error) {
     if (error instanceof TransactionRefused)
-      throw bad(`The transaction failed in simulation: ${error.message}`);
+      throw bad(`The transaction failed in simulation: ${error.message}`, "simulation_failed");
     throw error;
   }
 }

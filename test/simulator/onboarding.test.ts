@@ -96,7 +96,7 @@ test("a wallet is registered, and the world holds it from then on", async () => 
   // It trades like any other.
   await sim(simulator, "collateral", { authority: newcomer.address, amount: "500" });
   expect((await state(simulator, newcomer.address)).subaccounts[0].collateral).toBe("500000000");
-  expect((await build(simulator)).status).toBe(409);
+  expect(await build(simulator)).toMatchObject({ status: 409, json: { error: "already_onboarded" } });
   expect((await send(simulator, signed.wire, { maxPositions: 64 })).status).toBe(409);
 });
 

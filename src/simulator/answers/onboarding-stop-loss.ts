@@ -14,7 +14,7 @@ import { type Context, marketOf, NotFound } from "./context.ts";
 
 type Args = ServerArgsFor<"placeStopLossOrder">;
 
-const bad = (why: string) => new NotFound(why, 400);
+const bad = (why: string, code = "invalid_order") => new NotFound(why, 400, code);
 
 export const stopLossAnswers = {
   placeStopLossOrder: (args, { world, session }) => {
@@ -25,7 +25,7 @@ export const stopLossAnswers = {
       world.deriveAddress(args.authority, traderPdaIndex, traderSubaccountIndex),
     );
     const position = account?.positions.get(market.spec.symbol);
-    if (!account || !position) throw bad(`There is no position in ${market.spec.symbol}`);
+    if (!account || !position) throw bad(`There is no position in ${market.spec.symbol}`, "no_position");
     if (args.isIsolated !== undefined && args.isIsolated !== traderSubaccountIndex > 0)
       throw bad("isIsolated: isolated positions are those of subaccounts above 0");
     if (args.flightBuilderAuthority !== undefined || args.flightFeeCollectorTrader !== undefined)

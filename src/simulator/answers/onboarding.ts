@@ -22,8 +22,9 @@ import { exchangeAccounts } from "./exchange.ts";
 /** Codes that this exchange has given out, in any case. */
 const referralCodes = new Set(["EXAMPLE", "PERPWATCH"]);
 
-const bad = (why: string) => new NotFound(why, 400);
-const already = (why: string) => new NotFound(why, 409);
+const bad = (code: string, why: string) => new NotFound(why, 400, code);
+const already = () =>
+  new NotFound("The trader is registered and onboarded already", 409, "already_onboarded");
 
 /** The default trader account of a wallet; undefined while it is not registered. */
 function firstAccount(world: World, authority: string): Account | undefined {
@@ -59,8 +60,7 @@ function instructionsFor(
 async function sendRegister(args: ServerArgsFor<"sendRegisterIxs">, { world }: Context) {
   const { traderAuthority, txFeePayer, maxPositions } = args;
   checkPayer(world, txFeePayer);
-  if (firstAccount(world, traderAuthority)?.onboarded)
-    throw already("The trader is registered and onboarded already");
+  if (firstAccount(world, traderAuthority)?.onboarded) throw already();
   const wanted = instructionsFor(world, { authority: traderAuthority, feePayer: txFeePayer, maxPositions });
   const { checked, submit } = await import("../onboarding-transaction.ts");
   const transaction = checked(
@@ -82,7 +82,10 @@ async function activate(args: ServerArgsFor<"activateReferralTx">, { world, sess
   const { traderAuthority, referralCode } = args;
   if (session?.wallet !== traderAuthority) throw new Refusal(403, "insufficient_role");
   if ((args.traderPdaIndex ?? 0) !== 0 || (args.traderSubaccountIndex ?? 0) !== 0)
-    throw bad("Only the default trader account (PDA index 0, subaccount 0) is activated");
+    throw bad(
+      "default_account_only",
+      "Only the default trader account (PDA index 0, subaccount 0) is activated",
+    );
   checkCode(referralCode);
   const common = { trader_pda: world.deriveAddress(traderAuthority, 0, 0), referral_code: referralCode };
   if (firstAccount(world, traderAuthority)?.onboarded) return { ...common, status: "already_activated" };
@@ -102,18 +105,20 @@ async function activate(args: ServerArgsFor<"activateReferralTx">, { world, sess
 }
 
 function checkPayer(world: World, feePayer: string): void {
-  if (feePayer === world.ledger.onboarder.address) throw bad("The fee payer must not be the onboarder");
+  if (feePayer === world.ledger.onboarder.address)
+    throw bad("fee_payer_not_allowed", "The fee payer must not be the onboarder");
 }
 
 function checkCode(code: string): void {
-  if (!referralCodes.has(code.toUpperCase())) throw bad("There is no such referral code");
+  if (!referralCodes.has(code.toUpperCase()))
+    throw bad("unknown_referral_code", "There is no such referral code");
 }
 
 /** The exchange does all of it, and pays. */
 function sponsored(world: World, authority: string, code: string) {
   checkCode(code);
   const known = firstAccount(world, authority);
-  if (known?.onboarded) throw already("The trader is activated already");
+  if (known?.onboarded) throw already();
   transact(world, (tx) => {
     const wallet = openWallet(world, `registered-${world.nextUserId}`, authority, false);
     const account = openAccount(world, wallet, 0, 0);
@@ -126,8 +131,7 @@ function sponsored(world: World, authority: string, code: string) {
 export const onboardingAnswers = {
   buildRegisterIxs: ({ traderAuthority, txFeePayer, maxPositions }, { world }) => {
     checkPayer(world, txFeePayer);
-    if (firstAccount(world, traderAuthority)?.onboarded)
-      throw already("The trader is registered and onboarded already");
+    if (firstAccount(world, traderAuthority)?.onboarded) throw already();
     const { traderAccount, includeRegisterTrader, instructions } = instructionsFor(world, {
       authority: traderAuthority,
       feePayer: txFeePayer,
