@@ -6,7 +6,6 @@
  * What is started last depends on all before it and is stopped first: no more questions, then no more judging, then what
  * is owed leaves as far as it can, then the database is closed.
  */
-import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { Writable } from "node:stream";
 import type { Logger } from "pino";
@@ -154,7 +153,6 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       channels,
       clock,
       random,
-      randomBytes,
       observe: (observation) => void observe(observation),
       sender: `perpwatch on ${hostname()}`,
       log,

@@ -51,7 +51,6 @@ export interface LineOptions {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly random: Random;
-  readonly newId: () => string;
   readonly sender: string;
   readonly patienceMs: number;
   readonly probe: Probe;
@@ -231,10 +230,10 @@ export class Line {
 
   /** @returns null when these items cannot be sealed now */
   async #seal(entries: readonly Entry[]): Promise<Message | null> {
-    const { clock, journal, newId, sender } = this.#options;
+    const { clock, journal, sender } = this.#options;
     const told = await this.#told(entries);
     if (told === null) return null;
-    const message = seal(told, { id: newId(), sender, nowMs: clock.nowMs() });
+    const message = seal(told, { sender, nowMs: clock.nowMs() });
     for (const entry of entries) entry.item = { ...entry.item, status: "sealed", messageId: message.id };
     const stuck = entries.some((entry) => entry.stuck);
     if (!stuck && (await journal.seal({ message, entries }))) {

@@ -2,10 +2,10 @@
 
 const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-/** Bytes of chance in a message's id. */
+/** Bytes behind a message's id. */
 export const messageIdBytes = 16;
 
-/** @param bytes 16 random bytes  @returns 1 to 22 base58 characters */
+/** @param bytes 16 of them, random or a digest  @returns 1 to 22 base58 characters */
 export function messageId(bytes: Uint8Array): string {
   let number = 0n;
   for (const byte of bytes) number = (number << 8n) | BigInt(byte);

@@ -19,7 +19,6 @@ import type { ChannelStatus } from "../domain/status.ts";
 import { Journal } from "./journal.ts";
 import { Line } from "./line.ts";
 import { type DeliverLog, silentLog } from "./log.ts";
-import { messageId, messageIdBytes } from "./message-id.ts";
 import { noProbe, type Probe } from "./probe.ts";
 import type { Entry } from "./waiting.ts";
 import { Work } from "./work.ts";
@@ -33,8 +32,6 @@ export interface OutboxOptions {
   readonly clock: Clock;
   /** For the spread of waits. */
   readonly random: Random;
-  /** For ids of messages. */
-  readonly randomBytes: (count: number) => Uint8Array;
   /** Told when a channel cannot be used, and when it can (again). */
   readonly observe: (observation: Observation & { readonly kind: "channel" }) => void;
   /** `perpwatch on <host>`, shown small in every message. */
@@ -115,7 +112,6 @@ class WorkingOutbox implements Outbox {
       const line = new Line({
         ...{ channel, store, clock, random, probe, log },
         journal: this.#journal,
-        newId: () => messageId(options.randomBytes(messageIdBytes)),
         sender: options.sender,
         patienceMs: options.patienceMs ?? 24 * hourMs,
         cut: this.#cut.signal,

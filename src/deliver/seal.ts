@@ -1,10 +1,16 @@
-/** From owed items to one message: its id, its items, its content. Pure: what was sealed is never made again. */
+/**
+ * From owed items to one message: its id, its items, its content. Pure.
+ *
+ * The id follows from what the message tells and to whom. A message that left while the disk took no seal is sealed again
+ * after a crash: under the same id, by which the channel finds that it was accepted before.
+ */
+import { createHash } from "node:crypto";
 import { leadOf } from "../channels/message.ts";
 import { type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
 import type { Message, MessageItem, OwedItem } from "../domain/delivery.ts";
+import { messageId, messageIdBytes } from "./message-id.ts";
 
 export interface Sealing {
-  readonly id: string;
   /** `perpwatch on <host>`. */
   readonly sender: string;
   readonly nowMs: number;
@@ -20,7 +26,7 @@ export interface Told {
 const mostTold = 50;
 
 /** @param told of one receiver, in the order of their ids; at least one */
-export function seal(told: readonly Told[], { id, sender, nowMs }: Sealing): Message {
+export function seal(told: readonly Told[], { sender, nowMs }: Sealing): Message {
   const severity = told.reduce<Severity>(
     (worst, { item }) => (severityRank[item.severity] > severityRank[worst] ? item.severity : worst),
     "info",
@@ -29,7 +35,7 @@ export function seal(told: readonly Told[], { id, sender, nowMs }: Sealing): Mes
   const more = Math.max(0, changes.length - mostTold);
   const items: MessageItem[] = changes.slice(0, mostTold).map((change) => ({ change, lead: leadOf(change) }));
   return {
-    id,
+    id: idOf(told, sender),
     receiver: told[0]!.item.receiver,
     severity,
     itemIds: told.map(({ item }) => item.id),
@@ -52,6 +58,18 @@ export function seal(told: readonly Told[], { id, sender, nowMs }: Sealing): Mes
     receipt: null,
     deliveredAtMs: null,
   };
+}
+
+/**
+ * What is told once and for ever is known by itself: an event by its key, even if it is judged anew because a crash took
+ * what was judged before. Any other change is known by its number and time.
+ */
+function idOf(told: readonly Told[], sender: string): string {
+  const parts = told.map(({ change: { id, kind, atMs, alert } }) =>
+    alert.eventKey !== null && kind === "fired" ? [alert.rule, alert.eventKey] : [id, kind, atMs],
+  );
+  const text = JSON.stringify([sender, told[0]!.item.receiver, parts]);
+  return messageId(createHash("sha256").update(text).digest().subarray(0, messageIdBytes));
 }
 
 /** Of reminders that say the same of one alert, one after the other, only the newest is told. */

@@ -41,7 +41,6 @@ async function world() {
         }),
       ]),
       ...{ store, clock, random, sender: "perpwatch on test", drainMs: 50 },
-      randomBytes: (count) => Uint8Array.from({ length: count }, () => random() * 256),
       observe: ({ channel: name, working }) => void observed.push(`${name} ${working}`),
       ...more,
     });

@@ -407,6 +407,32 @@ test("without room for a seal nothing is sent, except what is critical after fiv
   expect(one.logged.filter((line) => line.includes("cannot be sealed"))).toHaveLength(1);
 });
 
+test("what left without a seal and is sealed after a crash is the same message to whoever has it", async () => {
+  await using one = await rig();
+  const critical = one.alerts.step("fired", one.alerts.alert());
+  const event = one.alerts.alert({ event: true, rule: "Liquidated", eventKey: "liquidation:7.0.1" });
+  const liquidated = one.alerts.step("fired", event);
+  await one.store.commit([critical]);
+  one.store.full = true;
+  one.outbox.committed(critical);
+  one.outbox.stuck(liquidated);
+  await one.clock.advance(7 * second);
+  expect(one.far.accepted).toHaveLength(2);
+  one.store.full = false;
+  await one.restart();
+  // Judged anew after the crash, the event has another number and another time.
+  one.alerts.step("fired", one.alerts.alert({ severity: "info" }));
+  const again = one.alerts.alert({ event: true, rule: "Liquidated", eventKey: "liquidation:7.0.1" });
+  await one.owe(one.alerts.step("fired", again));
+  await one.clock.advance(10 * second);
+  const ids = (leads: (one: { readonly title: string }) => boolean) =>
+    one.far.arrivals.filter(leads).map(({ id }) => id);
+  const ofEvents = ids(({ title }) => title === event.summary || title === again.summary);
+  const others = ids(({ title }) => title !== event.summary && title !== again.summary);
+  expect([ofEvents.length, new Set(ofEvents).size]).toEqual([2, 1]);
+  expect([others.length, new Set(others).size]).toEqual([2, 1]);
+});
+
 test("a delivery that cannot be recorded is kept in mind, recorded later, and not sent again", async () => {
   await using one = await rig({
     probe: (step) => {

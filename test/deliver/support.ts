@@ -246,11 +246,9 @@ export async function rig(options: Partial<OutboxOptions> & { clock?: FakeClock 
   const observed: (Observation & { readonly kind: "channel" })[] = [];
   const logged: string[] = [];
   let runs = 0;
-  let bytes = seededRandom(99);
   const line = (fields: object, text: string) => void logged.push(`${text} ${JSON.stringify(fields)}`);
   const boot = (more: Partial<OutboxOptions> = {}) => {
     const run = ++runs;
-    bytes = seededRandom(99 + run);
     return createOutbox({
       // What a run that ended still does is not seen by the next one.
       store: Object.assign(Object.create(store) as typeof store, {
@@ -262,7 +260,6 @@ export async function rig(options: Partial<OutboxOptions> & { clock?: FakeClock 
         ["mail", httpChannel("mail", other)],
       ]),
       ...{ clock, random: seededRandom(run), sender: "perpwatch on test" },
-      randomBytes: (count) => Uint8Array.from({ length: count }, () => bytes() * 256),
       observe: (one) => void observed.push(one),
       log: { debug: () => {}, info: line, warn: line },
       ...options,
