@@ -270,8 +270,8 @@ function remedyFor(detail: string): string {
     : "";
 }
 
-/** `latestMarketsStats: connect ECONNREFUSED …` without the endpoint, which stands for all of them. */
-function withoutEndpoint(detail: string): string {
+/** `latestMarketsStats: connect ECONNREFUSED …` without the endpoint, where what failed is named already. */
+export function withoutEndpoint(detail: string): string {
   return detail.replace(/^\w+: /, "");
 }
 

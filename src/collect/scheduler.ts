@@ -18,7 +18,7 @@ import type { CollectedWallet, Collector, RunOutcome } from "./collector.ts";
 import { type Demand, demandOf, laneOf, requestsOf, sourceOrder } from "./demand.ts";
 import { createJob, deadlineMs, type Job, jobName, type Mode, unwell } from "./job.ts";
 import type { CollectLog } from "./log.ts";
-import { Reporter } from "./reporter.ts";
+import { Reporter, withoutEndpoint } from "./reporter.ts";
 import { CalledOff, NotTaken, perform, type RunEnd, RunTooLong } from "./run.ts";
 import { type ScheduleSettings, scheduleMs } from "./settings.ts";
 import { nextTurn, Wheel } from "./wheel.ts";
@@ -189,7 +189,7 @@ export class Scheduler {
     failing.sort((a, b) => b.failures - a.failures);
     const names = failing.slice(0, MOST_LISTED).map(({ collector, wallet, lastFailure }) => {
       const name = wallet ? `${collector.source} of ${wallet.name}` : collector.source;
-      return `${name} (${lastFailure?.detail ?? "failing"})`;
+      return `${name} (${withoutEndpoint(lastFailure?.detail ?? "failing")})`;
     });
     const more = failing.length - names.length;
     return more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ");

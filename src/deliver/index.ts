@@ -2,7 +2,8 @@
  * Works what is owed.
  *
  *   outbox.ts        sends: a line for each channel (line.ts) with what waits (waiting.ts), what is sealed (seal.ts), when
- *                    the channel may be tried (circuit.ts), each attempt (attempt.ts); rows are written by journal.ts
+ *                    the channel may be tried (circuit.ts) and how it fares (health.ts), each attempt (attempt.ts); rows are
+ *                    written by journal.ts
  *   acknowledger.ts  tells the exchange what was handled (handled.ts), by inbox (inbox-account.ts)
  */
 export { acknowledgeWith } from "./acknowledge-with.ts";

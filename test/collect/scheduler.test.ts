@@ -325,6 +325,7 @@ describe("failures", () => {
     ]);
     expect(scheduler.outage).toMatchObject({ reason: "unreachable", detail: why });
     expect(scheduler.outage!.sinceMs - atMs).toBeLessThan(5_100);
+    expect(scheduler.figures().failingReads).toBe(`everything (${why})`);
     why = "connect ETIMEDOUT";
     await clock.advance(60_000);
     expect(log.length).toBe(1);
@@ -336,7 +337,7 @@ describe("failures", () => {
 
   test("what fails while others are read says so by itself, and what lasts beyond an outage does so then", async () => {
     let down = false;
-    const { clock, log } = rig({
+    const { clock, log, scheduler } = rig({
       wallets: 3,
       sources: ["traderState", "notifications"],
       run: async (run, source) => {
@@ -347,6 +348,7 @@ describe("failures", () => {
       },
     });
     await clock.advance(20_000);
+    expect(scheduler.figures().failingReads).toBe("notifications of w1 (403 insufficient_role)");
     // Once, with what to do.
     expect(log).toEqual([
       expect.stringMatching(
