@@ -93,7 +93,7 @@ test("by transaction, too", async () => {
 
 test("a challenge that is refused is asked for once more, by message as by transaction", async () => {
   const set = await start();
-  const key = set.simulator.keyOf(set.trader.name);
+  const key = set.simulator.keyOf(set.simulator.traders[0]!.name);
   await set.exchange.sessions.remove("main");
   for (const [login, path, refused] of [
     ["message", "/v1/auth/login/wallet", { status: 401, error: "nonce_expired" }],
