@@ -19,6 +19,8 @@ const LATE_ROWS_MS = 600_000;
 const DEEP_AGAIN_MS = 300_000;
 const MOST_PAGES = 4;
 const MOST_BACKLOGS = 8;
+/** Older rows that may still change are given up. */
+const OLDEST_OPEN_MS = 90 * 86_400_000;
 /** Kept of a run's time, so that what was read before a page that hangs is told. */
 const TELLING_MS = 2_000;
 
@@ -50,7 +52,7 @@ export interface HistoryOptions {
     catchUp: boolean,
     call: ReturnType<WalletRun["call"]>,
   ) => Promise<HistoryPage>;
-  /** A row that may still change, ms: deep readings reach back to it. */
+  /** A row that may still change, ms: deep readings reach back to it, and after a gap further than `pastMs` if need be. */
   readonly openSinceMs?: () => number | null;
 }
 
@@ -65,6 +67,8 @@ interface State {
   /** Of the newest row known. */
   readonly edgeMs: number | null;
   readonly backlog: readonly Backlog[];
+  /** The oldest row that may still change, ms; for a start that has not met it yet. */
+  readonly openMs?: number | null;
 }
 
 /** What a reading brought, to be told; `done` when it was. */
@@ -83,10 +87,13 @@ export class History {
   #state: State;
   #deepMs = Number.NEGATIVE_INFINITY;
   #known = "";
+  /** What the run before knew to be open, until this one has walked back to it. */
+  #openBeforeMs: number;
 
   constructor(options: HistoryOptions) {
     this.#options = options;
     this.#state = parseState(options.stored);
+    this.#openBeforeMs = this.#state.openMs ?? Number.POSITIVE_INFINITY;
   }
 
   get hasBacklog(): boolean {
@@ -97,8 +104,9 @@ export class History {
   async read(run: WalletRun, elapsedMs: number): Promise<Reading> {
     const { teller, pastMs } = this.#options;
     const { edgeMs, backlog } = this.#state;
-    const openMs = this.#options.openSinceMs?.() ?? Number.POSITIVE_INFINITY;
-    const pastLimitMs = run.nowMs() - pastMs;
+    const openMs = this.#openMs(true);
+    const farthestMs = Math.max(openMs, run.nowMs() - OLDEST_OPEN_MS);
+    const pastLimitMs = Math.min(run.nowMs() - pastMs, run.gap ? farthestMs : Number.POSITIVE_INFINITY);
     const firstMs = teller.firstMs(run.wallet.name);
     const baseMs = edgeMs ?? firstMs;
     const untilMs = Math.max(pastLimitMs, Math.min(baseMs - LATE_ROWS_MS, openMs));
@@ -142,10 +150,11 @@ export class History {
         break;
       }
     }
-    const next: State = {
+    const next = this.#withOpen({
       edgeMs: Number.isFinite(newestMs) ? newestMs : edgeMs,
       backlog: left === null ? backlog : bounded([left, ...backlog]),
-    };
+    });
+    const walked = deep && next.backlog.length === 0;
     return {
       batch: this.#batch(unique(fresh), next),
       more: next.backlog.length > 0,
@@ -153,6 +162,7 @@ export class History {
         this.#state = next;
         this.#known = digest;
         if (deep && failure === null) this.#deepMs = elapsedMs;
+        if (walked) this.#openBeforeMs = Number.POSITIVE_INFINITY;
       },
       newest: first,
       failure,
@@ -171,7 +181,7 @@ export class History {
       const oldestMs = oldestOf(page);
       const ended =
         page.older === null ||
-        oldestMs < run.nowMs() - this.#options.pastMs ||
+        oldestMs < Math.min(run.nowMs() - this.#options.pastMs, current.untilMs) ||
         (fresh.length === 0 && oldestMs <= current.untilMs);
       backlog = ended ? rest : [{ ...current, older: page.older }, ...rest];
     } catch (error) {
@@ -180,16 +190,29 @@ export class History {
       // A cursor does not last for ever: from the newest row once more.
       backlog = [{ ...current, older: null }, ...rest];
     }
-    const next: State = { ...this.#state, backlog };
+    const next = this.#withOpen({ edgeMs: this.#state.edgeMs, backlog });
     return {
       batch: this.#batch(unique(fresh), next),
       more: backlog.length > 0,
       done: () => {
-        this.#state = { edgeMs: this.#state.edgeMs, backlog };
+        this.#state = { ...next, edgeMs: this.#state.edgeMs };
+        if (backlog.length === 0) this.#openBeforeMs = Number.POSITIVE_INFINITY;
       },
       newest: null,
       failure: null,
     };
+  }
+
+  /** @param before what an earlier run knew counts too */
+  #openMs(before: boolean): number {
+    const ownMs = this.#options.openSinceMs?.() ?? Number.POSITIVE_INFINITY;
+    return before ? Math.min(ownMs, this.#openBeforeMs) : ownMs;
+  }
+
+  #withOpen(state: Pick<State, "edgeMs" | "backlog">): State {
+    if (!this.#options.openSinceMs) return state;
+    const openMs = this.#openMs(state.backlog.length > 0);
+    return { ...state, openMs: Number.isFinite(openMs) ? openMs : null };
   }
 
   #batch(events: readonly Event[], next: State): Batch {
@@ -258,8 +281,9 @@ function parseState(stored: string | undefined): State {
   const fresh: State = { edgeMs: null, backlog: [] };
   if (stored === undefined) return fresh;
   try {
-    const { edgeMs, backlog } = JSON.parse(stored) as State;
+    const { edgeMs, backlog, openMs } = JSON.parse(stored) as State;
     return {
+      ...(typeof openMs === "number" ? { openMs } : {}),
       edgeMs: typeof edgeMs === "number" ? edgeMs : null,
       backlog: Array.isArray(backlog) ? backlog : [],
     };
