@@ -2,6 +2,7 @@
 import { PROGRAM_ID, STOP_LOSS_SEED } from "../contract/index.ts";
 import { addressBytes, logAuthority, programAddress } from "../wallet/address.ts";
 import { exchangeAccounts, keyNamed } from "./answers/exchange.ts";
+import { splineOf } from "./program-addresses.ts";
 import type { Account, Market } from "./state.ts";
 
 /** Accounts that every instruction of the exchange's program names. */
@@ -28,7 +29,7 @@ export function stopLossParts(account: Account, market: Market) {
     traderAccount: account.address,
     perpAssetMap: exchangeAccounts.perpAssetMap,
     orderbook: market.spec.marketPubkey,
-    spline: market.spec.splinePubkey,
+    spline: splineOf(market.spec),
     positionAuthority: account.wallet.authority,
     stopLossAccount: stopLossAddress(account.address, market.spec.assetId),
   };

@@ -6,7 +6,6 @@ export interface MarketSpec {
   readonly name: string;
   readonly assetId: number;
   readonly marketPubkey: string;
-  readonly splinePubkey: string;
   /** Quote lots per base lot per tick. */
   readonly tickSize: number;
   readonly baseLotsDecimals: number;
@@ -53,7 +52,6 @@ export const marketSpecs: readonly MarketSpec[] = [
     name: "Solana",
     assetId: 0,
     marketPubkey: "Ac1YUrvRysk37ukazMSMKH3LSp1Vb9Pn2kqnZEG1FjcP",
-    splinePubkey: "DFNRzKTkgRdUgCZmbk6A3JAybme1ZqZ3cHAwB911y2gj",
     tickSize: 100,
     baseLotsDecimals: 2,
     ...fees,
@@ -73,7 +71,6 @@ export const marketSpecs: readonly MarketSpec[] = [
     name: "Bitcoin",
     assetId: 1,
     marketPubkey: "LxLFny4WTvj1MickooQFcvo3wHb1YeATVSvRQcRhQ32",
-    splinePubkey: "FxR6TfxzDi5T5ZLnC6MFUk5JFbGB2H9EKYn379SYM1AP",
     tickSize: 100,
     baseLotsDecimals: 4,
     ...fees,
@@ -96,7 +93,6 @@ export const marketSpecs: readonly MarketSpec[] = [
     name: "Ether",
     assetId: 2,
     marketPubkey: "BNcpJZJyE7aSX8BXNY4rnZNGLDmzXVnk18QvL1rU7E2H",
-    splinePubkey: "XTf3Q7KbSZ8yxawHidt3d1X7E2BsC3Z3eS7X3gAiXaY",
     tickSize: 100,
     baseLotsDecimals: 3,
     ...fees,
@@ -119,7 +115,6 @@ export const marketSpecs: readonly MarketSpec[] = [
     name: "Gold",
     assetId: 13,
     marketPubkey: "53Mshv8Gd2pbwnPam1B2FJ5i4fDEhdzHDbP1ETCVBhs1",
-    splinePubkey: "61Arg1cVejJEpFYuUd3YJLM3Xhx7EFYoH3dWcWRFiqzR",
     tickSize: 100,
     baseLotsDecimals: 3,
     ...fees,

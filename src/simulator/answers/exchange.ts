@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { base58 } from "@scure/base";
 import { type Handlers, PROGRAM_ID, SYSTEM_KEY, type WireFor, writeAmount } from "../../contract/index.ts";
 import { fundingIntervalMs, fundingPeriodMs, riskFactors } from "../markets.ts";
+import { derivedAddress, splineOf } from "../program-addresses.ts";
 import type { Market, World } from "../state.ts";
 import { present } from "../world.ts";
 import { type Context, marketOf, seconds } from "./context.ts";
@@ -28,10 +29,10 @@ const authorities = (key: (name: string) => string) =>
 
 const usdcMint = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
 export const exchangeAccounts = {
-  globalConfig: keyNamed("globalConfig"),
+  globalConfig: derivedAddress("global"),
   currentAuthorities: authorities(keyNamed),
   canonicalMint: usdcMint,
-  globalVault: keyNamed("globalVault"),
+  globalVault: derivedAddress("vault", usdcMint),
   perpAssetMap: keyNamed("perpAssetMap"),
   globalTraderIndex: [keyNamed("globalTraderIndex 0"), keyNamed("globalTraderIndex 1")],
   activeTraderBuffer: [keyNamed("activeTraderBuffer 0")],
@@ -69,7 +70,7 @@ function common(market: Market) {
       displayColor: null,
     },
     marketPubkey: spec.marketPubkey,
-    splinePubkey: spec.splinePubkey,
+    splinePubkey: splineOf(spec),
     tickSize: spec.tickSize,
     baseLotsDecimals: spec.baseLotsDecimals,
     takerFee: fee(spec.takerFeeMillionths),

@@ -4,6 +4,7 @@
  */
 import { type WireFor, writeAmount } from "../../contract/index.ts";
 import { priceUsd } from "../orders.ts";
+import { splineOf } from "../program-addresses.ts";
 import type { Market, Side, World } from "../state.ts";
 import { present } from "../world.ts";
 
@@ -65,7 +66,7 @@ function spline(market: Market) {
     };
   };
   return {
-    traderKey: spec.splinePubkey,
+    traderKey: splineOf(spec),
     midPrice: priceUsd(market, markTicks),
     bidFilledAmount: size(0),
     askFilledAmount: size(0),
