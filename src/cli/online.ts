@@ -36,6 +36,7 @@ export async function checkOnline(
       const desk = { settings, exchange, badRecords, tell };
       if (!(await askExchange(desk))) return;
       for (const wallet of settings.wallets) await askWallet(wallet, desk);
+      if (settings.ledger !== null) await askLedger(settings.ledger, desk);
     },
     (report) => void badRecords.push(report),
   );
@@ -96,6 +97,18 @@ async function askExchange(desk: Desk): Promise<boolean> {
     });
   }
   return true;
+}
+
+async function askLedger(ledger: NonNullable<DaemonSettings["ledger"]>, desk: Desk): Promise<void> {
+  const { createLedger, LedgerError } = await import("../ledger/rpc.ts");
+  try {
+    const height = await createLedger({ ...ledger, patienceMs }).blockHeight();
+    desk.tell({ what: "ledger", state: "ok", detail: `block height ${height}`, fix: null });
+  } catch (error) {
+    if (!(error instanceof LedgerError)) throw error;
+    const fix = "look at ledger.rpcUrl; only onboard and stop-loss need it";
+    desk.tell({ what: "ledger", state: "failed", detail: error.message, fix });
+  }
 }
 
 async function askWallet(wallet: WalletSettings, desk: Desk): Promise<void> {

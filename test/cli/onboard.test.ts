@@ -13,6 +13,7 @@ const sponsor = WalletKey.fromSeed(new Uint8Array(32).fill(42));
 interface Place extends AsyncDisposable {
   readonly simulator: Simulator;
   run(...args: string[]): Promise<Ran>;
+  check(...args: string[]): Promise<Ran>;
   /** Requests of the exchange that would do something. */
   sent(): Promise<string[]>;
   state(): Promise<string>;
@@ -40,6 +41,7 @@ async function place(wallet = "keyFile: ./fresh.json", ledger = true): Promise<P
   return {
     simulator,
     run: (...args) => run(["onboard", ...args], at),
+    check: (...args) => run(["check", ...args], at),
     sent: async () => {
       const { requests } = (await ask(simulator, "/sim/requests")).json as {
         requests: { path: string; method: string }[];
@@ -182,6 +184,17 @@ test("what is missing is told", async () => {
     status: 1,
     stderr: expect.stringContaining("there is no such key file"),
   });
+}, 60_000);
+
+test("check --online asks the ledger, too", async () => {
+  await using it = await place();
+  const ledger = async () => {
+    const { online } = (await it.check("--online", "--json")).json() as { online: { what: string }[] };
+    return online.find((one) => one.what === "ledger");
+  };
+  expect(await ledger()).toMatchObject({ state: "ok", detail: expect.stringMatching(/^block height \d+$/) });
+  await sim(it.simulator, "fault", { path: "/rpc", status: 500 });
+  expect(await ledger()).toMatchObject({ state: "failed", detail: expect.stringContaining("500") });
 }, 60_000);
 
 test("a payer who cannot pay is told by the ledger, before anything is signed", async () => {
