@@ -100,7 +100,9 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     const ratePerSecond = () => options.budget?.ratePerSecond ?? options.requestsPerSecond;
     if (options.streams) {
       const ask: StreamFeedAsk = (source, wallet, gap) => scheduler?.ask(source, wallet, gap);
-      feed = new StreamFeed({ ...options, ask, ratePerSecond, accounts, book, teller, badRecords });
+      const exchangeIsDown = () => (scheduler?.outage ?? null) !== null;
+      const own = { ask, ratePerSecond, accounts, book, teller, badRecords, exchangeIsDown };
+      feed = new StreamFeed({ ...options, ...own });
     }
     const live = feed;
     const collectors: Collector[] = [

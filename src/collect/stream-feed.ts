@@ -62,6 +62,8 @@ export interface StreamFeedOptions {
   readonly book: MarketBook;
   readonly teller: Teller;
   readonly badRecords: BadRecords;
+  /** Whether nothing at all can be read. */
+  readonly exchangeIsDown: () => boolean;
   readonly log: CollectLog;
 }
 
@@ -103,7 +105,7 @@ export class StreamFeed implements StreamListener {
           mirror: new TraderMirror(),
         });
     }
-    this.#outages = new StreamOutages(options.clock, options.log);
+    this.#outages = new StreamOutages(options.clock, options.log, options.exchangeIsDown);
     this.#coalescer = new Coalescer(options.clock, () => this.#handOn());
     this.#spread = new SpreadAsks({
       clock: options.clock,
