@@ -1,4 +1,5 @@
 /** Registration, activation and stop losses from the inside: what the exchange takes, what it refuses, what then is so. */
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Instruction } from "../../src/contract/index.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
@@ -345,4 +346,51 @@ test("the chain answers what it knows, and says what it does not", async () => {
   const batch = await ask(simulator, "/rpc", { body: [{ ...call, id: 1 }, { ...call, id: "b" }, call] });
   expect(batch.json.map((it: { id: unknown }) => it.id)).toEqual([1, "b"]);
   expect((await ask(simulator, "/rpc", { body: call })).status).toBe(204);
+});
+
+test("nothing that is sent makes chain or onboarding stumble", async () => {
+  await using simulator = await quiet();
+  const built = (await build(simulator)).json;
+  const good = (await transaction(simulator, built)).wire;
+  const bytes = Buffer.from(good, "base64");
+  const methods = [
+    "getBalance",
+    "getAccountInfo",
+    "getMultipleAccounts",
+    "getSignatureStatuses",
+    "isBlockhashValid",
+  ];
+  const mutated = fc.array(fc.tuple(fc.nat(bytes.length - 1), fc.nat(255)), { maxLength: 3 }).map((edits) => {
+    const copy = Buffer.from(bytes);
+    for (const [at, byte] of edits) copy[at] = byte;
+    return copy.toString("base64");
+  });
+  const wire = fc.oneof(fc.base64String(), mutated, fc.string());
+  const call = fc.oneof(
+    fc.record({
+      jsonrpc: fc.constant("2.0"),
+      id: fc.oneof(fc.nat(), fc.string(), fc.constant(null)),
+      method: fc.constantFrom(...methods, "sendTransaction", "simulateTransaction", "getLatestBlockhash"),
+      params: fc.oneof(
+        fc.array(fc.jsonValue({ maxDepth: 2 }), { maxLength: 3 }),
+        fc.tuple(wire, fc.constant({ encoding: "base64", skipPreflight: true })),
+        fc.tuple(wire, fc.constant({ encoding: "base64", accounts: { addresses: [newcomer.address] } })),
+      ),
+    }),
+    fc.jsonValue({ maxDepth: 2 }),
+  );
+  await fc.assert(
+    fc.asyncProperty(call, async (body) => {
+      const answer = await ask(simulator, "/rpc", { body });
+      expect([200, 204], answer.text).toContain(answer.status);
+    }),
+    { numRuns: 150 },
+  );
+  await fc.assert(
+    fc.asyncProperty(wire, async (sent) => {
+      const { status, text } = await send(simulator, sent);
+      expect([200, 400, 409], text).toContain(status);
+    }),
+    { numRuns: 150 },
+  );
 });
