@@ -41,9 +41,6 @@ export const instructionNames = {
   stopLoss: "global:place_stop_loss",
 } as const satisfies Record<keyof typeof discriminants, string>;
 
-/** First seed of the account in which a stop loss is kept; the trader account and the asset's number (u64) follow. */
-export const STOP_LOSS_SEED = "stoploss";
-
 /** What a delegated onboarding allows: target numbers, in the order in which they are written. */
 export const onboardedCapabilities = [
   { target: 0, name: "limit orders" },

@@ -8,13 +8,11 @@ import {
   decimalText,
   type MarketConfig,
   type NamedInstruction,
-  PROGRAM_ID,
   type RecordFor,
-  STOP_LOSS_SEED,
   type StopLossOrder,
   stopLossInstruction,
 } from "../contract/index.ts";
-import { addressBytes, logAuthority, programAddress, traderAddress } from "../wallet/address.ts";
+import { logAuthority, stopLossAddress, traderAddress } from "../wallet/address.ts";
 import { assembleTransaction, type LedgerTransaction } from "../wallet/ledger-transaction.ts";
 import { type Cost, foresee } from "./onboarding.ts";
 import {
@@ -190,14 +188,6 @@ function reviewStopLoss(
       throw error;
     }
   }
-}
-
-/** Where the stop loss of a trader account in a market is kept. */
-export function stopLossAddress(traderAccount: string, assetId: number): string {
-  const asset = new Uint8Array(8);
-  new DataView(asset.buffer).setBigUint64(0, BigInt(assetId), true);
-  const seeds = [new TextEncoder().encode(STOP_LOSS_SEED), addressBytes(traderAccount), asset];
-  return programAddress(seeds, PROGRAM_ID);
 }
 
 function positionOf(state: State, { symbol, subaccount }: StopLossAsked) {

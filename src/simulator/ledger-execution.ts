@@ -20,6 +20,7 @@ import {
   registerInstruction,
   stopLossInstruction,
 } from "../contract/index.ts";
+import { stopLossAddress } from "../wallet/address.ts";
 import {
   brokenSignatures,
   type LedgerInstruction,
@@ -38,7 +39,7 @@ import {
   stopLossAccountBytes,
   traderAccountBytes,
 } from "./ledger.ts";
-import { permissionAccount, programAccounts, stopLossAddress, stopLossParts } from "./ledger-accounts.ts";
+import { permissionAccount, programAccounts, stopLossParts } from "./ledger-accounts.ts";
 import { setTriggers } from "./orders.ts";
 import type { Market, Trigger, World } from "./state.ts";
 import { type Transaction, transact } from "./transaction.ts";
@@ -66,7 +67,7 @@ export interface Prepared {
   apply(): void;
 }
 
-export const computeBudgetProgram = "ComputeBudget111111111111111111111111111111";
+const computeBudgetProgram = "ComputeBudget111111111111111111111111111111";
 const memoPrograms = [
   "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr",
   "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo",

@@ -79,6 +79,13 @@ export function logAuthority(program = exchangeProgram): string {
   return programAddress([new TextEncoder().encode("log")], program);
 }
 
+/** Where the stop loss of a trader account in a market is kept. @throws {BadAddress} @throws {RangeError} */
+export function stopLossAddress(traderAccount: string, assetId: number, program = exchangeProgram): string {
+  const asset = new Uint8Array(8);
+  new DataView(asset.buffer).setBigUint64(0, BigInt(assetId), true);
+  return programAddress([new TextEncoder().encode("stoploss"), addressBytes(traderAccount), asset], program);
+}
+
 /**
  * A program-derived address: the first of the hashes over seeds and a bump byte from 255 downward that is no
  * point of the curve.

@@ -20,8 +20,7 @@ import {
   stopLossInstruction,
 } from "../../src/contract/index.ts";
 import { activationInstructions, plainInstructions } from "../../src/ledger/review.ts";
-import { stopLossAddress } from "../../src/ledger/stop-loss.ts";
-import { addressOf, logAuthority, traderAddress } from "../../src/wallet/address.ts";
+import { addressOf, logAuthority, stopLossAddress, traderAddress } from "../../src/wallet/address.ts";
 import {
   assembleTransaction,
   readTransaction,
