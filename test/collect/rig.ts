@@ -46,6 +46,8 @@ export interface RigOptions {
   readonly schedules?: object;
   readonly requestsPerSecond?: number;
   readonly marginRatio?: (wallet: string) => number | null;
+  /** Where HTTP is reached. Default: the simulator itself. */
+  readonly line?: (simulatorUrl: string, clock: FakeClock) => Promise<string>;
   /** Where the stream is reached, when there is one. */
   readonly streams?: (simulatorUrl: string) => Promise<string>;
 }
@@ -102,10 +104,11 @@ export class Rig implements AsyncDisposable {
     const log: Logged[] = [];
     const kept: Booted["kept"] = [];
     const requestsPerSecond = options.requestsPerSecond ?? 1_000;
+    const baseUrl = (await options.line?.(simulator.url, clock)) ?? simulator.url;
     const streamsUrl = await options.streams?.(simulator.url);
     let collectors: Collectors;
     const exchange = createExchange({
-      settings: { baseUrl: simulator.url, requestsPerSecond },
+      settings: { baseUrl, requestsPerSecond },
       version: "0.0.0-test",
       clock,
       random: seededRandom(11),

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { FrameFilter } from "../support/frame-line.ts";
 import { FrameLine } from "../support/frame-line.ts";
+import { SlowLine } from "../support/slow-line.ts";
 import { type Booted, Rig, type RigOptions } from "./rig.ts";
 
 const seldom = Object.fromEntries(
@@ -267,11 +268,17 @@ describe("frames that are lost, doubled and turned round", () => {
 
   test("one that nothing follows is found by the polls, counted, and the subscription begun anew", async () => {
     await using own = await StreamRig.start({ schedules: { ...seldom, traderState: { every: "5s" } } });
-    own.line.through = deltas(() => {});
+    let snapshots = 0;
+    const swallow = deltas(() => {});
+    own.line.through = (text, forward) => {
+      if (text.includes('"messageType":"snapshot"')) snapshots++;
+      swallow(text, forward);
+    };
     await own.deposit(9_000);
     await own.until("the poll", () => own.cross.collateral === 9_000_000_000n, 6_000);
     await own.until("counted", () => own.booted.collectors.streams()!.missed === 1, 6_000);
     expect(own.booted.log.filter((one) => one.message.includes("left out a change"))).toHaveLength(1);
+    await own.until("a snapshot anew", () => snapshots === 1, 1_000);
     own.line.through = (text, forward) => forward(text);
     await own.deposit(9_500);
     await own.until("streamed again", () => own.cross.collateral === 9_500_000_000n, 1_000);
@@ -348,6 +355,7 @@ describe("frames that are lost, doubled and turned round", () => {
 
 describe("polls and the stream", () => {
   test("an answer that was long under way takes nothing back", async () => {
+    let slow: SlowLine | undefined;
     await using own = await StreamRig.start({
       schedules: {
         ...seldom,
@@ -355,21 +363,37 @@ describe("polls and the stream", () => {
         markets: { every: "5s" },
         exchangeStatus: { every: "5s" },
       },
+      line: async (url, clock) => {
+        slow = await SlowLine.to(url, clock);
+        return slow.url;
+      },
     });
-    // Answers are made when they are asked for, and arrive 2 s later, by way of the line.
-    for (const path of ["/v1/trader/state/*", "/v1/markets/stats/latest", "/v1/exchange/status"])
-      await own.rig.call("fault", { path, delayMs: 2_000 });
+    await using line = slow!;
+    line.delayMs = 2_000;
+    const from = own.marks().length;
     for (let i = 1; i <= 40; i++) {
       await own.deposit(9_000 + i);
       await own.mark(152 + i / 10);
       await own.pass(500);
     }
-    await own.rig.simulator.faults.clear();
-    await own.pass(6_000);
+    // Something changes while an answer that does not know of it is under way.
+    const asked = own.rig.asked("/v1/exchange/status");
+    await own.until("a question", () => own.rig.asked("/v1/exchange/status") > asked, 6_000);
+    await own.rig.call("exchange", { gated: true });
+    await own.pass(3_000);
+    line.delayMs = 0;
+    await own.pass(8_000);
     own.expectForward();
-    const marks = own.marks();
-    expect(marks).toEqual([...marks].sort((a, b) => a - b));
+    const marks = own.marks().slice(from);
+    const rises = marks.slice(marks.indexOf(152.1));
+    expect(rises).toEqual([...rises].sort((a, b) => a - b));
     expect(own.cross).toEqual(own.truth);
+    const gated = own.booted.of("exchangeStatus").map((one) => one.gated);
+    expect(gated.slice(gated.indexOf(true))).not.toContain(false);
+    // Polls went on all the while, and counted as what they are.
+    expect(own.booted.of("accounts").filter((one) => one.told === undefined).length).toBeGreaterThanOrEqual(
+      4,
+    );
   });
 
   test("after a connection was lost all is told anew and read over HTTP once", async () => {

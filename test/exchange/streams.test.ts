@@ -95,7 +95,8 @@ describe("a connection that is lost", () => {
       expect(gap).toBeGreaterThanOrEqual(most / 2 - 100);
       expect(gap).toBeLessThanOrEqual(most + 200);
     }
-    expect(new Set(gaps.slice(-3)).size).toBeGreaterThan(1);
+    // Half of it is chance.
+    expect(gaps.some((gap, index) => gap < 0.9 * Math.min(10_000, 500 * 2 ** index))).toBe(true);
     rig.simulator.faults.clear();
     await rig.until("connected", () => rig.streams.connected, 15_000);
     await rig.soon("prices", () => marks(rig, "SOL").length > 0);
