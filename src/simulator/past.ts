@@ -22,9 +22,23 @@ export function noteMoment(market: Market, atMs: number): void {
     market.moments.splice(0, market.moments.length - mostMoments);
 }
 
-/** Writes down what an account is now. Nobody asks for the past of the house. */
+/** Whether money and positions are those of the version; accrual alone is told by the market's funding index. */
+function isAs(version: AccountVersion | undefined, account: Account): boolean {
+  if (version?.collateral !== account.collateral || version.netDeposits !== account.netDeposits) return false;
+  if (version.positions.length !== account.positions.size) return false;
+  return version.positions.every(({ symbol, baseLots, virtualQuoteLots, fundingIndex }) => {
+    const it = account.positions.get(symbol);
+    return (
+      it?.baseLots === baseLots &&
+      it.virtualQuoteLots === virtualQuoteLots &&
+      it.fundingIndex === fundingIndex
+    );
+  });
+}
+
+/** Writes down what an account is now, unless it is what it was. Nobody asks for the past of the house. */
 export function noteVersion(world: World, account: Account): void {
-  if (account === world.house) return;
+  if (account === world.house || isAs(account.versions.at(-1), account)) return;
   account.versions.push({
     atMs: world.nowMs,
     collateral: account.collateral,

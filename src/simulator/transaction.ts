@@ -68,11 +68,10 @@ export function transact<T>(world: World, act: (tx: Transaction) => T): T {
   world.lastSlot = slot;
   const tx = new Transaction(slot, world.lastSlotIndex, world.nowMs);
   const result = act(tx);
-  for (const [account, change] of tx.accounts) {
+  for (const account of tx.accounts.keys()) {
     account.sequence += 1;
     world.unchecked.add(account);
-    const money = account.versions.at(-1)?.collateral !== account.collateral;
-    if (money || change.positions.size > 0) noteVersion(world, account);
+    noteVersion(world, account);
   }
   for (const listener of world.listeners) listener(tx);
   return result;
