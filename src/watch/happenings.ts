@@ -7,7 +7,6 @@ import { type Alert, severityRank } from "../domain/alert.ts";
 import type { AckStatus, AckWord } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { type Event, type EventKind, eventName } from "../domain/event.ts";
-import { accountName } from "../domain/subject.ts";
 import {
   type Env,
   type EventRule,
@@ -23,6 +22,7 @@ import { applies } from "./conditions.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { eventDetailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
+import { eventFacts, eventSubject } from "./event-facts.ts";
 import {
   type HeldEvent,
   HeldEvents,
@@ -373,42 +373,4 @@ const knownTypes: ReadonlySet<string> = new Set([
 
 function isUnknownType(event: Event): boolean {
   return event.inbox !== null && !knownTypes.has(event.inbox.notificationType);
-}
-
-export function eventSubject(event: Event): string {
-  if (event.wallet === null) return event.symbol === null ? "exchange" : `market/${event.symbol}`;
-  if (event.pdaIndex === null || event.subaccount === null) {
-    return event.symbol === null ? event.wallet : `${event.wallet}/${event.symbol}`;
-  }
-  const account = accountName({
-    wallet: event.wallet,
-    pdaIndex: event.pdaIndex,
-    subaccount: event.subaccount,
-  });
-  return event.symbol === null ? account : `${account}/${event.symbol}`;
-}
-
-/** What `event.` means in a rule. An absent optional field is absent here, and so unknown in a condition. */
-export function eventFacts(event: Event, nowMs: number): Facts {
-  const values: Facts["values"] = {
-    kind: event.kind,
-    at: event.happenedMs,
-    age: nowMs - event.happenedMs,
-    id: event.key,
-  };
-  if (event.symbol !== null) values.symbol = event.symbol;
-  for (const [name, value] of Object.entries(event.fields)) if (value !== null) values[name] = value;
-  if (event.kind === "notification") values.data = textsOf(event.data);
-  return { values, seenMs: {} };
-}
-
-/** Scalars of a raw record as text, by name. */
-function textsOf(data: unknown): Record<string, string> {
-  const texts: Record<string, string> = {};
-  if (typeof data !== "object" || data === null) return texts;
-  for (const [name, value] of Object.entries(data)) {
-    if (typeof value === "string" || typeof value === "number" || typeof value === "boolean")
-      texts[name] = String(value);
-  }
-  return texts;
 }
