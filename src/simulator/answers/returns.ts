@@ -11,6 +11,9 @@ import { accountOf, type Context, seconds, usdOf } from "./context.ts";
 
 type Point = NonNullable<WireFor<"timeWeightedReturns">["points"]>[number];
 
+/** Nobody states a bound; a year of five minutes would keep everybody else waiting. */
+const mostPoints = 10_000;
+
 interface Period {
   /** What one became; null when there never was equity to grow. */
   readonly factor: number | null;
@@ -89,7 +92,8 @@ export const returnsAnswers = {
     const account = accountOf(world, args.traderPubkey);
     const coverageStart = pastFrom(world, account);
     const { nowMs } = world;
-    const { buckets, truncated } = bucketsOf(args, coverageStart, nowMs);
+    const limit = Math.min(args.limit ?? mostPoints, mostPoints);
+    const { buckets, truncated } = bucketsOf({ ...args, limit }, coverageStart, nowMs);
     const { points, resets, sinceMs, total } = pointsOf(world, account, buckets);
     const startTime = args.startTime ?? coverageStart;
     const endTime = args.endTime ?? nowMs;
