@@ -268,6 +268,8 @@ export class StreamFeed implements StreamListener {
     if (prices.exchangeMs > nowMs + MOST_AHEAD_MS) {
       throw new Error("its time is ahead of the clock");
     }
+    // Markets are what the market list says, here as in polls.
+    if (!this.#options.book.of(prices.symbol)) return;
     if (!this.#prices.takeLive(prices, this.#clock.elapsedMs())) return;
     this.#notedPrices.set(prices.symbol.toUpperCase(), prices);
     this.#coalescer.noted();
@@ -305,7 +307,16 @@ export class StreamFeed implements StreamListener {
 
   /** Hands on everything that is noted, of each thing the newest. */
   async #handOn(): Promise<void> {
-    const { observe, log } = this.#options;
+    try {
+      await Promise.all(this.#handed());
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : "unknown";
+      this.#options.log.warn({ detail }, "what the stream told could not be recorded");
+    }
+  }
+
+  #handed(): Promise<void>[] {
+    const { observe } = this.#options;
     const handed: Promise<void>[] = [];
     const atMs = this.#clock.nowMs();
     if (this.#notedStatus) handed.push(observe(this.#notedStatus));
@@ -323,12 +334,7 @@ export class StreamFeed implements StreamListener {
       this.#notedEvents.delete(name);
       handed.push(this.#tell(name, events));
     }
-    try {
-      await Promise.all(handed);
-    } catch (error) {
-      const detail = error instanceof Error ? error.message : "unknown";
-      log.warn({ detail }, "what the stream told could not be recorded");
-    }
+    return handed;
   }
 
   #states({ wallet, pdaIndex, mirror }: Followed, told: Set<number> | null, atMs: number): Promise<void>[] {

@@ -92,6 +92,7 @@ export class StreamLink {
   #renewed = false;
   #running = false;
   #ended: (() => void) | null = null;
+  #stopped: Promise<void> | null = null;
   #cancelWait: (() => void) | null = null;
   #cancelHandshake: (() => void) | null = null;
   #cancelRotation: (() => void) | null = null;
@@ -139,8 +140,13 @@ export class StreamLink {
     void this.#connect();
   }
 
-  /** Ends the connection and comes no more. */
-  async stop(): Promise<void> {
+  /** Ends the connection and comes no more. Repeatable. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
     this.#running = false;
     this.#stopping.abort(new Error("stopping"));
     this.#cancelWait?.();

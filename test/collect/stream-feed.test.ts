@@ -377,8 +377,8 @@ describe("polls and the stream", () => {
       await own.pass(500);
     }
     // Something changes while an answer that does not know of it is under way.
-    const asked = own.rig.asked("/v1/exchange/status");
-    await own.until("a question", () => own.rig.asked("/v1/exchange/status") > asked, 6_000);
+    const asked = own.rig.asked("/v1/view/exchange/status");
+    await own.until("a question", () => own.rig.asked("/v1/view/exchange/status") > asked, 6_000);
     await own.rig.call("exchange", { gated: true });
     await own.pass(3_000);
     line.delayMs = 0;
