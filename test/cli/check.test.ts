@@ -244,6 +244,32 @@ describe("check --online", () => {
     expect(asked().filter((one) => !checked.includes(one))).toEqual([]);
   });
 
+  test("a market that a rule names and the exchange does not list is worth knowing", async () => {
+    const rule =
+      "{ name: Far, scope: market, select: { symbol: [SOLL] }, when: market.markPrice > 1.0, severity: info, summary: far }";
+    place.write("far.yaml", `rules:\n  - ${rule}\n`);
+    place.write(
+      "far-config.yaml",
+      [
+        `exchange: { baseUrl: ${simulator.url}, requestsPerSecond: 1000 }`,
+        `wallets: [{ name: watched, authority: ${simulator.traders[1]!.authority} }]`,
+        "rules: [./far.yaml]",
+        "channels: { here: { type: console } }",
+        "history: { path: ./p }",
+        "dashboard: { listen: off }",
+        "",
+      ].join("\n"),
+    );
+    const ran = await run(["check", "--online", "--json", "--config", "far-config.yaml"], place);
+    const { online: findings } = ran.json() as { online: Finding[] };
+    expect(ran.status).toBe(0);
+    expect(findings.find(({ what }) => what === "rule Far")).toMatchObject({
+      state: "note",
+      detail: "the exchange lists no market SOLL: the rule waits for one that may never come",
+      fix: "did you mean SOL?",
+    });
+  });
+
   test("what fails is said with how to mend it, what works is tried all the same", async () => {
     await simulator.call("fault", {
       path: "/v1/traders/*",
