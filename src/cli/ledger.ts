@@ -7,20 +7,25 @@ import type { Ledger } from "../ledger/rpc.ts";
 import type { DaemonSettings, WalletSettings } from "../settings.ts";
 import type { WalletKey } from "../wallet/wallet-key.ts";
 import { CommandFailed } from "./command.ts";
+import { unknownName } from "./daemon.ts";
 import type { Paint } from "./print.ts";
 
 /** @throws {CommandFailed} status 2 unless one is meant */
 export function walletNamed(settings: DaemonSettings, name: string | undefined): WalletSettings {
   const { wallets } = settings;
-  const names = wallets.map((it) => it.name).join(", ");
   if (name === undefined) {
     const [only] = wallets;
     if (only !== undefined && wallets.length === 1) return only;
+    const names = wallets.map((it) => it.name).join(", ");
     throw new CommandFailed(`say which wallet with --wallet; configured: ${names}`, 2);
   }
   const found = wallets.find((it) => it.name === name);
   if (found) return found;
-  throw new CommandFailed(`no wallet is called ${name}; configured: ${names}`, 2);
+  throw unknownName(
+    "wallet",
+    name,
+    wallets.map((it) => it.name),
+  );
 }
 
 /** Who pays, with its key. @throws {CommandFailed} status 2 when there is none @throws {BadKey} */
