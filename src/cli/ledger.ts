@@ -45,7 +45,7 @@ export async function feePayerOf(wallet: WalletSettings, file: string | undefine
 export async function openLedger(settings: DaemonSettings): Promise<Ledger> {
   if (settings.ledger === null) {
     const example = "ledger: { rpcUrl: https://… }";
-    const simulated = "for `perpwatch simulate`: { rpcUrl: http://127.0.0.1:8899/rpc }";
+    const simulated = "for the simulated exchange: { rpcUrl: http://127.0.0.1:8899/rpc }";
     throw new CommandFailed(
       `this asks the ledger, and ledger.rpcUrl is not configured: add ${example} (${simulated})`,
       2,

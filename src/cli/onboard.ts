@@ -6,12 +6,14 @@ import { systemClock } from "../domain/clock.ts";
 import type { ExchangeError } from "../exchange/errors.ts";
 import type { OnboardingParts, Plan, Sent } from "../ledger/onboarding.ts";
 import type { WalletSettings } from "../settings.ts";
+import { commandLineOf } from "./called.ts";
 import {
   type Cli,
   CommandFailed,
   type CommonOptions,
   declare,
   declareGroup,
+  defaultConfig,
   hint,
   print,
   printJson,
@@ -128,6 +130,11 @@ async function onboard(cli: Cli, options: Options): Promise<void> {
   });
 }
 
+/** As it has to be typed here. */
+function checkOnline(cli: Cli, { config }: Options): string {
+  return commandLineOf(cli, config === defaultConfig ? null : config)("check --online");
+}
+
 const lost: readonly ExchangeError["reason"][] = ["timeout", "unreachable", "bad-record", "server-error"];
 
 /** Whether the request may have arrived although nothing useful came back. */
@@ -188,7 +195,7 @@ function tell(cli: Cli, options: Options, wallet: WalletSettings, plan: Plan, se
         if (signature !== null) print(cli, `confirmed as ${signature}`);
       }
       if (!active)
-        hint(cli, "The exchange does not show it yet; `perpwatch check --online` will, in a while.");
+        hint(cli, `The exchange does not show it yet; see again in a while: ${checkOnline(cli, options)}`);
       return;
     case "failed":
       throw new CommandFailed(`the ledger executed it, and it failed: ${confirmation.error}`, 1, known);
