@@ -31,6 +31,7 @@ export interface KnownWallet {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly watchOnly: boolean;
+  readonly limits?: Readonly<Record<string, number>>;
 }
 
 export interface ReadWallets {
@@ -208,7 +209,7 @@ function readFolder(at: Path, reading: Reading): void {
 function nameIsFree(
   at: Path,
   name: unknown,
-  settings: Pick<Shared, "labels"> | undefined,
+  settings: Pick<Shared, "labels" | "limits"> | undefined,
   watchOnly: boolean,
   { source, names, known, defaults }: Reading,
 ): boolean {
@@ -221,7 +222,12 @@ function nameIsFree(
     return false;
   }
   names.set(name, at);
-  known.push({ name, labels: { ...defaults.labels, ...settings?.labels }, watchOnly });
+  known.push({
+    name,
+    labels: { ...defaults.labels, ...settings?.labels },
+    watchOnly,
+    limits: { ...defaults.limits, ...settings?.limits },
+  });
   return true;
 }
 

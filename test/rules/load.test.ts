@@ -454,6 +454,21 @@ describe("warnings", () => {
     expect(warned(text)[0]).toMatch(/"order_fileld" is no word that is known here/);
     expect(load(text).warnings[0]!.nearest).toBe("order_filled");
   });
+  test("a limit that a wallet does not have", () => {
+    const rule = (when: string, select = "") =>
+      `rules:\n  - { name: R, scope: wallet, severity: info, summary: s, when: '${when}', select: { ${select} } }`;
+    const wallets = [
+      { name: "main", labels: {}, watchOnly: false, limits: { most: 5 } },
+      { name: "hedge", labels: {}, watchOnly: false, limits: {} },
+      { name: "unread", labels: {}, watchOnly: false },
+    ];
+    expect(warned(rule("wallet.equity > wallet.limits.most"), { wallets })).toEqual([
+      "R cannot be judged for hedge: it has no limit most",
+    ]);
+    expect(warned(rule("wallet.equity > wallet.limits.most", "wallet: [main]"), { wallets })).toEqual([]);
+    const guarded = "has(wallet.limits.most) && wallet.equity > wallet.limits.most";
+    expect(warned(rule(guarded), { wallets })).toEqual([]);
+  });
   test("a wallet without a session hears no notifications", () => {
     const rule = (select: string) =>
       `rules:\n  - { name: R, on: notification, severity: info, summary: s, select: { ${select} } }`;

@@ -28,10 +28,17 @@ export class Gathered {
   readonly windows: WindowSpec[] = [];
   readonly staleAfterMs: Readonly<Record<Source, number>>;
   readsNow = false;
+  /** Of `wallet.limits`, those that have to be there: what `has` asks about may be missing. */
+  readonly limits = new Set<string>();
+  readonly optionalLimits = new Set<string>();
   readonly #reads = new Map<string, Read>();
 
   constructor(staleAfterMs: Readonly<Record<Source, number>>) {
     this.staleAfterMs = staleAfterMs;
+  }
+
+  get neededLimits(): readonly string[] {
+    return [...this.limits].filter((limit) => !this.optionalLimits.has(limit));
   }
 
   get reads(): readonly Read[] {

@@ -170,7 +170,10 @@ export class Walk {
         return this.#names.noField(node, at, this.#textOf(left), name, base.type.fields.keys());
       return { type: typeOfField(field), run: readItemField(this.#textOf(node), base.run, field) };
     }
-    if (base.type.kind === "map") return this.#key(node, base, base.type, () => name);
+    if (base.type.kind === "map") {
+      if (base.type.of === "numbers") this.#names.gathered.limits.add(name);
+      return this.#key(node, base, base.type, () => name);
+    }
     if (base.type.kind === "wrong") return bad;
     return this.#names.problem(node, `${describe(base.type)} has no fields`, { at });
   }
@@ -353,6 +356,7 @@ export class Walk {
     const left = this.#mapUnder(argument);
     if (left !== undefined) {
       const key = argument.args[1];
+      this.#names.gathered.optionalLimits.add(key);
       return {
         type: bool,
         run: (env) => {

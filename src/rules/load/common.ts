@@ -162,6 +162,35 @@ export function needsSession(reads: readonly Read[]): boolean {
   return reads.some((read) => read.sources.includes("notifications") || read.field === "signedIn");
 }
 
+/** A wallet without a limit that a rule compares with leaves the rule blind, and says so before it does. */
+export function warnOfLimits(
+  reader: Reader,
+  name: string,
+  select: Select,
+  limits: readonly string[],
+  desk: Desk,
+): void {
+  for (const limit of limits) {
+    const without = desk.input.wallets.filter(
+      (wallet) =>
+        wallet.limits !== undefined &&
+        !Object.hasOwn(wallet.limits, limit) &&
+        (select.wallet === null || select.wallet.includes(wallet.name)) &&
+        Object.entries(select.labels).every(([key, values]) => values.includes(wallet.labels[key] ?? "")),
+    );
+    if (without.length === 0) continue;
+    const names = without.map((wallet) => wallet.name);
+    const which =
+      names.length > 5 ? `${names.slice(0, 5).join(", ")} and ${names.length - 5} more` : names.join(", ");
+    const whose = names.length > 1 ? "they have" : "it has";
+    desk.warn(
+      problemAt(reader.place(null), {
+        message: `${name} cannot be judged for ${which}: ${whose} no limit ${limit}`,
+      }),
+    );
+  }
+}
+
 /** A short text that is equal for equal conditions (FNV-1a over 64 bits). */
 export function fingerprintOf(condition: unknown): string {
   let hash = 0xcbf29ce484222325n;

@@ -17,6 +17,7 @@ import {
   readSelect,
   readTemplate,
   staleness,
+  warnOfLimits,
 } from "./common.ts";
 import type { Reader } from "./reader.ts";
 import { problemAt } from "./source.ts";
@@ -92,6 +93,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
   const levels = readLevels(reader, naming, gathered, watched);
   // What messages name is no reason to judge, so only the conditions' reads count; their windows are kept all the same.
   const reads = gathered.reads;
+  const limits = gathered.neededLimits;
   const { readsNow } = gathered;
   const summary = readTemplate(reader, "summary", naming, gathered, watched);
   const description = readTemplate(reader, "description", naming, gathered, watched);
@@ -100,6 +102,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
   const noData = reader.oneOf("noData", ["alert", "keep"] as const);
   if (wrong || name === undefined || levels === undefined || summary === undefined) return undefined;
   warnOfPace(reader, staleAfterMs, reads, desk);
+  warnOfLimits(reader, name, select, limits, desk);
 
   const { file, line } = reader.place(null);
   return {

@@ -16,6 +16,7 @@ import {
   readSelect,
   readTemplate,
   staleness,
+  warnOfLimits,
 } from "./common.ts";
 import type { Reader } from "./reader.ts";
 
@@ -76,6 +77,7 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
     ? readExpression(reader, "when", "condition", naming, gathered, watched)
     : always;
   const reads = gathered.reads;
+  const limits = gathered.neededLimits;
   const summary = readTemplate(reader, "summary", naming, gathered, watched);
   const description = readTemplate(reader, "description", naming, gathered, watched);
   const throttleMs = reader.durationMs("throttle") ?? null;
@@ -87,6 +89,7 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
   if (wrong || name === undefined || severity === undefined || when === undefined || summary === undefined)
     return undefined;
 
+  warnOfLimits(reader, name, select, limits, desk);
   const { file, line } = reader.place(null);
   return {
     kind: "event",

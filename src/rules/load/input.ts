@@ -15,6 +15,8 @@ export interface LoadInput {
     readonly labels: Readonly<Record<string, string>>;
     /** Has no session: what notifications tell does not reach it. */
     readonly watchOnly: boolean;
+    /** Left out: not known here. */
+    readonly limits?: Readonly<Record<string, number>>;
   }[];
   /** Of "today", an IANA name. */
   readonly timezone: string;
