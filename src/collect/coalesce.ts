@@ -1,7 +1,7 @@
 /**
  * Turns many small changes into few observations: what comes is noted at once and handed on a moment later, all of it
- * together, the first at once and then at most four times a second. Where judging takes long the pauses grow, so that
- * whatever the stream tells takes a fifth of the time at most; what is noted meanwhile replaces what was noted before.
+ * together, the first at once and then at most four times a second. Where judging takes long the pauses are four times as
+ * long, up to two seconds, so that polls have their share; what is noted meanwhile replaces what was noted before.
  */
 import type { Clock } from "../domain/clock.ts";
 
@@ -14,6 +14,7 @@ export class Coalescer {
   readonly #handOn: () => Promise<void>;
   #cancel: (() => void) | null = null;
   #under: Promise<void> | null = null;
+  #running = false;
   #again = false;
   #notBeforeMs = Number.NEGATIVE_INFINITY;
   #stopped = false;
@@ -26,7 +27,7 @@ export class Coalescer {
 
   /** Something was noted. */
   noted(): void {
-    if (this.#under) this.#again = true;
+    if (this.#running) this.#again = true;
     else if (!this.#cancel && !this.#stopped) {
       const waitMs = Math.max(0, this.#notBeforeMs - this.#clock.elapsedMs());
       this.#cancel = this.#clock.after(waitMs, () => {
@@ -47,13 +48,14 @@ export class Coalescer {
   async #run(): Promise<void> {
     const startMs = this.#clock.elapsedMs();
     this.#again = false;
+    this.#running = true;
     try {
       await this.#handOn();
     } finally {
       const endMs = this.#clock.elapsedMs();
       const pauseMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, TIMES_THE_COST * (endMs - startMs)));
       this.#notBeforeMs = endMs + pauseMs;
-      this.#under = null;
+      this.#running = false;
       if (this.#again) this.noted();
     }
   }

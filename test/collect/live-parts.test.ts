@@ -1,0 +1,150 @@
+/** The parts of the stream's feed by themselves: which price is newer, when what is noted is handed on, who asks when. */
+import { describe, expect, test } from "vitest";
+import { Coalescer } from "../../src/collect/coalesce.ts";
+import { realSchedulesMs } from "../../src/collect/demand.ts";
+import { demandOf, scheduleSettings, schedulesMs } from "../../src/collect/index.ts";
+import { LivePrices } from "../../src/collect/live-prices.ts";
+import { SpreadAsks } from "../../src/collect/spread-asks.ts";
+import { StreamOutages } from "../../src/collect/stream-outages.ts";
+import type { MarketPrices } from "../../src/domain/account.ts";
+import { FakeClock } from "../support/clock.ts";
+
+const row = (exchangeMs: number, markPriceUsd: number, symbol = "SOL"): MarketPrices => ({
+  symbol,
+  exchangeMs,
+  markPriceUsd,
+  oraclePriceUsd: markPriceUsd,
+  midPriceUsd: null,
+  openInterestUnits: 1,
+  dayVolumeUsd: 1,
+  prevDayMarkPriceUsd: 1,
+  statedFundingRate: 0,
+});
+const marks = (rows: readonly MarketPrices[]) => rows.map((one) => one.markPriceUsd);
+
+describe("prices from two sides", () => {
+  test.each<[string, number, number, number, readonly number[]]>([
+    // The stream told 2 at second 10 of the exchange, at 1,000 ms here.
+    ["of a later second replaces", 11_000, 900, 1_100, [3]],
+    ["of the same second, asked for afterwards, replaces", 10_900, 1_001, 1_100, [3]],
+    ["of the same second, asked for before, gives way", 10_900, 999, 1_100, [2]],
+    ["of an earlier second, asked for before, gives way", 9_000, 999, 1_100, [2]],
+    ["of an earlier second, asked for afterwards, is left out", 9_000, 1_001, 1_100, []],
+  ])("a poll %s", (_name, exchangeMs, askedMs, _atMs, expected) => {
+    const prices = new LivePrices();
+    expect(prices.takeLive(row(10_000, 2), 1_000)).toBe(true);
+    expect(marks(prices.takePoll([row(exchangeMs, 3)], askedMs))).toEqual(expected);
+  });
+
+  test("the stream of an earlier second than either told is old", () => {
+    const prices = new LivePrices();
+    prices.takePoll([row(12_345, 1)], 0);
+    expect(prices.takeLive(row(11_000, 2), 10)).toBe(false);
+    expect(prices.takeLive(row(12_000, 3, "sol"), 20)).toBe(true);
+    expect(prices.takeLive(row(11_000, 4), 30)).toBe(false);
+  });
+
+  test("only a market that the stream told of shows that it does not any more", () => {
+    const prices = new LivePrices();
+    expect(prices.movedSince([row(20_000, 2)])).toBe(false);
+    prices.takeLive(row(10_000, 1), 0);
+    expect(prices.movedSince([row(20_000, 1)])).toBe(false);
+    expect(prices.movedSince([row(10_500, 2)])).toBe(false);
+    expect(prices.movedSince([row(20_000, 2)])).toBe(true);
+  });
+});
+
+describe("handing on", () => {
+  test.each([
+    ["that is quick leaves a quarter of a second between", 10, 250],
+    ["that takes long leaves four times as long", 300, 1_200],
+    ["that takes for ever leaves two seconds", 5_000, 2_000],
+  ])("%s", async (_name, costMs, pauseMs) => {
+    const clock = new FakeClock();
+    const begun: number[] = [];
+    const coalescer: Coalescer = new Coalescer(clock, () => {
+      begun.push(clock.elapsedMs());
+      coalescer.noted();
+      return clock.sleep(costMs);
+    });
+    coalescer.noted();
+    await clock.advance(4 * (costMs + pauseMs));
+    expect(begun.slice(0, 4)).toEqual([0, 1, 2, 3].map((n) => n * (costMs + pauseMs)));
+    await clock.finish(coalescer.stop());
+    const { length } = begun;
+    await clock.advance(60_000);
+    expect(begun).toHaveLength(length);
+  });
+});
+
+test("what many need is asked at a quarter of the ceiling, worst first, and not of those read since", async () => {
+  const clock = new FakeClock();
+  const asked: string[] = [];
+  const read = new Map<string, number>();
+  const spread = new SpreadAsks({
+    clock,
+    ratePerSecond: () => 8,
+    marginRatio: (wallet) => (wallet === "c" ? 0.9 : 0.1),
+    ask: (_source, wallet) => void asked.push(`${wallet} ${clock.elapsedMs()}`),
+    readMs: (_source, wallet) => read.get(wallet) ?? Number.NEGATIVE_INFINITY,
+  });
+  await clock.advance(100);
+  spread.add("traderState", ["a", "b", "c"]);
+  spread.add("traderState", ["a"]);
+  expect(asked).toEqual(["c 100"]);
+  read.set("b", 150);
+  await clock.advance(5_000);
+  expect(asked).toEqual(["c 100", "a 600"]);
+});
+
+test("an outage of the stream is said when it lasts, and then its end; not for want of a session", async () => {
+  const clock = new FakeClock();
+  const said: string[] = [];
+  let exchangeIsDown = true;
+  const log = {
+    debug: () => {},
+    info: (_fields: object, text: string) => void said.push(text),
+    warn: (_fields: object, text: string) => void said.push(text),
+  };
+  const outages = new StreamOutages(clock, log, () => exchangeIsDown);
+  expect(outages.down(null, "restart", false)).toBe(true);
+  expect(outages.down(null, "restart", false)).toBe(false);
+  await clock.advance(14_000);
+  outages.up(null);
+  outages.down("main", "401", true);
+  await clock.advance(60_000);
+  expect(said).toEqual([]);
+  outages.down("main", "cannot be reached", false);
+  await clock.advance(60_000);
+  expect(said).toEqual([]);
+  exchangeIsDown = false;
+  await clock.advance(60_000);
+  outages.up("main");
+  expect(said).toEqual([
+    "the stream of main is not connected, and polls go on: cannot be reached",
+    "the stream of main is connected again after 3m",
+  ]);
+});
+
+describe("whenStreaming", () => {
+  const parse = (notifications: unknown) => scheduleSettings.safeParse({ notifications });
+
+  test("is at least as long as every, and of notifications alone", () => {
+    expect(parse({ every: "10s", whenStreaming: "1m" }).success).toBe(true);
+    expect(parse({ every: "10s", whenStreaming: "5s" }).error?.issues[0]?.message).toContain(
+      "at least as long",
+    );
+    expect(scheduleSettings.safeParse({ fills: { every: "10s", whenStreaming: "1m" } }).success).toBe(false);
+  });
+
+  test("is what freshness is measured against where there may be streams, and nothing where not", () => {
+    const settings = scheduleSettings.parse({});
+    expect(schedulesMs(settings, 0).notifications).toBe(10_000);
+    expect(schedulesMs(settings, 0, true).notifications).toBe(60_000);
+    const input = { settings, requestsPerSecond: 20, wallets: [], nowMs: 0 };
+    expect(realSchedulesMs(input).notifications).toBe(10_000);
+    expect(realSchedulesMs({ ...input, streams: true }).notifications).toBe(60_000);
+    // Without a stream everybody has to be polled as often as said.
+    expect(demandOf(input).sources.find((one) => one.source === "notifications")?.everyMs).toBe(10_000);
+  });
+});
