@@ -69,7 +69,7 @@ export interface DaemonSettings {
   readonly remind: RemindSettings;
   readonly acknowledge: AcknowledgeSettings;
   readonly mention: MentionSettings;
-  /** Null: no chain is asked; only onboarding and stop losses need one. */
+  /** For onboarding and stop losses alone. Null: none is named; a simulated exchange has its own. */
   readonly ledger: LedgerSettings | null;
   /** Null: no page. */
   readonly dashboard: Listen | null;

@@ -96,7 +96,6 @@ function configuration(url: string, traders: readonly SimulatedTrader[]): string
     sources.map((source) => `  ${source}: { every: ${interval} }`);
   return [
     `exchange: { baseUrl: ${url}, requestsPerSecond: 200 }`,
-    `ledger: { rpcUrl: ${url}/rpc }`,
     "wallets:",
     ...wallets,
     "schedules:",

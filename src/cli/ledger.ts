@@ -41,18 +41,20 @@ export async function feePayerOf(wallet: WalletSettings, file: string | undefine
   );
 }
 
-/** @throws {CommandFailed} status 2 where none is configured */
-export async function openLedger(settings: DaemonSettings): Promise<Ledger> {
-  if (settings.ledger === null) {
-    const example = "ledger: { rpcUrl: https://… }";
-    const simulated = "for the simulated exchange: { rpcUrl: http://127.0.0.1:8899/rpc }";
-    throw new CommandFailed(
-      `this asks the ledger, and ledger.rpcUrl is not configured: add ${example} (${simulated})`,
-      2,
-    );
-  }
+/**
+ * The configured ledger; else that of an exchange on this machine, which is a simulated one and has a chain of its own.
+ * @throws {CommandFailed} status 2 where there is none
+ */
+export async function openLedger({ ledger, exchange }: DaemonSettings): Promise<Ledger> {
   const { createLedger } = await import("../ledger/rpc.ts");
-  return createLedger(settings.ledger);
+  if (ledger !== null) return createLedger(ledger);
+  if (new URL(exchange.baseUrl).protocol === "http:")
+    return createLedger({ rpcUrl: `${exchange.baseUrl.replace(/\/+$/, "")}/rpc` });
+  const example = "ledger: { rpcUrl: https://… }";
+  throw new CommandFailed(
+    `this asks the ledger, and ledger.rpcUrl is not configured: name a node of it with ${example}`,
+    2,
+  );
 }
 
 /** The session was this command's own. That it could not be revoked changes nothing. */

@@ -19,7 +19,11 @@ interface Place extends AsyncDisposable {
   state(): Promise<string>;
 }
 
-async function place(wallet = "keyFile: ./fresh.json", ledger = true): Promise<Place> {
+async function place(
+  wallet = "keyFile: ./fresh.json",
+  ledger: "configured" | null = "configured",
+  baseUrl?: string,
+): Promise<Place> {
   const simulator = await quiet();
   const at: Desk = desk();
   const keyFile = (name: string, key: WalletKey) =>
@@ -31,8 +35,8 @@ async function place(wallet = "keyFile: ./fresh.json", ledger = true): Promise<P
   at.write(
     "config.yaml",
     [
-      `exchange: { baseUrl: ${simulator.url} }`,
-      ...(ledger ? [`ledger: { rpcUrl: ${simulator.url}/rpc }`] : []),
+      `exchange: { baseUrl: ${baseUrl ?? simulator.url} }`,
+      ...(ledger !== null ? [`ledger: { rpcUrl: ${simulator.url}/rpc }`] : []),
       `wallets: [{ name: fresh, ${wallet} }]`,
       "channels: { here: { type: console } }",
       "dashboard: { listen: off }",
@@ -170,8 +174,14 @@ test("an exchange that answers with another transaction's signature is not belie
   expect(await it.state()).toBe("cold");
 }, 60_000);
 
+test("an exchange on this machine has its ledger beside it", async () => {
+  await using it = await place("keyFile: ./fresh.json", null);
+  expect(await it.run("register", "--yes")).toMatchObject({ status: 0 });
+  expect(await it.state()).toBe("active");
+}, 60_000);
+
 test("what is missing is told", async () => {
-  await using it = await place("keyFile: ./fresh.json", false);
+  await using it = await place("keyFile: ./fresh.json", null, "https://exchange.example");
   expect(await it.run("register")).toMatchObject({
     status: 2,
     stderr: expect.stringContaining("ledger.rpcUrl is not configured"),
