@@ -126,6 +126,7 @@ async function call(cli: Cli, group: Command, words: readonly string[]): Promise
     endpoint,
     words.filter((_, index) => index !== at),
     (file) => readText(cli, file),
+    Date.now(),
   );
   if (options.help) {
     const { describeText } = await import("./api/describe.ts");

@@ -133,6 +133,11 @@ describe("asking", () => {
       "2026-01-02",
     );
     expect(rates).toMatchObject({ status: 0, stderr: "" });
+    const candles = await api("candles", "--symbol", "SOL", "--timeframe", "1h", "--start-time", "7d");
+    expect(candles).toMatchObject({ status: 0, stderr: "" });
+    expect(
+      (await api("candles", "--symbol", "SOL", "--timeframe", "1h", "--start-time", "yore")).status,
+    ).toBe(2);
   });
 
   test("every mistake in the arguments at once, before anything is sent", async () => {

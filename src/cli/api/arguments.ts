@@ -9,6 +9,7 @@ import {
 } from "../../contract/index.ts";
 import { nearestName } from "../../domain/nearest.ts";
 import { CommandFailed, defaultConfig } from "../command.ts";
+import { timeFrom } from "../values.ts";
 import { takes } from "./describe.ts";
 
 /** The command's own options. */
@@ -53,6 +54,7 @@ export async function readCall(
   endpoint: Endpoint,
   words: readonly string[],
   readText: ReadText,
+  nowMs: number,
 ): Promise<ApiCall> {
   const { tokens } = parseArgs({
     args: [...words],
@@ -89,12 +91,10 @@ export async function readCall(
       problems.push(`--${name} needs a value: ${takes(param)}`);
       continue;
     }
-    const read = argumentFromText(
-      param,
-      text.startsWith("@") ? (await readText(text.slice(1))).trim() : text,
-    );
+    const given = text.startsWith("@") ? (await readText(text.slice(1))).trim() : text;
+    const read = (param.type === "time" ? timeOf(given, nowMs) : undefined) ?? argumentFromText(param, given);
     // What it would have to be is told with all other mistakes.
-    args[argument] = read ?? (param.type === "integer" || param.type === "number" ? numberOr(text) : text);
+    args[argument] = read ?? (param.type === "integer" || param.type === "number" ? numberOr(given) : given);
   }
   const text = (name: keyof typeof own): string | null =>
     typeof said[name] === "string" ? (said[name] as string) : null;
@@ -116,6 +116,15 @@ export async function readCall(
       2,
     );
   return { options, args };
+}
+
+/** As every command takes them: `7d` (before now), `now`, ISO, Unix seconds or milliseconds. */
+function timeOf(text: string, nowMs: number): number | undefined {
+  try {
+    return timeFrom(text, nowMs);
+  } catch {
+    return undefined;
+  }
 }
 
 /** So that bounds are told of a number, and not that it is none. */
