@@ -17,10 +17,22 @@ async function when(subscribe: (listener: () => void) => () => void, fits: () =>
   });
 }
 
-/** A client that follows the exchange's configuration on the stream. */
+/** A client that follows the exchange's configuration on the stream; `live` resolves when that is where it comes from. */
 function following(desk: Desk) {
   const client = desk.newClient({ auth: false, exchangeMetadata: { stream: true } });
-  return { client, exchange: client.exchange };
+  const { exchange } = client;
+  const streamed = Promise.withResolvers<void>();
+  const events = new Set<string>();
+  exchange.onEvent((event) => {
+    events.add(event.type);
+    if (event.type === "snapshotApplied" && event.source === "websocket") streamed.resolve();
+  });
+  const live = async () => {
+    await exchange.ready();
+    const late = setTimeout(() => streamed.reject(new Error("no snapshot came on the stream")), 5_000);
+    await streamed.promise.finally(() => clearTimeout(late));
+  };
+  return { client, exchange, events, live };
 }
 
 const configured = (look: (exchange: sdk.PhoenixClient["exchange"]) => string): Call =>
@@ -45,12 +57,9 @@ const exchangeCalls: Calls = {
     some((await desk.newClient({ auth: false }).exchange.ready()).markets, "markets"),
   ),
   "client.exchange.health": parses(async (desk) => {
-    const { exchange } = following(desk);
-    await exchange.ready();
-    await when(
-      (told) => exchange.subscribe(told),
-      () => exchange.health() === "live",
-    );
+    const { exchange, live } = following(desk);
+    await live();
+    expect(exchange.health()).toBe("live");
     return "live, on the stream";
   }),
   "client.exchange.snapshot": configured((it) => some(it.snapshot().markets, "markets")),
@@ -71,12 +80,8 @@ const exchangeCalls: Calls = {
   }),
   "client.exchange.source": configured((it) => it.source().active ?? "none"),
   "client.exchange.subscribe": parses(async (desk) => {
-    const { exchange } = following(desk);
-    await exchange.ready();
-    await when(
-      (told) => exchange.subscribe(told),
-      () => exchange.health() === "live",
-    );
+    const { exchange, live } = following(desk);
+    await live();
     const sequence = exchange.snapshot().sequenceNumber ?? 0n;
     await desk.sim("market", { symbol: "BTC", status: "postOnly" });
     await when(
@@ -92,16 +97,9 @@ const exchangeCalls: Calls = {
     return "two deltas applied, without a gap";
   }),
   "client.exchange.onEvent": parses(async (desk) => {
-    const { exchange } = following(desk);
-    const events: string[] = [];
-    exchange.onEvent((event) => events.push(event.type));
-    await exchange.ready();
-    await when(
-      (told) => exchange.subscribe(told),
-      () => exchange.health() === "live",
-    );
-    expect(events.length).toBeGreaterThan(0);
-    return [...new Set(events)].join(" ");
+    const { events, live } = following(desk);
+    await live();
+    return [...events].join(" ");
   }),
   "client.exchange.close": parses(async (desk) => {
     const { exchange } = following(desk);

@@ -11,6 +11,7 @@ import { ledgerCalls } from "./calls-ledger.ts";
 import { liveCalls } from "./calls-live.ts";
 import { marginCalls } from "./calls-margin.ts";
 import { moreCalls } from "./calls-more.ts";
+import { onboardingCalls } from "./calls-onboarding.ts";
 import { sessionCalls } from "./calls-session.ts";
 import { streamCalls } from "./calls-stream.ts";
 import { type Desk, openDesk } from "./desk.ts";
@@ -25,6 +26,7 @@ const groups: Readonly<Record<string, Calls>> = {
   "kept up to date by the SDK": liveCalls,
   "margin calculators": marginCalls,
   "other exports": moreCalls,
+  onboarding: onboardingCalls,
   "ledger and instructions": ledgerCalls,
 };
 const calls: Calls = Object.assign({}, ...Object.values(groups));
@@ -133,4 +135,34 @@ describe.each(Object.keys(groups))("%s", (group) => {
       lines.push(line);
     }
   });
+});
+
+test("a stream that the exchange closes is taken up again with new tokens", { timeout: 15_000 }, async () => {
+  const client = desk.newClient();
+  await desk.signIn(client);
+  const { authority } = desk.lived;
+  const letters = client.streams!.notifications({ authority })[Symbol.asyncIterator]();
+  // Begins with a message at each subscription, which stands after the one above on the same connection.
+  const prices = client.streams!.markPrice("ETH")[Symbol.asyncIterator]();
+  const before = await client.sessionManager!.getSession();
+  const hears = async (notificationType: string) => {
+    await desk.sim("notification", {
+      trader: "lived",
+      source: "general",
+      notificationType,
+      title: "a",
+      body: "b",
+    });
+    expect((await letters.next()).value).toMatchObject({ notificationType, acked: false });
+  };
+  await prices.next();
+  await hears("before");
+  await desk.sim("session", { trader: "lived", action: "expire-access" });
+  await prices.next();
+  await hears("after");
+  const after = await client.sessionManager!.getSession();
+  expect([after?.sessionId, after?.accessToken === before?.accessToken]).toEqual([before?.sessionId, false]);
+  desk.release();
+  const note = "closed with 4401, refreshed, connected and subscribed again";
+  lines.push({ group: "streams", call: "reconnection", result: "parses", note });
 });
