@@ -46,6 +46,8 @@ export async function openDesk(): Promise<Desk> {
       rpcUrl: `${simulator.url}/rpc`,
       auth: true,
       rateLimitRetry: false,
+      // A frame with a field that the SDK does not know is no frame.
+      ws: { strictMode: true },
       ...config,
     });
     clients.push(client);
