@@ -38,17 +38,11 @@ export function reads<T>(
       const answer = await make(desk);
       const note = look(answer, desk);
       const asked = desk.simulator.requests.query("/v1/*").requests.filter((it) => it.method === "GET");
-      const [first] = asked;
-      if (first) {
-        const plain = await desk.plain(`${first.path}?${first.query}`);
+      for (const path of new Set(asked.map((it) => it.path))) {
+        const query = asked.find((it) => it.path === path)?.query;
+        const plain = await desk.plain(`${path}?${query}`);
         if (asked.length === 1) allKnown(plain, answer, beyond);
-        await desk.sim("fault", {
-          path: first.path,
-          method: "GET",
-          times: 1,
-          status: 200,
-          body: broken(plain),
-        });
+        await desk.sim("fault", { path, method: "GET", times: 1, status: 200, body: broken(plain) });
         const again = Promise.resolve().then(async () => look(await make(desk), desk));
         await expect(again).rejects.toThrow();
       }

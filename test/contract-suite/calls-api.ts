@@ -192,11 +192,11 @@ export const apiCalls: Calls = {
   ),
   "client.api.markets().getNextMarketCalendarTransition": reads(
     ({ client }) => client.api.markets().getNextMarketCalendarTransition("GOLD"),
-    ({ currentState }) => JSON.stringify(currentState),
+    ({ currentState }) => String(currentState),
   ),
   "client.api.markets().getNextCommodityMarketTransition": reads(
     ({ client }) => client.api.markets().getNextCommodityMarketTransition(),
-    ({ currentState }) => JSON.stringify(currentState),
+    ({ currentState }) => String(currentState),
   ),
   // A day is written in both forms at once: `sessions` of the description, `activeHours` and `inactiveHours` of the SDK.
   "client.api.markets().getMarketCalendar": reads(

@@ -5,87 +5,7 @@
 import * as sdk from "@ellipsis-labs/rise";
 import { expect } from "vitest";
 import { type Call, type Calls, parses, some } from "./call.ts";
-import type { Desk } from "./desk.ts";
-
-type Snapshot = Awaited<ReturnType<ReturnType<sdk.PhoenixHttpClient["traders"]>["getTraderStateSnapshot"]>>;
-
-interface Books {
-  readonly snapshot: Snapshot["snapshot"] & {
-    authority: string;
-    traderPdaIndex: number;
-    messageType: "snapshot";
-  };
-  readonly inputs: sdk.TraderMarginInputs;
-  /** Of subaccount 0. */
-  readonly cross: sdk.SubaccountMarginInputs;
-  readonly summaries: sdk.MarketSummary[];
-  readonly marks: Record<string, number>;
-  readonly params: sdk.MarketParams[];
-  readonly markets: sdk.NormalizedMarketParamsBySymbol;
-  readonly views: sdk.TraderView[];
-  readonly desk: Desk;
-}
-
-async function openBooks(desk: Desk): Promise<Books> {
-  const { client, lived, isolatedPda } = desk;
-  const { snapshot, ...head } = await client.api.traders().getTraderStateSnapshot(lived.authority);
-  const message = {
-    ...head,
-    ...snapshot,
-    authority: lived.authority,
-    traderPdaIndex: 0,
-    messageType: "snapshot" as const,
-  };
-  const inputs = sdk.buildTraderMarginInputsFromSnapshot(message as never);
-  const summaries = (await client.api.markets().getMarkets()).map(summaryOf);
-  const stats = (await client.api.markets().getLatestMarketsStats()).markets;
-  const marks = Object.fromEntries(stats.map((it) => [it.symbol, it.mark_price]));
-  const params = Object.values(sdk.buildMarketParamsBySymbol(summaries, marks)) as sdk.MarketParams[];
-  const views = [];
-  for (const pda of [lived.traderPda, isolatedPda]) views.push(await client.api.traders().getTrader(pda));
-  return {
-    snapshot: message as never,
-    inputs,
-    cross: inputs.subaccounts[0]!,
-    summaries,
-    marks,
-    params,
-    markets: sdk.buildNormalizedMarketParamsBySymbol(params),
-    views,
-    desk,
-  };
-}
-
-/** The calculators read an older form of a market, which the API gives no more: basis points, units in a group. */
-function summaryOf(market: sdk.ExchangeMarketConfig): sdk.MarketSummary {
-  const none = { value: 0, decimals: 0, ui: "0" } as never;
-  const bps = (name: keyof typeof market.riskFactors) => Math.round(Number(market.riskFactors[name]) * 100);
-  return {
-    ...market,
-    units: { tickSizeInQuoteLotsPerBaseLot: market.tickSize, baseLotsDecimals: market.baseLotsDecimals },
-    fees: { takerFeeMicro: market.takerFee * 1e6, makerFeeMicro: market.makerFee * 1e6 },
-    openInterest: none,
-    openInterestCap: none,
-    maxLiquidationSize: none,
-    leverageTiers: market.leverageTiers.map((tier) => ({
-      maxLeverage: tier.maxLeverage,
-      maxSizeBaseLots: Number(tier.maxSizeBaseLots),
-      limitOrderRiskFactor: Math.round(tier.limitOrderRiskFactor * 100),
-    })),
-    riskFactors: {
-      maintenance: bps("maintenance"),
-      backstop: bps("backstop"),
-      highRisk: bps("highRisk"),
-      upnl: bps("upnl"),
-      upnlForWithdrawals: bps("upnlForWithdrawals"),
-      cancelOrder: bps("cancelOrder"),
-    },
-    fundingIntervalInSlots: 0,
-    fundingPeriodInSlots: 0,
-    fundingStartIntervalSlot: 0,
-    cumulativeFundingRate: 0,
-  } as never;
-}
+import { type Books, openBooks } from "./margin-books.ts";
 
 /** That a subaccount's totals are those of the simulator's view. */
 function asViewed(margin: sdk.MarginTotals, view: sdk.TraderView): string {
@@ -113,7 +33,7 @@ function asViewed(margin: sdk.MarginTotals, view: sdk.TraderView): string {
 }
 
 function bothAsViewed({ subaccounts }: sdk.TraderMarginResult, { views }: Books): string {
-  expect(subaccounts).toHaveLength(2);
+  expect(subaccounts).toHaveLength(views.length);
   return subaccounts.map((it, i) => asViewed(it.margin, views[i]!))[0]!;
 }
 
@@ -204,9 +124,16 @@ export const marginCalls: Calls = {
   createMarginCalculator: calculator((it, books) =>
     bothAsViewed(it.computeTraderMargin(books.inputs), books),
   ),
-  computeTraderMargin: margin((books) =>
-    bothAsViewed(sdk.computeTraderMargin(books.inputs, books.markets), books),
-  ),
+  computeTraderMargin: parses(async (desk) => {
+    // Of everybody: whom the seed gave other positions, too.
+    let accounts = 0;
+    for (const { authority } of desk.simulator.traders) {
+      const books = await openBooks(desk, authority);
+      bothAsViewed(sdk.computeTraderMargin(books.inputs, books.markets), books);
+      accounts += books.views.length;
+    }
+    return `of all ${accounts} accounts as their views have it`;
+  }),
   computeTraderMarginFromInputs: margin((books) =>
     bothAsViewed(sdk.computeTraderMarginFromInputs(books.inputs, books.markets), books),
   ),
@@ -214,9 +141,19 @@ export const marginCalls: Calls = {
   computeSubaccountMarginFromInputs: margin(({ cross, markets, views }) =>
     asViewed(sdk.computeSubaccountMarginFromInputs(cross, markets).margin, views[0]!),
   ),
-  computeTraderLiquidationPricesFromInputs: margin((books) =>
-    liquidationsOf(sdk.computeTraderLiquidationPricesFromInputs(books.inputs, books.markets), books),
-  ),
+  computeTraderLiquidationPricesFromInputs: parses(async (desk) => {
+    let prices = 0;
+    for (const { authority } of desk.simulator.traders) {
+      const books = await openBooks(desk, authority);
+      const result = sdk.computeTraderLiquidationPricesFromInputs(books.inputs, books.markets);
+      for (const [i, it] of result.subaccounts.entries()) {
+        if (it.positions.length > 0) liquidationsAsViewed(it, books.views[i]!);
+        prices += it.positions.length;
+      }
+    }
+    expect(prices).toBeGreaterThan(5);
+    return `all ${prices} as viewed`;
+  }),
   computeTraderLiquidationPricesFromMargin: margin((books) => {
     const trader = sdk.computeTraderMargin(books.inputs, books.markets);
     return liquidationsOf(
