@@ -9,7 +9,7 @@ async function when(subscribe: (listener: () => void) => () => void, fits: () =>
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const look = () => fits() && resolve();
   const stop = subscribe(look);
-  const late = setTimeout(() => reject(new Error("it did not come to that")), 5_000);
+  const late = setTimeout(() => reject(new Error("it did not come to that")), 10_000);
   look();
   await promise.finally(() => {
     clearTimeout(late);
@@ -29,7 +29,7 @@ function following(desk: Desk) {
   });
   const live = async () => {
     await exchange.ready();
-    const late = setTimeout(() => streamed.reject(new Error("no snapshot came on the stream")), 5_000);
+    const late = setTimeout(() => streamed.reject(new Error("no snapshot came on the stream")), 10_000);
     await streamed.promise.finally(() => clearTimeout(late));
   };
   return { client, exchange, events, live };

@@ -9,7 +9,7 @@ import { channels } from "../../src/contract/index.ts";
 import { type Call, type Calls, local, parses } from "./call.ts";
 import type { Desk } from "./desk.ts";
 
-const patienceMs = 5_000;
+const patienceMs = 10_000;
 
 /** Reads on until a message fits. */
 async function until<T>(messages: AsyncIterator<T>, fits: (message: T) => boolean): Promise<T> {
