@@ -8,8 +8,10 @@ import type { Bar, Market, World } from "./state.ts";
 import { slotAt } from "./time.ts";
 
 const yearMs = 365 * 86_400_000;
-const barMs = 60_000;
+export const barMs = 60_000;
 const mostBars = 11_000;
+const fineBarMs = 1_000;
+const mostFineBars = 10_800;
 /** Time in which a basis loses about half of its distance. */
 const basisHalfMs = 1_800_000;
 const basisDeviation = 0.0006;
@@ -37,17 +39,37 @@ export function walkPrices(world: World, market: Market, stepMs: number): boolea
 export function setMark(world: World, market: Market, ticks: number): void {
   market.markTicks = ticks;
   world.marks.set(market.spec.symbol, ticks);
-  const bar = barAt(market, world.nowMs);
-  bar.high = Math.max(bar.high, ticks);
-  bar.low = Math.min(bar.low, ticks);
-  bar.close = ticks;
-  bar.oracle = market.oracleTicks;
+  for (const bar of barsAt(market, world.nowMs)) {
+    bar.high = Math.max(bar.high, ticks);
+    bar.low = Math.min(bar.low, ticks);
+    bar.close = ticks;
+    bar.oracle = market.oracleTicks;
+  }
 }
 
-/** The bar of a minute, opened when it is not there yet. */
-export function barAt(market: Market, nowMs: number): Bar {
-  const startMs = nowMs - (nowMs % barMs);
-  const last = market.bars.at(-1);
+/** The bars of a moment's minute and second, opened when they are not there yet. */
+export function barsAt(market: Market, nowMs: number): readonly [Bar, Bar] {
+  return [
+    barAt(market, market.bars, barMs, mostBars, nowMs),
+    barAt(market, market.fineBars, fineBarMs, mostFineBars, nowMs),
+  ];
+}
+
+/** Writes a trade into the bars of its moment. @param value quote lots */
+export function noteTrade(market: Market, nowMs: number, lots: bigint, value: bigint): void {
+  for (const bar of barsAt(market, nowMs)) {
+    bar.volumeLots += lots;
+    bar.volumeQuoteLots += value;
+    bar.trades += 1;
+    bar.makerFees = market.makerFees;
+    bar.takerFees = market.takerFees;
+    bar.openInterestLots = market.openInterestLots;
+  }
+}
+
+function barAt(market: Market, bars: Bar[], lengthMs: number, most: number, nowMs: number): Bar {
+  const startMs = nowMs - (nowMs % lengthMs);
+  const last = bars.at(-1);
   if (last && last.startMs === startMs) return last;
   const bar: Bar = {
     startMs,
@@ -63,8 +85,8 @@ export function barAt(market: Market, nowMs: number): Bar {
     makerFees: market.makerFees,
     takerFees: market.takerFees,
   };
-  market.bars.push(bar);
-  if (market.bars.length > mostBars) market.bars.splice(0, market.bars.length - mostBars + 1_000);
+  bars.push(bar);
+  if (bars.length > most) bars.splice(0, bars.length - most + 1_000);
   return bar;
 }
 
@@ -73,13 +95,9 @@ export function crowd(world: World, market: Market, stepMs: number): void {
   const units = market.spec.crowdUnitsPerMinute * (stepMs / barMs) * 2 * world.random();
   const buys = world.random() < 0.5;
   const lots = BigInt(Math.round(units * 10 ** market.spec.baseLotsDecimals));
-  const bar = barAt(market, world.nowMs);
-  bar.openInterestLots = market.openInterestLots;
   if (lots === 0n) return;
-  bar.volumeLots += lots;
   const quote = lots * BigInt(market.markTicks) * market.tickSize;
-  bar.volumeQuoteLots += quote;
-  bar.trades += 1;
+  noteTrade(market, world.nowMs, lots, quote);
   market.fills.push({
     slot: slotAt(world.nowMs),
     // A place of their own, which no transaction of the accounts has.

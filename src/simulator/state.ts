@@ -247,7 +247,7 @@ export interface Notification {
   ackedMs: number | null;
 }
 
-/** One minute of a market. Prices in ticks, volumes in lots. */
+/** A minute, or a second, of a market. Prices in ticks, volumes in lots. */
 export interface Bar {
   readonly startMs: number;
   readonly open: number;
@@ -312,7 +312,10 @@ export interface Market {
   premiumSum: number;
   premiumCount: number;
   readonly rates: FundingRate[];
+  /** By the minute. */
   readonly bars: Bar[];
+  /** By the second, of the last hours; where steps were longer, of each step's second. */
+  readonly fineBars: Bar[];
   readonly moments: MarketMoment[];
   readonly fills: Journal<PublicFill>;
   makerFees: bigint;

@@ -5,6 +5,7 @@
 
 import { dropOrder } from "./book.ts";
 import { abs, divideUp, min, sign } from "./decimals.ts";
+import { noteTrade } from "./prices.ts";
 import type { Account, Fill, Market, MarketTotals, Position, World } from "./state.ts";
 import { noteHolder, type Transaction } from "./transaction.ts";
 
@@ -80,14 +81,7 @@ export function trade(
   if (terms.liquidity === "taker") market.takerFees += fee;
   else market.makerFees += fee;
   if (terms.tradeType === "market" && terms.liquidity === "taker") account.wallet.sent.push(fill);
-  const bar = market.bars.at(-1);
-  if (bar) {
-    bar.makerFees = market.makerFees;
-    bar.takerFees = market.takerFees;
-    bar.volumeLots += abs(lots);
-    bar.volumeQuoteLots += value;
-    bar.trades += 1;
-  }
+  noteTrade(market, tx.atMs, abs(lots), value);
   return fill;
 }
 

@@ -12,7 +12,7 @@ import { enforceMargin } from "./liquidation.ts";
 import { fundingIntervalMs, type MarketSpec, marketSpecs, riskOf } from "./markets.ts";
 import { fireTriggers, matchOrders } from "./orders.ts";
 import { momentMs, noteMoment, noteVersion } from "./past.ts";
-import { barAt, crowd, walkPrices } from "./prices.ts";
+import { barsAt, crowd, walkPrices } from "./prices.ts";
 import type { Account, Market, Wallet, World } from "./state.ts";
 import { slotAt } from "./time.ts";
 
@@ -90,6 +90,7 @@ function addMarket(world: World, spec: MarketSpec, marketId: number): void {
     premiumCount: 0,
     rates: [],
     bars: [],
+    fineBars: [],
     moments: [],
     // One a second of outsiders alone: hours of them.
     fills: new Journal(20_000),
@@ -106,7 +107,7 @@ function addMarket(world: World, spec: MarketSpec, marketId: number): void {
   world.markets.set(spec.symbol, market);
   world.risks.set(spec.symbol, risk);
   world.marks.set(spec.symbol, spec.startTicks);
-  barAt(market, world.nowMs);
+  barsAt(market, world.nowMs);
   noteMoment(market, world.nowMs);
 }
 
@@ -199,7 +200,7 @@ export function advanceTo(world: World, ms: number): void {
 export function step(world: World, stepMs: number): void {
   const moved: Market[] = [];
   for (const market of world.markets.values()) {
-    barAt(market, world.nowMs);
+    for (const bar of barsAt(market, world.nowMs)) bar.openInterestLots = market.openInterestLots;
     if (world.walk) {
       if (walkPrices(world, market, stepMs)) moved.push(market);
       crowd(world, market, stepMs);

@@ -412,6 +412,43 @@ describe(`a world of seed ${seed} that lived for two days`, () => {
     }
   });
 
+  test("candles of every length are made of the same trades and marks", async () => {
+    const end = simulator.world.nowMs - (simulator.world.nowMs % hour);
+    const startTime = end - hour;
+    const frames = {
+      "1s": 1_000,
+      "5s": 5_000,
+      "1m": minute,
+      "5m": 5 * minute,
+      "15m": 15 * minute,
+      "1h": hour,
+    };
+    for (const symbol of simulator.world.markets.keys()) {
+      let shorter: Row[] | undefined;
+      for (const [timeframe, lengthMs] of Object.entries(frames)) {
+        const candles: Row[] = await get("candles", {
+          symbol,
+          timeframe,
+          startTime,
+          endTime: end - 1,
+          limit: 5_000,
+        });
+        expect(candles.map((it) => it.time)).toEqual(
+          Array.from({ length: hour / lengthMs }, (_, i) => startTime + i * lengthMs),
+        );
+        for (const it of shorter === undefined ? [] : candles) {
+          const parts = shorter!.filter((one) => one.time >= it.time && one.time < it.time + lengthMs);
+          expect([it.open, it.close]).toEqual([parts[0].open, parts.at(-1).close]);
+          expect(it.high).toBe(Math.max(...parts.map((one) => one.high)));
+          expect(it.low).toBe(Math.min(...parts.map((one) => one.low)));
+          near(sum(parts, "volume"), it.volume);
+          expect(sum(parts, "tradeCount")).toBe(it.tradeCount);
+        }
+        shorter = candles;
+      }
+    }
+  });
+
   /** Longs of everybody, the house included. */
   async function longLots(symbol: string): Promise<number> {
     let lots = 0;

@@ -3,6 +3,7 @@ import type { Handlers, WireFor } from "../../contract/index.ts";
 import { currentRate, fractionOf, percentageOf } from "../funding.ts";
 import { fundingIntervalMs } from "../markets.ts";
 import { priceUsd } from "../orders.ts";
+import { barMs } from "../prices.ts";
 import type { Bar, Market, World } from "../state.ts";
 import { slotAt } from "../time.ts";
 import { present } from "../world.ts";
@@ -51,12 +52,20 @@ export function latestStats(world: World, market: Market): WireFor<"latestMarket
   };
 }
 
-/** Bars of a window, put together to buckets of `frameMs`, oldest first. Bars shorter than a minute are not kept. */
+/**
+ * Bars of a window, put together to buckets of `frameMs`, oldest first. Buckets shorter than a minute are made of bars by
+ * the second, which are kept for three hours.
+ */
 function buckets(market: Market, frameMs: number, fromMs: number, toMs: number): Bar[] {
+  const bars = frameMs < barMs ? market.fineBars : market.bars;
+  const bucketOf = (bar: Bar) => bar.startMs - (bar.startMs % frameMs);
+  let first = bars.length;
+  while (first > 0 && bucketOf(bars[first - 1]!) >= fromMs) first -= 1;
   const out: Bar[] = [];
-  for (const bar of market.bars) {
-    const startMs = bar.startMs - (bar.startMs % frameMs);
-    if (startMs < fromMs || bar.startMs > toMs) continue;
+  for (let i = first; i < bars.length; i++) {
+    const bar = bars[i]!;
+    const startMs = bucketOf(bar);
+    if (bar.startMs > toMs) break;
     const last = out.at(-1);
     if (!last || last.startMs !== startMs) {
       out.push({ ...bar, startMs });
@@ -82,7 +91,7 @@ export function candleNow(
   timeframe: string,
   nowMs: number,
 ): ReturnType<typeof candle> | null {
-  const frameMs = Math.max(60_000, frames[timeframe] ?? 60_000);
+  const frameMs = frames[timeframe] ?? barMs;
   const bar = buckets(market, frameMs, nowMs - (nowMs % frameMs), nowMs).at(-1);
   return bar === undefined ? null : candle(market, bar);
 }
@@ -123,7 +132,7 @@ export const marketAnswers = {
   },
   marketStats: ({ symbol, startTime, endTime, limit, timeframe }, { world }) => {
     const market = marketOf(world, symbol);
-    const rows = buckets(market, Math.max(60_000, frames[timeframe ?? "1m"]!), startTime, endTime);
+    const rows = buckets(market, frames[timeframe ?? "1m"]!, startTime, endTime);
     return {
       market_id: market.marketId,
       symbol: market.spec.symbol,
@@ -152,7 +161,7 @@ export const marketAnswers = {
         400,
         "invalid_request",
       );
-    const rows = buckets(market, Math.max(60_000, frameMs), startTime ?? 0, endTime ?? nowMs);
+    const rows = buckets(market, frameMs, startTime ?? 0, endTime ?? nowMs);
     return rows.slice(-limit).map((bar) => candle(market, bar));
   },
   fundingRates: ({ symbol, startTime, endTime, limit }, { world }) => {
