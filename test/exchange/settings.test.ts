@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
 import { exchangeSettings, PUBLIC_BASE_URL } from "../../src/exchange/index.ts";
 
-test("nothing said: the public exchange, 20 requests a second", () => {
-  expect(exchangeSettings.parse({})).toEqual({ baseUrl: PUBLIC_BASE_URL, requestsPerSecond: 20 });
+test("nothing said: the public exchange, 20 requests a second, streams where they are served", () => {
+  expect(exchangeSettings.parse({})).toEqual({
+    baseUrl: PUBLIC_BASE_URL,
+    requestsPerSecond: 20,
+    streams: "auto",
+  });
 });
 
 test.each([
