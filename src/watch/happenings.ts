@@ -74,7 +74,7 @@ export class Happenings {
         return open;
       },
       onJudged: ({ event, matches }, into) => this.#settle(event, matches, into),
-      onGivenUp: (held, rules, into) => this.#giveUp(held, rules, into),
+      onGivenUp: (held, rules, into) => this.#tellUnjudged(held, rules, into),
     });
     for (const rule of options.ruleSet.events) {
       this.#byKind.set(rule.on, [...(this.#byKind.get(rule.on) ?? []), rule]);
@@ -168,11 +168,7 @@ export class Happenings {
   }
 
   /** The figures did not come. Whether these rules would have told of the event nobody knows, so the event is told of. */
-  #giveUp({ event, sinceMs, matches }: HeldEvent, open: readonly OpenRule[], draft: Draft): void {
-    if (open.length === 0) {
-      this.#settle(event, matches, draft);
-      return;
-    }
+  #tellUnjudged({ event, sinceMs }: HeldEvent, open: readonly OpenRule[], draft: Draft): Match {
     const names = open.map(({ rule }) => rule.name).join(", ");
     const what = event.inbox?.notificationType ?? event.kind;
     const severity = open
@@ -192,7 +188,7 @@ export class Happenings {
       },
       draft,
     );
-    this.#settle(event, [...matches, { rule: blindRule, alertId, word: "never" }], draft);
+    return { rule: blindRule, alertId, word: "never" };
   }
 
   #tell(rule: EventRule, event: Event, env: Env, draft: Draft): number {
@@ -348,7 +344,10 @@ export class Happenings {
   }
 
   #remember(key: string, match: Match): void {
-    this.#liquidations.set(key, [...(this.#liquidations.get(key) ?? []), match]);
+    // What a held liquidation had matched before a restart is among the past alerts too.
+    const known = this.#liquidations.get(key) ?? [];
+    if (known.some((one) => one.alertId === match.alertId)) return;
+    this.#liquidations.set(key, [...known, match]);
     if (this.#liquidations.size > rememberedLiquidations) {
       const oldest = this.#liquidations.keys().next().value;
       if (oldest !== undefined) this.#liquidations.delete(oldest);

@@ -41,6 +41,8 @@ interface Sight extends Sighted {
 export interface HeldEvent extends Due {
   readonly event: Event;
   readonly sinceMs: number;
+  /** When patience ends, ms. */
+  readonly untilMs: number;
   open: readonly Sight[];
   readonly matches: Match[];
 }
@@ -57,10 +59,10 @@ export interface HeldEventsOptions {
   readonly onSight: (sight: Sighted, draft: Draft) => void;
   /** Judges anew. @returns the rules that still cannot; what matched is added to the held event. */
   readonly judge: (held: HeldEvent, rules: readonly EventRule[], draft: Draft) => readonly OpenRule[];
-  /** All of its rules have judged, and its liquidation as well. */
+  /** It waits no more: all of its rules have judged or were given up, and those of its liquidation as well. */
   readonly onJudged: (held: HeldEvent, draft: Draft) => void;
-  /** Patience ended. @param rules those that never could; none: only its liquidation was awaited */
-  readonly onGivenUp: (held: HeldEvent, rules: readonly OpenRule[], draft: Draft) => void;
+  /** Patience with these rules ended. @returns what was told instead */
+  readonly onGivenUp: (held: HeldEvent, rules: readonly OpenRule[], draft: Draft) => Match;
 }
 
 export class HeldEvents {
@@ -82,7 +84,7 @@ export class HeldEvents {
     this.#keep(held, draft);
     if (this.#held.size <= mostHeld) return;
     const oldest = this.#held.values().next().value;
-    if (oldest) this.#giveUp(oldest, draft);
+    if (oldest) this.#giveUp(oldest, draft, true);
   }
 
   /** Takes one back from history. Rules that are gone do not hold it any more. */
@@ -93,28 +95,26 @@ export class HeldEvents {
       const rule = ruleOf(name);
       return rule?.on === event.kind ? [sightOf(rule, event, null)] : [];
     });
+    if (held.open.length === 0) this.#options.deadlines.set(held, this.#options.draft().atMs);
   }
 
   /** Something arrived about this wallet, or (null) about what all share: whoever waits for it judges anew. */
   retry(wallet: string | null, draft: Draft): void {
-    for (const [name, held] of this.#held) {
-      if (wallet !== null && held.event.wallet !== null && held.event.wallet !== wallet) continue;
+    for (const held of this.#held.values()) {
       const before = held.open.length;
-      const open = before === 0 ? [] : this.#judge(held, draft);
+      if (before === 0) continue;
+      if (wallet !== null && held.event.wallet !== null && held.event.wallet !== wallet) continue;
+      const open = this.#judge(held, draft);
       this.#set(held, open, draft);
-      if (open.length > 0 || this.#awaitsLiquidation(held.event)) {
-        if (open.length < before) this.#keep(held, draft);
-        continue;
-      }
-      this.#forget(name, held, draft);
-      this.#options.onJudged(held, draft);
+      if (open.length === 0 && !this.#awaited(held.event)) this.#leave(held, draft);
+      else if (open.length < before) this.#keep(held, draft);
     }
   }
 
-  /** Whether the liquidation that a notification tells of is still to be judged: it decides about both. */
-  #awaitsLiquidation(event: Event): boolean {
-    const key = event.inbox?.liquidationKey ?? null;
-    return key !== null && this.has("liquidation", key);
+  /** The liquidation that a notification tells of, while it is still to be judged: it decides about both. */
+  #awaited({ inbox }: Event): HeldEvent | undefined {
+    const key = inbox?.liquidationKey ?? null;
+    return key === null ? undefined : this.#held.get(eventName("liquidation", key));
   }
 
   #judge(held: HeldEvent, draft: Draft): readonly OpenRule[] {
@@ -126,27 +126,48 @@ export class HeldEvents {
   }
 
   #make(event: Event, sinceMs: number, matches: readonly Match[]): HeldEvent {
+    const untilMs = this.#options.draft().atMs + heldForMs;
     const held: HeldEvent = {
       event,
       sinceMs,
+      untilMs,
       open: [],
       matches: [...matches],
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
       place: -1,
-      onDue: () => this.#giveUp(held, this.#options.draft()),
+      onDue: () => this.#giveUp(held, this.#options.draft(), false),
     };
     this.#held.set(eventName(event.kind, event.key), held);
-    this.#options.deadlines.set(held, this.#options.draft().atMs + heldForMs);
+    this.#options.deadlines.set(held, untilMs);
     return held;
   }
 
-  /** What patience has ended for is judged once more, as the time of its end comes with what else is due. */
-  #giveUp(held: HeldEvent, draft: Draft): void {
+  /**
+   * What patience has ended for is judged once more, as the time of its end comes with what else is due. Who tells of a
+   * liquidation leaves with it, never before it, in whatever order their times come.
+   * @param all its liquidation's patience ends with it
+   */
+  #giveUp(held: HeldEvent, draft: Draft, all: boolean): void {
     const open = this.#judge(held, draft);
     this.#set(held, [], draft);
-    this.#forget(eventName(held.event.kind, held.event.key), held, draft);
-    this.#options.onGivenUp(held, open, draft);
+    if (open.length > 0) held.matches.push(this.#options.onGivenUp(held, open, draft));
+    const liquidation = this.#awaited(held.event);
+    if (!liquidation) this.#leave(held, draft);
+    else if (all || liquidation.untilMs <= draft.atMs) this.#giveUp(liquidation, draft, all);
+    else this.#keep(held, draft);
+  }
+
+  /** All of its rules have judged, or were given up; so it is with who only waited for it. */
+  #leave(held: HeldEvent, draft: Draft): void {
+    const { kind, key } = held.event;
+    this.#held.delete(eventName(kind, key));
+    this.#options.deadlines.cancel(held);
+    draft.changes.keep.push({ name: heldPrefix + eventName(kind, key), value: null });
+    this.#options.onJudged(held, draft);
+    if (kind !== "liquidation") return;
+    for (const other of this.#held.values())
+      if (other.open.length === 0 && other.event.inbox?.liquidationKey === key) this.#leave(other, draft);
   }
 
   #set(held: HeldEvent, open: readonly OpenRule[], draft: Draft): void {
@@ -162,12 +183,6 @@ export class HeldEvents {
       one.unknown = null;
       this.#options.onSight(one, draft);
     }
-  }
-
-  #forget(name: string, held: HeldEvent, draft: Draft): void {
-    this.#held.delete(name);
-    this.#options.deadlines.cancel(held);
-    draft.changes.keep.push({ name: heldPrefix + name, value: null });
   }
 
   #keep({ event, sinceMs, open, matches }: HeldEvent, draft: Draft): void {

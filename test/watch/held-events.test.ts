@@ -1,5 +1,6 @@
 /** Events whose rules read figures that are not known at that moment. */
 import { expect, test } from "vitest";
+import type { Event } from "../../src/domain/event.ts";
 import { heldPrefix } from "../../src/watch/held-events.ts";
 import { describe, event, Harness, notification, position, subaccount } from "./harness.ts";
 
@@ -129,22 +130,116 @@ test("while it waits somebody says that the rule is blind, and when patience end
   expect(keptOf(harness)).toBe(0);
 });
 
-test("a liquidation's notification is acknowledged only after its liquidation was judged", () => {
-  const liquidation = event({
+/** Of one page: pairs of a notification and the liquidation that it tells of, the notification first. */
+function pairs(count: number): Event[] {
+  return Array.from({ length: count }, (_, index) => [notice(index), liquidationOf(index)]).flat();
+}
+
+function liquidationOf(index: number): Event {
+  return event({
     kind: "liquidation",
-    key: "1:0:3",
+    key: `1:0:${index}`,
     fields: { role: "liquidatee", kind: "market" },
   });
-  const told = notification("n9", "liquidation");
-  const notice = { ...told, inbox: { ...told.inbox!, liquidationKey: "1:0:3" } };
+}
+
+function notice(index: number): Event {
+  const told = notification(`n${index}`, "liquidation");
+  return { ...told, inbox: { ...told.inbox!, liquidationKey: `1:0:${index}` } };
+}
+
+function acknowledgedBy(harness: Harness): string[] {
+  return harness.all
+    .flatMap((one) => one.acknowledgements)
+    .map((row) => {
+      const by = row.rules.map(({ rule, alertIds }) => `${rule}×${alertIds.length}`).join(" ");
+      return `${row.key} ${row.status} ${by}: ${row.reason}`;
+    })
+    .sort();
+}
+
+test("a liquidation's notification is acknowledged only after its liquidation was judged", () => {
   const harness = new Harness({ rules });
-  harness.events("notifications", [notice, liquidation]);
+  harness.events("notifications", pairs(7));
   expect(harness.told).toEqual([]);
   expect(harness.acknowledgements).toEqual([]);
   complete(harness);
-  expect(harness.told).toEqual(["Liquidated main/0.0/SOL fired critical"]);
-  const rows = harness.all.flatMap((one) => one.acknowledgements);
-  expect(rows).toMatchObject([{ key: "n9", status: "waiting", rules: [{ rule: "Liquidated" }] }]);
+  expect(harness.told).toEqual(Array(7).fill("Liquidated main/0.0/SOL fired critical"));
+  expect(acknowledgedBy(harness)).toEqual(
+    [0, 1, 2, 3, 4, 5, 6].map((index) => `n${index} waiting Liquidated×1: `),
+  );
+  expect(keptOf(harness)).toBe(0);
+});
+
+const noticing = `${rules}  - name: Noticed
+    on: notification
+    when: event.type == "liquidation" && trader.equity > 1000.0
+    severity: info
+    summary: "noticed"
+    acknowledge: always
+`;
+
+const unjudged = [0, 1, 2, 3, 4, 5, 6].map(
+  (index) => `n${index} left Blind×1: what its rules read was not known`,
+);
+
+test("whoever is told that a liquidation was not judged is told before its notification is done with", () => {
+  const harness = new Harness({ rules, acknowledge: { unmatched: "always" } });
+  harness.events("notifications", pairs(7));
+  harness.pass(320_000);
+  expect(acknowledgedBy(harness)).toEqual(unjudged);
+  expect(eventsTold(harness)).toEqual(Array(7).fill("Blind main/0.0/SOL fired critical"));
+  expect(keptOf(harness)).toBe(0);
+});
+
+test("so it is after a restart", () => {
+  const before = new Harness({ rules, acknowledge: { unmatched: "always" } });
+  before.events("notifications", pairs(7));
+  const after = again(before, rules);
+  after.pass(320_000);
+  expect(acknowledgedBy(after)).toEqual(unjudged);
+  expect(keptOf(after)).toBe(0);
+});
+
+test("a notification whose own rules were not judged either says so, and waits for its liquidation none the less", () => {
+  const harness = new Harness({ rules: noticing, acknowledge: { unmatched: "always" } });
+  harness.events("notifications", [notice(0)]);
+  harness.pass(200_000);
+  harness.events("liquidations", [liquidationOf(0)]);
+  harness.pass(150_000);
+  expect(eventsTold(harness)).toEqual(["Blind main/0.0/SOL fired warning"]);
+  expect(harness.acknowledgements).toEqual([]);
+  const after = again(harness, noticing);
+  after.pass(10_000);
+  expect(after.acknowledgements).toEqual([]);
+  complete(after);
+  expect(eventsTold(after)).toEqual(["Liquidated main/0.0/SOL fired critical"]);
+  expect(acknowledgedBy(after)).toEqual(["n0 left Blind×1 Liquidated×1: what its rules read was not known"]);
+  expect(keptOf(after)).toBe(0);
+});
+
+test("a liquidation that is judged while its notification is held is what the notification tells of", () => {
+  const text = rules.replace('when: event.type == "order_filled" &&', "when:");
+  const harness = new Harness({ rules: text });
+  harness.events("notifications", [notice(0)]);
+  harness.pass(100_000);
+  harness.events("liquidations", [liquidationOf(0)]);
+  harness.pass(100_000);
+  complete(harness);
+  expect(acknowledgedBy(harness)).toEqual(["n0 waiting FilledBig×1 Liquidated×1: "]);
+});
+
+test("what is given up because too many wait takes its liquidation along", () => {
+  const harness = new Harness({ rules: noticing, acknowledge: { unmatched: "always" } });
+  const indices = Array.from({ length: 502 }, (_, index) => index);
+  harness.events("notifications", indices.map(notice));
+  expect(harness.acknowledgements).toEqual([]);
+  harness.events("liquidations", indices.map(liquidationOf));
+  expect(keptOf(harness)).toBeLessThanOrEqual(1_000);
+  expect(acknowledgedBy(harness)).toEqual([
+    "n0 left Blind×2: what its rules read was not known",
+    "n1 left Blind×2: what its rules read was not known",
+  ]);
 });
 
 test("a position that the account has not is no riddle: judged with the next answer, and told by nobody", () => {
