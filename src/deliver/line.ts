@@ -25,6 +25,8 @@ import { type Entry, Waiting } from "./waiting.ts";
 /** How long a critical message waits for the disk before it leaves unsealed, ms. */
 const sealPatienceMs = 5_000;
 const sealAgainMs = 1_000;
+/** How often a channel that was told to be deaf is looked at when nothing is owed to it, ms. */
+const lookAgainMs = 60_000;
 
 type Lane = "critical" | "rest";
 const laneSeverities: Readonly<Record<Lane, readonly Severity[]>> = {
@@ -43,6 +45,8 @@ interface Parcel {
   readonly resumed: boolean;
   /** It was brought forward once when its channel recovered; not again before the channel fails anew. */
   hurried: boolean;
+  /** A failure of it that is no limit was seen by this run. */
+  failed: boolean;
 }
 
 export interface LineOptions {
@@ -74,6 +78,7 @@ export class Line {
   readonly #busy = new Set<Lane>();
   #probing = false;
   #sealAgainAtMs = Number.NEGATIVE_INFINITY;
+  #lookAtMs = Number.NEGATIVE_INFINITY;
   #sealFailsSinceMs: number | null = null;
   #startedMs = 0;
   #cancelTimer: (() => void) | null = null;
@@ -100,7 +105,15 @@ export class Line {
     // A wait that the other side asked for is kept. Anything else may have been mended together with the restart.
     const waitMs = message.lastFailure === "rate-limited" ? (message.nextAttemptMs ?? 0) - clock.nowMs() : 0;
     const dueMs = clock.elapsedMs() + Math.min(Math.max(0, waitMs), 300_000);
-    this.#parcels.add({ message, entries, dueMs, underWay: false, resumed: true, hurried: false });
+    this.#parcels.add({
+      message,
+      entries,
+      dueMs,
+      underWay: false,
+      resumed: true,
+      hurried: false,
+      failed: false,
+    });
   }
 
   start(): void {
@@ -124,6 +137,7 @@ export class Line {
   /** Does everything that can be done now, and comes back by itself when more can be. */
   pump(): void {
     if (!this.#running) return;
+    this.#health.lasts();
     for (const lane of ["critical", "rest"] as const) {
       while (!this.#busy.has(lane)) {
         const work = this.#next(lane);
@@ -162,9 +176,7 @@ export class Line {
     if (cut.aborted || result === null) return;
     if (result.kind === "ok") this.#works(result.detail);
     else if (isFault(result.failure)) this.#breaks(`${result.detail}; ${result.fix}`);
-    else {
-      this.#health.retries(result.detail, result.failure, true);
-    }
+    else this.#health.unready(result.detail, result.failure);
     this.pump();
   }
 
@@ -222,7 +234,8 @@ export class Line {
     this.#sealing.delete(entries);
     if (message === null) return;
     const dueMs = this.#options.clock.elapsedMs();
-    const parcel: Parcel = { message, entries, dueMs, underWay: true, resumed: false, hurried: false };
+    const how = { underWay: true, resumed: false, hurried: false, failed: false };
+    const parcel: Parcel = { message, entries, dueMs, ...how };
     this.#parcels.add(parcel);
     await this.#options.probe("sealed");
     await this.#send(parcel);
@@ -342,7 +355,8 @@ export class Line {
     if (result.kind === "retry" && patient) {
       const delayMs = this.#circuit.failed(result, before.id, attempts, elapsedMs);
       parcel.dueMs = elapsedMs + delayMs;
-      this.#health.retries(detail, failure, attempts === 1);
+      this.#health.retries(detail, failure, !parcel.failed);
+      parcel.failed ||= failure !== "rate-limited";
       if (this.#circuit.down) for (const one of this.#parcels) one.hurried = false;
       await this.#retryLater(parcel, failed, nowMs + delayMs);
       return;
@@ -352,6 +366,7 @@ export class Line {
     log.warn(fields, result.kind === "refused" ? "a message was refused for good" : "a message was given up");
     parcel.message = { ...failed, status: "dead", nextAttemptMs: null };
     await this.#settle(parcel, "dead");
+    if (![...this.#parcels].some(({ message }) => message.attempts > 0)) this.#health.owesNothing();
   }
 
   async #retryLater(parcel: Parcel, failed: Message, atMs: number): Promise<void> {
@@ -391,7 +406,7 @@ export class Line {
     this.#health.breaks(detail);
   }
 
-  /** A broken channel without anything to send is looked at, so that its recovery is told too. */
+  /** A channel that was told to be deaf and has nothing to send is looked at, so that its recovery is told too. */
   async #look(): Promise<void> {
     this.#probing = true;
     const { clock, cut } = this.#options;
@@ -401,8 +416,11 @@ export class Line {
     cancel();
     this.#probing = false;
     if (cut.aborted) return;
-    if (result?.kind === "ok") this.#works(result.detail);
-    else this.#breaks(result?.detail ?? "its check had no answer");
+    if (result?.kind === "ok") return this.#works(result.detail);
+    const { failure, detail } = result ?? { failure: "timeout", detail: "its check had no answer" };
+    if (this.#circuit.broken || isFault(failure)) return this.#breaks(detail);
+    this.#lookAtMs = clock.elapsedMs() + lookAgainMs;
+    this.#health.unready(detail, failure);
   }
 
   #setTimer(): void {
@@ -413,7 +431,9 @@ export class Line {
     const nowMs = clock.elapsedMs();
     const opens = this.#circuit.opensAtMs(false);
     const owes = this.#waiting.size > 0;
-    if (this.#circuit.broken && !owes && this.#parcels.size === 0 && !this.#probing && opens <= nowMs) {
+    const deaf = this.#circuit.broken || !this.#health.state.working;
+    const looksAtMs = Math.max(opens, this.#lookAtMs);
+    if (deaf && !owes && this.#parcels.size === 0 && !this.#probing && looksAtMs <= nowMs) {
       track(this.#look().finally(() => this.pump()));
       return;
     }
@@ -421,8 +441,10 @@ export class Line {
     const consider = (ms: number) => {
       if (ms > nowMs) atMs = Math.min(atMs, ms);
     };
-    if (owes || this.#parcels.size > 0 || this.#circuit.broken) {
+    if (owes || this.#parcels.size > 0 || deaf) {
       consider(opens);
+      consider(looksAtMs);
+      consider(this.#health.lastsAtMs);
       consider(this.#circuit.opensAtMs(true));
     }
     if (owes) consider(this.#sealAgainAtMs);

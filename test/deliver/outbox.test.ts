@@ -302,6 +302,104 @@ test("a message that alone fails does not hold up the others, nor is it tried ea
   expect(one.far.arrivals.filter(({ items }) => items.includes(1)).length).toBeLessThan(12);
 });
 
+/** What the log says of the channel chat. */
+const said = (logged: readonly string[]) =>
+  logged.filter((line) => line.startsWith("the channel chat")).map((line) => line.split(" {")[0]);
+const chatWorks = (one: { readonly observed: readonly { channel: string; working: boolean }[] }) =>
+  one.observed.filter(({ channel }) => channel === "chat").map(({ working }) => working);
+
+test("a trouble is said at its first failure that is no limit, whatever was before; the others hear when it lasts", async () => {
+  await using one = await rig();
+  one.far.answer = () => ({ status: 429, afterMs: 1_000 });
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.until(() => one.far.arrivals.length === 1);
+  expect(said(one.logged)).toEqual(["the channel chat works: ready"]);
+  one.far.answer = () => "drop";
+  await one.clock.until(() => one.far.arrivals.length === 3);
+  expect(said(one.logged).slice(1)).toEqual([
+    "the channel chat does not take messages now, and is tried again: connection lost",
+  ]);
+  await one.clock.advance(4 * 60 * second);
+  expect(chatWorks(one)).toEqual([true]);
+  await one.clock.advance(46 * 60 * second);
+  expect(chatWorks(one)).toEqual([true, false]);
+  expect(one.outbox.status()[0]).toMatchObject({ working: false, retrying: true, detail: "connection lost" });
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.until(() => one.far.accepted.length === 1, 600_000);
+  await one.clock.settle();
+  expect(chatWorks(one)).toEqual([true, false, true]);
+  expect(said(one.logged).slice(2)).toEqual([
+    expect.stringMatching(/^the channel chat takes messages again, after 5/),
+  ]);
+});
+
+test("what a message that was taken up after a restart meets is said too", async () => {
+  await using one = await rig();
+  one.far.answer = () => "drop";
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.until(() => one.far.arrivals.length === 3);
+  one.logged.length = 0;
+  await one.restart();
+  await one.clock.until(() => one.far.arrivals.length === 5);
+  expect(said(one.logged)).toEqual([
+    "the channel chat works: ready",
+    "the channel chat does not take messages now, and is tried again: connection lost",
+  ]);
+});
+
+test.each([
+  ["a limit that names hours", 2 * hour],
+  ["a limit that comes again and again", 10 * second],
+])("%s is told after a few minutes, to the other channels too, and so is its end", async (_name, afterMs) => {
+  await using one = await rig();
+  one.far.answer = () => ({ status: 429, afterMs });
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.advance(2 * 60 * second);
+  expect(said(one.logged)).toHaveLength(1);
+  await one.clock.advance(8 * 60 * second);
+  expect(said(one.logged).slice(1)).toEqual([
+    "the channel chat does not take messages now, and is tried again: status 429",
+  ]);
+  expect(chatWorks(one)).toEqual([true, false]);
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.advance(2 * hour);
+  expect(chatWorks(one)).toEqual([true, false, true]);
+});
+
+test("a message that alone fails, for hours, is said once, and nobody is called deaf", async () => {
+  await using one = await rig();
+  one.far.answer = ({ items }) => ({ status: items.includes(1) ? 500 : 200 });
+  await one.owe(one.alerts.step("fired", one.alerts.alert({ severity: "info" })));
+  for (let count = 0; count < 40; count++) {
+    await one.owe(one.alerts.step("fired", one.alerts.alert({ severity: "info" })));
+    await one.clock.advance(120 * second);
+  }
+  expect(said(one.logged).filter((line) => line!.includes("does not take"))).toHaveLength(1);
+  expect(chatWorks(one)).toEqual([true]);
+});
+
+test("a channel that was told to be deaf is looked at when nothing is owed there any more", async () => {
+  await using one = await rig({ patienceMs: 10 * 60 * second });
+  one.far.answer = () => ({ status: 503 });
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.until(() => one.outbox.figures().deadMessages === 1);
+  await one.clock.advance(2 * 60 * second);
+  expect(chatWorks(one)).toEqual([true, false, true]);
+});
+
+test("trouble of a message that is gone says nothing of the next one before it was tried", async () => {
+  await using one = await rig({ patienceMs: second });
+  one.far.answer = () => ({ status: 503 });
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.until(() => one.outbox.figures().deadMessages === 1);
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.advance(hour);
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.advance(second);
+  expect(one.far.accepted).toHaveLength(1);
+  expect(chatWorks(one)).toEqual([true]);
+});
+
 test("a throttled group leaves as one message, however many they are; reminders that piled up are one", async () => {
   await using one = await rig();
   const events = Array.from({ length: 70 }, () =>
