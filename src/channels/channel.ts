@@ -9,7 +9,7 @@ import type { Message, SendFailure } from "../domain/delivery.ts";
 export type SendResult =
   /** `receipt` is what the other side answered (Discord's message id, the SMTP reply); later messages refer to it. */
   | { readonly kind: "delivered"; readonly receipt: string }
-  /** Try the same bytes again, not before `afterMs` where the other side named a time. */
+  /** Try the same content again, not before `afterMs` where the other side named a time. */
   | {
       readonly kind: "retry";
       readonly failure: SendFailure;

@@ -4,9 +4,10 @@
  *   committed(changes) ──► owed ──seal, commit──► sealed ──attempt──► delivered ──commit──► onSettled
  *                                                   ▲        └─ later ─┘ └─ refused, patience over ──► dead
  *
- * A seal is committed before the first attempt, so a retry, also one after a restart, sends the same bytes under the same
- * id. When the disk takes nothing, `stuck` hands over what is critical: it is sealed in memory and leaves at once, and
- * its rows are written when the changes that it came from have been.
+ * A seal is committed before the first attempt, so a retry, also one after a restart, sends the same content under the same
+ * id; only the note that it is late (`Late`) and the message that it replies to are of the attempt. When the disk takes
+ * nothing, `stuck` hands over what is critical: it is sealed in memory and leaves at once, and its rows are written when the
+ * changes that it came from have been.
  */
 import type { Channel } from "../channels/channel.ts";
 import type { AlertChange } from "../domain/alert.ts";

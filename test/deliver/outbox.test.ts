@@ -46,7 +46,7 @@ test("a change leaves at once, in a message that was sealed before and recorded 
   expect(one.outbox.figures()).toEqual({ undelivered: 0, oldestUndeliveredMs: 0, deadMessages: 0 });
 });
 
-test("retries send the same bytes under the same id; what is owed later goes into the next message", async () => {
+test("retries send the same content under the same id; what is owed later goes into the next message", async () => {
   await using one = await rig();
   let failures = 4;
   one.far.answer = () => (failures-- > 0 ? { status: 503 } : { status: 200 });
