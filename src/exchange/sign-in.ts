@@ -1,13 +1,14 @@
 /**
  * Signing in as a wallet: a challenge, its signature, a session.
  *
- *   message       nonce ─► sign its text ─► loginWallet
+ *   message       nonce ─► check and sign its text ─► loginWallet
  *   transaction   transactionChallenge ─► sign its message ─► loginWalletTransaction   (wallets that sign nothing else)
  *
  * A challenge is good for one login and a short time. When it is refused, the way starts again from the challenge, once.
  */
 import { endpoints } from "../contract/endpoints.ts";
 import type { AuthSession } from "../contract/records/auth.ts";
+import { signChallengeText } from "../wallet/challenge-text.ts";
 import { signChallenge } from "../wallet/transaction.ts";
 import type { WalletKey } from "../wallet/wallet-key.ts";
 import { lanes } from "./budget.ts";
@@ -43,7 +44,7 @@ export const signInCall = (signal: AbortSignal): CallOptions => ({
 async function byMessage(caller: Caller, key: WalletKey, signal: AbortSignal): Promise<AuthSession> {
   const authority = key.address;
   const nonce = (await caller.call(endpoints.authNonce, { authority }, signInCall(signal))).record;
-  const signature = key.signText(nonce.message);
+  const signature = signChallengeText(key, nonce.message, nonce.nonce_id);
   const args = { authority, signature, nonceId: nonce.nonce_id };
   return (await caller.call(endpoints.loginWallet, args, signInCall(signal))).record;
 }

@@ -47,7 +47,10 @@ export class WalletKey {
     return signBytes(this.#key, bytes);
   }
 
-  /** Signs a text's UTF-8 bytes, exactly as it stands; base58, as message login wants it. */
+  /**
+   * Signs a text's UTF-8 bytes, exactly as it stands; base58, as message login wants it. Text from outside goes through
+   * `signChallengeText`, which looks at it first.
+   */
   signText(text: string): string {
     return base58.encode(this.sign(new TextEncoder().encode(text)));
   }

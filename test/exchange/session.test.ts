@@ -59,6 +59,18 @@ describe("signing in", () => {
     expect(count(set, "login/wallet/transaction")).toBe(1);
   });
 
+  test("a text that is no challenge for this wallet is not signed, and that is said", async () => {
+    await using set = await open();
+    const body = { nonce_id: "one", message: "I give it all away", expires_at: "2026-03-01T13:00:00Z" };
+    set.venue.fault("/v1/auth/nonce", { status: 200, body });
+    const error = await refused(set, ask(set, set.exchange, 500));
+    expect(set.changes[0]!.detail).toMatch(
+      /cannot sign in as .*: the text to be signed does not name this wallet/,
+    );
+    expect(error).toMatchObject({ reason: "signed-out", sent: false });
+    expect(count(set, "login")).toBe(0);
+  });
+
   test("a nonce that is refused is replaced once", async () => {
     await using set = await open();
     set.venue.fault("/v1/auth/login", { status: 409, body: { error: "nonce_expired" } });
