@@ -7,6 +7,7 @@
  * is owed leaves as far as it can, then the database is closed.
  */
 import { hostname } from "node:os";
+import path from "node:path";
 import type { Writable } from "node:stream";
 import type { Logger } from "pino";
 import type { Channel } from "./channels/channel.ts";
@@ -155,6 +156,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       random,
       observe: (observation) => void observe(observation),
       sender: `perpwatch on ${hostname()}`,
+      instance: path.resolve(settings.history.path),
       log,
       ...(deps.probe ? { probe: deps.probe } : {}),
     });

@@ -56,6 +56,7 @@ export interface LineOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly sender: string;
+  readonly instance: string;
   readonly patienceMs: number;
   readonly probe: Probe;
   readonly log: DeliverLog;
@@ -243,10 +244,10 @@ export class Line {
 
   /** @returns null when these items cannot be sealed now */
   async #seal(entries: readonly Entry[]): Promise<Message | null> {
-    const { clock, journal, sender } = this.#options;
+    const { clock, journal, sender, instance } = this.#options;
     const told = await this.#told(entries);
     if (told === null) return null;
-    const message = seal(told, { sender, nowMs: clock.nowMs() });
+    const message = seal(told, { sender, instance, nowMs: clock.nowMs() });
     for (const entry of entries) entry.item = { ...entry.item, status: "sealed", messageId: message.id };
     const stuck = entries.some((entry) => entry.stuck);
     if (!stuck && (await journal.seal({ message, entries }))) {

@@ -37,6 +37,8 @@ export interface OutboxOptions {
   readonly observe: (observation: Observation & { readonly kind: "channel" }) => void;
   /** `perpwatch on <host>`, shown small in every message. */
   readonly sender: string;
+  /** What tells this daemon's database from others on the same host: message ids follow from it. */
+  readonly instance: string;
   readonly log?: DeliverLog;
   readonly probe?: Probe;
   /** For how long a sealed message is tried before it is given up, ms. Default 24 h. */
@@ -114,6 +116,7 @@ class WorkingOutbox implements Outbox {
         ...{ channel, store, clock, random, probe, log },
         journal: this.#journal,
         sender: options.sender,
+        instance: options.instance,
         patienceMs: options.patienceMs ?? 24 * hourMs,
         cut: this.#cut.signal,
         track: this.#work.track,

@@ -13,6 +13,8 @@ import { messageId, messageIdBytes } from "./message-id.ts";
 export interface Sealing {
   /** `perpwatch on <host>`. */
   readonly sender: string;
+  /** What tells this database from others on the same host. */
+  readonly instance: string;
   readonly nowMs: number;
 }
 
@@ -26,7 +28,7 @@ export interface Told {
 const mostTold = 50;
 
 /** @param told of one receiver, in the order of their ids; at least one */
-export function seal(told: readonly Told[], { sender, nowMs }: Sealing): Message {
+export function seal(told: readonly Told[], { sender, instance, nowMs }: Sealing): Message {
   const severity = told.reduce<Severity>(
     (worst, { item }) => (severityRank[item.severity] > severityRank[worst] ? item.severity : worst),
     "info",
@@ -35,7 +37,7 @@ export function seal(told: readonly Told[], { sender, nowMs }: Sealing): Message
   const more = Math.max(0, changes.length - mostTold);
   const items: MessageItem[] = changes.slice(0, mostTold).map((change) => ({ change, lead: leadOf(change) }));
   return {
-    id: idOf(told, sender),
+    id: idOf(told, sender, instance),
     receiver: told[0]!.item.receiver,
     severity,
     itemIds: told.map(({ item }) => item.id),
@@ -62,13 +64,17 @@ export function seal(told: readonly Told[], { sender, nowMs }: Sealing): Message
 
 /**
  * What is told once and for ever is known by itself: an event by its key, even if it is judged anew because a crash took
- * what was judged before. Any other change is known by its number and time.
+ * what was judged before. Any other change is known by its number and time, and by what it says: numbers begin at 1 in
+ * each database, and daemons that watch one exchange see the same thing in the same millisecond. A channel takes two
+ * messages under one id for one message, so no two may ever share it.
  */
-function idOf(told: readonly Told[], sender: string): string {
+function idOf(told: readonly Told[], sender: string, instance: string): string {
   const parts = told.map(({ change: { id, kind, atMs, alert } }) =>
-    alert.eventKey !== null && kind === "fired" ? [alert.rule, alert.eventKey] : [id, kind, atMs],
+    alert.eventKey !== null && kind === "fired"
+      ? [alert.rule, alert.subject, alert.eventKey]
+      : [id, kind, atMs, alert.rule, alert.subject, alert.summary],
   );
-  const text = JSON.stringify([sender, told[0]!.item.receiver, parts]);
+  const text = JSON.stringify([sender, instance, told[0]!.item.receiver, parts]);
   return messageId(createHash("sha256").update(text).digest().subarray(0, messageIdBytes));
 }
 

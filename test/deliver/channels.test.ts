@@ -40,7 +40,7 @@ async function world() {
           ...{ from: "watch@example.org", to: ["me@example.net"] },
         }),
       ]),
-      ...{ store, clock, random, sender: "perpwatch on test", drainMs: 50 },
+      ...{ store, clock, random, sender: "perpwatch on test", instance: "/one.db", drainMs: 50 },
       observe: ({ channel: name, working }) => void observed.push(`${name} ${working}`),
       ...more,
     });

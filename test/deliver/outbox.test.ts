@@ -1,6 +1,7 @@
 /** Deliveries: each owed item ends once, in order, under one id, whatever the far side and the disk do. */
 import { expect, test } from "vitest";
 import { changes } from "../../src/domain/changes.ts";
+import { FakeClock } from "../support/clock.ts";
 import { rig, together } from "./support.ts";
 
 const second = 1_000;
@@ -44,6 +45,22 @@ test("a change leaves at once, in a message that was sealed before and recorded 
   expect(message?.id).toMatch(/^[1-9A-HJ-NP-Za-km-z]{20,22}$/);
   expect(await one.store.owed({})).toMatchObject([{ status: "delivered", messageId: message?.id }]);
   expect(one.outbox.figures()).toEqual({ undelivered: 0, oldestUndeliveredMs: 0, deadMessages: 0 });
+});
+
+test("daemons of one host that see the same thing in the same millisecond send messages of their own", async () => {
+  const clock = new FakeClock("2026-11-21T03:41:18Z");
+  const ids: string[] = [];
+  for (const [instance, summary] of [
+    ["/first.db", "main is near"],
+    ["/first.db", "other is near"],
+    ["/second.db", "main is near"],
+  ] as const) {
+    await using one = await rig({ clock, instance });
+    await one.owe(one.alerts.step("fired", { ...one.alerts.alert(), summary }));
+    await one.clock.settle();
+    ids.push(one.far.arrivals[0]!.id);
+  }
+  expect(new Set(ids).size).toBe(ids.length);
 });
 
 test("retries send the same content under the same id; what is owed later goes into the next message", async () => {

@@ -259,7 +259,7 @@ export async function rig(options: Partial<OutboxOptions> & { clock?: FakeClock 
         ["chat", httpChannel("chat", far)],
         ["mail", httpChannel("mail", other)],
       ]),
-      ...{ clock, random: seededRandom(run), sender: "perpwatch on test" },
+      ...{ clock, random: seededRandom(run), sender: "perpwatch on test", instance: "/one.db" },
       observe: (one) => void observed.push(one),
       log: { debug: () => {}, info: line, warn: line },
       ...options,
