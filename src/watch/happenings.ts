@@ -92,10 +92,13 @@ export class Happenings {
       this.#remember(key, { rule: alert.rule, alertId: alert.id, word });
     }
     const events = new Map(held.map((event) => [heldPrefix + eventName(event.kind, event.key), event]));
-    for (const [name, value] of keep) {
-      const event = events.get(name);
-      if (event) this.#held.restore(event, value, ruleOf);
-    }
+    this.#held.restore(
+      [...keep].flatMap(([name, value]) => {
+        const event = events.get(name);
+        return event ? [{ event, value }] : [];
+      }),
+      ruleOf,
+    );
   }
 
   /** Stores and judges one event that was not known before. */

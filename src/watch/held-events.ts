@@ -12,8 +12,10 @@ import type { Sighted } from "./blind.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 
-/** How long an event waits for the figures of its rules. After a restart it begins anew. */
+/** How long an event waits for the figures of its rules, restarts included. */
 export const heldForMs = 300_000;
+/** After a start it waits this long at least: figures have to be asked for first. */
+const heldAfterStartMs = 30_000;
 /** Beyond these the oldest is given up at once. */
 const mostHeld = 1_000;
 
@@ -79,7 +81,7 @@ export class HeldEvents {
   }
 
   hold(event: Event, open: readonly OpenRule[], matches: readonly Match[], draft: Draft): void {
-    const held = this.#make(event, draft.atMs, matches);
+    const held = this.#make(event, draft.atMs, draft.atMs + heldForMs, matches);
     this.#set(held, open, draft);
     this.#keep(held, draft);
     if (this.#held.size <= mostHeld) return;
@@ -87,15 +89,22 @@ export class HeldEvents {
     if (oldest) this.#giveUp(oldest, draft, true);
   }
 
-  /** Takes one back from history. Rules that are gone do not hold it any more. */
-  restore(event: Event, value: string, ruleOf: (name: string) => EventRule | undefined): void {
-    const kept = JSON.parse(value) as Kept;
-    const held = this.#make(event, kept.sinceMs, kept.matches);
-    held.open = kept.open.flatMap((name) => {
-      const rule = ruleOf(name);
-      return rule?.on === event.kind ? [sightOf(rule, event, null)] : [];
-    });
-    if (held.open.length === 0) this.#options.deadlines.set(held, this.#options.draft().atMs);
+  /** Takes back what waited, from history. Rules that are gone do not hold anything any more. */
+  restore(
+    past: readonly { readonly event: Event; readonly value: string }[],
+    ruleOf: (name: string) => EventRule | undefined,
+  ): void {
+    const { atMs } = this.#options.draft();
+    const kept = past.map(({ event, value }) => ({ event, ...(JSON.parse(value) as Kept) }));
+    for (const { event, sinceMs, open, matches } of kept.sort((a, b) => a.sinceMs - b.sinceMs)) {
+      const untilMs = Math.max(sinceMs + heldForMs, atMs + heldAfterStartMs);
+      const held = this.#make(event, sinceMs, untilMs, matches);
+      held.open = open.flatMap((name) => {
+        const rule = ruleOf(name);
+        return rule?.on === event.kind ? [sightOf(rule, event, null)] : [];
+      });
+      if (held.open.length === 0) this.#options.deadlines.set(held, atMs);
+    }
   }
 
   /** Something arrived about this wallet, or (null) about what all share: whoever waits for it judges anew. */
@@ -125,8 +134,7 @@ export class HeldEvents {
     );
   }
 
-  #make(event: Event, sinceMs: number, matches: readonly Match[]): HeldEvent {
-    const untilMs = this.#options.draft().atMs + heldForMs;
+  #make(event: Event, sinceMs: number, untilMs: number, matches: readonly Match[]): HeldEvent {
     const held: HeldEvent = {
       event,
       sinceMs,

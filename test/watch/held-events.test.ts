@@ -242,6 +242,49 @@ test("what is given up because too many wait takes its liquidation along", () =>
   ]);
 });
 
+test("a notification waits for its own rules when its liquidation was judged already", () => {
+  const text = noticing.replace(
+    "trader.equity > 1000.0\n    severity: info",
+    "exchange.active\n    severity: info",
+  );
+  const harness = new Harness({ rules: text });
+  harness.events("notifications", pairs(1));
+  complete(harness);
+  expect(harness.told).toEqual(["Liquidated main/0.0/SOL fired critical"]);
+  expect(harness.acknowledgements).toEqual([]);
+  const { nowMs: atMs } = harness;
+  harness.see({ kind: "exchangeStatus", atMs, active: true, gated: false, withdrawalsAvailable: true });
+  expect(acknowledgedBy(harness)).toEqual(["n0 waiting Noticed×1 Liquidated×1: "]);
+});
+
+test("patience goes on across restarts: a loop of crashes does not keep anybody from hearing", () => {
+  let harness = new Harness({ rules, acknowledge: { unmatched: "always" } });
+  harness.events("notifications", pairs(2));
+  const sinceMs = harness.nowMs;
+  harness.pass(240_000);
+  expect(eventsTold(harness)).toEqual([]);
+  harness = again(harness, rules);
+  harness.pass(60_000);
+  expect(harness.changes.filter(({ alert }) => alert.event).map(({ atMs }) => atMs - sinceMs)).toEqual([
+    300_000, 300_000,
+  ]);
+  expect(acknowledgedBy(harness)).toEqual(unjudged.slice(0, 2));
+});
+
+test("after a long time without a daemon what waits has half a minute for its figures", () => {
+  const before = new Harness({ rules: only("FilledBig") });
+  before.events("notifications", [notification("n1", "order_filled")]);
+  before.nowMs += 3_600_000;
+  const late = again(before, only("FilledBig"));
+  late.pass(29_000);
+  expect(eventsTold(late)).toEqual([]);
+  complete(late);
+  expect(eventsTold(late)).toEqual(["FilledBig main/0.0/SOL fired critical"]);
+  const later = again(before, only("FilledBig"));
+  later.pass(30_000);
+  expect(eventsTold(later)).toEqual(["Blind main/0.0/SOL fired critical"]);
+});
+
 test("a position that the account has not is no riddle: judged with the next answer, and told by nobody", () => {
   const text = `
 rules:
