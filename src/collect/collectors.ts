@@ -36,7 +36,7 @@ import type { Demand } from "./demand.ts";
 import type { CollectLog } from "./log.ts";
 import { MarketBook } from "./market-book.ts";
 import { Scheduler } from "./scheduler.ts";
-import type { ScheduleSettings } from "./settings.ts";
+import { type ScheduleSettings, scheduleMs } from "./settings.ts";
 import { StreamFeed } from "./stream-feed.ts";
 import { ownCursors, Teller } from "./teller.ts";
 
@@ -101,7 +101,10 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     if (options.streams) {
       const ask: StreamFeedAsk = (source, wallet, gap) => scheduler?.ask(source, wallet, gap);
       const exchangeIsDown = () => (scheduler?.outage ?? null) !== null;
-      const own = { ask, ratePerSecond, accounts, book, teller, badRecords, exchangeIsDown };
+      const inboxEveryMs = () =>
+        scheduler?.demand().sources.find(({ source }) => source === "notifications")?.effectiveMs ??
+        scheduleMs(options.schedules.notifications, clock.nowMs());
+      const own = { ask, ratePerSecond, accounts, book, teller, badRecords, exchangeIsDown, inboxEveryMs };
       feed = new StreamFeed({ ...options, ...own });
     }
     const live = feed;

@@ -18,6 +18,7 @@ import type { Event } from "../domain/event.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import {
   type BadRecordReport,
+  type DownReason,
   type Mirrored,
   type StreamListener,
   type StreamMessage,
@@ -64,6 +65,8 @@ export interface StreamFeedOptions {
   readonly badRecords: BadRecords;
   /** Whether nothing at all can be read. */
   readonly exchangeIsDown: () => boolean;
+  /** How often an inbox is polled where the stream does not tell it, ms. */
+  readonly inboxEveryMs: () => number;
   readonly log: CollectLog;
 }
 
@@ -105,7 +108,8 @@ export class StreamFeed implements StreamListener {
           mirror: new TraderMirror(),
         });
     }
-    this.#outages = new StreamOutages(options.clock, options.log, options.exchangeIsDown);
+    const { exchangeIsDown, inboxEveryMs } = options;
+    this.#outages = new StreamOutages(options.clock, options.log, exchangeIsDown, inboxEveryMs);
     this.#coalescer = new Coalescer(options.clock, () => this.#handOn());
     this.#spread = new SpreadAsks({
       clock: options.clock,
@@ -250,10 +254,10 @@ export class StreamFeed implements StreamListener {
     this.#spread.add("traderState", [...this.#byName.keys()]);
   }
 
-  down(wallet: string | null, detail: string, signedOut: boolean): void {
+  down(wallet: string | null, detail: string, why: DownReason): void {
     if (wallet === null) for (const { mirror } of this.#followed.values()) mirror.lost();
     // From now on the inbox is read as often as without a stream.
-    if (this.#outages.down(wallet, detail, signedOut) && wallet !== null)
+    if (this.#outages.down(wallet, detail, why) && wallet !== null)
       this.#spread.add("notifications", [wallet]);
   }
 

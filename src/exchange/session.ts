@@ -174,6 +174,21 @@ export class WalletSession {
     return this.access(patience);
   }
 
+  /**
+   * The stream refused this token. That may be for other reasons than the token, so it stays in use for requests until
+   * another is there. @returns the token to try next: the same where no other can be had now
+   * @throws {ExchangeError} as `access`
+   */
+  async another(access: string, patience: Patience): Promise<string> {
+    await this.#loaded();
+    if (access === this.#usable()) {
+      this.#parts.figures.authFailures++;
+      // Whoever waits for its turn has a token meanwhile.
+      await this.#renewed(patience).catch(() => false);
+    }
+    return this.access(patience);
+  }
+
   /** A request with this token was refused. Renewing is begun when somebody next asks, or by the timer. */
   refused(access: string, error: ExchangeError): void {
     this.#parts.figures.authFailures++;

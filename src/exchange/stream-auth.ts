@@ -1,13 +1,13 @@
 /** The session of a wallet as a connection of the stream needs it: a token to come with, and word of what became of it. */
 import type { Clock } from "../domain/clock.ts";
-import type { ExchangeError } from "./errors.ts";
 import type { WalletSession } from "./session.ts";
 
 export interface LinkAuth {
   /** A usable token; signs in where there is none. @throws {ExchangeError} */
   access(signal: AbortSignal): Promise<string>;
+  /** The stream refused this token: another, or the same where no other can be had now. @throws {ExchangeError} */
+  another(token: string, signal: AbortSignal): Promise<string>;
   accepted(token: string): void;
-  refused(token: string, why: ExchangeError): void;
   /** What would be used now; null: nothing. */
   current(): string | null;
   /** Until the newest token expires, ms; null without one. */
@@ -18,10 +18,11 @@ const PATIENCE_MS = 30_000;
 const BEFORE_MS = 30_000;
 
 export function linkAuth(session: WalletSession, clock: Clock): LinkAuth {
+  const patience = (signal: AbortSignal) => ({ endMs: clock.elapsedMs() + PATIENCE_MS, signal });
   return {
-    access: (signal) => session.access({ endMs: clock.elapsedMs() + PATIENCE_MS, signal }),
+    access: (signal) => session.access(patience(signal)),
+    another: (token, signal) => session.another(token, patience(signal)),
     accepted: (token) => session.accepted(token),
-    refused: (token, why) => session.refused(token, why),
     current: () => session.peek(),
     expiresInMs: () => session.expiresInMs,
   };

@@ -5,10 +5,12 @@
  *              ▼                                                               │
  *   start ─► token ─► connect ─► open: subscribe, listen ─► lost: closed, dead, token worn out
  *                        │                                                     │
- *                        └─ refused for the session's sake ─► renew, at once, one time ─┘
+ *                        └─ refused for the session's sake ─► another token, at once, one time ─┘
  *
  * Backoff: 500 ms, doubling to 10 s, begun anew once a connection held for 10 s, so that one that opens and closes in a
- * circle is not asked for twice a second. Where there is no stream at all it is looked for once a minute.
+ * circle is not asked for twice a second. Where there is no stream at all it is looked for once a minute, and where another
+ * token was refused as well, after a minute, two, … ten: there may be no stream for this wallet (a firewall, a limit, a
+ * role), and requests go on with a token that they know to be good.
  *
  * Frames are read by the contract. One that cannot be read is reported and costs only itself.
  */
@@ -22,7 +24,7 @@ import {
 } from "../contract/index.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { BadRecordReport } from "./client.ts";
-import { cleanText, ExchangeError, refusal } from "./errors.ts";
+import { cleanText, ExchangeError } from "./errors.ts";
 import { type LinkAuth, rotationDueMs } from "./stream-auth.ts";
 import { Liveness, type LivenessLimits } from "./stream-liveness.ts";
 import { openSocket, type SocketEnd, type StreamSocket } from "./stream-socket.ts";
@@ -30,6 +32,12 @@ import { Subscriptions } from "./stream-subscriptions.ts";
 
 export type StreamMessage = Extract<InboundFrame, { kind: "message" }>;
 export type StreamMisfit = Extract<InboundFrame, { kind: "misfit" }>;
+
+/**
+ * Why there is no connection: it was lost or not to be had; the exchange refused it to this wallet (`detail` is how);
+ * no token to come with, of which the session tells.
+ */
+export type DownReason = "lost" | "refused" | "signed-out";
 
 export interface LinkOptions {
   /** `wss://…/v1/ws`. */
@@ -47,8 +55,8 @@ export interface LinkOptions {
   readonly onMisfit: (misfit: StreamMisfit) => void;
   /** Open, and subscriptions are sent. `again`: not for the first time. */
   readonly onUp: (again: boolean) => void;
-  /** Lost, or not to be had. Told each time. `signedOut`: for want of a session, which tells of itself. */
-  readonly onDown: (detail: string, signedOut: boolean) => void;
+  /** Lost, or not to be had. Told each time. */
+  readonly onDown: (detail: string, why: DownReason) => void;
   /** Open, and no message for a minute. */
   readonly onQuiet: () => void;
   readonly onBadFrame: (report: BadRecordReport) => void;
@@ -60,6 +68,9 @@ const LONGEST_BACKOFF_MS = 10_000;
 const STABLE_MS = 10_000;
 /** Where the exchange has no stream, or does not want to be asked so soon. */
 const ABSENT_MS = 60_000;
+const LONGEST_REFUSED_MS = 600_000;
+/** Between two tokens that the stream asks for: it is no reason to renew what requests are answered with. */
+const RENEWED_FOR_MS = 600_000;
 const ROTATION_AGAIN_MS = 5_000;
 const MOST_KEPT_FRAME = 65_536;
 
@@ -88,8 +99,13 @@ export class StreamLink {
   #detail = "not connected yet";
   #token: string | null = null;
   #failures = 0;
-  /** The session was renewed for this connection and it was refused again: now it waits like for anything else. */
+  /** Another token was fetched for this connection: when it is refused again, tokens are not what is wrong. */
   #renewed = false;
+  #renewedMs = Number.NEGATIVE_INFINITY;
+  /** In a row, with a token that was fetched for it. */
+  #refusals = 0;
+  /** What this connection is there for was refused to its token. */
+  #unwelcome: string | null = null;
   #running = false;
   #ended: (() => void) | null = null;
   #stopped: Promise<void> | null = null;
@@ -189,16 +205,18 @@ export class StreamLink {
 
   // ── coming and going ────────────────────────────────────────────────────────────────────────────────────────────
 
-  async #connect(): Promise<void> {
+  /** @param refused the token instead of which another is wanted */
+  async #connect(refused: string | null = null): Promise<void> {
     const { auth, url, headers } = this.#options;
     let token: string | null = null;
     if (auth) {
+      const { signal } = this.#stopping;
       try {
-        token = await auth.access(this.#stopping.signal);
+        token = await (refused === null ? auth.access(signal) : auth.another(refused, signal));
       } catch (error) {
         if (!this.#running) return;
         const failure = error instanceof ExchangeError ? error : null;
-        this.#down(failure?.message ?? "no session", false, true);
+        this.#down(failure?.message ?? "no session", false, "signed-out");
         this.#wait(failure?.retryAfterMs ?? 0);
         return;
       }
@@ -246,27 +264,39 @@ export class StreamLink {
       this.#ended?.();
       return;
     }
-    if (wasOpen && this.#clock.elapsedMs() - this.#openedMs >= STABLE_MS) {
-      this.#failures = 0;
-      this.#renewed = false;
+    const nowMs = this.#clock.elapsedMs();
+    if (wasOpen && nowMs - this.#openedMs >= STABLE_MS) {
+      this.#failures = this.#refusals = 0;
+      if (nowMs - this.#renewedMs >= RENEWED_FOR_MS) this.#renewed = false;
     }
     const refused = this.#refusedBySession(end);
-    if (refused && this.#token !== null) this.#options.auth?.refused(this.#token, refused);
-    this.#down(sayEnd(end), wasOpen, refused !== null);
-    if (refused && !this.#renewed) {
-      this.#renewed = true;
-      void this.#connect();
+    this.#unwelcome = null;
+    if (refused !== null) {
+      this.#down(refused, wasOpen, "refused");
+      this.#afterRefusal();
       return;
     }
-    const absent = end.kind === "refused" && [400, 404, 405, 426, 501].includes(end.status);
+    this.#down(sayEnd(end), wasOpen, "lost");
+    const absent = end.kind === "refused" && [400, 401, 403, 404, 405, 426, 501].includes(end.status);
     const asked = end.kind === "refused" ? (end.retryAfterMs ?? 0) : 0;
     this.#wait(Math.min(ABSENT_MS, Math.max(asked, absent ? ABSENT_MS : 0)));
   }
 
-  #down(detail: string, wasOpen: boolean, signedOut: boolean): void {
+  #afterRefusal(): void {
+    if (!this.#renewed) {
+      this.#renewed = true;
+      this.#renewedMs = this.#clock.elapsedMs();
+      void this.#connect(this.#token);
+      return;
+    }
+    this.#wait(Math.min(LONGEST_REFUSED_MS, ABSENT_MS * 2 ** this.#refusals));
+    this.#refusals = Math.min(this.#refusals + 1, 16);
+  }
+
+  #down(detail: string, wasOpen: boolean, why: DownReason): void {
     if (wasOpen || this.#sinceMs === null) this.#sinceMs = this.#clock.nowMs();
-    this.#detail = detail;
-    this.#options.onDown(detail, signedOut);
+    this.#detail = why === "refused" ? `the exchange refuses it: ${detail}` : detail;
+    this.#options.onDown(detail, why);
   }
 
   #wait(leastMs: number): void {
@@ -280,15 +310,14 @@ export class StreamLink {
     });
   }
 
-  /** The refusal, where it is the session that is refused and another token may help. */
-  #refusedBySession(end: SocketEnd): ExchangeError | null {
+  /** How it was refused, where that may be for the session's sake, so that another token may help. */
+  #refusedBySession(end: SocketEnd): string | null {
     if (!this.#options.auth) return null;
-    if (end.kind === "refused" && [401, 403, 409].includes(end.status)) {
-      return refusal("stream", 401, codeIn(end.body), end.retryAfterMs);
-    }
-    if (end.kind === "closed" && sessionRefused(end.code, end.reason)) {
-      return refusal("stream", 401, /^[a-z_]{1,64}$/.test(end.reason) ? end.reason : null, null);
-    }
+    if (this.#unwelcome !== null) return this.#unwelcome;
+    if (end.kind === "refused" && [401, 403, 409].includes(end.status))
+      return `${end.status} ${codeIn(end.body) ?? ""}`.trimEnd();
+    if (end.kind === "closed" && sessionRefused(end.code, end.reason))
+      return `closed with ${end.code} ${cleanText(end.reason)}`.trimEnd();
     return null;
   }
 
@@ -345,9 +374,8 @@ export class StreamLink {
         this.#detail = `connected; ${what} was refused: ${said}`;
         // What this connection is there for is not to be had with this token.
         if (this.#options.auth && this.#token !== null && (code === "401" || code === "403")) {
-          this.#options.auth.refused(this.#token, refusal("stream", 401, codeOf(said), null));
-          this.#failures = Math.max(this.#failures, 4);
-          this.#socket?.end(`${what} was refused: ${said}`);
+          this.#unwelcome = `${what}: ${code} ${said}`;
+          this.#socket?.end(this.#unwelcome);
         }
         return;
       }

@@ -10,10 +10,16 @@ import type { StreamStatus } from "../domain/status.ts";
 import type { BadRecordReport } from "./client.ts";
 import type { Sessions } from "./sessions.ts";
 import { linkAuth } from "./stream-auth.ts";
-import { type LinkOptions, StreamLink, type StreamMessage, type StreamMisfit } from "./stream-link.ts";
+import {
+  type DownReason,
+  type LinkOptions,
+  StreamLink,
+  type StreamMessage,
+  type StreamMisfit,
+} from "./stream-link.ts";
 import type { LivenessLimits } from "./stream-liveness.ts";
 
-export type { StreamMessage, StreamMisfit } from "./stream-link.ts";
+export type { DownReason, StreamMessage, StreamMisfit } from "./stream-link.ts";
 
 /** What whoever listens is told; `wallet` null: by the common connection. */
 export interface StreamListener {
@@ -21,8 +27,8 @@ export interface StreamListener {
   misfit(wallet: string | null, misfit: StreamMisfit): void;
   /** Open and subscribed; `again`: after it was lost, so that something may have been missed. */
   up(wallet: string | null, again: boolean): void;
-  /** Lost, or not to be had; told at every attempt. `signedOut`: for want of a session, which tells of itself. */
-  down(wallet: string | null, detail: string, signedOut: boolean): void;
+  /** Lost, or not to be had; told at every attempt. */
+  down(wallet: string | null, detail: string, why: DownReason): void;
   /** No message for a minute although it is open. */
   quiet(wallet: string | null): void;
   badFrame(report: BadRecordReport): void;
@@ -80,7 +86,7 @@ export function createStreams(options: StreamsOptions): Streams {
       onMessage: (message) => listener.message(wallet, message),
       onMisfit: (misfit) => listener.misfit(wallet, misfit),
       onUp: (again) => listener.up(wallet, again),
-      onDown: (detail, signedOut) => listener.down(wallet, detail, signedOut),
+      onDown: (detail, why) => listener.down(wallet, detail, why),
       onQuiet: () => listener.quiet(wallet),
       onBadFrame: (report) => listener.badFrame(report),
     });

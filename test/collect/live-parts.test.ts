@@ -106,15 +106,20 @@ test("an outage of the stream is said when it lasts, and then its end; not for w
     info: (_fields: object, text: string) => void said.push(text),
     warn: (_fields: object, text: string) => void said.push(text),
   };
-  const outages = new StreamOutages(clock, log, () => exchangeIsDown);
-  expect(outages.down(null, "restart", false)).toBe(true);
-  expect(outages.down(null, "restart", false)).toBe(false);
+  const outages = new StreamOutages(
+    clock,
+    log,
+    () => exchangeIsDown,
+    () => 10_000,
+  );
+  expect(outages.down(null, "restart", "lost")).toBe(true);
+  expect(outages.down(null, "restart", "lost")).toBe(false);
   await clock.advance(14_000);
   outages.up(null);
-  outages.down("main", "401", true);
+  outages.down("main", "401", "signed-out");
   await clock.advance(60_000);
   expect(said).toEqual([]);
-  outages.down("main", "cannot be reached", false);
+  outages.down("main", "cannot be reached", "lost");
   await clock.advance(60_000);
   expect(said).toEqual([]);
   exchangeIsDown = false;

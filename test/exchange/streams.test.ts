@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
@@ -196,16 +197,19 @@ describe("a session", () => {
     expect(rig.events.find((one) => one.startsWith("down main"))).toContain("401 access_token_expired");
   });
 
-  test.each([
-    [4401, ""],
-    [4403, ""],
-    [1008, "policy"],
-    [4000, "access_jti_mismatch"],
-  ])("closed with %i %s is renewed at once, and only once in a row", async (code, reason) => {
+  test.each<[string, Refusing]>([
+    ["401 at the handshake", { status: 401, body: { error: "invalid_access_token" } }],
+    ["403 at the handshake", { status: 403, body: "<html>blocked</html>" }],
+    ["409 at the handshake", { status: 409, body: {} }],
+    ["a closing with 4401", { close: [4401, ""] }],
+    ["a closing with 4403", { close: [4403, ""] }],
+    ["a closing with 1008", { close: [1008, "too many connections"] }],
+    ["a closing with 1008 that takes its time", { close: [1008, "too many"], afterMs: 15_000 }],
+    ["a closing for the token", { close: [4000, "access_jti_mismatch"] }],
+    ["a frame with 403", { frame: { channel: "error", error: "insufficient_role", code: 403 } }],
+  ])("that the stream refuses (%s) is renewed once, and reads go on in it", async (_how, refusing) => {
     await using rig = await streamRig();
-    await rig.clock.finish(rig.exchange.start());
-    await rig.until("signed in", () => rig.exchange.sessions.of("main")!.signedIn);
-    await using server = await circle((socket) => socket.close(code, reason));
+    await using server = await refuser(refusing, rig.clock);
     const downs: string[] = [];
     const streams = createStreams({
       ...quiet,
@@ -214,16 +218,37 @@ describe("a session", () => {
       random: seededRandom(5),
       sessions: rig.exchange.sessions,
       wallets: [{ name: "main", authority: rig.authority }],
-      listener: { ...quiet.listener, down: (wallet, detail) => void (wallet && downs.push(detail)) },
+      listener: {
+        ...quiet.listener,
+        down: (wallet, detail, why) => void (wallet && downs.push(`${why}: ${detail}`)),
+      },
     });
-    const before = rig.exchange.sessions.figures;
-    const renewals = before.refreshes + before.logins;
+    await rig.clock.finish(rig.exchange.start());
+    await rig.until("signed in", () => rig.exchange.sessions.of("main")!.signedIn);
     streams.of("main")!.start();
-    await rig.until("closed twice", () => downs.length >= 2, 5_000);
-    expect(before.refreshes + before.logins).toBeGreaterThan(renewals);
-    const soon = rig.clock.elapsedMs();
-    await rig.until("closed four times", () => downs.length >= 4, 60_000);
-    expect(rig.clock.elapsedMs() - soon).toBeGreaterThan(500);
+    await rig.until("refused, and at once again", () => downs.length >= 2, 40_000);
+    const traderPubkey = rig.simulator.traders[0]!.traderPda;
+    const failures: unknown[] = [];
+    const fromMs = rig.clock.elapsedMs();
+    for (let read = 1; read <= 48; read++) {
+      const asked = rig.exchange.client.notifications(
+        { traderPubkey },
+        { wallet: "main", deadlineMs: 8_000 },
+      );
+      await rig.clock.finish(asked.catch((error: unknown) => void failures.push(error)));
+      while (rig.clock.elapsedMs() < fromMs + read * 5_000) {
+        await rig.clock.advance(1_000);
+        await new Promise((next) => setTimeout(next, 2));
+      }
+    }
+    expect(failures).toEqual([]);
+    // No read had to wait for a token either.
+    expect(rig.clock.elapsedMs() - fromMs).toBeLessThan(241_000);
+    expect(rig.exchange.sessions.figures).toMatchObject({ logins: 1, refreshes: 1 });
+    // Then it is looked for like a stream that is not there: after a minute, after two more, …
+    expect(downs.length).toBeGreaterThanOrEqual(4);
+    expect(downs.length).toBeLessThanOrEqual(5);
+    for (const down of downs) expect(down).toMatch(/^refused: /);
     await streams.stop();
   });
 });
@@ -347,6 +372,36 @@ async function circle(welcome: (socket: WebSocket) => void) {
     opened: () => opened,
     async [Symbol.asyncDispose]() {
       for (const socket of server.clients) socket.terminate();
+      server.close();
+    },
+  };
+}
+
+type Refusing =
+  | { readonly status: number; readonly body: unknown }
+  | { readonly close: readonly [number, string]; readonly afterMs?: number }
+  | { readonly frame: unknown };
+
+/** A server that has every stream refused in one way. */
+async function refuser(how: Refusing, clock: FakeClock) {
+  if ("close" in how)
+    return circle((socket) => void clock.after(how.afterMs ?? 0, () => socket.close(...how.close)));
+  if ("frame" in how)
+    return circle((socket) => {
+      socket.on("message", () => socket.send(JSON.stringify(how.frame)));
+    });
+  const server = createServer();
+  server.on("upgrade", (_request, socket) => {
+    socket.on("error", () => {});
+    const body = typeof how.body === "string" ? how.body : JSON.stringify(how.body);
+    const head = [`HTTP/1.1 ${how.status} No`, `Content-Length: ${body.length}`, "Connection: close"];
+    socket.end([...head, "", body].join("\r\n"));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
       server.close();
     },
   };
