@@ -134,11 +134,14 @@ async function call(cli: Cli, group: Command, words: readonly string[]): Promise
     return;
   }
   const { target } = await import("./api/target.ts");
-  const { settings, wallet } = await target(cli, options);
+  const { settings, wallet, elsewhereThan } = await target(cli, options);
   const args = { ...(wallet === null ? {} : await walletArguments(endpoint, wallet.authority)), ...given };
   refuseMisfits(endpoint, args);
+  const session = wallet === null || wallet.watchOnly || endpoint.session === "none" ? null : wallet.name;
+  if (session !== null && elsewhereThan !== null && !options.yes)
+    await confirmSignIn(cli, session, settings.exchange.baseUrl, elsewhereThan);
   if (endpoint.method !== "GET" && !options.yes) await confirm(cli, endpoint, settings.exchange.baseUrl);
-  await send(cli, endpoint, args, options, settings, wallet);
+  await send(cli, endpoint, args, options, settings, session);
 }
 
 async function send(
@@ -147,14 +150,13 @@ async function send(
   args: Readonly<Record<string, unknown>>,
   options: ApiOptions,
   settings: Awaited<ReturnType<typeof import("./api/target.ts").target>>["settings"],
-  wallet: { readonly name: string; readonly watchOnly: boolean } | null,
+  session: string | null,
 ): Promise<void> {
   const [{ memorySessions, withExchange }, { nextPage }, { showAnswer }] = await Promise.all([
     import("./standalone.ts"),
     import("../contract/index.ts"),
     import("./api/show.ts"),
   ]);
-  const session = wallet === null || wallet.watchOnly || endpoint.session === "none" ? null : wallet.name;
   await withExchange(
     settings,
     memorySessions(),
@@ -251,10 +253,21 @@ async function walletArguments(endpoint: Endpoint, authority: string): Promise<R
 
 async function confirm(cli: Cli, endpoint: Endpoint, url: string): Promise<void> {
   const what = `${endpoint.name} changes something at ${url}: ${endpoint.summary}`;
-  if (!cli.in.isTTY) throw new CommandFailed(`${what}\nsay --yes to send it`, 2);
+  await ask(cli, what, "Send it?", "say --yes to send it");
+}
+
+/** Who answers elsewhere could pass the exchange's own challenge on, and have the session that the wallet signs for. */
+async function confirmSignIn(cli: Cli, wallet: string, url: string, configured: string): Promise<void> {
+  const what = `${wallet} would sign in at ${url}, but its exchange is ${configured}; whoever answers there can act as ${wallet}`;
+  await ask(cli, what, "Sign in there?", "say --yes to sign in there");
+}
+
+/** @throws {CommandFailed} on anything but a yes, which nobody can say where no terminal is */
+async function ask(cli: Cli, what: string, question: string, otherwise: string): Promise<void> {
+  if (!cli.in.isTTY) throw new CommandFailed(`${what}\n${otherwise}`, 2);
   const lines = createInterface({ input: cli.in, output: cli.err });
   try {
-    const answer = await lines.question(`${what}\nSend it? (yes/no) `);
+    const answer = await lines.question(`${what}\n${question} (yes/no) `);
     if (answer.trim().toLowerCase() !== "yes") throw new CommandFailed("nothing was sent");
   } finally {
     lines.close();
@@ -287,7 +300,7 @@ function optionsText(endpoint: Endpoint): string {
     ["--wallet <name>", "ask in the session of this wallet of the configuration, and about it"],
     ["--url <url>", "ask there, rather than where the configuration says"],
     ...(endpoint.paging === null ? [] : [["--all", "follow the pages to the end; with --json a line a row"]]),
-    ...(endpoint.method === "GET" ? [] : [["--yes", "send it without asking"]]),
+    ["--yes", "send it, or sign in at another --url, without asking"],
     ["--json", "print JSON"],
     ["-c, --config <file>", "the configuration (default ./config.yaml, where there is one)"],
     ["--PARAM @file", "read a value from a file (@-: standard input), as secrets should be"],

@@ -182,6 +182,31 @@ describe("asking", () => {
     expect((await api(...words, "--yes")).status).toBe(0);
   });
 
+  test("a wallet signs in elsewhere than configured only with a yes", async () => {
+    const elsewhere = simulator.url.replace("127.0.0.1", "localhost");
+    const signedIn = async () => {
+      const { counts } = (await fetch(`${simulator.url}/sim/requests`).then((it) => it.json())) as {
+        counts: Record<string, number>;
+      };
+      return counts["/v1/auth/nonce"] ?? 0;
+    };
+    const words = ["notifications", "--wallet", "main", "--limit", "5"];
+    const before = await signedIn();
+    const asked = await api(...words, "--url", elsewhere);
+    expect(asked).toMatchObject({ status: 2, stdout: "" });
+    expect(asked.stderr).toContain(
+      `main would sign in at ${elsewhere}, but its exchange is ${simulator.url}`,
+    );
+    expect(asked.stderr).toMatch(/say --yes to sign in there$/m);
+    expect(await signedIn()).toBe(before);
+    expect(await api(...words, "--url", elsewhere, "--yes")).toMatchObject({ status: 0, stderr: "" });
+    expect(await signedIn()).toBe(before + 1);
+    // Neither where nobody signs in, nor where it is the same place.
+    expect((await api("authNonce", "--wallet", "main", "--url", elsewhere)).status).toBe(0);
+    expect((await api(...words, "--url", `${simulator.url}/`)).status).toBe(0);
+    expect((await api("notifications", "--help")).stdout).toMatch(/--yes .*without asking/);
+  });
+
   test("a value may come from a file, as secrets should", async () => {
     place.write("symbol.txt", "SOL\n");
     expect(await api("market", "--symbol", "@symbol.txt")).toMatchObject({ status: 0 });

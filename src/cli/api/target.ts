@@ -7,6 +7,8 @@ import type { ApiOptions } from "./arguments.ts";
 export interface Target {
   readonly settings: Pick<DaemonSettings, "exchange" | "wallets">;
   readonly wallet: { readonly name: string; readonly authority: string; readonly watchOnly: boolean } | null;
+  /** What is configured, where `--url` leads to another origin; else null. */
+  readonly elsewhereThan: string | null;
 }
 
 /**
@@ -20,13 +22,16 @@ export async function target(cli: Cli, options: ApiOptions): Promise<Target> {
       ? await exchangePart(cli, options.config)
       : { exchange: exchangeSettings.parse({}), wallets: [] };
   let { exchange } = configured;
+  let elsewhereThan: string | null = null;
   if (options.url !== null) {
     const named = exchangeSettings.safeParse({ baseUrl: options.url });
     if (!named.success) throw new CommandFailed(`--url ${named.error.issues[0]?.message}`, 2);
-    exchange = { ...exchange, baseUrl: named.data.baseUrl };
+    const [there, here] = [named.data.baseUrl, exchange.baseUrl];
+    if (new URL(there).origin !== new URL(here).origin) elsewhereThan = here;
+    exchange = { ...exchange, baseUrl: there };
   }
   const { wallets } = configured;
-  if (options.wallet === null) return { settings: { exchange, wallets: [] }, wallet: null };
+  if (options.wallet === null) return { settings: { exchange, wallets: [] }, wallet: null, elsewhereThan };
   const found = wallets.find(({ name }) => name === options.wallet);
   if (found === undefined) {
     const names = wallets.map(({ name }) => name).join(", ");
@@ -36,5 +41,6 @@ export async function target(cli: Cli, options: ApiOptions): Promise<Target> {
     );
   }
   const { name, authority, key } = found;
-  return { settings: { exchange, wallets: [found] }, wallet: { name, authority, watchOnly: key === null } };
+  const wallet = { name, authority, watchOnly: key === null };
+  return { settings: { exchange, wallets: [found] }, wallet, elsewhereThan };
 }
