@@ -31,6 +31,7 @@ import {
   type Match,
   type OpenRule,
 } from "./held-events.ts";
+import { knownFigures } from "./known-figures.ts";
 import type { WatchedWallet } from "./settings.ts";
 import type { Throttles } from "./throttles.ts";
 
@@ -73,6 +74,11 @@ export class Happenings {
         held.matches.push(...matches);
         return open;
       },
+      known: (rule, event) => {
+        const { atMs } = draft();
+        return knownFigures(rule, options.env(event, eventFacts(event, atMs)));
+      },
+      hopeless: ({ event, sinceMs }, unknown) => !this.#mayBecomeKnown(event, unknown, sinceMs),
       onJudged: ({ event, matches }, into) => this.#settle(event, matches, into),
       onGivenUp: (held, rules, into) => this.#tellUnjudged(held, rules, into),
     });

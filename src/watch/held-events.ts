@@ -37,6 +37,10 @@ export interface OpenRule {
 /** An open rule as something that is blind. */
 interface Sight extends Sighted {
   readonly of: EventRule;
+  /** The same for all whose figures are the same ones: of one rule, one account and one market. */
+  readonly figures: string;
+  /** Which of them were known when it was judged last; null: not judged since it is held here. */
+  known: string | null;
   unknown: Unknown | null;
 }
 
@@ -61,6 +65,10 @@ export interface HeldEventsOptions {
   readonly onSight: (sight: Sighted, draft: Draft) => void;
   /** Judges anew. @returns the rules that still cannot; what matched is added to the held event. */
   readonly judge: (held: HeldEvent, rules: readonly EventRule[], draft: Draft) => readonly OpenRule[];
+  /** Which of the figures that a rule reads about this event are known now. */
+  readonly known: (rule: EventRule, event: Event) => string;
+  /** Whether what was not known when it was judged is known never to come. */
+  readonly hopeless: (held: HeldEvent, unknown: Unknown) => boolean;
   /** It waits no more: all of its rules have judged or were given up, and those of its liquidation as well. */
   readonly onJudged: (held: HeldEvent, draft: Draft) => void;
   /** Patience with these rules ended. @returns what was told instead */
@@ -107,17 +115,36 @@ export class HeldEvents {
     }
   }
 
-  /** Something arrived about this wallet, or (null) about what all share: whoever waits for it judges anew. */
+  /**
+   * Something arrived about this wallet, or (null) about what all share: whoever waits for it judges anew. A thousand may
+   * wait and prices come several times a second, so what is known is asked once for all whose figures are the same.
+   */
   retry(wallet: string | null, draft: Draft): void {
+    const known = new Map<string, string>();
     for (const held of this.#held.values()) {
       const before = held.open.length;
       if (before === 0) continue;
       if (wallet !== null && held.event.wallet !== null && held.event.wallet !== wallet) continue;
+      let arrived = false;
+      for (const sight of held.open) if (this.#arrived(sight, held, known)) arrived = true;
+      if (!arrived) continue;
       const open = this.#judge(held, draft);
       this.#set(held, open, draft);
       if (open.length === 0 && !this.#awaited(held.event)) this.#leave(held, draft);
       else if (open.length < before) this.#keep(held, draft);
     }
+  }
+
+  /** @param known what was asked already */
+  #arrived(sight: Sight, held: HeldEvent, known: Map<string, string>): boolean {
+    let now = known.get(sight.figures);
+    if (now === undefined) {
+      now = this.#options.known(sight.of, held.event);
+      known.set(sight.figures, now);
+    }
+    if (sight.known === now) return sight.unknown !== null && this.#options.hopeless(held, sight.unknown);
+    sight.known = now;
+    return true;
   }
 
   /** The liquidation that a notification tells of, while it is still to be judged: it decides about both. */
@@ -208,6 +235,8 @@ function sightOf(rule: EventRule, event: Event, unknown: Unknown | null): Sight 
     event.wallet === null ? { scope: "exchange" } : { scope: "wallet", wallet: event.wallet };
   return {
     of: rule,
+    figures: `${name}/${event.wallet}/${event.pdaIndex}/${event.subaccount}/${event.symbol?.toUpperCase()}`,
+    known: null,
     rule: { name, noData: "alert", levels, reads, staleAfterMs },
     node: { subject },
     unknown,

@@ -1,8 +1,19 @@
 /** Events whose rules read figures that are not known at that moment. */
 import { expect, test } from "vitest";
 import type { Event } from "../../src/domain/event.ts";
+import type { Env, RuleSet } from "../../src/rules/index.ts";
 import { heldPrefix } from "../../src/watch/held-events.ts";
-import { describe, event, Harness, notification, position, subaccount } from "./harness.ts";
+import {
+  describe,
+  event,
+  Harness,
+  marketConfig,
+  notification,
+  position,
+  prices,
+  rulesOf,
+  subaccount,
+} from "./harness.ts";
 
 const rules = `
 rules:
@@ -283,6 +294,96 @@ test("after a long time without a daemon what waits has half a minute for its fi
   const later = again(before, only("FilledBig"));
   later.pass(30_000);
   expect(eventsTold(later)).toEqual(["Blind main/0.0/SOL fired critical"]);
+});
+
+/** Counts how often the conditions of these rules are looked at. */
+function counted(ruleSet: RuleSet): { readonly ruleSet: RuleSet; looks: number } {
+  const counting = {
+    looks: 0,
+    ruleSet: {
+      ...ruleSet,
+      events: ruleSet.events.map((rule) => ({
+        ...rule,
+        when: {
+          ...rule.when,
+          run: (env: Env) => {
+            counting.looks++;
+            return rule.when.run(env);
+          },
+        },
+      })),
+    },
+  };
+  return counting;
+}
+
+test("what waits is looked at again when something that its rule reads became known, and not with each price", () => {
+  const counting = counted(rulesOf(only("FilledBig")));
+  const harness = new Harness({ rules: counting.ruleSet });
+  harness.events(
+    "notifications",
+    Array.from({ length: 50 }, (_, index) => notification(`n${index}`, "order_filled")),
+  );
+  harness.config();
+  harness.mark(150);
+  const before = counting.looks;
+  for (let i = 0; i < 100; i++) {
+    const { nowMs: atMs } = harness;
+    harness.see({ kind: "prices", atMs, markets: [prices(150 + i / 10)], live: true });
+    harness.events("fills", []);
+    harness.account([subaccount(5_000, [])], "other");
+  }
+  expect(counting.looks - before).toBe(0);
+  harness.account(account);
+  expect(counting.looks - before).toBe(50);
+  expect(eventsTold(harness)).toHaveLength(50);
+});
+
+test("each of the figures that a rule reads is worth another look, whichever comes first", () => {
+  const text = only("FilledBig").replace(
+    "trader.equity > 1000.0",
+    '(market("BTC").markPrice > 100.0 || trader.equity > 1e9 || exchange.gated)',
+  );
+  for (const cure of ["price", "status"]) {
+    const harness = new Harness({ rules: text });
+    harness.events("notifications", [notification("n1", "order_filled")]);
+    harness.mark(150);
+    expect(eventsTold(harness)).toEqual([]);
+    const { nowMs: atMs } = harness;
+    if (cure === "price") harness.mark(prices(150, "BTC"));
+    else harness.see({ kind: "exchangeStatus", atMs, active: true, gated: true, withdrawalsAvailable: true });
+    expect(eventsTold(harness)).toEqual(["FilledBig main/0.0/SOL fired critical"]);
+  }
+});
+
+test("a figure that lacks the mark of another market comes with that mark", () => {
+  const harness = new Harness({ rules: only("FilledBig") });
+  harness.config(marketConfig(), marketConfig("BTC"));
+  harness.mark(150);
+  harness.account([subaccount(5_000, [position(1, 150), position(1, 150, "BTC")])]);
+  harness.events("notifications", [notification("n1", "order_filled")]);
+  expect(keptOf(harness)).toBe(1);
+  const { nowMs: atMs } = harness;
+  harness.see({ kind: "prices", atMs, markets: [prices(150, "BTC")], live: true });
+  expect(eventsTold(harness)).toEqual(["FilledBig main/0.0/SOL fired critical"]);
+});
+
+test("a figure that was too old is looked at again when it is fresh, time after time", () => {
+  const text = only("FilledBig").replace(
+    "trader.equity > 1000.0",
+    "trader.equity > 1000.0 && exchange.gated",
+  );
+  const harness = new Harness({ rules: text });
+  complete(harness);
+  harness.pass(20_000);
+  harness.events("notifications", [notification("n1", "order_filled")]);
+  complete(harness);
+  harness.pass(40_000);
+  const { nowMs: atMs } = harness;
+  harness.see({ kind: "exchangeStatus", atMs, active: true, gated: true, withdrawalsAvailable: true });
+  expect(keptOf(harness)).toBe(1);
+  complete(harness);
+  expect(eventsTold(harness)).toEqual(["FilledBig main/0.0/SOL fired critical"]);
 });
 
 test("a position that the account has not is no riddle: judged with the next answer, and told by nobody", () => {
