@@ -40,6 +40,8 @@ type Def = z.core.$ZodTypeDef & {
   readonly expected?: string;
   readonly values?: readonly unknown[];
   readonly in?: z.core.$ZodType;
+  /** What is read under other spellings too. */
+  readonly spells?: z.core.$ZodType;
 };
 
 /** @param last the list that a page is about: told of after all others, before its rows */
@@ -84,9 +86,10 @@ function bare(schema: Schema): { readonly def: Def; readonly optional: boolean }
   let { def } = schema._zod as { def: Def };
   let optional = false;
   for (;;) {
-    const inner = def.inner ?? def.innerType ?? (def.type === "pipe" ? def.in : undefined);
+    const same = def.spells ?? (def.type === "pipe" ? def.in : undefined);
+    const inner = same ?? def.inner ?? def.innerType;
     if (inner === undefined) return { def, optional };
-    optional ||= def.type !== "pipe";
+    optional ||= same === undefined;
     def = inner._zod.def as Def;
   }
 }

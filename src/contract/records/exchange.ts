@@ -73,6 +73,8 @@ function spelled<S extends Schema>(
 ): Schema<Output<S>, Wire<S>> {
   const inner = schema._zod;
   const outer = scalar<Output<S>, Wire<S>>("an object", () => undefined);
+  // What it reads, for whoever walks over schemas (shape.ts).
+  Object.assign(outer._zod.def, { spells: schema });
   outer._zod.parse = (payload, context) => {
     const value = payload.value;
     if (typeof value === "object" && value !== null) {
