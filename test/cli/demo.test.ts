@@ -1,5 +1,6 @@
 /** The demo, asked from another terminal of the same folder. */
-import { existsSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { expect, test } from "vitest";
 import { announceDemo, findDemo } from "../../src/cli/demo-place.ts";
 import { startProgram } from "../support/program.ts";
@@ -49,3 +50,55 @@ test("the place of a demo: a later one takes it, what is gone is not found", () 
   concealSecond();
   expect(findDemo()).toBeNull();
 });
+
+/** What somebody who may write beside a demo's folder could put where it was: all of these lead to a file of ours. */
+const put: readonly [string, (folder: string, config: string, file: string) => void][] = [
+  [
+    "a folder that others may write",
+    (folder, config) => {
+      chmodSync(folder, 0o777);
+      writeFileSync(config, "");
+    },
+  ],
+  ["a folder that others may read", (folder) => chmodSync(folder, 0o750)],
+  ["a link to a file in place of the file", (_folder, config, file) => relink(file, config)],
+  [
+    "a link to a folder in place of the folder",
+    (folder, _config, file) => relink(path.dirname(file), folder),
+  ],
+  [
+    "a folder in place of the file",
+    (_folder, config) => {
+      rmSync(config);
+      mkdirSync(config);
+    },
+  ],
+];
+test.each(put)("%s is not the demo's", (_what, spoil) => {
+  using place = desk();
+  using other = desk();
+  const config = place.write("config.yaml", "");
+  const conceal = announceDemo(config)!;
+  expect(findDemo()).toBe(config);
+  spoil(place.folder, config, other.write("config.yaml", ""));
+  expect(findDemo()).toBeNull();
+  conceal();
+});
+
+test.runIf(process.getuid?.() === 0)("what is another user's is not the demo's", () => {
+  using place = desk();
+  const config = place.write("config.yaml", "");
+  const conceal = announceDemo(config)!;
+  for (const file of [config, place.folder]) {
+    chownSync(file, 12_345, 12_345);
+    expect(findDemo()).toBeNull();
+    chownSync(file, 0, 0);
+    expect(findDemo()).toBe(config);
+  }
+  conceal();
+});
+
+function relink(to: string, at: string): void {
+  rmSync(at, { recursive: true });
+  symlinkSync(to, at);
+}
