@@ -49,7 +49,7 @@ interface Whole {
   readonly rows: readonly SubaccountSnapshot[];
   /** A poll beside the stream, a poll without it, the stream itself. */
   readonly from: "polled" | "alone" | "told";
-  /** What the stream told since then is newer than this, and fresh; monotonic ms. */
+  /** What the stream told since then counts as told by this, where it is newer; monotonic ms. */
   readonly toldSinceMs: number;
   readonly atMs: number;
 }
@@ -57,6 +57,10 @@ interface Whole {
 /** Slots a second that the ledger may make, several times what it does. */
 const SLOTS_A_SECOND = 10;
 const SLACK_SLOTS = 2_000;
+/** Answers over HTTP may be of so long ago although all is well, ms. */
+const BEHIND_MS = 5_000;
+/** An answer of longer ago, nearly a minute, proves nothing, whatever the stream tells. */
+const BEHIND_SLOTS = 100;
 /** An exchange that counts from the start again is believed when it says so twice. */
 const BELIEVED = 2;
 
@@ -68,11 +72,11 @@ export class TraderMirror {
   #slotIndex = 0;
   #whole = false;
   /** The newest poll, by which slots of the stream are held to be possible. */
-  #polled: { readonly slot: number; readonly atMs: number } | null = null;
+  #polled: { readonly slot: number; readonly askedMs: number; readonly atMs: number } | null = null;
 
   /**
-   * An answer over HTTP. A subaccount of which the stream told more since the question was sent counts as told of by it:
-   * one that changes all the time would never be seen whole otherwise.
+   * An answer over HTTP. It may be a little behind the stream, so a subaccount of which the stream told more since the
+   * question before this one counts as told of by it: one that changes all the time would never be seen whole otherwise.
    * @param times when it was asked and answered, monotonic ms
    * @param streaming whether the stream was to tell of these accounts all the while since the poll before
    */
@@ -82,9 +86,10 @@ export class TraderMirror {
     times: { readonly askedMs: number; readonly atMs: number },
     streaming: boolean,
   ): Taken {
-    this.#polled = { slot: answer.slot, atMs: times.atMs };
-    const from = streaming ? "polled" : "alone";
-    return this.#takeWhole({ ...answer, rows, from, toldSinceMs: times.askedMs, atMs: times.atMs });
+    const { askedMs, atMs } = times;
+    const toldSinceMs = Math.min(this.#polled?.askedMs ?? askedMs, askedMs - BEHIND_MS);
+    this.#polled = { slot: answer.slot, askedMs, atMs };
+    return this.#takeWhole({ ...answer, rows, from: streaming ? "polled" : "alone", toldSinceMs, atMs });
   }
 
   takeMessage(message: TraderStateMessage, atMs: number): Taken {
@@ -136,7 +141,7 @@ export class TraderMirror {
     let missed = 0;
     let doubt: string | null = null;
     const keep = (index: number, known: Known) => {
-      if (known.toldMs >= whole.toldSinceMs) told.push(index);
+      if (known.toldMs >= whole.toldSinceMs && slot >= known.slot - BEHIND_SLOTS) told.push(index);
       else kept++;
     };
     for (const row of rows) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type SubaccountSnapshot, traderState, traderStateMessage } from "../../src/contract/index.ts";
+import { seededRandom } from "../../src/domain/clock.ts";
 import { TraderMirror } from "../../src/exchange/trader-mirror.ts";
 
 type Json = Record<string, unknown>;
@@ -204,14 +205,15 @@ describe("a poll", () => {
   test("that is older than what the stream told does not take it back", () => {
     const { mirror, poll } = polled(row(0, 5), row(1, 5));
     mirror.takeMessage(delta(110, { subaccountIndex: 0, sequence: 6, collateral: "1" }), 500);
-    const late = poll(105, [row(0, 5), row(1, 6)], 1_000);
+    poll(110, [row(0, 6), row(1, 5)], 4_000);
+    const late = poll(105, [row(0, 5), row(1, 6)], 9_000);
     expect(sequences(late.mirrored)).toEqual([
       [0, 6],
       [1, 6],
     ]);
     // Of the one it told something, of the other it knew less.
     expect(late.mirrored).toMatchObject({ told: [1], slot: 110 });
-    expect(poll(104, [row(0, 5), row(1, 5)], 2_000).mirrored).toBeNull();
+    expect(poll(104, [row(0, 5), row(1, 5)], 14_000).mirrored).toBeNull();
   });
 
   test("counts as whole where the stream told more while it was under way", () => {
@@ -222,6 +224,61 @@ describe("a poll", () => {
       slot: 110,
       subaccounts: [{ sequence: 6 }],
     });
+  });
+
+  test("that is a little behind counts as whole with what the stream told since the poll before", () => {
+    const { mirror, poll } = polled(row(0, 5), row(1, 5));
+    poll(108, [row(0, 5), row(1, 5)], 1_000);
+    mirror.takeMessage(delta(110, { subaccountIndex: 0, sequence: 6, collateral: "1" }), 5_900);
+    mirror.takeMessage(delta(110, { subaccountIndex: 2, sequence: 1, collateral: "1" }), 5_900);
+    const { mirrored } = poll(109, [row(0, 5), row(1, 5)], 6_000);
+    expect(mirrored).toMatchObject({ told: null, slot: 110 });
+    expect(sequences(mirrored)).toEqual([
+      [0, 6],
+      [1, 5],
+      [2, 1],
+    ]);
+    // But an answer of long ago proves nothing, whatever the stream tells of one subaccount.
+    mirror.takeMessage(delta(300, { subaccountIndex: 0, sequence: 7, collateral: "1" }), 10_900);
+    expect(poll(110, [row(0, 5), row(1, 5)], 11_000).mirrored?.told).not.toBeNull();
+  });
+
+  test("sees a busy account whole at least every other time, although it is always a little behind", () => {
+    const random = seededRandom(4);
+    for (const lagMs of [500, 1_000, 1_500, 2_500])
+      for (const everyMs of [700, 1_300, 3_100]) {
+        const mirror = new TraderMirror();
+        const slotAt = (ms: number) => 10_000 + Math.floor(ms / 400);
+        const sequenceAt = (ms: number) => 1 + Math.floor(ms / everyMs);
+        mirror.takeMessage(whole(slotAt(0), row(0, 1), row(1, 5)), 0);
+        let longestMs = 0;
+        let wholeMs = 0;
+        let told = 1;
+        let nextMs = 100;
+        for (let ms = 50; ms < 300_000; ms += 50) {
+          const sequence = sequenceAt(ms);
+          if (sequence > told)
+            mirror.takeMessage(delta(slotAt(ms), { subaccountIndex: 0, sequence, collateral: "1" }), ms);
+          told = sequence;
+          if (ms < nextMs + 100) continue;
+          const wasMs = Math.max(0, nextMs + 50 - lagMs);
+          const { mirrored } = mirror.takePoll(
+            { slot: slotAt(wasMs), slotIndex: 0 },
+            rows(row(0, sequenceAt(wasMs)), row(1, 5)),
+            { askedMs: nextMs, atMs: ms },
+            true,
+          );
+          expect(sequences(mirrored)?.[0]?.[1] ?? told).toBe(told);
+          if (mirrored !== null && mirrored.told === null) {
+            longestMs = Math.max(longestMs, ms - wholeMs);
+            wholeMs = ms;
+          }
+          nextMs = ms + 4_400 + Math.floor(random() * 20) * 50;
+        }
+        expect({ lagMs, everyMs, longestMs: Math.max(longestMs, 300_000 - wholeMs) }).toSatisfy(
+          (seen: { longestMs: number }) => seen.longestMs <= 11_000,
+        );
+      }
   });
 
   test("that knows more is taken, and what the stream still owes at the next one was missed", () => {
