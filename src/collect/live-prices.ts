@@ -14,6 +14,8 @@ export class LivePrices {
   readonly #told = new Map<string, Known>();
   /** Exchange's second of the newest that either way told. */
   readonly #seconds = new Map<string, number>();
+  /** Second of the newest poll that was older than what the stream told; gone as soon as the stream tells more. */
+  readonly #behind = new Map<string, number>();
 
   /** @returns whether the stream's row is as new as what is known */
   takeLive(prices: MarketPrices, arrivedMs: number): boolean {
@@ -22,12 +24,14 @@ export class LivePrices {
     if (second < (this.#seconds.get(key) ?? Number.NEGATIVE_INFINITY)) return false;
     this.#seconds.set(key, second);
     this.#told.set(key, { prices, arrivedMs });
+    this.#behind.delete(key);
     return true;
   }
 
   /**
    * The rows of a poll with what the stream told while it was under way; rows that are older than what the stream told
-   * before are left out, and so do not make anything look fresh.
+   * before are left out, and so do not make anything look fresh. The second such in a row is believed when it is newer
+   * than the first and the stream told nothing in between: what it told was ahead of its time.
    */
   takePoll(rows: readonly MarketPrices[], askedMs: number): MarketPrices[] {
     const newest: MarketPrices[] = [];
@@ -36,11 +40,20 @@ export class LivePrices {
       const told = this.#told.get(key);
       const second = secondOf(row);
       const known = told === undefined ? Number.NEGATIVE_INFINITY : secondOf(told.prices);
-      if (told !== undefined && told.arrivedMs >= askedMs && known >= second) newest.push(told.prices);
-      else if (second >= known) {
-        newest.push(row);
-        this.#seconds.set(key, Math.max(second, this.#seconds.get(key) ?? second));
+      if (told !== undefined && told.arrivedMs >= askedMs && known >= second) {
+        newest.push(told.prices);
+        continue;
       }
+      if (second < known) {
+        const behind = this.#behind.get(key);
+        this.#behind.set(key, Math.max(second, behind ?? second));
+        if (behind === undefined || second <= behind) continue;
+        this.#told.delete(key);
+        this.#seconds.delete(key);
+      }
+      this.#behind.delete(key);
+      newest.push(row);
+      this.#seconds.set(key, Math.max(second, this.#seconds.get(key) ?? second));
     }
     return newest;
   }

@@ -40,8 +40,11 @@ import { livePricesOf } from "./translate/market.ts";
 import { notificationEvents } from "./translate/notification.ts";
 import { subaccountState } from "./translate/trader-state.ts";
 
-/** A market's own time may be ahead of ours by this much; a row from the far future would hold back all later ones. */
-const MOST_AHEAD_MS = 60_000;
+/**
+ * A market's own time may be ahead of ours, which is the exchange's where that is known, by this much: a row from the
+ * future holds back all that follow until then.
+ */
+const MOST_AHEAD_MS = 3_000;
 /** Between two readings of one wallet that changes which do not fit ask for. */
 const BETWEEN_DOUBTS_MS = 5_000;
 /** Between two readings of an inbox that what it tells asks for. */

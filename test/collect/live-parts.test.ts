@@ -44,6 +44,23 @@ describe("prices from two sides", () => {
     expect(prices.takeLive(row(11_000, 4), 30)).toBe(false);
   });
 
+  test("two polls in a row are believed against something that the stream told once, and not while it tells", () => {
+    const prices = new LivePrices();
+    const poll = (second: number) => marks(prices.takePoll([row(second * 1_000, second)], second * 1_000));
+    prices.takeLive(row(14_000, 1), 10_500);
+    expect([poll(11), poll(12), poll(13)]).toEqual([[], [12], [13]]);
+    // And the stream goes on from there.
+    expect(prices.takeLive(row(13_000, 3), 13_500)).toBe(true);
+    // Polls that are always behind a stream that tells are behind.
+    for (let second = 20; second < 30; second++) {
+      prices.takeLive(row(second * 1_000 + 2_000, 4), second * 1_000 - 100);
+      expect(poll(second)).toEqual([]);
+    }
+    // One that stands still proves nothing.
+    prices.takeLive(row(40_000, 5), 32_000);
+    expect([33_000, 35_000, 37_000].map((ms) => prices.takePoll([row(31_000, 6)], ms))).toEqual([[], [], []]);
+  });
+
   test("only a market that the stream told of shows that it does not any more", () => {
     const prices = new LivePrices();
     expect(prices.movedSince([row(20_000, 2)])).toBe(false);
