@@ -161,8 +161,17 @@ async function acknowledge(cli: Cli, ids: readonly string[], options: AckOptions
   const { confirmed, already, unknown, failed } = answer.body;
   if (failed.length > 0 || (keys.length > 0 && unknown.length > 0)) cli.status = 1;
   if (options.json) return printJson(cli, { wallet, ...answer.body });
-  print(cli, `${wallet}: ${counted(confirmed.length, "notification")} acknowledged at the exchange`);
-  if (already.length > 0) print(cli, `${already.length} had been acknowledged before`);
+  const done = [
+    ...(confirmed.length > 0
+      ? [`${counted(confirmed.length, "notification")} acknowledged at the exchange`]
+      : []),
+    ...(already.length > 0
+      ? [`${counted(already.length, "notification")} had been acknowledged before`]
+      : []),
+  ];
+  if (done.length + unknown.length + failed.length === 0)
+    done.push("there was no notification to acknowledge");
+  if (done.length > 0) print(cli, `${wallet}: ${done.join(", ")}`);
   const paint = paintFor(cli.out);
   for (const key of unknown)
     print(cli, paint("red", `${shortKey(key)}: there is no such notification of ${wallet}`));

@@ -304,12 +304,34 @@ describe("notifications", () => {
     const ran = await it.run("notifications", "ack", key);
     expect(ran).toMatchObject({ status: 1, stderr: "" });
     expect(ran.stdout.split("\n")).toEqual([
-      "desk: 0 notifications acknowledged at the exchange",
-      "1 had been acknowledged before",
+      "desk: 1 notification had been acknowledged before",
       "b: there is no such notification of desk",
       "event:312:4:0:1:2: 500 internal",
       "",
     ]);
+  });
+});
+
+test("nothing acknowledged is no success to begin with", async () => {
+  const none = { confirmed: [], already: [], failed: [] };
+  await using it = await daemon({
+    status: calmStatus,
+    acknowledgeNotifications: async () => ({ ...none, unknown: ["notification:nope:1"] }),
+  });
+  expect(await it.run("notifications", "ack", "nope:1")).toMatchObject({
+    status: 1,
+    stdout: "nope:1: there is no such notification of desk\n",
+  });
+});
+
+test("up to a time before which there is nothing, that is said", async () => {
+  await using it = await daemon({
+    status: calmStatus,
+    acknowledgeNotifications: async () => ({ confirmed: [], already: [], failed: [], unknown: [] }),
+  });
+  expect(await it.run("notifications", "ack", "--up-to", "1h")).toMatchObject({
+    status: 0,
+    stdout: "desk: there was no notification to acknowledge\n",
   });
 });
 
