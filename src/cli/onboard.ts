@@ -116,8 +116,12 @@ async function onboard(cli: Cli, options: Options): Promise<void> {
           authority: wallet.authority,
           traderAccount: plan.traderAccount,
         };
-        if (options.json) return printJson(cli, { ...result, result: "already", signature: null });
-        return print(cli, `${wallet.name} is onboarded already; its trader account is ${plan.traderAccount}`);
+        const unused = referralCode === null ? {} : { referralUsed: false };
+        if (options.json) return printJson(cli, { ...result, result: "already", signature: null, ...unused });
+        print(cli, `${wallet.name} is onboarded already; its trader account is ${plan.traderAccount}`);
+        if (referralCode !== null)
+          print(cli, `Nothing was sent, and the referral code ${referralCode} was not used.`);
+        return;
       }
       const show = options.json === true ? hint : print;
       show(cli, summary(plan, wallet, new URL(settings.exchange.baseUrl).host, cli, options.json === true));

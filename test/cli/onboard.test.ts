@@ -117,6 +117,9 @@ test("a referral activates in the wallet's session, which is ended again; a sepa
   expect(it.simulator.sessions.list().every((session) => session.revoked)).toBe(true);
   const again = await it.run("activate", "--referral", "EXAMPLE", "--yes");
   expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining("onboarded already") });
+  expect(again.stdout).toContain("the referral code EXAMPLE was not used");
+  const told = (await it.run("activate", "--referral", "EXAMPLE", "--yes", "--json")).json();
+  expect(told).toMatchObject({ result: "already", signature: null, referralUsed: false });
 }, 60_000);
 
 test("an exchange that hands out something else is found out before anything is signed", async () => {
