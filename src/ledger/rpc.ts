@@ -10,6 +10,7 @@ import {
   type Signature,
   signature,
 } from "@solana/kit";
+import { redactorFor } from "./redact.ts";
 
 /** The chain's node could not be asked, or refused. Never repeats its address, which may hold a secret. */
 export class LedgerError extends Error {
@@ -62,6 +63,12 @@ const mostLogs = 8;
 /** @param options `rpcUrl`: its address; `patienceMs`: for one call, default 15 000 */
 export function createLedger(options: { readonly rpcUrl: string; readonly patienceMs?: number }): Ledger {
   const rpc = createSolanaRpc(options.rpcUrl);
+  const redacted = redactorFor(options.rpcUrl);
+  const plain = (text: string) => oneLine(redacted(text));
+  const errorText = (error: unknown) => {
+    const text = textOf(error);
+    return text === null ? null : redacted(text);
+  };
   const confirmed = { commitment: "confirmed" } as const;
 
   async function ask<T>(
@@ -71,7 +78,7 @@ export function createLedger(options: { readonly rpcUrl: string; readonly patien
     try {
       return await request.send({ abortSignal: AbortSignal.timeout(options.patienceMs ?? patienceMs) });
     } catch (error) {
-      throw new LedgerError(`ledger: ${what}: ${reasonOf(error, options.rpcUrl)}`);
+      throw new LedgerError(`ledger: ${what}: ${plain(reasonOf(error))}`);
     }
   }
 
@@ -86,7 +93,7 @@ export function createLedger(options: { readonly rpcUrl: string; readonly patien
         await ask("getSignatureStatuses", rpc.getSignatureStatuses([asSignature(transaction)]))
       ).value;
       if (known === null || known === undefined) return null;
-      return { confirmation: known.confirmationStatus ?? "processed", error: textOf(known.err) };
+      return { confirmation: known.confirmationStatus ?? "processed", error: errorText(known.err) };
     },
     async accounts(addresses) {
       const asked = addresses.map(asAddress);
@@ -106,7 +113,7 @@ export function createLedger(options: { readonly rpcUrl: string; readonly patien
       });
       const { value } = await ask("simulateTransaction", request);
       return {
-        error: textOf(value.err),
+        error: errorText(value.err),
         logs: (value.logs ?? []).slice(-mostLogs).map(plain),
         lamportsAfter: watched.map((_, index) => value.accounts?.[index]?.lamports ?? null),
       };
@@ -136,19 +143,16 @@ function textOf(error: unknown): string | null {
   return JSON.stringify(error, (_key, value: unknown) => (typeof value === "bigint" ? Number(value) : value));
 }
 
-function reasonOf(error: unknown, rpcUrl: string): string {
+function reasonOf(error: unknown): string {
   if (error instanceof DOMException && error.name === "TimeoutError") return "no answer in time";
   const { message, cause } = error instanceof Error ? error : new Error(String(error));
   const code = (cause as { code?: unknown } | undefined)?.code;
-  const text =
-    message === "fetch failed"
-      ? `it cannot be reached${typeof code === "string" ? ` (${code})` : ""}`
-      : message;
-  return plain(text.replaceAll(rpcUrl, "ledger.rpcUrl"));
+  if (message !== "fetch failed") return message;
+  return `it cannot be reached${typeof code === "string" ? ` (${code})` : ""}`;
 }
 
 /** One line, bounded. */
-function plain(text: string): string {
+function oneLine(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to go
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ").trim();
   return line.length > 300 ? `${line.slice(0, 300)}…` : line;

@@ -100,3 +100,45 @@ test("a simulation is never signed for, and takes whatever blockhash is new", as
     { sigVerify: false, replaceRecentBlockhash: true, encoding: "base64" },
   ]);
 });
+
+const key = "Ab3dEf6hIj9kLm";
+const addresses: [string, (url: string) => string, string][] = [
+  ["a path segment", (url) => `${url}/v2/${key}/rpc`, key],
+  ["a query value", (url) => `${url}/?api-key=${key}`, key],
+  ["a query without a name", (url) => `${url}/?${key}`, key],
+  ["an encoded segment", (url) => `${url}/Ab%2Fd%C3%A9f6hIj9kLm`, "Ab/déf6hIj9kLm"],
+  ["an encoded segment, as it stands", (url) => `${url}/Ab%2Fd%C3%A9f6hIj9kLm`, "Ab%2fd%c3%a9f6hIj9kLm"],
+  ["a key in other letters", (url) => `${url}/${key}`, key.toUpperCase()],
+  ["path and query", (url) => `${url}/${key}?x=1`, `/${key}?x=1`],
+];
+test.each(addresses)(
+  "a node that repeats %s of its address is not heard in that",
+  async (_what, at, echo) => {
+    const text = `no plan for ${echo} (${echo}), pay up`;
+    const value = {
+      ...{ err: { Custom: text }, logs: [text], accounts: [null] },
+    };
+    await using place = await node((method) =>
+      method === "getBlockHeight"
+        ? { body: { error: { code: -32_603, message: text } } }
+        : { body: { result: { context: { slot: 1 }, value } } },
+    );
+    const ledger = createLedger({ rpcUrl: at(new URL(place.rpcUrl).origin) });
+    const error = (await ledger.blockHeight().catch((it: unknown) => it)) as Error;
+    expect(error).toBeInstanceOf(LedgerError);
+    const { logs, error: failed } = await ledger.simulate("AQID", []);
+    for (const said of [error.message, String(error.stack), ...logs, String(failed)]) {
+      expect(said.toLowerCase()).not.toContain(echo.toLowerCase());
+      expect(said.toLowerCase()).not.toContain("f6hij9klm");
+    }
+    for (const said of [error.message, ...logs, failed]) {
+      expect(said).toMatch(/no plan for .*\[ledger\.rpcUrl\].* pay up/);
+    }
+  },
+);
+
+test("short words of the address are no secrets", async () => {
+  await using place = await node(() => ({ body: { error: { code: -32_603, message: "v2 rpc main" } } }));
+  const ledger = createLedger({ rpcUrl: `${new URL(place.rpcUrl).origin}/v2/rpc?net=main` });
+  await expect(ledger.blockHeight()).rejects.toThrow(/v2 rpc main/);
+});
