@@ -16,8 +16,6 @@ export interface Entry {
   stuck: boolean;
 }
 
-/** Most items of a group that one message stands for: what belongs together is one message, so this is only a bound. */
-const mostItems = 1_000;
 /** Most reminders of one alert that one message stands for. */
 const mostReminders = 1_000;
 
@@ -79,19 +77,17 @@ export class Waiting {
     return null;
   }
 
-  /** The group of this head: what stands at the front of its threads, the worst threads first. */
+  /** The group of this head, however many they are: what stands at the front of its threads, in order. */
   #group(head: Entry, held: (head: Entry) => boolean): Entry[] {
-    const mates: { entry: Entry; rank: number }[] = [];
+    const taken: Entry[] = [];
     for (const thread of this.#groups.get(head.item.groupKey ?? "") ?? []) {
       const first = thread.entries[0]!;
       if (first !== head && held(first)) continue;
       for (const entry of thread.entries) {
         if (entry.item.groupKey !== head.item.groupKey || entry.stuck !== head.stuck) break;
-        mates.push({ entry, rank: severityRank[thread.lane] });
+        taken.push(entry);
       }
     }
-    mates.sort((a, b) => b.rank - a.rank || a.entry.item.id - b.entry.item.id);
-    const taken = mates.slice(0, mostItems).map(({ entry }) => entry);
     return taken.sort((a, b) => a.item.id - b.item.id);
   }
 

@@ -8,7 +8,7 @@ import { clockSlackMs } from "../watch/endings.ts";
 import { heldPrefix } from "../watch/held-events.ts";
 import { factName, nothingRemembered, type Remembered } from "../watch/remembered.ts";
 import type { WatchSettings } from "../watch/settings.ts";
-import { Throttles, throttlePrefix } from "../watch/throttles.ts";
+import { Throttles } from "../watch/throttles.ts";
 import { Watch } from "../watch/watch.ts";
 
 /** Event alerts looked at for liquidations that were told already. */
@@ -109,9 +109,7 @@ async function remembered(store: Store): Promise<Remembered> {
   const changes = (
     await Promise.all(firing.map((alert) => store.alertChanges({ alertId: alert.id })))
   ).flat();
-  const held = [...keep].flatMap(([name, value]) =>
-    name.startsWith(throttlePrefix) ? Throttles.heldIds(value) : [],
-  );
+  const held = Throttles.heldIds(keep);
   if (held.length > 0) changes.push(...(await store.alertChanges({ ids: held })));
   const told = new Map<number, string[]>();
   if (firing.length > 0) {

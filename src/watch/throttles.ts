@@ -1,6 +1,6 @@
 /**
  * At most one message a subject in the throttle's time; what was held back leaves as one message when it ends. Kept in
- * history, so that nothing that was held is forgotten by a restart.
+ * history, so that nothing that was held is forgotten by a restart: a row a match, which costs the same however many are held.
  */
 import type { AlertChange } from "../domain/alert.ts";
 import type { EventRule } from "../rules/index.ts";
@@ -18,10 +18,11 @@ interface Throttle extends Due {
 interface KeptThrottle {
   readonly throttleMs: number;
   readonly untilMs: number;
-  readonly held: readonly number[];
 }
 
-export const throttlePrefix = "throttle/";
+const throttlePrefix = "throttle/";
+/** What is held, by the number of its change, with the throttle that holds it. */
+const heldPrefix = "throttled/";
 
 export class Throttles {
   readonly #throttles = new Map<string, Throttle>();
@@ -45,24 +46,32 @@ export class Throttles {
   note(rule: EventRule, subject: string, held: AlertChange | null, draft: Draft): void {
     const key = keyOf(rule, subject);
     const throttle = this.#throttles.get(key) ?? this.#make(key, rule.throttleMs ?? 0);
-    if (held) throttle.held.push(held);
-    else throttle.untilMs = draft.atMs + throttle.throttleMs;
-    this.#deadlines.set(throttle, throttle.untilMs);
-    this.#keep(throttle, draft);
+    if (held) {
+      throttle.held.push(held);
+      draft.changes.keep.push({ name: heldPrefix + held.id, value: JSON.stringify(key) });
+    } else this.#rest(throttle, draft.atMs, draft);
   }
 
   /** @param changes the held changes by id, read from history. */
-  restore(name: string, value: string, changes: ReadonlyMap<number, AlertChange>): void {
-    const kept = JSON.parse(value) as KeptThrottle;
-    const throttle = this.#make(name.slice(throttlePrefix.length), kept.throttleMs);
-    throttle.untilMs = kept.untilMs;
-    throttle.held = kept.held.flatMap((id) => changes.get(id) ?? []);
-    this.#deadlines.set(throttle, kept.untilMs);
+  restore(keep: ReadonlyMap<string, string>, changes: ReadonlyMap<number, AlertChange>): void {
+    for (const [name, value] of keep) {
+      if (!name.startsWith(throttlePrefix)) continue;
+      const { throttleMs, untilMs } = JSON.parse(value) as KeptThrottle;
+      const throttle = this.#make(name.slice(throttlePrefix.length), throttleMs);
+      throttle.untilMs = untilMs;
+      this.#deadlines.set(throttle, untilMs);
+    }
+    for (const id of Throttles.heldIds(keep)) {
+      const change = changes.get(id);
+      if (change) this.#throttles.get(JSON.parse(keep.get(heldPrefix + id)!))?.held.push(change);
+    }
   }
 
-  /** The ids of the changes that a kept throttle holds. */
-  static heldIds(value: string): readonly number[] {
-    return (JSON.parse(value) as KeptThrottle).held;
+  /** The changes that throttles hold, in the order in which they came. */
+  static heldIds(keep: ReadonlyMap<string, string>): readonly number[] {
+    return [...keep.keys()]
+      .flatMap((name) => (name.startsWith(heldPrefix) ? [Number(name.slice(heldPrefix.length))] : []))
+      .sort((a, b) => a - b);
   }
 
   #make(key: string, throttleMs: number): Throttle {
@@ -90,19 +99,17 @@ export class Throttles {
     const groupKey = `${throttlePrefix}${throttle.key}/${nowMs}`;
     for (const change of throttle.held) {
       this.#alerts.owe(draft, change, this.#alerts.receivers(change.alert), groupKey);
+      draft.changes.keep.push({ name: heldPrefix + change.id, value: null });
     }
     throttle.held = [];
-    throttle.untilMs = nowMs + throttle.throttleMs;
-    this.#deadlines.set(throttle, throttle.untilMs);
-    this.#keep(throttle, draft);
+    this.#rest(throttle, nowMs, draft);
   }
 
-  #keep(throttle: Throttle, draft: Draft): void {
-    const kept: KeptThrottle = {
-      throttleMs: throttle.throttleMs,
-      untilMs: throttle.untilMs,
-      held: throttle.held.map((change) => change.id),
-    };
+  /** Something left: nothing more does until the throttle's time is over. */
+  #rest(throttle: Throttle, nowMs: number, draft: Draft): void {
+    throttle.untilMs = nowMs + throttle.throttleMs;
+    this.#deadlines.set(throttle, throttle.untilMs);
+    const kept: KeptThrottle = { throttleMs: throttle.throttleMs, untilMs: throttle.untilMs };
     draft.changes.keep.push({ name: throttlePrefix + throttle.key, value: JSON.stringify(kept) });
   }
 }

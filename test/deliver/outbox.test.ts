@@ -419,7 +419,7 @@ test("trouble of a message that is gone says nothing of the next one before it w
 
 test("a throttled group leaves as one message, however many they are; reminders that piled up are one", async () => {
   await using one = await rig();
-  const events = Array.from({ length: 70 }, () =>
+  const events = Array.from({ length: 1_200 }, () =>
     one.alerts.alert({ severity: "info", event: true, rule: "Filled" }),
   );
   await one.owe(
@@ -427,11 +427,11 @@ test("a throttled group leaves as one message, however many they are; reminders 
   );
   await one.clock.settle();
   for (const { accepted } of [one.far, one.other])
-    expect(accepted.map(({ items }) => items.length)).toEqual([70]);
-  expect(one.far.accepted[0]?.title).toBe("70 × Filled of main/0.0/SOL");
+    expect(accepted.map(({ items }) => items.length)).toEqual([1_200]);
+  expect(one.far.accepted[0]?.title).toBe("1200 × Filled of main/0.0/SOL");
   const [message] = await one.store.messages({ alertIds: [events[0]!.id] });
   expect(message?.content.items).toHaveLength(50);
-  expect(message?.content.more).toBe(20);
+  expect(message?.content.more).toBe(1_150);
 
   one.far.answer = () => ({ status: 503 });
   const alert = one.alerts.alert();

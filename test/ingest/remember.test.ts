@@ -6,6 +6,7 @@ import type { Observation, Tick } from "../../src/domain/observation.ts";
 import { preparedWatch, rememberedWatch } from "../../src/ingest/remember.ts";
 import type { WatchSettings } from "../../src/watch/settings.ts";
 import {
+  Harness,
   mainWallet,
   marketConfig,
   notification,
@@ -117,4 +118,23 @@ test("an event that waited for figures of its rule is taken up, whatever its key
     subaccounts,
   } as const;
   expect(see({ ...account, atMs: startMs })).toEqual(["One"]);
+});
+
+test("a start reads what throttles hold, and it leaves when their time is over", async () => {
+  const rules = `rules:\n  - { name: Told, on: notification, when: 'event.type != ""', throttle: 1m, severity: info, summary: one }\n`;
+  const before = new Harness({ rules });
+  const keys = ["n1", "n2", "n3"];
+  before.events(
+    "notifications",
+    keys.map((key) => notification(key, "order_filled")),
+  );
+  const store = Object.assign(new Asked(), {
+    keep: async () => before.remembered.keep,
+    alertChanges: async ({ ids }: { readonly ids: readonly number[] }) =>
+      before.changes.filter(({ id }) => ids.includes(id)),
+    lastIds: async () => before.remembered.ids,
+  });
+  const watch = await rememberedWatch(settingsFor(rules), store as never, startMs + 1_000);
+  const { changes } = watch.observe({ kind: "time", atMs: startMs + 60_000 });
+  expect(changes.owed.map(({ changeId }) => changeId)).toEqual([2, 3]);
 });
