@@ -1,6 +1,7 @@
 /** `perpwatch check`: everything that can be known before the daemon runs. */
 import type { Command } from "commander";
 import { formatDurationMs } from "../domain/duration.ts";
+import type { Source } from "../domain/observation.ts";
 import type { DaemonSettings } from "../settings.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";
 import { loadSettings, misconfigured } from "./configuration.ts";
@@ -70,12 +71,16 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
       ...(options.online === true ? { online: findings } : {}),
     });
   }
-  if (failed > 0) print(cli, `\n${paint("red", `${counted(failed, "check")} failed.`)}`);
-  else
-    print(
-      cli,
-      `\n${paint("green", options.online === true ? "All is well." : "No mistakes. --online tries it, too.")}`,
-    );
+  print(cli, `\n${verdict(failed, warnings.length, options.online === true, paint)}`);
+}
+
+/** Nobody is told that all is well right below a warning. */
+function verdict(failed: number, warnings: number, online: boolean, paint: Paint): string {
+  const warned = warnings === 0 ? "" : `, ${counted(warnings, "warning")}`;
+  if (failed > 0) return paint("red", `${counted(failed, "check")} failed${warned}.`);
+  if (!online)
+    return paint(warnings === 0 ? "green" : "yellow", `No mistakes${warned}. --online tries it, too.`);
+  return warnings === 0 ? paint("green", "All is well.") : paint("yellow", `Nothing failed${warned}.`);
 }
 
 function walletsOf(settings: DaemonSettings) {
@@ -117,7 +122,7 @@ function offlineText(settings: DaemonSettings, demand: Demand, ground: Ground, p
   const schedules = table(
     ["schedule", right("every"), right("really"), right("requests/s")],
     demand.sources.map(({ source, everyMs, effectiveMs, requestsPerSecond }) => {
-      const really = requestsPerSecond === 0 ? "–" : formatDurationMs(effectiveMs);
+      const really = requestsPerSecond === 0 ? whyNone(source, settings) : formatDurationMs(effectiveMs);
       return [
         source,
         formatDurationMs(everyMs),
@@ -136,6 +141,12 @@ function offlineText(settings: DaemonSettings, demand: Demand, ground: Ground, p
     `${paint("bold", `Schedules want ${share}`)}${overText(demand, paint)}\n${schedules}`,
     `database: ${settings.history.path} (${databaseText(ground)})\nstatus page: ${pageOf(settings)}`,
   ].join("\n\n");
+}
+
+/** Why a schedule asks for nothing again and again. */
+function whyNone(source: Source, { wallets }: DaemonSettings): string {
+  if (wallets.length === 0) return "never: no wallet";
+  return source === "notifications" ? "never: no wallet signs in" : "once a wallet";
 }
 
 function overText({ sources }: Demand, paint: Paint): string {

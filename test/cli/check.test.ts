@@ -92,10 +92,20 @@ test("prints wallets, rules by file, channels, and the demand against the ceilin
   const state = demand.sources.find(({ source }) => source === "traderState")!;
   expect(state.everyMs).toBe(5_000);
   expect(state.effectiveMs).toBeGreaterThan(5_000);
+  // What is never asked again has no interval, and what nobody may be asked for is not asked.
+  expect(people.stdout).toMatch(/^pnl +5m +once a wallet +0$/m);
+  expect(people.stdout).toMatch(/^notifications +\d+s +never: no wallet signs in +0$/m);
+  expect(people.stdout).toMatch(/\nNo mistakes, 1 warning\. --online tries it, too\.\n$/);
   // What people read is the interval that it will really get.
   expect(people.stdout).toMatch(
     new RegExp(`^traderState +5s +${Math.round(state.effectiveMs / 1_000)}\\.?\\d*s `, "m"),
   );
+});
+
+test("without a warning there is nothing but no mistakes", async () => {
+  using place = desk();
+  place.write("config.yaml", `${plainConfig}rules: ["shipped:margin"]\n`);
+  expect((await run(["check"], place)).stdout).toMatch(/\nNo mistakes\. --online tries it, too\.\n$/);
 });
 
 describe("rules check", () => {
@@ -297,7 +307,7 @@ describe("check --online", () => {
       const people = await run(["check", "--online"], place);
       expect(people.status).toBe(1);
       expect(people.stdout).toMatch(/FAILED main\/0: notifications: .*403 insufficient_role\n +fix: /);
-      expect(people.stdout).toMatch(/\d checks failed\.\n$/);
+      expect(people.stdout).toMatch(/\d checks failed, 1 warning\.\n$/);
     } finally {
       simulator.faults.clear();
     }
