@@ -470,6 +470,8 @@ function stepText({ kind, alert }: AlertChange): string {
       return alert.event ? "event" : "firing";
     case "rose":
       return "firing, worse";
+    case "worsened":
+      return "still firing, worse";
     case "fell":
       return "firing, better";
     case "ended":

@@ -2,11 +2,12 @@
  * When an alert that still fires is told again. Pure.
  *
  * Critical ones nag at a steady pace until a person acknowledges, and again when that acknowledgement lapses. Warnings
- * back off, doubling up to a bound. Infos never. A value that got markedly worse reminds at once.
+ * back off, doubling up to a bound. Infos never. A value that got markedly worse is told at once, in spite of an
+ * acknowledgement too: that covers the value that the person saw, and nothing worse.
  */
 import { z } from "zod";
 import type { Alert, Severity } from "../domain/alert.ts";
-import { parseDurationMs } from "../domain/duration.ts";
+import { formatDurationMs, parseDurationMs } from "../domain/duration.ts";
 
 const duration = z.string().transform((text, context) => {
   const ms = parseDurationMs(text);
@@ -71,4 +72,26 @@ export function isWorse(
   if (worseBy <= 0 || toldValue === null || value === null || !Number.isFinite(value)) return false;
   const worsening = falling ? toldValue - value : value - toldValue;
   return worsening > 0 && worsening >= Math.abs(toldValue) * worseBy;
+}
+
+/**
+ * How long an acknowledgement keeps an alert quiet, in words; undefined where there is nothing to keep quiet.
+ * @param compared whether its value is compared with the one told before
+ */
+export function quietIfAcknowledged(
+  severity: Severity,
+  compared: boolean,
+  settings: RemindSettings,
+): string | undefined {
+  const pace = settings[severity];
+  if (pace === "never") return undefined;
+  const until = [
+    ...(compared && settings.worseBy > 0
+      ? [`gets worse by ${Number((settings.worseBy * 100).toPrecision(3))}%`]
+      : []),
+    ...(severity === "critical" ? [] : ["rises"]),
+  ].join(" or ");
+  const lapses = pace.acknowledgedFor === undefined ? "" : `for ${formatDurationMs(pace.acknowledgedFor)}`;
+  if (until === "") return lapses || undefined;
+  return `${lapses === "" ? "" : `${lapses}, `}unless it ${until}`;
 }

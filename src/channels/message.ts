@@ -104,7 +104,8 @@ export function leadOf(change: AlertChange): string {
       return `WORSE, now ${alert.severity}`;
     case "fell":
       return `BETTER, now ${alert.severity}`;
-    case "updated":
+    case "worsened":
+      return `WORSE, still ${alert.severity}`;
     case "reminder":
       return `STILL FIRING ${alert.severity}`;
     case "acknowledged":
@@ -207,10 +208,12 @@ function whatNow(change: AlertChange, zone: string, commandLine: CommandLine): s
   if (change.kind === "ended") return alert.ending === null ? [] : [endingMeaning[alert.ending]];
   if (alert.acknowledgedBy !== null) {
     const when = alert.acknowledgedAtMs === null ? "" : ` at ${formatTime(alert.acknowledgedAtMs, zone)}`;
-    return [`Acknowledged by ${cleanLine(alert.acknowledgedBy)}${when}.`];
+    const quiet = change.quietIfAcknowledged === undefined ? "" : `: quiet ${change.quietIfAcknowledged}`;
+    return [`Acknowledged by ${cleanLine(alert.acknowledgedBy)}${when}${quiet}.`];
   }
   if (alert.event || alert.severity === "info" || change.kind === "fell") return [];
-  return [`To stop the reminders: ${commandLine(`alerts ack ${alert.id}`)}`];
+  const quiet = change.quietIfAcknowledged === undefined ? "" : ` ${change.quietIfAcknowledged}`;
+  return [`To stop the reminders${quiet}: ${commandLine(`alerts ack ${alert.id}`)}`];
 }
 
 function toneOfChange(change: AlertChange): Tone {

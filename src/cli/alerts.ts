@@ -60,7 +60,7 @@ export function alertsCommand(program: Command, cli: Cli): void {
   }).action((id: string, options: CommonOptions) => show(cli, idFrom(id), options));
   declare(group, {
     usage: "ack <id>",
-    summary: "acknowledge an alert: its reminders stop for a while",
+    summary: "acknowledge an alert: quiet for 1h (remind.*.acknowledgedFor), unless it gets worse by 20% (remind.worseBy) or rises",
     examples: ['alerts ack 17 --comment "adding collateral"'],
   })
     .option("--comment <text>", "why, for those who read it later")

@@ -43,7 +43,8 @@ export interface Alert {
   readonly eventKey: string | null;
 }
 
-export type AlertChangeKind = "fired" | "rose" | "fell" | "updated" | "reminder" | "ended" | "acknowledged";
+/** `worsened`: its value got markedly worse within its level. */
+export type AlertChangeKind = "fired" | "rose" | "fell" | "worsened" | "reminder" | "ended" | "acknowledged";
 
 /** One step in an alert's life, as it was then: what messages are made of. Append only. */
 export interface AlertChange {
@@ -57,6 +58,8 @@ export interface AlertChange {
   readonly details: readonly (readonly [string, string])[];
   /** When what caused it happened at the exchange, ms; null where only our own clock knows. */
   readonly happenedMs: number | null;
+  /** How long an acknowledgement keeps it quiet: `for 1h, unless it gets worse by 20% or rises`. Absent where it does nothing. */
+  readonly quietIfAcknowledged?: string;
 }
 
 /** One level's clock: how long it has been known to hold, or known to be gone. Blind time counts for neither. */

@@ -4,7 +4,7 @@
  * A change is owed to the receivers that the routing names for the alert as it then stands; an ending or a fall to those
  * who were told before. What is held (inhibited) is recorded and owed when the hold ends, if it still stands.
  */
-import { isWorse, nextReminderMs, type RemindSettings } from "../alerts/remind.ts";
+import { isWorse, nextReminderMs, quietIfAcknowledged, type RemindSettings } from "../alerts/remind.ts";
 import { type Routing, receiversFor } from "../alerts/route.ts";
 import type { Alert, AlertChange, AlertChangeKind, Ending, Severity } from "../domain/alert.ts";
 import type { OwedItem } from "../domain/delivery.ts";
@@ -110,10 +110,11 @@ export class AlertBook {
     told: Iterable<string>,
     lastTold: AlertChange | undefined,
     reminders: number,
+    toldValue: number | null,
   ): LiveAlert {
     const live = new LiveAlert(alert, told, [], this.#onReminder);
     live.toldAtMs = lastTold?.atMs ?? alert.firedAtMs;
-    live.toldValue = lastTold?.alert.value ?? alert.value;
+    live.toldValue = toldValue;
     live.reminders = reminders;
     live.details = lastTold?.details ?? [];
     this.live.set(alert.id, live);
@@ -138,31 +139,24 @@ export class AlertBook {
     return change;
   }
 
-  change(
-    draft: Draft,
-    live: LiveAlert,
-    kind: "rose" | "fell" | "updated",
-    severity: Severity,
-    text: AlertText,
-  ): void {
+  change(draft: Draft, live: LiveAlert, kind: "rose" | "fell", severity: Severity, text: AlertText): void {
     const voided = kind === "rose" ? { acknowledgedBy: null, acknowledgedAtMs: null } : {};
     live.details = text.details;
     live.alert = { ...live.alert, ...pick(text), severity, ...voided };
     this.#record(draft, live, kind, null);
   }
 
-  /** Keeps the alert's figures current without telling anybody, unless it got markedly worse. */
+  /**
+   * Tells of an alert whose value got markedly worse since it was last told or acknowledged. What is worse than what a
+   * person saw is not covered by the acknowledgement, which is void then.
+   */
   refresh(draft: Draft, live: LiveAlert, text: () => AlertText, value: number | null): void {
-    if (
-      live.alert.acknowledgedAtMs === null &&
-      isWorse(live.toldValue, value, live.falling, this.#remind.worseBy)
-    ) {
-      if (this.#remind[live.alert.severity] === "never") return;
-      const now = text();
-      live.details = now.details;
-      live.alert = { ...live.alert, ...pick(now) };
-      this.#record(draft, live, "reminder", null);
-    }
+    if (!isWorse(live.toldValue, value, live.falling, this.#remind.worseBy)) return;
+    if (this.#remind[live.alert.severity] === "never") return;
+    const now = text();
+    live.details = now.details;
+    live.alert = { ...live.alert, ...pick(now), acknowledgedBy: null, acknowledgedAtMs: null };
+    this.#record(draft, live, "worsened", null);
   }
 
   end(
@@ -186,12 +180,21 @@ export class AlertBook {
   }
 
   acknowledge(draft: Draft, alert: Alert, by: string, comment: string): Alert {
-    const next: Alert = { ...alert, acknowledgedBy: by, acknowledgedAtMs: draft.atMs };
     const live = this.live.get(alert.id);
+    // What it says now is what the acknowledgement covers.
+    const now = live?.textNow(draft.atMs) ?? null;
+    const next: Alert = {
+      ...alert,
+      ...(now ? pick(now) : {}),
+      acknowledgedBy: by,
+      acknowledgedAtMs: draft.atMs,
+    };
     const details: (readonly [string, string])[] = comment === "" ? [] : [["Comment", comment]];
     this.#change(draft, next, "acknowledged", details, null);
     if (live) {
       live.alert = next;
+      if (now) live.details = now.details;
+      live.toldValue = next.value;
       this.#schedule(live);
     }
     return next;
@@ -268,6 +271,10 @@ export class AlertBook {
     details: readonly (readonly [string, string])[],
     happenedMs: number | null,
   ): AlertChange {
+    // Values of the daemon's own and of the exchange as a whole are not compared: they grow by themselves.
+    const compared = alert.value !== null && alert.subject !== "daemon" && alert.subject !== "exchange";
+    const quiet =
+      alert.state === "firing" ? quietIfAcknowledged(alert.severity, compared, this.#remind) : undefined;
     const change: AlertChange = {
       id: ++this.ids.change,
       alertId: alert.id,
@@ -276,6 +283,7 @@ export class AlertBook {
       alert,
       details,
       happenedMs,
+      ...(quiet === undefined ? {} : { quietIfAcknowledged: quiet }),
     };
     draft.changes.alerts.push(alert);
     draft.changes.alertChanges.push(change);

@@ -2,7 +2,7 @@
  * Takes up at a start where the last run ended. What is no more (a rule, a wallet, a position) ends with its reason; what
  * still is goes on, and the time in between counts as time in which nothing was seen.
  */
-import type { Ending, RuleState } from "../domain/alert.ts";
+import type { AlertChangeKind, Ending, RuleState } from "../domain/alert.ts";
 import { parseSubject, type Subject } from "../domain/subject.ts";
 import type { RuleSet } from "../rules/index.ts";
 import type { AlertBook, LiveAlert } from "./alert-book.ts";
@@ -40,6 +40,9 @@ interface Unclaimed {
   readonly fallback: Ending;
 }
 
+/** Changes with which people were told of the alert as it stood. */
+const tells: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "worsened", "reminder"]);
+
 export class Restoring {
   readonly #parts: RestoreParts;
   /** What stood about accounts whose first answer after the start is still to come, by wallet and PDA index. */
@@ -62,14 +65,24 @@ export class Restoring {
     const changesOf = Map.groupBy(remembered.alertChanges, (change) => change.alertId);
     for (const alert of remembered.alerts) {
       if (alert.state !== "firing") continue;
-      const told = (changesOf.get(alert.id) ?? []).filter(
-        (change) => change.kind === "fired" || change.kind === "rose" || change.kind === "reminder",
-      );
+      const changes = changesOf.get(alert.id) ?? [];
+      const told = changes.filter(({ kind }) => tells.has(kind));
       let reminders = 0;
-      for (const change of told) reminders = change.kind === "reminder" ? reminders + 1 : 0;
+      for (const { kind } of told) {
+        if (kind === "reminder") reminders++;
+        else if (kind !== "worsened") reminders = 0;
+      }
+      // What "worse" is measured from: what was told last, or what somebody acknowledged since.
+      const seen = changes.findLast(({ kind }) => tells.has(kind) || kind === "acknowledged");
       lives.set(
         alert.id,
-        this.#parts.alerts.restore(alert, remembered.told.get(alert.id) ?? [], told.at(-1), reminders),
+        this.#parts.alerts.restore(
+          alert,
+          remembered.told.get(alert.id) ?? [],
+          told.at(-1),
+          reminders,
+          seen?.alert.value ?? alert.value,
+        ),
       );
     }
     const held = remembered.held.filter(({ wallet }) => wallet === null || ours.has(wallet));

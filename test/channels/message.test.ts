@@ -34,6 +34,17 @@ test("what is to be typed is what works where it was started", () => {
   );
 });
 
+test("what an acknowledgement does is said before it and after it", () => {
+  const quietIfAcknowledged = "for 1h, unless it gets worse by 20%";
+  expect(text("fired", {}, { quietIfAcknowledged })).toContain(
+    "To stop the reminders for 1h, unless it gets worse by 20%: perpwatch alerts ack 42",
+  );
+  const acknowledged = { acknowledgedBy: "ann", acknowledgedAtMs: atMs };
+  expect(text("fell", acknowledged, { quietIfAcknowledged })).toMatch(
+    /Acknowledged by ann at .* UTC: quiet for 1h, unless it gets worse by 20%\./,
+  );
+});
+
 test("what it stands for beside what it tells is counted", () => {
   const sent = message();
   const more = { ...sent, content: { ...sent.content, more: 20 } };
@@ -46,7 +57,7 @@ describe("leads", () => {
     ["fired", { event: true }, "CRITICAL"],
     ["rose", {}, "WORSE, now critical"],
     ["fell", { severity: "warning" }, "BETTER, now warning"],
-    ["updated", {}, "STILL FIRING critical"],
+    ["worsened", {}, "WORSE, still critical"],
     ["reminder", { severity: "warning" }, "STILL FIRING warning"],
     ["acknowledged", {}, "ACKNOWLEDGED"],
     ["ended", { ending: "recovered" }, "RESOLVED"],

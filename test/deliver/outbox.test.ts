@@ -70,7 +70,7 @@ test("retries send the same content under the same id; what is owed later goes i
   const alert = one.alerts.alert();
   await one.owe(one.alerts.step("fired", alert));
   await one.clock.settle();
-  await one.owe(one.alerts.step("updated", alert));
+  await one.owe(one.alerts.step("worsened", alert));
   await one.clock.until(() => one.far.accepted.length === 2);
   const [first, ...rest] = one.far.arrivals;
   expect(rest.slice(0, 4).map(({ id, digest }) => [id, digest])).toEqual(

@@ -31,7 +31,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant("step" as const),
       which: fc.nat(50),
-      step: fc.constantFrom("updated", "reminder", "rose", "fell", "ended"),
+      step: fc.constantFrom("worsened", "reminder", "rose", "fell", "ended"),
     }),
   },
   {

@@ -570,7 +570,63 @@ rules:
   test("a value that got a fifth worse reminds at once", () => {
     const harness = seen(near, endangered);
     harness.mark(148.5);
-    expect(harness.told.at(-1)).toBe("Near main/0.0/SOL reminder critical");
+    expect(harness.told.at(-1)).toBe("Near main/0.0/SOL worsened critical");
+  });
+
+  describe("an acknowledgement covers the value that was seen", () => {
+    const acknowledge = (harness: Harness): void => {
+      const alert = harness.watch.status(harness.nowMs).firing[0]!;
+      harness.see({ kind: "acknowledged", atMs: harness.nowMs, alert, by: "ann", comment: "" });
+    };
+
+    test("worse by a fifth since then, it is told at once, and has to be acknowledged anew", () => {
+      const harness = seen(near, endangered);
+      harness.mark(149.4);
+      acknowledge(harness);
+      expect(harness.changes.at(-1)?.alert.summary).toBe("main: SOL 3.07%");
+      // 2.48 % is a quarter less than what was told last, and less than a fifth less than what was acknowledged.
+      harness.mark(148.52);
+      expect(harness.told.at(-1)).toBe("Near main/0.0/SOL acknowledged critical");
+      harness.mark(148.4);
+      expect(harness.told.at(-1)).toBe("Near main/0.0/SOL worsened critical");
+      expect(harness.changes.at(-1)?.alert.acknowledgedBy).toBeNull();
+      expect(harness.owed.at(-1)).toBe("chat: Near main/0.0/SOL worsened critical");
+      harness.live(6 * 60_000, endangered, 148.4);
+      expect(harness.told.at(-1)).toBe("Near main/0.0/SOL reminder critical");
+    });
+
+    test("across a restart too", () => {
+      const harness = seen(near, endangered);
+      harness.mark(149.4);
+      acknowledge(harness);
+      const next = new Harness({ rules: near, remembered: harness.remembered, atMs: harness.nowMs + 1_000 });
+      next.config();
+      next.mark(148.52);
+      next.account(endangered);
+      expect(next.told).toEqual([]);
+      next.mark(148.4);
+      expect(next.told).toEqual(["Near main/0.0/SOL worsened critical"]);
+    });
+
+    test("a rise is told whatever was acknowledged", () => {
+      const harness = seen(near, safe, 112);
+      acknowledge(harness);
+      harness.mark(108.7);
+      expect(harness.owed.at(-1)).toBe("chat: Near main/0.0/SOL rose critical");
+      expect(harness.changes.at(-1)?.alert.acknowledgedBy).toBeNull();
+    });
+
+    test.each([
+      ["critical", endangered, 150, {}, "for 1h, unless it gets worse by 20%"],
+      ["warning", safe, 112, {}, "unless it gets worse by 20% or rises"],
+      ["nothing worse reminds", endangered, 150, { worseBy: 0 }, "for 1h"],
+    ])("a message says what it would do: %s", (_, accounts, mark, remind, says) => {
+      const harness = new Harness({ rules: near, remind });
+      harness.config();
+      harness.mark(mark);
+      harness.account(accounts);
+      expect(harness.changes[0]?.quietIfAcknowledged).toBe(says);
+    });
   });
 });
 

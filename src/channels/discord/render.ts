@@ -117,7 +117,13 @@ export function mentionFor(message: Message, settings: MentionSettings | undefin
 }
 
 function calls({ kind, alert }: AlertChange): boolean {
-  return kind === "fired" || kind === "rose" || kind === "reminder" || alert.ending === "liquidated";
+  return (
+    kind === "fired" ||
+    kind === "rose" ||
+    kind === "worsened" ||
+    kind === "reminder" ||
+    alert.ending === "liquidated"
+  );
 }
 
 function allowedMentions(mention: string | null): DiscordBody["allowed_mentions"] {
