@@ -1,6 +1,7 @@
 /**
  * What the exchange sent and the contract does not know: counted each time, said once, kept for inspection once an hour a
- * kind. A kind is an endpoint and the fields that do not fit; numbers of rows do not tell kinds apart.
+ * kind. A kind is an endpoint and the fields that do not fit, or what is wrong where that is no field; numbers (of rows, of
+ * characters) do not tell kinds apart.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { BadRecordReport } from "../exchange/index.ts";
@@ -8,6 +9,8 @@ import type { CollectLog } from "./log.ts";
 
 const KEEP_AGAIN_MS = 3_600_000;
 const MOST_KINDS = 1_000;
+/** Of an endpoint, by what is wrong; more are one kind. */
+const MOST_PROBLEMS = 20;
 
 /** A body to keep. */
 export interface BadRecord {
@@ -27,6 +30,7 @@ export class BadRecords {
   readonly #log: CollectLog;
   readonly #keep: (record: BadRecord) => void;
   readonly #kinds = new Map<string, number>();
+  readonly #problems = new Map<string, Set<string>>();
   readonly #words = new Set<string>();
   count = 0;
 
@@ -38,7 +42,9 @@ export class BadRecords {
 
   take({ endpoint, wallet, problem, fields, body }: BadRecordReport): void {
     this.count++;
-    const kind = `${endpoint} ${fields.map((field) => field.path.replace(/\d+/g, "n")).join(" ")}`;
+    const paths = fields.map((field) => field.path).filter((path) => path !== "");
+    const about = paths.length > 0 ? paths.join(" ") : this.#problemOf(endpoint, problem);
+    const kind = `${endpoint} ${about.replace(/\d+/g, "n")}`;
     const now = this.#clock.elapsedMs();
     const keptMs = this.#kinds.get(kind);
     if (keptMs === undefined) {
@@ -53,6 +59,15 @@ export class BadRecords {
     if (body !== null) {
       this.#keep({ source: endpoint, wallet, endpoint, field: fields[0]?.path ?? "", problem, body });
     }
+  }
+
+  #problemOf(endpoint: string, problem: string): string {
+    const known = this.#problems.get(endpoint) ?? new Set();
+    this.#problems.set(endpoint, known);
+    const one = problem.replace(/\d+/g, "n").slice(0, 200);
+    if (!known.has(one) && known.size >= MOST_PROBLEMS) return "more";
+    known.add(one);
+    return one;
   }
 
   /** A word of an enum that the rule language does not know. Not a bad record: it is read as "other". */

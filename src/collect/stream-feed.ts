@@ -45,7 +45,7 @@ import { subaccountState } from "./translate/trader-state.ts";
  * future holds back all that follow until then.
  */
 const MOST_AHEAD_MS = 3_000;
-/** Between two readings of one wallet that changes which do not fit ask for. */
+/** Between two readings of one wallet, or of the prices, that what does not fit asks for. */
 const BETWEEN_DOUBTS_MS = 5_000;
 /** Between two readings of an inbox that what it tells asks for. */
 const BETWEEN_INBOXES_MS = 10_000;
@@ -233,6 +233,7 @@ export class StreamFeed implements StreamListener {
   misfit(wallet: string | null, { channel, frame }: StreamMisfit): void {
     if (channel === "notifications" && wallet !== null) this.#askInbox(wallet);
     else if (channel === "exchangeStatus") this.#options.ask("exchangeStatus", null);
+    else if (channel === "marketStats") this.#askSoon("markets", null, BETWEEN_DOUBTS_MS);
     else if (channel === "traderState") {
       const { authority, traderPdaIndex } = frame as Record<string, unknown>;
       const followed = this.#followed.get(familyOf(String(authority), Number(traderPdaIndex)));
@@ -391,7 +392,7 @@ export class StreamFeed implements StreamListener {
   }
 
   /** Now, or when the last such asking is long enough ago: never not at all. */
-  #askSoon(source: Source, wallet: string, betweenMs: number): void {
+  #askSoon(source: Source, wallet: string | null, betweenMs: number): void {
     const key = `${source} ${wallet}`;
     if (this.#later.has(key)) return;
     const ask = () => {

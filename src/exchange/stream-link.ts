@@ -51,7 +51,7 @@ export interface LinkOptions {
   readonly random: Random;
   readonly limits?: LivenessLimits;
   readonly onMessage: (message: StreamMessage) => void;
-  /** A message of a known channel that does not fit: something was told and is lost. */
+  /** A message of a known channel that does not fit or could not be taken: something was told and is lost. */
   readonly onMisfit: (misfit: StreamMisfit) => void;
   /** Open, and subscriptions are sent. `again`: not for the first time. */
   readonly onUp: (again: boolean) => void;
@@ -353,17 +353,11 @@ export class StreamLink {
       case "message":
         this.#lastToldMs = this.#clock.nowMs();
         this.#liveness.told();
-        try {
-          this.#options.onMessage(frame);
-        } catch (error) {
-          // Whatever a frame leads to, the next one is read.
-          const why = error instanceof Error ? cleanText(error.message) : "failed";
-          this.#bad(frame.channel, `could not be taken: ${why}`, [], text);
-        }
+        this.#take(frame.channel, text, () => this.#options.onMessage(frame), frame.message);
         return;
       case "misfit":
         this.#bad(frame.channel, frame.problem.message, frame.problem.fields, text);
-        this.#options.onMisfit(frame);
+        this.#take(frame.channel, text, () => this.#options.onMisfit(frame));
         return;
       case "control": {
         const about = this.#subscriptions.answered(frame);
@@ -381,6 +375,24 @@ export class StreamLink {
       }
       case "unknown":
         this.figures.unknownFrames++;
+    }
+  }
+
+  /** Whatever a frame leads to, the next one is read, and what is `lost` with it can be asked for. */
+  #take(channel: ChannelName, text: string, take: () => void, lost?: unknown): void {
+    try {
+      take();
+    } catch (error) {
+      const message = `could not be taken: ${error instanceof Error ? cleanText(error.message) : "failed"}`;
+      this.#bad(channel, message, [], text);
+      if (lost === undefined) return;
+      const misfit: StreamMisfit = {
+        kind: "misfit",
+        channel,
+        frame: lost,
+        problem: { endpoint: channel, message, fields: [] },
+      };
+      this.#take(channel, text, () => this.#options.onMisfit(misfit));
     }
   }
 

@@ -82,6 +82,24 @@ test("histories", async () => {
   expect(asked).toEqual(["0", "1"]);
 });
 
+test("faults of one endpoint that name no field are told apart by what they are, not by their numbers", () => {
+  const said: string[] = [];
+  const warn = (_fields: object, text: string) => void said.push(text);
+  const clock = new FakeClock();
+  const records = new BadRecords(clock, { debug: () => {}, info: () => {}, warn }, () => {});
+  const take = (problem: string) =>
+    records.take({ endpoint: "stream marketStats", wallet: null, problem, fields: [], body: null });
+  for (const problem of ["frame of 7 characters", "frame of 81 characters", "its time is ahead"])
+    take(problem);
+  expect(said).toEqual([
+    "the exchange sent what is not known here: frame of 7 characters",
+    "the exchange sent what is not known here: its time is ahead",
+  ]);
+  // However many kinds there are, the log has an end.
+  for (let n = 0; n < 1_000; n++) take(`fault ${"x".repeat(n)}`);
+  expect(said.length).toBeLessThanOrEqual(21);
+});
+
 test("a name that passed to another key brings nothing along of what was stored", () => {
   const stored = new Map([
     ["first/main", "1000 another-key"],

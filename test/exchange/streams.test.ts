@@ -309,6 +309,42 @@ describe("frames", () => {
     await streams.stop();
   });
 
+  test("that cannot be taken are told of as lost, so that somebody asks, and cost only themselves", async () => {
+    const good = {
+      channel: "exchangeStatus",
+      id: "1",
+      notificationType: "exchange_status_changed",
+      data: { exchangeStatusBits: 129, previousExchangeStatusBits: 128, active: true, gated: false },
+      createdAt: "2026-03-01T12:00:00Z",
+    };
+    await using server = await circle((socket) => {
+      for (const id of ["1", "2", "3"]) socket.send(JSON.stringify({ ...good, id }));
+    });
+    const told: string[] = [];
+    const streams = plainStreams(server.url, new FakeClock(), {
+      message: (_wallet, { message }) => {
+        const { id } = message as { id: string };
+        if (id !== "3") throw new Error(`no place for ${id}`);
+        told.push(`taken ${id}`);
+      },
+      misfit: (_wallet, { channel, frame }) => {
+        const { id } = frame as { id: string };
+        told.push(`lost ${channel} ${id}`);
+        if (id === "2") throw new Error("nor for its loss");
+      },
+      badFrame: ({ problem }) => void told.push(problem),
+    });
+    streams.start();
+    await patience(() => told.includes("taken 3"));
+    expect(told).toEqual([
+      ...["stream exchangeStatus: could not be taken: no place for 1", "lost exchangeStatus 1"],
+      ...["stream exchangeStatus: could not be taken: no place for 2", "lost exchangeStatus 2"],
+      "stream exchangeStatus: could not be taken: nor for its loss",
+      "taken 3",
+    ]);
+    await streams.stop();
+  });
+
   test("that are too large end the connection, which comes back", async () => {
     const clock = new FakeClock();
     await using server = await circle((socket) => socket.send("x".repeat(9 * 1_048_576)));
