@@ -55,16 +55,19 @@ interface Desk {
   readonly tell: (finding: Finding) => void;
 }
 
-/** @returns false when nobody answers: nothing else has to be waited for */
+/** @returns false when nobody answers, or no exchange: nothing else has to be waited for */
 async function askExchange(desk: Desk): Promise<boolean> {
   const { client } = desk.exchange;
   const call = { deadlineMs: patienceMs };
+  const first: Finding[] = [];
   const markets = await read(
     "markets",
-    desk,
+    { ...desk, tell: (finding) => void first.push(finding) },
     () => client.markets({}, call),
     (rows) => `${rows.length} markets`,
   );
+  if ((markets ?? []).length === 0 && (await isStranger(first, desk))) return false;
+  for (const finding of first) desk.tell(finding);
   const listed = markets?.map((market) => market.symbol) ?? [];
   for (const { rule, symbol, nearest } of listed.length > 0
     ? unlistedSymbols(desk.settings.ruleSet, listed)
@@ -96,6 +99,28 @@ async function askExchange(desk: Desk): Promise<boolean> {
       fix: "synchronise it (timedatectl set-ntp true)",
     });
   }
+  return true;
+}
+
+/**
+ * Something answers there with success, and with nothing of an exchange: one misspelt address is not two dozen failures.
+ * @param found what became of the first read; a second one has to fail like it
+ */
+async function isStranger(found: readonly Finding[], desk: Desk): Promise<boolean> {
+  const misfits = (findings: readonly Finding[]) =>
+    findings.some(({ fix, detail }) => fix === fixes["bad-record"] || /^\w+: 404\b/.test(detail));
+  if (!misfits(found)) return false;
+  const again: Finding[] = [];
+  const { client } = desk.exchange;
+  const quiet = { ...desk, tell: (finding: Finding) => void again.push(finding) };
+  await read("exchangeStatus", quiet, () => client.exchangeStatus({}, { deadlineMs: patienceMs }));
+  if (!misfits(again)) return false;
+  desk.tell({
+    what: "exchange",
+    state: "failed",
+    detail: `${desk.settings.exchange.baseUrl} answers, and not as the exchange does (${found[0]!.detail})`,
+    fix: "is exchange.baseUrl the exchange's address? Nothing else was asked there",
+  });
   return true;
 }
 

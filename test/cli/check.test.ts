@@ -1,5 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: configurations hold references to the environment.
 /** `check` and `rules check`: mistakes at once with their lines, and what works online. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
@@ -312,6 +314,41 @@ describe("check --online", () => {
       simulator.faults.clear();
     }
   });
+});
+
+test.each([
+  [200, '{"hello": "world"}'],
+  [200, "<html>It works!</html>"],
+  [404, "not found"],
+])("whoever answers %i %s is asked twice, and the address is doubted once", async (status, body) => {
+  using place = desk();
+  const asked: (string | undefined)[] = [];
+  const stranger = createServer((request, response) => {
+    asked.push(request.url);
+    response.writeHead(status, { "content-type": "application/json" }).end(body);
+  });
+  await new Promise<void>((resolve) => stranger.listen(0, "127.0.0.1", resolve));
+  const { port } = stranger.address() as AddressInfo;
+  try {
+    place.write("config.yaml", `${plainConfig}exchange: { baseUrl: "http://127.0.0.1:${port}" }\n`);
+    const ran = await run(["check", "--online", "--json"], place);
+    expect(ran.status).toBe(1);
+    const { online } = ran.json() as { online: Finding[] };
+    expect(online.map(({ what, state }) => [what, state])).toEqual([
+      ["exchange", "failed"],
+      ["channel here", "ok"],
+    ]);
+    expect(online[0]).toMatchObject({
+      detail: expect.stringContaining(
+        `http://127.0.0.1:${port} answers, and not as the exchange does (markets: `,
+      ) as string,
+      fix: expect.stringMatching(/^is exchange\.baseUrl the exchange's address\?/) as string,
+    });
+    expect(asked).toHaveLength(2);
+  } finally {
+    stranger.close();
+    stranger.closeAllConnections();
+  }
 });
 
 test("an exchange that does not answer costs one wait, and channels are looked at all the same", async () => {
