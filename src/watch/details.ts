@@ -56,11 +56,15 @@ export function coverOf(
   windows: readonly Window[],
   nowMs: number,
 ): readonly Line[] {
+  const told = new Set<string>();
   return specs.flatMap(({ fn, path, windowMs }, index): Line[] => {
     const share = windows[index]?.coverage(nowMs) ?? 1;
     if (!fromParts.has(fn) || path.kind !== "field" || share >= enoughCover) return [];
     const owner = path.symbol === null ? path.scope : `${path.scope}[${path.symbol}]`;
     const span = windowMs === "today" ? windowMs : formatDurationMs(windowMs);
+    // A peak and the fall from it look through one window.
+    if (told.has(`${owner}.${path.field}, ${span}`)) return [];
+    told.add(`${owner}.${path.field}, ${span}`);
     return [[`Seen of ${fn}(${owner}.${path.field}, ${span})`, formatPercent(Math.floor(share * 100) / 100)]];
   });
 }

@@ -49,14 +49,101 @@ describe("shipped packs", () => {
 
   test("loss rules read pnl, never raw equity alone", () => {
     const drawdown = load().conditions.find((rule) => rule.name === "Drawdown")!;
+    const ofPnl = { scope: "wallet", field: "pnl" };
     expect(drawdown.windows).toMatchObject([
-      { fn: "drawdown", path: { scope: "wallet", field: "pnl", companion: "equity" }, windowMs: 86_400_000 },
+      { fn: "maxOver", path: ofPnl, windowMs: 86_400_000 },
+      { fn: "drawdown", path: { ...ofPnl, companion: "equity" }, windowMs: 86_400_000 },
     ]);
     expect(drawdown.forMs).toBe(120_000);
   });
 });
 
+describe("what packs compute", () => {
+  const valueIn = (name: string, walletFigures: object, windows: Record<string, number>) => {
+    const rule = load().conditions.find((one) => one.name === name)!;
+    const window = (index: number) => windows[rule.windows[index]!.fn]!;
+    return rule.value!.run(env({ wallet: facts({ name: "main", ...walletFigures }), window }));
+  };
+
+  test.each([
+    ["half of it is lost", 500, -500, 0.5],
+    ["94.4 % of what is left", 5_144, -4_856, 0.4856],
+    ["a tenth is won", 1_100, 100, -0.1],
+    ["more than there was", -50, -1_050, 1],
+    ["nothing was there and nothing is", 0, 0, 0],
+    ["all was paid out after a loss", 0, -20, 1],
+  ])("LosingFast is a share of the equity at the beginning: %s", (_, equity, change, share) => {
+    expect(valueIn("LosingFast", { equity }, { change })).toBeCloseTo(share, 6);
+  });
+
+  test.each<[string, number, number, number, number, number]>([
+    ["half of the equity at the peak", 500, 0, 500, 0.5, 0.5],
+    ["half of what a deposit after the peak made of it", 500, -500, 0, 5, 0.5],
+    ["a payout after the fall is no part of it", 0, 80, 100, 0.2, 0.2],
+    ["more than there was", -50, -1_000, 50, 1.05, 1],
+    ["behind the peak was nothing", -5, -5, 0, Number.POSITIVE_INFINITY, 1],
+    ["no fall", 100, 10, 10, 0, 0],
+  ])("Drawdown is never more than all: %s", (_, equity, pnl, maxOver, drawdown, share) => {
+    expect(valueIn("Drawdown", { equity, pnl }, { maxOver, drawdown })).toBeCloseTo(share, 6);
+  });
+
+  test.each([
+    ["a hundredth of it went", 990, -10, 0.01],
+    ["half of it went", 500, -500, 0.5],
+    ["it was received", 1_010, 10, -0.01],
+    ["nothing is there", 0, 0, 0],
+    ["what is owed is more than there was", -5, -10, 1],
+  ])(
+    "FundingCostHigh is a share of the equity that would be there without it: %s",
+    (_, equity, sumOver, share) => {
+      expect(valueIn("FundingCostHigh", { equity }, { sumOver })).toBeCloseTo(share, 6);
+    },
+  );
+});
+
 describe("what packs say", () => {
+  test.each([
+    ["LiquidationNear", { value: 0.0432 }, /: SOL long is 4\.32% from liquidation$/],
+    ["LiquidationNear", { value: 0 }, /: SOL long can be liquidated now$/],
+    ["AccountLiquidationNear", { value: 0.02 }, /main\/0\.0 is 2% of a joint move from liquidation$/],
+    ["AccountLiquidationNear", { value: 0 }, /main\/0\.0 can be liquidated now$/],
+    [
+      "AccountLiquidatable",
+      { riskTier: "highRisk" },
+      /main\/0\.0 can be liquidated now \(exchange's tier: highRisk\)$/,
+    ],
+    [
+      "AccountLiquidatable",
+      { riskTier: "safe" },
+      /main\/0\.0 is not liquidatable any more \(exchange's tier: safe\)$/,
+    ],
+    ["OrdersMayBeCancelled", { riskTier: "cancellable" }, /the exchange may cancel orders of main\/0\.0$/],
+    [
+      "OrdersMayBeCancelled",
+      { riskTier: "safe" },
+      /no orders of main\/0\.0 are about to be cancelled any more$/,
+    ],
+  ])(
+    "%s tells danger from its end: %j",
+    (name, { value = 0, riskTier = "safe" }: { value?: number; riskTier?: string }, wanted) => {
+      const rule = condition(name);
+      const trader = facts({ name: "main/0.0", riskTier, positions: [], orders: [{}] });
+      const position = facts({ symbol: "SOL", side: "long" });
+      expect(rule.summary.render(env({ wallet, trader, position, value }))).toMatch(wanted);
+    },
+  );
+
+  test.each([
+    [0.031, "at 3.1% more against every position the account is liquidatable."],
+    [0, "the account is liquidatable now."],
+    [Number.POSITIVE_INFINITY, "no move of its positions makes the account liquidatable."],
+  ])("MarginHigh says how far liquidation is: %d", (adverseMoveToLiquidation, wanted) => {
+    const trader = facts({ name: "main/0.0", adverseMoveToLiquidation });
+    expect(condition("MarginHigh").description!.render(env({ wallet, trader, value: 0.9 }))).toContain(
+      wanted,
+    );
+  });
+
   const condition = (name: string) => load().conditions.find((rule) => rule.name === name)!;
   const event = (name: string) => load().events.find((rule) => rule.name === name)!;
   const wallet = facts({ name: "main" });
