@@ -17,7 +17,7 @@ import { type Collectors, createCollectors, schedulesMs } from "./collect/index.
 import { DaemonSource } from "./daemon-source.ts";
 import { createDashboard } from "./dashboard/index.ts";
 import { acknowledgeWith, createAcknowledger, createOutbox, type Probe } from "./deliver/index.ts";
-import type { AlertChange } from "./domain/alert.ts";
+import { type Alert, type AlertChange, severities } from "./domain/alert.ts";
 import { type Changes, changes, type Milestone } from "./domain/changes.ts";
 import { type Clock, type Random, systemClock } from "./domain/clock.ts";
 import { formatDurationMs } from "./domain/duration.ts";
@@ -383,8 +383,8 @@ export async function runDaemon(
   }
 }
 
-/** What a stop leaves for the next start. */
-function leftOver({ channels, acknowledgements, database }: DaemonStatus): string {
+/** What a stop leaves for the next start, and what it leaves alone. */
+function leftOver({ channels, acknowledgements, database, watch }: DaemonStatus): string {
   const count = (n: number, what: string): string[] => (n === 0 ? [] : [`${n} ${what}${n === 1 ? "" : "s"}`]);
   const waiting = channels.reduce((sum, channel) => sum + channel.waiting, 0);
   const owed = [
@@ -394,9 +394,28 @@ function leftOver({ channels, acknowledgements, database }: DaemonStatus): strin
   const lost = count(database.waitingCommits, "observation");
   const stored =
     lost.length === 0 ? "all that was seen is stored" : `${lost} could not be stored and will be read again`;
-  return owed.length === 0
-    ? `${stored}, nothing is owed`
-    : `${stored}, ${owed.join(" and ")} still owed, to be sent at the next start`;
+  const left =
+    owed.length === 0
+      ? `${stored}, nothing is owed`
+      : `${stored}, ${owed.join(" and ")} still owed, to be sent at the next start`;
+  const firing = unwatched(watch.firing);
+  return firing === null ? left : `${left}; ${firing}`;
+}
+
+/** How many ids a line names of each severity. */
+const mostIds = 10;
+
+/** `2 critical alerts are firing (#18, #20): nobody watches them now`, worst first; null: nothing fires. */
+function unwatched(firing: readonly Pick<Alert, "id" | "severity">[]): string | null {
+  if (firing.length === 0) return null;
+  const parts = severities.toReversed().flatMap((severity) => {
+    const ids = firing.filter((one) => one.severity === severity).map(({ id }) => `#${id}`);
+    if (ids.length === 0) return [];
+    const more = ids.length > mostIds ? ", …" : "";
+    const word = ids.length === 1 ? "alert is" : "alerts are";
+    return [`${ids.length} ${severity} ${word} firing (${ids.slice(0, mostIds).join(", ")}${more})`];
+  });
+  return `${parts.join(", ")}: nobody watches ${firing.length === 1 ? "it" : "them"} now`;
 }
 
 /** What a new watch cannot judge without, what risk rests on first; histories come at their own pace. */

@@ -15,7 +15,7 @@ async function closedPort(): Promise<number> {
   return address.port;
 }
 
-test("a stop says what is still owed, and the status called its channel what it is until then", async () => {
+test("a stop says what is still owed and what is firing, and the status called its channel what it is until then", async () => {
   using place = desk();
   const simulator = await startSimulator({ port: 0, traders: 1, walk: false, keysDir: place.folder });
   try {
@@ -38,7 +38,7 @@ test("a stop says what is still owed, and the status called its channel what it 
     expect(await daemon.end("SIGTERM")).toEqual({ status: 0, signal: null });
     const { msg } = JSON.parse(daemon.stderr.at(-1)!) as { msg: string };
     expect(msg).toMatch(
-      /^stopped after [\d.]+m?s; all that was seen is stored, 1 message still owed, to be sent at the next start$/,
+      /^stopped after [\d.]+m?s; all that was seen is stored, 1 message still owed, to be sent at the next start; 1 critical alert is firing \(#1\): nobody watches it now$/,
     );
   } finally {
     await simulator.stop();
