@@ -3,7 +3,7 @@
  *
  *   market statistics ─► live prices ──┐
  *   trader state ──────► mirror ───────┼─► coalesced ─► observe (the same queue as polls)
- *   exchange status ───► newest ───────┤
+ *   exchange status ───► changes ──────┤
  *   notifications ─────► events ───────┘
  *
  *   came back, does not fit, cannot be read, quiet ─► ask over HTTP
@@ -51,6 +51,8 @@ const BETWEEN_DOUBTS_MS = 5_000;
 const BETWEEN_INBOXES_MS = 10_000;
 /** Events of one wallet that wait to be taken; more are left to the inbox. */
 const MOST_WAITING_EVENTS = 500;
+/** Changes of the exchange's status that wait to be taken; of more the oldest are left out. */
+const MOST_WAITING_STATUSES = 20;
 /** Without a message while prices moved, the connection is not believed. */
 const SILENT_MS = 60_000;
 
@@ -89,7 +91,8 @@ export class StreamFeed implements StreamListener {
   readonly #spread: SpreadAsks;
   readonly #notedPrices = new Map<string, MarketPrices>();
   readonly #notedStates = new Map<string, Set<number> | null>();
-  #notedStatus: Extract<Observation, { kind: "exchangeStatus" }> | null = null;
+  /** In the order in which they were told: each change is an event. */
+  readonly #notedStatuses: ExchangeStatus[] = [];
   readonly #notedEvents = new Map<string, Event[]>();
   #statusToldMs = Number.NEGATIVE_INFINITY;
   readonly #readMs = new Map<string, number>();
@@ -217,9 +220,7 @@ export class StreamFeed implements StreamListener {
       case "exchangeStatus": {
         const { active, gated, withdrawalsAvailable } = message.data;
         this.#statusToldMs = this.#clock.elapsedMs();
-        const atMs = this.#clock.nowMs();
-        this.#notedStatus = { kind: "exchangeStatus", atMs, active, gated, withdrawalsAvailable };
-        this.#coalescer.noted();
+        this.#noteStatus({ active, gated, withdrawalsAvailable });
         this.#options.ask("exchangeStatus", null);
         return;
       }
@@ -268,6 +269,16 @@ export class StreamFeed implements StreamListener {
   quiet(wallet: string | null): void {
     // What moved meanwhile decides whether that is a still market or a dead stream.
     if (wallet === null) this.#options.ask("markets", null);
+  }
+
+  #noteStatus(status: ExchangeStatus): void {
+    const last = this.#notedStatuses.at(-1);
+    const { active, gated, withdrawalsAvailable } = status;
+    if (last?.active === active && last.gated === gated && last.withdrawalsAvailable === withdrawalsAvailable)
+      return;
+    this.#notedStatuses.push(status);
+    if (this.#notedStatuses.length > MOST_WAITING_STATUSES) this.#notedStatuses.shift();
+    this.#coalescer.noted();
   }
 
   #takePrices(message: MarketStatsMessage): void {
@@ -327,8 +338,9 @@ export class StreamFeed implements StreamListener {
     const { observe } = this.#options;
     const handed: Promise<void>[] = [];
     const atMs = this.#clock.nowMs();
-    if (this.#notedStatus) handed.push(observe(this.#notedStatus));
-    this.#notedStatus = null;
+    // Each at a moment of its own, by which events are told apart.
+    for (const [index, status] of this.#notedStatuses.splice(0).entries())
+      handed.push(observe({ kind: "exchangeStatus", atMs: atMs + index, ...status }));
     if (this.#notedPrices.size > 0) {
       handed.push(observe({ kind: "prices", atMs, markets: [...this.#notedPrices.values()], live: true }));
       this.#notedPrices.clear();
@@ -406,6 +418,10 @@ export class StreamFeed implements StreamListener {
   }
 }
 
+type ExchangeStatus = Pick<
+  Extract<Observation, { kind: "exchangeStatus" }>,
+  "active" | "gated" | "withdrawalsAvailable"
+>;
 type PolledSnapshot = { readonly subaccounts: Mirrored["subaccounts"] };
 
 function familyOf(authority: string, pdaIndex: number): string {

@@ -345,6 +345,29 @@ describe("frames that are lost, doubled and turned round", () => {
     await own.until("the next", () => own.marks(true).at(-1) === 152, 1_000);
   });
 
+  test("each change of the exchange's status is told, however soon the next one comes", async () => {
+    await using own = await StreamRig.start();
+    const from = own.booted.of("exchangeStatus").length;
+    const held: (() => void)[] = [];
+    own.line.through = (text, forward) => {
+      if (text.includes('"exchangeStatus"')) held.push(() => forward(text));
+      else forward(text);
+    };
+    for (const gated of [true, false, true]) {
+      await own.rig.call("exchange", { gated });
+      await own.pass(500);
+    }
+    const told = () => own.booted.of("exchangeStatus").slice(from);
+    const polled = told().length;
+    expect(held.length).toBe(3);
+    for (const forward of held) forward();
+    await own.until("all three", () => told().length >= polled + 3, 2_000);
+    const live = told().slice(polled, polled + 3);
+    expect(live.map((one) => one.gated)).toEqual([true, false, true]);
+    // What happens at one moment would be taken for one event.
+    expect(new Set(live.map((one) => one.atMs)).size).toBe(3);
+  });
+
   test("accounts of others are none of ours", async () => {
     await using own = await StreamRig.start();
     own.line.through = deltas((text, _n, forward) =>
