@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import type { Endpoint } from "../contract/index.ts";
 import { nearestName } from "../domain/nearest.ts";
 import type { ApiOptions } from "./api/arguments.ts";
+import type { PageRead } from "./api/pages.ts";
 import {
   type Cli,
   CommandFailed,
@@ -152,9 +153,9 @@ async function send(
   settings: Awaited<ReturnType<typeof import("./api/target.ts").target>>["settings"],
   session: string | null,
 ): Promise<void> {
-  const [{ memorySessions, withExchange }, { nextPage }, { showAnswer }] = await Promise.all([
+  const [{ memorySessions, withExchange }, { heldRows, pagesOf }, { showAnswer }] = await Promise.all([
     import("./standalone.ts"),
-    import("../contract/index.ts"),
+    import("./api/pages.ts"),
     import("./api/show.ts"),
   ]);
   await withExchange(
@@ -176,23 +177,17 @@ async function send(
           else print(cli, showAnswer(first, paintFor(cli.out)));
           return;
         }
-        const rows: unknown[] = [];
-        let [page, pages, count] = [first, 0, 0];
-        for (;;) {
-          const found = rowsOf(endpoint, page);
-          pages++;
-          count += found.length;
-          // A line a row: what follows in a pipe need not wait for the end, nor hold it all.
-          if (options.json) for (const row of found) cli.out.write(`${lineOf(row)}\n`);
-          else rows.push(...found);
-          progress(cli, endpoint.name, pages, count, false);
-          const next = nextPage(endpoint, page as object, "older");
-          if (next === null) break;
-          const { [endpoint.paging?.newer?.argument ?? ""]: _, ...rest } = args;
-          page = await ask({ ...withoutRange(endpoint, rest, next), ...next }, callOptions);
-        }
-        progress(cli, endpoint.name, pages, count, true);
-        if (!options.json) print(cli, showAnswer(rows, paintFor(cli.out)));
+        const told = async function* () {
+          let last: PageRead | null = null;
+          for await (last of pagesOf(endpoint, args, first, (more) => ask(more, callOptions))) {
+            progress(cli, endpoint.name, last.pages, last.count, false);
+            yield last;
+          }
+          if (last !== null) progress(cli, endpoint.name, last.pages, last.count, true);
+        };
+        // A line a row: what follows in a pipe need not wait for the end, nor hold it all.
+        if (!options.json) print(cli, showAnswer(await heldRows(endpoint, told()), paintFor(cli.out)));
+        else for await (const { rows } of told()) for (const row of rows) cli.out.write(`${lineOf(row)}\n`);
       } finally {
         await held?.logout().catch(() => {});
       }
@@ -206,25 +201,6 @@ async function send(
 
 /** For a sign-in. */
 const patienceMs = 20_000;
-
-function rowsOf({ reply }: Endpoint, page: unknown): readonly unknown[] {
-  if (reply.kind !== "rows") return [page];
-  return (reply.field === null ? page : (page as Record<string, unknown>)[reply.field]) as readonly unknown[];
-}
-
-/** A cursor says where to go on; what excludes it was for the first page. */
-function withoutRange(
-  endpoint: Endpoint,
-  args: Readonly<Record<string, unknown>>,
-  next: Readonly<Record<string, string>>,
-): Record<string, unknown> {
-  const left = { ...args };
-  for (const rule of endpoint.constraints) {
-    if (rule.kind !== "exclusive" || !rule.params.some((name) => name in next)) continue;
-    for (const name of rule.params) if (!(name in next)) delete left[name];
-  }
-  return left;
-}
 
 function lineOf(row: unknown): string {
   return JSON.stringify(row, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));

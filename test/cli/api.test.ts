@@ -1,4 +1,6 @@
 /** `perpwatch api`, against the simulated exchange over its socket, and the completion that knows of it. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allEndpoints } from "../../src/contract/index.ts";
@@ -37,6 +39,23 @@ afterAll(async () => {
 });
 
 const api = (...words: string[]) => run(["api", ...words], place);
+
+/** A server that answers every request with the next of its pages, from 1. */
+async function pages(page: (asked: number) => object) {
+  const self = { asked: 0, url: "" };
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(page(++self.asked)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  self.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return Object.assign(self, {
+    [Symbol.asyncDispose]: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  });
+}
 
 describe("what there is", () => {
   test("list names every endpoint under its group", async () => {
@@ -172,6 +191,34 @@ describe("asking", () => {
     const rows = paged.stdout.trim().split("\n");
     expect(rows.map((row) => JSON.stringify(JSON.parse(row)))).toEqual(known);
     expect(paged.stderr).toBe(`marketFills: ${Math.ceil(known.length / 7)} pages, ${known.length} rows\n`);
+  });
+
+  test("--all ends where a server repeats a cursor, however long its circle", async () => {
+    const page = (at: number) => ({ data: [], hasMore: true, nextCursor: `page-${at % 3}` });
+    await using server = await pages((asked) => page(asked));
+    const { status, stderr } = await api("marketFills", "--symbol", "SOL", "--all", "--url", server.url);
+    expect(status).toBe(1);
+    expect(stderr).toContain("marketFills: page 4 leads back to a page that was read before");
+    expect(server.asked).toBe(4);
+  });
+
+  test("--all for people holds so many rows; as JSON there is no end to them", async () => {
+    const one = await api("marketFills", "--symbol", "SOL", "--limit", "1", "--json");
+    const [row] = (one.json() as { data: object[] }).data;
+    const data = Array.from({ length: 30_000 }, () => row);
+    const last = 4;
+    await using server = await pages((asked) => {
+      return asked < last ? { data, hasMore: true, nextCursor: `page-${asked}` } : { data, hasMore: false };
+    });
+    const words = ["marketFills", "--symbol", "SOL", "--all", "--url", server.url];
+    const people = await api(...words);
+    expect({ status: people.status, stdout: people.stdout }).toEqual({ status: 1, stdout: "" });
+    expect(people.stderr).toContain("more than 100,000 rows; with --json each is written as it comes");
+    expect(server.asked).toBe(last);
+    server.asked = 0;
+    const lines = await api(...words, "--json");
+    expect(lines.status).toBe(0);
+    expect(lines.stdout.split("\n")).toHaveLength(last * 30_000 + 1);
   });
 
   test("what changes something is not sent without a yes", async () => {
