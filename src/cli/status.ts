@@ -55,7 +55,7 @@ function sections(status: Status, paint: Paint, show: Show, time: Time): string[
   const { watch, channels, schedules } = status;
   const parts = [
     headline(status, paint, time),
-    titled("Wallets", walletTable(status, paint, show)),
+    titled("Wallets", walletTable(status, paint, show) + whyNoPnl(status, paint)),
     titled("Accounts", accountTable(status, paint, show)),
   ];
   const positions = positionTable(status, paint, show);
@@ -159,6 +159,18 @@ function walletTable(status: Status, paint: Paint, show: Show): string {
   );
 }
 
+/** Profit is what deposits and withdrawals do not explain, so it waits until they are read. */
+function whyNoPnl({ watch, schedules }: Status, paint: Paint): string {
+  const waiting = watch.wallets.filter(
+    ({ figures }) => numberOf(figures.equity) !== null && numberOf(figures.pnl) === null,
+  );
+  if (waiting.length === 0) return "";
+  const names = waiting.map(({ name }) => name).join(", ");
+  const every = schedules.find(({ source }) => source === "collateral")?.everyMs;
+  const often = every === undefined ? "" : ` (schedule collateral, every ${formatDurationMs(Number(every))})`;
+  return `\n${paint("gray", `pnl of ${names}: known after the first reading of flows, deposits and withdrawals${often}`)}`;
+}
+
 /** A session that the exchange takes, and that may not read its inbox, is not well. */
 function sessionText(status: Status, wallet: Status["watch"]["wallets"][number], paint: Paint): string {
   const { signedIn, sessionDetail, name } = wallet;
@@ -231,6 +243,7 @@ function positionTable(status: Status, paint: Paint, show: Show): string | null 
         show(figures.markPrice, "price"),
         noLiquidation ? "none" : show(figures.liquidationPrice, "price"),
         tint === null ? shown : paint(tint, shown),
+        stopLossText(figures, paint, show),
         show(figures.unrealizedPnl, "usd"),
         ageCell(ageOf(status, ["traderState", "markets"], wallet)(numberOf(seenMs)), paint),
       ];
@@ -245,12 +258,22 @@ function positionTable(status: Status, paint: Paint, show: Show): string | null 
       right("mark"),
       right("liquidation"),
       right("distance"),
+      right("stop loss"),
       right("unrealized pnl at mark"),
       right("data age"),
     ],
     rows,
     paint,
   );
+}
+
+/** `$138.00`, with its share where it closes less than all; a position without one is worth a colour. */
+function stopLossText(figures: Figures, paint: Paint, show: Show): string {
+  const { stopLossPrice, stopLossCoverage } = figures;
+  if (stopLossPrice === null) return paint("yellow", "none");
+  const coverage = numberOf(stopLossCoverage);
+  const part = coverage !== null && coverage < 0.995 ? ` for ${show(stopLossCoverage, "ratio")}` : "";
+  return `${show(stopLossPrice, "price")}${stopLossPrice === undefined ? "" : part}`;
 }
 
 function sideOf(side: string, figures: Figures): string {

@@ -11,7 +11,10 @@ export interface PositionStatus {
   readonly side: string;
   /** When the oldest of what its figures rest on was seen, ms: the account's state, the mark. */
   readonly seenMs: number | null;
-  /** Figures by their names in the rule language; null where not known, Infinity where there is none. */
+  /**
+   * Figures by their names in the rule language. Absent: not known. Null: there is no such price (liquidationPrice,
+   * stopLossPrice, takeProfitPrice). Distances to what is not there are Infinity.
+   */
   readonly figures: Readonly<Record<string, number | null>>;
 }
 

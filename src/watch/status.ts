@@ -96,10 +96,22 @@ function accountStatus(account: AccountEntry): AccountStatus {
       symbol,
       side: String(node.facts.values.side ?? ""),
       seenMs: seenMsOf(node.facts),
-      figures: numbers(node.facts),
+      figures: priced(numbers(node.facts)),
     })),
     orders: account.state.orders.length,
   };
+}
+
+/** Prices that rules know as 0 or infinite where there is none, so that comparisons come out right. */
+const pricesOrNone = ["liquidationPrice", "stopLossPrice", "takeProfitPrice"];
+
+/** For readers, no such price is null, whichever side the position is on. */
+function priced(figures: Record<string, number | null>): Record<string, number | null> {
+  for (const name of pricesOrNone) {
+    const price = figures[name];
+    if (price === 0 || price === Number.POSITIVE_INFINITY) figures[name] = null;
+  }
+  return figures;
 }
 
 function numbers(facts: Facts): Record<string, number | null> {

@@ -44,8 +44,11 @@ describe("status", () => {
     expect(line("watched ")).toBe("watched | 8Xk4…Rt7K | watch-only | STALE 1m 14s | – | – | –");
     expect(line("main/0.2 ")).toBe("main/0.2 | active | safe | – | – | ∞ | – | 0 | 800ms");
     expect(line("main/0.1/BTC")).toBe(
-      "main/0.1/BTC | long | 0.05 | $4,610.00 | $92,200.00 | none | ∞ | $59.80 | 1.3s",
+      "main/0.1/BTC | long | 0.05 | $4,610.00 | $92,200.00 | none | ∞ | none | $59.80 | 1.3s",
     );
+    expect(line("main/0.0/SOL")).toContain(" | $138.29 | 3.12% | $139.50 for 40% | ");
+    expect(line("main/0.0/ETH")).toContain(" | 21.3% | – | ");
+    expect(lines).toContain("pnl of main: known after the first reading of flows, deposits and withdrawals");
     expect(line("mail ")).toBe("mail | email | broken | 4 | 9m | 88 | 1 | 535 authentication failed");
     const failing = lines.find((one) => one.includes("12 failures, timeout: no answer within 4 s"));
     expect(failing).toMatch(/^traderState +watched +5s +1m 14s ago/);

@@ -126,7 +126,7 @@ describe("what it shows", () => {
     for (const text of ["3.12 %", "87.1 %", "−$10,563", "+$687.50", "138.29", "atRisk", "3 notifications"])
       expect(wallets).toContain(text);
     // No liquidation price, no margin, nothing known: each has its own sign.
-    expect(wallets).toMatch(/92,200 none ∞ \+\$59\.80/);
+    expect(wallets).toMatch(/92,200 none ∞ none \+\$59\.80/);
     expect(wallets).toMatch(/main\/0\.2 Margin ratio ∞ Equity –/);
   });
 

@@ -67,14 +67,20 @@ export function wallet(of: Partial<WalletStatus> & { readonly name: string }): W
 const sol = position("main/0.0", "SOL", {
   ...{ size: 1250, notional: 178_437.5, entryPrice: 151.2, markPrice: 142.75, liquidationPrice: 138.29 },
   ...{ liquidationDistance: 0.0312, unrealizedPnl: -10_562.5, leverage: 6.4 },
+  ...{ stopLossPrice: 139.5, stopLossCoverage: 0.4 },
 });
 const eth = position("main/0.0", "ETH", {
   ...{ size: -12.5, notional: 39_062.5, entryPrice: 3_180, markPrice: 3_125, liquidationPrice: 3_790.4 },
   ...{ liquidationDistance: 0.2129, unrealizedPnl: 687.5, leverage: 1.4 },
 });
 const btc = position("main/0.1", "BTC", {
-  ...{ size: 0.05, notional: 4_610, entryPrice: 91_004, markPrice: 92_200, liquidationPrice: 0 },
-  ...{ liquidationDistance: Number.POSITIVE_INFINITY, unrealizedPnl: 59.8, leverage: 0.9 },
+  ...{ size: 0.05, notional: 4_610, entryPrice: 91_004, markPrice: 92_200, liquidationPrice: null },
+  ...{
+    liquidationDistance: Number.POSITIVE_INFINITY,
+    unrealizedPnl: 59.8,
+    leverage: 0.9,
+    stopLossPrice: null,
+  },
 });
 const bonk = position("desk/0.0", "1MBONK", {
   ...{ size: -40_000, notional: 820_000, entryPrice: 21.4, markPrice: 20.5, liquidationPrice: 22.29 },

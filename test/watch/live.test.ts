@@ -82,6 +82,13 @@ test("a subaccount that a part does not list is not gone, and a part of what was
   expect(fresh.watch.status(fresh.nowMs).wallets[0]!.accounts).toEqual([]);
 });
 
+test("a price that there is not is null in the status, on either side", () => {
+  const harness = watching();
+  const { accounts } = harness.watch.status(harness.nowMs).wallets[0]!;
+  for (const { positions } of accounts)
+    expect(positions[0]!.figures).toMatchObject({ stopLossPrice: null, takeProfitPrice: null });
+});
+
 test("a price between two readings fires at once", () => {
   const harness = watching();
   harness.pass(500);

@@ -40,6 +40,7 @@ export function createWalletsView(format: Format, parts: Parts) {
     const liquidation = figure("liquidationPrice");
     const safe = distance === Number.POSITIVE_INFINITY || liquidation === 0;
     const pnl = figure("unrealizedPnl");
+    const stop = position.figures.stopLossPrice === null ? "none" : price(figure("stopLossPrice"));
     const size = figure("size");
     const tone = distanceTone(distance);
     const age = ageOf(position, wallet);
@@ -51,7 +52,7 @@ export function createWalletsView(format: Format, parts: Parts) {
       cell("Entry", price(figure("entryPrice"))),
       cell("Mark", html`${price(figure("markPrice"))}${oldNote(age)}`),
       cell("Liquidation", safe ? "none" : price(liquidation)),
-    ]}<td class="distance ${tone}" data-label="Distance"><span class="measure">${bar(tone, safe ? 1 : (distance ?? 0) / 0.3, `${percent(distance)} from liquidation`)}<b>${safe ? "∞" : percent(distance)}</b></span></td>${cell("Unrealized PnL at mark", signedUsd(pnl), tint(pnl))}</tr>`;
+    ]}<td class="distance ${tone}" data-label="Distance"><span class="measure">${bar(tone, safe ? 1 : (distance ?? 0) / 0.3, `${percent(distance)} from liquidation`)}<b>${safe ? "∞" : percent(distance)}</b></span></td>${cell("Stop loss", stop)}${cell("Unrealized PnL at mark", signedUsd(pnl), tint(pnl))}</tr>`;
   }
 
   function accountBlock(account: Account, wallet: string, ageOf: AgeOf): Safe {
@@ -77,7 +78,7 @@ export function createWalletsView(format: Format, parts: Parts) {
     ]}</dl>${
       positions.length === 0
         ? html`<p class="calm">No open position.</p>`
-        : html`<table><thead><tr>${["Market", "Size", "Notional", "Entry", "Mark", "Liquidation", "Distance", "Unrealized PnL at mark"].map((label) => html`<th scope="col">${label}</th>`)}</tr></thead><tbody>${positions.map((position) => positionRow(position, wallet, ageOf))}</tbody></table>`
+        : html`<table><thead><tr>${["Market", "Size", "Notional", "Entry", "Mark", "Liquidation", "Distance", "Stop loss", "Unrealized PnL at mark"].map((label) => html`<th scope="col">${label}</th>`)}</tr></thead><tbody>${positions.map((position) => positionRow(position, wallet, ageOf))}</tbody></table>`
     }</div>`;
   }
 
