@@ -315,7 +315,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
         // What is owed to a channel that does not run would be lost.
         if (unknown.length > 0)
           throw new Error(`routes lead to ${unknown.join(", ")}: a new channel runs only after a restart`);
-        const build = await preparedWatch(watchSettings(next), store, clock.nowMs());
+        const build = await preparedWatch({ ...watchSettings(next), reloaded: true }, store, clock.nowMs());
         await ingest.replace(() => build(clock.nowMs()));
         await noteSets(store, next, clock.nowMs());
         // The new watch knows history; what is so now has to be asked again, and told again.

@@ -195,7 +195,7 @@ function freshness(change: AlertChange, zone: string): string[] {
     lines.push(
       `Fired ${formatTime(alert.firedAtMs, zone)}, lasted ${formatDurationMs(Math.max(0, lastedMs))}.`,
     );
-  } else if (alert.alreadySo && !alert.event) {
+  } else if (alert.alreadySo && !alert.event && change.kind === "fired") {
     lines.push("Already so when I started watching.");
   } else if (!alert.event && change.kind !== "fired") {
     lines.push(`Firing since ${formatTime(alert.firedAtMs, zone)}.`);

@@ -46,6 +46,8 @@ export interface ConditionsOptions {
   readonly alerts: AlertBook;
   readonly deadlines: Deadlines;
   readonly draft: () => Draft;
+  /** Until when what holds at its first judgement was so when watching began, ms. */
+  readonly firstLookUntilMs: number;
   /** Told of each judgement that turned unknown or known again: blindness is gathered from these. */
   readonly onSight: (instance: Instance, draft: Draft) => void;
   /** It holds, and does not fire before it has held for a while. */
@@ -180,7 +182,8 @@ export class Conditions {
     if (known && judged.severity !== null) instance.heldAtMs = draft.atMs;
     if (known && !instance.judged) {
       instance.judged = true;
-      instance.alreadySo ||= node.first && judged.severity !== null && idle;
+      const atTheStart = node.first && draft.atMs <= this.#options.firstLookUntilMs;
+      instance.alreadySo ||= atTheStart && judged.severity !== null && idle;
     }
     // Nothing holds and nothing did: no clock runs, whatever the time.
     if (idle && (!known || judged.severity === null)) {

@@ -29,8 +29,12 @@ export interface WatchSettings {
   readonly scheduleMs: Readonly<Record<Source, number>>;
   /** IANA name; of "today". */
   readonly timezone: string;
+  /** Watching goes on and only these settings are new: nothing was "already so when watching began". Default false. */
+  readonly reloaded?: boolean;
 }
 
+/** What is first seen later than this after a start may have come about since, so that nobody can say it was so then. */
+export const firstLookMs = 60_000;
 /** How long a wallet may be without fresh data, beyond `staleAfter`, until `Blind` fires. */
 export const blindForMs = 30_000;
 /** More blind wallets than this are one alert, `ExchangeUnreachable`. */

@@ -33,7 +33,7 @@ import { Recall } from "./recall.ts";
 import { factName, type Remembered } from "./remembered.ts";
 import { Restoring } from "./restore.ts";
 import { Series } from "./series.ts";
-import { endingPatienceMs, type WatchedWallet, type WatchSettings } from "./settings.ts";
+import { endingPatienceMs, firstLookMs, type WatchedWallet, type WatchSettings } from "./settings.ts";
 import { watchStatus } from "./status.ts";
 import type { SubjectNode } from "./subjects.ts";
 import { Throttles } from "./throttles.ts";
@@ -166,6 +166,7 @@ export class Watch {
       alerts,
       deadlines,
       draft,
+      firstLookUntilMs: settings.reloaded ? Number.NEGATIVE_INFINITY : nowMs + firstLookMs,
       onSight: (instance, into) => this.#blindness.note(instance, into),
       onPending: ({ rule, node }) => {
         const text = `pending: ${rule.name} of ${node.name} holds, and fires when it has held for ${formatDurationMs(rule.forMs)}`;

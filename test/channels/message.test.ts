@@ -108,6 +108,11 @@ describe("freshness", () => {
     ["young data", text("fired", { dataAtMs: atMs - 200 }), ["on data less than a second old"]],
     ["old data", text("fired", { dataAtMs: atMs - 95_000 }), ["on data 1m 35s old"]],
     ["already so", text("fired", { alreadySo: true }), ["Already so when I started watching."]],
+    [
+      "already so, told again",
+      text("reminder", { alreadySo: true, firedAtMs: atMs - 60_000 }),
+      ["Firing since 2026-11-21 03:40:18 UTC."],
+    ],
     ["a reminder", text("reminder", { firedAtMs: atMs - 60_000 }), ["Firing since 2026-11-21 03:40:18 UTC."]],
     [
       "an event",

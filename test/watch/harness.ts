@@ -176,6 +176,7 @@ export interface HarnessOptions {
   readonly remembered?: Remembered;
   readonly channels?: readonly string[];
   readonly atMs?: number;
+  readonly reloaded?: boolean;
 }
 
 export class Harness {
@@ -199,6 +200,7 @@ export class Harness {
         scheduleMs,
         timezone: "UTC",
         ...(options.channels ? { channels: options.channels } : {}),
+        ...(options.reloaded ? { reloaded: true } : {}),
       },
       options.remembered ?? nothingRemembered,
       this.nowMs,

@@ -687,6 +687,40 @@ describe("a restart", () => {
     expect(after.changes[0]?.alert).toMatchObject({ rule: "Near", alreadySo: true });
   });
 
+  describe("what was not seen at the start is not called already so", () => {
+    const losing = `
+rules:
+  - name: Losing
+    scope: trader
+    when: change("trader.equity", "10m") < -100.0
+    severity: warning
+    for: 0s
+    summary: "{{ wallet.name }} loses"
+`;
+
+    test("where a window is looked through for the first time long after", () => {
+      const harness = seen(losing);
+      harness.live(5 * 60_000, safe, 150);
+      harness.live(6 * 60_000, safe, 145);
+      expect(harness.told).toEqual(["Losing main/0.0 fired warning"]);
+      expect(harness.changes[0]?.alert.alreadySo).toBe(false);
+    });
+
+    test("where the daemon goes on and only its rules were read anew", () => {
+      const before = seen(near);
+      const after = new Harness({
+        rules: near,
+        remembered: before.remembered,
+        atMs: before.nowMs + 1_000,
+        reloaded: true,
+      });
+      after.config();
+      after.mark(150);
+      after.account(endangered);
+      expect(after.changes[0]?.alert).toMatchObject({ rule: "Near", alreadySo: false });
+    });
+  });
+
   test("goes on with ids, reminders and throttles", () => {
     const before = seen(near + eventRules.replace("\nrules:", ""), endangered);
     before.events("notifications", [notification("n1", "order_filled")]);
