@@ -42,6 +42,8 @@ export interface DaemonDeps {
   readonly commandLine?: CommandLine;
   /** Where console channels write. */
   readonly out?: Writable & { readonly isTTY?: boolean };
+  /** They write a JSON line for each message. */
+  readonly json?: boolean;
   /** Aborted while it starts: the start is given up, and what was started is stopped again. */
   readonly signal?: AbortSignal;
   /** Told of labelled steps on the way of an observation, for tests that stop the process at one. */
@@ -143,11 +145,14 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     givenUp?.throwIfAborted();
 
     const channels = new Map<string, Channel>();
-    const called = deps.commandLine ? { commandLine: deps.commandLine } : {};
+    const told = {
+      ...(deps.commandLine ? { commandLine: deps.commandLine } : {}),
+      ...(deps.json === true ? { json: true } : {}),
+    };
     for (const [name, one] of Object.entries(settings.channels)) {
       const { timezone, mention } = settings;
       const out = deps.out ?? process.stdout;
-      channels.set(name, createChannel(name, one, { clock, random, out, log, timezone, mention, ...called }));
+      channels.set(name, createChannel(name, one, { clock, random, out, log, timezone, mention, ...told }));
     }
     const outbox = createOutbox({
       store,
@@ -160,12 +165,16 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       log,
       ...(deps.probe ? { probe: deps.probe } : {}),
     });
+    const acknowledge = acknowledgeWith(exchange.client);
     const acknowledger = createAcknowledger({
       store,
       clock,
       random,
       log,
-      acknowledge: acknowledgeWith(exchange.client),
+      acknowledge: async (wallet, ...rest) => {
+        await acknowledge(wallet, ...rest);
+        collectors?.acknowledged(wallet);
+      },
       ...(deps.probe ? { probe: deps.probe } : {}),
     });
 

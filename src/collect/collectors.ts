@@ -69,6 +69,8 @@ export interface Collectors {
   stop(): Promise<void>;
   /** Runs a collector as soon as may be; asked twice it runs once. */
   ask(source: Source, wallet: string | null): void;
+  /** Notifications of a wallet were acknowledged: they are counted anew soon. */
+  acknowledged(wallet: string): void;
   /** The connections to the stream, and how many changes they left out; null: everything is polled. */
   streams(): { readonly streams: Streams; readonly missed: number } | null;
   /** To be told of what the client could not read (its `onBadRecord`). */
@@ -151,6 +153,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     },
     stop,
     ask: (source, wallet) => scheduler?.ask(source, wallet),
+    acknowledged: (wallet) => feed?.acknowledged(wallet),
     streams: () => streams && { streams, missed: feed?.missed ?? 0 },
     badRecord: (report) => badRecords.take(report),
     status: () => scheduler?.status() ?? [],

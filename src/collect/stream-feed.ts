@@ -156,6 +156,11 @@ export class StreamFeed implements StreamListener {
     return this.#streams?.tellsNotifications(wallet) ?? false;
   }
 
+  /** An inbox that the stream tells is polled seldom: what was acknowledged would be shown as waiting until then. */
+  acknowledged(wallet: string): void {
+    this.#askInbox(wallet);
+  }
+
   /** Monotonic ms; what a poll says when it asks. */
   elapsedMs(): number {
     return this.#clock.elapsedMs();

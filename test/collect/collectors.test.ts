@@ -131,6 +131,25 @@ describe("the inbox", () => {
     );
     await rig.clock.advance(2_000);
     expect(unacked()).toBe(1);
+    // Of more than a page, what its newest page shows counts at once.
+    for (let n = 0; n < 70; n++)
+      await rig.call("notification", {
+        authority,
+        source: "general",
+        notificationType: "account",
+        body: `${n}`,
+      });
+    await rig.clock.advance(61_000);
+    expect(unacked()).toBe(71);
+    const newest = daemon.events("notification").find((one) => JSON.stringify(one).includes('"69"'))!.inbox!;
+    await rig.clock.finish(
+      daemon.exchange.client.ackNotifications(
+        { traderPubkey: newest.traderPubkey, items: [newest.item] as never },
+        { wallet: "main" },
+      ),
+    );
+    await rig.clock.advance(2_000);
+    expect(unacked()).toBe(70);
   });
 
   test("more than a thousand unacknowledged items, and those that somebody else acknowledged, are all found", async () => {

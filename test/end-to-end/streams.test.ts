@@ -106,3 +106,23 @@ test("polls that fail beside a stream that is open and has nothing to tell make 
   house.simulator.faults.clear();
   await house.clock.until(() => daemon.status().watch.blind.length === 0, 120_000);
 });
+
+test("what was acknowledged is not shown as unacknowledged until the next poll of an inbox that is streamed", async () => {
+  await using house = await openHouse();
+  await house.hold({ collateral: "4000", symbol: "SOL", size: "10", entryPrice: "150" });
+  const { daemon } = await house.start({
+    exchange: { baseUrl: house.simulator.url, requestsPerSecond: 200, streams: "auto" },
+    schedules: { notifications: { every: "10s", whenStreaming: "10m" } },
+    acknowledge: { unmatched: "always" },
+  });
+  await house.clock.until(() => daemon.status().streams!.connections.every((one) => one.connected), 5_000);
+  await house.clock.advance(20_000);
+  const unacked = () => daemon.status().watch.wallets[0]!.unacked;
+  const confirmed = () => daemon.status().acknowledgements.confirmed;
+  const before = confirmed();
+  await house.call("mark-price", { symbol: "SOL", price: "170" });
+  const { authority } = house.simulator.traders[0]!;
+  await house.call("notification", { authority, source: "general", notificationType: "account", body: "x" });
+  await house.clock.until(() => confirmed() > before, 60_000);
+  await house.clock.until(() => unacked() === 0, 15_000);
+});

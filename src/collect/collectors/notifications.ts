@@ -107,6 +107,17 @@ export function notificationsCollector(parts: {
     inbox.countedMs = elapsedMs();
   }
 
+  /** Brings the count up to date with the newest page, which is not the whole inbox. */
+  function recount(run: WalletRun, inbox: Inbox): void {
+    const unacked = new Set(inbox.unacked);
+    for (const item of inbox.newest) {
+      const key = notificationKey(item, run.wallet.authority);
+      if (item.acked) unacked.delete(key);
+      else unacked.add(key);
+    }
+    inbox.unacked = unacked;
+  }
+
   function isDue(inbox: Inbox, now: number): boolean {
     if (inbox.countedMs === null) return true;
     const some = inbox.unacked.size > 0 || inbox.newest.some((item) => !item.acked);
@@ -124,6 +135,7 @@ export function notificationsCollector(parts: {
     inbox.whole = reading.newest?.older === null;
     if (inbox.whole) count(run, inbox, inbox.newest);
     else if (isDue(inbox, now)) unacked.push(...(await readUnacked(run, inbox)));
+    else recount(run, inbox);
     const events = new Map(
       [...unacked, ...reading.batch.events].map((event) => [eventName(event.kind, event.key), event]),
     );
