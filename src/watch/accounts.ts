@@ -57,12 +57,15 @@ interface Group {
 
 export type AccountsSeen = Observation & { readonly kind: "accounts" };
 
+/** How a position went: nothing stands there now, another one of the same side, or one of the other. */
+export type Parting = "closed" | "reopened" | "flipped";
+
 /** What the rest of the tick does about subjects that appear and disappear. */
 export interface SubjectKeeper {
   trader(ref: AccountRef, first: boolean): SubjectNode;
   position(account: AccountEntry, symbol: string, incarnation: string, first: boolean): SubjectNode;
   /** `symbol` null: the whole account is gone. */
-  gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: "closed" | "flipped"): void;
+  gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting): void;
 }
 
 export class Accounts {
@@ -279,7 +282,7 @@ export class Accounts {
       if (entry && entry.node.incarnation !== incarnation) {
         account.positions.delete(symbol);
         account.shrunkAtMs = atMs;
-        this.#keeper.gone(entry.node, account, symbol, sideOf(entry.state) === side ? "closed" : "flipped");
+        this.#keeper.gone(entry.node, account, symbol, sideOf(entry.state) === side ? "reopened" : "flipped");
         entry = undefined;
       }
       if (entry) {

@@ -12,6 +12,7 @@ import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
 import type { RuleRow } from "./conditions.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
+import { FillTrail } from "./fill-trail.ts";
 import { endingPatienceMs } from "./settings.ts";
 
 /** How far the exchange's clock and ours may be apart where a liquidation is set against the life of an alert. */
@@ -33,6 +34,7 @@ interface Waiting extends Due {
   readonly text: AlertText | null;
   readonly fromMs: number;
   readonly sinceMs: number;
+  readonly fills: FillTrail;
 }
 
 export class Endings {
@@ -71,6 +73,8 @@ export class Endings {
       readonly text: AlertText | null;
       /** When it was last seen as it was, ms: a liquidation before that is not what ended it. */
       readonly fromMs: number;
+      /** Another position of its name stands there now. */
+      readonly another: boolean;
       /** Something of the account's went away lately: word of a liquidation may be under way. */
       readonly suspicious: boolean;
     },
@@ -78,6 +82,7 @@ export class Endings {
     const waiting: Waiting = {
       ...ending,
       sinceMs: draft.atMs,
+      fills: new FillTrail(ending.another),
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
       place: -1,
@@ -108,13 +113,19 @@ export class Endings {
     this.#toldMs.set(name, Math.max(happenedMs, this.#toldMs.get(name) ?? 0));
   }
 
-  /** An event became known. A liquidation, or a fill on the book after which nothing was left, is word of the end. */
+  /** An event became known. A liquidation is word of the end; what fills say is weighed when all of them were told. */
   happened(draft: Draft, event: Event): void {
     this.remember(event);
     for (const waiting of this.#waiting) {
       if (this.#wasLiquidated(waiting)) this.#settle(draft, waiting, "liquidated");
-      else if (closes(event, waiting)) this.#settle(draft, waiting, waiting.fallback);
+      else if (concerns(event, waiting)) waiting.fills.note(event);
     }
+  }
+
+  /** All that an answer brought has happened: fills on the book after which nothing was left are word of the end. */
+  weighFills(draft: Draft): void {
+    for (const waiting of this.#waiting)
+      if (waiting.fills.closed) this.#settle(draft, waiting, waiting.fallback);
   }
 
   /**
@@ -171,15 +182,13 @@ export class Endings {
   }
 }
 
-/** Whether an event is an ordinary fill that left nothing of the position whose end waits for word. */
-function closes({ kind, data, fields, happenedMs, ...of }: Event, waiting: Waiting): boolean {
+/** Whether an event is a fill of the position whose end waits for word, since it was last seen. */
+function concerns({ kind, happenedMs, ...of }: Event, waiting: Waiting): boolean {
   const { account, symbol, fallback, fromMs } = waiting;
   return (
     kind === "fill" &&
     (fallback === "closed" || fallback === "flipped") &&
     symbol !== null &&
-    (fields.tradeType === "limit" || fields.tradeType === "market") &&
-    (data as { readonly closed?: boolean } | null)?.closed === true &&
     of.wallet === account.wallet &&
     of.pdaIndex === account.pdaIndex &&
     of.subaccount === account.subaccount &&

@@ -177,6 +177,7 @@ export class Restoring {
           fallback,
           text: null,
           fromMs: live.alert.sinceMs,
+          another: false,
           suspicious: true,
         });
       } else if (row) this.#parts.conditions.released(row, draft);

@@ -16,7 +16,7 @@ import type { WatchStatus } from "../domain/status.ts";
 import type { Scope } from "../domain/subject.ts";
 import { unreachable } from "../domain/unreachable.ts";
 import { unlistedSymbols } from "../rules/index.ts";
-import type { AccountEntry } from "./accounts.ts";
+import type { AccountEntry, Parting } from "./accounts.ts";
 import { AlertBook } from "./alert-book.ts";
 import { Blindness } from "./blind.ts";
 import { ChannelAlerts } from "./channel-alerts.ts";
@@ -184,6 +184,7 @@ export class Watch {
             fallback: incarnation.split(" ")[0] === node.incarnation.split(" ")[0] ? "closed" : "flipped",
             text: null,
             fromMs: live.alert.sinceMs,
+            another: true,
             suspicious: true,
           });
         }
@@ -203,6 +204,7 @@ export class Watch {
           fallback: "recovered",
           text,
           fromMs: Math.max(live.alert.sinceMs, instance.heldAtMs ?? 0),
+          another: false,
           suspicious: account !== undefined && into.atMs - account.shrunkAtMs < endingPatienceMs,
         });
       },
@@ -219,6 +221,8 @@ export class Watch {
       throttles: this.#throttles,
       wallet,
       env: (event, facts) => this.#world.eventEnv(event, facts, this.#draft.atMs),
+      figuresBefore: (event) => this.#world.figuresBefore(event),
+      timezone: settings.timezone,
       absent: (event, unknown, sinceMs) => this.#world.knownAbsent(event, unknown.source, sinceMs),
       deadlines,
       draft,
@@ -622,6 +626,7 @@ export class Watch {
       if (entry && event.kind === "collateral") this.#takeFlow(entry, event, draft);
       this.#happened(event, draft);
     }
+    this.#endings.weighFills(draft);
     if (seen.cursor) draft.changes.cursors.push(seen.cursor);
     if (!entry) return;
     if (seen.live === true) {
@@ -741,7 +746,7 @@ export class Watch {
     this.#newcomers.length = 0;
   }
 
-  #gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: "closed" | "flipped"): void {
+  #gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting): void {
     const draft = this.#draft;
     this.#conditions.detach(node, draft, (live, row) =>
       this.#endings.end(draft, {
@@ -749,9 +754,10 @@ export class Watch {
         row,
         account: account.ref,
         symbol,
-        fallback: why,
+        fallback: why === "flipped" ? "flipped" : "closed",
         text: null,
         fromMs: Math.max(live.alert.sinceMs, node.facts.seenMs.traderState ?? 0),
+        another: why !== "closed",
         suspicious: true,
       }),
     );

@@ -6,18 +6,13 @@ import type { Event } from "../domain/event.ts";
 import type { Source } from "../domain/observation.ts";
 import type { AccountRef } from "../domain/subject.ts";
 import type { Env, Facts } from "../rules/index.ts";
-import { type AccountEntry, Accounts } from "./accounts.ts";
+import { type AccountEntry, Accounts, type Parting } from "./accounts.ts";
 import { Markets } from "./markets.ts";
 import type { WatchedWallet } from "./settings.ts";
 import { newFacts, SubjectNode } from "./subjects.ts";
 import { newWallet, type WalletEntry } from "./wallets.ts";
 
-export type Gone = (
-  node: SubjectNode,
-  account: AccountEntry,
-  symbol: string | null,
-  why: "closed" | "flipped",
-) => void;
+export type Gone = (node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting) => void;
 
 export class World {
   readonly nodes = new Map<string, SubjectNode>();
@@ -126,6 +121,20 @@ export class World {
     env.market = symbol === undefined ? undefined : this.markets.entries.get(symbol)?.facts;
     env.position = symbol === undefined ? undefined : account?.positions.get(symbol)?.node.facts;
     return env;
+  }
+
+  /** When an event's account and its marks were seen, ms, if that was before the event; null: they show it, or are not known. */
+  figuresBefore(event: Event): number | null {
+    const { wallet } = event;
+    if (wallet === null) return null;
+    const pdaIndex = event.pdaIndex ?? 0;
+    const subaccount = event.subaccount ?? this.subaccountOf(event);
+    const account = subaccount === null ? undefined : this.accounts.get({ wallet, pdaIndex, subaccount });
+    const seenMs = (account?.node ?? this.wallets.get(wallet)?.node)?.facts.seenMs;
+    if (seenMs?.traderState === undefined) return null;
+    const atMs = Math.min(seenMs.traderState, seenMs.markets ?? Number.POSITIVE_INFINITY);
+    const shown = atMs >= event.happenedMs && this.accounts.slotOf(wallet, pdaIndex) >= event.slot;
+    return shown ? null : atMs;
   }
 
   /** The subaccount that a row without one belongs to: the only one that holds the symbol; null where unclear. */

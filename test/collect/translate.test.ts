@@ -472,6 +472,18 @@ describe("histories", () => {
     expect(filled.key).not.toBe(active!.key);
   });
 
+  test.each<[string, string, object | null]>([
+    ["100", "0", { closed: true, flat: true }],
+    ["100", "-20", { closed: true, flat: false }],
+    ["-5", "0.0", { closed: true, flat: true }],
+    ["100", "40", null],
+    ["0", "40", null],
+    ["0.00", "-40", null],
+  ])("a fill from %s to %s says what it left of the position", (baseLotsBefore, baseLotsAfter, left) => {
+    const [row] = read("tradesHistory", example("trades-history")).data;
+    expect(fillOf({ ...row!, baseLotsBefore, baseLotsAfter }, wallet, seenMs, onUnknown).data).toEqual(left);
+  });
+
   test("fills, with words that are not known", () => {
     const [row] = read("tradesHistory", example("trades-history")).data;
     const event = fillOf(row!, wallet, seenMs, onUnknown);

@@ -1,6 +1,7 @@
 /** A position that is closed and opened again on the same side between two readings is another one. */
 import { expect, test } from "vitest";
 import type { PositionState, SubaccountState } from "../../src/domain/account.ts";
+import type { Event } from "../../src/domain/event.ts";
 import { event, Harness, position, startMs, subaccount } from "./harness.ts";
 
 const near = `
@@ -55,6 +56,78 @@ test("what was liquidated before it was opened anew ends as liquidated", () => {
   const fields = { kind: "market", role: "liquidatee", positionClosed: true };
   harness.events("liquidations", [event({ kind: "liquidation", key: "1.0.0", happenedMs: startMs, fields })]);
   expect(harness.told.at(-1)).toBe("Near main/0.0/SOL ended critical liquidated");
+});
+
+const closing = { closed: true, flat: true };
+
+/** A fill of the account, at its place in the exchange's order. */
+function fill(slot: number, data: object | null, tradeType = "limit"): Event {
+  const happenedMs = startMs + 1_000;
+  return event({ kind: "fill", key: `f${slot}`, slot, happenedMs, fields: { tradeType }, data });
+}
+
+const taken = event({
+  kind: "liquidation",
+  key: "1.0.0",
+  happenedMs: startMs + 1_500,
+  fields: { kind: "market", role: "liquidatee", positionClosed: true },
+});
+const endings = (harness: Harness): string[] =>
+  harness.told.filter((line) => line.startsWith("Near") && line.includes("ended"));
+
+test("closed, opened anew and liquidated between two readings, it ends as liquidated", () => {
+  const pages: readonly (readonly Event[])[] = [
+    [fill(2, closing), fill(3, null), fill(4, closing, "liquidation")],
+    [fill(2, closing), fill(3, null)],
+    // As they come: their place counts.
+    [fill(3, null), fill(2, closing)],
+    // A fill that turned it to the other side left something, too.
+    [fill(2, { closed: true, flat: false })],
+    [fill(2, closing, "adl"), fill(3, null), fill(4, closing)],
+  ];
+  for (const page of pages) {
+    const harness = seen(near, holding("7"));
+    harness.pass(2_000);
+    harness.account([subaccount(10, [])]);
+    harness.events("fills", page);
+    expect(endings(harness)).toEqual([]);
+    harness.events("liquidations", [taken]);
+    expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical liquidated"]);
+  }
+});
+
+test("closed, opened anew and closed again, its end waits for the fill after which nothing was left", () => {
+  const harness = seen(near, holding("7"));
+  harness.pass(2_000);
+  harness.account([subaccount(10, [])]);
+  harness.events("fills", [fill(2, closing), fill(3, null)]);
+  expect(endings(harness)).toEqual([]);
+  harness.events("fills", [fill(4, closing)]);
+  expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical closed"]);
+});
+
+test("what the fills do not settle, the history of liquidations does", () => {
+  const harness = seen(near, holding("7"));
+  harness.account([subaccount(10, [])]);
+  harness.events("fills", [fill(2, closing), fill(3, null)]);
+  harness.pass(15_000);
+  harness.events("liquidations", []);
+  expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical closed"]);
+});
+
+test("where another stands now, the fill that opened it is no riddle", () => {
+  const harness = seen(near, holding("7"));
+  harness.account(holding("8"));
+  harness.events("fills", [fill(2, closing), fill(3, null)]);
+  expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical closed"]);
+  const after = again(seen(near, holding("7")), near);
+  after.account(holding("8"));
+  after.events("fills", [fill(2, closing), fill(3, null)]);
+  expect(endings(after)).toEqual(["Near main/0.0/SOL ended critical closed"]);
+  const turned = seen(near, holding("7"));
+  turned.account([subaccount(1_000, [{ ...position(-100, 150), sequence: "7" }])]);
+  turned.events("fills", [fill(2, { closed: true, flat: false })]);
+  expect(endings(turned)).toEqual(["Near main/0.0/SOL ended critical flipped"]);
 });
 
 test("a position that grows or shrinks stays the same one", () => {

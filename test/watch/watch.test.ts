@@ -71,7 +71,7 @@ describe("conditions", () => {
     expect(change?.alert.alreadySo).toBe(true);
     expect(change?.alert.summary).toBe("main: SOL 3.45%");
     expect(change?.alert.dataAtMs).toBe(startMs);
-    expect(change?.details).toContainEqual(["Risk tier", "safe"]);
+    expect(change?.details).toContainEqual(["Exchange's tier", "safe"]);
   });
 
   test("whatever arrives last completes the picture: state before marks before configuration", () => {
@@ -195,24 +195,25 @@ describe("endings", () => {
   });
 
   test("a fill on the book that left nothing of the position is word that it was closed", () => {
-    const fill = (key: string, tradeType: string, closed: boolean) =>
-      event({
-        kind: "fill",
-        key,
-        happenedMs: startMs + 1_000,
-        fields: { tradeType },
-        data: closed ? { closed } : null,
-      });
-    const harness = seen(near, endangered);
-    harness.pass(2_000);
-    harness.account([subaccount(1_000, [])]);
-    harness.events("fills", [fill("f1", "limit", false), fill("f2", "liquidation", true)]);
+    const fill = (key: string, tradeType: string, data: object | null) =>
+      event({ kind: "fill", key, happenedMs: startMs + 1_000, fields: { tradeType }, data });
+    const closing = { closed: true, flat: true };
+    const gone = (): Harness => {
+      const harness = seen(near, endangered);
+      harness.pass(2_000);
+      harness.account([subaccount(1_000, [])]);
+      return harness;
+    };
+    const harness = gone();
+    harness.events("fills", [fill("f1", "limit", null)]);
+    harness.events("fills", [{ ...fill("f3", "market", closing), happenedMs: startMs - 10_000 }]);
+    harness.events("fills", [{ ...fill("f4", "market", closing), symbol: "BTC" }]);
     expect(harness.told).toHaveLength(1);
-    harness.events("fills", [{ ...fill("f3", "market", true), happenedMs: startMs - 10_000 }]);
-    harness.events("fills", [{ ...fill("f4", "market", true), symbol: "BTC" }]);
-    expect(harness.told).toHaveLength(1);
-    harness.events("fills", [fill("f5", "market", true)]);
+    harness.events("fills", [fill("f5", "market", closing)]);
     expect(harness.told.at(-1)).toBe("Near main/0.0/SOL ended critical closed");
+    const taken = gone();
+    taken.events("fills", [fill("f1", "limit", null), fill("f2", "liquidation", closing)]);
+    expect(taken.told).toHaveLength(1);
   });
 
   const liquidation = event({
@@ -514,6 +515,39 @@ rules:
     expect(harness.told).toEqual([]);
     harness.see({ ...status(false), atMs: startMs + 1 });
     expect(harness.changes[0]?.alert.summary).toBe("active no, was yes");
+  });
+});
+
+describe("figures in the text of an event", () => {
+  const text = `
+rules:
+  - name: Cancelled
+    on: notification
+    when: event.type == "risk_engine_cancel_order"
+    severity: warning
+    summary: "{{ wallet.name }}: cancelled"
+    description: "Margin ratio {{ percent(trader.marginRatio) }}"
+`;
+  const told = (rules: string, over: Parameters<typeof notification>[2]): readonly unknown[] => {
+    const harness = seen(rules);
+    harness.pass(2_000);
+    harness.events("notifications", [notification("n1", "risk_engine_cancel_order", over)]);
+    return harness.changes[0]!.details;
+  };
+  const before = ["Account's figures", "of 12:00:00 UTC, before this happened"];
+
+  test.each([
+    ["from before it say so", text, { happenedMs: startMs + 1_500 }, [before]],
+    ["from before its slot say so", text, { happenedMs: startMs, slot: 12 }, [before]],
+    ["that show it say nothing", text, { happenedMs: startMs }, []],
+    [
+      "are none in a name",
+      text.replace("percent(trader.marginRatio)", "trader.name"),
+      { happenedMs: startMs + 1_500 },
+      [],
+    ],
+  ])("%s", (_, rules, over, lines) => {
+    expect(told(rules, over)).toEqual(lines);
   });
 });
 

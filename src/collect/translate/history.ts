@@ -73,6 +73,7 @@ export function fillOf(row: Fill, wallet: CollectedWallet, seenMs: number, onUnk
   const { slot, slotIndex, eventIndex, traderPdaIndex, subaccountIndex } = row;
   const delta = Number(row.baseLotsDelta);
   const price = Number(row.price);
+  const [before, after] = [Math.sign(Number(row.baseLotsBefore)), Math.sign(Number(row.baseLotsAfter))];
   return walletEvent("fill", wallet, {
     // Both sides of a fill may be ours: the account belongs to the key.
     key: `${fillKey(row)}:${wallet.authority}:${traderPdaIndex}.${subaccountIndex}`,
@@ -84,11 +85,8 @@ export function fillOf(row: Fill, wallet: CollectedWallet, seenMs: number, onUnk
     slot,
     slotIndex,
     eventIndex,
-    // Nothing of the position was left: word of how it ended.
-    data:
-      Math.sign(Number(row.baseLotsAfter)) === Math.sign(Number(row.baseLotsBefore))
-        ? null
-        : { closed: true },
+    // Nothing was left of the position that was there: word of how it ended. Turned to the other side it is not flat.
+    data: before === 0 || before === after ? null : { closed: true, flat: after === 0 },
     fields: {
       side: delta < 0 ? "ask" : "bid",
       price,

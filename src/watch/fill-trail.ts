@@ -1,0 +1,42 @@
+/**
+ * How a position went, by its fills since it was last seen. Between two readings it may have been closed, opened anew and
+ * liquidated: a fill that closed it is word of its end only where the fills after it leave nothing else to be explained.
+ */
+import type { Event } from "../domain/event.ts";
+
+export class FillTrail {
+  /** Another position of its name stands there now. */
+  readonly #another: boolean;
+  #newest: Event | null = null;
+  #closed = false;
+  /** One was made by a liquidation, a deleveraging or what nobody knows: word of that is on its way. */
+  #forced = false;
+
+  constructor(another: boolean) {
+    this.#another = another;
+  }
+
+  /** @param fill of this position's account and market, since it was last seen; in any order */
+  note(fill: Event): void {
+    const { tradeType } = fill.fields;
+    if (tradeType !== "limit" && tradeType !== "market") this.#forced = true;
+    if (leftBy(fill).closed === true) this.#closed = true;
+    if (this.#newest === null || follows(fill, this.#newest)) this.#newest = fill;
+  }
+
+  /** Whether orders on the book closed it, and nothing is missing from there to what stands now. */
+  get closed(): boolean {
+    if (!this.#closed || this.#forced || this.#newest === null) return false;
+    return this.#another || leftBy(this.#newest).flat === true;
+  }
+}
+
+function leftBy({ data }: Event): { readonly closed?: boolean; readonly flat?: boolean } {
+  return data ?? {};
+}
+
+/** By the exchange's order; of one place the one that was told later. */
+function follows(one: Event, other: Event): boolean {
+  const by = one.slot - other.slot || one.slotIndex - other.slotIndex || one.eventIndex - other.eventIndex;
+  return by >= 0;
+}
