@@ -17,6 +17,9 @@ import {
 
 type Line = readonly [string, string];
 
+/** The exchange's scale of what it may do to an account, which is no word on how near that is. */
+export const tierLine = "Exchange's tier";
+
 export function detailsOf(scope: Scope, env: Env): readonly Line[] {
   const lines: Line[] = [];
   const add = (name: string, text: string | null): void => {
@@ -33,7 +36,7 @@ export function detailsOf(scope: Scope, env: Env): readonly Line[] {
     add("Margin ratio", percent(env.trader, "marginRatio"));
     add("Equity", usd(env.trader, "equity"));
     add("Free collateral", usd(env.trader, "freeCollateral"));
-    add("Risk tier", text(env.trader, "riskTier"));
+    add(tierLine, text(env.trader, "riskTier"));
   }
   if (scope === "wallet" && env.wallet) {
     add("Equity", usd(env.wallet, "equity"));

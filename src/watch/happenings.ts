@@ -7,6 +7,7 @@ import { type Alert, severityRank } from "../domain/alert.ts";
 import type { AckStatus, AckWord } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { type Event, type EventKind, eventName } from "../domain/event.ts";
+import { timeOfDay } from "../domain/time-text.ts";
 import {
   type Env,
   type EventRule,
@@ -51,6 +52,10 @@ export interface HappeningsOptions {
    * younger than `sinceMs`.
    */
   readonly absent: (event: Event, unknown: Unknown, sinceMs: number) => boolean;
+  /** When the figures of an event's account were seen, ms, where they do not show the event yet; else null. */
+  readonly figuresBefore: (event: Event) => number | null;
+  /** IANA name, for times in texts. */
+  readonly timezone: string;
   readonly deadlines: Deadlines;
   readonly draft: () => Draft;
   readonly onSight: (sight: Sighted, draft: Draft) => void;
@@ -223,7 +228,7 @@ export class Happenings {
         description: rule.description?.render(env) ?? "",
         value: null,
         dataAtMs: event.seenMs,
-        details: eventDetailsOf(event),
+        details: [...eventDetailsOf(event), ...this.#olderFigures(rule, event)],
       },
       `${event.kind}:${event.key}`,
       null,
@@ -231,6 +236,14 @@ export class Happenings {
     );
     if (rule.throttleMs !== null) this.#options.throttles.note(rule, subject, held ? change : null, draft);
     return change.alertId;
+  }
+
+  /** Says of when the account's figures in the text are, where they are from before the event. */
+  #olderFigures(rule: EventRule, event: Event): (readonly [string, string])[] {
+    if (!namesFigures(rule)) return [];
+    const atMs = this.#options.figuresBefore(event);
+    if (atMs === null) return [];
+    return [["Account's figures", `of ${timeOfDay(atMs, this.#options.timezone)}, before this happened`]];
   }
 
   #tellUnknown(event: Event, draft: Draft): number {
@@ -366,6 +379,14 @@ export class Happenings {
 
 /** The built-in rule that delivers notifications of a kind that neither the contract nor any rule knows. */
 export const unknownTypeRule = "UnknownNotification";
+
+/** Whether a rule's text names something of the account's that moves. */
+function namesFigures({ summary, description }: EventRule): boolean {
+  return figureInText.test(`${summary.text} ${description?.text ?? ""}`);
+}
+
+const figureInText =
+  /\{\{[^}]*\b(?:trader|position|wallet)\.(?!(?:name|account|subaccount|symbol|side|authority|labels|limits)\b)/;
 
 const knownTypes: ReadonlySet<string> = new Set([
   "order_filled",

@@ -184,6 +184,7 @@ describe("what packs say", () => {
       const text = event(name).description!.render(env({ wallet, event: of, trader: facts({}) }));
       expect(text).toMatch(/(buy|sell|Bought|Sold) 0\.1 ETH at \$2,990\.00/);
       expect(text).not.toMatch(/\b(bid|ask)\b/);
+      expect(text).not.toContain("margin ratio");
     }
   });
 });
