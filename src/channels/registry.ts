@@ -51,6 +51,8 @@ export interface ChannelDeps {
   readonly random: Random;
   /** Where a console channel writes. */
   readonly out: Writable & { readonly isTTY?: boolean };
+  /** Console channels write a JSON line for each message, as the log beside them does. Default: text. */
+  readonly json?: boolean;
   readonly log?: ChannelLog;
   /** IANA name in which times are told; default UTC. */
   readonly timezone?: string;
@@ -62,11 +64,11 @@ export interface ChannelDeps {
 
 /** @returns the channel, not started. It opens nothing before `start`, `probe` or `send`. */
 export function createChannel(name: string, settings: ChannelSettings, deps: ChannelDeps): Channel {
-  const { clock, random, out, log = silentLog, timezone = "UTC", mention } = deps;
+  const { clock, random, out, json = false, log = silentLog, timezone = "UTC", mention } = deps;
   const commandLine = deps.commandLine ?? plainCommandLine;
   switch (settings.type) {
     case "console":
-      return createConsole(name, { out, timezone, commandLine });
+      return createConsole(name, { out, timezone, commandLine, json });
     case "email":
       return createEmail(name, settings, { log, timezone, commandLine });
     case "discord": {

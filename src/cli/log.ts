@@ -32,8 +32,13 @@ export interface Log {
   flush(): void;
 }
 
+/** Whether the log is made for people: as it was asked for, else where one looks on. */
+export function isPrettyLog(cli: Cli, { format }: Pick<LogOptions, "format">): boolean {
+  return format === "pretty" || (format === "auto" && cli.err.isTTY);
+}
+
 export async function createLog(cli: Cli, options: LogOptions): Promise<Log> {
-  const isPretty = options.format === "pretty" || (options.format === "auto" && cli.err.isTTY);
+  const isPretty = isPrettyLog(cli, options);
   const settings = {
     level: options.level,
     base: null,

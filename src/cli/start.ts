@@ -34,7 +34,8 @@ export function startCommand(program: Command, cli: Cli): void {
       "Without a config.yaml it runs a demonstration: a simulated exchange, demo wallets, alerts in this terminal.\n" +
       "SIGTERM and SIGINT stop it cleanly within 10 s, a second one ends it at once; SIGHUP reads the configuration\n" +
       "again and takes rules, routing, reminders and acknowledging; what else changed is named and waits for a restart.\n" +
-      "The log goes to standard error, console channels to standard output.",
+      "The log goes to standard error, console channels to standard output: text on a terminal or with --log-format\n" +
+      "pretty, else a JSON line for each message (level, time, msg, channel, message, severity, alerts).",
     examples: ["start", "start --config /etc/perpwatch/config.yaml --log-format json"],
   })
     .option("--log-level <level>", `from ${logLevels.join(", ")}`, oneOf(logLevels), "info")
@@ -54,7 +55,7 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
   // Everything that can be wrong with it is told before anything is started.
   const loaded = isDemo ? null : await loadOwn(cli, options.config);
   if (loaded !== null) await refuseUnlessFree(loaded);
-  const { createLog } = await import("./log.ts");
+  const { createLog, isPrettyLog } = await import("./log.ts");
   const format = options.json === true ? "json" : options.logFormat;
   const { log, flush } = await createLog(cli, { level: options.logLevel, format });
   const commandLine = commandLineOf(cli, named ? options.config : null);
@@ -76,6 +77,8 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
       log,
       signal: stop.signal,
       out: cli.out,
+      // Whoever reads both streams as one has lines of one kind; a person on a terminal has text.
+      json: !cli.out.isTTY && !isPrettyLog(cli, { format }),
       commandLine,
       onStarted: (daemon) => {
         running = { daemon, started: loaded.settings, current: loaded.settings };

@@ -64,12 +64,12 @@ describe("settings", () => {
 });
 
 describe("console", () => {
-  const printed = async (isTTY: boolean, parts = {}) => {
+  const printed = async (isTTY: boolean, parts = {}, json = false) => {
     const out = Object.assign(new PassThrough(), { isTTY });
     const channel = createChannel(
       "here",
       { type: "console" },
-      { clock: systemClock(), random: seededRandom(1), out },
+      { clock: systemClock(), random: seededRandom(1), out, json },
     );
     await channel.send(outgoing(parts), new AbortController().signal);
     return String(out.read());
@@ -87,6 +87,28 @@ describe("console", () => {
         "",
       ].join("\n"),
     );
+  });
+
+  test("beside a log of JSON lines: one more of them", async () => {
+    const text = await printed(false, { message: message([change()], { id: "M1" }) }, true);
+    expect(text).toMatch(/^[^\n]+\n$/);
+    expect(JSON.parse(text)).toEqual({
+      ...{ level: "error", time: "2026-11-21T03:41:18.000Z", channel: "here", message: "M1" },
+      msg: "FIRING critical: main: SOL long is 4.2 % from liquidation",
+      ...{ kind: "alert", severity: "critical", resolved: false, notes: [] },
+      alerts: [
+        {
+          ...{ id: 42, rule: "LiquidationNear", subject: "main/0.0/SOL", wallet: "main", symbol: "SOL" },
+          ...{ severity: "critical", lead: "FIRING critical" },
+          summary: "main: SOL long is 4.2 % from liquidation",
+          description: "Mark $132.10, liquidation $126.55, margin ratio 78 %.",
+          figures: { "Mark price": "$132.10", "Liquidation price": "$126.55", "Margin ratio": "78 %" },
+          fresh: ["Seen 2026-11-21 03:41:18 UTC, on data 2s old."],
+          now: ["To stop the reminders: perpwatch alerts ack 42"],
+          runbook: "https://runbooks.example.org/liquidation",
+        },
+      ],
+    });
   });
 
   test("colours only for a terminal, and only by itself", async () => {

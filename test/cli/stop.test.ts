@@ -26,7 +26,7 @@ test("a stop says what is still owed and what is firing, and the status called i
       [
         `exchange: { baseUrl: ${simulator.url} }`,
         `wallets: [ { name: main, authority: ${simulator.traders[0]!.authority} } ]`,
-        `channels: { mail: { type: email, smtp: { host: 127.0.0.1, port: ${port}, secure: false }, from: a@example.org, to: [b@example.org] } }`,
+        `channels: { here: { type: console }, mail: { type: email, smtp: { host: 127.0.0.1, port: ${port}, secure: false }, from: a@example.org, to: [b@example.org] } }`,
         "history: { path: ./p.db }",
         "dashboard: { listen: off }",
         "",
@@ -36,6 +36,12 @@ test("a stop says what is still owed and what is firing, and the status called i
     await daemon.line((line) => line.includes("a message is tried again later"));
     expect((await run(["status"], place)).stdout).toMatch(/^mail +email +retrying +1 .*ECONNREFUSED/m);
     expect(await daemon.end("SIGTERM")).toEqual({ status: 0, signal: null });
+    // Neither stream of a daemon that no person looks at holds anything but lines of JSON.
+    expect(JSON.parse(daemon.stdout[0]!)).toMatchObject({
+      channel: "here",
+      level: "error",
+      alerts: [{ id: 1 }],
+    });
     const { msg } = JSON.parse(daemon.stderr.at(-1)!) as { msg: string };
     expect(msg).toMatch(
       /^stopped after [\d.]+m?s; all that was seen is stored, 1 message still owed, to be sent at the next start; 1 critical alert is firing \(#1\): nobody watches it now$/,

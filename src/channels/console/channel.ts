@@ -1,9 +1,11 @@
 /**
  * The console: a message is a headline and a few indented lines on a stream. Colours only where a person looks on, that
- * is on a terminal.
+ * is on a terminal. Beside a log of JSON lines it is a JSON line as well, for whoever reads both as one stream.
  */
 import type { Writable } from "node:stream";
 import { z } from "zod";
+import type { Severity } from "../../domain/alert.ts";
+import type { Message } from "../../domain/delivery.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
 import { blockLines, type CommandLine, type Rendering, render, type Tone } from "../message.ts";
 
@@ -14,6 +16,8 @@ export interface ConsoleDeps {
   readonly out: Writable & { readonly isTTY?: boolean };
   readonly timezone?: string;
   readonly commandLine?: CommandLine;
+  /** A JSON line for each message, whatever the stream is. Default: text. */
+  readonly json?: boolean;
 }
 
 const ansi: Readonly<Record<Tone, string>> = {
@@ -41,11 +45,47 @@ export function consoleText(rendering: Rendering, coloured: boolean): string {
   return `${lines.join("\n")}\n`;
 }
 
+/** The words of log lines, so that one filter serves both. */
+const levels: Readonly<Record<Severity, string>> = { critical: "error", warning: "warn", info: "info" };
+
+/**
+ * The same as one JSON line. `level`, `time` (when it was sealed), and `msg` (the headline) as a log line has them; then
+ * `channel`, `message` (its id), `kind` (`alert` or `test`), `severity`, `resolved` (all of it is good news), `notes`,
+ * and `alerts`, each with `id`, `rule`, `subject`, `wallet`, `symbol`, `severity`, `lead`, `summary`, `description`,
+ * `figures` (text by name), `fresh`, `now` and `runbook`, as people are told them.
+ */
+export function consoleJson(name: string, message: Message, rendering: Rendering): string {
+  const { id, severity, sealedAtMs, content } = message;
+  const line = {
+    level: levels[severity],
+    time: new Date(sealedAtMs).toISOString(),
+    msg: rendering.headline,
+    channel: name,
+    message: id,
+    kind: content.kind,
+    severity,
+    resolved: content.resolved,
+    notes: rendering.notes,
+    alerts: rendering.blocks.map((block, index) => {
+      const { rule, subject, wallet, symbol, severity } = content.items[index]!.change.alert;
+      const { alertId, lead, what, description, figures, fresh, now, runbook } = block;
+      return {
+        ...{ id: alertId, rule, subject, wallet, symbol, severity, lead, summary: what, description },
+        ...{ figures: Object.fromEntries(figures), fresh, now, runbook },
+      };
+    }),
+  };
+  return `${JSON.stringify(line)}\n`;
+}
+
 const indented = (line: string) => `    ${line}`;
 
 export function createConsole(name: string, deps: ConsoleDeps): Channel {
   const { out } = deps;
-  const ok: ProbeResult = { kind: "ok", detail: "writes to this terminal" };
+  const ok: ProbeResult = {
+    kind: "ok",
+    detail: out.isTTY === true ? "writes to this terminal" : "writes to standard output",
+  };
   const gone: ProbeResult = {
     kind: "failed",
     failure: "unreachable",
@@ -62,7 +102,11 @@ export function createConsole(name: string, deps: ConsoleDeps): Channel {
     stop: async () => {},
     async send({ message, late }: Outgoing, signal: AbortSignal): Promise<SendResult> {
       signal.throwIfAborted();
-      const text = consoleText(render(message, deps, late), out.isTTY === true);
+      const rendering = render(message, deps, late);
+      const text =
+        deps.json === true
+          ? consoleJson(name, message, rendering)
+          : consoleText(rendering, out.isTTY === true);
       return new Promise((resolve, reject) => {
         const abort = () => reject(signal.reason);
         signal.addEventListener("abort", abort, { once: true });
