@@ -187,7 +187,7 @@ async function send(
         };
         // A line a row: what follows in a pipe need not wait for the end, nor hold it all.
         if (!options.json) print(cli, showAnswer(await heldRows(endpoint, told()), paintFor(cli.out)));
-        else for await (const { rows } of told()) for (const row of rows) cli.out.write(`${lineOf(row)}\n`);
+        else for await (const { rows } of told()) await writeLines(cli, rows);
       } finally {
         await held?.logout().catch(() => {});
       }
@@ -201,6 +201,12 @@ async function send(
 
 /** For a sign-in. */
 const patienceMs = 20_000;
+
+/** Resolves when they are taken, so that one page at a time is held however slowly somebody reads. */
+function writeLines(cli: Cli, rows: readonly unknown[]): Promise<void> {
+  const text = rows.map((row) => `${lineOf(row)}\n`).join("");
+  return new Promise((resolve) => cli.out.write(text, () => resolve()));
+}
 
 function lineOf(row: unknown): string {
   return JSON.stringify(row, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));

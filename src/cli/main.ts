@@ -73,12 +73,18 @@ export async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     cli.status = failed(cli, error, argv.includes("--json"));
   }
+  await Promise.all([written(cli.out), written(cli.err)]);
   // Whatever a command left open (half a start that failed, a connection that idles) does not keep it from ending.
   setTimeout(() => process.exit(cli.status), lingerMs).unref();
   return cli.status;
 }
 
 const lingerMs = 500;
+
+/** Resolves when whoever reads has taken everything, or has gone: a slow reader loses nothing. */
+function written(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => stream.write("", () => resolve()));
+}
 
 function failed(cli: Cli, error: unknown, json: boolean): number {
   // commander has printed it already.
