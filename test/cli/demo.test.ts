@@ -16,8 +16,8 @@ test("commands without a configuration find the demo, as its messages say", { ti
   expect(status.stderr).toMatch(/^there is no config\.yaml here; this is about the demo/);
   expect((await run(["check"], place)).stdout).toMatch(/a daemon runs with it/);
 
-  const hint = "To stop the reminders: ";
-  const typed = (await demo.line((line) => line.includes(hint))).split(hint)[1]!.split(" ");
+  const hint = /To stop the reminders[^:]*: (.*)/;
+  const typed = hint.exec(await demo.line((line) => hint.test(line)))![1]!.split(" ");
   expect(typed.slice(2)).toEqual(["alerts", "ack", expect.stringMatching(/^\d+$/) as string]);
   const acknowledged = await run(typed.slice(2), place);
   expect(acknowledged.stdout).toMatch(/^alert \d+ (is|was) acknowledged/);
