@@ -116,7 +116,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       exchangeStatusCollector(live),
       traderStateCollector({ accounts, badRecords, onNewAccount, live }),
       traderViewCollector(accounts, badRecords),
-      notificationsCollector({ accounts, book, teller, cursors, elapsedMs }),
+      notificationsCollector({ accounts, book, teller, cursors, elapsedMs, live }),
       liquidationsCollector(shared, accounts),
       fundingCollector(shared),
       collateralCollector(shared),

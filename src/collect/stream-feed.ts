@@ -11,7 +11,12 @@
  * What comes is judged as told of just itself: a connection, a pong or silence makes nothing fresh. Announcements are only
  * a reason to read the inbox, since the ids of live copies may not last.
  */
-import type { MarketStatsMessage, NotificationMessage, TraderStateMessage } from "../contract/index.ts";
+import type {
+  MarketStatsMessage,
+  NotificationItem,
+  NotificationMessage,
+  TraderStateMessage,
+} from "../contract/index.ts";
 import type { MarketPrices } from "../domain/account.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Event } from "../domain/event.ts";
@@ -30,6 +35,7 @@ import type { AccountBook } from "./accounts.ts";
 import type { BadRecords } from "./bad-records.ts";
 import { Coalescer } from "./coalesce.ts";
 import type { CollectedWallet } from "./collector.ts";
+import { InboxTrust } from "./inbox-trust.ts";
 import { LivePrices } from "./live-prices.ts";
 import type { CollectLog } from "./log.ts";
 import type { MarketBook } from "./market-book.ts";
@@ -99,6 +105,7 @@ export class StreamFeed implements StreamListener {
   readonly #later = new Map<string, () => void>();
   readonly #askedMs = new Map<string, number>();
   readonly #outages: StreamOutages;
+  readonly #trust = new InboxTrust();
   #streams: Streams | null = null;
   #missed = 0;
 
@@ -146,14 +153,14 @@ export class StreamFeed implements StreamListener {
     await this.#coalescer.stop();
   }
 
-  /** Changes of accounts that a poll told first and the stream never did. */
+  /** Changes of accounts, and notifications, that a poll told first and the stream never did. */
   get missed(): number {
     return this.#missed;
   }
 
   /** Whether a wallet's notifications come by themselves now. */
   tellsNotifications(wallet: string): boolean {
-    return this.#streams?.tellsNotifications(wallet) ?? false;
+    return !this.#trust.doubted(wallet) && (this.#streams?.tellsNotifications(wallet) ?? false);
   }
 
   /** An inbox that the stream tells is polled seldom: what was acknowledged would be shown as waiting until then. */
@@ -196,6 +203,21 @@ export class StreamFeed implements StreamListener {
       common?.resubscribe("traderState", subscription);
     }
     return mirrored;
+  }
+
+  /** The newest items of an inbox as a poll read them. */
+  polledInbox(wallet: CollectedWallet, items: readonly NotificationItem[]): void {
+    const { name, authority } = wallet;
+    if (!this.#streams?.tellsNotifications(name)) return;
+    const doubted = this.#trust.doubted(name);
+    const missed = this.#trust.polled(name, authority, items, this.#clock.nowMs());
+    this.#missed += missed;
+    if (missed === 0 || doubted) return;
+    this.#options.log.warn(
+      { wallet: name, missed },
+      `the stream of ${name} told nothing of ${missed === 1 ? "a notification" : `${missed} notifications`} that the inbox shows; it is polled as without a stream until it tells something`,
+    );
+    this.#streams.of(name)?.resubscribe("notifications", { authority });
   }
 
   /** Prices of all markets as a poll brought them, with what is newer. */
@@ -255,6 +277,7 @@ export class StreamFeed implements StreamListener {
     const { ask } = this.#options;
     this.#outages.up(wallet);
     if (wallet !== null) {
+      this.#trust.up(wallet, this.#clock.nowMs());
       this.#spread.add("notifications", [wallet]);
       return;
     }
@@ -318,6 +341,7 @@ export class StreamFeed implements StreamListener {
     const wallet = this.#byName.get(name);
     if (!wallet || message.authority !== wallet.authority) return;
     const { payload, traderPubkey, traderPdaIndex } = message;
+    this.#trust.told(name, wallet.authority, payload);
     if (traderPdaIndex !== null && !wallet.pdaIndices.includes(traderPdaIndex)) return;
     const account = accounts.of(name).find((one) => one.address === traderPubkey);
     this.#askInbox(name);

@@ -110,7 +110,7 @@ function streamFigures(sheet: Sheet, { streams }: DaemonStatus, nowMs: number): 
     sheet.counter("stream_frames_total", "Frames that came", one.frames, at);
     sheet.counter("stream_bad_frames_total", "Frames that could not be read", one.badFrames, at);
   }
-  const missed = "Changes of accounts that a poll told first and the stream never did";
+  const missed = "Changes of accounts, and notifications, that a poll told first and the stream never did";
   sheet.counter("stream_missed_total", missed, streams.missed);
 }
 

@@ -165,7 +165,7 @@ export interface DaemonStatus {
   /** Null: streams are off, and everything is polled. */
   readonly streams?: {
     readonly connections: readonly StreamStatus[];
-    /** Changes of accounts that a poll told first and the stream never did. */
+    /** Changes of accounts, and notifications, that a poll told first and the stream never did. */
     readonly missed: number;
   } | null;
   readonly channels: readonly ChannelStatus[];

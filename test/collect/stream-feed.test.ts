@@ -479,6 +479,44 @@ describe("polls and the stream", () => {
     expect(own.marks().at(-1)).toBeCloseTo(151.3);
   });
 
+  test("notifications that it does not tell although it is open are counted, asked for, and polled as without it", async () => {
+    await using own = await StreamRig.start({
+      schedules: { ...seldom, notifications: { every: "5s", whenStreaming: "30s" } },
+    });
+    await own.pass(15_000);
+    const missed = () => own.booted.collectors.streams()!.missed;
+    const subscribed = () =>
+      own.line.asked.filter((text) => /"subscribe".*"notifications"/.test(text)).length;
+    const polls = async (ms: number) => {
+      const before = own.booted.of("events").filter((one) => one.source === "notifications" && !one.live);
+      await own.pass(ms);
+      const after = own.booted.of("events").filter((one) => one.source === "notifications" && !one.live);
+      return after.length - before.length;
+    };
+    expect(await polls(30_000)).toBeLessThanOrEqual(2);
+    const before = subscribed();
+    own.line.through = (text, forward) => {
+      if (!text.includes('"channel":"notification"')) forward(text);
+    };
+    await own.mark(170);
+    await own.until("found out", () => missed() > 0, 62_000);
+    const found = missed();
+    expect(found).toBe(own.booted.events("notification").length);
+    expect(subscribed()).toBe(before + 1);
+    expect(await polls(30_000)).toBeGreaterThanOrEqual(5);
+    // Counted once, and said.
+    expect(missed()).toBe(found);
+    expect(own.booted.log.filter(({ message }) => /told nothing of/.test(message))).toHaveLength(1);
+    own.line.through = (text, forward) => forward(text);
+    const { authority } = own;
+    await own.rig.call("notification", {
+      ...{ authority, source: "general", notificationType: "account", body: "x" },
+    });
+    await own.pass(35_000);
+    expect(await polls(60_000)).toBeLessThanOrEqual(3);
+    expect(missed()).toBe(found);
+  });
+
   test("where markets stand still, silence is no reason to doubt", async () => {
     await using own = await StreamRig.start({ schedules: { ...seldom, markets: { every: "5s" } } });
     const made = own.line.made;

@@ -13,6 +13,8 @@ export class FrameLine implements AsyncDisposable {
   /** What becomes of each frame from the exchange. */
   through: FrameFilter = (text, forward) => forward(text);
   made = 0;
+  /** Frames of the client, as they came. */
+  readonly asked: string[] = [];
   url = "";
 
   private constructor(target: string) {
@@ -30,6 +32,7 @@ export class FrameLine implements AsyncDisposable {
       );
       const early: string[] = [];
       near.on("message", (data) => {
+        this.asked.push(String(data));
         if (far.readyState === WebSocket.OPEN) far.send(String(data));
         else early.push(String(data));
       });

@@ -12,6 +12,7 @@ import type { AccountBook, KnownAccount } from "../accounts.ts";
 import type { RunOutcome, WalletCollector, WalletRun } from "../collector.ts";
 import type { MarketBook } from "../market-book.ts";
 import { History, type HistoryPage, historyCursor } from "../paging.ts";
+import type { StreamFeed } from "../stream-feed.ts";
 import type { Batch, Teller } from "../teller.ts";
 import { notificationEvents } from "../translate/notification.ts";
 
@@ -44,6 +45,8 @@ export function notificationsCollector(parts: {
   readonly teller: Teller;
   readonly cursors: ReadonlyMap<string, string>;
   readonly elapsedMs: () => number;
+  /** Holds what is read against what the stream told. */
+  readonly live?: Pick<StreamFeed, "polledInbox"> | null;
 }): WalletCollector {
   const { accounts, book, teller, elapsedMs } = parts;
   const inboxes = new Map<string, Inbox>();
@@ -132,6 +135,7 @@ export function notificationsCollector(parts: {
     const first = inbox.countedMs === null;
     const unacked = run.gap || first ? [...(await readUnacked(run, inbox))] : [];
     const reading = await inbox.history.read(run, now);
+    parts.live?.polledInbox(run.wallet, inbox.newest);
     inbox.whole = reading.newest?.older === null;
     if (inbox.whole) count(run, inbox, inbox.newest);
     else if (isDue(inbox, now)) unacked.push(...(await readUnacked(run, inbox)));
