@@ -156,9 +156,9 @@ function renderItem(item: MessageItem, zone: string, commandLine: CommandLine): 
     tone: toneOfChange(change),
     lead: cleanLine(item.lead) || leadOf(change),
     what: isGone(change)
-      ? `${cleanLine(alert.subject)} (before: ${cleanLine(alert.summary)})`
+      ? `${cleanLine(alert.subject)}${change.stands === "noPositions" ? " has no positions any more" : ""} (before: ${cleanLine(alert.summary)})`
       : cleanLine(alert.summary),
-    figures: change.details.map(([name, value]) => [cleanLine(name), cleanLine(value)] as const),
+    figures: figuresOf(change, zone),
     // What to do now is said while there is something to do.
     description: change.kind === "ended" ? "" : clean(alert.description).trim(),
     fresh: freshness(change, zone),
@@ -175,6 +175,13 @@ function isGone({ kind, alert }: AlertChange): boolean {
   return kind === "ended" && alert.ending !== null && alert.ending !== "recovered";
 }
 
+/** Those of what is gone are the last that were seen, and say when that was. */
+function figuresOf(change: AlertChange, zone: string): Block["figures"] {
+  const figures = change.details.map(([name, value]) => [cleanLine(name), cleanLine(value)] as const);
+  if (!isGone(change) || figures.length === 0) return figures;
+  return [["Last seen", formatTime(change.alert.dataAtMs, zone)], ...figures];
+}
+
 function freshness(change: AlertChange, zone: string): string[] {
   const { alert, atMs, happenedMs } = change;
   const lines: string[] = [];
@@ -183,7 +190,9 @@ function freshness(change: AlertChange, zone: string): string[] {
     const seen = laterMs >= 1_000 ? `, seen ${formatDurationMs(laterMs)} later` : "";
     lines.push(`Happened ${formatTime(happenedMs, zone)}${seen}.`);
   }
-  if (!alert.event) {
+  if (isGone(change)) {
+    if (happenedMs === null) lines.push(`Ended ${formatTime(atMs, zone)}.`);
+  } else if (!alert.event) {
     const ageMs = Math.max(0, atMs - alert.dataAtMs);
     const age = ageMs < 1_000 ? "less than a second old" : `${formatDurationMs(ageMs)} old`;
     lines.push(`Seen ${formatTime(atMs, zone)}, on data ${age}.`);
@@ -205,7 +214,7 @@ function freshness(change: AlertChange, zone: string): string[] {
 
 function whatNow(change: AlertChange, zone: string, commandLine: CommandLine): string[] {
   const { alert } = change;
-  if (change.kind === "ended") return alert.ending === null ? [] : [endingMeaning[alert.ending]];
+  if (change.kind === "ended") return meaningOf(change);
   if (alert.acknowledgedBy !== null) {
     const when = alert.acknowledgedAtMs === null ? "" : ` at ${formatTime(alert.acknowledgedAtMs, zone)}`;
     const quiet = change.quietIfAcknowledged === undefined ? "" : `: quiet ${change.quietIfAcknowledged}`;
@@ -214,6 +223,25 @@ function whatNow(change: AlertChange, zone: string, commandLine: CommandLine): s
   if (alert.event || alert.severity === "info" || change.kind === "fell") return [];
   const quiet = change.quietIfAcknowledged === undefined ? "" : ` ${change.quietIfAcknowledged}`;
   return [`To stop the reminders${quiet}: ${commandLine(`alerts ack ${alert.id}`)}`];
+}
+
+function meaningOf({ alert, stands }: AlertChange): string[] {
+  if (alert.ending === null) return [];
+  if (alert.ending === "closed" && stands === "another")
+    return ["It was replaced by another position of the same name, which is watched as a new one."];
+  if (alert.ending === "closed" && stands === "noPositions")
+    return ["The account has no positions any more."];
+  if (alert.ending !== "liquidated") return [endingMeaning[alert.ending]];
+  if (stands === "another")
+    return [
+      endingMeaning.liquidated,
+      "Another position of the same name stands there now, and is watched as a new one.",
+    ];
+  if (stands === "noPositions")
+    return ["The exchange liquidated what the account held. Look at what is left of its collateral."];
+  return alert.symbol === null
+    ? ["The exchange liquidated something of the account. Look at what is left of it."]
+    : [endingMeaning.liquidated];
 }
 
 function toneOfChange(change: AlertChange): Tone {

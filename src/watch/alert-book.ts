@@ -9,6 +9,7 @@ import { type Routing, receiversFor } from "../alerts/route.ts";
 import type { Alert, AlertChange, AlertChangeKind, Ending, Severity } from "../domain/alert.ts";
 import type { OwedItem } from "../domain/delivery.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
+import { tierLine } from "./details.ts";
 import type { Draft } from "./draft.ts";
 
 /** What an alert says of itself at one moment. */
@@ -57,6 +58,8 @@ export class LiveAlert implements Due {
   falling = false;
   /** What it would say now; null where nobody can tell (its subject is gone, or nothing is known). */
   textNow: (nowMs: number) => AlertText | null = () => null;
+  /** What it would say by the newest that is known of it, however old that is; null as above. */
+  lastText: (nowMs: number) => AlertText | null = (nowMs) => this.textNow(nowMs);
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
   place = -1;
@@ -165,8 +168,11 @@ export class AlertBook {
     ending: Ending,
     text: AlertText | null,
     happenedMs: number | null = null,
+    stands: AlertChange["stands"] = undefined,
   ): void {
     if (text) live.details = text.details;
+    // The last tier that was seen says nothing of what came.
+    if (ending === "liquidated") live.details = live.details.filter(([name]) => name !== tierLine);
     live.alert = {
       ...live.alert,
       ...(text ? pick(text) : {}),
@@ -176,7 +182,7 @@ export class AlertBook {
     };
     this.live.delete(live.alert.id);
     this.#deadlines.cancel(live);
-    this.#record(draft, live, "ended", happenedMs);
+    this.#record(draft, live, "ended", happenedMs, stands);
   }
 
   acknowledge(draft: Draft, alert: Alert, by: string, comment: string): Alert {
@@ -270,6 +276,7 @@ export class AlertBook {
     kind: AlertChangeKind,
     details: readonly (readonly [string, string])[],
     happenedMs: number | null,
+    stands?: AlertChange["stands"],
   ): AlertChange {
     // Values of the daemon's own and of the exchange as a whole are not compared: they grow by themselves.
     const compared = alert.value !== null && alert.subject !== "daemon" && alert.subject !== "exchange";
@@ -283,6 +290,7 @@ export class AlertBook {
       alert,
       details,
       happenedMs,
+      ...(stands === undefined ? {} : { stands }),
       ...(quiet === undefined ? {} : { quietIfAcknowledged: quiet }),
     };
     draft.changes.alerts.push(alert);
@@ -290,8 +298,14 @@ export class AlertBook {
     return change;
   }
 
-  #record(draft: Draft, live: LiveAlert, kind: AlertChangeKind, happenedMs: number | null): void {
-    const change = this.#change(draft, live.alert, kind, live.details, happenedMs);
+  #record(
+    draft: Draft,
+    live: LiveAlert,
+    kind: AlertChangeKind,
+    happenedMs: number | null,
+    stands?: AlertChange["stands"],
+  ): void {
+    const change = this.#change(draft, live.alert, kind, live.details, happenedMs, stands);
     // Whoever was told that it fires is told that it ended.
     if (live.held && kind !== "ended") return;
     const routed = this.receivers(live.alert, live.except);
@@ -323,8 +337,8 @@ export class AlertBook {
       live.alert = { ...live.alert, acknowledgedBy: null, acknowledgedAtMs: null };
     }
     const draft = this.#draft();
-    // A reminder speaks of now. Where that is not known it repeats what was, and says how old it is.
-    const text = live.textNow(draft.atMs);
+    // A reminder speaks of now. Where that is not known it tells the newest that is, and says how old it is.
+    const text = live.lastText(draft.atMs);
     if (text) {
       live.details = text.details;
       live.alert = { ...live.alert, ...pick(text) };

@@ -48,6 +48,8 @@ export interface ConditionsOptions {
   readonly draft: () => Draft;
   /** Until when what holds at its first judgement was so when watching began, ms. */
   readonly firstLookUntilMs: number;
+  /** Whether the account that a node is lost its last position to a liquidation just now. */
+  readonly emptied: (node: SubjectNode) => boolean;
   /** Told of each judgement that turned unknown or known again: blindness is gathered from these. */
   readonly onSight: (instance: Instance, draft: Draft) => void;
   /** It holds, and does not fire before it has held for a while. */
@@ -140,7 +142,11 @@ export class Conditions {
    * Takes the rules off a subject that is gone. `end` ends each alert that it had raised; the rows of those stay in
    * history until `released` is called for them, so that a restart in between ends them too.
    */
-  detach(node: SubjectNode, draft: Draft, end: (live: LiveAlert, row: RuleRow) => void): void {
+  detach(
+    node: SubjectNode,
+    draft: Draft,
+    end: (live: LiveAlert, row: RuleRow, last: AlertText | null) => void,
+  ): void {
     for (const instance of node.instances) {
       this.#options.deadlines.cancel(instance);
       if (instance.unknown) {
@@ -150,7 +156,7 @@ export class Conditions {
       const row = { rule: instance.rule.name, subject: node.name };
       if (instance.alert) {
         if (instance.stored) this.#rows.delete(rowName(row));
-        end(instance.alert, row);
+        end(instance.alert, row, this.#lastText(instance, draft.atMs));
         instance.alert = null;
       } else this.#drop(instance, draft);
     }
@@ -179,6 +185,7 @@ export class Conditions {
     this.#noteSight(instance, judged, draft);
     const known = judged.kind === "known";
     const idle = instance.lifecycle.sinceMs === null;
+    if (known) instance.knownAtMs = draft.atMs;
     if (known && judged.severity !== null) instance.heldAtMs = draft.atMs;
     if (known && !instance.judged) {
       instance.judged = true;
@@ -191,10 +198,12 @@ export class Conditions {
       return;
     }
     const before = instance.lifecycle;
+    // What a liquidation left nothing of cannot come back a moment later: nobody waits whether it does.
+    const over = known && judged.severity === null && this.#options.emptied(node);
     const { state, transition } = step(
       before,
       known ? { known, severity: judged.severity } : { known },
-      rule,
+      over ? { ...rule, keepFiringForMs: 0 } : rule,
       draft.atMs,
     );
     instance.lifecycle = state;
@@ -243,10 +252,20 @@ export class Conditions {
     this.#schedule(instance, env);
   }
 
-  /** What an alert would say now: for the end of a position, whose facts are still those of its last sight. */
-  textNow(instance: Instance, atMs: number): AlertText {
-    const env = this.#envOf(instance, atMs);
-    return textOf(instance, env, judge(instance.rule, env, instance.alert?.alert.severity ?? null));
+  /**
+   * What an alert would say by the newest figures with which its rule could be judged; null where there are none. For the
+   * end of a position, whose facts are still those of its last sight, and for what went stale.
+   */
+  #lastText(instance: Instance, nowMs: number): AlertText | null {
+    // Windows look back from the present only.
+    const times = instance.windows.length === 0 ? [nowMs, instance.knownAtMs] : [nowMs];
+    for (const atMs of times) {
+      if (atMs === null) continue;
+      const env = this.#envOf(instance, atMs);
+      const judged = judge(instance.rule, env, instance.alert?.alert.severity ?? null);
+      if (judged.kind === "known") return textOf(instance, env, judged);
+    }
+    return null;
   }
 
   #envOf(instance: Instance, nowMs: number): Env {
@@ -286,6 +305,7 @@ export class Conditions {
       const judged = judge(instance.rule, env, alert.alert.severity);
       return judged.kind === "known" ? textOf(instance, env, judged) : null;
     };
+    alert.lastText = (nowMs) => (instance.alert === alert ? this.#lastText(instance, nowMs) : null);
   }
 
   #noteSight(instance: Instance, judged: Judgement, draft: Draft): void {

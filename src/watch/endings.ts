@@ -32,6 +32,7 @@ interface Waiting extends Due {
   readonly symbol: string | null;
   readonly fallback: Ending;
   readonly text: AlertText | null;
+  readonly before?: AlertText | null;
   readonly fromMs: number;
   readonly sinceMs: number;
   readonly fills: FillTrail;
@@ -42,6 +43,7 @@ export class Endings {
   readonly #deadlines: Deadlines;
   readonly #draft: () => Draft;
   readonly #release: (row: RuleRow, draft: Draft) => void;
+  readonly #positionsOf: (account: AccountRef) => ReadonlyMap<string, unknown> | undefined;
   readonly #waiting = new Set<Waiting>();
   /** When the newest liquidation of a position, or of anything in an account, happened. Bounded by what is watched. */
   readonly #liquidatedMs = new Map<string, number>();
@@ -53,11 +55,14 @@ export class Endings {
     deadlines: Deadlines;
     draft: () => Draft;
     release: (row: RuleRow, draft: Draft) => void;
+    /** The positions of an account, by symbol; undefined: there is no such account. */
+    positionsOf: (account: AccountRef) => ReadonlyMap<string, unknown> | undefined;
   }) {
     this.#alerts = options.alerts;
     this.#deadlines = options.deadlines;
     this.#draft = options.draft;
     this.#release = options.release;
+    this.#positionsOf = options.positionsOf;
   }
 
   /** Ends at once where the reason is plain; else waits for word. */
@@ -70,7 +75,10 @@ export class Endings {
       /** Null: the account as a whole. */
       readonly symbol: string | null;
       readonly fallback: Ending;
+      /** Where it recovered: what is said of the present. */
       readonly text: AlertText | null;
+      /** Where it is gone: what was known of it last. Null: what was told last. */
+      readonly before?: AlertText | null;
       /** When it was last seen as it was, ms: a liquidation before that is not what ended it. */
       readonly fromMs: number;
       /** Another position of its name stands there now. */
@@ -161,8 +169,22 @@ export class Endings {
     this.#deadlines.cancel(waiting);
     const happenedMs = ending === "liquidated" ? this.#happenedMs(waiting) : null;
     if (happenedMs !== null) this.rememberEnded(waiting.live.alert, happenedMs);
-    this.#alerts.end(draft, waiting.live, ending, waiting.text, happenedMs);
+    // "Before" is how it last stood, which a judgement of what a liquidation left over does not tell.
+    const text = ending === "recovered" ? waiting.text : (waiting.before ?? null);
+    this.#alerts.end(draft, waiting.live, ending, text, happenedMs, this.#stands(waiting));
     if (waiting.row) this.#release(waiting.row, draft);
+  }
+
+  #stands({ account, symbol, fallback }: Waiting): "another" | "noPositions" | undefined {
+    const positions = this.#positionsOf(account);
+    if (!positions) return undefined;
+    if (symbol === null) return positions.size === 0 ? "noPositions" : undefined;
+    return fallback !== "recovered" && positions.has(symbol.toUpperCase()) ? "another" : undefined;
+  }
+
+  /** Whether anything of an account was liquidated since a time, give or take what clocks differ by. */
+  liquidatedSince(account: AccountRef, sinceMs: number): boolean {
+    return (this.#liquidatedMs.get(keyOf(accountName(account), null)) ?? 0) >= sinceMs - clockSlackMs;
   }
 
   /** The newest of the account's own and of those that named only its wallet, which may have been the account's. */

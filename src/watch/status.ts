@@ -57,10 +57,11 @@ export function watchStatus(of: {
 }
 
 function firingAlert(live: LiveAlert, atMs: number): FiringAlert {
-  const text = live.textNow(atMs);
+  const now = live.textNow(atMs);
+  const text = now ?? live.lastText(atMs);
   if (!text) return { ...live.alert, textAtMs: live.toldAtMs };
   const { summary, description, value, dataAtMs } = text;
-  return { ...live.alert, summary, description, value, dataAtMs, textAtMs: atMs };
+  return { ...live.alert, summary, description, value, dataAtMs, textAtMs: now ? atMs : dataAtMs };
 }
 
 /** When the oldest of the state and the marks under these figures was seen. */

@@ -96,6 +96,51 @@ describe("endings", () => {
     expect(ended).toContain("Fired 2026-11-21 03:29:15 UTC, lasted 12m 3s.");
   });
 
+  test("the last figures of what is gone are told with their time", () => {
+    const ended = text("ended", { ending: "closed", dataAtMs: atMs - 63_000 });
+    expect(ended).toContain(
+      "Last seen 2026-11-21 03:40:15 UTC · Mark price $132.10 · Liquidation price $126.55",
+    );
+    expect(ended).toContain("Ended 2026-11-21 03:41:18 UTC.");
+    expect(ended).not.toContain("on data");
+  });
+
+  test.each<[string, Partial<Alert>, Partial<AlertChange>, string, string]>([
+    [
+      "a position that another one replaced",
+      { ending: "closed" },
+      { stands: "another" },
+      "CLOSED: main/0.0/SOL (before: ",
+      "It was replaced by another position of the same name, which is watched as a new one.",
+    ],
+    [
+      "a position that was liquidated, where another one stands",
+      { ending: "liquidated" },
+      { stands: "another" },
+      "LIQUIDATED: main/0.0/SOL (before: ",
+      "Another position of the same name stands there now, and is watched as a new one.",
+    ],
+    [
+      "an account of which nothing is left",
+      { ending: "liquidated", subject: "main/0.0", symbol: null },
+      { stands: "noPositions" },
+      "LIQUIDATED: main/0.0 has no positions any more (before: ",
+      "Look at what is left of its collateral.",
+    ],
+    [
+      "an account of which something is left",
+      { ending: "liquidated", subject: "main/0.0", symbol: null },
+      {},
+      "LIQUIDATED: main/0.0 (before: ",
+      "The exchange liquidated something of the account. Look at what is left of it.",
+    ],
+  ])("says what stands there now: %s", (_, alert, more, headline, meaning) => {
+    const ended = text("ended", alert, more);
+    expect(ended.startsWith(headline)).toBe(true);
+    expect(ended).toContain(meaning);
+    expect(ended).not.toContain("Nothing is left to watch");
+  });
+
   test("a recovery speaks of the present, and asks for nothing", () => {
     const ended = text("ended", { summary: "main: SOL long is 14 % from liquidation" });
     expect(ended).toMatch(/^RESOLVED: main: SOL long is 14 % from liquidation\n/);

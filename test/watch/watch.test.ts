@@ -280,6 +280,58 @@ describe("endings", () => {
     expect(harness.told.at(-1)).toBe("MarginHigh main/0.0 ended warning liquidated");
   });
 
+  test("an account of which a liquidation left no position ends at once, as it last stood", () => {
+    const harness = seen(marginHigh.replace("keepFiringFor: 0s", "keepFiringFor: 5m"), endangered, 145.2);
+    harness.live(15_000, endangered, 145.2);
+    expect(harness.told).toEqual(["MarginHigh main/0.0 fired warning"]);
+    const before = harness.changes[0]!.alert.summary;
+    harness.pass(1_000);
+    harness.account([subaccount(10, [])]);
+    expect(harness.told).toHaveLength(1);
+    harness.events("liquidations", [{ ...liquidation, happenedMs: harness.nowMs }]);
+    expect(harness.told.at(-1)).toBe("MarginHigh main/0.0 ended warning liquidated");
+    const ended = harness.changes.at(-1)!;
+    expect(ended.alert.summary).toBe(before);
+    expect(ended.stands).toBe("noPositions");
+    expect(ended.details.map(([name]) => name)).toContain("Margin ratio");
+    expect(ended.details.map(([name]) => name)).not.toContain("Exchange's tier");
+  });
+
+  test("an account whose positions a person closed keeps firing as long as its rule says", () => {
+    const harness = seen(marginHigh.replace("keepFiringFor: 0s", "keepFiringFor: 5m"), endangered, 145.2);
+    harness.live(15_000, endangered, 145.2);
+    harness.live(60_000, [subaccount(10, [])], 145.2);
+    expect(harness.told).toEqual(["MarginHigh main/0.0 fired warning"]);
+  });
+
+  test("the end of a position says what was seen last of it, and that another one stands there", () => {
+    const harness = seen(near, endangered);
+    harness.pass(2_000);
+    harness.mark(149.6);
+    harness.pass(2_000);
+    harness.account([subaccount(1_000, [{ ...position(1, 150), sequence: "2" }])]);
+    harness.live(60_000, [subaccount(1_000, [{ ...position(1, 150), sequence: "2" }])], 149.6);
+    expect(harness.told.at(-1)).toBe("Near main/0.0/SOL ended critical closed");
+    const ended = harness.changes.at(-1)!;
+    expect(ended.alert.summary).toBe("main: SOL 3.2%");
+    expect(ended.alert.dataAtMs).toBe(startMs);
+    expect(ended.details).toContainEqual(["Distance", "3.2%"]);
+    expect(ended.stands).toBe("another");
+  });
+
+  test("where nothing is known now, the newest that was known is told, with its time", () => {
+    const harness = seen(near, endangered);
+    harness.pass(2_000);
+    harness.mark(149.6);
+    harness.account(endangered);
+    harness.pass(60_000);
+    const [firing] = harness.watch.status(harness.nowMs).firing;
+    expect(firing).toMatchObject({ summary: "main: SOL 3.2%", textAtMs: startMs + 2_000 });
+    harness.pass(5 * 60_000);
+    const reminder = harness.changes.find((change) => change.kind === "reminder");
+    expect(reminder?.alert).toMatchObject({ summary: "main: SOL 3.2%", dataAtMs: startMs + 2_000 });
+  });
+
   test("a deposit that takes the liquidation price away resolves", () => {
     const harness = seen(near, endangered);
     harness.live(20_000, [subaccount(20_000, [position(100, 150)])], 150);

@@ -122,7 +122,8 @@ function calls({ kind, alert }: AlertChange): boolean {
     kind === "rose" ||
     kind === "worsened" ||
     kind === "reminder" ||
-    alert.ending === "liquidated"
+    // One call for each position that was lost; what that means for the account is no news of its own.
+    (alert.ending === "liquidated" && alert.symbol !== null)
   );
 }
 
