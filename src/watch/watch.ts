@@ -7,7 +7,6 @@
  * Its state is changed in place; the caller commits what it returns before anything that follows from it is done, and
  * feeds it a `time` observation at `nextDeadlineMs()` and at least once a second.
  */
-import type { MarketConfig } from "../domain/account.ts";
 import type { Changes } from "../domain/changes.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Event } from "../domain/event.ts";
@@ -15,7 +14,6 @@ import type { DaemonFigures, Observation, Source, Tick } from "../domain/observa
 import type { WatchStatus } from "../domain/status.ts";
 import type { Scope } from "../domain/subject.ts";
 import { unreachable } from "../domain/unreachable.ts";
-import { unlistedSymbols } from "../rules/index.ts";
 import type { AccountEntry, Parting } from "./accounts.ts";
 import { AlertBook } from "./alert-book.ts";
 import { Blindness } from "./blind.ts";
@@ -27,8 +25,7 @@ import { Endings } from "./endings.ts";
 import { eventFacts } from "./event-facts.ts";
 import { EventWindows } from "./event-windows.ts";
 import { Happenings } from "./happenings.ts";
-import { type MarketEntry, rateMismatch } from "./markets.ts";
-import { comparable, marketChanges, statusChange } from "./own-events.ts";
+import { MarketAnswers } from "./market-answers.ts";
 import { Recall } from "./recall.ts";
 import { factName, type Remembered } from "./remembered.ts";
 import { Restoring } from "./restore.ts";
@@ -67,12 +64,6 @@ export interface Outcome {
 /** Accounts that have not appeared by then start with what is seen from there on. */
 const recallKeptMs = 600_000;
 const dayMs = 86_400_000;
-/**
- * Prices that come by themselves are judged each time and kept this often at most, or as often as they are asked for: a
- * moving market would fill the disk, and windows hold what history stores.
- */
-const longestLiveSampleMs = 2_000;
-
 export class Watch {
   readonly #settings: WatchSettings;
   readonly #world: World;
@@ -90,16 +81,12 @@ export class Watch {
   readonly #throttles: Throttles;
   readonly #series: Series;
   readonly #restoring: Restoring;
+  readonly #market: MarketAnswers;
   /** Samples of before the start, for subjects that are still to appear. */
   readonly #recall = new Recall();
   /** Facts as history had them at the start. */
   readonly #facts: ReadonlyMap<string, string>;
-  readonly #rememberedStatus: Parameters<typeof statusChange>[0];
-  #toldUnlisted = false;
   readonly #reportedMismatches = new Set<string>();
-  /** When each market last entered windows and history, ms. */
-  readonly #sampledMs = new Map<string, number>();
-  readonly #liveSampleMs: number;
   #notes: Note[] = [];
   #draft: Draft;
   /** What is decided outside of an observation waits here for the next one. */
@@ -110,10 +97,8 @@ export class Watch {
 
   constructor(settings: WatchSettings, remembered: Remembered, nowMs: number) {
     this.#settings = settings;
-    this.#liveSampleMs = Math.min(settings.scheduleMs.markets, longestLiveSampleMs);
     this.#startedMs = nowMs;
     this.#facts = remembered.facts;
-    this.#rememberedStatus = JSON.parse(remembered.facts.get(factName("exchange", "status")) ?? "{}");
     this.#nowMs = nowMs;
     this.#between = new Draft(nowMs);
     this.#draft = this.#between;
@@ -157,7 +142,6 @@ export class Watch {
       deadlines,
       draft,
       release: (row, into) => this.#conditions.released(row, into),
-      positionsOf: (account) => this.#world.accounts.get(account)?.positions,
     });
     this.#conditions = new Conditions({
       ruleSet: settings.ruleSet,
@@ -168,11 +152,6 @@ export class Watch {
       deadlines,
       draft,
       firstLookUntilMs: settings.reloaded ? Number.NEGATIVE_INFINITY : nowMs + firstLookMs,
-      emptied: ({ subject }) => {
-        if (subject.scope !== "trader") return false;
-        const account = this.#world.accounts.get(subject);
-        return account?.positions.size === 0 && this.#endings.liquidatedSince(subject, account.shrunkAtMs);
-      },
       onSight: (instance, into) => this.#blindness.note(instance, into),
       onPending: ({ rule, node }) => {
         const text = `pending: ${rule.name} of ${node.name} holds, and fires when it has held for ${formatDurationMs(rule.forMs)}`;
@@ -247,6 +226,20 @@ export class Watch {
       channels: this.#channels,
       endings: this.#endings,
       hasChannel: (name) => settings.channels?.includes(name) ?? true,
+    });
+    this.#market = new MarketAnswers({
+      settings,
+      world: this.#world,
+      alerts,
+      conditions: this.#conditions,
+      blindness: this.#blindness,
+      vigils: this.#vigils,
+      series: this.#series,
+      restoring: this.#restoring,
+      facts: remembered.facts,
+      happened: (event, into) => this.#happened(event, into),
+      judgeAccount: (account, source, into) => this.#judgeAccount(account, source, into),
+      warn: (text) => this.#notes.push({ level: "warn", text }),
     });
     for (const event of remembered.liquidations) this.#endings.remember(event);
     this.#restoring.restore(remembered, this.#draft);
@@ -352,28 +345,16 @@ export class Watch {
         this.#takeAccounts(observation, draft);
         return;
       case "prices":
-        this.#takePrices(observation, draft);
+        this.#market.prices(observation, draft);
         return;
       case "marketConfig":
-        this.#takeConfig(observation, draft);
+        this.#market.config(observation, draft);
         return;
-      case "fundingRate": {
-        const market = this.#world.marketNode(observation.symbol);
-        this.#world.markets.takeRate(observation.symbol, observation.ratePerHour, observation.atMs);
-        this.#compareRate(this.#world.markets.entry(observation.symbol));
-        market.windows?.feed(draft.atMs, { fundingRate: observation.ratePerHour });
-        draft.changes.ticks.push(
-          this.#series.fundingRate(market.facts.values.symbol as string, observation.ratePerHour, draft.atMs),
-        );
-        this.#blindness.seen("fundingRates", null, draft);
-        this.#conditions.judgeNode(market, "fundingRates", draft);
-        this.#judgeAccounts("fundingRates", draft, (account) =>
-          account.positions.has(observation.symbol.toUpperCase()),
-        );
+      case "fundingRate":
+        this.#market.rate(observation, draft);
         return;
-      }
       case "exchangeStatus":
-        this.#takeStatus(observation, draft);
+        this.#market.status(observation, draft);
         return;
       case "traderView":
         this.#takeView(observation, draft);
@@ -471,129 +452,6 @@ export class Watch {
     if (whole) this.#restoring.endUnclaimed(seen.wallet, seen.pdaIndex, draft);
   }
 
-  #takePrices(seen: Observation & { readonly kind: "prices" }, draft: Draft): void {
-    const live = seen.live === true;
-    const moved = new Set<string>();
-    const entries: MarketEntry[] = [];
-    for (const prices of seen.markets) {
-      const node = this.#world.marketNode(prices.symbol);
-      if (this.#world.markets.takePrices(prices, draft.atMs, live)) moved.add(prices.symbol.toUpperCase());
-      const market = this.#world.markets.entry(prices.symbol);
-      entries.push(market);
-      if (live && draft.atMs - (this.#sampledMs.get(market.symbol) ?? 0) < this.#liveSampleMs) continue;
-      this.#sampledMs.set(market.symbol, draft.atMs);
-      node.windows?.feed(draft.atMs, node.facts.values);
-      if (live) draft.changes.ticks.push(this.#series.markets([market], draft.atMs));
-    }
-    if (!live) {
-      draft.changes.ticks.push(this.#series.markets(entries, draft.atMs));
-      this.#blindness.seen("markets", null, draft);
-    }
-    for (const market of entries)
-      this.#conditions.judgeNode(this.#world.marketNode(market.symbol), "markets", draft);
-    const told = live ? new Set(entries.map((market) => market.symbol)) : null;
-    const touched = new Set<string>();
-    for (const account of this.#world.accounts.all()) {
-      if (this.#world.accounts.dependsOn(account, moved)) this.#world.accounts.assess(account);
-      else if (told === null || this.#world.accounts.dependsOn(account, told))
-        this.#world.accounts.refreshAges(account);
-      else continue;
-      touched.add(account.ref.wallet);
-      this.#judgeAccount(account, "markets", draft);
-    }
-    for (const entry of this.#world.wallets.values()) {
-      if (live && !touched.has(entry.wallet.name)) continue;
-      sumAccounts(entry, this.#world.accounts.ofWallet(entry.wallet.name));
-      this.#conditions.judgeNode(entry.node, "markets", draft);
-    }
-  }
-
-  #takeConfig(seen: Observation & { readonly kind: "marketConfig" }, draft: Draft): void {
-    for (const config of seen.markets) {
-      const node = this.#world.marketNode(config.symbol);
-      const before = this.#world.markets.entry(config.symbol).config;
-      const known = before ? comparable(before) : this.#rememberedConfig(node.name);
-      const events = known ? marketChanges(known, config, draft.atMs) : [];
-      this.#world.markets.takeConfig(config, draft.atMs);
-      if (!known || events.length > 0) {
-        draft.changes.facts.push({
-          atMs: draft.atMs,
-          owner: node.name,
-          name: "config",
-          value: exactJson(config),
-        });
-      }
-      for (const event of events) this.#happened(event, draft);
-      this.#conditions.judgeNode(node, "marketConfig", draft);
-    }
-    this.#noteUnlisted(seen.markets.map((one) => one.symbol));
-    this.#dropMarkets(new Set(seen.markets.map((one) => one.symbol.toUpperCase())), draft);
-    this.#blindness.seen("marketConfig", null, draft);
-    this.#vigils.seen("marketConfig", null, draft.atMs, draft);
-    for (const account of this.#world.accounts.all()) {
-      this.#world.accounts.assess(account);
-      this.#judgeAccount(account, "marketConfig", draft);
-    }
-  }
-
-  /** Says once which symbols of the rules the exchange does not list: a rule that waits for one waits for ever. */
-  #noteUnlisted(listed: readonly string[]): void {
-    if (this.#toldUnlisted || listed.length === 0) return;
-    this.#toldUnlisted = true;
-    for (const { rule, symbol, nearest } of unlistedSymbols(this.#settings.ruleSet, listed)) {
-      const meant = nearest === null ? "" : `; did you mean ${nearest}?`;
-      this.#notes.push({ level: "warn", text: `${rule}: the exchange lists no market ${symbol}${meant}` });
-    }
-  }
-
-  /**
-   * Markets that the list does not name any more, that have no price in the newest answer and that nobody holds are gone.
-   * A list without anything in it says nothing, and a market whose row did not fit still has its price.
-   */
-  #dropMarkets(listed: ReadonlySet<string>, draft: Draft): void {
-    const { markets, nodes, accounts } = this.#world;
-    if (listed.size === 0 || markets.pricesAtMs === null) return;
-    for (const { symbol, facts } of [...markets.entries.values()]) {
-      if (listed.has(symbol) || (facts.seenMs.markets ?? 0) >= markets.pricesAtMs || accounts.anyIn(symbol))
-        continue;
-      const node = nodes.get(`market/${symbol}`);
-      nodes.delete(`market/${symbol}`);
-      markets.remove(symbol);
-      if (!node) continue;
-      this.#conditions.detach(node, draft, (live, row) => {
-        this.#alerts.end(draft, live, "noLongerWatched", null);
-        this.#conditions.released(row, draft);
-      });
-    }
-    this.#restoring.endUnlisted(listed, draft);
-  }
-
-  /** How a market was configured when the daemon stopped, for comparison only: risk is computed from answers. */
-  #rememberedConfig(node: string): Readonly<Record<string, string>> | null {
-    const text = this.#facts.get(factName(node, "config"));
-    return text === undefined ? null : comparable(JSON.parse(text) as MarketConfig);
-  }
-
-  #takeStatus(seen: Observation & { readonly kind: "exchangeStatus" }, draft: Draft): void {
-    const values = this.#world.exchange.facts.values;
-    const before = values.active === undefined ? this.#rememberedStatus : values;
-    const event = statusChange(before, seen, draft.atMs);
-    values.active = seen.active;
-    values.gated = seen.gated;
-    values.withdrawalsAvailable = seen.withdrawalsAvailable;
-    this.#world.exchange.seen("exchangeStatus", draft.atMs);
-    this.#blindness.seen("exchangeStatus", null, draft);
-    this.#vigils.seen("exchangeStatus", null, draft.atMs, draft);
-    if (event) {
-      const { active, gated, withdrawalsAvailable } = seen;
-      const value = JSON.stringify({ active, gated, withdrawalsAvailable });
-      draft.changes.facts.push({ atMs: draft.atMs, owner: "exchange", name: "status", value });
-      if (event !== "first") this.#happened(event, draft);
-    }
-    this.#conditions.judgeNode(this.#world.exchange, "exchangeStatus", draft);
-    this.#judgeAccounts("exchangeStatus", draft, () => true);
-  }
-
   #takeView(seen: Observation & { readonly kind: "traderView" }, draft: Draft): void {
     const { view } = seen;
     const spot =
@@ -664,16 +522,6 @@ export class Watch {
     }
   }
 
-  #compareRate(entry: MarketEntry): void {
-    const text = rateMismatch(entry);
-    const name = `rate ${entry.symbol}`;
-    if (text === null) this.#reportedMismatches.delete(name);
-    else if (!this.#reportedMismatches.has(name)) {
-      this.#reportedMismatches.add(name);
-      this.#notes.push({ level: "warn", text });
-    }
-  }
-
   #takeFlow(entry: WalletEntry, event: Event, draft: Draft): void {
     const { pdaIndex, subaccount } = event;
     const known = pdaIndex !== null && subaccount !== null;
@@ -698,11 +546,6 @@ export class Watch {
     for (const position of account.positions.values())
       this.#conditions.judgeNode(position.node, source, draft);
     this.#conditions.judgeNode(account.node, source, draft);
-  }
-
-  #judgeAccounts(source: Source, draft: Draft, which: (account: AccountEntry) => boolean): void {
-    for (const account of this.#world.accounts.all())
-      if (which(account)) this.#judgeAccount(account, source, draft);
   }
 
   #daemonFacts(figures: DaemonFigures): void {
@@ -754,11 +597,10 @@ export class Watch {
 
   #gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting): void {
     const draft = this.#draft;
-    this.#conditions.detach(node, draft, (live, row, before) =>
+    this.#conditions.detach(node, draft, (live, row) =>
       this.#endings.end(draft, {
         live,
         row,
-        before,
         account: account.ref,
         symbol,
         fallback: why === "flipped" ? "flipped" : "closed",
@@ -769,8 +611,4 @@ export class Watch {
       }),
     );
   }
-}
-
-function exactJson(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? part.toString() : part));
 }

@@ -1,0 +1,224 @@
+/**
+ * What the exchange says of its markets and of itself: prices, configuration, funding rates, status. Each is taken into
+ * the facts and windows that rest on it, and everything that reads it is judged.
+ */
+import type { MarketConfig } from "../domain/account.ts";
+import type { Event } from "../domain/event.ts";
+import type { Observation, Source } from "../domain/observation.ts";
+import { unlistedSymbols } from "../rules/index.ts";
+import type { AccountEntry } from "./accounts.ts";
+import type { AlertBook } from "./alert-book.ts";
+import type { Blindness } from "./blind.ts";
+import type { Conditions } from "./conditions.ts";
+import type { Draft } from "./draft.ts";
+import { type MarketEntry, rateMismatch } from "./markets.ts";
+import { comparable, marketChanges, statusChange } from "./own-events.ts";
+import { factName } from "./remembered.ts";
+import type { Restoring } from "./restore.ts";
+import type { Series } from "./series.ts";
+import type { WatchSettings } from "./settings.ts";
+import type { Vigils } from "./vigils.ts";
+import { sumAccounts } from "./wallets.ts";
+import type { World } from "./world.ts";
+
+/**
+ * Prices that come by themselves are judged each time and kept this often at most, or as often as they are asked for: a
+ * moving market would fill the disk, and windows hold what history stores.
+ */
+const longestLiveSampleMs = 2_000;
+
+type Seen<K extends Observation["kind"]> = Observation & { readonly kind: K };
+
+export interface MarketAnswersParts {
+  readonly settings: WatchSettings;
+  readonly world: World;
+  readonly alerts: AlertBook;
+  readonly conditions: Conditions;
+  readonly blindness: Blindness;
+  readonly vigils: Vigils;
+  readonly series: Series;
+  readonly restoring: Restoring;
+  /** Facts as history had them at the start. */
+  readonly facts: ReadonlyMap<string, string>;
+  /** A change is an event of our own making. */
+  readonly happened: (event: Event, draft: Draft) => void;
+  readonly judgeAccount: (account: AccountEntry, source: Source, draft: Draft) => void;
+  /** For the log. */
+  readonly warn: (text: string) => void;
+}
+
+export class MarketAnswers {
+  readonly #parts: MarketAnswersParts;
+  readonly #world: World;
+  readonly #rememberedStatus: Parameters<typeof statusChange>[0];
+  #toldUnlisted = false;
+  readonly #reportedMismatches = new Set<string>();
+  /** When each market last entered windows and history, ms. */
+  readonly #sampledMs = new Map<string, number>();
+  readonly #liveSampleMs: number;
+
+  constructor(parts: MarketAnswersParts) {
+    this.#parts = parts;
+    this.#world = parts.world;
+    this.#liveSampleMs = Math.min(parts.settings.scheduleMs.markets, longestLiveSampleMs);
+    this.#rememberedStatus = JSON.parse(parts.facts.get(factName("exchange", "status")) ?? "{}");
+  }
+
+  /** Prices of all markets, or (`live`) of those that moved. */
+  prices(seen: Seen<"prices">, draft: Draft): void {
+    const live = seen.live === true;
+    const moved = new Set<string>();
+    const entries: MarketEntry[] = [];
+    for (const prices of seen.markets) {
+      const node = this.#world.marketNode(prices.symbol);
+      if (this.#world.markets.takePrices(prices, draft.atMs, live)) moved.add(prices.symbol.toUpperCase());
+      const market = this.#world.markets.entry(prices.symbol);
+      entries.push(market);
+      if (live && draft.atMs - (this.#sampledMs.get(market.symbol) ?? 0) < this.#liveSampleMs) continue;
+      this.#sampledMs.set(market.symbol, draft.atMs);
+      node.windows?.feed(draft.atMs, node.facts.values);
+      if (live) draft.changes.ticks.push(this.#parts.series.markets([market], draft.atMs));
+    }
+    if (!live) {
+      draft.changes.ticks.push(this.#parts.series.markets(entries, draft.atMs));
+      this.#parts.blindness.seen("markets", null, draft);
+    }
+    for (const market of entries)
+      this.#parts.conditions.judgeNode(this.#world.marketNode(market.symbol), "markets", draft);
+    const told = live ? new Set(entries.map((market) => market.symbol)) : null;
+    const touched = new Set<string>();
+    for (const account of this.#world.accounts.all()) {
+      if (this.#world.accounts.dependsOn(account, moved)) this.#world.accounts.assess(account);
+      else if (told === null || this.#world.accounts.dependsOn(account, told))
+        this.#world.accounts.refreshAges(account);
+      else continue;
+      touched.add(account.ref.wallet);
+      this.#parts.judgeAccount(account, "markets", draft);
+    }
+    for (const entry of this.#world.wallets.values()) {
+      if (live && !touched.has(entry.wallet.name)) continue;
+      sumAccounts(entry, this.#world.accounts.ofWallet(entry.wallet.name));
+      this.#parts.conditions.judgeNode(entry.node, "markets", draft);
+    }
+  }
+
+  /** How the markets are configured, and which there are. */
+  config(seen: Seen<"marketConfig">, draft: Draft): void {
+    for (const config of seen.markets) {
+      const node = this.#world.marketNode(config.symbol);
+      const before = this.#world.markets.entry(config.symbol).config;
+      const known = before ? comparable(before) : this.#rememberedConfig(node.name);
+      const events = known ? marketChanges(known, config, draft.atMs) : [];
+      this.#world.markets.takeConfig(config, draft.atMs);
+      if (!known || events.length > 0) {
+        draft.changes.facts.push({
+          atMs: draft.atMs,
+          owner: node.name,
+          name: "config",
+          value: exactJson(config),
+        });
+      }
+      for (const event of events) this.#parts.happened(event, draft);
+      this.#parts.conditions.judgeNode(node, "marketConfig", draft);
+    }
+    this.#noteUnlisted(seen.markets.map((one) => one.symbol));
+    this.#dropMarkets(new Set(seen.markets.map((one) => one.symbol.toUpperCase())), draft);
+    this.#parts.blindness.seen("marketConfig", null, draft);
+    this.#parts.vigils.seen("marketConfig", null, draft.atMs, draft);
+    for (const account of this.#world.accounts.all()) {
+      this.#world.accounts.assess(account);
+      this.#parts.judgeAccount(account, "marketConfig", draft);
+    }
+  }
+
+  /** The newest funding rate of one market. */
+  rate({ symbol, ratePerHour, atMs }: Seen<"fundingRate">, draft: Draft): void {
+    const { blindness, conditions, series } = this.#parts;
+    const node = this.#world.marketNode(symbol);
+    this.#world.markets.takeRate(symbol, ratePerHour, atMs);
+    this.#compareRate(this.#world.markets.entry(symbol));
+    node.windows?.feed(draft.atMs, { fundingRate: ratePerHour });
+    draft.changes.ticks.push(series.fundingRate(node.facts.values.symbol as string, ratePerHour, draft.atMs));
+    blindness.seen("fundingRates", null, draft);
+    conditions.judgeNode(node, "fundingRates", draft);
+    this.#judgeAccounts("fundingRates", draft, (account) => account.positions.has(symbol.toUpperCase()));
+  }
+
+  /** Whether the exchange is open, and for what. */
+  status(seen: Seen<"exchangeStatus">, draft: Draft): void {
+    const values = this.#world.exchange.facts.values;
+    const before = values.active === undefined ? this.#rememberedStatus : values;
+    const event = statusChange(before, seen, draft.atMs);
+    values.active = seen.active;
+    values.gated = seen.gated;
+    values.withdrawalsAvailable = seen.withdrawalsAvailable;
+    this.#world.exchange.seen("exchangeStatus", draft.atMs);
+    this.#parts.blindness.seen("exchangeStatus", null, draft);
+    this.#parts.vigils.seen("exchangeStatus", null, draft.atMs, draft);
+    if (event) {
+      const { active, gated, withdrawalsAvailable } = seen;
+      const value = JSON.stringify({ active, gated, withdrawalsAvailable });
+      draft.changes.facts.push({ atMs: draft.atMs, owner: "exchange", name: "status", value });
+      if (event !== "first") this.#parts.happened(event, draft);
+    }
+    this.#parts.conditions.judgeNode(this.#world.exchange, "exchangeStatus", draft);
+    this.#judgeAccounts("exchangeStatus", draft, () => true);
+  }
+
+  /** Says once which symbols of the rules the exchange does not list: a rule that waits for one waits for ever. */
+  #noteUnlisted(listed: readonly string[]): void {
+    if (this.#toldUnlisted || listed.length === 0) return;
+    this.#toldUnlisted = true;
+    for (const { rule, symbol, nearest } of unlistedSymbols(this.#parts.settings.ruleSet, listed)) {
+      const meant = nearest === null ? "" : `; did you mean ${nearest}?`;
+      this.#parts.warn(`${rule}: the exchange lists no market ${symbol}${meant}`);
+    }
+  }
+
+  /**
+   * Markets that the list does not name any more, that have no price in the newest answer and that nobody holds are gone.
+   * A list without anything in it says nothing, and a market whose row did not fit still has its price.
+   */
+  #dropMarkets(listed: ReadonlySet<string>, draft: Draft): void {
+    const { markets, nodes, accounts } = this.#world;
+    if (listed.size === 0 || markets.pricesAtMs === null) return;
+    for (const { symbol, facts } of [...markets.entries.values()]) {
+      if (listed.has(symbol) || (facts.seenMs.markets ?? 0) >= markets.pricesAtMs || accounts.anyIn(symbol))
+        continue;
+      const node = nodes.get(`market/${symbol}`);
+      nodes.delete(`market/${symbol}`);
+      markets.remove(symbol);
+      if (!node) continue;
+      this.#parts.conditions.detach(node, draft, (live, row) => {
+        this.#parts.alerts.end(draft, live, "noLongerWatched", null);
+        this.#parts.conditions.released(row, draft);
+      });
+    }
+    this.#parts.restoring.endUnlisted(listed, draft);
+  }
+
+  /** How a market was configured when the daemon stopped, for comparison only: risk is computed from answers. */
+  #rememberedConfig(node: string): Readonly<Record<string, string>> | null {
+    const text = this.#parts.facts.get(factName(node, "config"));
+    return text === undefined ? null : comparable(JSON.parse(text) as MarketConfig);
+  }
+
+  #compareRate(entry: MarketEntry): void {
+    const text = rateMismatch(entry);
+    const name = `rate ${entry.symbol}`;
+    if (text === null) this.#reportedMismatches.delete(name);
+    else if (!this.#reportedMismatches.has(name)) {
+      this.#reportedMismatches.add(name);
+      this.#parts.warn(text);
+    }
+  }
+
+  #judgeAccounts(source: Source, draft: Draft, which: (account: AccountEntry) => boolean): void {
+    for (const account of this.#world.accounts.all())
+      if (which(account)) this.#parts.judgeAccount(account, source, draft);
+  }
+}
+
+function exactJson(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? part.toString() : part));
+}
