@@ -195,7 +195,8 @@ describe("start", () => {
     ["while a wallet signs in", "/v1/auth/*"],
   ])("SIGTERM ends it %s", async (_, where) => {
     using place = home();
-    await simulator.call("fault", { path: where, delayMs: 60_000, times: 1_000 });
+    const delayMs = 60_000;
+    await simulator.call("fault", { path: where, delayMs, times: 1_000 });
     try {
       const before = simulator.requests.query(where).count;
       await using daemon = startProgram(["start"], place);
@@ -204,7 +205,8 @@ describe("start", () => {
         .toBeGreaterThan(before);
       const sinceMs = performance.now();
       expect(await daemon.end("SIGTERM")).toEqual({ status: 0, signal: null });
-      expect(performance.now() - sinceMs).toBeLessThan(9_000);
+      // Sooner than any answer, however busy the machine is.
+      expect(performance.now() - sinceMs).toBeLessThan(delayMs);
     } finally {
       simulator.faults.clear();
     }
