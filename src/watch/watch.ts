@@ -142,6 +142,7 @@ export class Watch {
       deadlines,
       draft,
       release: (row, into) => this.#conditions.released(row, into),
+      positionsOf: (account) => this.#world.accounts.get(account)?.positions,
     });
     this.#conditions = new Conditions({
       ruleSet: settings.ruleSet,
@@ -152,6 +153,11 @@ export class Watch {
       deadlines,
       draft,
       firstLookUntilMs: settings.reloaded ? Number.NEGATIVE_INFINITY : nowMs + firstLookMs,
+      emptied: ({ subject }) => {
+        if (subject.scope !== "trader") return false;
+        const account = this.#world.accounts.get(subject);
+        return account?.positions.size === 0 && this.#endings.liquidatedSince(subject, account.shrunkAtMs);
+      },
       onSight: (instance, into) => this.#blindness.note(instance, into),
       onPending: ({ rule, node }) => {
         const text = `pending: ${rule.name} of ${node.name} holds, and fires when it has held for ${formatDurationMs(rule.forMs)}`;
@@ -597,10 +603,11 @@ export class Watch {
 
   #gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting): void {
     const draft = this.#draft;
-    this.#conditions.detach(node, draft, (live, row) =>
+    this.#conditions.detach(node, draft, (live, row, before) =>
       this.#endings.end(draft, {
         live,
         row,
+        before,
         account: account.ref,
         symbol,
         fallback: why === "flipped" ? "flipped" : "closed",
