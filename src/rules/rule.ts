@@ -18,7 +18,8 @@ export interface Compiled<T extends Value = Value> {
 /** Text with `{{ expression }}` in it. */
 export interface Template {
   readonly text: string;
-  /** Never throws, never longer than its bound, no control characters; what is unknown or absent prints as "–". */
+  /** Never throws, never longer than its bound, no control characters; what is unknown or absent prints as "–", and as nothing
+   * where an expression ends with the empty text: `{{ has(event.price) ? " at " + price(event.price) : "" }}`. */
   readonly render: (env: Env) => string;
 }
 

@@ -28,7 +28,7 @@ export function compileTemplate(
     });
     return undefined;
   }
-  const parts: (string | Compiled)[] = [];
+  const parts: (string | Hole)[] = [];
   let failed = false;
   let at = 0;
   let holes = 0;
@@ -54,7 +54,7 @@ export function compileTemplate(
       report({ ...problem, start: open + 2 + indent + problem.start }),
     );
     if (compiled === undefined) failed = true;
-    else parts.push(compiled);
+    else parts.push({ compiled, mayBeEmpty: /:\s*(""|'')[\s)]*$/.test(inner) });
     at = close + 2;
   }
   if (failed) return undefined;
@@ -71,6 +71,12 @@ export function compileTemplate(
   };
 }
 
+interface Hole {
+  readonly compiled: Compiled;
+  /** Its last alternative is the empty text: it prints nothing where it is that, or cannot be told. */
+  readonly mayBeEmpty: boolean;
+}
+
 /** The end of an expression, which may itself hold braces in quotes. */
 function closing(text: string, from: number): number {
   let quote: string | null = null;
@@ -85,8 +91,9 @@ function closing(text: string, from: number): number {
   return -1;
 }
 
-function print(part: Compiled, env: Env): string {
+function print({ compiled: part, mayBeEmpty }: Hole, env: Env): string {
   const value = part.run(env);
+  if (mayBeEmpty && (value === "" || value instanceof Unknown)) return "";
   if (value instanceof Unknown) return absentText;
   if (typeof value === "number")
     return part.unit === "none" ? formatAmount(value) : formatNumber(value, part.unit);

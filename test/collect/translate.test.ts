@@ -274,6 +274,17 @@ describe("notifications", () => {
       inbox: { notificationType: "margin_call", liquidationKey: null },
     });
   });
+
+  test("whether a stop or a take profit was executed stands in the short form, and is told with the data", () => {
+    const item = items.find((one) => one.notificationType === "stop_loss_executed")!;
+    if (item.source !== "event") throw new Error("no event");
+    const executed = (triggerType: "take_profit" | null) => {
+      const details = { ...item.details, triggerType } as typeof item.details;
+      return notificationEvents({ ...item, details }, wallet, accounts[0]!, book, seenMs)[0]!.data;
+    };
+    expect(executed("take_profit")).toMatchObject({ symbol: "ETH", triggerType: "take_profit" });
+    expect(executed(null)).not.toHaveProperty("triggerType");
+  });
 });
 
 describe("liquidations", () => {

@@ -174,6 +174,73 @@ describe("what packs say", () => {
     expect(condition(name).summary.render(env({ value }))).toBe(wanted);
   });
 
+  /** A pack is read at night: what is not known is left out, and nothing is printed twice. */
+  test.each([
+    [
+      "Liquidated",
+      { kind: "market", symbol: "SOL", side: "short", size: 90, notional: 20_980.8, price: 233.12 },
+      "main: LIQUIDATED SOL short, $20,980.80 at $233.12",
+      /^Kind market, size 90; what it cost was not told yet\. Now: /,
+    ],
+    [
+      "Liquidated",
+      {
+        kind: "backstop",
+        symbol: "SOL",
+        side: "long",
+        size: 9,
+        collateralChange: -42.5,
+        positionClosed: true,
+      },
+      "main: LIQUIDATED SOL long",
+      /^Kind backstop, size 9, collateral changed by -\$42\.50; the position is closed\. Now: /,
+    ],
+    ["Liquidated", { kind: "market" }, "main: LIQUIDATED a position", /^Kind market; what it cost/],
+    [
+      "AutoDeleveraged",
+      { kind: "adl", symbol: "SOL", size: 3 },
+      "main: auto-deleveraged SOL, 3 closed by the exchange",
+      /^what it did to the collateral was not told\. Now: /,
+    ],
+    [
+      "StopLossExecuted",
+      { symbol: "SOL", side: "ask", size: 12.5, price: 131.4, data: { triggerType: "stop_loss" } },
+      "main: a stop loss was executed in SOL: sold 12.5 at $131.40",
+      /^Sold 12\.5 SOL at \$131\.40\. Now: /,
+    ],
+    [
+      "StopLossExecuted",
+      { symbol: "SOL", data: { triggerType: "take_profit" } },
+      "main: a take profit was executed in SOL",
+      /^ ?Now: check/,
+    ],
+    [
+      "StopLossExecuted",
+      { symbol: "SOL", data: {} },
+      "main: a stop or take profit was executed in SOL",
+      /Now/,
+    ],
+    [
+      "Announcement",
+      { title: "Maintenance", body: "At noon." },
+      "The exchange says: Maintenance",
+      /^At noon\.$/,
+    ],
+    ["Announcement", { body: "At noon." }, "The exchange made an announcement", /^At noon\.$/],
+    [
+      "Announcement",
+      { title: "", body: "" },
+      "The exchange made an announcement without a text; look at its own pages",
+      /^$/,
+    ],
+  ] as const)("%s tells what is known: %o", (name, of, summary, description) => {
+    const at = env({ wallet, event: facts({ ...of }), trader: facts({}) });
+    const rule = event(name);
+    expect(rule.summary.render(at)).toBe(summary);
+    expect(rule.description!.render(at)).toMatch(description);
+    expect(rule.description!.render(at)).not.toContain("–");
+  });
+
   test.each([
     ["bid", "main: order filled: bought 0.1 ETH at $2,990.00"],
     ["ask", "main: order filled: sold 0.1 ETH at $2,990.00"],

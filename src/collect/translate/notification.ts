@@ -52,6 +52,9 @@ function ledgerEvents(
     book,
   );
   const summary = told === null ? summaryOfDetails(item, book) : summaryOf(told, book);
+  // Whether it was a stop or a take profit stands in the short form alone.
+  const triggerType = item.details?.triggerType ?? null;
+  const isBare = typeof raw === "object" && raw !== null && !("triggerType" in raw);
   const notification = walletEvent("notification", wallet, {
     key,
     pdaIndex: account.pdaIndex,
@@ -71,7 +74,7 @@ function ledgerEvents(
       title: null,
       body: null,
     },
-    data: raw,
+    data: triggerType !== null && isBare ? { ...raw, triggerType } : raw,
     inbox: inboxOf(item, account, liquidation?.key ?? null),
   });
   return liquidation === null ? [notification] : [notification, liquidation];
