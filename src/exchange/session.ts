@@ -15,6 +15,7 @@
  *  - A refresh token may be spent although its answer was lost. The next refresh then says so, and we sign in.
  *  - A refused token is renewed; a token that was refreshed and is refused again leads to a sign-in; one that was signed
  *    in for and is refused again backs off. Refusals lead to at most 6 renewals a minute, whatever the exchange does.
+ *  - A token that only the stream refuses is renewed once and stays in use meanwhile (stream-link.ts).
  *  - A store that fails does not sign a wallet out: the tokens work from memory, and are stored as soon as it is back.
  */
 import { endpoints } from "../contract/endpoints.ts";
