@@ -277,7 +277,7 @@ describe.each(faults)("%s", (_name, fault, reason) => {
     ])
       expect(after.map((one) => one.kind)).toContain(kind);
     expect(daemon.collectors.figures().failedPolls).toBe(0);
-  }, 30_000);
+  });
 });
 
 describe("records that do not fit", () => {

@@ -86,3 +86,19 @@ describe("FakeClock", () => {
     expect(seen).toEqual([10, 20]);
   });
 });
+
+test("a machine that stands still for long is not a clock that is stuck; a busy one that never ends is", async () => {
+  // Each look takes the processor for longer than the limit, as another process would.
+  let looks = 0;
+  const slow = new FakeClock(0, {
+    stuckAfterMs: 20,
+    busy: () => {
+      const untilMs = performance.now() + 25;
+      while (performance.now() < untilMs);
+      return ++looks < 5;
+    },
+  });
+  await slow.settle();
+  expect(looks).toBeGreaterThanOrEqual(5);
+  await expect(new FakeClock(0, { stuckAfterMs: 20, busy: () => true }).settle()).rejects.toThrow(/not idle/);
+});
