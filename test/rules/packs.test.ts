@@ -200,7 +200,7 @@ describe("what packs say", () => {
       "AutoDeleveraged",
       { kind: "adl", symbol: "SOL", size: 3 },
       "main: auto-deleveraged SOL, 3 closed by the exchange",
-      /^what it did to the collateral was not told\. Now: /,
+      /^What it did to the collateral was not told\. Now: /,
     ],
     [
       "StopLossExecuted",
@@ -226,6 +226,13 @@ describe("what packs say", () => {
       "The exchange says: Maintenance",
       /^At noon\.$/,
     ],
+    [
+      "OrderCancelledByRiskEngine",
+      { symbol: "SOL" },
+      "main: the risk engine cancelled an order in SOL",
+      /^The order is gone, to free margin: /,
+    ],
+    ["SpotCollateralLiquidated", {}, "main: the exchange sold spot collateral", /^ ?Now: /],
     ["Announcement", { body: "At noon." }, "The exchange made an announcement", /^At noon\.$/],
     [
       "Announcement",
@@ -239,6 +246,14 @@ describe("what packs say", () => {
     expect(rule.summary.render(at)).toBe(summary);
     expect(rule.description!.render(at)).toMatch(description);
     expect(rule.description!.render(at)).not.toContain("–");
+  });
+
+  test.each([
+    ["OrderFilled", {}, "main: order filled"],
+    ["OrderFilled", { symbol: "ETH" }, "main: order filled in ETH"],
+    ["StopLossPlaced", { symbol: "ETH" }, "main: a stop or take profit order was placed in ETH"],
+  ])("%s of which little is known: %o", (name, of, wanted) => {
+    expect(event(name).summary.render(env({ wallet, event: facts({ ...of }) }))).toBe(wanted);
   });
 
   test.each([
