@@ -160,11 +160,16 @@ function renderItem(item: MessageItem, zone: string, commandLine: CommandLine): 
       : cleanLine(alert.summary),
     figures: figuresOf(change, zone),
     // What to do now is said while there is something to do.
-    description: change.kind === "ended" ? "" : clean(alert.description).trim(),
+    description: change.kind === "ended" ? "" : told(clean(alert.description).trim()),
     fresh: freshness(change, zone),
     now: whatNow(change, zone, commandLine),
     runbook: change.kind === "ended" && alert.ending === "recovered" ? null : safeLink(alert.runbook),
   };
+}
+
+/** A description of nothing but dashes, where a rule prints what was not told, is none. */
+function told(description: string): string {
+  return /^[–\s]*$/.test(description) ? "" : description;
 }
 
 /**

@@ -45,6 +45,11 @@ test("what an acknowledgement does is said before it and after it", () => {
   );
 });
 
+test("a description that tells nothing is left out", () => {
+  expect(text("fired", { description: "–" })).not.toContain("–");
+  expect(text("fired", { description: "–, but" })).toContain("–, but");
+});
+
 test("what it stands for beside what it tells is counted", () => {
   const sent = message();
   const more = { ...sent, content: { ...sent.content, more: 20 } };
