@@ -152,7 +152,7 @@ export class DaemonSource implements DashboardSource {
       ...(query.state === undefined ? {} : { state: query.state }),
       limit: narrow ? searchedAlerts : query.limit,
     });
-    return found
+    return this.#asTheyAre(found)
       .filter((alert) => query.rule === undefined || alert.rule === query.rule)
       .filter((alert) => query.wallet === undefined || alert.wallet === query.wallet)
       .filter((alert) => query.severity === undefined || alert.severity === query.severity)
@@ -160,7 +160,16 @@ export class DaemonSource implements DashboardSource {
   }
 
   async alert(id: number): Promise<AlertStory | null> {
-    return alertStory(this.#parts.store, id);
+    const story = await alertStory(this.#parts.store, id);
+    return story && { ...story, alert: this.#asTheyAre([story.alert])[0]! };
+  }
+
+  /** History has alerts as they were last told of; those that fire say what is known of them now, and of when that is. */
+  #asTheyAre(alerts: readonly Alert[]): readonly Alert[] {
+    if (!alerts.some(({ state }) => state === "firing")) return alerts;
+    const { clock, ingest } = this.#parts;
+    const firing = new Map(ingest.watch.status(clock.nowMs()).firing.map((alert) => [alert.id, alert]));
+    return alerts.map((alert) => (alert.state === "firing" ? (firing.get(alert.id) ?? alert) : alert));
   }
 
   async acknowledgeAlert(id: number, by: string, comment: string) {

@@ -5,6 +5,7 @@ import { type Alert, type AlertChange, type Severity, severities } from "../doma
 import type { Message, OwedItem } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { AlertQuery, AlertStory } from "../domain/ports.ts";
+import type { FiringAlert } from "../domain/status.ts";
 import {
   type Cli,
   CommandFailed,
@@ -60,7 +61,8 @@ export function alertsCommand(program: Command, cli: Cli): void {
   }).action((id: string, options: CommonOptions) => show(cli, idFrom(id), options));
   declare(group, {
     usage: "ack <id>",
-    summary: "acknowledge an alert: quiet for 1h (remind.*.acknowledgedFor), unless it gets worse by 20% (remind.worseBy) or rises",
+    summary:
+      "acknowledge an alert: quiet for 1h (remind.*.acknowledgedFor), unless it gets worse by 20% (remind.worseBy) or rises",
     examples: ['alerts ack 17 --comment "adding collateral"'],
   })
     .option("--comment <text>", "why, for those who read it later")
@@ -85,7 +87,7 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
     ...(severity === undefined ? {} : { severity }),
   };
   const path = `/api/v1/alerts${queryOf({ ...query })}`;
-  const answer = await ask<{ alerts: readonly Alert[] }>(place, "GET", path);
+  const answer = await ask<{ alerts: readonly Alert[]; nowMs: number }>(place, "GET", path);
   const running = answer.kind === "answered";
   const alerts = running
     ? answer.body.alerts
@@ -93,11 +95,17 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
   if (options.json) return printJson(cli, { running, alerts });
   if (alerts.length === 0) return print(cli, options.firing === true ? "No alert is firing." : "No alerts.");
   const { formatTime } = await import("../channels/message.ts");
-  print(cli, alertTable(alerts, place, formatTime, paintFor(cli.out)));
+  print(cli, alertTable(alerts, running ? answer.body.nowMs : null, place, formatTime, paintFor(cli.out)));
   if (alerts.length === limit) print(cli, `\nThe newest ${limit}; --limit shows more.`);
 }
 
-function alertTable(alerts: readonly Alert[], place: Place, time: FormatTime, paint: Paint): string {
+function alertTable(
+  alerts: readonly Alert[],
+  nowMs: number | null,
+  place: Place,
+  time: FormatTime,
+  paint: Paint,
+): string {
   const rows = alerts.map((alert) => [
     String(alert.id),
     time(alert.firedAtMs, place.timezone),
@@ -105,13 +113,21 @@ function alertTable(alerts: readonly Alert[], place: Place, time: FormatTime, pa
     stateOf(alert, paint),
     alert.rule,
     alert.subject,
-    alert.summary,
+    alert.summary + asOf(alert, nowMs, (ms) => time(ms, place.timezone), paint),
   ]);
   return table(
     [{ title: "id", right: true }, "fired", "severity", "state", "rule", "subject", "summary"],
     rows,
     paint,
   );
+}
+
+/** Of when the text of an alert that fires is, where that is not now. */
+function asOf(alert: Alert, nowMs: number | null, time: (ms: number) => string, paint: Paint): string {
+  // Without a daemon nothing is newer than what was told last.
+  const { textAtMs = nowMs ?? alert.dataAtMs } = alert as Partial<FiringAlert>;
+  if (alert.state !== "firing" || (nowMs !== null && nowMs - textAtMs <= 10_000)) return "";
+  return ` ${paint("yellow", `(as of ${time(textAtMs)})`)}`;
 }
 
 function stateOf(alert: Alert, paint: Paint): string {
@@ -124,7 +140,7 @@ function stateOf(alert: Alert, paint: Paint): string {
 
 async function show(cli: Cli, id: number, options: CommonOptions): Promise<void> {
   const place = await locate(cli, options.config);
-  const answer = await ask<AlertStory>(place, "GET", `/api/v1/alerts/${id}`);
+  const answer = await ask<AlertStory & { nowMs: number }>(place, "GET", `/api/v1/alerts/${id}`);
   const running = answer.kind === "answered";
   const story = running
     ? answer.body
@@ -135,11 +151,22 @@ async function show(cli: Cli, id: number, options: CommonOptions): Promise<void>
   if (story === null) throw new CommandFailed(`there is no alert ${id}`);
   if (options.json) return printJson(cli, { running, ...story });
   const { formatTime, leadOf } = await import("../channels/message.ts");
-  print(cli, storyText(story, place.timezone, formatTime, leadOf, paintFor(cli.out)));
+  print(
+    cli,
+    storyText(
+      story,
+      running ? answer.body.nowMs : null,
+      place.timezone,
+      formatTime,
+      leadOf,
+      paintFor(cli.out),
+    ),
+  );
 }
 
 function storyText(
   { alert, changes, owed, messages }: AlertStory,
+  nowMs: number | null,
   timezone: string,
   formatTime: FormatTime,
   leadOf: (change: AlertChange) => string,
@@ -166,7 +193,7 @@ function storyText(
   if (alert.runbook !== null) facts.push(["what to do", alert.runbook]);
   const width = Math.max(...facts.map(([name]) => name.length));
   const lines = [
-    `${paint("bold", `#${alert.id}`)} ${paint(severityTint(alert.severity), alert.severity)}: ${oneLine(alert.summary)}`,
+    `${paint("bold", `#${alert.id}`)} ${paint(severityTint(alert.severity), alert.severity)}: ${oneLine(alert.summary)}${asOf(alert, nowMs, time, paint)}`,
     ...(alert.description === "" ? [] : alert.description.split("\n").map(oneLine)),
     "",
     ...facts.map(([name, value]) => `${`${name}:`.padEnd(width + 1)} ${oneLine(value)}`),

@@ -53,12 +53,13 @@ export function serveApi(app: FastifyInstance, { source, clock, changes }: ApiOp
 
   app.get("/api/v1/alerts", async (request) => {
     const query = given(parse(alertQuery, request.query, "query"));
-    return { alerts: await source.alerts({ ...query, limit: query.limit ?? 100 }) };
+    const alerts = await source.alerts({ ...query, limit: query.limit ?? 100 });
+    return { alerts, nowMs: clock.nowMs() };
   });
 
   app.get("/api/v1/alerts/:id", async (request) => {
     const { id } = parse(alertId, request.params, "path");
-    return found(await source.alert(id), `there is no alert ${id}`);
+    return { ...found(await source.alert(id), `there is no alert ${id}`), nowMs: clock.nowMs() };
   });
 
   app.get("/api/v1/notifications", async (request) => {

@@ -126,6 +126,18 @@ describe("status", () => {
 });
 
 describe("alerts", () => {
+  test("of which nothing is known now say of when their text is", async () => {
+    const textAtMs = nowMs - 60_000;
+    const firing = { ...alert({ id: 57 }), textAtMs };
+    await using it = await daemon({
+      alerts: async () => [firing],
+      alert: async () => ({ alert: firing, changes: [], owed: [], messages: [] }),
+    });
+    const said = "SOL is 3.1 % from liquidation (as of 2026-11-20 11:59:00 UTC)";
+    expect((await it.run("alerts")).stdout).toContain(said);
+    expect((await it.run("alerts", "show", "57")).stdout).toContain(said);
+  });
+
   test("are listed with what narrows them", async () => {
     await using it = await daemon();
     const filters = [

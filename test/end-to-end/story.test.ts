@@ -104,6 +104,24 @@ test("after a deposit that removes the liquidation price it is resolved, in gree
   expect((await house.read((store) => store.alerts({}))).map(({ ending }) => ending)).toEqual(["recovered"]);
 });
 
+test("an alert that fires is shown as it is now, wherever one looks", async () => {
+  await using house = await openHouse();
+  await house.hold(long);
+  await house.bring("SOL", 0.04);
+  await house.start({ ruleOverrides: onlyLiquidation });
+  await house.clock.advance(2_000);
+  await house.bring("SOL", 0.037);
+  await house.clock.advance(2_000);
+  expect(house.headlines()).toHaveLength(1);
+  const summary = "main: SOL long is 3.7% from liquidation";
+  expect(await house.ask("GET", "/api/v1/status")).toMatchObject({ watch: { firing: [{ summary }] } });
+  expect(await house.ask("GET", "/api/v1/alerts/1")).toMatchObject({
+    alert: { id: 1, summary },
+    changes: [{ alert: { summary: "main: SOL long is 4% from liquidation" } }],
+  });
+  expect(await house.ask("GET", "/api/v1/alerts?limit=5")).toMatchObject({ alerts: [{ id: 1, summary }] });
+});
+
 test("a closed position ends its alert as closed", async () => {
   await using house = await openHouse();
   await house.hold(long);
