@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { Coalescer } from "../../src/collect/coalesce.ts";
 import { realSchedulesMs } from "../../src/collect/demand.ts";
+import { InboxTrust } from "../../src/collect/inbox-trust.ts";
 import { demandOf, scheduleSettings, schedulesMs } from "../../src/collect/index.ts";
 import { LivePrices } from "../../src/collect/live-prices.ts";
 import { SpreadAsks } from "../../src/collect/spread-asks.ts";
@@ -168,5 +169,49 @@ describe("whenStreaming", () => {
     expect(realSchedulesMs({ ...input, streams: true }).notifications).toBe(60_000);
     // Without a stream everybody has to be polled as often as said.
     expect(demandOf(input).sources.find((one) => one.source === "notifications")?.everyMs).toBe(10_000);
+  });
+});
+
+describe("what an inbox shows and the stream never told", () => {
+  const item = (eventIndex: number, createdAt: number, source = "event") =>
+    ({
+      source,
+      id: `${eventIndex}`,
+      createdAt,
+      slot: 1,
+      slotIndex: 0,
+      instructionIndex: 0,
+      eventIndex,
+      recipientIndex: 0,
+    }) as never;
+  const polled = (trust: InboxTrust, items: readonly never[], atMs = 100_000) =>
+    trust.polled("main", "A", items, atMs);
+
+  test.each<[string, never, number]>([
+    ["counts", item(1, 60_000), 1],
+    ["may be of before the connection came up", item(1, 9_000), 0],
+    ["may be of the moment in which the subscription took effect", item(1, 19_000), 0],
+    ["may be on its way", item(1, 95_000), 0],
+    ["may have been told under another id", item(1, 60_000, "general"), 0],
+  ])("%s", (_how, one, missed) => {
+    const trust = new InboxTrust();
+    trust.up("main", 10_000);
+    expect(polled(trust, [one])).toBe(missed);
+    expect(trust.doubted("main")).toBe(missed > 0);
+    expect(polled(trust, [one])).toBe(0);
+  });
+
+  test("counts nothing while the connection never stood, and nothing that was told", () => {
+    const trust = new InboxTrust();
+    expect(polled(trust, [item(1, 60_000)])).toBe(0);
+    trust.up("main", 10_000);
+    trust.told("main", "A", item(1, 60_000));
+    expect(polled(trust, [item(1, 60_000), item(2, 60_000)])).toBe(1);
+    expect([trust.doubted("main"), trust.doubted("hedge")]).toEqual([true, false]);
+    // A connection that came up is no proof; an item that is told is one.
+    trust.up("main", 110_000);
+    expect(trust.doubted("main")).toBe(true);
+    trust.told("main", "A", item(3, 120_000));
+    expect(trust.doubted("main")).toBe(false);
   });
 });
