@@ -89,6 +89,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
   const badRecords = new BadRecords(clock, log, options.onBadRecord);
   let scheduler: Scheduler | null = null;
   let feed: StreamFeed | null = null;
+  const acknowledged = new Set<string>();
   let streams: Streams | null = null;
 
   async function create(): Promise<Scheduler> {
@@ -116,7 +117,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       exchangeStatusCollector(live),
       traderStateCollector({ accounts, badRecords, onNewAccount, live }),
       traderViewCollector(accounts, badRecords),
-      notificationsCollector({ accounts, book, teller, cursors, elapsedMs, live }),
+      notificationsCollector({ accounts, book, teller, cursors, elapsedMs, acknowledged, live }),
       liquidationsCollector(shared, accounts),
       fundingCollector(shared),
       collateralCollector(shared),
@@ -153,7 +154,10 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     },
     stop,
     ask: (source, wallet) => scheduler?.ask(source, wallet),
-    acknowledged: (wallet) => feed?.acknowledged(wallet),
+    acknowledged(wallet) {
+      acknowledged.add(wallet);
+      feed?.acknowledged(wallet);
+    },
     streams: () => streams && { streams, missed: feed?.missed ?? 0 },
     badRecord: (report) => badRecords.take(report),
     status: () => scheduler?.status() ?? [],

@@ -76,6 +76,47 @@ test("inboxes, though the wallet's inbox does not count as read", async () => {
   expect(seen.some((one) => one.kind === "events" && one.unacked !== undefined)).toBe(false);
 });
 
+test("of an account that is gone are counted anew when something of the wallet was acknowledged", async () => {
+  const { accounts, shared, teller, seen } = rig();
+  const own = { ...wallet, pdaIndices: [0] };
+  const book = new MarketBook();
+  book.take([{ symbol: "SOL", assetId: 1 } as never]);
+  const acknowledged = new Set<string>();
+  const collector = notificationsCollector({ ...shared, accounts, book, teller, acknowledged });
+  const [gone] = accounts.take(own, 0, [0, 2]);
+  accounts.take(own, 1, [0]);
+  let acked = false;
+  const item = {
+    source: "general",
+    id: "1",
+    notificationType: "account",
+    title: "",
+    body: "x",
+    createdAt: 1,
+  };
+  const client = {
+    notifications: async (of: { traderPubkey: string }) => ({
+      items: of.traderPubkey === gone!.address ? [{ ...item, acked }] : [],
+      nextCursor: null,
+    }),
+  };
+  const read = () =>
+    collector.run({
+      ...{ client, wallet: own, catchUp: false, gap: false, call: () => ({}), nowMs: () => 2 },
+      observe: async (observation: Observation) => void seen.push(observation),
+    } as unknown as WalletRun);
+  const counts = () => seen.flatMap((one) => (one.kind === "events" ? (one.unacked ?? []) : []));
+  await read();
+  accounts.take(own, 0, [0]);
+  acked = true;
+  await read();
+  expect(counts()).toEqual([1, 1]);
+  acknowledged.add("main");
+  await read();
+  expect(counts()).toEqual([1, 1, 0]);
+  expect(acknowledged.size).toBe(0);
+});
+
 test("histories", async () => {
   const { accounts, shared, asked, read } = rig();
   await expect(read(liquidationsCollector(shared, accounts))).rejects.toThrow("no such account");

@@ -45,6 +45,8 @@ export function notificationsCollector(parts: {
   readonly teller: Teller;
   readonly cursors: ReadonlyMap<string, string>;
   readonly elapsedMs: () => number;
+  /** Wallets of which something was acknowledged since their inboxes were read; taken out here. */
+  readonly acknowledged?: Set<string>;
   /** Holds what is read against what the stream told. */
   readonly live?: Pick<StreamFeed, "polledInbox"> | null;
 }): WalletCollector {
@@ -172,10 +174,12 @@ export function notificationsCollector(parts: {
     let failure: unknown = null;
     const present = new Set(accounts.present(name).map((account) => account.address));
     const now = elapsedMs();
+    const acknowledged = parts.acknowledged?.delete(name) ?? false;
     for (const account of accounts.of(name)) {
       const inbox = inboxOf(run, account);
       const gone = accounts.complete(run.wallet) && account.subaccount > 0 && !present.has(account.address);
-      if (gone && !run.gap && now - inbox.readMs < GONE_AGAIN_MS) continue;
+      const countAgain = acknowledged && inbox.unacked.size > 0;
+      if (gone && !run.gap && !countAgain && now - inbox.readMs < GONE_AGAIN_MS) continue;
       let reading: Awaited<ReturnType<typeof readOne>>;
       try {
         reading = await readOne(run, inbox);
