@@ -2,7 +2,9 @@
 import { Writable } from "node:stream";
 import { describe, expect, test, vi } from "vitest";
 import type { Channel, Outgoing } from "../../src/channels/channel.ts";
+import { mentionFor } from "../../src/channels/discord/render.ts";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
+import type { AlertChange } from "../../src/domain/alert.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { Message } from "../../src/domain/delivery.ts";
 import { type DiscordOptions, type LocalDiscord, startDiscord } from "../support/discord.ts";
@@ -403,6 +405,15 @@ describe("what Discord will not have", () => {
     expect(one.discord.messages).toHaveLength(2);
     expect(one.discord.messages[1]?.embeds).toHaveLength(embeds);
   });
+});
+
+test("a liquidation calls once for each position, not again for the account", () => {
+  const settings = { critical: "@here" } as const;
+  const calledBy = (...changes: AlertChange[]) => mentionFor(message(changes), settings);
+  const ofAccount = { ending: "liquidated", subject: "main/0.0", symbol: null } as const;
+  expect(calledBy(change("ended", { ending: "liquidated" }))).toBe("@here");
+  expect(calledBy(change("ended", ofAccount))).toBeNull();
+  expect(calledBy(change("worsened"))).toBe("@here");
 });
 
 test("where no mention is configured, none is allowed", async () => {
