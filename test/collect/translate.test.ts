@@ -62,6 +62,17 @@ function expectFields(event: Event): void {
 describe("trader state", () => {
   const rows = read("traderState", example("trader-state-snapshot")).snapshot.subaccounts;
 
+  test("what an account may do is its own, however alike accounts are", () => {
+    const [row] = rows;
+    const given = row!.capabilities!.capabilities;
+    const fewer = { placeLimitOrder: given.placeLimitOrder } as typeof given;
+    const other = { ...given, placeLimitOrder: { immediate: false, viaColdActivation: false } };
+    const all = [given, other, given, fewer, given].map((capabilities) =>
+      subaccountState({ ...row!, capabilities: { ...row!.capabilities!, capabilities } }, onUnknown),
+    );
+    expect(all.map((one) => one.capabilities)).toEqual([given, other, given, fewer, given]);
+  });
+
   test("positions, orders and triggers, exact; a trigger that stands twice is one", () => {
     const [cross, isolated] = rows.map((row) => subaccountState(row, onUnknown));
     expect(cross).toMatchObject({

@@ -51,13 +51,38 @@ export function subaccountState(row: SubaccountSnapshot, onUnknown: OnUnknownWor
       decimals,
     })),
     lifecycle: wordOf(TRADER_STATES, row.capabilities?.state ?? "active", "state", onUnknown),
-    capabilities: { ...(row.capabilities?.capabilities as Record<string, Capability> | undefined) },
+    capabilities: sameAsBefore(row.capabilities?.capabilities as Capabilities | undefined),
     positions,
     orders: row.orders.flatMap(({ symbol, orders }) =>
       orders.map((order) => orderState(symbol, order, onUnknown)),
     ),
   };
 }
+
+type Capabilities = Readonly<Record<string, Capability>>;
+
+let lastCapabilities: Capabilities = {};
+
+/**
+ * Nearly every account may do the same, answer after answer: they share one object, since what an account holds on to is
+ * what memory and its collection cost.
+ */
+function sameAsBefore(found: Capabilities | undefined): Capabilities {
+  if (found === undefined) return noCapabilities;
+  let count = 0;
+  let same = true;
+  for (const name in found) {
+    count++;
+    const [one, before] = [found[name]!, lastCapabilities[name]];
+    if (before?.immediate !== one.immediate || before.viaColdActivation !== one.viaColdActivation)
+      same = false;
+  }
+  if (same && count === Object.keys(lastCapabilities).length) return lastCapabilities;
+  lastCapabilities = { ...found };
+  return lastCapabilities;
+}
+
+const noCapabilities: Capabilities = {};
 
 type OrderRowOf = SubaccountSnapshot["orders"][number]["orders"][number];
 
