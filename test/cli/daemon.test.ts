@@ -361,7 +361,8 @@ test("channels test tells what the other side answered", async () => {
     stderr: "perpwatch: mail did not take it (timeout): no greeting within 10 s\n",
   });
   expect((await it.run("channels", "test", "fax", "--json")).json()).toEqual({
-    error: "no channel is called fax",
+    error: "no channel is called fax; configured: chat, mail",
+    known: ["chat", "mail"],
   });
   expect(it.asked.map(([what, name]) => [what, name])).toEqual([
     ...[
