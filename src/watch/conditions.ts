@@ -194,7 +194,8 @@ export class Conditions {
     }
     // Nothing holds and nothing did: no clock runs, whatever the time.
     if (idle && (!known || judged.severity === null)) {
-      this.#schedule(instance, env);
+      if (rule.readsNow || instance.looksAtEvents) this.#schedule(instance, env);
+      else this.#rest(instance, env);
       return;
     }
     const before = instance.lifecycle;
@@ -316,14 +317,19 @@ export class Conditions {
     if (changed) this.#options.onSight(instance, draft);
   }
 
+  /** No clock of it runs and nothing that it reads drifts: only that its data get stale can change anything. */
+  #rest(instance: Instance, env: Env): void {
+    instance.staleMs = instance.unknown === null ? staleFromMs(env) : Number.POSITIVE_INFINITY;
+    instance.node.staleness.noted(instance.staleMs);
+    if (instance.dueMs !== Number.POSITIVE_INFINITY) this.#options.deadlines.cancel(instance);
+  }
+
   #schedule(instance: Instance, env: Env): void {
     const { rule } = instance;
     let dueMs = nextDeadlineMs(instance.lifecycle, rule) ?? Number.POSITIVE_INFINITY;
     let staleMs = Number.POSITIVE_INFINITY;
     if (instance.unknown === null) {
-      // One past the last moment at which all that counts now still does.
-      staleMs = (env.freshUntilMs ?? Number.POSITIVE_INFINITY) + 1;
-      if (staleMs <= env.nowMs) staleMs = env.nowMs + 1;
+      staleMs = staleFromMs(env);
       if (rule.readsNow) dueMs = Math.min(dueMs, env.nowMs + driftMs);
     }
     for (let i = 0; i < instance.windows.length; i++) {
@@ -393,6 +399,11 @@ export class Conditions {
     this.#rows.delete(rowName(row));
     draft.changes.ruleStatesGone.push(row);
   }
+}
+
+/** One past the last moment at which all that counts now still does. */
+function staleFromMs({ freshUntilMs, nowMs }: Env): number {
+  return Math.max((freshUntilMs ?? Number.POSITIVE_INFINITY) + 1, nowMs + 1);
 }
 
 function rowName({ rule, subject }: RuleRow): string {

@@ -11,6 +11,8 @@ export class Instance implements Due {
   readonly windows: readonly Window[];
   /** Sources whose arrival is a reason to judge, a bit each. */
   readonly sources: number;
+  /** Some window is over events, out of which they fall by time alone. */
+  readonly looksAtEvents: boolean;
   lifecycle: Lifecycle;
   alert: LiveAlert | null = null;
   /** Judged since the start of the daemon: a condition that holds at the first known judgement was "already so". */
@@ -45,6 +47,7 @@ export class Instance implements Due {
     this.node = node;
     this.windows = windows;
     this.sources = sources;
+    this.looksAtEvents = rule.windows.some(({ path }) => path.kind === "event");
     this.window = (index) => windows[index]!.read(node.env.nowMs);
     this.lifecycle = newLifecycle(rule, nowMs);
     this.#judge = judge;
