@@ -1,6 +1,5 @@
 /** `perpwatch api`: every endpoint of the exchange from the shell, by the table that client and simulator go by. */
 import { readFileSync } from "node:fs";
-import { createInterface } from "node:readline/promises";
 import { text as wholeText } from "node:stream/consumers";
 import type { Command } from "commander";
 import type { Endpoint } from "../contract/index.ts";
@@ -17,6 +16,7 @@ import {
   print,
   printJson,
 } from "./command.ts";
+import { consent } from "./consent.ts";
 import { paintFor, table } from "./print.ts";
 
 export function apiCommand(program: Command, cli: Cli): void {
@@ -113,7 +113,8 @@ async function docs(cli: Cli, options: CommonOptions & { readonly out?: string }
 }
 
 async function call(cli: Cli, group: Command, words: readonly string[]): Promise<void> {
-  const at = words.findIndex((word) => !word.startsWith("-"));
+  const { nameAt, readCall, refuseMisfits } = await import("./api/arguments.ts");
+  const at = nameAt(words);
   const name = words[at];
   if (name === undefined) {
     if (words.length > 0 && !words.includes("-h") && !words.includes("--help"))
@@ -122,7 +123,6 @@ async function call(cli: Cli, group: Command, words: readonly string[]): Promise
     return;
   }
   const endpoint = await endpointNamed(name);
-  const { readCall, refuseMisfits } = await import("./api/arguments.ts");
   const { options, args: given } = await readCall(
     endpoint,
     words.filter((_, index) => index !== at),
@@ -139,9 +139,15 @@ async function call(cli: Cli, group: Command, words: readonly string[]): Promise
   const args = { ...(wallet === null ? {} : await walletArguments(endpoint, wallet.authority)), ...given };
   refuseMisfits(endpoint, args);
   const session = wallet === null || wallet.watchOnly || endpoint.session === "none" ? null : wallet.name;
-  if (session !== null && elsewhereThan !== null && !options.yes)
-    await confirmSignIn(cli, session, settings.exchange.baseUrl, elsewhereThan);
-  if (endpoint.method !== "GET" && !options.yes) await confirm(cli, endpoint, settings.exchange.baseUrl);
+  const { baseUrl } = settings.exchange;
+  // Who answers elsewhere could pass the exchange's own challenge on, and have the session that the wallet signs for.
+  if (session !== null && elsewhereThan !== null) {
+    const risk = `whoever answers there can act as ${session}`;
+    const what = `${session} would sign in at ${baseUrl}, but its exchange is ${elsewhereThan}; ${risk}.`;
+    await consent(cli, what, options.yes);
+  }
+  if (endpoint.method !== "GET")
+    await consent(cli, `${endpoint.name} changes something at ${baseUrl}: ${endpoint.summary}`, options.yes);
   await send(cli, endpoint, args, options, settings, session);
 }
 
@@ -203,13 +209,10 @@ async function send(
 const patienceMs = 20_000;
 
 /** Resolves when they are taken, so that one page at a time is held however slowly somebody reads. */
-function writeLines(cli: Cli, rows: readonly unknown[]): Promise<void> {
-  const text = rows.map((row) => `${lineOf(row)}\n`).join("");
+async function writeLines(cli: Cli, rows: readonly unknown[]): Promise<void> {
+  const { writeJson } = await import("../contract/index.ts");
+  const text = rows.map((row) => `${writeJson(row)}\n`).join("");
   return new Promise((resolve) => cli.out.write(text, () => resolve()));
-}
-
-function lineOf(row: unknown): string {
-  return JSON.stringify(row, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
 }
 
 /** On a terminal one line that is written over; elsewhere one at the end. */
@@ -224,36 +227,13 @@ async function walletArguments(endpoint: Endpoint, authority: string): Promise<R
   const found: Record<string, unknown> = {};
   for (const [name, param] of Object.entries(endpoint.params)) {
     if (param.type !== "key") continue;
-    if (name === "authority" || name === "walletPubkey") found[name] = authority;
+    if (name === "authority") found[name] = authority;
     if (name === "traderPubkey") {
       const { traderAddress } = await import("../wallet/address.ts");
       found[name] = traderAddress(authority, { pdaIndex: 0, subaccount: 0 });
     }
   }
   return found;
-}
-
-async function confirm(cli: Cli, endpoint: Endpoint, url: string): Promise<void> {
-  const what = `${endpoint.name} changes something at ${url}: ${endpoint.summary}`;
-  await ask(cli, what, "Send it?", "say --yes to send it");
-}
-
-/** Who answers elsewhere could pass the exchange's own challenge on, and have the session that the wallet signs for. */
-async function confirmSignIn(cli: Cli, wallet: string, url: string, configured: string): Promise<void> {
-  const what = `${wallet} would sign in at ${url}, but its exchange is ${configured}; whoever answers there can act as ${wallet}`;
-  await ask(cli, what, "Sign in there?", "say --yes to sign in there");
-}
-
-/** @throws {CommandFailed} on anything but a yes, which nobody can say where no terminal is */
-async function ask(cli: Cli, what: string, question: string, otherwise: string): Promise<void> {
-  if (!cli.in.isTTY) throw new CommandFailed(`${what}\n${otherwise}`, 2);
-  const lines = createInterface({ input: cli.in, output: cli.err });
-  try {
-    const answer = await lines.question(`${what}\n${question} (yes/no) `);
-    if (answer.trim().toLowerCase() !== "yes") throw new CommandFailed("nothing was sent");
-  } finally {
-    lines.close();
-  }
 }
 
 async function endpointNamed(name: string): Promise<Endpoint> {

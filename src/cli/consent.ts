@@ -9,8 +9,11 @@ import { type Cli, CommandFailed } from "./command.ts";
 export async function consent(cli: Pick<Cli, "in" | "err">, question: string, given: boolean): Promise<void> {
   if (given) return;
   if (cli.in.isTTY !== true) {
-    const fix = "Read the above, and run this in a terminal, or again with --yes";
-    throw new CommandFailed(`nothing was signed or sent: nobody can be asked here. ${fix}.`, 2);
+    const fix = "Run this in a terminal, or again with --yes";
+    throw new CommandFailed(
+      `${question.trim()}\nNothing was signed or sent: nobody can be asked here. ${fix}.`,
+      2,
+    );
   }
   const lines = createInterface({ input: cli.in, output: cli.err, terminal: true });
   try {

@@ -6,7 +6,7 @@
  */
 
 export { formatAmount, formatNumber, formatPercent, formatPrice, formatUsd } from "./format.ts";
-export { judge, judgeEvent, oldestInputMs } from "./judge.ts";
+export { judge, judgeEvent } from "./judge.ts";
 export { type UnlistedSymbol, unlistedSymbols } from "./listed.ts";
 export type { Loaded, LoadInput } from "./load/input.ts";
 export { loadRules } from "./load/load.ts";

@@ -7,8 +7,8 @@
  */
 import { type Severity, severityRank } from "../domain/alert.ts";
 import type { Source } from "../domain/observation.ts";
-import type { ConditionRule, EventRule, Judgement, Level, Read } from "./rule.ts";
-import { type Env, type Facts, isUnknown, type Unknown } from "./value.ts";
+import type { ConditionRule, EventRule, Judgement, Level } from "./rule.ts";
+import { type Env, isUnknown, type Unknown } from "./value.ts";
 
 /**
  * @param env facts of the subject and its ancestors; its `value` is overwritten.
@@ -101,19 +101,4 @@ function lookAtInputs(rule: ConditionRule, env: Env): number {
  */
 function isConfiguration(source: Source): boolean {
   return source === "marketConfig";
-}
-
-/** When the oldest of these inputs was seen; `nowMs` where none of them has an age. */
-export function oldestInputMs(reads: readonly Read[], env: Env): number {
-  let oldest = env.nowMs;
-  for (let i = 0; i < reads.length; i++) {
-    const read = reads[i]!;
-    const facts: Facts | undefined = read.symbol === null ? env[read.scope] : env.markets(read.symbol);
-    if (facts === undefined) continue;
-    for (let j = 0; j < read.sources.length; j++) {
-      const seen = facts.seenMs[read.sources[j]!];
-      if (seen !== undefined && seen < oldest && !isConfiguration(read.sources[j]!)) oldest = seen;
-    }
-  }
-  return oldest;
 }

@@ -1,4 +1,5 @@
 /** Resting orders fill and triggers fire when the mark crosses them. */
+import { usdFromTicks } from "../risk/units.ts";
 import { dropOrder } from "./book.ts";
 import { sweep } from "./collateral.ts";
 import { abs, min } from "./decimals.ts";
@@ -156,5 +157,5 @@ export function tradeAmounts(market: Market, baseLots: bigint, quoteLots: bigint
 }
 
 export function priceUsd(market: Market, ticks: number): number {
-  return (ticks * market.spec.tickSize * 10 ** market.spec.baseLotsDecimals) / 1e6;
+  return usdFromTicks(ticks, market.spec);
 }

@@ -64,7 +64,7 @@ async function place(
 test("a wallet is registered after a summary, and a second time there is nothing to do", async () => {
   await using it = await place();
   const asked = await it.run("register");
-  expect(asked).toMatchObject({ status: 2, stderr: expect.stringContaining("nothing was signed or sent") });
+  expect(asked).toMatchObject({ status: 2, stderr: expect.stringContaining("Nothing was signed or sent") });
   expect(asked.stdout).toMatch(/1\. register trader account \w+\n +of \w+ .*room for 128 positions/);
   expect(asked.stdout).toMatch(/2\. let the exchange's onboarder .*\n +limit orders, market orders/);
   expect(asked.stdout).toMatch(new RegExp(`fee payer +${fresh.address} \\(fresh\\)`));

@@ -31,7 +31,7 @@ test("the transaction goes to standard output, the explanation beside it, and no
   expect(unsigned.stderr).toMatch(/at worst +-745\.00 USD against entry/);
 
   expect(await stopLoss("--trigger-price", "58000", "--sign")).toMatchObject({
-    ...{ status: 2, stdout: "", stderr: expect.stringContaining("nothing was signed or sent") },
+    ...{ status: 2, stdout: "", stderr: expect.stringContaining("Nothing was signed or sent") },
   });
   const signed = await stopLoss("--trigger-price", "58000", "--sign", "--yes", "--json");
   const told = signed.json() as { transaction: string; signed: boolean };

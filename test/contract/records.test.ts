@@ -29,11 +29,11 @@ import {
   notificationKey,
   orderKey,
 } from "../../src/contract/natural-keys.ts";
-import { priceUsd } from "../../src/contract/program.ts";
 import { ackItemOf, eventData, notificationItem } from "../../src/contract/records/notifications.ts";
 import { buildRegister } from "../../src/contract/records/onboarding.ts";
 import { type ParsedReply, parseRecord, parseReply } from "../../src/contract/reply.ts";
 import { readTime } from "../../src/contract/time.ts";
+import { usdFromTicks } from "../../src/risk/units.ts";
 import { example } from "./example.ts";
 
 const WALLET = "GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD";
@@ -128,7 +128,7 @@ describe("numbers", () => {
     expect(writeAmount(-5n, 3).ui).toBe("-0.005");
     expect(decimalText(5n, -2)).toBe("500");
     expect(writeAmount(9007199254740993n, 6).value).toBe("9007199254740993");
-    expect(priceUsd(15135n, 100, 2)).toBeCloseTo(151.35, 12);
+    expect(usdFromTicks(15_135n, { tickSize: 100, baseLotsDecimals: 2 })).toBeCloseTo(151.35, 12);
   });
 });
 

@@ -43,6 +43,19 @@ const own = {
 
 export const ownOptions = Object.keys(own);
 
+/** Where the endpoint's name stands: the first word that is neither an option of the command nor the value of one; -1: nowhere. */
+export function nameAt(words: readonly string[]): number {
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at]!;
+    if (!word.startsWith("-")) return at;
+    const option = Object.entries(own).find(
+      ([name, of]) => word === `--${name}` || ("short" in of && word === `-${of.short}`),
+    );
+    if (option?.[1].type === "string") at++;
+  }
+  return -1;
+}
+
 /** Reads a file's or standard input's text for `--param @file` and `--param @-`. */
 export type ReadText = (name: string) => Promise<string>;
 

@@ -56,12 +56,12 @@ function bounds({ min, max }: Param): string {
 }
 
 /** What is taken when it is left out; null: nothing. */
-export function defaultOf(param: Param): string | null {
+function defaultOf(param: Param): string | null {
   if (param.defaultNote !== null) return param.defaultNote;
   return param.default === null ? null : String(param.default);
 }
 
-export function sessionOf(endpoint: Endpoint): string {
+function sessionOf(endpoint: Endpoint): string {
   switch (endpoint.session) {
     case "required":
       return "needed (--wallet)";
@@ -73,7 +73,7 @@ export function sessionOf(endpoint: Endpoint): string {
 }
 
 /** What has to hold between parameters. */
-export function constraintText(rule: Constraint): string {
+function constraintText(rule: Constraint): string {
   switch (rule.kind) {
     case "range": {
       const apart = rule.maxMs === null ? "" : `, and at most ${rule.maxMs / 86_400_000} days before it`;
@@ -87,7 +87,7 @@ export function constraintText(rule: Constraint): string {
 }
 
 /** How its pages turn; null: it has none. */
-export function pagingText({ paging, order }: Endpoint): string | null {
+function pagingText({ paging, order }: Endpoint): string | null {
   const rows = order === "newestFirst" ? "Newest first" : order === "oldestFirst" ? "Oldest first" : null;
   if (paging === null) return rows === null ? null : `${rows}.`;
   const newer =
@@ -130,7 +130,7 @@ export function describeText(endpoint: Endpoint): string {
 }
 
 /** The rest of a line about a parameter. */
-export function paramText(name: string, param: Param): string {
+function paramText(name: string, param: Param): string {
   const standard = defaultOf(param);
   const wire = wireName(name, param);
   return [

@@ -1,5 +1,6 @@
 /** What every answer is given, and what several of them need. */
 import type { IncomingHttpHeaders } from "node:http";
+import { unitsFromBaseLots, usdFromQuoteLots } from "../../risk/units.ts";
 import { priceUsd } from "../orders.ts";
 import { Refusal, type Session, type Sessions } from "../sessions.ts";
 import type { Account, Market, Wallet, World } from "../state.ts";
@@ -56,8 +57,8 @@ export function walletOf(world: World, authority: string): Wallet | undefined {
 export const oracleUsd = (market: Market): number => priceUsd(market, market.oracleTicks);
 export const iso = (ms: number): string => new Date(ms).toISOString();
 export const seconds = (ms: number): number => Math.floor(ms / 1000);
-export const usdOf = (quoteLots: bigint): number => Number(quoteLots) / 1e6;
+export const usdOf: (quoteLots: bigint) => number = usdFromQuoteLots;
 
 export function unitsOf(market: Market, lots: bigint): number {
-  return Number(lots) / 10 ** market.spec.baseLotsDecimals;
+  return unitsFromBaseLots(lots, market.spec);
 }
