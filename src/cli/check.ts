@@ -8,7 +8,7 @@ import { loadSettings, misconfigured } from "./configuration.ts";
 import { examine, type Ground } from "./ground.ts";
 import type { Finding } from "./online.ts";
 import { counted, type Paint, paintFor, table } from "./print.ts";
-import { rulesByFile, rulesText } from "./rules.ts";
+import { rulesByFile, rulesText } from "./rules/check.ts";
 
 interface CheckOptions extends CommonOptions {
   readonly online?: boolean;
