@@ -488,7 +488,7 @@ function tellChanges(log: Logger, committed: Changes): void {
   for (const change of committed.alertChanges) {
     const { alert } = change;
     const fields = { alert: alert.id, rule: alert.rule, subject: alert.subject, severity: alert.severity };
-    log.info(fields, `${stepText(change)}: ${alert.summary}`);
+    log.info(fields, `${alert.shadow ? "shadow, " : ""}${stepText(change)}: ${alert.summary}`);
   }
 }
 

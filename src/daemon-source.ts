@@ -149,6 +149,7 @@ export class DaemonSource implements DashboardSource {
   async alerts(query: AlertQuery): Promise<readonly Alert[]> {
     const narrow = query.rule !== undefined || query.wallet !== undefined || query.severity !== undefined;
     const found = await this.#parts.store.alerts({
+      shadow: query.shadow ?? false,
       ...(query.state === undefined ? {} : { state: query.state }),
       limit: narrow ? searchedAlerts : query.limit,
     });
@@ -168,7 +169,8 @@ export class DaemonSource implements DashboardSource {
   #asTheyAre(alerts: readonly Alert[]): readonly Alert[] {
     if (!alerts.some(({ state }) => state === "firing")) return alerts;
     const { clock, ingest } = this.#parts;
-    const firing = new Map(ingest.watch.status(clock.nowMs()).firing.map((alert) => [alert.id, alert]));
+    const now = ingest.watch.status(clock.nowMs());
+    const firing = new Map([...now.firing, ...now.shadow].map((alert) => [alert.id, alert]));
     return alerts.map((alert) => (alert.state === "firing" ? (firing.get(alert.id) ?? alert) : alert));
   }
 

@@ -46,7 +46,7 @@ export interface Reminded {
 
 /** @returns when the next reminder is due, or null when none is. */
 export function nextReminderMs(alert: Alert, reminded: Reminded, settings: RemindSettings): number | null {
-  if (alert.event || alert.state !== "firing") return null;
+  if (alert.event || alert.state !== "firing" || alert.shadow) return null;
   const pace = settings[alert.severity satisfies Severity];
   if (pace === "never") return null;
   if (alert.acknowledgedAtMs !== null) {

@@ -23,6 +23,7 @@ import { integerFrom, oneOf } from "./values.ts";
 
 interface ListOptions extends CommonOptions {
   readonly firing?: boolean;
+  readonly shadow?: boolean;
   readonly rule?: string;
   readonly wallet?: string;
   readonly severity?: Severity;
@@ -49,6 +50,7 @@ export function alertsCommand(program: Command, cli: Cli): void {
     isDefault: true,
   })
     .option("--firing", "only those that fire now")
+    .option("--shadow", "those of rules in shadow mode, of which nobody was told, instead")
     .option("--rule <name>", "only of this rule")
     .option("--wallet <name>", "only of this wallet")
     .option("--severity <severity>", severities.join(", "), oneOf(severities))
@@ -82,6 +84,7 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
   const query: AlertQuery = {
     limit,
     ...(options.firing === true ? { state: "firing" } : {}),
+    ...(options.shadow === true ? { shadow: true } : {}),
     ...(rule === undefined ? {} : { rule }),
     ...(wallet === undefined ? {} : { wallet }),
     ...(severity === undefined ? {} : { severity }),

@@ -44,6 +44,7 @@ export async function alertsOf(history: History, query: AlertQuery): Promise<rea
   const { state, rule, wallet, severity, limit } = query;
   const narrow = rule !== undefined || wallet !== undefined || severity !== undefined;
   const found = await history.alerts({
+    shadow: query.shadow ?? false,
     ...(state === undefined ? {} : { state }),
     limit: narrow ? searched : limit,
   });

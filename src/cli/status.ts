@@ -66,6 +66,8 @@ function sections(status: Status, paint: Paint, show: Show, time: Time): string[
       ? paint("green", "No alert is firing.")
       : titled("Firing", firingTable(firing, Number(status.nowMs), paint, time)),
   );
+  if (watch.shadow.length > 0)
+    parts.push(`${watch.shadow.length} in shadow mode (perpwatch alerts --firing --shadow).`);
   if (watch.pending.length > 0) parts.push(titled("Pending", pendingTable(status, paint)));
   if (watch.blind.length > 0) parts.push(titled("Blind", blindTable(status, paint)));
   if (channels.length > 0) parts.push(titled("Outbox", channelTable(status, paint)));
@@ -440,7 +442,7 @@ async function left(cli: Cli, options: CommonOptions, place: Place): Promise<voi
   const past = await withPast(cli, place, async (history) => ({
     running: false as const,
     lastAliveMs: await history.lastAliveMs(),
-    firing: await history.alerts({ state: "firing", limit: 1_000 }),
+    firing: await history.alerts({ state: "firing", shadow: false, limit: 1_000 }),
     owed: (await history.owed({ open: true })).length,
     messages: await history.messages({ open: true }),
     acknowledgements: (await history.acknowledgements({ open: true })).length,

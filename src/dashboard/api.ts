@@ -24,6 +24,7 @@ const alertQuery = z.strictObject({
   rule: name.optional(),
   wallet: name.optional(),
   severity: z.enum(severities).optional(),
+  shadow: z.enum(["true", "false", ""]).optional(),
   limit: limit(1_000).default(100),
 });
 const alertId = z.strictObject({ id: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER) });
@@ -52,8 +53,13 @@ export function serveApi(app: FastifyInstance, { source, clock, changes }: ApiOp
   );
 
   app.get("/api/v1/alerts", async (request) => {
-    const query = given(parse(alertQuery, request.query, "query"));
-    const alerts = await source.alerts({ ...query, limit: query.limit ?? 100 });
+    const { shadow, ...query } = given(parse(alertQuery, request.query, "query"));
+    const alerts = await source.alerts({
+      ...query,
+      // `?shadow` alone means yes.
+      ...(shadow === undefined || shadow === "false" ? {} : { shadow: true }),
+      limit: query.limit ?? 100,
+    });
     return { alerts, nowMs: clock.nowMs() };
   });
 

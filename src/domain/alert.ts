@@ -39,6 +39,8 @@ export interface Alert {
   readonly dataAtMs: number;
   readonly acknowledgedBy: string | null;
   readonly acknowledgedAtMs: number | null;
+  /** Of a rule in shadow mode: recorded, never told to anybody. Absent: false. */
+  readonly shadow?: boolean;
   /** Natural key of the event, for event alerts. */
   readonly eventKey: string | null;
 }

@@ -60,6 +60,8 @@ export interface Store {
   alerts(query: {
     readonly state?: Alert["state"];
     readonly ids?: readonly number[];
+    /** Only those of rules in shadow mode, or only the others. */
+    readonly shadow?: boolean;
     readonly limit?: number;
   }): Promise<readonly Alert[]>;
   alertChanges(query: {
@@ -113,6 +115,8 @@ export interface Actions {
 
 /** Which alerts; what is left out does not narrow. Newest first. */
 export interface AlertQuery {
+  /** Those of rules in shadow mode, and no others; left out: none of them. */
+  readonly shadow?: boolean;
   readonly state?: Alert["state"];
   readonly rule?: string;
   readonly wallet?: string;

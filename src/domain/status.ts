@@ -68,6 +68,9 @@ export interface WatchStatus {
     readonly seenMs: number | null;
   };
   readonly firing: readonly FiringAlert[];
+  /** Those of rules in shadow mode, of which nobody is told. */
+  readonly shadow: readonly FiringAlert[];
+  /** Without those of rules in shadow mode. */
   readonly pending: readonly {
     readonly rule: string;
     readonly subject: string;

@@ -121,11 +121,14 @@ export class Reader {
   alerts(query: {
     readonly state?: Alert["state"];
     readonly ids?: readonly number[];
+    readonly shadow?: boolean;
     readonly limit?: number;
   }): Alert[] {
     const where = new Where();
     if (query.state !== undefined) where.and("state = ?", query.state);
     if (query.ids !== undefined) where.among("id", query.ids);
+    if (query.shadow !== undefined)
+      where.and("coalesce(json_extract(row, '$.shadow'), 0) = ?", Number(query.shadow));
     return this.#rows<Alert>(
       `SELECT row FROM alerts ${where} ORDER BY id DESC LIMIT ?`,
       ...where.values,

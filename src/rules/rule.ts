@@ -88,6 +88,8 @@ export interface Select {
   readonly labels: Readonly<Record<string, readonly string[]>>;
 }
 
+export type RuleMode = "live" | "shadow";
+
 interface RuleBase {
   readonly name: string;
   readonly select: Select;
@@ -103,7 +105,9 @@ interface RuleBase {
   readonly needsSession: boolean;
   /** How old each source's last answer may be. */
   readonly staleAfterMs: Readonly<Record<Source, number>>;
-  /** Identifies the condition: another text under the same name means "rule changed". */
+  /** `shadow`: judged and recorded like any other, never told to anybody. */
+  readonly mode: RuleMode;
+  /** Identifies the condition and its mode: another one under the same name means "rule changed". */
   readonly fingerprint: string;
   readonly file: string;
   readonly line: number;

@@ -32,6 +32,8 @@ export interface NewAlert extends AlertText {
   readonly alreadySo: boolean;
   readonly runbook: string | null;
   readonly happenedMs: number | null;
+  /** Nobody is ever owed word of it. Default false. */
+  readonly shadow?: boolean;
   /** Does not route to these: a broken channel is not told of itself. */
   readonly except?: readonly string[];
 }
@@ -154,6 +156,7 @@ export class AlertBook {
    * person saw is not covered by the acknowledgement, which is void then.
    */
   refresh(draft: Draft, live: LiveAlert, text: () => AlertText, value: number | null): void {
+    if (live.alert.shadow) return;
     if (!isWorse(live.toldValue, value, live.falling, this.#remind.worseBy)) return;
     if (this.#remind[live.alert.severity] === "never") return;
     const now = text();
@@ -227,6 +230,7 @@ export class AlertBook {
   }
 
   owe(draft: Draft, change: AlertChange, receivers: Iterable<string>, groupKey: string | null): void {
+    if (change.alert.shadow) return;
     for (const receiver of receivers) {
       const item: OwedItem = {
         id: ++this.ids.owed,
@@ -266,6 +270,7 @@ export class AlertBook {
       dataAtMs: from.dataAtMs,
       acknowledgedBy: null,
       acknowledgedAtMs: null,
+      ...(from.shadow ? { shadow: true } : {}),
       eventKey,
     };
   }
@@ -281,7 +286,9 @@ export class AlertBook {
     // Values of the daemon's own and of the exchange as a whole are not compared: they grow by themselves.
     const compared = alert.value !== null && alert.subject !== "daemon" && alert.subject !== "exchange";
     const quiet =
-      alert.state === "firing" ? quietIfAcknowledged(alert.severity, compared, this.#remind) : undefined;
+      alert.state === "firing" && !alert.shadow
+        ? quietIfAcknowledged(alert.severity, compared, this.#remind)
+        : undefined;
     const change: AlertChange = {
       id: ++this.ids.change,
       alertId: alert.id,
@@ -308,7 +315,7 @@ export class AlertBook {
     const change = this.#change(draft, live.alert, kind, live.details, happenedMs, stands);
     // Whoever was told that it fires is told that it ended.
     if (live.held && kind !== "ended") return;
-    const routed = this.receivers(live.alert, live.except);
+    const routed = live.alert.shadow ? [] : this.receivers(live.alert, live.except);
     const toEarlier = kind === "ended" || kind === "fell";
     this.owe(draft, change, toEarlier ? live.told : routed, null);
     if (toEarlier && kind === "ended") return;

@@ -151,7 +151,7 @@ export class Conditions {
       this.#options.deadlines.cancel(instance);
       if (instance.unknown) {
         instance.unknown = null;
-        this.#options.onSight(instance, draft);
+        if (instance.rule.mode === "live") this.#options.onSight(instance, draft);
       }
       const row = { rule: instance.rule.name, subject: node.name };
       if (instance.alert) {
@@ -293,6 +293,7 @@ export class Conditions {
       alreadySo: instance.alreadySo,
       runbook: rule.runbook,
       happenedMs: null,
+      shadow: rule.mode === "shadow",
     });
     this.#follow(instance, instance.alert);
   }
@@ -314,7 +315,7 @@ export class Conditions {
     const changed =
       (instance.unknown === null) !== (unknown === null) || instance.unknown?.source !== unknown?.source;
     instance.unknown = unknown;
-    if (changed) this.#options.onSight(instance, draft);
+    if (changed && instance.rule.mode === "live") this.#options.onSight(instance, draft);
   }
 
   /** No clock of it runs and nothing that it reads drifts: only that its data get stale can change anything. */

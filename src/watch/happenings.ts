@@ -97,7 +97,7 @@ export class Happenings {
     const ruleOf = (name: string): EventRule | undefined =>
       this.#options.ruleSet.events.find((one) => one.name === name);
     for (const alert of alerts) {
-      if (!alert.eventKey?.startsWith("liquidation:")) continue;
+      if (alert.shadow || !alert.eventKey?.startsWith("liquidation:")) continue;
       const key = alert.eventKey.slice("liquidation:".length);
       const word = alert.rule === blindRule ? "never" : (ruleOf(alert.rule)?.acknowledge ?? null);
       this.#remember(key, { rule: alert.rule, alertId: alert.id, word });
@@ -124,8 +124,8 @@ export class Happenings {
     );
     const { matches, open } = this.#judge(event, selected, draft.atMs, draft);
     const liquidation = event.inbox?.liquidationKey ?? null;
-    if (open.length > 0 || (liquidation !== null && this.#held.has("liquidation", liquidation)))
-      this.#held.hold(event, open, matches, draft);
+    const awaited = liquidation !== null && this.#held.has("liquidation", liquidation);
+    if (open.length > 0 || awaited) this.#held.hold(event, open, matches, draft);
     else this.#settle(event, matches, draft);
   }
 
@@ -134,7 +134,10 @@ export class Happenings {
     this.#held.retry(wallet, draft);
   }
 
-  /** @param sinceMs when the event became known: answers from before it do not tell what is not there any more */
+  /**
+   * What matches in shadow mode is recorded, and is no match: it neither handles a notification nor tells a liquidation.
+   * @param sinceMs when the event became known: answers from before it do not tell what is not there any more
+   */
   #judge(
     event: Event,
     rules: readonly EventRule[],
@@ -151,11 +154,8 @@ export class Happenings {
       if (isUnknown(holds)) {
         if (this.#mayBecomeKnown(event, holds, sinceMs)) open.push({ rule, unknown: holds });
       } else if (holds) {
-        matches.push({
-          rule: rule.name,
-          alertId: this.#tell(rule, event, env, draft),
-          word: rule.acknowledge,
-        });
+        const alertId = this.#tell(rule, event, env, draft);
+        if (rule.mode === "live") matches.push({ rule: rule.name, alertId, word: rule.acknowledge });
       }
     }
     return { matches, open };
@@ -207,7 +207,9 @@ export class Happenings {
 
   #tell(rule: EventRule, event: Event, env: Env, draft: Draft): number {
     const subject = eventSubject(event);
-    const held = rule.throttleMs === null ? false : this.#options.throttles.holds(rule, subject, draft.atMs);
+    const shadow = rule.mode === "shadow";
+    const throttled = rule.throttleMs !== null && !shadow;
+    const held = throttled && this.#options.throttles.holds(rule, subject, draft.atMs);
     const change = this.#options.alerts.tell(
       draft,
       {
@@ -229,12 +231,13 @@ export class Happenings {
         value: null,
         dataAtMs: event.seenMs,
         details: [...eventDetailsOf(event), ...this.#olderFigures(rule, event)],
+        shadow,
       },
       `${event.kind}:${event.key}`,
       null,
       !held,
     );
-    if (rule.throttleMs !== null) this.#options.throttles.note(rule, subject, held ? change : null, draft);
+    if (throttled) this.#options.throttles.note(rule, subject, held ? change : null, draft);
     return change.alertId;
   }
 

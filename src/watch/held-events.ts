@@ -51,9 +51,12 @@ export interface HeldEvent extends Due {
   readonly untilMs: number;
   open: readonly Sight[];
   readonly matches: Match[];
+  /** What is owed because of it was decided: only rules in shadow mode, for which nobody waits, are still to judge. */
+  settled: boolean;
 }
 
 interface Kept {
+  readonly settled?: boolean;
   readonly sinceMs: number;
   readonly open: readonly string[];
   readonly matches: readonly Match[];
@@ -85,12 +88,14 @@ export class HeldEvents {
   }
 
   has(kind: EventKind, key: string): boolean {
-    return this.#held.has(eventName(kind, key));
+    return this.#held.get(eventName(kind, key))?.settled === false;
   }
 
+  /** Settles it at once where only rules in shadow mode are still to judge. */
   hold(event: Event, open: readonly OpenRule[], matches: readonly Match[], draft: Draft): void {
     const held = this.#make(event, draft.atMs, draft.atMs + heldForMs, matches);
     this.#set(held, open, draft);
+    this.#settleEarly(held, draft);
     this.#keep(held, draft);
     if (this.#held.size <= mostHeld) return;
     const oldest = this.#held.values().next().value;
@@ -104,9 +109,10 @@ export class HeldEvents {
   ): void {
     const { atMs } = this.#options.draft();
     const kept = past.map(({ event, value }) => ({ event, ...(JSON.parse(value) as Kept) }));
-    for (const { event, sinceMs, open, matches } of kept.sort((a, b) => a.sinceMs - b.sinceMs)) {
+    for (const { event, sinceMs, open, matches, settled } of kept.sort((a, b) => a.sinceMs - b.sinceMs)) {
       const untilMs = Math.max(sinceMs + heldForMs, atMs + heldAfterStartMs);
       const held = this.#make(event, sinceMs, untilMs, matches);
+      held.settled = settled === true;
       held.open = open.flatMap((name) => {
         const rule = ruleOf(name);
         return rule?.on === event.kind ? [sightOf(rule, event, null)] : [];
@@ -130,8 +136,9 @@ export class HeldEvents {
       if (!arrived) continue;
       const open = this.#judge(held, draft);
       this.#set(held, open, draft);
-      if (open.length === 0 && !this.#awaited(held.event)) this.#leave(held, draft);
-      else if (open.length < before) this.#keep(held, draft);
+      const early = this.#settleEarly(held, draft);
+      if (open.length === 0 && (held.settled || !this.#awaited(held.event))) this.#leave(held, draft);
+      else if (early || open.length < before) this.#keep(held, draft);
     }
   }
 
@@ -150,7 +157,8 @@ export class HeldEvents {
   /** The liquidation that a notification tells of, while it is still to be judged: it decides about both. */
   #awaited({ inbox }: Event): HeldEvent | undefined {
     const key = inbox?.liquidationKey ?? null;
-    return key === null ? undefined : this.#held.get(eventName("liquidation", key));
+    const held = key === null ? undefined : this.#held.get(eventName("liquidation", key));
+    return held?.settled ? undefined : held;
   }
 
   #judge(held: HeldEvent, draft: Draft): readonly OpenRule[] {
@@ -168,6 +176,7 @@ export class HeldEvents {
       untilMs,
       open: [],
       matches: [...matches],
+      settled: false,
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
       place: -1,
@@ -186,9 +195,10 @@ export class HeldEvents {
   #giveUp(held: HeldEvent, draft: Draft, all: boolean): void {
     const open = this.#judge(held, draft);
     this.#set(held, [], draft);
-    if (open.length > 0) held.matches.push(this.#options.onGivenUp(held, open, draft));
+    const live = open.filter(({ rule }) => rule.mode === "live");
+    if (live.length > 0) held.matches.push(this.#options.onGivenUp(held, live, draft));
     const liquidation = this.#awaited(held.event);
-    if (!liquidation) this.#leave(held, draft);
+    if (held.settled || !liquidation) this.#leave(held, draft);
     else if (all || liquidation.untilMs <= draft.atMs) this.#giveUp(liquidation, draft, all);
     else this.#keep(held, draft);
   }
@@ -199,10 +209,29 @@ export class HeldEvents {
     this.#held.delete(eventName(kind, key));
     this.#options.deadlines.cancel(held);
     draft.changes.keep.push({ name: heldPrefix + eventName(kind, key), value: null });
+    this.#settle(held, draft);
+  }
+
+  /** Decides what is owed, once, and for those who waited for its word. */
+  #settle(held: HeldEvent, draft: Draft): void {
+    if (held.settled) return;
+    held.settled = true;
     this.#options.onJudged(held, draft);
+    const { kind, key } = held.event;
     if (kind !== "liquidation") return;
-    for (const other of this.#held.values())
-      if (other.open.length === 0 && other.event.inbox?.liquidationKey === key) this.#leave(other, draft);
+    for (const other of [...this.#held.values()]) {
+      if (other.settled || other.event.inbox?.liquidationKey !== key) continue;
+      if (other.open.length === 0) this.#leave(other, draft);
+      else if (this.#settleEarly(other, draft)) this.#keep(other, draft);
+    }
+  }
+
+  /** Nobody waits for rules in shadow mode. @returns whether it was settled just now */
+  #settleEarly(held: HeldEvent, draft: Draft): boolean {
+    if (held.settled || held.open.length === 0 || this.#awaited(held.event)) return false;
+    if (held.open.some((one) => one.of.mode === "live")) return false;
+    this.#settle(held, draft);
+    return true;
   }
 
   #set(held: HeldEvent, open: readonly OpenRule[], draft: Draft): void {
@@ -210,18 +239,28 @@ export class HeldEvents {
     held.open = open.map(({ rule, unknown }) => {
       const known = before.find((one) => one.of === rule) ?? sightOf(rule, held.event, null);
       known.unknown = unknown;
-      this.#options.onSight(known, draft);
+      this.#note(known, draft);
       return known;
     });
     for (const one of before) {
       if (held.open.includes(one)) continue;
       one.unknown = null;
-      this.#options.onSight(one, draft);
+      this.#note(one, draft);
     }
   }
 
-  #keep({ event, sinceMs, open, matches }: HeldEvent, draft: Draft): void {
-    const kept: Kept = { sinceMs, open: open.map((one) => one.rule.name), matches };
+  /** Nobody hears of what a rule in shadow mode cannot see. */
+  #note(sight: Sight, draft: Draft): void {
+    if (sight.of.mode === "live") this.#options.onSight(sight, draft);
+  }
+
+  #keep({ event, sinceMs, open, matches, settled }: HeldEvent, draft: Draft): void {
+    const kept: Kept = {
+      sinceMs,
+      open: open.map((one) => one.rule.name),
+      matches,
+      ...(settled ? { settled } : {}),
+    };
     const name = heldPrefix + eventName(event.kind, event.key);
     draft.changes.keep.push({ name, value: JSON.stringify(kept) });
   }

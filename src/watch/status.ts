@@ -24,11 +24,12 @@ export function watchStatus(of: {
   for (const node of of.nodes) {
     for (const instance of node.instances) {
       const { sinceMs, levels } = instance.lifecycle;
-      if (sinceMs === null || instance.alert) continue;
+      if (sinceMs === null || instance.alert || instance.rule.mode === "shadow") continue;
       const severity = levels.findLast((level) => level.holds)?.severity ?? "info";
       pending.push({ rule: instance.rule.name, subject: node.name, severity, sinceMs });
     }
   }
+  const alerts = [...of.alerts.live.values()].map((live) => firingAlert(live, of.atMs));
   const flag = (name: string): boolean | null => {
     const value = of.exchange.values[name];
     return typeof value === "boolean" ? value : null;
@@ -48,7 +49,8 @@ export function watchStatus(of: {
       withdrawalsAvailable: flag("withdrawalsAvailable"),
       seenMs: of.exchange.seenMs.exchangeStatus ?? null,
     },
-    firing: [...of.alerts.live.values()].map((live) => firingAlert(live, of.atMs)),
+    firing: alerts.filter((alert) => !alert.shadow),
+    shadow: alerts.filter((alert) => alert.shadow),
     pending,
     blind: of.blind,
     rules: of.rules,

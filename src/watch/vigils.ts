@@ -40,7 +40,9 @@ export class Vigils {
     this.#deadlines = options.deadlines;
     this.#draft = options.draft;
     this.#note = options.note;
-    const { conditions, events } = options.ruleSet;
+    // Nobody hears of what a rule in shadow mode cannot see.
+    const conditions = options.ruleSet.conditions.filter(({ mode }) => mode === "live");
+    const events = options.ruleSet.events.filter(({ mode }) => mode === "live");
     for (const wallet of options.wallets) {
       // Symbols are no matter here: which ones a wallet holds is what is not known.
       const wanted = ({ select, needsSession }: RuleSet["conditions" | "events"][number]): boolean =>

@@ -160,7 +160,7 @@ export class Watch {
       },
       onSight: (instance, into) => this.#blindness.note(instance, into),
       onPending: ({ rule, node }) => {
-        const text = `pending: ${rule.name} of ${node.name} holds, and fires when it has held for ${formatDurationMs(rule.forMs)}`;
+        const text = `${rule.mode === "shadow" ? "shadow, " : ""}pending: ${rule.name} of ${node.name} holds, and fires when it has held for ${formatDurationMs(rule.forMs)}`;
         this.#notes.push({ level: "info", text });
       },
       onReplaced: ({ node }, live, incarnation, into) => {

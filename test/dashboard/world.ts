@@ -174,6 +174,7 @@ export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
           alreadySo: true,
         }),
       ],
+      shadow: [],
       pending: [
         { rule: "MarginRatioHigh", subject: "main/0.0", severity: "critical", sinceMs: nowMs - 11_000 },
       ],
@@ -316,6 +317,7 @@ export function calmStatus(): DaemonStatus {
       ...watch,
       wallets: watch.wallets.filter(({ name }) => name === "desk"),
       firing: [],
+      shadow: [],
       pending: [],
       blind: [],
     },

@@ -257,7 +257,7 @@ describe("mistakes in the form", () => {
     [when("1 < 2").replace("critical", "criticl"), 4, 15, "severity cannot be criticl", "critical"],
     [when("1 < 2").replace("scope: position", "scope: pair"), 3, 12, "scope cannot be pair", null],
     [short("for: 10 s\n    when: 1 < 2"), 6, 10, "10 s is no duration", null],
-    [short("mode: shadow\n    when: 1 < 2"), 6, 11, "mode cannot be shadow", null],
+    [short("mode: quiet\n    when: 1 < 2"), 6, 11, "mode cannot be quiet", null],
     [
       short("select: { walet: x, wallet: nobody }\n    when: 1 < 2"),
       6,

@@ -4,7 +4,7 @@ import { compileExpression, type Wanted } from "../expression/compile.ts";
 import type { Gathered, Naming } from "../expression/context.ts";
 import type { StaticType } from "../expression/types.ts";
 import { nearestName, type RuleProblem } from "../problem.ts";
-import type { Compiled, Read, Select, Template } from "../rule.ts";
+import type { Compiled, Read, RuleMode, Select, Template } from "../rule.ts";
 import { compileTemplate } from "../template.ts";
 import type { LoadInput } from "./input.ts";
 import type { Reader } from "./reader.ts";
@@ -86,8 +86,8 @@ export function readRunbook(reader: Reader): string | null {
   return null;
 }
 
-export function readMode(reader: Reader): void {
-  reader.oneOf("mode", ["live"]);
+export function readMode(reader: Reader): RuleMode {
+  return reader.oneOf("mode", ["live", "shadow"]) ?? "live";
 }
 
 /** What the subjects of a rule can be told apart by. */

@@ -55,7 +55,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     },
   };
   reader.allow(conditionKeys);
-  readMode(reader);
+  const mode = readMode(reader);
   const name = readName(reader);
   const scope = reader.oneOf("scope", scopes, true);
   if (scope === undefined) {
@@ -125,10 +125,12 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     windows: gathered.windows,
     staleAfterMs: gathered.staleAfterMs,
     readsNow,
+    mode,
     fingerprint: fingerprintOf([
       scope,
       value?.text ?? null,
       levels.map((level) => [level.severity, level.when.text, level.resolveWhen?.text ?? null]),
+      ...(mode === "shadow" ? [mode] : []),
     ]),
     file,
     line,

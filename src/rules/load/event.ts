@@ -49,7 +49,7 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
     },
   };
   reader.allow(eventKeys);
-  readMode(reader);
+  const mode = readMode(reader);
   const name = readName(reader);
   const on = reader.oneOf("on", eventKinds, true);
   if (on === undefined) {
@@ -108,7 +108,8 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
     needsSession: on === "notification" || needsSession(reads),
     windows: gathered.windows,
     staleAfterMs: gathered.staleAfterMs,
-    fingerprint: fingerprintOf([on, when.text]),
+    mode,
+    fingerprint: fingerprintOf([on, when.text, ...(mode === "shadow" ? [mode] : [])]),
     file,
     line,
   };
