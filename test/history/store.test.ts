@@ -96,7 +96,7 @@ test("rows are whole and the newest wins; closed ones are out of the open questi
     expect(ids(await store.alerts({ limit: 1 }))).toEqual([2]);
     expect(ids(await store.alerts({ state: "firing" }))).toEqual([2]);
     expect(ids(await store.alerts({ ids: [1, 77] }))).toEqual([1]);
-    await store.commit([changes({ alerts: [alert({ id: 3, shadow: true, state: "ended" })] })]);
+    await store.commit([changes({ alerts: [example.alert({ id: 3, shadow: true, state: "ended" })] })]);
     expect(ids(await store.alerts({ shadow: true }))).toEqual([3]);
     expect(ids(await store.alerts({ shadow: false, limit: 2 }))).toEqual([2, 1]);
     expect((await store.alerts({ ids: [1] }))[0]?.ending).toBe("recovered");
