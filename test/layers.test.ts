@@ -29,7 +29,7 @@ const mayImport = {
   collect: ["domain", "contract", "exchange", "wallet"],
   deliver: ["domain", "exchange", "channels"],
   dashboard: ["domain"],
-  replay: ["domain", "rules", "alerts", "watch"],
+  replay: ["domain", "rules", "alerts", "watch", "ingest"],
 } as const satisfies Record<string, readonly string[]>;
 
 /** Where everything is put together. */

@@ -60,6 +60,25 @@ export interface DaemonFigures {
   readonly badRecords: number;
 }
 
+/** A value by the name that rules know it under; maps and lists as the fields that are maps and lists have them. */
+export type FigureScalar = number | boolean | string;
+export type FigureRecord = Readonly<Record<string, FigureScalar>>;
+export type Figure = FigureScalar | FigureRecord | readonly FigureRecord[];
+
+/** What is told of one subject as such, instead of being computed from answers. */
+export interface GivenFigures {
+  /** A subject's full name; a trader account, position or market that is not known yet appears with it. */
+  readonly owner: string;
+  /** By field name; what is left out stays as it was. Durations in ms, times in ms since the epoch. */
+  readonly values: Readonly<Record<string, Figure>>;
+  /** Which sources answered; left out: those behind the fields that are given. */
+  readonly sources?: readonly Source[];
+  /** Of a trader account: the symbols of all its positions, so that those which are not listed are gone. */
+  readonly positions?: readonly string[];
+  /** Of a trader account or a position: it is not there any more. */
+  readonly gone?: boolean;
+}
+
 export type Observation =
   /**
    * Every subaccount of one (wallet, PDA index). A subaccount that is not listed is gone. With `told`, only those are
@@ -174,6 +193,8 @@ export type Observation =
       readonly lastAliveMs: number | null;
     }
   | { readonly kind: "stopped"; readonly atMs: number }
+  /** The past, or a made-up world, told in the words of rules: all of these at once, and judged together. */
+  | { readonly kind: "figures"; readonly atMs: number; readonly given: readonly GivenFigures[] }
   | { readonly kind: "time"; readonly atMs: number };
 
 /** All numbers seen of one owner at one moment; float64, unrounded. */

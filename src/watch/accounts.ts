@@ -42,11 +42,30 @@ export interface AccountEntry {
   /** Value of its collateral in other assets as the newest view tells it; null: none, or not told yet. */
   spot: SpotValue | null;
   view: { readonly atMs: number; readonly view: TraderViewState } | null;
+  /** Its figures are told as such (see figures.ts): there is nothing to compute them from. */
+  readonly given: boolean;
 }
 
 /** Enough to look back from a collateral history that is read once a minute. */
 const collateralsKept = 32;
 const nothingToMove = { together: Number.POSITIVE_INFINITY, adverse: Number.POSITIVE_INFINITY };
+
+const nothingHeld: Omit<SubaccountState, "subaccount"> = {
+  sequence: 0,
+  collateralQuoteLots: 0n,
+  spotCollaterals: [],
+  lifecycle: "active",
+  capabilities: {},
+  positions: [],
+  orders: [],
+};
+const noPosition: Omit<PositionState, "symbol" | "baseLots"> = {
+  virtualQuoteLots: 0n,
+  unsettledFundingQuoteLots: 0n,
+  accumulatedFundingQuoteLots: 0n,
+  sequence: "0",
+  triggers: [],
+};
 
 /** One (wallet, PDA index): what one answer tells of. */
 interface Group {
@@ -159,8 +178,63 @@ export class Accounts {
     return account;
   }
 
+  /** The account of this name, its figures told as such; made when it is not known. */
+  give({ wallet, pdaIndex, subaccount }: AccountRef, atMs: number): AccountEntry {
+    const ref: AccountRef = { wallet, pdaIndex, subaccount };
+    const known = this.get(ref);
+    if (known) return known;
+    const groups = this.#groups.get(ref.wallet) ?? new Map<number, Group>();
+    const group = groups.get(ref.pdaIndex) ?? { slot: 0, slotIndex: 0, accounts: new Map() };
+    this.#groups.set(ref.wallet, groups.set(ref.pdaIndex, group));
+    const state: SubaccountState = { ...nothingHeld, subaccount: ref.subaccount };
+    const account: AccountEntry = {
+      ref,
+      name: accountName(ref),
+      node: this.#keeper.trader(ref, true),
+      state,
+      risk: accountRisk(state, null),
+      assessed: true,
+      positions: new Map(),
+      seenMs: atMs,
+      shrunkAtMs: 0,
+      collaterals: [],
+      spot: null,
+      view: null,
+      given: true,
+    };
+    group.accounts.set(ref.subaccount, account);
+    return account;
+  }
+
+  /** A position of such an account; one on the other side is another one. `first`: as of `SubjectKeeper`. */
+  givePosition(account: AccountEntry, symbol: string, side: "long" | "short", first: boolean): PositionEntry {
+    const known = account.positions.get(symbol);
+    const state: PositionState = { ...noPosition, symbol, baseLots: side === "long" ? 1n : -1n };
+    if (known && sideOf(known.state) === side) return known;
+    if (known) this.takeGiven(account, symbol, account.seenMs, "flipped");
+    const node = this.#keeper.position(account, symbol, `${side} given`, first);
+    const entry = { state, node };
+    account.positions.set(symbol, entry);
+    return entry;
+  }
+
+  /** Ends a position of such an account; with `symbol` null the account itself. */
+  takeGiven(account: AccountEntry, symbol: string | null, atMs: number, why: Parting): void {
+    account.shrunkAtMs = atMs;
+    if (symbol === null) {
+      const group = this.#groups.get(account.ref.wallet)?.get(account.ref.pdaIndex);
+      if (group) this.#remove(group, account);
+      return;
+    }
+    const entry = account.positions.get(symbol);
+    if (!entry) return;
+    account.positions.delete(symbol);
+    this.#keeper.gone(entry.node, account, symbol, why);
+  }
+
   /** Computes an account's risk from what is known now and refreshes the facts of the account and its positions. */
   assess(account: AccountEntry): void {
+    if (account.given) return;
     const markets = this.#markets;
     const unpricedSpot = account.spot === null && hasSpot(account.state);
     const computed = assessAccount(account.risk, markets.risk, markets.markTicks);
@@ -189,6 +263,7 @@ export class Accounts {
 
   /** Brings the ages of an account's inputs up to date: prices were seen, whether they moved or not. */
   refreshAges(account: AccountEntry): void {
+    if (account.given) return;
     const { entries, configAtMs, pricesAtMs } = this.#markets;
     const seenMs = account.node.facts.seenMs;
     if (configAtMs !== null) seenMs.marketConfig = configAtMs;
@@ -236,6 +311,7 @@ export class Accounts {
         collaterals: [],
         spot: null,
         view: null,
+        given: false,
       };
       group.accounts.set(state.subaccount, account);
     } else if (newer || state.sequence >= account.state.sequence) {

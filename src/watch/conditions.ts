@@ -167,9 +167,9 @@ export class Conditions {
     if (!this.#rows.has(rowName(row))) draft.changes.ruleStatesGone.push(row);
   }
 
-  /** Judges what a subject's rules make of an arrival from `source`. */
-  judgeNode(node: SubjectNode, source: Source | null, draft: Draft): void {
-    const asked = source === null ? -1 : sourceBit(source);
+  /** Judges what a subject's rules make of an arrival from `source`, or from all of these at once. */
+  judgeNode(node: SubjectNode, source: Source | readonly Source[] | null, draft: Draft): void {
+    const asked = source === null ? -1 : typeof source === "string" ? sourceBit(source) : bitsOf(source);
     const { instances } = node;
     for (let i = 0; i < instances.length; i++) {
       const instance = instances[i]!;
@@ -409,6 +409,10 @@ function staleFromMs({ freshUntilMs, nowMs }: Env): number {
 
 function rowName({ rule, subject }: RuleRow): string {
   return `${rule}\n${subject}`;
+}
+
+function bitsOf(read: readonly Source[]): number {
+  return read.reduce((bits, source) => bits | sourceBit(source), 0);
 }
 
 function sourceBit(source: Source): number {

@@ -24,6 +24,7 @@ import { type Ask, Draft } from "./draft.ts";
 import { Endings } from "./endings.ts";
 import { eventFacts } from "./event-facts.ts";
 import { EventWindows } from "./event-windows.ts";
+import { Given } from "./figures.ts";
 import { Happenings } from "./happenings.ts";
 import { MarketAnswers } from "./market-answers.ts";
 import { Recall } from "./recall.ts";
@@ -82,6 +83,7 @@ export class Watch {
   readonly #series: Series;
   readonly #restoring: Restoring;
   readonly #market: MarketAnswers;
+  readonly #given: Given;
   /** Samples of before the start, for subjects that are still to appear. */
   readonly #recall = new Recall();
   /** Facts as history had them at the start. */
@@ -246,6 +248,14 @@ export class Watch {
       happened: (event, into) => this.#happened(event, into),
       judgeAccount: (account, source, into) => this.#judgeAccount(account, source, into),
       warn: (text) => this.#notes.push({ level: "warn", text }),
+    });
+    this.#given = new Given({
+      world: this.#world,
+      conditions: this.#conditions,
+      blindness: this.#blindness,
+      vigils: this.#vigils,
+      restoring: this.#restoring,
+      welcomed: (into) => this.#replayEvents(into),
     });
     for (const event of remembered.liquidations) this.#endings.remember(event);
     this.#restoring.restore(remembered, this.#draft);
@@ -414,6 +424,9 @@ export class Watch {
         return;
       case "stopped":
         draft.changes.milestones.push({ atMs: draft.atMs, kind: "stopped", value: "{}" });
+        return;
+      case "figures":
+        this.#given.take(observation, draft);
         return;
       case "time":
         return;
