@@ -91,6 +91,12 @@ export function traderFacts(
   values.adverseMoveToLiquidation = moves.adverse;
 }
 
+/** @param untilMs NaN: not known */
+export function fundingFacts(facts: Facts, untilMs: number): void {
+  if (Number.isNaN(untilMs)) delete facts.values.fundingUntilMaintenance;
+  else facts.values.fundingUntilMaintenance = untilMs;
+}
+
 /** Figures of a position that come from the account alone and change with answers, not with marks. */
 export function positionStateFacts(
   facts: Facts,

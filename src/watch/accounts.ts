@@ -6,12 +6,14 @@ import type { PositionState, SubaccountState, TraderViewState } from "../domain/
 import type { Observation, Source } from "../domain/observation.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
 import { assessAccount } from "../risk/assess.ts";
-import type { AccountRisk } from "../risk/model.ts";
+import { fundingUntilMaintenanceMs } from "../risk/funding.ts";
+import type { AccountRisk, Assessment } from "../risk/model.ts";
 import { movesToLiquidation } from "../risk/moves.ts";
 import { unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
 import type { FactRecord } from "../rules/index.ts";
 import {
   accountRisk,
+  fundingFacts,
   positionMarkFacts,
   positionStateFacts,
   type SpotValue,
@@ -33,6 +35,8 @@ export interface AccountEntry {
   risk: AccountRisk;
   /** Whether its sums were known when it was last assessed. */
   assessed: boolean;
+  /** By the newest marks; null: not assessed yet. */
+  assessment: Assessment | null;
   readonly positions: Map<string, PositionEntry>;
   seenMs: number;
   /** When a position of it last got smaller or went away, ms; 0: never. */
@@ -240,6 +244,7 @@ export class Accounts {
     const computed = assessAccount(account.risk, markets.risk, markets.markTicks);
     const assessment = unpricedSpot ? { ...computed, totals: undefined } : computed;
     account.assessed = assessment.totals !== undefined;
+    account.assessment = assessment;
     const moves =
       account.positions.size === 0
         ? nothingToMove
@@ -258,7 +263,14 @@ export class Accounts {
       items.push(facts.values as FactRecord);
     }
     account.node.facts.values.positions = items;
+    this.refreshFunding(account);
     this.refreshAges(account);
+  }
+
+  /** What funding does to the account, by the newest rates. */
+  refreshFunding(account: AccountEntry): void {
+    if (account.assessment === null) return;
+    fundingFacts(account.node.facts, fundingUntilMaintenanceMs(account.assessment, this.#markets.rates));
   }
 
   /** Brings the ages of an account's inputs up to date: prices were seen, whether they moved or not. */
@@ -268,9 +280,11 @@ export class Accounts {
     const seenMs = account.node.facts.seenMs;
     if (configAtMs !== null) seenMs.marketConfig = configAtMs;
     let oldestMarkMs = Number.POSITIVE_INFINITY;
+    let oldestRateMs = Number.POSITIVE_INFINITY;
     for (const [symbol, position] of account.positions) {
       const market = entries.get(symbol)?.facts.seenMs;
       const own = position.node.facts.seenMs;
+      oldestRateMs = Math.min(oldestRateMs, market?.fundingRates ?? Number.NEGATIVE_INFINITY);
       if (market?.markets !== undefined) {
         own.markets = market.markets;
         if (market.markets < oldestMarkMs) oldestMarkMs = market.markets;
@@ -279,6 +293,10 @@ export class Accounts {
     }
     if (Number.isFinite(oldestMarkMs)) seenMs.markets = oldestMarkMs;
     else if (account.positions.size === 0 && pricesAtMs !== null) seenMs.markets = pricesAtMs;
+    // What holds nothing pays nothing, whatever the rates.
+    if (account.positions.size === 0) seenMs.fundingRates = account.seenMs;
+    else if (Number.isFinite(oldestRateMs)) seenMs.fundingRates = oldestRateMs;
+    else delete seenMs.fundingRates;
   }
 
   /** Whether an account's figures depend on one of these markets. */
@@ -305,6 +323,7 @@ export class Accounts {
         state,
         risk: accountRisk(state, null),
         assessed: false,
+        assessment: null,
         positions: new Map(),
         seenMs: seen.atMs,
         shrunkAtMs: 0,

@@ -141,7 +141,21 @@ export class MarketAnswers {
     draft.changes.ticks.push(series.fundingRate(node.facts.values.symbol as string, ratePerHour, draft.atMs));
     blindness.seen("fundingRates", null, draft);
     conditions.judgeNode(node, "fundingRates", draft);
-    this.#judgeAccounts("fundingRates", draft, (account) => account.positions.has(symbol.toUpperCase()));
+    const { accounts, wallets } = this.#world;
+    const touched = new Set<string>();
+    for (const account of accounts.all()) {
+      if (!account.positions.has(symbol.toUpperCase())) continue;
+      accounts.refreshFunding(account);
+      accounts.refreshAges(account);
+      touched.add(account.ref.wallet);
+      this.#parts.judgeAccount(account, "fundingRates", draft);
+    }
+    for (const name of touched) {
+      const entry = wallets.get(name);
+      if (!entry) continue;
+      sumAccounts(entry, accounts.ofWallet(name));
+      conditions.judgeNode(entry.node, "fundingRates", draft);
+    }
   }
 
   /** Whether the exchange is open, and for what. */

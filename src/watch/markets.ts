@@ -19,6 +19,8 @@ export class Markets {
   /** For the margin arithmetic; kept in step with `entries`. */
   readonly risk = new Map<string, MarketRisk>();
   readonly markTicks = new Map<string, number>();
+  /** Funding rates as fractions an hour; positive: longs pay. */
+  readonly rates = new Map<string, number>();
   configAtMs: number | null = null;
   pricesAtMs: number | null = null;
   ratesAtMs: number | null = null;
@@ -44,6 +46,7 @@ export class Markets {
     this.entries.delete(symbol);
     this.risk.delete(symbol);
     this.markTicks.delete(symbol);
+    this.rates.delete(symbol);
   }
 
   takeConfig(config: MarketConfig, atMs: number): MarketEntry {
@@ -75,6 +78,7 @@ export class Markets {
   takeRate(symbol: string, ratePerHour: number, atMs: number): MarketEntry {
     const entry = this.entry(symbol);
     entry.ratePerHour = ratePerHour;
+    this.rates.set(entry.symbol, ratePerHour);
     this.ratesAtMs = atMs;
     entry.facts.seenMs.fundingRates = atMs;
     marketFacts(entry);

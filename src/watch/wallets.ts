@@ -7,6 +7,7 @@
  */
 import type { Event } from "../domain/event.ts";
 import type { Source } from "../domain/observation.ts";
+import type { Facts } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { Draft } from "./draft.ts";
 import type { WatchedWallet } from "./settings.ts";
@@ -117,6 +118,8 @@ export function sumAccounts(entry: WalletEntry, accounts: Iterable<AccountEntry>
   let any = false;
   let marketsMs = Number.POSITIVE_INFINITY;
   let viewMs = Number.POSITIVE_INFINITY;
+  let ratesMs = Number.POSITIVE_INFINITY;
+  const nearest = new Nearest();
   for (const account of accounts) {
     any = true;
     const value = account.node.facts.values.equity;
@@ -124,13 +127,40 @@ export function sumAccounts(entry: WalletEntry, accounts: Iterable<AccountEntry>
     else known = false;
     marketsMs = Math.min(marketsMs, account.node.facts.seenMs.markets ?? Number.NEGATIVE_INFINITY);
     viewMs = Math.min(viewMs, account.node.facts.seenMs.traderView ?? Number.NEGATIVE_INFINITY);
+    ratesMs = Math.min(ratesMs, account.node.facts.seenMs.fundingRates ?? Number.NEGATIVE_INFINITY);
+    nearest.note(account.node.facts.values);
     const configMs = account.node.facts.seenMs.marketConfig;
     if (configMs !== undefined) entry.node.facts.seenMs.marketConfig = configMs;
   }
   if (Number.isFinite(marketsMs)) entry.node.facts.seenMs.markets = marketsMs;
   if (Number.isFinite(viewMs)) entry.node.facts.seenMs.traderView = viewMs;
+  if (Number.isFinite(ratesMs)) entry.node.facts.seenMs.fundingRates = ratesMs;
+  else delete entry.node.facts.seenMs.fundingRates;
+  nearest.write(entry.node.facts.values);
   if (any && known) entry.node.facts.values.equity = equity;
   else delete entry.node.facts.values.equity;
+}
+
+/** Subaccounts do not help each other: the one that is nearest to its end is how near the wallet is. */
+const nearestOf = ["moveToLiquidation", "adverseMoveToLiquidation", "fundingUntilMaintenance"] as const;
+
+class Nearest {
+  readonly #figures = nearestOf.map(() => Number.POSITIVE_INFINITY);
+
+  note(values: Facts["values"]): void {
+    for (let i = 0; i < nearestOf.length; i++) {
+      const value = values[nearestOf[i]!];
+      // NaN goes through a minimum: one that is not known makes it unknown.
+      this.#figures[i] = Math.min(this.#figures[i]!, typeof value === "number" ? value : Number.NaN);
+    }
+  }
+
+  write(values: Facts["values"]): void {
+    for (let i = 0; i < nearestOf.length; i++) {
+      if (Number.isNaN(this.#figures[i]!)) delete values[nearestOf[i]!];
+      else values[nearestOf[i]!] = this.#figures[i]!;
+    }
+  }
 }
 
 /** Notes an answer about the wallet's accounts; the oldest of its PDA indices is the wallet's age. */

@@ -1,7 +1,7 @@
 /** The packs that ship: they load as they are, and each speaks to somebody who was asleep. */
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { formatProblem, loadRules, type RuleSet } from "../../src/rules/index.ts";
+import { formatProblem, judge, loadRules, type RuleSet } from "../../src/rules/index.ts";
 import { env, facts, scheduleMs } from "./kit.ts";
 
 const folder = new URL("../../rules/", import.meta.url);
@@ -105,6 +105,14 @@ describe("what packs say", () => {
   test.each([
     ["LiquidationNear", { value: 0.0432 }, /: SOL long is 4\.32% from liquidation$/],
     ["LiquidationNear", { value: 0 }, /: SOL long can be liquidated now$/],
+    [
+      "LiquidationNear",
+      { value: 0.081, adverse: 0.031, held: 3 },
+      /: SOL long is 8\.1% from liquidation, 3\.1% if every position of main\/0\.0 moves against it$/,
+    ],
+    ["LiquidationNear", { value: 0.031, adverse: 0.031, held: 1 }, /: SOL long is 3\.1% from liquidation$/],
+    ["LiquidationNear", { value: 0.5, adverse: 0.3, held: 2 }, /: SOL long is 50% from liquidation$/],
+    ["LiquidationNear", { value: 0, adverse: 0, held: 2 }, /: SOL long can be liquidated now$/],
     ["AccountLiquidationNear", { value: 0.02 }, /main\/0\.0 is 2% of a joint move from liquidation$/],
     ["AccountLiquidationNear", { value: 0 }, /main\/0\.0 can be liquidated now$/],
     [
@@ -125,13 +133,76 @@ describe("what packs say", () => {
     ],
   ])(
     "%s tells danger from its end: %j",
-    (name, { value = 0, riskTier = "safe" }: { value?: number; riskTier?: string }, wanted) => {
+    (name, of: { value?: number; riskTier?: string; adverse?: number; held?: number }, wanted) => {
+      const { value = 0, riskTier = "safe", adverse, held = 0 } = of;
       const rule = condition(name);
-      const trader = facts({ name: "main/0.0", riskTier, positions: [], orders: [{}] });
+      const trader = facts({ name: "main/0.0", riskTier, positions: Array(held).fill({}), orders: [{}] });
+      if (adverse !== undefined) trader.values.adverseMoveToLiquidation = adverse;
       const position = facts({ symbol: "SOL", side: "long" });
       expect(rule.summary.render(env({ wallet, trader, position, value }))).toMatch(wanted);
     },
   );
+
+  test.each([
+    [0.5, 0.04, [0.5, 0.9], "critical"],
+    [0.5, 0.04, [0.5, 0.3], null],
+    [0.04, 0.04, [0.04], "critical"],
+    [0.08, 0.07, [0.08, 0.9], "warning"],
+    // Far by itself, and so is every other: all of a hedged book answer for it.
+    [Number.POSITIVE_INFINITY, 0.03, [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY], "critical"],
+  ])(
+    "LiquidationNear is critical by the joint move, of the nearest position: %d, %d, %j",
+    (own, joint, all, level) => {
+      const position = facts({ symbol: "SOL", side: "long", liquidationDistance: own });
+      const positions = all.map((liquidationDistance) => ({ liquidationDistance }));
+      const trader = facts({ name: "main/0.0", adverseMoveToLiquidation: joint, positions });
+      const judged = judge(condition("LiquidationNear"), env({ wallet, position, trader }), null);
+      expect(judged).toMatchObject({ kind: "known", severity: level });
+    },
+  );
+
+  test("LiquidationNear stays critical until both its own distance and the joint move are wide", () => {
+    const severity = (own: number, joint: number) => {
+      const position = facts({ symbol: "SOL", side: "long", liquidationDistance: own });
+      const trader = facts({ adverseMoveToLiquidation: joint, positions: [{ liquidationDistance: 0.01 }] });
+      const judged = judge(condition("LiquidationNear"), env({ wallet, position, trader }), "critical");
+      return judged.kind === "known" ? judged.severity : judged.unknown.unknown;
+    };
+    expect(severity(0.5, 0.055)).toBe("critical");
+    expect(severity(0.055, 0.5)).toBe("critical");
+    expect(severity(0.07, 0.07)).toBe("warning");
+  });
+
+  const hours = 3_600_000;
+  test.each([
+    [80 * hours, null],
+    [71 * hours, "info"],
+    [22 * hours, "warning"],
+    [0, "warning"],
+    [Number.POSITIVE_INFINITY, null],
+  ])("FundingEatsMargin counts hours: %d ms", (fundingUntilMaintenance, level) => {
+    const trader = facts({ name: "main/0.0", fundingUntilMaintenance });
+    const at = env({ wallet, trader });
+    expect(judge(condition("FundingEatsMargin"), at, null)).toMatchObject({ kind: "known", severity: level });
+  });
+
+  test.each([
+    [22.5 * hours, "main: funding alone makes main/0.0 liquidatable in 22h 30m"],
+    [Number.POSITIVE_INFINITY, "main: funding does not threaten main/0.0 any more"],
+  ])("FundingEatsMargin says how long the margin lasts: %d ms", (value, wanted) => {
+    const trader = facts({ name: "main/0.0" });
+    expect(condition("FundingEatsMargin").summary.render(env({ wallet, trader, value }))).toBe(wanted);
+  });
+
+  test("FundingEatsMargin without rates is unknown, and says what is missing", () => {
+    const trader = facts({ name: "main/0.0", fundingUntilMaintenance: 1 });
+    delete trader.seenMs.fundingRates;
+    const judged = judge(condition("FundingEatsMargin"), env({ wallet, trader }), "warning");
+    expect(judged).toMatchObject({
+      kind: "unknown",
+      unknown: { unknown: "missing", source: "fundingRates" },
+    });
+  });
 
   test.each([
     [0.031, "at 3.1% more against every position the account is liquidatable."],

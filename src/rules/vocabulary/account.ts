@@ -10,6 +10,8 @@ const state = group(["traderState"]);
 const marked = group(risk);
 /** What rests on the account's collateral: its part in other assets is priced by the exchange's own view. */
 const backed = group([...risk, "traderView"]);
+/** What funding does to an account: by the newest rate of each market that it holds. */
+const funded = group([...risk, "traderView", "fundingRates"]);
 const none = group([]);
 
 export const sides = ["long", "short"] as const;
@@ -102,6 +104,12 @@ const trader: readonly Field[] = [
     "smallest move of each mark against its own position that makes it liquidatable",
     "+∞",
   ),
+  funded.duration(
+    "fundingUntilMaintenance",
+    "time until funding alone, at the present rates, makes it liquidatable",
+    undefined,
+    "+∞: it receives, or holds nothing",
+  ),
   marked.list("positions", "positions", "its open positions, with the fields of `position`"),
   marked.list("orders", "orders", "its resting orders"),
 ];
@@ -127,6 +135,24 @@ const wallet: readonly Field[] = [
   flows.number("netDeposits", "usd", "deposits less withdrawals since watching began"),
   pnl.number("pnl", "usd", "equity less net deposits and transfers, since watching began"),
   pnl.number("highWaterMark", "usd", "highest pnl since watching began"),
+  backed.number(
+    "moveToLiquidation",
+    "ratio",
+    "smallest move of all marks together, either way, that makes one of its accounts liquidatable",
+    "+∞",
+  ),
+  backed.number(
+    "adverseMoveToLiquidation",
+    "ratio",
+    "smallest move of each mark against its own position that makes one of its accounts liquidatable",
+    "+∞",
+  ),
+  funded.duration(
+    "fundingUntilMaintenance",
+    "time until funding alone, at the present rates, makes one of its accounts liquidatable",
+    undefined,
+    "+∞: they receive, or hold nothing",
+  ),
 ];
 
 export const accountFields = { position, trader, wallet } as const;

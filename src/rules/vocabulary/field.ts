@@ -22,8 +22,11 @@ export function group(sources: readonly Source[]) {
       field(name, "text", "none", meaning, absent === undefined ? {} : { absent }),
     oneOf: (name: string, members: readonly string[], meaning: string, open = false): Field =>
       field(name, "enum", "none", meaning, open ? { members, open } : { members: [...members, "other"] }),
-    duration: (name: string, meaning: string, derived?: Field["derived"]): Field =>
-      field(name, "duration", "duration", meaning, derived === undefined ? {} : { derived }),
+    duration: (name: string, meaning: string, derived?: Field["derived"], absent?: string): Field =>
+      field(name, "duration", "duration", meaning, {
+        ...(derived === undefined ? {} : { derived }),
+        ...(absent === undefined ? {} : { absent }),
+      }),
     time: (name: string, meaning: string): Field => field(name, "time", "time", meaning),
     map: (name: string, type: "texts" | "numbers", meaning: string, absent: string): Field =>
       field(name, type, "none", meaning, { absent }),
