@@ -198,6 +198,7 @@ export class Accounts {
       state,
       risk: accountRisk(state, null),
       assessed: true,
+      assessment: null,
       positions: new Map(),
       seenMs: atMs,
       shrunkAtMs: 0,
