@@ -54,4 +54,4 @@ export {
 } from "./vocabulary.ts";
 export { createWindow } from "./windows/create.ts";
 export { enoughCover } from "./windows/shape.ts";
-export type { Window } from "./windows/window.ts";
+export type { BucketStats, Window } from "./windows/window.ts";

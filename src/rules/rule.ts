@@ -47,6 +47,11 @@ export type WindowFunction =
   | "minOver"
   | "maxOver"
   | "avgOver"
+  | "stddevOver"
+  | "quantileOver"
+  | "zscore"
+  | "since"
+  | "seriesAge"
   | "drawdown"
   | "sumOver"
   | "countOver";
@@ -79,6 +84,8 @@ export interface WindowSpec {
   readonly windowMs: number | "today";
   /** A sample stands for this long when no other follows. */
   readonly staleAfterMs: number;
+  /** `quantileOver` only: which, 0–1. */
+  readonly quantile?: number;
 }
 
 /** What is outside of it is no subject. Wallets are matched by name and labels, markets by symbol; all keys must match. */

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  type BucketStats,
   createWindow,
   isUnknown,
   type Unknown,
@@ -26,14 +27,17 @@ type Answer = number | "uncovered" | "stale" | "nan";
 function shareWatched(pushed: readonly Pushed[], nowMs: number, windowMs: number, staleMs: number): number {
   let total = 0;
   let reached = nowMs - windowMs;
+  const byMinute = windowMs > 3_600_000;
   for (const p of [...pushed].sort((a, b) => a.atMs - b.atMs)) {
-    const from = Math.max(p.atMs, reached);
+    const from = Math.max(byMinute ? Math.floor(p.atMs / minuteMs) * minuteMs : p.atMs, reached);
     const to = Math.min(p.atMs + staleMs, nowMs);
     if (to > from) total += to - from;
     reached = Math.max(reached, to);
   }
   return total / windowMs;
 }
+
+const share = 0.7;
 
 /** Everything from first principles: sort, filter, walk. */
 function oracle(
@@ -64,14 +68,9 @@ function oracle(
       const newest = sorted.at(-1)!;
       const top = Math.max(...inside.map((p) => p.value));
       const peaks = inside.filter((p) => p.value === top);
-      // Of equal peaks the newest counts; of one minute, the last that was told.
+      // Of equal peaks the newest counts; by the minute, what stood behind it at the end of its minute.
       const last = peaks.at(-1)!;
-      const peak = byMinute
-        ? peaks
-            .filter((p) => minuteOf(p.atMs) === minuteOf(last.atMs))
-            .sort((a, b) => a.order - b.order)
-            .at(-1)!
-        : last;
+      const peak = byMinute ? sorted.filter((p) => minuteOf(p.atMs) === minuteOf(last.atMs)).at(-1)! : last;
       return top === newest.value ? 0 : (top - newest.value) / peak.companion;
     }
     case "sumOver":
@@ -90,32 +89,59 @@ function oracle(
       const result = fn === "change" ? change : change / Math.abs(then.value);
       return Number.isNaN(result) ? "nan" : result;
     }
-    case "avgOver": {
-      let sum = 0;
-      let length = 0;
-      const add = (value: number, from: number, to: number) => {
-        const span = Math.min(to, nowMs) - Math.max(from, edge);
-        if (span <= 0) return;
-        sum += value * span;
-        length += span;
+    case "avgOver":
+    case "stddevOver":
+    case "zscore":
+    case "quantileOver": {
+      if (fn === "zscore" && sorted.length > 0 && nowMs - sorted.at(-1)!.atMs > staleMs) return "stale";
+      const from = byMinute ? minuteOf(edge) * minuteMs : edge;
+      const steps: { value: number; ms: number; variance: number }[] = [];
+      const add = (value: number, begins: number, ends: number, variance = 0) => {
+        const ms = Math.min(ends, nowMs) - Math.max(begins, from);
+        if (ms > 0) steps.push({ value, ms, variance });
       };
       if (byMinute) {
         const minutes = [...new Set(sorted.map((p) => minuteOf(p.atMs)))];
         for (const [i, minute] of minutes.entries()) {
           const of = sorted.filter((p) => minuteOf(p.atMs) === minute);
           const next = minutes[i + 1] === undefined ? nowMs : minutes[i + 1]! * minuteMs;
-          add(
-            of.reduce((total, p) => total + p.value, 0) / of.length,
-            minute * minuteMs,
-            (minute + 1) * minuteMs,
-          );
+          const mean = of.reduce((total, p) => total + p.value, 0) / of.length;
+          const variance = of.reduce((total, p) => total + (p.value - mean) ** 2, 0) / of.length;
+          add(mean, minute * minuteMs, (minute + 1) * minuteMs, variance);
           add(of.at(-1)!.value, (minute + 1) * minuteMs, Math.min(next, of.at(-1)!.atMs + staleMs));
         }
       } else {
         for (const [i, p] of sorted.entries())
           add(p.value, p.atMs, Math.min(sorted[i + 1]?.atMs ?? nowMs, p.atMs + staleMs));
       }
-      return length / windowMs < 0.9 ? "uncovered" : sum / length;
+      const length = steps.reduce((total, { ms }) => total + ms, 0);
+      if (nowMs === from || length / (nowMs - from) < 0.9) return "uncovered";
+      if (fn === "quantileOver") {
+        let reached = 0;
+        for (const { value, ms } of steps.sort((x, y) => x.value - y.value)) {
+          reached += ms;
+          if (reached >= share * length * (1 - 1e-12)) return value;
+        }
+        return "nan";
+      }
+      const mean = steps.reduce((total, { value, ms }) => total + value * ms, 0) / length;
+      if (fn === "avgOver") return mean;
+      const squares = steps.reduce(
+        (total, { value, ms, variance }) => total + ms * (variance + (value - mean) ** 2),
+        0,
+      );
+      const deviation = Math.sqrt(squares / length);
+      if (fn === "stddevOver") return deviation;
+      const result = (sorted.at(-1)!.value - mean) / deviation;
+      return Number.isNaN(result) ? "nan" : result;
+    }
+    case "since":
+    case "seriesAge": {
+      if (sorted.length === 0) return "uncovered";
+      const newest = sorted.at(-1)!;
+      if (fn === "seriesAge") return newest.atMs < edge ? "uncovered" : nowMs - newest.atMs;
+      const other = sorted.findLastIndex((p) => p.value !== newest.value);
+      return Math.min(nowMs - sorted[other + 1]!.atMs, windowMs);
     }
   }
 }
@@ -127,10 +153,31 @@ const functions: WindowFunction[] = [
   "minOver",
   "maxOver",
   "avgOver",
+  "stddevOver",
+  "quantileOver",
+  "zscore",
+  "since",
+  "seriesAge",
   "drawdown",
   "sumOver",
   "countOver",
 ];
+/** Late samples do not find everything as it was: a change among equal ones, what stood behind a peak at the end of its minute. */
+const inOrderOnly = (fn: WindowFunction, windowMs: number) =>
+  fn === "since" || (fn === "drawdown" && windowMs > 3_600_000);
+const made = (fn: WindowFunction, windowMs: number, staleAfterMs: number): Window =>
+  createWindow({ fn, windowMs, staleAfterMs, quantile: share }, "UTC");
+
+/** What moves with time alone, and is followed in fine steps. */
+const moving: ReadonlySet<WindowFunction> = new Set([
+  "avgOver",
+  "stddevOver",
+  "quantileOver",
+  "zscore",
+  "minOver",
+  "since",
+  "seriesAge",
+]);
 
 const answer = (read: number | Unknown): Answer => (isUnknown(read) ? (read.unknown as Answer) : read);
 
@@ -169,13 +216,14 @@ describe.each([
   test.each(functions)("%s answers as the oracle does, at every step and however it was fed", (fn) => {
     fc.assert(
       fc.property(story(stepMs), (steps) => {
-        const window = createWindow({ fn, windowMs, staleAfterMs }, "UTC");
+        const window = made(fn, windowMs, staleAfterMs);
         const pushed: Pushed[] = [];
         let nowMs = startMs;
         for (const step of steps) {
           nowMs += step.stepMs;
           if (step.value !== null) {
-            const sample = { atMs: nowMs - step.lateMs, value: step.value, companion: step.companion };
+            const lateMs = inOrderOnly(fn, windowMs) ? 0 : step.lateMs;
+            const sample = { atMs: nowMs - lateMs, value: step.value, companion: step.companion };
             pushed.push(sample);
             window.push(sample.atMs, sample.value, sample.companion);
           }
@@ -193,7 +241,7 @@ describe.each([
             );
         }
         // A replay hears the same samples in the order of time.
-        const replayed = createWindow({ fn, windowMs, staleAfterMs }, "UTC");
+        const replayed = made(fn, windowMs, staleAfterMs);
         for (const p of [...pushed].sort((a, b) => a.atMs - b.atMs))
           replayed.push(p.atMs, p.value, p.companion);
         if (fn !== "drawdown") same(answer(replayed.read(nowMs)), answer(window.read(nowMs)), "replayed");
@@ -209,7 +257,7 @@ describe.each([
         story(stepMs),
         fc.array(fc.integer({ min: 1, max: stepMs }), { maxLength: 30 }),
         (steps, waits) => {
-          const window = createWindow({ fn, windowMs, staleAfterMs }, "UTC");
+          const window = made(fn, windowMs, staleAfterMs);
           let nowMs = startMs;
           for (const step of steps) {
             nowMs += step.stepMs;
@@ -222,7 +270,7 @@ describe.each([
             nowMs += wait;
             if (edgeMs === null || nowMs < edgeMs) {
               // An average moves all the time and is followed in fine steps; the rest stand still in between.
-              if (fn === "avgOver" || fn === "minOver") continue;
+              if (moving.has(fn)) continue;
               expect(answer(window.read(nowMs)), `next edge ${edgeMs}, now ${nowMs}`).toBe(before);
             }
           }
@@ -230,6 +278,105 @@ describe.each([
       ),
       { seed, numRuns: 30 },
     );
+  });
+});
+
+describe("fed from one-minute roll-ups", () => {
+  const windowMs = 7_200_000;
+  const staleAfterMs = 90_000;
+
+  const rolledUp = (samples: readonly number[], times: readonly number[]): BucketStats => ({
+    count: samples.length,
+    min: Math.min(...samples),
+    max: Math.max(...samples),
+    sum: samples.reduce((a, b) => a + b, 0),
+    sumSquares: samples.reduce((a, b) => a + b * b, 0),
+    last: samples.at(-1)!,
+    lastMs: times.at(-1)!,
+  });
+
+  test.each(functions.filter((fn) => fn !== "countOver"))(
+    "%s answers as if it had seen the samples",
+    (fn) => {
+      fc.assert(
+        fc.property(story(40_000), fc.double({ min: 0, max: 1, noNaN: true }), (steps, part) => {
+          const whole = made(fn, windowMs, staleAfterMs);
+          const mixed = made(fn, windowMs, staleAfterMs);
+          let nowMs = startMs;
+          const pushed: Pushed[] = [];
+          for (const step of steps) {
+            nowMs += step.stepMs;
+            if (step.value !== null)
+              pushed.push({ atMs: nowMs, value: step.value, companion: step.companion });
+          }
+          const rawFromMs = Math.floor((startMs + part * (nowMs - startMs)) / minuteMs) * minuteMs;
+          const minutes = new Map<number, Pushed[]>();
+          for (const p of pushed) {
+            whole.push(p.atMs, p.value, p.companion);
+            if (p.atMs >= rawFromMs) continue;
+            const minute = Math.floor(p.atMs / minuteMs) * minuteMs;
+            minutes.set(minute, [...(minutes.get(minute) ?? []), p]);
+          }
+          for (const [minute, of] of minutes) {
+            const times = of.map((p) => p.atMs);
+            mixed.pushBucket(
+              minute,
+              rolledUp(
+                of.map((p) => p.value),
+                times,
+              ),
+              rolledUp(
+                of.map((p) => p.companion),
+                times,
+              ),
+            );
+          }
+          for (const p of pushed) if (p.atMs >= rawFromMs) mixed.push(p.atMs, p.value, p.companion);
+          for (const waitMs of [0, 30_000, 1_800_000]) {
+            const [got, wanted] = [answer(mixed.read(nowMs + waitMs)), answer(whole.read(nowMs + waitMs))];
+            if (fn === "since" && typeof got === "number" && typeof wanted === "number")
+              expect(Math.abs(got - wanted)).toBeLessThan(minuteMs);
+            else same(got, wanted, `after ${waitMs}`);
+          }
+          if (fn !== "since") expect(mixed.coverage(nowMs)).toBeCloseTo(whole.coverage(nowMs), 9);
+        }),
+        { seed, numRuns: 60 },
+      );
+    },
+  );
+
+  test("an hour counts as its minutes", () => {
+    const hourMs = 3_600_000;
+    const at = Math.floor(startMs / hourMs) * hourMs;
+    const stats = {
+      count: 720,
+      min: 1,
+      max: 5,
+      sum: 720 * 3,
+      sumSquares: 720 * 10,
+      last: 4,
+      lastMs: at + hourMs - 5,
+    };
+    const read = (fn: WindowFunction) => {
+      const window = made(fn, hourMs * 2, 90_000);
+      window.pushBucket(at, stats, stats, hourMs);
+      window.pushBucket(at + hourMs, { ...stats, lastMs: at + 2 * hourMs - 5 }, stats, hourMs);
+      return window.read(at + 2 * hourMs);
+    };
+    expect(read("avgOver")).toBeCloseTo(3);
+    expect(read("stddevOver")).toBeCloseTo(1);
+    expect(read("minOver")).toBe(1);
+    expect(read("maxOver")).toBe(5);
+    expect(read("ago")).toBe(3);
+  });
+
+  test("a series that stands still does not deviate, whatever its size", () => {
+    const window = made("stddevOver", windowMs, 90_000);
+    const zscore = made("zscore", windowMs, 90_000);
+    for (let i = 0; i < 2_000; i++)
+      for (const one of [window, zscore]) one.push(startMs + i * 5_000, 60_123.1);
+    expect(window.read(startMs + 2_000 * 5_000)).toBe(0);
+    expect(answer(zscore.read(startMs + 2_000 * 5_000))).toBe("nan");
   });
 });
 
@@ -300,7 +447,7 @@ describe("by hand", () => {
 
   test("a long window stays cheap: two days of seconds are read in milliseconds", () => {
     for (const fn of functions) {
-      const window = createWindow({ fn, windowMs: 86_400_000, staleAfterMs: 15_000 }, "UTC");
+      const window = made(fn, 86_400_000, 15_000);
       for (let s = 0; s < 2 * 86_400; s++) window.push(startMs + s * 1_000, -s, 1);
       const began = performance.now();
       window.read(startMs + 2 * 86_400_000);

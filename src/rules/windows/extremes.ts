@@ -4,11 +4,12 @@
  * by the same rule, which makes the queue a function of the set of samples and not of their order.
  */
 import { Unknown } from "../value.ts";
+import { byMinutes } from "./buckets.ts";
 import { Cover } from "./cover.ts";
 import type { Edge } from "./edge.ts";
 import { Samples } from "./samples.ts";
 import { enoughCover, minuteMs, type Shape } from "./shape.ts";
-import type { Window } from "./window.ts";
+import type { BucketStats, Window } from "./window.ts";
 
 export function extremeWindow(fn: "minOver" | "maxOver" | "drawdown", shape: Shape): Window {
   const { edge, staleAfterMs, byMinute } = shape;
@@ -30,27 +31,55 @@ export function extremeWindow(fn: "minOver" | "maxOver" | "drawdown", shape: Sha
 
   const coverage = (nowMs: number) => shareWatched(cover, edge, nowMs);
 
+  /** @param coverFromMs since when it counts as watched, from the sample or from the beginning of its minute */
+  const take = (atMs: number, value: number, coverFromMs: number): void => {
+    cover.add(coverFromMs, atMs + staleAfterMs);
+    if (atMs >= newestMs) {
+      newestMs = atMs;
+      newest = value;
+    }
+  };
+
+  /** Puts a height where it can still become the extreme. */
+  const place = (time: number, height: number, companion: number): void => {
+    const at = queue.above(time);
+    // Beaten by a newer one, or by a higher one of the same instant.
+    if (at < queue.end && queue.valueAt(at) >= height) return;
+    if (at > queue.first && queue.timeAt(at - 1) === time && queue.valueAt(at - 1) > height) return;
+    let beaten = at;
+    while (beaten > queue.first && queue.valueAt(beaten - 1) <= height) beaten--;
+    if (beaten < at) queue.remove(beaten, at - beaten);
+    queue.insert(beaten, time, height, companion);
+  };
+
+  /** By the minute, what stands behind a peak is what stood there at the end of its minute: that a roll-up knows, too. */
+  const behind = (minute: number, companion: number): void => {
+    const at = queue.above(minute) - 1;
+    if (at >= queue.first && queue.timeAt(at) === minute) queue.set(at, minute, queue.valueAt(at), companion);
+  };
+
+  const minuteOf = (ms: number) => Math.floor(ms / minuteMs) * minuteMs;
+
   return {
     push(atMs, value, companion = value) {
       if (Number.isNaN(value)) return;
-      cover.add(atMs, atMs + staleAfterMs);
-      if (atMs >= newestMs) {
-        newestMs = atMs;
-        newest = value;
-      }
-      const time = byMinute ? Math.floor(atMs / minuteMs) * minuteMs : atMs;
-      const height = sign * value;
-      let at = queue.above(time);
-      // Beaten by a newer one, or by a higher one of the same instant.
-      if (at < queue.end && queue.valueAt(at) >= height) return;
-      if (at > queue.first && queue.timeAt(at - 1) === time && queue.valueAt(at - 1) > height) return;
-      let beaten = at;
-      while (beaten > queue.first && queue.valueAt(beaten - 1) <= height) beaten--;
-      if (beaten < at) queue.remove(beaten, at - beaten);
-      at = beaten;
-      queue.insert(at, time, height, companion);
-      if (atMs === newestMs) forget(atMs);
+      const isNewest = atMs >= newestMs;
+      const time = byMinute ? minuteOf(atMs) : atMs;
+      take(atMs, value, time);
+      place(time, sign * value, companion);
+      if (byMinute && fn === "drawdown" && isNewest) behind(time, companion);
+      if (isNewest) forget(atMs);
     },
+    pushBucket: byMinutes((atMs, stats: BucketStats, companion: BucketStats) => {
+      const isNewest = stats.lastMs >= newestMs;
+      take(stats.lastMs, stats.last, minuteOf(atMs));
+      place(
+        byMinute ? minuteOf(atMs) : stats.lastMs,
+        sign * (sign < 0 ? stats.min : stats.max),
+        companion.last,
+      );
+      if (isNewest) forget(stats.lastMs);
+    }),
     read(nowMs) {
       forget(nowMs);
       if (queue.first === queue.end) return new Unknown("uncovered", null, "no sample in the window yet");

@@ -3,6 +3,7 @@
  * that was stale by then. By the minute, each minute keeps its last sample.
  */
 import { Unknown } from "../value.ts";
+import { byMinutes } from "./buckets.ts";
 import { Samples } from "./samples.ts";
 import { minuteMs, type Shape } from "./shape.ts";
 import type { Window } from "./window.ts";
@@ -28,20 +29,23 @@ export function pastWindow(fn: "ago" | "change" | "changeRatio", shape: Shape): 
     return samples.valueAt(index);
   };
 
-  return {
-    push(atMs, value) {
-      if (Number.isNaN(value)) return;
-      const index = samples.above(atMs);
-      if (byMinute) {
-        if (index < samples.end && minuteOf(samples.timeAt(index)) === minuteOf(atMs)) return;
-        if (index > samples.first && minuteOf(samples.timeAt(index - 1)) === minuteOf(atMs)) {
-          samples.set(index - 1, atMs, value, 0);
-          return;
-        }
+  const push = (atMs: number, value: number): void => {
+    if (Number.isNaN(value)) return;
+    const index = samples.above(atMs);
+    if (byMinute) {
+      if (index < samples.end && minuteOf(samples.timeAt(index)) === minuteOf(atMs)) return;
+      if (index > samples.first && minuteOf(samples.timeAt(index - 1)) === minuteOf(atMs)) {
+        samples.set(index - 1, atMs, value, 0);
+        return;
       }
-      samples.insert(index, atMs, value, 0);
-      if (index === samples.end - 1) forget(atMs);
-    },
+    }
+    samples.insert(index, atMs, value, 0);
+    if (index === samples.end - 1) forget(atMs);
+  };
+
+  return {
+    push,
+    pushBucket: byMinutes((_, { last, lastMs }) => push(lastMs, last)),
     read(nowMs) {
       const before = then(nowMs);
       if (fn === "ago" || before instanceof Unknown) return before;

@@ -18,3 +18,8 @@ export interface Shape {
   /** Kept by the minute: both ends of the window are then exact to one minute. */
   readonly byMinute: boolean;
 }
+
+/** An edge at the beginning of the minute that the other lies in: what is kept by the minute enters and leaves whole. */
+export function wholeMinutes(edge: Edge): Edge {
+  return { ...edge, at: (nowMs) => Math.floor(edge.at(nowMs) / minuteMs) * minuteMs };
+}

@@ -1,6 +1,19 @@
 /** A look back over one series of one subject, for one function. */
 import type { Unknown } from "../value.ts";
 
+/** What is left of the samples of a stretch of time when they are rolled up. Only numbers count; NaN was never among them. */
+export interface BucketStats {
+  /** Samples, at least 1. */
+  readonly count: number;
+  readonly min: number;
+  readonly max: number;
+  readonly sum: number;
+  readonly sumSquares: number;
+  /** The newest sample, and when it was seen, ms. */
+  readonly last: number;
+  readonly lastMs: number;
+}
+
 export interface Window {
   /**
    * Takes one sample or event.
@@ -9,6 +22,14 @@ export interface Window {
    * @param companion of `drawdown`: what the fall is measured against; default the value itself.
    */
   push(atMs: number, value: number, companion?: number): void;
+  /**
+   * Takes a stretch of the past that is known by its roll-up only. Minutes give, to the minute, what their samples would
+   * have given; wider buckets are exact to their own width.
+   * @param atMs start of the stretch, a whole minute. It lies before every sample that is pushed.
+   * @param companion of `drawdown`: the roll-up of what the fall is measured against, of the same stretch.
+   * @param widthMs its length, whole minutes; default one.
+   */
+  pushBucket(atMs: number, stats: BucketStats, companion?: BucketStats, widthMs?: number): void;
   /** @returns the figure over [now − window, now], or why there is none. */
   read(nowMs: number): number | Unknown;
   /** Share of the window that was watched, 0–1. */

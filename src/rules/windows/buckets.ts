@@ -1,0 +1,43 @@
+/** Roll-ups as windows take them: minute by minute. */
+import { minuteMs } from "./shape.ts";
+import type { BucketStats, Window } from "./window.ts";
+
+type Minute = (atMs: number, stats: BucketStats, companion: BucketStats) => void;
+
+/** `pushBucket` of a window that takes minutes. A wider bucket becomes minutes that are alike, which keeps its sums right. */
+export function byMinutes(take: Minute): Window["pushBucket"] {
+  return (atMs, stats, companion = stats, widthMs = minuteMs) => {
+    if (!(stats.count > 0) || Number.isNaN(stats.sum)) return;
+    if (widthMs <= minuteMs) {
+      take(atMs, stats, companion);
+      return;
+    }
+    for (let at = atMs; at < atMs + widthMs; at += minuteMs) {
+      const isLast = at + minuteMs >= atMs + widthMs;
+      take(at, minuteOf(stats, at, isLast), minuteOf(companion, at, isLast));
+    }
+  };
+}
+
+function minuteOf(stats: BucketStats, atMs: number, isLast: boolean): BucketStats {
+  const mean = stats.sum / stats.count;
+  return {
+    count: 1,
+    min: stats.min,
+    max: stats.max,
+    sum: mean,
+    sumSquares: stats.sumSquares / stats.count,
+    last: isLast ? stats.last : mean,
+    lastMs: isLast ? Math.max(stats.lastMs, atMs) : atMs + minuteMs - 1,
+  };
+}
+
+/**
+ * Sum of the squared distances from the mean. The difference of two large sums loses digits: what is lost can never be
+ * more than the spread allows.
+ */
+export function squaresAround({ count, min, max, sum, sumSquares }: BucketStats): number {
+  if (min === max) return 0;
+  const most = (count * (max - min) ** 2) / 4;
+  return Math.min(Math.max(sumSquares - (sum * sum) / count, 0), most);
+}

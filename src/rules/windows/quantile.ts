@@ -1,0 +1,252 @@
+/**
+ * `quantileOver`, weighted by time: the smallest value below which, or at which, the series stood for that share of the
+ * window. What has settled is kept sorted with its time; the newest sample, and one that reaches in over the edge, are
+ * looked at beside it. By the minute it is the quantile of one-minute means.
+ */
+import { Unknown } from "../value.ts";
+import { byMinutes } from "./buckets.ts";
+import { fineStep, notCovered } from "./extremes.ts";
+import { Pieces, type Weighing } from "./pieces.ts";
+import { enoughCover, type Shape, wholeMinutes } from "./shape.ts";
+import type { Window } from "./window.ts";
+
+/** @param share 0–1: 0.5 is the median. */
+export function quantileWindow(share: number, shape: Shape): Window {
+  const edge = shape.byMinute ? wholeMinutes(shape.edge) : shape.edge;
+  const pieces = new Pieces(shape);
+  const { samples } = pieces;
+  const sorted = new Sorted();
+  /** Samples of these indices are in `sorted`. */
+  let from = 0;
+  let until = 0;
+  let version = -1;
+  const beside = new Beside();
+
+  const settle = (first: number, last: number): void => {
+    if (version !== pieces.version || first > until || first < from || last < until) {
+      sorted.clear();
+      from = until = first;
+      version = pieces.version;
+      for (; until < last; until++) whole(until, sorted);
+      sorted.order();
+      return;
+    }
+    for (; until < last; until++) whole(until, sorted);
+    sorted.sign = -1;
+    for (; from < first; from++) whole(from, sorted);
+    sorted.sign = 1;
+  };
+  const whole = (index: number, into: Weighing) =>
+    pieces.weigh(index, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, into);
+
+  /** Brings `sorted` and `beside` up to date. @returns ms that were watched. */
+  const weigh = (nowMs: number): number => {
+    beside.clear();
+    const last = samples.end - 1;
+    if (last < samples.first) {
+      sorted.clear();
+      from = until = samples.end;
+      return 0;
+    }
+    const fromMs = edge.at(nowMs);
+    const first = Math.min(samples.above(fromMs - 1), last);
+    settle(first, last);
+    if (first > samples.first) pieces.weigh(first - 1, fromMs, samples.timeAt(first), beside);
+    pieces.weigh(last, fromMs, nowMs, beside);
+    return sorted.total + beside.total;
+  };
+
+  const covered = (nowMs: number, watchedMs: number) => {
+    const length = nowMs - edge.at(nowMs);
+    return length > 0 ? watchedMs / length : 0;
+  };
+
+  const forget = (atMs: number) => {
+    const keep = samples.above(edge.at(atMs)) - 1;
+    if (keep <= samples.first) return;
+    // What is sorted and forgotten unread could not be taken out again: it is sorted anew.
+    if (from < keep) version = -1;
+    pieces.forgetUntil(keep);
+  };
+
+  return {
+    push(atMs, value) {
+      if (Number.isNaN(value)) return;
+      pieces.push(atMs, value);
+      forget(atMs);
+    },
+    pushBucket: byMinutes((atMs, stats) => {
+      pieces.pushMinute(atMs, stats);
+      forget(stats.lastMs);
+    }),
+    read(nowMs) {
+      const watchedMs = weigh(nowMs);
+      const cover = covered(nowMs, watchedMs);
+      if (cover < enoughCover) return notCovered(cover);
+      return sorted.at(share * watchedMs, beside) ?? new Unknown("nan", null, "quantile of nothing");
+    },
+    coverage: (nowMs) => covered(nowMs, weigh(nowMs)),
+    nextEdgeMs: (nowMs) => (samples.first === samples.end ? null : nowMs + fineStep(edge)),
+    clear() {
+      pieces.clear();
+      sorted.clear();
+      from = until = 0;
+    },
+  };
+}
+
+const blockSize = 64;
+
+/** Values in order, each with the time that the series stood there; and that time by blocks of them. */
+class Sorted implements Weighing {
+  total = 0;
+  /** −1: what is added is taken out. */
+  sign: 1 | -1 = 1;
+  #values = new Float64Array(64);
+  #times = new Float64Array(64);
+  #size = 0;
+  #blocks = new Float64Array(1);
+  #stale = true;
+  /** While everything is sorted anew: order comes in the end. */
+  #gathering: [number, number][] | null = null;
+
+  clear(): void {
+    this.#size = 0;
+    this.total = 0;
+    this.sign = 1;
+    this.#stale = true;
+    this.#gathering = [];
+  }
+
+  order(): void {
+    const gathered = this.#gathering ?? [];
+    this.#gathering = null;
+    gathered.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+    for (const [value, ms] of gathered) this.#put(this.#size, value, ms);
+  }
+
+  add(ms: number, value: number): void {
+    if (this.#gathering !== null) this.#gathering.push([value, ms]);
+    else this.#put(this.#find(value), value, ms * this.sign);
+  }
+
+  /** @returns the first value up to which, with what stands beside, at least `ms` are reached. */
+  at(ms: number, beside: Beside): number | null {
+    const size = this.#size;
+    const values = this.#values;
+    // A hair less: sums of times are whole, their share need not be.
+    const wanted = ms * (1 - 1e-12);
+    if (this.#stale) this.#sumBlocks();
+    let reached = 0;
+    let i = 0;
+    for (let block = 0; i + blockSize < size; block++, i += blockSize) {
+      const after = reached + this.#blocks[block]!;
+      if (after + beside.upTo(values[i + blockSize - 1]!) >= wanted) break;
+      reached = after;
+    }
+    // What stands beside may lie below the values that were passed over, or between them.
+    for (; i < size; i++) {
+      const value = values[i]!;
+      const between = beside.first(wanted - reached, value);
+      if (between !== null) return between;
+      reached += this.#times[i]!;
+      if (reached + beside.upTo(value) >= wanted) return value;
+    }
+    return (
+      beside.first(wanted - reached, Number.POSITIVE_INFINITY) ?? beside.highest ?? values[size - 1] ?? null
+    );
+  }
+
+  /** The index of the first value that is not lower. */
+  #find(value: number): number {
+    const values = this.#values;
+    let low = 0;
+    let high = this.#size;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (values[middle]! < value) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #put(index: number, value: number, ms: number): void {
+    this.total += ms;
+    this.#stale = true;
+    if (index > 0 && index === this.#size && this.#values[index - 1] === value) index--;
+    if (index < this.#size && this.#values[index] === value) {
+      this.#times[index]! += ms;
+      if (this.#times[index]! > 0) return;
+      this.#values.copyWithin(index, index + 1, this.#size);
+      this.#times.copyWithin(index, index + 1, this.#size);
+      this.#size--;
+      return;
+    }
+    if (this.#size === this.#values.length) {
+      this.#values = grown(this.#values);
+      this.#times = grown(this.#times);
+    }
+    this.#values.copyWithin(index + 1, index, this.#size);
+    this.#times.copyWithin(index + 1, index, this.#size);
+    this.#values[index] = value;
+    this.#times[index] = ms;
+    this.#size++;
+  }
+
+  #sumBlocks(): void {
+    const count = Math.ceil(this.#size / blockSize);
+    if (this.#blocks.length < count) this.#blocks = new Float64Array(count * 2);
+    for (let block = 0; block < count; block++) {
+      let sum = 0;
+      const end = Math.min((block + 1) * blockSize, this.#size);
+      for (let i = block * blockSize; i < end; i++) sum += this.#times[i]!;
+      this.#blocks[block] = sum;
+    }
+    this.#stale = false;
+  }
+}
+
+function grown(array: Float64Array): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(array.length * 2);
+  larger.set(array);
+  return larger;
+}
+
+/** The few steps that are looked at beside what is sorted: at most two at each end of the window. */
+class Beside implements Weighing {
+  total = 0;
+  readonly #steps: { value: number; ms: number }[] = [];
+
+  get highest(): number | null {
+    return this.#steps.at(-1)?.value ?? null;
+  }
+
+  add(ms: number, value: number): void {
+    this.total += ms;
+    this.#steps.push({ value, ms });
+    this.#steps.sort((a, b) => a.value - b.value);
+  }
+
+  /** ms at or below a value. */
+  upTo(value: number): number {
+    let ms = 0;
+    for (const step of this.#steps) if (step.value <= value) ms += step.ms;
+    return ms;
+  }
+
+  /** @returns the first of them below `before` with which `ms` are reached, or null. */
+  first(wanted: number, before: number): number | null {
+    let ms = 0;
+    for (const step of this.#steps) {
+      if (step.value >= before && before !== Number.POSITIVE_INFINITY) return null;
+      ms += step.ms;
+      if (ms >= wanted) return step.value;
+    }
+    return null;
+  }
+
+  clear(): void {
+    this.total = 0;
+    this.#steps.length = 0;
+  }
+}
