@@ -12,7 +12,7 @@ import type { Writable } from "node:stream";
 import type { Logger } from "pino";
 import type { Channel } from "./channels/channel.ts";
 import type { CommandLine } from "./channels/message.ts";
-import { createChannel } from "./channels/registry.ts";
+import { createChannel, programEnvironment } from "./channels/registry.ts";
 import { type Collectors, createCollectors, schedulesMs } from "./collect/index.ts";
 import { DaemonSource } from "./daemon-source.ts";
 import { createDashboard } from "./dashboard/index.ts";
@@ -152,7 +152,9 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     for (const [name, one] of Object.entries(settings.channels)) {
       const { timezone, mention } = settings;
       const out = deps.out ?? process.stdout;
-      channels.set(name, createChannel(name, one, { clock, random, out, log, timezone, mention, ...told }));
+      const environment = programEnvironment(process.env);
+      const parts = { clock, random, out, log, timezone, mention, environment, ...told };
+      channels.set(name, createChannel(name, one, parts));
     }
     const outbox = createOutbox({
       store,

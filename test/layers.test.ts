@@ -85,7 +85,7 @@ const libraryRooms: Readonly<Record<string, readonly string[]>> = {
 /** Parts of Node that only some rooms may use. Pure rooms use none at all. */
 const nodeRooms: Readonly<Record<string, readonly string[]>> = {
   "node:crypto": ["wallet", "exchange", "simulator", "history", "channels", "deliver"],
-  "node:child_process": [],
+  "node:child_process": ["channels"],
   "node:worker_threads": ["history"],
   "node:module": [],
 };

@@ -4,7 +4,9 @@
 import type { Writable } from "node:stream";
 import { z } from "zod";
 import type { Clock, Random } from "../domain/clock.ts";
+import { alertmanagerSettings, createAlertmanager } from "./alertmanager/channel.ts";
 import type { Channel } from "./channel.ts";
+import { commandSettings, createCommand } from "./command/channel.ts";
 import { consoleSettings, createConsole } from "./console/channel.ts";
 import { createDiscordBot, createDiscordWebhook } from "./discord/channel.ts";
 import { discordBotSettings, discordWebhookSettings, type MentionSettings } from "./discord/settings.ts";
@@ -12,27 +14,50 @@ import { createEmail } from "./email/channel.ts";
 import { emailSettings } from "./email/settings.ts";
 import { type ChannelLog, silentLog } from "./log.ts";
 import { type CommandLine, plainCommandLine } from "./message.ts";
+import { createNtfy, ntfySettings } from "./ntfy/channel.ts";
+import { createPagerduty, pagerdutySettings } from "./pagerduty/channel.ts";
+import { createSlack, slackBotSettings, slackWebhookSettings } from "./slack/channel.ts";
+import { createTelegram, telegramSettings } from "./telegram/channel.ts";
+import { createWebhook, webhookSettings } from "./webhook/channel.ts";
 
 export { type MentionSettings, mentionSettings } from "./discord/settings.ts";
 
-/** A Discord channel is a bot or a webhook; whoever names a webhookUrl means the latter, and is told of its keys only. */
-const discordSettings = z.unknown().transform((raw, context) => {
-  const webhook = typeof raw === "object" && raw !== null && "webhookUrl" in raw;
-  const parsed = (webhook ? discordWebhookSettings : discordBotSettings).safeParse(raw);
-  if (parsed.success) return parsed.data;
-  for (const issue of parsed.error.issues) context.addIssue({ ...issue } as never);
-  return z.NEVER;
-});
+/** Some services take a bot or a webhook; whoever names a webhookUrl means the latter, and is told of its keys only. */
+function botOrWebhook<Bot, Webhook>(bot: z.ZodType<Bot>, webhook: z.ZodType<Webhook>) {
+  return z.unknown().transform((raw, context): Bot | Webhook => {
+    const parsed =
+      typeof raw === "object" && raw !== null && "webhookUrl" in raw
+        ? webhook.safeParse(raw)
+        : bot.safeParse(raw);
+    if (parsed.success) return parsed.data;
+    for (const issue of parsed.error.issues) context.addIssue({ ...issue } as never);
+    return z.NEVER;
+  });
+}
+
+const settingsByType = {
+  console: consoleSettings,
+  discord: botOrWebhook(discordBotSettings, discordWebhookSettings),
+  email: emailSettings,
+  webhook: webhookSettings,
+  slack: botOrWebhook(slackBotSettings, slackWebhookSettings),
+  telegram: telegramSettings,
+  ntfy: ntfySettings,
+  pagerduty: pagerdutySettings,
+  alertmanager: alertmanagerSettings,
+  command: commandSettings,
+} as const;
+type ChannelType = keyof typeof settingsByType;
+export const channelTypes = Object.keys(settingsByType) as [ChannelType, ...ChannelType[]];
 
 /**
  * The settings of one entry under `channels:`, told apart by `type`. Secrets are plain strings here; whoever reads the
- * configuration resolves `tokenFile`, `webhookUrlFile`, `smtp.passwordFile` and `smtp.caFile` first.
+ * configuration resolves those given as `…File` first.
  */
 export const channelSettings = z
-  .looseObject({ type: z.enum(["console", "discord", "email"]) })
-  .transform((raw, context) => {
-    const schema = { console: consoleSettings, discord: discordSettings, email: emailSettings }[raw.type];
-    const parsed = schema.safeParse(raw);
+  .looseObject({ type: z.enum(channelTypes) })
+  .transform((raw, context): z.infer<(typeof settingsByType)[ChannelType]> => {
+    const parsed = settingsByType[raw.type].safeParse(raw);
     if (parsed.success) return parsed.data;
     for (const issue of parsed.error.issues) context.addIssue({ ...issue } as never);
     return z.NEVER;
@@ -44,6 +69,11 @@ export const secretSettings: readonly (readonly string[])[] = [
   ["token"],
   ["webhookUrl"],
   ["smtp", "password"],
+  // Many an address is its own password.
+  ["url"],
+  ["secret"],
+  ["password"],
+  ["routingKey"],
 ];
 
 export interface ChannelDeps {
@@ -60,13 +90,30 @@ export interface ChannelDeps {
   readonly commandLine?: CommandLine;
   /** Whom Discord channels ping, by severity, where their own settings say nothing. */
   readonly mention?: MentionSettings;
+  /** What programs of command channels see (`programEnvironment`). Default: nothing. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** @returns the channel, not started. It opens nothing before `start`, `probe` or `send`. */
 export function createChannel(name: string, settings: ChannelSettings, deps: ChannelDeps): Channel {
   const { clock, random, out, json = false, log = silentLog, timezone = "UTC", mention } = deps;
   const commandLine = deps.commandLine ?? plainCommandLine;
+  const told = { timezone, commandLine };
   switch (settings.type) {
+    case "webhook":
+      return createWebhook(name, settings, { ...told, clock });
+    case "slack":
+      return createSlack(name, settings, told);
+    case "telegram":
+      return createTelegram(name, settings, told);
+    case "ntfy":
+      return createNtfy(name, settings, told);
+    case "pagerduty":
+      return createPagerduty(name, settings, told);
+    case "alertmanager":
+      return createAlertmanager(name, settings, told);
+    case "command":
+      return createCommand(name, settings, { ...told, environment: deps.environment ?? {} });
     case "console":
       return createConsole(name, { out, timezone, commandLine, json });
     case "email":
@@ -78,4 +125,16 @@ export function createChannel(name: string, settings: ChannelSettings, deps: Cha
         : createDiscordBot(name, settings, discord);
     }
   }
+}
+
+/** What programs that a channel runs may see of the daemon's environment: where programs and the user's files are. */
+export function programEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of ["PATH", "HOME", "LANG", "TZ"]) {
+    const value = env[name];
+    if (value !== undefined) found[name] = value;
+  }
+  return found;
 }

@@ -1,6 +1,6 @@
 /** What commands do by themselves where no daemon runs: speak to the exchange and to channels, once. */
 import type { Channel, ProbeResult } from "../channels/channel.ts";
-import { createChannel } from "../channels/registry.ts";
+import { createChannel, programEnvironment } from "../channels/registry.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { SessionStore } from "../domain/ports.ts";
 import { type BadRecordReport, createExchange, type Exchange } from "../exchange/index.ts";
@@ -50,7 +50,8 @@ export async function withChannel<T>(
   use: (channel: Channel) => Promise<T>,
 ): Promise<T> {
   const { timezone, mention } = settings;
-  const deps = { clock: systemClock(), random: Math.random, out, timezone, mention };
+  const environment = programEnvironment(process.env);
+  const deps = { clock: systemClock(), random: Math.random, out, timezone, mention, environment };
   const channel = createChannel(name, settings.channels[name]!, deps);
   try {
     return await use(channel);

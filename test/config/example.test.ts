@@ -12,6 +12,10 @@ const env = {
   DISCORD_TOKEN: "t".repeat(30),
   DISCORD_WEBHOOK_URL: `https://discord.com/api/webhooks/123456789012345678/${"w".repeat(20)}`,
   SMTP_PASSWORD: "secret",
+  SLACK_TOKEN: "xoxb-0123456789-abcdef",
+  TELEGRAM_TOKEN: `123456789:${"t".repeat(35)}`,
+  PAGERDUTY_KEY: "k".repeat(32),
+  WEBHOOK_SECRET: "s".repeat(24),
 };
 
 function read(text: string, at: Desk): { settings: DaemonSettings; warnings: readonly unknown[] } {
@@ -50,7 +54,19 @@ test("with everything switched on, it is valid too", () => {
   at.write("my-rules/own.yaml", fs.readFileSync(at.file("own.yaml")));
   const { settings } = read(switchedOn, at);
   expect(switchedOn).not.toBe(example);
-  expect(Object.keys(settings.channels)).toEqual(["here", "chat", "hook", "mail"]);
+  expect(Object.keys(settings.channels)).toEqual([
+    "here",
+    "chat",
+    "hook",
+    "mail",
+    "slack",
+    "phone",
+    "push",
+    "oncall",
+    "am",
+    "program",
+    "script",
+  ]);
   expect(settings.wallets.map((wallet) => wallet.name)).toEqual(["main", "watched", "a"]);
   expect(settings.ruleSet.conditions.map((rule) => rule.name)).not.toContain("MarginHigh");
   expect(settings).toMatchObject({

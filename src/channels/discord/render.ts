@@ -5,12 +5,8 @@
  * Limits (UTF-16 units, the strictest reading): content 2000; embed 6000 in all, description 4096, 25 fields of 256 + 1024,
  * footer 2048.
  */
-import type { AlertChange, Severity } from "../../domain/alert.ts";
-import { severities } from "../../domain/alert.ts";
-import type { Message } from "../../domain/delivery.ts";
 import { type Block, plainLines, type Rendering, type Tone } from "../message.ts";
 import { forDiscord, shorten } from "../text.ts";
-import type { MentionSettings } from "./settings.ts";
 
 export interface Embed {
   readonly color: number;
@@ -104,27 +100,6 @@ export function endedIn(message: { readonly embeds?: readonly Partial<Embed>[] }
 export function endingTone(lead: string): Tone {
   if (lead.startsWith("RESOLVED")) return "good";
   return lead.startsWith("LIQUIDATED") ? "critical" : "over";
-}
-
-/** Whom this message pings: only when something began, got worse, is reminded of, or was liquidated. */
-export function mentionFor(message: Message, settings: MentionSettings | undefined): string | null {
-  if (settings === undefined || message.content.kind !== "alert") return null;
-  const loud = message.content.items.map(({ change }) => change).filter(calls);
-  const worst: Severity | undefined = severities.findLast((one) =>
-    loud.some(({ alert }) => alert.severity === one),
-  );
-  return worst === undefined ? null : (settings[worst] ?? null);
-}
-
-function calls({ kind, alert }: AlertChange): boolean {
-  return (
-    kind === "fired" ||
-    kind === "rose" ||
-    kind === "worsened" ||
-    kind === "reminder" ||
-    // One call for each position that was lost; what that means for the account is no news of its own.
-    (alert.ending === "liquidated" && alert.symbol !== null)
-  );
 }
 
 function allowedMentions(mention: string | null): DiscordBody["allowed_mentions"] {

@@ -9,20 +9,12 @@ import type { Clock } from "../../domain/clock.ts";
 import type { Message } from "../../domain/delivery.ts";
 import type { Outgoing, SendResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
+import { loudest } from "../mention.ts";
 import { type CommandLine, formatTime, leadOf, render } from "../message.ts";
 import { cleanLine } from "../text.ts";
 import type { ApiAnswer, ApiProblem } from "./api.ts";
 import type { Destination } from "./destination.ts";
-import {
-  discordBody,
-  type Embed,
-  type Ended,
-  endedBody,
-  endedIn,
-  endingTone,
-  mentionFor,
-  plainBody,
-} from "./render.ts";
+import { discordBody, type Embed, type Ended, endedBody, endedIn, endingTone, plainBody } from "./render.ts";
 import type { MentionSettings } from "./settings.ts";
 
 export interface SenderOptions {
@@ -103,7 +95,7 @@ export class DiscordSender {
   async #create({ message, inReplyTo, late }: Outgoing, signal: AbortSignal): Promise<ApiAnswer> {
     const { destination, mention: settings, log } = this.#options;
     const rendering = render(message, this.#options, late);
-    const mention = mentionFor(message, settings);
+    const mention = loudest(message, settings);
     const replyTo = inReplyTo?.receipt ?? null;
     const pretty = discordBody(rendering, mention);
     let answer = await destination.create(pretty, message, replyTo, signal);

@@ -1,0 +1,28 @@
+/** Addresses of services in the settings of channels. */
+import { z } from "zod";
+
+const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** Whether what is sent to this address could be read on the way. */
+export function isPlain(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === "http:" && !loopback.test(hostname);
+}
+
+/** `https://…`, or `http://…`, which a home network may do with; without a user and password in it. */
+export const anyAddress = z
+  .url({ protocol: /^https?$/, error: "must be an address: https://…" })
+  .refine((url) => !URL.canParse(url) || new URL(url).username === "", "must hold no user or password");
+
+/** Of services to which a secret is sent: plain HTTP would hand it to everybody on the way. */
+export const safeAddress = anyAddress.refine(
+  (url) => !isPlain(url),
+  "has to begin with https:// (http:// only for this machine: 127.0.0.1, [::1], localhost)",
+);
+
+/** A word that goes into a header or a path: printable, no spaces. */
+export const secretWord = z.string().regex(/^[\x21-\x7e]+$/, "must be one word without spaces");
+
+/** Without the slashes at its end. */
+export const trimmed = (url: string): string => url.replace(/\/+$/, "");

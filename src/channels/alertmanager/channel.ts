@@ -1,0 +1,163 @@
+/**
+ * Prometheus Alertmanager, version 2 of its API: its own routes, silences and receivers then go on from there. Taking an
+ * alert twice changes nothing there.
+ *
+ * Alertmanager forgets an alert that nobody repeats; ours are told once, so each names an end far off, and gets its true one
+ * when it ends. Labels are what an alert is known by, and the level is one of them, as routes there match it: an alert that
+ * rises or falls ends under the old level and begins under the new one.
+ */
+import { z } from "zod";
+import { type AlertChange, severities } from "../../domain/alert.ts";
+import { anyAddress, isPlain, secretWord, trimmed } from "../address.ts";
+import type { Channel, ProbeResult } from "../channel.ts";
+import { type Block, type CommandLine, render } from "../message.ts";
+import { Poster, parsed, probeFailure } from "../post.ts";
+
+const labelName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be a label's name: letters, digits and _");
+
+export const alertmanagerSettings = z
+  .strictObject({
+    type: z.literal("alertmanager"),
+    /** http://127.0.0.1:9093 */
+    url: anyAddress,
+    user: z.string().min(1).optional(),
+    password: z.string().min(1).optional(),
+    token: secretWord.optional(),
+    /** Put on every alert, beside its own. */
+    labels: z.record(labelName, z.string()).default({}),
+  })
+  .refine(({ user, password }) => (user === undefined) === (password === undefined), {
+    message: "user and password belong together",
+  })
+  .refine(({ user, token }) => user === undefined || token === undefined, {
+    message: "either user and password or a token",
+  })
+  .refine(({ url, password, token }) => !isPlain(url) || (password === undefined && token === undefined), {
+    path: ["url"],
+    message: "has to begin with https:// where a password or token is sent (http:// only for this machine)",
+  });
+export type AlertmanagerSettings = z.infer<typeof alertmanagerSettings>;
+
+export interface AlertmanagerDeps {
+  readonly timezone: string;
+  readonly commandLine: CommandLine;
+}
+
+const timeoutMs = 8_000;
+/** How long an alert stands there without its true end, ms. */
+const standsMs = 30 * 86_400_000;
+/** An event has no end: it is shown for this long, ms. */
+const eventStandsMs = 3_600_000;
+
+export function createAlertmanager(
+  name: string,
+  settings: AlertmanagerSettings,
+  deps: AlertmanagerDeps,
+): Channel {
+  const base = trimmed(settings.url);
+  const { user, password, token } = settings;
+  const basic = user === undefined ? null : Buffer.from(`${user}:${password}`).toString("base64");
+  const headers: Record<string, string> =
+    token !== undefined
+      ? { authorization: `Bearer ${token}` }
+      : basic !== null
+        ? { authorization: `Basic ${basic}` }
+        : {};
+  const secrets = [token, password, basic].flatMap((one) => one ?? []);
+  const poster = new Poster({ who: "Alertmanager", secrets, timeoutMs });
+
+  const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
+    const answer = await poster.call({ method: "GET", url: `${base}/api/v2/status`, headers }, signal);
+    const verdict = poster.verdict(answer, "");
+    if (verdict.kind === "delivered") {
+      const status = answer.kind === "answer" ? (parsed(answer.text) as Status | undefined) : undefined;
+      const version = status?.versionInfo?.version;
+      return {
+        kind: "ok",
+        detail: poster.words(`Alertmanager ${typeof version === "string" ? version : ""} answers`),
+      };
+    }
+    return probeFailure(verdict, {
+      denied: "check user and password, or token",
+      refused: "check url: the address at which Alertmanager's own page is, without a path of its API",
+      away: "check url, and that Alertmanager runs",
+    });
+  };
+
+  return {
+    name,
+    kind: "alertmanager",
+    deadlineMs: timeoutMs + 1_000,
+    start: probe,
+    probe,
+    stop: () => poster.close(),
+    async send({ message, late }, signal) {
+      const { blocks, headline, notes } = render(message, deps, late);
+      const labels = { ...settings.labels, sender: message.content.sender };
+      const atMs = message.sealedAtMs;
+      const body =
+        message.content.kind === "test"
+          ? [
+              {
+                labels: { ...labels, alertname: "PerpwatchTest", severity: message.severity },
+                annotations: { summary: headline, message: message.id },
+                startsAt: iso(atMs),
+                endsAt: iso(atMs + 60_000),
+              },
+            ]
+          : message.content.items.flatMap(({ change }, i) =>
+              alertsOf(change, blocks[i]!, labels, [...notes, `message ${message.id}`]),
+            );
+      const answer = await poster.call({ url: `${base}/api/v2/alerts`, headers, body }, signal);
+      return poster.verdict(answer, `${body.length} taken`);
+    },
+  };
+}
+
+interface Status {
+  readonly versionInfo?: { readonly version?: unknown };
+}
+
+function alertsOf(
+  { alert, kind, atMs, happenedMs }: AlertChange,
+  block: Block,
+  more: Readonly<Record<string, string>>,
+  notes: readonly string[],
+): object[] {
+  const as = (severity: string, endsAtMs: number) => ({
+    labels: {
+      ...more,
+      ...Object.fromEntries(
+        Object.entries(alert.labels).filter(
+          ([key, value]) => labelName.safeParse(key).success && value !== "",
+        ),
+      ),
+      alertname: alert.rule,
+      severity,
+      subject: alert.subject,
+      ...(alert.wallet === null ? {} : { wallet: alert.wallet }),
+      ...(alert.symbol === null ? {} : { symbol: alert.symbol }),
+      // An event is told once and for ever: another one is no repeat of it.
+      ...(alert.eventKey === null ? {} : { event: alert.eventKey }),
+    },
+    annotations: {
+      summary: block.what,
+      ...(block.description === "" ? {} : { description: block.description }),
+      ...Object.fromEntries(block.figures.map(([name, value]) => [name.replaceAll(/\W+/g, "_"), value])),
+      freshness: [...block.fresh, ...notes].join(" "),
+      ...(block.runbook === null ? {} : { runbook_url: block.runbook }),
+    },
+    startsAt: iso(happenedMs ?? alert.firedAtMs),
+    endsAt: iso(endsAtMs),
+  });
+  if (alert.event) return [as(alert.severity, (happenedMs ?? atMs) + eventStandsMs)];
+  if (kind === "ended") return [as(alert.severity, alert.endedAtMs ?? atMs)];
+  const now = as(alert.severity, atMs + standsMs);
+  if (kind !== "rose" && kind !== "fell") return [now];
+  const left = severities.filter((one) => one !== alert.severity);
+  return [...left.map((severity) => as(severity, atMs)), now];
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString();

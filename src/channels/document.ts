@@ -1,0 +1,61 @@
+/**
+ * A message as a JSON document, for programs: what webhooks are sent and commands read. Versioned: fields are added, never
+ * changed or taken away, within one version. docs/channels/webhook.md describes it to those who read it.
+ */
+import type { Message } from "../domain/delivery.ts";
+import { type RenderOptions, render } from "./message.ts";
+
+/** @returns the same document on every attempt; times are ISO 8601 in UTC. */
+export function documentOf(message: Message, options: RenderOptions): object {
+  const { id, severity, sealedAtMs, content } = message;
+  const rendering = render(message, options);
+  return {
+    version: 1,
+    id,
+    kind: content.kind,
+    severity,
+    resolved: content.resolved,
+    title: rendering.headline,
+    sender: content.sender,
+    at: iso(sealedAtMs),
+    alerts: content.items.map(({ change }, index) => {
+      const block = rendering.blocks[index]!;
+      const { alert, kind, atMs, happenedMs, details } = change;
+      return {
+        id: alert.id,
+        change: kind,
+        at: iso(atMs),
+        rule: alert.rule,
+        subject: alert.subject,
+        wallet: alert.wallet,
+        symbol: alert.symbol,
+        labels: alert.labels,
+        severity: alert.severity,
+        state: alert.state,
+        event: alert.event,
+        ending: alert.ending,
+        value: finite(alert.value),
+        lead: block.lead,
+        summary: block.what,
+        description: block.description,
+        figures: Object.fromEntries(details),
+        firedAt: iso(alert.firedAtMs),
+        endedAt: isoOrNull(alert.endedAtMs),
+        happenedAt: isoOrNull(happenedMs),
+        dataAt: iso(alert.dataAtMs),
+        alreadySo: alert.alreadySo,
+        acknowledgedBy: alert.acknowledgedBy,
+        runbook: block.runbook,
+      };
+    }),
+    more: content.more ?? 0,
+  };
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
+
+/** JSON knows no infinity: as text, so that "no liquidation price at all" does not read as "not known". */
+function finite(value: number | null): number | string | null {
+  return value === null || Number.isFinite(value) ? value : value > 0 ? "Infinity" : "-Infinity";
+}

@@ -1,0 +1,25 @@
+/** Whom a message calls: only when something began, got worse, is reminded of, or was liquidated. */
+import { type AlertChange, type Severity, severities } from "../domain/alert.ts";
+import type { Message } from "../domain/delivery.ts";
+
+/** A channel's own way to write down whom to call, by severity. */
+export type MentionOfSeverity = { readonly [severity in Severity]?: string | undefined };
+
+/** @returns the mention of the worst that calls, or null */
+export function loudest(message: Message, mentions: MentionOfSeverity | undefined): string | null {
+  if (mentions === undefined || message.content.kind !== "alert") return null;
+  const loud = message.content.items.map(({ change }) => change).filter(calls);
+  const worst = severities.findLast((one) => loud.some(({ alert }) => alert.severity === one));
+  return worst === undefined ? null : (mentions[worst] ?? null);
+}
+
+export function calls({ kind, alert }: AlertChange): boolean {
+  return (
+    kind === "fired" ||
+    kind === "rose" ||
+    kind === "worsened" ||
+    kind === "reminder" ||
+    // One call for each position that was lost; what that means for the account is no news of its own.
+    (alert.ending === "liquidated" && alert.symbol !== null)
+  );
+}

@@ -1,0 +1,115 @@
+/**
+ * ntfy (ntfy.sh or a server of one's own): a push on the phone. It knows no key for repeats, so a message whose answer was
+ * lost on the way may come twice.
+ */
+import { z } from "zod";
+import type { Severity } from "../../domain/alert.ts";
+import { anyAddress, isPlain, secretWord, trimmed } from "../address.ts";
+import type { Channel, Outgoing, ProbeResult } from "../channel.ts";
+import { blockLines, type CommandLine, type Rendering, render, type Tone } from "../message.ts";
+import { Poster, parsed, probeFailure } from "../post.ts";
+import { shorten } from "../text.ts";
+
+export const ntfySettings = z
+  .strictObject({
+    type: z.literal("ntfy"),
+    url: anyAddress.default("https://ntfy.sh"),
+    topic: z.string().regex(/^[-_A-Za-z0-9]{1,64}$/, "must be a topic: letters, digits, _ and -, at most 64"),
+    /** An access token of the server. */
+    token: secretWord.optional(),
+  })
+  .refine(({ url, token }) => token === undefined || !isPlain(url), {
+    path: ["url"],
+    message: "has to begin with https:// where a token is sent (http:// only for this machine)",
+  });
+export type NtfySettings = z.infer<typeof ntfySettings>;
+
+export interface NtfyDeps {
+  readonly timezone: string;
+  readonly commandLine: CommandLine;
+}
+
+const timeoutMs = 8_000;
+/** What ntfy takes as a message rather than as an attached file, bytes; some room for its count. */
+const mostBytes = 4_000;
+const priorities: Readonly<Record<Severity, number>> = { critical: 5, warning: 4, info: 3 };
+const tags: Readonly<Record<Tone, string>> = {
+  critical: "rotating_light",
+  warning: "warning",
+  info: "information_source",
+  good: "white_check_mark",
+  over: "white_circle",
+  test: "test_tube",
+};
+
+export function createNtfy(name: string, settings: NtfySettings, deps: NtfyDeps): Channel {
+  const base = trimmed(settings.url);
+  const { topic, token } = settings;
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  // Whoever knows a topic can read it.
+  const poster = new Poster({
+    who: `ntfy at ${new URL(base).host}`,
+    secrets: [...(token === undefined ? [] : [token]), topic],
+    timeoutMs,
+  });
+
+  const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
+    const answer = await poster.call({ method: "GET", url: `${base}/${topic}/auth`, headers }, signal);
+    const verdict = poster.verdict(answer, "");
+    if (verdict.kind === "delivered") return { kind: "ok", detail: `${new URL(base).host} takes messages` };
+    return probeFailure(verdict, {
+      denied: "check token, and that it may write to this topic",
+      refused: "check url: it is the server's address, without the topic",
+      away: "check url, and that no firewall is in between",
+    });
+  };
+
+  return {
+    name,
+    kind: "ntfy",
+    deadlineMs: timeoutMs + 1_000,
+    start: probe,
+    probe,
+    stop: () => poster.close(),
+    async send(outgoing, signal) {
+      const answer = await poster.call({ url: base, headers, body: bodyOf(outgoing, topic, deps) }, signal);
+      const said =
+        answer.kind === "answer" ? (parsed(answer.text) as { id?: unknown; error?: unknown }) : undefined;
+      return poster.verdict(
+        answer,
+        typeof said?.id === "string" ? said.id : "accepted",
+        typeof said?.error === "string" ? said.error : undefined,
+      );
+    },
+  };
+}
+
+function bodyOf({ message, late }: Outgoing, topic: string, deps: NtfyDeps): object {
+  const rendering = render(message, deps, late);
+  const quiet = message.content.resolved || message.content.kind === "test";
+  const link = rendering.blocks.find((block) => block.runbook !== null)?.runbook;
+  return {
+    topic,
+    title: shorten(rendering.headline, 250),
+    message: withinBytes(textOf(rendering), rendering.footer),
+    priority: quiet ? 3 : priorities[message.severity],
+    tags: [tags[rendering.tone]],
+    ...(link == null ? {} : { click: link }),
+  };
+}
+
+function textOf(rendering: Rendering): string {
+  return [
+    ...rendering.notes,
+    ...rendering.blocks.map((block) => blockLines(block, rendering).join("\n")),
+  ].join("\n\n");
+}
+
+/** The footer, by whose id the message is found, always fits. */
+function withinBytes(text: string, footer: string): string {
+  const room = mostBytes - Buffer.byteLength(footer) - 2;
+  let kept = text;
+  while (Buffer.byteLength(kept) > room)
+    kept = shorten(kept, Math.min(kept.length - 1, Math.floor(kept.length * 0.9)));
+  return `${kept}\n\n${footer}`;
+}

@@ -1,0 +1,142 @@
+/**
+ * PagerDuty's Events API v2: an alert triggers an incident, an acknowledgement here acknowledges it, an ending resolves it.
+ * Every event carries a key that belongs to the alert, so sending it again changes nothing. An event of the exchange (a
+ * liquidation) has no end: its incident is resolved by a person there.
+ */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { AlertChange } from "../../domain/alert.ts";
+import type { Message } from "../../domain/delivery.ts";
+import { safeAddress, trimmed } from "../address.ts";
+import type { Channel, ProbeResult, SendResult } from "../channel.ts";
+import { type Block, type CommandLine, render } from "../message.ts";
+import { Poster, parsed, probeFailure } from "../post.ts";
+import { shorten } from "../text.ts";
+
+export const pagerdutySettings = z.strictObject({
+  type: z.literal("pagerduty"),
+  /** The integration key of a service: Events API v2. */
+  routingKey: z.string().regex(/^[A-Za-z0-9]{32}$/, "must be an integration key of 32 letters and digits"),
+  /** Another server than PagerDuty's, or that of the EU: https://events.eu.pagerduty.com */
+  apiUrl: safeAddress.default("https://events.pagerduty.com"),
+});
+export type PagerdutySettings = z.infer<typeof pagerdutySettings>;
+
+export interface PagerdutyDeps {
+  readonly timezone: string;
+  readonly commandLine: CommandLine;
+}
+
+const timeoutMs = 8_000;
+
+export function createPagerduty(name: string, settings: PagerdutySettings, deps: PagerdutyDeps): Channel {
+  const { routingKey } = settings;
+  const url = `${trimmed(settings.apiUrl)}/v2/enqueue`;
+  const poster = new Poster({ who: "PagerDuty", secrets: [routingKey], timeoutMs });
+
+  const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
+    // An empty event is refused whatever the key: that somebody answers so is all that can be known without an incident.
+    const answer = await poster.call({ url, body: {} }, signal);
+    if (answer.kind === "answer" && answer.status < 500 && answer.status !== 404)
+      return {
+        kind: "ok",
+        detail: `PagerDuty answers; whether it knows the key, channels test ${name} shows`,
+      };
+    const verdict = poster.verdict(answer, "");
+    const away = "check that no firewall keeps this machine from events.pagerduty.com";
+    if (verdict.kind === "delivered") return { kind: "ok", detail: "PagerDuty answers" };
+    return probeFailure(verdict, { denied: "check routingKey", refused: "check apiUrl", away });
+  };
+
+  return {
+    name,
+    kind: "pagerduty",
+    deadlineMs: 30_000,
+    start: probe,
+    probe,
+    stop: () => poster.close(),
+    async send({ message, late }, signal) {
+      const { blocks, headline, notes } = render(message, deps, late);
+      const events =
+        message.content.kind === "test"
+          ? [testEvent(message, headline)]
+          : message.content.items.map(({ change }, i) => eventOf(message, change, blocks[i]!, notes));
+      const receipts: string[] = [];
+      // In their order, one by one: a later one of the same key may depend on the one before it.
+      for (const event of events) {
+        const answer = await poster.call({ url, body: { routing_key: routingKey, ...event } }, signal);
+        const said = answer.kind === "answer" ? (parsed(answer.text) as Said | undefined) : undefined;
+        const words = [said?.message, ...(Array.isArray(said?.errors) ? said.errors : [])].join("; ");
+        const result = poster.verdict(answer, "", said === undefined ? undefined : words);
+        if (result.kind !== "delivered") return ofKey(result, words);
+        receipts.push(typeof said?.dedup_key === "string" ? said.dedup_key : "accepted");
+      }
+      return { kind: "delivered", receipt: shorten([...new Set(receipts)].join(" "), 200) || "accepted" };
+    },
+  };
+}
+
+interface Said {
+  readonly message?: unknown;
+  readonly errors?: unknown;
+  readonly dedup_key?: unknown;
+}
+
+/** A key that is refused is refused for every message. */
+function ofKey(result: Exclude<SendResult, { kind: "delivered" }>, words: string): SendResult {
+  const wrongKey = result.kind === "refused" && /routing[ _]key|integration/i.test(words);
+  return wrongKey ? { ...result, failure: "authentication", channelBroken: true } : result;
+}
+
+const links = (block: Block): readonly object[] =>
+  block.runbook === null ? [] : [{ href: block.runbook, text: "What to do" }];
+
+function eventOf(message: Message, change: AlertChange, block: Block, notes: readonly string[]): object {
+  const { alert, kind } = change;
+  const dedup_key = keyOf(message, change);
+  if (kind === "acknowledged") return { event_action: "acknowledge", dedup_key };
+  if (kind === "ended") return { event_action: "resolve", dedup_key };
+  return {
+    event_action: "trigger",
+    dedup_key,
+    client: message.content.sender,
+    payload: {
+      summary: shorten(`${block.lead}: ${block.what}`, 1_024),
+      source: alert.subject,
+      severity: alert.severity,
+      timestamp: new Date(change.happenedMs ?? change.atMs).toISOString(),
+      ...(alert.symbol === null ? {} : { component: alert.symbol }),
+      ...(alert.wallet === null ? {} : { group: alert.wallet }),
+      class: alert.rule,
+      custom_details: {
+        ...Object.fromEntries(block.figures),
+        ...(block.description === "" ? {} : { description: block.description }),
+        freshness: [...block.fresh, ...notes].join(" "),
+        alert: `#${alert.id}`,
+        message: message.id,
+      },
+    },
+    links: links(block),
+  };
+}
+
+function testEvent(message: Message, headline: string): object {
+  return {
+    event_action: "trigger",
+    dedup_key: `perpwatch-test-${message.id}`,
+    client: message.content.sender,
+    payload: {
+      summary: shorten(headline, 1_024),
+      source: message.content.sender,
+      severity: message.severity,
+      timestamp: new Date(message.sealedAtMs).toISOString(),
+      custom_details: { message: message.id, note: "This is a test. Nothing has happened; resolve it." },
+    },
+  };
+}
+
+/** One for the life of an alert, on every daemon another: numbers of alerts begin at 1 on each. */
+function keyOf({ content }: Message, { alert }: AlertChange): string {
+  const parts = [content.sender, alert.id, alert.rule, alert.subject, alert.firedAtMs];
+  return `perpwatch-${createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 40)}`;
+}

@@ -1,0 +1,187 @@
+/**
+ * One HTTP request of a channel: whole within its deadline, never repeated, and what came of it as a closed set. What the
+ * status means for a message is the same for most services; where one differs, its channel says so before `verdictOf`.
+ */
+import { Agent, type Dispatcher, request } from "undici";
+import type { ProbeResult, SendResult } from "./channel.ts";
+import { cleanLine, shorten, withoutSecrets } from "./text.ts";
+
+/** What is read of an answer, bytes: a service's words about a refusal, not a page. */
+const largestAnswer = 65_536;
+/** The longest wait that another side may ask for, ms: a day. */
+const longestWaitMs = 86_400_000;
+
+export interface Answer {
+  readonly kind: "answer";
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** No answer came. */
+export interface NoAnswer {
+  readonly kind: "none";
+  readonly failure: "unreachable" | "timeout";
+  /** For people; holds no secret. */
+  readonly detail: string;
+}
+
+export interface PosterOptions {
+  /** As people call the other side: "Slack", "the webhook". */
+  readonly who: string;
+  /** Never to be found in a detail. */
+  readonly secrets: readonly string[];
+  /** One request, all in all, ms. */
+  readonly timeoutMs: number;
+}
+
+export interface Call {
+  readonly method?: "GET" | "POST";
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A text is sent as it is; anything else as JSON. */
+  readonly body?: string | object;
+}
+
+/** Asks one service, over connections of its own. */
+export class Poster {
+  readonly #options: PosterOptions;
+  #agent: Agent | undefined;
+
+  constructor(options: PosterOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects only with the reason of an aborted signal. Redirections are not followed: a secret goes where it was meant to. */
+  async call(call: Call, signal: AbortSignal): Promise<Answer | NoAnswer> {
+    signal.throwIfAborted();
+    const { who, timeoutMs } = this.#options;
+    this.#agent ??= new Agent({ connections: 2, connect: { timeout: timeoutMs }, pipelining: 1 });
+    const own = new AbortController();
+    const abort = () => own.abort();
+    signal.addEventListener("abort", abort, { once: true });
+    const timer = setTimeout(abort, timeoutMs);
+    try {
+      const { statusCode, headers, body } = await request(call.url, {
+        method: (call.method ?? "POST") satisfies Dispatcher.HttpMethod,
+        headers: {
+          "user-agent": "perpwatch",
+          ...(call.body === undefined ? {} : { "content-type": "application/json" }),
+          ...call.headers,
+        },
+        body:
+          call.body === undefined
+            ? null
+            : typeof call.body === "string"
+              ? call.body
+              : JSON.stringify(call.body),
+        signal: own.signal,
+        dispatcher: this.#agent,
+      });
+      let text = "";
+      for await (const chunk of body) {
+        text += String(chunk);
+        if (text.length > largestAnswer) break;
+      }
+      return { kind: "answer", status: statusCode, headers, text };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (own.signal.aborted) {
+        const detail = `${who} did not answer within ${timeoutMs / 1_000} s`;
+        return { kind: "none", failure: "timeout", detail };
+      }
+      const code = codeOf(error);
+      const failure = code !== null && /TIMEOUT/.test(code) ? "timeout" : "unreachable";
+      const how = failure === "timeout" ? "did not answer" : "cannot be reached";
+      return { kind: "none", failure, detail: `${who} ${how}${code === null ? "" : ` (${code})`}` };
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  /** What a service said of its refusal, fit to be shown. */
+  words(text: string): string {
+    return shorten(withoutSecrets(cleanLine(text), this.#options.secrets), 200);
+  }
+
+  /** `answered 400: what it said`. */
+  detail(answer: Answer, said: string = answer.text): string {
+    const words = this.words(said);
+    return `${this.#options.who} answered ${answer.status}${words === "" ? "" : `: ${words}`}`;
+  }
+
+  /**
+   * What a status means for a message, for a service that keeps to HTTP.
+   * @param said the service's own words, where its answer is more than words
+   * @param receipt of a message that was taken
+   */
+  verdict(answer: Answer | NoAnswer, receipt: string, said?: string): SendResult {
+    if (answer.kind === "none") return { ...answer, kind: "retry", afterMs: null };
+    const { status, headers } = answer;
+    if (status >= 200 && status < 300)
+      return { kind: "delivered", receipt: shorten(cleanLine(receipt), 200) || "accepted" };
+    const detail = this.detail(answer, said);
+    if (status === 429) return { kind: "retry", failure: "rate-limited", detail, afterMs: waitOf(headers) };
+    if (status >= 500 || status === 408 || status === 425)
+      return { kind: "retry", failure: "server-error", detail, afterMs: waitOf(headers) };
+    if (status === 401 || status === 403)
+      return { kind: "refused", failure: "authentication", detail, channelBroken: true };
+    // Nothing stands at that address, or it stands somewhere else: no other message would fare better.
+    const channelBroken =
+      status === 404 || status === 405 || status === 410 || (status >= 300 && status < 400);
+    return { kind: "refused", failure: "rejected", detail, channelBroken };
+  }
+
+  async close(): Promise<void> {
+    const agent = this.#agent;
+    this.#agent = undefined;
+    await agent?.destroy().catch(() => {});
+  }
+}
+
+/** A failed send as a probe tells it. @param fix by what the failure is about */
+export function probeFailure(
+  result: Exclude<SendResult, { kind: "delivered" }>,
+  fix: { readonly denied: string; readonly refused: string; readonly away: string },
+): ProbeResult {
+  const { failure, detail } = result;
+  const how =
+    failure === "authentication"
+      ? fix.denied
+      : failure === "rejected"
+        ? fix.refused
+        : failure === "unreachable" || failure === "timeout"
+          ? fix.away
+          : "wait; perpwatch tries again by itself";
+  return { kind: "failed", failure, detail, fix: how };
+}
+
+/** `Retry-After`, in seconds or as a date; null where it says nothing that can be read. */
+function waitOf(headers: Answer["headers"]): number | null {
+  const header = headers["retry-after"];
+  if (typeof header !== "string" || header.trim() === "") return null;
+  const seconds = Number(header);
+  if (Number.isFinite(seconds)) return seconds < 0 ? null : bounded(seconds * 1_000);
+  // A date is by the other side's clock, which its own Date header tells.
+  const untilMs = Date.parse(header);
+  const nowMs = Date.parse(typeof headers.date === "string" ? headers.date : "");
+  return Number.isNaN(untilMs) || Number.isNaN(nowMs) ? null : bounded(Math.max(0, untilMs - nowMs));
+}
+
+const bounded = (ms: number): number => Math.min(Math.ceil(ms), longestWaitMs);
+
+/** @returns the parsed text, or undefined where it is no JSON. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function codeOf(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  if ("code" in error && typeof error.code === "string") return error.code;
+  return error.cause === undefined ? null : codeOf(error.cause);
+}

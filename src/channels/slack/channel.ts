@@ -1,0 +1,264 @@
+/**
+ * Slack: a bot in a channel, or an incoming webhook. Slack knows no key for repeats, so a message whose answer was lost on
+ * the way may come twice. A bot's later messages about an alert stand in the thread of its first one; a rise and an ending
+ * of a critical one are shown in the channel as well. A message whose blocks are refused goes as plain text.
+ */
+import { z } from "zod";
+import { safeAddress, trimmed } from "../address.ts";
+import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
+import type { MentionOfSeverity } from "../mention.ts";
+import { loudest } from "../mention.ts";
+import { blockLines, type CommandLine, plainLines, type Rendering, render, type Tone } from "../message.ts";
+import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
+import { clean, shorten } from "../text.ts";
+
+const mention = z
+  .string()
+  .regex(
+    /^<(@[UW]\w{4,20}|!subteam\^S\w{4,20}|!here|!channel)>$/,
+    "must be <@USER_ID>, <!subteam^ID>, <!here> or <!channel>",
+  );
+
+const common = {
+  type: z.literal("slack"),
+  /** Whom a message of this severity pings. */
+  mention: z
+    .strictObject({ critical: mention.optional(), warning: mention.optional(), info: mention.optional() })
+    .optional(),
+};
+
+export const slackBotSettings = z.strictObject({
+  ...common,
+  token: z.string().regex(/^xox[a-z]-[\w-]{10,}$/, "must be a bot token: xoxb-…"),
+  channel: z
+    .string()
+    .regex(/^[CGD][A-Z0-9]{6,20}$/, "must be a channel's id such as C0123456789 (its details show it)"),
+  /** Another server than Slack's. */
+  apiUrl: safeAddress.default("https://slack.com/api"),
+});
+export type SlackBotSettings = z.infer<typeof slackBotSettings>;
+
+export const slackWebhookSettings = z.strictObject({ ...common, webhookUrl: safeAddress });
+export type SlackWebhookSettings = z.infer<typeof slackWebhookSettings>;
+
+export interface SlackDeps {
+  readonly timezone: string;
+  readonly commandLine: CommandLine;
+}
+
+const timeoutMs = 8_000;
+const mostText = 3_900;
+const mostSection = 2_900;
+const mostSections = 40;
+const colours: Readonly<Record<Tone, string>> = {
+  critical: "#d92d20",
+  warning: "#f79009",
+  info: "#2e90fa",
+  good: "#12b76a",
+  over: "#98a2b3",
+  test: "#875bf7",
+};
+
+/** What Slack's errors mean; one that is not listed is about the message. */
+const denied = new Set(
+  [
+    "invalid_auth",
+    "not_authed",
+    "account_inactive",
+    "token_revoked",
+    "token_expired",
+    "no_permission",
+  ].concat([
+    "missing_scope",
+    "ekm_access_denied",
+    "org_login_required",
+    "not_allowed_token_type",
+    "invalid_token",
+    "no_service_id",
+  ]),
+);
+const gone = new Set(
+  ["channel_not_found", "not_in_channel", "is_archived", "restricted_action", "channel_is_archived"].concat([
+    "no_service",
+    "no_team",
+    "team_disabled",
+    "action_prohibited",
+    "posting_to_general_channel_denied",
+    "user_not_found",
+  ]),
+);
+const unwell = new Set([
+  "internal_error",
+  "fatal_error",
+  "service_unavailable",
+  "request_timeout",
+  "rollup_error",
+  "team_added_to_org",
+]);
+const ill = new Set(
+  [
+    "invalid_blocks",
+    "invalid_blocks_format",
+    "invalid_attachments",
+    "invalid_payload",
+    "msg_blocks_too_long",
+  ].concat(["too_many_attachments", "attachment_payload_limit_exceeded", "invalid_arguments"]),
+);
+
+export function createSlack(
+  name: string,
+  settings: SlackBotSettings | SlackWebhookSettings,
+  deps: SlackDeps,
+): Channel {
+  const bot = "token" in settings ? settings : null;
+  const target =
+    bot === null ? (settings as SlackWebhookSettings).webhookUrl : `${trimmed(bot.apiUrl)}/chat.postMessage`;
+  const secret = bot === null ? new URL(target).pathname : bot.token;
+  const headers: Record<string, string> = bot === null ? {} : { authorization: `Bearer ${bot.token}` };
+  const poster = new Poster({ who: "Slack", secrets: [secret], timeoutMs });
+  const ask = async (url: string, body: object | undefined, signal: AbortSignal) =>
+    judge(await poster.call({ url, headers, ...(body === undefined ? {} : { body }) }, signal), poster);
+  const fix = {
+    denied: "check token, and that the app has the scope chat:write",
+    refused:
+      bot === null ? "make a new webhook: this one is gone" : "check channel, and invite the app to it",
+    away: "check that no firewall keeps this machine from slack.com",
+  };
+
+  const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
+    if (bot === null) {
+      // Slack refuses an empty message of a webhook that exists with "no_text", and posts nothing.
+      const { result, error } = await ask(target, {}, signal);
+      if (error === "no_text" || error === "invalid_payload" || result.kind === "delivered")
+        return { kind: "ok", detail: "Slack knows the webhook" };
+      return probeFailure(result, fix);
+    }
+    const { result } = await ask(`${trimmed(bot.apiUrl)}/auth.test`, undefined, signal);
+    if (result.kind !== "delivered") return probeFailure(result, fix);
+    return {
+      kind: "ok",
+      detail: `Slack knows the token; whether ${bot.channel} takes messages, channels test ${name} shows`,
+    };
+  };
+
+  return {
+    name,
+    kind: "slack",
+    deadlineMs: 2 * timeoutMs + 1_000,
+    start: probe,
+    probe,
+    stop: () => poster.close(),
+    async send(outgoing, signal) {
+      const rendering = render(outgoing.message, deps, outgoing.late);
+      const ping = loudest(outgoing.message, settings.mention satisfies MentionOfSeverity | undefined);
+      const where =
+        bot === null
+          ? {}
+          : { channel: bot.channel, unfurl_links: false, unfurl_media: false, ...threadOf(outgoing) };
+      const dressed = await ask(target, { ...where, ...bodyOf(rendering, ping) }, signal);
+      if (dressed.error === null || !ill.has(dressed.error)) return dressed.result;
+      return (await ask(target, { ...where, text: plainText(rendering, ping) }, signal)).result;
+    },
+  };
+}
+
+function threadOf({ message, inReplyTo }: Outgoing): object {
+  if (inReplyTo === null || !/^\d+\.\d+$/.test(inReplyTo.receipt)) return {};
+  const loud = message.content.items.some(
+    ({ change: { kind, alert } }) => kind === "rose" || (kind === "ended" && alert.severity === "critical"),
+  );
+  return { thread_ts: inReplyTo.receipt, ...(loud ? { reply_broadcast: true } : {}) };
+}
+
+interface Judged {
+  readonly result: SendResult;
+  /** Slack's own word; null where it took the message or said nothing. */
+  readonly error: string | null;
+}
+
+/** A bot's answers are all 200 with `ok` in the body; a webhook's are a status with a word. */
+function judge(answer: Answer | NoAnswer, poster: Poster): Judged {
+  if (answer.kind === "none") return { result: poster.verdict(answer, ""), error: null };
+  const said = parsed(answer.text) as { ok?: unknown; error?: unknown; ts?: unknown } | undefined;
+  const failed = said?.ok === false || answer.status >= 400;
+  const word = typeof said?.error === "string" ? said.error : answer.text.trim();
+  const error = failed && /^[a-z_]{2,60}$/.test(word) ? word : null;
+  const detail = `Slack answered ${error ?? `${answer.status}`}`;
+  if (error === "ratelimited" || error === "rate_limited" || error === "message_limit_exceeded")
+    return { result: { ...poster.verdict({ ...answer, status: 429 }, ""), detail } as SendResult, error };
+  if (error !== null && answer.status !== 429) {
+    if (denied.has(error))
+      return { result: { kind: "refused", failure: "authentication", detail, channelBroken: true }, error };
+    if (gone.has(error))
+      return { result: { kind: "refused", failure: "rejected", detail, channelBroken: true }, error };
+    if (unwell.has(error) || answer.status >= 500)
+      return { result: { kind: "retry", failure: "server-error", detail, afterMs: null }, error };
+    return { result: { kind: "refused", failure: "rejected", detail, channelBroken: false }, error };
+  }
+  return { result: poster.verdict(answer, String(said?.ts ?? "accepted"), error ?? undefined), error };
+}
+
+/** Text from data as Slack shall show it: nothing in it pings, links or formats. */
+export function forSlack(text: string): string {
+  return clean(text)
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll(/[*_~`]/g, (mark) => `${mark}\u200b`)
+    .replaceAll("://", ":\u200b//");
+}
+
+/** Escaped, and at most so many characters in that form. */
+function cut(text: string, most: number): string {
+  let kept = text;
+  for (;;) {
+    const shown = forSlack(kept);
+    if (shown.length <= most) return shown;
+    kept = shorten(kept, Math.min(kept.length - 1, Math.floor((kept.length * most) / shown.length)));
+  }
+}
+
+function bodyOf(rendering: Rendering, ping: string | null): object {
+  const sections = rendering.blocks.slice(0, mostSections).map((block) => ({
+    type: "section",
+    text: {
+      type: "mrkdwn",
+      text:
+        cut(blockLines({ ...block, runbook: null }, rendering).join("\n"), mostSection) +
+        linkOf(block.runbook),
+    },
+  }));
+  const notes = rendering.notes.map((note) => ({
+    type: "section",
+    text: { type: "mrkdwn", text: cut(note, mostSection) },
+  }));
+  return {
+    text: headline(rendering, ping),
+    attachments: [
+      {
+        color: colours[rendering.tone],
+        blocks: [
+          ...notes,
+          ...sections,
+          { type: "context", elements: [{ type: "mrkdwn", text: cut(rendering.footer, 400) }] },
+        ],
+      },
+    ],
+  };
+}
+
+function headline(rendering: Rendering, ping: string | null): string {
+  return `${ping === null ? "" : `${ping} `}*${cut(rendering.headline, 1_500)}*`;
+}
+
+/** @param link an address that is safe to link, of which no character may end the link early */
+function linkOf(link: string | null): string {
+  return link === null || link.length > 500
+    ? ""
+    : `\n<${link.replaceAll(/[<>|]/g, encodeURIComponent)}|What to do>`;
+}
+
+function plainText(rendering: Rendering, ping: string | null): string {
+  const [, ...lines] = plainLines(rendering).slice(0, -1);
+  return `${headline(rendering, ping)}\n${cut(lines.join("\n").trim(), mostText)}\n${cut(rendering.footer, 400)}`;
+}

@@ -1,0 +1,131 @@
+/**
+ * A Telegram bot. It knows no key for repeats, so a message whose answer was lost on the way may come twice. Texts are sent
+ * without markup, so nothing in them can be refused as markup or take effect; an info or an ending makes no sound.
+ */
+import { z } from "zod";
+import { safeAddress, trimmed } from "../address.ts";
+import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
+import { type CommandLine, plainLines, render, type Tone } from "../message.ts";
+import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
+import { shorten } from "../text.ts";
+
+export const telegramSettings = z.strictObject({
+  type: z.literal("telegram"),
+  token: z.string().regex(/^\d{3,20}:[\w-]{20,}$/, "must be a bot token: 123456789:ABC…"),
+  /** Of a person, a group (negative) or a channel (`@name`). */
+  chatId: z.union([
+    z.int(),
+    z.string().regex(/^(-?\d{1,20}|@\w{4,64})$/, "must be a chat's number, or @name of a channel"),
+  ]),
+  /** A topic of a group that has them. */
+  topicId: z.int().min(1).optional(),
+  /** Another server than Telegram's. */
+  apiUrl: safeAddress.default("https://api.telegram.org"),
+});
+export type TelegramSettings = z.infer<typeof telegramSettings>;
+
+export interface TelegramDeps {
+  readonly timezone: string;
+  readonly commandLine: CommandLine;
+}
+
+const timeoutMs = 8_000;
+const mostCharacters = 4_096;
+const glyphs: Readonly<Record<Tone, string>> = {
+  critical: "🔴",
+  warning: "🟠",
+  info: "🔵",
+  good: "🟢",
+  over: "⚪",
+  test: "🟣",
+};
+
+interface Said {
+  readonly ok?: unknown;
+  readonly description?: unknown;
+  readonly result?: { readonly message_id?: unknown; readonly username?: unknown; readonly title?: unknown };
+  readonly parameters?: { readonly retry_after?: unknown };
+}
+
+export function createTelegram(name: string, settings: TelegramSettings, deps: TelegramDeps): Channel {
+  const { token, chatId, topicId } = settings;
+  const base = `${trimmed(settings.apiUrl)}/bot${token}`;
+  const poster = new Poster({ who: "Telegram", secrets: [token], timeoutMs });
+  const ask = async (method: string, body: object, signal: AbortSignal) => {
+    const answer = await poster.call({ url: `${base}/${method}`, body }, signal);
+    const said = answer.kind === "answer" ? ((parsed(answer.text) ?? {}) as Said) : {};
+    return { answer, said };
+  };
+
+  const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
+    const fix = {
+      denied: "check token: @BotFather shows it; add the bot to the chat, and let it write there",
+      refused: "check chatId, and that the bot is in that chat",
+      away: "check that no firewall keeps this machine from api.telegram.org",
+    };
+    const me = await ask("getMe", {}, signal);
+    const known = verdict(me.answer, me.said, poster);
+    if (known.kind !== "delivered") return probeFailure(known, fix);
+    const chat = await ask("getChat", { chat_id: chatId }, signal);
+    const found = verdict(chat.answer, chat.said, poster);
+    if (found.kind !== "delivered") return probeFailure(found, fix);
+    return { kind: "ok", detail: poster.words(`@${String(me.said.result?.username)} sees the chat`) };
+  };
+
+  return {
+    name,
+    kind: "telegram",
+    deadlineMs: 2 * timeoutMs + 1_000,
+    start: probe,
+    probe,
+    stop: () => poster.close(),
+    async send(outgoing, signal) {
+      const { message, inReplyTo } = outgoing;
+      const rendering = render(message, deps, outgoing.late);
+      const [headline = "", ...lines] = plainLines(rendering).slice(0, -1);
+      const first = Number(inReplyTo?.receipt);
+      const { answer, said } = await ask(
+        "sendMessage",
+        {
+          chat_id: chatId,
+          ...(topicId === undefined ? {} : { message_thread_id: topicId }),
+          text: within(`${glyphs[rendering.tone]} ${headline}\n${lines.join("\n")}`.trim(), rendering.footer),
+          disable_notification: isQuiet(outgoing),
+          link_preview_options: { is_disabled: true },
+          // Of a message that somebody deleted there is nothing to reply to.
+          ...(Number.isSafeInteger(first) && inReplyTo !== null
+            ? { reply_parameters: { message_id: first, allow_sending_without_reply: true } }
+            : {}),
+        },
+        signal,
+      );
+      return verdict(answer, said, poster);
+    },
+  };
+}
+
+function isQuiet({ message }: Outgoing): boolean {
+  return message.severity === "info" || message.content.resolved;
+}
+
+/** Cut, where it has to be, above the footer: by that the message is found. Telegram counts UTF-16 units. */
+function within(text: string, footer: string): string {
+  return `${shorten(text, mostCharacters - footer.length - 2)}\n\n${footer}`;
+}
+
+function verdict(answer: Answer | NoAnswer, said: Said, poster: Poster): SendResult {
+  const words = typeof said.description === "string" ? said.description : undefined;
+  const result = poster.verdict(answer, String(said.result?.message_id ?? "accepted"), words);
+  // The time to wait stands in the answer's body.
+  const seconds = Number(said.parameters?.retry_after);
+  if (result.kind === "retry" && result.failure === "rate-limited" && seconds > 0)
+    return { ...result, afterMs: Math.ceil(seconds * 1_000) };
+  // The chat is gone, moved, or never was: no message will be taken.
+  const ofChat = /chat not found|chat_id|upgraded to a supergroup|thread not found|not enough rights/i;
+  if (result.kind === "refused" && !result.channelBroken && ofChat.test(words ?? ""))
+    return { ...result, channelBroken: true };
+  // A token that is none is answered like a path that is none.
+  if (result.kind === "refused" && answer.kind === "answer" && answer.status === 404)
+    return { ...result, failure: "authentication" };
+  return result;
+}

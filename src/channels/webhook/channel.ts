@@ -1,0 +1,91 @@
+/**
+ * Any program that takes a JSON document over HTTP. Signed as the Standard Webhooks have it: `webhook-id`,
+ * `webhook-timestamp` and `webhook-signature` over both and the body. The same message comes with the same id and the same
+ * bytes on every attempt, and the id stands in `Idempotency-Key` as well: who keeps ids takes it once.
+ */
+import { createHmac } from "node:crypto";
+import { z } from "zod";
+import type { Clock } from "../../domain/clock.ts";
+import { anyAddress, secretWord } from "../address.ts";
+import type { Channel, ProbeResult } from "../channel.ts";
+import { documentOf } from "../document.ts";
+import type { CommandLine } from "../message.ts";
+import { type Answer, Poster, probeFailure } from "../post.ts";
+
+export const webhookSettings = z.strictObject({
+  type: z.literal("webhook"),
+  url: anyAddress,
+  /** For the signature: any text of 16 characters and more, or `whsec_` and base64. */
+  secret: secretWord.min(16, "must have 16 characters and more").optional(),
+});
+export type WebhookSettings = z.infer<typeof webhookSettings>;
+
+export interface WebhookDeps {
+  readonly clock: Clock;
+  readonly timezone: string;
+  readonly commandLine: CommandLine;
+}
+
+const timeoutMs = 10_000;
+
+export function createWebhook(name: string, settings: WebhookSettings, deps: WebhookDeps): Channel {
+  const { url, secret } = settings;
+  const { origin, pathname, search } = new URL(url);
+  // Many such addresses are their own password.
+  const secrets = [...(secret === undefined ? [] : [secret]), pathname + search, pathname].filter(
+    (one) => one.length > 1,
+  );
+  const poster = new Poster({ who: `the webhook at ${origin}`, secrets, timeoutMs });
+
+  const probe = async (signal: AbortSignal): Promise<ProbeResult> => {
+    const answer = await poster.call({ method: "GET", url }, signal);
+    const away = "check url, and that the program behind it runs";
+    if (answer.kind === "none")
+      return probeFailure({ ...answer, kind: "retry", afterMs: null }, { denied: away, refused: away, away });
+    // What it makes of a GET is its own affair; that somebody answers is all that can be known without sending.
+    return {
+      kind: "ok",
+      detail: `${origin} answers; whether it takes messages, channels test ${name} shows`,
+    };
+  };
+
+  return {
+    name,
+    kind: "webhook",
+    deadlineMs: timeoutMs + 1_000,
+    start: probe,
+    probe,
+    stop: () => poster.close(),
+    async send({ message, late }, signal) {
+      const body = JSON.stringify(documentOf(message, deps));
+      const timestamp = String(Math.floor(deps.clock.nowMs() / 1_000));
+      const answer = await poster.call(
+        {
+          url,
+          body,
+          headers: {
+            "idempotency-key": message.id,
+            "webhook-id": message.id,
+            "webhook-timestamp": timestamp,
+            ...(secret === undefined
+              ? {}
+              : { "webhook-signature": signatureOf(secret, message.id, timestamp, body) }),
+            ...(late === undefined ? {} : { "perpwatch-late-ms": String(Math.round(late.heldMs)) }),
+          },
+        },
+        signal,
+      );
+      return poster.verdict(answer, answer.kind === "answer" ? receiptOf(answer) : "");
+    },
+  };
+}
+
+/** `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`. */
+export function signatureOf(secret: string, id: string, timestamp: string, body: string): string {
+  const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice(6), "base64") : secret;
+  return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
+}
+
+function receiptOf({ status, text }: Answer): string {
+  return text.trim() === "" ? String(status) : `${status} ${text}`;
+}

@@ -1,0 +1,48 @@
+/** Every channel has its page, and what the pages tell to write down is valid. */
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { channelSettings, channelTypes } from "../../src/channels/registry.ts";
+
+const folder = new URL("../../docs/channels/", import.meta.url);
+const read = (name: string) => readFileSync(new URL(name, folder), "utf8");
+const about = ["README.md", "adding.md"];
+const pages = readdirSync(folder).filter((name) => !about.includes(name));
+
+/** What the variables of the pages may hold. */
+const variables: Readonly<Record<string, string>> = {
+  DISCORD_TOKEN: "t".repeat(30),
+  DISCORD_WEBHOOK_URL: `https://discord.com/api/webhooks/123456789012345678/${"w".repeat(20)}`,
+  SLACK_WEBHOOK_URL: "https://hooks.slack.com/services/T0/B0/x",
+  SLACK_TOKEN: "xoxb-0123456789-abcdef",
+  TELEGRAM_TOKEN: `123456789:${"t".repeat(35)}`,
+  PAGERDUTY_KEY: "k".repeat(32),
+};
+const filled = (text: string) =>
+  text.replaceAll(/\$\{(\w+)\}/g, (_all, name: string) => variables[name] ?? "s".repeat(24));
+
+test("each kind of channel has a page, and the overview leads to all of them", () => {
+  expect(pages.sort()).toEqual(channelTypes.map((type) => `${type}.md`).sort());
+  for (const page of [...pages, "adding.md"]) expect(read("README.md")).toContain(`(${page})`);
+});
+
+describe.each(pages)("%s", (page) => {
+  const text = read(page);
+  const blocks = [...text.matchAll(/```yaml\n(.*?)```/gs)].map(([, block]) => block!);
+
+  test("its configuration is valid, as it stands and with everything in it switched on", () => {
+    expect(blocks.length).toBeGreaterThan(0);
+    for (const block of blocks.flatMap((one) => [one, one.replaceAll(/^( *)# (?=\w+:)/gm, "$1")])) {
+      const { channels } = parse(filled(block)) as { channels: Record<string, unknown> };
+      for (const [name, one] of Object.entries(channels))
+        expect(channelSettings.safeParse(one).error?.issues, name).toBeUndefined();
+    }
+  });
+
+  test("it ends with a test message to a channel that it configures", () => {
+    const name = /channels test (\S+)/.exec(text)?.[1];
+    expect(
+      blocks.some((block) => Object.hasOwn((parse(filled(block)) as { channels: object }).channels, name!)),
+    ).toBe(true);
+  });
+});

@@ -1,0 +1,104 @@
+/**
+ * The far side of a channel that speaks HTTP: a server that answers as one service does, as strictly, keeps what it took, and
+ * misbehaves when it is told to.
+ */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  readonly json: unknown;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly body?: object | string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** `hangUp`: after the request was taken in. */
+export type Fault = Reply | "hang" | "hangUp";
+
+export interface Service extends AsyncDisposable {
+  readonly url: string;
+  readonly asked: Asked[];
+  /** Texts of what was taken, in the words of the dialect. */
+  readonly taken: string[];
+  /** The next so many requests that would send something meet this instead. */
+  fault(fault: Fault, times?: number): void;
+  /** Resolves with the next request. */
+  next(): Promise<Asked>;
+  close(): Promise<void>;
+}
+
+/** @returns the service's answer; `take` keeps the text of what it took. `null`: this request sends nothing, no fault hits it. */
+export type Dialect = (asked: Asked, take: (text: string) => void) => Reply;
+
+export interface ServiceOptions {
+  /** Whether a request would send something. Default: every POST. */
+  readonly sends?: (asked: Asked) => boolean;
+}
+
+export async function startService(dialect: Dialect, options: ServiceOptions = {}): Promise<Service> {
+  const sends = options.sends ?? (({ method }: Asked) => method === "POST");
+  const asked: Asked[] = [];
+  const taken: string[] = [];
+  const faults: Fault[] = [];
+  const waiting: ((one: Asked) => void)[] = [];
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    let text = "";
+    for await (const chunk of request) text += String(chunk);
+    const one: Asked = {
+      method: request.method ?? "",
+      path: request.url ?? "",
+      headers: request.headers,
+      text,
+      json: jsonOf(text),
+    };
+    asked.push(one);
+    const fault = sends(one) ? faults.shift() : undefined;
+    for (const tell of waiting.splice(0)) tell(one);
+    if (fault === "hang") return;
+    if (fault === "hangUp") {
+      // It took the message, and nobody hears of it.
+      dialect(one, (words) => void taken.push(words));
+      request.socket.destroy();
+      return;
+    }
+    const reply = fault ?? dialect(one, (words) => void taken.push(words));
+    const body = typeof reply.body === "object" ? JSON.stringify(reply.body) : (reply.body ?? "");
+    const type = typeof reply.body === "object" ? "application/json" : "text/plain";
+    response.writeHead(reply.status, { "content-type": type, ...reply.headers });
+    response.end(body);
+  };
+  const server = createServer(
+    (request, response) => void handle(request, response).catch(() => response.destroy()),
+  );
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const close = async () => {
+    server.closeAllConnections();
+    if (server.listening) await new Promise((done) => server.close(done));
+  };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    taken,
+    fault: (fault, times = 1) => void faults.push(...Array.from({ length: times }, () => fault)),
+    next: () => new Promise((resolve) => waiting.push(resolve)),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
