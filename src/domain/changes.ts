@@ -5,7 +5,7 @@
 import type { Alert, AlertChange, RuleState } from "./alert.ts";
 import type { Acknowledgement, Message, OwedItem } from "./delivery.ts";
 import type { Event } from "./event.ts";
-import type { FailureReason, Source, Tick } from "./observation.ts";
+import type { FailureReason, Observation, Source, Tick } from "./observation.ts";
 
 export interface FailedRead {
   readonly atMs: number;
@@ -26,10 +26,20 @@ export interface FactChange {
   readonly value: string;
 }
 
-/** Starts, stops, rule sets and routing sets in use, each with its time. */
+/**
+ * Starts, stops, rule sets and routing sets in use, each with its time. `recordingGap`: observations were judged and not
+ * recorded; its value is JSON `{fromMs, toMs, lost}`.
+ */
 export interface Milestone {
   readonly atMs: number;
-  readonly kind: "started" | "stopped" | "ruleSet" | "routingSet" | "walletFirstSeen" | "marketFirstSeen";
+  readonly kind:
+    | "started"
+    | "stopped"
+    | "ruleSet"
+    | "routingSet"
+    | "walletFirstSeen"
+    | "marketFirstSeen"
+    | "recordingGap";
   readonly value: string;
 }
 
@@ -43,6 +53,8 @@ export interface KeptPayload {
 }
 
 export interface Changes {
+  /** What the watch was fed, in order: the recording, of which a replay gives the same alerts. Set by ingest alone. */
+  readonly observations: readonly Observation[];
   readonly ticks: readonly Tick[];
   readonly facts: readonly FactChange[];
   readonly events: readonly Event[];
@@ -66,6 +78,7 @@ export interface Changes {
 }
 
 export const noChanges: Changes = {
+  observations: [],
   ticks: [],
   facts: [],
   events: [],

@@ -195,6 +195,11 @@ export type Observation =
   | { readonly kind: "stopped"; readonly atMs: number }
   /** The past, or a made-up world, told in the words of rules: all of these at once, and judged together. */
   | { readonly kind: "figures"; readonly atMs: number; readonly given: readonly GivenFigures[] }
+  /**
+   * A watch begins here, at a start or (`reloaded`) with newly read rules: it knows what history knows. Recorded, so that
+   * who replays makes a new one here, too; no watch is fed it.
+   */
+  | { readonly kind: "watching"; readonly atMs: number; readonly reloaded: boolean }
   | { readonly kind: "time"; readonly atMs: number };
 
 /** All numbers seen of one owner at one moment; float64, unrounded. */

@@ -25,6 +25,20 @@ export interface TickQuery {
   readonly toMs?: number;
 }
 
+/** Which part of the recording. */
+export interface RecordingQuery {
+  readonly fromMs: number;
+  /** Inclusive; default: the newest. */
+  readonly toMs?: number;
+}
+
+/** From when to when observations are recorded, ms, and where some of them were let go of. */
+export interface Recorded {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly gaps: readonly { readonly fromMs: number; readonly toMs: number }[];
+}
+
 export interface EventQuery {
   readonly kind?: EventKind;
   readonly wallet?: string | null;
@@ -49,6 +63,14 @@ export interface Store {
   ): Promise<ReadonlySet<string>>;
   /** @returns ticks of one owner, oldest first. */
   ticks(query: TickQuery): AsyncIterable<Tick>;
+  /**
+   * What the watch was fed, in that order and exactly as it was, from the last point at or before `fromMs` at which reading
+   * can begin; it ends before the first observation that is later than `toMs`. Where no watch began at that point, it is led
+   * by the last observation of each kind and owner that was not seen again for long, at its own time.
+   */
+  recording(query: RecordingQuery): AsyncIterable<Observation>;
+  /** Null: nothing is recorded. */
+  recorded(): Promise<Recorded | null>;
   /** Every owner of which there are ticks. */
   tickOwners(): Promise<readonly string[]>;
   events(query: EventQuery): Promise<readonly Event[]>;

@@ -62,6 +62,7 @@ export class Maintenance {
       deletion("payloads", "at_ms", retention.payloadsMs),
       deletion("failed_reads", "at_ms", retention.failedReadsMs),
       deletion("events", "happened_ms", retention.eventsMs),
+      recordingDeletion(db, retention.payloadsMs),
     ];
   }
 
@@ -128,4 +129,11 @@ export class Maintenance {
       this.#db.pragma(`busy_timeout = ${patience}`);
     }
   }
+}
+
+/** Whole sections of the recording: what is past keeping is what lies before the newest section that began by then. */
+function recordingDeletion(db: Database.Database, keepMs: number | null) {
+  const sql = db.prepare<[number]>(`DELETE FROM recording WHERE id IN (SELECT id FROM recording
+    WHERE id < (SELECT max(id) FROM recording WHERE fresh = 1 AND at_ms < ?) ORDER BY id LIMIT ${deletionsPerStep})`);
+  return { run: (nowMs: number) => (keepMs === null ? 0 : sql.run(nowMs - keepMs).changes) };
 }

@@ -6,6 +6,7 @@ import fs from "node:fs";
 import type Database from "better-sqlite3";
 import { HistoryError } from "./errors.ts";
 import { sql as first } from "./migrations/001-first.ts";
+import { sql as recording } from "./migrations/002-recording.ts";
 
 export interface Migration {
   readonly version: number;
@@ -13,7 +14,10 @@ export interface Migration {
 }
 
 /** In order, without gaps; one that was released is never edited. */
-export const migrations: readonly Migration[] = [{ version: 1, sql: first }];
+export const migrations: readonly Migration[] = [
+  { version: 1, sql: first },
+  { version: 2, sql: recording },
+];
 
 export function versionOf(db: Database.Database): number {
   return db.pragma("user_version", { simple: true }) as number;

@@ -11,13 +11,14 @@ import type Database from "better-sqlite3";
 import type { Changes, FactChange, FailedRead, KeptPayload } from "../domain/changes.ts";
 import { isEmpty } from "../domain/changes.ts";
 import { type Clock, systemClock } from "../domain/clock.ts";
-import type { Tick } from "../domain/observation.ts";
-import type { SessionStore, Store, TickQuery } from "../domain/ports.ts";
+import type { Observation, Tick } from "../domain/observation.ts";
+import type { Recorded, RecordingQuery, SessionStore, Store, TickQuery } from "../domain/ports.ts";
 import { durably, type OpenDatabase, openDatabase } from "./database.ts";
 import { HistoryError, openFailure, writeFailure } from "./errors.ts";
 import { defaultRetention, type Maintained, Maintenance, type Retention } from "./maintenance.ts";
 import { Packing } from "./packing.ts";
 import { Reader, type Span } from "./reader.ts";
+import { RecordingLog, Recordings } from "./recording.ts";
 import { Samples } from "./samples.ts";
 import { TickLog } from "./ticklog.ts";
 import { mustBeDurable, Writer } from "./writer.ts";
@@ -80,6 +81,7 @@ export function storeOn(
 interface WritingParts {
   readonly writer: Writer;
   readonly log: TickLog;
+  readonly recording: RecordingLog;
   readonly packing: Packing;
   readonly maintenance: Maintenance;
   readonly saveSession: Database.Statement<[string, Uint8Array]>;
@@ -92,6 +94,7 @@ class SqliteStore implements History {
   readonly #clock: Clock;
   readonly #reader: Reader;
   readonly #samples: Samples;
+  readonly #recordings: Recordings;
   readonly #parts: WritingParts | undefined;
 
   constructor(opened: OpenDatabase, options: Omit<StoreOptions, "path" | "readonly">) {
@@ -100,14 +103,17 @@ class SqliteStore implements History {
     this.#clock = options.clock ?? systemClock();
     this.#reader = new Reader(opened.db);
     this.#samples = new Samples(opened.db);
+    this.#recordings = new Recordings(opened.db);
     if (opened.readonly) return;
     const log = new TickLog(opened.db);
+    const recording = new RecordingLog(opened.db);
     const packing = new Packing(opened.db, log);
     const retention = { ...defaultRetention, ...options.retention };
     this.#parts = {
       log,
+      recording,
       packing,
-      writer: new Writer(opened.db, log),
+      writer: new Writer(opened.db, log, recording),
       maintenance: new Maintenance(opened.db, opened.file, packing, retention),
       saveSession: opened.db.prepare("INSERT OR REPLACE INTO sessions VALUES (?, ?)"),
       removeSession: opened.db.prepare("DELETE FROM sessions WHERE wallet = ?"),
@@ -115,7 +121,7 @@ class SqliteStore implements History {
   }
 
   async commit(batch: readonly Changes[]): Promise<void> {
-    const { writer, log } = this.#writing();
+    const { writer, log, recording } = this.#writing();
     if (batch.every(isEmpty)) return;
     const write = () => {
       for (const changes of batch) writer.write(changes);
@@ -125,6 +131,7 @@ class SqliteStore implements History {
       this.#transaction(write, batch.some(mustBeDurable));
     } catch (error) {
       log.rolledBack();
+      recording.rolledBack();
       throw writeFailure(error, this.#opened.file);
     }
   }
@@ -134,6 +141,22 @@ class SqliteStore implements History {
     await this.#packTail();
     this.#reading();
     yield* this.#samples.ticks(query);
+  }
+
+  async *recording(query: RecordingQuery): AsyncIterable<Observation> {
+    this.#reading();
+    yield* this.#recordings.read(query);
+  }
+
+  async recorded(): Promise<Recorded | null> {
+    const reader = this.#reading();
+    const span = this.#recordings.recorded();
+    if (span === null) return null;
+    const gaps = reader.milestones("recordingGap").map(({ value }) => {
+      const { fromMs, toMs } = JSON.parse(value) as Recorded["gaps"][number];
+      return { fromMs, toMs };
+    });
+    return { ...span, gaps: gaps.filter((gap) => gap.toMs >= span.fromMs) };
   }
 
   async tickOwners(): Promise<readonly string[]> {

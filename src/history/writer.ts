@@ -6,18 +6,22 @@ import type { Acknowledgement, Message, OwedItem } from "../domain/delivery.ts";
 import type { Event } from "../domain/event.ts";
 import { compress, shorten } from "./compression.ts";
 import { encode, encodeForeign } from "./json.ts";
+import type { RecordingLog } from "./recording.ts";
 import type { TickLog } from "./ticklog.ts";
 
 export class Writer {
   readonly #log: TickLog;
+  readonly #recording: RecordingLog;
   readonly #sql: ReturnType<typeof statements>;
 
-  constructor(db: Database.Database, log: TickLog) {
+  constructor(db: Database.Database, log: TickLog, recording: RecordingLog) {
     this.#log = log;
+    this.#recording = recording;
     this.#sql = statements(db);
   }
 
   write(changes: Changes): void {
+    this.#recording.append(changes.observations);
     for (const tick of changes.ticks) this.#log.append(tick);
     for (const fact of changes.facts) this.#fact(fact);
     for (const event of changes.events) this.#event(event);

@@ -8,6 +8,8 @@
  *
  * While commits fail the watch goes on judging, since critical messages have to leave even then. What it decides is held
  * in order; when too much is held, samples are let go of, never events, alerts or what is owed.
+ *
+ * What the watch is fed is recorded, in the same transaction as what it led to (tape.ts): first to go where room is short.
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { type Changes, changes as changesOf, isEmpty } from "../domain/changes.ts";
@@ -17,6 +19,7 @@ import type { Observation } from "../domain/observation.ts";
 import { CommitFailed, type Ingest, type Store } from "../domain/ports.ts";
 import type { Ask } from "../watch/draft.ts";
 import type { Note, Watch } from "../watch/watch.ts";
+import { Tape } from "./tape.ts";
 
 /** Most observations in one transaction. */
 const batchSize = 64;
@@ -58,6 +61,7 @@ export class IngestLoop implements Ingest {
   #watch: Watch;
   readonly #queue: Queued[] = [];
   #held: Held[] = [];
+  readonly #tape = new Tape();
   /** Keys of events that are judged and not yet in history. */
   readonly #inFlight = new Set<string>();
   #working: Promise<void> | null = null;
@@ -66,6 +70,7 @@ export class IngestLoop implements Ingest {
   #why = "";
   #degraded = false;
   #samplesLost = 0;
+  #unrecorded = 0;
   #cancelTimer: (() => void) | null = null;
   #timerAtMs = Number.POSITIVE_INFINITY;
   #cancelRetry: (() => void) | null = null;
@@ -75,6 +80,7 @@ export class IngestLoop implements Ingest {
   constructor(options: IngestOptions) {
     this.#options = options;
     this.#watch = options.watch;
+    this.#begin();
   }
 
   start(): void {
@@ -104,6 +110,7 @@ export class IngestLoop implements Ingest {
       // What is held is not in history yet, and the next watch could not know it.
       if (this.#held.length > 0) throw new Error("history does not take commits now; try again when it does");
       this.#watch = await build();
+      this.#begin();
     } finally {
       this.#paused = false;
       if (this.#queue.length > 0) this.#wake();
@@ -130,7 +137,11 @@ export class IngestLoop implements Ingest {
     this.#stopped = true;
     this.#cancelTimer?.();
     this.#cancelRetry?.();
-    if (this.#held.length > 0) await this.#commit();
+    if (this.#held.length > 0 || !this.#tape.empty) await this.#commit();
+  }
+
+  #begin(): void {
+    this.#tape.record({ kind: "watching", ...this.#watch.beginning });
   }
 
   #wake(): void {
@@ -167,6 +178,7 @@ export class IngestLoop implements Ingest {
   }
 
   #judge(observation: Observation): void {
+    this.#tape.record(observation);
     const { changes, asks, notes } = this.#watch.observe(observation);
     for (const event of changes.events) this.#inFlight.add(eventName(event.kind, event.key));
     if (!isEmpty(changes)) this.#held.push({ changes, stuck: false });
@@ -189,15 +201,20 @@ export class IngestLoop implements Ingest {
 
   async #commit(): Promise<void> {
     const held = this.#held;
-    if (held.length > 0) {
+    // That only time passed can wait for the next thing that happens.
+    if (held.length > 0 || this.#tape.urgent || this.#stopped) {
+      const recorded = this.#tape.changes();
+      const batch = held.map((one) => one.changes);
+      if (recorded !== null) batch.push(recorded);
       try {
-        await this.#options.store.commit(held.map((one) => one.changes));
+        await this.#options.store.commit(batch);
       } catch (error) {
         if (!(error instanceof CommitFailed)) throw error;
         this.#commitFailed(error);
         return;
       }
       this.#held = [];
+      this.#unrecorded += this.#tape.written();
       this.#inFlight.clear();
     }
     this.#recovered();
@@ -210,6 +227,8 @@ export class IngestLoop implements Ingest {
     const { clock } = this.#options;
     this.#failingSinceMs ??= clock.elapsedMs();
     const waitMs = retryMs[Math.min(this.#failures, retryMs.length - 1)]!;
+    // Where there is no room, what is owed has to fit before anything else.
+    if (error.reason === "full") this.#tape.letGo();
     this.#failures++;
     this.#why = error.message;
     this.#whileFailing();
@@ -257,11 +276,13 @@ export class IngestLoop implements Ingest {
     this.#cancelRetry = null;
     if (this.#degraded) {
       this.#degraded = false;
-      const lost =
-        this.#samplesLost === 0 ? "nothing was lost" : `${this.#samplesLost} samples were let go of`;
-      this.#options.onDegraded(false, lost);
+      const lost: string[] = [];
+      if (this.#samplesLost > 0) lost.push(`${this.#samplesLost} samples were let go of`);
+      if (this.#unrecorded > 0) lost.push(`${this.#unrecorded} observations are missing in the recording`);
+      this.#options.onDegraded(false, lost.length === 0 ? "nothing was lost" : lost.join(", "));
     }
     this.#samplesLost = 0;
+    this.#unrecorded = 0;
   }
 
   /** Sees to it that time is observed at the next deadline, and at least once a second. */

@@ -18,6 +18,7 @@ export class Draft {
   constructor(atMs: number) {
     this.atMs = atMs;
     this.changes = {
+      observations: [],
       ticks: [],
       facts: [],
       events: [],

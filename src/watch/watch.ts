@@ -263,6 +263,11 @@ export class Watch {
     for (const entry of this.#world.wallets.values()) this.#conditions.attach(entry.node, this.#draft);
   }
 
+  /** When it began, ms, and whether in place of another one: what a replay has to do at the same moment. */
+  get beginning(): { readonly atMs: number; readonly reloaded: boolean } {
+    return { atMs: this.#startedMs, reloaded: this.#settings.reloaded === true };
+  }
+
   /** When time alone may change something next, ms; null when nothing is due. */
   nextDeadlineMs(): number | null {
     return this.#deadlines.nextMs();
@@ -428,6 +433,7 @@ export class Watch {
       case "figures":
         this.#given.take(observation, draft);
         return;
+      case "watching":
       case "time":
         return;
       default:

@@ -25,11 +25,12 @@ rules:
 class Disk {
   readonly batches: (readonly Changes[])[] = [];
   failing = false;
+  reason: "full" | "busy" = "full";
   attempts = 0;
 
   async commit(batch: readonly Changes[]): Promise<void> {
     this.attempts++;
-    if (this.failing) throw new CommitFailed("full", "the disk is full");
+    if (this.failing) throw new CommitFailed(this.reason, `the disk is ${this.reason}`);
     this.batches.push(batch);
   }
 
@@ -42,6 +43,10 @@ class Disk {
 
   get changes(): readonly Changes[] {
     return this.batches.flat();
+  }
+
+  get recorded(): readonly Observation[] {
+    return this.changes.flatMap((one) => one.observations);
   }
 }
 
@@ -103,9 +108,12 @@ describe("the queue into the watch", () => {
     ingest.start();
     await ingest.observe(filled("n1"));
     await clock.advance(5_000);
-    await ingest.stop();
     // Nothing changed meanwhile, so nothing was written; the queue is what moved.
     expect(disk.batches).toHaveLength(1);
+    await ingest.stop();
+    expect(disk.batches).toHaveLength(2);
+    const times = disk.recorded.filter(({ kind }) => kind === "time").map(({ atMs }) => atMs - startMs);
+    expect(times).toEqual([1_000, 2_000, 3_000, 4_000, 5_000]);
     expect(clock.pending).toBe(0);
   });
 
@@ -137,8 +145,67 @@ describe("the queue into the watch", () => {
     disk.failing = false;
     await clock.advance(10_000);
     expect(ingest.degraded).toBe(false);
-    expect(degraded).toEqual(["degraded: the disk is full", "well: nothing was lost"]);
+    expect(degraded[0]).toBe("degraded: the disk is full");
+    expect(degraded[1]).toMatch(/^well: \d+ observations are missing in the recording$/);
     expect(stuck).toHaveLength(2);
+  });
+
+  test("loses nothing while somebody else holds the database", async () => {
+    const { clock, disk, ingest, degraded, filled } = loop();
+    disk.failing = true;
+    disk.reason = "busy";
+    await ingest.observe(filled("n1"));
+    await clock.advance(10_000);
+    disk.failing = false;
+    await clock.advance(10_000);
+    await ingest.stop();
+    expect(degraded).toEqual(["degraded: the disk is busy", "well: nothing was lost"]);
+    expect(disk.recorded.map(({ kind }) => kind).slice(0, 2)).toEqual(["watching", "events"]);
+    expect(disk.changes.flatMap((one) => one.milestones)).toEqual([]);
+  });
+
+  test("records what the watch was fed, in order, with what it led to", async () => {
+    const { disk, ingest, accounts, filled } = loop();
+    await Promise.all([
+      ingest.observe(accounts),
+      ingest.observe(filled("n1")),
+      ingest.observe(filled("n1")),
+      ingest.observe({ kind: "session", wallet: "main", atMs: startMs, signedIn: true, detail: "" }),
+    ]);
+    expect(disk.batches).toHaveLength(1);
+    expect(disk.recorded).toEqual([
+      { kind: "watching", atMs: startMs, reloaded: false },
+      accounts,
+      filled("n1"),
+      // Known already, and taken out before the watch saw it.
+      { ...filled("n1"), events: [] },
+      { kind: "session", wallet: "main", atMs: startMs, signedIn: true, detail: "" },
+    ]);
+    const again = new Harness({ rules });
+    await ingest.replace(async () => again.watch);
+    await ingest.observe(filled("n2"));
+    expect(disk.recorded.slice(5)).toEqual([
+      { kind: "watching", atMs: startMs, reloaded: false },
+      filled("n2"),
+    ]);
+  });
+
+  test("a full disk has room for what is owed first: the recording is let go of, and says where", async () => {
+    const { clock, disk, ingest, filled } = loop();
+    await ingest.observe(filled("n1"));
+    disk.failing = true;
+    await ingest.observe(filled("n2"));
+    await clock.advance(2_000);
+    disk.failing = false;
+    await clock.advance(5_000);
+    await ingest.observe(filled("n3"));
+    const kinds = disk.recorded.filter(({ kind }) => kind !== "time").map((one) => JSON.stringify(one));
+    expect(kinds.some((text) => text.includes("n2"))).toBe(false);
+    expect(kinds.at(-1)).toContain("n3");
+    expect(disk.changes.flatMap((one) => one.events).map(({ key }) => key)).toEqual(["n1", "n2", "n3"]);
+    const [gap] = disk.changes.flatMap((one) => one.milestones);
+    expect(gap?.kind).toBe("recordingGap");
+    expect(JSON.parse(gap?.value ?? "")).toMatchObject({ fromMs: startMs, lost: expect.any(Number) });
   });
 
   test("does not tell an event anew that waits to be written", async () => {
@@ -162,7 +229,9 @@ describe("the queue into the watch", () => {
     disk.failing = false;
     await clock.advance(10_000);
     expect(disk.changes.flatMap((one) => one.events)).toHaveLength(1);
-    expect(degraded.at(-1)).toMatch(/^well: \d+ samples were let go of$/);
+    expect(degraded.at(-1)).toMatch(
+      /^well: \d+ samples were let go of, \d+ observations are missing in the recording$/,
+    );
   });
 
   test("ends on what cannot be waited out", async () => {

@@ -78,7 +78,7 @@ function daemonSide() {
   const counted = {
     commit: (batch: readonly Changes[]) => {
       commits++;
-      ticks += batch.length;
+      for (const one of batch) ticks += one.ticks.length;
       return store.commit(batch);
     },
     knownEvents: store.knownEvents.bind(store),
