@@ -229,6 +229,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       observe,
       store,
       marginRatio: (wallet) => ingest.watch.marginRatio(wallet),
+      wanted: (source) => ingest.watch.wants(source),
       // Kept for inspection, and worth nothing more: a disk that does not take it has other troubles.
       onBadRecord: ({ source, wallet, body, problem }) => {
         const payload = { atMs: clock.nowMs(), source, wallet, body, problem };

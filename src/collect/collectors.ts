@@ -56,6 +56,8 @@ export interface CollectorsOptions {
   readonly store: Pick<Store, "knownEvents" | "cursors">;
   /** Of a wallet's worst account; null while unknown. */
   readonly marginRatio: (wallet: string) => number | null;
+  /** Whether some rule needs what a source brings; what nobody looks at is not asked for. Absent: nothing is. */
+  readonly wanted?: (source: Source) => boolean;
   /** Keeps the body of an answer that does not fit. */
   readonly onBadRecord: (record: BadRecord) => void;
   readonly log: CollectLog;
@@ -111,6 +113,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       feed = new StreamFeed({ ...options, ...own });
     }
     const live = feed;
+    const wanted = options.wanted ?? (() => false);
     const collectors: Collector[] = [
       marketConfigCollector(book, badRecords),
       marketsCollector(live),
@@ -121,7 +124,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       liquidationsCollector(shared, accounts),
       fundingCollector(shared),
       collateralCollector(shared),
-      ordersCollector(shared),
+      ordersCollector(shared, wanted),
       fillsCollector(shared),
       fundingRatesCollector(book, cursors),
       pnlCollector(accounts, cursors),

@@ -53,6 +53,11 @@ export interface OrderState {
   readonly status: string;
 }
 
+/** What tells orders of one wallet apart. */
+export function orderName(symbol: string, sequence: string, side: string): string {
+  return `${symbol.toUpperCase()}:${sequence}:${side}`;
+}
+
 export interface SpotCollateralState {
   readonly assetIndex: number;
   readonly symbol: string;

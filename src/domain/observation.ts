@@ -141,6 +141,10 @@ export type Observation =
       readonly pdaIndex?: number;
       /** Older rows only, read later: they do not say that there is nothing newer. */
       readonly past?: boolean;
+      /** All that happened after this time is told by now, ms; left out: nobody says so. */
+      readonly coversMs?: number;
+      /** Orders that rest now, as `orderName` has them, and when they were placed. */
+      readonly resting?: readonly { readonly order: string; readonly placedMs: number }[];
       /** Where the next reading goes on; stored with the events. */
       readonly cursor?: { readonly name: string; readonly value: string };
     }

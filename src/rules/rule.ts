@@ -38,6 +38,8 @@ export interface Read {
   readonly field: string;
   readonly symbol: string | null;
   readonly sources: readonly Source[];
+  /** What brings it where it is missing, beside those. */
+  readonly awaits?: Source;
 }
 
 export type WindowFunction =

@@ -24,7 +24,8 @@ export type FieldType =
   | "texts"
   | "numbers"
   | "positions"
-  | "orders";
+  | "orders"
+  | "capabilities";
 
 /** How a number is meant, and how it is printed. `ratio` is a fraction; `rate` a fraction an hour, `yearlyRate` a year. */
 export type Unit =
@@ -49,6 +50,8 @@ export interface Field {
   readonly meaning: string;
   /** A figure is as old as the oldest of these; none: it has no age. */
   readonly sources: readonly Source[];
+  /** Brings what is missing while all sources have answered; asked for where a rule reads this. Its age is no matter. */
+  readonly awaits?: Source;
   /** Members of an enum. An open one takes other words too, with a warning. */
   readonly members?: readonly string[];
   readonly open?: boolean;
@@ -70,6 +73,7 @@ export const eventKinds = [
   "fill",
   "exchangeStatus",
   "marketChange",
+  "capability",
 ] as const satisfies readonly EventKind[];
 export type RuleEventKind = (typeof eventKinds)[number];
 
@@ -98,13 +102,14 @@ export const visibleToEvents: Readonly<Record<RuleEventKind, readonly Scope[]>> 
   fill: ["position", "trader", "wallet", "market", "exchange"],
   exchangeStatus: ["exchange"],
   marketChange: ["market", "exchange"],
+  capability: ["trader", "wallet", "exchange"],
 };
 
 /** The events that belong to a subject of this scope, for `sumOver` and `countOver`. */
 export const countableEvents: Readonly<Record<Scope, readonly RuleEventKind[]>> = {
   position: ["notification", "liquidation", "funding", "order", "fill"],
-  trader: ["notification", "liquidation", "funding", "collateral", "order", "fill"],
-  wallet: ["notification", "liquidation", "funding", "collateral", "order", "fill"],
+  trader: ["notification", "liquidation", "funding", "collateral", "order", "fill", "capability"],
+  wallet: ["notification", "liquidation", "funding", "collateral", "order", "fill", "capability"],
   market: ["marketChange"],
   exchange: ["exchangeStatus"],
   daemon: [],
@@ -120,4 +125,5 @@ export const eventSources: Readonly<Record<RuleEventKind, Source>> = {
   fill: "fills",
   exchangeStatus: "exchangeStatus",
   marketChange: "marketConfig",
+  capability: "traderState",
 };

@@ -2,7 +2,13 @@
  * The trader accounts of the watched wallets: their newest state, their risk against the newest marks, and the subjects
  * (trader accounts and positions) that come and go with them.
  */
-import type { PositionState, SubaccountState, TraderViewState } from "../domain/account.ts";
+import {
+  type OrderState,
+  orderName,
+  type PositionState,
+  type SubaccountState,
+  type TraderViewState,
+} from "../domain/account.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
 import { assessAccount } from "../risk/assess.ts";
@@ -20,6 +26,7 @@ import {
   traderFacts,
 } from "./account-facts.ts";
 import type { Markets } from "./markets.ts";
+import type { Placings } from "./placings.ts";
 import type { SubjectNode } from "./subjects.ts";
 
 export interface PositionEntry {
@@ -43,6 +50,8 @@ export interface AccountEntry {
   shrunkAtMs: number;
   /** Its deposited collateral as it changed lately, oldest first. */
   readonly collaterals: { readonly slot: number; readonly usd: number }[];
+  /** When each of its orders was placed, as far as it is known, ms. */
+  readonly placedMs: Map<string, number>;
   /** Value of its collateral in other assets as the newest view tells it; null: none, or not told yet. */
   spot: SpotValue | null;
   view: { readonly atMs: number; readonly view: TraderViewState } | null;
@@ -96,10 +105,12 @@ export class Accounts {
   readonly #groups = new Map<string, Map<number, Group>>();
   readonly #markets: Markets;
   readonly #keeper: SubjectKeeper;
+  readonly #placings: Placings;
 
-  constructor(markets: Markets, keeper: SubjectKeeper) {
+  constructor(markets: Markets, keeper: SubjectKeeper, placings: Placings) {
     this.#markets = markets;
     this.#keeper = keeper;
+    this.#placings = placings;
   }
 
   *all(): Iterable<AccountEntry> {
@@ -329,6 +340,7 @@ export class Accounts {
         seenMs: seen.atMs,
         shrunkAtMs: 0,
         collaterals: [],
+        placedMs: new Map(),
         spot: null,
         view: null,
         given: false,
@@ -342,13 +354,13 @@ export class Accounts {
     account.seenMs = seen.atMs;
     noteCollateral(account, seen.slot);
     account.node.seen("traderState", seen.atMs);
-    this.#stateFacts(account);
+    this.#stateFacts(account, seen.atMs, first);
     this.#takePositions(account, seen.atMs, first);
     noteView(account);
     return account;
   }
 
-  #stateFacts(account: AccountEntry): void {
+  #stateFacts(account: AccountEntry, atMs: number, first: boolean): void {
     const values = account.node.facts.values;
     const { state, ref } = account;
     values.name = account.name;
@@ -362,8 +374,24 @@ export class Accounts {
       const price = usdFromTicks(order.priceTicks, market);
       const size = unitsFromBaseLots(order.remainingLots, market);
       const { side, kind, reduceOnly } = order;
-      return [{ symbol: order.symbol, side, price, size, notional: price * size, reduceOnly, kind }];
+      const item = { symbol: order.symbol, side, price, size, notional: price * size, reduceOnly, kind };
+      const placedMs = this.#placedMs(account, order, atMs, first);
+      return [placedMs === undefined ? item : { ...item, age: Math.max(0, atMs - placedMs) }];
     });
+    if (account.placedMs.size <= state.orders.length) return;
+    const resting = new Set(state.orders.map((one) => orderName(one.symbol, one.sequence, one.side)));
+    for (const order of account.placedMs.keys()) if (!resting.has(order)) account.placedMs.delete(order);
+  }
+
+  /** As the order history tells; one that appears while we watch was placed then. */
+  #placedMs(account: AccountEntry, order: OrderState, atMs: number, first: boolean): number | undefined {
+    const name = orderName(order.symbol, order.sequence, order.side);
+    const known = account.placedMs.get(name);
+    const placedMs = this.#placings.take(account.ref.wallet, name) ?? known ?? (first ? undefined : atMs);
+    if (placedMs !== undefined && placedMs !== known) account.placedMs.set(name, placedMs);
+    // Not known yet: from the next answer on it does not count as new.
+    else if (placedMs === undefined) account.placedMs.set(name, Number.NaN);
+    return Number.isNaN(placedMs) ? undefined : placedMs;
   }
 
   #takePositions(account: AccountEntry, atMs: number, first: boolean): void {
@@ -391,6 +419,7 @@ export class Accounts {
         account.positions.set(symbol, entry);
       }
       entry.node.seen("traderState", atMs);
+      openFacts(entry.node, atMs);
       positionStateFacts(entry.node.facts, position, this.#markets.risk.get(symbol));
     }
     if (held.size === account.positions.size) return;
@@ -430,6 +459,11 @@ function noteCollateral({ state, collaterals }: AccountEntry, slot: number): voi
   if (collaterals.at(-1)?.usd === usd) return;
   collaterals.push({ slot, usd });
   if (collaterals.length > collateralsKept) collaterals.shift();
+}
+
+/** @param atMs as of when; an age that is not known is no figure */
+export function openFacts({ facts, openedMs }: SubjectNode, atMs: number): void {
+  if (openedMs !== null) facts.values.openedAgo = Math.max(0, atMs - openedMs);
 }
 
 function sideOf(position: PositionState): "long" | "short" {

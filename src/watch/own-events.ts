@@ -1,6 +1,7 @@
 /** Events that no record tells of: they are the difference between two answers. Their keys carry the moment. */
-import type { MarketConfig } from "../domain/account.ts";
+import type { Capability, MarketConfig } from "../domain/account.ts";
 import type { Event, EventKind, FieldValue } from "../domain/event.ts";
+import { type AccountRef, accountName } from "../domain/subject.ts";
 
 interface StatusSeen {
   readonly active: boolean;
@@ -66,6 +67,33 @@ const comparedFields: readonly (readonly [string, (config: MarketConfig) => stri
   ["openInterestCap", (config) => String(config.openInterestCapBaseLots)],
   ["isolatedOnly", (config) => String(config.isolatedOnly)],
 ];
+
+/** What an account may do, as it is kept and told: `yes`, `no`, or only by being made active again. */
+export function rightsOf(
+  capabilities: Readonly<Record<string, Capability>>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(capabilities).map(([name, { immediate, viaColdActivation }]) => [
+      name,
+      immediate ? "yes" : viaColdActivation ? "viaActivation" : "no",
+    ]),
+  );
+}
+
+/** Rights that an account lost or gained, an event each. @param before, after as `rightsOf` gives them */
+export function rightChanges(
+  account: AccountRef,
+  before: Readonly<Record<string, string>>,
+  after: Readonly<Record<string, string>>,
+  atMs: number,
+): readonly Event[] {
+  return Object.entries(after).flatMap(([field, is]) => {
+    const was = before[field];
+    if (was === undefined || was === is) return [];
+    const key = `${accountName(account)}:${field}:${atMs}`;
+    return [{ ...own("capability", key, null, atMs, { field, before: was, after: is }), ...account }];
+  });
+}
 
 function own(
   kind: EventKind,

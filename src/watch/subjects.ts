@@ -20,6 +20,8 @@ export class SubjectNode {
   readonly first: boolean;
   /** A position's own past begins here, ms: what came before belongs to another one of its name. 0: not known. */
   bornMs = 0;
+  /** When a position was opened, ms; null: not known. */
+  openedMs: number | null = null;
   instances: Instance[] = [];
   readonly staleness: Staleness = new Staleness(this);
   windows: WindowSet | null = null;

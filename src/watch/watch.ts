@@ -14,7 +14,7 @@ import type { DaemonFigures, Observation, Source, Tick } from "../domain/observa
 import type { WatchStatus } from "../domain/status.ts";
 import type { Scope } from "../domain/subject.ts";
 import { unreachable } from "../domain/unreachable.ts";
-import type { AccountEntry, Parting } from "./accounts.ts";
+import { type AccountEntry, openFacts, type Parting } from "./accounts.ts";
 import { AlertBook } from "./alert-book.ts";
 import { Blindness } from "./blind.ts";
 import { ChannelAlerts } from "./channel-alerts.ts";
@@ -27,9 +27,11 @@ import { EventWindows } from "./event-windows.ts";
 import { Given } from "./figures.ts";
 import { Happenings } from "./happenings.ts";
 import { MarketAnswers } from "./market-answers.ts";
+import { Openings } from "./openings.ts";
 import { Recall } from "./recall.ts";
 import { factName, type Remembered } from "./remembered.ts";
 import { Restoring } from "./restore.ts";
+import { Rights } from "./rights.ts";
 import { Series } from "./series.ts";
 import { endingPatienceMs, firstLookMs, type WatchedWallet, type WatchSettings } from "./settings.ts";
 import { watchStatus } from "./status.ts";
@@ -46,6 +48,7 @@ import {
   walletSeen,
   wholeSeenMs,
 } from "./wallets.ts";
+import { wantedSources } from "./wants.ts";
 import { World } from "./world.ts";
 
 export interface Note {
@@ -82,6 +85,9 @@ export class Watch {
   readonly #throttles: Throttles;
   readonly #series: Series;
   readonly #restoring: Restoring;
+  readonly #rights: Rights;
+  readonly #wanted: ReadonlySet<Source>;
+  readonly #openings: Openings;
   readonly #market: MarketAnswers;
   readonly #given: Given;
   /** Samples of before the start, for subjects that are still to appear. */
@@ -221,6 +227,13 @@ export class Watch {
       draft,
       onSight: (sight, into) => this.#blindness.note(sight, into),
     });
+    this.#wanted = wantedSources(settings.ruleSet);
+    this.#openings = new Openings(remembered.facts);
+    this.#rights = new Rights({
+      facts: remembered.facts,
+      isOurs: (name) => (this.#world.wallets.get(name)?.sinceMs ?? 0) < nowMs,
+      happened: (event, into) => this.#happened(event, into),
+    });
     this.#series = new Series(settings.ruleSet);
     for (const one of settings.wallets) this.#world.addWallet(one);
     this.#restoring = new Restoring({
@@ -309,6 +322,11 @@ export class Watch {
       viewMismatches: this.#viewMismatches,
       blind: this.#blindness.list(),
     });
+  }
+
+  /** Whether a rule reads what a source brings, or waits for it where it is missing. */
+  wants(source: Source): boolean {
+    return this.#wanted.has(source);
   }
 
   /** Margin ratio of a wallet's worst account; what decides how often it is asked. Null while unknown. */
@@ -472,6 +490,7 @@ export class Watch {
       for (const position of account.positions.values())
         position.node.windows?.feed(draft.atMs, position.node.facts.values);
     }
+    for (const account of told) this.#rights.compare(account, draft);
     for (const account of told) this.#judgeAccount(account, "traderState", draft);
     this.#conditions.judgeNode(entry.node, "traderState", draft);
     if (whole) this.#restoring.endUnclaimed(seen.wallet, seen.pdaIndex, draft);
@@ -513,8 +532,13 @@ export class Watch {
     );
     for (const event of events) {
       if (entry && event.kind === "collateral") this.#takeFlow(entry, event, draft);
+      if (event.kind === "fill") this.#takeFill(event, draft);
+      if (event.kind === "order") this.#world.placings.event(event);
       this.#happened(event, draft);
     }
+    if (entry)
+      for (const { order, placedMs } of seen.resting ?? [])
+        this.#world.placings.note(entry.wallet.name, order, placedMs);
     this.#endings.weighFills(draft);
     if (seen.cursor) draft.changes.cursors.push(seen.cursor);
     if (!entry) return;
@@ -545,6 +569,14 @@ export class Watch {
       for (const account of this.#world.accounts.ofWallet(entry.wallet.name))
         this.#judgeAccount(account, null, draft);
     }
+  }
+
+  #takeFill(event: Event, draft: Draft): void {
+    const name = this.#openings.note(event);
+    const node = name === null ? undefined : this.#world.nodes.get(name);
+    if (!node || event.wallet === null || event.pdaIndex === null) return;
+    this.#openings.settle(node, this.#world.accounts.slotOf(event.wallet, event.pdaIndex), draft);
+    openFacts(node, node.facts.seenMs.traderState ?? draft.atMs);
   }
 
   #takeFlow(entry: WalletEntry, event: Event, draft: Draft): void {
@@ -595,7 +627,11 @@ export class Watch {
 
   /** A subject appeared: it gets its rules and the past of its series; past events follow when its account is whole. */
   #welcome(node: SubjectNode): void {
-    if (node.subject.scope === "position") this.#born(node, this.#draft);
+    const { subject } = node;
+    if (subject.scope === "position") {
+      this.#born(node, this.#draft);
+      this.#openings.born(node, this.#world.accounts.slotOf(subject.wallet, subject.pdaIndex), this.#draft);
+    }
     this.#conditions.attach(node, this.#draft);
     if (node.first) this.#recall.replay(node);
     this.#newcomers.push(node);

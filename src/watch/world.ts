@@ -6,8 +6,9 @@ import type { Event } from "../domain/event.ts";
 import type { Source } from "../domain/observation.ts";
 import type { AccountRef } from "../domain/subject.ts";
 import type { Env, Facts } from "../rules/index.ts";
-import { type AccountEntry, Accounts, type Parting } from "./accounts.ts";
+import { type AccountEntry, Accounts, type Parting, type SubjectKeeper } from "./accounts.ts";
 import { Markets } from "./markets.ts";
+import { Placings } from "./placings.ts";
 import type { WatchedWallet } from "./settings.ts";
 import { newFacts, SubjectNode } from "./subjects.ts";
 import { newWallet, type WalletEntry } from "./wallets.ts";
@@ -18,6 +19,7 @@ export class World {
   readonly nodes = new Map<string, SubjectNode>();
   readonly wallets = new Map<string, WalletEntry>();
   readonly markets = new Markets();
+  readonly placings = new Placings();
   readonly accounts: Accounts;
   readonly exchange: SubjectNode;
   readonly daemon: SubjectNode;
@@ -30,7 +32,7 @@ export class World {
     this.exchange = this.#own("exchange");
     this.daemon = this.#own("daemon");
     this.exchange.env.daemon = this.daemon.facts;
-    this.accounts = new Accounts(this.markets, {
+    const keeper: SubjectKeeper = {
       trader: (ref, first) => this.traderNode(ref, first),
       position: (account, symbol, incarnation, first) =>
         this.positionNode(account, symbol, incarnation, first),
@@ -38,7 +40,8 @@ export class World {
         this.nodes.delete(node.name);
         onGone(node, account, symbol, why);
       },
-    });
+    };
+    this.accounts = new Accounts(this.markets, keeper, this.placings);
   }
 
   wallet(name: string): WatchedWallet | undefined {

@@ -496,15 +496,20 @@ describe("histories", () => {
 
   test.each<[string, string, object | null]>([
     ["100", "0", { closed: true, flat: true }],
-    ["100", "-20", { closed: true, flat: false }],
+    ["100", "-20", { closed: true, flat: false, opened: true }],
     ["-5", "0.0", { closed: true, flat: true }],
     ["100", "40", null],
-    ["0", "40", null],
-    ["0.00", "-40", null],
-  ])("a fill from %s to %s says what it left of the position", (baseLotsBefore, baseLotsAfter, left) => {
-    const [row] = read("tradesHistory", example("trades-history")).data;
-    expect(fillOf({ ...row!, baseLotsBefore, baseLotsAfter }, wallet, seenMs, onUnknown).data).toEqual(left);
-  });
+    ["0", "40", { opened: true }],
+    ["0.00", "-40", { opened: true }],
+  ])(
+    "a fill from %s to %s says what it left of the position, or opened",
+    (baseLotsBefore, baseLotsAfter, left) => {
+      const [row] = read("tradesHistory", example("trades-history")).data;
+      expect(fillOf({ ...row!, baseLotsBefore, baseLotsAfter }, wallet, seenMs, onUnknown).data).toEqual(
+        left,
+      );
+    },
+  );
 
   test("fills, with words that are not known", () => {
     const [row] = read("tradesHistory", example("trades-history")).data;

@@ -291,13 +291,7 @@ describe("mistakes in the form", () => {
     ["rules: [", 1, 9, expect.stringMatching(/not valid YAML/), null],
     ["rules:\n  - text", 2, 5, "a rule is a mapping: name, scope or on, when, severity, summary", null],
     ["rules:\n  - { name: R }", 2, 5, "a rule needs a scope (a condition) or an on (an event)", null],
-    [
-      "rules:\n  - { name: R, on: capability, severity: info, summary: s }",
-      2,
-      20,
-      "on cannot be capability",
-      null,
-    ],
+    ["rules:\n  - { name: R, on: balance, severity: info, summary: s }", 2, 20, "on cannot be balance", null],
     [
       "rules:\n  - { name: R, on: liquidation, severity: critical, throttle: 1m, summary: s }",
       2,
@@ -551,6 +545,7 @@ describe("the vocabulary", () => {
       numbers: {},
       positions: [],
       orders: [],
+      capabilities: {},
     };
     for (const scope of scopes) {
       const values = Object.fromEntries(vocabulary[scope].map((field) => [field.name, sample[field.type]]));

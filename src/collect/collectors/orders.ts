@@ -3,11 +3,50 @@
  * readings reach back to the oldest order that was seen open.
  */
 import { endpoints, nextPage, orderKey } from "../../contract/index.ts";
-import type { WalletCollector } from "../collector.ts";
+import { orderName } from "../../domain/account.ts";
+import type { Source } from "../../domain/observation.ts";
+import type { WalletCollector, WalletRun } from "../collector.ts";
 import { orderOf } from "../translate/history.ts";
 import { type HistoryParts, historyCollector } from "./history.ts";
 
-export function ordersCollector(shared: HistoryParts): WalletCollector {
+/** @param wanted whether some rule asks how long orders have rested */
+export function ordersCollector(
+  shared: HistoryParts,
+  wanted: (source: Source) => boolean = () => false,
+): WalletCollector {
+  const history = ordersHistory(shared);
+  return {
+    ...history,
+    async run(run) {
+      // What rested before is stored already and told of no more: its age would not be known after a start.
+      if (!run.catchUp && run.gap && wanted("orders")) await tellResting(run);
+      return history.run(run);
+    },
+  };
+}
+
+/** Which orders rest now, since when, in one request. */
+async function tellResting(run: WalletRun): Promise<void> {
+  const { authority, name } = run.wallet;
+  const page = await run.client.orderHistory({ authority, limit: 1_000, orderStatus: "active" }, run.call());
+  const resting = page.data.flatMap(({ status, placedAt, marketSymbol, orderSequenceNumber, side }) =>
+    status === "active" && placedAt !== null
+      ? [{ order: orderName(marketSymbol, orderSequenceNumber, side), placedMs: placedAt }]
+      : [],
+  );
+  const atMs = run.nowMs();
+  await run.observe({
+    kind: "events",
+    source: "orders",
+    wallet: name,
+    atMs,
+    events: [],
+    live: true,
+    resting,
+  });
+}
+
+function ordersHistory(shared: HistoryParts): WalletCollector {
   return historyCollector(shared, {
     source: "orders",
     endpoint: "orderHistory",

@@ -9,6 +9,7 @@ import {
   orderKey,
   TRADE_TYPES,
 } from "../../contract/index.ts";
+import { orderName } from "../../domain/account.ts";
 import type { Event } from "../../domain/event.ts";
 import type { CollectedWallet } from "../collector.ts";
 import { type OnUnknownWord, wordOf } from "../words.ts";
@@ -58,6 +59,7 @@ export function orderOf(
     symbol: row.marketSymbol,
     happenedMs: happenedMs ?? seenMs,
     seenMs,
+    data: { order: orderName(row.marketSymbol, row.orderSequenceNumber, row.side) },
     fields: {
       status,
       side: row.side,
@@ -85,8 +87,7 @@ export function fillOf(row: Fill, wallet: CollectedWallet, seenMs: number, onUnk
     slot,
     slotIndex,
     eventIndex,
-    // Nothing was left of the position that was there: word of how it ended. Turned to the other side it is not flat.
-    data: before === 0 || before === after ? null : { closed: true, flat: after === 0 },
+    data: turnOf(before, after),
     fields: {
       side: delta < 0 ? "ask" : "bid",
       price,
@@ -98,4 +99,16 @@ export function fillOf(row: Fill, wallet: CollectedWallet, seenMs: number, onUnk
       tradeType: wordOf(TRADE_TYPES, row.tradeType, "tradeType", onUnknown),
     },
   });
+}
+
+/**
+ * What a fill did to the side of a position, of which -1, 0, 1 are told. Nothing left of the one that was there is word of how
+ * it ended; turned to the other side it is not flat.
+ */
+function turnOf(before: number, after: number): { closed?: true; flat?: boolean; opened?: true } | null {
+  if (before === after) return null;
+  return {
+    ...(before === 0 ? {} : { closed: true, flat: after === 0 }),
+    ...(after === 0 ? {} : { opened: true }),
+  };
 }

@@ -6,7 +6,7 @@
  * call form in it.
  */
 import { Environment } from "@marcbachmann/cel-js";
-import { orderItemFields, positionItemFields } from "../vocabulary/account.ts";
+import { capabilityFields, orderItemFields, positionItemFields } from "../vocabulary/account.ts";
 import { eventVocabulary, type Field, vocabulary } from "../vocabulary.ts";
 import type { Naming } from "./context.ts";
 import { celTypeOfField } from "./types.ts";
@@ -44,6 +44,7 @@ function build(naming: Naming): Environment {
     env.registerType(name, { fields: Object.fromEntries(fields.map((f) => [f.name, celTypeOfField(f)])) });
   define("PositionItem", positionItemFields);
   define("OrderItem", orderItemFields);
+  define("Capabilities", capabilityFields);
   define("Market", vocabulary.market);
   for (const scope of naming.scopes) {
     const type = scope.charAt(0).toUpperCase() + scope.slice(1);

@@ -48,8 +48,16 @@ export class Gathered {
   read(scope: ReadScope, field: Field, symbol: string | null): void {
     const key = `${scope}[${symbol ?? ""}].${field.name}`;
     if (field.derived !== undefined) this.readsNow = true;
+    const awaits = field.awaits === undefined ? {} : { awaits: field.awaits };
     if (!this.#reads.has(key))
-      this.#reads.set(key, { scope, field: field.name, symbol, sources: field.sources });
+      this.#reads.set(key, { scope, field: field.name, symbol, sources: field.sources, ...awaits });
+  }
+
+  /** A field of an item, whose list was read and has its sources. */
+  readItem(list: string, field: Field): void {
+    if (field.awaits === undefined) return;
+    const name = `${list}.${field.name}`;
+    this.#reads.set(name, { scope: "trader", field: name, symbol: null, sources: [], awaits: field.awaits });
   }
 
   /** An arrival of events that a window adds up is a reason to judge, too. */

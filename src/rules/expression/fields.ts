@@ -146,7 +146,7 @@ function readPlain(
 ): Run {
   const { name } = field;
   const fresh = freshness(path, field.sources, staleAfterMs);
-  const missing = new Unknown("missing", field.sources[0] ?? null, `${path} is not there`);
+  const missing = new Unknown("missing", field.awaits ?? field.sources[0] ?? null, `${path} is not there`);
   const nan = new Unknown("nan", null, `${path} is not a number`);
   if (fresh === null) {
     return (env) => {
@@ -173,7 +173,7 @@ function checked(value: FactValue | undefined, missing: Unknown, nan: Unknown): 
 /** A field of an item in a list. The list itself was fresh. */
 export function readItemField(path: string, item: Run, field: Field): Run {
   const { name } = field;
-  const missing = new Unknown("missing", null, `${path} is not there`);
+  const missing = new Unknown("missing", field.awaits ?? null, `${path} is not there`);
   const nan = new Unknown("nan", null, `${path} is not a number`);
   return knownWords(field, (env) => {
     const record = item(env);

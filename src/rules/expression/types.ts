@@ -1,6 +1,6 @@
 /** Static types of expressions: CEL's, with what only we know beside them (unit of a number, members of an enum). */
 
-import { orderItemFields, positionItemFields } from "../vocabulary/account.ts";
+import { capabilityFields, orderItemFields, positionItemFields } from "../vocabulary/account.ts";
 import type { Field, Unit } from "../vocabulary.ts";
 
 export type StaticType =
@@ -32,6 +32,11 @@ const positionItem: StaticType = {
   fields: fieldsByName(positionItemFields),
 };
 const orderItem: StaticType = { kind: "record", name: "OrderItem", fields: fieldsByName(orderItemFields) };
+const capabilities: StaticType = {
+  kind: "record",
+  name: "Capabilities",
+  fields: fieldsByName(capabilityFields),
+};
 
 export function typeOfField(field: Field): StaticType {
   switch (field.type) {
@@ -55,6 +60,8 @@ export function typeOfField(field: Field): StaticType {
       return { kind: "list", of: positionItem };
     case "orders":
       return { kind: "list", of: orderItem };
+    case "capabilities":
+      return capabilities;
   }
 }
 
@@ -71,6 +78,7 @@ export function celTypeOfField(field: Field): string {
     numbers: "map<string, double>",
     positions: "list<PositionItem>",
     orders: "list<OrderItem>",
+    capabilities: "Capabilities",
   } as const;
   return names[field.type];
 }

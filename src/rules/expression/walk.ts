@@ -168,6 +168,7 @@ export class Walk {
       const field = base.type.fields.get(name);
       if (field === undefined)
         return this.#names.noField(node, at, this.#textOf(left), name, base.type.fields.keys());
+      this.#names.gathered.readItem(base.type.name, field);
       return { type: typeOfField(field), run: readItemField(this.#textOf(node), base.run, field) };
     }
     if (base.type.kind === "map") {

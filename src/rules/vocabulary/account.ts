@@ -16,6 +16,19 @@ const none = group([]);
 
 export const sides = ["long", "short"] as const;
 
+/** What an account may do, as the exchange calls it, and what it is for. */
+const capabilities = [
+  ["placeLimitOrder", "place limit orders"],
+  ["placeMarketOrder", "place market orders"],
+  ["riskIncreasingTrade", "trade so that its risk grows"],
+  ["riskReducingTrade", "trade so that its risk shrinks"],
+  ["depositCollateral", "deposit collateral"],
+  ["withdrawCollateral", "withdraw collateral"],
+] as const;
+export const capabilityNames: readonly string[] = capabilities.map(([name]) => name);
+/** `viaActivation`: once the account is made active again, which such an act does by itself. */
+export const capabilityWords = ["yes", "viaActivation", "no"] as const;
+
 const position: readonly Field[] = [
   none.text("symbol", "the market"),
   state.oneOf("side", sides, "long or short"),
@@ -58,6 +71,7 @@ const position: readonly Field[] = [
     "how far the execution price may be worse than the trigger: |execution − trigger| / trigger",
     "+∞",
   ),
+  state.awaited("openedAgo", "duration", "fills", "time since it was opened, or turned to this side"),
 ];
 
 const trader: readonly Field[] = [
@@ -112,6 +126,7 @@ const trader: readonly Field[] = [
   ),
   marked.list("positions", "positions", "its open positions, with the fields of `position`"),
   marked.list("orders", "orders", "its resting orders"),
+  state.list("capabilities", "capabilities", "what it may do: trader.capabilities.placeLimitOrder"),
 ];
 
 const pnl = group([...risk, "collateral", "traderView"]);
@@ -169,4 +184,10 @@ export const orderItemFields: readonly Field[] = [
   marked.number("notional", "usd", "size × price"),
   state.boolean("reduceOnly", "it can only reduce a position"),
   state.text("kind", "as the exchange calls it: limit, stopLoss, …"),
+  state.awaited("age", "duration", "orders", "time since it was placed"),
 ];
+
+/** Parts of `trader.capabilities`. */
+export const capabilityFields: readonly Field[] = capabilities.map(([name, what]) =>
+  state.boolean(name, `it may ${what}, if only by being made active again`),
+);

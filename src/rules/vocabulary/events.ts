@@ -1,6 +1,6 @@
 /** The fields of `event`, by its kind. Optional ones may be missing: unknown in conditions, "–" in templates. */
 import type { Field, RuleEventKind } from "../vocabulary.ts";
-import { sides } from "./account.ts";
+import { capabilityNames, capabilityWords, sides } from "./account.ts";
 import { group } from "./field.ts";
 
 /** An event has happened: it does not age like a figure, so its fields have no sources. */
@@ -101,5 +101,10 @@ export const eventFields: Readonly<Record<RuleEventKind, readonly Field[]>> = {
     text("field", "what changed: status, maxLeverage, takerFee, …"),
     text("before", "what it was, as text"),
     text("after", "what it is, as text"),
+  ]),
+  capability: withCommon("capability", [
+    oneOf("field", capabilityNames, "which right changed", true),
+    oneOf("before", capabilityWords, "what it was: yes, no, or only by being made active again"),
+    oneOf("after", capabilityWords, "what it is"),
   ]),
 };

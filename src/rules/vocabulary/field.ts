@@ -2,7 +2,7 @@
 import type { Source } from "../../domain/observation.ts";
 import type { Field, FieldType, Unit } from "../vocabulary.ts";
 
-type Rest = Partial<Pick<Field, "absent" | "members" | "open" | "derived">>;
+type Rest = Partial<Pick<Field, "absent" | "members" | "open" | "derived" | "awaits">>;
 
 /** Rows of one group: their sources stand once. */
 export function group(sources: readonly Source[]) {
@@ -17,6 +17,9 @@ export function group(sources: readonly Source[]) {
   return {
     number: (name: string, unit: Unit, meaning: string, absent?: string): Field =>
       field(name, "number", unit, meaning, absent === undefined ? {} : { absent }),
+    /** A number that may be missing until `awaits` has told of it. */
+    awaited: (name: string, unit: Unit, awaits: Source, meaning: string): Field =>
+      field(name, unit === "duration" ? "duration" : "number", unit, meaning, { awaits }),
     boolean: (name: string, meaning: string): Field => field(name, "boolean", "none", meaning),
     text: (name: string, meaning: string, absent?: string): Field =>
       field(name, "text", "none", meaning, absent === undefined ? {} : { absent }),
@@ -30,7 +33,7 @@ export function group(sources: readonly Source[]) {
     time: (name: string, meaning: string): Field => field(name, "time", "time", meaning),
     map: (name: string, type: "texts" | "numbers", meaning: string, absent: string): Field =>
       field(name, type, "none", meaning, { absent }),
-    list: (name: string, type: "positions" | "orders", meaning: string): Field =>
+    list: (name: string, type: "positions" | "orders" | "capabilities", meaning: string): Field =>
       field(name, type, "none", meaning),
   };
 }

@@ -1,0 +1,55 @@
+/** What each trader account may do, held against what it might do before: a right lost or gained is an event. */
+import type { Capability } from "../domain/account.ts";
+import type { Event } from "../domain/event.ts";
+import type { AccountEntry } from "./accounts.ts";
+import type { Draft } from "./draft.ts";
+import { rightChanges, rightsOf } from "./own-events.ts";
+import { factName } from "./remembered.ts";
+
+const fact = "capabilities";
+
+export class Rights {
+  /** As they were last looked at: accounts that may do the same share one object, answer after answer. */
+  readonly #seen = new WeakMap<AccountEntry, Readonly<Record<string, Capability>>>();
+  readonly #facts: ReadonlyMap<string, string>;
+  readonly #isOurs: (wallet: string) => boolean;
+  readonly #happened: (event: Event, draft: Draft) => void;
+
+  constructor(options: {
+    /** Facts as history had them at the start. */
+    readonly facts: ReadonlyMap<string, string>;
+    /** Whether history speaks of the wallet that has this name now. */
+    readonly isOurs: (wallet: string) => boolean;
+    readonly happened: (event: Event, draft: Draft) => void;
+  }) {
+    this.#facts = options.facts;
+    this.#isOurs = options.isOurs;
+    this.#happened = options.happened;
+  }
+
+  compare(account: AccountEntry, draft: Draft): void {
+    const { capabilities } = account.state;
+    const seen = this.#seen.get(account);
+    if (seen === capabilities) return;
+    const rights = rightsOf(capabilities);
+    // An answer that does not tell of them takes none away.
+    if (Object.keys(rights).length === 0) return;
+    this.#seen.set(account, capabilities);
+    account.node.facts.values.capabilities = Object.fromEntries(
+      Object.entries(rights).map(([name, word]) => [name, word !== "no"]),
+    );
+    const stored = this.#isOurs(account.ref.wallet)
+      ? this.#facts.get(factName(account.node.name, fact))
+      : undefined;
+    const before: Readonly<Record<string, string>> | null = seen
+      ? rightsOf(seen)
+      : stored === undefined
+        ? null
+        : JSON.parse(stored);
+    const events = before === null ? [] : rightChanges(account.ref, before, rights, draft.atMs);
+    const value = JSON.stringify(rights);
+    if (before === null || JSON.stringify(before) !== value)
+      draft.changes.facts.push({ atMs: draft.atMs, owner: account.node.name, name: fact, value });
+    for (const event of events) this.#happened(event, draft);
+  }
+}
