@@ -214,6 +214,7 @@ export class Accounts {
       seenMs: atMs,
       shrunkAtMs: 0,
       collaterals: [],
+      placedMs: new Map(),
       spot: null,
       view: null,
       given: true,
