@@ -69,6 +69,8 @@ function sections(status: Status, paint: Paint, show: Show, time: Time): string[
   if (watch.shadow.length > 0)
     parts.push(`${watch.shadow.length} in shadow mode (perpwatch alerts --firing --shadow).`);
   if (watch.pending.length > 0) parts.push(titled("Pending", pendingTable(status, paint)));
+  const rules = ruleTable(status, paint);
+  if (rules !== null) parts.push(titled("Rules that cannot judge everything", rules));
   if (watch.blind.length > 0) parts.push(titled("Blind", blindTable(status, paint)));
   if (channels.length > 0) parts.push(titled("Outbox", channelTable(status, paint)));
   if (schedules.length > 0) parts.push(titled("Schedules", scheduleTable(status, paint)));
@@ -324,6 +326,32 @@ function pendingTable(status: Status, paint: Paint): string {
     formatDurationMs(Number(status.nowMs) - Number(sinceMs)),
   ]);
   return table(["severity", "rule", "subject", "for"], rows, paint);
+}
+
+/** Null: every rule can judge each of its subjects. */
+function ruleTable(status: Status, paint: Paint): string | null {
+  const { ruleStates, unjudged } = status.watch;
+  const rows = ruleStates.flatMap(({ rule, mode, ok, noData, error }) => {
+    if (Number(noData) === 0 && Number(error) === 0) return [];
+    const worst = unjudged.find((one) => one.rule === rule && one.state === "error");
+    const one = worst ?? unjudged.find((candidate) => candidate.rule === rule);
+    const name = mode === "shadow" ? `${rule} (shadow)` : rule;
+    const failing = Number(error) === 0 ? "0" : paint("red", String(error));
+    const why = one ? `${one.subject}: ${one.detail}` : "";
+    return [[name, String(ok), Number(noData) === 0 ? "0" : paint("yellow", String(noData)), failing, why]];
+  });
+  if (rows.length === 0) return null;
+  return table(
+    [
+      "rule",
+      { title: "ok", right: true },
+      { title: "no data", right: true },
+      { title: "error", right: true },
+      "one of them",
+    ],
+    rows,
+    paint,
+  );
 }
 
 function blindTable(status: Status, paint: Paint): string {

@@ -81,6 +81,17 @@ function alertFigures(sheet: Sheet, { watch }: DaemonStatus): void {
       severity,
     });
   }
+  for (const { rule, ...counts } of watch.ruleStates)
+    for (const state of ["ok", "noData", "error"] as const)
+      sheet.gauge("rule_state", "Subjects of a condition, by whether it can judge them", counts[state], {
+        rule,
+        state,
+      });
+  sheet.gauge(
+    "alerts_shadow",
+    "Alerts of rules in shadow mode that fire now, told to nobody",
+    watch.shadow.length,
+  );
   sheet.gauge("blind", "Things that cannot be seen now", watch.blind.length);
 }
 

@@ -39,6 +39,8 @@ export interface Alert {
   readonly dataAtMs: number;
   readonly acknowledgedBy: string | null;
   readonly acknowledgedAtMs: number | null;
+  /** The level at which it was acknowledged, which is what that covers. Absent while nobody has. */
+  readonly acknowledgedSeverity?: Severity;
   /** Of a rule in shadow mode: recorded, never told to anybody. Absent: false. */
   readonly shadow?: boolean;
   /** Natural key of the event, for event alerts. */

@@ -54,6 +54,29 @@ export interface FiringAlert extends Alert {
   readonly textAtMs: number;
 }
 
+/** How many subjects of a condition are in each data state, which stands beside the state of their alerts. */
+export interface RuleDataStates {
+  readonly rule: string;
+  readonly mode: "live" | "shadow";
+  readonly ok: number;
+  /** What it reads is missing, too old, or says nothing yet. */
+  readonly noData: number;
+  /** Its expression has no result. */
+  readonly error: number;
+}
+
+/** A rule that cannot judge a subject now. */
+export interface UnjudgedSubject {
+  readonly rule: string;
+  readonly subject: string;
+  readonly state: "noData" | "error";
+  /** What is missing; null where no reading would help: a window that is not covered yet, arithmetic without a result. */
+  readonly source: BlindSource | null;
+  /** For people. */
+  readonly detail: string;
+  readonly sinceMs: number;
+}
+
 /** What the watch knows. */
 export interface WatchStatus {
   readonly atMs: number;
@@ -83,8 +106,11 @@ export interface WatchStatus {
     readonly sinceMs: number;
     readonly rules: readonly string[];
   }[];
+  readonly ruleStates: readonly RuleDataStates[];
+  /** At most 1,000; `ruleStates` counts all. */
+  readonly unjudged: readonly UnjudgedSubject[];
   readonly rules: number;
-  /** Judgements that could not be made because an expression failed, by rule and subject. */
+  /** Times that the exchange's own view of a trader differed from the risk computed here. */
   readonly viewMismatches: number;
 }
 

@@ -4,6 +4,7 @@
  * A change is owed to the receivers that the routing names for the alert as it then stands; an ending or a fall to those
  * who were told before. What is held (inhibited) is recorded and owed when the hold ends, if it still stands.
  */
+import { covers, withoutAcknowledgement } from "../alerts/quiet.ts";
 import { isWorse, nextReminderMs, quietIfAcknowledged, type RemindSettings } from "../alerts/remind.ts";
 import { type Routing, receiversFor } from "../alerts/route.ts";
 import type { Alert, AlertChange, AlertChangeKind, Ending, Severity } from "../domain/alert.ts";
@@ -145,9 +146,10 @@ export class AlertBook {
   }
 
   change(draft: Draft, live: LiveAlert, kind: "rose" | "fell", severity: Severity, text: AlertText): void {
-    const voided = kind === "rose" ? { acknowledgedBy: null, acknowledgedAtMs: null } : {};
     live.details = text.details;
-    live.alert = { ...live.alert, ...pick(text), severity, ...voided };
+    live.alert = { ...live.alert, ...pick(text), severity };
+    if (kind === "rose" && !covers(live.alert.acknowledgedSeverity, severity))
+      live.alert = withoutAcknowledgement(live.alert);
     this.#record(draft, live, kind, null);
   }
 
@@ -161,7 +163,7 @@ export class AlertBook {
     if (this.#remind[live.alert.severity] === "never") return;
     const now = text();
     live.details = now.details;
-    live.alert = { ...live.alert, ...pick(now), acknowledgedBy: null, acknowledgedAtMs: null };
+    live.alert = { ...withoutAcknowledgement(live.alert), ...pick(now) };
     this.#record(draft, live, "worsened", null);
   }
 
@@ -197,6 +199,7 @@ export class AlertBook {
       ...(now ? pick(now) : {}),
       acknowledgedBy: by,
       acknowledgedAtMs: draft.atMs,
+      acknowledgedSeverity: alert.severity,
     };
     const details: (readonly [string, string])[] = comment === "" ? [] : [["Comment", comment]];
     this.#change(draft, next, "acknowledged", details, null);
@@ -340,9 +343,7 @@ export class AlertBook {
   readonly #onReminder = (live: LiveAlert): void => {
     if (live.alert.state !== "firing") return;
     // An acknowledgement that lapsed is taken back in the open, by the reminder that follows from it.
-    if (live.alert.acknowledgedAtMs !== null) {
-      live.alert = { ...live.alert, acknowledgedBy: null, acknowledgedAtMs: null };
-    }
+    if (live.alert.acknowledgedAtMs !== null) live.alert = withoutAcknowledgement(live.alert);
     const draft = this.#draft();
     // A reminder speaks of now. Where that is not known it tells the newest that is, and says how old it is.
     const text = live.lastText(draft.atMs);

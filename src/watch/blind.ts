@@ -33,6 +33,9 @@ const configurationKey = keyOf("configuration", null);
 /** By then every rule was judged by something. */
 const mendedAfterMs = 120_000;
 
+/** An alert falls when for so long only lesser rules were blind: those that see again come one after the other. */
+const fallsAfterMs = 30_000;
+
 /** From this age on a time is told with its date. */
 const dateFromMs = 12 * 3_600_000;
 
@@ -197,12 +200,13 @@ export class Blindness {
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
       place: -1,
-      onDue: () => this.#fire(dark),
+      onDue: () => (dark.alert ? this.#fall(dark, dark.alert) : this.#fire(dark)),
     };
     this.#dark.set(key, dark);
     if (restored) {
       this.#follow(dark, restored);
       this.#raise(dark, instance, draft);
+      this.#deadlines.set(dark, draft.atMs + fallsAfterMs);
     }
     if (dark.wallet !== null)
       this.#darkWallets.set(dark.wallet, (this.#darkWallets.get(dark.wallet) ?? 0) + 1);
@@ -231,7 +235,12 @@ export class Blindness {
   #leave(key: string, instance: Sighted, draft: Draft): void {
     this.#keyOf.delete(instance);
     const dark = this.#dark.get(key);
-    if (!dark?.instances.delete(instance) || dark.instances.size > 0) return;
+    if (!dark?.instances.delete(instance)) return;
+    if (dark.instances.size > 0) {
+      if (dark.alert && severityRank[worstOf(dark)] < severityRank[dark.alert.alert.severity])
+        this.#deadlines.set(dark, draft.atMs + fallsAfterMs);
+      return;
+    }
     this.#dark.delete(key);
     if (dark.wallet !== null) {
       const left = (this.#darkWallets.get(dark.wallet) ?? 1) - 1;
@@ -268,6 +277,16 @@ export class Blindness {
     const severity = rule.levels.at(-1)?.severity ?? "info";
     if (!alert || severityRank[severity] <= severityRank[alert.alert.severity]) return;
     this.#alerts.change(draft, alert, "rose", severity, this.#textOf(dark, draft.atMs));
+  }
+
+  /** The worst of the rules that are blind is not as bad as what was told of. */
+  #fall(dark: Dark, live: LiveAlert): void {
+    this.#deadlines.cancel(dark);
+    const severity = worstOf(dark);
+    if (this.#dark.get(dark.key) !== dark || severityRank[severity] >= severityRank[live.alert.severity])
+      return;
+    const draft = this.#draft();
+    this.#alerts.change(draft, live, "fell", severity, this.#textOf(dark, draft.atMs));
   }
 
   /** Lets an alert speak of now while it is dark. */
@@ -338,7 +357,11 @@ export class Blindness {
       summary: `Blind on ${wallets.length} wallets: the exchange does not answer`,
       description: `None of these can be judged: ${listed(wallets)}. Alerts that depend on them can neither fire nor resolve until the exchange answers. Check the network of this machine and the exchange's status.`,
       value: wallets.length,
-      dataAtMs: draft.atMs,
+      // Nothing of them was seen since.
+      dataAtMs: Math.min(
+        draft.atMs,
+        ...wallets.map((name) => this.#lastSeenMs("traderState", name) ?? this.#startedMs),
+      ),
       details: [],
     });
   }
@@ -360,9 +383,7 @@ export class Blindness {
 
   #textOf(dark: Dark, nowMs: number): NewAlert {
     const rules = [...new Set([...dark.instances].map((instance) => instance.rule.name))].sort();
-    const severity = [...dark.instances]
-      .map((instance) => instance.rule.levels.at(-1)?.severity ?? "info")
-      .reduce<Severity>((worst, one) => (severityRank[one] > severityRank[worst] ? one : worst), "warning");
+    const severity = worstOf(dark);
     const own = {
       rule: blindRule,
       severity,
@@ -395,8 +416,8 @@ export class Blindness {
     const seenMs = this.#lastSeenMs(dark.source, dark.wallet);
     const failure = this.#failures.get(dark.key);
     const what = sourceWords[dark.source];
-    const from = dark.wallet === null ? "from the exchange" : `of wallet ${dark.wallet}`;
-    // A time stays true, however late it is read.
+    // Both, since a time stays true however late it is read.
+    const lasted = formatDurationMs(nowMs - (seenMs ?? this.#startedMs));
     const since = seenMs === null ? "ever since the start" : `since ${this.#time(seenMs, nowMs)}`;
     const details: (readonly [string, string])[] = [
       ["Not seen", `${what} (schedule ${dark.source})`],
@@ -413,13 +434,26 @@ export class Blindness {
         source: dark.source,
       },
       sinceMs: seenMs ?? dark.sinceMs,
-      summary: `Blind: no ${what} ${from} ${since}`,
+      summary:
+        dark.wallet === null
+          ? `Blind for ${lasted}: no ${what} from the exchange ${since}`
+          : `Blind on wallet ${dark.wallet} for ${lasted}: no ${what} ${since}`,
       description:
         "Nothing that these rules watch can be judged: they can neither fire nor resolve. Look at the exchange itself if you hold risk there.",
-      dataAtMs: seenMs ?? nowMs,
+      dataAtMs: seenMs ?? this.#startedMs,
       details,
     };
   }
+}
+
+/** The severity of the worst rule that is blind; nothing is less than a warning. */
+function worstOf({ instances }: Dark): Severity {
+  let worst: Severity = "warning";
+  for (const { rule } of instances) {
+    const severity = rule.levels.at(-1)?.severity ?? "info";
+    if (severityRank[severity] > severityRank[worst]) worst = severity;
+  }
+  return worst;
 }
 
 /** What cannot be seen, or is named by the configuration and not there. Null: nothing that anybody could bring. */

@@ -312,8 +312,12 @@ export class Conditions {
 
   #noteSight(instance: Instance, judged: Judgement, draft: Draft): void {
     const unknown = judged.kind === "unknown" ? judged.unknown : null;
+    const { unknown: before } = instance;
     const changed =
-      (instance.unknown === null) !== (unknown === null) || instance.unknown?.source !== unknown?.source;
+      before === null || unknown === null
+        ? before !== unknown
+        : before.source !== unknown.source || before.unknown !== unknown.unknown;
+    if (before === null) instance.unknownSinceMs = draft.atMs;
     instance.unknown = unknown;
     if (changed && instance.rule.mode === "live") this.#options.onSight(instance, draft);
   }

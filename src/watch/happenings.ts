@@ -59,6 +59,8 @@ export interface HappeningsOptions {
   readonly deadlines: Deadlines;
   readonly draft: () => Draft;
   readonly onSight: (sight: Sighted, draft: Draft) => void;
+  /** A live rule judged an event (null), or could not: of its own expression, or for want of figures. */
+  readonly onJudged: (rule: EventRule, subject: string, unknown: Unknown | null, draft: Draft) => void;
 }
 
 export class Happenings {
@@ -151,6 +153,8 @@ export class Happenings {
     env.nowMs = draft.atMs;
     for (const rule of rules) {
       const holds = judgeEvent(rule, env);
+      const unknown = isUnknown(holds) ? holds : null;
+      if (rule.mode === "live") this.#options.onJudged(rule, eventSubject(event), unknown, draft);
       if (isUnknown(holds)) {
         if (this.#mayBecomeKnown(event, holds, sinceMs)) open.push({ rule, unknown: holds });
       } else if (holds) {

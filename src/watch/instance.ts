@@ -24,6 +24,8 @@ export class Instance implements Due {
   heldAtMs: number | null = null;
   /** Why the last judgement was unknown; null while it is known. */
   unknown: Unknown | null = null;
+  /** Since when it cannot be judged, ms; means nothing while it can. */
+  unknownSinceMs = 0;
   /** A row of it stands in history. */
   stored = false;
   /** When what it read last becomes stale, ms; +∞ when that cannot change anything. */

@@ -9,8 +9,10 @@ import type { AlertBook, LiveAlert } from "./alert-book.ts";
 import { type Blindness, blindRule, unreachableRule } from "./blind.ts";
 import { type ChannelAlerts, channelRule } from "./channel-alerts.ts";
 import { applies, type Conditions } from "./conditions.ts";
+import type { Downtime } from "./downtime.ts";
 import type { Draft } from "./draft.ts";
 import type { Endings } from "./endings.ts";
+import { type Failing, failingRule } from "./failing.ts";
 import type { Happenings } from "./happenings.ts";
 import type { Remembered } from "./remembered.ts";
 import type { WatchedWallet } from "./settings.ts";
@@ -28,6 +30,8 @@ export interface RestoreParts {
   readonly blindness: Blindness;
   readonly channels: ChannelAlerts;
   readonly endings: Endings;
+  readonly failing: Failing;
+  readonly downtime: Downtime;
   /** Whether a channel of this name is configured. */
   readonly hasChannel: (name: string) => boolean;
 }
@@ -60,6 +64,7 @@ export class Restoring {
     const ours = new Set(
       [...wallets].flatMap(([name, entry]) => (takeKey(entry, remembered.keep, draft) ? [] : [name])),
     );
+    this.#parts.downtime.forget((wallet) => ours.has(wallet), draft);
     const lives = new Map<number, LiveAlert>();
     const walletOf = (name: string): WatchedWallet | undefined => this.#parts.world.wallet(name);
     const changesOf = Map.groupBy(remembered.alertChanges, (change) => change.alertId);
@@ -129,6 +134,8 @@ export class Restoring {
       else if (rule === channelRule && this.#parts.hasChannel(live.alert.labels.channel ?? ""))
         this.#parts.channels.restore(live);
       else if (rule === channelRule) this.#parts.alerts.end(draft, live, "noLongerWatched", null);
+      else if (rule === failingRule && this.#isLive(live.alert.labels.failing))
+        this.#parts.failing.restore(live, draft);
       else {
         const subject = rules.has(rule) ? parseSubject(live.alert.subject) : undefined;
         if (subject?.scope === "position" || subject?.scope === "trader") {
@@ -138,6 +145,11 @@ export class Restoring {
         } else this.#parts.alerts.end(draft, live, "ruleChanged", null);
       }
     }
+  }
+
+  #isLive(rule: string | undefined): boolean {
+    const { conditions, events } = this.#parts.ruleSet;
+    return [...conditions, ...events].some(({ name, mode }) => name === rule && mode === "live");
   }
 
   #await(one: Unclaimed): void {
@@ -159,6 +171,7 @@ export class Restoring {
 
   /** After an account was read: what stood about parts of it that are no more ends now. */
   endUnclaimed(wallet: string, pdaIndex: number, draft: Draft): void {
+    this.#parts.downtime.read(wallet, pdaIndex, draft);
     const name = `${wallet}/${pdaIndex}`;
     const waiting = this.#unclaimed.get(name);
     if (!waiting) return;

@@ -1,8 +1,9 @@
 /** What the watch knows, as the status page, the command line and the metrics read it. */
 import type { AccountStatus, FiringAlert, WalletStatus, WatchStatus } from "../domain/status.ts";
-import type { Facts } from "../rules/index.ts";
+import type { Facts, RuleSet } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { AlertBook, LiveAlert } from "./alert-book.ts";
+import { dataStates } from "./data-state.ts";
 import type { Markets } from "./markets.ts";
 import type { SubjectNode } from "./subjects.ts";
 import type { WalletEntry } from "./wallets.ts";
@@ -15,13 +16,13 @@ export function watchStatus(of: {
   readonly markets: Markets;
   readonly exchange: Facts;
   readonly alerts: AlertBook;
-  readonly nodes: Iterable<SubjectNode>;
-  readonly rules: number;
+  readonly nodes: ReadonlyMap<string, SubjectNode>;
   readonly viewMismatches: number;
   readonly blind: WatchStatus["blind"];
+  readonly ruleSet: RuleSet;
 }): WatchStatus {
   const pending: WatchStatus["pending"][number][] = [];
-  for (const node of of.nodes) {
+  for (const node of of.nodes.values()) {
     for (const instance of node.instances) {
       const { sinceMs, levels } = instance.lifecycle;
       if (sinceMs === null || instance.alert || instance.rule.mode === "shadow") continue;
@@ -53,7 +54,8 @@ export function watchStatus(of: {
     shadow: alerts.filter((alert) => alert.shadow),
     pending,
     blind: of.blind,
-    rules: of.rules,
+    ...dataStates(of.ruleSet, of.nodes.values()),
+    rules: of.ruleSet.conditions.length + of.ruleSet.events.length,
     viewMismatches: of.viewMismatches,
   };
 }

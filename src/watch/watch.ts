@@ -18,12 +18,14 @@ import { type AccountEntry, openFacts, type Parting } from "./accounts.ts";
 import { AlertBook } from "./alert-book.ts";
 import { Blindness } from "./blind.ts";
 import { ChannelAlerts } from "./channel-alerts.ts";
-import { Conditions } from "./conditions.ts";
+import { applies, Conditions } from "./conditions.ts";
 import { Deadlines } from "./deadlines.ts";
+import { Downtime } from "./downtime.ts";
 import { type Ask, Draft } from "./draft.ts";
 import { Endings } from "./endings.ts";
 import { eventFacts } from "./event-facts.ts";
 import { EventWindows } from "./event-windows.ts";
+import { Failing } from "./failing.ts";
 import { Given } from "./figures.ts";
 import { Happenings } from "./happenings.ts";
 import { MarketAnswers } from "./market-answers.ts";
@@ -80,6 +82,8 @@ export class Watch {
   readonly #eventWindows: EventWindows;
   readonly #endings: Endings;
   readonly #blindness: Blindness;
+  readonly #failing: Failing;
+  readonly #downtime: Downtime;
   readonly #vigils: Vigils;
   readonly #channels: ChannelAlerts;
   readonly #throttles: Throttles;
@@ -135,6 +139,8 @@ export class Watch {
       startedMs: nowMs,
       timezone: settings.timezone,
     });
+    this.#failing = new Failing({ alerts, deadlines, draft, judgedAll: (rule) => this.#judgedAll(rule) });
+    this.#downtime = new Downtime({ alerts, timezone: settings.timezone, keep: remembered.keep });
     this.#vigils = new Vigils({
       ruleSet: settings.ruleSet,
       wallets: settings.wallets,
@@ -166,7 +172,10 @@ export class Watch {
         const account = this.#world.accounts.get(subject);
         return account?.positions.size === 0 && this.#endings.liquidatedSince(subject, account.shrunkAtMs);
       },
-      onSight: (instance, into) => this.#blindness.note(instance, into),
+      onSight: (instance, into) => {
+        this.#blindness.note(instance, into);
+        this.#failing.condition(instance.rule, instance.node.name, instance.unknown, into);
+      },
       onPending: ({ rule, node }) => {
         const text = `${rule.mode === "shadow" ? "shadow, " : ""}pending: ${rule.name} of ${node.name} holds, and fires when it has held for ${formatDurationMs(rule.forMs)}`;
         this.#notes.push({ level: "info", text });
@@ -226,6 +235,7 @@ export class Watch {
       deadlines,
       draft,
       onSight: (sight, into) => this.#blindness.note(sight, into),
+      onJudged: (rule, subject, unknown, into) => this.#failing.event(rule, subject, unknown, into),
     });
     this.#wanted = wantedSources(settings.ruleSet);
     this.#openings = new Openings(remembered.facts);
@@ -246,6 +256,8 @@ export class Watch {
       blindness: this.#blindness,
       channels: this.#channels,
       endings: this.#endings,
+      failing: this.#failing,
+      downtime: this.#downtime,
       hasChannel: (name) => settings.channels?.includes(name) ?? true,
     });
     this.#market = new MarketAnswers({
@@ -317,8 +329,8 @@ export class Watch {
       markets: this.#world.markets,
       exchange: this.#world.exchange.facts,
       alerts: this.#alerts,
-      nodes: this.#world.nodes.values(),
-      rules: this.#settings.ruleSet.conditions.length + this.#settings.ruleSet.events.length,
+      nodes: this.#world.nodes,
+      ruleSet: this.#settings.ruleSet,
       viewMismatches: this.#viewMismatches,
       blind: this.#blindness.list(),
     });
@@ -444,6 +456,7 @@ export class Watch {
           kind: "started",
           value: JSON.stringify({ version: observation.version, lastAliveMs: observation.lastAliveMs }),
         });
+        this.#downtime.report(observation.lastAliveMs, draft);
         return;
       case "stopped":
         draft.changes.milestones.push({ atMs: draft.atMs, kind: "stopped", value: "{}" });
@@ -605,6 +618,22 @@ export class Watch {
     this.#conditions.judgeNode(account.node, source, draft);
   }
 
+  /** Whether all that a condition can be about was seen since the start, and judged by it. */
+  #judgedAll(name: string): boolean {
+    const rule = this.#settings.ruleSet.conditions.find((one) => one.name === name);
+    if (!rule) return false;
+    const ofAccounts = rule.scope === "position" || rule.scope === "trader";
+    const anywhere = { ...rule, select: { ...rule.select, symbol: null } };
+    for (const { node, wallet } of ofAccounts ? this.#world.wallets.values() : []) {
+      const unseen = node.facts.seenMs.traderState === undefined;
+      if (unseen && applies(anywhere, { wallet: wallet.name }, () => wallet)) return false;
+    }
+    for (const node of this.#world.nodes.values())
+      if (node.instances.some((one) => one.rule === rule && (!one.judged || one.unknown !== null)))
+        return false;
+    return true;
+  }
+
   #daemonFacts(figures: DaemonFigures): void {
     const values = this.#world.daemon.facts.values;
     values.lag = figures.lagMs;
@@ -631,6 +660,7 @@ export class Watch {
     if (subject.scope === "position") {
       this.#born(node, this.#draft);
       this.#openings.born(node, this.#world.accounts.slotOf(subject.wallet, subject.pdaIndex), this.#draft);
+      this.#downtime.opened(node.name, this.#draft);
     }
     this.#conditions.attach(node, this.#draft);
     if (node.first) this.#recall.replay(node);
@@ -658,6 +688,7 @@ export class Watch {
 
   #gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting): void {
     const draft = this.#draft;
+    if (symbol !== null) this.#downtime.gone(node.name, draft);
     this.#conditions.detach(node, draft, (live, row, before) =>
       this.#endings.end(draft, {
         live,

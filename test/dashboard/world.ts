@@ -174,6 +174,11 @@ export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
           alreadySo: true,
         }),
       ],
+      ruleStates: [
+        { rule: "LiquidationNear", mode: "live", ok: 2, noData: 1, error: 0 },
+        { rule: "Trial", mode: "shadow", ok: 1, noData: 0, error: 1 },
+      ],
+      unjudged: [],
       shadow: [],
       pending: [
         { rule: "MarginRatioHigh", subject: "main/0.0", severity: "critical", sinceMs: nowMs - 11_000 },
@@ -317,6 +322,8 @@ export function calmStatus(): DaemonStatus {
       ...watch,
       wallets: watch.wallets.filter(({ name }) => name === "desk"),
       firing: [],
+      ruleStates: [],
+      unjudged: [],
       shadow: [],
       pending: [],
       blind: [],

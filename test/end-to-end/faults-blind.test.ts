@@ -52,13 +52,13 @@ test.each(lasting)(
     await house.bring("SOL", 0.5);
     await house.call("notification", { trader: "main", notificationType: "stop_loss_executed" });
     await house.clock.advance(2 * minuteMs);
-    const blind = house.headlines().filter((line) => /FIRING critical: Blind: no/.test(line));
+    const blind = house.headlines().filter((line) => /FIRING critical: Blind .*: no/.test(line));
     expect(blind.length, house.headlines().join("\n")).toBeGreaterThanOrEqual(1);
     expect(daemon.status().watch.blind.length).toBeGreaterThan(0);
     await house.clock.advance(8 * minuteMs);
     expect(house.headlines().filter((line) => /RESOLVED|CLOSED|LIQUIDATED/.test(line))).toEqual([]);
     expect(
-      house.headlines().filter((line) => /FIRING critical: Blind: no/.test(line) && !/STILL/.test(line)),
+      house.headlines().filter((line) => /FIRING critical: Blind .*: no/.test(line) && !/STILL/.test(line)),
     ).toEqual(blind);
     expect((await house.inbox()).acked).toEqual([]);
 

@@ -96,9 +96,6 @@ test("rows are whole and the newest wins; closed ones are out of the open questi
     expect(ids(await store.alerts({ limit: 1 }))).toEqual([2]);
     expect(ids(await store.alerts({ state: "firing" }))).toEqual([2]);
     expect(ids(await store.alerts({ ids: [1, 77] }))).toEqual([1]);
-    await store.commit([changes({ alerts: [example.alert({ id: 3, shadow: true, state: "ended" })] })]);
-    expect(ids(await store.alerts({ shadow: true }))).toEqual([3]);
-    expect(ids(await store.alerts({ shadow: false, limit: 2 }))).toEqual([2, 1]);
     expect((await store.alerts({ ids: [1] }))[0]?.ending).toBe("recovered");
     expect(ids(await store.alertChanges({ alertId: 1 }))).toEqual([1, 2]);
     expect(await store.alertChanges({ ids: [2] })).toEqual([change]);

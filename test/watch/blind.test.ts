@@ -159,14 +159,14 @@ test("what is not seen is told in words, with a time that stays true; its end sa
     harness.pass(5_000);
   }
   const texts = () => harness.changes.map(({ kind, alert }) => `${kind}: ${alert.summary}`);
-  expect(texts()).toEqual(["fired: Blind: no prices from the exchange since 12:00:15 UTC"]);
+  expect(texts()).toEqual(["fired: Blind for 45s: no prices from the exchange since 12:00:15 UTC"]);
   expect(harness.changes[0]!.details.slice(0, 2)).toEqual([
     ["Not seen", "prices (schedule markets)"],
     ["Last seen", "2026-01-05 12:00:15 UTC"],
   ]);
   // The status speaks of now.
   expect(harness.watch.status(harness.nowMs).firing).toMatchObject([
-    { summary: texts()[0]!.slice("fired: ".length), textAtMs: harness.nowMs },
+    { summary: texts()[0]!.slice("fired: ".length).replace("45s", "1m 5s"), textAtMs: harness.nowMs },
   ]);
   round(harness, 5_000, [mainWallet]);
   expect(texts()[1]).toBe("ended: Seen again: prices from the exchange, after 1m 5s");

@@ -375,7 +375,7 @@ describe("blindness", () => {
     expect(blind.map((change) => change.alert.labels.source).sort()).toEqual(["traderState"]);
     expect(blind[0]?.alert.severity).toBe("critical");
     expect(blind[0]?.alert.summary).toBe(
-      "Blind: no positions and balances of wallet main since 12:00:00 UTC",
+      "Blind on wallet main for 45s: no positions and balances since 12:00:00 UTC",
     );
     expect(harness.told.filter((line) => line.includes("ended"))).toEqual([]);
   });

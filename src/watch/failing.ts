@@ -1,0 +1,209 @@
+/**
+ * Rules whose expression fails: not for want of data, so that no reading ever helps. Each is one alert, `RuleFailing`,
+ * which names the expression, the reason and the subjects, and ends when the rule can be judged again.
+ */
+import { type Severity, severityRank } from "../domain/alert.ts";
+import type { ConditionRule, EventRule, Unknown } from "../rules/index.ts";
+import type { AlertBook, LiveAlert, NewAlert } from "./alert-book.ts";
+import type { Deadlines, Due } from "./deadlines.ts";
+import type { Draft } from "./draft.ts";
+import { blindForMs } from "./settings.ts";
+
+export const failingRule = "RuleFailing";
+
+/** By then every rule was judged by something, if it can be; else it is looked at again after as long. */
+const judgedAfterMs = 120_000;
+const mostNamed = 10;
+const mostExpression = 300;
+
+interface Failure extends Due {
+  readonly rule: ConditionRule | EventRule;
+  /** What went wrong last, by subject. */
+  readonly subjects: Map<string, string>;
+  readonly sinceMs: number;
+  alert: LiveAlert | null;
+}
+
+/** An alert from before the start, until it is known whether its rule still fails. */
+interface Restored extends Due {
+  readonly live: LiveAlert;
+}
+
+export class Failing {
+  readonly #alerts: AlertBook;
+  readonly #deadlines: Deadlines;
+  readonly #draft: () => Draft;
+  readonly #judgedAll: (rule: string) => boolean;
+  readonly #failures = new Map<string, Failure>();
+  readonly #restored = new Map<string, Restored>();
+
+  constructor(options: {
+    readonly alerts: AlertBook;
+    readonly deadlines: Deadlines;
+    readonly draft: () => Draft;
+    /** Whether all subjects of a condition are there and could be judged since the start. */
+    readonly judgedAll: (rule: string) => boolean;
+  }) {
+    this.#alerts = options.alerts;
+    this.#deadlines = options.deadlines;
+    this.#draft = options.draft;
+    this.#judgedAll = options.judgedAll;
+  }
+
+  /** Takes back an alert that stood when the daemon stopped: it goes on, or ends when its rule has judged. */
+  restore(live: LiveAlert, draft: Draft): void {
+    const name = live.alert.labels.failing ?? "";
+    const restored: Restored = {
+      live,
+      dueMs: Number.POSITIVE_INFINITY,
+      queuedMs: Number.POSITIVE_INFINITY,
+      place: -1,
+      onDue: () => this.#look(name, restored),
+    };
+    this.#restored.set(name, restored);
+    this.#deadlines.set(restored, draft.atMs + judgedAfterMs);
+  }
+
+  /** A condition's judgement of a subject turned: `unknown` is why it cannot be made now; null: it can, or it is gone. */
+  condition(rule: ConditionRule, subject: string, unknown: Unknown | null, draft: Draft): void {
+    if (unknown?.unknown === "error") this.#enter(rule, subject, unknown, draft);
+    // What is not seen is no word of the expression.
+    else if (unknown === null) this.#leave(rule.name, subject, draft);
+  }
+
+  /** An event was judged, or could not be. Events come once: nobody waits whether the next one fails as well. */
+  event(rule: EventRule, subject: string, unknown: Unknown | null, draft: Draft): void {
+    if (unknown?.unknown === "error") {
+      const failure = this.#enter(rule, subject, unknown, draft);
+      if (!failure.alert) this.#fire(failure);
+    } else if (unknown === null) {
+      this.#failures.get(rule.name)?.subjects.clear();
+      this.#leave(rule.name, subject, draft);
+      const restored = this.#restored.get(rule.name);
+      if (!restored) return;
+      this.#forget(rule.name, restored);
+      this.#end(restored.live, draft);
+    }
+  }
+
+  #enter(rule: ConditionRule | EventRule, subject: string, { detail }: Unknown, draft: Draft): Failure {
+    const known = this.#failures.get(rule.name);
+    if (known) {
+      known.subjects.set(subject, detail);
+      return known;
+    }
+    const restored = this.#restored.get(rule.name);
+    if (restored) this.#forget(rule.name, restored);
+    const failure: Failure = {
+      rule,
+      subjects: new Map([[subject, detail]]),
+      sinceMs: draft.atMs,
+      alert: restored?.live ?? null,
+      dueMs: Number.POSITIVE_INFINITY,
+      queuedMs: Number.POSITIVE_INFINITY,
+      place: -1,
+      onDue: () => this.#fire(failure),
+    };
+    this.#failures.set(rule.name, failure);
+    if (failure.alert) this.#follow(failure, failure.alert);
+    else this.#deadlines.set(failure, draft.atMs + blindForMs);
+    return failure;
+  }
+
+  #leave(rule: string, subject: string, draft: Draft): void {
+    const failure = this.#failures.get(rule);
+    if (!failure) return;
+    failure.subjects.delete(subject);
+    if (failure.subjects.size > 0) return;
+    this.#failures.delete(rule);
+    this.#deadlines.cancel(failure);
+    if (failure.alert) this.#end(failure.alert, draft);
+  }
+
+  #fire(failure: Failure): void {
+    const draft = this.#draft();
+    if (failure.alert || this.#failures.get(failure.rule.name) !== failure) return;
+    this.#deadlines.cancel(failure);
+    failure.alert = this.#alerts.fire(draft, textOf(failure, draft.atMs));
+    this.#follow(failure, failure.alert);
+  }
+
+  /** Lets an alert speak of now while its rule fails. */
+  #follow(failure: Failure, live: LiveAlert): void {
+    live.textNow = (nowMs) =>
+      failure.alert === live && failure.subjects.size > 0 ? textOf(failure, nowMs) : null;
+  }
+
+  #look(name: string, restored: Restored): void {
+    const draft = this.#draft();
+    if (this.#judgedAll(name)) {
+      this.#forget(name, restored);
+      this.#end(restored.live, draft);
+    } else this.#deadlines.set(restored, draft.atMs + judgedAfterMs);
+  }
+
+  #forget(name: string, restored: Restored): void {
+    this.#restored.delete(name);
+    this.#deadlines.cancel(restored);
+  }
+
+  #end(live: LiveAlert, draft: Draft): void {
+    this.#alerts.end(draft, live, "recovered", {
+      summary: `The rule ${live.alert.labels.failing} can be judged again`,
+      description: live.alert.description,
+      value: null,
+      dataAtMs: draft.atMs,
+      details: [],
+    });
+  }
+}
+
+function textOf({ rule, subjects, sinceMs }: Failure, nowMs: number): NewAlert {
+  const names = [...subjects.keys()].sort();
+  const reasons = [...new Set(subjects.values())].sort();
+  const on = names.length === 1 ? names[0]! : `${names.length} subjects`;
+  return {
+    rule: failingRule,
+    subject: "daemon",
+    wallet: null,
+    symbol: null,
+    labels: { failing: rule.name },
+    severity: severityOf(rule),
+    sinceMs,
+    alreadySo: false,
+    runbook: null,
+    happenedMs: null,
+    summary: `The rule ${rule.name} fails on ${on}: ${reasons[0]}`.slice(0, 300),
+    description: `Its expression has no result there, whatever is seen: the rule can neither fire nor resolve. Mend it in ${rule.file}, line ${rule.line}.`,
+    value: null,
+    dataAtMs: nowMs,
+    details: [
+      ["Expression", expressionOf(rule)],
+      ["Why", listed(reasons)],
+      ["Subjects", listed(names)],
+    ],
+  };
+}
+
+/** What it costs that the rule is blind: as much as its worst level, and nothing is less than a warning. */
+function severityOf(rule: ConditionRule | EventRule): Severity {
+  const worst = rule.kind === "event" ? rule.severity : (rule.levels.at(-1)?.severity ?? "info");
+  return severityRank[worst] > severityRank.warning ? worst : "warning";
+}
+
+function expressionOf(rule: ConditionRule | EventRule): string {
+  if (rule.kind === "event") return rule.when.text;
+  const levels = rule.levels.flatMap(({ severity, when, resolveWhen }) => [
+    `${rule.levels.length > 1 ? `${severity}: ` : ""}${when.text}`,
+    ...(resolveWhen === null ? [] : [`until ${resolveWhen.text}`]),
+  ]);
+  const parts = [...(rule.value === null ? [] : [`value: ${rule.value.text}`]), ...levels];
+  const text = parts.join("; ").replace(/\s+/g, " ");
+  return text.length > mostExpression ? `${text.slice(0, mostExpression)}…` : text;
+}
+
+function listed(names: readonly string[]): string {
+  return names.length <= mostNamed
+    ? names.join(", ")
+    : `${names.slice(0, mostNamed).join(", ")} and ${names.length - mostNamed} more`;
+}

@@ -1,0 +1,301 @@
+/** Whether a rule can judge: ok, no data, or error; what each of these means for alerts, and what is told of it. */
+import { describe, expect, test } from "vitest";
+import { event, Harness, mainWallet, position, subaccount } from "./harness.ts";
+
+const near = (more = ""): string => `
+rules:
+  - name: Near
+    scope: position
+    when: position.liquidationDistance < 0.05
+    severity: critical
+    for: 1m
+    keepFiringFor: 1m
+    summary: "near"
+${more}`;
+
+/** 100 SOL long at 150: with 1000 USD critical, with 5000 USD far away. */
+const endangered = [subaccount(1_000, [position(100, 150)])];
+const safe = [subaccount(5_000, [position(100, 150)])];
+const empty = [subaccount(1_000, [])];
+
+/** The largest of no positions has no result; with one it has. */
+const failing = (mode = "live", severity = "warning"): string => `
+rules:
+  - name: Largest
+    scope: trader
+    when: max(trader.positions.map(p, p.notional)) > 1000000.0
+    severity: ${severity}
+    mode: ${mode}
+    summary: "large"
+`;
+
+describe("the data state of a rule and a subject", () => {
+  test("is counted by rule, and listed with the source that is missing and since when", () => {
+    const harness = new Harness({ rules: near() });
+    harness.config();
+    harness.mark(150);
+    harness.account(safe);
+    harness.pass(1_000);
+    const ok = { rule: "Near", mode: "live", ok: 1, noData: 0, error: 0 };
+    expect(harness.watch.status(harness.nowMs)).toMatchObject({ ruleStates: [ok], unjudged: [] });
+    harness.live(10_000, safe, 150);
+    const staleMs = harness.nowMs + 15_001;
+    for (let passed = 0; passed < 30_000; passed += 5_000) {
+      harness.pass(5_000);
+      harness.mark(150);
+      harness.config();
+    }
+    const unjudged = [
+      { rule: "Near", subject: "main/0.0/SOL", state: "noData", source: "traderState", sinceMs: staleMs },
+    ];
+    expect(harness.watch.status(harness.nowMs)).toMatchObject({
+      ruleStates: [{ ...ok, ok: 0, noData: 1 }],
+      unjudged,
+    });
+    harness.live(5_000, safe, 150);
+    expect(harness.watch.status(harness.nowMs)).toMatchObject({ ruleStates: [ok], unjudged: [] });
+  });
+
+  test("is an error where the expression has no result, and names it", () => {
+    const harness = new Harness({ rules: failing("shadow") });
+    harness.config();
+    harness.mark(150);
+    harness.account(empty);
+    harness.pass(1_000);
+    expect(harness.watch.status(harness.nowMs)).toMatchObject({
+      ruleStates: [{ rule: "Largest", mode: "shadow", ok: 0, noData: 0, error: 1 }],
+      unjudged: [{ rule: "Largest", subject: "main/0.0", state: "error", source: null }],
+    });
+  });
+});
+
+describe("missing data", () => {
+  /** Nothing but failed reads. */
+  const silence = (harness: Harness, ms: number): void => {
+    for (let passed = 0; passed < ms; passed += 5_000) {
+      for (const [source, wallet] of [
+        ["traderState", "main"],
+        ["markets", null],
+      ] as const)
+        harness.see({
+          kind: "failed",
+          atMs: harness.nowMs,
+          ...{ source, wallet, symbol: null, reason: "unreachable", detail: "no route" },
+        });
+      harness.pass(5_000);
+    }
+  };
+  const begin = (): Harness => {
+    const harness = new Harness({ rules: near() });
+    harness.config();
+    harness.mark(150);
+    harness.account(endangered);
+    return harness;
+  };
+  const own = (harness: Harness) =>
+    harness.told.filter((line) => line.startsWith("Near") && !line.includes("reminder"));
+
+  test("neither restarts a pending alert nor counts for it", () => {
+    const harness = begin();
+    harness.live(40_000, endangered, 150);
+    silence(harness, 10 * 60_000);
+    expect(own(harness)).toEqual([]);
+    expect(harness.watch.status(harness.nowMs).pending).toHaveLength(1);
+    // Forty seconds were known before and fifteen more until the data were too old, so little is left of the minute.
+    const againMs = harness.nowMs;
+    harness.live(30_000, endangered, 150);
+    expect(own(harness)).toEqual(["Near main/0.0/SOL fired critical"]);
+    const fired = harness.changes.find(({ alert }) => alert.rule === "Near")!;
+    expect(fired.atMs - againMs).toBeGreaterThan(5_000);
+    expect(fired.alert.sinceMs).toBeLessThan(againMs - 10 * 60_000);
+  });
+
+  test("never resolves an alert, nor does its absence count for keepFiringFor", () => {
+    const harness = begin();
+    harness.live(70_000, endangered, 150);
+    expect(own(harness)).toEqual(["Near main/0.0/SOL fired critical"]);
+    harness.live(40_000, safe, 150);
+    silence(harness, 10 * 60_000);
+    expect(own(harness)).toHaveLength(1);
+    harness.live(10_000, safe, 150);
+    expect(own(harness)).toHaveLength(1);
+    harness.live(40_000, safe, 150);
+    expect(own(harness).at(-1)).toBe("Near main/0.0/SOL ended critical recovered");
+  });
+
+  test("is told with how long, of which wallet, what is missing, and which rules cannot judge", () => {
+    const harness = begin();
+    silence(harness, 60_000);
+    const blind = harness.changes.filter(({ alert }) => alert.rule === "Blind");
+    expect(blind.map(({ alert }) => alert.summary)).toEqual([
+      "Blind on wallet main for 45s: no positions and balances since 12:00:00 UTC",
+    ]);
+    expect(blind[0]!.details).toEqual([
+      ["Not seen", "positions and balances (schedule traderState)"],
+      ["Last seen", "2026-01-05 12:00:00 UTC"],
+      ["Rules that cannot judge", "Near"],
+      ["Last failure", "unreachable: no route"],
+    ]);
+    // The age that messages print.
+    expect(blind.map(({ atMs, alert }) => atMs - alert.dataAtMs).every((ageMs) => ageMs >= 45_000)).toBe(
+      true,
+    );
+  });
+
+  test("never seen at all is not told as fresh", () => {
+    const harness = new Harness({ rules: near() });
+    silence(harness, 60_000);
+    const blind = harness.changes.find(({ alert }) => alert.rule === "Blind" && alert.wallet === "main")!;
+    expect(blind.atMs - blind.alert.dataAtMs).toBeGreaterThanOrEqual(45_000);
+    expect(blind.alert.summary).toMatch(/ever since the start$/);
+  });
+
+  test("that blinds only lesser rules after a while is told as less, once it is sure", () => {
+    const rules = near(`
+  - name: Poor
+    scope: trader
+    when: trader.equity < 1.0
+    severity: warning
+    noData: alert
+    staleAfter: 20s
+    summary: "poor"
+`);
+    const harness = new Harness({ rules });
+    harness.config();
+    harness.mark(150);
+    harness.account(endangered);
+    silence(harness, 60_000);
+    const told = () =>
+      harness.changes
+        .filter(({ alert }) => alert.rule === "Blind" && alert.wallet === null)
+        .map(({ kind, alert }) => `${kind} ${alert.severity}`);
+    const without = (accounts: typeof endangered, ms: number): void => {
+      for (let passed = 0; passed < ms; passed += 5_000) {
+        harness.account(accounts);
+        harness.pass(5_000);
+      }
+    };
+    without(endangered, 60_000);
+    expect(told()).toEqual(["fired critical"]);
+    // The position is closed: only the rule of its account goes on being blind, for want of marks.
+    without(empty, 20_000);
+    expect(told()).toEqual(["fired critical"]);
+    without(empty, 20_000);
+    expect(told()).toEqual(["fired critical", "fell warning"]);
+    without(endangered, 5_000);
+    expect(told().at(-1)).toBe("rose critical");
+    harness.live(5_000, endangered, 150);
+    expect(told().slice(3)).toEqual(["ended critical"]);
+  });
+});
+
+describe("a rule whose expression fails", () => {
+  const seen = (rules: string, of: object = {}): Harness => {
+    const harness = new Harness({ rules, ...of });
+    harness.config();
+    harness.mark(150);
+    harness.account(empty);
+    return harness;
+  };
+
+  test("is told once it is sure, with its expression, the reason and the subjects, and again when it can be judged", () => {
+    const harness = seen(failing());
+    harness.live(20_000, empty, 150);
+    expect(harness.told).toEqual([]);
+    harness.live(20_000, empty, 150);
+    expect(harness.told).toEqual(["RuleFailing daemon fired warning"]);
+    const { alert, details } = harness.changes[0]!;
+    expect(alert.summary).toMatch(/^The rule Largest fails on main\/0\.0: /);
+    expect(alert.labels).toEqual({ failing: "Largest" });
+    expect(Object.fromEntries(details)).toMatchObject({
+      Expression: "max(trader.positions.map(p, p.notional)) > 1000000.0",
+      Subjects: "main/0.0",
+    });
+    harness.live(5_000, safe, 150);
+    expect(harness.told.at(-1)).toBe("RuleFailing daemon ended warning recovered");
+    expect(harness.changes.at(-1)!.alert.summary).toBe("The rule Largest can be judged again");
+  });
+
+  test("is as bad as the rule, one alert for all of its subjects", () => {
+    const two = ["main", "hedge"].map((name, index) => ({
+      ...mainWallet,
+      name,
+      authority: `${mainWallet.authority.slice(0, -1)}${index + 1}`,
+    }));
+    const harness = new Harness({ rules: failing("live", "critical"), wallets: two });
+    for (let passed = 0; passed < 60_000; passed += 5_000) {
+      harness.config();
+      harness.mark(150);
+      for (const { name } of two) harness.account(empty, name);
+      harness.pass(5_000);
+    }
+    const own = harness.changes.filter(({ alert }) => alert.rule === "RuleFailing");
+    expect(own.map(({ kind, alert }) => `${kind} ${alert.severity}`)).toEqual(["fired critical"]);
+    expect(own[0]!.alert.summary).toMatch(/^The rule Largest fails on 2 subjects: /);
+    expect(own[0]!.details.at(-1)).toEqual(["Subjects", "hedge/0.0, main/0.0"]);
+  });
+
+  test("stands through missing data, which is no word of the expression", () => {
+    const harness = seen(failing());
+    harness.live(40_000, empty, 150);
+    harness.pass(5 * 60_000);
+    expect(harness.told.filter((line) => line.startsWith("RuleFailing"))).toEqual([
+      "RuleFailing daemon fired warning",
+    ]);
+  });
+
+  test.each([
+    ["goes on after a restart while it fails", failing(), empty, []],
+    ["ends after a restart in which it can be judged", failing(), safe, ["recovered"]],
+    ["ends after a restart without the rule", near(), safe, ["ruleChanged"]],
+    ["ends after a restart in which the rule is in shadow mode", failing("shadow"), empty, ["ruleChanged"]],
+  ])("%s", (_, rules, accounts, endings) => {
+    const before = seen(failing());
+    before.live(40_000, empty, 150);
+    const after = new Harness({ rules, remembered: before.remembered, atMs: before.nowMs + 1_000 });
+    after.live(5 * 60_000, accounts, 150);
+    expect(after.told.filter((line) => line.startsWith("RuleFailing"))).toEqual(
+      endings.map((ending) => `RuleFailing daemon ended warning ${ending}`),
+    );
+  });
+
+  test("is not over after a restart before its wallet was seen", () => {
+    const before = seen(failing());
+    before.live(40_000, empty, 150);
+    const after = new Harness({
+      rules: failing(),
+      remembered: before.remembered,
+      atMs: before.nowMs + 1_000,
+    });
+    after.pass(10 * 60_000);
+    expect(after.told.filter((line) => line.startsWith("RuleFailing"))).toEqual([]);
+    after.live(3 * 60_000, safe, 150);
+    expect(after.told.at(-1)).toBe("RuleFailing daemon ended warning recovered");
+  });
+
+  test("in shadow mode is shown and never told", () => {
+    const harness = seen(failing("shadow"));
+    harness.live(60_000, empty, 150);
+    expect(harness.told).toEqual([]);
+  });
+
+  test("on an event is told at once, and over when the next one can be judged", () => {
+    const rules = `
+rules:
+  - name: Filled
+    on: fill
+    when: max(trader.positions.map(p, p.notional)) > 1.0
+    severity: warning
+    summary: "filled"
+`;
+    const harness = seen(rules);
+    harness.events("fills", [event({ kind: "fill", key: "1" })]);
+    expect(harness.told).toEqual(["RuleFailing daemon fired warning"]);
+    harness.account(safe);
+    harness.events("fills", [event({ kind: "fill", key: "2" })]);
+    expect(harness.told.slice(1).sort()).toEqual([
+      "Filled main/0.0/SOL fired warning",
+      "RuleFailing daemon ended warning recovered",
+    ]);
+  });
+});
