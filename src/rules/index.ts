@@ -12,6 +12,7 @@ export type { Loaded, LoadInput } from "./load/input.ts";
 export { loadRules } from "./load/load.ts";
 export { formatProblem, nearestName, type RuleProblem } from "./problem.ts";
 export type {
+  Bound,
   Compiled,
   ConditionRule,
   EventRule,

@@ -13,6 +13,16 @@ export interface Compiled<T extends Value = Value> {
   /** How a bare `{{ … }}` of it is printed. */
   readonly unit: Unit;
   readonly run: (env: Env) => T | Unknown;
+  /** Where the whole is one comparison with a number that is written out. */
+  readonly bound?: Bound;
+}
+
+/** A comparison with a number that is written out: `value < 0.1` as it is, `0.1 > value` turned around. */
+export interface Bound {
+  /** The other side, as it was written. */
+  readonly of: string;
+  readonly operator: "<" | "<=" | ">" | ">=";
+  readonly limit: number;
 }
 
 /** Text with `{{ expression }}` in it. */

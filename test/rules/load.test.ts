@@ -96,6 +96,44 @@ describe("mistakes in expressions", () => {
     ],
     ['countOver("fill", "1h", "fill.sizze > 1") > 1', 41, "unknown field fill.sizze", "size"],
     ['countOver("fill", "1h", "trader.equity > 1") > 1', 36, "trader is not visible here", null],
+    [
+      'quantileOver("trader.equity", 2, "1h") > 1',
+      41,
+      'quantileOver takes a share between 0 and 1 second: quantileOver("market.fundingRate", 0.9, "7d")',
+      null,
+    ],
+    [
+      'quantileOver("trader.equity", 0.5) > 1',
+      24,
+      'quantileOver takes a path, a share and a window: quantileOver("market.fundingRate", 0.9, "7d")',
+      null,
+    ],
+    ['since("position.size", "today") > duration("1h")', 34, '"today" is no window', null],
+    ['since("position.siez") > duration("1h")', 27, "position.siez is no series of numbers", "size"],
+    [
+      'since("position.size") > 5',
+      36,
+      'a duration cannot be compared with a number: a duration is written duration("30s")',
+      null,
+    ],
+    [
+      "wallet.dataAge == 60",
+      29,
+      'a duration cannot be compared with a number: a duration is written duration("30s")',
+      null,
+    ],
+    ["position.side == 1", 28, "a text cannot be compared with a number", null],
+    ["trader.equity > now", 27, "a number cannot be compared with a time", null],
+    ["trader.equity == true", 28, "a number cannot be compared with true or false", null],
+    ["trader.equity / 0 > 1", 27, "trader.equity / 0 divides by zero", null],
+    ["trader.equity / (1.0 - 1.0) > 1", 28, "trader.equity / (1.0 - 1.0) divides by zero", null],
+    ["trader.equity % 0.0 > 1", 27, "trader.equity % 0.0 divides by zero", null],
+    [
+      "position.symbol.like(position.side)",
+      11,
+      'like takes a quoted pattern: wallet.name.like("mm-*")',
+      null,
+    ],
     ['now.getHours("Mars") > 1', 11, '"Mars" is no time zone; they look like Europe/Berlin', null],
   ])("%s", (text, column, message, nearest) => {
     const quoted = `'${text.replaceAll("'", "''")}'`;
@@ -107,6 +145,77 @@ describe("mistakes in expressions", () => {
     expect(problem!.column).toBe(plain ? column : column + 1);
     expect(problem!.source).toContain("when: ");
   });
+});
+
+describe("levels", () => {
+  const levels = (text: string, more = "") => `rules:
+  - name: R
+    scope: position
+    value: position.liquidationDistance
+    summary: s
+    levels: ${text}
+${more}`;
+  test.each([
+    [
+      "{ info: { when: value < 0.1 }, critical: { when: value < 0.2 } }",
+      62,
+      "the levels do not rise: critical (value < 0.2) is no further than info (value < 0.1)",
+    ],
+    [
+      "{ warning: { when: value > 5 }, critical: { when: 5.0 < value } }",
+      63,
+      "the levels do not rise: critical (5.0 < value) is no further than warning (value > 5)",
+    ],
+    [
+      "{ critical: { when: value < 0.1, resolveWhen: value > 0.05 } }",
+      59,
+      "resolveWhen (value > 0.05) overlaps when (value < 0.1): both can hold at once",
+    ],
+    [
+      "{ critical: { when: value <= 0.1, resolveWhen: value >= 0.1 } }",
+      60,
+      "resolveWhen (value >= 0.1) overlaps when (value <= 0.1): both can hold at once",
+    ],
+    [
+      "{ critical: { when: value < 0.1, resolveWhen: value < 0.2 } }",
+      59,
+      "resolveWhen (value < 0.2) overlaps when (value < 0.1): both can hold at once",
+    ],
+  ])("%s", (text, column, message) => {
+    expect(
+      problemsOf(levels(text)).map((problem) => [problem.line, problem.column, problem.message]),
+    ).toEqual([[6, column, message]]);
+  });
+
+  test.each([
+    "{ info: { when: value < 0.2 }, warning: { when: value < 0.1, resolveWhen: value > 0.12 }, critical: { when: value < 0.05 } }",
+    "{ warning: { when: value <= 0.1 }, critical: { when: value < 0.1 } }",
+    "{ warning: { when: value < 0.1 }, critical: { when: value > 0.9 } }",
+    "{ warning: { when: value < 0.1 }, critical: { when: position.leverage > 5 } }",
+    "{ warning: { when: value < 0.1, resolveWhen: value >= 0.1 } }",
+  ])("%s rises", (text) => expect(problemsOf(levels(text))).toEqual([]));
+
+  test("the short form is held to the same", () => {
+    expect(
+      problemsOf(short("when: trader.marginRatio > 0.8\n    resolveWhen: trader.marginRatio > 0.7")),
+    ).toMatchObject([
+      {
+        line: 7,
+        column: 18,
+        message:
+          "resolveWhen (trader.marginRatio > 0.7) overlaps when (trader.marginRatio > 0.8): both can hold at once",
+      },
+    ]);
+  });
+});
+
+test("no window is longer than history is kept", () => {
+  const day = 86_400_000;
+  const longer = when("\"maxOver('trader.equity', '8d') > 1\"");
+  expect(problemsOf(longer, { retentionMs: 8 * day })).toEqual([]);
+  expect(problemsOf(longer, { retentionMs: 7 * day })).toMatchObject([
+    { line: 6, column: 37, message: "the window 8d is longer than history is kept: 7d (history.retention)" },
+  ]);
 });
 
 describe("what is dangerous is refused when it is loaded", () => {
@@ -133,6 +242,10 @@ describe("what is dangerous is refused when it is loaded", () => {
     [
       `trader.equity > ${"1".repeat(2_100)}`,
       "the expression is 2116 characters long; at most 2000 are taken",
+    ],
+    [
+      `[${"1,".repeat(90)}1].exists(a, [${"1,".repeat(90)}1].exists(b, ${"a + b + ".repeat(12)}1 > 1))`,
+      "this could take more than 100000 steps: shorten its lists or loops",
     ],
     [
       "trader.positions.all(a, trader.positions.all(b, trader.positions.all(c, a.size + b.size > c.size)))",

@@ -72,7 +72,7 @@ describe("arithmetic without an answer is unknown, never false", () => {
     ["trader.equity == 100", true],
     ["trader.equity + 1 > 100", true],
     ["7 / 2 == 3.5 || 6 / 2 == 3", "refused"],
-    ["size(trader.positions) / 0 > 1", "error"],
+    ["size(trader.positions) / size(trader.orders) > 1", "error"],
     ["size(trader.positions) / 2 == 1", true],
     ["5 % 3 == 2", true],
     ["trader.equity % 30 == 10", true],
@@ -86,6 +86,31 @@ describe("arithmetic without an answer is unknown, never false", () => {
     if (wanted === "refused") expect(() => run(when)).toThrow(/whole numbers divide/);
     else expect(run(when)).toBe(wanted);
   });
+});
+
+test.each([
+  ["mm-*", "mm-1", true],
+  ["mm-*", "mm-", true],
+  ["mm-*", "amm-1", false],
+  ["*-eu-*", "a-eu-b", true],
+  ["*-eu-*", "a-eu", false],
+  ["m?-1", "mm-1", true],
+  ["m?-1", "m-1", false],
+  ["a.c", "abc", false],
+  ["*", "", true],
+  ["?", "🙂", true],
+  ["*a*b", "xaxbxb", true],
+  ["*ab", "aab", true],
+])("like %s: %s", (pattern, name, wanted) => {
+  const wallet = facts({ name });
+  expect(run(`wallet.name.like("${pattern}")`, base({ wallet }))).toBe(wanted);
+});
+
+test("no pattern of like takes long", () => {
+  const wallet = facts({ name: "a".repeat(50_000) });
+  const began = performance.now();
+  expect(run(`wallet.name.like("${"*a".repeat(40)}*b")`, base({ wallet }))).toBe(false);
+  expect(performance.now() - began).toBeLessThan(1_000);
 });
 
 describe("absence", () => {

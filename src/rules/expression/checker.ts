@@ -80,6 +80,7 @@ function build(naming: Naming): Environment {
 
 const numbers = ["double", "int"];
 const ourFunctions = [
+  "string.like(string): bool",
   "market(string): Market",
   "duration(google.protobuf.Duration): string",
   "abs(google.protobuf.Duration): google.protobuf.Duration",
@@ -96,9 +97,22 @@ const ourFunctions = [
 ];
 
 const history = [
-  ...["ago", "change", "changeRatio", "minOver", "maxOver", "avgOver", "drawdown"].map(
-    (name) => `${name}(string, string): double`,
-  ),
+  ...[
+    "ago",
+    "change",
+    "changeRatio",
+    "minOver",
+    "maxOver",
+    "avgOver",
+    "stddevOver",
+    "zscore",
+    "drawdown",
+  ].map((name) => `${name}(string, string): double`),
+  ...numbers.map((share) => `quantileOver(string, ${share}, string): double`),
+  ...["since", "seriesAge"].flatMap((name) => [
+    `${name}(string): google.protobuf.Duration`,
+    `${name}(string, string): google.protobuf.Duration`,
+  ]),
   ...["sumOver", "countOver"].flatMap((name) => [
     `${name}(string, string): double`,
     `${name}(string, string, string): double`,

@@ -59,7 +59,8 @@ export function compileExpression(
   if (wanted === "text" && !["double", "int", "duration", "time", "text", "bool"].includes(node.type.kind))
     tell({ start: 0, message: `${found} cannot be printed` });
   if (failed) return undefined;
-  return { text, unit: unitOf(node.type), run: node.run, type: node.type };
+  const { type, run, bound } = node;
+  return { text, unit: unitOf(type), run, type, ...(bound === undefined ? {} : { bound }) };
 }
 
 /** In the words of this language rather than the checker's. */

@@ -33,8 +33,15 @@ export class Gathered {
   readonly optionalLimits = new Set<string>();
   readonly #reads = new Map<string, Read>();
 
-  constructor(staleAfterMs: Readonly<Record<Source, number>>) {
+  /** How far history reaches back, ms: no window can look further. */
+  readonly longestWindowMs: number;
+
+  constructor(
+    staleAfterMs: Readonly<Record<Source, number>>,
+    longestWindowMs: number = Number.POSITIVE_INFINITY,
+  ) {
     this.staleAfterMs = staleAfterMs;
+    this.longestWindowMs = longestWindowMs;
   }
 
   get neededLimits(): readonly string[] {

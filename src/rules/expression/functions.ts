@@ -43,6 +43,7 @@ const lengths: Readonly<Record<string, number>> = {
 };
 
 export const methodNames: readonly string[] = [
+  "like",
   "startsWith",
   "endsWith",
   "contains",
@@ -113,6 +114,8 @@ export function callMethod(
       return { type: bool, run: texts(base.run, part, (whole, piece) => whole.endsWith(piece)) };
     case "contains":
       return { type: bool, run: texts(base.run, part, (whole, piece) => whole.includes(piece)) };
+    case "like":
+      return like(base, args[0], refuse);
     case "lowerAscii":
       return { type: text, run: mapText(base.run, (whole) => whole.toLowerCase()) };
     case "upperAscii":
@@ -128,6 +131,49 @@ export function callMethod(
   if (base.type.kind === "time" && Object.hasOwn(calendar, name))
     return calendarPart(name, base, args[0], refuse);
   return undefined;
+}
+
+const longestPattern = 100;
+
+/** `*` stands for any text, `?` for one character, all else for itself; the whole text has to fit. */
+function like(base: Compiling, pattern: Compiling | undefined, refuse: Refuse): Compiling {
+  const glob = pattern?.constant;
+  if (typeof glob !== "string") return refuse('like takes a quoted pattern: wallet.name.like("mm-*")');
+  if (glob.length > longestPattern)
+    return refuse(`a pattern of like is at most ${longestPattern} characters long`);
+  const letters = [...glob];
+  return {
+    type: bool,
+    run: (env) => {
+      const value = base.run(env);
+      return typeof value === "string" ? fits([...value], letters) : value;
+    },
+  };
+}
+
+/**
+ * One `*` at a time: where the rest does not fit, the last star takes one character more. An earlier star never has to be
+ * thought over, so this takes at most text × pattern steps.
+ */
+function fits(text: readonly string[], glob: readonly string[]): boolean {
+  let at = 0;
+  let g = 0;
+  let star = -1;
+  let starAt = 0;
+  while (at < text.length) {
+    if (glob[g] === "*") {
+      star = g++;
+      starAt = at;
+    } else if (g < glob.length && (glob[g] === "?" || glob[g] === text[at])) {
+      g++;
+      at++;
+    } else if (star >= 0) {
+      g = star + 1;
+      at = ++starAt;
+    } else return false;
+  }
+  while (glob[g] === "*") g++;
+  return g === glob.length;
 }
 
 function mapNumber(run: Run, change: (value: number) => FactScalar): Run {

@@ -1,4 +1,5 @@
 /** One compiled node of an expression: its static type, and a closure that answers. */
+import type { Bound } from "../rule.ts";
 import type { Env, FactScalar, Unknown, Value } from "../value.ts";
 import type { StaticType } from "./types.ts";
 
@@ -9,4 +10,6 @@ export interface Compiling {
   readonly run: Run;
   /** Known at load: a literal, or what is made of literals only. */
   readonly constant?: FactScalar;
+  /** Of a comparison with a number that is written out. */
+  readonly bound?: Bound;
 }

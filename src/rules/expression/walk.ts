@@ -2,6 +2,7 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 import type { Scope } from "../../domain/subject.ts";
 import { nearestName } from "../problem.ts";
+import type { Bound } from "../rule.ts";
 import { type FactScalar, Unknown } from "../value.ts";
 import { vocabulary } from "../vocabulary.ts";
 import { readItemField, readKey } from "./fields.ts";
@@ -28,6 +29,10 @@ import {
 
 /** Loops within loops beyond this depth are refused: their cost multiplies. */
 const deepestLoops = 2;
+/** An account has about as many positions, or orders, at the most. */
+const itemsOfAList = 64;
+/** Steps that one evaluation may take, counted at load: a millisecond, about. */
+const mostSteps = 100_000;
 
 export class Walk {
   readonly #text: string;
@@ -35,6 +40,9 @@ export class Walk {
   /** A filter is an expression of its own inside of this one. */
   readonly #compileFilter: CompileFilter;
   #loops = 0;
+  /** How often the part that is compiled now may run in one evaluation. */
+  #times = 1;
+  #steps = 0;
 
   constructor(text: string, names: Names, compileFilter: CompileFilter) {
     this.#text = text;
@@ -43,6 +51,13 @@ export class Walk {
   }
 
   compile(node: ASTNode): Compiling {
+    const before = this.#steps;
+    this.#steps += this.#times;
+    if (before <= mostSteps && this.#steps > mostSteps)
+      return this.#names.problem(
+        node,
+        `this could take more than ${mostSteps} steps: shorten its lists or loops`,
+      );
     switch (node.op) {
       case "value":
         return this.#literal(node);
@@ -94,6 +109,7 @@ export class Walk {
               node,
               `${describe(side.type)} cannot be compared; compare its fields or its size`,
             );
+        if (this.#differ(left, right, node.args[1])) return bad;
         return { type: bool, run: operators.equal(left.run, right.run, node.op === "==") };
       }
       case "<":
@@ -103,11 +119,13 @@ export class Walk {
         const [left, right] = [this.compile(node.args[0]), this.compile(node.args[1])];
         if (left.type.kind === "bool" || right.type.kind === "bool")
           return this.#names.problem(node, "true and false have no order: compare them with == or !=");
+        if (this.#differ(left, right, node.args[1])) return bad;
         const run =
           typeof right.constant === "number"
             ? operators.compareWithConstant(node.op, left.run, right.constant)
             : operators.compare(node.op, left.run, right.run);
-        return { type: bool, run };
+        const bound = boundOf(node.op, node.args, [left, right], this.#text);
+        return bound === undefined ? { type: bool, run } : { type: bool, run, bound };
       }
       case "in":
         return this.#membership(node.args[0], node.args[1]);
@@ -216,6 +234,8 @@ export class Walk {
     if (operator === "+" && l === "text" && r === "text")
       return { type: textType, run: operators.join(left.run, right.run) };
     if (l === "list" || r === "list") return this.#names.problem(node, "lists cannot be joined");
+    if ((operator === "/" || operator === "%") && right.constant === 0)
+      return this.#names.problem(rightNode, `${text} divides by zero`);
     const whole = l === "int" && r === "int";
     const run = operators.arithmetic(operator, left.run, right.run, whole, text);
     if (l === "time" || r === "time") return { type: l === "time" && r === "time" ? duration : time, run };
@@ -247,6 +267,19 @@ export class Walk {
       for (const element of listNode.args) this.#checkMember(item.type, this.compile(element), element);
     const within = list.type.kind === "map" ? operators.keyIn : operators.itemIn;
     return { type: bool, run: within(item.run, list.run) };
+  }
+
+  /** Two sides of different types can never be held against each other; told at the second. */
+  #differ(left: Compiling, right: Compiling, node: ASTNode): boolean {
+    const [l, r] = [comparedAs[left.type.kind], comparedAs[right.type.kind]];
+    if (l === undefined || r === undefined || l === r) return false;
+    const lasts = [left, right].some((side) => side.type.kind === "duration");
+    const hint = lasts && (l === "number" || r === "number") ? ': a duration is written duration("30s")' : "";
+    this.#names.problem(
+      node,
+      `${describe(left.type)} cannot be compared with ${describe(right.type)}${hint}`,
+    );
+    return true;
   }
 
   /** An enum against a literal that is none of its members would never be equal: a typing error, not a condition. */
@@ -291,7 +324,8 @@ export class Walk {
   #method(node: ASTNode, name: string, receiver: ASTNode, args: readonly ASTNode[]): Compiling {
     if (name === "matches")
       return this.#names.problem(node, "matches is refused: one pattern can stop the whole program", {
-        allowed: ["startsWith", "endsWith", "contains", "in [ … ]"],
+        allowed: ['like("mm-*")', "startsWith", "endsWith", "contains", "in [ … ]"],
+        nearest: "like",
       });
     const loop = this.#loop(node, name, receiver, args);
     if (loop !== undefined) return loop;
@@ -327,9 +361,12 @@ export class Walk {
     const cell: Cell = { item: 0 };
     const { of } = list.type;
     this.#names.locals.set(variable.args, { type: of, run: () => cell.item });
+    const times = this.#times;
+    this.#times *= receiver.op === "list" ? receiver.args.length : itemsOfAList;
     this.#loops++;
     const body = args.slice(1).map((arg) => this.compile(arg));
     this.#loops--;
+    this.#times = times;
     this.#names.locals.delete(variable.args);
     if (body.some((part) => part.type.kind === "wrong")) return bad;
 
@@ -385,8 +422,48 @@ export class Walk {
   }
 
   #textOf(node: ASTNode): string {
-    return this.#text.slice(node.start, node.end);
+    return sliceOf(this.#text, node);
   }
+}
+
+/** A node's own text. Parentheses are no part of the tree: those that it begins or ends within are added. */
+function sliceOf(text: string, { start, end }: ASTNode): string {
+  const slice = text.slice(start, end).trim();
+  let open = 0;
+  let missing = 0;
+  for (const letter of slice.replace(/"[^"]*"|'[^']*'/g, "")) {
+    if (letter === "(") open++;
+    else if (letter === ")" && open > 0) open--;
+    else if (letter === ")") missing++;
+  }
+  return "(".repeat(missing) + slice + ")".repeat(open);
+}
+
+/** What may be held against each other. */
+const comparedAs: Partial<Record<StaticType["kind"], string>> = {
+  double: "number",
+  int: "number",
+  bool: "bool",
+  text: "text",
+  duration: "duration",
+  time: "time",
+};
+
+const turned = { "<": ">", "<=": ">=", ">": "<", ">=": "<=" } as const;
+
+/** A comparison of something with a number that is written out, the number on the right. */
+function boundOf(
+  operator: Bound["operator"],
+  [left, right]: readonly [ASTNode, ASTNode],
+  [l, r]: readonly [Compiling, Compiling],
+  text: string,
+): Bound | undefined {
+  const of = (node: ASTNode) => sliceOf(text, node);
+  if (typeof r.constant === "number" && l.constant === undefined)
+    return { of: of(left), operator, limit: r.constant };
+  if (typeof l.constant === "number" && r.constant === undefined)
+    return { of: of(right), operator: turned[operator], limit: l.constant };
+  return undefined;
 }
 
 function withConstant(node: Compiling, constant: FactScalar | undefined): Compiling {

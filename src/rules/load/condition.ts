@@ -20,6 +20,7 @@ import {
   warnOfLimits,
 } from "./common.ts";
 import type { Reader } from "./reader.ts";
+import { notRising, overlapping } from "./rise.ts";
 import { problemAt } from "./source.ts";
 
 export const conditionKeys: readonly string[] = [
@@ -74,7 +75,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     watched,
   );
   const staleAfterMs = reader.durationMs("staleAfter");
-  const gathered = new Gathered(staleness(staleAfterMs, desk.input.scheduleMs));
+  const gathered = new Gathered(staleness(staleAfterMs, desk.input.scheduleMs), desk.input.retentionMs);
   const bare: Naming = {
     scopes: visibleScopes[scope],
     event: null,
@@ -147,7 +148,9 @@ function readLevels(reader: Reader, naming: Naming, gathered: Gathered, desk: De
     const when = condition(reader, "when");
     const resolveWhen = condition(reader, "resolveWhen");
     if (severity === undefined || when === undefined) return undefined;
-    return [{ severity, when, resolveWhen: resolveWhen ?? null }];
+    const level: Level = { severity, when, resolveWhen: resolveWhen ?? null };
+    tellOverlap(reader, level, desk);
+    return [level];
   }
   for (const key of ["when", "resolveWhen", "severity"])
     if (reader.has(key))
@@ -168,10 +171,21 @@ function readLevels(reader: Reader, naming: Naming, gathered: Gathered, desk: De
     level.text("when", true);
     const when = condition(level, "when");
     const resolveWhen = condition(level, "resolveWhen");
-    if (when !== undefined) levels.push({ severity, when, resolveWhen: resolveWhen ?? null });
+    if (when === undefined) continue;
+    const read: Level = { severity, when, resolveWhen: resolveWhen ?? null };
+    tellOverlap(level, read, desk);
+    const below = levels.at(-1);
+    const message = below === undefined ? null : notRising(below, read);
+    if (message !== null) desk.problem(problemAt(level.place("when"), { message }));
+    levels.push(read);
   }
   if (map.keys.length === 0) reader.problem("levels", { message: "levels are empty", allowed: severities });
   return levels.length > 0 ? levels : undefined;
+}
+
+function tellOverlap(reader: Reader, level: Level, desk: Desk): void {
+  const message = overlapping(level);
+  if (message !== null) desk.problem(problemAt(reader.place("resolveWhen"), { message }));
 }
 
 /** A word that is shorter than the schedule of what it is about would make the rule blind; it is not taken at that. */

@@ -66,7 +66,7 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
     watched,
   );
   const severity = reader.oneOf("severity", severities, true);
-  const gathered = new Gathered(staleness(undefined, desk.input.scheduleMs));
+  const gathered = new Gathered(staleness(undefined, desk.input.scheduleMs), desk.input.retentionMs);
   const naming: Naming = {
     scopes: visible,
     event: { kind: on, name: "event" },

@@ -18,6 +18,8 @@ export interface LoadInput {
     /** Left out: not known here. */
     readonly limits?: Readonly<Record<string, number>>;
   }[];
+  /** How long history is kept in any form (the longest of samples, minutes, hours), ms; left out: not known here. */
+  readonly retentionMs?: number;
   /** Of "today", an IANA name. */
   readonly timezone: string;
 }

@@ -1,0 +1,37 @@
+/**
+ * Whether levels rise, and whether each leaves room for its own way back: what can be seen where they compare the same
+ * thing with numbers that are written out.
+ */
+import type { Severity } from "../../domain/alert.ts";
+import type { Bound, Compiled } from "../rule.ts";
+
+export interface LevelText {
+  readonly severity: Severity;
+  readonly when: Compiled<boolean>;
+  readonly resolveWhen: Compiled<boolean> | null;
+}
+
+const isBelow = ({ operator }: Bound) => operator === "<" || operator === "<=";
+
+/** @returns what is wrong with a level above one of a lesser severity, or null: it asks for more. */
+export function notRising(lower: LevelText, higher: LevelText): string | null {
+  const [a, b] = [lower.when.bound, higher.when.bound];
+  if (a === undefined || b === undefined || a.of !== b.of || isBelow(a) !== isBelow(b)) return null;
+  const rises = isBelow(a) ? b.limit < a.limit : b.limit > a.limit;
+  // The limit itself belongs to the one and not to the other.
+  const stricter = a.limit === b.limit && a.operator.length === 2 && b.operator.length === 1;
+  if (rises || stricter) return null;
+  return `the levels do not rise: ${higher.severity} (${higher.when.text}) is no further than ${lower.severity} (${lower.when.text})`;
+}
+
+/** @returns what is wrong with a way back that can be taken while the level holds, or null. */
+export function overlapping({ when, resolveWhen }: LevelText): string | null {
+  const [a, b] = [when.bound, resolveWhen?.bound];
+  if (a === undefined || b === undefined || a.of !== b.of) return null;
+  const told = `resolveWhen (${resolveWhen!.text}) overlaps when (${when.text}): both can hold at once`;
+  if (isBelow(a) === isBelow(b)) return told;
+  const [below, above] = isBelow(a) ? [a, b] : [b, a];
+  if (above.limit > below.limit) return null;
+  const both = above.operator.length === 2 && below.operator.length === 2;
+  return above.limit < below.limit || both ? told : null;
+}
