@@ -190,7 +190,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       breakDown = reject;
     });
     broken.catch(() => {});
-    let ask: (source: Source, wallet: string) => void = () => {};
+    let ask: (source: Source, wallet: string | null) => void = () => {};
     const ingest = new IngestLoop({
       watch,
       store,
@@ -230,6 +230,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       store,
       marginRatio: (wallet) => ingest.watch.marginRatio(wallet),
       wanted: (source) => ingest.watch.wants(source),
+      wantedMarkets: (source) => ingest.watch.wantedMarkets(source),
       // Kept for inspection, and worth nothing more: a disk that does not take it has other troubles.
       onBadRecord: ({ source, wallet, body, problem }) => {
         const payload = { atMs: clock.nowMs(), source, wallet, body, problem };
@@ -439,6 +440,9 @@ const neededAtOnce: readonly Source[] = [
   "collateral",
   "traderView",
   "fundingRates",
+  "orderbook",
+  "calendars",
+  "candles",
 ];
 
 /** Sections of config.yaml that a running daemon keeps as it read them at its start. */

@@ -34,11 +34,14 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
   if (ground.problems.length > 0) throw await misconfigured(ground.problems);
   const warnings = ground.address === null ? loaded.warnings : [...loaded.warnings, ground.address];
   const { formatConfigWarning } = await import("../config/index.ts");
-  const { demandOf } = await import("../collect/demand.ts");
+  const { demandOf, marketReadsOf } = await import("../collect/demand.ts");
+  const { WantedMarkets } = await import("../watch/wanted-markets.ts");
+  const wanted = new WantedMarkets(settings.ruleSet);
   const demand = demandOf({
     settings: settings.schedules,
     requestsPerSecond: settings.exchange.requestsPerSecond,
     wallets: settings.wallets.map(({ key, pdaIndices }) => ({ watchOnly: key === null, pdaIndices })),
+    marketReads: marketReadsOf((source) => wanted.estimate(source, { markets, held: heldAtAGuess })),
     nowMs: Date.now(),
   });
   const paint = paintFor(cli.out);
@@ -95,6 +98,10 @@ function walletsOf(settings: DaemonSettings) {
   }));
 }
 
+/** Nothing has been read yet: as many markets as an exchange has, and as a desk holds. */
+const markets = 30;
+const heldAtAGuess = 5;
+
 type Demand = ReturnType<typeof import("../collect/demand.ts").demandOf>;
 
 function offlineText(settings: DaemonSettings, demand: Demand, ground: Ground, paint: Paint): string {
@@ -146,6 +153,7 @@ function offlineText(settings: DaemonSettings, demand: Demand, ground: Ground, p
 /** Why a schedule asks for nothing again and again. */
 function whyNone(source: Source, { wallets }: DaemonSettings): string {
   if (wallets.length === 0) return "never: no wallet";
+  if (source === "orderbook" || source === "calendars" || source === "candles") return "never: no rule asks";
   return source === "notifications" ? "never: no wallet signs in" : "once a wallet";
 }
 

@@ -19,6 +19,9 @@ import type {
 import { AccountBook } from "./accounts.ts";
 import { type BadRecord, BadRecords } from "./bad-records.ts";
 import type { CollectedWallet, Collector } from "./collector.ts";
+import { marketsToRead, type WantedMarkets } from "./collectors/by-market.ts";
+import { calendarsCollector } from "./collectors/calendars.ts";
+import { candlesCollector } from "./collectors/candles.ts";
 import { collateralCollector } from "./collectors/collateral.ts";
 import { exchangeStatusCollector } from "./collectors/exchange-status.ts";
 import { fillsCollector } from "./collectors/fills.ts";
@@ -28,11 +31,12 @@ import { liquidationsCollector } from "./collectors/liquidations.ts";
 import { marketConfigCollector } from "./collectors/market-config.ts";
 import { marketsCollector } from "./collectors/markets.ts";
 import { notificationsCollector } from "./collectors/notifications.ts";
+import { orderbookCollector } from "./collectors/orderbook.ts";
 import { ordersCollector } from "./collectors/orders.ts";
 import { pnlCollector } from "./collectors/pnl.ts";
 import { traderStateCollector } from "./collectors/trader-state.ts";
 import { traderViewCollector } from "./collectors/trader-view.ts";
-import type { Demand } from "./demand.ts";
+import { type Demand, type MarketRead, marketReadsOf } from "./demand.ts";
 import type { CollectLog } from "./log.ts";
 import { MarketBook } from "./market-book.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -58,6 +62,8 @@ export interface CollectorsOptions {
   readonly marginRatio: (wallet: string) => number | null;
   /** Whether some rule needs what a source brings; what nobody looks at is not asked for. Absent: nothing is. */
   readonly wanted?: (source: Source) => boolean;
+  /** Of which markets what is read market by market is needed now; absent: of none. */
+  readonly wantedMarkets?: (source: MarketRead) => WantedMarkets;
   /** Keeps the body of an answer that does not fit. */
   readonly onBadRecord: (record: BadRecord) => void;
   readonly log: CollectLog;
@@ -93,6 +99,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
   let feed: StreamFeed | null = null;
   const acknowledged = new Set<string>();
   let streams: Streams | null = null;
+  let stopWaiting: () => void = () => {};
 
   async function create(): Promise<Scheduler> {
     const cursors = ownCursors(await options.store.cursors(), wallets);
@@ -114,6 +121,11 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     }
     const live = feed;
     const wanted = options.wanted ?? (() => false);
+    const wantedMarkets = options.wantedMarkets ?? (() => new Set<string>());
+    const ofMarkets = { book, wanted: wantedMarkets };
+    const askCalendars = () => scheduler?.ask("calendars", null);
+    const calendars = calendarsCollector({ ...ofMarkets, badRecords, clock, ask: askCalendars });
+    stopWaiting = calendars.stop;
     const collectors: Collector[] = [
       marketConfigCollector(book, badRecords),
       marketsCollector(live),
@@ -126,6 +138,9 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       collateralCollector(shared),
       ordersCollector(shared, wanted),
       fillsCollector(shared),
+      orderbookCollector(ofMarkets),
+      calendars.collector,
+      candlesCollector(ofMarkets),
       fundingRatesCollector(book, cursors),
       pnlCollector(accounts, cursors),
     ];
@@ -135,11 +150,13 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       settings: options.schedules,
       ratePerSecond,
       accounts: (wallet) => accounts.count(wallet),
+      marketReads: () => marketReadsOf((source) => marketsToRead(ofMarkets, source)?.length ?? 0),
       ...(live ? { streaming: (wallet) => live.tellsNotifications(wallet) } : {}),
     });
   }
 
   async function stop(): Promise<void> {
+    stopWaiting();
     await feed?.stop();
     await scheduler?.stop();
   }

@@ -18,8 +18,17 @@ export interface DemandInput {
   }[];
   /** Default 30. */
   readonly markets?: number;
+  /** Of how many markets these are read: only of those that some rule asks about. Default: none. */
+  readonly marketReads?: Partial<Record<MarketRead, number>>;
   /** Wall time, for calendars. */
   readonly nowMs: number;
+}
+
+/** What is read market by market, and only of those that somebody needs. */
+export type MarketRead = Extract<Source, "orderbook" | "calendars" | "candles">;
+
+export function marketReadsOf(count: (source: MarketRead) => number): Record<MarketRead, number> {
+  return { orderbook: count("orderbook"), calendars: count("calendars"), candles: count("candles") };
 }
 
 export interface SourceDemand {
@@ -57,7 +66,10 @@ export const sourceOrder: readonly Source[] = [
   "funding",
   "orders",
   "fills",
+  "orderbook",
+  "calendars",
   "fundingRates",
+  "candles",
   "pnl",
 ];
 
@@ -138,7 +150,10 @@ export function realSchedulesMs(input: DemandInput & { readonly streams?: boolea
 }
 
 /** What one run over everything costs, in plain reads. */
-export function requestsOf(source: Source, input: Pick<DemandInput, "wallets" | "markets">): number {
+export function requestsOf(
+  source: Source,
+  input: Pick<DemandInput, "wallets" | "markets" | "marketReads">,
+): number {
   const { wallets } = input;
   switch (source) {
     case "markets":
@@ -148,6 +163,10 @@ export function requestsOf(source: Source, input: Pick<DemandInput, "wallets" | 
       return 2;
     case "fundingRates":
       return input.markets ?? 30;
+    case "orderbook":
+    case "calendars":
+    case "candles":
+      return input.marketReads?.[source] ?? 0;
     case "notifications":
       return sum(wallets.filter((one) => !one.watchOnly).map((one) => one.accounts ?? one.pdaIndices.length));
     case "traderView":

@@ -15,7 +15,7 @@ import type { ExchangeOutage, ScheduleStatus } from "../domain/status.ts";
 import { type ExchangeClient, ExchangeError, failureOf, type Lane, lanes } from "../exchange/index.ts";
 import { backoffMs } from "./backoff.ts";
 import type { CollectedWallet, Collector, RunOutcome } from "./collector.ts";
-import { type Demand, demandOf, laneOf, requestsOf, sourceOrder } from "./demand.ts";
+import { type Demand, type DemandInput, demandOf, laneOf, requestsOf, sourceOrder } from "./demand.ts";
 import { createJob, deadlineMs, type Job, jobName, type Mode, unwell } from "./job.ts";
 import type { CollectLog } from "./log.ts";
 import { Reporter, withoutEndpoint } from "./reporter.ts";
@@ -51,6 +51,8 @@ export interface SchedulerOptions {
   readonly marginRatio: (wallet: string) => number | null;
   /** Known trader accounts of a wallet. */
   readonly accounts: (wallet: string) => number;
+  /** Of how many markets each is read that is read market by market. */
+  readonly marketReads?: () => NonNullable<DemandInput["marketReads"]>;
   /** Whether a wallet's notifications come by themselves now. */
   readonly streaming?: (wallet: string) => boolean;
   readonly log: CollectLog;
@@ -154,11 +156,12 @@ export class Scheduler {
   }
 
   #demandAt(requestsPerSecond: number): Demand {
-    const { wallets, settings, accounts } = this.#options;
+    const { wallets, settings, accounts, marketReads } = this.#options;
     return demandOf({
       settings,
       requestsPerSecond,
       nowMs: this.#clock.nowMs(),
+      ...(marketReads ? { marketReads: marketReads() } : {}),
       wallets: wallets.map((wallet) => ({
         ...wallet,
         accounts: accounts(wallet.name),

@@ -91,6 +91,9 @@ export const scheduleSettings = z.strictObject({
   pnl: schedule(interval).prefault(every("5m")),
   marketConfig: schedule(interval).prefault(every("10m")),
   exchangeStatus: schedule(interval).prefault(every("30s")),
+  orderbook: schedule(interval).prefault(every("15s")),
+  calendars: schedule(interval).prefault(every("1h")),
+  candles: schedule(interval).prefault(every("5m")),
 });
 
 export type ScheduleSettings = z.output<typeof scheduleSettings>;

@@ -107,6 +107,12 @@ export interface MarketConfig {
   readonly fundingIntervalSeconds: number;
   readonly openInterestCapBaseLots: bigint;
   readonly isolatedOnly: boolean;
+  /** Largest size that one liquidation takes. */
+  readonly maxLiquidationSizeBaseLots: bigint;
+  /** The most that a funding interval may cost, in percent of the notional; null: not stated. */
+  readonly maxFundingRatePercent: number | null;
+  /** `active`, `afterHours`, `reopen`, open on the wire; null: no commodity. */
+  readonly commodityStatus: string | null;
 }
 
 /** Live figures of one market. Rates are fractions an hour. */
@@ -116,7 +122,6 @@ export interface MarketPrices {
   readonly exchangeMs: number;
   readonly markPriceUsd: number;
   readonly oraclePriceUsd: number;
-  readonly midPriceUsd: number | null;
   readonly openInterestUnits: number;
   readonly dayVolumeUsd: number;
   readonly prevDayMarkPriceUsd: number;

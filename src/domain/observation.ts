@@ -23,8 +23,30 @@ export const sources = [
   "pnl",
   "marketConfig",
   "exchangeStatus",
+  "orderbook",
+  "calendars",
+  "candles",
 ] as const;
 export type Source = (typeof sources)[number];
+
+/** No wallet owns these: they are of the exchange and its markets. */
+export const exchangeSources: ReadonlySet<Source> = new Set<Source>([
+  "markets",
+  "marketConfig",
+  "fundingRates",
+  "exchangeStatus",
+  "orderbook",
+  "calendars",
+  "candles",
+]);
+
+/** Read one market after the other: each has its own age. */
+export const marketSources: ReadonlySet<Source> = new Set<Source>([
+  "fundingRates",
+  "orderbook",
+  "calendars",
+  "candles",
+]);
 
 export type FailureReason =
   | "unreachable"
@@ -110,6 +132,38 @@ export type Observation =
       readonly symbol: string;
       readonly ratePerHour: number;
       readonly exchangeMs: number;
+    }
+  /**
+   * The order book of one market: best prices in USD, and what rests within 50 bps of the middle on each side, in USD of
+   * notional. A side without orders has a bid of 0, an ask of +∞, and no depth.
+   */
+  | {
+      readonly kind: "depth";
+      readonly atMs: number;
+      readonly symbol: string;
+      readonly bid: number;
+      readonly ask: number;
+      readonly bidDepth50BpsUsd: number;
+      readonly askDepth50BpsUsd: number;
+    }
+  /** Whether a market is in session, and when that changes next, ms; null: it does not, as far as is known. */
+  | {
+      readonly kind: "calendar";
+      readonly atMs: number;
+      readonly symbol: string;
+      /** `open`, `afterHours`; open on the wire. A market without a calendar is always open. */
+      readonly sessionState: string;
+      readonly nextTransitionMs: number | null;
+    }
+  /** What candles say of one market: its price on other venues, and how much its own mark moves in a day, a fraction. */
+  | {
+      readonly kind: "external";
+      readonly atMs: number;
+      readonly symbol: string;
+      /** Null: no other venue tells one. */
+      readonly externalPriceUsd: number | null;
+      /** Null: there are too few candles to say. */
+      readonly dailyVolatility: number | null;
     }
   | {
       readonly kind: "exchangeStatus";

@@ -16,4 +16,7 @@ export const sourceWords: Readonly<Record<Source, string>> = {
   pnl: "profit history",
   marketConfig: "market rules",
   exchangeStatus: "status of the exchange",
+  orderbook: "order books",
+  calendars: "trading hours",
+  candles: "candles",
 };

@@ -46,6 +46,7 @@ export {
   eventVocabulary,
   type Field,
   type FieldType,
+  marketChangeFields,
   type RuleEventKind,
   scopes,
   type Unit,

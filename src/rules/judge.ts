@@ -96,9 +96,9 @@ function lookAtInputs(rule: ConditionRule, env: Env): number {
 }
 
 /**
- * A market's configuration goes stale like everything else, but its age is not the age of a figure: margin factors read ten
- * minutes ago and marks of a second ago make a figure of a second ago.
+ * A market's configuration and its hours go stale like everything else, but their age is not the age of a figure: margin
+ * factors read ten minutes ago and marks of a second ago make a figure of a second ago.
  */
 function isConfiguration(source: Source): boolean {
-  return source === "marketConfig";
+  return source === "marketConfig" || source === "calendars";
 }

@@ -118,6 +118,8 @@ interface RuleBase {
   readonly runbook: string | null;
   /** Everything that its conditions look at, windows included: an arrival from one of the sources is a reason to judge. */
   readonly reads: readonly Read[];
+  /** The same, and what its messages name beside: that has to be read from the exchange, too. */
+  readonly shows: readonly Read[];
   /** `env.window(i)` answers for `windows[i]`. Those of conditions and of templates. */
   readonly windows: readonly WindowSpec[];
   /** Reads what only a session brings: it does not apply to a wallet without one. */

@@ -7,7 +7,7 @@ import type { EventKind } from "../domain/event.ts";
 import type { Source } from "../domain/observation.ts";
 import type { Scope } from "../domain/subject.ts";
 import { accountFields } from "./vocabulary/account.ts";
-import { eventFields } from "./vocabulary/events.ts";
+import { eventFields, marketChangeFields } from "./vocabulary/events.ts";
 import { worldFields } from "./vocabulary/world.ts";
 
 /**
@@ -81,6 +81,8 @@ export type RuleEventKind = (typeof eventKinds)[number];
 export const vocabulary: Readonly<Record<Scope, readonly Field[]>> = { ...accountFields, ...worldFields };
 /** Fields of `event` by its kind, those that all kinds have among them. */
 export const eventVocabulary: Readonly<Record<RuleEventKind, readonly Field[]>> = eventFields;
+
+export { marketChangeFields };
 
 /** What a rule of this scope sees: itself and what owns it. */
 export const visibleScopes: Readonly<Record<Scope, readonly Scope[]>> = {

@@ -6,7 +6,7 @@
 import { type Severity, severityRank } from "../domain/alert.ts";
 import type { FailedRead } from "../domain/changes.ts";
 import { formatDurationMs } from "../domain/duration.ts";
-import type { Source } from "../domain/observation.ts";
+import { exchangeSources, marketSources, type Source } from "../domain/observation.ts";
 import { sourceWords } from "../domain/source-words.ts";
 import type { BlindSource } from "../domain/status.ts";
 import type { Subject } from "../domain/subject.ts";
@@ -21,13 +21,9 @@ export const blindRule = "Blind";
 export const unreachableRule = "ExchangeUnreachable";
 
 /** No wallet owns these: what is blind by one of them is one alert. */
-const ofTheExchange: ReadonlySet<BlindSource> = new Set<BlindSource>([
-  "configuration",
-  "markets",
-  "marketConfig",
-  "fundingRates",
-  "exchangeStatus",
-]);
+const ofTheExchange: ReadonlySet<BlindSource> = new Set<BlindSource>(["configuration", ...exchangeSources]);
+/** What is missing of these may be on its way: they are read one after the other, or once somebody needs them. */
+const byMarket: ReadonlySet<BlindSource> = marketSources;
 
 const configurationKey = keyOf("configuration", null);
 /** By then every rule was judged by something. */
@@ -219,13 +215,13 @@ export class Blindness {
    * over many wallets takes long, and some figures need two readings.
    */
   #countsFromMs(instance: Sighted, source: BlindSource, draft: Draft): number {
-    if (instance.unknown?.unknown !== "missing" || (ofTheExchange.has(source) && source !== "fundingRates"))
+    if (instance.unknown?.unknown !== "missing" || (ofTheExchange.has(source) && !byMarket.has(source)))
       return draft.atMs;
     let graceMs = 0;
     for (const read of instance.rule.reads) {
       for (const one of read.sources) {
         if (one === "traderView" && source !== one) continue;
-        if (!ofTheExchange.has(one) || one === "fundingRates")
+        if (!ofTheExchange.has(one) || byMarket.has(one))
           graceMs = Math.max(graceMs, instance.rule.staleAfterMs[one]);
       }
     }

@@ -7,7 +7,8 @@ type Filling = { -readonly [K in keyof Changes]: Changes[K][number][] };
 /** A reading that should be made at once because something depends on it, outside its schedule. */
 export interface Ask {
   readonly source: Source;
-  readonly wallet: string;
+  /** Null: of the exchange. */
+  readonly wallet: string | null;
 }
 
 export class Draft {
@@ -47,7 +48,7 @@ export class Draft {
     }
   }
 
-  ask(source: Source, wallet: string): void {
+  ask(source: Source, wallet: string | null): void {
     if (!this.asks.some((ask) => ask.source === source && ask.wallet === wallet))
       this.asks.push({ source, wallet });
   }

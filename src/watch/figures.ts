@@ -5,7 +5,15 @@
  *
  * All that one observation gives is taken first and judged then, so that no rule sees half of it.
  */
-import type { Figure, GivenFigures, Observation, Source, Tick } from "../domain/observation.ts";
+import {
+  exchangeSources,
+  type Figure,
+  type GivenFigures,
+  marketSources,
+  type Observation,
+  type Source,
+  type Tick,
+} from "../domain/observation.ts";
 import { type AccountRef, accountName, parseSubject, type Scope, type Subject } from "../domain/subject.ts";
 import { type Field, vocabulary } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
@@ -29,14 +37,6 @@ export interface GivenParts {
 
 /** Whole accounts come and go with these, whichever of their figures are given. */
 const accountScopes: ReadonlySet<Scope> = new Set(["trader", "position"]);
-/** What no wallet owns, in the order of `World.lastSeenMs`. */
-const ofTheExchange: ReadonlySet<Source> = new Set([
-  "markets",
-  "marketConfig",
-  "fundingRates",
-  "exchangeStatus",
-]);
-
 /** What one observation gave of one subject. */
 interface Taken {
   readonly node: SubjectNode;
@@ -158,12 +158,12 @@ export class Given {
       const wallet = "wallet" in node.subject ? node.subject.wallet : null;
       const entry = wallet === null ? undefined : world.wallets.get(wallet);
       for (const source of sources) {
-        const shared = ofTheExchange.has(source);
+        const shared = exchangeSources.has(source);
         if (node.subject.scope === "wallet") this.#own.add(`${wallet}\n${source}`);
         else if (entry && !this.#own.has(`${wallet}\n${source}`)) entry.node.seen(source, atMs);
         if (node.subject.scope === "market") {
           if (source === "markets") world.markets.pricesAtMs = atMs;
-          if (source === "fundingRates") world.markets.ratesAtMs = atMs;
+          if (marketSources.has(source)) world.markets.readMs.set(source, atMs);
         }
         const of = shared ? null : wallet;
         const key = `${of}\n${source}`;

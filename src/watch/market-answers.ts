@@ -11,12 +11,21 @@ import type { AlertBook } from "./alert-book.ts";
 import type { Blindness } from "./blind.ts";
 import type { Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
-import { type MarketEntry, rateMismatch } from "./markets.ts";
-import { comparable, marketChanges, statusChange } from "./own-events.ts";
+import { comparable, marketChanges, sessionChange } from "./market-changes.ts";
+import {
+  bookFields,
+  candleFields,
+  type MarketEntry,
+  priceMismatches,
+  rateMismatch,
+  sessionMismatch,
+} from "./markets.ts";
+import { statusChange } from "./own-events.ts";
 import { factName } from "./remembered.ts";
 import type { Restoring } from "./restore.ts";
-import type { Series } from "./series.ts";
+import { readApart, type Series } from "./series.ts";
 import type { WatchSettings } from "./settings.ts";
+import type { SubjectNode } from "./subjects.ts";
 import type { Vigils } from "./vigils.ts";
 import { sumAccounts } from "./wallets.ts";
 import type { World } from "./world.ts";
@@ -27,6 +36,7 @@ import type { World } from "./world.ts";
  */
 const longestLiveSampleMs = 2_000;
 
+type MarketRead = "orderbook" | "calendars" | "candles";
 type Seen<K extends Observation["kind"]> = Observation & { readonly kind: K };
 
 export interface MarketAnswersParts {
@@ -56,9 +66,16 @@ export class MarketAnswers {
   /** When each market last entered windows and history, ms. */
   readonly #sampledMs = new Map<string, number>();
   readonly #liveSampleMs: number;
+  /** What some rule reads of a market that it names. */
+  readonly #namedBy: ReadonlySet<Source>;
 
   constructor(parts: MarketAnswersParts) {
     this.#parts = parts;
+    this.#namedBy = new Set(
+      parts.settings.ruleSet.conditions.flatMap(({ reads }) =>
+        reads.flatMap(({ symbol, sources }) => (symbol === null ? [] : sources)),
+      ),
+    );
     this.#world = parts.world;
     this.#liveSampleMs = Math.min(parts.settings.scheduleMs.markets, longestLiveSampleMs);
     this.#rememberedStatus = JSON.parse(parts.facts.get(factName("exchange", "status")) ?? "{}");
@@ -76,7 +93,7 @@ export class MarketAnswers {
       entries.push(market);
       if (live && draft.atMs - (this.#sampledMs.get(market.symbol) ?? 0) < this.#liveSampleMs) continue;
       this.#sampledMs.set(market.symbol, draft.atMs);
-      node.windows?.feed(draft.atMs, node.facts.values);
+      node.windows?.feed(draft.atMs, node.facts.values, readApart);
       if (live) draft.changes.ticks.push(this.#parts.series.markets([market], draft.atMs));
     }
     if (!live) {
@@ -100,6 +117,8 @@ export class MarketAnswers {
       sumAccounts(entry, this.#world.accounts.ofWallet(entry.wallet.name));
       this.#parts.conditions.judgeNode(entry.node, "markets", draft);
     }
+    if (this.#namedBy.has("markets"))
+      this.#parts.conditions.judgeNode(this.#world.exchange, "markets", draft);
   }
 
   /** How the markets are configured, and which there are. */
@@ -133,14 +152,13 @@ export class MarketAnswers {
 
   /** The newest funding rate of one market. */
   rate({ symbol, ratePerHour, atMs }: Seen<"fundingRate">, draft: Draft): void {
-    const { blindness, conditions, series } = this.#parts;
+    const { blindness, series } = this.#parts;
     const node = this.#world.marketNode(symbol);
     this.#world.markets.takeRate(symbol, ratePerHour, atMs);
-    this.#compareRate(this.#world.markets.entry(symbol));
+    this.#compare(this.#world.markets.entry(symbol));
     node.windows?.feed(draft.atMs, { fundingRate: ratePerHour });
     draft.changes.ticks.push(series.fundingRate(node.facts.values.symbol as string, ratePerHour, draft.atMs));
     blindness.seen("fundingRates", null, draft);
-    conditions.judgeNode(node, "fundingRates", draft);
     const { accounts, wallets } = this.#world;
     const touched = new Set<string>();
     for (const account of accounts.all()) {
@@ -148,13 +166,89 @@ export class MarketAnswers {
       accounts.refreshFunding(account);
       accounts.refreshAges(account);
       touched.add(account.ref.wallet);
-      this.#parts.judgeAccount(account, "fundingRates", draft);
     }
     for (const name of touched) {
       const entry = wallets.get(name);
-      if (!entry) continue;
-      sumAccounts(entry, accounts.ofWallet(name));
-      conditions.judgeNode(entry.node, "fundingRates", draft);
+      if (entry) sumAccounts(entry, accounts.ofWallet(name));
+    }
+    const market = this.#world.markets.entry(symbol);
+    this.#judgeReaders(market, "fundingRates", draft, touched);
+  }
+
+  /** The order book of one market. */
+  depth(seen: Seen<"depth">, draft: Draft): void {
+    const { market, node } = this.#read(seen.symbol, "orderbook", draft, (markets) =>
+      markets.takeDepth(seen, draft.atMs),
+    );
+    node.windows?.feed(draft.atMs, only(market, bookFields));
+    draft.changes.ticks.push(this.#parts.series.book(market, draft.atMs));
+    this.#judgeReaders(market, "orderbook", draft);
+  }
+
+  /** The price of one market elsewhere, and how much it moves. */
+  external(seen: Seen<"external">, draft: Draft): void {
+    const { market, node } = this.#read(seen.symbol, "candles", draft, (markets) =>
+      markets.takeExternal(seen, draft.atMs),
+    );
+    node.windows?.feed(draft.atMs, only(market, candleFields));
+    draft.changes.ticks.push(this.#parts.series.candles(market, draft.atMs));
+    this.#judgeReaders(market, "candles", draft);
+  }
+
+  /** Whether one market is in session. That it is another than before is an event of the market. */
+  session(seen: Seen<"calendar">, draft: Draft): void {
+    const known = this.#world.markets.entry(seen.symbol).facts.values.sessionState;
+    const { market, node } = this.#read(seen.symbol, "calendars", draft, (markets) =>
+      markets.takeCalendar(seen, draft.atMs),
+    );
+    const before = typeof known === "string" ? known : this.#parts.facts.get(factName(node.name, "session"));
+    if (before !== seen.sessionState) {
+      const { atMs } = draft;
+      draft.changes.facts.push({ atMs, owner: node.name, name: "session", value: seen.sessionState });
+      if (before !== undefined)
+        this.#parts.happened(sessionChange(market.symbol, before, seen.sessionState, atMs), draft);
+    }
+    this.#judgeReaders(market, "calendars", draft);
+  }
+
+  #read(
+    symbol: string,
+    source: MarketRead,
+    draft: Draft,
+    take: (markets: World["markets"]) => MarketEntry,
+  ): { readonly market: MarketEntry; readonly node: SubjectNode } {
+    const node = this.#world.marketNode(symbol);
+    const market = take(this.#world.markets);
+    this.#parts.blindness.seen(source, null, draft);
+    this.#compare(market);
+    return { market, node };
+  }
+
+  /**
+   * Judges what reads this of the market: as its own, or by its name.
+   * @param touched wallets whose own figures moved with it
+   */
+  #judgeReaders(
+    { symbol }: MarketEntry,
+    source: MarketRead | "fundingRates",
+    draft: Draft,
+    touched: ReadonlySet<string> = new Set(),
+  ): void {
+    const { conditions } = this.#parts;
+    const { nodes, wallets } = this.#world;
+    const named = this.#namedBy.has(source);
+    this.#judgeAccounts(source, draft, (account) => named || account.positions.has(symbol));
+    if (!named) {
+      conditions.judgeNode(this.#world.marketNode(symbol), source, draft);
+      for (const name of touched) {
+        const node = wallets.get(name)?.node;
+        if (node) conditions.judgeNode(node, source, draft);
+      }
+      return;
+    }
+    for (const node of nodes.values()) {
+      const { scope } = node.subject;
+      if (scope !== "trader" && scope !== "position") conditions.judgeNode(node, source, draft);
     }
   }
 
@@ -217,13 +311,20 @@ export class MarketAnswers {
     return text === undefined ? null : comparable(JSON.parse(text) as MarketConfig);
   }
 
-  #compareRate(entry: MarketEntry): void {
-    const text = rateMismatch(entry);
-    const name = `rate ${entry.symbol}`;
-    if (text === null) this.#reportedMismatches.delete(name);
+  /** What one answer says of a market is held against what others do; a difference is told once while it lasts. */
+  #compare(entry: MarketEntry): void {
+    const rate = rateMismatch(entry);
+    const session = sessionMismatch(entry);
+    this.#mismatch(`rate ${entry.symbol}`, rate === null ? [] : [rate]);
+    this.#mismatch(`session ${entry.symbol}`, session === null ? [] : [session]);
+    this.#mismatch(`price ${entry.symbol}`, priceMismatches(entry));
+  }
+
+  #mismatch(name: string, texts: readonly string[]): void {
+    if (texts.length === 0) this.#reportedMismatches.delete(name);
     else if (!this.#reportedMismatches.has(name)) {
       this.#reportedMismatches.add(name);
-      this.#parts.warn(text);
+      for (const text of texts) this.#parts.warn(text);
     }
   }
 
@@ -231,6 +332,11 @@ export class MarketAnswers {
     for (const account of this.#world.accounts.all())
       if (which(account)) this.#parts.judgeAccount(account, source, draft);
   }
+}
+
+/** Some of a market's figures, by name. */
+function only({ facts }: MarketEntry, fields: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(fields.map((field) => [field, facts.values[field]]));
 }
 
 function exactJson(value: unknown): string {

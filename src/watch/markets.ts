@@ -1,5 +1,6 @@
 /** What is known of the markets: configuration, live figures, funding rates; and the facts that rules see of them. */
 import type { MarketConfig, MarketPrices } from "../domain/account.ts";
+import type { Observation, Source } from "../domain/observation.ts";
 import type { MarketRisk } from "../risk/model.ts";
 import { ticksFromUsd, unitsFromBaseLots } from "../risk/units.ts";
 import type { Facts } from "../rules/index.ts";
@@ -23,7 +24,8 @@ export class Markets {
   readonly rates = new Map<string, number>();
   configAtMs: number | null = null;
   pricesAtMs: number | null = null;
-  ratesAtMs: number | null = null;
+  /** When a source that is read market by market last answered about any of them, ms. */
+  readonly readMs = new Map<Source, number>();
 
   /** Symbols are compared as the exchange writes them in its market list; case is folded. */
   entry(symbol: string): MarketEntry {
@@ -79,10 +81,38 @@ export class Markets {
     const entry = this.entry(symbol);
     entry.ratePerHour = ratePerHour;
     this.rates.set(entry.symbol, ratePerHour);
-    this.ratesAtMs = atMs;
-    entry.facts.seenMs.fundingRates = atMs;
+    this.#seen(entry, "fundingRates", atMs);
     marketFacts(entry);
     return entry;
+  }
+
+  takeDepth(depth: Observation & { readonly kind: "depth" }, atMs: number): MarketEntry {
+    const entry = this.entry(depth.symbol);
+    this.#seen(entry, "orderbook", atMs);
+    Object.assign(entry.facts.values, bookFacts(depth));
+    return entry;
+  }
+
+  takeCalendar(seen: Observation & { readonly kind: "calendar" }, atMs: number): MarketEntry {
+    const entry = this.entry(seen.symbol);
+    this.#seen(entry, "calendars", atMs);
+    entry.facts.values.sessionState = seen.sessionState;
+    entry.facts.values.nextTransition = seen.nextTransitionMs ?? Number.POSITIVE_INFINITY;
+    return entry;
+  }
+
+  takeExternal(seen: Observation & { readonly kind: "external" }, atMs: number): MarketEntry {
+    const entry = this.entry(seen.symbol);
+    this.#seen(entry, "candles", atMs);
+    // A fresh answer that there is none is no silence: nothing is missing, and nobody is blind for it.
+    entry.facts.values.externalPrice = seen.externalPriceUsd ?? Number.NaN;
+    entry.facts.values.dailyVolatility = seen.dailyVolatility ?? Number.NaN;
+    return entry;
+  }
+
+  #seen(entry: MarketEntry, source: Source, atMs: number): void {
+    entry.facts.seenMs[source] = atMs;
+    this.readMs.set(source, atMs);
   }
 
   #takeMark(entry: MarketEntry, prices: MarketPrices): void {
@@ -111,6 +141,49 @@ export function rateMismatch({ symbol, prices, ratePerHour }: MarketEntry): stri
   return `${symbol}: the statistics state a funding rate of ${stated}, the funding history one of ${ratePerHour} an hour; rules see the latter`;
 }
 
+/** Mark and middle of the book, or other venues, further apart than this are not of one thing. */
+const mostPriceFactor = 1.25;
+
+/** @returns what is wrong between the statistics and the book or the candles of other venues */
+export function priceMismatches({ symbol, prices, facts }: MarketEntry): readonly string[] {
+  const mark = prices?.markPriceUsd ?? 0;
+  if (mark <= 0) return [];
+  const { midPrice, externalPrice } = facts.values;
+  const apart = (other: unknown, what: string): string[] => {
+    if (typeof other !== "number" || !(other > 0)) return [];
+    if (Math.max(other / mark, mark / other) <= mostPriceFactor) return [];
+    return [`${symbol}: the statistics state a mark of ${mark}, ${what} ${other}`];
+  };
+  return [
+    ...apart(midPrice, "the order book has a middle of"),
+    ...apart(externalPrice, "candles of other venues close at"),
+  ];
+}
+
+/** @returns how the calendar and the market list differ about a commodity's session */
+export function sessionMismatch({ symbol, config, facts }: MarketEntry): string | null {
+  const { sessionState } = facts.values;
+  const listed = config?.commodityStatus ?? null;
+  if (listed === null || sessionState === undefined || listed === "reopen" || listed === "other") return null;
+  if ((listed === "active") === (sessionState === "open")) return null;
+  return `${symbol}: the calendar says ${sessionState}, the market list ${listed}; rules see the former`;
+}
+
+/** Figures of the book. They are fed to windows when the book is read, and by nothing else. */
+export const bookFields = ["bid", "ask", "midPrice", "spread", "bidDepth50Bps", "askDepth50Bps"] as const;
+/** The same of candles. */
+export const candleFields = ["externalPrice", "dailyVolatility"] as const;
+
+function bookFacts(
+  depth: Observation & { readonly kind: "depth" },
+): Record<(typeof bookFields)[number], number> {
+  const { bid, ask, bidDepth50BpsUsd: bidDepth50Bps, askDepth50BpsUsd: askDepth50Bps } = depth;
+  const twoSided = bid > 0 && Number.isFinite(ask);
+  const midPrice = twoSided ? (bid + ask) / 2 : Number.NaN;
+  const spread = twoSided ? (ask - bid) / midPrice : Number.POSITIVE_INFINITY;
+  return { bid, ask, midPrice, spread, bidDepth50Bps, askDepth50Bps };
+}
+
 function marketFacts(entry: MarketEntry): void {
   const values = entry.facts.values;
   values.symbol = entry.symbol;
@@ -123,8 +196,6 @@ function marketFacts(entry: MarketEntry): void {
   if (prices) {
     values.markPrice = prices.markPriceUsd;
     values.oraclePrice = prices.oraclePriceUsd;
-    if (prices.midPriceUsd !== null) values.midPrice = prices.midPriceUsd;
-    else if ("midPrice" in values) delete values.midPrice;
     values.openInterest = prices.openInterestUnits;
     values.dayVolume = prices.dayVolumeUsd;
   }

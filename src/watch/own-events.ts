@@ -1,5 +1,5 @@
 /** Events that no record tells of: they are the difference between two answers. Their keys carry the moment. */
-import type { Capability, MarketConfig } from "../domain/account.ts";
+import type { Capability } from "../domain/account.ts";
 import type { Event, EventKind, FieldValue } from "../domain/event.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
 
@@ -31,43 +31,6 @@ export function statusChange(
   });
 }
 
-/** What changed in a market's configuration, a field an event. @param before as `comparable` gave it */
-export function marketChanges(
-  before: Readonly<Record<string, string>>,
-  after: MarketConfig,
-  atMs: number,
-): readonly Event[] {
-  const events: Event[] = [];
-  for (const [field, text] of comparedFields) {
-    const was = before[field];
-    const is = text(after);
-    if (was === undefined || was === is) continue;
-    const key = `${after.symbol}:${field}:${atMs}`;
-    events.push(own("marketChange", key, after.symbol, atMs, { field, before: was, after: is }));
-  }
-  return events;
-}
-
-/** What marketChanges compares, as it is kept: by name, as text. */
-export function comparable(config: MarketConfig): Readonly<Record<string, string>> {
-  return Object.fromEntries(comparedFields.map(([field, text]) => [field, text(config)]));
-}
-
-const comparedFields: readonly (readonly [string, (config: MarketConfig) => string])[] = [
-  ["status", (config) => config.status],
-  ["maxLeverage", (config) => String(config.leverageTiers[0]?.maxLeverage ?? 0)],
-  [
-    "leverageTiers",
-    (config) =>
-      config.leverageTiers.map((tier) => `${tier.maxLeverage}x to ${tier.maxSizeBaseLots} lots`).join(", "),
-  ],
-  ["maintenanceFactor", (config) => `${config.riskFactors.maintenance / 100} %`],
-  ["takerFee", (config) => String(config.takerFee)],
-  ["makerFee", (config) => String(config.makerFee)],
-  ["openInterestCap", (config) => String(config.openInterestCapBaseLots)],
-  ["isolatedOnly", (config) => String(config.isolatedOnly)],
-];
-
 /** What an account may do, as it is kept and told: `yes`, `no`, or only by being made active again. */
 export function rightsOf(
   capabilities: Readonly<Record<string, Capability>>,
@@ -95,7 +58,7 @@ export function rightChanges(
   });
 }
 
-function own(
+export function own(
   kind: EventKind,
   key: string,
   symbol: string | null,

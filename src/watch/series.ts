@@ -5,7 +5,7 @@
 import type { Tick } from "../domain/observation.ts";
 import type { RuleSet } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
-import type { MarketEntry } from "./markets.ts";
+import { bookFields, candleFields, type MarketEntry } from "./markets.ts";
 
 const traderFields = [
   "equity",
@@ -29,6 +29,8 @@ const positionFields = [
   "unrealizedPnl",
   "unsettledFunding",
 ];
+/** Fields of a market that come with another answer than the prices do. */
+export const readApart: ReadonlySet<string> = new Set([...bookFields, ...candleFields]);
 const marketFields = ["markPrice", "oraclePrice", "openInterest", "dayVolume"];
 const walletFields = ["equity", "pnl", "netDeposits"];
 const daemonFields = ["lag", "loopLag", "clockOffset", "budgetUsed", "undelivered", "databaseBytes"];
@@ -53,7 +55,7 @@ export class Series {
     this.#fields = {
       trader: extra("trader", traderFields),
       position: extra("position", positionFields),
-      market: extra("market", marketFields),
+      market: extra("market", marketFields).filter((field) => !readApart.has(field)),
       wallet: extra("wallet", walletFields),
       daemon: extra("daemon", daemonFields),
     };
@@ -83,6 +85,25 @@ export class Series {
     );
     const values: number[] = [];
     for (const market of markets) pick(values, market.facts.values, this.#fields.market);
+    return { atMs, owner: "markets", series: layout, values };
+  }
+
+  /** What an order book tells of one market. */
+  book(market: MarketEntry, atMs: number): Tick {
+    return this.#ofMarket("book", market, bookFields, atMs);
+  }
+
+  /** What candles tell of one market. */
+  candles(market: MarketEntry, atMs: number): Tick {
+    return this.#ofMarket("candles", market, candleFields, atMs);
+  }
+
+  #ofMarket(key: string, market: MarketEntry, fields: readonly string[], atMs: number): Tick {
+    const layout = this.#layout(`${key}|${market.symbol}`, () =>
+      fields.map((field) => `market[${market.symbol}].${field}`),
+    );
+    const values: number[] = [];
+    pick(values, market.facts.values, fields);
     return { atMs, owner: "markets", series: layout, values };
   }
 

@@ -50,6 +50,7 @@ import {
   walletSeen,
   wholeSeenMs,
 } from "./wallets.ts";
+import { WantedMarkets, type WantedSymbols } from "./wanted-markets.ts";
 import { wantedSources } from "./wants.ts";
 import { World } from "./world.ts";
 
@@ -94,6 +95,7 @@ export class Watch {
   readonly #openings: Openings;
   readonly #market: MarketAnswers;
   readonly #given: Given;
+  readonly #wantedMarkets: WantedMarkets;
   /** Samples of before the start, for subjects that are still to appear. */
   readonly #recall = new Recall();
   /** Facts as history had them at the start. */
@@ -245,6 +247,7 @@ export class Watch {
       happened: (event, into) => this.#happened(event, into),
     });
     this.#series = new Series(settings.ruleSet);
+    this.#wantedMarkets = new WantedMarkets(settings.ruleSet);
     for (const one of settings.wallets) this.#world.addWallet(one);
     this.#restoring = new Restoring({
       ruleSet: settings.ruleSet,
@@ -351,6 +354,11 @@ export class Watch {
     return worst;
   }
 
+  /** Of which markets a source that is read market by market is needed now. */
+  wantedMarkets(source: Source): WantedSymbols {
+    return this.#wantedMarkets.of(source, this.#world.nodes.values());
+  }
+
   /** How far back each event kind is looked at by rules, ms: what has to be read from history at a start. */
   get eventSpans(): ReadonlyMap<Event["kind"], number> {
     return this.#eventWindows.spans;
@@ -403,6 +411,15 @@ export class Watch {
         return;
       case "fundingRate":
         this.#market.rate(observation, draft);
+        return;
+      case "depth":
+        this.#market.depth(observation, draft);
+        return;
+      case "calendar":
+        this.#market.session(observation, draft);
+        return;
+      case "external":
+        this.#market.external(observation, draft);
         return;
       case "exchangeStatus":
         this.#market.status(observation, draft);
@@ -663,8 +680,17 @@ export class Watch {
       this.#downtime.opened(node.name, this.#draft);
     }
     this.#conditions.attach(node, this.#draft);
+    this.#askForMarket(node, this.#draft);
     if (node.first) this.#recall.replay(node);
     this.#newcomers.push(node);
+  }
+
+  /** What a new position's rules need of its market is read now, where it is not known yet, not at the next turn. */
+  #askForMarket(node: SubjectNode, draft: Draft): void {
+    if (node.subject.scope !== "position") return;
+    const { seenMs } = this.#world.markets.entry(node.subject.symbol).facts;
+    for (const source of this.#wantedMarkets.ofPosition(node))
+      if (seenMs[source] === undefined) draft.ask(source, null);
   }
 
   /** Notes since when this position is known, so that a start tells it from others of its name in history. */

@@ -29,9 +29,13 @@ export class WindowSet {
     return window;
   }
 
-  /** Feeds the windows over numbers among these values. What is not known leaves a gap. */
-  feed(atMs: number, values: Readonly<Record<string, unknown>>): void {
+  /**
+   * Feeds the windows over numbers among these values. What is not known leaves a gap.
+   * @param but fields that are fed when they are seen themselves
+   */
+  feed(atMs: number, values: Readonly<Record<string, unknown>>, but?: ReadonlySet<string>): void {
     for (const [field, entries] of this.#byField) {
+      if (but?.has(field)) continue;
       const value = values[field];
       if (typeof value !== "number" || Number.isNaN(value)) continue;
       for (const { window, companion } of entries) {

@@ -53,7 +53,8 @@ export class World {
     if (wallet !== null) return this.wallets.get(wallet)?.node.facts.seenMs[source] ?? null;
     if (source === "markets") return this.markets.pricesAtMs;
     if (source === "marketConfig") return this.markets.configAtMs;
-    if (source === "fundingRates") return this.markets.ratesAtMs;
+    const readMs = this.markets.readMs.get(source);
+    if (readMs !== undefined) return readMs;
     return this.exchange.facts.seenMs[source] ?? null;
   }
 

@@ -15,7 +15,6 @@ const row = (exchangeMs: number, markPriceUsd: number, symbol = "SOL"): MarketPr
   exchangeMs,
   markPriceUsd,
   oraclePriceUsd: markPriceUsd,
-  midPriceUsd: null,
   openInterestUnits: 1,
   dayVolumeUsd: 1,
   prevDayMarkPriceUsd: 1,

@@ -72,6 +72,9 @@ export function marketConfig(symbol = "SOL", over: Partial<MarketConfig> = {}): 
     fundingIntervalSeconds: 3_600,
     openInterestCapBaseLots: 1_000_000_000n,
     isolatedOnly: false,
+    maxLiquidationSizeBaseLots: 10_000_000n,
+    maxFundingRatePercent: 0.2,
+    commodityStatus: null,
     ...over,
   };
 }
@@ -82,7 +85,6 @@ export function prices(markPriceUsd: number, symbol = "SOL"): MarketPrices {
     exchangeMs: startMs,
     markPriceUsd,
     oraclePriceUsd: markPriceUsd,
-    midPriceUsd: null,
     openInterestUnits: 100_000,
     dayVolumeUsd: 1e6,
     prevDayMarkPriceUsd: markPriceUsd,

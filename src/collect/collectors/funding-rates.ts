@@ -5,11 +5,12 @@
  * At the first sight of a market its past is read in the last lane, a market at a time: marks by the hour, and rates.
  */
 import type { Tick } from "../../domain/observation.ts";
-import { ExchangeError, failureOf, lanes } from "../../exchange/index.ts";
+import { ExchangeError, lanes } from "../../exchange/index.ts";
 import { noteOf } from "../accounts.ts";
 import type { ExchangeCollector, Run, RunOutcome } from "../collector.ts";
 import type { MarketBook } from "../market-book.ts";
 import { newestRate, ratePerHour } from "../translate/market.ts";
+import { eachMarket } from "./by-market.ts";
 
 /** Intervals that the window covers: one that is late being indexed must not empty it. */
 const INTERVALS = 4;
@@ -28,33 +29,14 @@ export function fundingRatesCollector(
 
   async function readNewest(run: Run): Promise<void> {
     const { client, call, nowMs, observe } = run;
-    let read = 0;
-    let failure: unknown = null;
-    for (const symbol of book.symbols) {
-      const intervalSeconds = book.of(symbol)?.fundingIntervalSeconds ?? 0;
-      if (intervalSeconds <= 0) continue;
+    const symbols = book.symbols.filter((symbol) => (book.of(symbol)?.fundingIntervalSeconds ?? 0) > 0);
+    await eachMarket(run, "fundingRates", symbols, async (symbol) => {
+      const intervalSeconds = book.of(symbol)!.fundingIntervalSeconds;
       const startTime = Math.floor(nowMs() - INTERVALS * intervalSeconds * 1_000);
-      try {
-        const { rates } = await client.fundingRates({ symbol, startTime }, call());
-        read++;
-        const newest = newestRate(rates, intervalSeconds);
-        if (newest) await observe({ kind: "fundingRate", atMs: nowMs(), symbol, ...newest });
-      } catch (error) {
-        // One market that cannot be read costs only itself; an exchange that is unwell ends the round.
-        if (!(error instanceof ExchangeError) || error.retryable) throw error;
-        failure = error;
-        const told = failureOf(error);
-        await observe({
-          kind: "failed",
-          source: "fundingRates",
-          wallet: null,
-          symbol,
-          atMs: nowMs(),
-          ...told,
-        });
-      }
-    }
-    if (read === 0 && failure !== null) throw failure;
+      const { rates } = await client.fundingRates({ symbol, startTime }, call());
+      const newest = newestRate(rates, intervalSeconds);
+      if (newest) await observe({ kind: "fundingRate", atMs: nowMs(), symbol, ...newest });
+    });
   }
 
   async function readPast({ client, call, nowMs, observe }: Run, symbol: string): Promise<void> {

@@ -5,7 +5,7 @@ import type {
   LatestMarketStats,
   MarketStatsMessage,
 } from "../../contract/index.ts";
-import { MARKET_STATUSES } from "../../contract/index.ts";
+import { COMMODITY_STATUSES, MARKET_STATUSES } from "../../contract/index.ts";
 import type { MarketConfig, MarketPrices } from "../../domain/account.ts";
 import { type OnUnknownWord, wordOf } from "../words.ts";
 
@@ -37,6 +37,12 @@ export function marketConfigOf(record: ConfigRecord, onUnknown: OnUnknownWord): 
     fundingIntervalSeconds: record.fundingIntervalSeconds,
     openInterestCapBaseLots: record.openInterestCapBaseLots,
     isolatedOnly: record.isolatedOnly,
+    maxLiquidationSizeBaseLots: record.maxLiquidationSizeBaseLots,
+    maxFundingRatePercent: record.maxFundingRatePerIntervalPercentage,
+    commodityStatus:
+      record.commodityStatus === null
+        ? null
+        : wordOf(COMMODITY_STATUSES, record.commodityStatus, "commodityStatus", onUnknown),
   };
 }
 
@@ -52,7 +58,6 @@ export function marketPricesOf(record: LatestMarketStats): MarketPrices {
     exchangeMs: record.timestamp_ms,
     markPriceUsd: record.mark_price,
     oraclePriceUsd: record.oracle_price,
-    midPriceUsd: null,
     openInterestUnits: record.open_interest,
     dayVolumeUsd: record.day_volume_usd,
     prevDayMarkPriceUsd: record.prev_day_mark_price,
@@ -67,7 +72,6 @@ export function livePricesOf(message: MarketStatsMessage): MarketPrices {
     exchangeMs: message.timestamp,
     markPriceUsd: message.markPrice,
     oraclePriceUsd: message.oraclePrice,
-    midPriceUsd: null,
     openInterestUnits: message.openInterest,
     dayVolumeUsd: message.dayVolumeUsd,
     prevDayMarkPriceUsd: message.prevDayMarkPrice,

@@ -56,7 +56,7 @@ export function inputsOf(
 
 /** What is asked seldom on purpose: it goes stale by its own pace, and sets nobody else's. */
 export function isSlow(source: Source): boolean {
-  return source === "marketConfig" || source === "traderView";
+  return source === "marketConfig" || source === "traderView" || source === "calendars";
 }
 
 /** @returns why the figure is too old or was never seen, or null when it is fresh. */

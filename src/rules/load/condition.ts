@@ -121,6 +121,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     description: description ?? null,
     runbook,
     reads,
+    shows: gathered.reads,
     needsSession: needsSession(reads),
     inputs: inputsOf(reads, gathered.staleAfterMs),
     windows: gathered.windows,

@@ -105,6 +105,7 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
     throttleMs,
     acknowledge,
     reads,
+    shows: gathered.reads,
     needsSession: on === "notification" || needsSession(reads),
     windows: gathered.windows,
     staleAfterMs: gathered.staleAfterMs,

@@ -31,6 +31,28 @@ const notificationTypes = [
   "spot_collateral_liquidation",
 ];
 
+/** What a market's changes are told of; the watch tells exactly these. */
+export const marketChangeFields = [
+  "status",
+  "sessionState",
+  "commodityStatus",
+  "maxLeverage",
+  "leverageTiers",
+  "maintenanceFactor",
+  "cancelFactor",
+  "backstopFactor",
+  "highRiskFactor",
+  "profitFactor",
+  "withdrawalProfitFactor",
+  "takerFee",
+  "makerFee",
+  "fundingInterval",
+  "maxFundingRate",
+  "openInterestCap",
+  "maxLiquidationSize",
+  "isolatedOnly",
+];
+
 export const eventFields: Readonly<Record<RuleEventKind, readonly Field[]>> = {
   notification: withCommon("notification", [
     oneOf(
@@ -98,7 +120,7 @@ export const eventFields: Readonly<Record<RuleEventKind, readonly Field[]>> = {
     boolean("wereWithdrawalsAvailable", "what `withdrawalsAvailable` was"),
   ]),
   marketChange: withCommon("marketChange", [
-    text("field", "what changed: status, maxLeverage, takerFee, …"),
+    oneOf("field", marketChangeFields, "what changed", true),
     text("before", "what it was, as text"),
     text("after", "what it is, as text"),
   ]),

@@ -5,6 +5,9 @@ import { group } from "./field.ts";
 const prices = group(["markets"]);
 const rates = group(["fundingRates"]);
 const config = group(["marketConfig"]);
+const book = group(["orderbook"]);
+const hours = group(["calendars"]);
+const candles = group(["candles"]);
 const status = group(["exchangeStatus"]);
 const none = group([]);
 
@@ -12,12 +15,46 @@ const market: readonly Field[] = [
   none.text("symbol", "the market"),
   prices.number("markPrice", "price", "mark price"),
   prices.number("oraclePrice", "price", "oracle price"),
-  prices.number("midPrice", "price", "middle of the book", "unknown when the exchange does not say"),
+  book.number(
+    "midPrice",
+    "price",
+    "middle of the best bid and the best ask",
+    "unknown where a side is empty",
+  ),
+  book.number("bid", "price", "best price that anybody bids", "0"),
+  book.number("ask", "price", "best price that anybody asks", "+∞"),
+  book.number("spread", "ratio", "(ask − bid) / midPrice", "+∞ where a side is empty"),
+  book.number(
+    "bidDepth50Bps",
+    "usd",
+    "what can be sold within 50 bps of the middle: notional of the bids there",
+    "0",
+  ),
+  book.number(
+    "askDepth50Bps",
+    "usd",
+    "what can be bought within 50 bps of the middle: notional of the asks there",
+    "0",
+  ),
   rates.number("fundingRate", "rate", "a fraction an hour; positive: longs pay"),
   rates.number("annualizedFundingRate", "yearlyRate", "funding rate × 24 × 365"),
   prices.number("openInterest", "units", "open interest, base units"),
   group(["markets", "marketConfig"]).number("openInterestCapUsed", "ratio", "open interest / its cap"),
   prices.number("dayVolume", "usd", "volume of the last 24 h"),
+  candles.number(
+    "dailyVolatility",
+    "ratio",
+    "how much the mark moves in a day: one standard deviation, by the hours of the last week",
+    "unknown before a day of history",
+  ),
+  candles.number(
+    "externalPrice",
+    "price",
+    "price on other venues, the middle one of them; as old as the schedule of candles",
+    "unknown where no other venue is told of",
+  ),
+  hours.oneOf("sessionState", ["open", "afterHours"], "in session or not; always open without a calendar"),
+  hours.time("nextTransition", "when sessionState changes next; +∞ where it never does"),
   config.oneOf(
     "status",
     ["uninitialized", "active", "postOnly", "paused", "closed", "tombstoned"],

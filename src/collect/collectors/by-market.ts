@@ -1,0 +1,50 @@
+/** What is read market by market: of which ones, and what it means that one of them cannot be read. */
+import { ExchangeError, failureOf } from "../../exchange/index.ts";
+import type { Run } from "../collector.ts";
+import type { MarketRead } from "../demand.ts";
+import type { MarketBook } from "../market-book.ts";
+
+/** Symbols in capitals, or every market there is. */
+export type WantedMarkets = ReadonlySet<string> | "all";
+
+export interface MarketReadParts {
+  readonly book: MarketBook;
+  /** Of which markets somebody needs this now. */
+  readonly wanted: (source: MarketRead) => WantedMarkets;
+}
+
+/** @returns the listed markets among those that are wanted; null: some are, and the list is not known yet */
+export function marketsToRead(
+  { book, wanted }: MarketReadParts,
+  source: MarketRead,
+): readonly string[] | null {
+  const which = wanted(source);
+  if (which !== "all" && which.size === 0) return [];
+  if (!book.known) return null;
+  return book.symbols.filter((symbol) => which === "all" || which.has(symbol.toUpperCase()));
+}
+
+/**
+ * Reads one market after the other. One that cannot be read costs only itself; an exchange that is unwell ends the round,
+ * and so does a round in which nothing could be read.
+ */
+export async function eachMarket(
+  { nowMs, observe }: Run,
+  source: MarketRead | "fundingRates",
+  symbols: readonly string[],
+  read: (symbol: string) => Promise<void>,
+): Promise<void> {
+  let answered = 0;
+  let failure: unknown = null;
+  for (const symbol of symbols) {
+    try {
+      await read(symbol);
+      answered++;
+    } catch (error) {
+      if (!(error instanceof ExchangeError) || error.retryable) throw error;
+      failure = error;
+      await observe({ kind: "failed", source, wallet: null, symbol, atMs: nowMs(), ...failureOf(error) });
+    }
+  }
+  if (answered === 0 && failure !== null) throw failure;
+}

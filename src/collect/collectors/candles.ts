@@ -1,0 +1,41 @@
+/**
+ * Candles of the markets that somebody needs: the newest minutes with those of other venues for the price there, and, once
+ * an hour, a week of hours for how much the mark moves in a day.
+ */
+import type { ExchangeCollector } from "../collector.ts";
+import { dailyVolatilityOf, externalPriceOf } from "../translate/candles.ts";
+import { eachMarket, type MarketReadParts, marketsToRead } from "./by-market.ts";
+
+const HOUR_MS = 3_600_000;
+const WEEK_MS = 7 * 24 * HOUR_MS;
+/** A venue that was not heard of for so long says nothing about now. */
+const RECENT_MS = 15 * 60_000;
+
+export function candlesCollector(parts: MarketReadParts): ExchangeCollector {
+  /** By market, and of which hour: it changes when another one is over. */
+  const volatility = new Map<string, { readonly hour: number; readonly daily: number | null }>();
+  return {
+    source: "candles",
+    scope: "exchange",
+    async run(run) {
+      const symbols = marketsToRead(parts, "candles");
+      if (symbols === null) return "later";
+      const { client, call, nowMs, observe } = run;
+      await eachMarket(run, "candles", symbols, async (symbol) => {
+        const endTime = Math.floor(nowMs());
+        const hour = Math.floor(endTime / HOUR_MS);
+        if (volatility.get(symbol)?.hour !== hour) {
+          const week = { symbol, timeframe: "1h", startTime: endTime - WEEK_MS, endTime };
+          const daily = dailyVolatilityOf(await client.candles(week, call()), HOUR_MS, endTime);
+          volatility.set(symbol, { hour, daily });
+        }
+        const recent = { symbol, timeframe: "1m", startTime: endTime - RECENT_MS, endTime };
+        const candles = await client.candles({ ...recent, enableExternalSource: true }, call());
+        const externalPriceUsd = externalPriceOf(candles);
+        const dailyVolatility = volatility.get(symbol)?.daily ?? null;
+        await observe({ kind: "external", atMs: nowMs(), symbol, externalPriceUsd, dailyVolatility });
+      });
+      return "done";
+    },
+  };
+}

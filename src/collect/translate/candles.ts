@@ -1,0 +1,51 @@
+/** What candles say beyond the statistics: the price on other venues, and how much the mark moves in a day. */
+import type { Candle } from "../../contract/index.ts";
+
+const DAY_MS = 86_400_000;
+/** Fewer steps than this say little about how much a market moves. */
+const FEWEST_STEPS = 24;
+
+/**
+ * The newest close of each other venue, and of those the one in the middle (the mean of the two where there are two):
+ * one venue that stands still or errs does not move it.
+ * @returns USD; null: these candles name no other venue
+ */
+export function externalPriceOf(candles: readonly Candle[]): number | null {
+  const newest = new Map<string, Candle>();
+  for (const candle of candles) {
+    if (!ofAnotherVenue(candle) || !(candle.close > 0)) continue;
+    const venue = candle.externalSource ?? "";
+    const known = newest.get(venue);
+    if (!known || candle.time >= known.time) newest.set(venue, candle);
+  }
+  const closes = [...newest.values()].map((candle) => candle.close).sort((a, b) => a - b);
+  if (closes.length === 0) return null;
+  const half = closes.length >> 1;
+  return closes.length % 2 === 1 ? closes[half]! : (closes[half - 1]! + closes[half]!) / 2;
+}
+
+/**
+ * How much the mark moves in a day: the square root of its squared log returns, from candle to candle, for a day's length.
+ * The mean is taken for 0, as over so short a time it is noise; an hour without a candle makes a longer step, no gap. The
+ * candle that is not over is left out, and those of other venues are.
+ * @param frameMs length of a candle
+ * @returns a fraction (0.04: one standard deviation of a day's move is 4 %); null: too few candles
+ */
+export function dailyVolatilityOf(candles: readonly Candle[], frameMs: number, nowMs: number): number | null {
+  const closes = new Map<number, number>();
+  for (const candle of candles) {
+    const close = candle.markClose ?? candle.close;
+    if (!ofAnotherVenue(candle) && close > 0 && candle.time + frameMs <= nowMs)
+      closes.set(candle.time, close);
+  }
+  const steps = [...closes].sort(([a], [b]) => a - b);
+  if (steps.length <= FEWEST_STEPS) return null;
+  let squares = 0;
+  for (let i = 1; i < steps.length; i++) squares += Math.log(steps[i]![1] / steps[i - 1]![1]) ** 2;
+  const spanMs = steps.at(-1)![0] - steps[0]![0];
+  return Math.sqrt((squares * DAY_MS) / spanMs);
+}
+
+function ofAnotherVenue({ externalSource, isExternal }: Candle): boolean {
+  return isExternal === true || (externalSource !== null && externalSource !== "");
+}
