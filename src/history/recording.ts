@@ -37,8 +37,11 @@ const momentary: ReadonlySet<Observation["kind"]> = new Set<Observation["kind"]>
 export class RecordingLog {
   #writer: RecordingWriter | undefined;
   #beganMs = 0;
+  /** Newest time seen in this run. */
   #atMs = Number.NEGATIVE_INFINITY;
   #fresh = false;
+  /** What was written last is not in the database. */
+  #broken = false;
   #carried: Observation[] = [];
   readonly #insert: Database.Statement<[number, number, Buffer]>;
 
@@ -63,28 +66,27 @@ export class RecordingLog {
     if (writer.length > 0) this.#row(writer);
   }
 
-  /** What was written is not in the database: a new section begins. */
+  /** What was written is not in the database, and is written again: in a new section. */
   rolledBack(): void {
-    this.#writer = undefined;
-    this.#carried = [];
+    this.#broken = true;
+    this.#writer?.take();
   }
 
   #section(next: Observation): RecordingWriter {
     const before = this.#writer;
     const begins = next.kind === "watching";
-    if (before !== undefined && !begins && !before.full && next.atMs - this.#beganMs < sectionMs)
-      return before;
+    if (before !== undefined && !this.#broken && !begins && !before.full)
+      if (next.atMs - this.#beganMs < sectionMs) return before;
+    if (before !== undefined && before.length > 0) this.#row(before);
     // A watch that begins knows nothing of what was seen before.
-    this.#carried = [];
-    if (before !== undefined) {
-      if (before.length > 0) this.#row(before);
-      if (!begins)
-        for (const one of before.last())
-          if (!momentary.has(one.kind) && next.atMs - one.atMs > soonMs) this.#carried.push(one);
-    } else this.#atMs = Number.NEGATIVE_INFINITY;
+    if (begins || before === undefined) this.#carried = [];
+    else
+      for (const one of before.last())
+        if (!momentary.has(one.kind) && next.atMs - one.atMs > soonMs) this.#carried.push(one);
     this.#writer = new RecordingWriter();
     this.#beganMs = next.atMs;
     this.#fresh = true;
+    this.#broken = false;
     return this.#writer;
   }
 
