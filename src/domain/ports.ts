@@ -3,6 +3,7 @@ import type { Alert, AlertChange, RuleState, Severity } from "./alert.ts";
 import type { Changes, FactChange, Milestone } from "./changes.ts";
 import type { Acknowledgement, Message, OwedItem, SendFailure } from "./delivery.ts";
 import type { Event, EventKind } from "./event.ts";
+import type { RollUp, RollUpQuery } from "./history.ts";
 import type { Observation, Tick } from "./observation.ts";
 import type { DaemonStatus } from "./status.ts";
 
@@ -63,6 +64,8 @@ export interface Store {
   ): Promise<ReadonlySet<string>>;
   /** @returns ticks of one owner, oldest first. */
   ticks(query: TickQuery): AsyncIterable<Tick>;
+  /** @returns buckets of one owner, oldest first: as far back as they are kept, which is longer than ticks are. */
+  rollups(query: RollUpQuery): AsyncIterable<RollUp>;
   /**
    * What the watch was fed, in that order and exactly as it was, from the last point at or before `fromMs` at which reading
    * can begin; it ends before the first observation that is later than `toMs`. Where no watch began at that point, it is led

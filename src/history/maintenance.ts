@@ -1,16 +1,21 @@
 /**
- * What has to be done to the database now and then, in small steps within a budget: ticks packed into chunks, what is
- * past its keeping deleted, free pages given back to the disk, the write-ahead file emptied.
+ * What has to be done to the database now and then, in small steps within a budget: ticks packed into chunks and rolled
+ * up, what is past its keeping deleted, free pages given back to the disk, the write-ahead file emptied.
  */
 import fs from "node:fs";
 import { setImmediate as breathe } from "node:timers/promises";
 import type Database from "better-sqlite3";
 import type { Clock } from "../domain/clock.ts";
+import { resolutionMs } from "../domain/history.ts";
 import type { Packing } from "./packing.ts";
+import type { Rolling } from "./rolling.ts";
 
 /** How long things are kept, ms; null: forever. */
 export interface Retention {
   readonly samplesMs: number | null;
+  /** Roll-ups of a minute, and of an hour. */
+  readonly minutesMs: number | null;
+  readonly hoursMs: number | null;
   readonly payloadsMs: number | null;
   readonly failedReadsMs: number | null;
   readonly eventsMs: number | null;
@@ -19,6 +24,8 @@ export interface Retention {
 const dayMs = 86_400_000;
 export const defaultRetention: Retention = {
   samplesMs: 35 * dayMs,
+  minutesMs: 365 * dayMs,
+  hoursMs: 5 * 365 * dayMs,
   payloadsMs: 3 * dayMs,
   failedReadsMs: 35 * dayMs,
   eventsMs: null,
@@ -34,6 +41,7 @@ export interface Maintained {
 const packRows = 200_000;
 const packAgeMs = 3_600_000;
 const deletionsPerStep = 200;
+const bytesDeletedPerStep = 1_048_576;
 const freePagesPerStep = 256;
 /** Free pages are soon used again: this many stay, and a twentieth of the file. */
 const freePagesKept = 256;
@@ -43,23 +51,42 @@ export class Maintenance {
   readonly #db: Database.Database;
   readonly #file: string;
   readonly #packing: Packing;
+  readonly #rolling: Rolling;
   readonly #deletions: readonly { readonly run: (nowMs: number) => number }[];
 
   #round: Generator<number, void> | undefined;
 
-  constructor(db: Database.Database, file: string, packing: Packing, retention: Retention) {
+  constructor(db: Database.Database, file: string, packing: Packing, rolling: Rolling, retention: Retention) {
     this.#db = db;
     this.#file = file;
     this.#packing = packing;
-    const deletion = (table: string, column: string, keepMs: number | null) => {
-      const sql = db.prepare<[number]>(
-        `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE ${column} < ? ORDER BY ${column} LIMIT ${deletionsPerStep})`,
+    this.#rolling = rolling;
+    const deletion = (table: string, column: string, keepMs: number | null, size = "0", also = "1") => {
+      const sql = db.prepare<[number], { id: number; bytes: number }>(
+        `SELECT id, ${size} AS bytes FROM ${table} WHERE ${also} AND ${column} < ? ORDER BY ${column} LIMIT ${deletionsPerStep}`,
       );
-      return { run: (nowMs: number) => (keepMs === null ? 0 : sql.run(nowMs - keepMs).changes) };
+      const drop = db.prepare<[string]>(`DELETE FROM ${table} WHERE id IN (SELECT value FROM json_each(?))`);
+      return {
+        run(nowMs: number) {
+          const ids: number[] = [];
+          let bytes = 0;
+          if (keepMs === null) return 0;
+          for (const row of sql.iterate(nowMs - keepMs)) {
+            ids.push(row.id);
+            bytes += row.bytes;
+            if (bytes >= bytesDeletedPerStep) break;
+          }
+          return ids.length === 0 ? 0 : drop.run(JSON.stringify(ids)).changes;
+        },
+      };
     };
+    const rollups = (bucketMs: number, keepMs: number | null) =>
+      deletion("rollups", "to_ms", keepMs, "length(body)", `bucket_ms = ${bucketMs}`);
     this.#deletions = [
-      deletion("chunks", "to_ms", retention.samplesMs),
-      deletion("payloads", "at_ms", retention.payloadsMs),
+      deletion("chunks", "to_ms", retention.samplesMs, "length(body)"),
+      rollups(resolutionMs.minute, retention.minutesMs),
+      rollups(resolutionMs.hour, retention.hoursMs),
+      deletion("payloads", "at_ms", retention.payloadsMs, "length(body)"),
       deletion("failed_reads", "at_ms", retention.failedReadsMs),
       deletion("events", "happened_ms", retention.eventsMs),
       recordingDeletion(db, retention.payloadsMs),
@@ -99,11 +126,14 @@ export class Maintenance {
     const { rows, oldestMs } = this.#packing.state();
     if (this.#packing.underWay || rows >= packRows || (oldestMs !== null && nowMs - oldestMs >= packAgeMs))
       while (this.#packing.step()) yield 0;
+    // Before what they are made of goes.
+    while (this.#rolling.catchUp()) yield 0;
+    while (this.#rolling.merge(nowMs)) yield 0;
     for (const deletion of this.#deletions) {
       for (;;) {
         const deleted = deletion.run(nowMs);
-        if (deleted > 0) yield deleted;
-        if (deleted < deletionsPerStep) break;
+        if (deleted === 0) break;
+        yield deleted;
       }
     }
     while (this.#pages("freelist_count") > Math.max(freePagesKept, this.#pages("page_count") / 20)) {

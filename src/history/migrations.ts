@@ -7,6 +7,7 @@ import type Database from "better-sqlite3";
 import { HistoryError } from "./errors.ts";
 import { sql as first } from "./migrations/001-first.ts";
 import { sql as recording } from "./migrations/002-recording.ts";
+import { sql as rollups } from "./migrations/003-rollups.ts";
 
 export interface Migration {
   readonly version: number;
@@ -17,6 +18,7 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { version: 1, sql: first },
   { version: 2, sql: recording },
+  { version: 3, sql: rollups },
 ];
 
 export function versionOf(db: Database.Database): number {

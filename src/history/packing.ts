@@ -2,8 +2,8 @@
  * Moves the tick log into chunks, in steps of a few milliseconds between which commits go on.
  *
  *   gather   read the log up to its end of now, a share of the owners at a time
- *   write    their chunks; they do not count yet
- *   turn     one small commit: the log is packed up to here; from now on the chunks count and the rows do not
+ *   write    their chunks and roll-ups; they do not count yet
+ *   turn     one small commit: the log is packed up to here; from now on the they count and the rows do not
  *   clear    delete the rows
  *
  * A crash or a full disk in between leaves chunks that never counted (thrown away next time) or rows that count no more
@@ -11,6 +11,7 @@
  */
 import type Database from "better-sqlite3";
 import { encodeChunk } from "./chunk.ts";
+import type { Rolling } from "./rolling.ts";
 import type { LogRow, TickLog } from "./ticklog.ts";
 
 /** Rows read, or deleted, in one step. */
@@ -20,6 +21,8 @@ const rowsPerShare = 50_000;
 /** Ticks in one chunk at most: what has to be unpacked to read one of them. */
 const ticksPerChunk = 1_024;
 const chunkTicksPerStep = 1_024;
+/** So many figures of a roll-up are as much work as one tick of a chunk. */
+const cellsPerTick = 8;
 
 export interface LogState {
   /** Rows that are not in chunks. */
@@ -30,12 +33,14 @@ export interface LogState {
 export class Packing {
   readonly #db: Database.Database;
   readonly #log: TickLog;
+  readonly #rolling: Rolling;
   readonly #sql: ReturnType<typeof statements>;
   #steps: Generator<void> | undefined;
 
-  constructor(db: Database.Database, log: TickLog) {
+  constructor(db: Database.Database, log: TickLog, rolling: Rolling) {
     this.#db = db;
     this.#log = log;
+    this.#rolling = rolling;
     this.#sql = statements(db);
   }
 
@@ -67,6 +72,7 @@ export class Packing {
     yield* this.#clear();
     const packedTo = this.#packedTo();
     while (this.#sql.dropOrphans.run(packedTo).changes > 0) yield;
+    while (this.#rolling.dropOrphans(packedTo)) yield;
     const upto = this.#log.lastSeq;
     if (upto <= packedTo) return;
     const shares = Math.ceil((upto - packedTo) / rowsPerShare);
@@ -93,10 +99,8 @@ export class Packing {
     let sinceYield = 0;
     this.#db.exec("BEGIN IMMEDIATE");
     for (const group of groups.values()) {
-      group.sort((a, b) => a.at_ms - b.at_ms || a.seq - b.seq);
-      for (let from = 0; from < group.length; from += ticksPerChunk) {
-        this.#chunk(group.slice(from, from + ticksPerChunk), upto);
-        sinceYield += Math.min(ticksPerChunk, group.length - from) + 32;
+      for (const work of this.#pack(group, upto)) {
+        sinceYield += work;
         if (sinceYield < chunkTicksPerStep) continue;
         // Never across a yield: a commit of the daemon may come in between.
         this.#db.exec("COMMIT");
@@ -107,6 +111,22 @@ export class Packing {
     }
     this.#db.exec("COMMIT");
     yield;
+  }
+
+  /** Chunks and roll-ups of one owner and one layout. Yields, after each, how much work it was, in ticks. */
+  *#pack(group: LogRow[], upto: number): Generator<number, void> {
+    const { owner_id: ownerId, layout_id: layoutId, body } = group[0] as LogRow;
+    const width = body.length >>> 3;
+    group.sort((a, b) => a.at_ms - b.at_ms || a.seq - b.seq);
+    const minutes = this.#rolling.minutes(width);
+    for (let from = 0; from < group.length; from += ticksPerChunk) {
+      const rows = group.slice(from, from + ticksPerChunk);
+      this.#chunk(rows, upto);
+      for (const row of rows) minutes.addTick(row.at_ms, (index) => row.body.readDoubleLE(index * 8));
+      yield rows.length + 32;
+    }
+    for (const cells of this.#rolling.store({ ownerId, layoutId, width, upto }, minutes))
+      yield cells / cellsPerTick;
   }
 
   #chunk(rows: readonly LogRow[], upto: number): void {

@@ -8,6 +8,7 @@ import type Database from "better-sqlite3";
 import type { Tick } from "../domain/observation.ts";
 import type { TickQuery } from "../domain/ports.ts";
 import { type Chunk, decodeChunk } from "./chunk.ts";
+import type { Tail } from "./tail.ts";
 import { type LogRow, valuesOf } from "./ticklog.ts";
 
 /** Ticks handed out before others get their turn. */
@@ -32,16 +33,18 @@ interface ChunkRow {
 export class Samples {
   readonly #layouts = new Map<number, readonly string[]>();
   readonly #sql: ReturnType<typeof statements>;
+  readonly #tail: Tail;
   /** Chunks and log as they stood at one moment, whoever writes meanwhile. */
   readonly #look: (ownerId: number, fromMs: number, toMs: number) => { chunks: ChunkRow[]; tail: LogRow[] };
 
-  constructor(db: Database.Database) {
+  constructor(db: Database.Database, tail: Tail) {
     this.#sql = statements(db);
+    this.#tail = tail;
     this.#look = db.transaction((ownerId: number, fromMs: number, toMs: number) => {
       const packedTo = this.#sql.packedTo.get()?.packed_to ?? 0;
       return {
         chunks: this.#sql.chunks.all(ownerId, fromMs, toMs, packedTo),
-        tail: this.#sql.tail.all(packedTo, ownerId, fromMs, toMs),
+        tail: this.#tail.rows(packedTo, ownerId, fromMs, toMs),
       };
     });
   }
@@ -168,8 +171,5 @@ function statements(db: Database.Database) {
       "SELECT id, layout_id, from_ms, count FROM chunks WHERE owner_id = ? AND to_ms >= ? AND from_ms <= ? AND upto <= ?",
     ),
     body: db.prepare<[number], { body: Buffer }>("SELECT body FROM chunks WHERE id = ?"),
-    tail: db.prepare<[number, number, number, number], LogRow>(
-      "SELECT * FROM ticks WHERE seq > ? AND owner_id = ? AND at_ms >= ? AND at_ms <= ?",
-    ),
   };
 }

@@ -2,8 +2,8 @@
  * The store on SQLite: one file, one writer, any number of readers.
  *
  *   commit ──► writer.ts, ticklog.ts ──► one transaction
- *   ask    ──► reader.ts, samples.ts
- *   keep   ──► maintenance.ts, packing.ts (called by the daemon's calendar)
+ *   ask    ──► reader.ts, samples.ts, rollups.ts
+ *   keep   ──► maintenance.ts, packing.ts, rolling.ts (called by the daemon's calendar)
  */
 import fs from "node:fs";
 import { setImmediate as breathe } from "node:timers/promises";
@@ -11,6 +11,7 @@ import type Database from "better-sqlite3";
 import type { Changes, FactChange, FailedRead, KeptPayload } from "../domain/changes.ts";
 import { isEmpty } from "../domain/changes.ts";
 import { type Clock, systemClock } from "../domain/clock.ts";
+import type { RollUp, RollUpQuery } from "../domain/history.ts";
 import type { Observation, Tick } from "../domain/observation.ts";
 import type { Recorded, RecordingQuery, SessionStore, Store, TickQuery } from "../domain/ports.ts";
 import { durably, type OpenDatabase, openDatabase } from "./database.ts";
@@ -19,7 +20,10 @@ import { defaultRetention, type Maintained, Maintenance, type Retention } from "
 import { Packing } from "./packing.ts";
 import { Reader, type Span } from "./reader.ts";
 import { RecordingLog, Recordings } from "./recording.ts";
+import { Rolling } from "./rolling.ts";
+import { RollUps } from "./rollups.ts";
 import { Samples } from "./samples.ts";
+import { Tail } from "./tail.ts";
 import { TickLog } from "./ticklog.ts";
 import { mustBeDurable, Writer } from "./writer.ts";
 
@@ -95,6 +99,7 @@ class SqliteStore implements History {
   readonly #reader: Reader;
   readonly #samples: Samples;
   readonly #recordings: Recordings;
+  readonly #rollUps: RollUps;
   readonly #parts: WritingParts | undefined;
 
   constructor(opened: OpenDatabase, options: Omit<StoreOptions, "path" | "readonly">) {
@@ -102,19 +107,22 @@ class SqliteStore implements History {
     this.#db = opened.db;
     this.#clock = options.clock ?? systemClock();
     this.#reader = new Reader(opened.db);
-    this.#samples = new Samples(opened.db);
+    const tail = new Tail(opened.db);
+    this.#samples = new Samples(opened.db, tail);
+    this.#rollUps = new RollUps(opened.db, tail);
     this.#recordings = new Recordings(opened.db);
     if (opened.readonly) return;
     const log = new TickLog(opened.db);
     const recording = new RecordingLog(opened.db);
-    const packing = new Packing(opened.db, log);
+    const rolling = new Rolling(opened.db);
+    const packing = new Packing(opened.db, log, rolling);
     const retention = { ...defaultRetention, ...options.retention };
     this.#parts = {
       log,
       recording,
       packing,
       writer: new Writer(opened.db, log, recording),
-      maintenance: new Maintenance(opened.db, opened.file, packing, retention),
+      maintenance: new Maintenance(opened.db, opened.file, packing, rolling, retention),
       saveSession: opened.db.prepare("INSERT OR REPLACE INTO sessions VALUES (?, ?)"),
       removeSession: opened.db.prepare("DELETE FROM sessions WHERE wallet = ?"),
     };
@@ -141,6 +149,13 @@ class SqliteStore implements History {
     await this.#packTail();
     this.#reading();
     yield* this.#samples.ticks(query);
+  }
+
+  async *rollups(query: RollUpQuery): AsyncIterable<RollUp> {
+    this.#reading();
+    await this.#packTail();
+    this.#reading();
+    yield* this.#rollUps.rollups(query);
   }
 
   async *recording(query: RecordingQuery): AsyncIterable<Observation> {

@@ -37,6 +37,8 @@ const historySettings = z.strictObject({
   retention: z
     .strictObject({
       samples: kept.optional(),
+      minutes: kept.optional(),
+      hours: kept.optional(),
       payloads: kept.optional(),
       failedReads: kept.optional(),
       events: kept.optional(),
@@ -47,13 +49,15 @@ const historySettings = z.strictObject({
 export function readHistory(source: ConfigSource): { path: string; retention: Retention } | undefined {
   const found = source.read(["history"], historySettings, {});
   if (found === undefined) return undefined;
-  const { samples, payloads, failedReads, events } = found.retention;
+  const { samples, minutes, hours, payloads, failedReads, events } = found.retention;
   const or = (given: number | null | undefined, usual: number | null) =>
     given === undefined ? usual : given;
   return {
     path: path.normalize(source.resolve(found.path)),
     retention: {
       samplesMs: or(samples, defaultRetention.samplesMs),
+      minutesMs: or(minutes, defaultRetention.minutesMs),
+      hoursMs: or(hours, defaultRetention.hoursMs),
       payloadsMs: or(payloads, defaultRetention.payloadsMs),
       failedReadsMs: or(failedReads, defaultRetention.failedReadsMs),
       eventsMs: or(events, defaultRetention.eventsMs),

@@ -101,7 +101,7 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
       "1:34 history.retention.samples: expected forever or a duration such as 250ms, 5s, 10m, 4h or 7d, found 35",
     ],
   ],
-  ["history: { retention: { minutes: 1y } }", ["1:25 history.retention.minutes: unknown key minutes"]],
+  ["history: { retention: { weeks: 1y } }", ["1:25 history.retention.weeks: unknown key weeks"]],
   [
     "dashboard: { listen: 8787 }",
     [

@@ -1,0 +1,71 @@
+/** What is kept of series when their samples are gone: figures of each minute, and of each hour. */
+
+export type Resolution = "minute" | "hour";
+
+export const resolutionMs: Readonly<Record<Resolution, number>> = { minute: 60_000, hour: 3_600_000 };
+
+/** The samples of one series in one bucket. What was not known (NaN) is not among them. */
+export interface Stats {
+  /** 0: the series was looked at, and never known. Then `min`, `max`, `last` and `lastMs` are NaN. */
+  readonly count: number;
+  readonly min: number;
+  readonly max: number;
+  readonly sum: number;
+  readonly sumSquares: number;
+  readonly last: number;
+  /** When the last one was seen, ms. */
+  readonly lastMs: number;
+}
+
+/** One bucket of one owner. */
+export interface RollUp {
+  /** When the bucket begins, ms: a whole minute or hour since the epoch. */
+  readonly atMs: number;
+  readonly owner: string;
+  /** As in ticks; of all layouts that the bucket saw. Often the same array as that of the bucket before it. */
+  readonly series: readonly string[];
+  /** At the same indices. */
+  readonly stats: readonly Stats[];
+}
+
+export interface RollUpQuery {
+  readonly owner: string;
+  readonly resolution: Resolution;
+  /** The first bucket is the one that begins at or after it. */
+  readonly fromMs: number;
+  /** The last bucket is the one that begins at or before it; default: the newest. */
+  readonly toMs?: number;
+  /** Which series are asked for; default all. Others cost little. */
+  readonly wanted?: (series: string) => boolean;
+}
+
+export const noStats: Stats = {
+  count: 0,
+  min: Number.NaN,
+  max: Number.NaN,
+  sum: 0,
+  sumSquares: 0,
+  last: Number.NaN,
+  lastMs: Number.NaN,
+};
+
+/** Of two parts of one series: of two buckets, or of one whose samples came in parts. The later last wins; of two of one moment `b`'s. */
+export function mergeStats(a: Stats, b: Stats): Stats {
+  if (b.count === 0) return a;
+  if (a.count === 0) return b;
+  const newer = b.lastMs >= a.lastMs ? b : a;
+  return {
+    count: a.count + b.count,
+    min: Math.min(a.min, b.min),
+    max: Math.max(a.max, b.max),
+    sum: a.sum + b.sum,
+    sumSquares: a.sumSquares + b.sumSquares,
+    last: newer.last,
+    lastMs: newer.lastMs,
+  };
+}
+
+/** When the bucket that an instant falls into begins. */
+export function bucketOf(atMs: number, widthMs: number): number {
+  return Math.floor(atMs / widthMs) * widthMs;
+}

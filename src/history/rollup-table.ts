@@ -1,0 +1,341 @@
+/**
+ * Figures of the samples of one owner and one layout by bucket: gathered from ticks, and kept compressed.
+ *
+ *   kinds     when, count, lastMs, last, min, max, sum, sumSquares: each a column, series after series
+ *   bits      each number XOR what it is likely to be (the last one, the last times the count, …): a series that did not
+ *             change within a bucket costs nothing but for its last
+ *   bytes     by plane, as in chunk.ts
+ *   zstd
+ *
+ * Lossless: every bit comes back, NaN as a NaN.
+ */
+import type { Stats } from "../domain/history.ts";
+import { compress, decompress } from "./compression.ts";
+
+const kinds = ["count", "lastMs", "last", "min", "max", "sum", "sumSquares"] as const;
+type Kind = (typeof kinds)[number];
+
+/** Buckets in ascending order, while they are being gathered. Figures stand at `bucket × width + series`. */
+export class RollUpTable {
+  readonly width: number;
+  readonly bucketMs: number;
+  readonly times: number[] = [];
+  readonly columns: Readonly<Record<Kind, number[]>> = {
+    count: [],
+    lastMs: [],
+    last: [],
+    min: [],
+    max: [],
+    sum: [],
+    sumSquares: [],
+  };
+
+  constructor(width: number, bucketMs: number) {
+    this.width = width;
+    this.bucketMs = bucketMs;
+  }
+
+  get length(): number {
+    return this.times.length;
+  }
+
+  /** Ticks come oldest first; of one moment in the order in which they were committed. */
+  addTick(atMs: number, valueAt: (index: number) => number): void {
+    const at = this.#bucket(Math.floor(atMs / this.bucketMs) * this.bucketMs);
+    const { count, lastMs, last, min, max, sum, sumSquares } = this.columns;
+    for (let i = 0; i < this.width; i++) {
+      const value = valueAt(i);
+      if (Number.isNaN(value)) continue;
+      const cell = at + i;
+      if (count[cell] === 0) {
+        count[cell] = 1;
+        min[cell] = max[cell] = sum[cell] = value;
+        sumSquares[cell] = value * value;
+      } else {
+        count[cell]!++;
+        if (value < min[cell]!) min[cell] = value;
+        if (value > max[cell]!) max[cell] = value;
+        sum[cell]! += value;
+        sumSquares[cell]! += value * value;
+      }
+      last[cell] = value;
+      lastMs[cell] = atMs;
+    }
+  }
+
+  /** Takes a bucket of another table of this width in; those come in ascending order, and the later part of one after the earlier. */
+  addBucket(from: RollUpTable, bucket: number): void {
+    const at = this.#bucket(Math.floor(from.times[bucket]! / this.bucketMs) * this.bucketMs);
+    const mine = this.columns;
+    const theirs = from.columns;
+    for (let i = 0; i < this.width; i++) {
+      const source = bucket * this.width + i;
+      const cell = at + i;
+      if (theirs.count[source] === 0) continue;
+      if (mine.count[cell] === 0) {
+        for (const kind of kinds) mine[kind][cell] = theirs[kind][source]!;
+        continue;
+      }
+      mine.count[cell]! += theirs.count[source]!;
+      mine.min[cell] = Math.min(mine.min[cell]!, theirs.min[source]!);
+      mine.max[cell] = Math.max(mine.max[cell]!, theirs.max[source]!);
+      mine.sum[cell]! += theirs.sum[source]!;
+      mine.sumSquares[cell]! += theirs.sumSquares[source]!;
+      if (theirs.lastMs[source]! < mine.lastMs[cell]!) continue;
+      mine.lastMs[cell] = theirs.lastMs[source]!;
+      mine.last[cell] = theirs.last[source]!;
+    }
+  }
+
+  /** What was stored, to be gathered on. */
+  static of(stored: StoredRollUps, width: number, bucketMs: number): RollUpTable {
+    const table = new RollUpTable(width, bucketMs);
+    table.times.push(...stored.times);
+    for (let s = 0; s < width; s++) {
+      const series = stored.series(s);
+      for (const kind of kinds)
+        for (let b = 0; b < table.length; b++) table.columns[kind][b * width + s] = series[kind][b]!;
+    }
+    return table;
+  }
+
+  /** The buckets from one index to before another as a table of their own. */
+  slice(from: number, to: number): RollUpTable {
+    const part = new RollUpTable(this.width, this.bucketMs);
+    part.times.push(...this.times.slice(from, to));
+    for (const kind of kinds)
+      part.columns[kind].push(...this.columns[kind].slice(from * this.width, to * this.width));
+    return part;
+  }
+
+  statsAt(bucket: number, series: number): Stats {
+    const cell = bucket * this.width + series;
+    const { columns } = this;
+    return {
+      count: columns.count[cell]!,
+      min: columns.min[cell]!,
+      max: columns.max[cell]!,
+      sum: columns.sum[cell]!,
+      sumSquares: columns.sumSquares[cell]!,
+      last: columns.last[cell]!,
+      lastMs: columns.lastMs[cell]!,
+    };
+  }
+
+  /** @returns the index of the first figure of a bucket, which is the last one here or a new one after it */
+  #bucket(atMs: number): number {
+    if (this.times.at(-1) !== atMs) {
+      this.times.push(atMs);
+      for (let i = 0; i < this.width; i++) {
+        for (const kind of ["count", "sum", "sumSquares"] as const) this.columns[kind].push(0);
+        for (const kind of ["lastMs", "last", "min", "max"] as const) this.columns[kind].push(Number.NaN);
+      }
+    }
+    return (this.times.length - 1) * this.width;
+  }
+}
+
+export function encodeRollUps(table: RollUpTable): Buffer {
+  const { width, length, columns } = table;
+  const planes = new Uint8Array(8 * length * (1 + kinds.length * width));
+  const column = new Column(length * width);
+  const times = new Column(length);
+  for (let b = 0; b < length; b++)
+    times.put(b, table.times[b]!, likelyTime(table.times[b - 1], table.bucketMs));
+  times.write(planes, 0);
+  let offset = 8 * length;
+  for (const kind of kinds) {
+    for (let s = 0; s < width; s++) {
+      for (let b = 0; b < length; b++) {
+        const cell = b * width + s;
+        const value = kind === "lastMs" ? columns.lastMs[cell]! - table.times[b]! : columns[kind][cell]!;
+        let likely: number;
+        switch (kind) {
+          case "count":
+            likely = likelyCount(
+              s === 0 ? undefined : columns.count[b * width]!,
+              b === 0 ? 0 : columns.count[cell - width]!,
+            );
+            break;
+          case "lastMs":
+            likely = s === 0 ? 0 : columns.lastMs[b * width]! - table.times[b]!;
+            break;
+          case "last":
+            likely = b === 0 ? 0 : columns.last[cell - width]!;
+            break;
+          default:
+            likely = likelyFigure(
+              kind,
+              columns.count[cell]!,
+              columns.last[cell]!,
+              columns.min[cell]!,
+              columns.max[cell]!,
+              columns.sum[cell]!,
+            );
+        }
+        column.put(s * length + b, value, likely);
+      }
+    }
+    column.write(planes, offset);
+    offset += 8 * length * width;
+  }
+  return compress(planes);
+}
+
+/** Figures as they are stored: read series by series, so that those nobody asks for cost nothing. */
+export class StoredRollUps {
+  readonly times: readonly number[];
+  readonly #planes: Buffer;
+  readonly #width: number;
+  readonly #length: number;
+  readonly #firstCounts: Float64Array;
+  readonly #firstOffsets: Float64Array;
+
+  constructor(body: Uint8Array, length: number, width: number, bucketMs: number) {
+    this.#planes = decompress(body);
+    this.#width = width;
+    this.#length = length;
+    const bytes = 8 * length * (1 + kinds.length * width);
+    if (this.#planes.length !== bytes)
+      throw new Error(`${length} buckets × ${width} series hold ${this.#planes.length} bytes, not ${bytes}`);
+    const times = readColumn(this.#planes, 0, length, 0, length);
+    let before: number | undefined;
+    for (let b = 0; b < length; b++) before = times.take(b, likelyTime(before, bucketMs));
+    this.times = [...times.values];
+    this.#firstCounts = width === 0 ? new Float64Array(0) : this.#counts(0);
+    this.#firstOffsets = width === 0 ? new Float64Array(0) : this.#offsets(0);
+  }
+
+  /** All figures of one series. */
+  series(index: number): Readonly<Record<Kind, Float64Array>> {
+    const length = this.#length;
+    const count = index === 0 ? this.#firstCounts : this.#counts(index);
+    const offsets = index === 0 ? this.#firstOffsets : this.#offsets(index);
+    const lastMs = offsets.map((offset, b) => this.times[b]! + offset);
+    const last = this.#column("last", index);
+    for (let b = 0; b < length; b++) last.take(b, b === 0 ? 0 : last.values[b - 1]!);
+    const min = this.#figures("min", index, count, last.values);
+    const max = this.#figures("max", index, count, last.values);
+    const sum = this.#figures("sum", index, count, last.values, min, max);
+    const sumSquares = this.#figures("sumSquares", index, count, last.values, min, max, sum);
+    return { count, lastMs, last: last.values, min, max, sum, sumSquares };
+  }
+
+  #counts(index: number): Float64Array {
+    const column = this.#column("count", index);
+    const { values } = column;
+    for (let b = 0; b < this.#length; b++)
+      column.take(
+        b,
+        likelyCount(index === 0 ? undefined : this.#firstCounts[b]!, b === 0 ? 0 : values[b - 1]!),
+      );
+    return values;
+  }
+
+  #offsets(index: number): Float64Array {
+    const column = this.#column("lastMs", index);
+    for (let b = 0; b < this.#length; b++) column.take(b, index === 0 ? 0 : this.#firstOffsets[b]!);
+    return column.values;
+  }
+
+  #figures(
+    kind: "min" | "max" | "sum" | "sumSquares",
+    index: number,
+    count: Float64Array,
+    last: Float64Array,
+    min: Float64Array = last,
+    max: Float64Array = last,
+    sum: Float64Array = last,
+  ): Float64Array {
+    const column = this.#column(kind, index);
+    for (let b = 0; b < this.#length; b++)
+      column.take(b, likelyFigure(kind, count[b]!, last[b]!, min[b]!, max[b]!, sum[b]!));
+    return column.values;
+  }
+
+  #column(kind: Kind, index: number): Column {
+    const length = this.#length;
+    const offset = 8 * length * (1 + kinds.indexOf(kind) * this.#width);
+    return readColumn(this.#planes, offset, length * this.#width, index * length, length);
+  }
+}
+
+function likelyTime(before: number | undefined, bucketMs: number): number {
+  return before === undefined ? 0 : before + bucketMs;
+}
+
+/** The series of a layout are seen together. */
+function likelyCount(ofFirst: number | undefined, before: number): number {
+  return ofFirst ?? before;
+}
+
+function likelyFigure(
+  kind: "min" | "max" | "sum" | "sumSquares",
+  count: number,
+  last: number,
+  min: number,
+  max: number,
+  sum: number,
+): number {
+  switch (kind) {
+    case "min":
+    case "max":
+      return last;
+    case "sum":
+      if (count === 0) return 0;
+      return count === 1 ? last : ((min + max) / 2) * count;
+    case "sumSquares":
+      if (count === 0) return 0;
+      return count === 2 ? min * min + max * max : (sum * sum) / count;
+  }
+}
+
+/** Doubles as what they differ by from likely ones. */
+class Column {
+  readonly values: Float64Array;
+  readonly bytes: Uint8Array;
+  readonly #words: Uint32Array;
+  readonly #likely = new Float64Array(1);
+  readonly #likelyWords = new Uint32Array(this.#likely.buffer);
+
+  constructor(count: number) {
+    this.values = new Float64Array(count);
+    this.bytes = new Uint8Array(this.values.buffer);
+    this.#words = new Uint32Array(this.values.buffer);
+  }
+
+  put(index: number, value: number, likely: number): void {
+    this.values[index] = value;
+    this.#flip(index, likely);
+  }
+
+  take(index: number, likely: number): number {
+    this.#flip(index, likely);
+    return this.values[index]!;
+  }
+
+  #flip(index: number, likely: number): void {
+    // Machines and versions may write different NaNs: none of their bits is likely.
+    this.#likely[0] = Number.isNaN(likely) ? 0 : likely;
+    this.#words[index * 2]! ^= this.#likelyWords[0]!;
+    this.#words[index * 2 + 1]! ^= this.#likelyWords[1]!;
+  }
+
+  write(planes: Uint8Array, offset: number): void {
+    const { bytes } = this;
+    let out = offset;
+    for (let plane = 0; plane < 8; plane++)
+      for (let at = plane; at < bytes.length; at += 8) planes[out++] = bytes[at]!;
+  }
+}
+
+/** @param total how many numbers the whole column has  @param from the first that is wanted  @param count how many are */
+function readColumn(planes: Uint8Array, offset: number, total: number, from: number, count: number): Column {
+  const column = new Column(count);
+  const { bytes } = column;
+  for (let plane = 0; plane < 8; plane++) {
+    let at = offset + plane * total + from;
+    for (let out = plane; out < bytes.length; out += 8) bytes[out] = planes[at++]!;
+  }
+  return column;
+}

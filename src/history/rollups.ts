@@ -1,0 +1,273 @@
+/**
+ * Buckets of one owner, oldest first, out of roll-ups, ticks that were packed before there were roll-ups, and the tick log
+ * together. What is stored of a bucket are parts of it: those of each packing and each layout become one here.
+ *
+ * Read block by block: no stored roll-up lies in two, so each block is looked at in one moment, whoever writes meanwhile.
+ */
+import { setImmediate as breathe } from "node:timers/promises";
+import type Database from "better-sqlite3";
+import {
+  bucketOf,
+  mergeStats,
+  noStats,
+  type Resolution,
+  type RollUp,
+  type RollUpQuery,
+  resolutionMs,
+  type Stats,
+} from "../domain/history.ts";
+import { decodeChunk } from "./chunk.ts";
+import { RollUpTable, StoredRollUps } from "./rollup-table.ts";
+import type { Tail } from "./tail.ts";
+import { valuesOf } from "./ticklog.ts";
+
+/** What is read, and merged, at once. */
+export const blockMs: Readonly<Record<Resolution, number>> = {
+  minute: 6 * 3_600_000,
+  hour: 16 * 86_400_000,
+};
+
+/** Buckets handed out before others get their turn. */
+const bucketsPerBreath = 512;
+
+/** Buckets of one layout within one block. */
+interface Part {
+  readonly view: View;
+  readonly times: readonly number[];
+  /** @param index among the series that are asked for */
+  readonly statsAt: (bucket: number, index: number) => Stats;
+}
+
+interface RollUpRow {
+  readonly layout_id: number;
+  readonly count: number;
+  readonly body: Buffer;
+}
+
+/** A layout as a query sees it: the series that are asked for, and where they stand. */
+interface View {
+  readonly layoutId: number;
+  readonly series: readonly string[];
+  readonly indices: readonly number[];
+  readonly width: number;
+}
+
+/** Of one owner, from a bucket to before the end of a block. */
+interface Span {
+  readonly ownerId: number;
+  readonly bucketMs: number;
+  readonly fromMs: number;
+  readonly endMs: number;
+  readonly viewOf: (layoutId: number) => View;
+}
+
+export class RollUps {
+  readonly #sql: ReturnType<typeof statements>;
+  readonly #tail: Tail;
+  readonly #partsOf: (span: Span) => Part[];
+  readonly #firstOf: (ownerId: number, bucketMs: number, fromMs: number) => number;
+
+  constructor(db: Database.Database, tail: Tail) {
+    this.#sql = statements(db);
+    this.#tail = tail;
+    this.#partsOf = db.transaction((span: Span) => this.#parts(span));
+    this.#firstOf = db.transaction((...args: readonly [number, number, number]) => this.#first(...args));
+  }
+
+  async *rollups(query: RollUpQuery): AsyncGenerator<RollUp, void, undefined> {
+    const { owner, resolution, fromMs, toMs = Number.POSITIVE_INFINITY, wanted } = query;
+    const ownerId = this.#sql.owner.get(owner)?.id;
+    if (ownerId === undefined) return;
+    const bucketMs = resolutionMs[resolution];
+    const views = new Map<number, View>();
+    const viewOf = (layoutId: number) => {
+      const known = views.get(layoutId) ?? this.#view(layoutId, wanted);
+      views.set(layoutId, known);
+      return known;
+    };
+    const unions: Unions = new Map();
+    let handed = 0;
+    for (let atMs = Math.ceil(fromMs / bucketMs) * bucketMs; ; ) {
+      const firstMs = this.#firstOf(ownerId, bucketMs, atMs);
+      if (firstMs > toMs || firstMs === Number.POSITIVE_INFINITY) return;
+      const beginMs = bucketOf(firstMs, blockMs[resolution]);
+      const endMs = beginMs + blockMs[resolution];
+      const parts = this.#partsOf({ ownerId, bucketMs, fromMs: Math.max(beginMs, atMs), endMs, viewOf });
+      for (const { time, places } of inOrder(parts)) {
+        if (time < atMs) continue;
+        if (time > toMs) return;
+        yield { atMs: time, owner, ...together(places, unions) };
+        if (++handed % bucketsPerBreath === 0) await breathe();
+      }
+      atMs = endMs;
+      await breathe();
+    }
+  }
+
+  #view(layoutId: number, wanted: RollUpQuery["wanted"]): View {
+    const row = this.#sql.layout.get(layoutId);
+    if (row === undefined) throw new Error(`layout ${layoutId} is missing`);
+    const all = JSON.parse(row.series) as readonly string[];
+    const indices = [...all.keys()].filter((index) => wanted === undefined || wanted(all[index]!));
+    return { layoutId, series: indices.map((index) => all[index]!), indices, width: all.length };
+  }
+
+  /** What there is of a span, what was committed earlier first. Within a transaction. */
+  #parts({ ownerId, bucketMs, fromMs, endMs, viewOf }: Span): Part[] {
+    const sql = this.#sql;
+    const { packed_to, rolled_from, rolled_to } = sql.pulse.get()!;
+    const parts: Part[] = [];
+    if (rolled_from < rolled_to) {
+      for (const row of sql.unrolled.all(ownerId, fromMs, endMs, packed_to, rolled_from, rolled_to)) {
+        const view = viewOf(row.layout_id);
+        const table = new RollUpTable(view.width, bucketMs);
+        const chunk = decodeChunk(row.body, row.count, view.width);
+        for (let i = 0; i < chunk.count; i++) {
+          const atMs = chunk.atMsAt(i);
+          if (atMs < fromMs || atMs >= endMs) continue;
+          const values = chunk.valuesAt(i);
+          table.addTick(atMs, (index) => values[index]!);
+        }
+        parts.push(gathered(view, table));
+      }
+    }
+    for (const row of sql.stored.all(ownerId, bucketMs, fromMs, endMs, packed_to))
+      parts.push(stored(viewOf(row.layout_id), row, bucketMs));
+    const tables = new Map<number, RollUpTable>();
+    const rows = this.#tail.rows(packed_to, ownerId, fromMs, endMs);
+    for (const row of rows.sort((a, b) => a.at_ms - b.at_ms || a.seq - b.seq)) {
+      if (row.at_ms >= endMs || row.body.length === 0) continue;
+      const values = valuesOf(row.body);
+      const table = tables.get(row.layout_id) ?? new RollUpTable(values.length, bucketMs);
+      tables.set(row.layout_id, table);
+      table.addTick(row.at_ms, (index) => values[index]!);
+    }
+    for (const [layoutId, table] of tables) parts.push(gathered(viewOf(layoutId), table));
+    return parts;
+  }
+
+  /** When the first bucket at or after `fromMs` begins, or an earlier time of its block; ∞ when there is none. Within a transaction. */
+  #first(ownerId: number, bucketMs: number, fromMs: number): number {
+    const sql = this.#sql;
+    const { packed_to, rolled_from, rolled_to } = sql.pulse.get()!;
+    const firsts = [
+      sql.first.get(ownerId, bucketMs, fromMs, packed_to)?.from_ms,
+      bucketOf(this.#tail.firstMs(packed_to, ownerId, fromMs), bucketMs),
+    ];
+    if (rolled_from < rolled_to) {
+      const unrolled = sql.firstUnrolled.get(ownerId, fromMs, packed_to, rolled_from, rolled_to)?.from_ms;
+      firsts.push(bucketOf(unrolled ?? Number.POSITIVE_INFINITY, bucketMs));
+    }
+    return Math.max(fromMs, Math.min(...firsts.map((ms) => ms ?? Number.POSITIVE_INFINITY)));
+  }
+}
+
+function stored(view: View, row: RollUpRow, bucketMs: number): Part {
+  const body = new StoredRollUps(row.body, row.count, view.width, bucketMs);
+  const columns = view.indices.map((index) => body.series(index));
+  return {
+    view,
+    times: body.times,
+    statsAt(bucket, index) {
+      const { count, min, max, sum, sumSquares, last, lastMs } = columns[index]!;
+      return {
+        count: count[bucket]!,
+        min: min[bucket]!,
+        max: max[bucket]!,
+        sum: sum[bucket]!,
+        sumSquares: sumSquares[bucket]!,
+        last: last[bucket]!,
+        lastMs: lastMs[bucket]!,
+      };
+    },
+  };
+}
+
+function gathered(view: View, table: RollUpTable): Part {
+  const { indices } = view;
+  return { view, times: table.times, statsAt: (bucket, index) => table.statsAt(bucket, indices[index]!) };
+}
+
+interface Place {
+  readonly part: Part;
+  readonly bucket: number;
+}
+
+/** Every bucket of the parts with what they have of it, in the order of the parts. */
+function* inOrder(
+  parts: readonly Part[],
+): Iterable<{ readonly time: number; readonly places: readonly Place[] }> {
+  const next = parts.map(() => 0);
+  const timeOf = (part: Part, i: number) => part.times[next[i]!] ?? Number.POSITIVE_INFINITY;
+  for (;;) {
+    const time = Math.min(...parts.map(timeOf));
+    if (time === Number.POSITIVE_INFINITY) return;
+    const places: Place[] = [];
+    for (const [i, part] of parts.entries())
+      if (timeOf(part, i) === time) places.push({ part, bucket: next[i]!++ });
+    yield { time, places };
+  }
+}
+
+/** The series of several layouts, each once, and where each stands. */
+interface Union {
+  readonly series: readonly string[];
+  readonly at: ReadonlyMap<string, number>;
+}
+
+/** By layouts. */
+type Unions = Map<string, Union>;
+
+function unite(places: readonly Place[]): Union {
+  const series = [...new Set(places.flatMap(({ part }) => part.view.series))];
+  return { series, at: new Map(series.map((name, index) => [name, index])) };
+}
+
+/** One bucket from the parts that there are of it. */
+function together(places: readonly Place[], unions: Unions): Pick<RollUp, "series" | "stats"> {
+  const [first] = places;
+  const { series } = first!.part.view;
+  if (places.every(({ part }) => part.view === first!.part.view)) {
+    const merged = (index: number) =>
+      places.map(({ part, bucket }) => part.statsAt(bucket, index)).reduce(mergeStats);
+    return { series, stats: series.map((_, index) => merged(index)) };
+  }
+  const key = places.map(({ part }) => part.view.layoutId).join(" ");
+  const union = unions.get(key) ?? unite(places);
+  unions.set(key, union);
+  const stats: Stats[] = union.series.map(() => noStats);
+  for (const { part, bucket } of places) {
+    for (const [index, name] of part.view.series.entries()) {
+      const at = union.at.get(name)!;
+      stats[at] = mergeStats(stats[at]!, part.statsAt(bucket, index));
+    }
+  }
+  return { series: union.series, stats };
+}
+
+function statements(db: Database.Database) {
+  const unrolled = "owner_id = ? AND to_ms >= ? AND from_ms < ? AND upto <= ? AND id > ? AND id <= ?";
+  return {
+    owner: db.prepare<[string], { id: number }>("SELECT id FROM owners WHERE name = ?"),
+    layout: db.prepare<[number], { series: string }>("SELECT series FROM layouts WHERE id = ?"),
+    pulse: db.prepare<[], { packed_to: number; rolled_from: number; rolled_to: number }>(
+      "SELECT packed_to, rolled_from, rolled_to FROM pulse",
+    ),
+    // None lies in two blocks: what ends in this one begins in it.
+    stored: db.prepare<[number, number, number, number, number], RollUpRow>(
+      `SELECT layout_id, count, body FROM rollups
+        WHERE owner_id = ? AND bucket_ms = ? AND to_ms >= ? AND to_ms < ? AND upto <= ? ORDER BY upto, id`,
+    ),
+    first: db.prepare<[number, number, number, number], { from_ms: number }>(
+      `SELECT from_ms FROM rollups
+        WHERE owner_id = ? AND bucket_ms = ? AND to_ms >= ? AND upto <= ? ORDER BY to_ms LIMIT 1`,
+    ),
+    unrolled: db.prepare<[number, number, number, number, number, number], RollUpRow>(
+      `SELECT layout_id, count, body FROM chunks WHERE ${unrolled} ORDER BY id`,
+    ),
+    firstUnrolled: db.prepare<[number, number, number, number, number], { from_ms: number }>(
+      `SELECT min(from_ms) AS from_ms FROM chunks
+        WHERE owner_id = ? AND to_ms >= ? AND upto <= ? AND id > ? AND id <= ?`,
+    ),
+  };
+}
