@@ -7,6 +7,7 @@ import type { BadRecordReport, ClientCall, Exchange, ExchangeClient } from "../e
 import { unlistedSymbols } from "../rules/index.ts";
 import type { DaemonSettings, WalletSettings } from "../settings.ts";
 import { traderAddress } from "../wallet/address.ts";
+import { WantedMarkets } from "../watch/wanted-markets.ts";
 import { memorySessions, probeChannel, withChannel, withExchange } from "./standalone.ts";
 
 export interface Finding {
@@ -89,6 +90,11 @@ async function askExchange(desk: Desk): Promise<boolean> {
     const startTime = Date.now() - hourMs;
     await read("fundingRates", desk, () => client.fundingRates({ symbol, startTime }, call));
     await read("candles", desk, () => client.candles({ symbol, timeframe: "1h", startTime, limit: 1 }, call));
+    const wanted = new WantedMarkets(desk.settings.ruleSet);
+    const wants = (source: "orderbook" | "calendars") => wanted.estimate(source, { markets: 1, held: 1 }) > 0;
+    if (wants("orderbook")) await read("orderbook", desk, () => client.orderbook({ symbol }, call));
+    const commodity = markets?.find((market) => market.commodityStatus !== null)?.symbol;
+    if (wants("calendars")) await askCalendar(commodity ?? symbol, desk);
   }
   const offsetMs = desk.exchange.http.offsetMs;
   if (Math.abs(offsetMs) > 2_000) {
@@ -100,6 +106,22 @@ async function askExchange(desk: Desk): Promise<boolean> {
     });
   }
   return true;
+}
+
+/** That a market has no calendar is an answer. */
+async function askCalendar(symbol: string, desk: Desk): Promise<void> {
+  const { client } = desk.exchange;
+  const transition = () => client.nextMarketCalendarTransition({ symbol }, { deadlineMs: patienceMs });
+  await read(
+    "nextMarketCalendarTransition",
+    desk,
+    () =>
+      transition().catch((error: unknown) => {
+        if (error instanceof ExchangeError && (error.status === 404 || error.status === 400)) return null;
+        throw error;
+      }),
+    (answer) => `${symbol}: ${answer === null ? "always open, it has no calendar" : answer.currentState}`,
+  );
 }
 
 /**

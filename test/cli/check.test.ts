@@ -226,6 +226,7 @@ describe("check --online", () => {
     const found = findings.map(({ what }) => what);
     expect(found).toEqual([
       ...["markets", "latestMarketsStats", "exchangeStatus", "fundingRates", "candles"],
+      "nextMarketCalendarTransition",
       ...["main: sign-in", "main/0: traderState", "main/0: traderView", "main/0: portfolioValues"],
       "main/0: fundingHourly",
       ...["main/0: liquidationHistory", "main/0: notifications", "main: userCollateralHistory"],
