@@ -17,7 +17,27 @@ const recentAlerts = 1_000;
 /** Samples fed before the loop gets its turn: reading back a long past must not hold everything else up. */
 const fedAtOnce = 2_000;
 
-export async function rememberedWatch(settings: WatchSettings, store: Store, nowMs: number): Promise<Watch> {
+/** What a watch is made from: the database, or what a replay keeps in its place. */
+export type Rememberable = Pick<
+  Store,
+  | "ticks"
+  | "tickOwners"
+  | "events"
+  | "eventByKey"
+  | "facts"
+  | "keep"
+  | "ruleStates"
+  | "alerts"
+  | "alertChanges"
+  | "owed"
+  | "lastIds"
+>;
+
+export async function rememberedWatch(
+  settings: WatchSettings,
+  store: Rememberable,
+  nowMs: number,
+): Promise<Watch> {
   const pasts: Past[] = [];
   for await (const past of readPasts(settings, store, nowMs)) pasts.push(past);
   return watchOf(settings, store, pasts, nowMs);
@@ -29,7 +49,7 @@ export async function rememberedWatch(settings: WatchSettings, store: Store, now
  */
 export async function preparedWatch(
   settings: WatchSettings,
-  store: Store,
+  store: Rememberable,
   nowMs: number,
 ): Promise<(nowMs: number) => Promise<Watch>> {
   const pasts: Past[] = [];
@@ -42,7 +62,7 @@ export async function preparedWatch(
 
 async function watchOf(
   settings: WatchSettings,
-  store: Store,
+  store: Rememberable,
   pasts: readonly Past[],
   nowMs: number,
 ): Promise<Watch> {
@@ -68,7 +88,7 @@ interface Past {
 }
 
 /** Reads what came since the last reading: several samples may be of one moment, of which some were read before. */
-async function readOn({ owner, fromMs, ticks }: Past, store: Store): Promise<void> {
+async function readOn({ owner, fromMs, ticks }: Past, store: Rememberable): Promise<void> {
   const lastMs = ticks.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY;
   let known = 0;
   for (let i = ticks.length - 1; i >= 0 && ticks[i]!.atMs === lastMs; i--) known++;
@@ -79,7 +99,7 @@ async function readOn({ owner, fromMs, ticks }: Past, store: Store): Promise<voi
 }
 
 /** The samples that the rules look back over, owner by owner. */
-async function* readPasts(settings: WatchSettings, store: Store, nowMs: number): AsyncIterable<Past> {
+async function* readPasts(settings: WatchSettings, store: Rememberable, nowMs: number): AsyncIterable<Past> {
   const spans = new Watch(settings, nothingRemembered, nowMs).sampleSpans;
   const spanOf = (...scopes: readonly Scope[]) =>
     Math.max(0, ...scopes.map((scope) => spans.get(scope) ?? 0));
@@ -102,7 +122,7 @@ async function* readPasts(settings: WatchSettings, store: Store, nowMs: number):
   }
 }
 
-async function remembered(store: Store): Promise<Remembered> {
+async function remembered(store: Rememberable): Promise<Remembered> {
   const firing = await store.alerts({ state: "firing" });
   const recent = await store.alerts({ state: "ended", limit: recentAlerts });
   const keep = await store.keep();
@@ -150,7 +170,7 @@ function splitOnce(text: string, at: string): [string, string] {
 }
 
 /** Owners of account ticks: PDA indices and subaccounts are known from the newest ones on record. */
-async function accountOwners(store: Store, settings: WatchSettings): Promise<readonly string[]> {
+async function accountOwners(store: Rememberable, settings: WatchSettings): Promise<readonly string[]> {
   const wallets = new Set(settings.wallets.map((wallet) => wallet.name));
   return (await store.tickOwners()).filter(
     (owner) => owner.includes("/") && wallets.has(owner.split("/")[0]!),

@@ -1,0 +1,75 @@
+/**
+ * The tick over the past: the same Watch as live, fed what was recorded (or what a test makes up), started anew wherever
+ * the daemon was. What it decides is kept in memory; nothing is sent, and nothing is written.
+ */
+import type { Observation } from "../domain/observation.ts";
+import { rememberedWatch } from "../ingest/remember.ts";
+import { nothingRemembered } from "../watch/remembered.ts";
+import type { WatchSettings } from "../watch/settings.ts";
+import { Watch } from "../watch/watch.ts";
+import { Journal } from "./journal.ts";
+import { type Past, ReplayStore } from "./store.ts";
+
+export interface ReplayOptions {
+  readonly settings: WatchSettings;
+  /** History from before it begins; null: there is none. */
+  readonly past: Past | null;
+  readonly fromMs: number;
+}
+
+export class Replay {
+  readonly journal = new Journal();
+  readonly store: ReplayStore;
+  readonly #settings: WatchSettings;
+  #watch: Watch;
+  #nowMs: number;
+
+  constructor({ settings, past, fromMs }: ReplayOptions) {
+    this.#settings = settings;
+    this.#watch = new Watch(settings, nothingRemembered, fromMs);
+    const samplesMs = Math.max(0, ...this.#watch.sampleSpans.values());
+    this.store = new ReplayStore({ past, fromMs, samplesMs });
+    this.#nowMs = fromMs;
+  }
+
+  get watch(): Watch {
+    return this.#watch;
+  }
+
+  get nowMs(): number {
+    return this.#nowMs;
+  }
+
+  /** Watching begins, at first or anew, with what the store knows. @param reloaded as of WatchSettings */
+  async begin(atMs: number, reloaded: boolean): Promise<void> {
+    this.#nowMs = Math.max(this.#nowMs, atMs);
+    const { reloaded: _, ...settings } = this.#settings;
+    this.#watch = await rememberedWatch(reloaded ? { ...settings, reloaded } : settings, this.store, atMs);
+  }
+
+  observe(observation: Observation): void {
+    const seen = observation.kind === "acknowledged" ? this.#ours(observation) : observation;
+    if (seen === null) return;
+    this.#nowMs = Math.max(this.#nowMs, seen.atMs);
+    const { changes } = this.#watch.observe(seen);
+    this.store.take(changes);
+    this.journal.take(changes, this.#nowMs);
+  }
+
+  /** Lets time pass until just before `untilMs`: whatever comes due on the way comes at its moment. */
+  passUntil(untilMs: number): void {
+    for (;;) {
+      const dueMs = this.#watch.nextDeadlineMs();
+      if (dueMs === null || dueMs >= untilMs) return;
+      const atMs = Math.max(dueMs, this.#nowMs + 1);
+      if (atMs >= untilMs) return;
+      this.observe({ kind: "time", atMs });
+    }
+  }
+
+  /** A person acknowledged an alert of the live run: here it is the one of the same rule about the same. Null: there is none. */
+  #ours(seen: Observation & { readonly kind: "acknowledged" }): Observation | null {
+    const alert = this.store.alertOf(seen.alert);
+    return alert === undefined ? null : { ...seen, alert };
+  }
+}
