@@ -1,0 +1,164 @@
+/** A value in a test file, with its place: every question that is answered wrongly is told where it stands. */
+import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
+import { parseDurationMs } from "../../domain/duration.ts";
+import { nearestName, type RuleProblem } from "../../rules/index.ts";
+import { type ProblemText, problemAt, type RuleSource, scalarText } from "../../rules/load/source.ts";
+
+export type Report = (problem: RuleProblem) => void;
+
+export class Entry {
+  /** How it is called where it stands: `at`, `series`. */
+  readonly name: string;
+  readonly #source: RuleSource;
+  readonly #node: Node | null;
+  readonly #place: Node | null;
+  readonly #report: Report;
+
+  /** @param place stands for a value that is empty */
+  constructor(source: RuleSource, node: Node | null, name: string, report: Report, place = node) {
+    this.#source = source;
+    this.#node = node;
+    this.#place = place;
+    this.name = name;
+    this.#report = report;
+  }
+
+  get line(): number {
+    return this.#source.place(this.#place?.range?.[0] ?? 0).line;
+  }
+
+  get isMap(): boolean {
+    return isMap(this.#node);
+  }
+
+  get isList(): boolean {
+    return isSeq(this.#node);
+  }
+
+  /** A number, true or false that stands unquoted, or text. */
+  get scalar(): unknown {
+    return isScalar(this.#node) ? this.#node.value : undefined;
+  }
+
+  problem(problem: ProblemText, offset = 0): void {
+    const node = this.#node;
+    const text = this.text;
+    const at =
+      offset > 0 && isScalar(node) && text !== undefined
+        ? this.#source.placeIn(node as Scalar, text, offset)
+        : this.#source.place((node ?? this.#place)?.range?.[0] ?? 0);
+    // The first letter of quoted text stands after the quote.
+    const quoted = isScalar(node) && offset === 0 && /^["']/.test(at.source.slice(at.column - 1));
+    this.#report(problemAt(quoted ? { ...at, column: at.column + 1 } : at, problem));
+  }
+
+  /** As it was written; undefined where it is no scalar or empty. */
+  get text(): string | undefined {
+    return scalarText(this.#node);
+  }
+
+  /** @returns undefined with a problem told */
+  needText(): string | undefined {
+    const { text } = this;
+    if (text === undefined || text.trim() === "") {
+      this.problem({ message: `${this.name} must be text` });
+      return undefined;
+    }
+    return text;
+  }
+
+  durationMs(): number | undefined {
+    const { text } = this;
+    const ms = text === undefined ? undefined : text === "0" ? 0 : parseDurationMs(text);
+    if (ms === undefined)
+      this.problem({
+        message: `${this.name} must be a duration, found ${text ?? "something else"}`,
+        allowed: ["0s", "30s", "10m", "4h", "7d"],
+      });
+    return ms;
+  }
+
+  oneOf<T extends string>(allowed: readonly T[]): T | undefined {
+    const { text } = this;
+    const match = allowed.find((one) => one === text);
+    if (match !== undefined) return match;
+    const nearest = nearestName(text ?? "", allowed);
+    this.problem({ message: `${this.name} cannot be ${text ?? "something else"}`, allowed, nearest });
+    return undefined;
+  }
+
+  number(): number | undefined {
+    const { text } = this;
+    const plain = text?.endsWith("%")
+      ? Number(text.slice(0, -1)) / 100
+      : text === "inf"
+        ? Infinity
+        : Number(text);
+    if (text !== undefined && text.trim() !== "" && !Number.isNaN(plain)) return plain;
+    this.problem({ message: `${this.name} must be a number` });
+    return undefined;
+  }
+
+  boolean(): boolean | undefined {
+    if (typeof this.scalar === "boolean") return this.scalar;
+    this.problem({ message: `${this.name} must be true or false` });
+    return undefined;
+  }
+
+  /** What stands under a key; undefined where nothing does. */
+  get(key: string): Entry | undefined {
+    return this.entries().find((one) => one.name === key);
+  }
+
+  need(key: string): Entry | undefined {
+    const found = this.get(key);
+    if (found === undefined) this.problem({ message: `${key} is missing` });
+    return found;
+  }
+
+  /** Of a mapping; none of anything else. */
+  entries(): readonly Entry[] {
+    if (!isMap(this.#node)) return [];
+    return this.#node.items.map((pair) =>
+      this.#child(pair.value as Node | null, scalarText(pair.key) ?? "", pair.key as Node),
+    );
+  }
+
+  /** Of a list; anything else is a list of itself. */
+  items(): readonly Entry[] {
+    if (!isSeq(this.#node)) return [this];
+    return this.#node.items.map((node) => this.#child(node as Node | null, this.name, node as Node | null));
+  }
+
+  /** Refuses keys that are not offered; and what is no mapping. @returns whether it is one */
+  mapping(allowed: readonly string[] | null): boolean {
+    if (!isMap(this.#node)) {
+      this.problem({ message: `${this.name} must be a mapping`, allowed: allowed ?? [] });
+      return false;
+    }
+    if (allowed === null) return true;
+    for (const pair of this.#node.items) {
+      const key = scalarText(pair.key) ?? "";
+      if (allowed.includes(key)) continue;
+      const at = this.#source.place((pair.key as Node).range?.[0] ?? 0);
+      const nearest = nearestName(key, allowed);
+      this.#report(problemAt(at, { message: `unknown key ${key || "(no text)"}`, allowed, nearest }));
+    }
+    return true;
+  }
+
+  /** The value as such. */
+  value(): unknown {
+    const node = this.#node;
+    return node === null ? null : isScalar(node) ? node.value : node.toJSON();
+  }
+
+  #child(node: Node | null, name: string, place: Node | null): Entry {
+    if (isAlias(node)) {
+      const at = this.#source.place(node.range?.[0] ?? 0);
+      this.#report(problemAt(at, { message: "aliases (*name) are not taken: write it out" }));
+      return new Entry(this.#source, null, name, this.#report, place);
+    }
+    return new Entry(this.#source, node, name, this.#report, place);
+  }
+}

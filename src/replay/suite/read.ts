@@ -1,0 +1,362 @@
+/**
+ * A `*.test.yaml` → a suite, or every mistake in it with its line and column. Which rules there are is not known here:
+ * names of rules are checked when they are loaded (see run.ts).
+ */
+import { isMap } from "yaml";
+import type { z } from "zod";
+import { remindSettings } from "../../alerts/remind.ts";
+import { routingSettings } from "../../alerts/route.ts";
+import { sources } from "../../domain/observation.ts";
+import { parseSubject, type Scope } from "../../domain/subject.ts";
+import { nearestName, type RuleProblem, scopes, vocabulary } from "../../rules/index.ts";
+import { RuleSource } from "../../rules/load/source.ts";
+import type { WatchedWallet } from "../../watch/settings.ts";
+import { Entry, type Report } from "./entry.ts";
+import { parseSteps, type Step, scalarOf } from "./notation.ts";
+import { readEvents } from "./read-events.ts";
+import { readExpectations } from "./read-expectations.ts";
+import type { RuleTest, Suite, TestFailure, TestSeries } from "./suite.ts";
+
+export type ReadSuite = { readonly suite: Suite } | { readonly problems: readonly RuleProblem[] };
+
+const suiteKeys = [
+  "rules",
+  "interval",
+  "start",
+  "timezone",
+  "wallets",
+  "ruleOverrides",
+  "routing",
+  "remind",
+  "schedules",
+  "tests",
+];
+const testKeys = ["name", "series", "events", "failed", "restart", "acknowledge", "expect", "expectNothing"];
+/** A day on which nothing is special; midnight, so that `today` is all of it. */
+const usualStartMs = Date.UTC(2026, 0, 5);
+
+/** A test file for rules in a file of the same name is called so. */
+const testEnding = /\.test(\.ya?ml)$/;
+
+export function readSuite(file: string, text: string): ReadSuite {
+  const problems: RuleProblem[] = [];
+  const report: Report = (problem) => {
+    const same = (one: RuleProblem) =>
+      one.line === problem.line && one.column === problem.column && one.message === problem.message;
+    if (!problems.some(same)) problems.push(problem);
+  };
+  const source = new RuleSource(file, text);
+  const root = source.parse(report);
+  const failed = () => ({ problems: problems.sort((a, b) => a.line - b.line || a.column - b.column) });
+  if (root === undefined) return failed();
+  const entry = new Entry(source, root, "the file", report);
+  if (!isMap(root)) {
+    entry.problem({ message: "a file of rule tests is a mapping with tests: and a list of tests" });
+    return failed();
+  }
+  const suite = readRoot(file, entry);
+  return problems.length > 0 || suite === undefined ? failed() : { suite };
+}
+
+function readRoot(file: string, entry: Entry): Suite | undefined {
+  entry.mapping(suiteKeys);
+  const tests = entry.need("tests");
+  const beside = testEnding.test(file) ? `./${file.split(/[\\/]/).at(-1)!.replace(testEnding, "$1")}` : null;
+  const rules = entry.get("rules");
+  if (rules === undefined && beside === null)
+    entry.problem({ message: "rules is missing: the rule files that are tested" });
+  const named = (rules?.items() ?? []).flatMap((one) => {
+    const name = one.needText();
+    return name === undefined ? [] : [{ name, line: one.line }];
+  });
+  const intervalMs = entry.get("interval")?.durationMs() ?? 5_000;
+  if (intervalMs <= 0) entry.get("interval")?.problem({ message: "interval must be longer than nothing" });
+  const start = entry.get("start");
+  const startMs = start === undefined ? usualStartMs : Date.parse(start.text ?? "");
+  if (Number.isNaN(startMs))
+    start?.problem({
+      message: `start must be a time, found ${start.text}`,
+      allowed: ["2026-01-05T00:00:00Z"],
+    });
+  const timezone = readTimezone(entry.get("timezone"));
+  const wallets = readWallets(entry.get("wallets"));
+  const known = new Map(wallets.map((wallet) => [wallet.name, wallet]));
+  const read: RuleTest[] = [];
+  const names = new Map<string, number>();
+  if (tests !== undefined && !tests.isList) tests.problem({ message: "tests must be a list of tests" });
+  for (const one of tests?.isList === true ? tests.items() : []) {
+    const test = readTest(one, { startMs, intervalMs, known });
+    if (test === undefined) continue;
+    const before = names.get(test.name);
+    if (before !== undefined)
+      one.get("name")?.problem({ message: `the test ${test.name} is there already, in line ${before}` });
+    names.set(test.name, test.line);
+    read.push(test);
+  }
+  if (tests?.isList === true && tests.items().length === 0) tests.problem({ message: "there is no test" });
+  const overrides = entry.get("ruleOverrides");
+  overrides?.mapping(null);
+  return {
+    file,
+    rules: rules === undefined ? [{ name: beside ?? "", line: 1 }] : named,
+    intervalMs,
+    startMs,
+    timezone,
+    wallets: [...known.values()],
+    overrides: (overrides?.value() ?? {}) as Readonly<Record<string, unknown>>,
+    routing: readSection(entry.get("routing"), routingSettings) ?? { receivers: ["you"], routes: [] },
+    remind: readSection(entry.get("remind"), remindSettings) ?? remindSettings.parse({}),
+    scheduleMs: readSchedules(entry.get("schedules")),
+    tests: read,
+  };
+}
+
+/** A section as the configuration has it. */
+function readSection<T>(entry: Entry | undefined, schema: z.ZodType<T>): T | undefined {
+  if (entry === undefined) return undefined;
+  const parsed = schema.safeParse(entry.value());
+  if (parsed.success) return parsed.data;
+  for (const { path, message } of parsed.error.issues) {
+    let at = entry;
+    for (const key of path) at = (typeof key === "number" ? at.items()[key] : at.get(String(key))) ?? at;
+    at.problem({ message: `${[entry.name, ...path].join(".")}: ${message}` });
+  }
+  return undefined;
+}
+
+function readSchedules(entry: Entry | undefined): Suite["scheduleMs"] {
+  if (entry === undefined || !entry.mapping(sources)) return {};
+  return Object.fromEntries(
+    entry.entries().flatMap((one) => {
+      const ms = one.durationMs();
+      return ms === undefined ? [] : [[one.name, ms]];
+    }),
+  );
+}
+
+function readTimezone(entry: Entry | undefined): string {
+  const name = entry?.needText() ?? "UTC";
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    const nearest = nearestName(name, Intl.supportedValuesOf("timeZone"));
+    entry?.problem({ message: `${name} is no time zone`, allowed: ["UTC", "Europe/Berlin"], nearest });
+    return "UTC";
+  }
+}
+
+function readWallets(entry: Entry | undefined): WatchedWallet[] {
+  if (entry === undefined || !entry.mapping(null)) return [];
+  return entry.entries().map((one) => {
+    const plain = one.value() === null;
+    if (!plain) one.mapping(["labels", "limits", "watchOnly"]);
+    const labels = one.get("labels");
+    const limits = one.get("limits");
+    labels?.mapping(null);
+    limits?.mapping(null);
+    return {
+      ...walletOf(one.name),
+      labels: Object.fromEntries(
+        labels?.entries().map((label) => [label.name, label.needText() ?? ""]) ?? [],
+      ),
+      limits: Object.fromEntries(limits?.entries().map((limit) => [limit.name, limit.number() ?? 0]) ?? []),
+      watchOnly: one.get("watchOnly")?.boolean() ?? false,
+    };
+  });
+}
+
+export function walletOf(name: string): WatchedWallet {
+  // No key: nothing is signed in a test.
+  return { name, authority: `authority of ${name}`, labels: {}, limits: {}, watchOnly: false };
+}
+
+/** What a test is read against. */
+export interface SuiteGround {
+  readonly startMs: number;
+  readonly intervalMs: number;
+  /** Wallets by name; one that is not there yet is taken in as it is met. */
+  readonly known: Map<string, WatchedWallet>;
+}
+
+function readTest(entry: Entry, ground: SuiteGround): RuleTest | undefined {
+  if (!entry.mapping(testKeys)) return undefined;
+  const name = entry.need("name")?.needText();
+  const expect = entry.get("expect");
+  const nothing = entry.get("expectNothing");
+  const expectsNothing = nothing === undefined ? false : readNothing(nothing);
+  if (expect === undefined && nothing === undefined)
+    entry.problem({
+      message: "expect is missing: a test without it cannot fail",
+      allowed: ["expect", "expectNothing"],
+    });
+  return {
+    name: name ?? "",
+    line: entry.line,
+    series: readSeries(entry.get("series"), ground),
+    events: readEvents(entry.get("events"), ground),
+    failed: readFailed(entry.get("failed"), ground),
+    restarts: readRestarts(entry.get("restart")),
+    acknowledged: (entry.get("acknowledge")?.items() ?? []).flatMap((one) => {
+      if (!one.mapping(["at", "rule", "subject", "by"])) return [];
+      const atMs = one.need("at")?.durationMs();
+      const rule = one.need("rule")?.needText();
+      if (atMs === undefined || rule === undefined) return [];
+      const by = one.get("by")?.needText() ?? "somebody";
+      return [{ atMs, rule, subject: one.get("subject")?.needText() ?? null, by, line: one.line }];
+    }),
+    expects: readExpectations(expect),
+    nothing: expectsNothing === false ? null : { line: nothing!.line, untilMs: expectsNothing },
+  };
+}
+
+/** `true`: as long as its series are; a duration: until then. False: it is not asked for. */
+function readNothing(entry: Entry): number | null | false {
+  if (entry.scalar === true) return null;
+  if (entry.scalar === false) return false;
+  return entry.durationMs() ?? null;
+}
+
+function readRestarts(entry: Entry | undefined): RuleTest["restarts"] {
+  return (entry?.items() ?? []).flatMap((one) => {
+    if (!one.isMap) {
+      const atMs = one.durationMs();
+      return atMs === undefined ? [] : [{ atMs, downMs: 0 }];
+    }
+    one.mapping(["at", "for"]);
+    const atMs = one.need("at")?.durationMs();
+    return atMs === undefined ? [] : [{ atMs, downMs: one.get("for")?.durationMs() ?? 0 }];
+  });
+}
+
+function readFailed(entry: Entry | undefined, ground: SuiteGround): TestFailure[] {
+  return (entry?.items() ?? []).flatMap((one) => {
+    if (!one.mapping(["from", "to", "source", "wallet"])) return [];
+    const fromMs = one.get("from")?.durationMs() ?? 0;
+    const to = one.get("to");
+    const toMs = to === undefined ? Number.POSITIVE_INFINITY : to.durationMs();
+    const found = one.need("source")?.items() ?? [];
+    const wallet = one.get("wallet")?.needText() ?? null;
+    if (wallet !== null) meet(wallet, ground);
+    if (toMs === undefined) return [];
+    if (toMs <= fromMs) to?.problem({ message: "to must be later than from" });
+    return found.flatMap((name) => {
+      const source = name.oneOf(sources);
+      return source === undefined ? [] : [{ fromMs, toMs, source, wallet }];
+    });
+  });
+}
+
+export function meet(wallet: string, { known }: SuiteGround): void {
+  if (!known.has(wallet)) known.set(wallet, walletOf(wallet));
+}
+
+function readSeries(entry: Entry | undefined, ground: SuiteGround): TestSeries[] {
+  if (entry === undefined || !entry.mapping(null)) return [];
+  return entry.entries().flatMap((owned) => {
+    const subject = parseSubject(owned.name);
+    if (subject === undefined) {
+      owned.problem({
+        message: `${owned.name} names nothing that can be watched`,
+        allowed: [
+          "main (a wallet)",
+          "main/0.0 (an account)",
+          "main/0.0/SOL (a position)",
+          "market/SOL",
+          "exchange",
+          "daemon",
+        ],
+        nearest: nearestSubject(owned.name),
+      });
+      return [];
+    }
+    if ("wallet" in subject) meet(subject.wallet, ground);
+    if (!owned.mapping(null)) return [];
+    return owned.entries().flatMap((one) => {
+      const read = readField(one, owned.name, subject.scope);
+      return read === undefined ? [] : [read];
+    });
+  });
+}
+
+/** `main/SOL` is how people call what is `main/0.0/SOL` here. */
+function nearestSubject(name: string): string | null {
+  const [wallet, symbol, ...rest] = name.split("/");
+  return wallet && symbol && rest.length === 0 ? `${wallet}/0.0/${symbol}` : null;
+}
+
+function readField(entry: Entry, owner: string, scope: Scope): TestSeries | undefined {
+  const [first, ...others] = entry.name.split(".");
+  const prefixed = (scopes as readonly string[]).includes(first ?? "") && others.length > 0;
+  const name = prefixed ? others.join(".") : entry.name;
+  if (prefixed && first !== scope) {
+    entry.problem({ message: `${owner} is a ${scope}: it has no ${entry.name}` });
+    return undefined;
+  }
+  const field = vocabulary[scope].find((one) => one.name === name);
+  if (field === undefined) {
+    const allowed = vocabulary[scope].map((one) => one.name);
+    entry.problem({ message: `${owner} has no ${name}`, allowed, nearest: nearestName(name, allowed) });
+    return undefined;
+  }
+  const why = notGiven(scope, name, field.derived !== undefined);
+  if (why !== null) {
+    entry.problem({ message: `${scope}.${name} ${why}` });
+    return undefined;
+  }
+  const steps = readSteps(entry, field);
+  if (scope !== "position" && scope !== "trader" && steps?.some((step) => step.kind === "gone"))
+    entry.problem({ message: `${owner} cannot be gone: positions and accounts can` });
+  return steps === null ? undefined : { owner, scope, field, steps };
+}
+
+/** Why a field is not for a test to give; null: it is. */
+function notGiven(scope: Scope, name: string, derived: boolean): string | null {
+  if (derived) return "follows from the times of the answers";
+  if (scope === "trader" && name === "positions")
+    return "follows from the positions that have series of their own";
+  if (scope === "wallet" && (name === "labels" || name === "limits")) return `stands under wallets: ${name}`;
+  return null;
+}
+
+function readSteps(entry: Entry, field: TestSeries["field"]): readonly Step[] | null {
+  const composed =
+    field.type === "orders" ||
+    field.type === "texts" ||
+    field.type === "numbers" ||
+    field.type === "positions";
+  if (entry.isList && !(composed && entry.items().every((one) => one.isMap))) {
+    if (entry.items().length === 0) entry.problem({ message: `${entry.name} has no value` });
+    const steps = entry.items().map((one) => readStep(one, field, composed));
+    return steps.some((one) => one === null) ? null : (steps as Step[]);
+  }
+  if (composed) {
+    const step = readStep(entry, field, composed);
+    return step === null ? null : [step];
+  }
+  const text = entry.needText();
+  if (text === undefined) return null;
+  if (field.type === "text") return [{ kind: "value", value: text }];
+  return parseSteps(text, field, ({ offset, ...problem }) => entry.problem(problem, offset));
+}
+
+/** One step of a list: a value as it is, or one of the words. */
+function readStep(entry: Entry, field: TestSeries["field"], composed: boolean): Step | null {
+  const { text } = entry;
+  if (text === "_") return { kind: "failed" };
+  if (text === "stale") return { kind: "silent" };
+  if (text === "gone") return { kind: "gone" };
+  if (composed) {
+    const value = entry.value();
+    if (typeof value === "object" && value !== null) return { kind: "value", value: value as never };
+    entry.problem({ message: `${entry.name} is a list of mappings or a mapping` });
+    return null;
+  }
+  if (text === undefined) {
+    entry.problem({ message: `a step of ${entry.name} must be a value` });
+    return null;
+  }
+  const value = scalarOf(text, field);
+  if (typeof value !== "object") return { kind: "value", value };
+  entry.problem(value);
+  return null;
+}
