@@ -1,0 +1,262 @@
+/** Runs the tests of a suite against rules: the engine is the live one, only clock, world and memory are made up. */
+import type { Source } from "../../domain/observation.ts";
+import { parseSubject } from "../../domain/subject.ts";
+import {
+  type ConditionRule,
+  type EventRule,
+  formatNumber,
+  loadRules,
+  nearestName,
+  type RuleProblem,
+  type RuleSet,
+  vocabulary,
+} from "../../rules/index.ts";
+import type { WatchSettings } from "../../watch/settings.ts";
+import { Replay } from "../replay.ts";
+import { compareAlerts, compareMessages, type DiffLine, type FoundAlert } from "./compare.ts";
+import { drive, type ToldFigure } from "./drive.ts";
+import type { Expectation, RuleTest, Suite, Wording } from "./suite.ts";
+
+/** Rules that no file holds: they are looked at where a test names them. */
+const builtIn = [
+  "Blind",
+  "ExchangeUnreachable",
+  "ChannelBroken",
+  "UnknownNotification",
+  "RuleFailing",
+  "NotWatched",
+];
+
+export interface Failure {
+  /** Since the beginning of the test, ms. */
+  readonly atMs: number;
+  /** Of the expectation. */
+  readonly line: number;
+  readonly what: "alerts" | "messages" | "expectNothing";
+  readonly diff: readonly DiffLine[];
+  /** What was known then of what they are about, a line each. */
+  readonly values: readonly string[];
+}
+
+export interface TestOutcome {
+  readonly test: RuleTest;
+  readonly failures: readonly Failure[];
+}
+
+export interface SuiteInput {
+  readonly suite: Suite;
+  /** The rule files that it names: names as problems shall tell them, and texts. */
+  readonly files: readonly { readonly name: string; readonly text: string }[];
+  /** How often each source is asked where the suite does not say. */
+  readonly scheduleMs: Readonly<Record<Source, number>>;
+  readonly wording: Wording;
+}
+
+export interface ReadySuite {
+  readonly suite: Suite;
+  readonly settings: WatchSettings;
+  readonly wording: Wording;
+}
+
+/** Loads the rules, and holds what the tests say of them against them. */
+export function readySuite(input: SuiteInput): ReadySuite | { readonly problems: readonly RuleProblem[] } {
+  const { suite, files } = input;
+  // What is told once in a step is not stale before the next.
+  const scheduleMs = Object.fromEntries(
+    Object.entries({ ...input.scheduleMs, ...suite.scheduleMs }).map(([source, ms]) => [
+      source,
+      Math.max(ms, suite.intervalMs),
+    ]),
+  ) as Record<Source, number>;
+  const { wallets, timezone, overrides } = suite;
+  const loaded = loadRules({ files, overrides, scheduleMs, wallets, timezone });
+  if ("problems" in loaded) return { problems: loaded.problems };
+  const ruleSet = asLive(loaded.ruleSet);
+  const problems = [...unknownRules(suite, ruleSet), ...tooFast(suite, ruleSet)];
+  if (problems.length > 0) return { problems };
+  const settings: WatchSettings = {
+    wallets,
+    ruleSet,
+    routing: suite.routing,
+    remind: suite.remind,
+    acknowledge: { notifications: "whenHandled", unmatched: "leave", backlog: "leave", types: {} },
+    scheduleMs,
+    timezone,
+  };
+  return { suite, settings, wording: input.wording };
+}
+
+/** A rule in shadow mode is judged as if it were not: what it would do is the question. */
+export function asLive(ruleSet: RuleSet): RuleSet {
+  const live = <R extends ConditionRule | EventRule>(rule: R): R => ({ ...rule, mode: "live" });
+  return { ...ruleSet, conditions: ruleSet.conditions.map(live), events: ruleSet.events.map(live) };
+}
+
+export async function runTest(
+  { suite, settings, wording }: ReadySuite,
+  test: RuleTest,
+): Promise<TestOutcome> {
+  const replay = new Replay({ settings, past: null, fromMs: suite.startMs });
+  const { conditions, events } = settings.ruleSet;
+  const own = new Set([...conditions, ...events].map((rule) => rule.name));
+  const failures: Failure[] = [];
+  const told = new Map<string, Map<string, ToldFigure>>();
+  let messagesFrom = 0;
+  let eventsFrom = 0;
+  const valuesOf = (diff: readonly DiffLine[]) => figuresOf(diff, told, replay.nowMs);
+  await drive({
+    suite,
+    test,
+    ruleSet: settings.ruleSet,
+    replay,
+    told,
+    onExpectation: (expectation) => {
+      const { atMs, line } = expectation;
+      const compared = comparedRules(expectation, own);
+      if (expectation.alerts !== null) {
+        const found = alertsNow(replay, eventsFrom).filter(({ rule }) => compared.has(rule));
+        const diff = compareAlerts(expectation.alerts, found);
+        if (diff) failures.push({ atMs, line, what: "alerts", diff, values: valuesOf(diff) });
+        eventsFrom = newestAlert(replay);
+      }
+      if (expectation.messages !== null) {
+        const found = replay.journal.messages
+          .slice(messagesFrom)
+          .filter(({ changes }) => changes.some(({ alert }) => compared.has(alert.rule)));
+        const diff = compareMessages(expectation.messages, found, wording);
+        if (diff) failures.push({ atMs, line, what: "messages", diff, values: [] });
+        messagesFrom = replay.journal.messages.length;
+      }
+    },
+  });
+  if (test.nothing !== null) {
+    const diff = [...replay.journal.alerts.values()]
+      .filter(({ rule }) => own.has(rule))
+      .map((alert): DiffLine => {
+        const text = `${alert.rule} ${alert.subject} ${alert.event ? "event" : "fired"} ${alert.severity}: ${alert.summary}`;
+        return { mark: "+", text: `at ${seconds(alert.firedAtMs - suite.startMs)}: ${text}` };
+      });
+    const atMs = replay.nowMs - suite.startMs;
+    if (diff.length > 0)
+      failures.push({ atMs, line: test.nothing.line, what: "expectNothing", diff, values: valuesOf(diff) });
+  }
+  return { test, failures };
+}
+
+/** Those of the files; of the built-in ones those that are named. */
+function comparedRules(
+  { rules, alerts, messages }: Expectation,
+  own: ReadonlySet<string>,
+): ReadonlySet<string> {
+  if (rules !== null) return new Set(rules);
+  const named = [...(alerts ?? []), ...(messages ?? [])].flatMap(({ rule }) => (rule === null ? [] : [rule]));
+  return new Set([...own, ...named]);
+}
+
+function newestAlert(replay: Replay): number {
+  return Math.max(0, ...replay.journal.alerts.keys());
+}
+
+function alertsNow({ watch, journal, nowMs }: Replay, eventsFrom: number): readonly FoundAlert[] {
+  const { firing, pending } = watch.status(nowMs);
+  const found: FoundAlert[] = [
+    ...pending.map(({ rule, subject, severity }) => ({
+      rule,
+      subject,
+      state: "pending" as const,
+      severity,
+      alert: null,
+    })),
+    ...firing.map((alert) => ({
+      rule: alert.rule,
+      subject: alert.subject,
+      state: "firing" as const,
+      severity: alert.severity,
+      alert,
+    })),
+  ];
+  const ended = new Map<string, FoundAlert>();
+  for (const alert of journal.alerts.values()) {
+    const { rule, subject, severity } = alert;
+    if (alert.event) {
+      if (alert.id > eventsFrom) found.push({ rule, subject, state: "event", severity, alert });
+    } else if (alert.state === "ended")
+      ended.set(`${rule}\n${subject}`, { rule, subject, state: "ended", severity, alert });
+  }
+  return [...found, ...ended.values()];
+}
+
+/** The figures of the subjects that the difference is about, with those of what they belong to. */
+function figuresOf(
+  diff: readonly DiffLine[],
+  told: ReadonlyMap<string, ReadonlyMap<string, ToldFigure>>,
+  nowMs: number,
+): readonly string[] {
+  const owners = new Set<string>();
+  const words = diff.flatMap(({ mark, text }) => (mark === " " ? [] : text.split(/[ :,]/)));
+  for (const owner of told.keys())
+    if (words.some((word) => word === owner || word.startsWith(`${owner}/`))) owners.add(owner);
+  const lines: string[] = [];
+  for (const owner of owners) {
+    const scope = parseSubject(owner)?.scope ?? "exchange";
+    const units = new Map(vocabulary[scope].map((field) => [field.name, field.unit]));
+    const texts = [...told.get(owner)!].map(([name, { value, atMs }]) => {
+      const shown =
+        typeof value === "number" ? formatNumber(value, units.get(name) ?? "none") : JSON.stringify(value);
+      return `${name} ${shown}${nowMs - atMs > 0 ? ` (${seconds(nowMs - atMs)} ago)` : ""}`;
+    });
+    if (texts.length > 0) lines.push(`${owner}: ${texts.join(", ")}`);
+  }
+  return lines;
+}
+
+/** `1m30s`, as tests write times. */
+export function seconds(ms: number): string {
+  if (ms < 60_000) return `${ms / 1_000}s`;
+  const units = [
+    ["d", 86_400_000],
+    ["h", 3_600_000],
+    ["m", 60_000],
+    ["s", 1_000],
+  ] as const;
+  let rest = ms;
+  let text = "";
+  for (const [unit, size] of units) {
+    const count = unit === "s" ? rest / size : Math.floor(rest / size);
+    rest -= unit === "s" ? 0 : count * size;
+    if (count > 0) text += `${count}${unit}`;
+  }
+  return text;
+}
+
+function problem({ file }: Suite, line: number, message: string, nearest: string | null = null): RuleProblem {
+  return { file, line, column: 1, source: "", message, allowed: [], nearest };
+}
+
+/** Names of rules that are not there: a test of a rule that was renamed would find nothing wrong. */
+function unknownRules(suite: Suite, { conditions, events }: RuleSet): RuleProblem[] {
+  const names = [...[...conditions, ...events].map((rule) => rule.name), ...builtIn];
+  const used: { readonly name: string; readonly line: number }[] = [];
+  for (const test of suite.tests) {
+    for (const { rule, line } of test.acknowledged) used.push({ name: rule, line });
+    for (const { rules, alerts, messages, line } of test.expects) {
+      for (const name of rules ?? []) used.push({ name, line });
+      for (const one of [...(alerts ?? []), ...(messages ?? [])])
+        if (one.rule !== null) used.push({ name: one.rule, line: one.line });
+    }
+  }
+  return used.flatMap(({ name, line }) =>
+    names.includes(name) ? [] : [problem(suite, line, `no rule is called ${name}`, nearestName(name, names))],
+  );
+}
+
+/** A rule whose data are stale between two steps can never be judged by them. */
+function tooFast(suite: Suite, { conditions }: RuleSet): RuleProblem[] {
+  return conditions.flatMap((rule) => {
+    const read = new Set(rule.reads.flatMap((one) => one.sources));
+    const shortest = Math.min(...[...read].map((source) => rule.staleAfterMs[source]));
+    if (shortest >= suite.intervalMs) return [];
+    const message = `${rule.name} takes data for stale after ${seconds(shortest)}, sooner than the next step: make interval that short`;
+    return [problem(suite, 1, message)];
+  });
+}
