@@ -96,7 +96,7 @@ export interface SettingsContext {
 }
 
 const largestConfig = 1_024 * 1_024;
-const shippedRules = path.join(import.meta.dirname, "..", "rules");
+export const shippedRules = path.join(import.meta.dirname, "..", "rules");
 
 /** Each room's section and those of this page. What is not built is not offered: anything else is an unknown section. */
 const sections = [

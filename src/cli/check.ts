@@ -17,7 +17,7 @@ interface CheckOptions extends CommonOptions {
 export function checkCommand(program: Command, cli: Cli): void {
   declare(program, {
     usage: "check",
-    summary: "check configuration, rules and key files; with --online, also that they work",
+    summary: "check configuration, rules, rule tests and key files; with --online, also that they work",
     about:
       "Prints wallets, rules, channels, and the requests a second that the schedules want against the ceiling, with the\n" +
       "interval that each of them will really get. Exits 2 for mistakes in files, 1 when something failed online.",
@@ -50,6 +50,12 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
     if (warnings.length > 0) print(cli, "");
     for (const warning of warnings) print(cli, paint("yellow", `warning: ${formatConfigWarning(warning)}`));
   }
+  const { runTestFiles, testFilesBeside, testsJson, testsText } = await import("./rules/test.ts");
+  const tested = await runTestFiles(await testFilesBeside(settings.ruleFiles), "");
+  const testsFail = tested.some(({ outcomes }) => outcomes.some(({ failures }) => failures.length > 0));
+  if (testsFail) cli.status = 1;
+  if (!options.json && tested.length > 0)
+    print(cli, `\n${paint("bold", "Rule tests")}\n${testsText(tested, paint)}`);
   const findings: Finding[] = [];
   if (options.online === true) {
     const { checkOnline } = await import("./online.ts");
@@ -63,7 +69,7 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
   if (failed > 0) cli.status = 1;
   if (options.json) {
     return printJson(cli, {
-      ok: failed === 0,
+      ok: failed === 0 && !testsFail,
       wallets: walletsOf(settings),
       rules: rulesByFile(settings.ruleSet, settings.ruleFiles),
       channels: Object.entries(settings.channels).map(([name, { type }]) => ({ name, type })),
@@ -71,10 +77,11 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
       database: ground.database,
       running: ground.running,
       warnings: warnings.map(({ file, line, path, message }) => ({ file, line, path, message })),
+      tests: testsJson(tested).files,
       ...(options.online === true ? { online: findings } : {}),
     });
   }
-  print(cli, `\n${verdict(failed, warnings.length, options.online === true, paint)}`);
+  print(cli, `\n${verdict(failed + Number(testsFail), warnings.length, options.online === true, paint)}`);
 }
 
 /** Nobody is told that all is well right below a warning. */

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { type Cli, declareGroup } from "./command.ts";
 import { checkCommand } from "./rules/check.ts";
+import { testCommand } from "./rules/test.ts";
 
 export function rulesCommand(program: Command, cli: Cli): void {
   const group = declareGroup(program, "rules", "check rule files", [
@@ -9,4 +10,5 @@ export function rulesCommand(program: Command, cli: Cli): void {
     "rules check ./my-rules.yaml",
   ]);
   checkCommand(group, cli);
+  testCommand(group, cli);
 }

@@ -86,7 +86,7 @@ function withoutRepeats(changes: readonly AlertChange[]): AlertChange[] {
   });
 }
 
-function titleOf(changes: readonly AlertChange[]): string {
+export function titleOf(changes: readonly AlertChange[]): string {
   const { alert } = changes[0]!;
   if (changes.length === 1) return alert.summary;
   const all = (same: (change: AlertChange) => boolean) => changes.every(same);

@@ -19,6 +19,8 @@ const shippedWord = "shipped";
 const largestFile = 512 * 1_024;
 const patterns = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
 const ruleEnd = /\.ya?ml$/;
+/** Rule tests stand beside rules. */
+const testEnd = /\.test\.ya?ml$/;
 
 interface RuleFile {
   readonly name: string;
@@ -145,6 +147,10 @@ function filesOf(source: ConfigSource, at: Path, pattern: string, shippedFolder:
     source.problem(at, `${shown} is a folder: name its files, as in ${path.posix.join(shown, "*.yaml")}`);
     return [];
   }
+  if (stat !== undefined && testEnd.test(absolute)) {
+    source.problem(at, `${shown} is a file of rule tests and holds no rules: perpwatch rules test runs it`);
+    return [];
+  }
   // A name that is there is taken as it is, whatever characters are in it.
   const matches = stat === undefined ? matching(absolute) : [absolute];
   if (matches.length === 0) {
@@ -159,6 +165,7 @@ function filesOf(source: ConfigSource, at: Path, pattern: string, shippedFolder:
 function matching(pattern: string): string[] {
   return fs
     .globSync(pattern)
+    .filter((match) => !testEnd.test(match))
     .filter((match) => fs.statSync(match, { throwIfNoEntry: false })?.isDirectory() !== true)
     .sort();
 }
@@ -166,7 +173,7 @@ function matching(pattern: string): string[] {
 function shippedPacks(folder: string): Found[] {
   let names: string[];
   try {
-    names = fs.readdirSync(folder).filter((name) => ruleEnd.test(name));
+    names = fs.readdirSync(folder).filter((name) => ruleEnd.test(name) && !testEnd.test(name));
   } catch {
     names = [];
   }

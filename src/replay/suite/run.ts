@@ -14,7 +14,7 @@ import {
 import type { WatchSettings } from "../../watch/settings.ts";
 import { Replay } from "../replay.ts";
 import { compareAlerts, compareMessages, type DiffLine, type FoundAlert } from "./compare.ts";
-import { drive, type ToldFigure } from "./drive.ts";
+import { drive, lengthMs, type ToldFigure } from "./drive.ts";
 import type { Expectation, RuleTest, Suite, Wording } from "./suite.ts";
 
 /** Rules that no file holds: they are looked at where a test names them. */
@@ -72,7 +72,7 @@ export function readySuite(input: SuiteInput): ReadySuite | { readonly problems:
   const loaded = loadRules({ files, overrides, scheduleMs, wallets, timezone });
   if ("problems" in loaded) return { problems: loaded.problems };
   const ruleSet = asLive(loaded.ruleSet);
-  const problems = [...unknownRules(suite, ruleSet), ...tooFast(suite, ruleSet)];
+  const problems = unknownRules(suite, ruleSet);
   if (problems.length > 0) return { problems };
   const settings: WatchSettings = {
     wallets,
@@ -103,7 +103,7 @@ export async function runTest(
   const told = new Map<string, Map<string, ToldFigure>>();
   let messagesFrom = 0;
   let eventsFrom = 0;
-  const valuesOf = (diff: readonly DiffLine[]) => figuresOf(diff, told, replay.nowMs);
+  const valuesOf = (diff: readonly DiffLine[], atMs: number) => figuresOf(diff, told, suite.startMs + atMs);
   await drive({
     suite,
     test,
@@ -114,9 +114,11 @@ export async function runTest(
       const { atMs, line } = expectation;
       const compared = comparedRules(expectation, own);
       if (expectation.alerts !== null) {
-        const found = alertsNow(replay, eventsFrom).filter(({ rule }) => compared.has(rule));
+        const found = alertsNow(replay, suite.startMs + atMs, eventsFrom).filter(({ rule }) =>
+          compared.has(rule),
+        );
         const diff = compareAlerts(expectation.alerts, found);
-        if (diff) failures.push({ atMs, line, what: "alerts", diff, values: valuesOf(diff) });
+        if (diff) failures.push({ atMs, line, what: "alerts", diff, values: valuesOf(diff, atMs) });
         eventsFrom = newestAlert(replay);
       }
       if (expectation.messages !== null) {
@@ -136,9 +138,15 @@ export async function runTest(
         const text = `${alert.rule} ${alert.subject} ${alert.event ? "event" : "fired"} ${alert.severity}: ${alert.summary}`;
         return { mark: "+", text: `at ${seconds(alert.firedAtMs - suite.startMs)}: ${text}` };
       });
-    const atMs = replay.nowMs - suite.startMs;
+    const atMs = lengthMs(suite, test);
     if (diff.length > 0)
-      failures.push({ atMs, line: test.nothing.line, what: "expectNothing", diff, values: valuesOf(diff) });
+      failures.push({
+        atMs,
+        line: test.nothing.line,
+        what: "expectNothing",
+        diff,
+        values: valuesOf(diff, atMs),
+      });
   }
   return { test, failures };
 }
@@ -157,7 +165,7 @@ function newestAlert(replay: Replay): number {
   return Math.max(0, ...replay.journal.alerts.keys());
 }
 
-function alertsNow({ watch, journal, nowMs }: Replay, eventsFrom: number): readonly FoundAlert[] {
+function alertsNow({ watch, journal }: Replay, nowMs: number, eventsFrom: number): readonly FoundAlert[] {
   const { firing, pending } = watch.status(nowMs);
   const found: FoundAlert[] = [
     ...pending.map(({ rule, subject, severity }) => ({
@@ -248,15 +256,4 @@ function unknownRules(suite: Suite, { conditions, events }: RuleSet): RuleProble
   return used.flatMap(({ name, line }) =>
     names.includes(name) ? [] : [problem(suite, line, `no rule is called ${name}`, nearestName(name, names))],
   );
-}
-
-/** A rule whose data are stale between two steps can never be judged by them. */
-function tooFast(suite: Suite, { conditions }: RuleSet): RuleProblem[] {
-  return conditions.flatMap((rule) => {
-    const read = new Set(rule.reads.flatMap((one) => one.sources));
-    const shortest = Math.min(...[...read].map((source) => rule.staleAfterMs[source]));
-    if (shortest >= suite.intervalMs) return [];
-    const message = `${rule.name} takes data for stale after ${seconds(shortest)}, sooner than the next step: make interval that short`;
-    return [problem(suite, 1, message)];
-  });
 }
