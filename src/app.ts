@@ -229,8 +229,12 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       observe,
       store,
       marginRatio: (wallet) => ingest.watch.marginRatio(wallet),
-      wanted: (source) => ingest.watch.wants(source),
       wantedMarkets: (source) => ingest.watch.wantedMarkets(source),
+      needs: {
+        orderAges: () => ingest.watch.needs.orderAges,
+        equityCheck: () => ingest.watch.needs.equityCheck,
+        midnightMs: (wallet) => ingest.watch.midnightMs(wallet),
+      },
       // Kept for inspection, and worth nothing more: a disk that does not take it has other troubles.
       onBadRecord: ({ source, wallet, body, problem }) => {
         const payload = { atMs: clock.nowMs(), source, wallet, body, problem };

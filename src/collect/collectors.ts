@@ -34,6 +34,7 @@ import { notificationsCollector } from "./collectors/notifications.ts";
 import { orderbookCollector } from "./collectors/orderbook.ts";
 import { ordersCollector } from "./collectors/orders.ts";
 import { pnlCollector } from "./collectors/pnl.ts";
+import { portfolioCollector } from "./collectors/portfolio.ts";
 import { traderStateCollector } from "./collectors/trader-state.ts";
 import { traderViewCollector } from "./collectors/trader-view.ts";
 import { type Demand, type MarketRead, marketReadsOf } from "./demand.ts";
@@ -60,16 +61,32 @@ export interface CollectorsOptions {
   readonly store: Pick<Store, "knownEvents" | "cursors">;
   /** Of a wallet's worst account; null while unknown. */
   readonly marginRatio: (wallet: string) => number | null;
-  /** Whether some rule needs what a source brings; what nobody looks at is not asked for. Absent: nothing is. */
-  readonly wanted?: (source: Source) => boolean;
   /** Of which markets what is read market by market is needed now; absent: of none. */
   readonly wantedMarkets?: (source: MarketRead) => WantedMarkets;
+  /** What rules need beyond what is read for everybody. Absent: nothing. */
+  readonly needs?: CollectNeeds;
   /** Keeps the body of an answer that does not fit. */
   readonly onBadRecord: (record: BadRecord) => void;
   readonly log: CollectLog;
   /** Makes the connections to the stream, which tell the listener; absent: everything is polled. */
   readonly streams?: (listener: StreamListener) => Streams;
 }
+
+/** Asked again each time, since rules may be loaded anew. */
+export interface CollectNeeds {
+  /** How long orders rest. */
+  orderAges(): boolean;
+  /** Our equity held against the exchange's. */
+  equityCheck(): boolean;
+  /** Whether a wallet's equity at midnight has to come from the exchange, and of which midnight, ms; else null. */
+  midnightMs(wallet: string): number | null;
+}
+
+const noNeeds: CollectNeeds = {
+  orderAges: () => false,
+  equityCheck: () => false,
+  midnightMs: () => null,
+};
 
 export interface Collectors {
   /** Begins to ask; stops when the signal aborts, too. */
@@ -120,12 +137,12 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       feed = new StreamFeed({ ...options, ...own });
     }
     const live = feed;
-    const wanted = options.wanted ?? (() => false);
     const wantedMarkets = options.wantedMarkets ?? (() => new Set<string>());
     const ofMarkets = { book, wanted: wantedMarkets };
     const askCalendars = () => scheduler?.ask("calendars", null);
     const calendars = calendarsCollector({ ...ofMarkets, badRecords, clock, ask: askCalendars });
     stopWaiting = calendars.stop;
+    const needs = options.needs ?? noNeeds;
     const collectors: Collector[] = [
       marketConfigCollector(book, badRecords),
       marketsCollector(live),
@@ -136,12 +153,13 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       liquidationsCollector(shared, accounts),
       fundingCollector(shared),
       collateralCollector(shared),
-      ordersCollector(shared, wanted),
+      ordersCollector(shared, () => needs.orderAges()),
       fillsCollector(shared),
       orderbookCollector(ofMarkets),
       calendars.collector,
       candlesCollector(ofMarkets),
       fundingRatesCollector(book, cursors),
+      portfolioCollector(accounts, needs),
       pnlCollector(accounts, cursors),
     ];
     return new Scheduler({
@@ -151,6 +169,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       ratePerSecond,
       accounts: (wallet) => accounts.count(wallet),
       marketReads: () => marketReadsOf((source) => marketsToRead(ofMarkets, source)?.length ?? 0),
+      equityCheck: () => needs.equityCheck(),
       ...(live ? { streaming: (wallet) => live.tellsNotifications(wallet) } : {}),
     });
   }

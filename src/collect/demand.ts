@@ -20,6 +20,8 @@ export interface DemandInput {
   readonly markets?: number;
   /** Of how many markets these are read: only of those that some rule asks about. Default: none. */
   readonly marketReads?: Partial<Record<MarketRead, number>>;
+  /** Whether our equity is held against the exchange's portfolio values. */
+  readonly equityCheck?: boolean;
   /** Wall time, for calendars. */
   readonly nowMs: number;
 }
@@ -70,6 +72,7 @@ export const sourceOrder: readonly Source[] = [
   "calendars",
   "fundingRates",
   "candles",
+  "portfolio",
   "pnl",
 ];
 
@@ -152,7 +155,7 @@ export function realSchedulesMs(input: DemandInput & { readonly streams?: boolea
 /** What one run over everything costs, in plain reads. */
 export function requestsOf(
   source: Source,
-  input: Pick<DemandInput, "wallets" | "markets" | "marketReads">,
+  input: Pick<DemandInput, "wallets" | "markets" | "marketReads" | "equityCheck">,
 ): number {
   const { wallets } = input;
   switch (source) {
@@ -175,6 +178,10 @@ export function requestsOf(
     case "liquidations":
     case "funding":
       return sum(wallets.map((one) => one.pdaIndices.length));
+    case "portfolio":
+      return input.equityCheck === true
+        ? sum(wallets.map((one) => one.accounts ?? one.pdaIndices.length))
+        : 0;
     case "pnl":
       // The past is asked for once, in the last lane.
       return 0;

@@ -61,6 +61,8 @@ interface Backlog {
   readonly older: Readonly<Record<string, string>> | null;
   /** Read until a known page is as old as this. */
   readonly untilMs: number;
+  /** What happened after this is told, ms; left out by earlier versions: nobody can say. */
+  readonly fromMs?: number;
 }
 
 interface State {
@@ -113,6 +115,7 @@ export class History {
     const deep =
       run.gap || edgeMs === null || (elapsedMs - this.#deepMs > DEEP_AGAIN_MS && backlog.length === 0);
     const fresh: Event[] = [];
+    let toldMs = Number.POSITIVE_INFINITY;
     let newestMs = edgeMs ?? Number.NEGATIVE_INFINITY;
     let first: HistoryPage | null = null;
     let left: Backlog | null = null;
@@ -126,7 +129,7 @@ export class History {
       } catch (error) {
         if (first === null) throw error;
         failure = error;
-        left = { older, untilMs };
+        left = { older, untilMs, fromMs: toldMs };
         break;
       }
       first ??= page;
@@ -136,6 +139,7 @@ export class History {
       if (pages === 1) digest = names;
       fresh.push(...unknown);
       const oldestMs = oldestOf(page);
+      toldMs = Math.min(toldMs, oldestMs);
       for (const row of page.rows) newestMs = Math.max(newestMs, row.atMs);
       if (page.older === null || oldestMs < pastLimitMs) break;
       // Between gaps new rows stand before all that are known.
@@ -146,7 +150,7 @@ export class History {
       older = page.older;
       // What is left is the past, or too much for one run.
       if (oldestMs <= Math.min(untilMs, baseMs - LATE_ROWS_MS) || pages === MOST_PAGES) {
-        left = { older, untilMs };
+        left = { older, untilMs, fromMs: toldMs };
         break;
       }
     }
@@ -183,7 +187,10 @@ export class History {
         page.older === null ||
         oldestMs < Math.min(run.nowMs() - this.#options.pastMs, current.untilMs) ||
         (fresh.length === 0 && oldestMs <= current.untilMs);
-      backlog = ended ? rest : [{ ...current, older: page.older }, ...rest];
+      const fromMs = Math.min(oldestMs, current.fromMs ?? Number.POSITIVE_INFINITY);
+      backlog = ended
+        ? rest
+        : [{ ...current, ...(Number.isFinite(fromMs) ? { fromMs } : {}), older: page.older }, ...rest];
     } catch (error) {
       const refused = error instanceof ExchangeError && error.reason === "refused";
       if (!refused || current.older === null) throw error;
@@ -218,7 +225,8 @@ export class History {
   #batch(events: readonly Event[], next: State): Batch {
     const before = JSON.stringify(this.#state);
     const value = JSON.stringify(next);
-    return value === before ? { events } : { events, cursor: { name: this.#options.name, value } };
+    const told = { events, coversMs: coveredMs(next.backlog) };
+    return value === before ? told : { ...told, cursor: { name: this.#options.name, value } };
   }
 
   async #unknown(page: HistoryPage): Promise<Event[]> {
@@ -240,7 +248,14 @@ function laterCall(run: WalletRun): ReturnType<WalletRun["call"]> {
 /** Too many places to go on from become one walk over all of them. */
 function bounded(backlog: readonly Backlog[]): readonly Backlog[] {
   if (backlog.length <= MOST_BACKLOGS) return backlog;
-  return [{ older: null, untilMs: Math.min(...backlog.map((one) => one.untilMs)) }];
+  const fromMs = coveredMs(backlog);
+  const untilMs = Math.min(...backlog.map((one) => one.untilMs));
+  return [{ older: null, untilMs, ...(Number.isFinite(fromMs) ? { fromMs } : {}) }];
+}
+
+/** What happened after this is told, ms: 0 where nothing is left to be read. */
+function coveredMs(backlog: readonly Backlog[]): number {
+  return Math.max(0, ...backlog.map((one) => one.fromMs ?? Number.POSITIVE_INFINITY));
 }
 
 function inLastRow(page: HistoryPage, event: Event): boolean {

@@ -53,6 +53,8 @@ export interface SchedulerOptions {
   readonly accounts: (wallet: string) => number;
   /** Of how many markets each is read that is read market by market. */
   readonly marketReads?: () => NonNullable<DemandInput["marketReads"]>;
+  /** Whether portfolio values are asked for in every turn. */
+  readonly equityCheck?: () => boolean;
   /** Whether a wallet's notifications come by themselves now. */
   readonly streaming?: (wallet: string) => boolean;
   readonly log: CollectLog;
@@ -162,6 +164,7 @@ export class Scheduler {
       requestsPerSecond,
       nowMs: this.#clock.nowMs(),
       ...(marketReads ? { marketReads: marketReads() } : {}),
+      equityCheck: this.#options.equityCheck?.() ?? false,
       wallets: wallets.map((wallet) => ({
         ...wallet,
         accounts: accounts(wallet.name),

@@ -89,6 +89,7 @@ export const scheduleSettings = z.strictObject({
   orders: schedule(interval).prefault(every("30s")),
   fills: schedule(interval).prefault(every("30s")),
   pnl: schedule(interval).prefault(every("5m")),
+  portfolio: schedule(interval).prefault(every("5m")),
   marketConfig: schedule(interval).prefault(every("10m")),
   exchangeStatus: schedule(interval).prefault(every("30s")),
   orderbook: schedule(interval).prefault(every("15s")),

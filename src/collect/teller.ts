@@ -39,6 +39,8 @@ export interface Batch {
   readonly unacked?: number;
   readonly pdaIndex?: number;
   readonly past?: boolean;
+  /** As of the observation. */
+  readonly coversMs?: number;
   readonly cursor?: { readonly name: string; readonly value: string };
   /** Told as it happened: no reading of the source. */
   readonly live?: boolean;

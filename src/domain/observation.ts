@@ -21,6 +21,7 @@ export const sources = [
   "orders",
   "fills",
   "pnl",
+  "portfolio",
   "marketConfig",
   "exchangeStatus",
   "orderbook",
@@ -177,6 +178,25 @@ export type Observation =
       readonly atMs: number;
       readonly wallet: string;
       readonly view: TraderViewState;
+    }
+  /** What the exchange says that trader accounts of a wallet were worth, and all of them together at midnight. */
+  | {
+      readonly kind: "portfolio";
+      readonly atMs: number;
+      readonly wallet: string;
+      /** As of the end of a quarter of an hour, `ofMs`. */
+      readonly values: readonly {
+        readonly pdaIndex: number;
+        readonly subaccount: number;
+        readonly ofMs: number;
+        readonly valueUsd: number;
+      }[];
+      /** At the start of a day; `accounts` by name are those that were asked about, whether they were there or not. */
+      readonly midnight?: {
+        readonly startMs: number;
+        readonly usd: number;
+        readonly accounts: readonly string[];
+      };
     }
   /**
    * New events of one source, oldest first; an empty list says that there was nothing new. Those already stored were

@@ -14,6 +14,7 @@ export const sourceWords: Readonly<Record<Source, string>> = {
   orders: "order history",
   fills: "fills",
   pnl: "profit history",
+  portfolio: "portfolio values",
   marketConfig: "market rules",
   exchangeStatus: "status of the exchange",
   orderbook: "order books",

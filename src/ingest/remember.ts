@@ -77,6 +77,11 @@ async function watchOf(
   for (const [kind, spanMs] of watch.eventSpans) {
     for (const event of await store.events({ kind, fromMs: nowMs - spanMs })) watch.rememberEvent(event);
   }
+  const dayMs = watch.dayToReadMs;
+  if (dayMs !== null) {
+    for (const kind of ["fill", "funding", "collateral"] as const)
+      for (const event of await store.events({ kind, fromMs: dayMs })) watch.rememberToday(event);
+  }
   return watch;
 }
 

@@ -55,5 +55,6 @@ export {
   vocabulary,
 } from "./vocabulary.ts";
 export { createWindow } from "./windows/create.ts";
+export { dayOf } from "./windows/edge.ts";
 export { enoughCover } from "./windows/shape.ts";
 export type { BucketStats, Window } from "./windows/window.ts";

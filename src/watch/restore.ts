@@ -17,6 +17,7 @@ import type { Happenings } from "./happenings.ts";
 import type { Remembered } from "./remembered.ts";
 import type { WatchedWallet } from "./settings.ts";
 import type { Throttles } from "./throttles.ts";
+import { type Today, todayKeepSuffix } from "./today.ts";
 import { restoreWallet, takeKey, walletKeepPrefix } from "./wallets.ts";
 import type { World } from "./world.ts";
 
@@ -32,6 +33,7 @@ export interface RestoreParts {
   readonly endings: Endings;
   readonly failing: Failing;
   readonly downtime: Downtime;
+  readonly today: Today;
   /** Whether a channel of this name is configured. */
   readonly hasChannel: (name: string) => boolean;
 }
@@ -99,7 +101,13 @@ export class Restoring {
     const changes = new Map(remembered.alertChanges.map((change) => [change.id, change]));
     this.#parts.throttles.restore(remembered.keep, changes);
     for (const [name, value] of remembered.keep) {
-      if (!name.startsWith(walletKeepPrefix) || !name.endsWith("/profit")) continue;
+      if (!name.startsWith(walletKeepPrefix)) continue;
+      if (name.endsWith(todayKeepSuffix)) {
+        const wallet = name.slice(walletKeepPrefix.length, -todayKeepSuffix.length);
+        if (ours.has(wallet)) this.#parts.today.restore(wallet, value);
+        continue;
+      }
+      if (!name.endsWith("/profit")) continue;
       const wallet = name.slice(walletKeepPrefix.length, -"/profit".length);
       const entry = ours.has(wallet) ? wallets.get(wallet) : undefined;
       if (entry) restoreWallet(entry, value);

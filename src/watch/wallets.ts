@@ -17,7 +17,8 @@ import type { SubjectNode } from "./subjects.ts";
 const indexLagMs = 15_000;
 const snapshotsKeptMs = 180_000;
 
-interface Snapshot {
+/** Equity of a wallet at one of its answers. */
+export interface Snapshot {
   readonly atMs: number;
   readonly slot: number;
   readonly equityUsd: number;
@@ -206,23 +207,24 @@ export function partSeen(
 }
 
 /**
- * Takes a collateral move into account; moves between accounts that are both watched leave the wallet as it is.
- * @param account whose collateral it moved, as far as it is known   @returns false when nobody can say what it did
+ * What a collateral move did to the wallet as a whole, USD: nothing between accounts that are both watched, null where nobody
+ * can say. @param account whose collateral it moved, as far as it is known
  */
-export function walletFlow(
-  entry: WalletEntry,
-  event: Event,
-  account: AccountEntry | undefined,
-  draft: Draft,
-): boolean {
-  if (event.backfilled || (entry.kept && event.slot <= entry.kept.baselineSlot)) return true;
+export function flowOf(event: Event, account: AccountEntry | undefined): number | null {
   const transfer = event.fields.eventType === "transfer" ? (event.data as TransferData | null) : null;
-  if (transfer?.within) return true;
+  if (transfer?.within) return 0;
   const amount = event.fields.amountUsd ?? (transfer ? transferred(event, transfer, account) : null);
-  if (typeof amount !== "number") return event.fields.eventType !== "transfer";
-  entry.flows.push({ slot: event.slot, amountUsd: amount });
+  return typeof amount === "number" ? amount : null;
+}
+
+/** Takes a collateral move into account, as `flowOf` weighed it. @returns false when nobody can say what it did */
+export function walletFlow(entry: WalletEntry, event: Event, flowUsd: number | null, draft: Draft): boolean {
+  if (event.backfilled || (entry.kept && event.slot <= entry.kept.baselineSlot)) return true;
+  if (flowUsd === null) return event.fields.eventType !== "transfer";
+  if (flowUsd === 0) return true;
+  entry.flows.push({ slot: event.slot, amountUsd: flowUsd });
   if (entry.flows.length > 1_000) entry.flows.shift();
-  if (entry.kept) keep(entry, { ...entry.kept, netUsd: entry.kept.netUsd + amount }, draft);
+  if (entry.kept) keep(entry, { ...entry.kept, netUsd: entry.kept.netUsd + flowUsd }, draft);
   return true;
 }
 
@@ -237,10 +239,15 @@ function transferred(
   return fields.after > before.usd ? transferUsd : -transferUsd;
 }
 
+/** The newest snapshot that is old enough for the collateral history to have caught up; null: there is none yet. */
+export function settledAt({ snapshots }: WalletEntry, atMs: number): Snapshot | null {
+  return snapshots.findLast((snapshot) => snapshot.atMs <= atMs - indexLagMs) ?? null;
+}
+
 /** The collateral history was read at `atMs`: profit can be brought up to the newest settled snapshot. */
 export function walletFlowsRead(entry: WalletEntry, atMs: number, draft: Draft): boolean {
   entry.node.facts.seenMs.collateral = atMs;
-  const settled = entry.snapshots.findLast((snapshot) => snapshot.atMs <= atMs - indexLagMs) ?? null;
+  const settled = settledAt(entry, atMs);
   if (!settled) return false;
   if (!entry.kept) {
     keep(entry, { baselineUsd: settled.equityUsd, baselineSlot: settled.slot, netUsd: 0, highUsd: 0 }, draft);

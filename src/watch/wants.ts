@@ -1,14 +1,20 @@
-/** What some rule reads, shows or waits for: what nobody looks at needs no asking. */
-import type { Source } from "../domain/observation.ts";
+/** What rules need beyond what is read for everybody: what nobody looks at is not asked for. */
 import type { RuleSet } from "../rules/index.ts";
 
-export function wantedSources(ruleSet: RuleSet): ReadonlySet<Source> {
-  const wanted = new Set<Source>();
-  for (const rule of [...ruleSet.conditions, ...ruleSet.events]) {
-    for (const { sources, awaits } of rule.shows) {
-      for (const source of sources) wanted.add(source);
-      if (awaits !== undefined) wanted.add(awaits);
-    }
-  }
-  return wanted;
+export interface Needs {
+  /** Some rule asks or tells how long orders have rested. */
+  readonly orderAges: boolean;
+  /** Some rule reads or tells the profit of today. */
+  readonly midnight: boolean;
+  /** Some rule reads or tells how far our equity is from the exchange's. */
+  readonly equityCheck: boolean;
+}
+
+export function needsOf(ruleSet: RuleSet): Needs {
+  const shown = [...ruleSet.conditions, ...ruleSet.events].flatMap((rule) => rule.shows);
+  return {
+    orderAges: shown.some(({ awaits }) => awaits === "orders"),
+    midnight: shown.some(({ awaits }) => awaits === "portfolio"),
+    equityCheck: shown.some(({ sources }) => sources.includes("portfolio")),
+  };
 }

@@ -23,6 +23,7 @@ import { Deadlines } from "./deadlines.ts";
 import { Downtime } from "./downtime.ts";
 import { type Ask, Draft } from "./draft.ts";
 import { Endings } from "./endings.ts";
+import { EquityCheck } from "./equity-check.ts";
 import { eventFacts } from "./event-facts.ts";
 import { EventWindows } from "./event-windows.ts";
 import { Failing } from "./failing.ts";
@@ -39,10 +40,13 @@ import { endingPatienceMs, firstLookMs, type WatchedWallet, type WatchSettings }
 import { watchStatus } from "./status.ts";
 import type { SubjectNode } from "./subjects.ts";
 import { Throttles } from "./throttles.ts";
+import { Today } from "./today.ts";
 import { compareWithView } from "./view-check.ts";
 import { Vigils } from "./vigils.ts";
 import {
+  flowOf,
   partSeen,
+  settledAt,
   sumAccounts,
   type WalletEntry,
   walletFlow,
@@ -51,7 +55,7 @@ import {
   wholeSeenMs,
 } from "./wallets.ts";
 import { WantedMarkets, type WantedSymbols } from "./wanted-markets.ts";
-import { wantedSources } from "./wants.ts";
+import { type Needs, needsOf } from "./wants.ts";
 import { World } from "./world.ts";
 
 export interface Note {
@@ -91,8 +95,10 @@ export class Watch {
   readonly #series: Series;
   readonly #restoring: Restoring;
   readonly #rights: Rights;
-  readonly #wanted: ReadonlySet<Source>;
+  readonly #needs: Needs;
+  readonly #equityCheck = new EquityCheck((text) => this.#notes.push({ level: "warn", text }));
   readonly #openings: Openings;
+  readonly #today: Today;
   readonly #market: MarketAnswers;
   readonly #given: Given;
   readonly #wantedMarkets: WantedMarkets;
@@ -239,7 +245,7 @@ export class Watch {
       onSight: (sight, into) => this.#blindness.note(sight, into),
       onJudged: (rule, subject, unknown, into) => this.#failing.event(rule, subject, unknown, into),
     });
-    this.#wanted = wantedSources(settings.ruleSet);
+    this.#needs = needsOf(settings.ruleSet);
     this.#openings = new Openings(remembered.facts);
     this.#rights = new Rights({
       facts: remembered.facts,
@@ -249,6 +255,14 @@ export class Watch {
     this.#series = new Series(settings.ruleSet);
     this.#wantedMarkets = new WantedMarkets(settings.ruleSet);
     for (const one of settings.wallets) this.#world.addWallet(one);
+    this.#today = new Today({
+      wallets: this.#world.wallets,
+      timezone: settings.timezone,
+      deadlines,
+      draft,
+      nowMs,
+      rolled: (into) => this.#newDay(into),
+    });
     this.#restoring = new Restoring({
       ruleSet: settings.ruleSet,
       world: this.#world,
@@ -261,6 +275,7 @@ export class Watch {
       endings: this.#endings,
       failing: this.#failing,
       downtime: this.#downtime,
+      today: this.#today,
       hasChannel: (name) => settings.channels?.includes(name) ?? true,
     });
     this.#market = new MarketAnswers({
@@ -339,9 +354,14 @@ export class Watch {
     });
   }
 
-  /** Whether a rule reads what a source brings, or waits for it where it is missing. */
-  wants(source: Source): boolean {
-    return this.#wanted.has(source);
+  /** What rules need beyond what is read for everybody. */
+  get needs(): Needs {
+    return this.#needs;
+  }
+
+  /** The start of today, ms, where a rule needs what a wallet's equity was then and only the exchange can tell; else null. */
+  midnightMs(wallet: string): number | null {
+    return this.#needs.midnight ? this.#today.missingMs(wallet) : null;
   }
 
   /** Margin ratio of a wallet's worst account; what decides how often it is asked. Null while unknown. */
@@ -391,6 +411,17 @@ export class Watch {
     else this.#recall.tick(tick);
   }
 
+  /** From when on the events of today have to be read from history at a start, ms; null: their sums were kept. */
+  get dayToReadMs(): number | null {
+    return this.#today.incomplete ? this.#today.startMs : null;
+  }
+
+  /** Takes a stored event of today into its sums, before the first observation. */
+  rememberToday(event: Event): void {
+    const sinceMs = this.#world.wallets.get(event.wallet ?? "")?.sinceMs ?? 0;
+    if (event.seenMs >= sinceMs) this.#today.remember(event);
+  }
+
   /** Feeds a stored event to the windows, before the first observation. */
   rememberEvent(event: Event): void {
     const sinceMs = event.wallet === null ? 0 : (this.#world.wallets.get(event.wallet)?.sinceMs ?? 0);
@@ -426,6 +457,9 @@ export class Watch {
         return;
       case "traderView":
         this.#takeView(observation, draft);
+        return;
+      case "portfolio":
+        this.#takePortfolio(observation, draft);
         return;
       case "events":
         this.#takeEvents(observation, draft);
@@ -520,6 +554,10 @@ export class Watch {
       for (const position of account.positions.values())
         position.node.windows?.feed(draft.atMs, position.node.facts.values);
     }
+    for (const account of told) {
+      this.#realizedToday(entry, account);
+      if (whole && this.#needs.equityCheck) this.#equityCheck.note(account, draft.atMs);
+    }
     for (const account of told) this.#rights.compare(account, draft);
     for (const account of told) this.#judgeAccount(account, "traderState", draft);
     this.#conditions.judgeNode(entry.node, "traderState", draft);
@@ -554,6 +592,29 @@ export class Watch {
     this.#notes.push({ level: "warn", text });
   }
 
+  /** What the exchange says that accounts were worth. */
+  #takePortfolio(seen: Observation & { readonly kind: "portfolio" }, draft: Draft): void {
+    const entry = this.#world.wallets.get(seen.wallet);
+    if (!entry) return;
+    const { wallet, midnight } = seen;
+    this.#blindness.seen("portfolio", wallet, draft);
+    if (midnight && this.#today.midnight(wallet, midnight.startMs, { ...midnight, readMs: seen.atMs })) {
+      this.#today.settled(entry, settledAt(entry, draft.atMs));
+      this.#today.keep(wallet, draft);
+      this.#conditions.judgeNode(entry.node, null, draft);
+    }
+    let compared = false;
+    for (const { pdaIndex, subaccount, ofMs, valueUsd } of seen.values) {
+      const account = this.#world.accounts.get({ wallet, pdaIndex, subaccount });
+      if (account && this.#equityCheck.compare(account, ofMs, valueUsd, draft.atMs)) compared = true;
+    }
+    if (!compared) return;
+    const { daemon } = this.#world;
+    daemon.facts.values.equityMismatch = this.#equityCheck.worst(draft.atMs)!;
+    daemon.seen("portfolio", draft.atMs);
+    this.#conditions.judgeNode(daemon, "portfolio", draft);
+  }
+
   #takeEvents(seen: Observation & { readonly kind: "events" }, draft: Draft): void {
     const entry = seen.wallet === null ? undefined : this.#world.wallets.get(seen.wallet);
     // A liquidation that an inbox page brings along goes first, so that its notification is matched with it.
@@ -563,6 +624,7 @@ export class Watch {
     for (const event of events) {
       if (entry && event.kind === "collateral") this.#takeFlow(entry, event, draft);
       if (event.kind === "fill") this.#takeFill(event, draft);
+      if (entry && event.kind !== "collateral") this.#today.take(event, null);
       if (event.kind === "order") this.#world.placings.event(event);
       this.#happened(event, draft);
     }
@@ -572,6 +634,10 @@ export class Watch {
     this.#endings.weighFills(draft);
     if (seen.cursor) draft.changes.cursors.push(seen.cursor);
     if (!entry) return;
+    const wallet = entry.wallet.name;
+    if (seen.coversMs !== undefined) this.#today.covers(wallet, seen.source, seen.pdaIndex, seen.coversMs);
+    this.#today.publish(entry);
+    this.#today.keep(wallet, draft);
     if (seen.live === true) {
       for (const account of this.#world.accounts.ofWallet(entry.wallet.name))
         this.#judgeAccount(account, null, draft);
@@ -583,11 +649,19 @@ export class Watch {
       this.#vigils.seen(seen.source, entry.wallet.name, wholeMs, draft);
       entry.node.seen(seen.source, wholeMs);
     }
+    if (seen.source === "fills") {
+      for (const account of this.#world.accounts.ofWallet(wallet)) {
+        this.#realizedToday(entry, account);
+        this.#judgeAccount(account, "fills", draft);
+      }
+    }
     if (seen.unacked !== undefined) {
       entry.unacked = seen.unacked;
       entry.node.facts.values.unacked = seen.unacked;
     }
-    if (seen.source === "collateral" && walletFlowsRead(entry, draft.atMs, draft)) {
+    const flowsRead = seen.source === "collateral" && walletFlowsRead(entry, draft.atMs, draft);
+    if (seen.source === "collateral") this.#today.settled(entry, settledAt(entry, draft.atMs));
+    if (flowsRead) {
       const values = entry.node.facts.values;
       draft.changes.ticks.push(this.#series.wallet(entry.wallet.name, values, draft.atMs));
       entry.node.windows?.feed(draft.atMs, values);
@@ -598,6 +672,28 @@ export class Watch {
     if (seen.events.length > 0) {
       for (const account of this.#world.accounts.ofWallet(entry.wallet.name))
         this.#judgeAccount(account, null, draft);
+    }
+  }
+
+  /** What the positions of an account realized today, as old as the fills that were read. */
+  #realizedToday(entry: WalletEntry, { ref, positions }: AccountEntry): void {
+    const { fills } = entry.node.facts.seenMs;
+    if (fills === undefined) return;
+    for (const [symbol, { node }] of positions) {
+      node.seen("fills", fills);
+      const usd = this.#today.realized(ref.wallet, `${ref.pdaIndex}.${ref.subaccount}`, symbol);
+      if (usd === undefined) delete node.facts.values.realizedPnlToday;
+      else node.facts.values.realizedPnlToday = usd;
+    }
+  }
+
+  #newDay(draft: Draft): void {
+    for (const entry of this.#world.wallets.values()) {
+      this.#conditions.judgeNode(entry.node, null, draft);
+      for (const account of this.#world.accounts.ofWallet(entry.wallet.name)) {
+        this.#realizedToday(entry, account);
+        this.#judgeAccount(account, "fills", draft);
+      }
     }
   }
 
@@ -614,7 +710,9 @@ export class Watch {
     const known = pdaIndex !== null && subaccount !== null;
     const wallet = entry.wallet.name;
     const account = known ? this.#world.accounts.get({ wallet, pdaIndex, subaccount }) : undefined;
-    if (walletFlow(entry, event, account, draft)) return;
+    const flowUsd = flowOf(event, account);
+    this.#today.take(event, flowUsd);
+    if (walletFlow(entry, event, flowUsd, draft)) return;
     const text = `${wallet}: a transfer at slot ${event.slot} does not say whether it came in or went out; wallet.pnl counts it as profit or loss`;
     this.#notes.push({ level: "warn", text });
   }
@@ -715,6 +813,7 @@ export class Watch {
   #gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting): void {
     const draft = this.#draft;
     if (symbol !== null) this.#downtime.gone(node.name, draft);
+    if (symbol === null) this.#equityCheck.forget(account);
     this.#conditions.detach(node, draft, (live, row, before) =>
       this.#endings.end(draft, {
         live,

@@ -179,6 +179,7 @@ export interface HarnessOptions {
   readonly channels?: readonly string[];
   readonly atMs?: number;
   readonly reloaded?: boolean;
+  readonly timezone?: string;
 }
 
 export class Harness {
@@ -200,7 +201,7 @@ export class Harness {
         remind: remindSettings.parse(options.remind ?? {}),
         acknowledge: acknowledgeSettings.parse(options.acknowledge ?? {}),
         scheduleMs,
-        timezone: "UTC",
+        timezone: options.timezone ?? "UTC",
         ...(options.channels ? { channels: options.channels } : {}),
         ...(options.reloaded ? { reloaded: true } : {}),
       },
@@ -253,7 +254,7 @@ export class Harness {
     source: Source,
     events: readonly Event[],
     wallet: string | null = "main",
-    of: { readonly pdaIndex?: number; readonly past?: boolean } = {},
+    of: { readonly pdaIndex?: number; readonly past?: boolean; readonly coversMs?: number } = {},
   ): Changes {
     return this.see({ kind: "events", source, wallet, atMs: this.nowMs, events, ...of });
   }

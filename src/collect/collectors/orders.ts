@@ -4,22 +4,21 @@
  */
 import { endpoints, nextPage, orderKey } from "../../contract/index.ts";
 import { orderName } from "../../domain/account.ts";
-import type { Source } from "../../domain/observation.ts";
 import type { WalletCollector, WalletRun } from "../collector.ts";
 import { orderOf } from "../translate/history.ts";
 import { type HistoryParts, historyCollector } from "./history.ts";
 
-/** @param wanted whether some rule asks how long orders have rested */
+/** @param asksAges whether some rule asks how long orders have rested */
 export function ordersCollector(
   shared: HistoryParts,
-  wanted: (source: Source) => boolean = () => false,
+  asksAges: () => boolean = () => false,
 ): WalletCollector {
   const history = ordersHistory(shared);
   return {
     ...history,
     async run(run) {
       // What rested before is stored already and told of no more: its age would not be known after a start.
-      if (!run.catchUp && run.gap && wanted("orders")) await tellResting(run);
+      if (!run.catchUp && run.gap && asksAges()) await tellResting(run);
       return history.run(run);
     },
   };

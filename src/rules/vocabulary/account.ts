@@ -13,6 +13,8 @@ const backed = group([...risk, "traderView"]);
 /** What funding does to an account: by the newest rate of each market that it holds. */
 const funded = group([...risk, "traderView", "fundingRates"]);
 const none = group([]);
+const fills = group(["fills"]);
+const fundingHistory = group(["funding"]);
 
 export const sides = ["long", "short"] as const;
 
@@ -44,6 +46,11 @@ const position: readonly Field[] = [
   ),
   backed.number("liquidationDistance", "ratio", "|mark − liquidation price| / mark", "+∞"),
   marked.number("unrealizedPnl", "usd", "positive is profit"),
+  fills.number(
+    "realizedPnlToday",
+    "usd",
+    "realized by the account in this market since midnight, before fees and funding; positive is profit",
+  ),
   state.number("unsettledFunding", "usd", "positive: will be received"),
   state.number("accumulatedFunding", "usd", "settled so far on this position, positive: received"),
   marked.number("initialMargin", "usd", "initial margin of this market, resting orders included"),
@@ -149,6 +156,18 @@ const wallet: readonly Field[] = [
   backed.number("equity", "usd", "of all its accounts"),
   flows.number("netDeposits", "usd", "deposits less withdrawals since watching began"),
   pnl.number("pnl", "usd", "equity less net deposits and transfers, since watching began"),
+  pnl.awaited(
+    "pnlToday",
+    "usd",
+    "portfolio",
+    "equity less what it was at midnight and what was paid in and out since; positive is profit",
+  ),
+  fills.number("feesToday", "usd", "trading fees since midnight, positive: paid; rebates count against them"),
+  fundingHistory.number(
+    "fundingToday",
+    "usd",
+    "funding of the hours that ended since midnight, positive: received",
+  ),
   pnl.number("highWaterMark", "usd", "highest pnl since watching began"),
   backed.number(
     "moveToLiquidation",

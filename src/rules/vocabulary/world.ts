@@ -83,6 +83,11 @@ const daemon: readonly Field[] = [
   none.duration("oldestUndelivered", "how long the oldest of them has waited"),
   none.text("waitingChannels", "which channels they wait for and why, for people; empty while none does"),
   none.number("databaseBytes", "bytes", "size of the database"),
+  group(["portfolio"]).number(
+    "equityMismatch",
+    "ratio",
+    "largest difference of an account's equity from the exchange's portfolio value, as a share of that; differences of prices within the seconds between readings are left out",
+  ),
   none.number("authFailures", "count", "sign-ins refused since the start"),
   none.number("deadMessages", "count", "messages that no channel would take, since the start"),
   none.number("badRecords", "count", "records that did not fit the contract, since the start"),

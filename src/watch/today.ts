@@ -1,0 +1,306 @@
+/**
+ * What each wallet earned, paid and received since midnight of the configured time zone.
+ *
+ * Fees, funding and what trades realized are sums over the day's events, each of which is told once; profit is equity less
+ * what it was at midnight, less what came in and went out since. All of it is kept in the commit of what it follows from, so
+ * that a start goes on exactly; what happened meanwhile is told as events then. Until a history was read back to midnight its
+ * sums are not known. The equity of midnight is our own where we watched, else the exchange tells it.
+ */
+import type { Event } from "../domain/event.ts";
+import type { Source } from "../domain/observation.ts";
+import { accountName } from "../domain/subject.ts";
+import { dayOf } from "../rules/index.ts";
+import type { Deadlines, Due } from "./deadlines.ts";
+import type { Draft } from "./draft.ts";
+import { type Snapshot, type WalletEntry, walletKeepPrefix } from "./wallets.ts";
+
+export const todayKeepSuffix = "/today";
+/** How long before midnight the equity of midnight may have been read. */
+const beforeMidnightMs = 60_000;
+
+/** Equity of midnight. */
+interface Base {
+  readonly usd: number;
+  /** What came in or went out after it counts; null: after midnight, by the exchange's time. */
+  readonly slot: number | null;
+  /** Accounts whose values it adds up, and until when there were no others, ms. */
+  readonly accounts: readonly string[];
+  readonly readMs: number;
+}
+
+interface DayFlow {
+  readonly slot: number;
+  readonly atMs: number;
+  /** Signed; null: nobody can say what it did. */
+  readonly usd: number | null;
+  readonly account: string | null;
+}
+
+interface Day {
+  readonly startMs: number;
+  fees: number;
+  funding: number;
+  /** By account and market, `0.1/SOL`. */
+  readonly realized: Record<string, number>;
+  flows: DayFlow[];
+  base: Base | null;
+}
+
+interface Book {
+  /** Today first; the next one as soon as the exchange's clock has come there. */
+  days: Day[];
+  /** By history and its part: all that happened after this time was told, ms. */
+  readonly covers: Map<string, number>;
+  changed: boolean;
+  /** What was told of the day before is in it. */
+  whole: boolean;
+}
+
+export class Today implements Due {
+  dueMs = Number.POSITIVE_INFINITY;
+  queuedMs = Number.POSITIVE_INFINITY;
+  place = -1;
+  readonly #books = new Map<string, Book>();
+  readonly #wallets: ReadonlyMap<string, WalletEntry>;
+  readonly #timezone: string;
+  readonly #dayOf: (ms: number) => { readonly startMs: number; readonly endMs: number };
+  readonly #deadlines: Deadlines;
+  readonly #draft: () => Draft;
+  readonly #rolled: (draft: Draft) => void;
+  #day: { readonly startMs: number; readonly endMs: number };
+
+  constructor(options: {
+    readonly wallets: ReadonlyMap<string, WalletEntry>;
+    readonly timezone: string;
+    readonly deadlines: Deadlines;
+    readonly draft: () => Draft;
+    readonly nowMs: number;
+    /** A new day began, and every wallet's figures are those of it. */
+    readonly rolled: (draft: Draft) => void;
+  }) {
+    this.#wallets = options.wallets;
+    this.#timezone = options.timezone;
+    this.#dayOf = dayOf(options.timezone);
+    this.#deadlines = options.deadlines;
+    this.#draft = options.draft;
+    this.#rolled = options.rolled;
+    this.#day = this.#dayOf(options.nowMs);
+    this.#deadlines.set(this, this.#day.endMs);
+  }
+
+  /** Since when it is today, ms. */
+  get startMs(): number {
+    return this.#day.startMs;
+  }
+
+  /** Whether the events of today have to be read again: nothing was kept of them for this time zone. */
+  get incomplete(): boolean {
+    for (const name of this.#wallets.keys()) if (!this.#book(name).whole) return true;
+    return false;
+  }
+
+  /** Midnight, where the equity of then is not known, ms; else null. */
+  missingMs(wallet: string): number | null {
+    return this.#book(wallet).days[0]!.base === null ? this.#day.startMs : null;
+  }
+
+  restore(wallet: string, text: string): void {
+    const kept = JSON.parse(text) as { readonly timezone: string; readonly days: Day[] };
+    if (kept.timezone !== this.#timezone) return;
+    const book = this.#book(wallet);
+    book.days = kept.days.filter(({ startMs }) => startMs >= this.#day.startMs);
+    if (book.days[0]?.startMs !== this.#day.startMs) book.days.unshift(newDay(this.#day.startMs));
+    book.whole = true;
+  }
+
+  /** An event of today from history, where nothing was kept. */
+  remember(event: Event): void {
+    if (event.wallet === null || !this.#wallets.has(event.wallet) || this.#book(event.wallet).whole) return;
+    const { amountUsd } = event.fields;
+    const within = (event.data as { readonly within?: boolean } | null)?.within === true;
+    this.take(event, within ? 0 : typeof amountUsd === "number" ? amountUsd : null);
+  }
+
+  /** @param flowUsd of a collateral move: what it brought in or, negative, took out; null: nobody can say */
+  take(event: Event, flowUsd: number | null): void {
+    const { wallet, kind, fields, happenedMs, symbol } = event;
+    if (wallet === null || (kind !== "fill" && kind !== "funding" && kind !== "collateral")) return;
+    const book = this.#book(wallet);
+    if (kind === "collateral") {
+      this.#flow(book, event, flowUsd);
+      return;
+    }
+    // An hour of funding belongs to the day in which it ends, and that which ends at midnight to the day that ends.
+    const day = this.#dayFor(book, kind === "funding" ? happenedMs - 1 : happenedMs);
+    if (!day) return;
+    book.changed = true;
+    if (kind === "funding") day.funding += numberOf(fields.payment);
+    else {
+      day.fees += numberOf(fields.fee);
+      if (symbol === null) return;
+      const name = `${event.pdaIndex ?? 0}.${event.subaccount ?? 0}/${symbol.toUpperCase()}`;
+      day.realized[name] = (day.realized[name] ?? 0) + numberOf(fields.realizedPnl);
+    }
+  }
+
+  /** A history told all that happened after `coversMs`. */
+  covers(wallet: string, source: Source, pdaIndex: number | undefined, coversMs: number): void {
+    this.#book(wallet).covers.set(`${source}/${pdaIndex ?? ""}`, coversMs);
+  }
+
+  /** Brings the sums over events into the wallet's figures. */
+  publish({ wallet, node }: WalletEntry): void {
+    const book = this.#book(wallet.name);
+    const { values } = node.facts;
+    const [day] = book.days;
+    if (this.#covered(book, "fills", undefined)) values.feesToday = day!.fees;
+    else delete values.feesToday;
+    if (this.#covered(book, "funding", wallet.pdaIndices)) values.fundingToday = day!.funding;
+    else delete values.fundingToday;
+  }
+
+  /** What an account realized today in a market; undefined while that is not known. */
+  realized(wallet: string, account: string, symbol: string): number | undefined {
+    const book = this.#book(wallet);
+    if (!this.#covered(book, "fills", undefined)) return undefined;
+    return book.days[0]!.realized[`${account}/${symbol}`] ?? 0;
+  }
+
+  /** The collateral history was read, and equity is settled as of this snapshot; null: none is yet. */
+  settled({ wallet, node }: WalletEntry, at: Snapshot | null): void {
+    const book = this.#book(wallet.name);
+    const { base, flows, startMs } = book.days[0]!;
+    const { values } = node.facts;
+    if (!base || !this.#covered(book, "collateral", undefined)) {
+      delete values.pnlToday;
+      return;
+    }
+    // As of before midnight there is nothing to tell yet.
+    if (!at || at.atMs < startMs) return;
+    let net = 0;
+    for (const { usd, slot, atMs, account } of flows) {
+      const before = base.slot === null ? atMs < startMs : slot <= base.slot;
+      if (before || slot > at.slot) continue;
+      // An account that was gone when the values of midnight were asked for may have held something then.
+      const untold =
+        base.slot === null && atMs <= base.readMs && !(account && base.accounts.includes(account));
+      if (usd === null || untold) {
+        delete values.pnlToday;
+        return;
+      }
+      net += usd;
+    }
+    values.pnlToday = at.equityUsd - base.usd - net;
+  }
+
+  /** The exchange tells the equity of midnight; where we saw it ourselves, that counts. @returns whether it is taken */
+  midnight(
+    wallet: string,
+    startMs: number,
+    told: { readonly usd: number; readonly accounts: readonly string[]; readonly readMs: number },
+  ): boolean {
+    const book = this.#book(wallet);
+    const [day] = book.days;
+    if (day!.startMs !== startMs || day!.base) return false;
+    day!.base = { ...told, slot: null };
+    book.changed = true;
+    return true;
+  }
+
+  /** Puts what changed where a start finds it. */
+  keep(wallet: string, draft: Draft): void {
+    const book = this.#book(wallet);
+    if (!book.changed) return;
+    book.changed = false;
+    book.whole = true;
+    const value = JSON.stringify({ timezone: this.#timezone, days: book.days });
+    draft.changes.keep.push({ name: `${walletKeepPrefix}${wallet}${todayKeepSuffix}`, value });
+  }
+
+  /** Midnight. */
+  onDue(nowMs: number): void {
+    const draft = this.#draft();
+    this.#day = this.#dayOf(nowMs);
+    for (const entry of this.#wallets.values()) this.#roll(entry, draft);
+    this.#deadlines.set(this, this.#day.endMs);
+    this.#rolled(draft);
+  }
+
+  #roll(entry: WalletEntry, draft: Draft): void {
+    const { startMs } = this.#day;
+    const { name } = entry.wallet;
+    const book = this.#book(name);
+    const before = book.days;
+    const day = before.find((one) => one.startMs === startMs) ?? newDay(startMs);
+    book.days = [day];
+    const snapshot = entry.snapshots.findLast((one) => one.atMs < startMs);
+    if (snapshot && snapshot.atMs >= startMs - beforeMidnightMs) {
+      day.base = { usd: snapshot.equityUsd, slot: snapshot.slot, accounts: [], readMs: snapshot.atMs };
+      const since = before.flatMap((one) => (one === day ? [] : one.flows));
+      day.flows.push(...since.filter(({ slot }) => slot > snapshot.slot));
+    }
+    book.changed = true;
+    this.keep(name, draft);
+    const { values } = entry.node.facts;
+    if (day.base && values.pnlToday !== undefined) values.pnlToday = 0;
+    else delete values.pnlToday;
+    this.publish(entry);
+  }
+
+  #flow(book: Book, event: Event, usd: number | null): void {
+    const { slot, happenedMs: atMs, wallet, pdaIndex, subaccount } = event;
+    if (usd === 0) return;
+    const [today] = book.days;
+    const late = today?.base && today.base.slot !== null && slot > today.base.slot && atMs < today.startMs;
+    const day = late ? today : this.#dayFor(book, atMs);
+    if (!day) return;
+    const account =
+      wallet !== null && pdaIndex !== null && subaccount !== null
+        ? accountName({ wallet, pdaIndex, subaccount })
+        : null;
+    day.flows.push({ slot, atMs, usd, account });
+    book.changed = true;
+  }
+
+  /** Undefined: it was over before. */
+  #dayFor(book: Book, ms: number): Day | undefined {
+    const { startMs, endMs } = this.#day;
+    if (ms < startMs) return undefined;
+    if (ms < endMs) return book.days[0];
+    const known = book.days.find((one) => one.startMs === endMs);
+    if (known) return known;
+    const next = newDay(endMs);
+    book.days.push(next);
+    return next;
+  }
+
+  /** @param parts that all have to be read; undefined: those that were */
+  #covered({ covers, days }: Book, source: Source, parts: readonly number[] | undefined): boolean {
+    const { startMs } = days[0]!;
+    if (parts) return parts.every((part) => (covers.get(`${source}/${part}`) ?? Number.NaN) < startMs);
+    let any = false;
+    for (const [part, coversMs] of covers) {
+      if (!part.startsWith(`${source}/`)) continue;
+      if (coversMs >= startMs) return false;
+      any = true;
+    }
+    return any;
+  }
+
+  #book(wallet: string): Book {
+    const known = this.#books.get(wallet);
+    if (known) return known;
+    const days = [newDay(this.#day.startMs)];
+    const book: Book = { days, covers: new Map(), changed: false, whole: false };
+    this.#books.set(wallet, book);
+    return book;
+  }
+}
+
+function newDay(startMs: number): Day {
+  return { startMs, fees: 0, funding: 0, realized: {}, flows: [], base: null };
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) ? value : 0;
+}
