@@ -19,6 +19,7 @@ export type {
   Input,
   Judgement,
   Level,
+  NamedValue,
   Read,
   ReadScope,
   RuleSet,

@@ -166,7 +166,22 @@ export interface EventRule extends RuleBase {
   readonly acknowledge: AckWord | null;
 }
 
+/** A figure with a name of its own, of every subject of a scope: `value.basis` in expressions and in history. */
+export interface NamedValue {
+  readonly name: string;
+  readonly scope: Scope;
+  readonly unit: Unit;
+  readonly description: string | null;
+  readonly value: Compiled<number>;
+  readonly reads: readonly Read[];
+  /** `env.window(i)` answers for `windows[i]`. */
+  readonly windows: readonly WindowSpec[];
+  readonly file: string;
+  readonly line: number;
+}
+
 export interface RuleSet {
+  readonly values: readonly NamedValue[];
   readonly conditions: readonly ConditionRule[];
   readonly events: readonly EventRule[];
 }

@@ -28,19 +28,21 @@ export type FieldType =
   | "capabilities";
 
 /** How a number is meant, and how it is printed. `ratio` is a fraction; `rate` a fraction an hour, `yearlyRate` a year. */
-export type Unit =
-  | "usd"
-  | "price"
-  | "units"
-  | "ratio"
-  | "rate"
-  | "yearlyRate"
-  | "times"
-  | "count"
-  | "bytes"
-  | "duration"
-  | "time"
-  | "none";
+export const units = [
+  "usd",
+  "price",
+  "units",
+  "ratio",
+  "rate",
+  "yearlyRate",
+  "times",
+  "count",
+  "bytes",
+  "duration",
+  "time",
+  "none",
+] as const;
+export type Unit = (typeof units)[number];
 
 export interface Field {
   readonly name: string;

@@ -20,12 +20,14 @@ import type { AccountEntry } from "./accounts.ts";
 import type { Blindness } from "./blind.ts";
 import type { Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
+import type { NamedValues } from "./named-values.ts";
 import type { Restoring } from "./restore.ts";
 import type { SubjectNode } from "./subjects.ts";
 import type { Vigils } from "./vigils.ts";
 import type { World } from "./world.ts";
 
 export interface GivenParts {
+  readonly named: NamedValues;
   readonly world: World;
   readonly conditions: Conditions;
   readonly blindness: Blindness;
@@ -184,7 +186,8 @@ export class Given {
       ticks.set(owner, known);
       return known;
     };
-    for (const { node, values } of taken) {
+    for (const { node, values: given } of taken) {
+      const values = { ...this.#parts.named.update(node, atMs), ...given };
       node.windows?.feed(atMs, values);
       const owner = storedUnder(node.subject);
       if (owner === null) continue;

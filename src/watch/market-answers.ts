@@ -20,6 +20,7 @@ import {
   rateMismatch,
   sessionMismatch,
 } from "./markets.ts";
+import type { NamedValues } from "./named-values.ts";
 import { statusChange } from "./own-events.ts";
 import { factName } from "./remembered.ts";
 import type { Restoring } from "./restore.ts";
@@ -47,6 +48,7 @@ export interface MarketAnswersParts {
   readonly blindness: Blindness;
   readonly vigils: Vigils;
   readonly series: Series;
+  readonly named: NamedValues;
   readonly restoring: Restoring;
   /** Facts as history had them at the start. */
   readonly facts: ReadonlyMap<string, string>;
@@ -93,6 +95,7 @@ export class MarketAnswers {
       entries.push(market);
       if (live && draft.atMs - (this.#sampledMs.get(market.symbol) ?? 0) < this.#liveSampleMs) continue;
       this.#sampledMs.set(market.symbol, draft.atMs);
+      this.#parts.named.update(node, draft.atMs);
       node.windows?.feed(draft.atMs, node.facts.values, readApart);
       if (live) draft.changes.ticks.push(this.#parts.series.markets([market], draft.atMs));
     }

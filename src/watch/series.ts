@@ -6,6 +6,7 @@ import type { Tick } from "../domain/observation.ts";
 import type { RuleSet } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { bookFields, candleFields, type MarketEntry } from "./markets.ts";
+import { fieldOf } from "./named-values.ts";
 
 const traderFields = [
   "equity",
@@ -48,6 +49,11 @@ export class Series {
       const all = new Set(fields);
       for (const rule of [...ruleSet.conditions, ...ruleSet.events]) {
         for (const { path } of rule.windows)
+          if (path.kind === "field" && path.scope === scope) all.add(path.field);
+      }
+      for (const value of ruleSet.values) {
+        if (value.scope === scope) all.add(fieldOf(value));
+        for (const { path } of value.windows)
           if (path.kind === "field" && path.scope === scope) all.add(path.field);
       }
       return [...all];
@@ -142,10 +148,10 @@ function pick(into: number[], values: Readonly<Record<string, unknown>>, fields:
   }
 }
 
-/** A series' name, taken apart: `position[SOL].size`, `market[SOL].markPrice`, `trader.equity`. */
+/** A series' name, taken apart: `position[SOL].size`, `market[SOL].value.basis`, `trader.equity`. */
 export function parseSeries(
   name: string,
 ): { readonly scope: string; readonly symbol: string | null; readonly field: string } | null {
-  const parts = /^(\w+)(?:\[([^\]]+)\])?\.(\w+)$/.exec(name);
+  const parts = /^(\w+)(?:\[([^\]]+)\])?\.((?:value\.)?\w+)$/.exec(name);
   return parts ? { scope: parts[1]!, symbol: parts[2] ?? null, field: parts[3]! } : null;
 }

@@ -30,6 +30,7 @@ import { Failing } from "./failing.ts";
 import { Given } from "./figures.ts";
 import { Happenings } from "./happenings.ts";
 import { MarketAnswers } from "./market-answers.ts";
+import { NamedValues } from "./named-values.ts";
 import { Openings } from "./openings.ts";
 import { Recall } from "./recall.ts";
 import { factName, type Remembered } from "./remembered.ts";
@@ -93,6 +94,7 @@ export class Watch {
   readonly #channels: ChannelAlerts;
   readonly #throttles: Throttles;
   readonly #series: Series;
+  readonly #named: NamedValues;
   readonly #restoring: Restoring;
   readonly #rights: Rights;
   readonly #needs: Needs;
@@ -254,6 +256,11 @@ export class Watch {
     });
     this.#series = new Series(settings.ruleSet);
     this.#wantedMarkets = new WantedMarkets(settings.ruleSet);
+    this.#named = new NamedValues({
+      ruleSet: settings.ruleSet,
+      timezone: settings.timezone,
+      owner: (node, path) => this.#world.owner(node, path.scope, path.symbol),
+    });
     for (const one of settings.wallets) this.#world.addWallet(one);
     this.#today = new Today({
       wallets: this.#world.wallets,
@@ -286,6 +293,7 @@ export class Watch {
       blindness: this.#blindness,
       vigils: this.#vigils,
       series: this.#series,
+      named: this.#named,
       restoring: this.#restoring,
       facts: remembered.facts,
       happened: (event, into) => this.#happened(event, into),
@@ -293,6 +301,7 @@ export class Watch {
       warn: (text) => this.#notes.push({ level: "warn", text }),
     });
     this.#given = new Given({
+      named: this.#named,
       world: this.#world,
       conditions: this.#conditions,
       blindness: this.#blindness,
@@ -302,6 +311,7 @@ export class Watch {
     });
     for (const event of remembered.liquidations) this.#endings.remember(event);
     this.#restoring.restore(remembered, this.#draft);
+    for (const node of this.#world.nodes.values()) this.#named.prepare(node);
     for (const node of [this.#world.exchange, this.#world.daemon]) this.#conditions.attach(node, this.#draft);
     for (const entry of this.#world.wallets.values()) this.#conditions.attach(entry.node, this.#draft);
   }
@@ -387,7 +397,8 @@ export class Watch {
   /** How far back rules look over the samples of each scope, ms: what has to be read from history at a start. */
   get sampleSpans(): ReadonlyMap<Scope, number> {
     const spans = new Map<Scope, number>();
-    for (const rule of [...this.#settings.ruleSet.conditions, ...this.#settings.ruleSet.events]) {
+    const { conditions, events, values } = this.#settings.ruleSet;
+    for (const rule of [...conditions, ...events, ...values]) {
       for (const { path, windowMs, staleAfterMs } of rule.windows) {
         if (path.kind !== "field") continue;
         // A sample from before the edge stands there until it is stale.
@@ -484,6 +495,7 @@ export class Watch {
       }
       case "daemon":
         this.#daemonFacts(observation.figures);
+        this.#named.update(this.#world.daemon, draft.atMs);
         draft.changes.ticks.push(this.#series.daemon(this.#world.daemon.facts.values, draft.atMs));
         this.#world.daemon.windows?.feed(draft.atMs, this.#world.daemon.facts.values);
         this.#conditions.judgeNode(this.#world.daemon, null, draft);
@@ -549,6 +561,8 @@ export class Watch {
     const wholeMs = whole ? wholeSeenMs(entry) : null;
     if (wholeMs !== null) this.#vigils.seen("traderState", seen.wallet, wholeMs, draft);
     for (const account of told) {
+      this.#named.update(account.node, draft.atMs);
+      for (const position of account.positions.values()) this.#named.update(position.node, draft.atMs);
       draft.changes.ticks.push(this.#series.account(account, draft.atMs));
       account.node.windows?.feed(draft.atMs, account.node.facts.values);
       for (const position of account.positions.values())
@@ -663,6 +677,7 @@ export class Watch {
     if (seen.source === "collateral") this.#today.settled(entry, settledAt(entry, draft.atMs));
     if (flowsRead) {
       const values = entry.node.facts.values;
+      this.#named.update(entry.node, draft.atMs);
       draft.changes.ticks.push(this.#series.wallet(entry.wallet.name, values, draft.atMs));
       entry.node.windows?.feed(draft.atMs, values);
     }
@@ -777,6 +792,7 @@ export class Watch {
       this.#openings.born(node, this.#world.accounts.slotOf(subject.wallet, subject.pdaIndex), this.#draft);
       this.#downtime.opened(node.name, this.#draft);
     }
+    this.#named.prepare(node);
     this.#conditions.attach(node, this.#draft);
     this.#askForMarket(node, this.#draft);
     if (node.first) this.#recall.replay(node);

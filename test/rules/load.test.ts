@@ -400,7 +400,7 @@ describe("mistakes in the form", () => {
     ],
     ["rules: 5", 1, 8, "a rule file begins with rules: and a list of rules", null],
     ["", 1, 1, "a rule file begins with rules: and a list of rules", null],
-    ["values: []\nrules: []", 1, 1, "unknown key values", null],
+    ["value: []\nrules: []", 1, 1, "unknown key value", "values"],
     ["rules: [", 1, 9, expect.stringMatching(/not valid YAML/), null],
     ["rules:\n  - text", 2, 5, "a rule is a mapping: name, scope or on, when, severity, summary", null],
     ["rules:\n  - { name: R }", 2, 5, "a rule needs a scope (a condition) or an on (an event)", null],

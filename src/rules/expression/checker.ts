@@ -9,6 +9,7 @@ import { Environment } from "@marcbachmann/cel-js";
 import { capabilityFields, orderItemFields, positionItemFields } from "../vocabulary/account.ts";
 import { eventVocabulary, type Field, vocabulary } from "../vocabulary.ts";
 import type { Naming } from "./context.ts";
+import { namedPrefix } from "./named.ts";
 import { celTypeOfField } from "./types.ts";
 
 /** Far above what a person writes, far below what could hurt. */
@@ -23,11 +24,19 @@ export const longestExpression = 2_000;
 
 const checkers = new Map<string, Environment>();
 
-export function checkerFor(naming: Naming): Environment {
-  const key = JSON.stringify(naming);
+/** A named value that an expression names. */
+export interface ValueType {
+  readonly name: string;
+  readonly kind: "double" | "int";
+  /** Any market has it. */
+  readonly ofMarket: boolean;
+}
+
+export function checkerFor(naming: Naming, values: readonly ValueType[] = []): Environment {
+  const key = JSON.stringify([naming, values]);
   let checker = checkers.get(key);
   if (checker === undefined) {
-    checker = build(naming);
+    checker = build(naming, values);
     checkers.set(key, checker);
   }
   return checker;
@@ -38,14 +47,20 @@ function neverRun(): never {
   throw new Error("expressions are compiled, not evaluated by the checker");
 }
 
-function build(naming: Naming): Environment {
+function build(naming: Naming, values: readonly ValueType[]): Environment {
   const env = new Environment({ limits });
   const define = (name: string, fields: readonly Field[]) =>
     env.registerType(name, { fields: Object.fromEntries(fields.map((f) => [f.name, celTypeOfField(f)])) });
   define("PositionItem", positionItemFields);
   define("OrderItem", orderItemFields);
   define("Capabilities", capabilityFields);
-  define("Market", vocabulary.market);
+  env.registerType("Market", {
+    fields: Object.fromEntries([
+      ...vocabulary.market.map((field) => [field.name, celTypeOfField(field)]),
+      ...values.filter(({ ofMarket }) => ofMarket).map(({ name, kind }) => [`${namedPrefix}${name}`, kind]),
+    ]),
+  });
+  for (const { name, kind } of values) env.registerVariable(`${namedPrefix}${name}`, kind);
   for (const scope of naming.scopes) {
     const type = scope.charAt(0).toUpperCase() + scope.slice(1);
     if (scope !== "market") define(type, vocabulary[scope]);

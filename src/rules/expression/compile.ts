@@ -4,8 +4,9 @@
  * expression is good only when both have nothing to say.
  */
 import type { Compiled } from "../rule.ts";
-import { checkerFor, longestExpression } from "./checker.ts";
+import { checkerFor, longestExpression, type ValueType } from "./checker.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
+import { joinNames, namedPrefix } from "./named.ts";
 import { Names } from "./names.ts";
 import { describe, type StaticType, unitOf } from "./types.ts";
 import { Walk } from "./walk.ts";
@@ -31,15 +32,16 @@ export function compileExpression(
     });
     return undefined;
   }
-  const checker = checkerFor(naming);
+  const joined = joinNames(text);
+  const checker = checkerFor(naming, typesOf(joined.named, gathered));
   let failed = false;
   const tell = (problem: ExpressionProblem) => {
     if (!problem.warning) failed = true;
-    report(problem);
+    if (!problem.toldElsewhere) report(problem);
   };
   let parsed: ReturnType<typeof checker.parse>;
   try {
-    parsed = checker.parse(text);
+    parsed = checker.parse(joined.text);
   } catch (error) {
     tell(fromCel(error, text));
     return undefined;
@@ -63,6 +65,15 @@ export function compileExpression(
   return { text, unit: unitOf(type), run, type, ...(bound === undefined ? {} : { bound }) };
 }
 
+/** Of the named values that stand in a text; those that are wrong count as some number, so that all else is told too. */
+function typesOf(named: readonly string[], gathered: Gathered): readonly ValueType[] {
+  return named.map((name) => {
+    const found = gathered.values.find(name);
+    const known = typeof found === "object" && "kind" in found ? found : undefined;
+    return { name, kind: known?.kind ?? "double", ofMarket: known === undefined || known.scope === "market" };
+  });
+}
+
 /** In the words of this language rather than the checker's. */
 function fromCel(error: unknown, text: string): ExpressionProblem {
   const { summary, message, range } = error as {
@@ -74,6 +85,7 @@ function fromCel(error: unknown, text: string): ExpressionProblem {
   const plain = told
     .replace(/google\.protobuf\.Duration/g, "duration")
     .replace(/google\.protobuf\.Timestamp/g, "time")
+    .replaceAll(namedPrefix, "value.")
     .replace(/^Unexpected token: EOF$/, "the expression ends too early")
     .replace(/^Exceeded (\w+) \((\d+)\)$/, (_, limit: string, most: string) =>
       limit === "maxMapEntries" ? "maps cannot be written here" : `too large: more than ${most} for ${limit}`,

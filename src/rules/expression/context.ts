@@ -3,6 +3,7 @@ import type { Source } from "../../domain/observation.ts";
 import type { Scope } from "../../domain/subject.ts";
 import type { Read, ReadScope, WindowSpec } from "../rule.ts";
 import type { Field, RuleEventKind, Unit } from "../vocabulary.ts";
+import { noValues, type ValueLookup } from "./named.ts";
 
 /** Decides which names an expression has. Equal keys share one checker. */
 export interface Naming {
@@ -21,6 +22,8 @@ export interface ExpressionProblem {
   readonly allowed?: readonly string[];
   readonly nearest?: string | null;
   readonly warning?: boolean;
+  /** A mistake that is told where it was made: here it only stops the rest. */
+  readonly toldElsewhere?: boolean;
 }
 
 /** Collects what the expressions of one rule look at. */
@@ -31,6 +34,10 @@ export class Gathered {
   /** Of `wallet.limits`, those that have to be there: what `has` asks about may be missing. */
   readonly limits = new Set<string>();
   readonly optionalLimits = new Set<string>();
+  /** What can be named as `value.…`. */
+  readonly values: ValueLookup;
+  /** Texts of the named values that stand in for their names: with another text it is another condition. */
+  readonly named = new Map<string, string>();
   readonly #reads = new Map<string, Read>();
 
   /** How far history reaches back, ms: no window can look further. */
@@ -39,7 +46,9 @@ export class Gathered {
   constructor(
     staleAfterMs: Readonly<Record<Source, number>>,
     longestWindowMs: number = Number.POSITIVE_INFINITY,
+    values: ValueLookup = noValues,
   ) {
+    this.values = values;
     this.staleAfterMs = staleAfterMs;
     this.longestWindowMs = longestWindowMs;
   }
@@ -60,11 +69,26 @@ export class Gathered {
       this.#reads.set(key, { scope, field: field.name, symbol, sources: field.sources, ...awaits });
   }
 
+  /** What is read by a part that was compiled before. */
+  readOf(read: Read): void {
+    const key = `${read.scope}[${read.symbol ?? ""}].${read.field}`;
+    if (!this.#reads.has(key)) this.#reads.set(key, read);
+  }
+
   /** A field of an item, whose list was read and has its sources. */
   readItem(list: string, field: Field): void {
     if (field.awaits === undefined) return;
     const name = `${list}.${field.name}`;
     this.#reads.set(name, { scope: "trader", field: name, symbol: null, sources: [], awaits: field.awaits });
+  }
+
+  /** Takes over what a part that was compiled apart reads: of the market of this name what it reads of "its" market. */
+  absorb({ reads, readsNow, named }: Gathered, symbol: string): void {
+    for (const read of reads) {
+      this.readOf(read.scope === "market" && read.symbol === null ? { ...read, symbol } : read);
+    }
+    this.readsNow ||= readsNow;
+    for (const [name, text] of named) this.named.set(name, text);
   }
 
   /** An arrival of events that a window adds up is a reason to judge, too. */

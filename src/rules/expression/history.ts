@@ -4,6 +4,7 @@
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { formatDurationMs, parseDurationMs } from "../../domain/duration.ts";
+import type { Source } from "../../domain/observation.ts";
 import type { Scope } from "../../domain/subject.ts";
 import { nearestName } from "../problem.ts";
 import type { Compiled, ReadScope, WindowFunction, WindowPath } from "../rule.ts";
@@ -52,7 +53,7 @@ const ownFiguresMs = 60_000;
 type Tell = (problem: ExpressionProblem) => void;
 export type CompileFilter = (
   text: string,
-  wanted: "condition",
+  wanted: "condition" | "figure",
   naming: Naming,
   gathered: Gathered,
   report: Tell,
@@ -247,12 +248,17 @@ function fieldSeries(
 ): Series | undefined {
   // Positions are told inside the quotes.
   const at = start + 1;
+  const named = /^(?:(\w+)\[([^\]]+)\]\.)?value\.(\w+)$/.exec(text);
+  if (named !== null) {
+    const [, owner = null, symbol = null, name = ""] = named;
+    return valueSeries(fn, text, at, name, owner, symbol, visible, gathered, tell);
+  }
   const match = /^(\w+)(?:\[([^\]]+)\])?\.(\w+)$/.exec(text);
   if (match === null) {
     tell({
       start: at,
       message: `"${text}" is no path`,
-      allowed: ["trader.equity", "market.markPrice", "market[BTC].markPrice"],
+      allowed: ["trader.equity", "market.markPrice", "market[BTC].markPrice", "value.basis"],
     });
     return undefined;
   }
@@ -292,6 +298,52 @@ function fieldSeries(
       paces.length === 0 ? ownFiguresMs : Math.max(...paces.map((source) => gathered.staleAfterMs[source])),
     pick: symbol === null ? pickScope(scope) : pickMarket(symbol),
     fresh: freshness(text, field.sources, gathered.staleAfterMs),
+    ...(symbol === null ? {} : { absent: absence(text, "market", symbol) }),
+  };
+}
+
+/** The history of a named value: `value.basis`, `market[BTC].value.basis`. */
+function valueSeries(
+  fn: WindowFunction,
+  text: string,
+  at: number,
+  name: string,
+  owner: string | null,
+  symbol: string | null,
+  visible: readonly Scope[],
+  gathered: Gathered,
+  tell: Tell,
+): Series | undefined {
+  const found = gathered.values.find(name);
+  if (found === undefined || typeof found === "string" || "circle" in found) {
+    const allowed = gathered.values.names.map((one) => `value.${one}`);
+    const nearest = nearestName(`value.${name}`, allowed);
+    if (found === undefined) tell({ start: at, message: `no value is called ${name}`, allowed, nearest });
+    else tell({ start: at, message: `${text} is wrong`, toldElsewhere: true });
+    return undefined;
+  }
+  const { scope } = found;
+  const ofMarket = owner === "market" && symbol !== null && scope === "market";
+  if (owner === null ? !visible.includes(scope) : !ofMarket) {
+    tell({ start: at, message: `${fn} knows no series ${text} here: it belongs to a ${scope}` });
+    return undefined;
+  }
+  gathered.named.set(name, found.text);
+  const sources = new Set<Source>();
+  for (const read of found.reads) {
+    const own = read.scope === "market" && read.symbol === null ? symbol : read.symbol;
+    if (read.scope === scope && read.symbol === null) for (const source of read.sources) sources.add(source);
+    gathered.readOf({ ...read, symbol: own });
+  }
+  const paces = [...sources].filter((source) => !isSlow(source));
+  return {
+    text,
+    path: { kind: "field", scope, field: `value.${name}`, symbol, companion: null },
+    type: { kind: "double", unit: found.unit },
+    staleAfterMs:
+      paces.length === 0 ? ownFiguresMs : Math.max(...paces.map((source) => gathered.staleAfterMs[source])),
+    pick: symbol === null ? pickScope(scope) : pickMarket(symbol),
+    fresh: freshness(text, [...sources], gathered.staleAfterMs),
     ...(symbol === null ? {} : { absent: absence(text, "market", symbol) }),
   };
 }

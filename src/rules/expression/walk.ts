@@ -4,11 +4,13 @@ import type { Scope } from "../../domain/subject.ts";
 import { nearestName } from "../problem.ts";
 import type { Bound } from "../rule.ts";
 import { type FactScalar, Unknown } from "../value.ts";
-import { vocabulary } from "../vocabulary.ts";
-import { readItemField, readKey } from "./fields.ts";
+import { visibleScopes, vocabulary } from "../vocabulary.ts";
+import { Gathered } from "./context.ts";
+import { absence, readItemField, readKey } from "./fields.ts";
 import { callFunction, callMethod, functionNames, methodNames } from "./functions.ts";
 import { type CompileFilter, historyFunction, historyNames } from "./history.ts";
 import { type Cell, collect, existsOne, quantifier } from "./macros.ts";
+import { namedAt } from "./named.ts";
 import { bad, type Names } from "./names.ts";
 import type { Compiling, Run } from "./node.ts";
 import * as operators from "./operators.ts";
@@ -61,8 +63,10 @@ export class Walk {
     switch (node.op) {
       case "value":
         return this.#literal(node);
-      case "id":
-        return this.#names.meaning(node.args, node);
+      case "id": {
+        const named = namedAt(node.args, this.#text, node.start);
+        return named === null ? this.#names.meaning(node.args, node) : this.#named(node, named, null);
+      }
       case ".":
         return this.#access(node, node.args[0], node.args[1]);
       case "[]":
@@ -177,6 +181,8 @@ export class Walk {
       const symbol = left.args[1][0];
       if (left.args[1].length !== 1 || symbol?.op !== "value" || typeof symbol.args !== "string")
         return this.#names.problem(left, 'market takes one quoted symbol: market("BTC").markPrice');
+      const named = namedAt(name, this.#text, at);
+      if (named !== null) return this.#named(node, named, symbol.args);
       const fields = fieldsByName(vocabulary.market);
       const path = `market("${symbol.args}")`;
       return this.#names.field(node, at, path, "market", fields, name, symbol.args);
@@ -195,6 +201,62 @@ export class Walk {
     }
     if (base.type.kind === "wrong") return bad;
     return this.#names.problem(node, `${describe(base.type)} has no fields`, { at });
+  }
+
+  /** @param symbol of another market whose value is meant */
+  #named(node: ASTNode, name: string, symbol: string | null): Compiling {
+    const { gathered, naming } = this.#names;
+    const found = gathered.values.find(name);
+    const path = symbol === null ? `value.${name}` : `market("${symbol}").value.${name}`;
+    if (found === undefined) {
+      const allowed = gathered.values.names.map((one) => `value.${one}`);
+      return this.#names.problem(node, `no value is called ${name}`, {
+        allowed,
+        nearest: nearestName(`value.${name}`, allowed),
+      });
+    }
+    if (found === "wrong") {
+      this.#names.tell({ start: node.start, message: `${path} is wrong`, toldElsewhere: true });
+      return bad;
+    }
+    if ("circle" in found)
+      return this.#names.problem(node, `${path} rests on itself: ${found.circle.join(" → ")}`);
+    const visible = symbol === null ? naming.scopes.includes(found.scope) : found.scope === "market";
+    if (!visible) {
+      const whose = symbol === null ? "is not visible here" : "no market has it";
+      return this.#names.problem(node, `${path} belongs to a ${found.scope}: ${whose}`);
+    }
+    const own =
+      symbol === null
+        ? gathered
+        : new Gathered(gathered.staleAfterMs, Number.POSITIVE_INFINITY, gathered.values);
+    const compiled = this.#compileFilter(
+      found.text,
+      "figure",
+      {
+        scopes: visibleScopes[found.scope],
+        event: null,
+        value: null,
+        countable: naming.countable === null ? null : [],
+      },
+      own,
+      ({ message }) => this.#names.problem(node, `${path}: ${message}`),
+    );
+    if (compiled === undefined) return bad;
+    gathered.named.set(name, found.text);
+    const type: StaticType = { kind: found.kind, unit: found.unit };
+    if (symbol === null) return { type, run: compiled.run };
+    if (own.windows.length > 0)
+      return this.#names.problem(node, `${path} looks back over series: name it in a rule of that market`);
+    gathered.absorb(own, symbol);
+    const absent = absence(path, "market", symbol);
+    return {
+      type,
+      run: (env) => {
+        const market = env.markets(symbol);
+        return market === undefined ? absent(env) : compiled.run({ ...env, market });
+      },
+    };
   }
 
   #key(node: ASTNode, map: Compiling, type: StaticType & { kind: "map" }, key: Run): Compiling {

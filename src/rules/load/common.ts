@@ -2,6 +2,7 @@
 import { type Source, sources } from "../../domain/observation.ts";
 import { compileExpression, type Wanted } from "../expression/compile.ts";
 import type { Gathered, Naming } from "../expression/context.ts";
+import type { ValueLookup } from "../expression/named.ts";
 import type { StaticType } from "../expression/types.ts";
 import { nearestName, type RuleProblem } from "../problem.ts";
 import type { Compiled, Read, RuleMode, Select, Template } from "../rule.ts";
@@ -12,6 +13,7 @@ import { problemAt } from "./source.ts";
 
 export interface Desk {
   readonly input: LoadInput;
+  readonly values: ValueLookup;
   readonly problem: (problem: RuleProblem) => void;
   readonly warn: (problem: RuleProblem) => void;
 }

@@ -75,7 +75,11 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     watched,
   );
   const staleAfterMs = reader.durationMs("staleAfter");
-  const gathered = new Gathered(staleness(staleAfterMs, desk.input.scheduleMs), desk.input.retentionMs);
+  const gathered = new Gathered(
+    staleness(staleAfterMs, desk.input.scheduleMs),
+    desk.input.retentionMs,
+    desk.values,
+  );
   const bare: Naming = {
     scopes: visibleScopes[scope],
     event: null,
@@ -96,6 +100,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
   const reads = gathered.reads;
   const limits = gathered.neededLimits;
   const { readsNow } = gathered;
+  const named = [...gathered.named];
   const summary = readTemplate(reader, "summary", naming, gathered, watched);
   const description = readTemplate(reader, "description", naming, gathered, watched);
   const forMs = reader.durationMs("for") ?? 0;
@@ -133,6 +138,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
       value?.text ?? null,
       levels.map((level) => [level.severity, level.when.text, level.resolveWhen?.text ?? null]),
       ...(mode === "shadow" ? [mode] : []),
+      ...(named.length > 0 ? [named] : []),
     ]),
     file,
     line,

@@ -66,7 +66,11 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
     watched,
   );
   const severity = reader.oneOf("severity", severities, true);
-  const gathered = new Gathered(staleness(undefined, desk.input.scheduleMs), desk.input.retentionMs);
+  const gathered = new Gathered(
+    staleness(undefined, desk.input.scheduleMs),
+    desk.input.retentionMs,
+    desk.values,
+  );
   const naming: Naming = {
     scopes: visible,
     event: { kind: on, name: "event" },
@@ -78,6 +82,7 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
     : always;
   const reads = gathered.reads;
   const limits = gathered.neededLimits;
+  const named = [...gathered.named];
   const summary = readTemplate(reader, "summary", naming, gathered, watched);
   const description = readTemplate(reader, "description", naming, gathered, watched);
   const throttleMs = reader.durationMs("throttle") ?? null;
@@ -110,7 +115,12 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
     windows: gathered.windows,
     staleAfterMs: gathered.staleAfterMs,
     mode,
-    fingerprint: fingerprintOf([on, when.text, ...(mode === "shadow" ? [mode] : [])]),
+    fingerprint: fingerprintOf([
+      on,
+      when.text,
+      ...(mode === "shadow" ? [mode] : []),
+      ...(named.length > 0 ? [named] : []),
+    ]),
     file,
     line,
   };

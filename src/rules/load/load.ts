@@ -3,6 +3,7 @@
  * replaced by half of something.
  */
 import { isMap, isSeq, type Node, type YAMLMap } from "yaml";
+import { noValues } from "../expression/named.ts";
 import { nearestName, type RuleProblem } from "../problem.ts";
 import type { ConditionRule, EventRule } from "../rule.ts";
 import type { Desk } from "./common.ts";
@@ -11,6 +12,7 @@ import { eventKeys, readEvent } from "./event.ts";
 import type { Loaded, LoadInput } from "./input.ts";
 import { mappingOf, Reader } from "./reader.ts";
 import { problemAt, RuleSource, scalarText } from "./source.ts";
+import { ValueBook } from "./values.ts";
 
 /** What an override may say beside a rule's own keys. Renaming is none of it. */
 const overrideOnly = ["enabled"];
@@ -20,16 +22,18 @@ const mostRules = 1_000;
 export function loadRules(input: LoadInput): Loaded {
   const problems: RuleProblem[] = [];
   const warnings: RuleProblem[] = [];
-  const desk: Desk = {
+  const bare = {
     input,
-    problem: (problem) => problems.push(problem),
-    warn: (problem) => warnings.push(problem),
+    problem: (problem: RuleProblem) => problems.push(problem),
+    warn: (problem: RuleProblem) => warnings.push(problem),
   };
+  const values = new ValueBook({ ...bare, values: noValues });
+  const desk: Desk = { ...bare, values };
   const conditions: ConditionRule[] = [];
   const events: EventRule[] = [];
   const seen = new Map<string, string>();
 
-  for (const { source, node } of input.files.flatMap((file) => rulesOf(file.name, file.text, desk))) {
+  for (const { source, node } of input.files.flatMap((file) => rulesOf(file.name, file.text, desk, values))) {
     const at = source.place(node.range?.[0] ?? 0);
     if (!isMap(node)) {
       desk.problem(
@@ -74,6 +78,7 @@ export function loadRules(input: LoadInput): Loaded {
     const message = `no rule is called ${name}`;
     desk.problem({ ...overridePlace(name), message, allowed: [], nearest: nearestName(name, seen.keys()) });
   }
+  const named = values.finish();
   if (problems.length > 0)
     return {
       problems: inOrder(
@@ -82,7 +87,7 @@ export function loadRules(input: LoadInput): Loaded {
       ),
     };
   for (const rule of [...conditions, ...events]) warnOfWatchOnly(rule, desk);
-  return { ruleSet: { conditions, events }, warnings };
+  return { ruleSet: { values: named, conditions, events }, warnings };
 }
 
 /** In the order in which a reader of the files meets them, overrides last. A key that was looked at twice is told once. */
@@ -97,7 +102,12 @@ function inOrder(problems: readonly RuleProblem[], files: readonly string[]): Ru
     .sort((a, b) => rank(a) - rank(b) || a.line - b.line || a.column - b.column);
 }
 
-function rulesOf(name: string, text: string, desk: Desk): { source: RuleSource; node: Node }[] {
+function rulesOf(
+  name: string,
+  text: string,
+  desk: Desk,
+  values: ValueBook,
+): { source: RuleSource; node: Node }[] {
   const source = new RuleSource(name, text);
   const root = source.parse(desk.problem);
   if (root === undefined) return [];
@@ -107,8 +117,15 @@ function rulesOf(name: string, text: string, desk: Desk): { source: RuleSource; 
     return [];
   }
   const reader = new Reader(source, root as YAMLMap, null, name, desk.problem);
-  reader.allow(["rules"]);
+  reader.allow(["rules", "values"]);
+  const named = (root as YAMLMap).get("values", true) as Node | undefined;
+  if (isSeq(named)) for (const node of named.items) values.add(source, node as Node);
+  else if (reader.has("values"))
+    desk.problem(
+      problemAt(reader.place("values"), { message: "values: is a list of named values: name, scope, value" }),
+    );
   const rules = (root as YAMLMap).get("rules", true) as Node | undefined;
+  if (rules === undefined && isSeq(named)) return [];
   if (!isSeq(rules)) {
     desk.problem(problemAt(reader.place("rules"), example));
     return [];

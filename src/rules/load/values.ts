@@ -1,0 +1,146 @@
+/**
+ * `values:` of the rule files: figures with a name, of every subject of a scope. Each is compiled when something names it
+ * first, or at the end; so they may stand in any order and in any file.
+ */
+import { isMap, type Node, type YAMLMap } from "yaml";
+import type { Scope } from "../../domain/subject.ts";
+import { Gathered, type Naming } from "../expression/context.ts";
+import type { FoundValue, KnownValue, ValueLookup } from "../expression/named.ts";
+import type { Compiled, NamedValue } from "../rule.ts";
+import { scopes, type Unit, units, visibleScopes } from "../vocabulary.ts";
+import { type Desk, readExpression, staleness } from "./common.ts";
+import { Reader } from "./reader.ts";
+import { problemAt, type RuleSource } from "./source.ts";
+
+const valueKeys: readonly string[] = ["name", "scope", "value", "unit", "description"];
+const nameForm = /^[A-Za-z][A-Za-z0-9]{0,47}$/;
+const mostValues = 200;
+
+interface Definition {
+  readonly name: string;
+  readonly scope: Scope;
+  readonly unit: Unit | null;
+  readonly description: string | null;
+  readonly reader: Reader;
+  state: "new" | "compiling" | "done";
+  found: KnownValue | "wrong";
+  made: NamedValue | null;
+}
+
+export class ValueBook implements ValueLookup {
+  readonly #definitions = new Map<string, Definition>();
+  readonly #desk: Desk;
+  /** Being compiled now, each because the one before it names it. */
+  readonly #chain: string[] = [];
+
+  constructor(desk: Desk) {
+    this.#desk = desk;
+  }
+
+  get names(): readonly string[] {
+    return [...this.#definitions.keys()];
+  }
+
+  /** Notes a definition. What is wrong with its form is told. */
+  add(source: RuleSource, node: Node): void {
+    const { problem } = this.#desk;
+    const at = source.place(node.range?.[0] ?? 0);
+    if (!isMap(node)) {
+      problem(problemAt(at, { message: "a named value is a mapping: name, scope, value" }));
+      return;
+    }
+    const reader = new Reader(source, node as YAMLMap, null, "values", problem);
+    reader.allow(valueKeys);
+    const name = reader.text("name", true)?.text;
+    const scope = reader.oneOf("scope", scopes, true);
+    const unit = reader.oneOf("unit", units) ?? null;
+    const description = reader.text("description")?.text ?? null;
+    reader.text("value", true);
+    if (name === undefined) return;
+    if (!nameForm.test(name)) {
+      reader.problem("name", {
+        message: `${name} is no name of a value`,
+        allowed: ["letters and digits, at most 48"],
+      });
+      return;
+    }
+    const before = this.#definitions.get(name);
+    if (before !== undefined) {
+      const { file, line } = before.reader.place(null);
+      reader.problem("name", { message: `the value ${name} is there already, at ${file}:${line}` });
+      return;
+    }
+    if (this.#definitions.size >= mostValues) {
+      reader.problem("name", { message: `more than ${mostValues} named values` });
+      return;
+    }
+    const whole = scope !== undefined && reader.has("value");
+    this.#definitions.set(name, {
+      name,
+      scope: scope ?? "exchange",
+      unit,
+      description,
+      reader,
+      state: whole ? "new" : "done",
+      found: "wrong",
+      made: null,
+    });
+  }
+
+  find(name: string): FoundValue | undefined {
+    const definition = this.#definitions.get(name);
+    if (definition === undefined) return undefined;
+    if (definition.state === "compiling")
+      return { circle: [...this.#chain.slice(this.#chain.indexOf(name)), name] };
+    if (definition.state === "new") this.#compile(definition);
+    return definition.found;
+  }
+
+  /** Compiles what nothing named. @returns all that are good, in the order of the files. */
+  finish(): readonly NamedValue[] {
+    return [...this.#definitions.values()].flatMap((definition) => {
+      if (definition.state === "new") this.#compile(definition);
+      return definition.made === null ? [] : [definition.made];
+    });
+  }
+
+  #compile(definition: Definition): void {
+    const { name, scope, reader } = definition;
+    definition.state = "compiling";
+    this.#chain.push(name);
+    const { input } = this.#desk;
+    const gathered = new Gathered(staleness(undefined, input.scheduleMs), input.retentionMs, this);
+    const naming: Naming = {
+      scopes: visibleScopes[scope],
+      event: null,
+      value: null,
+      // Events are counted by the rules of the subject that they belong to.
+      countable: [],
+    };
+    const compiled = readExpression(reader, "value", "figure", naming, gathered, this.#desk);
+    this.#chain.pop();
+    definition.state = "done";
+    if (compiled === undefined) return;
+    const { type } = compiled;
+    if (type.kind !== "double" && type.kind !== "int") {
+      reader.problem("value", {
+        message: "a named value is a number: its history could not be kept otherwise",
+      });
+      return;
+    }
+    const unit = definition.unit ?? type.unit;
+    definition.found = { name, scope, text: compiled.text, unit, kind: type.kind, reads: gathered.reads };
+    const { file, line } = reader.place(null);
+    definition.made = {
+      name,
+      scope,
+      unit,
+      description: definition.description,
+      value: compiled as Compiled<number>,
+      reads: gathered.reads,
+      windows: gathered.windows,
+      file,
+      line,
+    };
+  }
+}
