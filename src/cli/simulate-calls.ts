@@ -20,7 +20,11 @@ const documented: readonly DocumentedCall[] = [
     does: "pins a market's funding rate; null: free",
     body: '{"symbol": "SOL", "ratePercentage": "0.01"}',
   },
-  { call: "market", does: "sets the status of a market", body: '{"symbol": "SOL", "status": "paused"}' },
+  {
+    call: "market",
+    does: "sets the status of a market, or the session of a commodity (session, nextTransitionMs)",
+    body: '{"symbol": "SOL", "status": "paused"}',
+  },
   {
     call: "position",
     does: "gives an account this position; size 0: none",

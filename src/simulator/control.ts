@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { isPublicKey } from "../contract/index.ts";
+import { sessionNow } from "./answers/calendars.ts";
 import { placeOrder } from "./book.ts";
 import { moveExternally } from "./collateral.ts";
 import { divideRound, parseDecimal, usdDecimals } from "./decimals.ts";
@@ -70,7 +71,13 @@ const bodies = {
     hold: z.boolean().default(true),
   }),
   "funding-rate": z.strictObject({ symbol: z.string(), ratePercentage: decimal.nullable() }),
-  market: z.strictObject({ symbol: z.string(), status: z.string() }),
+  market: z.strictObject({
+    symbol: z.string(),
+    status: z.string().optional(),
+    session: z.enum(["open", "afterHours"]).optional(),
+    /** How long until the session becomes the other one; null: it stays. */
+    nextTransitionMs: z.number().min(1).nullable().optional(),
+  }),
   position: z.strictObject({
     ...account,
     symbol: z.string(),
@@ -158,11 +165,19 @@ export function createControl(parts: ControlParts): Control {
       market.pinnedRate = ratePercentage === null ? null : Number(ratePercentage) / 100;
       return { symbol: market.spec.symbol, ratePercentage };
     },
-    market: ({ symbol, status }) => {
+    market: ({ symbol, status, session, nextTransitionMs }) => {
       const market = marketNamed(world, symbol);
-      market.status = status;
+      if (status !== undefined) market.status = status;
+      if (session !== undefined || nextTransitionMs !== undefined) {
+        if (!market.spec.commodity)
+          throw new BadCall(`symbol: ${symbol} has no sessions: it is no commodity`);
+        const now = sessionNow(market, world.nowMs);
+        const nextMs =
+          nextTransitionMs === undefined ? null : nextTransitionMs && world.nowMs + nextTransitionMs;
+        market.session = { state: session ?? now.state, nextMs };
+      }
       world.exchangeSequence += 1;
-      return { symbol: market.spec.symbol, status };
+      return { symbol: market.spec.symbol, status: market.status, session: market.session };
     },
     position: (body) => {
       const it = accountFor(body);

@@ -296,6 +296,8 @@ export interface Market {
   /** Quote lots per base lot per tick. */
   readonly tickSize: bigint;
   status: string;
+  /** Of a commodity: `open` or `afterHours`, and when it becomes the other one; null: never. */
+  session: { readonly state: "open" | "afterHours"; readonly nextMs: number | null };
   markTicks: number;
   oracleTicks: number;
   /** The random walk of the oracle price, in ticks, not rounded. */

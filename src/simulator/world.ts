@@ -78,6 +78,7 @@ function addMarket(world: World, spec: MarketSpec, marketId: number): void {
     marketId,
     tickSize: BigInt(spec.tickSize),
     status: "active",
+    session: { state: "open", nextMs: null },
     markTicks: spec.startTicks,
     oracleTicks: spec.startTicks,
     oracle: spec.startTicks,

@@ -1,15 +1,17 @@
 /** What the watch knows, as the status page, the command line and the metrics read it. */
+import type { Source } from "../domain/observation.ts";
 import type { AccountStatus, FiringAlert, WalletStatus, WatchStatus } from "../domain/status.ts";
 import type { Facts, RuleSet } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { AlertBook, LiveAlert } from "./alert-book.ts";
 import { dataStates } from "./data-state.ts";
-import type { Markets } from "./markets.ts";
+import { bookFields, candleFields, type Markets } from "./markets.ts";
 import type { SubjectNode } from "./subjects.ts";
 import type { WalletEntry } from "./wallets.ts";
 
 export function watchStatus(of: {
   readonly atMs: number;
+  readonly scheduleMs: Readonly<Record<Source, number>>;
   readonly startedMs: number;
   readonly wallets: Iterable<WalletEntry>;
   readonly accountsOf: (wallet: string) => Iterable<AccountEntry>;
@@ -42,7 +44,7 @@ export function watchStatus(of: {
     markets: [...of.markets.entries.values()].map((entry) => ({
       symbol: entry.symbol,
       status: entry.config?.status ?? null,
-      figures: numbers(entry.facts),
+      figures: ofNow(numbers(entry.facts), entry.facts, of.atMs, of.scheduleMs),
     })),
     exchange: {
       active: flag("active"),
@@ -119,9 +121,27 @@ function priced(figures: Record<string, number | null>): Record<string, number |
   return figures;
 }
 
+/** Of a market: books and candles are read while somebody needs them, and what they told is shown no longer than that. */
+function ofNow(
+  figures: Record<string, number | null>,
+  { seenMs }: Facts,
+  atMs: number,
+  scheduleMs: Readonly<Record<Source, number>>,
+): Record<string, number | null> {
+  const fields = { orderbook: bookFields, candles: candleFields, calendars: ["nextTransition"] } as const;
+  for (const [source, names] of Object.entries(fields) as [keyof typeof fields, readonly string[]][]) {
+    const old = atMs - (seenMs[source] ?? Number.NEGATIVE_INFINITY) > schedulesFresh * scheduleMs[source];
+    if (old) for (const name of names) delete figures[name];
+  }
+  return figures;
+}
+
+/** So many schedules an answer counts as fresh, as with rules that do not say otherwise. */
+const schedulesFresh = 3;
+
 function numbers(facts: Facts): Record<string, number | null> {
   const figures: Record<string, number | null> = {};
   for (const [name, value] of Object.entries(facts.values))
-    if (typeof value === "number") figures[name] = value;
+    if (typeof value === "number" && !Number.isNaN(value)) figures[name] = value;
   return figures;
 }

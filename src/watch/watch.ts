@@ -351,6 +351,7 @@ export class Watch {
   status(nowMs: number): WatchStatus {
     return watchStatus({
       atMs: nowMs,
+      scheduleMs: this.#settings.scheduleMs,
       startedMs: this.#startedMs,
       wallets: this.#world.wallets.values(),
       accountsOf: (name) => this.#world.accounts.ofWallet(name),

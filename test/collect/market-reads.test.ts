@@ -185,11 +185,39 @@ describe("from the exchange", () => {
     expect(new Set(daemon.of("external").map((one) => one.symbol))).toEqual(
       new Set(["SOL", "BTC", "ETH", "GOLD"]),
     );
+    // Commodities are traded nowhere else.
+    for (const { symbol, externalPriceUsd, dailyVolatility } of daemon.of("external")) {
+      if (symbol === "GOLD") expect(externalPriceUsd).toBe(null);
+      else expect(externalPriceUsd).toBeGreaterThan(1);
+      // Two hours of past say nothing of a day.
+      expect(dailyVolatility).toBe(null);
+    }
     const { sources } = daemon.collectors.demand();
     const perSecond = (source: string) => sources.find((one) => one.source === source)?.requestsPerSecond;
     expect(perSecond("orderbook")).toBeCloseTo(1 / 15, 9);
     expect(perSecond("candles")).toBeCloseTo(4 / 300, 9);
     expect(daemon.collectors.figures().failedPolls).toBe(0);
+  });
+
+  test("how much a market moves is read once an hour, its price elsewhere each time", async () => {
+    await using rig = await Rig.start({
+      simulator: { pastMs: 36 * hourMs, walk: true },
+      schedules: { candles: { every: "1m" } },
+      wantedMarkets: (source) => (source === "candles" ? new Set(["BTC"]) : new Set()),
+    });
+    const daemon = await rig.boot();
+    await rig.clock.advance(5_000);
+    // By the hour alone: the second is that of now. One more reads the past of the market.
+    const before = rig.asked("/v1/candles/BTC");
+    await rig.clock.advance(10 * 60_000);
+    expect(rig.asked("/v1/candles/BTC") - before).toBe(10);
+    const told = daemon.of("external");
+    expect(told.length).toBeGreaterThanOrEqual(11);
+    // The simulated market is set to move 50 % in a year, 2.6 % in a day.
+    for (const { dailyVolatility } of told) {
+      expect(dailyVolatility).toBeGreaterThan(0.01);
+      expect(dailyVolatility).toBeLessThan(0.06);
+    }
   });
 
   test("nothing is asked of what nobody needs", async () => {
@@ -223,24 +251,14 @@ describe("from the exchange", () => {
 
   test("a transition is looked at when it is due", async () => {
     await using rig = await reading({ calendars: new Set(["GOLD"]) });
-    const nextMs = rig.clock.nowMs() + 20 * 60_000;
-    const answer = (currentState: string, next: number | null) => ({
-      ...{ path: "/v1/market/GOLD/*", status: 200 },
-      body: {
-        ...{ market: "GOLD", marketCalendarId: "c", calendarUri: "u", loadedAt: "2026-03-01T00:00:00Z" },
-        ...{ currentState, nextMarketState: "afterHours" },
-        utcNextTransition: next === null ? null : new Date(next).toISOString(),
-      },
-    });
-    await rig.call("fault", answer("open", nextMs));
+    await rig.call("market", { symbol: "GOLD", session: "open", nextTransitionMs: 20 * 60_000 });
+    const nextMs = Math.floor(rig.clock.nowMs()) + 20 * 60_000;
     const daemon = await rig.boot();
     await rig.clock.advance(10 * 60_000);
     expect(daemon.of("calendar").at(-1)).toMatchObject({ sessionState: "open", nextTransitionMs: nextMs });
     const before = daemon.of("calendar").length;
     await rig.clock.advance(9 * 60_000);
     expect(daemon.of("calendar")).toHaveLength(before);
-    rig.simulator.faults.clear();
-    await rig.call("fault", answer("afterHours", null));
     await rig.clock.advance(65_000);
     expect(daemon.of("calendar")).toHaveLength(before + 1);
     expect(daemon.of("calendar").at(-1)).toMatchObject({

@@ -1,7 +1,7 @@
-/** Opening hours. The simulated commodities trade around the clock, and say so. */
+/** Opening hours. The simulated commodities trade around the clock, and say so, until a control call sets their session. */
 import { createHash } from "node:crypto";
 import type { Handlers } from "../../contract/index.ts";
-import type { World } from "../state.ts";
+import type { Market, World } from "../state.ts";
 import { type Context, iso, marketOf, NotFound } from "./context.ts";
 
 const id = "simulated_commodities";
@@ -28,26 +28,51 @@ const common = (world: World) => ({
   loadedAt: iso(world.startMs),
   calendar,
 });
-const transition = (world: World) => ({
-  loadedAt: iso(world.startMs),
-  utcNextTransition: null,
-  nextMarketState: null,
-  currentState: "open",
-});
+const other = { open: "afterHours", afterHours: "open" } as const;
 
-function calendarMarket(world: World, symbol: string): string {
-  const { spec } = marketOf(world, symbol);
-  if (!spec.commodity) throw new NotFound(`Market has no calendar: ${symbol}`);
-  return spec.symbol;
+/** Where a market's session stands at this moment. */
+export function sessionNow({ session }: Market, nowMs: number): Market["session"] {
+  if (session.nextMs === null || nowMs < session.nextMs) return session;
+  return { state: other[session.state], nextMs: null };
+}
+
+function transition(world: World, market: Market | undefined) {
+  const { state, nextMs } = market
+    ? sessionNow(market, world.nowMs)
+    : ({ state: "open", nextMs: null } as const);
+  return {
+    loadedAt: iso(world.startMs),
+    utcNextTransition: nextMs === null ? null : iso(nextMs),
+    nextMarketState: nextMs === null ? null : other[state],
+    currentState: state,
+  };
+}
+
+function calendarMarket(world: World, symbol: string): Market {
+  const market = marketOf(world, symbol);
+  if (!market.spec.commodity) throw new NotFound(`Market has no calendar: ${symbol}`);
+  return market;
 }
 
 export const calendarAnswers = {
   nextMarketCalendarTransition: ({ symbol }, { world }) => {
     const { marketCalendarId, calendarUri } = common(world);
-    return { market: calendarMarket(world, symbol), marketCalendarId, calendarUri, ...transition(world) };
+    const market = calendarMarket(world, symbol);
+    return {
+      market: market.spec.symbol,
+      marketCalendarId,
+      calendarUri,
+      ...transition(world, market),
+    };
   },
-  nextCommodityMarketTransition: (_args, { world }) => ({ market: id, ...transition(world) }),
-  marketCalendar: ({ symbol }, { world }) => ({ market: calendarMarket(world, symbol), ...common(world) }),
+  nextCommodityMarketTransition: (_args, { world }) => {
+    const market = [...world.markets.values()].find(({ spec }) => spec.commodity);
+    return { market: id, ...transition(world, market) };
+  },
+  marketCalendar: ({ symbol }, { world }) => ({
+    market: calendarMarket(world, symbol).spec.symbol,
+    ...common(world),
+  }),
   marketCalendarById: ({ marketCalendarId }, { world }) => {
     if (marketCalendarId !== id) throw new NotFound(`Calendar not found: ${marketCalendarId}`);
     return { ...common(world), s3Path: `calendars/${id}.json`, updatedAt: iso(world.startMs) };

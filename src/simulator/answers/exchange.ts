@@ -6,6 +6,7 @@ import { fundingIntervalMs, fundingPeriodMs, riskFactors } from "../markets.ts";
 import { derivedAddress, splineOf } from "../program-addresses.ts";
 import type { Market, World } from "../state.ts";
 import { present } from "../world.ts";
+import { sessionNow } from "./calendars.ts";
 import { type Context, marketOf, seconds } from "./context.ts";
 import { bits } from "./prices.ts";
 
@@ -52,13 +53,13 @@ const factors = {
 };
 
 /** What list and snapshot say alike. */
-function common(market: Market) {
+function common(market: Market, nowMs: number) {
   const { spec } = market;
   return {
     symbol: spec.symbol,
     assetId: spec.assetId,
     marketStatus: market.status,
-    ...(spec.commodity ? { commodityMetadata: commodityOf(market) } : {}),
+    ...(spec.commodity ? { commodityMetadata: commodityOf(market, nowMs) } : {}),
     metadata: {
       name: spec.name,
       description: `${spec.name} perpetual`,
@@ -82,14 +83,15 @@ function common(market: Market) {
   };
 }
 
-function commodityOf(market: Market) {
+function commodityOf(market: Market, nowMs: number) {
+  const afterHours = sessionNow(market, nowMs).state === "afterHours";
   const usdPerTick = market.tickSize * 10n ** BigInt(market.spec.baseLotsDecimals);
   const price = BigInt(market.oracleTicks) * usdPerTick;
   return {
     isCommodity: true,
     isReopen: false,
-    isAfterHours: false,
-    status: "active",
+    isAfterHours: afterHours,
+    status: afterHours ? "afterHours" : "active",
     afterHoursRadius: writeAmount(price / 100n, 6),
     lastKnownIndexPrice: writeAmount(price, 6),
     markPriceBand: null,
@@ -102,8 +104,10 @@ export function marketConfig(world: World, market: Market): WireFor<"market"> {
   const { spec } = market;
   const { slot, slotIndex } = present(world);
   return {
-    ...common(market),
-    ...(spec.commodity ? { commodityStatus: "active" } : {}),
+    ...common(market, world.nowMs),
+    ...(spec.commodity
+      ? { commodityStatus: sessionNow(market, world.nowMs).state === "open" ? "active" : "afterHours" }
+      : {}),
     leverageTiers: spec.leverageTiers.map((tier) => ({
       ...tier,
       limitOrderRiskFactorBps: tier.limitOrderRiskFactor * 100,
@@ -140,7 +144,7 @@ function snapshot(world: World): WireFor<"exchangeSnapshot"> {
       withdrawalsAvailable,
     },
     markets: [...world.markets.values()].map((market) => ({
-      ...common(market),
+      ...common(market, world.nowMs),
       leverageTiers: market.spec.leverageTiers.map((tier) => ({
         maxLeverage: tier.maxLeverage,
         maxSizeBaseLots: String(tier.maxSizeBaseLots),

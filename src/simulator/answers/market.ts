@@ -114,6 +114,15 @@ function candle(market: Market, bar: Bar) {
   };
 }
 
+/** Other venues whose candles the service keeps; commodities are traded nowhere else. They follow the oracle. */
+const venues = ["venue-a", "venue-b"];
+
+function elsewhere(market: Market, bar: Bar, externalSource: string) {
+  const price = priceUsd(market, bar.oracle);
+  const prices = { open: price, high: price, low: price, close: price };
+  return { time: bar.startMs, ...prices, volume: 0, tradeCount: 0, externalSource };
+}
+
 export const marketAnswers = {
   orderbook: ({ symbol, includeSplines }, { world }) => {
     const market = world.markets.get(symbol.toUpperCase());
@@ -152,7 +161,7 @@ export const marketAnswers = {
   latestMarketsStats: (_args, { world }) => ({
     markets: [...world.markets.values()].map((market) => latestStats(world, market)),
   }),
-  candles: ({ symbol, timeframe, startTime, endTime, limit }, { world, nowMs }) => {
+  candles: ({ symbol, timeframe, startTime, endTime, limit, enableExternalSource }, { world, nowMs }) => {
     const market = marketOf(world, symbol);
     const frameMs = frames[timeframe];
     if (frameMs === undefined)
@@ -162,7 +171,10 @@ export const marketAnswers = {
         "invalid_request",
       );
     const rows = buckets(market, frameMs, startTime ?? 0, endTime ?? nowMs);
-    return rows.slice(-limit).map((bar) => candle(market, bar));
+    const others = enableExternalSource && !market.spec.commodity ? venues : [];
+    return rows
+      .flatMap((bar) => [candle(market, bar), ...others.map((venue) => elsewhere(market, bar, venue))])
+      .slice(-limit);
   },
   fundingRates: ({ symbol, startTime, endTime, limit }, { world }) => {
     const market = marketOf(world, symbol);
