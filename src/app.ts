@@ -10,6 +10,7 @@ import { hostname } from "node:os";
 import path from "node:path";
 import type { Writable } from "node:stream";
 import type { Logger } from "pino";
+import { allReceivers } from "./alerts/route.ts";
 import type { Channel } from "./channels/channel.ts";
 import type { CommandLine } from "./channels/message.ts";
 import { createChannel, programEnvironment } from "./channels/registry.ts";
@@ -164,6 +165,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       observe: (observation) => void observe(observation),
       sender: `perpwatch on ${hostname()}`,
       instance: path.resolve(settings.history.path),
+      stormFold: settings.routing.stormFold,
       log,
       ...(deps.probe ? { probe: deps.probe } : {}),
     });
@@ -326,9 +328,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       status: () => source.status(),
       broken,
       async reload(next) {
-        const { receivers, routes } = next.routing;
-        const routed = new Set([receivers, ...routes.map((route) => route.receivers)].flat());
-        const unknown = [...routed].filter((name) => !channels.has(name));
+        const unknown = [...allReceivers(next.routing)].filter((name) => !channels.has(name));
         // What is owed to a channel that does not run would be lost.
         if (unknown.length > 0)
           throw new Error(`routes lead to ${unknown.join(", ")}: a new channel runs only after a restart`);

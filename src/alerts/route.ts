@@ -1,46 +1,152 @@
 /**
- * Which receivers an alert goes to: a tree whose first matching route wins unless it says `continue: true`. Pure.
+ * Whom an alert is told to: a tree of routes. At each level the first route that matches takes the alert, unless it says
+ * `continue: true`; the deepest one that matches counts. What a route does not say it has from the one above it. Pure.
  */
 import { z } from "zod";
+import { parseDurationMs } from "../domain/duration.ts";
+import { type Labels, type Matchers, matches, matchSettings } from "./match.ts";
+import { type MuteTimes, muteTimesSettings } from "./mute.ts";
 
-const stringOrList = z.union([z.string(), z.array(z.string()).min(1)]);
+export const duration = z.string().transform((text, context) => {
+  const ms = parseDurationMs(text);
+  if (ms !== undefined) return ms;
+  context.addIssue({ code: "custom", message: `expected a duration such as 1s or 5m, found "${text}"` });
+  return z.NEVER;
+});
+const longer = duration.refine((ms) => ms > 0, "must be longer than nothing");
 
-/** Matchers by label: a value, or a list of which one has to be it. `severity`, `rule`, `wallet`, `symbol`, `subject` are labels. */
-const match = z.record(z.string(), stringOrList);
+const receivers = z.array(z.string()).min(1);
+const escalation = z.strictObject({ after: longer, receivers });
 
-export const routeSettings = z.strictObject({
-  match,
-  receivers: z.array(z.string()).min(1),
+const inherited = {
+  receivers: receivers.optional(),
+  groupBy: z.array(z.string()).optional(),
+  groupWait: duration.optional(),
+  groupInterval: duration.optional(),
+  mute: z.array(z.string()).optional(),
+  escalate: z.array(escalation).optional(),
+};
+
+export interface RouteSettings {
+  readonly match: Matchers;
+  readonly receivers?: readonly string[] | undefined;
+  readonly groupBy?: readonly string[] | undefined;
+  readonly groupWait?: number | undefined;
+  readonly groupInterval?: number | undefined;
+  readonly mute?: readonly string[] | undefined;
+  readonly escalate?:
+    | readonly { readonly after: number; readonly receivers: readonly string[] }[]
+    | undefined;
+  readonly continue: boolean;
+  readonly routes: readonly RouteSettings[];
+}
+
+export const routeSettings: z.ZodType<RouteSettings> = z.strictObject({
+  match: matchSettings,
+  ...inherited,
   continue: z.boolean().default(false),
+  get routes() {
+    return z.array(routeSettings).default([]);
+  },
 });
 
 /** `routing:` of the configuration. Receivers are names of channels. */
 export const routingSettings = z.strictObject({
-  receivers: z.array(z.string()).min(1),
+  ...inherited,
+  receivers,
+  /** More groups than this that wait for one receiver leave as one message. */
+  stormFold: z.int().min(1).max(100).default(3),
+  muteTimes: muteTimesSettings.default({}),
   routes: z.array(routeSettings).default([]),
 });
 
 export type Routing = z.infer<typeof routingSettings>;
 
-/** What a route can match: the alert's labels with `severity`, `rule`, `wallet`, `symbol` and `subject` among them. */
-export type RoutedLabels = Readonly<Record<string, string>>;
+/** What a route can match: the alert's labels with `severity`, `rule`, `wallet`, `symbol`, `subject` and `account` among them. */
+export type RoutedLabels = Labels;
 
-/** @returns the receivers, each once, in the order of the tree. */
-export function receiversFor(routing: Routing, labels: RoutedLabels): readonly string[] {
-  const receivers = new Set<string>();
-  for (const route of routing.routes) {
+export interface Escalation {
+  readonly afterMs: number;
+  readonly receivers: readonly string[];
+}
+
+/** One way that an alert takes. */
+export interface Way {
+  /** Which route: its place in the tree, empty for the root. */
+  readonly path: readonly number[];
+  readonly receivers: readonly string[];
+  readonly groupBy: readonly string[];
+  readonly groupWaitMs: number;
+  readonly groupIntervalMs: number;
+  /** Names of mute times. */
+  readonly mute: readonly string[];
+  readonly escalate: readonly Escalation[];
+}
+
+const defaults = { groupBy: ["wallet"], groupWait: 1_000, groupInterval: 5_000 };
+
+/** @returns every way that an alert with these labels takes, at least one */
+export function waysFor(routing: Routing, labels: RoutedLabels): readonly Way[] {
+  const { receivers, groupBy, groupWait, groupInterval, mute, escalate } = routing;
+  const root: Way = {
+    path: [],
+    receivers,
+    groupBy: groupBy ?? defaults.groupBy,
+    groupWaitMs: groupWait ?? defaults.groupWait,
+    groupIntervalMs: groupInterval ?? defaults.groupInterval,
+    mute: mute ?? [],
+    escalate: escalationsOf(escalate) ?? [],
+  };
+  return below(routing.routes, root, labels) ?? [root];
+}
+
+/** @returns null where none of the routes matches */
+function below(routes: readonly RouteSettings[], above: Way, labels: RoutedLabels): Way[] | null {
+  const found: Way[] = [];
+  for (const [index, route] of routes.entries()) {
     if (!matches(route.match, labels)) continue;
-    for (const receiver of route.receivers) receivers.add(receiver);
-    if (!route.continue) return [...receivers];
+    const own: Way = {
+      path: [...above.path, index],
+      receivers: route.receivers ?? above.receivers,
+      groupBy: route.groupBy ?? above.groupBy,
+      groupWaitMs: route.groupWait ?? above.groupWaitMs,
+      groupIntervalMs: route.groupInterval ?? above.groupIntervalMs,
+      mute: route.mute ?? above.mute,
+      escalate: escalationsOf(route.escalate) ?? above.escalate,
+    };
+    found.push(...(below(route.routes, own, labels) ?? [own]));
+    if (!route.continue) return found;
   }
-  if (receivers.size === 0) for (const receiver of routing.receivers) receivers.add(receiver);
-  return [...receivers];
+  return found.length === 0 ? null : found;
 }
 
-function matches(wanted: z.infer<typeof match>, labels: RoutedLabels): boolean {
-  for (const [name, value] of Object.entries(wanted)) {
-    const actual = labels[name] ?? "";
-    if (typeof value === "string" ? actual !== value : !value.includes(actual)) return false;
-  }
-  return true;
+function escalationsOf(settings: RouteSettings["escalate"]): readonly Escalation[] | undefined {
+  return settings
+    ?.map(({ after, receivers: to }) => ({ afterMs: after, receivers: to }))
+    .sort((a, b) => a.afterMs - b.afterMs);
 }
+
+/** @returns the receivers of all ways, each once, in the order of the tree */
+export function receiversFor(routing: Routing, labels: RoutedLabels): readonly string[] {
+  return [...new Set(waysFor(routing, labels).flatMap(({ receivers: to }) => to))];
+}
+
+/** Every receiver that the tree names, with those of escalations. */
+export function allReceivers(routing: Routing): ReadonlySet<string> {
+  const found = new Set<string>();
+  const visit = (node: Pick<RouteSettings, "receivers" | "escalate" | "routes">) => {
+    for (const name of node.receivers ?? []) found.add(name);
+    for (const step of node.escalate ?? []) for (const name of step.receivers) found.add(name);
+    node.routes.forEach(visit);
+  };
+  visit(routing);
+  return found;
+}
+
+/** What names the group of an alert on a way; the same for alerts that belong into one message. */
+export function groupKeyOf(way: Way, labels: RoutedLabels): string {
+  const values = way.groupBy.map((name) => `${name}=${labels[name] ?? ""}`);
+  return `${way.path.join(".")}{${values.join(",")}}`;
+}
+
+export type { MuteTimes };

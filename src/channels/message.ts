@@ -43,6 +43,8 @@ export interface Rendering {
   /** What is to be said about the message as a whole: that it is a test, that it is late. */
   readonly notes: readonly string[];
   readonly blocks: readonly Block[];
+  /** What else fires, a line each; empty where nothing does. */
+  readonly standing: readonly string[];
   /** Sender and message id; by the latter a channel finds the message again. */
   readonly footer: string;
 }
@@ -71,17 +73,37 @@ export function render(message: Message, options: RenderOptions = {}, late?: Lat
   if (content.kind === "test") notes.push("This is a test. Nothing has happened.");
   const note = lateNote(message, late);
   if (note !== null) notes.push(note);
-  if (content.more !== undefined) {
-    const list = (options.commandLine ?? plainCommandLine)("alerts");
-    notes.push(`${content.more} more stand behind these: ${list} lists them.`);
-  }
+  const list = (options.commandLine ?? plainCommandLine)("alerts");
+  if (content.folded === "digest")
+    notes.push("Nothing could leave for a while; this is what piled up, the worst first.");
+  if (content.folded === "storm") notes.push("More than can be told one by one; the worst first.");
+  if (content.tally !== undefined) notes.push(`All in all: ${tallyText(content.tally)}.`);
+  if (content.more !== undefined) notes.push(`${content.more} more stand behind these: ${list} lists them.`);
   return {
     tone: toneOf(message, blocks),
     headline: headlineOf(message, blocks),
     notes,
     blocks,
+    standing: standingLines(content),
     footer: `${shorten(cleanLine(content.sender), 80)} · ${message.id}`,
   };
+}
+
+function tallyText(tally: NonNullable<Message["content"]["tally"]>): string {
+  return tally
+    .map(
+      ({ rule, wallet, count }) =>
+        `${count} × ${cleanLine(rule)}${wallet === null ? "" : ` (${cleanLine(wallet)})`}`,
+    )
+    .join(", ");
+}
+
+function standingLines({ standing }: Message["content"]): string[] {
+  if (standing === undefined) return [];
+  const lines = standing.alerts.map(
+    ({ id, severity, summary }) => `Still firing, ${severity}: ${cleanLine(summary)} (#${id})`,
+  );
+  return standing.more === 0 ? lines : [...lines, `Still firing: ${standing.more} more`];
 }
 
 function lateNote({ content, sealedAtMs }: Message, late: Late | undefined): string | null {
@@ -282,6 +304,7 @@ export function plainLines(rendering: Rendering): string[] {
   for (const block of rendering.blocks) {
     lines.push("", ...blockLines(block, rendering));
   }
+  if (rendering.standing.length > 0) lines.push("", ...rendering.standing);
   lines.push("", rendering.footer);
   return lines;
 }

@@ -19,14 +19,19 @@ import type { Journal } from "./journal.ts";
 import type { DeliverLog } from "./log.ts";
 import type { Probe } from "./probe.ts";
 import { seal, type Told } from "./seal.ts";
+import type { Standing } from "./standing.ts";
 import { tellable } from "./tellable.ts";
-import { type Entry, Waiting } from "./waiting.ts";
+import { type Entry, type Leaving, type Taken, Waiting } from "./waiting.ts";
 
 /** How long a critical message waits for the disk before it leaves unsealed, ms. */
 const sealPatienceMs = 5_000;
 const sealAgainMs = 1_000;
 /** How often a channel that was told to be deaf is looked at when nothing is owed to it, ms. */
 const lookAgainMs = 60_000;
+/** While a channel is down: so many critical messages are tried one by one; anything else new after 5 min, 10, … an hour. */
+const mostCriticalTried = 10;
+const firstBeginMs = 300_000;
+const mostBeginMs = 3_600_000;
 
 type Lane = "critical" | "rest";
 const laneSeverities: Readonly<Record<Lane, readonly Severity[]>> = {
@@ -58,6 +63,9 @@ export interface LineOptions {
   readonly sender: string;
   readonly instance: string;
   readonly patienceMs: number;
+  /** More messages than this that wait together are folded into one. */
+  readonly stormFold: number;
+  readonly standing: Standing;
   readonly probe: Probe;
   readonly log: DeliverLog;
   readonly onWorking: (working: boolean, detail: string) => void;
@@ -73,13 +81,16 @@ export class Line {
   readonly #waiting = new Waiting();
   readonly #parcels = new Set<Parcel>();
   /** Taken from what waits, not yet a message. */
-  readonly #sealing = new Set<readonly Entry[]>();
+  readonly #sealing = new Map<readonly Entry[], ReadonlySet<number>>();
   readonly #circuit: Circuit;
   readonly #health: Health;
   readonly #busy = new Set<Lane>();
   #probing = false;
   #sealAgainAtMs = Number.NEGATIVE_INFINITY;
   #lookAtMs = Number.NEGATIVE_INFINITY;
+  /** While the channel is down: from when on something new may be tried, and how often that was done. */
+  #beginsAtMs = Number.NEGATIVE_INFINITY;
+  #begun = 0;
   #sealFailsSinceMs: number | null = null;
   #startedMs = 0;
   #cancelTimer: (() => void) | null = null;
@@ -128,6 +139,8 @@ export class Line {
   drain(): void {
     this.#draining = true;
     this.#cancelTimer?.();
+    // Nobody waits for the rest of a group any more.
+    this.pump();
   }
 
   stop(): void {
@@ -157,7 +170,7 @@ export class Line {
   status(): ChannelStatus {
     const { clock } = this.#options;
     const parcels = [...this.#parcels].flatMap(({ entries }) => entries);
-    const open = [...this.#waiting.entries(), ...[...this.#sealing].flat(), ...parcels];
+    const open = [...this.#waiting.entries(), ...[...this.#sealing.keys()].flat(), ...parcels];
     const oldest = open.reduce((least, { item }) => Math.min(least, item.owedAtMs), Number.POSITIVE_INFINITY);
     return {
       name: this.channel.name,
@@ -192,14 +205,42 @@ export class Line {
     // What failed before goes ahead of what is new, but not of what is worse.
     const severities = laneSeverities[lane];
     const worse = parcel ? severities.slice(0, severities.indexOf(parcel.message.severity)) : severities;
-    const entries = nowMs < this.#sealAgainAtMs ? null : this.#waiting.take(worse, this.#held);
-    if (entries) {
-      this.#sealing.add(entries);
-      return () => this.#sealAndSend(entries);
+    const mayBegin = nowMs >= this.#sealAgainAtMs && this.#mayBegin(lane, nowMs);
+    const taken = mayBegin ? this.#waiting.take(worse, this.#held, this.#leaving()) : null;
+    if (taken) {
+      if (this.#circuit.down && lane === "rest") this.#begunWhileDown(nowMs);
+      this.#sealing.set(taken.entries, new Set(taken.entries.map(({ item }) => item.alertId)));
+      return () => this.#sealAndSend(taken);
     }
     if (!parcel) return null;
     parcel.underWay = true;
     return () => this.#send(parcel);
+  }
+
+  /**
+   * Whether something new is sealed and tried while several messages fail already. What waits meanwhile leaves as one digest
+   * when the channel is back. Where it may be the messages rather than the channel, something new is tried, ever more seldom.
+   */
+  #mayBegin(lane: Lane, nowMs: number): boolean {
+    if (!this.#circuit.down || this.#draining) return true;
+    const failing = [...this.#parcels].filter(
+      ({ message }) => message.attempts > 0 && laneSeverities[lane].includes(message.severity),
+    );
+    if (lane === "critical") return failing.length < mostCriticalTried;
+    if (failing.length === 0) return true;
+    if (failing.every(({ message }) => message.lastFailure === "unreachable")) return false;
+    return nowMs >= this.#beginsAtMs;
+  }
+
+  #begunWhileDown(nowMs: number): void {
+    this.#beginsAtMs = nowMs + Math.min(firstBeginMs * 2 ** this.#begun, mostBeginMs);
+    this.#begun++;
+  }
+
+  #leaving(): Leaving {
+    const { clock, stormFold } = this.#options;
+    const nowMs = clock.nowMs();
+    return { nowMs, stormFold, lateBeforeMs: nowMs - lateAfterMs, draining: this.#draining };
   }
 
   #dueParcel(lane: Lane, nowMs: number, open: boolean): Parcel | undefined {
@@ -215,9 +256,7 @@ export class Line {
 
   /** Whether an item has to wait for an earlier message of its alert. */
   readonly #held = ({ item, change }: Entry): boolean => {
-    for (const entries of this.#sealing) {
-      if (entries.some((entry) => entry.item.alertId === item.alertId)) return true;
-    }
+    for (const alertIds of this.#sealing.values()) if (alertIds.has(item.alertId)) return true;
     for (const { message, underWay } of this.#parcels) {
       if (!message.alertIds.includes(item.alertId)) continue;
       const passes =
@@ -230,8 +269,9 @@ export class Line {
     return false;
   };
 
-  async #sealAndSend(entries: readonly Entry[]): Promise<void> {
-    const message = await this.#seal(entries);
+  async #sealAndSend(taken: Taken): Promise<void> {
+    const { entries } = taken;
+    const message = await this.#seal(taken);
     this.#sealing.delete(entries);
     if (message === null) return;
     const dueMs = this.#options.clock.elapsedMs();
@@ -243,11 +283,12 @@ export class Line {
   }
 
   /** @returns null when these items cannot be sealed now */
-  async #seal(entries: readonly Entry[]): Promise<Message | null> {
-    const { clock, journal, sender, instance } = this.#options;
+  async #seal({ entries, folded }: Taken): Promise<Message | null> {
+    const { clock, journal, sender, instance, standing } = this.#options;
     const told = await this.#told(entries);
     if (told === null) return null;
-    const message = seal(told, { sender, instance, nowMs: clock.nowMs() });
+    const others = folded === null ? standing.beside(told) : null;
+    const message = seal(told, { sender, instance, nowMs: clock.nowMs(), folded, standing: others });
     for (const entry of entries) entry.item = { ...entry.item, status: "sealed", messageId: message.id };
     const stuck = entries.some((entry) => entry.stuck);
     if (!stuck && (await journal.seal({ message, entries }))) {
@@ -389,6 +430,8 @@ export class Line {
   }
 
   #works(detail: string): void {
+    this.#beginsAtMs = Number.NEGATIVE_INFINITY;
+    this.#begun = 0;
     if (this.#circuit.succeeded()) {
       // The channel is back: what failed with it does not sit out a wait that was meant for a channel that is down.
       const nowMs = this.#options.clock.elapsedMs();
@@ -448,7 +491,13 @@ export class Line {
       consider(this.#health.lastsAtMs);
       consider(this.#circuit.opensAtMs(true));
     }
-    if (owes) consider(this.#sealAgainAtMs);
+    if (owes) {
+      consider(this.#sealAgainAtMs);
+      consider(this.#beginsAtMs);
+      const wallMs = clock.nowMs();
+      const releaseMs = this.#waiting.nextReleaseMs(wallMs);
+      if (releaseMs !== null) consider(nowMs + (releaseMs - wallMs));
+    }
     for (const parcel of this.#parcels) consider(parcel.dueMs);
     if (atMs === Number.POSITIVE_INFINITY) return;
     this.#cancelTimer = clock.after(Math.ceil(atMs - nowMs), () => this.pump());

@@ -21,13 +21,14 @@ import { Journal } from "./journal.ts";
 import { Line } from "./line.ts";
 import { type DeliverLog, silentLog } from "./log.ts";
 import { noProbe, type Probe } from "./probe.ts";
+import { Standing } from "./standing.ts";
 import type { Entry } from "./waiting.ts";
 import { Work } from "./work.ts";
 
 const hourMs = 3_600_000;
 
 export interface OutboxOptions {
-  readonly store: Pick<Store, "commit" | "owed" | "messages" | "alertChanges">;
+  readonly store: Pick<Store, "commit" | "owed" | "messages" | "alerts" | "alertChanges">;
   /** By name. The outbox starts and stops them. */
   readonly channels: ReadonlyMap<string, Channel>;
   readonly clock: Clock;
@@ -43,6 +44,8 @@ export interface OutboxOptions {
   readonly probe?: Probe;
   /** For how long a sealed message is tried before it is given up, ms. Default 24 h. */
   readonly patienceMs?: number;
+  /** More messages than this that wait together for a channel leave as one. Default 3. */
+  readonly stormFold?: number;
   /** How long `stop` waits for what is under way, ms. Default 5 s. */
   readonly drainMs?: number;
 }
@@ -93,6 +96,7 @@ class WorkingOutbox implements Outbox {
   readonly #passedOver = new Map<number, Entry[]>();
   readonly #listeners = new Set<(alertIds: readonly number[]) => void>();
   readonly #cut = new AbortController();
+  readonly #standing = new Standing();
   #lost = 0;
   readonly #work: Work;
   #state: "new" | "running" | "stopped" = "new";
@@ -118,6 +122,8 @@ class WorkingOutbox implements Outbox {
         sender: options.sender,
         instance: options.instance,
         patienceMs: options.patienceMs ?? 24 * hourMs,
+        stormFold: options.stormFold ?? 3,
+        standing: this.#standing,
         cut: this.#cut.signal,
         track: this.#work.track,
         onWorking: (working, detail) =>
@@ -136,6 +142,7 @@ class WorkingOutbox implements Outbox {
     const changes = new Map(
       (await store.alertChanges({ ids: changeIds })).map((change) => [change.id, change]),
     );
+    await this.#recallStanding();
     const orphans: Entry[] = [];
     const sealed = new Map<string, Entry[]>(messages.map(({ id }) => [id, []]));
     for (const item of items) {
@@ -258,6 +265,17 @@ class WorkingOutbox implements Outbox {
     this.#work.track(see());
   }
 
+  /** What was told to fire, and to whom, before this start. */
+  async #recallStanding(): Promise<void> {
+    const { store } = this.#options;
+    const firing = new Map((await store.alerts({ state: "firing" })).map((alert) => [alert.id, alert]));
+    if (firing.size === 0) return;
+    for (const item of await store.owed({ alertIds: [...firing.keys()] })) {
+      const alert = firing.get(item.alertId)!;
+      this.#standing.note(item, { alert, kind: "fired" });
+    }
+  }
+
   #enter(item: OwedItem, change: AlertChange | undefined, stuck: boolean): Entry {
     const entry: Entry = {
       item: { ...item, status: "owed", messageId: null },
@@ -266,6 +284,7 @@ class WorkingOutbox implements Outbox {
     };
     if (item.messageId !== null) entry.item = item;
     this.#entries.set(item.id, entry);
+    if (change) this.#standing.note(item, change);
     return entry;
   }
 

@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import { leadOf } from "../channels/message.ts";
 import { type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
-import type { Message, MessageItem, OwedItem } from "../domain/delivery.ts";
+import type { Message, MessageContent, MessageItem, OwedItem } from "../domain/delivery.ts";
 import { messageId, messageIdBytes } from "./message-id.ts";
 
 export interface Sealing {
@@ -16,6 +16,10 @@ export interface Sealing {
   /** What tells this database from others on the same host. */
   readonly instance: string;
   readonly nowMs: number;
+  /** Why so much is told at once; null: it belongs together. */
+  readonly folded?: "storm" | "digest" | null;
+  /** What else fires in the group. */
+  readonly standing?: MessageContent["standing"] | null;
 }
 
 /** One item with what it tells. */
@@ -24,18 +28,21 @@ export interface Told {
   readonly change: AlertChange;
 }
 
-/** Most that one message tells of; the others are counted. */
+/** Most that one message tells of; the others are counted. A folded one tells the worst and counts the rest. */
 const mostTold = 50;
+const mostToldFolded = 10;
 
 /** @param told of one receiver, in the order of their ids; at least one */
-export function seal(told: readonly Told[], { sender, instance, nowMs }: Sealing): Message {
+export function seal(told: readonly Told[], sealing: Sealing): Message {
+  const { sender, instance, nowMs, folded = null, standing = null } = sealing;
   const severity = told.reduce<Severity>(
     (worst, { item }) => (severityRank[item.severity] > severityRank[worst] ? item.severity : worst),
     "info",
   );
   const changes = withoutRepeats(told.map(({ change }) => change));
-  const more = Math.max(0, changes.length - mostTold);
-  const items: MessageItem[] = changes.slice(0, mostTold).map((change) => ({ change, lead: leadOf(change) }));
+  const most = folded === null ? mostTold : mostToldFolded;
+  const more = Math.max(0, changes.length - most);
+  const items: MessageItem[] = changes.slice(0, most).map((change) => ({ change, lead: leadOf(change) }));
   return {
     id: idOf(told, sender, instance),
     receiver: told[0]!.item.receiver,
@@ -46,9 +53,11 @@ export function seal(told: readonly Told[], { sender, instance, nowMs }: Sealing
       kind: "alert",
       severity,
       resolved: changes.every(({ kind, alert }) => kind === "ended" && alert.ending === "recovered"),
-      title: titleOf(changes),
+      title: folded === null ? titleOf(changes) : foldedTitle(changes),
       items,
       ...(more > 0 ? { more } : {}),
+      ...(folded === null ? {} : { folded, tally: tallyOf(changes) }),
+      ...(standing === null ? {} : { standing }),
       sender,
     },
     sealedAtMs: nowMs,
@@ -84,6 +93,38 @@ function withoutRepeats(changes: readonly AlertChange[]): AlertChange[] {
     const next = changes[index + 1];
     return change.kind !== "reminder" || next?.kind !== "reminder" || next.alertId !== change.alertId;
   });
+}
+
+/** The worst stands first among them. */
+function foldedTitle(changes: readonly AlertChange[]): string {
+  return `${titleOf(changes)}; the worst: ${changes[0]!.alert.summary}`;
+}
+
+/** Rows of a tally; the rest is counted in the last one by rule alone. */
+const mostTallied = 20;
+
+function tallyOf(changes: readonly AlertChange[]): NonNullable<MessageContent["tally"]> {
+  const rows = new Map<string, { rule: string; wallet: string | null; count: number }>();
+  for (const { alert } of changes) {
+    const key = JSON.stringify([alert.rule, alert.wallet]);
+    const row = rows.get(key) ?? { rule: alert.rule, wallet: alert.wallet, count: 0 };
+    row.count++;
+    rows.set(key, row);
+  }
+  if (rows.size > mostTallied) {
+    const byRule = new Map<string, { rule: string; wallet: string | null; count: number }>();
+    for (const { rule, count } of rows.values()) {
+      const row = byRule.get(rule) ?? { rule, wallet: null, count: 0 };
+      row.count += count;
+      byRule.set(rule, row);
+    }
+    return most(byRule.values());
+  }
+  return most(rows.values());
+}
+
+function most(rows: Iterable<{ rule: string; wallet: string | null; count: number }>) {
+  return [...rows].sort((a, b) => b.count - a.count || (a.rule < b.rule ? -1 : 1)).slice(0, mostTallied);
 }
 
 export function titleOf(changes: readonly AlertChange[]): string {

@@ -19,6 +19,30 @@ export interface Entry {
 /** Most reminders of one alert that one message stands for. */
 const mostReminders = 1_000;
 
+/** Most that one folded message stands for. */
+const mostFolded = 500;
+/** After a long wait so many critical messages still leave one by one. */
+const mostLateSingly = 10;
+
+/** Under which circumstances something leaves now. */
+export interface Leaving {
+  readonly nowMs: number;
+  /** More messages than this are folded into one. */
+  readonly stormFold: number;
+  /** What was owed before this has waited for long, ms. */
+  readonly lateBeforeMs: number;
+  /** The program ends: groups do not wait for more. */
+  readonly draining: boolean;
+}
+
+export interface Taken {
+  readonly entries: readonly Entry[];
+  readonly folded: "storm" | "digest" | null;
+}
+
+/** What is not critical is told together when it is late. */
+const lesser: readonly Severity[] = ["warning", "info"];
+
 interface Thread {
   readonly alertId: number;
   readonly entries: Entry[];
@@ -60,21 +84,61 @@ export class Waiting {
   }
 
   /**
-   * Takes out what makes up the next message of these lanes, the first lane first.
+   * Takes out what makes up the next message of these lanes, the first lane first: an item alone, its group, or, where more
+   * wait than a person reads one by one, all of them, the worst first.
    * @param held says which head may not leave yet
    * @returns null when nothing may leave
    */
-  take(lanes: readonly Severity[], held: (head: Entry) => boolean): Entry[] | null {
+  take(lanes: readonly Severity[], held: (head: Entry) => boolean, leaving: Leaving): Taken | null {
+    for (const lane of lanes) {
+      const ready = this.#ready([lane], held, leaving);
+      if (ready.length === 0) continue;
+      const late = ready.some(([head]) => isLate(head!, leaving));
+      // What piled up while nothing could leave is told as one, whatever its level; critical ones singly first.
+      const all = late && lane !== "critical" ? this.#ready(lesser, held, leaving) : ready;
+      const most = !late ? leaving.stormFold : lane === "critical" ? mostLateSingly : 1;
+      const taken = all.length > most ? worstFirst(all.flat()).slice(0, mostFolded) : all[0]!;
+      for (const entry of taken) this.#remove(entry);
+      return { entries: taken, folded: all.length <= most ? null : late ? "digest" : "storm" };
+    }
+    return null;
+  }
+
+  /** When the next of what waits for its group may leave, ms; null when nothing waits for that. */
+  nextReleaseMs(nowMs: number): number | null {
+    let next = Number.POSITIVE_INFINITY;
+    for (const { entries } of this.#threads.values()) {
+      const at = entries[0]!.item.releaseAtMs ?? 0;
+      if (at > nowMs && at < next) next = at;
+    }
+    return Number.isFinite(next) ? next : null;
+  }
+
+  /** What may leave of these lanes, message by message as it would without folding. */
+  #ready(lanes: readonly Severity[], held: (head: Entry) => boolean, leaving: Leaving): Entry[][] {
+    const found: Entry[][] = [];
+    const groups = new Set<string>();
     for (const lane of lanes) {
       for (const thread of this.#lanes[lane]) {
         const head = thread.entries[0]!;
+        const { groupKey } = head.item;
         if (held(head)) continue;
-        const taken = head.item.groupKey === null ? alone(thread) : this.#group(head, held);
-        for (const entry of taken) this.#remove(entry);
-        return taken;
+        if (groupKey === null || head.stuck) {
+          if (isReleased(head, leaving)) found.push(alone(thread));
+        } else if (!groups.has(groupKey) && this.#isReleased(groupKey, held, leaving)) {
+          groups.add(groupKey);
+          found.push(this.#group(head, held));
+        }
       }
     }
-    return null;
+    return found;
+  }
+
+  /** One of a group whose time has come takes the others along. */
+  #isReleased(groupKey: string, held: (head: Entry) => boolean, leaving: Leaving): boolean {
+    for (const { entries } of this.#groups.get(groupKey) ?? [])
+      if (!held(entries[0]!) && entries.some((entry) => isReleased(entry, leaving))) return true;
+    return false;
   }
 
   /** The group of this head, however many they are: what stands at the front of its threads, in order. */
@@ -114,6 +178,27 @@ export class Waiting {
     thread.lane = lane;
     this.#lanes[lane].add(thread);
   }
+}
+
+function isReleased({ item }: Entry, { nowMs, draining }: Leaving): boolean {
+  return draining || (item.releaseAtMs ?? 0) <= nowMs;
+}
+
+function isLate({ item }: Entry, { lateBeforeMs }: Leaving): boolean {
+  return item.owedAtMs < lateBeforeMs;
+}
+
+/** By level, then alert by alert in the order in which they came. */
+function worstFirst(entries: readonly Entry[]): Entry[] {
+  const worst = new Map<number, number>();
+  for (const { item } of entries)
+    worst.set(item.alertId, Math.max(worst.get(item.alertId) ?? 0, severityRank[item.severity]));
+  return [...entries].sort(
+    (a, b) =>
+      worst.get(b.item.alertId)! - worst.get(a.item.alertId)! ||
+      a.item.alertId - b.item.alertId ||
+      a.item.id - b.item.id,
+  );
 }
 
 /** An item alone; reminders that piled up while nothing could leave are one message together. */

@@ -19,6 +19,8 @@ export interface OwedItem {
   readonly owedAtMs: number;
   /** Items of one receiver with the same key that wait together leave in one message; null: alone. */
   readonly groupKey: string | null;
+  /** Its group may take more in until then, ms; what leaves of the group before takes it along. Left out: at once. */
+  readonly releaseAtMs?: number;
   readonly status: DeliveryStatus;
   readonly messageId: string | null;
 }
@@ -65,6 +67,23 @@ export interface MessageContent {
   readonly items: readonly MessageItem[];
   /** How many it stands for beside these; left out: none. */
   readonly more?: number;
+  /** Why it stands for so many: more waited than a person reads, or nothing could leave for long. */
+  readonly folded?: "storm" | "digest";
+  /** Of a folded message, all that it stands for: changes by rule and wallet, most first. */
+  readonly tally?: readonly {
+    readonly rule: string;
+    readonly wallet: string | null;
+    readonly count: number;
+  }[];
+  /** What else fires in its group and has not changed; `more` beyond those listed. */
+  readonly standing?: {
+    readonly alerts: readonly {
+      readonly id: number;
+      readonly severity: Severity;
+      readonly summary: string;
+    }[];
+    readonly more: number;
+  };
   /** `perpwatch on <host>`, shown small. */
   readonly sender: string;
 }

@@ -95,7 +95,7 @@ describe("console", () => {
     expect(JSON.parse(text)).toEqual({
       ...{ level: "error", time: "2026-11-21T03:41:18.000Z", channel: "here", message: "M1" },
       msg: "FIRING critical: main: SOL long is 4.2 % from liquidation",
-      ...{ kind: "alert", severity: "critical", resolved: false, notes: [] },
+      ...{ kind: "alert", severity: "critical", resolved: false, notes: [], standing: [] },
       alerts: [
         {
           ...{ id: 42, rule: "LiquidationNear", subject: "main/0.0/SOL", wallet: "main", symbol: "SOL" },

@@ -72,7 +72,9 @@ test("with everything switched on, it is valid too", () => {
   expect(settings).toMatchObject({
     mention: { critical: "@here" },
     acknowledge: { types: { liquidation: "whenAcknowledged" } },
-    routing: { routes: [{ match: { severity: "critical" } }, { match: { desk: "alpha" } }] },
+    routing: {
+      routes: [{ match: { severity: { in: ["critical"] } } }, { match: { desk: { in: ["alpha"] } } }],
+    },
   });
 });
 

@@ -205,9 +205,16 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
   // Channels
   [
     "channels:\n  chat: { type: discrod }",
-    ['2:17 channels.chat.type: expected console, discord or email, found "discrod" ~ discord'],
+    [
+      '2:17 channels.chat.type: expected console, discord, email, webhook, slack, telegram, ntfy, pagerduty, alertmanager or command, found "discrod" ~ discord',
+    ],
   ],
-  ["channels:\n  chat: {}", ["2:3 channels.chat.type: missing: expected console, discord or email"]],
+  [
+    "channels:\n  chat: {}",
+    [
+      "2:3 channels.chat.type: missing: expected console, discord, email, webhook, slack, telegram, ntfy, pagerduty, alertmanager or command",
+    ],
+  ],
   ["channels: {}", ["1:1 channels: expected at least one channel, such as { here: { type: console } }"]],
   [
     "channels:\n  a b: { type: console }",

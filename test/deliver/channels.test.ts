@@ -108,6 +108,7 @@ test("a message that Discord took but nobody recorded is sent again under its no
   const lost = Promise.withResolvers<void>();
   const dead = {
     ...{ owed: one.store.owed.bind(one.store), messages: one.store.messages.bind(one.store) },
+    alerts: one.store.alerts.bind(one.store),
     alertChanges: one.store.alertChanges.bind(one.store),
     commit: (batch: readonly Changes[]) =>
       batch.some(({ messages }) => messages.some(({ status }) => status === "delivered"))

@@ -55,6 +55,7 @@ export class Alerts {
     alert: Alert,
     receivers: readonly string[] = ["chat"],
     groupKey: string | null = null,
+    waitMs?: number,
   ): Changes {
     const nowMs = this.#clock.nowMs();
     const after: Alert =
@@ -69,6 +70,7 @@ export class Alerts {
       (receiver): OwedItem => ({
         ...{ id: ++this.#owed, changeId: change.id, alertId: alert.id, receiver, severity: alert.severity },
         ...{ owedAtMs: nowMs, groupKey, status: "owed", messageId: null },
+        ...(waitMs === undefined ? {} : { releaseAtMs: nowMs + waitMs }),
       }),
     );
     return changes({ alerts: [after], alertChanges: [change], owed });

@@ -42,6 +42,7 @@ export function consoleText(rendering: Rendering, coloured: boolean): string {
       lines.push(indented(others.length > 0 && index === 0 ? paint(block.tone, line) : line));
     }
   }
+  lines.push(...rendering.standing.map(indented));
   return `${lines.join("\n")}\n`;
 }
 
@@ -50,7 +51,7 @@ const levels: Readonly<Record<Severity, string>> = { critical: "error", warning:
 
 /**
  * The same as one JSON line. `level`, `time` (when it was sealed), and `msg` (the headline) as a log line has them; then
- * `channel`, `message` (its id), `kind` (`alert` or `test`), `severity`, `resolved` (all of it is good news), `notes`,
+ * `channel`, `message` (its id), `kind` (`alert` or `test`), `severity`, `resolved` (all of it is good news), `notes`, `standing` (what else fires),
  * and `alerts`, each with `id`, `rule`, `subject`, `wallet`, `symbol`, `severity`, `lead`, `summary`, `description`,
  * `figures` (text by name), `fresh`, `now` and `runbook`, as people are told them.
  */
@@ -66,6 +67,7 @@ export function consoleJson(name: string, message: Message, rendering: Rendering
     severity,
     resolved: content.resolved,
     notes: rendering.notes,
+    standing: rendering.standing,
     alerts: rendering.blocks.map((block, index) => {
       const { rule, subject, wallet, symbol, severity } = content.items[index]!.change.alert;
       const { alertId, lead, what, description, figures, fresh, now, runbook } = block;

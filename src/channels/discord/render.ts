@@ -126,9 +126,20 @@ function embedOf(rendering: Rendering, over: ReadonlyMap<number, string>): Embed
   const footer = { text: shorten(rendering.footer, 200) };
   const base = { color: colours[rendering.tone], footer };
   const [only] = blocks;
-  if (only !== undefined && blocks.length === 1) return { ...base, ...single(only, rendering) };
-  const description = rendering.notes.map((note) => forDiscord(note, 300)).join("\n");
-  return { ...base, ...(description === "" ? {} : { description }), ...group(blocks, over) };
+  const told = only !== undefined && blocks.length === 1 ? single(only, rendering) : several(rendering, over);
+  return { ...base, ...told, ...withStanding(told, rendering.standing) };
+}
+
+function several({ notes, blocks }: Rendering, over: ReadonlyMap<number, string>): Partial<Embed> {
+  const description = notes.map((note) => forDiscord(note, 300)).join("\n");
+  return { ...(description === "" ? {} : { description }), ...group(blocks, over) };
+}
+
+function withStanding({ fields = [] }: Partial<Embed>, standing: readonly string[]): Partial<Embed> {
+  if (standing.length === 0) return {};
+  const share = Math.floor(500 / standing.length) - 1;
+  const value = standing.map((line) => forDiscord(line.replace(/^Still firing[:,] /, ""), share)).join("\n");
+  return { fields: [...fields, { name: "Still firing", value }] };
 }
 
 function single(block: Block, rendering: Rendering): Partial<Embed> {
@@ -159,7 +170,7 @@ function single(block: Block, rendering: Rendering): Partial<Embed> {
 /** Many alerts: a field for each, worst first as they came, each with its share of the room. */
 function group(blocks: readonly Block[], over: ReadonlyMap<number, string>): Partial<Embed> {
   const shown = blocks.slice(0, mostBlocks);
-  const share = Math.floor(4_600 / Math.max(1, shown.length));
+  const share = Math.floor(4_000 / Math.max(1, shown.length));
   const nameRoom = Math.min(250, Math.floor(share * 0.5));
   const valueRoom = Math.min(1_000, share - nameRoom);
   const fields = shown.map((block) => {

@@ -38,6 +38,7 @@ function html(rendering: Rendering): string {
     `<h1 style="margin:0;padding:14px 18px;background:${colours[tone]};color:#ffffff;font-size:19px;line-height:1.35">${forHtml(headline)}</h1>`,
     ...notes.map((note) => `<p style="margin:12px 18px;font-weight:bold">${forHtml(note)}</p>`),
     ...blocks.map((block) => section(block, alone, headline)),
+    paragraph(rendering.standing.join("\n")),
     `<p style="margin:16px 18px;color:#667085;font-size:12px">${forHtml(footer)}</p>`,
   ].join("\n");
   return [

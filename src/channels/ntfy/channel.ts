@@ -99,10 +99,10 @@ function bodyOf({ message, late }: Outgoing, topic: string, deps: NtfyDeps): obj
 }
 
 function textOf(rendering: Rendering): string {
-  return [
-    ...rendering.notes,
-    ...rendering.blocks.map((block) => blockLines(block, rendering).join("\n")),
-  ].join("\n\n");
+  const blocks = rendering.blocks.map((block) => blockLines(block, rendering).join("\n"));
+  return [...rendering.notes, ...blocks, rendering.standing.join("\n")]
+    .filter((part) => part !== "")
+    .join("\n\n");
 }
 
 /** The footer, by whose id the message is found, always fits. */

@@ -232,6 +232,15 @@ function bodyOf(rendering: Rendering, ping: string | null): object {
     type: "section",
     text: { type: "mrkdwn", text: cut(note, mostSection) },
   }));
+  const standing =
+    rendering.standing.length === 0
+      ? []
+      : [
+          {
+            type: "section",
+            text: { type: "mrkdwn", text: cut(rendering.standing.join("\n"), mostSection) },
+          },
+        ];
   return {
     text: headline(rendering, ping),
     attachments: [
@@ -240,6 +249,7 @@ function bodyOf(rendering: Rendering, ping: string | null): object {
         blocks: [
           ...notes,
           ...sections,
+          ...standing,
           { type: "context", elements: [{ type: "mrkdwn", text: cut(rendering.footer, 400) }] },
         ],
       },

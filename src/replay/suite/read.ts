@@ -104,7 +104,8 @@ function readRoot(file: string, entry: Entry): Suite | undefined {
     timezone,
     wallets: [...known.values()],
     overrides: (overrides?.value() ?? {}) as Readonly<Record<string, unknown>>,
-    routing: readSection(entry.get("routing"), routingSettings) ?? { receivers: ["you"], routes: [] },
+    routing:
+      readSection(entry.get("routing"), routingSettings) ?? routingSettings.parse({ receivers: ["you"] }),
     remind: readSection(entry.get("remind"), remindSettings) ?? remindSettings.parse({}),
     scheduleMs: readSchedules(entry.get("schedules")),
     tests: read,

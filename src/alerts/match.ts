@@ -1,0 +1,123 @@
+/**
+ * Matchers over the labels of an alert: what routes, silences and inhibitions select by. A label is a value, one of a list, or
+ * a pattern; all that are given have to match. A label that an alert has not is the empty text. Pure.
+ */
+import { z } from "zod";
+
+const texts = z.union([z.coerce.string(), z.array(z.coerce.string()).min(1)]);
+const plain = z.union([z.string(), z.number().transform(String)]);
+
+/** Longest pattern, and longest text that one is held against: both come from people and are short. */
+const longestPattern = 200;
+const longestValue = 300;
+
+const pattern = z
+  .string()
+  .min(1)
+  .max(longestPattern)
+  .superRefine((text, context) => {
+    const wrong = wrongPattern(text);
+    if (wrong !== null) context.addIssue({ code: "custom", message: wrong });
+  });
+
+const condition = z.union([
+  plain.transform((value) => ({ in: [value] })),
+  z
+    .array(plain)
+    .min(1)
+    .transform((values) => ({ in: values })),
+  z.strictObject({ not: texts }).transform(({ not }) => ({ notIn: [not].flat() })),
+  z.strictObject({ matches: pattern }),
+  z.strictObject({ notMatches: pattern }),
+]);
+
+/** `{ severity: critical, wallet: { matches: "mm-.*" }, rule: [A, B], symbol: { not: SOL } }` */
+export const matchSettings = z.record(z.string(), condition);
+export type Matchers = z.infer<typeof matchSettings>;
+export type Condition = Matchers[string];
+
+export type Labels = Readonly<Record<string, string>>;
+
+const compiled = new Map<string, RegExp>();
+
+export function matches(wanted: Matchers, labels: Labels): boolean {
+  for (const [name, one] of Object.entries(wanted)) {
+    const actual = labels[name] ?? "";
+    if ("in" in one) {
+      if (!one.in.includes(actual)) return false;
+    } else if ("notIn" in one) {
+      if (one.notIn.includes(actual)) return false;
+    } else if ("matches" in one) {
+      if (!whole(one.matches, actual)) return false;
+    } else if (whole(one.notMatches, actual)) return false;
+  }
+  return true;
+}
+
+/** A pattern covers the whole value, as in Alertmanager: `mm-.*`, not `mm-`. */
+function whole(text: string, value: string): boolean {
+  let found = compiled.get(text);
+  if (!found) {
+    found = new RegExp(`^(?:${text})$`, "u");
+    compiled.set(text, found);
+  }
+  return found.test(value.slice(0, longestValue));
+}
+
+/**
+ * A repetition of what repeats itself can take for ever to say no: `(a+)+b`. Refused, as is what is no pattern at all.
+ * @returns what is wrong, or null
+ */
+function wrongPattern(text: string): string | null {
+  try {
+    new RegExp(`^(?:${text})$`, "u");
+  } catch {
+    return `"${text}" is no pattern`;
+  }
+  if (/\\[1-9k]|\(\?[=!<]/.test(text)) return "a pattern has no references and does not look around";
+  if (/\)[*+{]/.test(text)) return "a group in a pattern cannot repeat: write alternatives, [classes] or .*";
+  const repeats = text.replaceAll(/\\./g, "x").match(/[*+]|\{\d+,?\d*\}/g)?.length ?? 0;
+  if (repeats > 3) return "a pattern repeats at most three times";
+  return null;
+}
+
+/** As people write it: `severity=critical, wallet=~mm-.*`. */
+export function matchersText(wanted: Matchers): string {
+  const parts = Object.entries(wanted).map(([name, one]) => {
+    if ("in" in one) return `${name}=${one.in.join("|")}`;
+    if ("notIn" in one) return `${name}!=${one.notIn.join("|")}`;
+    return "matches" in one ? `${name}=~${one.matches}` : `${name}!~${one.notMatches}`;
+  });
+  return parts.length === 0 ? "everything" : parts.join(", ");
+}
+
+/**
+ * Reads what people type: `wallet=main`, `severity=warning,info`, `rule!=Blind`, `wallet=~mm-.*`, `symbol!~X.*`.
+ * @returns the matchers, or what is wrong with the first text that is none
+ */
+export function parseMatchers(texts: readonly string[]): Matchers | { readonly wrong: string } {
+  const raw: Record<string, unknown> = {};
+  for (const text of texts) {
+    const [, name, operator, value] = /^([A-Za-z_][\w-]*)(=~|!~|!=|=)(.*)$/s.exec(text.trim()) ?? [];
+    if (name === undefined || value === undefined)
+      return {
+        wrong: `"${text}" is no matcher; they look like wallet=main, severity=warning,info, rule!=Blind, wallet=~mm-.*`,
+      };
+    if (Object.hasOwn(raw, name)) return { wrong: `${name} is given twice` };
+    const values = value.split(",").map((one) => one.trim());
+    raw[name] =
+      operator === "="
+        ? values
+        : operator === "!="
+          ? { not: values }
+          : operator === "=~"
+            ? { matches: value }
+            : { notMatches: value };
+  }
+  const parsed = matchSettings.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  const inner =
+    issue.code === "invalid_union" ? issue.errors.flat().find((one) => one.code === "custom") : issue;
+  return { wrong: `${issue.path.join(".")}: ${inner?.message ?? issue.message}` };
+}

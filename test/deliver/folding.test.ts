@@ -1,0 +1,145 @@
+/** What belongs together leaves together, and a storm is readable: groups, folding, what piled up while nothing could leave. */
+import { expect, test } from "vitest";
+import { plainLines, render } from "../../src/channels/message.ts";
+import type { Severity } from "../../src/domain/alert.ts";
+import { rig, together } from "./support.ts";
+
+const second = 1_000;
+const minute = 60_000;
+
+test("a group waits for its time, then leaves as one message; another group is another", async () => {
+  await using one = await rig();
+  const { alerts } = one;
+  const of = (group: string, waitMs: number) =>
+    alerts.step("fired", alerts.alert({ severity: "warning" }), ["chat"], group, waitMs);
+  await one.owe(of("a", second));
+  await one.clock.advance(500);
+  await one.owe(of("a", 500), of("b", 2 * second));
+  expect(one.far.arrivals).toEqual([]);
+  await one.clock.advance(501);
+  expect(one.far.arrivals.map(({ items }) => items)).toEqual([[1, 2]]);
+  await one.clock.advance(2 * second);
+  expect(one.far.arrivals.map(({ items }) => items)).toEqual([[1, 2], [3]]);
+});
+
+test("what is urgent leaves at once and takes along what waits of its group", async () => {
+  await using one = await rig();
+  const { alerts } = one;
+  await one.owe(alerts.step("fired", alerts.alert({ severity: "warning" }), ["chat"], "a", 5 * second));
+  await one.clock.settle();
+  expect(one.far.arrivals).toEqual([]);
+  await one.owe(alerts.step("fired", alerts.alert(), ["chat"], "a", 0));
+  await one.clock.settle();
+  expect(one.far.arrivals.map(({ items }) => items)).toEqual([[1, 2]]);
+});
+
+test("a restart keeps a group's time, and stopping waits for none", async () => {
+  await using one = await rig();
+  const { alerts } = one;
+  await one.owe(alerts.step("fired", alerts.alert({ severity: "info" }), ["chat"], "a", 5 * second));
+  await one.restart();
+  await one.clock.advance(4 * second);
+  expect(one.far.arrivals).toEqual([]);
+  await one.outbox.stop();
+  expect(one.far.arrivals.map(({ items }) => items)).toEqual([[1]]);
+});
+
+test("a message says what else fires in its group, also after a restart, and nothing of what ended", async () => {
+  await using one = await rig();
+  const { alerts } = one;
+  const [first, second_, third] = [1, 2, 3].map(() => alerts.alert({ severity: "warning" }));
+  const tell = async (kind: "fired" | "ended", alert: typeof first) => {
+    await one.owe(alerts.step(kind, alert!, ["chat"], "a", 0));
+    await one.clock.settle();
+  };
+  await tell("fired", first);
+  await tell("fired", second_);
+  await tell("ended", first);
+  await one.restart();
+  await tell("fired", third);
+  const messages = [...(await one.store.messages({}))].sort((a, b) => a.itemIds[0]! - b.itemIds[0]!);
+  const standing = messages.map((message) => render(message).standing);
+  expect(standing).toEqual([
+    [],
+    ["Still firing, warning: alert 1 (#1)"],
+    ["Still firing, warning: alert 2 (#2)"],
+    ["Still firing, warning: alert 2 (#2)"],
+  ]);
+  expect(plainLines(render(messages.at(-1)!))).toContain("Still firing, warning: alert 2 (#2)");
+});
+
+test("more messages than a person reads leave as one, the worst first, all counted", async () => {
+  await using one = await rig({ stormFold: 3 });
+  const { alerts } = one;
+  // The channel takes one message a second.
+  let freeAtMs = 0;
+  one.far.answer = ({ atMs }) => {
+    if (atMs < freeAtMs) return { status: 429, afterMs: freeAtMs - atMs };
+    freeAtMs = atMs + second;
+    return { status: 200 };
+  };
+  const of = (rule: string, severity: Severity, wallet: string) =>
+    alerts.step(
+      "fired",
+      alerts.alert({ rule, severity, wallet, event: true, state: "ended" }),
+      ["chat"],
+      `${wallet}${rule}${severity}`,
+    );
+  await one.owe(of("First", "info", "main"));
+  await one.clock.settle();
+  const storm = Array.from({ length: 60 }, (_, i) =>
+    of("OrderFilled", i % 20 === 7 ? "warning" : "info", `mm-${i % 10}`),
+  );
+  await one.owe(together(storm));
+  await one.clock.advance(5 * second);
+  const leads = one.far.accepted.map(({ items, leads: shown }) => [items.length, shown[0]]);
+  expect(leads[0]).toEqual([1, "INFO"]);
+  // Nothing is lost, and nothing is in two messages.
+  const told = one.far.accepted.flatMap(({ items }) => items);
+  expect([...told].sort((a, b) => a - b)).toEqual(Array.from({ length: 61 }, (_, i) => i + 1));
+  expect(one.far.accepted.length).toBeLessThanOrEqual(5);
+  const folded = (await one.store.messages({})).filter(({ content }) => content.folded === "storm");
+  expect(folded.length).toBeGreaterThan(0);
+  const [largest] = folded.sort((a, b) => b.itemIds.length - a.itemIds.length);
+  const { notes, headline } = render(largest!);
+  expect(headline).toMatch(/^\d+ × OrderFilled of \S+; the worst: alert \d+$/);
+  expect(notes.join("\n")).toMatch(
+    /More than can be told one by one; the worst first\.\nAll in all: .*OrderFilled \(mm-\d+\).*\n\d+ more/,
+  );
+});
+
+test("after a long outage critical ones leave singly and first, the rest as one digest with the true times", async () => {
+  await using one = await rig();
+  const { alerts } = one;
+  one.far.answer = () => "drop";
+  await one.owe(alerts.step("fired", alerts.alert({ severity: "info" })));
+  await one.clock.advance(minute);
+  for (const severity of ["info", "warning", "critical", "info", "critical"] as const)
+    await one.owe(alerts.step("fired", alerts.alert({ severity, event: true, state: "ended" })));
+  await one.clock.advance(10 * minute);
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.advance(10 * minute);
+  const messages = one.far.accepted.map(({ items }) => items);
+  const single = messages.filter((items) => items.length === 1).flat();
+  // 4 and 6 are the critical ones; whatever was tried before the outage was known leaves as it was sealed.
+  expect(single).toEqual(expect.arrayContaining([4, 6]));
+  expect(messages.flat().sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6]);
+  const digest = (await one.store.messages({})).find(({ content }) => content.folded === "digest");
+  expect(digest?.itemIds.length).toBeGreaterThan(1);
+  expect(render(digest!).notes.join(" ")).toContain("Nothing could leave for a while; this is what piled up");
+  expect(render(digest!).blocks[0]?.fresh.join(" ")).toContain("2026-11-21 03:42:18 UTC");
+});
+
+test("a hundred critical ones that piled up are no hundred messages", async () => {
+  await using one = await rig();
+  const { alerts } = one;
+  one.far.answer = () => ({ status: 503 });
+  await one.owe(alerts.step("fired", alerts.alert()));
+  await one.clock.advance(second);
+  await one.owe(together(Array.from({ length: 100 }, () => alerts.step("fired", alerts.alert()))));
+  await one.clock.advance(5 * minute);
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.advance(10 * minute);
+  expect(one.far.accepted.flatMap(({ items }) => items)).toHaveLength(101);
+  expect(one.far.accepted.length).toBeLessThan(15);
+});
