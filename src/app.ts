@@ -134,6 +134,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
         watchOnly: key === null,
         pdaIndices,
       })),
+      pairs: from.pairs,
       ruleSet: from.ruleSet,
       routing: from.routing,
       channels: Object.keys(settings.channels),

@@ -32,10 +32,12 @@ import { type ExchangeSettings, exchangeSettings } from "./exchange/settings.ts"
 import type { Retention } from "./history/index.ts";
 import { type LedgerSettings, ledgerSettings } from "./ledger/settings.ts";
 import type { RuleSet } from "./rules/index.ts";
+import { readPairs } from "./settings/pairs.ts";
 import { checkAcknowledge, checkRouting } from "./settings/references.ts";
 import { readRules } from "./settings/rule-files.ts";
 import { type Listen, readDashboard, readHistory, readTimezone } from "./settings/sections.ts";
 import { readWallets, type WalletSettings } from "./settings/wallets.ts";
+import type { WatchedPair } from "./watch/settings.ts";
 
 export {
   type ConfigProblem,
@@ -56,6 +58,8 @@ export interface DaemonSettings {
   /** IANA name. */
   readonly timezone: string;
   readonly wallets: readonly WalletSettings[];
+  /** Declared hedges. */
+  readonly pairs: readonly WatchedPair[];
   readonly schedules: ScheduleSettings;
   /** `path` is absolute. */
   readonly history: { readonly path: string; readonly retention: Retention };
@@ -104,6 +108,7 @@ const sections = [
   "timezone",
   "walletDefaults",
   "wallets",
+  "pairs",
   "schedules",
   "history",
   "rules",
@@ -154,6 +159,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   const exchange = source.read(["exchange"], exchangeSettings, {});
   const timezone = readTimezone(source);
   const { wallets, known } = readWallets(source);
+  const { pairs, known: knownPairs } = readPairs(source, known);
   const schedules = source.read(["schedules"], scheduleSettings, {});
   const history = readHistory(source);
   const channels = readChannels(source);
@@ -174,6 +180,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
       streams: exchange?.streams !== "off",
     }),
     wallets: known,
+    pairs: knownPairs,
     timezone,
   });
   const referred = { channels: channelNames, wallets: known, ruleSet: rules?.ruleSet };
@@ -200,6 +207,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     exchange,
     timezone,
     wallets,
+    pairs,
     schedules,
     history,
     ruleSet: rules.ruleSet,

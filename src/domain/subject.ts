@@ -4,9 +4,12 @@
  *   main                a wallet              market/SOL     a market
  *   main/0.1            a trader account      exchange       the exchange
  *   main/0.1/SOL        a position            daemon         perpwatch itself
+ *   book/NetLong        what the wallets that the rule NetLong selects hold together
+ *   book/NetLong/SOL    the same in one market
+ *   pair/basis          a hedge that the configuration declares
  */
 
-export type Scope = "position" | "trader" | "wallet" | "market" | "exchange" | "daemon";
+export type Scope = "position" | "trader" | "wallet" | "market" | "exchange" | "daemon" | "book" | "pair";
 
 /** One trader account: a wallet by its configured name, a PDA index, a subaccount index (0 is cross margin). */
 export interface AccountRef {
@@ -32,7 +35,10 @@ export type Subject =
   | { readonly scope: "wallet"; readonly wallet: string }
   | { readonly scope: "market"; readonly symbol: string }
   | { readonly scope: "exchange" }
-  | { readonly scope: "daemon" };
+  | { readonly scope: "daemon" }
+  /** Of one rule, which says whose book it is; `symbol` null: over all markets. */
+  | { readonly scope: "book"; readonly rule: string; readonly symbol: string | null }
+  | { readonly scope: "pair"; readonly pair: string };
 
 export function accountName(account: AccountRef): string {
   return `${account.wallet}/${account.pdaIndex}.${account.subaccount}`;
@@ -48,17 +54,27 @@ export function subjectName(subject: Subject): string {
       return subject.wallet;
     case "market":
       return `market/${subject.symbol}`;
+    case "book":
+      return subject.symbol === null ? `book/${subject.rule}` : `book/${subject.rule}/${subject.symbol}`;
+    case "pair":
+      return `pair/${subject.pair}`;
     default:
       return subject.scope;
   }
 }
 
-/** @returns the subject that a full name means, or undefined. A wallet may not be called `market`, `exchange` or `daemon`. */
+/** Words that begin the names of what belongs to no wallet: no wallet may be called so. */
+export const ownNames: readonly string[] = ["market", "exchange", "daemon", "book", "pair"];
+
+/** @returns the subject that a full name means, or undefined. */
 export function parseSubject(name: string): Subject | undefined {
   if (name === "exchange" || name === "daemon") return { scope: name };
   const [first, second, third, ...rest] = name.split("/");
   if (first === undefined || first === "" || rest.length > 0) return undefined;
   if (first === "market") return second ? { scope: "market", symbol: second } : undefined;
+  if (first === "book")
+    return second && third !== "" ? { scope: "book", rule: second, symbol: third ?? null } : undefined;
+  if (first === "pair") return second && third === undefined ? { scope: "pair", pair: second } : undefined;
   if (second === undefined) return { scope: "wallet", wallet: first };
   const account = /^(\d+)\.(\d+)$/.exec(second);
   if (!account) return undefined;

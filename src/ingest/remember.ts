@@ -112,11 +112,15 @@ async function* readPasts(settings: WatchSettings, store: Rememberable, nowMs: n
   const ofAccounts = spanOf("trader", "position");
   const accounts = ofAccounts > 0 ? await accountOwners(store, settings) : [];
   const wallets = settings.wallets.map((wallet) => wallet.name);
+  const ofTogether = spanOf("book", "pair");
+  const together =
+    ofTogether > 0 ? (await store.tickOwners()).filter((owner) => /^(book|pair)\//.test(owner)) : [];
   const all: readonly (readonly [readonly string[], number])[] = [
     [["markets", "fundingRates"], spanOf("market")],
     [["daemon"], spanOf("daemon")],
     [wallets, spanOf("wallet")],
     [accounts, ofAccounts],
+    [together, ofTogether],
   ];
   for (const [owners, spanMs] of all) {
     for (const owner of spanMs === 0 ? [] : owners) {

@@ -105,6 +105,8 @@ export interface Select {
   readonly wallet: readonly string[] | null;
   readonly symbol: readonly string[] | null;
   readonly labels: Readonly<Record<string, readonly string[]>>;
+  /** Of rules over pairs, by name; absent: all. */
+  readonly pair?: readonly string[];
 }
 
 export type RuleMode = "live" | "shadow";
@@ -144,6 +146,8 @@ export interface Level {
 export interface ConditionRule extends RuleBase {
   readonly kind: "condition";
   readonly scope: Scope;
+  /** Of books: one for each market that their wallets hold, or one over all of them. Null: it is of another scope. */
+  readonly by: "market" | "none" | null;
   /** Ascending; the short form has one. */
   readonly levels: readonly Level[];
   readonly value: Compiled<number> | null;

@@ -28,10 +28,13 @@ export class Unknown {
   readonly source: Source | null;
   /** For people: which path, and what is the matter with it. */
   readonly detail: string;
-  constructor(reason: UnknownReason, source: Source | null, detail: string) {
+  /** Whose data are missing, where that is not the subject's own wallet; null: nobody in particular. */
+  readonly wallet: string | null;
+  constructor(reason: UnknownReason, source: Source | null, detail: string, wallet: string | null = null) {
     this.unknown = reason;
     this.source = source;
     this.detail = detail;
+    this.wallet = wallet;
     Object.freeze(this);
   }
 }
@@ -54,6 +57,11 @@ export interface Facts {
   readonly values: Record<string, FactValue>;
   /** When each source last answered about this subject, ms. The oldest of a field's sources is the field's age. */
   readonly seenMs: Partial<Record<Source, number>>;
+  /**
+   * Of what several wallets make up together, whose `seenMs` is the oldest of theirs: the wallets of which a source told
+   * nothing since `sinceMs`.
+   */
+  readonly silent?: (source: Source, sinceMs: number) => readonly string[];
 }
 
 /** Everything that one judgement may look at. `value` is set by the judge itself. */
@@ -65,6 +73,8 @@ export interface Env {
   market?: Facts | undefined;
   exchange: Facts;
   daemon: Facts;
+  book?: Facts | undefined;
+  pair?: Facts | undefined;
   event?: Facts | undefined;
   /** Any market by its symbol, for `market("BTC")`. */
   markets: (symbol: string) => Facts | undefined;

@@ -7,6 +7,7 @@ import type { EventKind } from "../domain/event.ts";
 import type { Source } from "../domain/observation.ts";
 import type { Scope } from "../domain/subject.ts";
 import { accountFields } from "./vocabulary/account.ts";
+import { togetherFields } from "./vocabulary/books.ts";
 import { eventFields, marketChangeFields } from "./vocabulary/events.ts";
 import { worldFields } from "./vocabulary/world.ts";
 
@@ -60,10 +61,19 @@ export interface Field {
   /** The value that stands for "there is none", as text for people. */
   readonly absent?: string;
   /** Not supplied by the watch but worked out from its times. */
-  readonly derived?: "age" | "dataAge";
+  readonly derived?: "age" | "dataAge" | "staleWallets" | "lopsidedFor";
 }
 
-export const scopes: readonly Scope[] = ["position", "trader", "wallet", "market", "exchange", "daemon"];
+export const scopes: readonly Scope[] = [
+  "position",
+  "trader",
+  "wallet",
+  "market",
+  "exchange",
+  "daemon",
+  "book",
+  "pair",
+];
 
 /** The event kinds that rules can be written for. */
 export const eventKinds = [
@@ -80,13 +90,17 @@ export const eventKinds = [
 export type RuleEventKind = (typeof eventKinds)[number];
 
 /** By scope, then by name. */
-export const vocabulary: Readonly<Record<Scope, readonly Field[]>> = { ...accountFields, ...worldFields };
+export const vocabulary: Readonly<Record<Scope, readonly Field[]>> = {
+  ...accountFields,
+  ...worldFields,
+  ...togetherFields,
+};
 /** Fields of `event` by its kind, those that all kinds have among them. */
 export const eventVocabulary: Readonly<Record<RuleEventKind, readonly Field[]>> = eventFields;
 
 export { marketChangeFields };
 
-/** What a rule of this scope sees: itself and what owns it. */
+/** What a rule of this scope sees: itself and what owns it. Of books, those of one market see it. */
 export const visibleScopes: Readonly<Record<Scope, readonly Scope[]>> = {
   position: ["position", "trader", "wallet", "market", "exchange"],
   trader: ["trader", "wallet", "exchange"],
@@ -94,6 +108,8 @@ export const visibleScopes: Readonly<Record<Scope, readonly Scope[]>> = {
   market: ["market", "exchange"],
   exchange: ["exchange"],
   daemon: ["daemon"],
+  book: ["book", "market", "exchange"],
+  pair: ["pair", "exchange"],
 };
 
 /** What a rule on this kind of event sees beside `event`. Of an event without a symbol, `market` and `position` are unknown. */
@@ -117,6 +133,8 @@ export const countableEvents: Readonly<Record<Scope, readonly RuleEventKind[]>> 
   market: ["marketChange"],
   exchange: ["exchangeStatus"],
   daemon: [],
+  book: [],
+  pair: [],
 };
 
 /** The source that brings events of this kind. */

@@ -9,6 +9,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { z } from "zod";
 import type { ConfigSource, Path } from "../config/index.ts";
+import { ownNames } from "../domain/subject.ts";
 import { isAddress } from "../wallet/address.ts";
 import { readKeyFile } from "../wallet/keypair-file.ts";
 import { BadKey, type WalletKey, walletKeyFromText } from "../wallet/wallet-key.ts";
@@ -42,7 +43,7 @@ export interface ReadWallets {
 
 const nameForm = /^[A-Za-z0-9_-]{1,64}$/;
 /** These begin the names of what is no wallet. */
-const taken = ["market", "markets", "exchange", "daemon", "fundingRates"];
+const taken = ["markets", "fundingRates", ...ownNames];
 const keyFileForm = /\.(json|key)$/;
 
 const walletName = z

@@ -163,7 +163,8 @@ export class Blindness {
     const cause = instance.unknown?.unknown;
     const unseen = cause === "stale" || cause === "missing" || cause === "absent" || cause === "unset";
     const blind = instance.rule.noData === "alert" && source !== null && unseen;
-    const wallet = "wallet" in instance.node.subject ? instance.node.subject.wallet : null;
+    const wallet =
+      instance.unknown?.wallet ?? ("wallet" in instance.node.subject ? instance.node.subject.wallet : null);
     const key = blind ? keyOf(source, ofTheExchange.has(source) ? null : wallet) : undefined;
     if (before === key) return;
     if (before !== undefined) this.#leave(before, instance, draft);

@@ -108,7 +108,7 @@ export class Conditions {
     this.#prepare(node);
     node.staleness.keep(this.#options.deadlines, this.#due);
     for (const rule of this.#byScope.get(node.subject.scope) ?? []) {
-      if (!applies(rule, node.subject, this.#options.wallet)) continue;
+      if (!judges(rule, node.subject, this.#options.wallet)) continue;
       const windows = rule.windows.map((spec) => {
         if (spec.path.kind === "event") return windowsOf(node, this.#options.timezone).of(spec);
         const owner = this.#options.owner(node, spec.path) ?? node;
@@ -316,7 +316,9 @@ export class Conditions {
     const changed =
       before === null || unknown === null
         ? before !== unknown
-        : before.source !== unknown.source || before.unknown !== unknown.unknown;
+        : before.source !== unknown.source ||
+          before.unknown !== unknown.unknown ||
+          before.wallet !== unknown.wallet;
     if (before === null) instance.unknownSinceMs = draft.atMs;
     instance.unknown = unknown;
     if (changed && instance.rule.mode === "live") this.#options.onSight(instance, draft);
@@ -335,8 +337,10 @@ export class Conditions {
     let staleMs = Number.POSITIVE_INFINITY;
     if (instance.unknown === null) {
       staleMs = staleFromMs(env);
-      if (rule.readsNow) dueMs = Math.min(dueMs, env.nowMs + driftMs);
     }
+    // What time moves is unknown until something arrives, but for what nothing is behind that could.
+    if (rule.readsNow && (instance.unknown === null || rule.inputs.length === 0))
+      dueMs = Math.min(dueMs, env.nowMs + driftMs);
     for (let i = 0; i < instance.windows.length; i++) {
       if (rule.windows[i]!.path.kind !== "event") continue;
       const edgeMs = instance.windows[i]!.nextEdgeMs(env.nowMs);
@@ -451,6 +455,19 @@ function valueFalls(rule: ConditionRule): boolean {
   return comparison?.[0] === "<";
 }
 
+/** Whether a condition's subject is this one. A book is its own rule's alone. */
+export function judges(
+  rule: ConditionRule,
+  subject: Subject,
+  walletOf: (name: string) => WatchedWallet | undefined,
+): boolean {
+  if (rule.scope !== subject.scope) return false;
+  if (subject.scope !== "book") return applies(rule, subject, walletOf);
+  const { symbol } = subject;
+  if (subject.rule !== rule.name || (rule.by === "market") !== (symbol !== null)) return false;
+  return symbol === null || (rule.select.symbol?.some((one) => one.toUpperCase() === symbol) ?? true);
+}
+
 /** Whether a rule judges this subject: it selects it, and the subject's wallet can have what it reads. */
 export function applies(
   rule: { readonly select: Select; readonly needsSession: boolean },
@@ -476,6 +493,7 @@ function selects(
   ) {
     return false;
   }
+  if (select.pair && !("pair" in subject && select.pair.includes(subject.pair))) return false;
   const labels = wallet === null ? undefined : walletOf(wallet)?.labels;
   for (const [name, allowed] of Object.entries(select.labels)) {
     if (!allowed.includes(labels?.[name] ?? "")) return false;

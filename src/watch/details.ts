@@ -47,6 +47,19 @@ export function detailsOf(scope: Scope, env: Env): readonly Line[] {
     add("Oracle price", price(env.market, "oraclePrice"));
     add("Status", text(env.market, "status"));
   }
+  if (scope === "book" && env.book) {
+    add("Net notional", usd(env.book, "netNotional"));
+    add("Gross notional", usd(env.book, "grossNotional"));
+    add("Equity", usd(env.book, "equity"));
+    add("Worst margin ratio", percent(env.book, "worstMarginRatio"));
+    add("Wallets", amount(env.book, "wallets"));
+  }
+  if (scope === "pair" && env.pair) {
+    add("Legs", text(env.pair, "legs"));
+    add("Naked", nakedText(env.pair));
+    add("Imbalance", percent(env.pair, "imbalance"));
+    add("Broken by", text(env.pair, "brokenBy"));
+  }
   return lines;
 }
 
@@ -107,6 +120,19 @@ function text(facts: Facts, field: string): string | null {
 function number(facts: Facts, field: string): number | null {
   const value = facts.values[field];
   return typeof value === "number" && !Number.isNaN(value) ? value : null;
+}
+
+function amount(facts: Facts, field: string): string | null {
+  const value = number(facts, field);
+  return value === null ? null : formatAmount(value);
+}
+
+function nakedText(pair: Facts): string | null {
+  const size = number(pair, "nakedSize");
+  if (size === null) return null;
+  const notional = usd(pair, "nakedNotional");
+  const side = size === 0 ? "nothing" : `${size > 0 ? "long" : "short"} ${formatAmount(Math.abs(size))}`;
+  return notional === null || size === 0 ? side : `${side} (${notional})`;
 }
 
 function usd(facts: Facts, field: string): string | null {

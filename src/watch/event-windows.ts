@@ -82,7 +82,7 @@ export class EventWindows {
   #covers(node: SubjectNode, event: Event): boolean {
     const subject = node.subject;
     if (subject.scope === "exchange") return event.wallet === null;
-    if (subject.scope === "daemon") return false;
+    if (subject.scope === "daemon" || subject.scope === "book" || subject.scope === "pair") return false;
     if (subject.scope === "market") return event.symbol?.toUpperCase() === subject.symbol.toUpperCase();
     if (event.wallet !== subject.wallet) return false;
     if (subject.scope === "wallet") return true;

@@ -35,6 +35,8 @@ export interface GivenParts {
   readonly restoring: Restoring;
   /** Gives subjects that appeared the events of before. */
   readonly welcomed: (draft: Draft) => void;
+  /** What several wallets make up together follows what each of them holds. */
+  readonly changed: (wallets: ReadonlySet<string>, draft: Draft) => void;
 }
 
 /** Whole accounts come and go with these, whichever of their figures are given. */
@@ -72,6 +74,11 @@ export class Given {
     this.#sources(left, draft);
     this.#windows(left, draft);
     this.#judge(left, draft);
+    const wallets = new Set(
+      left.flatMap(({ node: { subject } }) => ("wallet" in subject ? [subject.wallet] : [])),
+    );
+    for (const { owner, gone } of given) if (gone === true) wallets.add(owner.split("/", 1)[0]!);
+    if (wallets.size > 0) this.#parts.changed(wallets, draft);
     for (const { owner, positions } of given) {
       const subject = positions ? parseSubject(owner) : undefined;
       if (subject?.scope === "trader")
@@ -192,7 +199,8 @@ export class Given {
       const owner = storedUnder(node.subject);
       if (owner === null) continue;
       const { scope } = node.subject;
-      const prefix = "symbol" in node.subject ? `${scope}[${node.subject.symbol.toUpperCase()}]` : scope;
+      const symbol = "symbol" in node.subject ? node.subject.symbol : null;
+      const prefix = symbol === null ? scope : `${scope}[${symbol.toUpperCase()}]`;
       const tick = tickOf(owner);
       for (const [name, value] of Object.entries(values)) {
         if (typeof value !== "number") continue;
@@ -247,7 +255,16 @@ export class Given {
 }
 
 /** As after an answer: from the inside out. */
-const judged: readonly Scope[] = ["position", "trader", "wallet", "market", "exchange", "daemon"];
+const judged: readonly Scope[] = [
+  "position",
+  "trader",
+  "wallet",
+  "market",
+  "exchange",
+  "daemon",
+  "book",
+  "pair",
+];
 
 const byScope = new Map<Scope, ReadonlyMap<string, Field>>();
 

@@ -27,6 +27,7 @@ import type { Restoring } from "./restore.ts";
 import { readApart, type Series } from "./series.ts";
 import type { WatchSettings } from "./settings.ts";
 import type { SubjectNode } from "./subjects.ts";
+import type { Together } from "./together.ts";
 import type { Vigils } from "./vigils.ts";
 import { sumAccounts } from "./wallets.ts";
 import type { World } from "./world.ts";
@@ -50,6 +51,7 @@ export interface MarketAnswersParts {
   readonly series: Series;
   readonly named: NamedValues;
   readonly restoring: Restoring;
+  readonly together: Together;
   /** Facts as history had them at the start. */
   readonly facts: ReadonlyMap<string, string>;
   /** A change is an event of our own making. */
@@ -122,6 +124,7 @@ export class MarketAnswers {
     }
     if (this.#namedBy.has("markets"))
       this.#parts.conditions.judgeNode(this.#world.exchange, "markets", draft);
+    this.#parts.together.manyChanged(live ? touched : null, "markets", !live, draft);
   }
 
   /** How the markets are configured, and which there are. */
@@ -151,6 +154,7 @@ export class MarketAnswers {
       this.#world.accounts.assess(account);
       this.#parts.judgeAccount(account, "marketConfig", draft);
     }
+    this.#parts.together.manyChanged(null, "marketConfig", false, draft);
   }
 
   /** The newest funding rate of one market. */
@@ -247,6 +251,7 @@ export class MarketAnswers {
         const node = wallets.get(name)?.node;
         if (node) conditions.judgeNode(node, source, draft);
       }
+      this.#parts.together.judge(source, draft);
       return;
     }
     for (const node of nodes.values()) {
@@ -274,6 +279,7 @@ export class MarketAnswers {
     }
     this.#parts.conditions.judgeNode(this.#world.exchange, "exchangeStatus", draft);
     this.#judgeAccounts("exchangeStatus", draft, () => true);
+    this.#parts.together.judge("exchangeStatus", draft);
   }
 
   /** Says once which symbols of the rules the exchange does not list: a rule that waits for one waits for ever. */

@@ -3,7 +3,7 @@
  * what the exchange itself keeps of the time before the first one. It enters windows at its own time and fires nothing.
  */
 import type { Tick } from "../domain/observation.ts";
-import { accountName, type Subject } from "../domain/subject.ts";
+import { accountName, type Subject, subjectName } from "../domain/subject.ts";
 import { parseSeries } from "./series.ts";
 import type { SubjectNode } from "./subjects.ts";
 
@@ -69,7 +69,8 @@ export class Recall {
 }
 
 function planOf(series: readonly string[], subject: Subject): Plan {
-  const symbol = "symbol" in subject ? subject.symbol : null;
+  // A book's own name says which market it is of.
+  const symbol = "symbol" in subject && subject.scope !== "book" ? subject.symbol : null;
   const fields: { index: number; field: string }[] = [];
   series.forEach((name, index) => {
     const parsed = parseSeries(name);
@@ -91,6 +92,9 @@ function ownersOf(subject: Subject): readonly string[] {
       return [accountName(subject)];
     case "daemon":
       return ["daemon"];
+    case "book":
+    case "pair":
+      return [subjectName(subject)];
     default:
       return [];
   }

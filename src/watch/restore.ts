@@ -8,7 +8,7 @@ import type { RuleSet } from "../rules/index.ts";
 import type { AlertBook, LiveAlert } from "./alert-book.ts";
 import { type Blindness, blindRule, unreachableRule } from "./blind.ts";
 import { type ChannelAlerts, channelRule } from "./channel-alerts.ts";
-import { applies, type Conditions } from "./conditions.ts";
+import { type Conditions, judges } from "./conditions.ts";
 import type { Downtime } from "./downtime.ts";
 import type { Draft } from "./draft.ts";
 import type { Endings } from "./endings.ts";
@@ -34,6 +34,8 @@ export interface RestoreParts {
   readonly failing: Failing;
   readonly downtime: Downtime;
   readonly today: Today;
+  /** Whether a pair of this name is declared. */
+  readonly hasPair: (name: string) => boolean;
   /** Whether a channel of this name is configured. */
   readonly hasChannel: (name: string) => boolean;
 }
@@ -121,10 +123,12 @@ export class Restoring {
       standing.add(`${state.rule}\n${state.subject}`);
       const subject = parseSubject(state.subject);
       const rule = rules.get(state.rule);
-      const gone = !subject || ("wallet" in subject && !ours.has(subject.wallet));
-      const judges =
-        subject !== undefined && rule?.scope === subject.scope && applies(rule, subject, walletOf);
-      if ((rule && gone) || !judges) {
+      const gone =
+        !subject ||
+        ("wallet" in subject && !ours.has(subject.wallet)) ||
+        (subject.scope === "pair" && !this.#parts.hasPair(subject.pair));
+      const judged = subject !== undefined && rule !== undefined && judges(rule, subject, walletOf);
+      if ((rule && gone) || !judged) {
         if (live) this.#parts.alerts.end(draft, live, rule && gone ? "noLongerWatched" : "ruleChanged", null);
         this.#parts.conditions.released({ rule: state.rule, subject: state.subject }, draft);
         continue;

@@ -7,6 +7,7 @@ import type { RuleSet } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { bookFields, candleFields, type MarketEntry } from "./markets.ts";
 import { fieldOf } from "./named-values.ts";
+import type { SubjectNode } from "./subjects.ts";
 
 const traderFields = [
   "equity",
@@ -35,12 +36,17 @@ export const readApart: ReadonlySet<string> = new Set([...bookFields, ...candleF
 const marketFields = ["markPrice", "oraclePrice", "openInterest", "dayVolume"];
 const walletFields = ["equity", "pnl", "netDeposits"];
 const daemonFields = ["lag", "loopLag", "clockOffset", "budgetUsed", "undelivered", "databaseBytes"];
+const sharedFields = ["netNotional", "grossNotional", "netSize", "equity", "worstMarginRatio"];
+const pairFields = ["imbalance", "nakedSize", "nakedNotional"];
 
 /** A number that is not known now. Written as this NaN so that a layout need not change; windows leave it out. */
 const absent = Number.NaN;
 
 export class Series {
-  readonly #fields: Record<"trader" | "position" | "market" | "wallet" | "daemon", readonly string[]>;
+  readonly #fields: Record<
+    "trader" | "position" | "market" | "wallet" | "daemon" | "book" | "pair",
+    readonly string[]
+  >;
   readonly #layouts = new Map<string, readonly string[]>();
 
   /** @param ruleSet fields that its windows look back over are kept beside the usual ones. */
@@ -64,6 +70,8 @@ export class Series {
       market: extra("market", marketFields).filter((field) => !readApart.has(field)),
       wallet: extra("wallet", walletFields),
       daemon: extra("daemon", daemonFields),
+      book: extra("book", sharedFields),
+      pair: extra("pair", pairFields),
     };
   }
 
@@ -122,6 +130,15 @@ export class Series {
     const layout = this.#layout("wallet", () => this.#fields.wallet.map((field) => `wallet.${field}`));
     const numbers: number[] = [];
     pick(numbers, values, this.#fields.wallet);
+    return { atMs, owner: name, series: layout, values: numbers };
+  }
+
+  /** A book or a pair. */
+  together({ name, subject, facts }: SubjectNode, atMs: number): Tick {
+    const scope = subject.scope === "book" ? "book" : "pair";
+    const layout = this.#layout(scope, () => this.#fields[scope].map((field) => `${scope}.${field}`));
+    const numbers: number[] = [];
+    pick(numbers, facts.values, this.#fields[scope]);
     return { atMs, owner: name, series: layout, values: numbers };
   }
 

@@ -17,8 +17,19 @@ export interface WatchedWallet {
   readonly pdaIndices?: readonly number[];
 }
 
+/** A declared hedge: legs that are meant to cancel out. */
+export interface WatchedPair {
+  readonly name: string;
+  /** `main/SOL` (all accounts of the wallet), `main/0.1/SOL` (PDA index, subaccount); all of one market. */
+  readonly legs: readonly string[];
+  /** Naked share of the largest leg up to which it counts as whole, 0–1. */
+  readonly tolerance: number;
+}
+
 export interface WatchSettings {
   readonly wallets: readonly WatchedWallet[];
+  /** Left out: none. */
+  readonly pairs?: readonly WatchedPair[];
   readonly ruleSet: RuleSet;
   readonly routing: Routing;
   /** Names of the channels that run; left out: not known. */

@@ -4,13 +4,14 @@
  * word, and says that the rule is blind when there is none for too long.
  */
 import type { Source } from "../domain/observation.ts";
-import type { Subject } from "../domain/subject.ts";
+import type { Scope, Subject } from "../domain/subject.ts";
 import { eventSources, type RuleEventKind, type RuleSet, Unknown } from "../rules/index.ts";
 import type { Sighted } from "./blind.ts";
 import { applies } from "./conditions.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
-import type { WatchedWallet } from "./settings.ts";
+import { parseLeg } from "./pair-legs.ts";
+import type { WatchedPair, WatchedWallet } from "./settings.ts";
 
 interface Vigil extends Due {
   readonly rules: Sighted["rule"][];
@@ -19,6 +20,9 @@ interface Vigil extends Due {
   /** Those that are blind now. */
   blind: { readonly rule: Sighted["rule"]; readonly node: Sighted["node"]; unknown: Unknown | null }[];
 }
+
+/** What rests on all accounts of a wallet, whichever those are. Of books each wallet is a part. */
+const ofAccounts: ReadonlySet<Scope> = new Set(["position", "trader", "book"]);
 
 /** Sources that no wallet owns, and what stands for them as a subject. */
 const ofTheExchange: ReadonlySet<Source> = new Set(["exchangeStatus", "marketConfig"]);
@@ -32,6 +36,7 @@ export class Vigils {
   constructor(options: {
     readonly ruleSet: RuleSet;
     readonly wallets: readonly WatchedWallet[];
+    readonly pairs?: readonly WatchedPair[] | undefined;
     readonly deadlines: Deadlines;
     readonly draft: () => Draft;
     readonly note: (sighted: Sighted, draft: Draft) => void;
@@ -43,13 +48,24 @@ export class Vigils {
     // Nobody hears of what a rule in shadow mode cannot see.
     const conditions = options.ruleSet.conditions.filter(({ mode }) => mode === "live");
     const events = options.ruleSet.events.filter(({ mode }) => mode === "live");
+    const walletsOfPairs = new Set(
+      (options.pairs ?? []).flatMap(({ name, legs }) =>
+        legs.map((leg) => `${name}\n${parseLeg(leg)?.wallet}`),
+      ),
+    );
+    const inPair = (rule: RuleSet["conditions"][number], wallet: string): boolean =>
+      (options.pairs ?? []).some(
+        ({ name }) => (rule.select.pair?.includes(name) ?? true) && walletsOfPairs.has(`${name}\n${wallet}`),
+      );
     for (const wallet of options.wallets) {
       // Symbols are no matter here: which ones a wallet holds is what is not known.
       const wanted = ({ select, needsSession }: RuleSet["conditions" | "events"][number]): boolean =>
         applies({ select: { ...select, symbol: null }, needsSession }, { wallet: wallet.name }, () => wallet);
       for (const rule of conditions) {
-        if ((rule.scope === "position" || rule.scope === "trader") && rule.noData === "alert" && wanted(rule))
-          this.#add("traderState", wallet.name, rule);
+        const { scope, noData } = rule;
+        const concerned =
+          scope === "pair" ? inPair(rule, wallet.name) : ofAccounts.has(scope) && wanted(rule);
+        if (noData === "alert" && concerned) this.#add("traderState", wallet.name, rule);
       }
       for (const rule of events) {
         const source = eventSources[rule.on as RuleEventKind];

@@ -42,6 +42,7 @@ import { watchStatus } from "./status.ts";
 import type { SubjectNode } from "./subjects.ts";
 import { Throttles } from "./throttles.ts";
 import { Today } from "./today.ts";
+import { Together } from "./together.ts";
 import { compareWithView } from "./view-check.ts";
 import { Vigils } from "./vigils.ts";
 import {
@@ -101,6 +102,7 @@ export class Watch {
   readonly #equityCheck = new EquityCheck((text) => this.#notes.push({ level: "warn", text }));
   readonly #openings: Openings;
   readonly #today: Today;
+  readonly #together: Together;
   readonly #market: MarketAnswers;
   readonly #given: Given;
   readonly #wantedMarkets: WantedMarkets;
@@ -154,6 +156,7 @@ export class Watch {
     this.#vigils = new Vigils({
       ruleSet: settings.ruleSet,
       wallets: settings.wallets,
+      pairs: settings.pairs,
       deadlines,
       draft,
       note: (sighted, into) => this.#blindness.note(sighted, into),
@@ -283,7 +286,17 @@ export class Watch {
       failing: this.#failing,
       downtime: this.#downtime,
       today: this.#today,
+      hasPair: (name) => settings.pairs?.some((pair) => pair.name === name) ?? false,
       hasChannel: (name) => settings.channels?.includes(name) ?? true,
+    });
+    this.#together = new Together({
+      ruleSet: settings.ruleSet,
+      wallets: settings.wallets,
+      pairs: settings.pairs ?? [],
+      world: this.#world,
+      conditions: this.#conditions,
+      series: this.#series,
+      staleAfterMs: 3 * settings.scheduleMs.traderState,
     });
     this.#market = new MarketAnswers({
       settings,
@@ -295,6 +308,7 @@ export class Watch {
       series: this.#series,
       named: this.#named,
       restoring: this.#restoring,
+      together: this.#together,
       facts: remembered.facts,
       happened: (event, into) => this.#happened(event, into),
       judgeAccount: (account, source, into) => this.#judgeAccount(account, source, into),
@@ -308,12 +322,14 @@ export class Watch {
       vigils: this.#vigils,
       restoring: this.#restoring,
       welcomed: (into) => this.#replayEvents(into),
+      changed: (wallets, into) => this.#together.manyChanged(wallets, null, true, into),
     });
     for (const event of remembered.liquidations) this.#endings.remember(event);
     this.#restoring.restore(remembered, this.#draft);
     for (const node of this.#world.nodes.values()) this.#named.prepare(node);
     for (const node of [this.#world.exchange, this.#world.daemon]) this.#conditions.attach(node, this.#draft);
     for (const entry of this.#world.wallets.values()) this.#conditions.attach(entry.node, this.#draft);
+    this.#together.start(remembered, nowMs);
   }
 
   /** When it began, ms, and whether in place of another one: what a replay has to do at the same moment. */
@@ -576,6 +592,7 @@ export class Watch {
     for (const account of told) this.#rights.compare(account, draft);
     for (const account of told) this.#judgeAccount(account, "traderState", draft);
     this.#conditions.judgeNode(entry.node, "traderState", draft);
+    this.#together.changed(entry, "traderState", draft);
     if (whole) this.#restoring.endUnclaimed(seen.wallet, seen.pdaIndex, draft);
   }
 
@@ -594,6 +611,7 @@ export class Watch {
       this.#judgeAccount(account, "traderView", draft);
       this.#conditions.judgeNode(entry.node, "traderView", draft);
     }
+    this.#together.changed(entry, "traderView", draft);
     this.#blindness.seen("traderView", seen.wallet, draft);
     const differences = compareWithView(account, this.#world.markets);
     if (differences.length === 0) {
@@ -740,6 +758,7 @@ export class Watch {
       for (const node of this.#world.touchedBy(event)) this.#eventWindows.feed(node, event, draft.atMs);
     }
     this.#endings.happened(draft, event);
+    this.#together.happened(event, draft);
     this.#happenings.take(event, draft);
   }
 

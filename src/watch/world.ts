@@ -4,7 +4,7 @@
  */
 import type { Event } from "../domain/event.ts";
 import type { Source } from "../domain/observation.ts";
-import type { AccountRef } from "../domain/subject.ts";
+import type { AccountRef, Subject } from "../domain/subject.ts";
 import type { Env, Facts } from "../rules/index.ts";
 import { type AccountEntry, Accounts, type Parting, type SubjectKeeper } from "./accounts.ts";
 import { Markets } from "./markets.ts";
@@ -26,7 +26,7 @@ export class World {
   readonly #listed = (): boolean => this.markets.configAtMs !== null && this.markets.pricesAtMs !== null;
   readonly #onNew: (node: SubjectNode) => void;
 
-  /** @param onNew a trader account, a position or a market appeared  @param onGone a trader account or a position went */
+  /** @param onNew a trader account, a position, a market, a book or a pair appeared  @param onGone a trader account or a position went */
   constructor(onNew: (node: SubjectNode) => void, onGone: Gone) {
     this.#onNew = onNew;
     this.exchange = this.#own("exchange");
@@ -97,7 +97,7 @@ export class World {
   }
 
   /** Surroundings of a subject; the world's own facts are looked up late, since they are made first. */
-  #env(own: Partial<Pick<Env, "position" | "trader" | "wallet" | "market">>): Env {
+  #env(own: Partial<Pick<Env, "position" | "trader" | "wallet" | "market" | "book" | "pair">>): Env {
     return {
       nowMs: 0,
       exchange: this.exchange?.facts ?? newFacts(),
@@ -199,6 +199,22 @@ export class World {
     return node;
   }
 
+  /** What several wallets hold together. @param silent whose part a source has told nothing of since a time */
+  togetherNode(
+    subject: Subject & { readonly scope: "book" | "pair" },
+    silent: NonNullable<Facts["silent"]>,
+    first: boolean,
+  ): SubjectNode {
+    const facts: Facts = { ...newFacts(), silent };
+    const { scope } = subject;
+    const market =
+      scope === "book" && subject.symbol !== null ? this.marketNode(subject.symbol).facts : undefined;
+    const env = this.#env({ [scope]: facts, market });
+    const node = new SubjectNode(subject, facts, env, "", first);
+    this.#adopt(node);
+    return node;
+  }
+
   traderNode(ref: AccountRef, first: boolean): SubjectNode {
     const facts = newFacts();
     const wallet = this.wallets.get(ref.wallet)?.node.facts;
@@ -241,7 +257,7 @@ export class World {
     const subject = node.subject;
     switch (scope) {
       case "market":
-        return "symbol" in subject ? this.marketNode(subject.symbol) : undefined;
+        return "symbol" in subject && subject.symbol !== null ? this.marketNode(subject.symbol) : undefined;
       case "wallet":
         return "wallet" in subject ? this.wallets.get(subject.wallet)?.node : undefined;
       case "trader":

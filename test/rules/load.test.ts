@@ -368,7 +368,7 @@ describe("mistakes in the form", () => {
       "severity",
     ],
     [when("1 < 2").replace("critical", "criticl"), 4, 15, "severity cannot be criticl", "critical"],
-    [when("1 < 2").replace("scope: position", "scope: pair"), 3, 12, "scope cannot be pair", null],
+    [when("1 < 2").replace("scope: position", "scope: pear"), 3, 12, "scope cannot be pear", null],
     [short("for: 10 s\n    when: 1 < 2"), 6, 10, "10 s is no duration", null],
     [short("mode: quiet\n    when: 1 < 2"), 6, 11, "mode cannot be quiet", null],
     [
@@ -663,7 +663,8 @@ describe("the vocabulary", () => {
     for (const scope of scopes) {
       const values = Object.fromEntries(vocabulary[scope].map((field) => [field.name, sample[field.type]]));
       for (const field of vocabulary[scope]) {
-        const rule = condition(`has(${scope}.${field.name})`, { scope });
+        const by: Record<string, string> = scope === "book" ? { by: "market" } : {};
+        const rule = condition(`has(${scope}.${field.name})`, { scope, ...by });
         expect(rule.levels[0]!.when.run(env({ [scope]: facts(values) })), `${scope}.${field.name}`).toBe(
           true,
         );

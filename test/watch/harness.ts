@@ -16,7 +16,7 @@ import { type Observation, type Source, sources } from "../../src/domain/observa
 import { formatProblem, loadRules, type RuleSet } from "../../src/rules/index.ts";
 import { heldPrefix } from "../../src/watch/held-events.ts";
 import { factName, nothingRemembered, type Remembered } from "../../src/watch/remembered.ts";
-import type { WatchedWallet } from "../../src/watch/settings.ts";
+import type { WatchedPair, WatchedWallet } from "../../src/watch/settings.ts";
 import { Watch } from "../../src/watch/watch.ts";
 
 export const startMs = Date.UTC(2026, 0, 5, 12);
@@ -180,6 +180,7 @@ export interface HarnessOptions {
   readonly atMs?: number;
   readonly reloaded?: boolean;
   readonly timezone?: string;
+  readonly pairs?: readonly WatchedPair[];
 }
 
 export class Harness {
@@ -204,6 +205,7 @@ export class Harness {
         timezone: options.timezone ?? "UTC",
         ...(options.channels ? { channels: options.channels } : {}),
         ...(options.reloaded ? { reloaded: true } : {}),
+        ...(options.pairs ? { pairs: options.pairs } : {}),
       },
       options.remembered ?? nothingRemembered,
       this.nowMs,

@@ -23,6 +23,10 @@ export function pickScope(scope: ReadScope): Pick {
       return (env) => env.exchange;
     case "daemon":
       return (env) => env.daemon;
+    case "book":
+      return (env) => env.book;
+    case "pair":
+      return (env) => env.pair;
     case "event":
       return (env) => env.event;
   }
@@ -80,11 +84,25 @@ export function freshness(
       const check = checks[i]!;
       const seen = facts.seenMs[check.source];
       if (seen === undefined) {
-        if (neverSeen === "missing") return check.missing;
-      } else if (nowMs - seen > check.limitMs) return check.stale;
+        if (neverSeen === "missing") return named(path, check.missing, facts, nowMs - check.limitMs);
+      } else if (nowMs - seen > check.limitMs) return named(path, check.stale, facts, nowMs - check.limitMs);
     }
     return null;
   };
+}
+
+const mostNamed = 5;
+
+/** Of what several wallets make up: says which of them are the cause. */
+function named(path: string, unknown: Unknown, facts: Facts, sinceMs: number): Unknown {
+  const { source, unknown: reason } = unknown;
+  if (facts.silent === undefined || source === null) return unknown;
+  const wallets = facts.silent(source, sinceMs);
+  const [first] = wallets;
+  if (first === undefined) return unknown;
+  const more = wallets.length > mostNamed ? ` and ${wallets.length - mostNamed} more` : "";
+  const who = `${wallets.slice(0, mostNamed).join(", ")}${more}`;
+  return new Unknown(reason, source, `${path} cannot be told: nothing new from ${source} of ${who}`, first);
 }
 
 /** @param whose decides what it means that there are no facts at all */
@@ -109,7 +127,26 @@ export function readField(
       return seen === undefined ? unseen : env.nowMs - seen;
     };
   }
-  return knownWords(field, readPlain(path, pick, field, staleAfterMs, absent));
+  const { name } = field;
+  if (field.derived === "staleWallets") {
+    const limitMs = staleAfterMs.traderState;
+    const unseen = new Unknown("missing", "traderState", `${path}: not all of its wallets were read yet`);
+    return (env) => {
+      const facts = pick(env);
+      if (facts === undefined) return absent(env);
+      const silent = facts.silent?.("traderState", env.nowMs - limitMs).length ?? 0;
+      // Its fact is when they began to be read: a first round takes its time.
+      const sinceMs = facts.values[name];
+      return silent > 0 && typeof sinceMs === "number" && env.nowMs - sinceMs < limitMs ? unseen : silent;
+    };
+  }
+  const plain = knownWords(field, readPlain(path, pick, field, staleAfterMs, absent));
+  if (field.derived !== "lopsidedFor") return plain;
+  // Its fact is the time at which it was last whole: +∞ while it is, -∞ when it never was.
+  return (env) => {
+    const wholeMs = plain(env);
+    return typeof wholeMs === "number" ? Math.max(0, env.nowMs - wholeMs) : wholeMs;
+  };
 }
 
 /** What it means that there are no facts at all. A market that a rule names is a matter of its own. */

@@ -96,11 +96,18 @@ export function readMode(reader: Reader): RuleMode {
 export interface Selectable {
   readonly wallet: boolean;
   readonly symbol: boolean;
+  /** By the pair's own name, and nothing else. */
+  readonly pair: boolean;
 }
 
 export function readSelect(reader: Reader, selectable: Selectable, desk: Desk): Select {
   const select = reader.map("select");
-  const chosen: { wallet: string[] | null; symbol: string[] | null; labels: Record<string, string[]> } = {
+  const chosen: {
+    wallet: string[] | null;
+    symbol: string[] | null;
+    labels: Record<string, string[]>;
+    pair?: string[];
+  } = {
     wallet: null,
     symbol: null,
     labels: {},
@@ -109,7 +116,22 @@ export function readSelect(reader: Reader, selectable: Selectable, desk: Desk): 
   for (const key of select?.keys ?? []) {
     const values = select!.texts(key);
     if (values === undefined) continue;
-    if (key === "symbol") {
+    if (selectable.pair) {
+      if (key !== "pair") {
+        const message = "pairs are selected by their names";
+        select!.problem(key, { message, allowed: ["pair"] });
+        continue;
+      }
+      chosen.pair = values;
+      const names = desk.input.pairs?.map((pair) => pair.name);
+      for (const value of names === undefined ? [] : values)
+        if (!names!.includes(value))
+          select!.problem(key, {
+            message: `no pair is called ${value}`,
+            allowed: names!,
+            nearest: nearestName(value, names!),
+          });
+    } else if (key === "symbol") {
       if (!selectable.symbol) select!.problem(key, { message: "the subjects of this rule have no symbol" });
       chosen.symbol = values;
     } else if (!selectable.wallet) {

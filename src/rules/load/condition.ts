@@ -3,7 +3,7 @@ import { type Severity, severities } from "../../domain/alert.ts";
 import { Gathered, type Naming } from "../expression/context.ts";
 import { inputsOf, isSlow } from "../expression/fields.ts";
 import { unitOf } from "../expression/types.ts";
-import type { Compiled, ConditionRule, Level } from "../rule.ts";
+import type { Compiled, ConditionRule, Level, Select } from "../rule.ts";
 import { countableEvents, scopes, visibleScopes } from "../vocabulary.ts";
 import {
   type Desk,
@@ -27,6 +27,7 @@ export const conditionKeys: readonly string[] = [
   "name",
   "scope",
   "select",
+  "by",
   "value",
   "when",
   "resolveWhen",
@@ -69,11 +70,15 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
   const select = readSelect(
     reader,
     {
-      wallet: scope === "position" || scope === "trader" || scope === "wallet",
-      symbol: scope === "position" || scope === "market",
+      wallet: scope === "position" || scope === "trader" || scope === "wallet" || scope === "book",
+      symbol: scope === "position" || scope === "market" || scope === "book",
+      pair: scope === "pair",
     },
     watched,
   );
+  const by = scope === "book" ? (reader.oneOf("by", ["market", "none"] as const) ?? "none") : null;
+  if (scope !== "book" && reader.has("by"))
+    reader.problem("by", { message: "by: belongs to rules of scope book" });
   const staleAfterMs = reader.durationMs("staleAfter");
   const gathered = new Gathered(
     staleness(staleAfterMs, desk.input.scheduleMs),
@@ -81,7 +86,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     desk.values,
   );
   const bare: Naming = {
-    scopes: visibleScopes[scope],
+    scopes: by === "none" ? visibleScopes.book.filter((one) => one !== "market") : visibleScopes[scope],
     event: null,
     value: null,
     countable: countableEvents[scope],
@@ -103,10 +108,12 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
   const named = [...gathered.named];
   const summary = readTemplate(reader, "summary", naming, gathered, watched);
   const description = readTemplate(reader, "description", naming, gathered, watched);
+  if (by === "none" && select.symbol?.length !== 1) refuseNetSize(reader, gathered, watched);
   const forMs = reader.durationMs("for") ?? 0;
   const keepFiringForMs = reader.durationMs("keepFiringFor") ?? defaultKeepFiringMs;
   const noData = reader.oneOf("noData", ["alert", "keep"] as const);
   if (wrong || name === undefined || levels === undefined || summary === undefined) return undefined;
+  if (by !== null) warnOfEmptyBook(reader, name, select, desk);
   warnOfPace(reader, staleAfterMs, reads, desk);
   warnOfLimits(reader, name, select, limits, desk);
 
@@ -115,6 +122,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     kind: "condition",
     name,
     scope,
+    by,
     select,
     levels,
     value: (value as Compiled<number> | undefined) ?? null,
@@ -137,12 +145,35 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
       scope,
       value?.text ?? null,
       levels.map((level) => [level.severity, level.when.text, level.resolveWhen?.text ?? null]),
+      // Another selection makes another book of it.
+      ...(by === null ? [] : [by, select]),
       ...(mode === "shadow" ? [mode] : []),
       ...(named.length > 0 ? [named] : []),
     ]),
     file,
     line,
   };
+}
+
+/** Sizes of different markets do not add up. */
+function refuseNetSize(reader: Reader, gathered: Gathered, desk: Desk): void {
+  if (!gathered.reads.some((read) => read.scope === "book" && read.field === "netSize")) return;
+  desk.problem(
+    problemAt(reader.place("by"), {
+      message: "book.netSize is of one market: write by: market, or select one symbol",
+    }),
+  );
+}
+
+function warnOfEmptyBook(reader: Reader, name: string, select: Select, desk: Desk): void {
+  const { wallets } = desk.input;
+  const chosen = wallets.some(
+    (wallet) =>
+      (select.wallet === null || select.wallet.includes(wallet.name)) &&
+      Object.entries(select.labels).every(([key, values]) => values.includes(wallet.labels[key] ?? "")),
+  );
+  if (chosen || wallets.length === 0) return;
+  desk.warn(problemAt(reader.place("select"), { message: `${name} selects no wallet: its book is empty` }));
 }
 
 /** Either `levels:` with a `value:`, or the short form with `when:` and `severity:`. */

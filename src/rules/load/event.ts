@@ -62,7 +62,7 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
   const visible = visibleToEvents[on];
   const select = readSelect(
     reader,
-    { wallet: visible.includes("wallet"), symbol: visible.includes("market") },
+    { wallet: visible.includes("wallet"), symbol: visible.includes("market"), pair: false },
     watched,
   );
   const severity = reader.oneOf("severity", severities, true);

@@ -20,6 +20,8 @@ export interface LoadInput {
   }[];
   /** How long history is kept in any form (the longest of samples, minutes, hours), ms; left out: not known here. */
   readonly retentionMs?: number;
+  /** The declared pairs; left out: not known here. */
+  readonly pairs?: readonly { readonly name: string }[];
   /** Of "today", an IANA name. */
   readonly timezone: string;
 }

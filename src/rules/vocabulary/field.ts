@@ -20,6 +20,12 @@ export function group(sources: readonly Source[]) {
     /** A number that may be missing until `awaits` has told of it. */
     awaited: (name: string, unit: Unit, awaits: Source, meaning: string): Field =>
       field(name, unit === "duration" ? "duration" : "number", unit, meaning, { awaits }),
+    derivedNumber: (
+      name: string,
+      unit: Unit,
+      meaning: string,
+      derived: NonNullable<Field["derived"]>,
+    ): Field => field(name, "number", unit, meaning, { derived }),
     boolean: (name: string, meaning: string): Field => field(name, "boolean", "none", meaning),
     text: (name: string, meaning: string, absent?: string): Field =>
       field(name, "text", "none", meaning, absent === undefined ? {} : { absent }),

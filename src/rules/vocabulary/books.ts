@@ -1,0 +1,73 @@
+/** What several wallets hold together, as rules see it: books (what a rule selects) and pairs (declared hedges). */
+import type { Source } from "../../domain/observation.ts";
+import type { Field } from "../vocabulary.ts";
+import { group } from "./field.ts";
+
+const risk: readonly Source[] = ["traderState", "markets", "marketConfig"];
+const held = group(["traderState", "marketConfig"]);
+const marked = group(risk);
+const backed = group([...risk, "traderView"]);
+const none = group([]);
+
+/** What broke a pair; empty while nothing did, or nothing has told yet. */
+const breakers = ["adl", "liquidation", "stop", "fill", ""];
+
+const book: readonly Field[] = [
+  marked.number("netNotional", "usd", "longs less shorts of what it counts: of its market, or of all"),
+  marked.number("grossNotional", "usd", "longs and shorts of what it counts"),
+  marked.number("netSize", "units", "signed, base units; of books of one market"),
+  backed.number("equity", "usd", "of its wallets, whatever they hold"),
+  backed.number(
+    "worstMarginRatio",
+    "ratio",
+    "highest margin ratio among its wallets' accounts",
+    "0 with nothing at stake, +∞ with margin but no collateral",
+  ),
+  backed.number(
+    "moveToLiquidation",
+    "ratio",
+    "smallest move of all marks together, either way, that makes one of its wallets' accounts liquidatable",
+    "+∞",
+  ),
+  backed.number(
+    "adverseMoveToLiquidation",
+    "ratio",
+    "smallest move of each mark against its own position that makes one of its wallets' accounts liquidatable",
+    "+∞",
+  ),
+  none.number("wallets", "count", "wallets that it is made of"),
+  none.derivedNumber(
+    "staleWallets",
+    "count",
+    "those whose accounts were not read for too long; its other figures are unknown while there are any",
+    "staleWallets",
+  ),
+];
+
+const pair: readonly Field[] = [
+  none.text("name", "its name in the configuration"),
+  none.text("symbol", "the market that it hedges in"),
+  none.number("tolerance", "ratio", "the imbalance up to which it counts as whole"),
+  held.number(
+    "imbalance",
+    "ratio",
+    "|sum of the legs' sizes| / size of the largest leg: 0 hedged, 1 a leg without its counterpart",
+    "0 with all legs flat",
+  ),
+  held.number("nakedSize", "units", "sum of the legs' sizes, signed: what is not hedged"),
+  marked.number("nakedNotional", "usd", "|naked size| × mark price", "0 when nothing is naked"),
+  held.oneOf(
+    "brokenBy",
+    breakers,
+    "what happened on a leg since it was last whole; empty: not known, or whole",
+  ),
+  held.duration(
+    "lopsidedFor",
+    "time since its imbalance was last within the tolerance; 0 while it is",
+    "lopsidedFor",
+    "+∞ when it was not since watching began",
+  ),
+  held.text("legs", "each leg with its size, for people"),
+];
+
+export const togetherFields = { book, pair } as const;

@@ -1,0 +1,282 @@
+/**
+ * Books: what the wallets that a rule selects hold together, over all markets or market by market. There is one a rule,
+ * since the rule says whose book it is; without such rules nothing is kept.
+ *
+ * Sums are kept by what changes: a wallet's old share goes out, its new one comes in. An answer about one of thousands of
+ * wallets costs the logarithm of their count for each book, not a look at all of them.
+ */
+import type { Source } from "../domain/observation.ts";
+import type { ConditionRule, RuleSet } from "../rules/index.ts";
+import { applies, type Conditions } from "./conditions.ts";
+import type { Draft } from "./draft.ts";
+import { Least } from "./least.ts";
+import type { Series } from "./series.ts";
+import type { WatchedWallet } from "./settings.ts";
+import {
+  type Holding,
+  noteSeen,
+  type Share,
+  type SharedSource,
+  seenWhole,
+  sharedSources,
+  shareOf,
+  unitScale,
+  usdScale,
+} from "./shares.ts";
+import type { SubjectNode } from "./subjects.ts";
+import type { WalletEntry } from "./wallets.ts";
+import type { World } from "./world.ts";
+
+/** Of sources that no wallet owns, nobody's silence is the cause. */
+const ofWallets: ReadonlySet<Source> = new Set(["traderState", "traderView"]);
+
+export interface BooksParts {
+  readonly ruleSet: RuleSet;
+  readonly wallets: readonly WatchedWallet[];
+  readonly world: World;
+  readonly conditions: Conditions;
+  readonly series: Series;
+}
+
+export class Books {
+  readonly #parts: BooksParts;
+  readonly #books: readonly Book[];
+  /** What each wallet adds now. */
+  readonly #shares = new Map<string, Share>();
+
+  constructor(parts: BooksParts) {
+    this.#parts = parts;
+    this.#books = parts.ruleSet.conditions.flatMap((rule) => {
+      if (rule.scope !== "book") return [];
+      const members = parts.wallets.filter(({ name }) => isMember(rule, name, parts.world));
+      return members.length === 0 ? [] : [new Book(rule, members, parts.world)];
+    });
+  }
+
+  /** @param standing subjects of which something stands in history: it ends by being judged */
+  start(standing: readonly string[], atMs: number): void {
+    for (const book of this.#books) book.start(standing, atMs);
+  }
+
+  /** Something about a wallet's accounts is new. */
+  changed(entry: WalletEntry, source: Source, draft: Draft): void {
+    const touched = this.#take(entry);
+    for (const book of touched) {
+      book.write();
+      this.#judge(book, source, draft);
+    }
+  }
+
+  /** Something about many wallets is new; `null`: about all. `sampled`: it enters history and windows. */
+  manyChanged(
+    names: ReadonlySet<string> | null,
+    source: Source | null,
+    sampled: boolean,
+    draft: Draft,
+  ): void {
+    if (this.#books.length === 0) return;
+    const touched = new Set<Book>();
+    const { wallets } = this.#parts.world;
+    for (const name of names ?? wallets.keys()) {
+      const entry = wallets.get(name);
+      for (const book of entry ? this.#take(entry) : []) touched.add(book);
+    }
+    for (const book of touched) {
+      book.write();
+      for (const node of sampled && book.isFresh(draft.atMs) ? book.nodes : []) {
+        draft.changes.ticks.push(this.#parts.series.together(node, draft.atMs));
+        node.windows?.feed(draft.atMs, node.facts.values);
+      }
+      this.#judge(book, source, draft);
+    }
+  }
+
+  /** Something is new that books only look at: the exchange, a market's rate. */
+  judge(source: Source, draft: Draft): void {
+    for (const book of this.#books)
+      for (const node of book.nodes) this.#parts.conditions.judgeNode(node, source, draft);
+  }
+
+  /** @returns the books that it is a part of */
+  #take(entry: WalletEntry): readonly Book[] {
+    const { name } = entry.wallet;
+    const touched = this.#books.filter((book) => book.has(name));
+    if (touched.length === 0) return touched;
+    const before = this.#shares.get(name);
+    const share = shareOf(this.#parts.world.accounts.ofWallet(name));
+    this.#shares.set(name, share);
+    for (const book of touched) book.take(entry, before, share);
+    return touched;
+  }
+
+  #judge(book: Book, source: Source | null, draft: Draft): void {
+    for (const node of book.nodes) this.#parts.conditions.judgeNode(node, source, draft);
+  }
+}
+
+/** Whether a wallet is part of a rule's book: symbols choose among what it holds. */
+export function isMember(rule: ConditionRule, wallet: string, world: Pick<World, "wallet">): boolean {
+  const { select, needsSession } = rule;
+  const of = { select: { ...select, symbol: null }, needsSession };
+  return applies(of, { wallet }, (name) => world.wallet(name));
+}
+
+/** One market of a book, or all that it counts. */
+class Sum {
+  net = 0;
+  gross = 0;
+  size = 0;
+  unvalued = 0;
+  unsized = 0;
+
+  add(held: Holding, sign: 1 | -1): void {
+    this.net += sign * held.net;
+    this.gross += sign * held.gross;
+    this.size += sign * held.size;
+    this.unvalued += sign * held.unvalued;
+    this.unsized += sign * held.unsized;
+  }
+}
+
+class Book {
+  readonly #rule: ConditionRule;
+  readonly #world: World;
+  /** Members and their places. */
+  readonly #places: ReadonlyMap<string, number>;
+  readonly #names: readonly string[];
+  readonly #symbols: ReadonlySet<string> | null;
+  readonly #all = new Sum();
+  readonly #bySymbol = new Map<string, Sum>();
+  /** When each source last told of each member, ms. */
+  readonly #seen: Readonly<Record<SharedSource, Least>>;
+  /** Margin ratios count negative here, so that the worst is the least. */
+  readonly #ratio: Least;
+  readonly #move: Least;
+  readonly #adverse: Least;
+  #startedMs = 0;
+  #equity = 0;
+  /** Members whose account figures are not known. */
+  #unassessed = 0;
+  /** By market; "" is the one over all. */
+  readonly #nodes = new Map<string, SubjectNode>();
+
+  constructor(rule: ConditionRule, members: readonly WatchedWallet[], world: World) {
+    this.#rule = rule;
+    this.#world = world;
+    this.#names = members.map(({ name }) => name);
+    this.#places = new Map(this.#names.map((name, index) => [name, index]));
+    const { symbol } = rule.select;
+    this.#symbols = symbol && new Set(symbol.map((one) => one.toUpperCase()));
+    const least = () => new Least(members.length);
+    this.#seen = { traderState: least(), markets: least(), marketConfig: least(), traderView: least() };
+    this.#ratio = least();
+    this.#move = least();
+    this.#adverse = least();
+    for (const source of sharedSources)
+      for (const index of this.#names.keys()) this.#seen[source].set(index, Number.NEGATIVE_INFINITY);
+  }
+
+  get nodes(): Iterable<SubjectNode> {
+    return this.#nodes.values();
+  }
+
+  has(wallet: string): boolean {
+    return this.#places.has(wallet);
+  }
+
+  /** Whether each member was read lately: what is older is no sample of now. */
+  isFresh(nowMs: number): boolean {
+    return nowMs - this.#seen.traderState.value <= this.#rule.staleAfterMs.traderState;
+  }
+
+  start(standing: readonly string[], atMs: number): void {
+    this.#startedMs = atMs;
+    if (this.#rule.by === "none") this.#node("");
+    else {
+      const prefix = `book/${this.#rule.name}/`;
+      for (const name of standing) if (name.startsWith(prefix)) this.#node(name.slice(prefix.length));
+    }
+    this.write();
+  }
+
+  take(entry: WalletEntry, before: Share | undefined, share: Share): void {
+    const index = this.#places.get(entry.wallet.name)!;
+    if (before) this.#add(before, -1);
+    this.#add(share, 1);
+    for (const source of sharedSources) this.#seen[source].set(index, seenWhole(this.#world, entry, source));
+    const known = !Number.isNaN(share.equity);
+    this.#ratio.set(index, known ? -share.marginRatio : Number.POSITIVE_INFINITY);
+    this.#move.set(index, known ? share.moveToLiquidation : Number.POSITIVE_INFINITY);
+    this.#adverse.set(index, known ? share.adverseMoveToLiquidation : Number.POSITIVE_INFINITY);
+  }
+
+  #add(share: Share, sign: 1 | -1): void {
+    if (Number.isNaN(share.equity)) this.#unassessed += sign;
+    else this.#equity += sign * share.equity;
+    for (const [symbol, held] of share.bySymbol) {
+      if (this.#symbols?.has(symbol) === false) continue;
+      this.#all.add(held, sign);
+      if (this.#rule.by === "none") continue;
+      let sum = this.#bySymbol.get(symbol);
+      if (!sum) {
+        sum = new Sum();
+        this.#bySymbol.set(symbol, sum);
+      }
+      sum.add(held, sign);
+      this.#node(symbol);
+    }
+  }
+
+  /** Made once; a market that nobody holds any more is a book of nothing. */
+  #node(symbol: string): void {
+    if (this.#nodes.has(symbol)) return;
+    // Before all were read nobody can say that something came about just now.
+    const first = this.#seen.traderState.value === Number.NEGATIVE_INFINITY;
+    const subject = { scope: "book", rule: this.#rule.name, symbol: symbol === "" ? null : symbol } as const;
+    const silent = (source: Source, sinceMs: number): readonly string[] =>
+      ofWallets.has(source)
+        ? this.#seen[source as SharedSource].below(sinceMs).map((index) => this.#names[index]!)
+        : [];
+    this.#nodes.set(symbol, this.#world.togetherNode(subject, silent, first));
+  }
+
+  /** Brings the facts that rules see up to date. */
+  write(): void {
+    for (const [symbol, { facts }] of this.#nodes) {
+      const { values, seenMs } = facts;
+      const sum = symbol === "" ? this.#all : (this.#bySymbol.get(symbol) ?? nothing);
+      values.wallets = this.#names.length;
+      // As the field says it: since when its wallets are asked.
+      values.staleWallets = this.#startedMs;
+      for (const source of sharedSources) noteSeen(seenMs, source, this.#seen[source].value);
+      if (seenMs.traderState === undefined) {
+        // Of a wallet that was not read yet nobody can say that it holds nothing.
+        for (const field of summed) delete values[field];
+        continue;
+      }
+      if (sum.unvalued > 0) {
+        delete values.netNotional;
+        delete values.grossNotional;
+      } else {
+        values.netNotional = sum.net / usdScale;
+        values.grossNotional = sum.gross / usdScale;
+      }
+      const oneMarket = symbol !== "" || this.#symbols?.size === 1;
+      if (oneMarket && sum.unsized === 0) values.netSize = sum.size / unitScale;
+      else if ("netSize" in values) delete values.netSize;
+      if (this.#unassessed > 0) {
+        for (const field of ofAccounts) delete values[field];
+      } else {
+        values.equity = this.#equity / usdScale;
+        // Adding 0 turns −0 into 0.
+        values.worstMarginRatio = -this.#ratio.value + 0;
+        values.moveToLiquidation = this.#move.value;
+        values.adverseMoveToLiquidation = this.#adverse.value;
+      }
+    }
+  }
+}
+
+const nothing = new Sum();
+const ofAccounts = ["equity", "worstMarginRatio", "moveToLiquidation", "adverseMoveToLiquidation"] as const;
+const summed = ["netNotional", "grossNotional", "netSize", ...ofAccounts] as const;

@@ -1,0 +1,90 @@
+/**
+ * What one wallet adds to what several hold together. Amounts are integers (10⁻⁶ USD, 10⁻⁸ units), so that taking an old
+ * share out of a sum and a new one in leaves exactly what adding everything up anew would.
+ */
+import type { Source } from "../domain/observation.ts";
+import type { AccountEntry } from "./accounts.ts";
+import { type WalletEntry, wholeSeenMs } from "./wallets.ts";
+import type { World } from "./world.ts";
+
+export const usdScale = 1e6;
+export const unitScale = 1e8;
+
+/** What a wallet holds in one market, over its accounts. */
+export interface Holding {
+  net: number;
+  gross: number;
+  size: number;
+  /** Positions whose value, or size, is not known. */
+  unvalued: number;
+  unsized: number;
+}
+
+export interface Share {
+  readonly bySymbol: ReadonlyMap<string, Holding>;
+  /** NaN: not known, as the figures below. */
+  readonly equity: number;
+  readonly marginRatio: number;
+  readonly moveToLiquidation: number;
+  readonly adverseMoveToLiquidation: number;
+}
+
+export function shareOf(accounts: Iterable<AccountEntry>): Share {
+  const bySymbol = new Map<string, Holding>();
+  let equity = 0;
+  let marginRatio = 0;
+  let moveToLiquidation = Number.POSITIVE_INFINITY;
+  let adverseMoveToLiquidation = Number.POSITIVE_INFINITY;
+  for (const { node, positions } of accounts) {
+    const values = node.facts.values;
+    equity += Math.round(numberOf(values.equity) * usdScale);
+    // NaN goes through all of these.
+    marginRatio = Math.max(marginRatio, numberOf(values.marginRatio));
+    moveToLiquidation = Math.min(moveToLiquidation, numberOf(values.moveToLiquidation));
+    adverseMoveToLiquidation = Math.min(adverseMoveToLiquidation, numberOf(values.adverseMoveToLiquidation));
+    for (const [symbol, position] of positions) {
+      const held = bySymbol.get(symbol) ?? { net: 0, gross: 0, size: 0, unvalued: 0, unsized: 0 };
+      bySymbol.set(symbol, held);
+      const { side, size, notional } = position.node.facts.values;
+      const value = Math.round(numberOf(notional) * usdScale);
+      const units = Math.round(numberOf(size) * unitScale);
+      if (Number.isNaN(value)) held.unvalued++;
+      else {
+        held.net += side === "short" ? -value : value;
+        held.gross += value;
+      }
+      if (Number.isNaN(units)) held.unsized++;
+      else held.size += units;
+    }
+  }
+  return { bySymbol, equity, marginRatio, moveToLiquidation, adverseMoveToLiquidation };
+}
+
+/** Sources that the figures of books and pairs rest on. */
+export const sharedSources = ["traderState", "markets", "marketConfig", "traderView"] as const;
+export type SharedSource = (typeof sharedSources)[number];
+
+/** When a source last told of all of a wallet, ms; -∞: not since the start. What holds nothing waits for no price: +∞. */
+export function seenWhole(world: World, entry: WalletEntry, source: SharedSource): number {
+  const { seenMs } = entry.node.facts;
+  let any = false;
+  let given = false;
+  for (const account of world.accounts.ofWallet(entry.wallet.name)) {
+    any = true;
+    given ||= account.given;
+  }
+  const stateMs = given ? seenMs.traderState : wholeSeenMs(entry);
+  if (source === "traderState" || stateMs == null) return stateMs ?? Number.NEGATIVE_INFINITY;
+  if (!any) return Number.POSITIVE_INFINITY;
+  return seenMs[source] ?? Number.NEGATIVE_INFINITY;
+}
+
+/** Writes the age of a source; what was not seen has none. */
+export function noteSeen(seenMs: Partial<Record<Source, number>>, source: Source, atMs: number): void {
+  if (atMs === Number.NEGATIVE_INFINITY) delete seenMs[source];
+  else seenMs[source] = atMs;
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === "number" ? value : Number.NaN;
+}

@@ -1,0 +1,68 @@
+/** Books and pairs, as the rest of the tick sees them: what several wallets hold together follows what each of them holds. */
+import type { Event } from "../domain/event.ts";
+import type { Source } from "../domain/observation.ts";
+import type { RuleSet } from "../rules/index.ts";
+import { Books } from "./books.ts";
+import type { Conditions } from "./conditions.ts";
+import type { Draft } from "./draft.ts";
+import { Pairs } from "./pairs.ts";
+import type { Remembered } from "./remembered.ts";
+import type { Series } from "./series.ts";
+import type { WatchedPair, WatchedWallet } from "./settings.ts";
+import type { WalletEntry } from "./wallets.ts";
+import type { World } from "./world.ts";
+
+export class Together {
+  readonly #books: Books;
+  readonly #pairs: Pairs;
+
+  constructor(parts: {
+    readonly ruleSet: RuleSet;
+    readonly wallets: readonly WatchedWallet[];
+    readonly pairs: readonly WatchedPair[];
+    readonly world: World;
+    readonly conditions: Conditions;
+    readonly series: Series;
+    /** From when on an account's state is too old to be a sample of now, ms. */
+    readonly staleAfterMs: number;
+  }) {
+    this.#books = new Books(parts);
+    this.#pairs = new Pairs(parts);
+  }
+
+  /** After what stands in history was taken back: its subjects are among these. */
+  start({ ruleStates, keep }: Remembered, atMs: number): void {
+    this.#books.start(
+      ruleStates.map((state) => state.subject),
+      atMs,
+    );
+    this.#pairs.start(keep);
+  }
+
+  /** Something about a wallet's accounts is new. */
+  changed(entry: WalletEntry, source: Source, draft: Draft): void {
+    this.#books.changed(entry, source, draft);
+    this.#pairs.changed(entry, source, draft);
+  }
+
+  /** The same of many wallets, all of them with `null`. `sampled`: it enters history and windows. */
+  manyChanged(
+    names: ReadonlySet<string> | null,
+    source: Source | null,
+    sampled: boolean,
+    draft: Draft,
+  ): void {
+    this.#books.manyChanged(names, source, sampled, draft);
+    this.#pairs.manyChanged(names, source, sampled, draft);
+  }
+
+  /** Something is new that they only look at. */
+  judge(source: Source, draft: Draft): void {
+    this.#books.judge(source, draft);
+    this.#pairs.judge(source, draft);
+  }
+
+  happened(event: Event, draft: Draft): void {
+    this.#pairs.happened(event, draft);
+  }
+}
