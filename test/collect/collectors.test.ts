@@ -357,7 +357,16 @@ test("the past of wallets and markets is read once, and again for the time when 
   expect(rig.asked("/v1/candles/*")).toBe(asked);
   const missed = second.of("backfill").flatMap((one) => one.ticks);
   expect(missed.length).toBeGreaterThan(20);
-  expect(missed.every((one) => one.atMs >= startMs && one.series[0] === "trader.equity")).toBe(true);
+  const [equity, byMarket] = ["trader.equity", "pnl["].map((name) =>
+    missed.filter((one) => one.series[0]!.startsWith(name)),
+  );
+  expect(equity!.length + byMarket!.length).toBe(missed.length);
+  expect(equity!.every((one) => one.atMs >= startMs)).toBe(true);
+  // By the hour; the last one before the stop was not over long enough to be asked for.
+  expect(byMarket!.every((one) => one.atMs > startMs - 2 * 3_600_000)).toBe(true);
+  const hours = byMarket!.map((one) => `${one.owner} ${one.series[0]} ${one.atMs}`);
+  expect(hours.length).toBeGreaterThan(5);
+  expect(new Set(hours).size).toBe(hours.length);
 });
 
 test("a session that is revoked costs no poll, and public reads never notice", async () => {

@@ -46,6 +46,7 @@ export interface RigOptions {
   readonly schedules?: object;
   readonly requestsPerSecond?: number;
   readonly marginRatio?: (wallet: string) => number | null;
+  readonly needs?: CollectorsOptions["needs"];
   readonly wantedMarkets?: CollectorsOptions["wantedMarkets"];
   /** Where HTTP is reached. Default: the simulator itself. */
   readonly line?: (simulatorUrl: string, clock: FakeClock) => Promise<string>;
@@ -141,6 +142,7 @@ export class Rig implements AsyncDisposable {
       },
       store,
       marginRatio: options.marginRatio ?? (() => null),
+      ...(options.needs ? { needs: options.needs } : {}),
       ...(options.wantedMarkets ? { wantedMarkets: options.wantedMarkets } : {}),
       onBadRecord: (record) => void kept.push(record),
       log: {

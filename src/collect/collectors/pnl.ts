@@ -1,12 +1,13 @@
 /**
- * The past of a wallet that the exchange keeps: equity of its trader accounts and profit. Read once at first sight, and
- * again for the time in which the daemon did not run; stored as of the past, so nothing in it fires.
+ * The past of a wallet that the exchange keeps: equity of its trader accounts and profit, read once at first sight, and again
+ * for the time in which the daemon did not run; and its profit by market. Stored as of the past, so nothing in it fires.
  */
 import type { Tick } from "../../domain/observation.ts";
 import { accountName } from "../../domain/subject.ts";
 import { lanes } from "../../exchange/index.ts";
 import { type AccountBook, noteOf } from "../accounts.ts";
 import type { WalletCollector, WalletRun } from "../collector.ts";
+import { MarketPnl } from "./market-pnl.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -22,6 +23,7 @@ const cursorOf = (wallet: string) => `past/${wallet}`;
 
 export function pnlCollector(accounts: AccountBook, cursors: ReadonlyMap<string, string>): WalletCollector {
   const covered = new Map<string, number>();
+  const byMarket = new MarketPnl(accounts, cursors);
 
   /** Until when the past of a wallet is known, ms; null: it was never read. */
   function coveredMs(wallet: string): number | null {
@@ -90,9 +92,12 @@ export function pnlCollector(accounts: AccountBook, cursors: ReadonlyMap<string,
         if (ticks.length > 0) {
           await run.observe({ kind: "backfill", source: "pnl", wallet: name, atMs: run.nowMs(), ticks });
         }
-      } else if (watched && nowMs - sinceMs < NOTE_MS) return "done";
-      await run.observe(noteOf(cursorOf(name), String(nowMs), nowMs));
-      covered.set(name, nowMs);
+      }
+      if (!watched || sinceMs === null || nowMs - sinceMs >= NOTE_MS) {
+        await run.observe(noteOf(cursorOf(name), String(nowMs), nowMs));
+        covered.set(name, nowMs);
+      }
+      await byMarket.run(run);
       return "done";
     },
   };
