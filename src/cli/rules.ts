@@ -3,12 +3,15 @@ import type { Command } from "commander";
 import { type Cli, declareGroup } from "./command.ts";
 import { checkCommand } from "./rules/check.ts";
 import { testCommand } from "./rules/test.ts";
+import { vocabularyCommand } from "./rules/vocabulary.ts";
 
 export function rulesCommand(program: Command, cli: Cli): void {
   const group = declareGroup(program, "rules", "check rule files", [
     "rules check",
     "rules check ./my-rules.yaml",
+    "rules vocabulary position",
   ]);
   checkCommand(group, cli);
   testCommand(group, cli);
+  vocabularyCommand(group, cli);
 }

@@ -40,6 +40,8 @@ export {
   type UnknownReason,
   type Value,
 } from "./value.ts";
+export { orderItemFields } from "./vocabulary/account.ts";
+export { type FunctionRow, functionRows } from "./vocabulary/functions.ts";
 export {
   countableEvents,
   eventKinds,

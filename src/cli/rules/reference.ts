@@ -1,0 +1,191 @@
+/** The rule language in words: for `rules vocabulary`, and docs/rules.md. */
+
+import { sourceWords } from "../../domain/source-words.ts";
+import {
+  eventKinds,
+  eventVocabulary,
+  type Field,
+  type FunctionRow,
+  functionRows,
+  orderItemFields,
+  scopes,
+  visibleScopes,
+  visibleToEvents,
+  vocabulary,
+} from "../../rules/index.ts";
+import { examples, firstRule } from "./examples.ts";
+
+export interface Section {
+  readonly title: string;
+  readonly about: string;
+  readonly fields: readonly Field[];
+}
+
+/** Everything that can be named, scope by scope, then event by event. */
+export function sections(): readonly Section[] {
+  const seen = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ");
+  return [
+    ...scopes.map((scope) => ({
+      title: scope,
+      about: `A rule of scope ${scope} sees ${seen(visibleScopes[scope])}.`,
+      fields: vocabulary[scope],
+    })),
+    { title: "orders", about: "An item of `trader.orders`.", fields: orderItemFields },
+    ...eventKinds.map((kind) => ({
+      title: `on ${kind}`,
+      about: `The fields of \`event\`. The rule sees ${seen(visibleToEvents[kind])} as well.`,
+      fields: eventVocabulary[kind],
+    })),
+  ];
+}
+
+/** Its type, with the unit of a number and the members of an enum. */
+export function typeText(field: Field): string {
+  switch (field.type) {
+    case "number":
+      return unitWords[field.unit] ?? field.unit;
+    case "boolean":
+      return "true or false";
+    case "enum":
+      return (field.members ?? []).map((member) => `"${member}"`).join(", ") + (field.open ? ", …" : "");
+    case "texts":
+      return "texts by name";
+    case "numbers":
+      return "numbers by name";
+    case "positions":
+      return "list of positions";
+    case "orders":
+      return "list of orders";
+    case "capabilities":
+      return "true or false by name";
+    default:
+      return field.type;
+  }
+}
+
+const unitWords: Readonly<Record<string, string>> = {
+  usd: "USD",
+  price: "price, USD",
+  units: "base units",
+  ratio: "fraction",
+  rate: "fraction an hour",
+  yearlyRate: "fraction a year",
+  times: "times",
+  count: "count",
+  bytes: "bytes",
+  none: "number",
+};
+
+/** Where a figure comes from, in words; empty: it is always known. */
+export function sourcesText({ sources }: Field): string {
+  return sources.map((source) => sourceWords[source]).join(", ");
+}
+
+export function meaningText({ meaning, absent, derived }: Field): string {
+  if (absent === undefined || derived !== undefined || absent === "missing") return meaning;
+  return `${meaning}. None: ${absent}`;
+}
+
+const groupTitles: Readonly<Record<FunctionRow["group"], string>> = {
+  history: "Looking back",
+  numbers: "Numbers",
+  lists: "Lists",
+  texts: "Texts",
+  times: "Times and durations",
+  printing: "In texts, and elsewhere",
+};
+
+export function functionsByGroup(): readonly {
+  readonly title: string;
+  readonly rows: readonly FunctionRow[];
+}[] {
+  return (Object.keys(groupTitles) as FunctionRow["group"][]).map((group) => ({
+    title: groupTitles[group],
+    rows: functionRows.filter((row) => row.group === group),
+  }));
+}
+
+/** The whole page. */
+export function rulesMarkdown(): string {
+  const lines = [
+    "# Rules",
+    "",
+    "A rule file is YAML; its conditions are CEL, the Common Expression Language. Everything is checked when it is loaded: names,",
+    "types, enums, windows, templates. `perpwatch rules check` says what is wrong, where, and which name may have been meant; a",
+    "running daemon never replaces a good set of rules by a wrong one.",
+    "",
+    "Made from the vocabulary in `src/rules/` by `npm run docs` (`perpwatch rules vocabulary --markdown`); a test holds it to that,",
+    "and loads every example.",
+    "",
+    "## A rule in a minute",
+    "",
+    "Write this to `my-rules/margin.yaml`, name it in config.yaml (`rules: [shipped, ./my-rules/*.yaml]`), and check it with",
+    "`perpwatch rules check`:",
+    "",
+    ...yaml(firstRule),
+    "A running daemon takes it at its next SIGHUP. `perpwatch rules test` holds it to made-up figures (see [rule tests](rule-tests.md)).",
+    "",
+    "## Examples to copy",
+    "",
+    ...examples.flatMap(({ title, text, yaml: source }) => [`### ${title}`, "", text, "", ...yaml(source)]),
+    ...semantics,
+    "## What an expression can name",
+    "",
+    "Ratios are fractions, money is USD, `size` is signed and `notional` positive, funding is positive when received. A word of the",
+    "exchange's that is not known here reads as `\"other\"`. Beside these: `value` (the rule's), `value.NAME` (a named value), `now`.",
+    "",
+    ...sections().flatMap(({ title, about, fields }) => [
+      `### ${title}`,
+      "",
+      about,
+      "",
+      "| field | type | what it is | from |",
+      "| --- | --- | --- | --- |",
+      ...fields.map(
+        (field) =>
+          `| \`${field.name}\` | ${cell(typeText(field))} | ${cell(meaningText(field))} | ${cell(sourcesText(field))} |`,
+      ),
+      "",
+    ]),
+    "## Functions",
+    "",
+    ...functionsByGroup().flatMap(({ title, rows }) => [
+      `### ${title}`,
+      "",
+      "| | |",
+      "| --- | --- |",
+      ...rows.map(({ form, gives }) => `| \`${form.replaceAll("|", "\\|")}\` | ${cell(gives)} |`),
+      "",
+    ]),
+  ];
+  return `${lines.join("\n").trimEnd()}\n`;
+}
+
+const semantics: readonly string[] = [
+  "## Unknown",
+  "",
+  "What cannot be known is *unknown*: data older than `staleAfter`, a window that was not watched for 90 % of its time, 0/0. Unknown",
+  "neither fires nor resolves, and lasting blindness is an alert of its own. `&&` and `||` absorb it where the other side decides. In",
+  "texts it prints as “–”, and as nothing where an expression ends with the empty text:",
+  '`{{ has(event.price) ? " at " + price(event.price) : "" }}`. `maxOver`, `drawdown`, `sumOver` and `countOver` answer from what was seen;',
+  "messages say how much that is.",
+  "",
+  "A fresh answer that there is none is a value: no liquidation price is a distance of +∞, a missing label is the empty text.",
+  "Division follows the usual rules of floating point; dividing by a zero that is written out is refused.",
+  "",
+  "## What is refused",
+  "",
+  "Unknown names and functions, words that an enum does not have, comparisons of different types, levels that do not rise, a",
+  "`resolveWhen` that can hold together with its `when`, windows longer than history is kept, values that rest on themselves, two",
+  "rules of one name, and whatever could take long: loops more than two deep, more than 100,000 steps, regular expressions.",
+  "Numbers with and without a fraction mix, but two whole numbers divide without a rest: write `1.0 / 3`.",
+  "",
+];
+
+function yaml(text: string): string[] {
+  return ["```yaml", ...text.trimEnd().split("\n"), "```", ""];
+}
+
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|");
+}
