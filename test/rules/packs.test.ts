@@ -27,6 +27,7 @@ describe("shipped packs", () => {
       "hedge.yaml",
       "liquidation-risk.yaml",
       "margin.yaml",
+      "markets.yaml",
       "notifications.yaml",
     ]);
     expect(conditions.length + events.length).toBeGreaterThan(25);

@@ -99,8 +99,10 @@ export function scalarOf(
       return text.startsWith("-") ? -ms : ms;
     }
     case "time": {
+      // A moment that never comes.
+      if (text === "inf") return Number.POSITIVE_INFINITY;
       const ms = Date.parse(text);
-      return Number.isNaN(ms) ? wrong("a time", ["2026-01-01T00:00:00Z"]) : ms;
+      return Number.isNaN(ms) ? wrong("a time", ["2026-01-01T00:00:00Z", "inf"]) : ms;
     }
     case "boolean":
       if (text === "true" || text === "false") return text === "true";
