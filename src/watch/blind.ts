@@ -41,13 +41,16 @@ export interface Sighted {
     readonly name: string;
     readonly noData: "alert" | "keep";
     readonly levels: readonly { readonly severity: Severity }[];
-    readonly reads: readonly { readonly sources: readonly Source[] }[];
+    readonly reads: readonly { readonly sources: readonly Source[]; readonly symbol?: string | null }[];
     readonly staleAfterMs: Readonly<Record<Source, number>>;
   };
   readonly node: { readonly subject: Subject };
   /** Why it cannot be judged now; null: it can. */
   readonly unknown: Unknown | null;
 }
+
+/** @param symbols of which markets, where the source is read market by market; none: of any */
+type LastSeen = (source: Source, wallet: string | null, symbols?: readonly string[]) => number | null;
 
 interface Dark extends Due {
   readonly key: string;
@@ -68,7 +71,7 @@ export class Blindness {
   readonly #deadlines: Deadlines;
   readonly #draft: () => Draft;
   readonly #wallet: (name: string) => WatchedWallet | undefined;
-  readonly #lastSeenMs: (source: Source, wallet: string | null) => number | null;
+  readonly #lastSeenMs: LastSeen;
   readonly #dark = new Map<string, Dark>();
   readonly #keyOf = new Map<Sighted, string>();
   /** How many sources of a wallet are dark. */
@@ -97,7 +100,7 @@ export class Blindness {
     deadlines: Deadlines;
     draft: () => Draft;
     wallet: (name: string) => WatchedWallet | undefined;
-    lastSeenMs: (source: Source, wallet: string | null) => number | null;
+    lastSeenMs: LastSeen;
     wallets: readonly WatchedWallet[];
     startedMs: number;
     /** Of times in texts. */
@@ -410,9 +413,11 @@ export class Blindness {
         details,
       };
     }
-    const seenMs = this.#lastSeenMs(dark.source, dark.wallet);
+    const symbols = marketsOf(dark);
+    const seenMs = this.#lastSeenMs(dark.source, dark.wallet, symbols);
     const failure = this.#failures.get(dark.key);
-    const what = sourceWords[dark.source];
+    const words = sourceWords[dark.source];
+    const what = symbols.length === 0 ? words : `${words} of ${listed(symbols)}`;
     // Both, since a time stays true however late it is read.
     const lasted = formatDurationMs(nowMs - (seenMs ?? this.#startedMs));
     const since = seenMs === null ? "ever since the start" : `since ${this.#time(seenMs, nowMs)}`;
@@ -441,6 +446,21 @@ export class Blindness {
       details,
     };
   }
+}
+
+/** The markets of which nothing is seen, where a source is read market by market and may go on with others. */
+function marketsOf({ source, instances }: Dark): readonly string[] {
+  const symbols = new Set<string>();
+  if (!byMarket.has(source)) return [];
+  for (const { rule, node, unknown } of instances) {
+    if (unknown === null) continue;
+    const own = "symbol" in node.subject ? node.subject.symbol : null;
+    for (const { sources, symbol } of rule.reads) {
+      const of = symbol ?? own;
+      if (of !== null && sources.some((one) => one === source)) symbols.add(of.toUpperCase());
+    }
+  }
+  return [...symbols].sort();
 }
 
 /** The severity of the worst rule that is blind; nothing is less than a warning. */

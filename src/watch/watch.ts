@@ -146,7 +146,7 @@ export class Watch {
       deadlines,
       draft,
       wallet,
-      lastSeenMs: (source, name) => this.#world.lastSeenMs(source, name),
+      lastSeenMs: (source, name, symbols) => this.#world.lastSeenMs(source, name, symbols),
       wallets: settings.wallets,
       startedMs: nowMs,
       timezone: settings.timezone,

@@ -48,8 +48,15 @@ export class World {
     return this.wallets.get(name)?.wallet;
   }
 
-  /** When a source last answered about a wallet, or about the exchange; null: not since the start. */
-  lastSeenMs(source: Source, wallet: string | null): number | null {
+  /**
+   * When a source last answered about a wallet, about the exchange, or about all of these markets; null: not since the
+   * start.
+   */
+  lastSeenMs(source: Source, wallet: string | null, symbols: readonly string[] = []): number | null {
+    if (symbols.length > 0) {
+      const seen = symbols.map((symbol) => this.markets.entries.get(symbol)?.facts.seenMs[source]);
+      return seen.reduce<number>((first, ms) => Math.min(first, ms ?? 0), Number.POSITIVE_INFINITY) || null;
+    }
     if (wallet !== null) return this.wallets.get(wallet)?.node.facts.seenMs[source] ?? null;
     if (source === "markets") return this.markets.pricesAtMs;
     if (source === "marketConfig") return this.markets.configAtMs;

@@ -157,7 +157,7 @@ describe("rules check", () => {
     place.write("config.yaml", plainConfig);
     const ran = await run(["rules", "check"], place);
     expect(ran.status).toBe(0);
-    expect(ran.stdout).toMatch(/^\d+ rules in 7 files\n/);
+    expect(ran.stdout).toMatch(/^\d+ rules in 8 files\n/);
     for (const line of ran.stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(110);
     expect(ran.stdout).toMatch(/shipped:liquidation-risk: LiquidationNear \(position\)/);
   });
@@ -226,7 +226,7 @@ describe("check --online", () => {
     const found = findings.map(({ what }) => what);
     expect(found).toEqual([
       ...["markets", "latestMarketsStats", "exchangeStatus", "fundingRates", "candles"],
-      "nextMarketCalendarTransition",
+      ...["orderbook", "nextMarketCalendarTransition"],
       ...["main: sign-in", "main/0: traderState", "main/0: traderView", "main/0: portfolioValues"],
       "main/0: fundingHourly",
       ...["main/0: liquidationHistory", "main/0: notifications", "main: userCollateralHistory"],

@@ -240,6 +240,17 @@ describe("from the exchange", () => {
     expect(rig.asked("/v1/market/GOLD/next-market-calendar-transition")).toBeGreaterThanOrEqual(3);
   });
 
+  test("what is known without asking does not make an exchange that is unwell look well", async () => {
+    await using rig = await reading(wanted, { calendars: { every: "10s" } });
+    const daemon = await rig.boot();
+    await rig.clock.advance(5_000);
+    await rig.call("fault", { path: "/v1/*", status: 200, body: '{"half of' });
+    await rig.clock.advance(120_000);
+    expect(daemon.collectors.outage()).not.toBe(null);
+    const schedule = daemon.collectors.status().find(({ source }) => source === "calendars");
+    expect(schedule?.failuresInRow).toBeGreaterThan(2);
+  });
+
   test("that a commodity's calendar is not found is a read that failed", async () => {
     await using rig = await reading({ calendars: new Set(["GOLD"]) });
     await rig.call("fault", { path: "/v1/market/GOLD/*", status: 404, error: "not here" });

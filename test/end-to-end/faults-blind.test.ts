@@ -14,6 +14,9 @@ const rest = [
   "funding",
   "fundingRates",
   "marketConfig",
+  "orderbook",
+  "calendars",
+  "candles",
 ] as const;
 const minuteMs = 60_000;
 

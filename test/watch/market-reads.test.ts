@@ -142,6 +142,25 @@ describe.each(rows)("market.$field", ({ field, when, calm, alarming, source }) =
   });
 });
 
+test("a market whose book is silent is named, with when it was seen, while others go on", () => {
+  const harness = watching(rule("market.spread > 0.1", "position"), [
+    position(1, 150),
+    position(1, 3_000, "ETH"),
+  ]);
+  const eth = { symbol: "ETH", bid: 2_999, ask: 3_001 };
+  depth(harness);
+  depth(harness, eth);
+  for (let passed = 0; passed < 60_000; passed += 5_000) {
+    harness.pass(5_000);
+    harness.config(marketConfig("SOL"), marketConfig("ETH", { assetId: 2 }));
+    harness.mark(150, prices(3_000, "ETH"));
+    harness.account([subaccount(10_000, [position(1, 150), position(1, 3_000, "ETH")])]);
+    depth(harness, eth);
+  }
+  const blind = harness.changes.find(({ alert }) => alert.rule === "Blind")!.alert;
+  expect(blind.summary).toMatch(/no order books of SOL from the exchange since 12:00:00/);
+});
+
 test("without orders on a side there are prices that nobody takes", () => {
   const harness = watching(
     rule("market.bid == 0.0 && market.bidDepth50Bps == 0.0 && market.spread > 1000.0"),

@@ -51,6 +51,11 @@ export function calendarsCollector(parts: CalendarParts): {
     if (waits.length > 0) cancel = clock.after(waitMs, ask);
   }
 
+  function knownWithout(symbol: string): boolean {
+    const sinceMs = without.get(symbol);
+    return sinceMs !== undefined && clock.elapsedMs() - sinceMs < DAY_MS;
+  }
+
   /** Whether a refusal says that there is no calendar. A commodity has one: of it, it is a read that failed. */
   function hasNone(symbol: string, { status }: ExchangeError): boolean {
     return (status === 404 || status === 400) && (parts.book.of(symbol)?.commodityStatus ?? null) === null;
@@ -66,9 +71,10 @@ export function calendarsCollector(parts: CalendarParts): {
       const transitions: number[] = [];
       const told = (symbol: string, session: SessionNow) =>
         observe({ kind: "calendar", atMs: nowMs(), symbol, ...session });
-      await eachMarket(run, "calendars", symbols, async (symbol) => {
-        const sinceMs = without.get(symbol);
-        if (sinceMs !== undefined && clock.elapsedMs() - sinceMs < DAY_MS) return told(symbol, alwaysOpen);
+      // What is known without asking is no sign that the exchange answers.
+      const unknown = symbols.filter((symbol) => !knownWithout(symbol));
+      for (const symbol of symbols) if (knownWithout(symbol)) await told(symbol, alwaysOpen);
+      await eachMarket(run, "calendars", unknown, async (symbol) => {
         try {
           const record = await client.nextMarketCalendarTransition({ symbol }, call());
           without.delete(symbol);

@@ -2,7 +2,7 @@
  * Plays a test to its end: what its series, events, failures and restarts say, in the order of their times, each step at
  * once, with whatever comes due in between at its own moment.
  */
-import type { Figure, GivenFigures, Source } from "../../domain/observation.ts";
+import { exchangeSources, type Figure, type GivenFigures, type Source } from "../../domain/observation.ts";
 import { accountName, parseSubject } from "../../domain/subject.ts";
 import { eventSources, type RuleEventKind, type RuleSet } from "../../rules/index.ts";
 import type { Replay } from "../replay.ts";
@@ -142,8 +142,8 @@ class Stepper {
     const read = new Set([...kinds].map((kind) => eventSources[kind]));
     // What became of a position that is gone is looked up there.
     read.add("liquidations");
-    this.#histories = [...read].filter((source) => !shared.has(source));
-    this.#ofTheExchange = [...read].filter((source) => shared.has(source));
+    this.#histories = [...read].filter((source) => !exchangeSources.has(source));
+    this.#ofTheExchange = [...read].filter((source) => exchangeSources.has(source));
   }
 
   step(index: number): void {
@@ -157,11 +157,11 @@ class Stepper {
       );
     const failed = new Map<string, { readonly source: Source; readonly wallet: string | null }>();
     const fail = (source: Source, wallet: string | null): void => {
-      const of = shared.has(source) ? null : wallet;
+      const of = exchangeSources.has(source) ? null : wallet;
       failed.set(`${source}\n${of}`, { source, wallet: of });
     };
     for (const { source, wallet } of failing) {
-      for (const one of shared.has(source) ? [null] : suite.wallets.map(({ name }) => name))
+      for (const one of exchangeSources.has(source) ? [null] : suite.wallets.map(({ name }) => name))
         if (wallet === null || wallet === one || one === null) fail(source, one);
     }
 
@@ -236,14 +236,6 @@ class Stepper {
     for (const [name, value] of Object.entries(values)) of.set(name, { value, atMs });
   }
 }
-
-/** Sources that no wallet owns. */
-const shared: ReadonlySet<Source> = new Set<Source>([
-  "markets",
-  "marketConfig",
-  "fundingRates",
-  "exchangeStatus",
-]);
 
 /** Only what comes from sources of which none is missing. */
 function valuesOf(
