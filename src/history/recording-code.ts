@@ -85,19 +85,71 @@ export type Slot = Node | string | number | bigint | boolean | null | undefined;
 /** Stands for "nothing is known of it": equal to no value. */
 export const nothing = new Node(null, [], {});
 
-/** Owner and kind of an observation in one text. A poor choice costs bytes, never exactness. */
-function streamName(observation: Observation): string {
-  const o = observation as { readonly kind: string } & Readonly<Record<string, unknown>>;
-  let keys = 0;
-  for (const _ in o) keys++;
-  const view = o.view as { pdaIndex?: unknown; subaccount?: unknown } | undefined;
-  const part = view === undefined ? "" : `${view.pdaIndex}.${view.subaccount}`;
-  return `${o.kind} ${keys} ${o.wallet ?? ""} ${o.pdaIndex ?? ""} ${o.symbol ?? ""} ${o.source ?? ""} ${o.owner ?? ""} ${o.channel ?? ""} ${o.live ?? ""} ${part}`;
+interface Stream {
+  readonly id: number;
+  node: Slot;
+  readonly keys: number;
+  readonly parts: readonly unknown[];
+}
+
+/**
+ * Finds the stream of an observation: those of its kind that name the same owner in the same way. A poor choice costs bytes,
+ * never exactness. No text is made of it, as that would cost as much as the rest.
+ */
+class Streams {
+  readonly #byKind = new Map<string, Map<unknown, Stream[]>>();
+  readonly all: Stream[] = [];
+
+  find(observation: Observation): Stream | undefined {
+    const o = observation as unknown as Known;
+    const list = this.#byKind.get(o.kind)?.get(o.wallet ?? o.symbol ?? o.owner ?? o.channel);
+    if (list === undefined) return undefined;
+    let keys = 0;
+    for (const _ in o) keys++;
+    for (const stream of list) {
+      const { parts } = stream;
+      if (stream.keys !== keys || parts[0] !== o.pdaIndex || parts[1] !== o.source) continue;
+      if (parts[2] !== o.symbol || parts[3] !== o.live) continue;
+      if (parts[4] === o.view?.pdaIndex && parts[5] === o.view?.subaccount) return stream;
+    }
+    return undefined;
+  }
+
+  add(observation: Observation): Stream {
+    const o = observation as unknown as Known;
+    const stream = {
+      id: this.all.length + firstStream,
+      node: nothing,
+      keys: Object.keys(o).length,
+      parts: [o.pdaIndex, o.source, o.symbol, o.live, o.view?.pdaIndex, o.view?.subaccount],
+    };
+    this.all.push(stream);
+    const owner = o.wallet ?? o.symbol ?? o.owner ?? o.channel;
+    const owners = this.#byKind.get(o.kind) ?? new Map<unknown, Stream[]>();
+    this.#byKind.set(o.kind, owners);
+    const list = owners.get(owner);
+    if (list === undefined) owners.set(owner, [stream]);
+    else list.push(stream);
+    return stream;
+  }
+}
+
+/** What may tell owners apart, in whatever kind. */
+interface Known {
+  readonly kind: string;
+  readonly wallet?: unknown;
+  readonly pdaIndex?: unknown;
+  readonly symbol?: unknown;
+  readonly source?: unknown;
+  readonly owner?: unknown;
+  readonly channel?: unknown;
+  readonly live?: unknown;
+  readonly view?: { readonly pdaIndex?: unknown; readonly subaccount?: unknown } | null;
 }
 
 export class RecordingWriter {
   readonly #out = new ByteWriter();
-  readonly #streams = new Map<string, { readonly id: number; node: Slot }>();
+  readonly #streams = new Streams();
   readonly #shapes = new Map<string, Shape>();
   readonly #texts = new Map<string, number>();
   readonly #textPlaces: (string | undefined)[] = new Array(textsKept).fill(undefined);
@@ -111,12 +163,12 @@ export class RecordingWriter {
 
   /** Whether it should be replaced by a new one. */
   get full(): boolean {
-    return this.#shapes.size >= mostShapes || this.#streams.size >= mostStreams;
+    return this.#shapes.size >= mostShapes || this.#streams.all.length >= mostStreams;
   }
 
   /** The last observation of each stream. */
   *last(): Generator<Observation> {
-    for (const { node } of this.#streams.values()) if (node instanceof Node) yield node.source as Observation;
+    for (const { node } of this.#streams.all) if (node instanceof Node) yield node.source as Observation;
   }
 
   /** What was written; to be copied before the next write. */
@@ -132,8 +184,7 @@ export class RecordingWriter {
    */
   write(observation: Observation, carried = false): void {
     const out = this.#out;
-    const name = streamName(observation);
-    const known = this.#streams.get(name);
+    const known = this.#streams.find(observation);
     if (known !== undefined) {
       if (carried) return;
       out.whole(known.id);
@@ -144,10 +195,7 @@ export class RecordingWriter {
     }
     if (carried) out.whole(carriedMark);
     out.whole(newStream);
-    this.#streams.set(name, {
-      id: this.#streams.size + firstStream,
-      node: this.#put(observation, nothing),
-    });
+    this.#streams.add(observation).node = this.#put(observation, nothing);
   }
 
   /** Writes `value`, or nothing at all where it is what is known. @returns what is known from here on */

@@ -4,8 +4,10 @@
  *   polls     polls a second on one core, end to end, against a bare loop over the same data   daemon/polls.ts
  *   pace      processor time and memory of many wallets at 5 s                                 daemon/paced.ts
  *   latency   from a condition being true at the exchange to a message accepted by a channel   daemon/latency.ts
+ *   space     bytes of the past on disk, and what recording costs                              history/space.ts
+ *   start     until all is judged with 50 million samples on disk (made once, kept in /tmp)    history/start.ts
  *
- *   npm run bench -- [--quick] [--json FILE] [polls|pace|latency …]
+ *   npm run bench -- [--quick] [--json FILE] [polls|pace|latency|space|start …]
  *
  * Each part runs in processes of its own, the measured one on one core and the server on another, where the system can
  * hold them there. Nothing here passes or fails: other work on the machine shows in the figures, so its load is printed.
@@ -19,8 +21,11 @@ import type { PacedResult } from "./daemon/paced.ts";
 import type { PollsResult } from "./daemon/polls.ts";
 import { end, measured, start } from "./daemon/process.ts";
 import { latencyTable, paceTable, pollsTable } from "./daemon/tables.ts";
+import type { SpaceResult } from "./history/space.ts";
+import type { StartResult } from "./history/start.ts";
+import { spaceTable, startTable } from "./history/tables.ts";
 
-const parts = ["polls", "pace", "latency"] as const;
+const parts = ["polls", "pace", "latency", "space", "start"] as const;
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { quick: { type: "boolean", default: false }, json: { type: "string" } },
@@ -35,7 +40,8 @@ const wanted = (part: (typeof parts)[number]): boolean =>
 
 const { quick } = values;
 const on = machine();
-const script = (name: string): string => path.join(import.meta.dirname, "daemon", `${name}.ts`);
+const script = (name: string, folder = "daemon"): string =>
+  path.join(import.meta.dirname, folder, `${name}.ts`);
 const [own, others] = on.pinned ? [0, 1] : [null, null];
 const say = (line: string): void => console.log(line);
 
@@ -54,6 +60,8 @@ const results: {
   polls?: PollsResult;
   pace?: PacedResult[];
   latency?: LatencyResult;
+  space?: SpaceResult;
+  start?: StartResult;
 } = { machine: on, startedAt: startedAt.toISOString(), load: { before: load() } };
 
 if (wanted("polls")) {
@@ -80,6 +88,17 @@ if (wanted("latency")) {
   results.latency = await measured<LatencyResult>([script("latency"), quick ? "9" : "90"], own);
   say(`\n${latencyTable(results.latency)}`);
   results.load.afterLatency = load();
+}
+
+if (wanted("space")) {
+  const size = quick ? ["50", "100"] : ["200", "200"];
+  results.space = await measured<SpaceResult>([script("space", "history"), ...size], own);
+  say(`\n${spaceTable(results.space)}`);
+}
+if (wanted("start")) {
+  const size = quick ? ["1000000", "20"] : ["50000000", "100"];
+  results.start = await measured<StartResult>([script("start", "history"), ...size], own);
+  say(`\n${startTable(results.start)}`);
 }
 
 const tookS = (Date.now() - startedAt.getTime()) / 1_000;
