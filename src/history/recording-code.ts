@@ -57,7 +57,7 @@ const deepest = 64;
 /** Members of an observation's own list that are remembered while they are not in it: markets are told of in parts. */
 export const absentKept = 128;
 /** How many known members are compared with a new one. */
-const looked = 64;
+const compared = 64;
 /** Beyond these, writing starts afresh: what is kept in memory has to have an end. */
 const mostShapes = 5_000;
 const mostStreams = 200_000;
@@ -67,10 +67,14 @@ export interface Shape {
   readonly keys: readonly string[];
 }
 
-/** What is known of an object (with a shape) or a list (without): its members, and itself as it last was. */
+/** What is known of an object (with a shape) or a list (without): its members. */
 export class Node {
   readonly shape: Shape | null;
   slots: Slot[];
+  /**
+   * The object as it last was. The writer holds it only where it was met again (many accounts share what they may do) and of
+   * whole observations: to hold on to each new one costs a quarter of the writing.
+   */
   source: object;
 
   constructor(shape: Shape | null, slots: Slot[], source: object) {
@@ -81,6 +85,9 @@ export class Node {
 }
 
 export type Slot = Node | string | number | bigint | boolean | null | undefined;
+
+/** In place of a source that is not held. */
+const unheld = {};
 
 /** Stands for "nothing is known of it": equal to no value. */
 export const nothing = new Node(null, [], {});
@@ -189,8 +196,10 @@ export class RecordingWriter {
       if (carried) return;
       out.whole(known.id);
       const before = out.at;
-      known.node = this.#put(observation, known.node);
+      const node = this.#put(observation, known.node);
       if (out.at === before) out.byte(tags.same);
+      if (node instanceof Node) node.source = observation;
+      known.node = node;
       return;
     }
     if (carried) out.whole(carriedMark);
@@ -326,8 +335,10 @@ export class RecordingWriter {
         }
         i++;
       }
-      if (out.at === end) out.at = start;
-      known.source = value;
+      if (out.at === end) {
+        out.at = start;
+        if (known.source === unheld) known.source = value;
+      } else if (known.source !== unheld) known.source = unheld;
       return known;
     }
     out.byte(tags.objectNew);
@@ -360,7 +371,7 @@ export class RecordingWriter {
       out.whole(value.length);
       const slots: Slot[] = [];
       for (const one of value) slots.push(this.#put(one, nothing));
-      return new Node(null, slots, value);
+      return new Node(null, slots, unheld);
     }
     if (inPlace(value, known.slots)) {
       const { slots } = known;
@@ -397,7 +408,6 @@ export class RecordingWriter {
       }
       known.slots = places.after(this.#depth <= 2 && value.length > 0 ? absentKept : 0);
     }
-    known.source = value;
     return known;
   }
 }
@@ -419,10 +429,10 @@ export class Places {
   /** @returns the place of the member that `value` was before, or -1 */
   find(value: unknown): number {
     const known = this.#known;
-    const count = Math.min(known.length, looked);
+    const count = Math.min(known.length, compared);
     for (let i = 0; i < count; i++) {
       const place = (this.#next + i) % known.length;
-      if (this.#taken[place] !== true && isSame(value, known[place])) return place;
+      if (this.#taken[place] !== true && isSame(value, known[place], 2)) return place;
     }
     return -1;
   }
@@ -455,21 +465,24 @@ function hasKeys(value: Record<string, unknown>, keys: readonly string[]): boole
   return i === keys.length;
 }
 
-/** Whether each member stands where it stood. */
+/**
+ * Whether each member stands where it stood. Looked at in every answer, so told by first values alone: an order that took
+ * another's place is that one, changed.
+ */
 function inPlace(value: readonly unknown[], slots: readonly Slot[]): boolean {
   if (value.length !== slots.length) return false;
   for (let i = 0; i < slots.length; i++) {
     const slot = slots[i];
-    if (slot instanceof Node && slot.shape !== null && !isSame(value[i], slot)) return false;
+    if (slot instanceof Node && slot.shape !== null && !isSame(value[i], slot, 1)) return false;
   }
   return true;
 }
 
 /**
- * Whether an object is the one that is known, only changed: told by its first value (a symbol, an index), and by its second
- * where that is a text, too (the symbol and number of an order, the kind and key of an event).
+ * Whether an object is the one that is known, only changed: told by its first value (a symbol, an index), and, where two are
+ * looked at, by its second where that is a text, too (the symbol and number of an order, the kind and key of an event).
  */
-function isSame(value: unknown, slot: Slot): boolean {
+function isSame(value: unknown, slot: Slot, looked: 1 | 2): boolean {
   if (!(slot instanceof Node) || slot.shape === null) return false;
   if (typeof value !== "object" || value === null) return false;
   const { shape, slots } = slot;
@@ -478,7 +491,7 @@ function isSame(value: unknown, slot: Slot): boolean {
     if (key !== shape.keys[i]) return false;
     const one = (value as Record<string, unknown>)[key];
     if (one !== slots[i] && (typeof one === "string" || (i === 0 && typeof one === "number"))) return false;
-    if (++i === 2) return true;
+    if (++i === looked) return true;
   }
   return i === shape.keys.length;
 }
