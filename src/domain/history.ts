@@ -1,4 +1,5 @@
 /** What is kept of series when their samples are gone: figures of each minute, and of each hour. */
+import type { Tick } from "./observation.ts";
 
 export type Resolution = "minute" | "hour";
 
@@ -68,4 +69,40 @@ export function mergeStats(a: Stats, b: Stats): Stats {
 /** When the bucket that an instant falls into begins. */
 export function bucketOf(atMs: number, widthMs: number): number {
   return Math.floor(atMs / widthMs) * widthMs;
+}
+
+/** Buckets of ticks of one owner, which come oldest first. */
+export async function* rolledUp(
+  ticks: AsyncIterable<Tick>,
+  { owner, resolution, wanted }: Pick<RollUpQuery, "owner" | "resolution" | "wanted">,
+): AsyncIterable<RollUp> {
+  const widthMs = resolutionMs[resolution];
+  let atMs = Number.NaN;
+  let stats = new Map<string, Stats>();
+  const bucket = (): RollUp => ({ atMs, owner, series: [...stats.keys()], stats: [...stats.values()] });
+  for await (const tick of ticks) {
+    const startMs = bucketOf(tick.atMs, widthMs);
+    if (startMs !== atMs && stats.size > 0) yield bucket();
+    if (startMs !== atMs) stats = new Map();
+    atMs = startMs;
+    for (const [index, name] of tick.series.entries()) {
+      if (wanted === undefined || wanted(name))
+        stats.set(name, mergeStats(stats.get(name) ?? noStats, statsOf(tick.values[index]!, tick.atMs)));
+    }
+  }
+  if (stats.size > 0) yield bucket();
+}
+
+/** Of one sample. */
+function statsOf(value: number, atMs: number): Stats {
+  if (Number.isNaN(value)) return noStats;
+  return {
+    count: 1,
+    min: value,
+    max: value,
+    sum: value,
+    sumSquares: value * value,
+    last: value,
+    lastMs: atMs,
+  };
 }

@@ -1,12 +1,14 @@
 /** Reads back from history what the watch has to know at a start: rule states, open alerts, throttles, windows. */
 import { setImmediate as turn } from "node:timers/promises";
 import type { Event, EventKind } from "../domain/event.ts";
+import { bucketOf, type RollUp, resolutionMs } from "../domain/history.ts";
 import type { Tick } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
-import type { Scope } from "../domain/subject.ts";
 import { clockSlackMs } from "../watch/endings.ts";
 import { heldPrefix } from "../watch/held-events.ts";
-import { factName, nothingRemembered, type Remembered } from "../watch/remembered.ts";
+import { HeldMinutes } from "../watch/held-minutes.ts";
+import { LookBack, type Reach } from "../watch/look-back.ts";
+import { factName, type Remembered } from "../watch/remembered.ts";
 import type { WatchSettings } from "../watch/settings.ts";
 import { Throttles } from "../watch/throttles.ts";
 import { Watch } from "../watch/watch.ts";
@@ -17,10 +19,13 @@ const recentAlerts = 1_000;
 /** Samples fed before the loop gets its turn: reading back a long past must not hold everything else up. */
 const fedAtOnce = 2_000;
 
+const { minute: minuteMs, hour: hourMs } = resolutionMs;
+
 /** What a watch is made from: the database, or what a replay keeps in its place. */
 export type Rememberable = Pick<
   Store,
   | "ticks"
+  | "rollups"
   | "tickOwners"
   | "events"
   | "eventByKey"
@@ -68,7 +73,9 @@ async function watchOf(
 ): Promise<Watch> {
   const watch = new Watch(settings, await remembered(store), nowMs);
   let fed = 0;
-  for (const { ticks } of pasts) {
+  for (const { minutes, ticks } of pasts) {
+    watch.rememberMinutes(minutes);
+    await turn();
     for (const tick of ticks.splice(0)) {
       watch.rememberTick(tick);
       if (++fed % fedAtOnce === 0) await turn();
@@ -85,9 +92,11 @@ async function watchOf(
   return watch;
 }
 
-/** Samples of one owner, oldest first, as far as they were read. */
+/** The past of one owner, oldest first, as far as it was read. */
 interface Past {
   readonly owner: string;
+  readonly minutes: HeldMinutes;
+  /** Where the samples begin, and the minutes end, ms. */
   readonly fromMs: number;
   readonly ticks: Tick[];
 }
@@ -103,32 +112,61 @@ async function readOn({ owner, fromMs, ticks }: Past, store: Rememberable): Prom
   }
 }
 
-/** The samples that the rules look back over, owner by owner. */
+/**
+ * What the rules look back over, owner by owner: samples as far as windows keep them as they came, and before these the
+ * minutes, which windows that are kept by the minute take as well.
+ */
 async function* readPasts(settings: WatchSettings, store: Rememberable, nowMs: number): AsyncIterable<Past> {
-  const spans = new Watch(settings, nothingRemembered, nowMs).sampleSpans;
-  const spanOf = (...scopes: readonly Scope[]) =>
-    Math.max(0, ...scopes.map((scope) => spans.get(scope) ?? 0));
+  const lookBack = new LookBack(settings.ruleSet);
   // Thousands of accounts have millions of samples a day: read only for rules that look back over accounts themselves.
-  const ofAccounts = spanOf("trader", "position");
-  const accounts = ofAccounts > 0 ? await accountOwners(store, settings) : [];
+  const ofAccounts = lookBack.of("trader", "position");
+  const accounts = ofAccounts.spanMs > 0 ? await accountOwners(store, settings) : [];
   const wallets = settings.wallets.map((wallet) => wallet.name);
-  const ofTogether = spanOf("book", "pair");
+  const ofTogether = lookBack.of("book", "pair");
   const together =
-    ofTogether > 0 ? (await store.tickOwners()).filter((owner) => /^(book|pair)\//.test(owner)) : [];
-  const all: readonly (readonly [readonly string[], number])[] = [
-    [["markets", "fundingRates"], spanOf("market")],
-    [["daemon"], spanOf("daemon")],
-    [wallets, spanOf("wallet")],
+    ofTogether.spanMs > 0 ? (await store.tickOwners()).filter((owner) => /^(book|pair)\//.test(owner)) : [];
+  const all: readonly (readonly [readonly string[], Reach])[] = [
+    [["markets", "fundingRates"], lookBack.of("market")],
+    [["daemon"], lookBack.of("daemon")],
+    [wallets, lookBack.of("wallet")],
     [accounts, ofAccounts],
     [together, ofTogether],
   ];
-  for (const [owners, spanMs] of all) {
-    for (const owner of spanMs === 0 ? [] : owners) {
-      const past: Past = { owner, fromMs: nowMs - spanMs, ticks: [] };
+  for (const [owners, { spanMs, samplesMs }] of all) {
+    if (spanMs === 0) continue;
+    const fromMs = bucketOf(nowMs - spanMs, minuteMs);
+    const samplesFromMs = bucketOf(nowMs - Math.max(samplesMs, minuteMs), minuteMs);
+    for (const owner of owners) {
+      const minutes = new HeldMinutes(owner);
+      for await (const [bucket, widthMs] of readMinutes(store, owner, fromMs, samplesFromMs, lookBack))
+        minutes.add(bucket, widthMs);
+      const past: Past = { owner, minutes, fromMs: samplesFromMs, ticks: [] };
       await readOn(past, store);
       yield past;
     }
   }
+}
+
+/** Minutes that begin from `fromMs` to before `toMs`; hours of the time whose minutes are gone. */
+async function* readMinutes(
+  store: Rememberable,
+  owner: string,
+  fromMs: number,
+  toMs: number,
+  lookBack: LookBack,
+): AsyncIterable<readonly [RollUp, number]> {
+  if (fromMs >= toMs) return;
+  const wanted = (series: string) => lookBack.wants(series);
+  const hours = (endMs: number) =>
+    store.rollups({ owner, resolution: "hour", fromMs: bucketOf(fromMs, hourMs), toMs: endMs - 1, wanted });
+  let begun = false;
+  for await (const minute of store.rollups({ owner, resolution: "minute", fromMs, toMs: toMs - 1, wanted })) {
+    const endMs = bucketOf(minute.atMs, hourMs);
+    if (!begun && endMs > fromMs) for await (const hour of hours(endMs)) yield [hour, hourMs];
+    begun = true;
+    yield [minute, minuteMs];
+  }
+  if (!begun) for await (const hour of hours(bucketOf(toMs, hourMs))) yield [hour, hourMs];
 }
 
 async function remembered(store: Rememberable): Promise<Remembered> {

@@ -4,6 +4,7 @@
  */
 import type { Observation } from "../domain/observation.ts";
 import { rememberedWatch } from "../ingest/remember.ts";
+import { LookBack } from "../watch/look-back.ts";
 import { nothingRemembered } from "../watch/remembered.ts";
 import type { WatchSettings } from "../watch/settings.ts";
 import { Watch } from "../watch/watch.ts";
@@ -27,7 +28,7 @@ export class Replay {
   constructor({ settings, past, fromMs }: ReplayOptions) {
     this.#settings = settings;
     this.#watch = new Watch(settings, nothingRemembered, fromMs);
-    const samplesMs = Math.max(0, ...this.#watch.sampleSpans.values());
+    const samplesMs = new LookBack(settings.ruleSet).longestMs;
     this.store = new ReplayStore({ past, fromMs, samplesMs });
     this.#nowMs = fromMs;
   }

@@ -6,13 +6,14 @@ import type { Alert, AlertChange, RuleState } from "../domain/alert.ts";
 import type { Changes, FactChange } from "../domain/changes.ts";
 import type { OwedItem } from "../domain/delivery.ts";
 import { type Event, type EventKind, eventName } from "../domain/event.ts";
+import { bucketOf, type RollUp, type RollUpQuery, resolutionMs, rolledUp } from "../domain/history.ts";
 import type { Tick } from "../domain/observation.ts";
 import type { EventQuery, Store, TickQuery } from "../domain/ports.ts";
 import type { Rememberable } from "../ingest/remember.ts";
 import { factName } from "../watch/remembered.ts";
 
 /** What of history a replay looks back over. */
-export type Past = Pick<Store, "ticks" | "tickOwners" | "events" | "eventByKey">;
+export type Past = Pick<Store, "ticks" | "rollups" | "tickOwners" | "events" | "eventByKey">;
 
 export interface ReplayStoreOptions {
   /** Null: nothing was before. */
@@ -109,6 +110,20 @@ export class ReplayStore implements Rememberable {
     );
     // Past samples fetched at first sight came later than what they are of.
     yield* own.sort((a, b) => a.atMs - b.atMs);
+  }
+
+  async *rollups(query: RollUpQuery): AsyncIterable<RollUp> {
+    const { past, fromMs } = this.#options;
+    const { owner, resolution, toMs = Number.POSITIVE_INFINITY } = query;
+    const widthMs = resolutionMs[resolution];
+    // What history rolled up may hold what came later, in the bucket in which the replay begins.
+    const beginMs = bucketOf(fromMs, widthMs);
+    if (past && query.fromMs < beginMs)
+      yield* past.rollups({ ...query, toMs: Math.min(toMs, beginMs - widthMs) });
+    const own = { owner, fromMs: Math.max(query.fromMs, beginMs), toMs: toMs + widthMs - 1 };
+    for await (const bucket of rolledUp(this.ticks(own), query)) {
+      if (bucket.atMs >= query.fromMs && bucket.atMs <= toMs) yield bucket;
+    }
   }
 
   async tickOwners(): Promise<readonly string[]> {

@@ -59,5 +59,5 @@ export {
 } from "./vocabulary.ts";
 export { createWindow } from "./windows/create.ts";
 export { dayOf } from "./windows/edge.ts";
-export { enoughCover } from "./windows/shape.ts";
+export { enoughCover, rawUpToMs } from "./windows/shape.ts";
 export type { BucketStats, Window } from "./windows/window.ts";

@@ -12,7 +12,6 @@ import { formatDurationMs } from "../domain/duration.ts";
 import type { Event } from "../domain/event.ts";
 import type { DaemonFigures, Observation, Source, Tick } from "../domain/observation.ts";
 import type { WatchStatus } from "../domain/status.ts";
-import type { Scope } from "../domain/subject.ts";
 import { unreachable } from "../domain/unreachable.ts";
 import { type AccountEntry, openFacts, type Parting } from "./accounts.ts";
 import { AlertBook } from "./alert-book.ts";
@@ -29,6 +28,7 @@ import { EventWindows } from "./event-windows.ts";
 import { Failing } from "./failing.ts";
 import { Given } from "./figures.ts";
 import { Happenings } from "./happenings.ts";
+import type { HeldMinutes } from "./held-minutes.ts";
 import { MarketAnswers } from "./market-answers.ts";
 import { NamedValues } from "./named-values.ts";
 import { Openings } from "./openings.ts";
@@ -76,7 +76,6 @@ export interface Outcome {
 
 /** Accounts that have not appeared by then start with what is seen from there on. */
 const recallKeptMs = 600_000;
-const dayMs = 86_400_000;
 export class Watch {
   readonly #settings: WatchSettings;
   readonly #world: World;
@@ -411,19 +410,12 @@ export class Watch {
     return this.#eventWindows.spans;
   }
 
-  /** How far back rules look over the samples of each scope, ms: what has to be read from history at a start. */
-  get sampleSpans(): ReadonlyMap<Scope, number> {
-    const spans = new Map<Scope, number>();
-    const { conditions, events, values } = this.#settings.ruleSet;
-    for (const rule of [...conditions, ...events, ...values]) {
-      for (const { path, windowMs, staleAfterMs } of rule.windows) {
-        if (path.kind !== "field") continue;
-        // A sample from before the edge stands there until it is stale.
-        const spanMs = (windowMs === "today" ? 2 * dayMs : windowMs) + staleAfterMs;
-        spans.set(path.scope, Math.max(spanMs, spans.get(path.scope) ?? 0));
-      }
-    }
-    return spans;
+  /** Feeds the minutes of an owner to the windows, before its first tick. Each owner's come once. */
+  rememberMinutes(minutes: HeldMinutes): void {
+    const sinceMs = this.#world.wallets.get(minutes.owner.split("/", 1)[0]!)?.sinceMs ?? 0;
+    const node = this.#world.nodes.get(minutes.owner);
+    if (node) this.#recall.feedMinutes(node, minutes, sinceMs);
+    else this.#recall.minutes(minutes, sinceMs);
   }
 
   /**

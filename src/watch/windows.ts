@@ -3,7 +3,7 @@
  * what history stores, when it is stored, so that it comes out the same after a restart or in a replay.
  */
 import type { EventKind } from "../domain/event.ts";
-import { createWindow, type Window, type WindowSpec } from "../rules/index.ts";
+import { type BucketStats, createWindow, type Window, type WindowSpec } from "../rules/index.ts";
 
 export class WindowSet {
   readonly #byKey = new Map<string, Window>();
@@ -42,6 +42,26 @@ export class WindowSet {
         const beside = companion === null ? undefined : values[companion];
         if (typeof beside === "number") window.push(atMs, value, beside);
         else window.push(atMs, value);
+      }
+    }
+  }
+
+  /**
+   * Feeds the windows a stretch of the past that is known by its roll-up only. It lies before all that is fed by `feed`.
+   * @param statsOf undefined for what is not known of it
+   */
+  feedBucket(atMs: number, widthMs: number, statsOf: (field: string) => BucketStats | undefined): void {
+    for (const [field, entries] of this.#byField) {
+      const stats = statsOf(field);
+      if (stats === undefined || stats.count === 0) continue;
+      for (const { window, companion } of entries) {
+        const beside = companion === null ? undefined : statsOf(companion);
+        window.pushBucket(
+          atMs,
+          stats,
+          beside === undefined || beside.count === 0 ? undefined : beside,
+          widthMs,
+        );
       }
     }
   }

@@ -2,11 +2,11 @@
 import { minuteMs } from "./shape.ts";
 import type { BucketStats, Window } from "./window.ts";
 
-type Minute = (atMs: number, stats: BucketStats, companion: BucketStats) => void;
+type Minute = (atMs: number, stats: BucketStats, companion: BucketStats | undefined) => void;
 
 /** `pushBucket` of a window that takes minutes. A wider bucket becomes minutes that are alike, which keeps its sums right. */
 export function byMinutes(take: Minute): Window["pushBucket"] {
-  return (atMs, stats, companion = stats, widthMs = minuteMs) => {
+  return (atMs, stats, companion, widthMs = minuteMs) => {
     if (!(stats.count > 0) || Number.isNaN(stats.sum)) return;
     if (widthMs <= minuteMs) {
       take(atMs, stats, companion);
@@ -14,7 +14,7 @@ export function byMinutes(take: Minute): Window["pushBucket"] {
     }
     for (let at = atMs; at < atMs + widthMs; at += minuteMs) {
       const isLast = at + minuteMs >= atMs + widthMs;
-      take(at, minuteOf(stats, at, isLast), minuteOf(companion, at, isLast));
+      take(at, minuteOf(stats, at, isLast), companion && minuteOf(companion, at, isLast));
     }
   };
 }

@@ -61,22 +61,23 @@ export function extremeWindow(fn: "minOver" | "maxOver" | "drawdown", shape: Sha
   const minuteOf = (ms: number) => Math.floor(ms / minuteMs) * minuteMs;
 
   return {
-    push(atMs, value, companion = value) {
+    push(atMs, value, companion) {
       if (Number.isNaN(value)) return;
       const isNewest = atMs >= newestMs;
       const time = byMinute ? minuteOf(atMs) : atMs;
       take(atMs, value, time);
-      place(time, sign * value, companion);
-      if (byMinute && fn === "drawdown" && isNewest) behind(time, companion);
+      place(time, sign * value, companion ?? value);
+      // A fall that is measured against the peak itself needs no more than the peak.
+      if (byMinute && fn === "drawdown" && isNewest && companion !== undefined) behind(time, companion);
       if (isNewest) forget(atMs);
     },
-    pushBucket: byMinutes((atMs, stats: BucketStats, companion: BucketStats) => {
+    pushBucket: byMinutes((atMs, stats: BucketStats, companion: BucketStats | undefined) => {
       const isNewest = stats.lastMs >= newestMs;
       take(stats.lastMs, stats.last, minuteOf(atMs));
       place(
         byMinute ? minuteOf(atMs) : stats.lastMs,
         sign * (sign < 0 ? stats.min : stats.max),
-        companion.last,
+        companion === undefined ? stats.max : companion.last,
       );
       if (isNewest) forget(stats.lastMs);
     }),

@@ -1,0 +1,60 @@
+/** How far back rules look, and over which series: what has to be read from history at a start. */
+import type { Scope } from "../domain/subject.ts";
+import { type RuleSet, rawUpToMs } from "../rules/index.ts";
+import { parseSeries } from "./series.ts";
+
+/** How far back, ms: a sample from before a window's edge stands there until it is stale. */
+export interface Reach {
+  /** Of all windows. */
+  readonly spanMs: number;
+  /** Of those short enough to keep samples as they came. Longer ones are kept by the minute, and may be fed minutes. */
+  readonly samplesMs: number;
+}
+
+const [minuteMs, dayMs] = [60_000, 86_400_000];
+const nothing: Reach = { spanMs: 0, samplesMs: 0 };
+
+export class LookBack {
+  readonly #reaches = new Map<Scope, Reach>();
+  readonly #fields = new Set<string>();
+
+  constructor({ conditions, events, values }: Pick<RuleSet, "conditions" | "events" | "values">) {
+    for (const { windows } of [...conditions, ...events, ...values]) {
+      for (const { path, windowMs, staleAfterMs } of windows) {
+        if (path.kind !== "field") continue;
+        const spanMs = (windowMs === "today" ? 2 * dayMs : windowMs) + staleAfterMs;
+        const samplesMs = windowMs !== "today" && windowMs <= rawUpToMs ? spanMs : 0;
+        const known = this.of(path.scope);
+        this.#reaches.set(path.scope, {
+          spanMs: Math.max(known.spanMs, spanMs),
+          samplesMs: Math.max(known.samplesMs, samplesMs),
+        });
+        for (const field of [path.field, path.companion])
+          if (field !== null) this.#fields.add(`${path.scope}.${field}`);
+      }
+    }
+    // A position that is in no sample of a whole account, or has changed sides, is another one.
+    for (const field of this.#fields.size > 0 ? ["trader.collateral", "position.size"] : [])
+      this.#fields.add(field);
+  }
+
+  of(...scopes: readonly Scope[]): Reach {
+    const reaches = scopes.map((scope) => this.#reaches.get(scope) ?? nothing);
+    return {
+      spanMs: Math.max(...reaches.map(({ spanMs }) => spanMs)),
+      samplesMs: Math.max(...reaches.map(({ samplesMs }) => samplesMs)),
+    };
+  }
+
+  /** Of all scopes, and to the beginning of its minute; 0: no rule looks back over samples. */
+  get longestMs(): number {
+    const longest = Math.max(0, ...[...this.#reaches.values()].map(({ spanMs }) => spanMs));
+    return longest === 0 ? 0 : longest + minuteMs;
+  }
+
+  /** Whether windows need anything of a series. */
+  wants(series: string): boolean {
+    const parsed = parseSeries(series);
+    return parsed !== null && this.#fields.has(`${parsed.scope}.${parsed.field}`);
+  }
+}

@@ -1,0 +1,183 @@
+/** Windows that reach further back than samples are read come out as if all samples had been read. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
+import { remindSettings } from "../../src/alerts/remind.ts";
+import { routingSettings } from "../../src/alerts/route.ts";
+import { changes } from "../../src/domain/changes.ts";
+import type { RollUpQuery } from "../../src/domain/history.ts";
+import type { Tick } from "../../src/domain/observation.ts";
+import type { Store } from "../../src/domain/ports.ts";
+import { type History, openStore } from "../../src/history/index.ts";
+import { rememberedWatch } from "../../src/ingest/remember.ts";
+import type { WatchSettings } from "../../src/watch/settings.ts";
+import { temporaryFolder } from "../history/folder.ts";
+import { mainWallet, marketConfig, prices, rulesOf, scheduleMs, startMs } from "../watch/harness.ts";
+
+const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
+
+const settingsFor = (rules: string): WatchSettings => ({
+  wallets: [mainWallet],
+  ruleSet: rulesOf(rules),
+  routing: routingSettings.parse({ receivers: ["chat"] }),
+  remind: remindSettings.parse({}),
+  acknowledge: acknowledgeSettings.parse({}),
+  scheduleMs,
+  timezone: "UTC",
+});
+
+/** One rule for each expression that always fires and says what it came to. */
+const rulesSaying = (expressions: readonly string[]) =>
+  `rules:\n${expressions
+    .map(
+      (expression, i) =>
+        `  - { name: R${i}, scope: market, value: '${expression}', when: value > -1e12, severity: info, summary: one, staleAfter: 30s }\n`,
+    )
+    .join("")}`;
+
+const functions = ["minOver", "maxOver", "avgOver", "change", "ago", "drawdown"];
+const expressions = [
+  ...functions.flatMap((name) =>
+    ["2h", "90m", "26h"].map((span) => `${name}("market.markPrice", "${span}")`),
+  ),
+  'maxOver("market.markPrice", "today")',
+  'minOver("market.markPrice", "30m")',
+  'avgOver("market.markPrice", "1h")',
+];
+
+async function sayings(
+  rules: string,
+  store: Store,
+  nowMs: number,
+): Promise<ReadonlyMap<string, number | null>> {
+  const watch = await rememberedWatch(settingsFor(rules), store, nowMs);
+  watch.observe({ kind: "marketConfig", atMs: nowMs, markets: [marketConfig()] });
+  const { changes: seen } = watch.observe({ kind: "prices", atMs: nowMs, markets: [prices(150)] });
+  return new Map(seen.alerts.map(({ rule, value }) => [expressions[Number(rule.slice(1))] ?? rule, value]));
+}
+
+/** The same history, whose minutes hold every sample alone: what windows come to that are fed samples only. */
+function bySample(store: History, ticks: readonly Tick[]): Store {
+  return Object.assign(Object.create(store) as Store, {
+    ...bound(store),
+    async *rollups({ owner, resolution, fromMs, toMs = Number.POSITIVE_INFINITY }: RollUpQuery) {
+      if (resolution === "hour") return;
+      for (const { atMs, series, values } of ticks) {
+        if (
+          owner !== "markets" ||
+          Math.floor(atMs / minuteMs) * minuteMs < fromMs ||
+          atMs > toMs + minuteMs - 1
+        )
+          continue;
+        const [value] = values;
+        const one = {
+          count: 1,
+          min: value,
+          max: value,
+          sum: value,
+          sumSquares: value! ** 2,
+          last: value,
+          lastMs: atMs,
+        };
+        yield { atMs: Math.floor(atMs / minuteMs) * minuteMs, owner, series, stats: [one] };
+      }
+    },
+  });
+}
+
+function bound(store: History): Partial<Store> {
+  const names = [
+    "ticks",
+    "tickOwners",
+    "events",
+    "eventByKey",
+    "facts",
+    "milestones",
+    "ruleStates",
+    "alerts",
+  ] as const;
+  const more = ["alertChanges", "owed", "keep", "lastIds", "lastAliveMs"] as const;
+  return Object.fromEntries(
+    [...names, ...more].map((name) => [name, (store[name] as () => unknown).bind(store)]),
+  );
+}
+
+const series = ["market[SOL].markPrice"];
+/** Whole prices, so that sums do not depend on their order; with gaps in which nothing was seen. */
+const past = fc
+  .array(
+    fc.record({
+      price: fc.integer({ min: 50, max: 300 }),
+      gapMs: fc.constantFrom(2_000, 5_000, 5_000, 20_000, 70_000, 20 * minuteMs),
+    }),
+    {
+      minLength: 50,
+      maxLength: 800,
+    },
+  )
+  .map((steps) => {
+    let atMs = startMs;
+    const ticks: Tick[] = [];
+    for (const { price, gapMs } of steps) {
+      atMs -= gapMs;
+      ticks.unshift({ atMs, owner: "markets", series, values: [price] });
+    }
+    return ticks;
+  });
+
+test("what functions of history come to after a start does not depend on whether it was fed samples or minutes", {
+  timeout: 120_000,
+}, async () => {
+  const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
+  console.log(`windows from minutes: SEED=${seed}`);
+  const rules = rulesSaying(expressions);
+  await fc.assert(
+    fc.asyncProperty(past, fc.double({ min: 0, max: 1, noNaN: true }), async (ticks, packed) => {
+      using folder = temporaryFolder();
+      const store = openStore({ path: folder.file(), retention: { samplesMs: null } });
+      const cut = Math.floor(ticks.length * packed);
+      await store.commit([changes({ ticks: ticks.slice(0, cut) })]);
+      await store.maintain(startMs + 30 * dayMs, 60_000);
+      await store.commit([changes({ ticks: ticks.slice(cut) })]);
+      const byMinute = await sayings(rules, store, startMs);
+      expect(byMinute.size).toBeGreaterThan(0);
+      expect(byMinute).toEqual(await sayings(rules, bySample(store, ticks), startMs));
+      await store.close();
+    }),
+    { seed, numRuns: 15 },
+  );
+});
+
+test("a window longer than samples are kept reads minutes, and hours where these are gone", async () => {
+  using folder = temporaryFolder();
+  const retention = { samplesMs: 2 * hourMs, minutesMs: 10 * hourMs };
+  const store = openStore({ path: folder.file(), retention });
+  // The highest price was seen 30 hours ago, the lowest 5 hours ago.
+  const priceAt = (agoMs: number) => (agoMs === 30 * hourMs ? 400 : agoMs === 5 * hourMs ? 20 : 100);
+  const ticks: Tick[] = [];
+  for (let agoMs = 40 * hourMs; agoMs > 0; agoMs -= 20_000)
+    ticks.push({ atMs: startMs - agoMs, owner: "markets", series, values: [priceAt(agoMs)] });
+  for (let from = 0; from < ticks.length; from += 600) {
+    const some = ticks.slice(from, from + 600);
+    await store.commit([changes({ ticks: some })]);
+    await store.maintain(some.at(-1)!.atMs + 2 * hourMs, 60_000);
+  }
+  await store.maintain(startMs, 60_000);
+  const firstOf = async (read: AsyncIterable<{ readonly atMs: number }>) => {
+    for await (const { atMs } of read) return (startMs - atMs) / hourMs;
+    return 0;
+  };
+  expect(await firstOf(store.ticks({ owner: "markets", fromMs: 0 }))).toBeLessThan(7);
+  const minutesBack = await firstOf(store.rollups({ owner: "markets", resolution: "minute", fromMs: 0 }));
+  expect(minutesBack).toBeGreaterThan(8);
+  expect(minutesBack).toBeLessThan(20);
+  const said = async (expression: string) =>
+    [...(await sayings(rulesSaying([expression]), store, startMs)).values()][0];
+  expect(await said('maxOver("market.markPrice", "36h")')).toBe(400);
+  expect(await said('maxOver("market.markPrice", "29h")')).toBe(150);
+  expect(await said('minOver("market.markPrice", "36h")')).toBe(20);
+  expect(await said('minOver("market.markPrice", "4h")')).toBe(100);
+  expect(await said('ago("market.markPrice", "35h")')).toBe(100);
+  expect(Number(await said('avgOver("market.markPrice", "36h")'))).toBeCloseTo(100, 0);
+  await store.close();
+});
