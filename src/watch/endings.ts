@@ -25,6 +25,15 @@ const settledAfterMs = 15_000;
 /** How far a state may have been on its way when a fill happened that it does not show yet. */
 const readSlackMs = 2_000;
 
+export const endingPrefix = "ending/";
+
+/** What is known of an ending that waits for word, kept so that a restart does not forget why it may be. */
+export interface KeptEnding {
+  readonly fallback: Ending;
+  readonly fromMs: number;
+  readonly another: boolean;
+}
+
 interface Waiting extends Due {
   readonly live: LiveAlert;
   readonly row: RuleRow | null;
@@ -100,6 +109,9 @@ export class Endings {
     else if (!ending.suspicious) this.#settle(draft, waiting, ending.fallback);
     else {
       this.#waiting.add(waiting);
+      const kept: KeptEnding = { fallback: ending.fallback, fromMs: ending.fromMs, another: ending.another };
+      const name = endingPrefix + ending.live.alert.id;
+      draft.changes.keep.push({ name, value: JSON.stringify(kept) });
       this.#askFor(draft, waiting);
       this.#deadlines.set(waiting, draft.atMs + settledAfterMs);
     }
@@ -165,7 +177,8 @@ export class Endings {
   }
 
   #settle(draft: Draft, waiting: Waiting, ending: Ending): void {
-    this.#waiting.delete(waiting);
+    if (this.#waiting.delete(waiting))
+      draft.changes.keep.push({ name: endingPrefix + waiting.live.alert.id, value: null });
     this.#deadlines.cancel(waiting);
     const happenedMs = ending === "liquidated" ? this.#happenedMs(waiting) : null;
     if (happenedMs !== null) this.rememberEnded(waiting.live.alert, happenedMs);

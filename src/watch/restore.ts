@@ -11,7 +11,7 @@ import { type ChannelAlerts, channelRule } from "./channel-alerts.ts";
 import { type Conditions, judges } from "./conditions.ts";
 import type { Downtime } from "./downtime.ts";
 import type { Draft } from "./draft.ts";
-import type { Endings } from "./endings.ts";
+import { type Endings, endingPrefix, type KeptEnding } from "./endings.ts";
 import { type Failing, failingRule } from "./failing.ts";
 import type { Happenings } from "./happenings.ts";
 import type { Remembered } from "./remembered.ts";
@@ -45,6 +45,8 @@ interface Unclaimed {
   /** Null: its condition was gone, and only the word why was still awaited. */
   readonly state: RuleState | null;
   readonly live: LiveAlert | null;
+  /** What was known of its end when that began to wait; null: it had not. */
+  readonly ending: KeptEnding | null;
   readonly fallback: Ending;
 }
 
@@ -114,6 +116,10 @@ export class Restoring {
       const entry = ours.has(wallet) ? wallets.get(wallet) : undefined;
       if (entry) restoreWallet(entry, value);
     }
+    const endingOf = ({ alert }: LiveAlert): KeptEnding | null => {
+      const text = remembered.keep.get(endingPrefix + alert.id);
+      return text === undefined ? null : (JSON.parse(text) as KeptEnding);
+    };
     const rules = new Map(this.#parts.ruleSet.conditions.map((rule) => [rule.name, rule]));
     const claimed = new Set<number>();
     const standing = new Set<string>();
@@ -135,7 +141,7 @@ export class Restoring {
       }
       this.#parts.conditions.restore(state, live);
       if (subject.scope === "position" || subject.scope === "trader")
-        this.#await({ subject, state, live, fallback: "closed" });
+        this.#await({ subject, state, live, ending: live && endingOf(live), fallback: "closed" });
       else if (subject.scope === "market") this.#markets.push({ symbol: subject.symbol, state, live });
     }
     for (const [id, live] of lives) {
@@ -153,7 +159,7 @@ export class Restoring {
         if (subject?.scope === "position" || subject?.scope === "trader") {
           // It had ended but for the word why. Where another of its name goes on, this one was the position before.
           const fallback = standing.has(`${rule}\n${live.alert.subject}`) ? "closed" : "recovered";
-          this.#await({ subject, state: null, live, fallback });
+          this.#await({ subject, state: null, live, ending: endingOf(live), fallback });
         } else this.#parts.alerts.end(draft, live, "ruleChanged", null);
       }
     }
@@ -188,7 +194,7 @@ export class Restoring {
     const waiting = this.#unclaimed.get(name);
     if (!waiting) return;
     this.#unclaimed.delete(name);
-    for (const { subject, state, live, fallback } of waiting) {
+    for (const { subject, state, live, ending, fallback } of waiting) {
       if (state && !this.#parts.conditions.unclaimed(state)) continue;
       if (state) this.#parts.conditions.forget(state);
       const row = state && { rule: state.rule, subject: state.subject };
@@ -199,10 +205,10 @@ export class Restoring {
           row,
           account: subject,
           symbol,
-          fallback,
+          fallback: ending?.fallback ?? fallback,
           text: null,
-          fromMs: live.alert.sinceMs,
-          another: false,
+          fromMs: ending?.fromMs ?? live.alert.sinceMs,
+          another: ending?.another ?? false,
           suspicious: true,
         });
       } else if (row) this.#parts.conditions.released(row, draft);

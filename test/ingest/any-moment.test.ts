@@ -1,0 +1,292 @@
+/**
+ * A restart at any moment, and the same outcome as without it. Two watches are fed the same: one stands still for the
+ * downtime and then sees that every read failed; the other is made anew from what history holds. What they tell of the
+ * user's rules is the same, whatever was under way: timers, levels, endings that wait for their reason, windows, throttles,
+ * acknowledgements, rules in shadow mode.
+ */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
+import { remindSettings } from "../../src/alerts/remind.ts";
+import { routingSettings } from "../../src/alerts/route.ts";
+import type { SubaccountState } from "../../src/domain/account.ts";
+import type { AlertChange } from "../../src/domain/alert.ts";
+import type { Changes } from "../../src/domain/changes.ts";
+import { eventName } from "../../src/domain/event.ts";
+import type { Observation, Source } from "../../src/domain/observation.ts";
+import { type History, openStore } from "../../src/history/index.ts";
+import { rememberedWatch } from "../../src/ingest/remember.ts";
+import { nothingRemembered } from "../../src/watch/remembered.ts";
+import type { WatchSettings } from "../../src/watch/settings.ts";
+import { Watch } from "../../src/watch/watch.ts";
+import { temporaryFolder } from "../history/folder.ts";
+import {
+  event,
+  mainWallet,
+  marketConfig,
+  notification,
+  position,
+  prices,
+  rulesOf,
+  scheduleMs,
+  startMs,
+  subaccount,
+} from "../watch/harness.ts";
+
+const near = (name: string, mode: string): string => `
+  - name: ${name}
+    scope: position
+    value: position.liquidationDistance
+    levels:
+      info: { when: value < 0.20, resolveWhen: value > 0.30 }
+      warning: { when: value < 0.10 }
+      critical: { when: value < 0.05, resolveWhen: value > 0.06 }
+    for: 10s
+    keepFiringFor: 10s
+    mode: ${mode}
+    summary: "near"
+`;
+const rules = `
+rules:${near("Near", "live")}${near("Trial", "shadow")}
+  - { name: Margin, scope: trader, when: trader.marginRatio > 0.5, severity: critical, keepFiringFor: 20s, summary: m }
+  - { name: Low, scope: market, when: market.markPrice < 149.0, severity: info, for: 15s, keepFiringFor: 0s, summary: l }
+  - { name: Poor, scope: wallet, when: wallet.equity < 2000.0, severity: warning, for: 0s, keepFiringFor: 0s, summary: p }
+  - name: Dropped
+    scope: market
+    when: change("market.markPrice", "30s") < -4.0
+    severity: warning
+    keepFiringFor: 5s
+    summary: d
+  - { name: Filled, on: notification, when: event.type == "order_filled", severity: info, throttle: 30s, summary: f }
+  - { name: Liquidated, on: liquidation, severity: critical, summary: x }
+`;
+const ours = new Set(["Near", "Trial", "Margin", "Low", "Poor", "Dropped", "Filled", "Liquidated"]);
+
+const settings: WatchSettings = {
+  wallets: [mainWallet],
+  ruleSet: rulesOf(rules),
+  routing: routingSettings.parse({ receivers: ["chat"] }),
+  // When a reminder comes depends on when something was told; what is told does not.
+  remind: remindSettings.parse({ worseBy: 0 }),
+  acknowledge: acknowledgeSettings.parse({}),
+  scheduleMs,
+  timezone: "UTC",
+};
+
+/** What the exchange says in one round, 5 s after the one before. */
+type Round =
+  | { readonly kind: "failed" }
+  | {
+      readonly kind: "seen";
+      readonly mark: number;
+      readonly collateral: number;
+      readonly holds: "long" | "short" | "none" | "another";
+      readonly liquidated: boolean;
+      readonly filled: boolean;
+      readonly acknowledge: boolean;
+    };
+
+const round: fc.Arbitrary<Round> = fc.oneof(
+  { weight: 1, arbitrary: fc.constant<Round>({ kind: "failed" }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant("seen" as const),
+      mark: fc.constantFrom(150, 150, 150, 148, 145, 155),
+      collateral: fc.constantFrom(1_000, 1_000, 1_500, 3_000, 9_000),
+      holds: fc.constantFrom("long", "long", "long", "long", "short", "none", "another"),
+      liquidated: fc.boolean(),
+      filled: fc.boolean(),
+      acknowledge: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
+    }),
+  },
+);
+/** Rounds come in stretches of the same, so that timers run out. */
+const rounds = fc
+  .array(fc.tuple(round, fc.integer({ min: 1, max: 6 })), { minLength: 1, maxLength: 10 })
+  .map((list) => list.flatMap(([one, times]) => Array.from({ length: times }, () => one)));
+const stops = fc.array(fc.record({ at: fc.nat(400), downS: fc.integer({ min: 20, max: 900 }) }), {
+  minLength: 1,
+  maxLength: 3,
+});
+
+/** Long enough for every ending to have its reason and every timer to run out. */
+const calm: Round = {
+  kind: "seen",
+  ...{ mark: 150, collateral: 9_000, holds: "none", liquidated: false, filled: false, acknowledge: false },
+};
+
+type Step = (atMs: number, run: Run) => Observation | null;
+
+function stepsOf(list: readonly Round[]): { readonly afterMs: number; readonly step: Step }[] {
+  const steps: { readonly afterMs: number; readonly step: Step }[] = [];
+  let slot = 0;
+  let held = "none";
+  for (const [number, one] of [...list, ...Array.from({ length: 30 }, () => calm)].entries()) {
+    for (let second = 0; second < 5; second++)
+      steps.push({ afterMs: 1_000, step: (atMs) => ({ kind: "time", atMs }) });
+    const add = (step: Step): unknown => steps.push({ afterMs: 0, step });
+    if (one.kind === "failed") {
+      for (const source of ["traderState", "markets", "liquidations"] as const)
+        add((atMs) => failed(source, atMs));
+      continue;
+    }
+    slot += 10;
+    const at = slot;
+    const key = `${number}`;
+    add((atMs) => ({ kind: "marketConfig", atMs, markets: [marketConfig()] }));
+    add((atMs) => ({ kind: "prices", atMs, markets: [prices(one.mark)] }));
+    // The histories are read before the account in which something is missing.
+    const liquidated = one.liquidated && held !== "none" && one.holds !== held;
+    add((atMs) => ({
+      kind: "events",
+      source: "liquidations",
+      wallet: "main",
+      atMs,
+      events: liquidated ? [liquidation(key, atMs)] : [],
+    }));
+    if (one.filled)
+      add((atMs) => ({
+        kind: "events",
+        source: "notifications",
+        wallet: "main",
+        atMs,
+        events: [notification(key, "order_filled", { happenedMs: atMs, seenMs: atMs })],
+      }));
+    held = one.holds;
+    const subaccounts = [accountOf(one)];
+    add((atMs) => ({
+      kind: "accounts",
+      wallet: "main",
+      pdaIndex: 0,
+      atMs,
+      slot: at,
+      slotIndex: 0,
+      subaccounts,
+    }));
+    if (one.acknowledge) add((atMs, run) => run.acknowledgement(atMs));
+  }
+  return steps;
+}
+
+function accountOf({ collateral, holds }: Round & { readonly kind: "seen" }): SubaccountState {
+  if (holds === "none") return subaccount(collateral, []);
+  const held = position(holds === "short" ? -100 : 100, 150);
+  return subaccount(collateral, [holds === "another" ? { ...held, sequence: "2" } : held]);
+}
+
+function liquidation(key: string, atMs: number) {
+  const fields = { kind: "market", role: "liquidatee", size: 100, price: 144, positionClosed: true };
+  return event({ kind: "liquidation", key, happenedMs: atMs, seenMs: atMs, fields });
+}
+
+function failed(source: Source, atMs: number): Observation {
+  const wallet = source === "markets" ? null : "main";
+  return { kind: "failed", atMs, source, wallet, symbol: null, reason: "unreachable", detail: "no route" };
+}
+
+class Run {
+  watch: Watch = new Watch(settings, nothingRemembered, startMs);
+  readonly #changes: AlertChange[] = [];
+  readonly #owed: number[] = [];
+  readonly #seen = new Set<string>();
+
+  see(observation: Observation | null): Changes | null {
+    if (observation === null) return null;
+    const { changes } = this.watch.observe(
+      observation.kind === "events"
+        ? {
+            ...observation,
+            events: observation.events.filter((one) => this.#isNew(eventName(one.kind, one.key))),
+          }
+        : observation,
+    );
+    this.#changes.push(...changes.alertChanges);
+    this.#owed.push(...changes.owed.map(({ changeId }) => changeId));
+    return changes;
+  }
+
+  /** As ingest does: what history holds is not judged again. */
+  #isNew(name: string): boolean {
+    return !this.#seen.has(name) && this.#seen.add(name) !== undefined;
+  }
+
+  acknowledgement(atMs: number): Observation | null {
+    const [alert] = this.watch
+      .status(atMs)
+      .firing.filter(({ rule }) => ours.has(rule))
+      .sort((a, b) => `${a.rule} ${a.subject}`.localeCompare(`${b.rule} ${b.subject}`));
+    return alert ? { kind: "acknowledged", atMs, alert, by: "ann", comment: "" } : null;
+  }
+
+  /** Each alert of our rules with its life; of one rule and subject in the order in which they began. */
+  get lives(): string[] {
+    const lives = new Map<number, { name: string; steps: string[] }>();
+    for (const { id, alertId, kind, alert } of this.#changes) {
+      if (!ours.has(alert.rule) || kind === "reminder") continue;
+      const life = lives.get(alertId) ?? {
+        name: `${alert.rule} ${alert.subject}${alert.shadow ? " shadow" : ""}`,
+        steps: [],
+      };
+      lives.set(alertId, life);
+      const told = this.#owed.includes(id) ? "" : " (nobody)";
+      const by = alert.acknowledgedBy === null ? "" : ` by ${alert.acknowledgedBy}`;
+      life.steps.push(`${kind} ${kind === "ended" ? alert.ending : alert.severity}${by}${told}`);
+    }
+    return [...lives.values()].map(({ name, steps }) => `${name}: ${steps.join(", ")}`).sort();
+  }
+}
+
+async function outcomes(
+  list: readonly Round[],
+  at: readonly { at: number; downS: number }[],
+  store: History,
+) {
+  const still = new Run();
+  const anew = new Run();
+  const steps = stepsOf(list);
+  const downs = new Map(at.map((one) => [one.at % (steps.length - 200), one.downS * 1_000]));
+  let atMs = startMs;
+  const decided: Changes[] = [];
+  const keep = (changes: Changes | null): void => {
+    if (changes) decided.push(changes);
+  };
+  for (const [index, { afterMs, step }] of steps.entries()) {
+    const downMs = downs.get(index);
+    if (downMs !== undefined) {
+      const lastAliveMs = atMs;
+      atMs += downMs;
+      await store.commit(decided.splice(0));
+      anew.watch = await rememberedWatch(settings, store, atMs);
+      keep(anew.see({ kind: "started", atMs, version: "1", lastAliveMs }));
+      for (const source of ["traderState", "markets", "liquidations"] as const) {
+        still.see(failed(source, atMs));
+        keep(anew.see(failed(source, atMs)));
+      }
+    }
+    atMs += afterMs;
+    still.see(step(atMs, still));
+    keep(anew.see(step(atMs, anew)));
+  }
+  return { still: still.lives, anew: anew.lives };
+}
+
+test("a restart at any moment changes nothing of what is told", { timeout: 120_000 }, async () => {
+  const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
+  let alerts = 0;
+  await fc.assert(
+    fc.asyncProperty(rounds, stops, async (list, at) => {
+      using folder = temporaryFolder();
+      const store = openStore({ path: folder.file() });
+      try {
+        const { still, anew } = await outcomes(list, at, store);
+        alerts += still.length;
+        expect(anew).toEqual(still);
+      } finally {
+        await store.close();
+      }
+    }),
+    { seed, numRuns: Number(process.env.RUNS ?? 25) },
+  );
+  expect(alerts).toBeGreaterThan(50);
+});
