@@ -31,6 +31,7 @@ export const endingPrefix = "ending/";
 export interface KeptEnding {
   readonly fallback: Ending;
   readonly fromMs: number;
+  readonly goneMs: number;
   readonly another: boolean;
 }
 
@@ -43,6 +44,9 @@ interface Waiting extends Due {
   readonly text: AlertText | null;
   readonly before?: AlertText | null;
   readonly fromMs: number;
+  /** When it was seen to be gone, ms. */
+  readonly goneMs: number;
+  /** Since when it waits for word in this run, ms: nobody could hear it while nobody watched. */
   readonly sinceMs: number;
   readonly fills: FillTrail;
 }
@@ -90,6 +94,8 @@ export class Endings {
       readonly before?: AlertText | null;
       /** When it was last seen as it was, ms: a liquidation before that is not what ended it. */
       readonly fromMs: number;
+      /** When it was seen to be gone, ms; left out: now. A liquidation well after that is not what ended it. */
+      readonly goneMs?: number;
       /** Another position of its name stands there now. */
       readonly another: boolean;
       /** Something of the account's went away lately: word of a liquidation may be under way. */
@@ -98,6 +104,7 @@ export class Endings {
   ): void {
     const waiting: Waiting = {
       ...ending,
+      goneMs: ending.goneMs ?? draft.atMs,
       sinceMs: draft.atMs,
       fills: new FillTrail(ending.another),
       dueMs: Number.POSITIVE_INFINITY,
@@ -109,7 +116,8 @@ export class Endings {
     else if (!ending.suspicious) this.#settle(draft, waiting, ending.fallback);
     else {
       this.#waiting.add(waiting);
-      const kept: KeptEnding = { fallback: ending.fallback, fromMs: ending.fromMs, another: ending.another };
+      const { fallback, fromMs, goneMs } = waiting;
+      const kept: KeptEnding = { fallback, fromMs, goneMs, another: ending.another };
       const name = endingPrefix + ending.live.alert.id;
       draft.changes.keep.push({ name, value: JSON.stringify(kept) });
       this.#askFor(draft, waiting);
@@ -213,7 +221,8 @@ export class Endings {
     if (happenedMs === null) return false;
     const { rule, subject } = waiting.live.alert;
     const toldMs = this.#toldMs.get(`${rule}\n${subject}`) ?? Number.NEGATIVE_INFINITY;
-    return happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;
+    const before = happenedMs <= waiting.goneMs + settledAfterMs;
+    return before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;
   }
 }
 

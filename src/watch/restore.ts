@@ -139,9 +139,11 @@ export class Restoring {
         this.#parts.conditions.released({ rule: state.rule, subject: state.subject }, draft);
         continue;
       }
-      this.#parts.conditions.restore(state, live);
+      const ending = live && endingOf(live);
+      // What was seen to be gone is not taken up by whatever has its name now.
+      if (!ending) this.#parts.conditions.restore(state, live);
       if (subject.scope === "position" || subject.scope === "trader")
-        this.#await({ subject, state, live, ending: live && endingOf(live), fallback: "closed" });
+        this.#await({ subject, state, live, ending, fallback: "closed" });
       else if (subject.scope === "market") this.#markets.push({ symbol: subject.symbol, state, live });
     }
     for (const [id, live] of lives) {
@@ -195,8 +197,10 @@ export class Restoring {
     if (!waiting) return;
     this.#unclaimed.delete(name);
     for (const { subject, state, live, ending, fallback } of waiting) {
-      if (state && !this.#parts.conditions.unclaimed(state)) continue;
-      if (state) this.#parts.conditions.forget(state);
+      if (state && !ending) {
+        if (!this.#parts.conditions.unclaimed(state)) continue;
+        this.#parts.conditions.forget(state);
+      }
       const row = state && { rule: state.rule, subject: state.subject };
       if (live) {
         const symbol = subject.scope === "position" ? subject.symbol : null;
@@ -208,6 +212,7 @@ export class Restoring {
           fallback: ending?.fallback ?? fallback,
           text: null,
           fromMs: ending?.fromMs ?? live.alert.sinceMs,
+          ...(ending ? { goneMs: ending.goneMs } : {}),
           another: ending?.another ?? false,
           suspicious: true,
         });

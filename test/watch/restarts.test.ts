@@ -247,3 +247,35 @@ test("a broken channel that is no longer configured is not nagged about", () => 
   after.pass(1_000);
   expect(after.told).toEqual(["ChannelBroken daemon ended critical noLongerWatched"]);
 });
+
+test("an ending that waited for word of its reason goes on waiting with what was known of it", () => {
+  const rules = near.replace("for: 0s", "for: 10s");
+  const start = (): Harness => {
+    const harness = seen(rules);
+    harness.live(20_000, endangered, 150);
+    expect(harness.told).toEqual(["Near main/0.0/SOL fired critical"]);
+    return harness;
+  };
+  // The other side holds too, and has taken the row of the rule's state over when the daemon stops.
+  const flipped = start();
+  const short = [subaccount(1_000, [position(-100, 150)])];
+  flipped.account(short);
+  const after = again(flipped, rules);
+  after.live(5_000, short, 150);
+  after.live(40_000, short, 150);
+  expect(after.told).toContain("Near main/0.0/SOL ended critical flipped");
+
+  // What was seen to be gone is not taken up by the next one of its name, nor ended by its liquidation.
+  const gone = start();
+  gone.account([subaccount(1_000, [])]);
+  const next = again(gone, rules);
+  next.live(20_000, endangered, 150);
+  next.events("liquidations", [{ ...liquidation, key: "late", happenedMs: next.nowMs, seenMs: next.nowMs }]);
+  next.account([subaccount(100, [])]);
+  next.live(30_000, [subaccount(100, [])], 150);
+  expect(next.told.filter((line) => line.startsWith("Near"))).toEqual([
+    "Near main/0.0/SOL fired critical",
+    "Near main/0.0/SOL ended critical closed",
+    "Near main/0.0/SOL ended critical liquidated",
+  ]);
+});
