@@ -14,7 +14,7 @@ import { allReceivers } from "./alerts/route.ts";
 import type { Channel } from "./channels/channel.ts";
 import type { CommandLine } from "./channels/message.ts";
 import { createChannel, programEnvironment } from "./channels/registry.ts";
-import { type Collectors, createCollectors, schedulesMs } from "./collect/index.ts";
+import { type Collectors, createCollectors } from "./collect/index.ts";
 import { DaemonSource } from "./daemon-source.ts";
 import { createDashboard } from "./dashboard/index.ts";
 import { acknowledgeWith, createAcknowledger, createOutbox, type Probe } from "./deliver/index.ts";
@@ -29,6 +29,7 @@ import { type History, openStore } from "./history/index.ts";
 import { IngestLoop } from "./ingest/loop.ts";
 import { preparedWatch, rememberedWatch } from "./ingest/remember.ts";
 import { LoopLag } from "./loop-lag.ts";
+import { watchSettingsOf } from "./settings/watch.ts";
 import type { DaemonSettings } from "./settings.ts";
 import { steadyClock } from "./steady-clock.ts";
 import { version } from "./version.ts";
@@ -124,25 +125,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     givenUp?.throwIfAborted();
     const startedMs = clock.nowMs();
 
-    // Wallets, schedules and channels are those that run, whatever the configuration says since.
-    const watchSettings = (from: DaemonSettings): WatchSettings => ({
-      wallets: settings.wallets.map(({ name, authority, labels, limits, key, pdaIndices }) => ({
-        name,
-        authority,
-        labels,
-        limits,
-        watchOnly: key === null,
-        pdaIndices,
-      })),
-      pairs: from.pairs,
-      ruleSet: from.ruleSet,
-      routing: from.routing,
-      channels: Object.keys(settings.channels),
-      remind: from.remind,
-      acknowledge: from.acknowledge,
-      scheduleMs: schedulesMs(settings.schedules, startedMs, settings.exchange.streams !== "off"),
-      timezone: from.timezone,
-    });
+    const watchSettings = (from: DaemonSettings): WatchSettings => watchSettingsOf(settings, from, startedMs);
     const watch = await rememberedWatch(watchSettings(settings), store, startedMs);
     givenUp?.throwIfAborted();
 

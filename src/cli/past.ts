@@ -11,7 +11,10 @@ export async function withPast<T>(
   place: Place,
   read: (history: History) => Promise<T>,
 ): Promise<T> {
-  const history = await openPast(place);
+  const history = await openPast(
+    place.databasePath,
+    "the daemon is not running, and its database cannot be read",
+  );
   hint(cli, "the daemon is not running; this is what it left in its database");
   try {
     return await read(history);
@@ -20,19 +23,14 @@ export async function withPast<T>(
   }
 }
 
-async function openPast(place: Place): Promise<History> {
+/** Reads beside a running daemon, or without one. @throws {CommandFailed} when there is nothing that can be read */
+export async function openPast(path: string, otherwise = "the past cannot be read"): Promise<History> {
   const { HistoryError, openStore } = await import("../history/index.ts");
   try {
-    return openStore({ path: place.databasePath, readonly: true });
+    return openStore({ path, readonly: true });
   } catch (error) {
     if (!(error instanceof HistoryError)) throw error;
-    throw new CommandFailed(
-      `the daemon is not running, and its database cannot be read: ${error.message}`,
-      1,
-      {
-        running: false,
-      },
-    );
+    throw new CommandFailed(`${otherwise}: ${error.message}`, 1, { running: false });
   }
 }
 

@@ -1,7 +1,9 @@
 /** `perpwatch rules`: what can be done with rules without running them. Each command stands in its own file. */
 import type { Command } from "commander";
 import { type Cli, declareGroup } from "./command.ts";
+import { backtestCommand } from "./rules/backtest.ts";
 import { checkCommand } from "./rules/check.ts";
+import { shadowCommand } from "./rules/shadow.ts";
 import { testCommand } from "./rules/test.ts";
 import { vocabularyCommand } from "./rules/vocabulary.ts";
 
@@ -14,4 +16,6 @@ export function rulesCommand(program: Command, cli: Cli): void {
   checkCommand(group, cli);
   testCommand(group, cli);
   vocabularyCommand(group, cli);
+  backtestCommand(group, cli);
+  shadowCommand(group, cli);
 }

@@ -2,6 +2,7 @@
  * The tick over the past: the same Watch as live, fed what was recorded (or what a test makes up), started anew wherever
  * the daemon was. What it decides is kept in memory; nothing is sent, and nothing is written.
  */
+import type { Changes } from "../domain/changes.ts";
 import type { Observation } from "../domain/observation.ts";
 import { rememberedWatch } from "../ingest/remember.ts";
 import { LookBack } from "../watch/look-back.ts";
@@ -16,17 +17,21 @@ export interface ReplayOptions {
   /** History from before it begins; null: there is none. */
   readonly past: Past | null;
   readonly fromMs: number;
+  /** Told of everything that is decided. */
+  readonly onChanges?: (changes: Changes) => void;
 }
 
 export class Replay {
   readonly journal = new Journal();
   readonly store: ReplayStore;
-  readonly #settings: WatchSettings;
+  #settings: WatchSettings;
+  readonly #onChanges: (changes: Changes) => void;
   #watch: Watch;
   #nowMs: number;
 
-  constructor({ settings, past, fromMs }: ReplayOptions) {
+  constructor({ settings, past, fromMs, onChanges }: ReplayOptions) {
     this.#settings = settings;
+    this.#onChanges = onChanges ?? (() => {});
     this.#watch = new Watch(settings, nothingRemembered, fromMs);
     const samplesMs = new LookBack(settings.ruleSet).longestMs;
     this.store = new ReplayStore({ past, fromMs, samplesMs });
@@ -41,8 +46,12 @@ export class Replay {
     return this.#nowMs;
   }
 
-  /** Watching begins, at first or anew, with what the store knows. @param reloaded as of WatchSettings */
-  async begin(atMs: number, reloaded: boolean): Promise<void> {
+  /**
+   * Watching begins, at first or anew, with what the store knows.
+   * @param reloaded as of WatchSettings   @param by other settings from here on
+   */
+  async begin(atMs: number, reloaded: boolean, by?: WatchSettings): Promise<void> {
+    if (by !== undefined) this.#settings = by;
     this.#nowMs = Math.max(this.#nowMs, atMs);
     const { reloaded: _, ...settings } = this.#settings;
     this.#watch = await rememberedWatch(reloaded ? { ...settings, reloaded } : settings, this.store, atMs);
@@ -55,6 +64,7 @@ export class Replay {
     const { changes } = this.#watch.observe(seen);
     this.store.take(changes);
     this.journal.take(changes, this.#nowMs);
+    this.#onChanges(changes);
   }
 
   /** Lets time pass until just before `untilMs`: whatever comes due on the way comes at its moment. */

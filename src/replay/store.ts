@@ -188,6 +188,16 @@ export class ReplayStore implements Rememberable {
     return { ...this.#ids };
   }
 
+  /** What a position is told apart by became known: its states go on under that. */
+  renamePositions(incarnationOf: (subject: string) => string | undefined): void {
+    for (const [key, state] of this.#ruleStates) {
+      const incarnation = incarnationOf(state.subject);
+      const sameSide = incarnation?.split(" ")[0] === state.incarnation.split(" ")[0];
+      if (incarnation !== undefined && state.incarnation.endsWith(" given") && sameSide)
+        this.#ruleStates.set(key, { ...state, incarnation });
+    }
+  }
+
   /** The newest alert of a rule about a subject, or about an event; undefined: there was none. */
   alertOf({ rule, subject, eventKey }: Pick<Alert, "rule" | "subject" | "eventKey">): Alert | undefined {
     let newest: Alert | undefined;

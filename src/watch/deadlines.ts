@@ -10,16 +10,20 @@ export interface Due {
   queuedMs: number;
   /** Where it stands in the heap; -1 when it does not. Written here only. */
   place: number;
+  /** Which of two of one moment comes first: the one that had a moment first. Written here only. */
+  order?: number;
   /** Called when the moment has come. */
   onDue(nowMs: number): void;
 }
 
 export class Deadlines {
   readonly #heap: Due[] = [];
+  #owners = 0;
 
   set(owner: Due, dueMs: number): void {
     owner.dueMs = dueMs;
     if (dueMs >= owner.queuedMs) return;
+    owner.order ??= this.#owners++;
     owner.queuedMs = dueMs;
     if (owner.place === -1) owner.place = this.#heap.push(owner) - 1;
     this.#rise(owner);
@@ -39,12 +43,12 @@ export class Deadlines {
     }
   }
 
-  /** Calls every owner whose moment is at or before `nowMs`, each once. */
+  /** Calls every owner whose moment is at or before `nowMs`, in the order of their moments. */
   run(nowMs: number): void {
     for (;;) {
       const top = this.#heap[0];
       if (top === undefined || top.queuedMs > nowMs) return;
-      if (top.dueMs <= nowMs) {
+      if (top.dueMs <= top.queuedMs) {
         this.#take(top);
         top.dueMs = Number.POSITIVE_INFINITY;
         top.onDue(nowMs);
@@ -76,12 +80,11 @@ export class Deadlines {
 
   #rise(owner: Due): void {
     const heap = this.#heap;
-    const { queuedMs } = owner;
     let index = owner.place;
     while (index > 0) {
       const parent = (index - 1) >> 1;
       const above = heap[parent]!;
-      if (above.queuedMs <= queuedMs) break;
+      if (!isBefore(owner, above)) break;
       heap[index] = above;
       above.place = index;
       index = parent;
@@ -93,14 +96,13 @@ export class Deadlines {
   #sink(owner: Due): void {
     const heap = this.#heap;
     const { length } = heap;
-    const { queuedMs } = owner;
     let index = owner.place;
     for (;;) {
       let child = 2 * index + 1;
       if (child >= length) break;
-      if (child + 1 < length && heap[child + 1]!.queuedMs < heap[child]!.queuedMs) child++;
+      if (child + 1 < length && isBefore(heap[child + 1]!, heap[child]!)) child++;
       const below = heap[child]!;
-      if (below.queuedMs >= queuedMs) break;
+      if (!isBefore(below, owner)) break;
       heap[index] = below;
       below.place = index;
       index = child;
@@ -108,4 +110,9 @@ export class Deadlines {
     heap[index] = owner;
     owner.place = index;
   }
+}
+
+/** A total order: what happens in one moment may not depend on how often somebody asked when the next one is. */
+function isBefore(a: Due, b: Due): boolean {
+  return a.queuedMs < b.queuedMs || (a.queuedMs === b.queuedMs && (a.order ?? 0) < (b.order ?? 0));
 }

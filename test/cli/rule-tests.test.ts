@@ -42,7 +42,7 @@ test("the tests beside the configured rules are run, by check too", async () => 
       "FAILED low.test.yaml:3: it falls",
       "       at 5s (low.test.yaml:7): other alerts than expected (- expected, + found)",
       "         - Low market/SOL firing",
-      "           then market/SOL: markPrice 110",
+      "           then market/SOL: markPrice $110.00",
       "       at 5s (low.test.yaml:7): other messages than expected (- expected, + found)",
       '         - title "SOL at $90"',
       "2 tests in 1 file: 1 failed, 1 passed.",

@@ -179,6 +179,21 @@ expect:
     expect(await run(outage)).toContain("- Blind main firing critical");
   });
 
+  test("whether a rule can judge stands beside its alert", async () => {
+    const text = one(`
+series:
+  main/0.0/SOL: { position.liquidationDistance: "0.04x2 _x30" }
+expect:
+  - { at: 10s, alerts: [{ rule: Near, state: firing, dataState: ok }] }
+  - { at: 2m, alerts: [{ rule: Near, severity: critical, dataState: noData }] }
+`);
+    expect(await run(text)).toBe("");
+    const other = text.replace("state: firing, dataState: ok", "subject: main/0.0/SOL, dataState: noData");
+    expect(await run(other)).toContain(
+      "t 10s line 7 alerts\n- Near main/0.0/SOL data noData\n+ Near main/0.0/SOL data ok\n+ Near main/0.0/SOL firing critical",
+    );
+  });
+
   test("a rule whose figures are not given is never judged", async () => {
     expect(await run(one("series: { main/0.0/SOL: { notional: 5 } }\nexpectNothing: 2m"))).toBe("");
   });
@@ -323,12 +338,12 @@ describe("mistakes are told where they stand", () => {
     [
       "an unknown field",
       one("expectNothing: 1m\nseries: { market/SOL: { markPrize: 1 } }"),
-      "a.test.yaml:4:40: market/SOL has no markPrize",
+      "a.test.yaml:4:29: market/SOL has no markPrize",
     ],
     [
       "a field of another scope",
       one("expectNothing: 1m\nseries: { market/SOL: { trader.equity: 1 } }"),
-      "a.test.yaml:4:44: market/SOL is a market: it has no trader.equity",
+      "a.test.yaml:4:29: market/SOL is a market: it has no trader.equity",
     ],
     [
       "a name as people call it",

@@ -73,3 +73,33 @@ test("an owner that sets itself anew while it is called comes again", () => {
   for (let nowMs = 0; nowMs <= 40; nowMs += 5) deadlines.run(nowMs);
   expect(at).toEqual([10, 15, 20]);
 });
+
+test("what is due in one moment comes in one order, however often somebody asks when the next is", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.nat(owners - 1), fc.nat(9)), { minLength: 2, maxLength: 60 }),
+      (sets) => {
+        const orders = [false, true].map((asks) => {
+          const deadlines = new Deadlines();
+          const called: number[] = [];
+          const all = Array.from(
+            { length: owners },
+            (_, i): Due => ({
+              dueMs: Number.POSITIVE_INFINITY,
+              queuedMs: Number.POSITIVE_INFINITY,
+              place: -1,
+              onDue: () => called.push(i),
+            }),
+          );
+          for (const [owner, dueMs] of sets) {
+            deadlines.set(all[owner]!, dueMs);
+            if (asks) deadlines.nextMs();
+          }
+          deadlines.run(10);
+          return called;
+        });
+        expect(orders[1]).toEqual(orders[0]);
+      },
+    ),
+  );
+});

@@ -1,7 +1,7 @@
 /** What a test expects against what there is, as lines that show the difference. */
 import type { Alert, AlertChange } from "../../domain/alert.ts";
 import type { ReplayedMessage } from "../journal.ts";
-import type { ExpectedAlert, ExpectedMessage, Wording } from "./suite.ts";
+import type { DataStateWord, ExpectedAlert, ExpectedMessage, Wording } from "./suite.ts";
 
 /** An alert, or one on its way, as it stands when it is looked at. */
 export interface FoundAlert {
@@ -21,14 +21,32 @@ export interface DiffLine {
   readonly line?: number;
 }
 
+/** Whether a rule can judge a subject; subject null: any that it cannot. */
+export type DataStateOf = (
+  rule: string,
+  subject: string | null,
+) => { readonly state: DataStateWord; readonly detail: string };
+
 /** @returns null where the two agree */
 export function compareAlerts(
-  expected: readonly ExpectedAlert[],
+  all: readonly ExpectedAlert[],
   found: readonly FoundAlert[],
+  dataStateOf: DataStateOf,
 ): readonly DiffLine[] | null {
   const left = [...found];
   const lines: DiffLine[] = [];
   let good = true;
+  for (const { rule, subject, dataState, line } of all) {
+    if (dataState === null) continue;
+    const is = dataStateOf(rule, subject);
+    if (is.state === dataState) continue;
+    good = false;
+    const what = `${rule} ${subject ?? "(any)"} data`;
+    lines.push({ mark: "-", text: `${what} ${dataState}`, line });
+    lines.push({ mark: "+", text: `${what} ${is.state}${is.detail === "" ? "" : `: ${is.detail}`}` });
+  }
+  // Whether it can be judged may be all that is asked.
+  const expected = all.filter((one) => one.dataState === null || one.state !== null || one.severity !== null);
   const missing: ExpectedAlert[] = [];
   for (const one of expected) {
     const at = left.findIndex((other) => differences(one, other).length === 0);

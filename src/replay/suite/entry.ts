@@ -35,6 +35,11 @@ export class Entry {
     return isSeq(this.#node);
   }
 
+  /** What is wrong with the name under which this stands. */
+  nameProblem(problem: ProblemText): void {
+    this.#report(problemAt(this.#source.place(this.#place?.range?.[0] ?? 0), problem));
+  }
+
   /** A number, true or false that stands unquoted, or text. */
   get scalar(): unknown {
     return isScalar(this.#node) ? this.#node.value : undefined;

@@ -256,7 +256,7 @@ function readSeries(entry: Entry | undefined, ground: SuiteGround): TestSeries[]
   return entry.entries().flatMap((owned) => {
     const subject = parseSubject(owned.name);
     if (subject === undefined) {
-      owned.problem({
+      owned.nameProblem({
         message: `${owned.name} names nothing that can be watched`,
         allowed: [
           "main (a wallet)",
@@ -290,18 +290,18 @@ function readField(entry: Entry, owner: string, scope: Scope): TestSeries | unde
   const prefixed = (scopes as readonly string[]).includes(first ?? "") && others.length > 0;
   const name = prefixed ? others.join(".") : entry.name;
   if (prefixed && first !== scope) {
-    entry.problem({ message: `${owner} is a ${scope}: it has no ${entry.name}` });
+    entry.nameProblem({ message: `${owner} is a ${scope}: it has no ${entry.name}` });
     return undefined;
   }
   const field = vocabulary[scope].find((one) => one.name === name);
   if (field === undefined) {
     const allowed = vocabulary[scope].map((one) => one.name);
-    entry.problem({ message: `${owner} has no ${name}`, allowed, nearest: nearestName(name, allowed) });
+    entry.nameProblem({ message: `${owner} has no ${name}`, allowed, nearest: nearestName(name, allowed) });
     return undefined;
   }
   const why = notGiven(scope, name, field.derived !== undefined);
   if (why !== null) {
-    entry.problem({ message: `${scope}.${name} ${why}` });
+    entry.nameProblem({ message: `${scope}.${name} ${why}` });
     return undefined;
   }
   const steps = readSteps(entry, field);

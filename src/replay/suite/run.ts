@@ -2,8 +2,6 @@
 import type { Source } from "../../domain/observation.ts";
 import { parseSubject } from "../../domain/subject.ts";
 import {
-  type ConditionRule,
-  type EventRule,
   formatNumber,
   loadRules,
   nearestName,
@@ -12,8 +10,15 @@ import {
   vocabulary,
 } from "../../rules/index.ts";
 import type { WatchSettings } from "../../watch/settings.ts";
+import { asLive } from "../as-live.ts";
 import { Replay } from "../replay.ts";
-import { compareAlerts, compareMessages, type DiffLine, type FoundAlert } from "./compare.ts";
+import {
+  compareAlerts,
+  compareMessages,
+  type DataStateOf,
+  type DiffLine,
+  type FoundAlert,
+} from "./compare.ts";
 import { drive, lengthMs, type ToldFigure } from "./drive.ts";
 import type { Expectation, RuleTest, Suite, Wording } from "./suite.ts";
 
@@ -86,12 +91,6 @@ export function readySuite(input: SuiteInput): ReadySuite | { readonly problems:
   return { suite, settings, wording: input.wording };
 }
 
-/** A rule in shadow mode is judged as if it were not: what it would do is the question. */
-export function asLive(ruleSet: RuleSet): RuleSet {
-  const live = <R extends ConditionRule | EventRule>(rule: R): R => ({ ...rule, mode: "live" });
-  return { ...ruleSet, conditions: ruleSet.conditions.map(live), events: ruleSet.events.map(live) };
-}
-
 export async function runTest(
   { suite, settings, wording }: ReadySuite,
   test: RuleTest,
@@ -117,7 +116,7 @@ export async function runTest(
         const found = alertsNow(replay, suite.startMs + atMs, eventsFrom).filter(({ rule }) =>
           compared.has(rule),
         );
-        const diff = compareAlerts(expectation.alerts, found);
+        const diff = compareAlerts(expectation.alerts, found, dataStates(replay, suite.startMs + atMs));
         if (diff) failures.push({ atMs, line, what: "alerts", diff, values: valuesOf(diff, atMs) });
         eventsFrom = newestAlert(replay);
       }
@@ -159,6 +158,16 @@ function comparedRules(
   if (rules !== null) return new Set(rules);
   const named = [...(alerts ?? []), ...(messages ?? [])].flatMap(({ rule }) => (rule === null ? [] : [rule]));
   return new Set([...own, ...named]);
+}
+
+function dataStates({ watch }: Replay, nowMs: number): DataStateOf {
+  const { unjudged } = watch.status(nowMs);
+  return (rule, subject) => {
+    const one = unjudged.find(
+      (other) => other.rule === rule && (subject === null || other.subject === subject),
+    );
+    return one === undefined ? { state: "ok", detail: "" } : { state: one.state, detail: one.detail };
+  };
 }
 
 function newestAlert(replay: Replay): number {

@@ -1,0 +1,371 @@
+/** `perpwatch rules backtest`: what rules would have done over the recorded past. */
+import { writeFileSync } from "node:fs";
+import type { Command } from "commander";
+import { formatDurationMs, parseDurationMs } from "../../domain/duration.ts";
+import { formatTime } from "../../domain/time-text.ts";
+import type { History } from "../../history/index.ts";
+import type { Comparison } from "../../replay/compare-runs.ts";
+import type { BacktestReport, LeadTime, ReportedAlert } from "../../replay/report.ts";
+import type { LoadInput, RuleSet } from "../../rules/index.ts";
+import type { DaemonSettings } from "../../settings.ts";
+import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
+import { loadSettings } from "../configuration.ts";
+import { counted, type Paint, paintFor, severityTint, table } from "../print.ts";
+
+const largestFile = 512 * 1_024;
+/** Rows of a table; more is for programs. */
+const mostRows = 200;
+
+interface BacktestOptions extends CommonOptions {
+  readonly since: string;
+  readonly until?: string;
+  readonly compare?: string;
+  readonly svg?: string;
+  readonly wallet?: string;
+}
+
+export function backtestCommand(group: Command, cli: Cli): void {
+  declare(group, {
+    usage: "backtest [files...]",
+    summary: "judge the recorded past by rules: when they would have fired, and who would have been told",
+    about:
+      "Without files: the rules of the configuration. Reads the database, also beside a running daemon, and changes\n" +
+      "nothing. Where observations were recorded whole the result is exactly that of a live run; before that it rests on\n" +
+      "samples, then on what is kept of minutes and hours, and says so.",
+    examples: [
+      "rules backtest ./my-rules.yaml --since 30d",
+      "rules backtest --since 7d --compare ./other.yaml",
+      "rules backtest --since 2026-01-01 --until 2026-01-08 --svg january.svg",
+    ],
+  })
+    .option("--since <time>", "how far back, as a duration or a time", "30d")
+    .option("--until <time>", "the end, as a duration before now or a time; default now")
+    .option("--compare <file>", "rules to set beside these, over the same past")
+    .option("--svg <file>", "draw it into this file")
+    .option("--wallet <name>", "this wallet alone")
+    .action((files: string[], options: BacktestOptions) => backtestRules(cli, files, options));
+}
+
+async function backtestRules(cli: Cli, files: readonly string[], options: BacktestOptions): Promise<void> {
+  const { settings } = await loadSettings(cli, options.config);
+  const nowMs = Date.now();
+  const fromMs = moment(options.since, "--since", nowMs);
+  const toMs = options.until === undefined ? nowMs : moment(options.until, "--until", nowMs);
+  if (toMs <= fromMs) throw new CommandFailed("--until is not later than --since", 2);
+  const wallets = settings.wallets.map(({ name }) => name);
+  if (options.wallet !== undefined && !wallets.includes(options.wallet))
+    throw new CommandFailed(`no wallet is called ${options.wallet}; there are ${wallets.join(", ")}`, 2);
+  const [a, b] = await Promise.all([
+    rulesOf(settings, files, nowMs),
+    options.compare === undefined ? null : rulesOf(settings, [options.compare], nowMs),
+  ]);
+  const { openPast } = await import("../past.ts");
+  const history = await openPast(settings.history.path);
+  try {
+    const span = { fromMs, toMs, wallet: options.wallet ?? null, nowMs };
+    const one = await run(cli, settings, history, a, span);
+    const other = b === null ? null : await run(cli, settings, history, b, span);
+    const { compareRuns } = await import("../../replay/compare-runs.ts");
+    const comparison = other === null ? null : compareRuns(one.report, other.report);
+    if (options.svg !== undefined) {
+      const { drawBacktest } = await import("../../replay/svg.ts");
+      try {
+        writeFileSync(options.svg, drawBacktest(one.report, one.lines, settings.timezone));
+      } catch (error) {
+        throw new CommandFailed(`${options.svg} cannot be written: ${String((error as Error).message)}`);
+      }
+    }
+    if (options.json)
+      return printJson(cli, {
+        ...one.report,
+        ...(other === null ? {} : { compared: { report: other.report, comparison } }),
+      });
+    const paint = paintFor(cli.out);
+    const shown: Shown = { paint, timezone: settings.timezone };
+    print(cli, reportText(one.report, shown));
+    if (comparison !== null && other !== null)
+      print(cli, `\n${comparisonText(comparison, one.report, other.report, options.compare!, shown)}`);
+    if (options.svg !== undefined) print(cli, `\nDrawn into ${options.svg}.`);
+  } finally {
+    await history.close();
+  }
+}
+
+/** `30d` ago, or a time as people write it. */
+export function moment(text: string, option: string, nowMs: number): number {
+  const agoMs = parseDurationMs(text);
+  if (agoMs !== undefined) return nowMs - agoMs;
+  const atMs = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(atMs)) return atMs;
+  throw new CommandFailed(
+    `${option} is a duration such as 30d, or a time such as 2026-01-05T12:00:00Z; found ${text}`,
+    2,
+  );
+}
+
+interface Rules {
+  readonly ruleSet: RuleSet;
+  readonly rulesFor: (leastMs: number) => RuleSet;
+}
+
+/** @throws {CommandFailed} status 2, with every mistake */
+async function rulesOf(settings: DaemonSettings, files: readonly string[], nowMs: number): Promise<Rules> {
+  const { readTextFile } = await import("../../config/index.ts");
+  const { formatProblem, loadRules } = await import("../../rules/index.ts");
+  const { realSchedulesMs } = await import("../../collect/demand.ts");
+  const configured = JSON.parse(settings.ruleSetText) as Pick<LoadInput, "files" | "overrides">;
+  const texts =
+    files.length === 0
+      ? configured
+      : {
+          files: files.map((name) => {
+            const read = readTextFile(name, { largestBytes: largestFile });
+            if ("wrong" in read) throw new CommandFailed(`${name} ${read.wrong}`, 2);
+            return { name, text: read.text };
+          }),
+          overrides: {},
+        };
+  const wallets = settings.wallets.map(({ name, labels, limits, key, pdaIndices }) => ({
+    name,
+    labels,
+    limits,
+    watchOnly: key === null,
+    pdaIndices,
+  }));
+  const usual = realSchedulesMs({
+    settings: settings.schedules,
+    requestsPerSecond: settings.exchange.requestsPerSecond,
+    wallets,
+    nowMs,
+    streams: settings.exchange.streams !== "off",
+  });
+  const rulesFor = (leastMs: number): RuleSet => {
+    const scheduleMs = Object.fromEntries(
+      Object.entries(usual).map(([source, ms]) => [source, Math.max(ms, leastMs)]),
+    ) as typeof usual;
+    const loaded = loadRules({ ...texts, scheduleMs, wallets, timezone: settings.timezone });
+    if ("ruleSet" in loaded) return loaded.ruleSet;
+    const { problems } = loaded;
+    const error = `${counted(problems.length, "mistake")} in rules`;
+    throw new CommandFailed(`${error}\n${problems.map(formatProblem).join("\n")}`, 2, {
+      ok: false,
+      error,
+      problems,
+    });
+  };
+  return { ruleSet: files.length === 0 ? settings.ruleSet : rulesFor(0), rulesFor };
+}
+
+interface Asked {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly wallet: string | null;
+  readonly nowMs: number;
+}
+
+async function run(
+  cli: Cli,
+  settings: DaemonSettings,
+  history: History,
+  { ruleSet, rulesFor }: Rules,
+  { fromMs, toMs, wallet, nowMs }: Asked,
+) {
+  const { backtest, NothingKept } = await import("../../replay/backtest.ts");
+  const { reportOf } = await import("../../replay/report.ts");
+  const { ValueLines } = await import("../../replay/svg.ts");
+  const { watchSettingsOf } = await import("../../settings/watch.ts");
+  const { leadOf } = await import("../../channels/message.ts");
+  const { titleOf } = await import("../../deliver/seal.ts");
+  const all = watchSettingsOf(settings, settings, nowMs);
+  const lines = new ValueLines(ruleSet, { fromMs, toMs });
+  const progress = progressOn(cli, fromMs, toMs);
+  try {
+    const ran = await backtest({
+      settings: {
+        ...all,
+        ruleSet,
+        wallets: all.wallets.filter(({ name }) => wallet === null || name === wallet),
+      },
+      rulesFor,
+      history,
+      fromMs,
+      toMs,
+      onProgress: progress.at,
+      onChanges: (changes) => lines.take(changes),
+    });
+    const rules = new Set([...ruleSet.conditions, ...ruleSet.events].map(({ name }) => name));
+    return {
+      lines,
+      report: reportOf({ ran, rules, timezone: settings.timezone, lead: leadOf, title: titleOf }),
+    };
+  } catch (error) {
+    if (error instanceof NothingKept)
+      throw new CommandFailed(`history holds nothing from ${formatTime(fromMs, settings.timezone)} on`);
+    throw error;
+  } finally {
+    progress.done();
+  }
+}
+
+/** A line on a terminal that says how far it is; elsewhere nothing. */
+function progressOn(cli: Cli, fromMs: number, toMs: number) {
+  const shows = cli.err.isTTY === true;
+  return {
+    at: (atMs: number): void => {
+      if (!shows) return;
+      const share = Math.min(1, Math.max(0, (atMs - fromMs) / (toMs - fromMs)));
+      cli.err.write(`\r${Math.floor(share * 100)}% ${formatTime(atMs)}`);
+    },
+    done: (): void => {
+      if (shows) cli.err.write("\r\u001b[K");
+    },
+  };
+}
+
+interface Shown {
+  readonly paint: Paint;
+  readonly timezone: string;
+}
+
+const resolutions = {
+  raw: "what was observed: exactly as a live run",
+  samples: "stored samples",
+  minute: "the last figures of each minute",
+  hour: "the last figures of each hour",
+} as const;
+
+function reportText(report: BacktestReport, { paint, timezone }: Shown): string {
+  const time = (ms: number) => formatTime(ms, timezone);
+  const span = (one: { fromMs: number; toMs: number }) =>
+    `${time(one.fromMs)} to ${time(one.toMs)} (${formatDurationMs(one.toMs - one.fromMs)})`;
+  const ours = report.alerts.filter(({ builtIn }) => !builtIn);
+  const others = report.alerts.filter(({ builtIn }) => builtIn);
+  const parts = [
+    [
+      paint(
+        "bold",
+        `${counted(ours.length, "alert")}, ${counted(report.messages.length, "message")} in ${formatDurationMs(report.toMs - report.fromMs)}`,
+      ),
+      ...report.periods.map((period) => `  ${span(period)}: ${resolutions[period.resolution]}`),
+      ...report.down.map((one) => paint("yellow", `  nobody watched ${span(one)}`)),
+      ...report.gaps.map((one) => paint("yellow", `  not recorded ${span(one)}`)),
+      ...report.unkept.map(({ rule, fields }) =>
+        paint(
+          "yellow",
+          `  ${rule} reads ${fields.join(", ")}, which samples do not keep: judged by raw observations only`,
+        ),
+      ),
+    ].join("\n"),
+  ];
+  const titled = (title: string, body: string) => parts.push(`${paint("bold", title)}\n${body}`);
+  if (ours.length > 0) titled("Alerts", alertTable(ours, report.toMs, { paint, timezone }));
+  if (others.length > 0) titled("Built-in alerts", alertTable(others, report.toMs, { paint, timezone }));
+  const right = (title: string) => ({ title, right: true });
+  titled(
+    "Rules",
+    table(
+      ["rule", right("alerts"), right("messages"), right("fired for"), right("longest")],
+      report.rules.map(({ rule, alerts, messages, firedMs, longestMs }) => [
+        rule,
+        String(alerts),
+        String(messages),
+        firedMs === 0 ? "–" : formatDurationMs(firedMs),
+        longestMs === 0 ? "–" : formatDurationMs(longestMs),
+      ]),
+      paint,
+    ),
+  );
+  const receivers = [...Map.groupBy(report.messages, ({ receiver }) => receiver)];
+  if (report.days.length > 0)
+    titled(
+      "Days",
+      table(
+        ["day", right("alerts"), right("messages")],
+        report.days.map(({ day, alerts, messages }) => [day, String(alerts), String(messages)]),
+        paint,
+      ) + receivers.map(([receiver, all]) => `\nto ${receiver}: ${counted(all.length, "message")}`).join(""),
+    );
+  if (report.liquidations.length > 0)
+    titled(
+      "Liquidations, and the word that came before",
+      table(
+        ["when", "position", "kind", "warning", "critical"],
+        report.liquidations.map(({ happenedMs, subject, kind, warning, critical }) => [
+          time(happenedMs),
+          subject,
+          kind,
+          leadText(warning, paint),
+          leadText(critical, paint),
+        ]),
+        paint,
+      ),
+    );
+  return parts.join("\n\n");
+}
+
+function leadText(lead: LeadTime | null, paint: Paint): string {
+  if (lead === null) return paint("red", "no warning");
+  return `${formatDurationMs(lead.leadMs)} before (${lead.rule})`;
+}
+
+function alertTable(alerts: readonly ReportedAlert[], toMs: number, { paint, timezone }: Shown): string {
+  const rows = alerts
+    .slice(0, mostRows)
+    .map((alert) => [
+      formatTime(alert.firedAtMs, timezone),
+      alert.event ? "event" : formatDurationMs((alert.endedAtMs ?? toMs) - alert.firedAtMs),
+      alert.rule,
+      alert.subject,
+      alert.levels.map(({ severity }) => paint(severityTint(severity), severity)).join(" → "),
+      alert.event ? "" : (alert.ending ?? "still firing"),
+      String(alert.messages),
+      alert.summary,
+    ]);
+  const text = table(
+    ["when", "for", "rule", "subject", "levels", "ending", { title: "messages", right: true }, "told"],
+    rows,
+    paint,
+  );
+  return alerts.length <= mostRows
+    ? text
+    : `${text}\nand ${alerts.length - mostRows} more: --json has them all`;
+}
+
+function comparisonText(
+  { onlyA, onlyB, different, same }: Comparison,
+  a: BacktestReport,
+  b: BacktestReport,
+  file: string,
+  shown: Shown,
+): string {
+  const { paint, timezone } = shown;
+  const counts = (report: BacktestReport) =>
+    `${counted(report.alerts.length, "alert")}, ${counted(report.messages.length, "message")}`;
+  const parts = [
+    `${paint("bold", `Beside ${file}`)}\n  these rules: ${counts(a)}\n  ${file}: ${counts(b)}\n  ${counted(same, "alert")} alike`,
+  ];
+  if (onlyA.length > 0)
+    parts.push(`${paint("bold", "Only by these rules")}\n${alertTable(onlyA, a.toMs, shown)}`);
+  if (onlyB.length > 0)
+    parts.push(`${paint("bold", `Only by ${file}`)}\n${alertTable(onlyB, b.toMs, shown)}`);
+  if (different.length > 0) {
+    const rows = different
+      .slice(0, mostRows)
+      .map(({ a: one, b: other, laterMs }) => [
+        formatTime(one.firedAtMs, timezone),
+        one.rule === other.rule ? one.rule : `${one.rule} / ${other.rule}`,
+        one.subject,
+        laterMs === 0
+          ? "same time"
+          : `${formatDurationMs(Math.abs(laterMs))} ${laterMs > 0 ? "later" : "earlier"} there`,
+        one.severity === other.severity ? one.severity : `${one.severity} / ${other.severity}`,
+        one.ending === other.ending
+          ? (one.ending ?? "")
+          : `${one.ending ?? "firing"} / ${other.ending ?? "firing"}`,
+      ]);
+    parts.push(
+      `${paint("bold", "By both, and not alike")}\n${table(["when", "rule", "subject", "fired", "level", "ending"], rows, paint)}`,
+    );
+  }
+  return parts.join("\n\n");
+}

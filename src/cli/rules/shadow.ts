@@ -1,0 +1,83 @@
+/** `perpwatch rules shadow`: what rules in shadow mode would have told. */
+import type { Command } from "commander";
+import type { Alert } from "../../domain/alert.ts";
+import { formatDurationMs } from "../../domain/duration.ts";
+import { formatTime } from "../../domain/time-text.ts";
+import { type Cli, type CommonOptions, declare, print, printJson } from "../command.ts";
+import { loadSettings } from "../configuration.ts";
+import { counted, paintFor, severityTint, table } from "../print.ts";
+import { moment } from "./backtest.ts";
+
+interface ShadowOptions extends CommonOptions {
+  readonly since: string;
+}
+
+export function shadowCommand(group: Command, cli: Cli): void {
+  declare(group, {
+    usage: "shadow",
+    summary: "what rules in shadow mode would have told, and to whom",
+    about:
+      "Rules with mode: shadow are judged and recorded, and nobody is told. This lists what they would have sent.",
+    examples: ["rules shadow", "rules shadow --since 7d --json"],
+  })
+    .option("--since <time>", "how far back, as a duration or a time", "7d")
+    .action((options: ShadowOptions) => shadow(cli, options));
+}
+
+async function shadow(cli: Cli, options: ShadowOptions): Promise<void> {
+  const { settings } = await loadSettings(cli, options.config);
+  const nowMs = Date.now();
+  const sinceMs = moment(options.since, "--since", nowMs);
+  const { openPast } = await import("../past.ts");
+  const { shadowReport } = await import("../../replay/shadow.ts");
+  const history = await openPast(settings.history.path);
+  try {
+    const report = await shadowReport(history, settings.ruleSet, settings.routing, sinceMs);
+    if (options.json) return printJson(cli, report);
+    const paint = paintFor(cli.out);
+    const { timezone } = settings;
+    if (report.rules.length === 0)
+      return print(cli, "No rule is in shadow mode, and none was: mode: shadow puts one there.");
+    print(
+      cli,
+      `${paint("bold", `Since ${formatTime(sinceMs, timezone)} nobody was told of`)}\n${table(
+        ["rule", { title: "alerts", right: true }, { title: "messages", right: true }, "to", ""],
+        report.rules.map(({ rule, alerts, messages, receivers, isShadow }) => [
+          rule,
+          String(alerts),
+          String(messages),
+          receivers.join(", "),
+          isShadow ? "" : "not in shadow mode now",
+        ]),
+        paint,
+      )}`,
+    );
+    if (report.alerts.length === 0) return;
+    const lasted = ({ event, endedAtMs, firedAtMs }: Alert) =>
+      event ? "event" : formatDurationMs((endedAtMs ?? nowMs) - firedAtMs);
+    const newest = report.alerts.slice(0, mostRows);
+    print(
+      cli,
+      `\n${paint("bold", counted(report.alerts.length, "alert"))}\n${table(
+        ["when", "for", "rule", "subject", "level", "ending", "would have told"],
+        newest.map((alert) => [
+          formatTime(alert.firedAtMs, timezone),
+          lasted(alert),
+          alert.rule,
+          alert.subject,
+          paint(severityTint(alert.severity), alert.severity),
+          alert.event ? "" : (alert.ending ?? "still firing"),
+          alert.summary,
+        ]),
+        paint,
+      )}`,
+    );
+    if (newest.length < report.alerts.length)
+      print(cli, `and ${report.alerts.length - newest.length} more: --json has them all`);
+  } finally {
+    await history.close();
+  }
+}
+
+/** Rows of a table; more is for programs. */
+const mostRows = 200;

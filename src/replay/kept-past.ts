@@ -1,0 +1,212 @@
+/**
+ * The kept past as observations: samples, or the roll-ups that are left of them, owner by owner merged in the order of
+ * their times; what was stored when it changed; and events. What was not kept (a stop loss, the order book) is not known.
+ */
+import type { MarketConfig } from "../domain/account.ts";
+import type { FactChange } from "../domain/changes.ts";
+import type { Event } from "../domain/event.ts";
+import { type Resolution, type RollUp, resolutionMs } from "../domain/history.ts";
+import type { Figure, GivenFigures, Observation, Source, Tick } from "../domain/observation.ts";
+import type { Store } from "../domain/ports.ts";
+import { eventSources, type RuleEventKind } from "../rules/index.ts";
+import { parseSeries } from "../watch/series.ts";
+
+export type KeptHistory = Pick<Store, "ticks" | "rollups" | "tickOwners" | "events">;
+
+export type KeptResolution = "samples" | Resolution;
+
+export interface KeptQuery {
+  readonly resolution: KeptResolution;
+  readonly fromMs: number;
+  /** Exclusive. */
+  readonly toMs: number;
+  readonly owners: readonly string[];
+  /** Changes of facts up to `toMs`, oldest first, those from before `fromMs` among them. */
+  readonly facts: readonly FactChange[];
+  /** Wallets whose histories were read all along. */
+  readonly wallets: readonly string[];
+  /** Which histories that are, and how often each was read, ms. */
+  readonly histories: readonly { readonly source: Source; readonly everyMs: number }[];
+  /** When nothing was read. */
+  readonly down: readonly { readonly fromMs: number; readonly toMs: number }[];
+}
+
+/** How often what only changes seldom is told again, ms: it was read all along. */
+const seldomMs = 300_000;
+
+export async function* keptObservations(history: KeptHistory, query: KeptQuery): AsyncIterable<Observation> {
+  const parts: AsyncIterable<Observation>[] = query.owners.map((owner) => figures(history, owner, query));
+  parts.push(events(history, query), facts(query), readings(query));
+  yield* merged(parts);
+}
+
+async function* figures(history: KeptHistory, owner: string, query: KeptQuery): AsyncIterable<Observation> {
+  const { resolution, fromMs, toMs } = query;
+  const plans = new Map<readonly string[], Plan>();
+  const planFor = (series: readonly string[]): Plan => {
+    const known = plans.get(series) ?? planOf(owner, series);
+    plans.set(series, known);
+    return known;
+  };
+  if (resolution === "samples") {
+    for await (const tick of history.ticks({ owner, fromMs, toMs: toMs - 1 }))
+      yield given(tick, planFor(tick.series));
+    return;
+  }
+  const widthMs = resolutionMs[resolution];
+  for await (const rollUp of history.rollups({ owner, resolution, fromMs, toMs: toMs - widthMs }))
+    yield given(lastOf(rollUp, widthMs), planFor(rollUp.series));
+}
+
+/** A bucket as the sample that it ended with. */
+function lastOf({ atMs, owner, series, stats }: RollUp, widthMs: number): Tick {
+  return { atMs: atMs + widthMs - 1, owner, series, values: stats.map(({ last }) => last) };
+}
+
+interface Plan {
+  readonly subjects: readonly {
+    readonly owner: string;
+    readonly fields: readonly { readonly name: string; readonly index: number }[];
+  }[];
+  /** Of a whole account. */
+  readonly positions: readonly string[] | null;
+}
+
+/** Whose fields stand where in ticks of one layout. */
+function planOf(owner: string, series: readonly string[]): Plan {
+  const subjects = new Map<string, { name: string; index: number }[]>();
+  const positions: string[] = [];
+  series.forEach((name, index) => {
+    const parsed = parseSeries(name);
+    if (parsed === null) return;
+    const { scope, symbol, field } = parsed;
+    const subject =
+      scope === "position" ? `${owner}/${symbol}` : scope === "market" ? `market/${symbol}` : owner;
+    if (scope === "position" && symbol !== null && !positions.includes(symbol)) positions.push(symbol);
+    const fields = subjects.get(subject) ?? [];
+    subjects.set(subject, fields);
+    fields.push({ name: field, index });
+  });
+  return {
+    subjects: [...subjects].map(([subject, fields]) => ({ owner: subject, fields })),
+    positions: series.includes("trader.collateral") ? positions : null,
+  };
+}
+
+function given({ atMs, owner, values }: Tick, { subjects, positions }: Plan): Observation {
+  const told: GivenFigures[] = subjects.map((subject) => {
+    const figures: Record<string, Figure> = {};
+    for (const { name, index } of subject.fields) figures[name] = values[index]!;
+    const isAccount = subject.owner === owner && positions !== null;
+    return isAccount ? { owner, values: figures, positions } : { owner: subject.owner, values: figures };
+  });
+  return { kind: "figures", atMs, given: told };
+}
+
+async function* events(history: KeptHistory, { fromMs, toMs }: KeptQuery): AsyncIterable<Observation> {
+  const seen = (await history.events({ fromMs: fromMs - lateMs, toMs })).filter(
+    ({ seenMs }) => seenMs >= fromMs && seenMs < toMs,
+  );
+  for (const event of seen.sort((a, b) => a.seenMs - b.seenMs)) yield told(event);
+}
+
+/** How long an event may have taken until it was seen: fetched after a time without the daemon. */
+const lateMs = 30 * 86_400_000;
+
+function told(event: Event): Observation {
+  const source = eventSources[event.kind as RuleEventKind];
+  return { kind: "events", source, wallet: event.wallet, atMs: event.seenMs, events: [event], live: true };
+}
+
+/** How markets were configured, whether the exchange was open: told when it changed, and again all along. */
+async function* facts({ facts: changes, fromMs, toMs, down }: KeptQuery): AsyncIterable<Observation> {
+  const configs = new Map<string, MarketConfig>();
+  let status: Record<string, boolean> | null = null;
+  let next = 0;
+  for (let atMs = fromMs; atMs < toMs; ) {
+    let changed = false;
+    while (next < changes.length && changes[next]!.atMs <= atMs) {
+      const { owner, name, value } = changes[next++]!;
+      if (owner.startsWith("market/") && name === "config") configs.set(owner, revived(value));
+      else if (owner === "exchange" && name === "status")
+        status = JSON.parse(value) as Record<string, boolean>;
+      else continue;
+      changed = true;
+    }
+    if (changed || !within(down, atMs)) {
+      if (configs.size > 0) yield { kind: "marketConfig", atMs, markets: [...configs.values()] };
+      if (status !== null) yield { kind: "figures", atMs, given: [{ owner: "exchange", values: status }] };
+    }
+    const changeMs = changes[next]?.atMs ?? Number.POSITIVE_INFINITY;
+    atMs = Math.min(atMs + seldomMs, Math.max(changeMs, atMs + 1));
+  }
+}
+
+/** As it was stored: integers beyond doubles as text. */
+function revived(text: string): MarketConfig {
+  const config = JSON.parse(text) as MarketConfig;
+  return {
+    ...config,
+    openInterestCapBaseLots: BigInt(config.openInterestCapBaseLots),
+    leverageTiers: config.leverageTiers.map((tier) => ({
+      ...tier,
+      maxSizeBaseLots: BigInt(tier.maxSizeBaseLots),
+    })),
+  };
+}
+
+/** Histories were read and told nothing new: what counts events is as fresh as those readings. */
+async function* readings({ fromMs, toMs, wallets, histories, down }: KeptQuery): AsyncIterable<Observation> {
+  if (histories.length === 0 || wallets.length === 0) return;
+  const paceMs = Math.min(...histories.map(({ everyMs }) => everyMs));
+  const due = new Map(histories.map(({ source }) => [source, fromMs]));
+  for (let atMs = fromMs; atMs < toMs; atMs += paceMs) {
+    if (within(down, atMs)) continue;
+    for (const { source, everyMs } of histories) {
+      if (due.get(source)! > atMs) continue;
+      due.set(source, atMs + everyMs);
+      for (const wallet of wallets) yield { kind: "events", source, wallet, atMs, events: [] };
+    }
+  }
+}
+
+export function within(
+  spans: readonly { readonly fromMs: number; readonly toMs: number }[],
+  atMs: number,
+): boolean {
+  return spans.some((span) => atMs >= span.fromMs && atMs < span.toMs);
+}
+
+/** Merges what comes in order from each in the order of all; of the same moment, as the list has them. */
+export async function* merged<T extends { readonly atMs: number }>(
+  parts: readonly AsyncIterable<T>[],
+): AsyncIterable<T> {
+  const heads: { value: T; readonly rank: number; readonly from: AsyncIterator<T> }[] = [];
+  try {
+    for (const [rank, part] of parts.entries()) {
+      const from = part[Symbol.asyncIterator]();
+      const first = await from.next();
+      if (first.done !== true) heads.push({ value: first.value, rank, from });
+    }
+    const isLater = (a: (typeof heads)[number], b: (typeof heads)[number]) =>
+      a.value.atMs - b.value.atMs || a.rank - b.rank;
+    heads.sort((a, b) => isLater(b, a));
+    // The earliest stands last: it is taken, and its next one put back in its place.
+    while (heads.length > 0) {
+      const head = heads.pop()!;
+      yield head.value;
+      const next = await head.from.next();
+      if (next.done === true) continue;
+      head.value = next.value;
+      let [low, high] = [0, heads.length];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (isLater(heads[middle]!, head) > 0) low = middle + 1;
+        else high = middle;
+      }
+      heads.splice(low, 0, head);
+    }
+  } finally {
+    for (const { from } of heads) await from.return?.();
+  }
+}

@@ -1,0 +1,235 @@
+/**
+ * A backtest as a picture: a lane for each rule and subject, its levels as colours, the line of its value with the
+ * thresholds where it has them, liquidations as marks. One file that any browser shows.
+ */
+import type { Changes } from "../domain/changes.ts";
+import { parseSubject } from "../domain/subject.ts";
+import { formatTime } from "../domain/time-text.ts";
+import { formatNumber, type RuleSet, type Unit } from "../rules/index.ts";
+import type { Span } from "./backtest.ts";
+import type { BacktestReport, ReportedAlert } from "./report.ts";
+
+const width = 1_200;
+const labels = 260;
+const laneHeight = 56;
+const top = 64;
+const buckets = 600;
+const mostLanes = 200;
+const colours = { info: "#3b82f6", warning: "#f59e0b", critical: "#dc2626" } as const;
+
+interface Threshold {
+  readonly severity: keyof typeof colours;
+  readonly value: number;
+}
+
+interface Watched {
+  readonly rule: string;
+  readonly scope: string;
+  readonly field: string;
+  readonly unit: Unit;
+  readonly thresholds: readonly Threshold[];
+}
+
+interface Line {
+  readonly least: Float64Array;
+  readonly most: Float64Array;
+}
+
+/** Gathers the values behind the rules while a backtest runs: of each stretch of the picture the least and the most. */
+export class ValueLines {
+  readonly #span: Span;
+  readonly #fields = new Map<string, Watched>();
+  readonly #lines = new Map<string, Line>();
+
+  constructor(ruleSet: RuleSet, span: Span) {
+    this.#span = span;
+    for (const rule of ruleSet.conditions) {
+      const [first] = rule.levels;
+      const text = rule.value?.text ?? first?.when.text ?? "";
+      const path = /^\s*(\w+)\.(\w+)\b/.exec(text);
+      if (!path || (rule.value !== null && path[0].trim() !== text.trim())) continue;
+      const thresholds = rule.levels.flatMap(({ severity, when }) => {
+        const of = rule.value === null ? path[0].trim() : "value";
+        const literal = of.replace(".", "\\.");
+        const found = new RegExp(`^\\s*${literal}\\s*[<>]=?\\s*(-?[\\d.]+)`).exec(when.text);
+        return found ? [{ severity, value: Number(found[1]) }] : [];
+      });
+      const [, scope, field] = path;
+      if (thresholds.length === 0 && rule.value === null) continue;
+      const unit = rule.value?.unit ?? "none";
+      this.#fields.set(rule.name, { rule: rule.name, scope: scope!, field: field!, unit, thresholds });
+    }
+  }
+
+  take({ ticks }: Changes): void {
+    const wanted = new Set([...this.#fields.values()].map(({ scope, field }) => `${scope} ${field}`));
+    for (const { atMs, owner, series, values } of ticks) {
+      const bucket = Math.floor(
+        ((atMs - this.#span.fromMs) / (this.#span.toMs - this.#span.fromMs)) * buckets,
+      );
+      if (bucket < 0 || bucket >= buckets) continue;
+      for (let i = 0; i < series.length; i++) {
+        const name = series[i]!;
+        const field = name.slice(name.lastIndexOf(".") + 1);
+        const scope = /^\w+/.exec(name)![0];
+        if (!wanted.has(`${scope} ${field}`)) continue;
+        const value = values[i]!;
+        if (!Number.isFinite(value)) continue;
+        const symbol = /\[([^\]]+)\]/.exec(name)?.[1];
+        const subject =
+          scope === "position" ? `${owner}/${symbol}` : scope === "market" ? `market/${symbol}` : owner;
+        const key = `${subject} ${field}`;
+        const line = this.#lines.get(key) ?? {
+          least: new Float64Array(buckets).fill(Number.NaN),
+          most: new Float64Array(buckets).fill(Number.NaN),
+        };
+        this.#lines.set(key, line);
+        if (!(line.least[bucket]! <= value)) line.least[bucket] = value;
+        if (!(line.most[bucket]! >= value)) line.most[bucket] = value;
+      }
+    }
+  }
+
+  /** The value of a rule about a subject; null where it is no single figure. */
+  of(rule: string, subject: string): { readonly watched: Watched; readonly line: Line } | null {
+    const watched = this.#fields.get(rule);
+    if (!watched) return null;
+    const parsed = parseSubject(subject);
+    const owner =
+      parsed !== undefined && "symbol" in parsed && watched.scope === "market"
+        ? `market/${parsed.symbol}`
+        : subject;
+    const line = this.#lines.get(`${owner} ${watched.field}`);
+    return line ? { watched, line } : null;
+  }
+}
+
+export function drawBacktest(report: BacktestReport, lines: ValueLines, timezone: string): string {
+  const { fromMs, toMs } = report;
+  const span = Math.max(1, toMs - fromMs);
+  const x = (ms: number) => round(labels + ((ms - fromMs) / span) * (width - labels - 20));
+  const lanes = [...Map.groupBy(report.alerts, ({ rule, subject }) => `${rule}\n${subject}`).values()];
+  const shown = lanes.slice(0, mostLanes);
+  const height = top + Math.max(1, shown.length) * laneHeight + 40;
+  const out: string[] = [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, sans-serif" font-size="12">`,
+    `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
+    text(
+      16,
+      24,
+      `${report.alerts.length} alerts, ${report.messages.length} messages`,
+      'font-size="16" font-weight="600"',
+    ),
+    text(16, 44, `${formatTime(fromMs, timezone)} to ${formatTime(toMs, timezone)}`, 'fill="#6b7280"'),
+  ];
+  for (const { fromMs: from, toMs: to } of [...report.down, ...report.gaps]) {
+    const [left, right] = [x(Math.max(from, fromMs)), x(Math.min(to, toMs))];
+    out.push(
+      `<rect x="${left}" y="${top}" width="${Math.max(1, round(right - left))}" height="${height - top - 40}" fill="#e5e7eb"><title>nobody watched</title></rect>`,
+    );
+  }
+  for (let i = 0; i <= 6; i++) {
+    const atMs = fromMs + (span * i) / 6;
+    const at = x(atMs);
+    out.push(`<line x1="${at}" x2="${at}" y1="${top}" y2="${height - 36}" stroke="#e5e7eb"/>`);
+    const label = formatTime(atMs, timezone).slice(5, 16);
+    out.push(text(at, height - 18, label, 'fill="#6b7280" text-anchor="middle"'));
+  }
+  for (const [index, alerts] of shown.entries())
+    out.push(...lane(alerts, top + index * laneHeight, { x, toMs, lines }));
+  if (shown.length === 0) out.push(text(16, top + 24, "No rule would have fired.", ""));
+  if (lanes.length > shown.length)
+    out.push(text(16, height - 18, `and ${lanes.length - shown.length} more`, ""));
+  for (const { happenedMs, subject, kind } of report.liquidations) {
+    const at = x(happenedMs);
+    const title = `${subject} liquidated (${kind}) at ${formatTime(happenedMs, timezone)}`;
+    out.push(
+      `<g><title>${escaped(title)}</title><line x1="${at}" x2="${at}" y1="${top - 6}" y2="${height - 36}" stroke="#111827" stroke-dasharray="4 3"/><path d="M${at} ${top - 4}l-6 -10h12z" fill="#111827"/></g>`,
+    );
+  }
+  out.push("</svg>");
+  return `${out.join("\n")}\n`;
+}
+
+interface Drawing {
+  readonly x: (ms: number) => number;
+  readonly toMs: number;
+  readonly lines: ValueLines;
+}
+
+function lane(alerts: readonly ReportedAlert[], y: number, { x, toMs, lines }: Drawing): string[] {
+  const [first] = alerts;
+  const { rule, subject } = first!;
+  const out = [
+    text(16, y + 22, shortened(rule), 'font-weight="600"'),
+    text(16, y + 38, shortened(subject), 'fill="#6b7280"'),
+    `<line x1="${labels}" x2="${width - 20}" y1="${y + laneHeight - 4}" y2="${y + laneHeight - 4}" stroke="#e5e7eb"/>`,
+  ];
+  for (const alert of alerts) {
+    const endMs = alert.endedAtMs ?? toMs;
+    if (alert.event) {
+      out.push(
+        `<circle cx="${x(alert.firedAtMs)}" cy="${y + 26}" r="5" fill="${colours[alert.severity]}"><title>${escaped(alert.summary)}</title></circle>`,
+      );
+      continue;
+    }
+    alert.levels.forEach(({ severity, atMs }, index) => {
+      const until = alert.levels[index + 1]?.atMs ?? endMs;
+      const left = x(atMs);
+      const wide = Math.max(2, round(x(until) - left));
+      out.push(
+        `<rect x="${left}" y="${y + 6}" width="${wide}" height="${laneHeight - 14}" fill="${colours[severity]}" fill-opacity="0.35"><title>${escaped(`${severity}: ${alert.summary}`)}</title></rect>`,
+      );
+    });
+  }
+  const found = lines.of(rule, subject);
+  if (found) out.push(...valueLine(found, y));
+  return out;
+}
+
+function valueLine({ watched, line }: { watched: Watched; line: Line }, y: number): string[] {
+  const known = [...line.least, ...line.most].filter(Number.isFinite).sort((a, b) => a - b);
+  if (known.length === 0) return [];
+  const marks = watched.thresholds.map(({ value }) => value);
+  // What is far away from every threshold would press the rest flat.
+  const usual = known[Math.floor(known.length * 0.95)]!;
+  const most = Math.max(usual, ...marks);
+  const least = Math.min(known[0]!, ...marks);
+  const span = most - least || 1;
+  const place = (value: number) => {
+    const share = Math.min(1, Math.max(0, (value - least) / span));
+    return round(y + laneHeight - 8 - share * (laneHeight - 18));
+  };
+  const out = watched.thresholds.map(
+    ({ severity, value }) =>
+      `<line x1="${labels}" x2="${width - 20}" y1="${place(value)}" y2="${place(value)}" stroke="${colours[severity]}" stroke-dasharray="2 3"><title>${escaped(`${severity} at ${formatNumber(value, watched.unit)}`)}</title></line>`,
+  );
+  let path = "";
+  let drawing = false;
+  for (let i = 0; i < buckets; i++) {
+    const [low, high] = [line.least[i]!, line.most[i]!];
+    if (Number.isNaN(low)) continue;
+    const at = round(labels + ((i + 0.5) / buckets) * (width - labels - 20));
+    path += `${drawing ? "L" : "M"}${at} ${place(high)}`;
+    if (place(high) !== place(low)) path += `L${at} ${place(low)}`;
+    drawing = true;
+  }
+  out.push(`<path d="${path}" fill="none" stroke="#374151" stroke-width="1"/>`);
+  return out;
+}
+
+function text(x: number, y: number, content: string, style: string): string {
+  return `<text x="${x}" y="${y}" ${style}>${escaped(content)}</text>`;
+}
+
+function shortened(content: string): string {
+  return content.length > 34 ? `${content.slice(0, 33)}…` : content;
+}
+
+function escaped(content: string): string {
+  return content.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}

@@ -1,0 +1,29 @@
+/** What the watch is told of a configuration. */
+import { schedulesMs } from "../collect/index.ts";
+import type { DaemonSettings } from "../settings.ts";
+import type { WatchSettings } from "../watch/settings.ts";
+
+/**
+ * @param running wallets, schedules and channels are those that run, whatever the configuration says since
+ * @param from rules, routes and reminders are the newest
+ */
+export function watchSettingsOf(running: DaemonSettings, from: DaemonSettings, nowMs: number): WatchSettings {
+  return {
+    wallets: running.wallets.map(({ name, authority, labels, limits, key, pdaIndices }) => ({
+      name,
+      authority,
+      labels,
+      limits,
+      watchOnly: key === null,
+      pdaIndices,
+    })),
+    pairs: from.pairs,
+    ruleSet: from.ruleSet,
+    routing: from.routing,
+    channels: Object.keys(running.channels),
+    remind: from.remind,
+    acknowledge: from.acknowledge,
+    scheduleMs: schedulesMs(running.schedules, nowMs, running.exchange.streams !== "off"),
+    timezone: from.timezone,
+  };
+}
