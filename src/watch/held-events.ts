@@ -180,11 +180,20 @@ export class HeldEvents {
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
       place: -1,
-      onDue: () => this.#giveUp(held, this.#options.draft(), false),
+      onDue: () => this.#patienceEnded(held),
     };
     this.#held.set(eventName(event.kind, event.key), held);
     this.#options.deadlines.set(held, untilMs);
     return held;
+  }
+
+  /** Whoever else waited as long goes with it, in the order in which they came. */
+  #patienceEnded(held: HeldEvent): void {
+    const draft = this.#options.draft();
+    for (const [name, other] of [...this.#held]) {
+      const over = other === held || other.untilMs <= draft.atMs;
+      if (over && this.#held.get(name) === other) this.#giveUp(other, draft, false);
+    }
   }
 
   /**
