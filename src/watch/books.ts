@@ -10,6 +10,7 @@ import type { ConditionRule, RuleSet } from "../rules/index.ts";
 import { applies, type Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
 import { Least } from "./least.ts";
+import type { NamedValues } from "./named-values.ts";
 import type { Series } from "./series.ts";
 import type { WatchedWallet } from "./settings.ts";
 import {
@@ -28,7 +29,7 @@ import type { WalletEntry } from "./wallets.ts";
 import type { World } from "./world.ts";
 
 /** Of sources that no wallet owns, nobody's silence is the cause. */
-const ofWallets: ReadonlySet<Source> = new Set(["traderState", "traderView"]);
+const ofWallets: ReadonlySet<Source> = new Set(["traderState", "traderView", "collateral"]);
 
 export interface BooksParts {
   readonly ruleSet: RuleSet;
@@ -36,6 +37,7 @@ export interface BooksParts {
   readonly world: World;
   readonly conditions: Conditions;
   readonly series: Series;
+  readonly named: NamedValues;
 }
 
 export class Books {
@@ -59,7 +61,7 @@ export class Books {
   }
 
   /** Something about a wallet's accounts is new. */
-  changed(entry: WalletEntry, source: Source, draft: Draft): void {
+  changed(entry: WalletEntry, source: Source | null, draft: Draft): void {
     const touched = this.#take(entry);
     for (const book of touched) {
       book.write();
@@ -84,6 +86,7 @@ export class Books {
     for (const book of touched) {
       book.write();
       for (const node of sampled && book.isFresh(draft.atMs) ? book.nodes : []) {
+        this.#parts.named.update(node, draft.atMs);
         draft.changes.ticks.push(this.#parts.series.together(node, draft.atMs));
         node.windows?.feed(draft.atMs, node.facts.values);
       }
@@ -103,7 +106,7 @@ export class Books {
     const touched = this.#books.filter((book) => book.has(name));
     if (touched.length === 0) return touched;
     const before = this.#shares.get(name);
-    const share = shareOf(this.#parts.world.accounts.ofWallet(name));
+    const share = shareOf(entry, this.#parts.world.accounts.ofWallet(name));
     this.#shares.set(name, share);
     for (const book of touched) book.take(entry, before, share);
     return touched;
@@ -155,6 +158,9 @@ class Book {
   readonly #adverse: Least;
   #startedMs = 0;
   #equity = 0;
+  #pnlToday = 0;
+  /** Members whose profit of the day is not known. */
+  #untold = 0;
   /** Members whose account figures are not known. */
   #unassessed = 0;
   /** By market; "" is the one over all. */
@@ -168,7 +174,13 @@ class Book {
     const { symbol } = rule.select;
     this.#symbols = symbol && new Set(symbol.map((one) => one.toUpperCase()));
     const least = () => new Least(members.length);
-    this.#seen = { traderState: least(), markets: least(), marketConfig: least(), traderView: least() };
+    this.#seen = {
+      traderState: least(),
+      markets: least(),
+      marketConfig: least(),
+      traderView: least(),
+      collateral: least(),
+    };
     this.#ratio = least();
     this.#move = least();
     this.#adverse = least();
@@ -213,6 +225,8 @@ class Book {
   #add(share: Share, sign: 1 | -1): void {
     if (Number.isNaN(share.equity)) this.#unassessed += sign;
     else this.#equity += sign * share.equity;
+    if (Number.isNaN(share.pnlToday)) this.#untold += sign;
+    else this.#pnlToday += sign * share.pnlToday;
     for (const [symbol, held] of share.bySymbol) {
       if (this.#symbols?.has(symbol) === false) continue;
       this.#all.add(held, sign);
@@ -264,6 +278,8 @@ class Book {
       const oneMarket = symbol !== "" || this.#symbols?.size === 1;
       if (oneMarket && sum.unsized === 0) values.netSize = sum.size / unitScale;
       else if ("netSize" in values) delete values.netSize;
+      if (this.#untold > 0) delete values.pnlToday;
+      else values.pnlToday = this.#pnlToday / usdScale;
       if (this.#unassessed > 0) {
         for (const field of ofAccounts) delete values[field];
       } else {
@@ -279,4 +295,4 @@ class Book {
 
 const nothing = new Sum();
 const ofAccounts = ["equity", "worstMarginRatio", "moveToLiquidation", "adverseMoveToLiquidation"] as const;
-const summed = ["netNotional", "grossNotional", "netSize", ...ofAccounts] as const;
+const summed = ["netNotional", "grossNotional", "netSize", "pnlToday", ...ofAccounts] as const;

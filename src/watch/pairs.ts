@@ -9,6 +9,7 @@ import type { Source } from "../domain/observation.ts";
 import { formatAmount } from "../rules/index.ts";
 import type { Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
+import type { NamedValues } from "./named-values.ts";
 import { type Breaker, heavier, isForced, PairBreaks } from "./pair-breaks.ts";
 import { concernsLeg, type Leg, parseLeg, sizeOf } from "./pair-legs.ts";
 import type { Series } from "./series.ts";
@@ -27,6 +28,7 @@ export interface PairsParts {
   readonly world: World;
   readonly conditions: Conditions;
   readonly series: Series;
+  readonly named: NamedValues;
   /** From when on an account's state is too old to be a sample of now, ms. */
   readonly staleAfterMs: number;
 }
@@ -93,7 +95,7 @@ export class Pairs {
   }
 
   /** Something about a wallet's accounts is new. */
-  changed({ wallet }: WalletEntry, source: Source, draft: Draft): void {
+  changed({ wallet }: WalletEntry, source: Source | null, draft: Draft): void {
     for (const pair of this.#byWallet.get(wallet.name) ?? []) this.#update(pair, source, draft);
   }
 
@@ -109,6 +111,7 @@ export class Pairs {
       this.#write(pair, draft);
       const { traderState } = pair.node.facts.seenMs;
       if (sampled && traderState !== undefined && draft.atMs - traderState <= this.#parts.staleAfterMs) {
+        this.#parts.named.update(pair.node, draft.atMs);
         draft.changes.ticks.push(this.#parts.series.together(pair.node, draft.atMs));
         pair.node.windows?.feed(draft.atMs, pair.node.facts.values);
       }

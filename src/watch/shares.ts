@@ -24,12 +24,13 @@ export interface Share {
   readonly bySymbol: ReadonlyMap<string, Holding>;
   /** NaN: not known, as the figures below. */
   readonly equity: number;
+  readonly pnlToday: number;
   readonly marginRatio: number;
   readonly moveToLiquidation: number;
   readonly adverseMoveToLiquidation: number;
 }
 
-export function shareOf(accounts: Iterable<AccountEntry>): Share {
+export function shareOf(entry: WalletEntry, accounts: Iterable<AccountEntry>): Share {
   const bySymbol = new Map<string, Holding>();
   let equity = 0;
   let marginRatio = 0;
@@ -57,11 +58,12 @@ export function shareOf(accounts: Iterable<AccountEntry>): Share {
       else held.size += units;
     }
   }
-  return { bySymbol, equity, marginRatio, moveToLiquidation, adverseMoveToLiquidation };
+  const pnlToday = Math.round(numberOf(entry.node.facts.values.pnlToday) * usdScale);
+  return { bySymbol, equity, pnlToday, marginRatio, moveToLiquidation, adverseMoveToLiquidation };
 }
 
 /** Sources that the figures of books and pairs rest on. */
-export const sharedSources = ["traderState", "markets", "marketConfig", "traderView"] as const;
+export const sharedSources = ["traderState", "markets", "marketConfig", "traderView", "collateral"] as const;
 export type SharedSource = (typeof sharedSources)[number];
 
 /** When a source last told of all of a wallet, ms; -∞: not since the start. What holds nothing waits for no price: +∞. */

@@ -5,6 +5,7 @@ import type { RuleSet } from "../rules/index.ts";
 import { Books } from "./books.ts";
 import type { Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
+import type { NamedValues } from "./named-values.ts";
 import { Pairs } from "./pairs.ts";
 import type { Remembered } from "./remembered.ts";
 import type { Series } from "./series.ts";
@@ -23,6 +24,7 @@ export class Together {
     readonly world: World;
     readonly conditions: Conditions;
     readonly series: Series;
+    readonly named: NamedValues;
     /** From when on an account's state is too old to be a sample of now, ms. */
     readonly staleAfterMs: number;
   }) {
@@ -40,7 +42,7 @@ export class Together {
   }
 
   /** Something about a wallet's accounts is new. */
-  changed(entry: WalletEntry, source: Source, draft: Draft): void {
+  changed(entry: WalletEntry, source: Source | null, draft: Draft): void {
     this.#books.changed(entry, source, draft);
     this.#pairs.changed(entry, source, draft);
   }

@@ -295,6 +295,7 @@ export class Watch {
       world: this.#world,
       conditions: this.#conditions,
       series: this.#series,
+      named: this.#named,
       staleAfterMs: 3 * settings.scheduleMs.traderState,
     });
     this.#market = new MarketAnswers({
@@ -627,6 +628,7 @@ export class Watch {
       this.#today.settled(entry, settledAt(entry, draft.atMs));
       this.#today.keep(wallet, draft);
       this.#conditions.judgeNode(entry.node, null, draft);
+      this.#together.changed(entry, null, draft);
     }
     let compared = false;
     for (const { pdaIndex, subaccount, ofMs, valueUsd } of seen.values) {
@@ -695,6 +697,7 @@ export class Watch {
     if (seen.source === "liquidations" && !seen.past)
       this.#endings.read(draft, entry.wallet.name, seen.pdaIndex);
     this.#conditions.judgeNode(entry.node, seen.source, draft);
+    if (seen.source === "collateral") this.#together.changed(entry, "collateral", draft);
     if (seen.events.length > 0) {
       for (const account of this.#world.accounts.ofWallet(entry.wallet.name))
         this.#judgeAccount(account, null, draft);
@@ -721,6 +724,7 @@ export class Watch {
         this.#judgeAccount(account, "fills", draft);
       }
     }
+    this.#together.manyChanged(null, null, false, draft);
   }
 
   #takeFill(event: Event, draft: Draft): void {

@@ -259,3 +259,32 @@ describe("kept by what changes", () => {
     );
   });
 });
+
+describe("the profit of the day", () => {
+  const lost = `
+rules:
+  - name: Lost
+    scope: book
+    select: { desk: alpha }
+    value: book.pnlToday
+    levels: { warning: { when: value < -100.0 } }
+    keepFiringFor: 0s
+    summary: "{{ usd(value) }} of {{ usd(book.equity) }}"
+`;
+  const figures = (h: Harness, ...given: readonly { owner: string; values: Record<string, number> }[]) =>
+    h.see({ kind: "figures", atMs: h.nowMs, given });
+  const account = (name: string) => ({
+    owner: `${name}/0.0`,
+    values: { equity: 1_000, marginRatio: 0, moveToLiquidation: 1, adverseMoveToLiquidation: 1 },
+  });
+
+  test("is the sum of its wallets' own, and not known before each of them is", () => {
+    const h = begun(lost);
+    figures(h, account("one"), account("two"), { owner: "one", values: { pnlToday: -150 } });
+    expect(h.told).toEqual([]);
+    figures(h, { owner: "two", values: { pnlToday: 20 } });
+    expect(summaries(h)).toEqual(["book/Lost fired -$130.00 of $2,000.00"]);
+    figures(h, { owner: "two", values: { pnlToday: 60 } });
+    expect(h.told.at(-1)).toBe("Lost book/Lost ended warning recovered");
+  });
+});

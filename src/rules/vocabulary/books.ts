@@ -7,6 +7,7 @@ const risk: readonly Source[] = ["traderState", "markets", "marketConfig"];
 const held = group(["traderState", "marketConfig"]);
 const marked = group(risk);
 const backed = group([...risk, "traderView"]);
+const pnl = group([...risk, "collateral", "traderView"]);
 const none = group([]);
 
 /** What broke a pair; empty while nothing did, or nothing has told yet. */
@@ -17,6 +18,7 @@ const book: readonly Field[] = [
   marked.number("grossNotional", "usd", "longs and shorts of what it counts"),
   marked.number("netSize", "units", "signed, base units; of books of one market"),
   backed.number("equity", "usd", "of its wallets, whatever they hold"),
+  pnl.awaited("pnlToday", "usd", "portfolio", "sum of its wallets' pnlToday; positive is profit"),
   backed.number(
     "worstMarginRatio",
     "ratio",
