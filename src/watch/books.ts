@@ -6,7 +6,7 @@
  * wallets costs the logarithm of their count for each book, not a look at all of them.
  */
 import type { Source } from "../domain/observation.ts";
-import type { ConditionRule, RuleSet } from "../rules/index.ts";
+import type { ConditionRule, Facts, RuleSet } from "../rules/index.ts";
 import { applies, type Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
 import { Least } from "./least.ts";
@@ -64,8 +64,7 @@ export class Books {
   changed(entry: WalletEntry, source: Source | null, draft: Draft): void {
     const touched = this.#take(entry);
     for (const book of touched) {
-      book.write();
-      this.#judge(book, source, draft);
+      for (const node of book.write()) this.#parts.conditions.judgeNode(node, source, draft);
     }
   }
 
@@ -84,13 +83,13 @@ export class Books {
       for (const book of entry ? this.#take(entry) : []) touched.add(book);
     }
     for (const book of touched) {
-      book.write();
+      book.writeAll();
       for (const node of sampled && book.isFresh(draft.atMs) ? book.nodes : []) {
         this.#parts.named.update(node, draft.atMs);
         draft.changes.ticks.push(this.#parts.series.together(node, draft.atMs));
         node.windows?.feed(draft.atMs, node.facts.values);
       }
-      this.#judge(book, source, draft);
+      for (const node of book.nodes) this.#parts.conditions.judgeNode(node, source, draft);
     }
   }
 
@@ -110,10 +109,6 @@ export class Books {
     this.#shares.set(name, share);
     for (const book of touched) book.take(entry, before, share);
     return touched;
-  }
-
-  #judge(book: Book, source: Source | null, draft: Draft): void {
-    for (const node of book.nodes) this.#parts.conditions.judgeNode(node, source, draft);
   }
 }
 
@@ -163,6 +158,12 @@ class Book {
   #untold = 0;
   /** Members whose account figures are not known. */
   #unassessed = 0;
+  /** Ages are those of all members: the same for each of its subjects. */
+  readonly #seenMs: Facts["seenMs"] = {};
+  /** Looks at figures that are the same for all of its markets: each answer is one about all of them. */
+  readonly #sharedRead: boolean;
+  /** Markets of which something changed since they were written. */
+  readonly #touched = new Set<string>();
   /** By market; "" is the one over all. */
   readonly #nodes = new Map<string, SubjectNode>();
 
@@ -173,6 +174,7 @@ class Book {
     this.#places = new Map(this.#names.map((name, index) => [name, index]));
     const { symbol } = rule.select;
     this.#symbols = symbol && new Set(symbol.map((one) => one.toUpperCase()));
+    this.#sharedRead = rule.reads.some((read) => read.scope === "book" && !ofMarkets.has(read.field));
     const least = () => new Least(members.length);
     this.#seen = {
       traderState: least(),
@@ -208,7 +210,7 @@ class Book {
       const prefix = `book/${this.#rule.name}/`;
       for (const name of standing) if (name.startsWith(prefix)) this.#node(name.slice(prefix.length));
     }
-    this.write();
+    this.writeAll();
   }
 
   take(entry: WalletEntry, before: Share | undefined, share: Share): void {
@@ -229,6 +231,7 @@ class Book {
     else this.#pnlToday += sign * share.pnlToday;
     for (const [symbol, held] of share.bySymbol) {
       if (this.#symbols?.has(symbol) === false) continue;
+      this.#touched.add(symbol);
       this.#all.add(held, sign);
       if (this.#rule.by === "none") continue;
       let sum = this.#bySymbol.get(symbol);
@@ -251,48 +254,78 @@ class Book {
       ofWallets.has(source)
         ? this.#seen[source as SharedSource].below(sinceMs).map((index) => this.#names[index]!)
         : [];
-    this.#nodes.set(symbol, this.#world.togetherNode(subject, silent, first));
+    this.#nodes.set(
+      symbol,
+      this.#world.togetherNode(subject, { values: {}, seenMs: this.#seenMs, silent }, first),
+    );
   }
 
-  /** Brings the facts that rules see up to date. */
-  write(): void {
-    for (const [symbol, { facts }] of this.#nodes) {
-      const { values, seenMs } = facts;
-      const sum = symbol === "" ? this.#all : (this.#bySymbol.get(symbol) ?? nothing);
-      values.wallets = this.#names.length;
-      // As the field says it: since when its wallets are asked.
-      values.staleWallets = this.#startedMs;
-      for (const source of sharedSources) noteSeen(seenMs, source, this.#seen[source].value);
-      if (seenMs.traderState === undefined) {
-        // Of a wallet that was not read yet nobody can say that it holds nothing.
-        for (const field of summed) delete values[field];
-        continue;
-      }
-      if (sum.unvalued > 0) {
-        delete values.netNotional;
-        delete values.grossNotional;
-      } else {
-        values.netNotional = sum.net / usdScale;
-        values.grossNotional = sum.gross / usdScale;
-      }
-      const oneMarket = symbol !== "" || this.#symbols?.size === 1;
-      if (oneMarket && sum.unsized === 0) values.netSize = sum.size / unitScale;
-      else if ("netSize" in values) delete values.netSize;
-      if (this.#untold > 0) delete values.pnlToday;
-      else values.pnlToday = this.#pnlToday / usdScale;
-      if (this.#unassessed > 0) {
-        for (const field of ofAccounts) delete values[field];
-      } else {
-        values.equity = this.#equity / usdScale;
-        // Adding 0 turns −0 into 0.
-        values.worstMarginRatio = -this.#ratio.value + 0;
-        values.moveToLiquidation = this.#move.value;
-        values.adverseMoveToLiquidation = this.#adverse.value;
-      }
+  /** Brings the facts that rules see up to date. @returns the subjects about which something is new */
+  write(): Iterable<SubjectNode> {
+    if (this.#rule.by === "none" || this.#sharedRead) {
+      this.writeAll();
+      return this.#nodes.values();
+    }
+    const written: SubjectNode[] = [];
+    this.#age();
+    for (const [symbol, node] of this.#nodes) {
+      // What could not be judged may be able to now, whosever answer it is.
+      const waits = node.instances.some((instance) => instance.unknown !== null);
+      if (!waits && !this.#touched.has(symbol)) continue;
+      this.#writeNode(symbol, node);
+      written.push(node);
+    }
+    this.#touched.clear();
+    return written;
+  }
+
+  writeAll(): void {
+    this.#age();
+    for (const [symbol, node] of this.#nodes) this.#writeNode(symbol, node);
+    this.#touched.clear();
+  }
+
+  #age(): void {
+    for (const source of sharedSources) noteSeen(this.#seenMs, source, this.#seen[source].value);
+  }
+
+  #writeNode(symbol: string, { facts }: SubjectNode): void {
+    const { values, seenMs } = facts;
+    const sum = symbol === "" ? this.#all : (this.#bySymbol.get(symbol) ?? nothing);
+    values.wallets = this.#names.length;
+    // As the field says it: since when its wallets are asked.
+    values.staleWallets = this.#startedMs;
+    if (seenMs.traderState === undefined) {
+      // Of a wallet that was not read yet nobody can say that it holds nothing.
+      for (const field of summed) delete values[field];
+      return;
+    }
+    if (sum.unvalued > 0) {
+      delete values.netNotional;
+      delete values.grossNotional;
+    } else {
+      values.netNotional = sum.net / usdScale;
+      values.grossNotional = sum.gross / usdScale;
+    }
+    const oneMarket = symbol !== "" || this.#symbols?.size === 1;
+    if (oneMarket && sum.unsized === 0) values.netSize = sum.size / unitScale;
+    else if ("netSize" in values) delete values.netSize;
+    if (this.#untold > 0) delete values.pnlToday;
+    else values.pnlToday = this.#pnlToday / usdScale;
+    if (this.#unassessed > 0) {
+      for (const field of ofAccounts) delete values[field];
+    } else {
+      values.equity = this.#equity / usdScale;
+      // Adding 0 turns −0 into 0.
+      values.worstMarginRatio = -this.#ratio.value + 0;
+      values.moveToLiquidation = this.#move.value;
+      values.adverseMoveToLiquidation = this.#adverse.value;
     }
   }
 }
 
+/** Figures of one market; the others are of the wallets as a whole. */
+const ofMarkets: ReadonlySet<string> = new Set(["netNotional", "grossNotional", "netSize", "wallets"]);
 const nothing = new Sum();
 const ofAccounts = ["equity", "worstMarginRatio", "moveToLiquidation", "adverseMoveToLiquidation"] as const;
 const summed = ["netNotional", "grossNotional", "netSize", "pnlToday", ...ofAccounts] as const;

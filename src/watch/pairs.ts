@@ -15,7 +15,7 @@ import { concernsLeg, type Leg, parseLeg, sizeOf } from "./pair-legs.ts";
 import type { Series } from "./series.ts";
 import type { WatchedPair } from "./settings.ts";
 import { noteSeen, type SharedSource, seenWhole, sharedSources } from "./shares.ts";
-import type { SubjectNode } from "./subjects.ts";
+import { newFacts, type SubjectNode } from "./subjects.ts";
 import type { WalletEntry } from "./wallets.ts";
 import type { World } from "./world.ts";
 
@@ -72,7 +72,11 @@ export class Pairs {
         source === "traderState" || source === "traderView"
           ? walletsOf(legs).filter((name) => this.#seenMs(name, source) < sinceMs)
           : [];
-      const node = world.togetherNode({ scope: "pair", pair: settings.name }, silent, true);
+      const node = world.togetherNode(
+        { scope: "pair", pair: settings.name },
+        { ...newFacts(), silent },
+        true,
+      );
       const text = keep.get(pairKeepPrefix + settings.name);
       const restored = text === undefined ? null : (JSON.parse(text) as Kept);
       const pair: Pair = {

@@ -206,13 +206,12 @@ export class World {
     return node;
   }
 
-  /** What several wallets hold together. @param silent whose part a source has told nothing of since a time */
+  /** What several wallets hold together. */
   togetherNode(
     subject: Subject & { readonly scope: "book" | "pair" },
-    silent: NonNullable<Facts["silent"]>,
+    facts: Facts,
     first: boolean,
   ): SubjectNode {
-    const facts: Facts = { ...newFacts(), silent };
     const { scope } = subject;
     const market =
       scope === "book" && subject.symbol !== null ? this.marketNode(subject.symbol).facts : undefined;
