@@ -2,6 +2,9 @@
 import type { Event } from "../domain/event.ts";
 import type { World } from "./world.ts";
 
+/** Naked share of the largest leg up to which a pair counts as whole, where nothing else is said. */
+export const usualTolerance = 0.02;
+
 export interface Leg {
   /** As the configuration writes it: `main/SOL`, `main/0.1/SOL`. */
   readonly text: string;

@@ -10,7 +10,8 @@ import { sources } from "../../domain/observation.ts";
 import { parseSubject, type Scope } from "../../domain/subject.ts";
 import { nearestName, type RuleProblem, scopes, vocabulary } from "../../rules/index.ts";
 import { RuleSource } from "../../rules/load/source.ts";
-import type { WatchedWallet } from "../../watch/settings.ts";
+import { parseLeg, usualTolerance } from "../../watch/pair-legs.ts";
+import type { WatchedPair, WatchedWallet } from "../../watch/settings.ts";
 import { Entry, type Report } from "./entry.ts";
 import { parseSteps, type Step, scalarOf } from "./notation.ts";
 import { readEvents } from "./read-events.ts";
@@ -25,6 +26,7 @@ const suiteKeys = [
   "start",
   "timezone",
   "wallets",
+  "pairs",
   "ruleOverrides",
   "routing",
   "remind",
@@ -81,6 +83,7 @@ function readRoot(file: string, entry: Entry): Suite | undefined {
   const timezone = readTimezone(entry.get("timezone"));
   const wallets = readWallets(entry.get("wallets"));
   const known = new Map(wallets.map((wallet) => [wallet.name, wallet]));
+  const pairs = readPairs(entry.get("pairs"), known);
   const read: RuleTest[] = [];
   const names = new Map<string, number>();
   if (tests !== undefined && !tests.isList) tests.problem({ message: "tests must be a list of tests" });
@@ -103,6 +106,7 @@ function readRoot(file: string, entry: Entry): Suite | undefined {
     startMs,
     timezone,
     wallets: [...known.values()],
+    pairs,
     overrides: (overrides?.value() ?? {}) as Readonly<Record<string, unknown>>,
     routing:
       readSection(entry.get("routing"), routingSettings) ?? routingSettings.parse({ receivers: ["you"] }),
@@ -163,6 +167,25 @@ function readWallets(entry: Entry | undefined): WatchedWallet[] {
       limits: Object.fromEntries(limits?.entries().map((limit) => [limit.name, limit.number() ?? 0]) ?? []),
       watchOnly: one.get("watchOnly")?.boolean() ?? false,
     };
+  });
+}
+
+/** A wallet that a leg names is there. */
+function readPairs(entry: Entry | undefined, known: Map<string, WatchedWallet>): WatchedPair[] {
+  if (entry === undefined || !entry.mapping(null)) return [];
+  return entry.entries().map((one) => {
+    one.mapping(["legs", "tolerance"]);
+    const legs = (one.need("legs")?.items() ?? []).flatMap((leg) => {
+      const text = leg.needText();
+      const parsed = text === undefined ? undefined : parseLeg(text);
+      if (text !== undefined && parsed === undefined)
+        leg.problem({ message: `${text} is no leg`, allowed: ["main/SOL", "main/0.1/SOL"] });
+      if (parsed === undefined) return [];
+      if (!known.has(parsed.wallet)) known.set(parsed.wallet, walletOf(parsed.wallet));
+      return [parsed.text];
+    });
+    if (legs.length < 2) one.problem({ message: `the pair ${one.name} has fewer than two legs` });
+    return { name: one.name, legs, tolerance: one.get("tolerance")?.number() ?? usualTolerance };
   });
 }
 

@@ -73,14 +73,15 @@ export function readySuite(input: SuiteInput): ReadySuite | { readonly problems:
       Math.max(ms, suite.intervalMs),
     ]),
   ) as Record<Source, number>;
-  const { wallets, timezone, overrides } = suite;
-  const loaded = loadRules({ files, overrides, scheduleMs, wallets, timezone });
+  const { wallets, pairs, timezone, overrides } = suite;
+  const loaded = loadRules({ files, overrides, scheduleMs, wallets, pairs, timezone });
   if ("problems" in loaded) return { problems: loaded.problems };
   const ruleSet = asLive(loaded.ruleSet);
   const problems = unknownRules(suite, ruleSet);
   if (problems.length > 0) return { problems };
   const settings: WatchSettings = {
     wallets,
+    pairs,
     ruleSet,
     routing: suite.routing,
     remind: suite.remind,

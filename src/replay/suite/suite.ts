@@ -6,7 +6,7 @@ import type { Event } from "../../domain/event.ts";
 import type { Source } from "../../domain/observation.ts";
 import type { Scope } from "../../domain/subject.ts";
 import type { Field } from "../../rules/index.ts";
-import type { WatchedWallet } from "../../watch/settings.ts";
+import type { WatchedPair, WatchedWallet } from "../../watch/settings.ts";
 import type { Step } from "./notation.ts";
 
 export interface Suite {
@@ -18,6 +18,7 @@ export interface Suite {
   readonly startMs: number;
   readonly timezone: string;
   readonly wallets: readonly WatchedWallet[];
+  readonly pairs: readonly WatchedPair[];
   readonly overrides: Readonly<Record<string, unknown>>;
   readonly routing: Routing;
   readonly remind: RemindSettings;
