@@ -157,7 +157,7 @@ describe("rules check", () => {
     place.write("config.yaml", plainConfig);
     const ran = await run(["rules", "check"], place);
     expect(ran.status).toBe(0);
-    expect(ran.stdout).toMatch(/^\d+ rules in 8 files\n/);
+    expect(ran.stdout).toMatch(/^\d+ rules in \d+ files\n/);
     for (const line of ran.stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(110);
     expect(ran.stdout).toMatch(/shipped:liquidation-risk: LiquidationNear \(position\)/);
   });
