@@ -8,6 +8,7 @@ import { loadSettings, misconfigured } from "./configuration.ts";
 import { examine, type Ground } from "./ground.ts";
 import type { Finding } from "./online.ts";
 import { counted, type Paint, paintFor, table } from "./print.ts";
+import { gigabytes } from "./room.ts";
 import { rulesByFile, rulesText } from "./rules/check.ts";
 
 interface CheckOptions extends CommonOptions {
@@ -32,7 +33,8 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
   const { settings } = loaded;
   const ground = await examine(loaded);
   if (ground.problems.length > 0) throw await misconfigured(ground.problems);
-  const warnings = ground.address === null ? loaded.warnings : [...loaded.warnings, ground.address];
+  const doubts = [ground.address, ground.room].filter((one) => one !== null);
+  const warnings = [...loaded.warnings, ...doubts];
   const { formatConfigWarning } = await import("../config/index.ts");
   const { demandOf, marketReadsOf } = await import("../collect/demand.ts");
   const { WantedMarkets } = await import("../watch/wanted-markets.ts");
@@ -174,10 +176,11 @@ function overText({ sources }: Demand, paint: Paint): string {
 }
 
 function databaseText({ database, running }: Ground): string {
-  if (running) return "a daemon runs with it";
+  const size = database.bytes ? `, ${gigabytes(database.bytes)}` : "";
+  if (running) return `a daemon runs with it${size}`;
   switch (database.state) {
     case "there":
-      return "there, and can be written";
+      return `there, and can be written${size}`;
     case "new":
       return "will be made";
     case "newFolder":

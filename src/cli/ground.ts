@@ -6,6 +6,7 @@ import { accessSync, constants, mkdtempSync, rmdirSync, statSync } from "node:fs
 import path from "node:path";
 import type { ConfigProblem } from "../settings.ts";
 import type { Loaded } from "./configuration.ts";
+import { type Room, roomFor, shortOfRoom } from "./room.ts";
 
 export interface Ground {
   /** What keeps a daemon from running until a person mends it, at the setting that has to change. */
@@ -14,7 +15,9 @@ export interface Ground {
   readonly address: ConfigProblem | null;
   /** A daemon of this configuration runs. */
   readonly running: boolean;
-  readonly database: { readonly path: string; readonly state: DatabaseState };
+  readonly database: { readonly path: string; readonly state: DatabaseState } & Partial<Room>;
+  /** The disk has little room left for the database. */
+  readonly room: ConfigProblem | null;
 }
 
 /** `there`: will be opened. `new`: will be made, `newFolder` with its folder. */
@@ -41,12 +44,15 @@ export async function examine({ settings, problemAt }: Loaded): Promise<Ground> 
       () => false,
     ));
   const trouble = running || dashboard === null ? null : await tryAddress(dashboard);
+  const room = problems.length === 0 ? roomFor(history.path) : null;
+  const short = room === null ? null : shortOfRoom(room);
   const at = dashboard === null ? "" : `${dashboard.host}:${dashboard.port}`;
   return {
     problems,
     address: trouble === null ? null : problemAt(["dashboard", "listen"], `${at}: ${trouble}`),
     running,
-    database: { path: history.path, state: typeof found === "string" ? found : "new" },
+    database: { path: history.path, state: typeof found === "string" ? found : "new", ...room },
+    room: short === null ? null : problemAt(["history", "path"], short),
   };
 }
 
