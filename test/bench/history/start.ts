@@ -101,12 +101,19 @@ async function make(file: string): Promise<void> {
   while (!(await store.maintain(endMs, 60_000)).finished);
   await store.close();
   fs.renameSync(partial, file);
+  fs.rmSync(`${partial}.lock`, { force: true });
 }
 
 const folder = path.join(os.tmpdir(), "perpwatch-bench-history");
 fs.mkdirSync(folder, { recursive: true });
-const file = path.join(folder, `start-v${newestOf(migrations)}-${sampleCount}-${wallets.length}.db`);
-if (!fs.existsSync(file)) await make(file);
+const current = `start-v${newestOf(migrations)}-`;
+const file = path.join(folder, `${current}${sampleCount}-${wallets.length}.db`);
+if (!fs.existsSync(file)) {
+  // Made by another version: nobody comes back to it.
+  for (const name of fs.readdirSync(folder))
+    if (!name.startsWith(current)) fs.rmSync(path.join(folder, name), { force: true });
+  await make(file);
+}
 
 const settings: WatchSettings = {
   wallets: wallets.map(({ name, authority }) => ({
