@@ -20,6 +20,7 @@ describe("shipped packs", () => {
   test("load without problems and without warnings", () => {
     const { conditions, events } = load();
     expect(files.map((file) => file.name)).toEqual([
+      "account.yaml",
       "daemon.yaml",
       "drawdown.yaml",
       "exchange.yaml",
