@@ -221,6 +221,9 @@ async function askAccounts(
   await read(`${of}: portfolioValues`, desk, () =>
     client.portfolioValues({ traderPubkey, resolution: "15m", ...hour, limit: 4 }, call),
   );
+  await read(`${of}: marketPnl`, desk, () =>
+    client.marketPnl({ traderPubkey, resolution: "1h", ...hour, limit: 1 }, call),
+  );
   await read(`${of}: fundingHourly`, desk, () =>
     client.fundingHourly({ authority, traderPdaIndex: pdaIndex, limit: 1 }, call),
   );
@@ -252,7 +255,7 @@ async function read<T>(
     return answer;
   } catch (error) {
     if (!(error instanceof ExchangeError)) throw error;
-    const isAbsent = error.status === 404 && /(traderView|portfolioValues)$/.test(what);
+    const isAbsent = error.status === 404 && /(traderView|portfolioValues|marketPnl)$/.test(what);
     if (isAbsent)
       desk.tell({ what, state: "note", detail: "there is no such trader account yet", fix: null });
     else desk.tell({ what, state: "failed", detail: error.message, fix: fixes[error.reason] });

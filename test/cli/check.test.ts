@@ -228,7 +228,7 @@ describe("check --online", () => {
       ...["markets", "latestMarketsStats", "exchangeStatus", "fundingRates", "candles"],
       ...["orderbook", "nextMarketCalendarTransition"],
       ...["main: sign-in", "main/0: traderState", "main/0: traderView", "main/0: portfolioValues"],
-      "main/0: fundingHourly",
+      ...["main/0: marketPnl", "main/0: fundingHourly"],
       ...["main/0: liquidationHistory", "main/0: notifications", "main: userCollateralHistory"],
       ...[
         "main: orderHistory",
@@ -238,6 +238,7 @@ describe("check --online", () => {
         "watched/0: traderState",
         "watched/0: traderView",
         "watched/0: portfolioValues",
+        "watched/0: marketPnl",
       ],
       ...["watched/0: fundingHourly", "watched/0: liquidationHistory", "watched: userCollateralHistory"],
       ...["watched: orderHistory", "watched: tradesHistory", "watched: userPnl", "channel here"],
