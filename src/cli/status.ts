@@ -67,7 +67,7 @@ function sections(status: Status, paint: Paint, show: Show, time: Time): string[
       : titled("Firing", firingTable(firing, Number(status.nowMs), paint, time)),
   );
   if (watch.shadow.length > 0)
-    parts.push(`${watch.shadow.length} in shadow mode (perpwatch alerts --firing --shadow).`);
+    parts.push(`${watch.shadow.length} shadow, told to nobody: alerts --firing --shadow lists them.`);
   if (watch.pending.length > 0) parts.push(titled("Pending", pendingTable(status, paint)));
   const rules = ruleTable(status, paint);
   if (rules !== null) parts.push(titled("Rules that cannot judge everything", rules));

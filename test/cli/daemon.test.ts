@@ -114,6 +114,28 @@ describe("status", () => {
     expect(stdout).not.toMatch(/Pending|Blind|Firing/);
   });
 
+  test("shows apart what rules in shadow mode raised, and which rules cannot judge what", async () => {
+    const now = status();
+    const trial = { ...alert({ id: 58, rule: "Trial" }), shadow: true, textAtMs: nowMs };
+    const failing = {
+      ...{
+        rule: "Trial",
+        subject: "main/0.0",
+        state: "error" as const,
+        source: null,
+        sinceMs: nowMs - 1_000,
+      },
+      detail: "max of an empty list",
+    } as const;
+    const watch = { ...now.watch, shadow: [trial], unjudged: [failing] };
+    await using it = await daemon({ status: () => ({ ...now, watch }) });
+    const lines = (await it.run("status")).stdout.split("\n").map((one) => one.replace(/ {2,}/g, " | "));
+    expect(lines).toContain("1 shadow, told to nobody: alerts --firing --shadow lists them.");
+    expect(lines.filter((one) => /\b58\b/.test(one))).toEqual([]);
+    expect(lines).toContain("Trial (shadow) | 1 | 0 | 1 | main/0.0: max of an empty list");
+    expect(lines).toContainEqual(expect.stringMatching(/^LiquidationNear \| 2 \| 1 \| 0/));
+  });
+
   test("as JSON it is what the daemon answers", async () => {
     await using it = await daemon();
     const ran = await it.run("status", "--json");
@@ -166,6 +188,8 @@ describe("alerts", () => {
       alerts: [alert({ id: 57 })],
     });
     expect(it.asked[1]).toEqual(["alerts", { limit: 50 }]);
+    await it.run("alerts", "--shadow");
+    expect(it.asked[2]).toEqual(["alerts", { limit: 50, shadow: true }]);
   });
 
   test("none is an answer too", async () => {
