@@ -110,8 +110,22 @@ export async function backtest(input: BacktestInput): Promise<Backtested> {
     const leastMs = period.resolution === "samples" ? 0 : resolutionMs[period.resolution];
     const ruleSet = asLive(input.rulesFor(leastMs));
     const scheduleMs = atLeast(settings.scheduleMs, leastMs);
-    await replay.begin(period.fromMs, begun, { ...settings, ruleSet, scheduleMs });
+    const by = { ...settings, ruleSet, scheduleMs };
+    await replay.begin(period.fromMs, begun, by);
     begun = true;
+    // While nobody watched nothing comes due, and a start follows, as it did.
+    const spans = down.filter((span) => span.fromMs >= period.fromMs && span.fromMs < period.toMs);
+    const pass = async (untilMs: number): Promise<void> => {
+      for (let span = spans[0]; span !== undefined && span.fromMs < untilMs; span = spans[0]) {
+        spans.shift();
+        replay.passUntil(span.fromMs);
+        // The start of what comes next is in the recording.
+        if (span.toMs >= period.toMs) return;
+        await replay.begin(span.toMs, false, by);
+        replay.observe({ kind: "started", atMs: span.toMs, version: "", lastAliveMs: span.fromMs });
+      }
+      replay.passUntil(untilMs);
+    };
     const query = {
       resolution: period.resolution,
       fromMs: period.fromMs,
@@ -126,11 +140,11 @@ export async function backtest(input: BacktestInput): Promise<Backtested> {
       if (observation.kind === "figures")
         for (const { owner, values } of observation.given)
           for (const name of Object.keys(values)) kept.add(`${scopeOf(owner)}.${name}`);
-      replay.passUntil(observation.atMs);
+      await pass(observation.atMs);
       replay.observe(observation);
       await breathe();
     }
-    replay.passUntil(period.toMs);
+    await pass(period.toMs);
   }
   const known = new Set(settings.wallets.map(({ name }) => name));
   const liquidations = (
@@ -166,8 +180,7 @@ async function raw(
   let begun = false;
   for await (const observation of history.recording({ fromMs: period.fromMs, toMs })) {
     if (observation.kind === "watching") {
-      const goesOn = !begun && begunBefore;
-      await replay.begin(observation.atMs, observation.reloaded || goesOn, settings);
+      await replay.begin(observation.atMs, observation.reloaded, settings);
       begun = true;
     } else if (!begun) {
       await replay.begin(period.fromMs, begunBefore, settings);

@@ -274,6 +274,38 @@ tests:
     expect(await run(text)).toBe("");
   });
 
+  test("pairs and books follow from what the wallets hold", async () => {
+    const together = `
+rules:
+  - name: Naked
+    scope: pair
+    when: abs(pair.nakedNotional) > 100.0
+    severity: critical
+    for: 0s
+    summary: "{{ usd(pair.nakedNotional) }}"
+  - name: Large
+    scope: book
+    by: none
+    when: book.grossNotional > 900.0
+    severity: info
+    for: 0s
+    summary: "{{ usd(book.grossNotional) }}"
+`;
+    const text = `
+pairs: { basis: { legs: [main/SOL, hedge/SOL] } }
+tests:
+  - name: t
+    series:
+      main/0.0/SOL: { size: "10 10x2 0.1", notional: "500 500x2 5" }
+      hedge/0.0/SOL: { size: -10, notional: 500 }
+      market/SOL: { markPrice: 50 }
+    expect:
+      - { at: 10s, alerts: [{ rule: Large, subject: book/Large }] }
+      - { at: 20s, rules: [Naked], alerts: [{ rule: Naked, subject: pair/basis }] }
+`;
+    expect(await run(text, together)).toBe("");
+  });
+
   test("lists and mappings are given as they are, texts with blanks one by one", async () => {
     const orders = `
 rules:

@@ -143,7 +143,13 @@ async function rulesOf(settings: DaemonSettings, files: readonly string[], nowMs
     const scheduleMs = Object.fromEntries(
       Object.entries(usual).map(([source, ms]) => [source, Math.max(ms, leastMs)]),
     ) as typeof usual;
-    const loaded = loadRules({ ...texts, scheduleMs, wallets, timezone: settings.timezone });
+    const loaded = loadRules({
+      ...texts,
+      scheduleMs,
+      wallets,
+      pairs: settings.pairs,
+      timezone: settings.timezone,
+    });
     if ("ruleSet" in loaded) return loaded.ruleSet;
     const { problems } = loaded;
     const error = `${counted(problems.length, "mistake")} in rules`;

@@ -335,6 +335,7 @@ function readField(entry: Entry, owner: string, scope: Scope): TestSeries | unde
 
 /** Why a field is not for a test to give; null: it is. */
 function notGiven(scope: Scope, name: string, derived: boolean): string | null {
+  if (scope === "book" || scope === "pair") return "follows from what the wallets hold";
   if (derived) return "follows from the times of the answers";
   if (scope === "trader" && name === "positions")
     return "follows from the positions that have series of their own";

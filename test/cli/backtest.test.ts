@@ -1,0 +1,183 @@
+/** `perpwatch rules backtest` and `rules shadow` as people meet them, over a database that a daemon left. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { type Changes, changes } from "../../src/domain/changes.ts";
+import type { Observation } from "../../src/domain/observation.ts";
+import { openStore } from "../../src/history/index.ts";
+import { event, Harness, marketConfig, position, prices, subaccount } from "../watch/harness.ts";
+import { desk, plainConfig, run } from "./run.ts";
+
+const nearBelow = (warning: number, mode = "live") => `
+rules:
+  - name: Near
+    scope: position
+    value: position.liquidationDistance
+    levels:
+      warning: { when: value < ${warning} }
+      critical: { when: value < 0.1 }
+    for: 0s
+    keepFiringFor: 5s
+    mode: ${mode}
+    summary: "{{ position.symbol }} {{ percent(value) }}"
+  - name: Unprotected
+    scope: position
+    when: "!position.hasStopLoss && position.notional > 1000000.0"
+    severity: info
+    summary: "{{ position.symbol }}"
+`;
+
+/**
+ * An hour of samples of long ago, then ten minutes of which everything was recorded: each time the price falls towards the
+ * liquidation price and comes back; the second time the position is liquidated at the bottom.
+ */
+async function record(file: string, endMs: number): Promise<void> {
+  const store = openStore({ path: file });
+  const falls = (share: number) => 150 - 40 * Math.max(0, 1 - Math.abs(share - 0.5) * 4);
+  const observe = (harness: Harness, atMs: number, share: number): Observation[] => {
+    harness.nowMs = atMs;
+    return [
+      { kind: "marketConfig", atMs, markets: [marketConfig()] },
+      { kind: "prices", atMs, markets: [prices(falls(share))] },
+      {
+        kind: "accounts",
+        wallet: "main",
+        pdaIndex: 0,
+        atMs,
+        slot: Math.floor(atMs / 400),
+        slotIndex: 0,
+        subaccounts: [subaccount(2_500, [position(60, 150)])],
+      },
+    ];
+  };
+  let aliveMs: number | null = null;
+  const commit = async (fromMs: number, lastsMs: number, recorded: boolean) => {
+    const harness = new Harness({ rules: nearBelow(0.2), atMs: fromMs });
+    const seen: Observation[] = recorded ? [{ kind: "watching", atMs: fromMs, reloaded: false }] : [];
+    const led: Changes[] = [];
+    const begins: Observation = { kind: "started", atMs: fromMs, version: "1", lastAliveMs: aliveMs };
+    seen.push(begins);
+    const { milestones } = harness.see(begins);
+    led.push(changes({ milestones }));
+    aliveMs = fromMs + lastsMs;
+    for (let atMs = fromMs; atMs < fromMs + lastsMs; atMs += 5_000) {
+      for (const one of observe(harness, atMs, (atMs - fromMs) / lastsMs)) {
+        seen.push(one);
+        const { ticks, facts } = harness.see(one);
+        led.push(changes({ ticks, facts }));
+      }
+    }
+    if (recorded) led.push(changes({ observations: seen }));
+    await store.commit(led);
+  };
+  await commit(endMs - 4 * 3_600_000, 3_600_000, false);
+  await commit(endMs - 600_000, 600_000, true);
+  const happenedMs = endMs - 300_000;
+  const fields = { role: "liquidatee", kind: "market" };
+  await store.commit([
+    changes({ events: [event({ kind: "liquidation", key: "l1", happenedMs, seenMs: happenedMs, fields })] }),
+  ]);
+  await store.close();
+}
+
+const config = (rules: string) => `${plainConfig}rules: [${rules}]\n`;
+
+test("a backtest tells when, how long, who is told, and how long before a liquidation", {
+  timeout: 120_000,
+}, async () => {
+  using at = desk();
+  const endMs = Date.now() - 60_000;
+  await record(path.join(at.folder, "perpwatch"), endMs);
+  at.write("config.yaml", config("./near.yaml"));
+  at.write("near.yaml", nearBelow(0.2));
+  at.write("early.yaml", nearBelow(0.22));
+
+  const ran = await run(["rules", "backtest", "--since", "6h", "--svg", "out.svg"], at);
+  expect(ran.stderr).toBe("");
+  expect(ran.status).toBe(0);
+  expect(ran.stdout).toMatch(/^2 alerts, \d+ messages in /);
+  expect(ran.stdout).toMatch(/nobody watched .* \(2h 50m\)/);
+  expect(ran.stdout).toContain("stored samples");
+  expect(ran.stdout).toContain("what was observed: exactly as a live run");
+  expect(ran.stdout).toContain("Unprotected reads position.hasStopLoss, which samples do not keep");
+  expect(ran.stdout).toMatch(/main\/0\.0\/SOL +market +\d+m.* before \(Near\) +\d+.* before \(Near\)/);
+  const svg = readFileSync(path.join(at.folder, "out.svg"), "utf8");
+  expect(svg).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
+  expect(svg).toContain("main/0.0/SOL liquidated (market)");
+  expect(svg.match(/<path d="M/g)?.length).toBeGreaterThanOrEqual(2);
+
+  const beside = await run(
+    ["rules", "backtest", "near.yaml", "--since", "6h", "--compare", "early.yaml", "--json"],
+    at,
+  );
+  const report = beside.json() as {
+    periods: { resolution: string }[];
+    alerts: { rule: string; severity: string; ending: string; resolution: string }[];
+    liquidations: { warning: { leadMs: number } | null; critical: { leadMs: number } | null }[];
+    compared: { comparison: { onlyA: []; onlyB: []; different: { laterMs: number }[]; same: number } };
+  };
+  expect(report.periods.map(({ resolution }) => resolution)).toEqual(["samples", "raw"]);
+  expect(
+    report.alerts
+      .filter(({ rule }) => rule === "Near")
+      .map(({ rule, severity, ending, resolution }) => [rule, severity, ending, resolution]),
+  ).toEqual([
+    ["Near", "critical", "recovered", "samples"],
+    ["Near", "critical", "recovered", "raw"],
+  ]);
+  const [liquidation] = report.liquidations;
+  expect(liquidation!.warning!.leadMs).toBeGreaterThan(liquidation!.critical!.leadMs);
+  // That nobody watched for a while is told whatever the rules are.
+  expect(report.compared.comparison).toMatchObject({ onlyA: [], onlyB: [], same: 1 });
+  const laters = report.compared.comparison.different.map(({ laterMs }) => laterMs);
+  expect(laters).toHaveLength(2);
+  for (const laterMs of laters) expect(laterMs).toBeLessThan(0);
+});
+
+test("what cannot be asked is told", { timeout: 120_000 }, async () => {
+  using at = desk();
+  at.write("config.yaml", config("./near.yaml"));
+  at.write("near.yaml", nearBelow(0.2));
+  const none = await run(["rules", "backtest"], at);
+  expect(none.status).toBe(1);
+  expect(none.stderr).toContain("the past cannot be read");
+  await openStore({ path: path.join(at.folder, "perpwatch") }).close();
+  const empty = await run(["rules", "backtest", "--since", "1d"], at);
+  expect(empty).toMatchObject({ status: 1 });
+  expect(empty.stderr).toContain("history holds nothing from");
+  expect((await run(["rules", "backtest", "--since", "soon"], at)).stderr).toContain(
+    "--since is a duration such as 30d",
+  );
+  at.write("bad.yaml", nearBelow(0.2).replace("liquidationDistance", "liquidationDistanze"));
+  const bad = await run(["rules", "backtest", "bad.yaml"], at);
+  expect(bad.status).toBe(2);
+  expect(bad.stderr).toContain("bad.yaml:5:21: unknown field position.liquidationDistanze");
+  const shadow = await run(["rules", "shadow"], at);
+  expect(shadow).toMatchObject({ status: 0 });
+  expect(shadow.stdout).toContain("No rule is in shadow mode");
+});
+
+test("what rules in shadow mode would have told is told apart", { timeout: 120_000 }, async () => {
+  using at = desk();
+  const endMs = Date.now() - 60_000;
+  const harness = new Harness({ rules: nearBelow(0.2, "shadow"), atMs: endMs - 600_000 });
+  harness.config();
+  harness.mark(150);
+  harness.account([subaccount(2_500, [position(60, 150)])]);
+  harness.live(20_000, [subaccount(2_500, [position(60, 150)])], 118);
+  harness.live(20_000, [subaccount(2_500, [position(60, 150)])], 150);
+  expect(harness.changes.length).toBeGreaterThan(1);
+  const store = openStore({ path: path.join(at.folder, "perpwatch") });
+  await store.commit(harness.all);
+  await store.close();
+  at.write("config.yaml", config("./near.yaml"));
+  at.write("near.yaml", nearBelow(0.2, "shadow"));
+  const ran = await run(["rules", "shadow", "--since", "1d"], at);
+  expect(ran.status).toBe(0);
+  expect(ran.stdout).toMatch(/Near +1 +\d+ +here/);
+  expect(ran.stdout).toMatch(/Near +main\/0\.0\/SOL +(warning|critical) +recovered/);
+  const json = (await run(["rules", "shadow", "--json"], at)).json() as {
+    rules: { rule: string; alerts: number }[];
+  };
+  expect(json.rules).toContainEqual(expect.objectContaining({ rule: "Near", alerts: 1, isShadow: true }));
+});
