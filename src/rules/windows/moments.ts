@@ -17,24 +17,39 @@ const noise = 1e-12;
 
 export function momentsWindow(fn: "avgOver" | "stddevOver" | "zscore", shape: Shape): Window {
   const { byMinute, staleAfterMs } = shape;
+  const deviates = fn !== "avgOver";
   const edge = byMinute ? wholeMinutes(shape.edge) : shape.edge;
   const pieces = new Pieces(shape);
   const { samples } = pieces;
   const blockMs = byMinute ? blockMinutes * minuteMs : minuteMs;
   const blocks = new Map<number, Moments>();
   /** All but the newest sample, as it was worked out last. */
-  const settled = new Moments();
+  const settled = new Moments(deviates);
   let settledFrom = Number.NaN;
   let settledLast = -1;
   let version = -1;
-  const total = new Moments();
+  /** The first sample behind the edge. */
+  let known = -1;
+  const total = new Moments(deviates);
+
+  const head: Moments[] = [];
+  let headKey = Number.NaN;
+  let headFirst = 0;
+  const middle = new Moments(deviates);
+  let middleFrom = Number.NaN;
+  let middleUntil = Number.NaN;
+  const tail = new Moments(deviates);
+  let tailKey = Number.NaN;
+  let tailUntil = 0;
+
+  const whole = (index: number, into: Moments): void =>
+    pieces.weigh(index, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, into);
 
   const block = (key: number, index: number, end: number): Moments => {
     const known = blocks.get(key);
     if (known !== undefined) return known;
-    const made = new Moments();
-    for (let i = index; i < end; i++)
-      pieces.weigh(i, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, made);
+    const made = new Moments(deviates);
+    for (let i = index; i < end; i++) whole(i, made);
     blocks.set(key, made);
     return made;
   };
@@ -42,35 +57,86 @@ export function momentsWindow(fn: "avgOver" | "stddevOver" | "zscore", shape: Sh
   const settle = (from: number, last: number): void => {
     if (version !== pieces.version) {
       blocks.clear();
+      headKey = middleFrom = tailKey = settledFrom = Number.NaN;
       version = pieces.version;
     } else if (from === settledFrom && last === settledLast) return;
+    const before = settledFrom;
     settledFrom = from;
     settledLast = last;
     settled.clear();
     const lastMs = samples.timeAt(last);
-    let i = samples.above(from - 1);
-    if (i > samples.first) pieces.weigh(i - 1, from, lastMs, settled);
-    while (i < last) {
-      const key = Math.floor(samples.timeAt(i) / blockMs);
-      const ends = (key + 1) * blockMs;
-      if (key * blockMs < from || ends > lastMs) pieces.weigh(i++, from, lastMs, settled);
-      else {
-        const end = samples.above(ends - 1);
-        settled.merge(block(key, i, end));
-        i = end;
-      }
+    // The edge moves on by a sample or two at a time.
+    let first = from >= before && known >= samples.first && known <= last ? known : samples.above(from - 1);
+    while (first < last && samples.timeAt(first) < from) first++;
+    known = first;
+    if (first > samples.first) pieces.weigh(first - 1, from, lastMs, settled);
+    const fromKey = Math.floor(from / blockMs);
+    const lastKey = Math.floor(lastMs / blockMs);
+    if (fromKey >= lastKey) {
+      for (let i = first; i < last; i++) pieces.weigh(i, from, lastMs, settled);
+      return;
     }
-    for (const key of blocks.keys()) {
-      if (key * blockMs >= from) break;
-      blocks.delete(key);
-    }
+    const isWhole = fromKey * blockMs === from;
+    if (!isWhole) addHead(fromKey, first);
+    addMiddle(isWhole ? fromKey : fromKey + 1, lastKey);
+    addTail(lastKey, last);
   };
 
-  const weigh = (nowMs: number): Moments => {
+  /** What of its block lies behind the edge: summed up from the block's end, so that the edge can move through it. */
+  const addHead = (key: number, first: number): void => {
+    if (headKey !== key || first < headFirst) {
+      headKey = key;
+      headFirst = first;
+      head.length = 0;
+      let rest: Moments | null = null;
+      for (let i = samples.above((key + 1) * blockMs - 1) - 1; i >= first; i--) {
+        const moments: Moments = new Moments(deviates);
+        whole(i, moments);
+        if (rest !== null) moments.merge(rest);
+        rest = moments;
+        head.unshift(moments);
+      }
+    }
+    const moments = head[first - headFirst];
+    if (moments !== undefined) settled.merge(moments);
+  };
+
+  /** The blocks that lie in the window as a whole. */
+  const addMiddle = (fromKey: number, untilKey: number): void => {
+    if (middleFrom !== fromKey || middleUntil !== untilKey) {
+      middleFrom = fromKey;
+      middleUntil = untilKey;
+      middle.clear();
+      let i = samples.above(fromKey * blockMs - 1);
+      while (i < samples.end) {
+        const key = Math.floor(samples.timeAt(i) / blockMs);
+        if (key >= untilKey) break;
+        const end = samples.above((key + 1) * blockMs - 1);
+        middle.merge(block(key, i, end));
+        i = end;
+      }
+      for (const key of blocks.keys()) if (key < fromKey) blocks.delete(key);
+    }
+    settled.merge(middle);
+  };
+
+  /** What has settled of the newest block. */
+  const addTail = (key: number, last: number): void => {
+    if (tailKey !== key || last < tailUntil) {
+      tailKey = key;
+      tail.clear();
+      tailUntil = samples.above(key * blockMs - 1);
+    }
+    while (tailUntil < last) whole(tailUntil++, tail);
+    settled.merge(tail);
+  };
+
+  /** @returns the share of the window that was watched; the figures are in `total` then. */
+  const weigh = (nowMs: number): number => {
     const last = samples.end - 1;
     if (last < samples.first) {
       total.clear();
-      return total;
+      return 0;
     }
     const from = edge.at(nowMs);
     // The newest sample may lie before the window.
@@ -80,12 +146,7 @@ export function momentsWindow(fn: "avgOver" | "stddevOver" | "zscore", shape: Sh
       total.set(settled);
     }
     pieces.weigh(last, from, nowMs, total);
-    return total;
-  };
-
-  const share = (nowMs: number, { ms }: Moments) => {
-    const length = nowMs - edge.at(nowMs);
-    return length > 0 ? ms / length : 0;
+    return nowMs > from ? total.ms / (nowMs - from) : 0;
   };
 
   const figure = (): number => {
@@ -99,8 +160,10 @@ export function momentsWindow(fn: "avgOver" | "stddevOver" | "zscore", shape: Sh
   };
 
   const forget = (atMs: number) => {
-    const keep = samples.above(edge.at(atMs)) - 1;
-    if (keep > samples.first) pieces.forgetUntil(keep);
+    const from = edge.at(atMs);
+    // The one before the edge may reach in over it.
+    while (samples.first + 1 < samples.end && samples.timeAt(samples.first + 1) < from)
+      pieces.forgetUntil(samples.first + 1);
   };
 
   return {
@@ -116,16 +179,15 @@ export function momentsWindow(fn: "avgOver" | "stddevOver" | "zscore", shape: Sh
     read(nowMs) {
       if (fn === "zscore" && nowMs - pieces.newestMs > staleAfterMs && samples.first !== samples.end)
         return new Unknown("stale", null, "the newest sample is too old");
-      const watched = share(nowMs, weigh(nowMs));
+      const watched = weigh(nowMs);
       if (watched < enoughCover) return notCovered(watched);
       const result = figure();
       return Number.isNaN(result) ? new Unknown("nan", null, noAnswer[fn]) : result;
     },
-    coverage: (nowMs) => share(nowMs, weigh(nowMs)),
+    coverage: weigh,
     nextEdgeMs: (nowMs) => (samples.first === samples.end ? null : nowMs + fineStep(edge)),
     clear() {
       pieces.clear();
-      blocks.clear();
     },
   };
 }
@@ -141,9 +203,15 @@ class Moments implements Weighing {
   ms = 0;
   sum = 0;
   squares = 0;
+  readonly #deviates: boolean;
+
+  /** @param deviates whether the squares are asked for */
+  constructor(deviates: boolean) {
+    this.#deviates = deviates;
+  }
 
   add(ms: number, value: number, variance: number): void {
-    if (this.ms > 0) {
+    if (this.#deviates && this.ms > 0) {
       const apart = value - this.sum / this.ms;
       this.squares += (apart * apart * this.ms * ms) / (this.ms + ms);
     }
@@ -154,7 +222,7 @@ class Moments implements Weighing {
 
   merge(other: Moments): void {
     if (other.ms === 0) return;
-    if (this.ms > 0) {
+    if (this.#deviates && this.ms > 0) {
       const apart = other.sum / other.ms - this.sum / this.ms;
       this.squares += (apart * apart * this.ms * other.ms) / (this.ms + other.ms);
     }

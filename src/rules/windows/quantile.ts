@@ -62,7 +62,8 @@ export function quantileWindow(share: number, shape: Shape): Window {
   };
 
   const forget = (atMs: number) => {
-    const keep = samples.above(edge.at(atMs)) - 1;
+    // The one before the edge may reach in over it.
+    const keep = samples.above(edge.at(atMs) - 1) - 1;
     if (keep <= samples.first) return;
     // What is sorted and forgotten unread could not be taken out again: it is sorted anew.
     if (from < keep) version = -1;
