@@ -35,7 +35,7 @@ import type { RuleSet } from "./rules/index.ts";
 import { readPairs } from "./settings/pairs.ts";
 import { checkAcknowledge, checkRouting } from "./settings/references.ts";
 import { readRules } from "./settings/rule-files.ts";
-import { type Listen, readDashboard, readHistory, readTimezone } from "./settings/sections.ts";
+import { type Listen, longestKept, readDashboard, readHistory, readTimezone } from "./settings/sections.ts";
 import { readWallets, type WalletSettings } from "./settings/wallets.ts";
 import type { WatchedPair } from "./watch/settings.ts";
 
@@ -182,6 +182,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     wallets: known,
     pairs: knownPairs,
     timezone,
+    ...(history === undefined ? {} : { retentionMs: longestKept(history.retention) }),
   });
   const referred = { channels: channelNames, wallets: known, ruleSet: rules?.ruleSet };
   if (channelNames.length > 0) checkRouting(source, referred);

@@ -65,6 +65,11 @@ export function readHistory(source: ConfigSource): { path: string; retention: Re
   };
 }
 
+/** How far back history reaches in any form, ms: no window of a rule can be longer. */
+export function longestKept({ samplesMs, minutesMs, hoursMs }: Retention): number {
+  return Math.max(...[samplesMs, minutesMs, hoursMs].map((ms) => ms ?? Number.POSITIVE_INFINITY));
+}
+
 const listen = z.string().transform((text, context): Listen | null => {
   if (text === "off") return null;
   const [, bracketed, plain, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/.exec(text) ?? [];

@@ -6,8 +6,9 @@
  *   latency   from a condition being true at the exchange to a message accepted by a channel   daemon/latency.ts
  *   space     bytes of the past on disk, and what recording costs                              history/space.ts
  *   start     until all is judged with 50 million samples on disk (made once, kept in /tmp)    history/start.ts
+ *   rules     what windows, many rules and a long past cost the judging                        rules/language.ts
  *
- *   npm run bench -- [--quick] [--json FILE] [polls|pace|latency|space|start …]
+ *   npm run bench -- [--quick] [--json FILE] [polls|pace|latency|space|start|rules …]
  *
  * Each part runs in processes of its own, the measured one on one core and the server on another, where the system can
  * hold them there. Nothing here passes or fails: other work on the machine shows in the figures, so its load is printed.
@@ -24,8 +25,10 @@ import { latencyTable, paceTable, pollsTable } from "./daemon/tables.ts";
 import type { SpaceResult } from "./history/space.ts";
 import type { StartResult } from "./history/start.ts";
 import { spaceTable, startTable } from "./history/tables.ts";
+import type { LanguageResult } from "./rules/language.ts";
+import { languageTable } from "./rules/tables.ts";
 
-const parts = ["polls", "pace", "latency", "space", "start"] as const;
+const parts = ["polls", "pace", "latency", "space", "start", "rules"] as const;
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { quick: { type: "boolean", default: false }, json: { type: "string" } },
@@ -62,6 +65,7 @@ const results: {
   latency?: LatencyResult;
   space?: SpaceResult;
   start?: StartResult;
+  rules?: LanguageResult;
 } = { machine: on, startedAt: startedAt.toISOString(), load: { before: load() } };
 
 if (wanted("polls")) {
@@ -99,6 +103,10 @@ if (wanted("start")) {
   const size = quick ? ["1000000", "20"] : ["50000000", "100"];
   results.start = await measured<StartResult>([script("start", "history"), ...size], own);
   say(`\n${startTable(results.start)}`);
+}
+if (wanted("rules")) {
+  results.rules = await measured<LanguageResult>([script("language", "rules"), quick ? "10" : "365"], own);
+  say(`\n${languageTable(results.rules)}`);
 }
 
 const tookS = (Date.now() - startedAt.getTime()) / 1_000;

@@ -20,6 +20,9 @@ export interface LanguageResult {
   readonly plainNs: number;
   readonly windowNs: Readonly<Record<string, number>>;
   readonly feedNs: Readonly<Record<string, number>>;
+  /** A condition of four parts as an expression, and as a function in TypeScript, ns. */
+  readonly expressionNs: number;
+  readonly functionNs: number;
   /** One account's answer through the tick, µs. */
   readonly tenRulesUs: number;
   readonly twoHundredRulesUs: number;
@@ -99,6 +102,43 @@ function timed(rule: ConditionRule): { judgeNs: number; feedNs: number } {
     both = Math.min(both, run(true, round));
   }
   return { judgeNs: both - fed, feedNs: fed };
+}
+
+/** The same condition as an expression and as a programmer would write it. */
+function expressionCost(): { expressionNs: number; functionNs: number } {
+  const rule = ruleOf("trader.equity > 1.0 && trader.marginRatio < 0.9 && 2.0 * trader.freeCollateral");
+  const facts: Facts = { values: { equity: 5, marginRatio: 0.3, freeCollateral: 2 }, seenMs: {} };
+  const none: Facts = { values: {}, seenMs: {} };
+  const env: Env = {
+    nowMs: startMs,
+    trader: facts,
+    exchange: none,
+    daemon: none,
+    markets: () => undefined,
+    window: () => 0,
+  };
+  for (const source of sources) facts.seenMs[source] = startMs;
+  env.allFresh = true;
+  const { run } = rule.levels[0]!.when;
+  const written = (one: Env): boolean => {
+    const v = one.trader!.values as Record<string, number>;
+    return v.equity! > 1 && v.marginRatio! < 0.9 && 2 * v.freeCollateral! > 5;
+  };
+  const rounds = 400_000;
+  const cost = (work: (one: Env) => unknown): number => {
+    const began = cpuUs();
+    for (let i = 0; i < rounds; i++) {
+      facts.values.freeCollateral = i % 7;
+      if (work(env) === true) sink++;
+    }
+    return ((cpuUs() - began) * 1e3) / rounds;
+  };
+  let [expressionNs, functionNs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (let round = 0; round < 12; round++) {
+    expressionNs = Math.min(expressionNs, cost(run));
+    functionNs = Math.min(functionNs, cost(written));
+  }
+  return { expressionNs, functionNs };
 }
 
 const conditions = [
@@ -225,6 +265,7 @@ for (const figure of functions) {
   feedNs[name] = fed - plain.feedNs;
 }
 const result: LanguageResult = {
+  ...expressionCost(),
   plainNs: plain.judgeNs,
   windowNs,
   feedNs,
