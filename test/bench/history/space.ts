@@ -10,6 +10,7 @@ import path from "node:path";
 import { type Changes, changes } from "../../../src/domain/changes.ts";
 import { seededRandom, systemClock } from "../../../src/domain/clock.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
+import { openDatabase } from "../../../src/history/database.ts";
 import { type History, openStore } from "../../../src/history/index.ts";
 import { cpuUs } from "../daemon/figures.ts";
 import { benchFolder, marketConfig, newWatch, prices, rulesText } from "../daemon/judging.ts";
@@ -27,6 +28,8 @@ export interface SpaceResult {
   readonly bytesUnchanged: number;
   readonly samples: number;
   readonly bytesASample: number;
+  /** Of its minutes and hours, for each raw sample. */
+  readonly rollupBytesASample: number;
   /** Processor time that recording adds to the commit of an observation: in which some changed, in which nothing did. */
   readonly changedUs: number;
   readonly unchangedUs: number;
@@ -84,6 +87,16 @@ async function grown(name: string, batches: readonly Changes[][]): Promise<numbe
   return (await size(batches)) - (await size([]));
 }
 
+/** What a table and its indexes take. */
+function tableBytes(name: string, prefix: string): number {
+  const { db, close } = openDatabase(path.join(folder, `${name}.db`), { readonly: true });
+  const found = db
+    .prepare<[string], { bytes: number }>("SELECT sum(pgsize) AS bytes FROM dbstat WHERE name GLOB ?")
+    .get(`${prefix}*`);
+  close();
+  return found?.bytes ?? 0;
+}
+
 async function packed(store: History): Promise<void> {
   while (!(await store.maintain(Date.now() + 7_200_000, 10_000)).finished);
 }
@@ -103,6 +116,7 @@ const samples = outcomes.reduce(
   0,
 );
 const sampleBytes = await grown("samples", inBatches(outcomes, null));
+const rollupBytes = tableBytes("samples", "rollups");
 
 // In turns, batch by batch, so that whatever else the machine does meets all of them alike; and fresh from the answer, as
 // they are in life.
@@ -142,7 +156,8 @@ const result: SpaceResult = {
   bytesAPayload: recordingBytes / observations.length,
   bytesUnchanged: (bothBytes - recordingBytes) / observations.length,
   samples,
-  bytesASample: sampleBytes / samples,
+  bytesASample: (sampleBytes - rollupBytes) / samples,
+  rollupBytesASample: rollupBytes / samples,
   changedUs: usOf("changed"),
   unchangedUs: usOf("unchanged"),
   readUs,

@@ -14,6 +14,7 @@ export function spaceTable(result: SpaceResult): string {
       ["recorded answer", tenths(result.bytesAPayload), tenths(result.changedUs), tenths(result.readUs)],
       ["  in which nothing changed", tenths(result.bytesUnchanged), tenths(result.unchangedUs), ""],
       [`raw sample (of ${whole(result.samples)})`, tenths(result.bytesASample), "", ""],
+      ["  its minutes and hours", tenths(result.rollupBytesASample), "", ""],
     ],
   );
 }
