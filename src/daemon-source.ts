@@ -6,6 +6,7 @@ import type { Collectors } from "./collect/index.ts";
 import { type Acknowledger, type Outbox, testMessage } from "./deliver/index.ts";
 import type { Alert } from "./domain/alert.ts";
 import type { Clock } from "./domain/clock.ts";
+import type { ExplainAnswer } from "./domain/explanation.ts";
 import type { DaemonFigures, sources } from "./domain/observation.ts";
 import type {
   AlertQuery,
@@ -95,6 +96,11 @@ export class DaemonSource implements DashboardSource {
       clockOffsetMs: exchange.http.offsetMs,
       loopLagMs: this.#parts.loopLag.worstMs,
     };
+  }
+
+  explain(rule: string, subject: string): ExplainAnswer {
+    const { clock, ingest } = this.#parts;
+    return ingest.watch.explain(rule, subject, clock.nowMs());
   }
 
   /** What rules see as `daemon.*`. */

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { type Cli, declareGroup } from "./command.ts";
 import { backtestCommand } from "./rules/backtest.ts";
 import { checkCommand } from "./rules/check.ts";
+import { explainCommand } from "./rules/explain.ts";
 import { shadowCommand } from "./rules/shadow.ts";
 import { testCommand } from "./rules/test.ts";
 import { vocabularyCommand } from "./rules/vocabulary.ts";
@@ -18,4 +19,5 @@ export function rulesCommand(program: Command, cli: Cli): void {
   vocabularyCommand(group, cli);
   backtestCommand(group, cli);
   shadowCommand(group, cli);
+  explainCommand(group, cli);
 }

@@ -6,6 +6,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { severities } from "../domain/alert.ts";
 import type { Clock } from "../domain/clock.ts";
+import { nearestName } from "../domain/nearest.ts";
 import type { DashboardSource, SessionOutcome } from "../domain/ports.ts";
 import type { DaemonStatus } from "../domain/status.ts";
 import { Refused } from "./server.ts";
@@ -68,6 +69,22 @@ export function serveApi(app: FastifyInstance, { source, clock, changes }: ApiOp
     return { ...found(await source.alert(id), `there is no alert ${id}`), nowMs: clock.nowMs() };
   });
 
+  app.get<{ Params: { rule: string } }>("/api/v1/rules/:rule/explanation", async (request) => {
+    const { rule } = request.params;
+    const { subject } = parse(z.strictObject({ subject: name }), request.query, "query");
+    const answer = source.explain(rule, subject);
+    switch (answer.kind) {
+      case "explained":
+        return answer.explanation;
+      case "eventRule":
+        throw new Refused(409, `${rule} is a rule on events: those are judged once, when they happen`);
+      case "noRule":
+        throw new Refused(404, `no rule is called ${rule}${meant(rule, answer.known)}`);
+      case "noSubject":
+        throw new Refused(404, `${rule} judges no ${subject} now${amongst(answer.known)}`);
+    }
+  });
+
   app.get("/api/v1/notifications", async (request) => {
     const { wallet, unacked, limit: most } = parse(notificationQuery, request.query, "query");
     // `?unacked` alone means yes.
@@ -119,6 +136,19 @@ function sessionAnswer(wallet: string, act: string, outcome: SessionOutcome) {
     throw new Refused(409, `${wallet} has no key here, so it has no session: it is only watched`);
   }
   throw new Refused(502, `${act} of ${wallet} failed: ${outcome.detail}`);
+}
+
+function meant(given: string, known: readonly string[]): string {
+  const nearest = nearestName(given, known);
+  return nearest === null ? "" : `; did you mean ${nearest}?`;
+}
+
+const mostListed = 10;
+
+function amongst(known: readonly string[]): string {
+  if (known.length === 0) return ", and nothing else";
+  const more = known.length > mostListed ? ` and ${known.length - mostListed} more` : "";
+  return `; it judges ${known.slice(0, mostListed).join(", ")}${more}`;
 }
 
 /** @throws {Refused} 400 with everything that is wrong */

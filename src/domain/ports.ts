@@ -1,8 +1,10 @@
 /** The doors between rooms. Whoever needs one of these is handed it by the composition root. */
+
 import type { Alert, AlertChange, RuleState, Severity } from "./alert.ts";
 import type { Changes, FactChange, Milestone } from "./changes.ts";
 import type { Acknowledgement, Message, OwedItem, SendFailure } from "./delivery.ts";
 import type { Event, EventKind } from "./event.ts";
+import type { ExplainAnswer } from "./explanation.ts";
 import type { RollUp, RollUpQuery } from "./history.ts";
 import type { Observation, Tick } from "./observation.ts";
 import type { DaemonStatus } from "./status.ts";
@@ -219,6 +221,7 @@ export interface Readiness {
 export interface DashboardSource extends Actions {
   status(): DaemonStatus;
   ready(): Readiness;
+  explain(rule: string, subject: string): ExplainAnswer;
   alerts(query: AlertQuery): Promise<readonly Alert[]>;
   alert(id: number): Promise<AlertStory | null>;
   /** Newest first; null: no such wallet. */

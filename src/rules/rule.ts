@@ -7,12 +7,22 @@ import type { Scope } from "../domain/subject.ts";
 import type { Env, Facts, Unknown, Value } from "./value.ts";
 import type { Unit } from "./vocabulary.ts";
 
+/** A part of an expression that has a value of its own: where it stands in the text, and what it comes to. */
+export interface Part {
+  readonly start: number;
+  readonly end: number;
+  readonly unit: Unit;
+  readonly run: (env: Env) => Value | Unknown;
+}
+
 /** A checked expression. */
 export interface Compiled<T extends Value = Value> {
   readonly text: string;
   /** How a bare `{{ … }}` of it is printed. */
   readonly unit: Unit;
   readonly run: (env: Env) => T | Unknown;
+  /** Those that depend on anything, the whole among them; what stands inside of loops has no value by itself. */
+  readonly parts?: readonly Part[];
   /** Where the whole is one comparison with a number that is written out. */
   readonly bound?: Bound;
 }

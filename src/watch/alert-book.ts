@@ -221,7 +221,10 @@ export class AlertBook {
     else this.#schedule(live);
   }
 
-  receivers(alert: Alert, except: readonly string[] = []): readonly string[] {
+  receivers(
+    alert: Pick<Alert, "labels" | "rule" | "severity" | "subject" | "wallet" | "symbol">,
+    except: readonly string[] = [],
+  ): readonly string[] {
     return receiversFor(this.#routing, {
       ...alert.labels,
       rule: alert.rule,

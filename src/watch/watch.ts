@@ -10,6 +10,7 @@
 import type { Changes } from "../domain/changes.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Event } from "../domain/event.ts";
+import type { ExplainAnswer } from "../domain/explanation.ts";
 import type { DaemonFigures, Observation, Source, Tick } from "../domain/observation.ts";
 import type { WatchStatus } from "../domain/status.ts";
 import { unreachable } from "../domain/unreachable.ts";
@@ -25,6 +26,7 @@ import { Endings } from "./endings.ts";
 import { EquityCheck } from "./equity-check.ts";
 import { eventFacts } from "./event-facts.ts";
 import { EventWindows } from "./event-windows.ts";
+import { explain } from "./explain.ts";
 import { Failing } from "./failing.ts";
 import { Given } from "./figures.ts";
 import { Happenings } from "./happenings.ts";
@@ -362,6 +364,14 @@ export class Watch {
     const outcome = { changes: draft.changes, asks: draft.asks, notes: this.#notes };
     this.#draft = this.#between;
     return outcome;
+  }
+
+  /** Why a rule says what it says of a subject now; asking changes nothing. */
+  explain(rule: string, subject: string, nowMs: number): ExplainAnswer {
+    const { ruleSet } = this.#settings;
+    const wallet = (name: string) => this.#world.wallet(name);
+    const of = { ruleSet, nodes: this.#world.nodes.values(), alerts: this.#alerts, wallet };
+    return explain(of, rule, subject, Math.max(nowMs, this.#nowMs));
   }
 
   status(nowMs: number): WatchStatus {

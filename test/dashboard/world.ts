@@ -348,6 +348,7 @@ export function source(of: Partial<DashboardSource> = {}): DashboardSource & { r
     asked,
     status: () => status(),
     ready: () => ({ ready: true, reasons: [] }),
+    explain: () => ({ kind: "noRule", known: ["LiquidationNear"] }),
     alerts: note("alerts", () => [alert({ id: 57 })]),
     alert: note("alert", (id) =>
       id === 57 ? { alert: alert({ id }), changes: [], owed: [], messages: [] } : null,

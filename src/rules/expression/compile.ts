@@ -46,7 +46,8 @@ export function compileExpression(
     tell(fromCel(error, text));
     return undefined;
   }
-  const node = new Walk(text, new Names(naming, gathered, tell), compileExpression).compile(parsed.ast);
+  const walk = new Walk(text, new Names(naming, gathered, tell), compileExpression);
+  const node = walk.compile(parsed.ast);
   if (failed) return undefined;
   const types = parsed.check();
   if (!types.valid) {
@@ -62,7 +63,14 @@ export function compileExpression(
     tell({ start: 0, message: `${found} cannot be printed` });
   if (failed) return undefined;
   const { type, run, bound } = node;
-  return { text, unit: unitOf(type), run, type, ...(bound === undefined ? {} : { bound }) };
+  return {
+    text,
+    unit: unitOf(type),
+    run,
+    type,
+    parts: walk.parts,
+    ...(bound === undefined ? {} : { bound }),
+  };
 }
 
 /** Of the named values that stand in a text; those that are wrong count as some number, so that all else is told too. */

@@ -2,7 +2,7 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 import type { Scope } from "../../domain/subject.ts";
 import { nearestName } from "../problem.ts";
-import type { Bound } from "../rule.ts";
+import type { Bound, Part } from "../rule.ts";
 import { type FactScalar, Unknown } from "../value.ts";
 import { visibleScopes, vocabulary } from "../vocabulary.ts";
 import { Gathered } from "./context.ts";
@@ -52,7 +52,18 @@ export class Walk {
     this.#compileFilter = compileFilter;
   }
 
+  /** Every part with a value of its own, innermost first. */
+  readonly parts: Part[] = [];
+
   compile(node: ASTNode): Compiling {
+    const made = this.#compile(node);
+    const { type, constant, run } = made;
+    if (this.#names.locals.size === 0 && constant === undefined && type.kind !== "wrong")
+      this.parts.push({ start: node.start, end: node.end, unit: unitOf(type), run });
+    return made;
+  }
+
+  #compile(node: ASTNode): Compiling {
     const before = this.#steps;
     this.#steps += this.#times;
     if (before <= mostSteps && this.#steps > mostSteps)

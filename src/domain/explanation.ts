@@ -1,0 +1,64 @@
+/** Why a rule says what it says of a subject now: what `perpwatch rules explain` shows. */
+import type { LevelState, Severity } from "./alert.ts";
+import type { Source } from "./observation.ts";
+
+/** A part of one of the rule's expressions, with what it comes to. */
+export interface ExplainedPart {
+  /** Which expression it stands in: `value`, `when`, `critical: resolveWhen`. */
+  readonly label: string;
+  /** How many parts it stands within; 0: the expression itself. */
+  readonly depth: number;
+  readonly text: string;
+  /** As people read it; null: it is not known. */
+  readonly value: string | null;
+  readonly unknown: {
+    readonly reason: string;
+    readonly source: Source | null;
+    /** Whose data are missing, where that is not the subject's own wallet. */
+    readonly wallet: string | null;
+    readonly detail: string;
+  } | null;
+  /** Of the oldest of what it names, ms; null: nothing of it has an age. */
+  readonly ageMs: number | null;
+}
+
+/** One source that the rule rests on. */
+export interface ExplainedInput {
+  /** A scope, or a market by name. */
+  readonly whose: string;
+  readonly source: Source;
+  /** Null: not seen since the start. */
+  readonly ageMs: number | null;
+  readonly staleAfterMs: number;
+  readonly stale: boolean;
+}
+
+export interface Explanation {
+  readonly rule: string;
+  readonly subject: string;
+  readonly atMs: number;
+  readonly mode: "live" | "shadow";
+  readonly state: "inactive" | "pending" | "firing";
+  /** Since when it holds, ms; null while it does not. */
+  readonly sinceMs: number | null;
+  /** Of the alert, where one fires. */
+  readonly severity: Severity | null;
+  readonly alertId: number | null;
+  /** Why it cannot be judged now; null: it can. */
+  readonly unknown: string | null;
+  readonly forMs: number;
+  readonly keepFiringForMs: number;
+  readonly levels: readonly LevelState[];
+  readonly parts: readonly ExplainedPart[];
+  readonly inputs: readonly ExplainedInput[];
+  /** Whom it goes to at its severity, or at its highest level while it does not fire. */
+  readonly receivers: readonly string[];
+}
+
+export type ExplainAnswer =
+  | { readonly kind: "explained"; readonly explanation: Explanation }
+  /** `known`: those that there are. */
+  | { readonly kind: "noRule"; readonly known: readonly string[] }
+  | { readonly kind: "noSubject"; readonly known: readonly string[] }
+  /** Events are judged once, when they happen. */
+  | { readonly kind: "eventRule" };

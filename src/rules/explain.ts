@@ -1,0 +1,94 @@
+/** What each part of a condition comes to now, and how old what it rests on is. Pure; nothing is changed by asking. */
+import { formatDurationMs } from "../domain/duration.ts";
+import type { ExplainedInput, ExplainedPart } from "../domain/explanation.ts";
+import { pickMarket, pickScope } from "./expression/fields.ts";
+import { formatNumber } from "./format.ts";
+import type { Compiled, ConditionRule, Read } from "./rule.ts";
+import { type Env, isUnknown, type Unknown, type Value } from "./value.ts";
+import type { Unit } from "./vocabulary.ts";
+
+/** @param env of a judgement that was made just now: its `value` is there */
+export function explainParts(rule: ConditionRule, env: Env): readonly ExplainedPart[] {
+  const expressions: [string, Compiled][] = [];
+  if (rule.value) expressions.push(["value", rule.value]);
+  for (const { severity, when, resolveWhen } of rule.levels) {
+    const prefix = rule.levels.length > 1 ? `${severity}: ` : "";
+    expressions.push([`${prefix}when`, when]);
+    if (resolveWhen) expressions.push([`${prefix}resolveWhen`, resolveWhen]);
+  }
+  return expressions.flatMap(([label, compiled]) => partsOf(label, compiled, rule, env));
+}
+
+/** Every source behind the rule, with its age. */
+export function explainInputs(rule: ConditionRule, env: Env): readonly ExplainedInput[] {
+  const inputs = new Map<string, ExplainedInput>();
+  for (const read of rule.reads) {
+    const whose = read.symbol === null ? read.scope : `market ${read.symbol}`;
+    for (const source of read.sources) {
+      const seenMs = factsOf(read, env)?.seenMs[source];
+      const ageMs = seenMs === undefined ? null : ageOf(seenMs, env);
+      const staleAfterMs = rule.staleAfterMs[source];
+      const stale = ageMs === null || ageMs > staleAfterMs;
+      inputs.set(`${whose}\n${source}`, { whose, source, ageMs, staleAfterMs, stale });
+    }
+  }
+  return [...inputs.values()];
+}
+
+function partsOf(label: string, { text, parts }: Compiled, rule: ConditionRule, env: Env): ExplainedPart[] {
+  const told = new Set<string>();
+  /** Ends of the parts around the one that is looked at. */
+  const around: number[] = [];
+  return [...(parts ?? [])]
+    .sort((a, b) => a.start - b.start || b.end - a.end)
+    .flatMap(({ start, end, unit, run }) => {
+      const own = text.slice(start, end).replace(/\s+/g, " ").trim();
+      while (around.length > 0 && around.at(-1)! <= start) around.pop();
+      const depth = around.length;
+      if (told.has(own)) return [];
+      told.add(own);
+      around.push(end);
+      const result = run(env);
+      const unknown = isUnknown(result) ? reasonOf(result) : null;
+      const value = isUnknown(result) ? null : printed(result, unit);
+      return [{ label, depth, text: own, value, unknown, ageMs: oldest(own, rule.reads, env) }];
+    });
+}
+
+function reasonOf({ unknown, source, wallet, detail }: Unknown): ExplainedPart["unknown"] {
+  return { reason: unknown, source, wallet, detail };
+}
+
+/** Of what a text names, directly or in quotes; null: nothing of it has an age. */
+function oldest(text: string, reads: readonly Read[], env: Env): number | null {
+  let ageMs: number | null = null;
+  for (const read of reads) {
+    const name = read.symbol === null ? `${read.scope}.${read.field}` : `.${read.field}`;
+    const at = text.indexOf(name);
+    // `position.size` is no part of `position.sizeUsd`.
+    if (at < 0 || /\w/.test(text.charAt(at + name.length))) continue;
+    if (read.symbol !== null && !text.includes(read.symbol)) continue;
+    for (const source of read.sources) {
+      const seenMs = factsOf(read, env)?.seenMs[source];
+      if (seenMs !== undefined) ageMs = Math.max(ageMs ?? 0, ageOf(seenMs, env));
+    }
+  }
+  return ageMs;
+}
+
+/** What needs no answer at all is as old as now. */
+function ageOf(seenMs: number, { nowMs }: Env): number {
+  return Math.max(0, nowMs - seenMs);
+}
+
+function factsOf({ scope, symbol }: Read, env: Env) {
+  return (symbol === null ? pickScope(scope) : pickMarket(symbol))(env);
+}
+
+function printed(value: Value, unit: Unit): string {
+  if (typeof value === "number")
+    return unit === "duration" ? formatDurationMs(value) : formatNumber(value, unit);
+  if (typeof value === "boolean") return String(value);
+  if (typeof value === "string") return JSON.stringify(value);
+  return Array.isArray(value) ? `a list of ${value.length}` : "a thing with fields";
+}

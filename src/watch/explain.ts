@@ -1,0 +1,69 @@
+/** Why a rule says what it says of a subject now. Asking changes nothing. */
+import type { ExplainAnswer, Explanation } from "../domain/explanation.ts";
+import { explainInputs, explainParts, judge, type RuleSet } from "../rules/index.ts";
+import type { AlertBook } from "./alert-book.ts";
+import type { Instance } from "./instance.ts";
+import type { WatchedWallet } from "./settings.ts";
+import type { SubjectNode } from "./subjects.ts";
+
+export interface ExplainParts {
+  readonly ruleSet: RuleSet;
+  readonly nodes: Iterable<SubjectNode>;
+  readonly alerts: AlertBook;
+  readonly wallet: (name: string) => WatchedWallet | undefined;
+}
+
+/** @param subject its full name, or `main/SOL` where only one account of the wallet has it */
+export function explain(of: ExplainParts, rule: string, subject: string, nowMs: number): ExplainAnswer {
+  const { conditions, events } = of.ruleSet;
+  if (events.some((one) => one.name === rule)) return { kind: "eventRule" };
+  if (!conditions.some((one) => one.name === rule))
+    return { kind: "noRule", known: [...conditions, ...events].map((one) => one.name) };
+  const judged = [...of.nodes].flatMap((node) => node.instances.filter((one) => one.rule.name === rule));
+  const named = judged.filter(({ node }) => node.name.toLowerCase() === subject.toLowerCase());
+  const short = judged.filter(({ node }) => shortened(node.name).toLowerCase() === subject.toLowerCase());
+  const instance = named[0] ?? (short.length === 1 ? short[0] : undefined);
+  if (instance) return { kind: "explained", explanation: explanationOf(instance, of, nowMs) };
+  const known = short.length > 1 ? short : judged;
+  return { kind: "noSubject", known: known.map(({ node }) => node.name).sort() };
+}
+
+function shortened(name: string): string {
+  return name.replace(/\/\d+\.\d+(?=\/)/, "");
+}
+
+function explanationOf(instance: Instance, { alerts, wallet }: ExplainParts, nowMs: number): Explanation {
+  const { rule, node, lifecycle } = instance;
+  const { env, subject } = node;
+  const alert = instance.alert?.alert ?? null;
+  env.nowMs = nowMs;
+  env.window = instance.window;
+  const judged = judge(rule, env, alert?.severity ?? null);
+  const of = "wallet" in subject ? subject.wallet : null;
+  const labels = { ...(of === null ? {} : wallet(of)?.labels), ...rule.labels };
+  const routed = {
+    labels,
+    rule: rule.name,
+    subject: node.name,
+    wallet: of,
+    symbol: "symbol" in subject ? subject.symbol : null,
+    severity: rule.levels.at(-1)!.severity,
+  };
+  return {
+    rule: rule.name,
+    subject: node.name,
+    atMs: nowMs,
+    mode: rule.mode,
+    state: alert ? "firing" : lifecycle.sinceMs === null ? "inactive" : "pending",
+    sinceMs: lifecycle.sinceMs,
+    severity: alert?.severity ?? null,
+    alertId: alert?.id ?? null,
+    unknown: judged.kind === "unknown" ? judged.unknown.detail : null,
+    forMs: rule.forMs,
+    keepFiringForMs: rule.keepFiringForMs,
+    levels: lifecycle.levels,
+    parts: explainParts(rule, env),
+    inputs: explainInputs(rule, env),
+    receivers: rule.mode === "shadow" ? [] : alerts.receivers(alert ?? routed),
+  };
+}

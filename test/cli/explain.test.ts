@@ -1,0 +1,149 @@
+/** `rules explain`: a real watch, behind the real local API on a real socket. */
+import { describe, expect, test } from "vitest";
+import { openDashboard } from "../dashboard/open.ts";
+import { Harness, marketConfig, position, subaccount } from "../watch/harness.ts";
+import { desk, run } from "./run.ts";
+
+const rules = `
+rules:
+  - name: Near
+    scope: position
+    value: position.liquidationDistance
+    levels:
+      warning: { when: value < 0.50, resolveWhen: value > 0.60 && trader.marginRatio < 0.9 }
+      critical: { when: 'value < 0.05 || maxOver("trader.equity", "1h") < 10.0' }
+    keepFiringFor: 1m
+    summary: s
+  - name: Soon
+    scope: wallet
+    when: wallet.equity > 1.0 && wallet.labels.desk == "alpha"
+    for: 10m
+    severity: info
+    summary: s
+  - name: Quiet
+    scope: trader
+    mode: shadow
+    when: trader.positions.exists(p, p.size > 100.0)
+    severity: info
+    summary: s
+  - name: Told
+    on: fill
+    severity: info
+    summary: s
+`;
+
+/** Long 100 SOL at 150 with 5 000: liquidated at P (1 − 1/30) = 100, 31 % below. */
+function watched(): Harness {
+  const h = new Harness({
+    rules,
+    routing: {
+      receivers: ["chat"],
+      routes: [{ match: { severity: "critical" }, receivers: ["chat", "mail"] }],
+    },
+  });
+  h.config(marketConfig());
+  h.mark(150);
+  h.account([subaccount(5_000, [position(100, 150)])]);
+  return h;
+}
+
+async function daemon(h: Harness) {
+  const dashboard = await openDashboard({
+    explain: (rule, subject) => h.watch.explain(rule, subject, h.nowMs),
+  });
+  const place = desk();
+  const database = dashboard.socketPath.replace(/\.sock$/, "");
+  place.write("config.yaml", `history: { path: ${database} }\n`);
+  return {
+    explain: (...args: string[]) => run(["rules", "explain", ...args], place),
+    async [Symbol.asyncDispose]() {
+      place[Symbol.dispose]();
+      await dashboard[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("rules explain", () => {
+  test("a rule that fires: each part with its value and its age, what it rests on, whom it goes to", async () => {
+    const h = watched();
+    h.pass(3_000);
+    await using it = await daemon(h);
+    const { status, stdout, stderr } = await it.explain("Near", "--subject", "main/SOL");
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    const lines = stdout.split("\n");
+    expect(lines[0]).toMatch(
+      /^Near of main\/0\.0\/SOL fires \(warning, alert 1\), since 2026-01-05 12:00:00/,
+    );
+    const under = (title: string) => {
+      const from = lines.indexOf(title) + 1;
+      return lines.slice(from, lines.indexOf("", from));
+    };
+    expect(under("value")).toEqual(["  position.liquidationDistance = 31%  (3s old)"]);
+    expect(under("warning: when")).toEqual(["  value < 0.50 = true", "    value = 31%"]);
+    expect(under("warning: resolveWhen")).toEqual([
+      "  value > 0.60 && trader.marginRatio < 0.9 = false  (3s old)",
+      "    value > 0.60 = false",
+      "      value = 31%",
+      "    trader.marginRatio < 0.9 = true  (3s old)",
+      "      trader.marginRatio = 10%  (3s old)",
+    ]);
+    expect(under("critical: when").slice(0, 2)).toEqual([
+      '  value < 0.05 || maxOver("trader.equity", "1h") < 10.0 = false  (3s old)',
+      "    value < 0.05 = false",
+    ]);
+    expect(lines).toContain("  position: traderState, 3s old, too old after 15s");
+    expect(lines).toContain("Goes to chat");
+  });
+
+  test("what is too old says so, and changes nothing of what is decided", async () => {
+    const h = watched();
+    h.pass(16_000);
+    const before = h.told.length;
+    await using it = await daemon(h);
+    const { stdout } = await it.explain("Near", "--subject", "main/0.0/SOL");
+    expect(stdout).toContain(
+      "It cannot be judged now: position.liquidationDistance is too old: nothing new from traderState",
+    );
+    expect(stdout).toContain("  position.liquidationDistance = unknown, stale  (16s old)");
+    h.see({ kind: "time", atMs: h.nowMs });
+    expect(h.told.length).toBe(before);
+    expect(h.watch.status(h.nowMs).firing.map(({ rule }) => rule)).toEqual(["Near"]);
+  });
+
+  test("pending, in shadow mode, and with a loop", async () => {
+    await using it = await daemon(watched());
+    expect((await it.explain("Soon", "--subject", "main")).stdout).toMatch(
+      /^Soon of main is pending since .*: it fires when it has held for 10m\.$[\s\S]*^ {4}wallet\.labels\.desk == "alpha" = true$/m,
+    );
+    const quiet = (await it.explain("Quiet", "--subject", "main/0.0")).stdout;
+    expect(quiet).toMatch(/^Quiet of main\/0\.0 does not hold\./);
+    expect(quiet).toContain("  trader.positions.exists(p, p.size > 100.0) = false");
+    expect(quiet).not.toContain("p.size =");
+    expect(quiet).toContain("Would go to nobody: it runs in shadow mode");
+  });
+
+  test("as JSON", async () => {
+    await using it = await daemon(watched());
+    const { stdout } = await it.explain("Near", "--subject", "main/SOL", "--json");
+    expect(JSON.parse(stdout)).toMatchObject({
+      rule: "Near",
+      subject: "main/0.0/SOL",
+      state: "firing",
+      severity: "warning",
+      unknown: null,
+      receivers: ["chat"],
+    });
+  });
+
+  test.each([
+    [["Neer", "--subject", "main"], /no rule is called Neer; did you mean Near\?/],
+    [["Near", "--subject", "main/ETH"], /Near judges no main\/ETH now; it judges main\/0\.0\/SOL/],
+    [["Told", "--subject", "main"], /Told is a rule on events: those are judged once, when they happen/],
+    [["Near"], /--subject/],
+  ])("%j is refused with what there is", async (args, wanted) => {
+    await using it = await daemon(watched());
+    const { status, stderr } = await it.explain(...args);
+    expect(status).not.toBe(0);
+    expect(stderr).toMatch(wanted);
+  });
+});
