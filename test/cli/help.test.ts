@@ -47,6 +47,7 @@ test("what is offered is what is built, and each help gives an example", { timeo
       "rules vocabulary",
       "rules backtest",
       "rules shadow",
+      "rules explain",
       "channels",
       "channels test",
       "wallet",
