@@ -7,6 +7,7 @@ import { type Acknowledger, type Outbox, testMessage } from "./deliver/index.ts"
 import type { Alert } from "./domain/alert.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { ExplainAnswer } from "./domain/explanation.ts";
+import type { Compacted } from "./domain/history.ts";
 import type { DaemonFigures, sources } from "./domain/observation.ts";
 import type {
   AlertQuery,
@@ -47,6 +48,8 @@ const patienceMs = 20_000;
 /** Alerts looked through when a query narrows by what the store has no index for. */
 const searchedAlerts = 10_000;
 const searchedNotifications = 20_000;
+/** One turn of compacting; whoever asked asks again until all is done. */
+const compactMs = 5_000;
 
 export class DaemonSource implements DashboardSource {
   readonly #parts: DaemonParts;
@@ -211,6 +214,10 @@ export class DaemonSource implements DashboardSource {
     const channel = this.#parts.channels.get(name);
     if (!channel) return null;
     return sendTest(channel, this.#parts.clock.nowMs());
+  }
+
+  compactHistory(): Promise<Compacted> {
+    return this.#parts.store.compact(compactMs);
   }
 
   login(wallet: string): Promise<SessionOutcome | null> {

@@ -10,6 +10,7 @@ import { channelsCommand } from "./channels.ts";
 import { checkCommand } from "./check.ts";
 import { type Cli, CommandFailed, printJson } from "./command.ts";
 import { completionCommand } from "./completion.ts";
+import { historyCommand } from "./history.ts";
 import { notificationsCommand } from "./notifications.ts";
 import { onboardCommand } from "./onboard.ts";
 import { rulesCommand } from "./rules.ts";
@@ -26,6 +27,7 @@ const commands = [
   alertsCommand,
   notificationsCommand,
   rulesCommand,
+  historyCommand,
   channelsCommand,
   walletCommand,
   onboardCommand,

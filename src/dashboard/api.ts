@@ -122,6 +122,8 @@ function serveChanges(app: FastifyInstance, source: DashboardSource): void {
     return { error: `${channel} did not take it (${outcome.failure}): ${outcome.detail}`, ...outcome };
   });
 
+  app.post("/api/v1/history/compact", () => source.compactHistory());
+
   for (const act of ["login", "logout"] as const) {
     app.post<{ Params: { name: string } }>(`/api/v1/wallets/:name/${act}`, async (request) => {
       const wallet = request.params.name;

@@ -40,6 +40,14 @@ export interface RollUpQuery {
   readonly wanted?: (series: string) => boolean;
 }
 
+/** What came of giving free space in the database back to the disk. */
+export interface Compacted {
+  /** False: there is more to give back; ask again. */
+  readonly finished: boolean;
+  readonly freedBytes: number;
+  readonly leftBytes: number;
+}
+
 export const noStats: Stats = {
   count: 0,
   min: Number.NaN,

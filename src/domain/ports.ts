@@ -5,7 +5,7 @@ import type { Changes, FactChange, Milestone } from "./changes.ts";
 import type { Acknowledgement, Message, OwedItem, SendFailure } from "./delivery.ts";
 import type { Event, EventKind } from "./event.ts";
 import type { ExplainAnswer } from "./explanation.ts";
-import type { RollUp, RollUpQuery } from "./history.ts";
+import type { Compacted, RollUp, RollUpQuery } from "./history.ts";
 import type { Observation, Tick } from "./observation.ts";
 import type { DaemonStatus } from "./status.ts";
 
@@ -230,6 +230,8 @@ export interface DashboardSource extends Actions {
   acknowledgeNotifications(selection: NotificationSelection): Promise<ManualAcknowledgement | null>;
   /** Sends one marked test message, once; null: no such channel. */
   testChannel(name: string): Promise<SendOutcome | null>;
+  /** Gives free space in the database back to the disk, for some seconds at most. */
+  compactHistory(): Promise<Compacted>;
   /** Null: no such wallet. */
   login(wallet: string): Promise<SessionOutcome | null>;
   logout(wallet: string): Promise<SessionOutcome | null>;

@@ -6,7 +6,7 @@ import fs from "node:fs";
 import { setImmediate as breathe } from "node:timers/promises";
 import type Database from "better-sqlite3";
 import type { Clock } from "../domain/clock.ts";
-import { resolutionMs } from "../domain/history.ts";
+import { type Compacted, resolutionMs } from "../domain/history.ts";
 import type { Packing } from "./packing.ts";
 import type { Rolling } from "./rolling.ts";
 
@@ -141,6 +141,30 @@ export class Maintenance {
       yield 0;
     }
     this.#emptyWal();
+  }
+
+  /**
+   * Gives all free pages back to the disk, a slice at a time.
+   * @param open whether the database still is: it may be closed between two slices
+   */
+  async compact(budgetMs: number, clock: Clock, open: () => boolean): Promise<Compacted> {
+    const pageBytes = this.#db.pragma("page_size", { simple: true }) as number;
+    const before = this.#pages("freelist_count");
+    const endMs = clock.elapsedMs() + budgetMs;
+    let left = before;
+    while (left > 0 && clock.elapsedMs() < endMs) {
+      this.#db.exec(`PRAGMA incremental_vacuum(${freePagesPerStep})`);
+      await breathe();
+      if (!open())
+        return { finished: false, freedBytes: (before - left) * pageBytes, leftBytes: left * pageBytes };
+      left = this.#pages("freelist_count");
+    }
+    if (left === 0) this.#emptyWal();
+    return {
+      finished: left === 0,
+      freedBytes: Math.max(0, before - left) * pageBytes,
+      leftBytes: left * pageBytes,
+    };
   }
 
   #pages(name: "freelist_count" | "page_count"): number {

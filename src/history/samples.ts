@@ -89,6 +89,17 @@ export class Samples {
     return this.#sql.owners.all().map(({ name }) => name);
   }
 
+  /** Every series of which there is anything, samples or roll-ups, by owner and in the order of layouts. */
+  series(): ReadonlyMap<string, readonly string[]> {
+    const found = new Map<string, Set<string>>();
+    for (const { name, layout_id } of this.#sql.layoutsOf.all()) {
+      const list = found.get(name) ?? new Set();
+      found.set(name, list);
+      for (const one of this.#series(layout_id)) list.add(one);
+    }
+    return new Map([...found].map(([name, list]) => [name, [...list]]));
+  }
+
   #open(row: ChunkRow, fromMs: number): Run | undefined {
     const found = this.#sql.body.get(row.id);
     if (found === undefined) return undefined; // Retention took it meanwhile.
@@ -165,6 +176,9 @@ function statements(db: Database.Database) {
     owners: db.prepare<[], { name: string }>(`SELECT name FROM owners, pulse WHERE
       EXISTS (SELECT 1 FROM chunks WHERE owner_id = owners.id AND upto <= packed_to)
       OR owners.id IN (SELECT owner_id FROM ticks WHERE seq > (SELECT packed_to FROM pulse)) ORDER BY name`),
+    layoutsOf: db.prepare<[], { name: string; layout_id: number }>(`SELECT name, layout_id FROM (
+      SELECT owner_id, layout_id FROM chunks UNION SELECT owner_id, layout_id FROM rollups
+      UNION SELECT owner_id, layout_id FROM ticks) JOIN owners ON owners.id = owner_id ORDER BY name, layout_id`),
     layout: db.prepare<[number], { series: string }>("SELECT series FROM layouts WHERE id = ?"),
     packedTo: db.prepare<[], { packed_to: number }>("SELECT packed_to FROM pulse"),
     chunks: db.prepare<[number, number, number, number], ChunkRow>(

@@ -11,7 +11,7 @@ import type Database from "better-sqlite3";
 import type { Changes, FactChange, FailedRead, KeptPayload } from "../domain/changes.ts";
 import { isEmpty } from "../domain/changes.ts";
 import { type Clock, systemClock } from "../domain/clock.ts";
-import type { RollUp, RollUpQuery } from "../domain/history.ts";
+import type { Compacted, RollUp, RollUpQuery } from "../domain/history.ts";
 import type { Observation, Tick } from "../domain/observation.ts";
 import type { Recorded, RecordingQuery, SessionStore, Store, TickQuery } from "../domain/ports.ts";
 import { durably, type OpenDatabase, openDatabase } from "./database.ts";
@@ -51,6 +51,10 @@ export interface History extends Store, SessionStore {
    * @throws {CommitFailed} as `commit` does: nothing is lost, call again later
    */
   maintain(nowMs: number, budgetMs: number): Promise<Maintained>;
+  /** Every series of which there is anything, by owner. Goes through the whole database: not for the daemon. */
+  series(): Promise<ReadonlyMap<string, readonly string[]>>;
+  /** Gives free space back to the disk, in slices of some ms with the event loop turning between. @throws {CommitFailed} */
+  compact(budgetMs: number): Promise<Compacted>;
   /** Reads the whole file and looks for damage: slow. @returns what is wrong, nothing when all is well */
   verify(): Promise<readonly string[]>;
 }
@@ -197,6 +201,20 @@ class SqliteStore implements History {
     const { maintenance } = this.#writing();
     try {
       return await maintenance.run(nowMs, budgetMs, this.#clock, () => this.#db.open);
+    } catch (error) {
+      throw writeFailure(error, this.#opened.file);
+    }
+  }
+
+  async series(): Promise<ReadonlyMap<string, readonly string[]>> {
+    this.#reading();
+    return this.#samples.series();
+  }
+
+  async compact(budgetMs: number): Promise<Compacted> {
+    const { maintenance } = this.#writing();
+    try {
+      return await maintenance.compact(budgetMs, this.#clock, () => this.#db.open);
     } catch (error) {
       throw writeFailure(error, this.#opened.file);
     }

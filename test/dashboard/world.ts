@@ -362,6 +362,7 @@ export function source(of: Partial<DashboardSource> = {}): DashboardSource & { r
         ? { confirmed: "keys" in what ? what.keys : ["up to a time"], already: [], unknown: [], failed: [] }
         : null,
     ),
+    compactHistory: note("compactHistory", () => ({ finished: true, freedBytes: 8_192, leftBytes: 0 })),
     testChannel: note("testChannel", (name) =>
       name === "chat"
         ? { kind: "delivered", receipt: "1187" }

@@ -1,0 +1,82 @@
+/** `perpwatch history events`: what happened, as the exchange told it. */
+import type { Command } from "commander";
+import type { Event, EventKind } from "../../domain/event.ts";
+import { nearestName } from "../../domain/nearest.ts";
+import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
+import { paintFor, table } from "../print.ts";
+import { integerFrom, timeFrom } from "../values.ts";
+import { withHistory } from "./open.ts";
+
+interface EventsOptions extends CommonOptions {
+  readonly kind?: string;
+  readonly wallet?: string;
+  readonly since: string;
+  readonly until: string;
+  readonly limit: number;
+}
+
+export function eventsCommand(parent: Command, cli: Cli): void {
+  declare(parent, {
+    usage: "events",
+    summary: "list events: liquidations, fills, funding, transfers, notifications and more, newest first",
+    examples: [
+      "history events --since 7d",
+      "history events --kind liquidation --wallet main --since 30d --json",
+    ],
+  })
+    .option("--kind <kind>", "only of this kind")
+    .option("--wallet <name>", "only of this wallet")
+    .option("--since <time>", "from when: 7d (before now), or a time with its zone", "1d")
+    .option("--until <time>", "until when", "now")
+    .option("--limit <n>", "at most so many", integerFrom(1, 100_000), 50)
+    .action((options: EventsOptions) => run(cli, options));
+}
+
+async function run(cli: Cli, options: EventsOptions): Promise<void> {
+  const nowMs = Date.now();
+  const { kind, wallet, limit } = options;
+  const [fromMs, toMs] = [timeFrom(options.since, nowMs), timeFrom(options.until, nowMs)];
+  if (kind !== undefined) await refuseUnknown(kind);
+  await withHistory(cli, options.config, async (history, { timezone }) => {
+    const events = await history.events({
+      ...(kind === undefined ? {} : { kind: kind as EventKind }),
+      ...(wallet === undefined ? {} : { wallet }),
+      ...{ fromMs, toMs, limit, newestFirst: true },
+    });
+    if (options.json) return printJson(cli, { events });
+    if (events.length === 0) return print(cli, "Nothing happened in this time.");
+    const { formatTime } = await import("../../channels/message.ts");
+    const rows = events.map((event) => [
+      formatTime(event.happenedMs, timezone),
+      event.kind,
+      whose(event),
+      event.symbol ?? "",
+      fieldsOf(event),
+    ]);
+    print(cli, table(["happened", "kind", "account", "market", "figures"], rows, paintFor(cli.out)));
+    if (events.length === limit) print(cli, `\nThe newest ${limit}; --limit shows more.`);
+  });
+}
+
+async function refuseUnknown(kind: string): Promise<void> {
+  const { eventKinds } = await import("../../rules/index.ts");
+  const known: readonly string[] = eventKinds;
+  if (known.includes(kind)) return;
+  const nearest = nearestName(kind, known);
+  const hint = nearest === null ? "" : ` (did you mean ${nearest}?)`;
+  throw new CommandFailed(`no event is of the kind ${kind}${hint}; there are ${known.join(", ")}`, 2, {
+    known,
+  });
+}
+
+function whose({ wallet, pdaIndex, subaccount }: Event): string {
+  if (wallet === null) return "";
+  return pdaIndex === null || subaccount === null ? wallet : `${wallet}/${pdaIndex}.${subaccount}`;
+}
+
+function fieldsOf({ fields }: Event): string {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== null && value !== "")
+    .map(([name, value]) => `${name} ${value}`)
+    .join(" · ");
+}

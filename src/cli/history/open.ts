@@ -1,0 +1,56 @@
+/** What the commands of `history` share: the database, read beside a running daemon, and its series by name. */
+import { nearestName } from "../../domain/nearest.ts";
+import type { History } from "../../history/index.ts";
+import { type Cli, CommandFailed } from "../command.ts";
+import { locate, type Place } from "../configuration.ts";
+
+/** Reads in this process, so that however long it takes the daemon goes on. */
+export async function withHistory<T>(
+  cli: Cli,
+  config: string,
+  read: (history: History, place: Place) => Promise<T>,
+): Promise<T> {
+  const place = await locate(cli, config);
+  const { openStore } = await import("../../history/index.ts");
+  const history = openStore({ path: place.databasePath, readonly: true });
+  try {
+    return await read(history, place);
+  } finally {
+    await history.close();
+  }
+}
+
+/** One series of one owner. */
+export interface Named {
+  readonly owner: string;
+  readonly series: string;
+}
+
+export function nameOf({ owner, series }: Named): string {
+  return `${owner}:${series}`;
+}
+
+/**
+ * `OWNER:SERIES`, or the series alone where one owner has it.
+ * @throws {CommandFailed} status 2, with the nearest names
+ */
+export function findSeries(text: string, all: ReadonlyMap<string, readonly string[]>): Named {
+  const named = [...all].flatMap(([owner, list]) => list.map((series) => ({ owner, series })));
+  if (named.length === 0) throw new CommandFailed("there are no series in this history yet");
+  const whole = named.find((one) => nameOf(one) === text);
+  if (whole) return whole;
+  const alone = named.filter(({ series }) => series === text);
+  if (alone.length === 1) return alone[0]!;
+  if (alone.length > 1) {
+    const names = alone.map(nameOf);
+    throw new CommandFailed(
+      `${alone.length} owners have a series ${text}; name one: ${names.slice(0, 10).join(", ")}${names.length > 10 ? ", …" : ""}`,
+      2,
+      { known: names },
+    );
+  }
+  const known = [...new Set(named.flatMap((one) => [one.series, nameOf(one)]))];
+  const nearest = nearestName(text, known);
+  const hint = nearest === null ? "" : ` (did you mean ${nearest}?)`;
+  throw new CommandFailed(`no series is called ${text}${hint}; \`history query\` lists all`, 2, { nearest });
+}

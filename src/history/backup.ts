@@ -1,0 +1,209 @@
+/**
+ * Copies of the whole database, made while a daemon writes to it, and put back where it was. A copy appears under its name
+ * only when it is whole, checked and on the platter.
+ */
+import fs from "node:fs";
+import path from "node:path";
+import Database from "better-sqlite3";
+import { applicationId } from "./application.ts";
+import { openDatabase } from "./database.ts";
+import { errorCode, HistoryError, openFailure } from "./errors.ts";
+import { makeFolder } from "./folder.ts";
+import { takeWriterLock } from "./lock.ts";
+import { migrations, newestOf, refuseNewer, versionOf } from "./migrations.ts";
+
+/** Pages copied between two looks at the progress. */
+const pagesAtOnce = 2_048;
+
+export interface CopyOptions {
+  /** Takes the place of a file that is there. */
+  readonly force?: boolean;
+  /** Told now and then. @param done share that is copied, 0–1 */
+  readonly onProgress?: (done: number) => void;
+}
+
+export interface Copied {
+  readonly file: string;
+  readonly bytes: number;
+}
+
+/**
+ * Copies the database as it is at one moment, whoever writes meanwhile.
+ * @throws {HistoryError} with nothing under the new name
+ */
+export async function backupDatabase(file: string, to: string, options: CopyOptions = {}): Promise<Copied> {
+  const target = path.resolve(to);
+  if (target === path.resolve(file))
+    throw new HistoryError("directory", target, `${target}: is the database itself; choose another name`);
+  if (options.force !== true && fs.existsSync(target))
+    throw new HistoryError(
+      "directory",
+      target,
+      `${target}: is there already; choose another name, or --force`,
+    );
+  const { db, close } = openDatabase(file, { readonly: true });
+  try {
+    await copyTo(db, target, options.onProgress);
+  } finally {
+    close();
+  }
+  return { file: target, bytes: fs.statSync(target).size };
+}
+
+export interface Restored {
+  readonly file: string;
+  /** Where the database that was there is now; null: there was none. */
+  readonly aside: string | null;
+}
+
+/**
+ * Puts a copy where the database is. What was there is kept beside it.
+ * @param atMs wall time, for the name of what is put aside
+ * @throws {HistoryError} when a daemon runs, or the copy is not a whole history of this program; then nothing was changed
+ */
+export async function restoreDatabase(
+  file: string,
+  from: string,
+  atMs: number,
+  onProgress?: CopyOptions["onProgress"],
+): Promise<Restored> {
+  const source = path.resolve(from);
+  const target = path.resolve(file);
+  if (source === target) throw new HistoryError("directory", source, `${source}: is the database itself`);
+  makeFolder(path.dirname(target));
+  if (!fs.existsSync(`${target}.lock`)) fs.closeSync(fs.openSync(`${target}.lock`, "a", 0o600));
+  const lock = takeWriterLock(target);
+  try {
+    const partial = `${target}.restoring`;
+    const db = openForeign(source);
+    try {
+      await copyTo(db, partial, onProgress);
+    } finally {
+      db.close();
+    }
+    const aside = putAside(target, atMs);
+    fs.renameSync(partial, target);
+    syncFolder(target);
+    return { file: target, aside };
+  } finally {
+    lock.release();
+  }
+}
+
+/** A file that may be anything. @throws {HistoryError} unless it is a history of this version or an older one */
+function openForeign(file: string): Database.Database {
+  if (!fs.existsSync(file)) throw new HistoryError("missing", file, `${file}: there is no such file`);
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(file, { readonly: true, fileMustExist: true });
+    refuseForeign(db, file);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw openFailure(error, file);
+  }
+}
+
+function refuseForeign(db: Database.Database, file: string): void {
+  if (db.pragma("application_id", { simple: true }) !== applicationId || versionOf(db) < 1)
+    throw new HistoryError("foreign", file, `${file}: is not a history of perpwatch; nothing was changed`);
+  refuseNewer(versionOf(db), newestOf(migrations), file);
+}
+
+/** Copies to a file beside the target, checks it there, and gives it its name. */
+async function copyTo(
+  db: Database.Database,
+  target: string,
+  onProgress: CopyOptions["onProgress"] = () => {},
+): Promise<void> {
+  const partial = `${target}.partial`;
+  fs.rmSync(partial, { force: true });
+  try {
+    fs.closeSync(fs.openSync(partial, "wx", 0o600));
+    // One moment: without it, each commit of the daemon would make the copying begin anew.
+    db.exec("BEGIN");
+    db.prepare("SELECT count(*) FROM sqlite_schema").get();
+    await db.backup(partial, {
+      progress({ totalPages, remainingPages }) {
+        onProgress(totalPages === 0 ? 0 : 1 - remainingPages / totalPages);
+        return pagesAtOnce;
+      },
+    });
+    check(partial, target);
+    sync(partial);
+    fs.renameSync(partial, target);
+    syncFolder(target);
+  } catch (error) {
+    for (const ending of ["", "-wal", "-shm", "-journal"]) fs.rmSync(partial + ending, { force: true });
+    throw openFailure(error, target);
+  } finally {
+    if (db.inTransaction) db.exec("ROLLBACK");
+  }
+}
+
+/** @throws {HistoryError} unless the copy is a whole history */
+function check(partial: string, target: string): void {
+  const copy = new Database(partial, { fileMustExist: true });
+  try {
+    // One file, with nothing beside it that would have to travel along.
+    copy.pragma("journal_mode = DELETE");
+    refuseForeign(copy, target);
+    const rows = copy.pragma("integrity_check(3)") as { integrity_check: string }[];
+    const wrong = rows.map((row) => row.integrity_check).filter((line) => line !== "ok");
+    if (wrong.length > 0)
+      throw new HistoryError(
+        "corrupt",
+        target,
+        `${target}: the copy is damaged, and was removed: ${wrong.join("; ")}`,
+      );
+  } finally {
+    copy.close();
+  }
+}
+
+/** What is there keeps its content under a name of its own, with what of it was not yet written into it. */
+function putAside(file: string, atMs: number): string | null {
+  if (!fs.existsSync(file)) return null;
+  try {
+    const old = new Database(file, { fileMustExist: true, timeout: 250 });
+    // As the last connection that is closed, it takes the write-ahead file in and away.
+    old.pragma("wal_checkpoint(TRUNCATE)");
+    old.close();
+  } catch {
+    // It may be damaged: then it is kept as it is, together with its write-ahead file.
+  }
+  const stamp = new Date(atMs).toISOString().replace(/[-:]|\.\d+/g, "");
+  let aside = `${file}.before-restore-${stamp}`;
+  for (let i = 2; fs.existsSync(aside); i++) aside = `${file}.before-restore-${stamp}-${i}`;
+  // The new one must never meet the old one's write-ahead file.
+  if (fs.existsSync(`${file}-wal`)) fs.renameSync(`${file}-wal`, `${aside}-wal`);
+  fs.rmSync(`${file}-shm`, { force: true });
+  try {
+    fs.linkSync(file, aside);
+  } catch (error) {
+    // A disk without links; for a moment there is none under its name.
+    if (!/^(EPERM|ENOTSUP|EOPNOTSUPP|EMLINK|ENOSYS)$/.test(errorCode(error))) throw error;
+    fs.renameSync(file, aside);
+  }
+  return aside;
+}
+
+function sync(file: string): void {
+  const handle = fs.openSync(file, "r+");
+  try {
+    fs.fsyncSync(handle);
+  } finally {
+    fs.closeSync(handle);
+  }
+}
+
+/** So that the name, too, survives a power cut. */
+function syncFolder(file: string): void {
+  try {
+    const handle = fs.openSync(path.dirname(file), "r");
+    fs.fsyncSync(handle);
+    fs.closeSync(handle);
+  } catch {
+    // Not every system lets a folder be synced.
+  }
+}
