@@ -42,6 +42,7 @@ test("what is offered is what is built, and each help gives an example", { timeo
       "notifications list",
       "notifications ack",
       "rules",
+      "history",
       "rules check",
       "rules test",
       "rules vocabulary",

@@ -295,7 +295,7 @@ test("compact gives free space back without a daemon", async () => {
   const payload = () => ({ atMs: t0, source: "funding", wallet: null, body: body(), problem: "p" });
   const payloads = Array.from({ length: 100 }, payload);
   await store.commit([changes({ payloads })]);
-  await store.maintain(t0 + 1_000 * 86_400_000, 1);
+  await store.maintain(t0 + 1_000 * 86_400_000, 60_000);
   await store.close();
   const before = statSync(place.file).size;
   const { stdout, status } = await run(["history", "compact", "--json"], place);
