@@ -19,7 +19,7 @@ test("what is offered is what is built, and each help gives an example", { timeo
   expect(root.status).toBe(0);
   const top = commandsIn(root.stdout);
   expect(top).toEqual([
-    ...["start", "check", "status", "alerts", "notifications", "rules", "channels", "wallet"],
+    ...["start", "check", "status", "alerts", "notifications", "rules", "history", "channels", "wallet"],
     ...["onboard", "stop-loss", "api", "simulate", "completion"],
   ]);
   const found: string[] = [];
@@ -42,13 +42,14 @@ test("what is offered is what is built, and each help gives an example", { timeo
       "notifications list",
       "notifications ack",
       "rules",
-      "history",
       "rules check",
       "rules test",
       "rules vocabulary",
       "rules backtest",
       "rules shadow",
       "rules explain",
+      "history",
+      ...["query", "export", "events", "compact", "backup", "restore"].map((name) => `history ${name}`),
       "channels",
       "channels test",
       "wallet",
