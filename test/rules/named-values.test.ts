@@ -152,6 +152,11 @@ describe("mistakes", () => {
       [[1, 9, "values: is a list of named values: name, scope, value", null]],
     ],
     [
+      "a scope without a history",
+      "values: [ { name: a, scope: exchange, value: 1.0 } ]",
+      [[1, 29, "scope cannot be exchange", null]],
+    ],
+    [
       "an unknown key",
       "values: [ { name: a, scope: wallet, vlaue: wallet.equity } ]",
       [

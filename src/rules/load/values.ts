@@ -7,12 +7,14 @@ import type { Scope } from "../../domain/subject.ts";
 import { Gathered, type Naming } from "../expression/context.ts";
 import type { FoundValue, KnownValue, ValueLookup } from "../expression/named.ts";
 import type { Compiled, NamedValue } from "../rule.ts";
-import { scopes, type Unit, units, visibleScopes } from "../vocabulary.ts";
+import { type Unit, units, visibleScopes } from "../vocabulary.ts";
 import { type Desk, readExpression, staleness } from "./common.ts";
 import { Reader } from "./reader.ts";
 import { problemAt, type RuleSource } from "./source.ts";
 
 const valueKeys: readonly string[] = ["name", "scope", "value", "unit", "description"];
+/** Those whose figures enter history: a value of another scope could not be looked back over. */
+const valueScopes: readonly Scope[] = ["position", "trader", "wallet", "market", "daemon"];
 const nameForm = /^[A-Za-z][A-Za-z0-9]{0,47}$/;
 const mostValues = 200;
 
@@ -52,7 +54,7 @@ export class ValueBook implements ValueLookup {
     const reader = new Reader(source, node as YAMLMap, null, "values", problem);
     reader.allow(valueKeys);
     const name = reader.text("name", true)?.text;
-    const scope = reader.oneOf("scope", scopes, true);
+    const scope = reader.oneOf("scope", valueScopes, true);
     const unit = reader.oneOf("unit", units) ?? null;
     const description = reader.text("description")?.text ?? null;
     reader.text("value", true);
