@@ -1,0 +1,247 @@
+/** Backtests over what is kept of the past in different ways, and over what lies between. */
+import { expect, test } from "vitest";
+import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
+import { remindSettings } from "../../src/alerts/remind.ts";
+import { routingSettings } from "../../src/alerts/route.ts";
+import type { FactChange, Milestone } from "../../src/domain/changes.ts";
+import { type RollUp, resolutionMs } from "../../src/domain/history.ts";
+import type { Observation, Tick } from "../../src/domain/observation.ts";
+import { type Backtested, type BacktestHistory, backtest } from "../../src/replay/backtest.ts";
+import { merged } from "../../src/replay/kept-past.ts";
+import type { WatchSettings } from "../../src/watch/settings.ts";
+import {
+  Harness,
+  mainWallet,
+  marketConfig,
+  position,
+  prices,
+  rulesOf,
+  scheduleMs,
+  startMs,
+  subaccount,
+} from "../watch/harness.ts";
+
+const rules = `
+rules:
+  - name: Near
+    scope: position
+    value: position.liquidationDistance
+    levels:
+      warning: { when: value < 0.2 }
+      critical: { when: value < 0.1 }
+    for: 0s
+    keepFiringFor: 0s
+    summary: "{{ position.side }} {{ percent(value) }}"
+`;
+const everyMs = scheduleMs;
+const settings: WatchSettings = {
+  wallets: [mainWallet],
+  ruleSet: rulesOf(rules),
+  routing: routingSettings.parse({ receivers: ["all"] }),
+  remind: remindSettings.parse({ warning: "never", critical: "never" }),
+  acknowledge: acknowledgeSettings.parse({}),
+  scheduleMs: everyMs,
+  timezone: "UTC",
+};
+
+/** What a daemon leaves of an account that holds one position while its mark is as `usd` says. */
+class Left {
+  readonly ticks: Tick[] = [];
+  readonly facts: FactChange[] = [];
+  readonly recorded: Observation[] = [];
+  readonly milestones: Milestone[] = [];
+  readonly #harness = new Harness({ rules, atMs: startMs });
+
+  /** @param sequence of the position; null: there is none */
+  run(fromMs: number, toMs: number, usd: (atMs: number) => number, sequence: string | null = "7"): this {
+    for (let atMs = fromMs; atMs < toMs; atMs += 5_000) {
+      const positions = sequence === null ? [] : [{ ...position(60, 150), sequence }];
+      const slot = Math.floor(atMs / 400);
+      const seen: Observation[] = [
+        { kind: "marketConfig", atMs, markets: [marketConfig()] },
+        { kind: "prices", atMs, markets: [prices(usd(atMs))] },
+        {
+          kind: "accounts",
+          wallet: "main",
+          pdaIndex: 0,
+          atMs,
+          slot,
+          slotIndex: 0,
+          subaccounts: [subaccount(2_500, positions, { sequence: slot })],
+        },
+      ];
+      this.recorded.push(...seen);
+      for (const one of seen) {
+        const { ticks, facts } = this.#harness.see(one);
+        this.ticks.push(...ticks);
+        this.facts.push(...facts);
+      }
+    }
+    return this;
+  }
+
+  /** @param samplesFromMs before it only minutes are kept  @param rawFromMs from it on everything was recorded */
+  history({
+    samplesFromMs = startMs,
+    minutesFromMs = startMs,
+    rawFromMs = Number.POSITIVE_INFINITY,
+  } = {}): BacktestHistory {
+    const { ticks, facts, recorded, milestones } = this;
+    const raw = recorded.filter(({ atMs }) => atMs >= rawFromMs);
+    const toMs = raw.at(-1)?.atMs ?? 0;
+    return {
+      tickOwners: async () => [...new Set(ticks.map(({ owner }) => owner))],
+      async *ticks({ owner, fromMs, toMs: until = Number.POSITIVE_INFINITY }) {
+        for (const tick of ticks)
+          if (tick.owner === owner && tick.atMs >= Math.max(fromMs, samplesFromMs) && tick.atMs <= until)
+            yield tick;
+      },
+      async *rollups({ owner, resolution, fromMs, toMs: until = Number.POSITIVE_INFINITY }) {
+        const widthMs = resolutionMs[resolution];
+        const keptMs = resolution === "minute" ? minutesFromMs : startMs;
+        const buckets = Map.groupBy(
+          ticks.filter((tick) => tick.owner === owner),
+          ({ atMs }) => Math.floor(atMs / widthMs) * widthMs,
+        );
+        for (const [atMs, of] of buckets)
+          if (atMs >= Math.max(fromMs, keptMs) && atMs <= until) yield rollUp(atMs, of);
+      },
+      async *recording() {
+        yield* raw;
+      },
+      recorded: async () => (raw.length === 0 ? null : { fromMs: rawFromMs, toMs, gaps: [] }),
+      events: async () => [],
+      eventByKey: async () => null,
+      milestones: async () => milestones,
+      keep: async () => new Map(),
+      factHistory: async ({ toMs: until = Number.POSITIVE_INFINITY }) =>
+        facts.filter(({ atMs }) => atMs <= until),
+    };
+  }
+}
+
+function rollUp(atMs: number, of: readonly Tick[]): RollUp {
+  const last = of.at(-1)!;
+  const stats = last.values.map((value) => ({
+    count: 1,
+    min: value,
+    max: value,
+    sum: value,
+    sumSquares: value * value,
+    last: value,
+    lastMs: last.atMs,
+  }));
+  return { atMs, owner: last.owner, series: last.series, stats };
+}
+
+const run = (history: BacktestHistory, toMs: number, fromMs = startMs) =>
+  backtest({
+    settings,
+    rulesFor: (leastMs) => rulesOf(rules, [mainWallet], slower(leastMs)),
+    history,
+    fromMs,
+    toMs,
+  });
+
+const slower = (leastMs: number) =>
+  Object.fromEntries(
+    Object.entries(everyMs).map(([source, ms]) => [source, Math.max(ms, leastMs)]),
+  ) as typeof everyMs;
+
+/** `+30s Near fired warning`. */
+function told({ journal }: Backtested): string[] {
+  return journal.changes.map(
+    ({ atMs, kind, alert }) =>
+      `+${(atMs - startMs) / 1_000}s ${alert.rule} ${kind} ${alert.severity}${alert.ending ? ` ${alert.ending}` : ""}`,
+  );
+}
+
+const minute = 60_000;
+/** Near from the 10th minute to the 20th, nearer still in between. */
+const dip = (atMs: number): number => {
+  const at = (atMs - startMs) / minute;
+  return at < 10 || at >= 20 ? 160 : at >= 13 && at < 15 ? 118 : 130;
+};
+
+test("the best that is kept of each time is judged, and an alert goes on from one to the next", async () => {
+  const left = new Left().run(startMs, startMs + 30 * minute, dip);
+  const history = left.history({
+    minutesFromMs: startMs + 5 * minute,
+    samplesFromMs: startMs + 12 * minute,
+    rawFromMs: startMs + 17 * minute,
+  });
+  const ran = await run(history, startMs + 30 * minute);
+  expect(ran.periods.map(({ resolution, fromMs }) => `${resolution} ${(fromMs - startMs) / minute}`)).toEqual(
+    ["minute 5", "samples 12", "raw 17"],
+  );
+  // The last figures of the 10th minute are known at its end.
+  expect(told(ran)).toEqual([
+    "+659.999s Near fired warning",
+    "+780s Near rose critical",
+    "+900s Near fell warning",
+    "+1200s Near ended warning recovered",
+  ]);
+  expect(ran.journal.changes.at(-1)!.alert.sinceMs).toBe(ran.journal.changes[0]!.alert.sinceMs);
+});
+
+test("samples give the times that the observations give", async () => {
+  const left = new Left().run(startMs, startMs + 30 * minute, dip);
+  const samples = await run(left.history(), startMs + 30 * minute);
+  const raw = await run(left.history({ rawFromMs: startMs }), startMs + 30 * minute);
+  expect(samples.periods).toHaveLength(1);
+  expect(told(samples)).toEqual(told(raw));
+  expect(told(raw)).toHaveLength(4);
+});
+
+test("where the recording begins a position is the one that it was", async () => {
+  const left = new Left()
+    .run(startMs, startMs + 12 * minute, dip, "7")
+    .run(startMs + 12 * minute, startMs + 14 * minute, dip, "8");
+  // Another of its name from the 12th minute on, which samples do not tell.
+  const ran = await run(left.history({ rawFromMs: startMs + 13 * minute }), startMs + 14 * minute);
+  expect(told(ran)).toEqual(["+600s Near fired warning", "+780s Near rose critical"]);
+});
+
+test("while nobody watched nothing comes due and nothing is told", async () => {
+  const left = new Left()
+    .run(startMs, startMs + 11 * minute, dip)
+    .run(startMs + 25 * minute, startMs + 30 * minute, dip);
+  const value = JSON.stringify({ version: "1", lastAliveMs: startMs + 11 * minute });
+  left.milestones.push({ atMs: startMs + 25 * minute - 1_000, kind: "started", value });
+  const ran = await run(left.history(), startMs + 30 * minute);
+  expect(ran.down).toEqual([{ fromMs: startMs + 11 * minute, toMs: startMs + 25 * minute - 1_000 }]);
+  expect(told(ran)).toEqual([
+    "+600s Near fired warning",
+    "+1499s NotWatched fired warning",
+    "+1500s Near ended warning recovered",
+  ]);
+});
+
+test("fields that samples do not keep are named with the rules that read them", async () => {
+  const text = `${rules}
+  - name: Bare
+    scope: position
+    when: "!position.hasStopLoss"
+    severity: info
+    summary: x
+`;
+  const left = new Left().run(startMs, startMs + minute, dip);
+  const ruleSet = rulesOf(text);
+  const ran = await backtest({
+    settings: { ...settings, ruleSet },
+    rulesFor: () => ruleSet,
+    history: left.history(),
+    fromMs: startMs,
+    toMs: startMs + minute,
+  });
+  expect(ran.unkept).toEqual([{ rule: "Bare", fields: ["position.hasStopLoss"] }]);
+});
+
+test("what comes in order from many is in order together", async () => {
+  async function* of(...times: number[]) {
+    for (const atMs of times) yield { atMs };
+  }
+  const all: number[] = [];
+  for await (const { atMs } of merged([of(1, 4, 4, 9), of(), of(2, 4, 8), of(0, 10)])) all.push(atMs);
+  expect(all).toEqual([0, 1, 2, 4, 4, 4, 8, 9, 10]);
+});
