@@ -78,10 +78,12 @@ export async function backtest(input: BacktestInput): Promise<Backtested> {
   const settings = { ...input.settings, ruleSet: asLive(input.settings.ruleSet) };
   const owners = await ownersOf(history, settings);
   const recorded = await history.recorded();
-  const periods = await plan(history, owners, input, recorded?.fromMs ?? null, recorded?.toMs ?? null);
+  const milestones = await history.milestones();
+  const asked = { fromMs: Math.max(input.fromMs, watchedFromMs(milestones)), toMs: input.toMs };
+  const periods = await plan(history, owners, asked, recorded?.fromMs ?? null, recorded?.toMs ?? null);
   const [first] = periods;
   if (first === undefined) throw new NothingKept();
-  const down = downTimes(await history.milestones(), input);
+  const down = downTimes(milestones, input);
   const facts = await history.factHistory({ toMs: input.toMs });
   const replay = new Replay({
     settings,
@@ -244,6 +246,13 @@ async function firstOf(
       : history.rollups({ owner, resolution, fromMs, toMs: toMs - resolutionMs[resolution] });
   for await (const { atMs } of all) return atMs;
   return Number.POSITIVE_INFINITY;
+}
+
+/** The first start of all: samples from before it were fetched, and nobody watched then. -∞ where it is not on record. */
+function watchedFromMs(milestones: readonly Milestone[]): number {
+  const first = milestones.find(({ kind }) => kind === "started");
+  const { lastAliveMs } = JSON.parse(first?.value ?? "{}") as { readonly lastAliveMs?: number | null };
+  return first !== undefined && lastAliveMs === null ? first.atMs : Number.NEGATIVE_INFINITY;
 }
 
 /** A start says when the daemon had been alive last. */

@@ -217,6 +217,17 @@ test("while nobody watched nothing comes due and nothing is told", async () => {
   ]);
 });
 
+test("samples from before the first start were fetched: nobody watched then", async () => {
+  const left = new Left().run(startMs, startMs + 20 * minute, dip);
+  const value = JSON.stringify({ version: "1", lastAliveMs: null });
+  left.milestones.push({ atMs: startMs + 16 * minute, kind: "started", value });
+  const ran = await run(left.history(), startMs + 20 * minute);
+  expect(ran.periods).toEqual([
+    { resolution: "samples", fromMs: startMs + 16 * minute, toMs: startMs + 20 * minute },
+  ]);
+  expect(told(ran)).toEqual(["+960s Near fired warning"]);
+});
+
 test("fields that samples do not keep are named with the rules that read them", async () => {
   const text = `${rules}
   - name: Bare

@@ -255,12 +255,7 @@ function reportText(report: BacktestReport, { paint, timezone }: Shown): string 
       ...report.periods.map((period) => `  ${span(period)}: ${resolutions[period.resolution]}`),
       ...report.down.map((one) => paint("yellow", `  nobody watched ${span(one)}`)),
       ...report.gaps.map((one) => paint("yellow", `  not recorded ${span(one)}`)),
-      ...report.unkept.map(({ rule, fields }) =>
-        paint(
-          "yellow",
-          `  ${rule} reads ${fields.join(", ")}, which samples do not keep: judged by raw observations only`,
-        ),
-      ),
+      ...unkeptLines(report.unkept).map((line) => paint("yellow", `  ${line}`)),
     ].join("\n"),
   ];
   const titled = (title: string, body: string) => parts.push(`${paint("bold", title)}\n${body}`);
@@ -307,6 +302,17 @@ function reportText(report: BacktestReport, { paint, timezone }: Shown): string 
       ),
     );
   return parts.join("\n\n");
+}
+
+/** More rules than this are named without what they read. */
+const mostUnkept = 5;
+
+function unkeptLines(unkept: BacktestReport["unkept"]): readonly string[] {
+  const where = "samples do not keep: what depends on it is judged where observations were recorded";
+  if (unkept.length <= mostUnkept)
+    return unkept.map(({ rule, fields }) => `${rule} reads ${fields.join(", ")}, which ${where}`);
+  const names = unkept.map(({ rule }) => rule).join(", ");
+  return [`${unkept.length} rules read what ${where} (--json says what): ${names}`];
 }
 
 function leadText(lead: LeadTime | null, paint: Paint): string {
