@@ -7,7 +7,10 @@ import { env, facts, scheduleMs } from "./kit.ts";
 const folder = new URL("../../rules/", import.meta.url);
 const files = readdirSync(folder)
   .filter((name) => name.endsWith(".yaml") && !name.endsWith(".test.yaml"))
-  .map((name) => ({ name, text: readFileSync(new URL(name, folder), "utf8") }));
+  .map((name) => ({
+    name: `shipped:${name.replace(".yaml", "")}`,
+    text: readFileSync(new URL(name, folder), "utf8"),
+  }));
 
 function load(): RuleSet {
   const loaded = loadRules({ files, overrides: {}, scheduleMs, wallets: [], timezone: "UTC" });
@@ -19,19 +22,60 @@ function load(): RuleSet {
 describe("shipped packs", () => {
   test("load without problems and without warnings", () => {
     const { conditions, events } = load();
-    expect(files.map((file) => file.name)).toEqual([
-      "account.yaml",
-      "daemon.yaml",
-      "drawdown.yaml",
-      "exchange.yaml",
-      "funding.yaml",
-      "hedge.yaml",
-      "liquidation-risk.yaml",
-      "margin.yaml",
-      "markets.yaml",
-      "notifications.yaml",
-    ]);
+    expect(files.map((file) => file.name)).toEqual(
+      [
+        "account",
+        "daemon",
+        "drawdown",
+        "exchange",
+        "funding",
+        "hedge",
+        "liquidation-risk",
+        "margin",
+        "markets",
+        "notifications",
+        "stop-loss",
+        "whales",
+      ].map((name) => `shipped:${name}`),
+    );
     expect(conditions.length + events.length).toBeGreaterThan(25);
+  });
+
+  test("nobody has to have the labels and limits that packs know; of a label in a rule of one's own there is word", () => {
+    const wallets = [
+      { name: "main", labels: { desk: "alpha" }, limits: {}, watchOnly: false },
+      { name: "whale", labels: { watch: "whale" }, limits: {}, watchOnly: true },
+    ];
+    const told = (more: typeof files, of = wallets) => {
+      const loaded = loadRules({ files: more, overrides: {}, scheduleMs, wallets: of, timezone: "UTC" });
+      if ("problems" in loaded) throw new Error(loaded.problems.map(formatProblem).join("\n"));
+      return loaded.warnings.map((warning) => warning.message);
+    };
+    expect(told(files, wallets.slice(0, 1))).toEqual([]);
+    const own = (select: string) => [
+      {
+        name: "own.yaml",
+        text: `rules: [{ name: A, scope: wallet, select: ${select}, when: true, severity: info, summary: a }]`,
+      },
+    ];
+    expect(told(own("{ team: x }"))).toEqual(["no wallet has the label team: the rule has no subjects"]);
+    expect(told(own('{ team: "" }'))).toEqual([]);
+  });
+
+  test("whatever is judged for a wallet of a stranger is in the pack about them", () => {
+    const { conditions, events } = load();
+    const unsorted = [...conditions, ...events].filter((rule) => {
+      const ofWallets =
+        rule.kind === "event" ? rule.on !== "marketChange" : "position trader wallet".includes(rule.scope);
+      return ofWallets && !rule.needsSession && rule.select.labels.watch === undefined;
+    });
+    // Notifications come to those who sign in: never to a stranger.
+    expect(unsorted.filter((rule) => rule.kind !== "event" || rule.on !== "notification")).toEqual([]);
+    for (const rule of [...conditions, ...events])
+      if (rule.select.labels.watch?.includes("whale")) {
+        expect(rule.file).toBe("shipped:whales");
+        expect(rule.kind === "event" ? rule.severity : rule.levels.at(-1)!.severity).toBe("info");
+      }
   });
 
   test("every rule above info says what to do now", () => {

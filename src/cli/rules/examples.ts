@@ -35,7 +35,7 @@ export const examples: readonly Example[] = [
   },
   {
     title: "Whose rule it is",
-    text: "`select` names wallets, symbols and labels of wallets; what is outside is no subject. Everything else has a default.",
+    text: "`select` names wallets, symbols and labels of wallets; what is outside is no subject. The empty text selects wallets without the label. Everything else has a default.",
     yaml: `rules:
   - name: DeskInventory
     scope: position

@@ -151,7 +151,8 @@ export function readSelect(reader: Reader, selectable: Selectable, desk: Desk): 
       chosen.wallet = values;
     } else {
       const known = new Set(wallets.flatMap((wallet) => Object.keys(wallet.labels)));
-      if (!known.has(key))
+      // The empty text is what a missing label has, and labels that packs know are for those who want them.
+      if (!known.has(key) && !values.includes("") && !isShipped(select!.place(key).file))
         desk.warn(
           problemAt(select!.place(key), {
             message: `no wallet has the label ${key}: the rule has no subjects`,
@@ -164,6 +165,9 @@ export function readSelect(reader: Reader, selectable: Selectable, desk: Desk): 
   }
   return chosen;
 }
+
+/** Packs that come with the program go by this name (settings/rule-files.ts). */
+const isShipped = (file: string): boolean => file.startsWith("shipped:");
 
 /**
  * How old each source's last answer may be: the rule's own word, else three times its schedule. A source that is
