@@ -22,7 +22,7 @@ const rowsPerShare = 50_000;
 const ticksPerChunk = 1_024;
 const chunkTicksPerStep = 1_024;
 /** So many figures of a roll-up are as much work as one tick of a chunk. */
-const cellsPerTick = 8;
+const cellsPerTick = 4;
 
 export interface LogState {
   /** Rows that are not in chunks. */

@@ -13,7 +13,7 @@ import { encodeRollUps, RollUpTable, StoredRollUps } from "./rollup-table.ts";
 import { blockMs } from "./rollups.ts";
 
 /** Figures in one stored roll-up at most, buckets × series: what is packed and unpacked at once. */
-const cellsAtOnce = 8_192;
+const cellsAtOnce = 4_096;
 /** Samples come late; what comes later still stands beside what was merged. */
 const mergeAfterMs = 3_600_000;
 const resolutions: readonly Resolution[] = ["minute", "hour"];
