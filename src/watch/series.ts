@@ -3,7 +3,7 @@
  * positions and handed on as the same array, so that the store can intern them by identity.
  */
 import type { Tick } from "../domain/observation.ts";
-import type { RuleSet } from "../rules/index.ts";
+import { type RuleSet, vocabulary } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { bookFields, candleFields, type MarketEntry } from "./markets.ts";
 import { fieldOf } from "./named-values.ts";
@@ -39,6 +39,9 @@ const daemonFields = ["lag", "loopLag", "clockOffset", "budgetUsed", "undelivere
 const sharedFields = ["netNotional", "grossNotional", "netSize", "equity", "worstMarginRatio"];
 const pairFields = ["imbalance", "nakedSize", "nakedNotional"];
 
+/** Numbers by type, and known without being kept: they stand in the account's name. */
+const named: ReadonlySet<string> = new Set(["account", "subaccount"]);
+
 /** A number that is not known now. Written as this NaN so that a layout need not change; windows leave it out. */
 const absent = Number.NaN;
 
@@ -49,13 +52,25 @@ export class Series {
   >;
   readonly #layouts = new Map<string, readonly string[]>();
 
-  /** @param ruleSet fields that its windows look back over are kept beside the usual ones. */
+  /**
+   * @param ruleSet what its windows look back over is kept beside the usual fields, and what its rules read of accounts and
+   * positions: else they could not be judged over the past
+   */
   constructor(ruleSet: RuleSet) {
     const extra = (scope: string, fields: readonly string[]): readonly string[] => {
       const all = new Set(fields);
       for (const rule of [...ruleSet.conditions, ...ruleSet.events]) {
         for (const { path } of rule.windows)
           if (path.kind === "field" && path.scope === scope) all.add(path.field);
+      }
+      if (scope === "trader" || scope === "position") {
+        const numbers = new Set(
+          vocabulary[scope].flatMap(({ name, type }) => (type === "number" ? [name] : [])),
+        );
+        for (const { reads } of ruleSet.conditions)
+          for (const read of reads)
+            if (read.scope === scope && numbers.has(read.field) && !named.has(read.field))
+              all.add(read.field);
       }
       for (const value of ruleSet.values) {
         if (value.scope === scope) all.add(fieldOf(value));

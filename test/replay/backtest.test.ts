@@ -50,7 +50,11 @@ class Left {
   readonly facts: FactChange[] = [];
   readonly recorded: Observation[] = [];
   readonly milestones: Milestone[] = [];
-  readonly #harness = new Harness({ rules, atMs: startMs });
+  readonly #harness: Harness;
+
+  constructor(of = rules) {
+    this.#harness = new Harness({ rules: of, atMs: startMs });
+  }
 
   /** @param sequence of the position; null: there is none */
   run(fromMs: number, toMs: number, usd: (atMs: number) => number, sequence: string | null = "7"): this {
@@ -226,6 +230,30 @@ test("samples from before the first start were fetched: nobody watched then", as
     { resolution: "samples", fromMs: startMs + 16 * minute, toMs: startMs + 20 * minute },
   ]);
   expect(told(ran)).toEqual(["+960s Near fired warning"]);
+});
+
+test("what rules read of accounts is kept in samples, so that they can be judged by them", async () => {
+  const text = `
+rules:
+  - name: Joint
+    scope: trader
+    when: trader.adverseMoveToLiquidation < 0.1
+    severity: critical
+    for: 0s
+    keepFiringFor: 0s
+    summary: "{{ percent(trader.adverseMoveToLiquidation) }}"
+`;
+  const left = new Left(text).run(startMs, startMs + 30 * minute, dip);
+  const ruleSet = rulesOf(text);
+  const ran = await backtest({
+    settings: { ...settings, ruleSet },
+    rulesFor: () => ruleSet,
+    history: left.history(),
+    fromMs: startMs,
+    toMs: startMs + 30 * minute,
+  });
+  expect(ran.unkept).toEqual([]);
+  expect(told(ran)).toEqual(["+780s Joint fired critical", "+900s Joint ended critical recovered"]);
 });
 
 test("fields that samples do not keep are named with the rules that read them", async () => {
