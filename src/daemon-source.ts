@@ -1,10 +1,12 @@
 /** Answers what shells, the page and scrapers ask of the running daemon, and does what they tell it. */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
+import { isWrong, matches, parseMatchers } from "./alerts/match.ts";
+import { covers } from "./alerts/quiet.ts";
 import type { Channel } from "./channels/channel.ts";
 import type { Collectors } from "./collect/index.ts";
 import { type Acknowledger, type Outbox, testMessage } from "./deliver/index.ts";
-import type { Alert } from "./domain/alert.ts";
+import { type Alert, severities } from "./domain/alert.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { ExplainAnswer } from "./domain/explanation.ts";
 import type { Compacted } from "./domain/history.ts";
@@ -19,7 +21,9 @@ import type {
   Readiness,
   SendOutcome,
   SessionOutcome,
+  SilenceOutcome,
 } from "./domain/ports.ts";
+import type { Silence, SilenceWish } from "./domain/silence.ts";
 import type { ChannelStatus, DaemonStatus } from "./domain/status.ts";
 import type { Exchange } from "./exchange/index.ts";
 import type { History } from "./history/index.ts";
@@ -27,6 +31,7 @@ import type { IngestLoop } from "./ingest/loop.ts";
 import type { LoopLag } from "./loop-lag.ts";
 import type { DaemonSettings } from "./settings.ts";
 import { version } from "./version.ts";
+import { labelsOf } from "./watch/dispatch.ts";
 
 export interface DaemonParts {
   readonly startedMs: number;
@@ -190,6 +195,40 @@ export class DaemonSource implements DashboardSource {
     if (alert.acknowledgedAtMs !== null) return "already" as const;
     if (alert.state === "ended" && !alert.event) return "ended" as const;
     await ingest.observe({ kind: "acknowledged", atMs: clock.nowMs(), alert, by, comment });
+    return "done" as const;
+  }
+
+  silences(): readonly Silence[] {
+    return this.#parts.ingest.watch.silences;
+  }
+
+  async silence(wish: SilenceWish, preview: boolean): Promise<SilenceOutcome> {
+    const { ingest, clock } = this.#parts;
+    const match = parseMatchers(wish.matchers);
+    if (isWrong(match)) return { kind: "wrong", problem: match.wrong };
+    const nowMs = clock.nowMs();
+    const startsMs = wish.startsMs ?? nowMs;
+    if (wish.endsMs <= Math.max(nowMs, startsMs))
+      return { kind: "wrong", problem: "a silence ends after it begins, and after now" };
+    const firing = ingest.watch.status(nowMs).firing.filter((alert) => matches(match, labelsOf(alert)));
+    const worst = severities.findLast((one) => firing.some(({ severity }) => severity === one)) ?? "warning";
+    const upTo = wish.upTo ?? (worst === "info" ? "warning" : worst);
+    const { author, comment, endsMs } = wish;
+    const id = 1 + Math.max(0, ...this.silences().map((one) => one.id));
+    const silence = { id, match, upTo, author, comment, startsMs, endsMs, createdMs: nowMs };
+    if (!preview) await ingest.observe({ kind: "silenced", atMs: nowMs, silence });
+    return { kind: "done", silence, holds: firing.filter(({ severity }) => covers(upTo, severity)) };
+  }
+
+  async expireSilence(id: number, by: string) {
+    const { ingest, clock } = this.#parts;
+    const silence = this.silences().find((one) => one.id === id);
+    const nowMs = clock.nowMs();
+    if (!silence) return "unknown" as const;
+    if (silence.endsMs <= nowMs) return "over" as const;
+    const comment = [silence.comment, `ended by ${by}`].filter((part) => part !== "").join("; ");
+    const over = { ...silence, startsMs: Math.min(silence.startsMs, nowMs), endsMs: nowMs, comment };
+    await ingest.observe({ kind: "silenced", atMs: nowMs, silence: over });
     return "done" as const;
   }
 

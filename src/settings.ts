@@ -7,6 +7,7 @@
 import path from "node:path";
 import { z } from "zod";
 import { type AcknowledgeSettings, acknowledgeSettings } from "./alerts/acknowledge.ts";
+import { type Inhibitions, inhibitSettings } from "./alerts/inhibit.ts";
 import { type RemindSettings, remindSettings } from "./alerts/remind.ts";
 import { type Routing, routingSettings } from "./alerts/route.ts";
 import {
@@ -70,6 +71,7 @@ export interface DaemonSettings {
   readonly ruleSetText: string;
   readonly channels: Readonly<Record<string, ChannelSettings>>;
   readonly routing: Routing;
+  readonly inhibit: Inhibitions;
   readonly remind: RemindSettings;
   readonly acknowledge: AcknowledgeSettings;
   readonly mention: MentionSettings;
@@ -115,6 +117,7 @@ const sections = [
   "ruleOverrides",
   "channels",
   "routing",
+  "inhibit",
   "remind",
   "acknowledge",
   "mention",
@@ -165,6 +168,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   const channels = readChannels(source);
   const channelNames = source.keys(["channels"]);
   const routing = source.read(["routing"], routingSettings, everywhere(channelNames));
+  const inhibit = source.read(["inhibit"], inhibitSettings, []);
   const remind = source.read(["remind"], remindSettings, {});
   const acknowledge = source.read(["acknowledge"], acknowledgeSettings, {});
   const mention = source.read(["mention"], mentionSettings, {});
@@ -194,6 +198,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     schedules === undefined ||
     history === undefined ||
     routing === undefined ||
+    inhibit === undefined ||
     remind === undefined ||
     acknowledge === undefined ||
     mention === undefined ||
@@ -216,6 +221,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     ruleSetText: rules.text,
     channels,
     routing,
+    inhibit,
     remind,
     acknowledge,
     mention,

@@ -3,6 +3,7 @@
  * a pattern; all that are given have to match. A label that an alert has not is the empty text. Pure.
  */
 import { z } from "zod";
+import type { Matcher } from "../domain/silence.ts";
 
 const texts = z.union([z.coerce.string(), z.array(z.coerce.string()).min(1)]);
 const plain = z.union([z.string(), z.number().transform(String)]);
@@ -33,8 +34,7 @@ const condition = z.union([
 
 /** `{ severity: critical, wallet: { matches: "mm-.*" }, rule: [A, B], symbol: { not: SOL } }` */
 export const matchSettings = z.record(z.string(), condition);
-export type Matchers = z.infer<typeof matchSettings>;
-export type Condition = Matchers[string];
+export type Matchers = Readonly<Record<string, Matcher>>;
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -91,19 +91,30 @@ export function matchersText(wanted: Matchers): string {
   return parts.length === 0 ? "everything" : parts.join(", ");
 }
 
+export class Wrong {
+  readonly wrong: string;
+  constructor(wrong: string) {
+    this.wrong = wrong;
+  }
+}
+
+export function isWrong(found: Matchers | Wrong): found is Wrong {
+  return found instanceof Wrong;
+}
+
 /**
  * Reads what people type: `wallet=main`, `severity=warning,info`, `rule!=Blind`, `wallet=~mm-.*`, `symbol!~X.*`.
  * @returns the matchers, or what is wrong with the first text that is none
  */
-export function parseMatchers(texts: readonly string[]): Matchers | { readonly wrong: string } {
+export function parseMatchers(texts: readonly string[]): Matchers | Wrong {
   const raw: Record<string, unknown> = {};
   for (const text of texts) {
     const [, name, operator, value] = /^([A-Za-z_][\w-]*)(=~|!~|!=|=)(.*)$/s.exec(text.trim()) ?? [];
     if (name === undefined || value === undefined)
-      return {
-        wrong: `"${text}" is no matcher; they look like wallet=main, severity=warning,info, rule!=Blind, wallet=~mm-.*`,
-      };
-    if (Object.hasOwn(raw, name)) return { wrong: `${name} is given twice` };
+      return new Wrong(
+        `"${text}" is no matcher; they look like wallet=main, severity=warning,info, rule!=Blind, wallet=~mm-.*`,
+      );
+    if (Object.hasOwn(raw, name)) return new Wrong(`${name} is given twice`);
     const values = value.split(",").map((one) => one.trim());
     raw[name] =
       operator === "="
@@ -119,5 +130,5 @@ export function parseMatchers(texts: readonly string[]): Matchers | { readonly w
   const issue = parsed.error.issues[0]!;
   const inner =
     issue.code === "invalid_union" ? issue.errors.flat().find((one) => one.code === "custom") : issue;
-  return { wrong: `${issue.path.join(".")}: ${inner?.message ?? issue.message}` };
+  return new Wrong(`${issue.path.join(".")}: ${inner?.message ?? issue.message}`);
 }

@@ -54,6 +54,9 @@ export const routeSettings: z.ZodType<RouteSettings> = z.strictObject({
 export const routingSettings = z.strictObject({
   ...inherited,
   receivers,
+  groupBy: z.array(z.string()).default(["wallet"]),
+  groupWait: duration.default(1_000),
+  groupInterval: duration.default(5_000),
   /** More groups than this that wait for one receiver leave as one message. */
   stormFold: z.int().min(1).max(100).default(3),
   muteTimes: muteTimesSettings.default({}),
@@ -83,17 +86,15 @@ export interface Way {
   readonly escalate: readonly Escalation[];
 }
 
-const defaults = { groupBy: ["wallet"], groupWait: 1_000, groupInterval: 5_000 };
-
 /** @returns every way that an alert with these labels takes, at least one */
 export function waysFor(routing: Routing, labels: RoutedLabels): readonly Way[] {
   const { receivers, groupBy, groupWait, groupInterval, mute, escalate } = routing;
   const root: Way = {
     path: [],
     receivers,
-    groupBy: groupBy ?? defaults.groupBy,
-    groupWaitMs: groupWait ?? defaults.groupWait,
-    groupIntervalMs: groupInterval ?? defaults.groupInterval,
+    groupBy,
+    groupWaitMs: groupWait,
+    groupIntervalMs: groupInterval,
     mute: mute ?? [],
     escalate: escalationsOf(escalate) ?? [],
   };

@@ -19,6 +19,7 @@ export function calls({ kind, alert }: AlertChange): boolean {
     kind === "rose" ||
     kind === "worsened" ||
     kind === "reminder" ||
+    kind === "escalated" ||
     // One call for each position that was lost; what that means for the account is no news of its own.
     (alert.ending === "liquidated" && alert.symbol !== null)
   );

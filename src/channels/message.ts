@@ -130,6 +130,8 @@ export function leadOf(change: AlertChange): string {
       return `WORSE, still ${alert.severity}`;
     case "reminder":
       return `STILL FIRING ${alert.severity}`;
+    case "escalated":
+      return `NOBODY ANSWERED, ${alert.severity}`;
     case "acknowledged":
       return "ACKNOWLEDGED";
     case "ended":

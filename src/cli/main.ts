@@ -13,7 +13,9 @@ import { completionCommand } from "./completion.ts";
 import { historyCommand } from "./history.ts";
 import { notificationsCommand } from "./notifications.ts";
 import { onboardCommand } from "./onboard.ts";
+import { routingCommand } from "./routing.ts";
 import { rulesCommand } from "./rules.ts";
+import { silenceCommand } from "./silence.ts";
 import { simulateCommand } from "./simulate.ts";
 import { startCommand } from "./start.ts";
 import { statusCommand } from "./status.ts";
@@ -25,9 +27,11 @@ const commands = [
   checkCommand,
   statusCommand,
   alertsCommand,
+  silenceCommand,
   notificationsCommand,
   rulesCommand,
   historyCommand,
+  routingCommand,
   channelsCommand,
   walletCommand,
   onboardCommand,

@@ -26,6 +26,13 @@ export function oneOf<const T extends string>(allowed: readonly T[]): (text: str
   };
 }
 
+/** @returns ms */
+export function durationFrom(text: string): number {
+  const ms = parseDurationMs(text);
+  if (ms !== undefined && ms > 0) return ms;
+  throw new InvalidArgumentError("Expected a duration such as 30m, 8h or 7d.");
+}
+
 /** @returns ms since the epoch, from an ISO time, `now`, a duration before now, or Unix seconds or milliseconds. */
 export function timeFrom(text: string, nowMs: number): number {
   if (text === "now") return nowMs;

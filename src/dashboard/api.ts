@@ -29,6 +29,17 @@ const alertQuery = z.strictObject({
   limit: limit(1_000).default(100),
 });
 const alertId = z.strictObject({ id: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER) });
+const silenceWish = z.strictObject({
+  matchers: z.array(z.string().min(1).max(500)).min(1).max(20),
+  upTo: z.enum(severities).optional(),
+  author: name,
+  comment: z.string().max(2_000).default(""),
+  startsMs: z.number().optional(),
+  endsMs: z.number(),
+  /** Only says what it would hold. */
+  preview: z.boolean().optional(),
+});
+const expiry = z.strictObject({ by: name });
 const acknowledgement = z.strictObject({ by: name, comment: z.string().max(2_000).default("") });
 
 const notificationQuery = z.strictObject({
@@ -85,6 +96,8 @@ export function serveApi(app: FastifyInstance, { source, clock, changes }: ApiOp
     }
   });
 
+  app.get("/api/v1/silences", async () => ({ silences: source.silences(), nowMs: clock.nowMs() }));
+
   app.get("/api/v1/notifications", async (request) => {
     const { wallet, unacked, limit: most } = parse(notificationQuery, request.query, "query");
     // `?unacked` alone means yes.
@@ -106,6 +119,23 @@ function serveChanges(app: FastifyInstance, source: DashboardSource): void {
     const result = await source.acknowledgeAlert(id, by, comment);
     if (result === "unknown") throw new Refused(404, `there is no alert ${id}`);
     if (result === "ended") throw new Refused(409, `alert ${id} has ended; there is nothing to acknowledge`);
+    return { result };
+  });
+
+  app.post("/api/v1/silences", async (request) => {
+    const { preview, matchers, author, comment, endsMs, ...when } = parse(silenceWish, request.body, "body");
+    const wish = { matchers, author, comment, endsMs, ...given(when) };
+    const outcome = await source.silence(wish, preview === true);
+    if (outcome.kind === "wrong") throw new Refused(400, outcome.problem);
+    return { silence: outcome.silence, holds: outcome.holds };
+  });
+
+  app.post("/api/v1/silences/:id/expire", async (request) => {
+    const { id } = parse(alertId, request.params, "path");
+    const { by } = parse(expiry, request.body, "body");
+    const result = await source.expireSilence(id, by);
+    if (result === "unknown") throw new Refused(404, `there is no silence ${id}`);
+    if (result === "over") throw new Refused(409, `silence ${id} is over already`);
     return { result };
   });
 

@@ -47,8 +47,16 @@ export interface Alert {
   readonly eventKey: string | null;
 }
 
-/** `worsened`: its value got markedly worse within its level. */
-export type AlertChangeKind = "fired" | "rose" | "fell" | "worsened" | "reminder" | "ended" | "acknowledged";
+/** `worsened`: its value got markedly worse within its level. `escalated`: nobody acknowledged it, and others are told. */
+export type AlertChangeKind =
+  | "fired"
+  | "rose"
+  | "fell"
+  | "worsened"
+  | "reminder"
+  | "escalated"
+  | "ended"
+  | "acknowledged";
 
 /** One step in an alert's life, as it was then: what messages are made of. Append only. */
 export interface AlertChange {

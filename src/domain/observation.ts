@@ -7,6 +7,7 @@
 import type { MarketConfig, MarketPrices, SubaccountState, TraderViewState } from "./account.ts";
 import type { Alert } from "./alert.ts";
 import type { Event } from "./event.ts";
+import type { Silence } from "./silence.ts";
 
 /** Everything that is asked of the exchange on a schedule. The names are those of `schedules:` in the configuration. */
 export const sources = [
@@ -264,6 +265,8 @@ export type Observation =
       readonly by: string;
       readonly comment: string;
     }
+  /** A person silenced something, or ended a silence before its time: the newest of its number counts. */
+  | { readonly kind: "silenced"; readonly atMs: number; readonly silence: Silence }
   | {
       readonly kind: "started";
       readonly atMs: number;

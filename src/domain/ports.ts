@@ -7,6 +7,7 @@ import type { Event, EventKind } from "./event.ts";
 import type { ExplainAnswer } from "./explanation.ts";
 import type { Compacted, RollUp, RollUpQuery } from "./history.ts";
 import type { Observation, Tick } from "./observation.ts";
+import type { Silence, SilenceWish } from "./silence.ts";
 import type { DaemonStatus } from "./status.ts";
 
 export type CommitFailure = "full" | "busy" | "io";
@@ -138,7 +139,18 @@ export interface Actions {
     by: string,
     comment: string,
   ): Promise<"done" | "unknown" | "ended" | "already">;
+  /** Newest first, those that are over since not too long among them. */
+  silences(): readonly Silence[];
+  /** @param preview only says what it would hold; nothing is silenced */
+  silence(wish: SilenceWish, preview: boolean): Promise<SilenceOutcome>;
+  /** Ends a silence before its time: what it held is told. */
+  expireSilence(id: number, by: string): Promise<"done" | "unknown" | "over">;
 }
+
+/** What became of a wish for a silence: what it holds of the alerts that fire now, or what is wrong with it, for people. */
+export type SilenceOutcome =
+  | { readonly kind: "done"; readonly silence: Silence; readonly holds: readonly Alert[] }
+  | { readonly kind: "wrong"; readonly problem: string };
 
 /** Which alerts; what is left out does not narrow. Newest first. */
 export interface AlertQuery {

@@ -5,6 +5,7 @@ import { bucketOf, type RollUp, resolutionMs } from "../domain/history.ts";
 import type { Tick } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import { clockSlackMs } from "../watch/endings.ts";
+import { Escalations } from "../watch/escalations.ts";
 import { heldPrefix } from "../watch/held-events.ts";
 import { HeldMinutes } from "../watch/held-minutes.ts";
 import { LookBack, type Reach } from "../watch/look-back.ts";
@@ -173,6 +174,8 @@ async function remembered(store: Rememberable): Promise<Remembered> {
   const firing = await store.alerts({ state: "firing" });
   const recent = await store.alerts({ state: "ended", limit: recentAlerts });
   const keep = await store.keep();
+  const known = new Set([...firing, ...recent].map(({ id }) => id));
+  const unsettled = Escalations.idsIn(keep).filter((id) => !known.has(id));
   const changes = (
     await Promise.all(firing.map((alert) => store.alertChanges({ alertId: alert.id })))
   ).flat();
@@ -201,7 +204,7 @@ async function remembered(store: Rememberable): Promise<Remembered> {
   return {
     ids: await store.lastIds(),
     ruleStates: await store.ruleStates(),
-    alerts: [...firing, ...recent],
+    alerts: [...firing, ...recent, ...(unsettled.length > 0 ? await store.alerts({ ids: unsettled }) : [])],
     alertChanges: changes,
     told,
     keep,

@@ -32,39 +32,95 @@ export function checkRouting(source: ConfigSource, referred: Referred): void {
     ...rules.flatMap((rule) => Object.keys(rule.labels)),
   ]);
   const used = new Set<string>();
-  const routes = Array.from({ length: source.length(["routing", "routes"]) }, (_, i) => [
-    "routing",
-    "routes",
-    i,
-  ]);
-  for (const at of [["routing"], ...routes]) {
-    for (const [place, name] of textsAt(source, [...at, "receivers"])) {
-      used.add(name);
-      refuseUnknown(source, place, name, referred.channels, "channel");
+  const times = source.keys(["routing", "muteTimes"]);
+  const muted = new Set<string>();
+  for (const at of [["routing"], ...routesBelow(source, ["routing"])]) {
+    const escalations = placesOf(source, [...at, "escalate"]).map((place) => [...place, "receivers"]);
+    for (const place of [[...at, "receivers"], ...escalations]) {
+      for (const [nameAt, name] of textsAt(source, place)) {
+        used.add(name);
+        refuseUnknown(source, nameAt, name, referred.channels, "channel");
+      }
     }
-    for (const label of source.keys([...at, "match"])) {
-      const place = [...at, "match", label];
-      const names = Object.hasOwn(known, label) ? known[label] : undefined;
-      if (names !== undefined)
-        for (const [valueAt, value] of textsAt(source, place))
-          refuseUnknown(source, valueAt, value, names, label);
-      if (referred.ruleSet === undefined) continue;
-      if (!labels.has(label)) judgeUnknownLabel(source, place, label, labels);
-      else if (names === undefined) warnOfValues(source, place, label, valuesOf(label, referred, rules));
+    for (const [place, name] of textsAt(source, [...at, "mute"])) {
+      muted.add(name);
+      refuseUnknown(source, place, name, times, "mute time");
     }
+    for (const [place, label] of textsAt(source, [...at, "groupBy"]))
+      if (referred.ruleSet !== undefined && !labels.has(label))
+        judgeUnknownLabel(source, place, label, labels, false);
+    checkMatchers(source, [...at, "match"], known, labels, referred, rules);
   }
+  for (const [index] of placesOf(source, ["inhibit"]).entries())
+    for (const side of ["source", "target"])
+      checkMatchers(source, ["inhibit", index, side], known, labels, referred, rules);
+  for (const name of times)
+    if (!muted.has(name)) source.warn(["routing", "muteTimes", name], `no route is mute at ${name}`);
+  warnOfUnreachable(source);
   // Without a tree everything goes everywhere.
   if (!source.has(["routing"])) return;
   for (const name of referred.channels)
     if (!used.has(name)) source.warn(["channels", name], `no route leads to the channel ${name}`);
 }
 
+/** Every route of the tree, with its place. */
+function routesBelow(source: ConfigSource, at: Path): Path[] {
+  return placesOf(source, [...at, "routes"]).flatMap((place) => [place, ...routesBelow(source, place)]);
+}
+
+function placesOf(source: ConfigSource, at: Path): Path[] {
+  return Array.from({ length: source.length(at) }, (_, i) => [...at, i]);
+}
+
+function checkMatchers(
+  source: ConfigSource,
+  at: Path,
+  known: Readonly<Record<string, readonly string[] | undefined>>,
+  labels: ReadonlySet<string>,
+  referred: Referred,
+  rules: readonly { readonly labels: Readonly<Record<string, string>> }[],
+): void {
+  for (const label of source.keys(at)) {
+    const place = [...at, label];
+    const names = Object.hasOwn(known, label) ? known[label] : undefined;
+    const not = [...place, "not"];
+    if (names !== undefined)
+      for (const [valueAt, value] of [...textsAt(source, place), ...textsAt(source, not)])
+        refuseUnknown(source, valueAt, value, names, label);
+    if (referred.ruleSet === undefined) continue;
+    if (!labels.has(label)) judgeUnknownLabel(source, place, label, labels);
+    else if (names === undefined) warnOfValues(source, place, label, valuesOf(label, referred, rules));
+  }
+}
+
+/** A route behind one that takes everything is never asked. */
+function warnOfUnreachable(source: ConfigSource): void {
+  const visit = (at: Path): void => {
+    let takenBy: number | null = null;
+    for (const [index, place] of placesOf(source, [...at, "routes"]).entries()) {
+      if (takenBy !== null)
+        source.warn(place, `no alert reaches this route: route ${takenBy + 1} before it takes every alert`);
+      else if (source.keys([...place, "match"]).length === 0 && source.raw([...place, "continue"]) !== true)
+        takenBy = index;
+      visit(place);
+    }
+  };
+  visit(["routing"]);
+}
+
 /** A label that nothing carries: a slip where it is nearly one of those that are, else what may come to be. */
-function judgeUnknownLabel(source: ConfigSource, at: Path, label: string, labels: ReadonlySet<string>): void {
+function judgeUnknownLabel(
+  source: ConfigSource,
+  at: Path,
+  label: string,
+  labels: ReadonlySet<string>,
+  atKey = true,
+): void {
   const nearest = nearestName(label, labels);
-  const message = `no wallet and no rule has the label ${label}: the route matches nothing`;
+  const what = atKey ? "the route matches nothing" : "it groups nothing";
+  const message = `no wallet and no rule has the label ${label}: ${what}`;
   if (nearest === null) source.warn(at, message);
-  else source.problem(at, source.hide(message), { nearest, allowed: [...labels].slice(0, 20), atKey: true });
+  else source.problem(at, source.hide(message), { nearest, allowed: [...labels].slice(0, 20), atKey });
 }
 
 /** The values that wallets and rules give a label; null when it is of what is not known here. */

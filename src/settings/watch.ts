@@ -20,6 +20,7 @@ export function watchSettingsOf(running: DaemonSettings, from: DaemonSettings, n
     pairs: from.pairs,
     ruleSet: from.ruleSet,
     routing: from.routing,
+    inhibit: from.inhibit,
     channels: Object.keys(running.channels),
     remind: from.remind,
     acknowledge: from.acknowledge,

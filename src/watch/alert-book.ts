@@ -4,14 +4,19 @@
  * A change is owed to the receivers that the routing names for the alert as it then stands; an ending or a fall to those
  * who were told before. What is held (inhibited) is recorded and owed when the hold ends, if it still stands.
  */
+
+import type { Inhibitions } from "../alerts/inhibit.ts";
 import { covers, withoutAcknowledgement } from "../alerts/quiet.ts";
 import { isWorse, nextReminderMs, quietIfAcknowledged, type RemindSettings } from "../alerts/remind.ts";
-import { type Routing, receiversFor } from "../alerts/route.ts";
+import type { Routing } from "../alerts/route.ts";
 import type { Alert, AlertChange, AlertChangeKind, Ending, Severity } from "../domain/alert.ts";
-import type { OwedItem } from "../domain/delivery.ts";
+import type { Silence } from "../domain/silence.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import { tierLine } from "./details.ts";
+import { Dispatch, type Held, labelsOf } from "./dispatch.ts";
 import type { Draft } from "./draft.ts";
+import { Escalations } from "./escalations.ts";
+import { Holds } from "./holds.ts";
 
 /** What an alert says of itself at one moment. */
 export interface AlertText {
@@ -35,6 +40,8 @@ export interface NewAlert extends AlertText {
   readonly happenedMs: number | null;
   /** Nobody is ever owed word of it. Default false. */
   readonly shadow?: boolean;
+  /** What fired it was judged just now. Default false: it is told because something cannot be judged. */
+  readonly judged?: boolean;
   /** Does not route to these: a broken channel is not told of itself. */
   readonly except?: readonly string[];
 }
@@ -57,6 +64,8 @@ export class LiveAlert implements Due {
   /** Inhibited: changes are recorded, nobody is owed word. */
   held = false;
   details: readonly (readonly [string, string])[] = [];
+  /** When what fired it was judged; null where nothing was. */
+  judgedAtMs: number | null = null;
   /** Its rule's value is worse when smaller. */
   falling = false;
   /** What it would say now; null where nobody can tell (its subject is gone, or nothing is known). */
@@ -92,22 +101,69 @@ export class AlertBook {
   readonly ids: AlertIds;
   readonly #remind: RemindSettings;
   readonly #deadlines: Deadlines;
-  #routing: Routing;
+  readonly #holds: Holds;
+  readonly #dispatch: Dispatch;
+  readonly #escalations: Escalations;
+  /** Events whose chains run: they are over, and only here until somebody settles them. */
+  readonly #unsettled = new Map<number, Alert>();
   /** The draft of the tick that runs; reminders come due inside one. */
   #draft: () => Draft;
 
   constructor(options: {
     ids: AlertIds;
     routing: Routing;
+    inhibit: Inhibitions;
     remind: RemindSettings;
+    timezone: string;
     deadlines: Deadlines;
     draft: () => Draft;
   }) {
+    const { deadlines, draft, routing, inhibit, timezone } = options;
     this.ids = options.ids;
-    this.#routing = options.routing;
     this.#remind = options.remind;
-    this.#deadlines = options.deadlines;
-    this.#draft = options.draft;
+    this.#deadlines = deadlines;
+    this.#draft = draft;
+    this.#holds = new Holds({
+      ...{ routing, inhibit, timezone, deadlines, draft },
+      firing: () => this.#firingLabels(),
+      changed: () => this.#dispatch.reconsider(),
+    });
+    this.#dispatch = new Dispatch({
+      ...{ routing, draft, holds: this.#holds },
+      nextId: () => ++this.ids.owed,
+      isFresh: (id, nowMs) => {
+        const live = this.live.get(id);
+        return live !== undefined && (live.judgedAtMs === nowMs || live.textNow(nowMs) !== null);
+      },
+      tellNow: (id, receivers, into) => this.#tellNow(id, receivers, into),
+    });
+    this.#escalations = new Escalations({
+      ...{ deadlines, draft },
+      escalate: (into, id, receivers, words) => this.#escalate(into, id, receivers, words),
+    });
+  }
+
+  /** Takes back from history what is held, what is silenced, and whose chains run. */
+  recall(keep: ReadonlyMap<string, string>, alerts: readonly Alert[], nowMs: number): void {
+    const running = new Set(Escalations.idsIn(keep));
+    for (const alert of alerts)
+      if (alert.event && running.has(alert.id)) this.#unsettled.set(alert.id, alert);
+    this.#holds.restore(keep, nowMs);
+    this.#dispatch.restore(keep);
+    this.#escalations.restore(keep);
+  }
+
+  get silences(): readonly Silence[] {
+    return this.#holds.silences;
+  }
+
+  /** What waits because something holds it. */
+  get heldBack(): Iterable<Held> {
+    return this.#dispatch.held;
+  }
+
+  putSilence(silence: Silence, draft: Draft): void {
+    this.#holds.put(silence, draft);
   }
 
   /** Takes an alert that fires back from history. */
@@ -132,6 +188,7 @@ export class AlertBook {
     const alert = this.#newAlert(draft.atMs, from, false, null);
     const live = new LiveAlert(alert, [], from.except ?? [], this.#onReminder);
     live.details = from.details;
+    if (from.judged) live.judgedAtMs = draft.atMs;
     this.live.set(alert.id, live);
     this.#record(draft, live, "fired", from.happenedMs);
     return live;
@@ -142,6 +199,7 @@ export class AlertBook {
     const alert = this.#newAlert(draft.atMs, from, true, eventKey);
     const change = this.#change(draft, alert, "fired", from.details, from.happenedMs);
     if (owe) this.owe(draft, change, this.receivers(alert, from.except), groupKey);
+    if (this.#begins(alert, draft)) this.#unsettled.set(alert.id, alert);
     return change;
   }
 
@@ -202,7 +260,11 @@ export class AlertBook {
       acknowledgedSeverity: alert.severity,
     };
     const details: (readonly [string, string])[] = comment === "" ? [] : [["Comment", comment]];
-    this.#change(draft, next, "acknowledged", details, null);
+    const change = this.#change(draft, next, "acknowledged", details, null);
+    this.#escalations.settle(alert.id, draft);
+    this.#unsettled.delete(alert.id);
+    // Whoever was told of it hears that somebody takes care of it.
+    if (live) this.owe(draft, change, live.told, null);
     if (live) {
       live.alert = next;
       if (now) live.details = now.details;
@@ -225,32 +287,73 @@ export class AlertBook {
     alert: Pick<Alert, "labels" | "rule" | "severity" | "subject" | "wallet" | "symbol">,
     except: readonly string[] = [],
   ): readonly string[] {
-    return receiversFor(this.#routing, {
-      ...alert.labels,
-      rule: alert.rule,
-      severity: alert.severity,
-      subject: alert.subject,
-      wallet: alert.wallet ?? "",
-      symbol: alert.symbol ?? "",
-    }).filter((receiver) => !except.includes(receiver));
+    return this.#dispatch.receivers(alert, except);
   }
 
-  owe(draft: Draft, change: AlertChange, receivers: Iterable<string>, groupKey: string | null): void {
-    if (change.alert.shadow) return;
-    for (const receiver of receivers) {
-      const item: OwedItem = {
-        id: ++this.ids.owed,
-        changeId: change.id,
-        alertId: change.alertId,
-        receiver,
-        severity: change.alert.severity,
-        owedAtMs: draft.atMs,
-        groupKey,
-        status: "owed",
-        messageId: null,
-      };
-      draft.changes.owed.push(item);
+  /** @returns those who are owed word now; the others when what holds it ends */
+  owe(
+    draft: Draft,
+    change: AlertChange,
+    receivers: Iterable<string>,
+    groupKey: string | null,
+  ): readonly string[] {
+    return this.#dispatch.owe(draft, change, receivers, groupKey);
+  }
+
+  /** Begins the chains of an alert. @returns whether there are any */
+  #begins(alert: Alert, draft: Draft): boolean {
+    const runs = this.#escalates(alert);
+    if (runs) this.#escalations.begin(alert, this.#dispatch.ways(alert), draft);
+    else this.#escalations.settle(alert.id, draft);
+    return runs;
+  }
+
+  #escalates(alert: Alert): boolean {
+    return !alert.shadow && this.#dispatch.ways(alert).some(({ escalate }) => escalate.length > 0);
+  }
+
+  /** Tells the next of a chain. @returns whether the chain goes on */
+  #escalate(
+    draft: Draft,
+    alertId: number,
+    receivers: readonly string[],
+    words: readonly [string, string],
+  ): boolean {
+    const live = this.live.get(alertId);
+    const alert = live?.alert ?? this.#unsettled.get(alertId);
+    if (!alert || alert.acknowledgedAtMs !== null) return false;
+    const text = live?.lastText(draft.atMs) ?? null;
+    if (live && text) {
+      live.details = text.details;
+      live.alert = { ...live.alert, ...pick(text) };
     }
+    const details = [words, ...(live?.details ?? [])];
+    const change = this.#change(draft, live?.alert ?? alert, "escalated", details, null);
+    for (const receiver of this.owe(draft, change, receivers, null)) live?.told.add(receiver);
+    return true;
+  }
+
+  /** What was held and still fires is told as it is now: as new to whoever never heard of it. */
+  #tellNow(alertId: number, receivers: readonly string[], draft: Draft): boolean {
+    const live = this.live.get(alertId);
+    if (!live || live.held) return false;
+    const text = live.lastText(draft.atMs);
+    if (text) {
+      live.details = text.details;
+      live.alert = { ...live.alert, ...pick(text) };
+    }
+    const known = receivers.every((receiver) => live.told.has(receiver));
+    const change = this.#change(draft, live.alert, known ? "reminder" : "fired", live.details, null);
+    for (const receiver of this.owe(draft, change, receivers, null)) live.told.add(receiver);
+    live.toldAtMs = draft.atMs;
+    live.toldValue = live.alert.value;
+    this.#schedule(live);
+    return true;
+  }
+
+  *#firingLabels(): Iterable<readonly [number, Readonly<Record<string, string>>]> {
+    for (const { alert, held } of this.live.values())
+      if (!held && !alert.shadow) yield [alert.id, labelsOf(alert)] as const;
   }
 
   #newAlert(atMs: number, from: NewAlert, event: boolean, eventKey: string | null): Alert {
@@ -323,9 +426,16 @@ export class AlertBook {
     if (live.held && kind !== "ended") return;
     const routed = live.alert.shadow ? [] : this.receivers(live.alert, live.except);
     const toEarlier = kind === "ended" || kind === "fell";
-    this.owe(draft, change, toEarlier ? live.told : routed, null);
-    if (toEarlier && kind === "ended") return;
-    for (const receiver of routed) live.told.add(receiver);
+    const owed = this.owe(draft, change, toEarlier ? live.told : routed, null);
+    if (kind === "ended") {
+      this.#escalations.settle(live.alert.id, draft);
+      // What followed from it is held by it no longer.
+      this.#dispatch.reconsider();
+      return;
+    }
+    if (kind === "fired" || kind === "rose") this.#begins(live.alert, draft);
+    else if (kind === "fell" && !this.#escalates(live.alert)) this.#escalations.settle(live.alert.id, draft);
+    for (const receiver of owed) live.told.add(receiver);
     live.toldAtMs = draft.atMs;
     live.toldValue = live.alert.value;
     if (kind === "fired" || kind === "rose") live.reminders = 0;

@@ -283,6 +283,7 @@ export class Conditions {
     const wallet = "wallet" in subject ? subject.wallet : null;
     instance.alert = this.#options.alerts.fire(draft, {
       ...textOf(instance, env, judged),
+      judged: true,
       rule: rule.name,
       subject: node.name,
       wallet,

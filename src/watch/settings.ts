@@ -1,5 +1,6 @@
 /** What the tick is told once, and again at a reload. */
 import type { AcknowledgeSettings } from "../alerts/acknowledge.ts";
+import type { Inhibitions } from "../alerts/inhibit.ts";
 import type { RemindSettings } from "../alerts/remind.ts";
 import type { Routing } from "../alerts/route.ts";
 import type { Source } from "../domain/observation.ts";
@@ -32,6 +33,8 @@ export interface WatchSettings {
   readonly pairs?: readonly WatchedPair[];
   readonly ruleSet: RuleSet;
   readonly routing: Routing;
+  /** Left out: none beside those that are built in. */
+  readonly inhibit?: Inhibitions;
   /** Names of the channels that run; left out: not known. */
   readonly channels?: readonly string[];
   readonly remind: RemindSettings;

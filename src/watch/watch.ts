@@ -12,6 +12,7 @@ import { formatDurationMs } from "../domain/duration.ts";
 import type { Event } from "../domain/event.ts";
 import type { ExplainAnswer } from "../domain/explanation.ts";
 import type { DaemonFigures, Observation, Source, Tick } from "../domain/observation.ts";
+import type { Silence } from "../domain/silence.ts";
 import type { WatchStatus } from "../domain/status.ts";
 import { unreachable } from "../domain/unreachable.ts";
 import { type AccountEntry, openFacts, type Parting } from "./accounts.ts";
@@ -20,6 +21,7 @@ import { Blindness } from "./blind.ts";
 import { ChannelAlerts } from "./channel-alerts.ts";
 import { applies, Conditions } from "./conditions.ts";
 import { Deadlines } from "./deadlines.ts";
+import type { Held } from "./dispatch.ts";
 import { Downtime } from "./downtime.ts";
 import { type Ask, Draft } from "./draft.ts";
 import { Endings } from "./endings.ts";
@@ -137,7 +139,9 @@ export class Watch {
     this.#alerts = new AlertBook({
       ids: { ...remembered.ids },
       routing: settings.routing,
+      inhibit: settings.inhibit ?? [],
       remind: settings.remind,
+      timezone: settings.timezone,
       deadlines,
       draft,
     });
@@ -327,6 +331,7 @@ export class Watch {
       changed: (wallets, into) => this.#together.manyChanged(wallets, null, true, into),
     });
     for (const event of remembered.liquidations) this.#endings.remember(event);
+    this.#alerts.recall(remembered.keep, remembered.alerts, nowMs);
     this.#restoring.restore(remembered, this.#draft);
     for (const node of this.#world.nodes.values()) this.#named.prepare(node);
     for (const node of [this.#world.exchange, this.#world.daemon]) this.#conditions.attach(node, this.#draft);
@@ -409,6 +414,16 @@ export class Watch {
       if (typeof ratio === "number" && !Number.isNaN(ratio)) worst = Math.max(worst ?? 0, ratio);
     }
     return worst;
+  }
+
+  /** Newest first, those that are over since not too long among them. */
+  get silences(): readonly Silence[] {
+    return this.#alerts.silences;
+  }
+
+  /** Alerts of which word waits because something holds it. */
+  get heldBack(): readonly Held[] {
+    return [...this.#alerts.heldBack];
   }
 
   /** Of which markets a source that is read market by market is needed now. */
@@ -533,6 +548,9 @@ export class Watch {
         this.#alerts.acknowledge(draft, live?.alert ?? alert, by, comment);
         return;
       }
+      case "silenced":
+        this.#alerts.putSilence(observation.silence, draft);
+        return;
       case "started":
         draft.changes.milestones.push({
           atMs: draft.atMs,

@@ -14,12 +14,13 @@ function commandsIn(help: string): string[] {
     .filter((name) => name !== "help");
 }
 
-test("what is offered is what is built, and each help gives an example", { timeout: 60_000 }, async () => {
+test("what is offered is what is built, and each help gives an example", { timeout: 180_000 }, async () => {
   const root = await run(["--help"]);
   expect(root.status).toBe(0);
   const top = commandsIn(root.stdout);
   expect(top).toEqual([
-    ...["start", "check", "status", "alerts", "notifications", "rules", "history", "channels", "wallet"],
+    ...["start", "check", "status", "alerts", "silence", "notifications", "rules", "history", "routing"],
+    ...["channels", "wallet"],
     ...["onboard", "stop-loss", "api", "simulate", "completion"],
   ]);
   const found: string[] = [];
@@ -37,10 +38,10 @@ test("what is offered is what is built, and each help gives an example", { timeo
     }
   }
   expect(found).toEqual([
-    ...["start", "check", "status", "alerts", "alerts list", "alerts show", "alerts ack", "notifications"],
+    ...["start", "check", "status", "alerts", "alerts list", "alerts show", "alerts ack"],
+    ...["silence", "silence add", "silence list", "silence expire"],
+    ...["notifications", "notifications list", "notifications ack"],
     ...[
-      "notifications list",
-      "notifications ack",
       "rules",
       "rules check",
       "rules test",
@@ -48,12 +49,10 @@ test("what is offered is what is built, and each help gives an example", { timeo
       "rules backtest",
       "rules shadow",
       "rules explain",
-      "history",
-      ...["query", "export", "events", "compact", "backup", "restore"].map((name) => `history ${name}`),
-      "channels",
-      "channels test",
-      "wallet",
     ],
+    "history",
+    ...["query", "export", "events", "compact", "backup", "restore"].map((name) => `history ${name}`),
+    ...["routing", "routing test", "channels", "channels test", "wallet"],
     ...["wallet new", "wallet import", "wallet list", "wallet login", "wallet logout"],
     ...["onboard", "onboard register", "onboard activate", "stop-loss"],
     ...["api", "api list", "api describe", "api docs", "simulate", "completion"],

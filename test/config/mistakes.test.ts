@@ -51,7 +51,7 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
   // Sections and keys
   ["wallet: []", ["1:1 wallet: unknown section wallet ~ wallets"]],
   ["__proto__: {}", ["1:1 a key has to be a name"]],
-  ["inhibit: []", ["1:1 inhibit: unknown section inhibit"]],
+  ["pager: []", ["1:1 pager: unknown section pager"]],
   ["exchange: { stream: auto }", ["1:13 exchange.stream: unknown key stream ~ streams"]],
   ["exchange: { streams: on }", ['1:22 exchange.streams: expected auto or off, found "on"']],
   [

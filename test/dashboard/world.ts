@@ -356,6 +356,19 @@ export function source(of: Partial<DashboardSource> = {}): DashboardSource & { r
     acknowledgeAlert: note("acknowledgeAlert", (id) =>
       id === 57 ? "done" : id === 58 ? "ended" : "unknown",
     ),
+    silences: () => [],
+    silence: note(
+      "silence",
+      ({ matchers, upTo = "warning", author, comment, startsMs = 0, endsMs }, preview) =>
+        matchers[0] === "nonsense"
+          ? { kind: "wrong", problem: '"nonsense" is no matcher' }
+          : {
+              kind: "done",
+              silence: { id: 1, match: {}, upTo, author, comment, startsMs, endsMs, createdMs: 0 },
+              holds: preview ? [alert({ id: 57 })] : [],
+            },
+    ),
+    expireSilence: note("expireSilence", (id) => (id === 1 ? "done" : id === 2 ? "over" : "unknown")),
     notifications: note("notifications", ({ wallet: name }) => (name === "nobody" ? null : [])),
     acknowledgeNotifications: note("acknowledgeNotifications", (what) =>
       what.wallet === "main"

@@ -1,5 +1,6 @@
 /** A watch on one small world, driven observation by observation. Everything that it decides is kept for the test. */
 import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
+import { inhibitSettings } from "../../src/alerts/inhibit.ts";
 import { remindSettings } from "../../src/alerts/remind.ts";
 import { routingSettings } from "../../src/alerts/route.ts";
 import type {
@@ -173,6 +174,7 @@ export interface HarnessOptions {
   readonly rules: string | RuleSet;
   readonly wallets?: readonly WatchedWallet[];
   readonly acknowledge?: object;
+  readonly inhibit?: unknown;
   readonly routing?: object;
   readonly remind?: object;
   readonly remembered?: Remembered;
@@ -199,6 +201,7 @@ export class Harness {
         wallets,
         ruleSet: typeof options.rules === "string" ? rulesOf(options.rules, wallets) : options.rules,
         routing: routingSettings.parse(options.routing ?? { receivers: ["chat"] }),
+        inhibit: inhibitSettings.parse(options.inhibit ?? []),
         remind: remindSettings.parse(options.remind ?? {}),
         acknowledge: acknowledgeSettings.parse(options.acknowledge ?? {}),
         scheduleMs,

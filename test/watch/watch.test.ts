@@ -815,7 +815,7 @@ rules:
     const after = again(before, 2_000, near + eventRules.replace("\nrules:", ""));
     after.pass(60_000);
     const owed = after.all.flatMap((one) => one.owed);
-    const item = owed.find((one) => one.groupKey !== null);
+    const item = owed.find((one) => one.groupKey?.startsWith("throttle/"));
     const held = before.changes.findLast((change) => change.alert.rule === "Filled");
     expect(item).toMatchObject({ changeId: held?.id, receiver: "chat" });
     expect(owed[0]?.id).toBe(before.remembered.ids.owed + 1);

@@ -1,0 +1,22 @@
+/** Inhibition: while one alert fires, others that follow from it are held. Pure. */
+import { z } from "zod";
+import { type Labels, matches, matchSettings } from "./match.ts";
+
+export const inhibitSettings = z.array(
+  z.strictObject({
+    source: matchSettings,
+    target: matchSettings,
+    /** Labels that both have to have alike. */
+    equal: z.array(z.string()).default([]),
+  }),
+);
+export type Inhibitions = z.infer<typeof inhibitSettings>;
+
+/** Whether an alert that fires with the labels `source` holds one with the labels `target`. Never itself. */
+export function inhibits({ source, target, equal }: Inhibitions[number], from: Labels, of: Labels): boolean {
+  return (
+    matches(target, of) &&
+    matches(source, from) &&
+    equal.every((name) => (from[name] ?? "") === (of[name] ?? ""))
+  );
+}

@@ -1,0 +1,104 @@
+/** `perpwatch routing`: which way an alert would take. */
+import type { Command } from "commander";
+import { matchersText } from "../alerts/match.ts";
+import { isMute } from "../alerts/mute.ts";
+import { groupKeyOf, type RouteSettings, type Routing, type Way, waysFor } from "../alerts/route.ts";
+import { formatDurationMs } from "../domain/duration.ts";
+import {
+  type Cli,
+  CommandFailed,
+  type CommonOptions,
+  declare,
+  declareGroup,
+  print,
+  printJson,
+} from "./command.ts";
+import { loadSettings } from "./configuration.ts";
+
+interface TestOptions extends CommonOptions {
+  readonly labels: readonly string[];
+}
+
+export function routingCommand(program: Command, cli: Cli): void {
+  const group = declareGroup(program, "routing", "show which way an alert would take", [
+    "routing test --labels severity=critical wallet=main",
+  ]);
+  declare(group, {
+    usage: "test",
+    summary:
+      "print the routes that an alert with these labels takes, with its receivers, group and escalation",
+    about:
+      "Labels are severity, rule, wallet, symbol, subject, and labels of wallets and rules. Those of a wallet that is named are added\n" +
+      "by themselves. Nothing is sent, and no daemon is asked.",
+    examples: [
+      "routing test --labels severity=critical wallet=main",
+      "routing test --labels rule=Blind,severity=warning,wallet=mm-7 --json",
+    ],
+  })
+    .requiredOption("--labels <label=value...>", "labels of the alert, by spaces or commas")
+    .action((options: TestOptions) => test(cli, options));
+}
+
+async function test(cli: Cli, options: TestOptions): Promise<void> {
+  const given = labelsFrom(options.labels);
+  const { settings } = await loadSettings(cli, options.config);
+  const { routing, timezone, wallets } = settings;
+  const wallet = wallets.find(({ name }) => name === given.wallet);
+  const labels = { ...wallet?.labels, ...given };
+  const nowMs = Date.now();
+  const ways = waysFor(routing, labels).map((way) => ({
+    path: pathOf(routing, way),
+    receivers: way.receivers,
+    group: groupKeyOf(way, labels),
+    groupWaitMs: way.groupWaitMs,
+    groupIntervalMs: way.groupIntervalMs,
+    mute: way.mute,
+    muteNow: way.mute.filter((name) => isMute(routing.muteTimes[name] ?? [], nowMs, timezone)),
+    escalate: way.escalate,
+  }));
+  if (options.json) return printJson(cli, { labels, ways });
+  const shown = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+  print(cli, shown.join(" "));
+  for (const way of ways) {
+    print(cli, "");
+    for (const [depth, step] of way.path.entries()) print(cli, `${"  ".repeat(depth)}${step}`);
+    const indent = "  ".repeat(way.path.length);
+    const lines = [
+      `tells ${way.receivers.join(", ")}`,
+      `in the group ${way.group}: after ${formatDurationMs(way.groupWaitMs)}, then every ${formatDurationMs(way.groupIntervalMs)} at most; critical at once`,
+      ...(way.mute.length === 0
+        ? []
+        : [
+            `mute at ${way.mute.join(", ")}${way.muteNow.length > 0 ? ` (now: ${way.muteNow.join(", ")})` : " (not now)"}`,
+          ]),
+      ...way.escalate.map(
+        ({ afterMs, receivers }) =>
+          `not acknowledged in ${formatDurationMs(afterMs)}: tells ${receivers.join(", ")}`,
+      ),
+    ];
+    for (const line of lines) print(cli, `${indent}${line}`);
+  }
+}
+
+/** The way down the tree, a step a level. */
+function pathOf(routing: Routing, way: Way): readonly string[] {
+  const steps = ["routing"];
+  let routes: readonly RouteSettings[] = routing.routes;
+  for (const index of way.path) {
+    const route = routes[index]!;
+    steps.push(`route ${index + 1}: ${matchersText(route.match)}${route.continue ? " (and goes on)" : ""}`);
+    routes = route.routes;
+  }
+  return steps;
+}
+
+function labelsFrom(texts: readonly string[]): Readonly<Record<string, string>> {
+  const labels: Record<string, string> = {};
+  for (const text of texts.flatMap((one) => one.split(","))) {
+    const [, name, value] = /^([A-Za-z_][\w-]*)=(.*)$/s.exec(text.trim()) ?? [];
+    if (name === undefined || value === undefined)
+      throw new CommandFailed(`"${text}" is no label with a value; they look like severity=critical`, 2);
+    labels[name] = value;
+  }
+  return labels;
+}

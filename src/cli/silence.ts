@@ -1,0 +1,175 @@
+/** `perpwatch silence`: what somebody does not want to hear of for a while. */
+import { userInfo } from "node:os";
+import type { Command } from "commander";
+import { type Alert, type Severity, severities } from "../domain/alert.ts";
+import { formatDurationMs } from "../domain/duration.ts";
+import type { Silence, SilenceWish } from "../domain/silence.ts";
+import {
+  type Cli,
+  CommandFailed,
+  type CommonOptions,
+  declare,
+  declareGroup,
+  print,
+  printJson,
+} from "./command.ts";
+import { locate, type Place } from "./configuration.ts";
+import { ask, noDaemon } from "./daemon.ts";
+import { counted, type Paint, paintFor, severityTint, table } from "./print.ts";
+import { durationFrom, oneOf, timeFrom } from "./values.ts";
+
+interface AddOptions extends CommonOptions {
+  readonly for?: number;
+  readonly until?: string;
+  readonly from?: string;
+  readonly upTo?: Severity;
+  readonly comment: string;
+  readonly by?: string;
+  readonly preview?: boolean;
+}
+
+const longest = 50;
+
+export function silenceCommand(program: Command, cli: Cli): void {
+  const group = declareGroup(
+    program,
+    "silence",
+    "hold messages for a while; what is held is told when it ends",
+    [
+      'silence add wallet=main rule=FundingHigh --for 8h --comment "known, hedged elsewhere"',
+      "silence list",
+      "silence expire 3",
+    ],
+  );
+  declare(group, {
+    usage: "add <matchers...>",
+    summary: "silence what matches all of these",
+    about:
+      "Matchers are labels of alerts: rule, severity, wallet, symbol, subject, and labels of wallets and rules, as wallet=main,\n" +
+      "severity=warning,info (one of them), rule!=Blind, wallet=~mm-.* (a pattern). A silence holds up to a level: what rises\n" +
+      "above is told all the same. It drops nothing: events are told when it ends, and alerts that still fire then.",
+    examples: [
+      'silence add wallet=main rule=FundingHigh --for 8h --comment "known"',
+      'silence add "symbol=~SOL|ETH" --for 2h --up-to critical --comment "maintenance"',
+      "silence add wallet=main --for 1h --preview",
+    ],
+  })
+    .option("--for <duration>", "for so long, such as 8h", durationFrom)
+    .option("--until <time>", "until then, instead")
+    .option("--from <time>", "from then on; default: now")
+    .option(
+      "--up-to <severity>",
+      `${severities.join(", ")}; default: the worst that it would hold now, at least warning`,
+      oneOf(severities),
+    )
+    .option("--comment <text>", "why, for those who read it later", "")
+    .option("--by <name>", "who; default: you")
+    .option("--preview", "only say what it would hold now")
+    .action((matchers: string[], options: AddOptions) => add(cli, matchers, options));
+  declare(group, {
+    usage: "list",
+    summary: "silences, newest first",
+    examples: ["silence list --json"],
+    isDefault: true,
+  }).action((options: CommonOptions) => list(cli, options));
+  declare(group, {
+    usage: "expire <id>",
+    summary: "end a silence now: what it held is told",
+    examples: ["silence expire 3"],
+  })
+    .option("--by <name>", "who; default: you")
+    .action((id: string, options: CommonOptions & { readonly by?: string }) => expire(cli, id, options));
+}
+
+async function add(cli: Cli, matchers: readonly string[], options: AddOptions): Promise<void> {
+  const nowMs = Date.now();
+  if ((options.for === undefined) === (options.until === undefined))
+    throw new CommandFailed("say for how long: --for 8h, or --until TIME", 2);
+  const startsMs = options.from === undefined ? undefined : timeFrom(options.from, nowMs);
+  const endsMs =
+    options.until === undefined ? (startsMs ?? nowMs) + options.for! : timeFrom(options.until, nowMs);
+  const place = await locate(cli, options.config);
+  const wish: SilenceWish & { readonly preview?: boolean } = {
+    matchers,
+    author: options.by ?? userInfo().username,
+    comment: options.comment,
+    endsMs,
+    ...(startsMs === undefined ? {} : { startsMs }),
+    ...(options.upTo === undefined ? {} : { upTo: options.upTo }),
+    ...(options.preview === true ? { preview: true } : {}),
+  };
+  const path = "/api/v1/silences";
+  const answer = await ask<{ silence: Silence; holds: readonly Alert[] }>(place, "POST", path, wish);
+  if (answer.kind === "noDaemon") throw noDaemon(place);
+  const { silence, holds } = answer.body;
+  if (options.json) return printJson(cli, { preview: options.preview === true, ...answer.body });
+  const { matchersText } = await import("../alerts/match.ts");
+  const { formatTime } = await import("../channels/message.ts");
+  const what = `${matchersText(silence.match)}, up to ${silence.upTo}, until ${formatTime(silence.endsMs, place.timezone)}`;
+  print(
+    cli,
+    options.preview === true
+      ? `Nothing is silenced yet. It would hold ${what}.`
+      : `Silence ${silence.id}: ${what}.`,
+  );
+  print(cli, holdsText(holds, paintFor(cli.out)));
+  if (silence.upTo !== "critical")
+    print(cli, "Critical alerts are told all the same; --up-to critical holds them too.");
+}
+
+function holdsText(holds: readonly Alert[], paint: Paint): string {
+  if (holds.length === 0) return "Nothing that fires now matches.";
+  const lines = holds
+    .slice(0, longest)
+    .map(({ id, severity, summary }) => `  #${id} ${paint(severityTint(severity), severity)} ${summary}`);
+  const more = holds.length > longest ? [`  and ${holds.length - longest} more`] : [];
+  return [`Of what fires now it holds ${counted(holds.length, "alert")}:`, ...lines, ...more].join("\n");
+}
+
+async function list(cli: Cli, options: CommonOptions): Promise<void> {
+  const place = await locate(cli, options.config);
+  const answer = await ask<{ silences: readonly Silence[]; nowMs: number }>(place, "GET", "/api/v1/silences");
+  if (answer.kind === "noDaemon") throw noDaemon(place);
+  if (options.json) return printJson(cli, answer.body);
+  const { silences, nowMs } = answer.body;
+  if (silences.length === 0) return print(cli, "No silences.");
+  const { matchersText } = await import("../alerts/match.ts");
+  const rows = silences.map((silence) => [
+    String(silence.id),
+    stateOf(silence, nowMs),
+    silence.upTo,
+    matchersText(silence.match),
+    silence.author,
+    silence.comment,
+  ]);
+  print(
+    cli,
+    table(
+      [{ title: "id", right: true }, "state", "up to", "matches", "by", "comment"],
+      rows,
+      paintFor(cli.out),
+    ),
+  );
+}
+
+function stateOf({ startsMs, endsMs }: Silence, nowMs: number): string {
+  if (endsMs <= nowMs) return `over for ${formatDurationMs(nowMs - endsMs)}`;
+  if (startsMs > nowMs) return `begins in ${formatDurationMs(startsMs - nowMs)}`;
+  return `for ${formatDurationMs(endsMs - nowMs)} more`;
+}
+
+async function expire(
+  cli: Cli,
+  text: string,
+  options: CommonOptions & { readonly by?: string },
+): Promise<void> {
+  const id = Number(text.replace(/^#/, ""));
+  if (!Number.isSafeInteger(id) || id < 1)
+    throw new CommandFailed(`a silence's id is a number such as 3, not ${JSON.stringify(text)}`, 2);
+  const place: Place = await locate(cli, options.config);
+  const by = options.by ?? userInfo().username;
+  const answer = await ask<{ result: string }>(place, "POST", `/api/v1/silences/${id}/expire`, { by });
+  if (answer.kind === "noDaemon") throw noDaemon(place);
+  if (options.json) printJson(cli, { id, ...answer.body });
+  else print(cli, `Silence ${id} is over.`);
+}

@@ -1,0 +1,257 @@
+/**
+ * Who is owed word of a change, and when: by the routes, in groups, unless something holds it.
+ *
+ *   change ──routes──► receivers ──held?──yes──► kept until nothing holds it any more
+ *                                   └──no──► owed, released with its group: urgent at once, else after groupWait,
+ *                                            and not before groupInterval after what left of the group before
+ *
+ * What is held is never dropped: an event is told when the hold ends; an alert as it stands then, if it still fires or whoever
+ * was told of it has to hear that it is over.
+ */
+import type { Labels } from "../alerts/match.ts";
+import { groupKeyOf, type Routing, type Way, waysFor } from "../alerts/route.ts";
+import type { Alert, AlertChange, Severity } from "../domain/alert.ts";
+import type { OwedItem } from "../domain/delivery.ts";
+import type { Draft } from "./draft.ts";
+import type { Holds } from "./holds.ts";
+
+/** What is held of one alert: the newest of it, for whom. Kept in history under its alert. */
+export interface Held {
+  readonly alertId: number;
+  readonly changeId: number;
+  readonly event: boolean;
+  readonly over: boolean;
+  readonly severity: Severity;
+  readonly labels: Labels;
+  readonly receivers: readonly string[];
+  /** For people: what holds it. */
+  readonly why: string;
+}
+
+/** As much of an alert as routes look at. */
+export type Labelled = Pick<Alert, "labels" | "rule" | "severity" | "subject" | "wallet" | "symbol">;
+
+export interface DispatchOptions {
+  readonly routing: Routing;
+  readonly holds: Holds;
+  readonly draft: () => Draft;
+  /** The next number of an owed item. */
+  readonly nextId: () => number;
+  /** Whether an alert that fires can be judged now. */
+  readonly isFresh: (alertId: number, nowMs: number) => boolean;
+  /** Tells of an alert as it stands; false where it fires no longer. */
+  readonly tellNow: (alertId: number, receivers: readonly string[], draft: Draft) => boolean;
+}
+
+interface Group {
+  lastMs: number;
+  /** When what waits leaves; in the past where nothing does. */
+  releaseMs: number;
+}
+
+const heldPrefix = "held/";
+/** Groups of which nothing was told for so long begin anew, ms. */
+const forgottenMs = 600_000;
+
+export class Dispatch {
+  readonly #options: DispatchOptions;
+  readonly #groups = new Map<string, Group>();
+  readonly #held = new Map<number, Held>();
+  #sweptMs = 0;
+
+  constructor(options: DispatchOptions) {
+    this.#options = options;
+  }
+
+  get held(): Iterable<Held> {
+    return this.#held.values();
+  }
+
+  restore(keep: ReadonlyMap<string, string>): void {
+    for (const [name, value] of keep) {
+      if (!name.startsWith(heldPrefix)) continue;
+      const held = JSON.parse(value) as Held;
+      this.#held.set(held.alertId, held);
+    }
+  }
+
+  ways(alert: Labelled): readonly Way[] {
+    return waysFor(this.#options.routing, labelsOf(alert));
+  }
+
+  /** @returns those that its routes lead to */
+  receivers(alert: Labelled, except: readonly string[] = []): readonly string[] {
+    const all = new Set(this.ways(alert).flatMap(({ receivers }) => receivers));
+    for (const name of except) all.delete(name);
+    return [...all];
+  }
+
+  /**
+   * Owes word of a change.
+   * @param groupKey of what leaves together by another reason (a throttle); null: by its route
+   * @returns those who are owed word now; the others of `to` when what holds it ends
+   */
+  owe(draft: Draft, change: AlertChange, to: Iterable<string>, groupKey: string | null): readonly string[] {
+    const { alert } = change;
+    if (alert.shadow) return [];
+    const labels = labelsOf(alert);
+    const ways = waysFor(this.#options.routing, labels);
+    const owed: string[] = [];
+    const held: string[] = [];
+    let why = "";
+    for (const receiver of to) {
+      const way = ways.find(({ receivers }) => receivers.includes(receiver)) ?? ways[0]!;
+      const reason = this.#options.holds.why(
+        {
+          labels,
+          severity: alert.severity,
+          event: alert.event,
+          alertId: alert.id,
+          fresh: () => this.#options.isFresh(alert.id, draft.atMs),
+        },
+        way,
+        draft.atMs,
+      );
+      if (reason !== null) {
+        held.push(receiver);
+        why = reason;
+        continue;
+      }
+      owed.push(receiver);
+      this.#push(draft, change.id, alert, isUrgent(change), receiver, way, labels, groupKey);
+    }
+    if (held.length > 0) this.#hold(draft, change, labels, held, why);
+    else if (alert.state === "ended" && !alert.event) this.#drop(alert.id, draft);
+    else if (owed.length > 0) this.#relieve(alert.id, owed, draft);
+    return owed;
+  }
+
+  /** What was held and is no longer leaves now. */
+  reconsider(): void {
+    const draft = this.#options.draft();
+    const { holds, isFresh, tellNow, routing } = this.#options;
+    for (const held of [...this.#held.values()]) {
+      const { alertId, labels, severity, event, receivers, over } = held;
+      const ways = waysFor(routing, labels);
+      const fresh = () => isFresh(alertId, draft.atMs);
+      const of = { labels, severity, event, alertId, fresh };
+      const wayOf = (receiver: string) => ways.find((way) => way.receivers.includes(receiver)) ?? ways[0]!;
+      const free = receivers.filter((one) => holds.why(of, wayOf(one), draft.atMs) === null);
+      if (free.length === 0) continue;
+      const left = receivers.filter((one) => !free.includes(one));
+      if (left.length === 0) this.#drop(alertId, draft);
+      else this.#keep({ ...held, receivers: left }, draft);
+      if (!event && !over) {
+        tellNow(alertId, free, draft);
+        continue;
+      }
+      for (const receiver of free) {
+        const way = wayOf(receiver);
+        const groupKey = event && free.length > 0 ? `held/${way.path.join(".")}/${draft.atMs}` : null;
+        this.#push(draft, held.changeId, { ...held, id: alertId }, false, receiver, way, labels, groupKey);
+      }
+    }
+  }
+
+  #push(
+    draft: Draft,
+    changeId: number,
+    { id, severity }: { readonly id: number; readonly severity: Severity },
+    urgent: boolean,
+    receiver: string,
+    way: Way,
+    labels: Labels,
+    groupKey: string | null,
+  ): void {
+    const key = groupKey ?? groupKeyOf(way, labels);
+    const releaseAtMs =
+      groupKey === null ? this.#release(`${receiver}\n${key}`, way, urgent, draft.atMs) : draft.atMs;
+    const item: OwedItem = {
+      id: this.#options.nextId(),
+      changeId,
+      alertId: id,
+      receiver,
+      severity,
+      owedAtMs: draft.atMs,
+      groupKey: key,
+      ...(releaseAtMs > draft.atMs ? { releaseAtMs } : {}),
+      status: "owed",
+      messageId: null,
+    };
+    draft.changes.owed.push(item);
+  }
+
+  /** When the group of this name leaves next. */
+  #release(name: string, way: Way, urgent: boolean, nowMs: number): number {
+    this.#sweep(nowMs);
+    const group = this.#groups.get(name);
+    if (group && group.releaseMs > nowMs && !urgent) return group.releaseMs;
+    const lastMs = group ? Math.max(group.lastMs, group.releaseMs) : Number.NEGATIVE_INFINITY;
+    const releaseMs = urgent ? nowMs : Math.max(nowMs + way.groupWaitMs, lastMs + way.groupIntervalMs);
+    this.#groups.set(name, { lastMs: urgent ? nowMs : lastMs, releaseMs });
+    return releaseMs;
+  }
+
+  #sweep(nowMs: number): void {
+    if (nowMs - this.#sweptMs < forgottenMs) return;
+    this.#sweptMs = nowMs;
+    for (const [name, { releaseMs }] of this.#groups)
+      if (nowMs - releaseMs > forgottenMs) this.#groups.delete(name);
+  }
+
+  #hold(draft: Draft, change: AlertChange, labels: Labels, receivers: readonly string[], why: string): void {
+    const { alert } = change;
+    const before = this.#held.get(alert.id)?.receivers ?? [];
+    // Each event is a change of its own; of an alert only the newest counts.
+    this.#keep(
+      {
+        alertId: alert.id,
+        changeId: change.id,
+        event: alert.event,
+        over: alert.state === "ended" && !alert.event,
+        severity: alert.severity,
+        labels,
+        receivers:
+          alert.state === "ended" && !alert.event ? receivers : [...new Set([...before, ...receivers])],
+        why,
+      },
+      draft,
+    );
+  }
+
+  /** Whoever is owed something newer needs not hear what was held. */
+  #relieve(alertId: number, receivers: readonly string[], draft: Draft): void {
+    const held = this.#held.get(alertId);
+    if (!held || held.event) return;
+    const left = held.receivers.filter((one) => !receivers.includes(one));
+    if (left.length === 0) this.#drop(alertId, draft);
+    else this.#keep({ ...held, receivers: left }, draft);
+  }
+
+  #keep(held: Held, draft: Draft): void {
+    this.#held.set(held.alertId, held);
+    draft.changes.keep.push({ name: heldPrefix + held.alertId, value: JSON.stringify(held) });
+  }
+
+  #drop(alertId: number, draft: Draft): void {
+    if (!this.#held.delete(alertId)) return;
+    draft.changes.keep.push({ name: heldPrefix + alertId, value: null });
+  }
+}
+
+/** What begins or gets worse at the highest level, or ends there, is told at once. */
+function isUrgent({ kind, alert }: AlertChange): boolean {
+  return alert.severity === "critical" && kind !== "fell" && kind !== "reminder" && kind !== "acknowledged";
+}
+
+/** What routes, silences and inhibitions can match. */
+export function labelsOf(alert: Labelled): Labels {
+  return {
+    ...alert.labels,
+    rule: alert.rule,
+    severity: alert.severity,
+    subject: alert.subject,
+    wallet: alert.wallet ?? "",
+    symbol: alert.symbol ?? "",
+  };
+}

@@ -1,0 +1,114 @@
+/**
+ * Chains of receivers: whoever is next hears of an alert that nobody acknowledged in time. Events escalate as well, until a
+ * person settles them. Kept in history, so that a restart forgets no chain.
+ */
+import type { Escalation, Way } from "../alerts/route.ts";
+import type { Alert } from "../domain/alert.ts";
+import { formatDurationMs } from "../domain/duration.ts";
+import type { Deadlines, Due } from "./deadlines.ts";
+import type { Draft } from "./draft.ts";
+
+interface Chain extends Due {
+  readonly alertId: number;
+  readonly sinceMs: number;
+  readonly steps: readonly Escalation[];
+  /** The next step. */
+  next: number;
+}
+
+type Kept = Pick<Chain, "sinceMs" | "steps" | "next">;
+
+export interface EscalationsOptions {
+  readonly deadlines: Deadlines;
+  readonly draft: () => Draft;
+  /** Tells the next receivers; false where nobody needs to be told any more. */
+  readonly escalate: (
+    draft: Draft,
+    alertId: number,
+    receivers: readonly string[],
+    words: readonly [string, string],
+  ) => boolean;
+}
+
+const prefix = "escalation/";
+
+export class Escalations {
+  readonly #options: EscalationsOptions;
+  readonly #chains = new Map<number, Chain>();
+
+  constructor(options: EscalationsOptions) {
+    this.#options = options;
+  }
+
+  /** Numbers of the alerts whose chains run, as history has them. */
+  static idsIn(keep: ReadonlyMap<string, string>): readonly number[] {
+    return [...keep.keys()].flatMap((name) =>
+      name.startsWith(prefix) ? [Number(name.slice(prefix.length))] : [],
+    );
+  }
+
+  restore(keep: ReadonlyMap<string, string>): void {
+    for (const id of Escalations.idsIn(keep)) {
+      const kept = JSON.parse(keep.get(prefix + id)!) as Kept;
+      this.#run(id, kept);
+    }
+  }
+
+  /** An alert began or rose: its chains begin, anew where they ran. */
+  begin(alert: Alert, ways: readonly Way[], draft: Draft): void {
+    const steps = ways.flatMap(({ escalate }) => escalate).sort((a, b) => a.afterMs - b.afterMs);
+    if (steps.length === 0) {
+      this.settle(alert.id, draft);
+      return;
+    }
+    this.#keep(this.#run(alert.id, { sinceMs: draft.atMs, steps, next: 0 }), draft);
+  }
+
+  /** Somebody takes care of it, or it is over. */
+  settle(alertId: number, draft: Draft): void {
+    const chain = this.#chains.get(alertId);
+    if (!chain) return;
+    this.#options.deadlines.cancel(chain);
+    this.#chains.delete(alertId);
+    draft.changes.keep.push({ name: prefix + alertId, value: null });
+  }
+
+  #run(alertId: number, { sinceMs, steps, next }: Kept): Chain {
+    const known = this.#chains.get(alertId);
+    if (known) this.#options.deadlines.cancel(known);
+    const chain: Chain = {
+      alertId,
+      sinceMs,
+      steps,
+      next,
+      dueMs: Number.POSITIVE_INFINITY,
+      queuedMs: Number.POSITIVE_INFINITY,
+      place: -1,
+      onDue: (nowMs) => this.#due(chain, nowMs),
+    };
+    this.#chains.set(alertId, chain);
+    this.#options.deadlines.set(chain, sinceMs + steps[next]!.afterMs);
+    return chain;
+  }
+
+  #due(chain: Chain, nowMs: number): void {
+    if (this.#chains.get(chain.alertId) !== chain) return;
+    const draft = this.#options.draft();
+    const step = chain.steps[chain.next]!;
+    const words = ["Nobody answered", `for ${formatDurationMs(nowMs - chain.sinceMs)}`] as const;
+    const goesOn = this.#options.escalate(draft, chain.alertId, step.receivers, words);
+    chain.next++;
+    const following = chain.steps[chain.next];
+    if (!goesOn || !following) {
+      this.settle(chain.alertId, draft);
+      return;
+    }
+    this.#options.deadlines.set(chain, chain.sinceMs + following.afterMs);
+    this.#keep(chain, draft);
+  }
+
+  #keep({ alertId, sinceMs, steps, next }: Chain, draft: Draft): void {
+    const kept: Kept = { sinceMs, steps, next };
+    draft.changes.keep.push({ name: prefix + alertId, value: JSON.stringify(kept) });
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Why word of an alert is held now: a silence, a mute time of its route, an alert that it follows from. And when that may
+ * change. Inhibition holds no event, and no alert whose inputs are fresh.
+ */
+import { type Inhibitions, inhibits } from "../alerts/inhibit.ts";
+import type { Labels } from "../alerts/match.ts";
+import { isMute, muteEndMs } from "../alerts/mute.ts";
+import type { Routing, Way } from "../alerts/route.ts";
+import { silences } from "../alerts/silence.ts";
+import type { Severity } from "../domain/alert.ts";
+import type { Silence } from "../domain/silence.ts";
+import type { Deadlines, Due } from "./deadlines.ts";
+import type { Draft } from "./draft.ts";
+
+/** What is asked about. */
+export interface Holdable {
+  readonly labels: Labels;
+  readonly severity: Severity;
+  readonly event: boolean;
+  /** Its number, so that it does not hold itself. */
+  readonly alertId: number;
+  /** It can be judged now. */
+  readonly fresh: () => boolean;
+}
+
+export interface HoldsOptions {
+  readonly routing: Routing;
+  readonly inhibit: Inhibitions;
+  readonly timezone: string;
+  readonly deadlines: Deadlines;
+  readonly draft: () => Draft;
+  /** Labels of the alerts that fire and are told of, by number. */
+  readonly firing: () => Iterable<readonly [number, Labels]>;
+  /** Something may be held no longer. */
+  readonly changed: () => void;
+}
+
+const silencePrefix = "silence/";
+/** Silences that are over are kept for the list, ms. */
+const keptMs = 7 * 86_400_000;
+
+export class Holds {
+  readonly #options: HoldsOptions;
+  readonly #silences = new Map<number, Silence>();
+  readonly #timer: Due;
+
+  constructor(options: HoldsOptions) {
+    this.#options = options;
+    this.#timer = {
+      dueMs: Number.POSITIVE_INFINITY,
+      queuedMs: Number.POSITIVE_INFINITY,
+      place: -1,
+      onDue: (nowMs) => {
+        this.#forget(nowMs);
+        options.changed();
+        this.#schedule(nowMs);
+      },
+    };
+  }
+
+  /** Newest first, those that are over for not too long among them. */
+  get silences(): readonly Silence[] {
+    return [...this.#silences.values()].sort((a, b) => b.id - a.id);
+  }
+
+  restore(keep: ReadonlyMap<string, string>, nowMs: number): void {
+    for (const [name, value] of keep) {
+      if (!name.startsWith(silencePrefix)) continue;
+      const silence = JSON.parse(value) as Silence;
+      this.#silences.set(silence.id, silence);
+    }
+    this.#schedule(nowMs);
+  }
+
+  /** Adds a silence, or puts another in its place (an earlier end). */
+  put(silence: Silence, draft: Draft): void {
+    this.#silences.set(silence.id, silence);
+    draft.changes.keep.push({ name: silencePrefix + silence.id, value: JSON.stringify(silence) });
+    this.#options.changed();
+    this.#schedule(draft.atMs);
+  }
+
+  /** @returns why, for people; null where nothing holds it */
+  why(of: Holdable, way: Way, nowMs: number): string | null {
+    for (const silence of this.#silences.values())
+      if (silences(silence, of.labels, of.severity, nowMs))
+        return `silence ${silence.id} of ${silence.author}`;
+    const { routing, timezone, inhibit } = this.#options;
+    for (const name of way.mute) {
+      const times = routing.muteTimes[name];
+      if (times && isMute(times, nowMs, timezone)) {
+        this.#wakeAt(muteEndMs(times, nowMs, timezone), nowMs);
+        return `mute time ${name}`;
+      }
+    }
+    if (of.event || inhibit.length === 0 || of.fresh()) return null;
+    for (const [id, labels] of this.#options.firing()) {
+      if (id === of.alertId) continue;
+      if (inhibit.some((one) => inhibits(one, labels, of.labels)))
+        return `alert #${id}, from which it follows`;
+    }
+    return null;
+  }
+
+  #wakeAt(atMs: number | null, nowMs: number): void {
+    // A time that never ends is looked at again: the configuration may change.
+    const dueMs = Math.max(atMs ?? nowMs + 3_600_000, nowMs + 1);
+    if (dueMs < this.#timer.dueMs) this.#options.deadlines.set(this.#timer, dueMs);
+  }
+
+  #schedule(nowMs: number): void {
+    for (const { startsMs, endsMs } of this.#silences.values())
+      for (const ms of [startsMs, endsMs, endsMs + keptMs]) if (ms > nowMs) this.#wakeAt(ms, nowMs);
+  }
+
+  #forget(nowMs: number): void {
+    for (const { id, endsMs } of this.#silences.values()) {
+      if (endsMs + keptMs > nowMs) continue;
+      this.#silences.delete(id);
+      this.#options.draft().changes.keep.push({ name: silencePrefix + id, value: null });
+    }
+  }
+}

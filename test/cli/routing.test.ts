@@ -1,0 +1,159 @@
+/** Silences from a shell, over the local API's real socket; and the way that an alert would take, without any daemon. */
+import { describe, expect, test } from "vitest";
+import type { DashboardSource } from "../../src/domain/ports.ts";
+import { openDashboard } from "../dashboard/open.ts";
+import { alert, nowMs } from "../dashboard/world.ts";
+import { desk, run } from "./run.ts";
+
+async function daemon(of: Partial<DashboardSource> = {}) {
+  const dashboard = await openDashboard(of);
+  const place = desk();
+  place.write(
+    "config.yaml",
+    `history: { path: ${dashboard.socketPath.replace(/\.sock$/, "")} }\nchannels: { here: { type: console } }\n`,
+  );
+  return {
+    asked: dashboard.asked,
+    run: (...args: string[]) => run(args, place),
+    async [Symbol.asyncDispose]() {
+      place[Symbol.dispose]();
+      await dashboard[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("silence", () => {
+  test("add says what it silences, until when, and what of that fires now", async () => {
+    await using it = await daemon({
+      silence: async (wish) => ({
+        kind: "done",
+        silence: {
+          ...{
+            id: 3,
+            match: { wallet: { in: ["main"] } },
+            upTo: "warning",
+            author: wish.author,
+            comment: wish.comment,
+          },
+          ...{ startsMs: nowMs, endsMs: nowMs + 28_800_000, createdMs: nowMs },
+        },
+        holds: [alert({ id: 57, severity: "warning", summary: "main: margin ratio 71 %" })],
+      }),
+    });
+    const { status, stdout, stderr } = await it.run(
+      "silence",
+      "add",
+      "wallet=main",
+      "--for",
+      "8h",
+      "--comment",
+      "known",
+    );
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toMatch(/^Silence 3: wallet=main, up to warning, until \S+ \S+ UTC\.\n/);
+    expect(stdout).toContain("Of what fires now it holds 1 alert:\n  #57 warning main: margin ratio 71 %");
+    expect(stdout).toContain("Critical alerts are told all the same");
+  });
+
+  test("a preview asks for one", async () => {
+    await using it = await daemon();
+    const { status, stdout } = await it.run(
+      "silence",
+      "add",
+      "severity=info",
+      "--for",
+      "1h",
+      "--preview",
+      "--by",
+      "ann",
+    );
+    expect(status).toBe(0);
+    expect(stdout).toContain("Nothing is silenced yet. It would hold");
+    expect(it.asked).toMatchObject([["silence", { matchers: ["severity=info"], author: "ann" }, true]]);
+  });
+
+  test.each([
+    [["silence", "add", "wallet=main"], 2, "say for how long: --for 8h, or --until TIME"],
+    [["silence", "add", "nonsense", "--for", "1h"], 2, '"nonsense" is no matcher'],
+    [["silence", "add", "a=b", "--for", "soon"], 2, "Expected a duration such as 30m, 8h or 7d."],
+    [["silence", "expire", "x"], 2, "a silence's id is a number such as 3"],
+    [["silence", "expire", "2"], 1, "silence 2 is over already"],
+    [["silence", "expire", "9"], 1, "there is no silence 9"],
+  ])("%j ends with %i and says why", async (args, status, words) => {
+    await using it = await daemon();
+    const outcome = await it.run(...args);
+    expect({ ...outcome }).toMatchObject({ status, stderr: expect.stringContaining(words) });
+  });
+
+  test("list, expire", async () => {
+    const times = { startsMs: nowMs, endsMs: nowMs + 60_000, createdMs: nowMs };
+    await using it = await daemon({
+      silences: () => [
+        {
+          id: 1,
+          match: { rule: { notIn: ["Blind"] } },
+          upTo: "critical",
+          author: "ann",
+          comment: "known",
+          ...times,
+        },
+      ],
+    });
+    expect((await it.run("silence")).stdout).toMatch(/1 +\S.* +critical +rule!=Blind +ann +known/);
+    expect(JSON.parse((await it.run("silence", "list", "--json")).stdout)).toMatchObject({
+      silences: [{ id: 1 }],
+    });
+    expect((await it.run("silence", "expire", "1")).stdout).toBe("Silence 1 is over.\n");
+  });
+});
+
+describe("routing test", () => {
+  const config = `
+wallets: [{ name: main, authority: GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD, labels: { desk: alpha } }]
+channels: { here: { type: console }, there: { type: console }, phone: { type: console } }
+routing:
+  receivers: [here]
+  muteTimes: { always: [{}] }
+  routes:
+    - match: { desk: alpha }
+      groupBy: [wallet, symbol]
+      routes:
+        - match: { severity: critical }
+          receivers: [there]
+          escalate: [{ after: 5m, receivers: [phone] }]
+        - match: { severity: info }
+          mute: [always]
+`;
+
+  test("prints the way down the tree, the group, mute times and escalation; a wallet's labels come by themselves", async () => {
+    using place = desk();
+    place.write("config.yaml", config);
+    const { status, stdout, stderr } = await run(
+      ["routing", "test", "--labels", "severity=critical,wallet=main"],
+      place,
+    );
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toBe(
+      [
+        "desk=alpha severity=critical wallet=main",
+        "",
+        "routing",
+        "  route 1: desk=alpha",
+        "    route 1: severity=critical",
+        "      tells there",
+        "      in the group 0.0{wallet=main,symbol=}: after 1s, then every 5s at most; critical at once",
+        "      not acknowledged in 5m: tells phone",
+        "",
+      ].join("\n"),
+    );
+    const info = await run(["routing", "test", "--labels", "severity=info", "desk=alpha", "--json"], place);
+    expect(JSON.parse(info.stdout)).toMatchObject({
+      ways: [{ receivers: ["here"], mute: ["always"], muteNow: ["always"] }],
+    });
+    const other = await run(["routing", "test", "--labels", "wallet"], place);
+    expect(other).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('"wallet" is no label with a value'),
+    });
+  });
+});

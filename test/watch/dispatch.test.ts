@@ -1,0 +1,325 @@
+/** Who is owed word of a change, and when: groups, silences, mute times, inhibition, escalation; all of it across restarts. */
+import { expect, describe as group, test } from "vitest";
+import type { OwedItem } from "../../src/domain/delivery.ts";
+import type { Silence } from "../../src/domain/silence.ts";
+import {
+  describe,
+  Harness,
+  type HarnessOptions,
+  notification,
+  position,
+  startMs,
+  subaccount,
+} from "./harness.ts";
+
+const minute = 60_000;
+const rules = `
+rules:
+  - name: MarginHigh
+    scope: trader
+    value: trader.marginRatio
+    levels:
+      warning: { when: value > 0.3 }
+      critical: { when: value > 0.8 }
+    keepFiringFor: 0s
+    noData: keep
+    summary: "{{ percent(value) }}"
+  - name: Filled
+    on: notification
+    when: event.type == "order_filled"
+    severity: info
+    summary: "filled"
+  - name: Liquidated
+    on: notification
+    when: event.type == "liquidation"
+    severity: critical
+    summary: "liquidated"
+`;
+// 100 SOL long from 150 with $5,000: the margin ratio is what the mark makes of it.
+const account = [subaccount(5_000, [position(100, 150)])];
+const calm = 150;
+const warned = 110;
+const near = 104;
+
+function begin(options: Partial<HarnessOptions> = {}): Harness {
+  const harness = new Harness({ rules, ...options });
+  harness.config();
+  look(harness, calm);
+  return harness;
+}
+
+function look(harness: Harness, mark: number): void {
+  harness.config();
+  harness.mark(mark);
+  harness.account(account);
+  harness.events("notifications", []);
+}
+
+/** Time passes, and the same is seen all the while. */
+function lasts(harness: Harness, mark: number, ms: number): void {
+  const untilMs = harness.nowMs + ms;
+  while (harness.nowMs < untilMs) {
+    harness.pass(Math.min(5_000, untilMs - harness.nowMs));
+    look(harness, mark);
+  }
+}
+
+const items = (harness: Harness): OwedItem[] => harness.all.flatMap(({ owed }) => owed);
+/** Ms from the start until each item may leave. */
+const releases = (harness: Harness): number[] =>
+  items(harness).map(({ releaseAtMs, owedAtMs }) => (releaseAtMs ?? owedAtMs) - startMs);
+
+function again(before: Harness, options: Partial<HarnessOptions> = {}): Harness {
+  const after = new Harness({ rules, atMs: before.nowMs + 1_000, remembered: before.remembered, ...options });
+  after.config();
+  return after;
+}
+
+let silences = 0;
+function silence(harness: Harness, parts: Partial<Silence>): Silence {
+  const made: Silence = {
+    ...{ id: ++silences, match: {}, upTo: "warning", author: "ann", comment: "" },
+    ...{ startsMs: harness.nowMs, endsMs: harness.nowMs + 10 * minute, createdMs: harness.nowMs },
+    ...parts,
+  };
+  harness.see({ kind: "silenced", atMs: harness.nowMs, silence: made });
+  return made;
+}
+
+group("groups", () => {
+  test("what is not urgent waits groupWait, then groupInterval; what is critical goes at once", () => {
+    const harness = begin();
+    look(harness, warned);
+    const at = harness.nowMs - startMs;
+    expect(releases(harness)).toEqual([at + 1_000]);
+    harness.nowMs += 500;
+    harness.events("notifications", [notification("n1", "order_filled")]);
+    // Of one wallet: it leaves with the warning.
+    expect(releases(harness)[1]).toBe(at + 1_000);
+    harness.nowMs += 1_000;
+    harness.events("notifications", [notification("n2", "order_filled")]);
+    expect(releases(harness)[2]).toBe(at + 6_000);
+    look(harness, near);
+    expect(releases(harness)[3]).toBe(harness.nowMs - startMs);
+    expect(new Set(items(harness).map(({ groupKey }) => groupKey)).size).toBe(1);
+    expect(harness.owed.map((one) => one.split(" ")[1])).toEqual([
+      "MarginHigh",
+      "Filled",
+      "Filled",
+      "MarginHigh",
+    ]);
+  });
+
+  test("the end of a critical alert is told at once, like its beginning", () => {
+    const harness = begin();
+    look(harness, near);
+    lasts(harness, calm, 10_000);
+    const ended = items(harness).at(-1)!;
+    expect(harness.owed.at(-1)).toContain("ended critical recovered");
+    expect(ended.releaseAtMs).toBeUndefined();
+  });
+
+  test("other labels, another group", () => {
+    const harness = begin({ routing: { receivers: ["chat"], groupBy: ["rule"] } });
+    look(harness, warned);
+    harness.events("notifications", [notification("n1", "order_filled")]);
+    expect(items(harness).map(({ groupKey }) => groupKey)).toEqual(["{rule=MarginHigh}", "{rule=Filled}"]);
+  });
+});
+
+group("silences", () => {
+  test("hold what matches, and tell at their end what still fires, as it is then", () => {
+    const harness = begin();
+    silence(harness, { match: { wallet: { in: ["main"] } } });
+    lasts(harness, warned, 5 * minute);
+    expect(harness.owed).toEqual([]);
+    expect(harness.watch.heldBack).toMatchObject([
+      { receivers: ["chat"], why: expect.stringContaining("of ann") },
+    ]);
+    lasts(harness, warned, 6 * minute);
+    expect(harness.owed).toEqual(["chat: MarginHigh main/0.0 fired warning"]);
+    expect(harness.watch.heldBack).toEqual([]);
+  });
+
+  test("what came and went under one is not told", () => {
+    const harness = begin();
+    silence(harness, {});
+    lasts(harness, warned, minute);
+    lasts(harness, calm, 12 * minute);
+    expect(harness.told).toHaveLength(2);
+    expect(harness.owed).toEqual([]);
+  });
+
+  test("whoever was told of the beginning is told of the end when the silence is over", () => {
+    const harness = begin();
+    look(harness, warned);
+    silence(harness, {});
+    lasts(harness, calm, minute);
+    expect(harness.owed).toHaveLength(1);
+    lasts(harness, calm, 10 * minute);
+    expect(harness.owed.at(-1)).toBe("chat: MarginHigh main/0.0 ended warning recovered");
+  });
+
+  test("a rise above their level is told all the same", () => {
+    const harness = begin();
+    silence(harness, { upTo: "warning" });
+    lasts(harness, warned, minute);
+    look(harness, near);
+    expect(harness.owed).toEqual(["chat: MarginHigh main/0.0 rose critical"]);
+  });
+
+  test("events are held and told when the silence is ended, once, also after a restart", () => {
+    const before = begin();
+    const made = silence(before, { match: { rule: { in: ["Filled"] } } });
+    before.events("notifications", [notification("n1", "order_filled"), notification("n2", "order_filled")]);
+    expect(before.owed).toEqual([]);
+    const after = again(before);
+    look(after, calm);
+    lasts(after, calm, minute);
+    expect(items(after)).toEqual([]);
+    after.see({ kind: "silenced", atMs: after.nowMs, silence: { ...made, endsMs: after.nowMs } });
+    expect(items(after).map(({ changeId }) => changeId)).toEqual(before.changes.map(({ id }) => id));
+    // Together: one message.
+    expect(new Set(items(after).map(({ groupKey }) => groupKey)).size).toBe(1);
+    const third = again(after);
+    lasts(third, calm, 20 * minute);
+    expect(items(third)).toEqual([]);
+  });
+
+  test("one that begins later holds from then on", () => {
+    const harness = begin();
+    silence(harness, { startsMs: harness.nowMs + minute });
+    look(harness, warned);
+    expect(harness.owed).toHaveLength(1);
+    lasts(harness, calm, 2 * minute);
+    lasts(harness, warned, minute);
+    expect(harness.owed).toHaveLength(2);
+  });
+});
+
+group("mute times", () => {
+  // The harness begins at 12:00 UTC on a Monday.
+  const routing = {
+    receivers: ["chat"],
+    mute: ["noon"],
+    muteTimes: { noon: [{ from: "12:00", to: "12:10" }] },
+  };
+
+  test("hold as a silence does, and end with the clock, across a restart", () => {
+    const before = begin({ routing });
+    look(before, near);
+    before.events("notifications", [notification("n1", "order_filled")]);
+    expect(before.owed).toEqual([]);
+    expect(before.watch.heldBack[0]?.why).toBe("mute time noon");
+    const after = again(before, { routing });
+    lasts(after, near, 9 * minute);
+    expect(items(after)).toEqual([]);
+    lasts(after, near, 2 * minute);
+    expect(items(after).map(({ alertId, severity }) => [alertId, severity])).toEqual([
+      [1, "critical"],
+      [2, "info"],
+    ]);
+  });
+});
+
+group("inhibition", () => {
+  const inhibit = [{ source: { rule: "ChannelBroken" }, target: { rule: ["MarginHigh", "Filled"] } }];
+
+  test("holds no event, and nothing that can be judged now", () => {
+    const harness = begin({ inhibit, channels: ["chat", "mail"] });
+    harness.see({ kind: "channel", atMs: harness.nowMs, channel: "mail", working: false, detail: "gone" });
+    look(harness, near);
+    harness.events("notifications", [notification("n1", "order_filled")]);
+    expect(harness.owed.filter((one) => one.includes("MarginHigh"))).toEqual([
+      "chat: MarginHigh main/0.0 fired critical",
+    ]);
+    expect(harness.owed.filter((one) => one.includes("Filled"))).toHaveLength(1);
+  });
+
+  test("holds the reminders of what cannot be judged, until its source ends", () => {
+    const harness = begin({ inhibit, remind: { critical: { every: "1m" } } });
+    look(harness, near);
+    harness.see({ kind: "channel", atMs: harness.nowMs, channel: "mail", working: false, detail: "gone" });
+    // Nothing is seen any more: what it would say is not known.
+    harness.pass(5 * minute);
+    const reminders = () =>
+      harness.owed.filter((one) => one.includes("MarginHigh") && one.includes("reminder"));
+    expect(reminders()).toEqual([]);
+    harness.see({ kind: "channel", atMs: harness.nowMs, channel: "mail", working: true, detail: "ok" });
+    expect(reminders()).toHaveLength(1);
+  });
+});
+
+group("escalation", () => {
+  const routing = {
+    receivers: ["chat"],
+    routes: [
+      {
+        match: { severity: "critical" },
+        escalate: [
+          { after: "5m", receivers: ["phone"] },
+          { after: "10m", receivers: ["oncall"] },
+        ],
+      },
+    ],
+  };
+  const escalated = (harness: Harness) => harness.owed.filter((one) => one.includes("escalated"));
+  const acknowledge = (harness: Harness, id: number) => {
+    const alert = harness.changes.findLast((change) => change.alertId === id)!.alert;
+    harness.see({ kind: "acknowledged", atMs: harness.nowMs, alert, by: "ann", comment: "" });
+  };
+
+  test("tells the next, and the one after, when nobody answers", () => {
+    const harness = begin({ routing, remind: { critical: "never" } });
+    look(harness, near);
+    lasts(harness, near, 4 * minute);
+    expect(escalated(harness)).toEqual([]);
+    lasts(harness, near, 2 * minute);
+    expect(escalated(harness)).toEqual(["phone: MarginHigh main/0.0 escalated critical"]);
+    lasts(harness, near, 10 * minute);
+    expect(escalated(harness)).toHaveLength(2);
+    // Both hear of its end.
+    lasts(harness, calm, minute);
+    expect(harness.owed.filter((one) => one.includes("ended")).map((one) => one.split(":")[0])).toEqual([
+      "chat",
+      "phone",
+      "oncall",
+    ]);
+  });
+
+  test.each(["an acknowledgement", "its end", "a fall to a level without one"])("%s ends it", (how) => {
+    const harness = begin({ routing, remind: { critical: "never" } });
+    look(harness, near);
+    lasts(harness, near, minute);
+    if (how === "an acknowledgement") acknowledge(harness, 1);
+    const mark = how === "its end" ? calm : how === "an acknowledgement" ? near : warned;
+    lasts(harness, mark, 20 * minute);
+    expect(escalated(harness)).toEqual([]);
+  });
+
+  test("an event escalates until a person settles it, across restarts", () => {
+    const before = begin({ routing });
+    before.events("notifications", [notification("n1", "liquidation"), notification("n2", "liquidation")]);
+    acknowledge(before, 2);
+    lasts(before, calm, 3 * minute);
+    const after = again(before, { routing });
+    lasts(after, calm, 3 * minute);
+    expect(escalated(after)).toEqual(["phone: Liquidated main/0.0/SOL escalated critical"]);
+    acknowledge(after, 1);
+    const third = again(after, { routing });
+    lasts(third, calm, 20 * minute);
+    expect(items(third)).toEqual([]);
+  });
+});
+
+test("whoever was told of an alert hears that somebody takes care of it", () => {
+  const harness = begin({ routing: { receivers: ["chat", "mail"] } });
+  look(harness, near);
+  const [change] = harness.changes;
+  harness.see({ kind: "acknowledged", atMs: harness.nowMs, alert: change!.alert, by: "ann", comment: "" });
+  expect(harness.changes.map(describe).at(-1)).toContain("acknowledged");
+  expect(harness.owed.slice(-2)).toEqual([
+    "chat: MarginHigh main/0.0 acknowledged critical",
+    "mail: MarginHigh main/0.0 acknowledged critical",
+  ]);
+});
