@@ -8,6 +8,7 @@ import type { Collectors } from "./collect/index.ts";
 import { type Acknowledger, type Outbox, testMessage } from "./deliver/index.ts";
 import { type Alert, severities } from "./domain/alert.ts";
 import type { Clock } from "./domain/clock.ts";
+import type { Event, EventKind } from "./domain/event.ts";
 import type { ExplainAnswer } from "./domain/explanation.ts";
 import type { Compacted } from "./domain/history.ts";
 import type { DaemonFigures, sources } from "./domain/observation.ts";
@@ -314,7 +315,16 @@ export async function alertStory(store: History, id: number): Promise<AlertStory
     changes: await store.alertChanges({ alertId: id }),
     owed: await store.owed({ alertIds: [id] }),
     messages: await store.messages({ alertIds: [id] }),
+    event: alert.eventKey === null ? null : await eventOf(store, alert.eventKey),
+    acknowledgements:
+      alert.wallet === null ? [] : await store.acknowledgements({ wallet: alert.wallet, alertIds: [id] }),
   };
+}
+
+/** @param name `kind:key`, as alerts about events carry it */
+async function eventOf(store: History, name: string): Promise<Event | null> {
+  const kind = name.slice(0, name.indexOf(":"));
+  return store.eventByKey(kind as EventKind, name.slice(kind.length + 1));
 }
 
 export async function notificationRows(store: History, query: NotificationQuery): Promise<NotificationRow[]> {

@@ -5,6 +5,7 @@ import { type Alert, type AlertChange, type Severity, severities } from "../doma
 import type { Message, OwedItem } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { AlertQuery, AlertStory } from "../domain/ports.ts";
+import { receiptsOf } from "../domain/receipt.ts";
 import type { FiringAlert } from "../domain/status.ts";
 import {
   type Cli,
@@ -19,6 +20,7 @@ import { locate, type Place } from "./configuration.ts";
 import { ask, noDaemon, queryOf } from "./daemon.ts";
 import { alertsOf, withPast } from "./past.ts";
 import { counted, oneLine, type Paint, paintFor, severityTint, table } from "./print.ts";
+import { receiptTable } from "./receipts.ts";
 import { integerFrom, oneOf } from "./values.ts";
 
 interface ListOptions extends CommonOptions {
@@ -58,7 +60,10 @@ export function alertsCommand(program: Command, cli: Cli): void {
     .action((options: ListOptions) => list(cli, options));
   declare(group, {
     usage: "show <id>",
-    summary: "one alert: each step in its life with its time, and what became of its messages",
+    summary: "one alert: each step in its life, what became of its messages, and the receipt of each",
+    about:
+      "Receipts tell when it happened at the exchange, was seen, fired, was owed, was sealed, was accepted by the channel\n" +
+      "and was acknowledged to the exchange, each with the time since the step before.",
     examples: ["alerts show 17"],
   }).action((id: string, options: CommonOptions) => show(cli, idFrom(id), options));
   declare(group, {
@@ -152,7 +157,7 @@ async function show(cli: Cli, id: number, options: CommonOptions): Promise<void>
         return alertStory(history, id);
       });
   if (story === null) throw new CommandFailed(`there is no alert ${id}`);
-  if (options.json) return printJson(cli, { running, ...story });
+  if (options.json) return printJson(cli, { running, ...story, receipts: receiptsOf(story) });
   const { formatTime, leadOf } = await import("../channels/message.ts");
   print(
     cli,
@@ -168,13 +173,14 @@ async function show(cli: Cli, id: number, options: CommonOptions): Promise<void>
 }
 
 function storyText(
-  { alert, changes, owed, messages }: AlertStory,
+  story: AlertStory,
   nowMs: number | null,
   timezone: string,
   formatTime: FormatTime,
   leadOf: (change: AlertChange) => string,
   paint: Paint,
 ): string {
+  const { alert, changes, owed, messages } = story;
   const time = (ms: number | null) => (ms === null ? "–" : formatTime(ms, timezone));
   const facts: [string, string][] = [
     ["rule", alert.rule],
@@ -215,6 +221,9 @@ function storyText(
     lines.push(
       paint("bold", "Deliveries"),
       table(["receiver", "step", "owed", "state", "attempts", "message", "receipt"], deliveries, paint),
+      "",
+      paint("bold", "Receipts"),
+      receiptTable(receiptsOf(story), time, paint),
     );
   return lines.join("\n");
 }

@@ -109,6 +109,8 @@ export interface Store {
     readonly open?: boolean;
     readonly keys?: readonly string[];
     readonly wallet?: string;
+    /** Those that one of these alerts decides. */
+    readonly alertIds?: readonly number[];
   }): Promise<readonly Acknowledgement[]>;
   cursors(): Promise<ReadonlyMap<string, string>>;
   keep(): Promise<ReadonlyMap<string, string>>;
@@ -170,6 +172,10 @@ export interface AlertStory {
   readonly changes: readonly AlertChange[];
   readonly owed: readonly OwedItem[];
   readonly messages: readonly Message[];
+  /** What happened, of an alert about an event. */
+  readonly event?: Event | null;
+  /** Of the notifications that are acknowledged when it was handled. */
+  readonly acknowledgements?: readonly Acknowledgement[];
 }
 
 export interface NotificationQuery {

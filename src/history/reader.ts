@@ -170,11 +170,18 @@ export class Reader {
     readonly open?: boolean;
     readonly keys?: readonly string[];
     readonly wallet?: string;
+    readonly alertIds?: readonly number[];
   }): Acknowledgement[] {
     const where = new Where();
     where.open(query.open, "status IN ('waiting', 'due')");
     if (query.keys !== undefined) where.among("key", query.keys);
     if (query.wallet !== undefined) where.and("wallet = ?", query.wallet);
+    if (query.alertIds !== undefined)
+      where.and(
+        `EXISTS (SELECT 1 FROM json_each(row, '$.rules') AS rule, json_each(rule.value, '$.alertIds') AS alert
+          WHERE alert.value IN (${listed}))`,
+        JSON.stringify(query.alertIds),
+      );
     return this.#rows(`SELECT row FROM acknowledgements ${where} ORDER BY id`, ...where.values);
   }
 

@@ -201,6 +201,7 @@ describe("alerts", () => {
     const ended = alert({ id: 57, state: "ended", ending: "recovered", endedAtMs: nowMs });
     const sent = message({
       id: "A",
+      sealedAtMs: nowMs + 200,
       status: "delivered",
       attempts: 2,
       deliveredAtMs: nowMs + 1_000,
@@ -208,6 +209,7 @@ describe("alerts", () => {
     });
     const failing = message({
       id: "B",
+      sealedAtMs: nowMs + 200,
       attempts: 3,
       lastFailure: "timeout",
       lastDetail: "no greeting",
@@ -216,7 +218,10 @@ describe("alerts", () => {
     const story = {
       alert: ended,
       changes: [
-        alertChange({ id: 1, alertId: 57, atMs: nowMs - 90_000, happenedMs: nowMs - 95_000 }),
+        alertChange({
+          ...{ id: 1, alertId: 57, atMs: nowMs - 90_000, happenedMs: nowMs - 95_000 },
+          alert: alert({ id: 57, dataAtMs: nowMs - 90_100, summary: "SOL is 3 % from liquidation" }),
+        }),
         alertChange({ id: 2, alertId: 57, kind: "ended", atMs: nowMs, alert: ended, details: [] }),
       ],
       owed: [
@@ -245,11 +250,64 @@ describe("alerts", () => {
     expect(lines.filter((line) => /^(chat|mail)/.test(line))).toEqual([
       "chat | fired | 2026-11-20 12:00:00 UTC | delivered 2026-11-20 12:00:01 UTC | 2 attempts | A | 1187",
       "mail | ended | 2026-11-20 12:00:00 UTC | trying again 2026-11-20 12:00:00 UTC: timeout, no greeting | 3 attempts | B",
+      "chat | fired | 2026-11-20 11:58:25 UTC | +4.9s | +100ms | +1m 30s | +200ms | +800ms | –",
+      "mail | ended | – | 2026-11-20 12:00:00 UTC | +0ms | +0ms | +200ms | not yet | –",
     ]);
     expect((await it.run("alerts", "show", "#57", "--json")).json()).toMatchObject({
       running: true,
       alert: { id: 57 },
       messages: [{ id: "A" }, { id: "B" }],
+    });
+  });
+
+  test("the receipt of an event goes from the exchange and back to it", async () => {
+    const key = "event:312:4:0:1:2";
+    const told = alert({ id: 9, state: "ended", event: true, eventKey: `notification:${key}` });
+    const story = {
+      alert: told,
+      changes: [alertChange({ id: 1, alertId: 9, atMs: nowMs + 1_250, happenedMs: nowMs, alert: told })],
+      owed: ["chat", "mail", "gone"].map((receiver, at) =>
+        owedItem({
+          ...{ id: at + 1, alertId: 9, receiver, owedAtMs: nowMs + 1_250 },
+          ...{ status: receiver === "gone" ? "dead" : "delivered", messageId: receiver },
+        }),
+      ),
+      messages: ["chat", "mail"].map((id, at) =>
+        message({
+          ...{ id, sealedAtMs: nowMs + 1_253, status: "delivered", attempts: 1 },
+          ...{ deliveredAtMs: nowMs + 1_300 + 2_000 * at, receipt: `${id} took it` },
+        }),
+      ),
+      event: event({ key, happenedMs: nowMs, seenMs: nowMs + 1_200 }),
+      acknowledgements: [
+        {
+          ...({ key, wallet: "main", word: "whenDelivered", status: "confirmed", reason: "" } as const),
+          ...{ rules: [{ rule: "Liquidated", alertIds: [9] }], dueAtMs: nowMs, confirmedAtMs: nowMs + 4_000 },
+        },
+      ],
+    };
+    await using it = await daemon({ alert: async () => story });
+    const { stdout } = await it.run("alerts", "show", "9");
+    const lines = stdout.split("\n").map((line) => line.replace(/ {2,}/g, " | "));
+    const at = lines.indexOf("Receipts");
+    expect(lines.slice(at + 1)).toEqual([
+      "RECEIPT | OF | HAPPENED | SEEN | FIRED | OWED | SEALED | ACCEPTED | ACKNOWLEDGED",
+      "chat | fired | 2026-11-20 12:00:00 UTC | +1.2s | +50ms | +0ms | +3ms | +47ms | +2.7s",
+      "mail | fired | 2026-11-20 12:00:00 UTC | +1.2s | +50ms | +0ms | +3ms | +2s | +700ms",
+      "gone | fired | 2026-11-20 12:00:00 UTC | +1.2s | +50ms | +0ms | – | given up | +2.8s",
+      "",
+    ]);
+    expect((await it.run("alerts", "show", "9", "--json")).json()).toMatchObject({
+      receipts: [
+        {
+          ...{ receiver: "chat", receipt: "chat took it", messageId: "chat", status: "delivered" },
+          atMs: { happened: nowMs, seen: nowMs + 1_200, accepted: nowMs + 1_300 },
+          afterMs: { seen: 1_200, fired: 50, owed: 0, sealed: 3, accepted: 47, acknowledged: 2_700 },
+          acknowledgement: { key, status: "confirmed" },
+        },
+        { receiver: "mail", receipt: "mail took it" },
+        { receiver: "gone", receipt: null, atMs: { accepted: null, sealed: null } },
+      ],
     });
   });
 

@@ -85,7 +85,13 @@ test("rows are whole and the newest wins; closed ones are out of the open questi
         ],
         acknowledgements: [
           example.acknowledgement({ status: "confirmed", confirmedAtMs: t0 + 7 }),
-          example.acknowledgement({ key: "b", wallet: "other", status: "due", dueAtMs: t0 }),
+          example.acknowledgement({
+            key: "b",
+            wallet: "other",
+            status: "due",
+            dueAtMs: t0,
+            rules: [{ rule: "r", alertIds: [7, 2] }],
+          }),
         ],
         keep: [{ name: "sum/funding", value: null }],
         cursors: [{ name: "funding/main", value: "abd" }],
@@ -110,6 +116,8 @@ test("rows are whole and the newest wins; closed ones are out of the open questi
     expect((await store.acknowledgements({ open: true })).map((row) => row.key)).toEqual(["b"]);
     expect((await store.acknowledgements({ wallet: "main" }))[0]?.status).toBe("confirmed");
     expect((await store.acknowledgements({ keys: ["b", "c"] })).map((row) => row.key)).toEqual(["b"]);
+    expect((await store.acknowledgements({ alertIds: [2, 9] })).map((row) => row.key)).toEqual(["b"]);
+    expect(await store.acknowledgements({ alertIds: [9] })).toEqual([]);
     expect(await store.keep()).toEqual(new Map());
     expect((await store.cursors()).get("funding/main")).toBe("abd");
     expect(await store.lastIds()).toEqual({ alert: 2, change: 2, owed: 3 });

@@ -1,0 +1,31 @@
+/** Receipts of an alert as a table: the first time that is known, then how much later each step came. */
+import { formatDurationMs } from "../domain/duration.ts";
+import { type Receipt, type ReceiptStep, receiptSteps } from "../domain/receipt.ts";
+import { type Paint, table } from "./print.ts";
+
+export function receiptTable(
+  receipts: readonly Receipt[],
+  time: (ms: number) => string,
+  paint: Paint,
+): string {
+  const rows = receipts.map((receipt) => [
+    receipt.receiver,
+    receipt.kind,
+    ...receiptSteps.map((step) => stepText(receipt, step, time, paint)),
+  ]);
+  return table(["receipt", "of", ...receiptSteps], rows, paint);
+}
+
+function stepText(receipt: Receipt, step: ReceiptStep, time: (ms: number) => string, paint: Paint): string {
+  const { atMs, afterMs, status, acknowledgement } = receipt;
+  const at = atMs[step];
+  const after = afterMs[step];
+  // Clocks may have been set in between.
+  if (at !== null)
+    return after === undefined ? time(at) : `${after < 0 ? "" : "+"}${formatDurationMs(after)}`;
+  if (step === "accepted" && status === "dead") return paint("red", "given up");
+  if (step === "accepted") return paint("yellow", "not yet");
+  if (step === "acknowledged" && acknowledgement !== null)
+    return acknowledgement.status === "left" ? `left: ${acknowledgement.reason}` : acknowledgement.status;
+  return "–";
+}
