@@ -72,6 +72,7 @@ const maintainEveryMs = 60_000;
 const maintainBudgetMs = 200;
 /** While there is more to do than fits the budget. */
 const maintainAgainMs = 1_000;
+const largestWalBytes = 67_108_864;
 
 /** Starts everything. Rejects, with what was started stopped again, when the database or a socket cannot be had. */
 export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): Promise<Daemon> {
@@ -300,6 +301,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     });
     undo.push(cancelFigures);
     let restMs = maintainEveryMs;
+    let walTold = false;
     const cancelMaintain = every(machine, maintainAgainMs, async () => {
       restMs -= maintainAgainMs;
       if (restMs > 0) return;
@@ -307,6 +309,13 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       try {
         // Behind: it goes on soon, or a large desk's log would grow for ever.
         if (!(await store.maintain(machine.nowMs(), maintainBudgetMs)).finished) restMs = 0;
+        const walBytes = await store.walBytes();
+        if (walBytes > largestWalBytes && !walTold)
+          log.warn(
+            { walBytes },
+            "a long reader keeps the write-ahead file from being emptied: it grows until that ends",
+          );
+        walTold = walBytes > largestWalBytes;
       } catch (error) {
         log.warn({ error: String(error) }, "keeping the database in order failed; tried again later");
       }

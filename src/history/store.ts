@@ -55,6 +55,8 @@ export interface History extends Store, SessionStore {
   series(): Promise<ReadonlyMap<string, readonly string[]>>;
   /** Gives free space back to the disk, in slices of some ms with the event loop turning between. @throws {CommitFailed} */
   compact(budgetMs: number): Promise<Compacted>;
+  /** Size of the write-ahead file. It grows for as long as somebody reads one moment of the past, and shrinks with `maintain`. */
+  walBytes(): Promise<number>;
   /** Reads the whole file and looks for damage: slow. @returns what is wrong, nothing when all is well */
   verify(): Promise<readonly string[]>;
 }
@@ -231,6 +233,10 @@ class SqliteStore implements History {
     for (const ending of ["", "-wal"])
       total += fs.statSync(this.#opened.file + ending, { throwIfNoEntry: false })?.size ?? 0;
     return total;
+  }
+
+  async walBytes(): Promise<number> {
+    return fs.statSync(`${this.#opened.file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 
   async close(): Promise<void> {

@@ -275,3 +275,26 @@ test("no question of the store goes through a whole table", async () => {
   }
   await store.close();
 });
+
+test("the write-ahead file stays small, but for a reader that holds on to one moment; after it, it is emptied", async () => {
+  using folder = temporaryFolder();
+  const store = openStore({ path: folder.file(), clock: new FakeClock(t0), retention: { samplesMs: null } });
+  const write = async (from: number) => {
+    for (let i = 0; i < 60; i++)
+      await store.commit([changes({ ticks: ticksOf(["x"], 500, t0 + (from + i) * 500_000, 60) })]);
+  };
+  await write(0);
+  const steady = await store.walBytes();
+  expect(steady).toBeLessThan(8_388_608);
+  const { db, close } = openDatabase(folder.file(), { readonly: true });
+  db.exec("BEGIN");
+  db.prepare("SELECT count(*) FROM owners").get();
+  await write(60);
+  await store.maintain(t0, 1);
+  expect(await store.walBytes()).toBeGreaterThan(12_000_000);
+  db.exec("COMMIT");
+  close();
+  await store.maintain(t0, 1);
+  expect(await store.walBytes()).toBe(0);
+  await store.close();
+});
