@@ -89,7 +89,7 @@ To watch real positions: copy config.example.yaml to config.yaml, and see the RE
 function configuration(url: string, traders: readonly SimulatedTrader[]): string {
   const wallets = traders.map((trader, index) =>
     index === traders.length - 1
-      ? `  - { name: watched, authority: ${trader.authority} }`
+      ? `  - { name: watched, authority: ${trader.authority}, labels: { watch: whale } }`
       : `  - { name: ${trader.name}, keyFile: ${JSON.stringify(trader.keyFile)}, labels: { desk: demo } }`,
   );
   const every = (sources: readonly string[], interval: string): string[] =>

@@ -129,7 +129,8 @@ export class Given {
       facts.values.name = accountName(subject);
       facts.values.account = subject.pdaIndex;
       facts.values.subaccount = subject.subaccount;
-    } else if (subject.scope === "market") facts.values.symbol = subject.symbol.toUpperCase();
+    } else if (subject.scope === "wallet") this.#parts.world.wallets.get(subject.wallet)!.given = true;
+    else if (subject.scope === "market") facts.values.symbol = subject.symbol.toUpperCase();
     const sources = new Set(
       given.sources ?? Object.keys(given.values).flatMap((name) => fields.get(name)?.sources ?? []),
     );

@@ -149,7 +149,8 @@ export class Today implements Due {
   }
 
   /** Brings the sums over events into the wallet's figures. */
-  publish({ wallet, node }: WalletEntry): void {
+  publish({ wallet, node, given }: WalletEntry): void {
+    if (given) return;
     const book = this.#book(wallet.name);
     const { values } = node.facts;
     const [day] = book.days;
@@ -167,7 +168,8 @@ export class Today implements Due {
   }
 
   /** The collateral history was read, and equity is settled as of this snapshot; null: none is yet. */
-  settled({ wallet, node }: WalletEntry, at: Snapshot | null): void {
+  settled({ wallet, node, given }: WalletEntry, at: Snapshot | null): void {
+    if (given) return;
     const book = this.#book(wallet.name);
     const { base, flows, startMs } = book.days[0]!;
     const { values } = node.facts;

@@ -49,6 +49,8 @@ export interface WalletEntry {
   readonly node: SubjectNode;
   /** History from before this time is that of another key under its name, ms. */
   sinceMs: number;
+  /** Its figures are given as they are (a rule test, a backtest over samples): none of them is worked out here. */
+  given: boolean;
   signedIn: boolean;
   sessionDetail: string;
   unacked: number | null;
@@ -96,6 +98,7 @@ export function newWallet(wallet: WatchedWallet, node: SubjectNode): WalletEntry
     wallet,
     node,
     sinceMs: 0,
+    given: false,
     signedIn: false,
     sessionDetail: wallet.watchOnly ? "watch-only" : "not signed in yet",
     unacked: null,

@@ -733,9 +733,9 @@ export class Watch {
   }
 
   /** What the positions of an account realized today, as old as the fills that were read. */
-  #realizedToday(entry: WalletEntry, { ref, positions }: AccountEntry): void {
+  #realizedToday(entry: WalletEntry, { ref, positions, given }: AccountEntry): void {
     const { fills } = entry.node.facts.seenMs;
-    if (fills === undefined) return;
+    if (fills === undefined || given) return;
     for (const [symbol, { node }] of positions) {
       node.seen("fills", fills);
       const usd = this.#today.realized(ref.wallet, `${ref.pdaIndex}.${ref.subaccount}`, symbol);

@@ -94,6 +94,7 @@ describe("the notation of series", () => {
     expect(steps("long shortx1", field("position", "side"))).toBe("long short short");
     expect(steps("5s 1m30sx1", field("daemon", "lag"))).toBe("5000 90000 90000");
     expect(steps("-2s", field("daemon", "clockOffset"))).toBe("-2000");
+    expect(steps("5s inf", field("trader", "fundingUntilMaintenance"))).toBe("5000 Infinity");
     expect(steps("up", field("position", "side"))).toBe("0: side cannot be up");
     expect(steps("yes", field("position", "hasStopLoss"))).toBe(
       "0: hasStopLoss is true or false, and yes is none",
@@ -339,6 +340,48 @@ expect:
         orders,
       ),
     ).toContain("t 0s line 8 alerts\n+ Reduce main/0.0 firing info: main/0.0");
+  });
+
+  test("items of lists have their own kinds of fields, and what an account may do is a mapping", async () => {
+    const old = `
+rules:
+  - name: Old
+    scope: trader
+    when: trader.orders.exists(o, o.age > duration("1h")) && !trader.capabilities.placeLimitOrder
+    severity: info
+    summary: "{{ trader.name }}"
+`;
+    const text = one(`
+series:
+  main/0.0:
+    trader.orders: [[{ age: 59m }], [{ age: 61m }, { age: 5s }]]
+    trader.capabilities: { placeLimitOrder: false }
+expect:
+  - { at: 0s, alerts: [] }
+  - { at: 5s, alerts: [{ rule: Old }] }
+`);
+    expect(await run(text, old)).toBe("");
+    const wrong = await run(text.replace("age: 59m", "age: soon, ago: 1"), old);
+    expect(wrong).toContain("age is a duration, and soon is none");
+    expect(wrong).toContain("unknown key ago");
+  });
+
+  test("figures of the day that are given are not worked out anew from histories", async () => {
+    const fees = `
+rules:
+  - name: Fees
+    scope: wallet
+    when: wallet.feesToday > 1.0
+    severity: info
+    for: 30s
+    summary: "{{ usd(wallet.feesToday) }}, {{ usd(wallet.fundingToday) }}"
+`;
+    const text = one(`
+series: { main: { feesToday: 12, fundingToday: -3 } }
+expect:
+  - { at: 40s, alerts: [{ rule: Fees, summary: "$12.00, -$3.00" }] }
+`);
+    expect(await run(text, fees)).toBe("");
   });
 
   test("a position that is gone is gone, and comes back as another", async () => {

@@ -94,8 +94,10 @@ export function scalarOf(
         ? numberOf(text)
         : wrong("a number", ["0.3", "5%", "inf", "nan", "_", "stale", "gone"]);
     case "duration": {
+      // As long as nothing ends it.
+      if (text === "inf") return Number.POSITIVE_INFINITY;
       const ms = parseDurationMs(text.replace(/^-/, ""));
-      if (ms === undefined) return wrong("a duration", ["250ms", "5s", "10m", "4h", "7d"]);
+      if (ms === undefined) return wrong("a duration", ["250ms", "5s", "10m", "4h", "7d", "inf"]);
       return text.startsWith("-") ? -ms : ms;
     }
     case "time": {

@@ -8,7 +8,7 @@ import { remindSettings } from "../../alerts/remind.ts";
 import { routingSettings } from "../../alerts/route.ts";
 import { sources } from "../../domain/observation.ts";
 import { parseSubject, type Scope } from "../../domain/subject.ts";
-import { nearestName, type RuleProblem, scopes, vocabulary } from "../../rules/index.ts";
+import { nearestName, orderItemFields, type RuleProblem, scopes, vocabulary } from "../../rules/index.ts";
 import { RuleSource } from "../../rules/load/source.ts";
 import { parseLeg, usualTolerance } from "../../watch/pair-legs.ts";
 import type { WatchedPair, WatchedWallet } from "../../watch/settings.ts";
@@ -346,6 +346,7 @@ function notGiven(scope: Scope, name: string, derived: boolean): string | null {
 function readSteps(entry: Entry, field: TestSeries["field"]): readonly Step[] | null {
   const composed =
     field.type === "orders" ||
+    field.type === "capabilities" ||
     field.type === "texts" ||
     field.type === "numbers" ||
     field.type === "positions";
@@ -370,6 +371,10 @@ function readStep(entry: Entry, field: TestSeries["field"], composed: boolean): 
   if (text === "_") return { kind: "failed" };
   if (text === "stale") return { kind: "silent" };
   if (text === "gone") return { kind: "gone" };
+  if (field.type === "orders" && (entry.isList || entry.isMap)) {
+    const orders = entry.items().map(readOrder);
+    return { kind: "value", value: orders as never };
+  }
   if (composed) {
     const value = entry.value();
     if (typeof value === "object" && value !== null) return { kind: "value", value: value as never };
@@ -384,4 +389,19 @@ function readStep(entry: Entry, field: TestSeries["field"], composed: boolean): 
   if (typeof value !== "object") return { kind: "value", value };
   entry.problem(value);
   return null;
+}
+
+/** An item of trader.orders. */
+function readOrder(entry: Entry): Readonly<Record<string, unknown>> {
+  entry.mapping(orderItemFields.map(({ name }) => name));
+  const order: Record<string, unknown> = {};
+  for (const one of entry.entries()) {
+    const field = orderItemFields.find(({ name }) => name === one.name);
+    const text = field && one.needText();
+    if (field === undefined || text === undefined) continue;
+    const value = scalarOf(text, field);
+    if (typeof value === "object") one.problem(value);
+    else order[field.name] = value;
+  }
+  return order;
 }
