@@ -51,6 +51,8 @@ export interface Explanation {
   readonly levels: readonly LevelState[];
   readonly parts: readonly ExplainedPart[];
   readonly inputs: readonly ExplainedInput[];
+  /** What holds word of it now (a silence, a mute time, an alert that it follows from), for people; empty: nothing does. */
+  readonly held: readonly string[];
   /** Whom it goes to at its severity, or at its highest level while it does not fire. */
   readonly receivers: readonly string[];
 }

@@ -10,6 +10,7 @@ import type { Source } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import { eventSources, type RuleEventKind, type RuleSet } from "../rules/index.ts";
 import type { WatchSettings } from "../watch/settings.ts";
+import type { Watch } from "../watch/watch.ts";
 import { asLive } from "./as-live.ts";
 import type { Journal } from "./journal.ts";
 import { type KeptResolution, keptObservations } from "./kept-past.ts";
@@ -43,6 +44,8 @@ export interface BacktestInput {
   /** Told now and then how far it is, ms. */
   readonly onProgress?: (atMs: number) => void;
   readonly onChanges?: (changes: Changes) => void;
+  /** Handed the watch as it stands at the end. */
+  readonly onEnd?: (watch: Watch) => void;
 }
 
 export type PeriodKind = "raw" | KeptResolution;
@@ -148,6 +151,7 @@ export async function backtest(input: BacktestInput): Promise<Backtested> {
     }
     await pass(period.toMs);
   }
+  input.onEnd?.(replay.watch);
   const known = new Set(settings.wallets.map(({ name }) => name));
   const liquidations = (
     await history.events({ kind: "liquidation", fromMs: first.fromMs, toMs: input.toMs })

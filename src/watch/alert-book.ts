@@ -13,7 +13,7 @@ import type { Alert, AlertChange, AlertChangeKind, Ending, Severity } from "../d
 import type { Silence } from "../domain/silence.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import { tierLine } from "./details.ts";
-import { Dispatch, type Held, labelsOf } from "./dispatch.ts";
+import { Dispatch, type Held, type Labelled, labelsOf } from "./dispatch.ts";
 import type { Draft } from "./draft.ts";
 import { Escalations } from "./escalations.ts";
 import { Holds } from "./holds.ts";
@@ -160,6 +160,14 @@ export class AlertBook {
   /** What waits because something holds it. */
   get heldBack(): Iterable<Held> {
     return this.#dispatch.held;
+  }
+
+  /** What would hold word of an alert like this now, for people. */
+  whyHeld(
+    alert: Labelled & { readonly id: number; readonly severity: Severity },
+    nowMs: number,
+  ): readonly string[] {
+    return this.#dispatch.whyHeld(alert, nowMs);
   }
 
   putSilence(silence: Silence, draft: Draft): void {

@@ -126,6 +126,22 @@ export class Dispatch {
     return owed;
   }
 
+  /** What would hold word of an alert like this now, each reason once; asking changes nothing. */
+  whyHeld(
+    alert: Labelled & { readonly id: number; readonly severity: Severity },
+    nowMs: number,
+  ): readonly string[] {
+    const of = {
+      labels: labelsOf(alert),
+      severity: alert.severity,
+      event: false,
+      alertId: alert.id,
+      fresh: () => this.#options.isFresh(alert.id, nowMs),
+    };
+    const reasons = this.ways(alert).map((way) => this.#options.holds.why(of, way, nowMs));
+    return [...new Set(reasons.flatMap((why) => why ?? []))];
+  }
+
   /** What was held and is no longer leaves now. */
   reconsider(): void {
     const draft = this.#options.draft();

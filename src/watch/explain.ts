@@ -64,6 +64,10 @@ function explanationOf(instance: Instance, { alerts, wallet }: ExplainParts, now
     levels: lifecycle.levels,
     parts: explainParts(rule, env),
     inputs: explainInputs(rule, env),
+    held:
+      rule.mode === "shadow"
+        ? []
+        : alerts.whyHeld(alert ?? { ...routed, id: -1, severity: rule.levels.at(-1)!.severity }, nowMs),
     receivers: rule.mode === "shadow" ? [] : alerts.receivers(alert ?? routed),
   };
 }

@@ -181,3 +181,36 @@ test("what rules in shadow mode would have told is told apart", { timeout: 120_0
   };
   expect(json.rules).toContainEqual(expect.objectContaining({ rule: "Near", alerts: 1, isShadow: true }));
 });
+
+test("a rule is explained as it stood at a time of the past", { timeout: 120_000 }, async () => {
+  using at = desk();
+  const endMs = Date.now() - 60_000;
+  await record(path.join(at.folder, "perpwatch"), endMs);
+  at.write("config.yaml", config("./near.yaml"));
+  at.write("near.yaml", nearBelow(0.2));
+  const explain = (...args: string[]) =>
+    run(["rules", "explain", "Near", "--subject", "main/SOL", ...args], at);
+  // The recorded ten minutes fall to the bottom in their middle, and are calm at their end.
+  const worst = await explain("--at", new Date(endMs - 300_000).toISOString());
+  expect(worst.stderr).toBe("");
+  expect(worst.stdout).toMatch(/^As of .*, judged from what was observed: exactly as a live run, from /);
+  expect(worst.stdout).toMatch(/Near of main\/0\.0\/SOL fires \(critical, alert \d+\), since /);
+  expect(worst.stdout).toMatch(/value < 0\.1 = true/);
+  const calm = (await explain("--at", new Date(endMs - 1_000).toISOString(), "--json")).json();
+  expect(calm).toMatchObject({ rule: "Near", state: "inactive", severity: null });
+  // Of the hour long ago there are samples only.
+  const before = await explain("--at", new Date(endMs - 3.5 * 3_600_000).toISOString());
+  expect(before.stdout).toContain("judged from stored samples");
+  expect(before.stdout).toContain("fires (critical");
+  const never = await explain("--at", "2020-01-01T00:00:00Z");
+  expect(never).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining("history holds nothing of 2020-01-01"),
+  });
+  const future = await explain("--at", "2999-01-01T00:00:00Z");
+  expect(future).toMatchObject({ status: 2, stderr: expect.stringContaining("--at is in the future") });
+  const nobody = await run(["rules", "explain", "Near", "--subject", "main/DOGE", "--at", "2m"], at);
+  expect(nobody.stderr).toContain("Near judged no main/DOGE then; it judged main/0.0/SOL");
+  const misspelt = await run(["rules", "explain", "Naer", "--subject", "main/SOL", "--at", "2m"], at);
+  expect(misspelt.stderr).toContain("no rule is called Naer (did you mean Near?)");
+});

@@ -102,7 +102,7 @@ describe("rules explain", () => {
     await using it = await daemon(h);
     const { stdout } = await it.explain("Near", "--subject", "main/0.0/SOL");
     expect(stdout).toContain(
-      "It cannot be judged now: position.liquidationDistance is too old: nothing new from traderState",
+      "It cannot be judged: position.liquidationDistance is too old: nothing new from traderState",
     );
     expect(stdout).toContain("  position.liquidationDistance = unknown, stale  (16s old)");
     h.see({ kind: "time", atMs: h.nowMs });

@@ -186,6 +186,18 @@ group("silences", () => {
     expect(items(third)).toEqual([]);
   });
 
+  test("a rule's explanation names what would hold word of it", () => {
+    const harness = begin();
+    look(harness, warned);
+    const held = () => {
+      const answer = harness.watch.explain("MarginHigh", "main/0.0", harness.nowMs);
+      return answer.kind === "explained" ? answer.explanation.held : answer;
+    };
+    expect(held()).toEqual([]);
+    const { id } = silence(harness, { match: { wallet: { in: ["main"] } } });
+    expect(held()).toEqual([`silence ${id} of ann`]);
+  });
+
   test("one that begins later holds from then on", () => {
     const harness = begin();
     silence(harness, { startsMs: harness.nowMs + minute });

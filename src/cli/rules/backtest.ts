@@ -109,7 +109,11 @@ interface Rules {
 }
 
 /** @throws {CommandFailed} status 2, with every mistake */
-async function rulesOf(settings: DaemonSettings, files: readonly string[], nowMs: number): Promise<Rules> {
+export async function rulesOf(
+  settings: DaemonSettings,
+  files: readonly string[],
+  nowMs: number,
+): Promise<Rules> {
   const { readTextFile } = await import("../../config/index.ts");
   const { formatProblem, loadRules } = await import("../../rules/index.ts");
   const { realSchedulesMs } = await import("../../collect/demand.ts");
@@ -214,7 +218,7 @@ async function run(
 }
 
 /** A line on a terminal that says how far it is; elsewhere nothing. */
-function progressOn(cli: Cli, fromMs: number, toMs: number) {
+export function progressOn(cli: Cli, fromMs: number, toMs: number) {
   const shows = cli.err.isTTY === true;
   return {
     at: (atMs: number): void => {
@@ -233,7 +237,7 @@ interface Shown {
   readonly timezone: string;
 }
 
-const resolutions = {
+export const resolutions = {
   raw: "what was observed: exactly as a live run",
   samples: "stored samples",
   minute: "the last figures of each minute",

@@ -1,36 +1,133 @@
-/** `perpwatch rules explain`: why a rule says what it says of a subject now. */
+/** `perpwatch rules explain`: why a rule says what it says of a subject, now or at a time of the recorded past. */
 import type { Command } from "commander";
 import { formatDurationMs } from "../../domain/duration.ts";
-import type { ExplainedPart, Explanation } from "../../domain/explanation.ts";
+import type { ExplainAnswer, ExplainedPart, Explanation } from "../../domain/explanation.ts";
+import { nearestName } from "../../domain/nearest.ts";
 import { formatTime } from "../../domain/time-text.ts";
-import { type Cli, type CommonOptions, declare, print, printJson } from "../command.ts";
-import { locate } from "../configuration.ts";
+import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
+import { loadSettings, locate } from "../configuration.ts";
 import { ask, noDaemon, queryOf } from "../daemon.ts";
 import { type Paint, paintFor } from "../print.ts";
+import { moment, progressOn, resolutions, rulesOf } from "./backtest.ts";
 
 interface ExplainOptions extends CommonOptions {
   readonly subject: string;
+  readonly at?: string;
 }
 
 export function explainCommand(group: Command, cli: Cli): void {
   declare(group, {
     usage: "explain <name>",
-    summary: "why a rule fires, or does not: each part of its conditions with its value and its age, now",
+    summary: "why a rule fires, or does not: each part of its conditions with its value and its age",
     about:
-      "Asks the running daemon. A subject is named as alerts name it; main/SOL where only one account has it.",
+      "Now: asks the running daemon. With --at: judges the recorded past anew up to that time, by the rules as they are\n" +
+      "configured now, beside a running daemon or without one. A subject is named as alerts name it; main/SOL where only\n" +
+      "one account has it.",
     examples: [
       "rules explain LiquidationNear --subject main/SOL",
       "rules explain HedgeBroken --subject pair/basis",
+      "rules explain LiquidationNear --subject main/SOL --at 2026-03-01T03:40:00Z",
     ],
   })
     .requiredOption(
       "--subject <subject>",
       "main/0.0/SOL, main/0.0, main, market/SOL, book/NAME, pair/NAME, exchange, daemon",
     )
+    .option("--at <time>", "then instead of now: a time with its zone, or a duration before now, such as 20m")
     .action((name: string, options: ExplainOptions) => explain(cli, name, options));
 }
 
+/** How long before the time it is judged from: what is pending or fires for longer was so when judging began. */
+const runUpMs = 2 * 3_600_000;
+
+/** Judges what was recorded until then, and asks the watch as it stood. */
+async function explainedAt(
+  cli: Cli,
+  rule: string,
+  { subject, at = "", config }: ExplainOptions,
+): Promise<{
+  readonly explanation: Explanation;
+  readonly timezone: string;
+  readonly notes: readonly string[];
+}> {
+  const { settings } = await loadSettings(cli, config);
+  const nowMs = Date.now();
+  const atMs = moment(at, "--at", nowMs);
+  if (atMs > nowMs) throw new CommandFailed("--at is in the future", 2);
+  const { timezone } = settings;
+  const rules = await rulesOf(settings, [], nowMs);
+  const { openPast } = await import("../past.ts");
+  const { backtest, NothingKept } = await import("../../replay/backtest.ts");
+  const { watchSettingsOf } = await import("../../settings/watch.ts");
+  const nothing = () => new CommandFailed(`history holds nothing of ${formatTime(atMs, timezone)}`);
+  const fromMs = atMs - runUpMs;
+  const progress = progressOn(cli, fromMs, atMs);
+  const history = await openPast(settings.history.path);
+  let answer: ExplainAnswer | null = null;
+  try {
+    const ran = await backtest({
+      settings: { ...watchSettingsOf(settings, settings, nowMs), ruleSet: rules.ruleSet },
+      rulesFor: rules.rulesFor,
+      history,
+      fromMs,
+      toMs: atMs,
+      onProgress: progress.at,
+      onEnd: (watch) => {
+        answer = watch.explain(rule, subject, atMs);
+      },
+    });
+    const explanation = explainedOf(answer, rule, subject);
+    const { mode } = rules.ruleSet.conditions.find(({ name }) => name === rule)!;
+    const last = ran.periods.at(-1)!;
+    return {
+      explanation: { ...explanation, mode },
+      timezone,
+      notes: [
+        `As of ${formatTime(atMs, timezone)}, judged from ${resolutions[last.resolution]}, from ${formatTime(ran.fromMs, timezone)} on.`,
+        ...ran.down
+          .filter((span) => span.fromMs <= atMs && atMs < span.toMs)
+          .map(
+            (span) => `Nobody watched then: the daemon was down until ${formatTime(span.toMs, timezone)}.`,
+          ),
+      ],
+    };
+  } catch (error) {
+    throw error instanceof NothingKept ? nothing() : error;
+  } finally {
+    progress.done();
+    await history.close();
+  }
+}
+
+/** @throws {CommandFailed} where there is nothing to explain, with what there is */
+function explainedOf(answer: ExplainAnswer | null, rule: string, subject: string): Explanation {
+  switch (answer?.kind) {
+    case "explained":
+      return answer.explanation;
+    case "eventRule":
+      throw new CommandFailed(`${rule} is a rule on events: those are judged once, when they happen`);
+    case "noRule": {
+      const nearest = nearestName(rule, answer.known);
+      throw new CommandFailed(
+        `no rule is called ${rule}${nearest === null ? "" : ` (did you mean ${nearest}?)`}`,
+        2,
+      );
+    }
+    default: {
+      const known = answer?.known ?? [];
+      const others = known.length === 0 ? "nothing" : known.slice(0, 20).join(", ");
+      throw new CommandFailed(`${rule} judged no ${subject} then; it judged ${others}`);
+    }
+  }
+}
+
 async function explain(cli: Cli, rule: string, options: ExplainOptions): Promise<void> {
+  if (options.at !== undefined) {
+    const { explanation, timezone, notes } = await explainedAt(cli, rule, options);
+    if (options.json) return printJson(cli, { ...explanation, notes });
+    for (const note of notes) print(cli, note);
+    return print(cli, explanationText(explanation, timezone, paintFor(cli.out)));
+  }
   const place = await locate(cli, options.config);
   const path = `/api/v1/rules/${encodeURIComponent(rule)}/explanation${queryOf({ subject: options.subject })}`;
   const answer = await ask<Explanation>(place, "GET", path);
@@ -41,7 +138,7 @@ async function explain(cli: Cli, rule: string, options: ExplainOptions): Promise
 
 export function explanationText(of: Explanation, timezone: string, paint: Paint): string {
   const lines = [stateText(of, timezone, paint)];
-  if (of.unknown !== null) lines.push(paint("yellow", `It cannot be judged now: ${of.unknown}`));
+  if (of.unknown !== null) lines.push(paint("yellow", `It cannot be judged: ${of.unknown}`));
   let label = "";
   for (const part of of.parts) {
     if (part.label !== label) lines.push("", paint("bold", part.label));
@@ -55,6 +152,8 @@ export function explanationText(of: Explanation, timezone: string, paint: Paint)
     lines.push(stale ? paint("yellow", text) : text);
   }
   if (of.inputs.length === 0) lines.push("  nothing that has an age");
+  for (const why of of.held)
+    lines.push("", paint("yellow", `Held by ${why}: nobody is told before that ends.`));
   const to = of.mode === "shadow" ? "nobody: it runs in shadow mode" : of.receivers.join(", ");
   lines.push("", `${paint("bold", of.state === "firing" ? "Goes to" : "Would go to")} ${to}`);
   return lines.join("\n");
