@@ -15,7 +15,7 @@ import type { Channel } from "./channels/channel.ts";
 import type { CommandLine } from "./channels/message.ts";
 import { createChannel, programEnvironment } from "./channels/registry.ts";
 import { type Collectors, createCollectors } from "./collect/index.ts";
-import { DaemonSource } from "./daemon-source.ts";
+import { chatActions, DaemonSource } from "./daemon-source.ts";
 import { createDashboard } from "./dashboard/index.ts";
 import { acknowledgeWith, createAcknowledger, createOutbox, type Probe } from "./deliver/index.ts";
 import { type Alert, type AlertChange, severities } from "./domain/alert.ts";
@@ -133,6 +133,8 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     givenUp?.throwIfAborted();
 
     const channels = new Map<string, Channel>();
+    // Nobody acts before the channels are started, which is after it is there.
+    const actions = chatActions(() => source);
     const told = {
       ...(deps.commandLine ? { commandLine: deps.commandLine } : {}),
       ...(deps.json === true ? { json: true } : {}),
@@ -141,7 +143,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       const { timezone, mention } = settings;
       const out = deps.out ?? process.stdout;
       const environment = programEnvironment(process.env);
-      const parts = { clock, random, out, log, timezone, mention, environment, ...told };
+      const parts = { clock, random, out, log, timezone, mention, environment, actions, ...told };
       channels.set(name, createChannel(name, one, parts));
     }
     const outbox = createOutbox({

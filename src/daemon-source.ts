@@ -15,6 +15,7 @@ import type { DaemonFigures, sources } from "./domain/observation.ts";
 import type {
   AlertQuery,
   AlertStory,
+  ChatActions,
   DashboardSource,
   NotificationQuery,
   NotificationRow,
@@ -56,6 +57,17 @@ const searchedAlerts = 10_000;
 const searchedNotifications = 20_000;
 /** One turn of compacting; whoever asked asks again until all is done. */
 const compactMs = 5_000;
+
+/** @param source given once there is one; channels are made before it, and people act later than that */
+export function chatActions(source: () => DaemonSource): ChatActions {
+  return {
+    status: () => source().status(),
+    alert: (id) => source().alert(id),
+    acknowledgeAlert: (...given) => source().acknowledgeAlert(...given),
+    silence: (...given) => source().silence(...given),
+    silences: () => source().silences(),
+  };
+}
 
 export class DaemonSource implements DashboardSource {
   readonly #parts: DaemonParts;

@@ -4,6 +4,7 @@
 import type { Writable } from "node:stream";
 import { z } from "zod";
 import type { Clock, Random } from "../domain/clock.ts";
+import type { ChatActions } from "../domain/ports.ts";
 import { alertmanagerSettings, createAlertmanager } from "./alertmanager/channel.ts";
 import type { Channel } from "./channel.ts";
 import { commandSettings, createCommand } from "./command/channel.ts";
@@ -90,6 +91,8 @@ export interface ChannelDeps {
   readonly commandLine?: CommandLine;
   /** Whom Discord channels ping, by severity, where their own settings say nothing. */
   readonly mention?: MentionSettings;
+  /** What people may ask and do from a chat. Left out: nothing, and no buttons are shown. */
+  readonly actions?: ChatActions;
   /** What programs of command channels see (`programEnvironment`). Default: nothing. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -119,7 +122,8 @@ export function createChannel(name: string, settings: ChannelSettings, deps: Cha
     case "email":
       return createEmail(name, settings, { log, timezone, commandLine });
     case "discord": {
-      const discord = { clock, random, log, timezone, commandLine, mention };
+      const { actions } = deps;
+      const discord = { clock, random, log, timezone, commandLine, mention, actions };
       return "webhookUrl" in settings
         ? createDiscordWebhook(name, settings, discord)
         : createDiscordBot(name, settings, discord);

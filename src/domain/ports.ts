@@ -255,6 +255,12 @@ export interface DashboardSource extends Actions {
   logout(wallet: string): Promise<SessionOutcome | null>;
 }
 
+/** What people ask and do from a chat: a part of what shells can. */
+export type ChatActions = Pick<
+  DashboardSource,
+  "status" | "alert" | "acknowledgeAlert" | "silence" | "silences"
+>;
+
 /** Work that was committed and now has to be done, told to the rooms that do it. */
 export interface Committed {
   readonly changes: Changes;

@@ -1,8 +1,16 @@
 /** Numbers as people read them in messages: with their unit, as many digits as matter. */
 import { formatDurationMs } from "../domain/duration.ts";
+import {
+  absentText,
+  formatAmount,
+  formatPercent,
+  formatPrice,
+  formatUsd,
+  significant,
+} from "../domain/number-text.ts";
 import type { Unit } from "./vocabulary.ts";
 
-export const absentText = "–";
+export { absentText, formatAmount, formatPercent, formatPrice, formatUsd };
 
 export function formatNumber(value: number, unit: Unit): string {
   switch (unit) {
@@ -29,35 +37,6 @@ export function formatNumber(value: number, unit: Unit): string {
   }
 }
 
-/** A fraction as a percentage: 0.0812 is `8.12%`. */
-export function formatPercent(fraction: number): string {
-  if (!Number.isFinite(fraction)) return infinite(fraction);
-  return `${significant(fraction * 100, 3)}%`;
-}
-
-/** `$1,234.50`, `-$0.0042`, `$1,250,000`. */
-export function formatUsd(value: number): string {
-  if (!Number.isFinite(value)) return infinite(value);
-  const abs = Math.abs(value);
-  const digits =
-    abs >= 100_000 ? fixed(abs, 0) : abs >= 0.01 || abs === 0 ? fixed(abs, 2) : significant(abs, 2);
-  return `${value < 0 && abs > 0 ? "-" : ""}$${digits}`;
-}
-
-/** A price keeps five digits at least: `$60,400.00`, `$151.35`, `$0.0012345`. */
-export function formatPrice(value: number): string {
-  if (!Number.isFinite(value)) return infinite(value);
-  const abs = Math.abs(value);
-  const digits = abs >= 100 || abs === 0 ? fixed(abs, 2) : significant(abs, 5);
-  return `${value < 0 && abs > 0 ? "-" : ""}$${digits}`;
-}
-
-/** Base units and plain numbers: `180`, `0.25`, `1,234.5678`. */
-export function formatAmount(value: number): string {
-  if (Number.isInteger(value)) return fixed(value, 0);
-  return significant(value, Math.abs(value) >= 1_000 ? 8 : 6);
-}
-
 function formatBytes(value: number): string {
   const units = ["B", "KB", "MB", "GB", "TB"];
   let rest = value;
@@ -72,30 +51,4 @@ function formatBytes(value: number): string {
 function formatTime(ms: number): string {
   if (!(Math.abs(ms) <= 8.64e15)) return absentText;
   return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
-}
-
-function fixed(value: number, decimals: number): string {
-  if (!Number.isFinite(value)) return infinite(value);
-  return grouped(value.toFixed(decimals));
-}
-
-/** At least this many significant digits, no trailing zeros, never an exponent. */
-function significant(value: number, digits: number): string {
-  if (!Number.isFinite(value)) return infinite(value);
-  if (value === 0) return "0";
-  const magnitude = Math.floor(Math.log10(Math.abs(value)));
-  const decimals = Math.min(Math.max(digits - 1 - magnitude, 0), 20);
-  const text = value.toFixed(decimals);
-  return grouped(text.includes(".") ? text.replace(/\.?0+$/, "") : text);
-}
-
-function infinite(value: number): string {
-  return Number.isNaN(value) ? absentText : value > 0 ? "∞" : "-∞";
-}
-
-function grouped(text: string): string {
-  if (text.includes("e")) return text;
-  const [whole = "", rest] = text.split(".");
-  const parts = whole.replace(/\B(?=(\d{3})+$)/g, ",");
-  return rest === undefined ? parts : `${parts}.${rest}`;
 }

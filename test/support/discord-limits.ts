@@ -53,7 +53,7 @@ export function messageProblems(body: Json): FormProblem[] {
       message: "Must be a string or an integer.",
     });
   }
-  problems.push(...mentionProblems(body.allowed_mentions));
+  problems.push(...mentionProblems(body.allowed_mentions), ...componentProblems(body.components));
 
   const embeds = body.embeds;
   if (embeds !== undefined && embeds !== null && !Array.isArray(embeds)) {
@@ -112,6 +112,67 @@ export function messageProblems(body: Json): FormProblem[] {
       code: "MAX_EMBED_SIZE_EXCEEDED",
       message: "Embed size exceeds maximum size of 6000",
     });
+  }
+  return problems;
+}
+
+/** Rows of buttons: 5 of 5, each with an id of its own. */
+function componentProblems(value: unknown): FormProblem[] {
+  if (value === undefined || value === null) return [];
+  const problems: FormProblem[] = [];
+  const rows: unknown[] = Array.isArray(value) ? value : [];
+  if (!Array.isArray(value) || rows.length > 5) problems.push(tooLong(["components"], 5));
+  const ids = new Set<string>();
+  for (const [index, row] of rows.entries()) {
+    const at = ["components", String(index), "components"];
+    const buttons: unknown[] = isObject(row) && Array.isArray(row.components) ? row.components : [];
+    if (!isObject(row) || row.type !== 1 || buttons.length === 0) problems.push(required(at));
+    if (buttons.length > 5) problems.push(tooLong(at, 5));
+    for (const button of buttons) {
+      const { label, custom_id } = isObject(button) ? button : {};
+      if (typeof label !== "string" || label === "") problems.push(required([...at, "label"]));
+      else if (label.length > 80) problems.push(tooLong([...at, "label"], 80));
+      if (typeof custom_id !== "string" || custom_id === "") problems.push(required([...at, "custom_id"]));
+      else if (custom_id.length > 100) problems.push(tooLong([...at, "custom_id"], 100));
+      else if (ids.has(custom_id)) {
+        const message = "Component custom id cannot be duplicated";
+        problems.push({ path: at, code: "COMPONENT_CUSTOM_ID_DUPLICATED", message });
+      } else ids.add(custom_id);
+    }
+  }
+  return problems;
+}
+
+/** @returns every problem of a list of slash commands */
+export function commandProblems(value: unknown): FormProblem[] {
+  if (!Array.isArray(value)) return [required([])];
+  const problems: FormProblem[] = [];
+  const nameable = (raw: unknown, path: readonly string[]) => {
+    const { name, description } = isObject(raw) ? raw : {};
+    if (typeof name !== "string" || !/^[-_a-z0-9]{1,32}$/.test(name)) {
+      const message = "Command name is invalid";
+      problems.push({ path, code: "APPLICATION_COMMAND_INVALID_NAME", message });
+    }
+    if (typeof description !== "string" || description === "")
+      problems.push(required([...path, "description"]));
+    else if (description.length > 100) problems.push(tooLong([...path, "description"], 100));
+  };
+  if (value.length > 100) problems.push(tooLong([], 100));
+  for (const [index, command] of (value as unknown[]).entries()) {
+    nameable(command, [String(index)]);
+    const options: unknown[] = isObject(command) && Array.isArray(command.options) ? command.options : [];
+    if (options.length > 25) problems.push(tooLong([String(index), "options"], 25));
+    let optional = false;
+    for (const [number, option] of options.entries()) {
+      const path = [String(index), "options", String(number)];
+      nameable(option, path);
+      const needed = isObject(option) && option.required === true;
+      if (needed && optional) {
+        const message = "Required options must be placed before non-required options";
+        problems.push({ path, code: "APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID", message });
+      }
+      optional ||= !needed;
+    }
   }
   return problems;
 }

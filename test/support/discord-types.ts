@@ -1,5 +1,7 @@
 /** What tests of Discord can see and ask for. */
+
 import type { LocalGateway } from "./discord-gateway.ts";
+import type { DiscordInteraction, DiscordPerson } from "./discord-interactions.ts";
 
 export interface DiscordEmbed {
   readonly title?: string;
@@ -9,6 +11,11 @@ export interface DiscordEmbed {
   readonly timestamp?: string;
   readonly footer?: { readonly text: string };
   readonly fields?: readonly { readonly name: string; readonly value: string; readonly inline?: boolean }[];
+}
+
+export interface DiscordButton {
+  readonly label: string;
+  readonly custom_id: string;
 }
 
 export interface DiscordMessage {
@@ -22,6 +29,8 @@ export interface DiscordMessage {
   readonly sentAtMs: number;
   content: string;
   embeds: readonly DiscordEmbed[];
+  /** From top to bottom, whatever row they are in. */
+  buttons: readonly DiscordButton[];
   /** Who was really pinged, after allowed_mentions. */
   pings: { readonly users: readonly string[]; readonly roles: readonly string[]; readonly everyone: boolean };
   edits: number;
@@ -109,6 +118,26 @@ export interface LocalDiscord extends AsyncDisposable {
   /** @returns how often it is still to come. */
   fail(fault: DiscordFault): { left(): number };
   clearFaults(): void;
+  /** The slash commands that are registered for the server. */
+  readonly commands: readonly Record<string, unknown>[];
+  /** Somebody presses the button whose label begins so. @param how `agoMs`: it was on its way for so long */
+  press(
+    message: DiscordMessage,
+    label: string,
+    person: DiscordPerson,
+    how?: { readonly agoMs?: number },
+  ): DiscordInteraction & { readonly again: () => void };
+  /** Somebody types a command, in the channel or elsewhere. */
+  type(
+    command: string,
+    options: Readonly<Record<string, string | number>>,
+    person: DiscordPerson,
+    how?: { readonly channelId?: string; readonly threadOf?: string },
+  ): DiscordInteraction;
+  waitForInteraction(
+    fits: (one: DiscordInteraction) => boolean,
+    timeoutMs?: number,
+  ): Promise<DiscordInteraction>;
   /** Somebody else writes into the channel. */
   say(content: string, channelId?: string): DiscordMessage;
   /** A moderator removes a message. */

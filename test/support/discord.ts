@@ -11,8 +11,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { Gateway } from "./discord-gateway.ts";
+import { type DiscordInteraction, type DiscordPerson, Interactions } from "./discord-interactions.ts";
 import { invalidForm, pinged } from "./discord-limits.ts";
 import type {
+  DiscordButton,
   DiscordEffect,
   DiscordEmbed,
   DiscordFault,
@@ -34,6 +36,7 @@ import {
 } from "./discord-wire.ts";
 import { Watched } from "./wait.ts";
 
+export type { DiscordInteraction, DiscordPerson } from "./discord-interactions.ts";
 export type * from "./discord-types.ts";
 
 const creates = /^\/(channels\/\d+\/messages|webhooks\/\d+\/[^/]+)$/;
@@ -64,6 +67,7 @@ class Discord implements LocalDiscord {
     "READ_MESSAGE_HISTORY",
   ]);
   readonly gateway: Gateway;
+  readonly #interactions: Interactions;
 
   readonly #options: DiscordOptions;
   readonly #now: () => number;
@@ -86,6 +90,11 @@ class Discord implements LocalDiscord {
       applicationId: this.#applicationId,
       url: () => `ws://127.0.0.1:${this.#port}/gateway`,
       heartbeatMs: options.heartbeatMs ?? 41_250,
+    });
+    this.#interactions = new Interactions({
+      applicationId: this.#applicationId,
+      now: this.#now,
+      dispatch: (type, data) => this.gateway.dispatch(type, data),
     });
     this.#server.on("connection", (socket) => {
       this.#sockets.add(socket);
@@ -124,6 +133,36 @@ class Discord implements LocalDiscord {
   }
   clearFaults(): void {
     this.#faults = [];
+  }
+  get commands(): readonly Record<string, unknown>[] {
+    return this.#interactions.commands;
+  }
+  press(message: DiscordMessage, label: string, person: DiscordPerson, how: { agoMs?: number } = {}) {
+    const button = message.buttons.find((one) => one.label.startsWith(label));
+    if (button === undefined) throw new Error(`the message has no button ${label}`);
+    const place = { ...this.#place(message.channelId, null), message: this.#record(message) };
+    const data = { component_type: 2, custom_id: button.custom_id };
+    return this.#interactions.begin(3, data, { person, place, ...how });
+  }
+  type(
+    command: string,
+    options: Readonly<Record<string, string | number>>,
+    person: DiscordPerson,
+    how: { channelId?: string; threadOf?: string } = {},
+  ): DiscordInteraction {
+    const given = Object.entries(options).map(([name, value]) => {
+      return { name, value, type: typeof value === "number" ? 4 : 3 };
+    });
+    const place = this.#place(how.channelId ?? this.channelId, how.threadOf ?? null);
+    const data = { id: "1", type: 1, name: command, guild_id: this.guildId, options: given };
+    return this.#interactions.begin(2, data, { person, place });
+  }
+  waitForInteraction(fits: (one: DiscordInteraction) => boolean, timeoutMs?: number) {
+    return this.#interactions.watched.waitFor(fits, timeoutMs);
+  }
+  #place(channelId: string, threadOf: string | null): object {
+    const parent = threadOf === null ? {} : { parent_id: threadOf };
+    return { guild_id: this.guildId, channel_id: channelId, channel: { id: channelId, type: 0, ...parent } };
   }
   say(content: string, channelId = this.channelId): DiscordMessage {
     return this.#store(channelId, "bot", this.#personId, { content });
@@ -281,6 +320,13 @@ class Discord implements LocalDiscord {
     authorization: string | undefined,
   ): Answer {
     const parts = path.split("/").slice(1);
+    const [room, id = "", itsToken = ""] = parts;
+    if (room === "interactions" && method === "POST" && parts[3] === "callback")
+      return this.#interactions.take(id, itsToken, body);
+    if (room === "webhooks" && parts[4] === "@original" && method === "PATCH") {
+      const answered = this.#interactions.edit(id, itsToken, body);
+      if (answered !== null) return answered;
+    }
     if (parts[0] === "webhooks") return this.#webhook(method, parts, query, body);
     if (!fullPath.startsWith("/api/v10/")) throw new Refusal(404, 0, "404: Not Found");
     if (`${method} ${path}` === "GET /gateway") return ok({ url: `ws://127.0.0.1:${this.#port}/gateway` });
@@ -291,6 +337,10 @@ class Discord implements LocalDiscord {
       return ok({ url: `ws://127.0.0.1:${this.#port}/gateway`, shards: 1, session_start_limit: limit });
     }
     if (`${method} ${path}` === "GET /users/@me") return ok(this.#botUser());
+    if (`${method} ${path}` === "GET /applications/@me")
+      return ok({ id: this.#applicationId, name: "perpwatch" });
+    if (method === "PUT" && path === `/applications/${this.#applicationId}/guilds/${this.guildId}/commands`)
+      return this.#interactions.register(body);
     if (method === "GET" && path === `/guilds/${this.guildId}`) return ok(this.#guild());
     if (method === "GET" && path === `/guilds/${this.guildId}/members/${this.botId}`) {
       return ok({ user: this.#botUser(), roles: [], nick: null });
@@ -383,6 +433,7 @@ class Discord implements LocalDiscord {
     const body = formBody(raw);
     if (typeof body.content === "string") message.content = body.content;
     if (Array.isArray(body.embeds)) message.embeds = body.embeds as DiscordEmbed[];
+    if (body.components !== undefined) message.buttons = buttonsIn(body);
     message.edits += 1;
     message.text = readable(message);
     this.#messages.changed();
@@ -412,6 +463,7 @@ class Discord implements LocalDiscord {
       sentAtMs: now,
       content,
       embeds: Array.isArray(body.embeds) ? (body.embeds as DiscordEmbed[]) : [],
+      buttons: buttonsIn(body),
       pings: { users: pings.users, roles: this.roleMentionable ? pings.roles : [], everyone },
       edits: 0,
       text: "",
@@ -486,4 +538,9 @@ class Discord implements LocalDiscord {
     const name = id === this.channelId ? "alerts" : "other";
     return { id, type: 0, guild_id: this.guildId, name, permission_overwrites: [] };
   }
+}
+
+function buttonsIn({ components }: Record<string, unknown>): DiscordButton[] {
+  const rows = (components ?? []) as readonly { readonly components: readonly DiscordButton[] }[];
+  return rows.flatMap((row) => row.components);
 }

@@ -43,10 +43,12 @@ export interface ApiOptions {
 }
 
 export interface ApiCall {
-  readonly method: "GET" | "POST" | "PATCH";
+  readonly method: "GET" | "POST" | "PATCH" | "PUT";
   readonly route: `/${string}`;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: object;
+  /** Default `requestTimeoutMs`. */
+  readonly timeoutMs?: number;
 }
 
 class ServerError extends Error {
@@ -82,7 +84,8 @@ export class DiscordApi {
     const own = new AbortController();
     const abort = () => own.abort();
     signal.addEventListener("abort", abort, { once: true });
-    const timer = setTimeout(abort, requestTimeoutMs);
+    const timeoutMs = call.timeoutMs ?? requestTimeoutMs;
+    const timer = setTimeout(abort, timeoutMs);
     try {
       const data = await this.#rest.request({
         method: call.method as never,
@@ -95,7 +98,7 @@ export class DiscordApi {
       return { kind: "ok", data };
     } catch (error) {
       signal.throwIfAborted();
-      return this.#problem(error, own.signal.aborted, library);
+      return this.#problem(error, own.signal.aborted ? timeoutMs : null, library);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);
@@ -143,11 +146,12 @@ export class DiscordApi {
     const empty = answer.statusCode === 204 || answer.statusCode === 304;
     return new Response(empty ? null : body, {
       status: answer.statusCode,
-      headers: { "content-type": String(answer.headers["content-type"] ?? "application/json") },
+      // discord.js takes any JSON for readable, that of an empty answer too.
+      headers: empty ? {} : { "content-type": String(answer.headers["content-type"] ?? "application/json") },
     });
   }
 
-  #problem(error: unknown, aborted: boolean, library: Library): ApiProblem {
+  #problem(error: unknown, cutAfterMs: number | null, library: Library): ApiProblem {
     const safe = (text: string) => withoutSecrets(text, this.#options.secrets);
     const problem = (failure: SendFailure, detail: string, more: Partial<ApiProblem> = {}): ApiProblem => ({
       kind: "problem",
@@ -158,7 +162,8 @@ export class DiscordApi {
       afterMs: null,
       ...more,
     });
-    if (aborted) return problem("timeout", `Discord did not answer within ${requestTimeoutMs / 1_000} s`);
+    if (cutAfterMs !== null)
+      return problem("timeout", `Discord did not answer within ${cutAfterMs / 1_000} s`);
     if (error instanceof RateLimited) {
       const scope = error.global ? "for the whole bot" : "for this channel";
       const detail = `Discord's rate limit is reached ${scope}: wait ${error.afterMs} ms`;

@@ -1,9 +1,12 @@
 /** The two Discord channels: a bot in a text channel, and a webhook. */
 import type { Clock, Random } from "../../domain/clock.ts";
+import type { ChatActions } from "../../domain/ports.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import { type CommandLine, plainCommandLine } from "../message.ts";
 import { DiscordApi } from "./api.ts";
+import { Registration } from "./commands.ts";
+import { Desk } from "./desk.ts";
 import { botDestination, webhookDestination } from "./destination.ts";
 import { DiscordGateway } from "./gateway.ts";
 import { probeBot, probeWebhook } from "./probe.ts";
@@ -23,6 +26,8 @@ export interface DiscordDeps {
   readonly commandLine?: CommandLine;
   /** Whom to ping where the channel's own settings say nothing. */
   readonly mention?: MentionSettings | undefined;
+  /** What people may ask and do from the channel. */
+  readonly actions?: ChatActions | undefined;
 }
 
 /** Room for a look, an attempt and a plain second one, each within its own three seconds. */
@@ -37,10 +42,20 @@ export function createDiscordBot(name: string, settings: DiscordBotSettings, dep
   const { clock, random, log } = deps;
   const mention = settings.mention ?? deps.mention;
   const api = new DiscordApi({ apiUrl, token, secrets: [token], clock });
-  const gateway = new DiscordGateway({ apiUrl, token, clock, random, log });
+  const { timezone, commandLine = plainCommandLine, actions } = deps;
+  const { allow = { users: [], roles: [] } } = settings;
+  const somebodyMay = allow.users.length + allow.roles.length > 0;
+  // Limits of the bot's own requests do not hold for answers to people, whose time is short.
+  const answering = new DiscordApi({ apiUrl, token: null, secrets: [token], clock });
+  const newDesk = (): Desk | undefined =>
+    actions && new Desk({ api: answering, channelId, allow, actions, clock, log, timezone });
+  let desk: Desk | undefined;
+  const onInteraction = (data: unknown) => desk?.take(data);
+  const gateway = new DiscordGateway({ apiUrl, token, clock, random, log, onInteraction });
+  const registration = actions && somebodyMay ? new Registration({ api, channelId, clock, log }) : undefined;
   const destination = botDestination(api, channelId);
-  const { timezone, commandLine = plainCommandLine } = deps;
-  const sender = new DiscordSender({ destination, clock, log, timezone, commandLine, mention });
+  const buttons = actions !== undefined && somebodyMay;
+  const sender = new DiscordSender({ destination, clock, log, timezone, commandLine, mention, buttons });
   const probe = (signal: AbortSignal) => settled(probeBot(api, { channelId }, mention, signal), signal);
   return {
     name,
@@ -49,12 +64,19 @@ export function createDiscordBot(name: string, settings: DiscordBotSettings, dep
     probe,
     send: (outgoing, signal) => sender.send(outgoing, signal),
     async start(signal) {
+      desk ??= newDesk();
       gateway.start();
-      return probe(signal);
+      const found = await probe(signal);
+      registration?.start();
+      return found;
     },
     async stop() {
       sender.stop();
+      registration?.stop();
+      desk?.stop();
+      desk = undefined;
       await gateway.stop();
+      await answering.close();
       await api.close();
     },
   };
@@ -73,7 +95,8 @@ export function createDiscordWebhook(
   const destination = webhookDestination(api, address);
   const mention = settings.mention ?? deps.mention;
   const { timezone, commandLine = plainCommandLine } = deps;
-  const sender = new DiscordSender({ destination, clock, log, timezone, commandLine, mention });
+  const buttons = false;
+  const sender = new DiscordSender({ destination, clock, log, timezone, commandLine, mention, buttons });
   const probe = (signal: AbortSignal) => settled(probeWebhook(api, address, signal), signal);
   return {
     name,

@@ -6,8 +6,8 @@
  *  - its sockets keep an `error` listener for their whole life: discord.js takes its own away from a socket that is
  *    still connecting, and leaves it open. A socket that another replaces, or whose client was given up, is cut;
  *  - what it does in the background tells of a failure instead of throwing it where nobody catches it;
- *  - of what Discord dispatches it passes on what a connection needs. discord.js works on some of the rest later, out of
- *    reach, and a bot that only shows itself wants none of it.
+ *  - of what Discord dispatches it passes on to discord.js what a connection needs; discord.js works on some of the rest
+ *    later, out of reach. What people press and type goes to whoever answers it, as it came.
  *
  * There is no public way to any of this, so it reaches for private parts of a shard, by name, and looks first whether
  * they are there. Where they are not, connecting fails: better no presence than one that can end the process.
@@ -23,7 +23,7 @@ interface Socket {
 }
 
 interface Emitter {
-  on(event: string, listener: (packet: { data?: { t?: unknown } }) => void): unknown;
+  on(event: string, listener: (packet: { data?: { t?: unknown; d?: unknown } }) => void): unknown;
   removeAllListeners(event: string): unknown;
 }
 
@@ -33,12 +33,17 @@ const passedOn: readonly unknown[] = ["READY", "RESUMED"];
 
 export class GatewayGuard {
   readonly #failed: (error: unknown) => void;
+  readonly #interaction: (data: unknown) => void;
   readonly #sockets = new Set<Socket>();
   #retired = false;
 
-  /** @param failed is told what a shard threw in the background; it may not throw */
-  constructor(failed: (error: unknown) => void) {
+  /**
+   * @param failed is told what a shard threw in the background
+   * @param interaction is told what somebody pressed or typed, unread. Neither may throw
+   */
+  constructor(failed: (error: unknown) => void, interaction: (data: unknown) => void = () => {}) {
     this.#failed = failed;
+    this.#interaction = interaction;
   }
 
   /** @returns discord.js' own strategy, with its shards fenced in */
@@ -95,6 +100,7 @@ export class GatewayGuard {
     if (!isEmitter(shard)) throw unknownParts("events");
     shard.removeAllListeners("dispatch");
     shard.on("dispatch", (packet) => {
+      if (packet.data?.t === "INTERACTION_CREATE" && !this.#retired) this.#interaction(packet.data.d);
       if (!passedOn.includes(packet.data?.t)) return;
       Reflect.apply(manager.emit, manager, ["dispatch", { ...packet, shardId: id }]);
     });

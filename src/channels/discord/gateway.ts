@@ -1,6 +1,6 @@
 /**
  * The bot's presence: a gateway connection of discord.js with no intents at all, so that the bot is shown online and
- * Discord can reach it. Messages never wait for it: they go over REST while this is down.
+ * Discord can reach it, with what people press and type. Messages never wait for it: they go over REST while this is down.
  *
  * discord.js reconnects by itself, but it does so twice a second for as long as it takes, and gives up for good on some
  * codes. So it may try a few times; then it is taken down and built anew, after a wait that grows. So it is when it
@@ -21,6 +21,8 @@ export interface GatewayOptions {
   readonly log: ChannelLog;
   /** For how long Discord may take to say hello to a connection; default discord.js' own minute. */
   readonly helloWithinMs?: number;
+  /** Told what somebody pressed or typed, unread; may not throw. */
+  readonly onInteraction?: (data: unknown) => void;
 }
 
 type Library = typeof import("discord.js");
@@ -82,7 +84,7 @@ export class DiscordGateway {
     const lost = (why: unknown) => {
       if (this.#client === client) this.#lost(why, life);
     };
-    const guard = new GatewayGuard((error) => lost(error));
+    const guard = new GatewayGuard((error) => lost(error), this.#options.onInteraction);
     const client = new Client({
       intents: [],
       ws: {

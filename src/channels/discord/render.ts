@@ -5,8 +5,10 @@
  * Limits (UTF-16 units, the strictest reading): content 2000; embed 6000 in all, description 4096, 25 fields of 256 + 1024,
  * footer 2048.
  */
+
 import { type Block, plainLines, type Rendering, type Tone } from "../message.ts";
 import { forDiscord, shorten } from "../text.ts";
+import type { ButtonRow } from "./buttons.ts";
 
 export interface Embed {
   readonly color: number;
@@ -19,6 +21,8 @@ export interface Embed {
 export interface DiscordBody {
   readonly content: string;
   readonly embeds: readonly Embed[];
+  /** Left out: it has no buttons, and never will have. */
+  readonly components?: readonly ButtonRow[];
   readonly allowed_mentions: {
     readonly parse: readonly string[];
     readonly users?: readonly string[];
@@ -43,7 +47,7 @@ export const colours: Readonly<Record<Tone, number>> = {
   test: 0x875bf7,
 };
 
-const glyphs: Readonly<Record<Tone, string>> = {
+export const glyphs: Readonly<Record<Tone, string>> = {
   critical: "🔴",
   warning: "🟠",
   info: "🔵",

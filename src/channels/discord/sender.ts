@@ -13,8 +13,18 @@ import { loudest } from "../mention.ts";
 import { type CommandLine, formatTime, leadOf, render } from "../message.ts";
 import { cleanLine } from "../text.ts";
 import type { ApiAnswer, ApiProblem } from "./api.ts";
+import { buttonsOf } from "./buttons.ts";
 import type { Destination } from "./destination.ts";
-import { discordBody, type Embed, type Ended, endedBody, endedIn, endingTone, plainBody } from "./render.ts";
+import {
+  type DiscordBody,
+  discordBody,
+  type Embed,
+  type Ended,
+  endedBody,
+  endedIn,
+  endingTone,
+  plainBody,
+} from "./render.ts";
 import type { MentionSettings } from "./settings.ts";
 
 export interface SenderOptions {
@@ -24,6 +34,8 @@ export interface SenderOptions {
   readonly timezone: string;
   readonly commandLine: CommandLine;
   readonly mention: MentionSettings | undefined;
+  /** Whether messages have buttons: somebody is there to answer them, and somebody may press them. */
+  readonly buttons: boolean;
 }
 
 /** Discord forgets a nonce after "a few minutes"; from this age on an earlier attempt is looked for instead. */
@@ -97,7 +109,7 @@ export class DiscordSender {
     const rendering = render(message, this.#options, late);
     const mention = loudest(message, settings);
     const replyTo = inReplyTo?.receipt ?? null;
-    const pretty = discordBody(rendering, mention);
+    const pretty = { ...discordBody(rendering, mention), ...this.#buttons(message) };
     let answer = await destination.create(pretty, message, replyTo, signal);
     if (replyTo !== null && answer.kind === "problem" && replyRefusals.has(answer.code ?? 0)) {
       answer = await destination.create(pretty, message, null, signal);
@@ -107,7 +119,12 @@ export class DiscordSender {
       { messageId: message.id, detail: answer.detail },
       "Discord refused an embed; sending plain text",
     );
-    return await destination.create(plainBody(rendering, mention), message, null, signal);
+    const plain = { ...plainBody(rendering, mention), ...this.#buttons(message) };
+    return await destination.create(plain, message, null, signal);
+  }
+
+  #buttons(message: Message, over?: ReadonlySet<number>): Pick<DiscordBody, "components"> {
+    return this.#options.buttons ? { components: buttonsOf(message, over) } : {};
   }
 
   /** Edits the first message of an alert that is over. Best effort: the news itself has been delivered already. */
@@ -129,7 +146,8 @@ export class DiscordSender {
   ): Promise<void> {
     const { destination, log, clock } = this.#options;
     const known = await this.#endings(receipt, first, ended, signal);
-    const body = endedBody(render(first, this.#options), known);
+    const over = new Set(known.map(({ alertId }) => alertId));
+    const body = { ...endedBody(render(first, this.#options), known), ...this.#buttons(first, over) };
     let answer: ApiAnswer;
     try {
       answer = await destination.edit(receipt, body, signal);

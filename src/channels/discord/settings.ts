@@ -27,6 +27,16 @@ const plainOnlyHere = {
 };
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
+/**
+ * Who may act from the chat: users and roles by their Discord ids. Nobody named: messages have no buttons, there are no
+ * commands, and nobody may.
+ */
+const allowSettings = z.strictObject({
+  users: z.array(snowflake).default([]),
+  roles: z.array(snowflake).default([]),
+});
+export type AllowSettings = z.infer<typeof allowSettings>;
+
 export const discordBotSettings = z.strictObject({
   type: z.literal("discord"),
   token: z.string().regex(/^[\w.-]{20,}$/, "must be a bot token, without the word Bot in front"),
@@ -37,6 +47,7 @@ export const discordBotSettings = z.strictObject({
     .refine(plainOnlyHere.check, plainOnlyHere.message)
     .optional(),
   mention: mentionSettings.optional(),
+  allow: allowSettings.optional(),
 });
 export type DiscordBotSettings = z.infer<typeof discordBotSettings>;
 

@@ -1,0 +1,298 @@
+/**
+ * Where people act from Discord: takes what they press and type, looks whether they may, does it, and tells them, and
+ * nobody else, what came of it.
+ *
+ * Discord gives 3 s to say that an interaction was taken and 15 minutes to answer it, so taking comes first. A token that
+ * is no more valid by then has shown its owner a failure already: nothing is done behind it. A restart loses nothing, as
+ * there is nothing to lose: what a press means stands in the button.
+ */
+import type { Clock } from "../../domain/clock.ts";
+import { parseDurationMs } from "../../domain/duration.ts";
+import type { ChatActions } from "../../domain/ports.ts";
+import type { ChannelLog } from "../log.ts";
+import {
+  type Answer,
+  acknowledgedAnswer,
+  alertsAnswer,
+  answerBody,
+  fundingAnswer,
+  note,
+  pnlAnswer,
+  positionsAnswer,
+  rulesAnswer,
+  silencedAnswer,
+  statusAnswer,
+  storyAnswer,
+} from "./answers.ts";
+import type { ApiAnswer, DiscordApi } from "./api.ts";
+import { readPress } from "./buttons.ts";
+import { type Interaction, type Person, readInteraction } from "./interaction.ts";
+import type { AllowSettings } from "./settings.ts";
+
+export interface DeskOptions {
+  /** Without a token: an interaction's own is its authorization. */
+  readonly api: DiscordApi;
+  readonly channelId: string;
+  readonly allow: AllowSettings;
+  readonly actions: ChatActions;
+  readonly clock: Clock;
+  readonly log: ChannelLog;
+  readonly timezone: string;
+}
+
+/** Taking may be tried twice within Discord's 3 s. */
+const takeTimeoutMs = 1_300;
+const takeTries = 2;
+/** How long what was asked for may take before the person is told that it takes long. */
+const workMs = 10_000;
+const mostTellTries = 4;
+const remembered = 1_000;
+
+const responses = { message: 4, deferredMessage: 5 } as const;
+const ephemeral = 64;
+const codes = { unknownInteraction: 10062, alreadyTaken: 40060 } as const;
+
+export class Desk {
+  readonly #options: DeskOptions;
+  readonly #seen = new Set<string>();
+  readonly #waits = new Set<() => void>();
+  readonly #life = new AbortController();
+
+  constructor(options: DeskOptions) {
+    this.#options = options;
+  }
+
+  /** Takes what the gateway brought, whatever it is. Throws nothing. */
+  take(data: unknown): void {
+    const interaction = readInteraction(data, this.#options.channelId);
+    // Discord's gateway may tell the same again after a lost connection.
+    if (interaction === null || this.#life.signal.aborted || this.#seen.has(interaction.id)) return;
+    this.#seen.add(interaction.id);
+    const [oldest] = this.#seen;
+    if (this.#seen.size > remembered && oldest !== undefined) this.#seen.delete(oldest);
+    this.#serve(interaction).catch((error: unknown) => {
+      if (this.#life.signal.aborted) return;
+      const why = error instanceof Error ? error.message : "failed";
+      this.#options.log.warn({ who: interaction.person.name, why }, "an interaction on Discord failed");
+    });
+  }
+
+  stop(): void {
+    this.#life.abort();
+    for (const cancel of this.#waits) cancel();
+    this.#waits.clear();
+  }
+
+  async #serve(interaction: Interaction): Promise<void> {
+    const { log } = this.#options;
+    const who = interaction.person.name;
+    const what = wordsOf(interaction);
+    if (!this.#mayAct(interaction.person)) {
+      log.warn({ who, what }, "somebody who is not allowed to tried to act from Discord");
+      const body = answerBody(
+        note("Sorry, you may not act here. Whoever runs perpwatch names those who may under `allow`."),
+      );
+      await this.#respond(interaction, { type: responses.message, data: { ...body, flags: ephemeral } });
+      return;
+    }
+    const taken = await this.#respond(interaction, {
+      type: responses.deferredMessage,
+      data: { flags: ephemeral },
+    });
+    if (taken.kind === "problem" && taken.code === codes.unknownInteraction) {
+      log.warn(
+        { who, what },
+        "an interaction came too late for Discord: nothing was done, and its sender was shown so",
+      );
+      return;
+    }
+    const answer = await this.#withinPatience(this.#act(interaction));
+    log.info({ who, what }, `acted from Discord: ${answer.title || [answer.lines[0]].flat().join(" ")}`);
+    await this.#tell(interaction, answer, 0);
+  }
+
+  #mayAct({ id, roles }: Person): boolean {
+    const { allow } = this.#options;
+    return allow.users.includes(id) || roles.some((role) => allow.roles.includes(role));
+  }
+
+  async #respond({ id, token }: Interaction, body: object): Promise<ApiAnswer> {
+    const { api } = this.#options;
+    const route = `/interactions/${id}/${token}/callback` as const;
+    for (let tries = 1; ; tries++) {
+      const call = { method: "POST", route, body, timeoutMs: takeTimeoutMs } as const;
+      const answer = await api.call(call, this.#life.signal);
+      if (answer.kind === "ok") return answer;
+      // By an earlier try, whose answer was lost.
+      if (answer.code === codes.alreadyTaken) return { kind: "ok", data: null };
+      if (tries >= takeTries) return answer;
+      if (answer.failure === "rejected" || answer.failure === "authentication") return answer;
+    }
+  }
+
+  /** What is asked for is done in any case; only the answer says that it is not known yet. */
+  async #withinPatience(work: Promise<Answer>): Promise<Answer> {
+    let cancel = () => {};
+    const late = new Promise<Answer>((resolve) => {
+      cancel = this.#options.clock.after(workMs, () =>
+        resolve(note("This takes long: what comes of it is not known yet. /status tells how perpwatch is.")),
+      );
+    });
+    const done = work.catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : "failed";
+      this.#options.log.warn({ why }, "what was asked for from Discord could not be done");
+      return note("This could not be done; the log says why.");
+    });
+    const answer = await Promise.race([done, late]);
+    cancel();
+    return answer;
+  }
+
+  async #act({ wanted, person }: Interaction): Promise<Answer> {
+    if (wanted.kind === "button") return this.#pressed(wanted.customId, person);
+    const text = (name: string): string => String(wanted.options.get(name) ?? "").trim();
+    const { actions, timezone } = this.#options;
+    const wallet = text("wallet");
+    switch (wanted.name) {
+      case "status":
+        return statusAnswer(actions.status(), timezone);
+      case "positions":
+        return positionsAnswer(actions.status(), wallet);
+      case "alerts":
+        return alertsAnswer(actions.status(), wallet, timezone);
+      case "funding":
+        return fundingAnswer(actions.status(), wallet);
+      case "pnl":
+        return pnlAnswer(actions.status(), wallet);
+      case "rules":
+        return rulesAnswer(actions.status());
+      case "ack":
+        return this.#acknowledge(Number(text("alert")), text("comment"), person, null);
+      case "silence":
+        return this.#silenceAsked(text("for"), text("alert"), text("matching"), text("comment"), person);
+      default:
+        return note("I do not know this command.");
+    }
+  }
+
+  async #pressed(customId: string, person: Person): Promise<Answer> {
+    const press = readPress(customId);
+    if (press === null) return note("I do not know this button.");
+    const { actions, timezone } = this.#options;
+    const { alertId, firedAtMs } = press;
+    if (press.kind === "acknowledge") return this.#acknowledge(alertId, "", person, firedAtMs);
+    const story = await actions.alert(alertId);
+    if (story === null || story.alert.firedAtMs !== firedAtMs) return anotherAlert(alertId);
+    if (press.kind !== "silence") return storyAnswer(story, timezone);
+    const { rule, subject } = story.alert;
+    const matchers = [`rule=${rule}`, `subject=${subject}`];
+    return this.#silence(
+      matchers,
+      press.hours * 3_600_000,
+      `from the message of alert #${alertId}`,
+      person,
+      press.upTo,
+    );
+  }
+
+  /** @param firedAtMs of the alert that is meant, where that is known */
+  async #acknowledge(id: number, comment: string, person: Person, firedAtMs: number | null): Promise<Answer> {
+    const { actions, timezone } = this.#options;
+    const before = await actions.alert(id);
+    if (firedAtMs !== null && before?.alert.firedAtMs !== firedAtMs) return anotherAlert(id);
+    const done = await actions.acknowledgeAlert(id, person.name, comment);
+    const after = done === "already" ? await actions.alert(id) : before;
+    return acknowledgedAnswer(id, done, after?.alert ?? null, timezone);
+  }
+
+  async #silenceAsked(
+    period: string,
+    alert: string,
+    matching: string,
+    comment: string,
+    person: Person,
+  ): Promise<Answer> {
+    const ms = parseDurationMs(period);
+    if (ms === undefined || ms <= 0) return note(`"${period}" is no duration; they look like 1h, 8h, 2d.`);
+    if ((alert === "") === (matching === "")) return note("Name either an alert or what has to match.");
+    if (matching !== "") return this.#silence(matching.split(/\s+/), ms, comment, person);
+    const story = await this.#options.actions.alert(Number(alert));
+    if (story === null) return note(`There is no alert #${alert}.`);
+    const { rule, subject, severity } = story.alert;
+    return this.#silence([`rule=${rule}`, `subject=${subject}`], ms, comment, person, severity);
+  }
+
+  async #silence(
+    matchers: readonly string[],
+    forMs: number,
+    comment: string,
+    person: Person,
+    upTo?: "info" | "warning" | "critical",
+  ): Promise<Answer> {
+    const { actions, clock, timezone } = this.#options;
+    const nowMs = clock.nowMs();
+    const wish = {
+      matchers,
+      author: person.name,
+      comment,
+      endsMs: nowMs + forMs,
+      ...(upTo === undefined ? {} : { upTo }),
+    };
+    const asked = await actions.silence(wish, true);
+    if (asked.kind === "wrong") return note(asked.problem);
+    // Pressed twice, or by two people: one silence does.
+    const standing = actions
+      .silences()
+      .find(
+        (one) =>
+          one.startsMs <= nowMs &&
+          one.endsMs >= wish.endsMs - sameSilenceMs &&
+          one.upTo === asked.silence.upTo &&
+          JSON.stringify(one.match) === JSON.stringify(asked.silence.match),
+      );
+    if (standing !== undefined) return silencedAnswer(standing, null, timezone);
+    const done = await actions.silence(wish, false);
+    if (done.kind === "wrong") return note(done.problem);
+    return silencedAnswer(done.silence, done.holds.length, timezone);
+  }
+
+  /** Shows the answer in place of "thinking". What was done is done, whether or not this can be shown. */
+  async #tell(interaction: Interaction, answer: Answer, tries: number): Promise<void> {
+    const { api, clock, log } = this.#options;
+    const { applicationId, token } = interaction;
+    const route = `/webhooks/${applicationId}/${token}/messages/@original` as const;
+    const sent = await api.call({ method: "PATCH", route, body: answerBody(answer) }, this.#life.signal);
+    if (sent.kind === "ok") return;
+    const final = sent.failure === "rejected" || sent.failure === "authentication";
+    if (final || tries + 1 >= mostTellTries) {
+      log.warn(
+        { who: interaction.person.name, why: sent.detail },
+        "Discord did not take the answer to an interaction",
+      );
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      const again = () => {
+        this.#waits.delete(cancel);
+        resolve();
+      };
+      const cancel = clock.after(sent.afterMs ?? 500 * 2 ** tries, again);
+      this.#waits.add(cancel);
+    });
+    return this.#tell(interaction, answer, tries + 1);
+  }
+}
+
+/** Two silences that end within this time of each other are one. */
+const sameSilenceMs = 60_000;
+
+function anotherAlert(id: number): Answer {
+  return note(`The alert of this message is not known here any more; #${id} is another one, or none.`);
+}
+
+/** For the log. */
+function wordsOf({ wanted }: Interaction): string {
+  if (wanted.kind === "button") return wanted.customId;
+  const options = [...wanted.options].map(([name, value]) => ` ${name}:${value}`).join("");
+  return `/${wanted.name}${options}`.slice(0, 300);
+}

@@ -1,0 +1,486 @@
+/** What people press and type on Discord: answered in time, done once, by those who may, and told to nobody else. */
+import { Writable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { channelSettings, createChannel } from "../../src/channels/registry.ts";
+import type { Alert } from "../../src/domain/alert.ts";
+import { seededRandom } from "../../src/domain/clock.ts";
+import type { ChatActions } from "../../src/domain/ports.ts";
+import type { Silence } from "../../src/domain/silence.ts";
+import type { DaemonStatus } from "../../src/domain/status.ts";
+import { type DiscordPerson, startDiscord } from "../support/discord.ts";
+import { Watched } from "../support/wait.ts";
+import { handClock } from "./hand-clock.ts";
+import { alert, atMs, change, message, outgoing } from "./messages.ts";
+
+const never = new AbortController().signal;
+const marta: DiscordPerson = { id: "1100000000000000042", username: "marta", roles: [] };
+const onCall: DiscordPerson = { id: "1100000000000000043", username: "joe", roles: ["1100000000000000005"] };
+const stranger: DiscordPerson = {
+  id: "1100000000000000044",
+  username: "mallory",
+  roles: ["1100000000000000099"],
+};
+const allow = { users: [marta.id], roles: ["1100000000000000005"] };
+
+/** As much of the daemon as a chat sees. */
+function desk(nowMs: () => number) {
+  const alerts = new Map<number, Alert>([[42, alert()]]);
+  const silences: Silence[] = [];
+  const done: string[] = [];
+  let status = emptyStatus();
+  const actions: ChatActions = {
+    status: () => status,
+    silences: () => silences,
+    async alert(id) {
+      const found = alerts.get(id);
+      if (found === undefined) return null;
+      const changes = [change("fired", found)];
+      const told = { ...message(changes), status: "delivered" as const, deliveredAtMs: atMs + 900 };
+      return { alert: found, changes, owed: [], messages: [told] };
+    },
+    async acknowledgeAlert(id, by, comment) {
+      const found = alerts.get(id);
+      if (!found) return "unknown";
+      if (found.acknowledgedBy !== null) return "already";
+      if (found.state === "ended") return "ended";
+      done.push(`ack ${id} by ${by}: ${comment}`);
+      alerts.set(id, { ...found, acknowledgedBy: by, acknowledgedAtMs: nowMs() });
+      return "done";
+    },
+    async silence(wish, preview) {
+      if (wish.matchers.some((one) => !one.includes("="))) return { kind: "wrong", problem: "no matcher" };
+      const match = Object.fromEntries(
+        wish.matchers.map((one) => [one.split("=")[0]!, { in: [one.split("=")[1]!] }]),
+      );
+      const { author, comment, endsMs, upTo = "warning" } = wish;
+      const id = silences.length + 1;
+      const silence = { id, match, upTo, author, comment, startsMs: nowMs(), endsMs, createdMs: nowMs() };
+      if (!preview) {
+        silences.push(silence);
+        done.push(`silence ${wish.matchers.join(" ")} upTo ${upTo} by ${author}`);
+      }
+      return { kind: "done", silence, holds: [...alerts.values()] };
+    },
+  };
+  return {
+    ...{ actions, alerts, silences, done },
+    tell: (parts: object) => {
+      status = {
+        ...status,
+        ...parts,
+        watch: { ...status.watch, ...("watch" in parts ? Object(parts.watch) : {}) },
+      };
+    },
+  };
+}
+
+function emptyStatus(): DaemonStatus {
+  return {
+    version: "1.2.3",
+    startedMs: atMs - 3_600_000,
+    state: "running",
+    watch: {
+      ...{ atMs, startedMs: atMs - 3_600_000, wallets: [], markets: [], firing: [], shadow: [], pending: [] },
+      ...{ blind: [], ruleStates: [], unjudged: [], rules: 3, viewMismatches: 0 },
+      exchange: { active: true, gated: false, withdrawalsAvailable: true, seenMs: atMs },
+    },
+    outage: null,
+    ...{ schedules: [], channels: [] },
+    requests: { ceilingPerSecond: 10, ratePerSecond: 1, used: 0, waiting: 0 },
+    acknowledgements: { waiting: 0, due: 0, confirmed: 0, left: 0 },
+    database: { path: "x.db", bytes: 0, waitingCommits: 0 },
+    clockOffsetMs: 0,
+    loopLagMs: 0,
+  };
+}
+
+async function rig(more: object = { allow }) {
+  const clock = handClock();
+  const discord = await startDiscord({ now: () => clock.nowMs() });
+  const { token, channelId, apiUrl } = discord;
+  const settings = channelSettings.parse({ type: "discord", token, channelId, apiUrl, ...more });
+  const out = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const world = desk(() => clock.nowMs());
+  const log = new Watched<string>();
+  const line = (fields: object, words: string) => log.add(`${words} ${JSON.stringify(fields)}`);
+  const parts = { clock, random: seededRandom(1), out, log: { debug: line, info: line, warn: line } };
+  const channel = createChannel("chat", settings, { ...parts, actions: world.actions });
+  await channel.start(never);
+  await discord.gateway.waitForSession();
+  return {
+    ...{ discord, clock, channel, log, ...world },
+    /** A message with buttons, as it stands in the channel. */
+    async post(changes = [change()]) {
+      const result = await channel.send(outgoing({ message: message(changes) }), never);
+      if (result.kind !== "delivered") throw new Error(result.detail);
+      return discord.messages.find(({ id }) => id === result.receipt)!;
+    },
+    answered: (one: { readonly id: string }) =>
+      discord.waitForInteraction(({ id, text }) => id === one.id && text !== ""),
+    async [Symbol.asyncDispose]() {
+      await channel.stop();
+      await discord.close();
+    },
+  };
+}
+
+describe("who may", () => {
+  test("nobody is named: no buttons, no commands, and a press is refused", async () => {
+    await using one = await rig({});
+    const posted = await one.post();
+    expect(posted.buttons).toEqual([]);
+    const typed = one.discord.type("ack", { alert: 42 }, marta);
+    expect(await one.answered(typed)).toMatchObject({
+      ephemeral: true,
+      text: expect.stringContaining("may not act"),
+    });
+    expect(one.discord.commands).toEqual([]);
+    expect(one.done).toEqual([]);
+  });
+
+  test.each([
+    ["a named user", marta, true],
+    ["somebody with a named role", onCall, true],
+    ["anybody else", stranger, false],
+  ])("%s", async (_who, person, may) => {
+    await using one = await rig();
+    const answer = await one.answered(one.discord.press(await one.post(), "Acknowledge", person));
+    expect(answer.ephemeral).toBe(true);
+    const by = `${person.username} (discord ${person.id})`;
+    if (may) {
+      expect(answer.text).toContain("Acknowledged #42");
+      expect(one.done).toEqual([`ack 42 by ${by}: `]);
+    } else {
+      expect(answer.text).toMatch(/^Sorry, you may not act here/);
+      expect(one.done).toEqual([]);
+      expect(one.log.items.join("\n")).toContain(`not allowed to tried to act from Discord {"who":"${by}"`);
+    }
+  });
+});
+
+describe("a button", () => {
+  test("pressed twice acknowledges once, and says who did", async () => {
+    await using one = await rig();
+    const posted = await one.post();
+    await one.answered(one.discord.press(posted, "Acknowledge", marta));
+    const second = await one.answered(one.discord.press(posted, "Acknowledge", onCall));
+    expect(plain(second.text)).toBe(
+      `#42 is acknowledged already by marta (discord ${marta.id}), 2026-11-21 03:41:18 UTC.`,
+    );
+    expect(one.done).toHaveLength(1);
+  });
+
+  test("silences the rule about the subject, up to the level shown, once however often it is pressed", async () => {
+    await using one = await rig();
+    const posted = await one.post();
+    const first = await one.answered(one.discord.press(posted, "Silence 1 h", marta));
+    expect(first.text).toContain("Silent until 2026-11-21 04:41:18 UTC (silence 1).");
+    expect(first.text).toContain("up to critical");
+    one.clock.pass(5_000);
+    const second = await one.answered(one.discord.press(posted, "Silence 1 h", onCall));
+    expect(second.text).toContain("Silent already until 2026-11-21 04:41:18 UTC, by marta");
+    await one.answered(one.discord.press(posted, "Silence 8 h", onCall));
+    const of = "silence rule=LiquidationNear subject=main/0.0/SOL upTo critical by";
+    expect(one.done).toEqual([`${of} marta (discord ${marta.id})`, `${of} joe (discord ${onCall.id})`]);
+    expect(one.silences.map(({ endsMs }) => endsMs - atMs)).toEqual([3_600_000, 28_805_000]);
+  });
+
+  test("tells the story of its alert, to who asked alone", async () => {
+    await using one = await rig();
+    const answer = await one.answered(one.discord.press(await one.post(), "Details", marta));
+    expect(answer.ephemeral).toBe(true);
+    for (const part of [
+      "Alert #42",
+      "4.2 % from liquidation",
+      "LiquidationNear, about main/0.0/SOL",
+      "FIRING critical",
+      "delivered 2026-11-21 03:41:18 UTC",
+      "Liquidation price $126.55",
+    ])
+      expect(answer.text).toContain(part);
+  });
+
+  test("of a message from before a restart works", async () => {
+    await using one = await rig();
+    const posted = await one.post();
+    await one.channel.stop();
+    await one.channel.start(never);
+    await one.discord.gateway.waitForSession((session) => session.open);
+    await one.answered(one.discord.press(posted, "Acknowledge", marta));
+    expect(one.done).toHaveLength(1);
+  });
+
+  test("of a message about another alert under the same number does nothing", async () => {
+    await using one = await rig();
+    const posted = await one.post([change("fired", { firedAtMs: atMs - 86_400_000 })]);
+    for (const label of ["Acknowledge", "Silence 1 h", "Details"]) {
+      const answer = await one.answered(one.discord.press(posted, label, marta));
+      expect(answer.text).toContain("not known here any more");
+    }
+    expect(one.done).toEqual([]);
+  });
+
+  test("told twice by the gateway is pressed once", async () => {
+    await using one = await rig();
+    const pressed = one.discord.press(await one.post(), "Acknowledge", marta);
+    pressed.again();
+    await one.answered(pressed);
+    await one.answered(one.discord.type("status", {}, marta));
+    expect(one.discord.requests.filter(({ path }) => path.includes(pressed.id))).toHaveLength(1);
+  });
+
+  test("stands by what fires, numbered among others, and goes when that is over", async () => {
+    await using one = await rig();
+    const other = { id: 43, severity: "warning" as const, acknowledgedBy: "joe", acknowledgedAtMs: atMs };
+    const first = message([change("fired", other), change(), change("ended", { id: 44 })]);
+    await one.channel.send(outgoing({ message: first }), never);
+    const [posted] = one.discord.messages;
+    expect(posted?.buttons.map(({ label }) => label)).toEqual([
+      ...["Acknowledge #42", "Silence 1 h #42", "Silence 8 h #42", "Details #42"],
+      ...["Silence 1 h #43", "Silence 8 h #43", "Details #43"],
+    ]);
+    const inReplyTo = { messageId: first.id, receipt: posted!.id, message: first };
+    await one.channel.send(outgoing({ message: message([change("ended")]), inReplyTo }), never);
+    expect(posted?.buttons.map(({ label }) => label)).toEqual(["Silence 1 h", "Silence 8 h", "Details"]);
+    expect(one.discord.messages[1]?.buttons).toEqual([]);
+  });
+});
+
+describe("in time", () => {
+  test("it is taken at once, though doing it takes long; then it is said so", async () => {
+    await using one = await rig();
+    const finish = Promise.withResolvers<"done">();
+    one.actions.acknowledgeAlert = () => finish.promise;
+    const pressed = one.discord.press(await one.post(), "Acknowledge", marta);
+    await one.discord.waitForInteraction(({ id, takenMs }) => id === pressed.id && takenMs !== null);
+    await one.clock.asked();
+    one.clock.pass(10_000);
+    expect((await one.answered(pressed)).text).toContain("takes long");
+    finish.resolve("done");
+  });
+
+  test("too late for Discord: nothing is done behind a failure that its sender saw", async () => {
+    await using one = await rig();
+    const posted = await one.post();
+    one.discord.press(posted, "Acknowledge", marta, { agoMs: 3_500 });
+    await one.log.waitFor((line) => line.startsWith("an interaction came too late"));
+    expect(one.done).toEqual([]);
+  });
+
+  test("the answer to taking it is lost: taken all the same, done once", async () => {
+    await using one = await rig();
+    const posted = await one.post();
+    one.discord.fail({ method: "POST", path: /callback$/, effect: { kind: "loseReply" } });
+    const answer = await one.answered(one.discord.press(posted, "Acknowledge", marta));
+    expect(answer.text).toContain("Acknowledged #42");
+    expect(one.done).toHaveLength(1);
+  });
+
+  test("the answer cannot be told at first: it is told later", async () => {
+    await using one = await rig();
+    const posted = await one.post();
+    one.discord.fail({ method: "PATCH", path: /@original$/, effect: { kind: "status", status: 503 } });
+    const pressed = one.discord.press(posted, "Acknowledge", marta);
+    await one.discord.waitForRequest(({ path, status }) => path.endsWith("@original") && status === 503);
+    await one.clock.asked();
+    one.clock.pass(500);
+    expect((await one.answered(pressed)).text).toContain("Acknowledged");
+    expect(one.done).toHaveLength(1);
+  });
+
+  test("the token expired before the answer: done, and the log says what could not be told", async () => {
+    await using one = await rig();
+    const posted = await one.post();
+    const finish = Promise.withResolvers<"done">();
+    one.actions.acknowledgeAlert = async () => {
+      one.clock.pass(1);
+      return finish.promise;
+    };
+    const pressed = one.discord.press(posted, "Acknowledge", marta, { agoMs: 2_000 });
+    await one.discord.waitForInteraction(({ id, takenMs }) => id === pressed.id && takenMs !== null);
+    one.discord.fail({
+      path: /@original$/,
+      times: 9,
+      effect: { kind: "status", status: 401, body: { message: "Invalid Webhook Token", code: 50027 } },
+    });
+    finish.resolve("done");
+    await one.log.waitFor((line) => line.includes("did not take the answer") && line.includes("50027"));
+    expect(one.log.items.join("\n")).not.toContain(pressed.token);
+  });
+
+  test("what fails is answered, and the next one is served", async () => {
+    await using one = await rig();
+    const { acknowledgeAlert } = one.actions;
+    one.actions.acknowledgeAlert = () => Promise.reject(new Error("the disk is gone"));
+    const posted = await one.post();
+    expect((await one.answered(one.discord.press(posted, "Acknowledge", marta))).text).toContain(
+      "could not be done",
+    );
+    one.actions.acknowledgeAlert = acknowledgeAlert;
+    expect((await one.answered(one.discord.press(posted, "Acknowledge", marta))).text).toContain(
+      "Acknowledged",
+    );
+  });
+});
+
+describe("a command", () => {
+  test("is registered, all at once, and the same list again at the next start", async () => {
+    await using one = await rig();
+    const registered = ({ method, status }: { method: string; status: number | null }) =>
+      method === "PUT" && status === 200;
+    await one.discord.waitForRequest(registered);
+    expect(one.discord.commands.map(({ name }) => name)).toEqual(
+      "status positions alerts silence ack funding pnl rules".split(" "),
+    );
+    await one.channel.stop();
+    await one.channel.start(never);
+    await one.discord.waitForRequest(
+      (request) => one.discord.requests.filter(registered).length === 2 && registered(request),
+    );
+    expect(one.discord.commands).toHaveLength(8);
+  });
+
+  test("that may not be registered is said with its fix, and tried again", async () => {
+    await using one = await rig({});
+    const { token, channelId, apiUrl } = one.discord;
+    const settings = channelSettings.parse({ type: "discord", token, channelId, apiUrl, allow });
+    const missing = { message: "Missing Access", code: 50001 };
+    one.discord.fail({
+      method: "PUT",
+      path: "/applications/*",
+      effect: { kind: "status", status: 403, body: missing },
+    });
+    const { clock, log, actions } = one;
+    const line = (fields: object, words: string) => log.add(`${words} ${JSON.stringify(fields)}`);
+    const out = new Writable();
+    const parts = {
+      clock,
+      random: seededRandom(1),
+      out,
+      log: { debug: line, info: line, warn: line },
+      actions,
+    };
+    const second = createChannel("second", settings, parts);
+    await second.start(never);
+    await log.waitFor((said) => said.includes("scope applications.commands"));
+    one.clock.pass(3_600_000);
+    await one.discord.waitForRequest(({ method, status }) => method === "PUT" && status === 200);
+    await second.stop();
+  });
+
+  test("typed elsewhere is not ours; in a thread of the channel it is", async () => {
+    await using one = await rig();
+    const elsewhere = one.discord.type("status", {}, marta, { channelId: one.discord.otherChannelId });
+    const threadOf = one.discord.channelId;
+    const inThread = one.discord.type("status", {}, marta, { channelId: "1100000000000000077", threadOf });
+    await one.answered(inThread);
+    expect(elsewhere.takenMs).toBeNull();
+  });
+
+  test.each([
+    [
+      "status",
+      {},
+      ["perpwatch 1.2.3 is running", "Firing: 1 critical", "main: equity $1,250.00, 1 positions"],
+    ],
+    [
+      "positions",
+      {},
+      ["main/0.0/SOL long 12 · mark $132.10 · liquidation $126.55 (4.2% away)", "seen 2s ago"],
+    ],
+    ["positions", { wallet: "nope" }, ["There is no wallet nope. There are: main."]],
+    ["alerts", {}, ["1 alert firing", "#42 main: SOL long is 4.2 % from liquidation"]],
+    ["funding", {}, ["SOL 0.0013%/h (11.4%/year), longs pay", "main: today -$3.20"]],
+    ["pnl", {}, ["main: equity $1,250.00 · today -$12.00"]],
+    ["rules", {}, ["LiquidationNear judges 1 · 1 firing", "TooQuiet judges 0 · 2 without data"]],
+    ["ack", { alert: 42, comment: "on it" }, ["Acknowledged #42"]],
+    ["ack", { alert: 7 }, ["There is no alert #7."]],
+    [
+      "silence",
+      { for: "2h", alert: 42, comment: "known" },
+      ["Silent until 2026-11-21 05:41:18 UTC", "up to critical"],
+    ],
+    ["silence", { for: "1d", matching: "wallet=main" }, ["It holds wallet=main, up to warning"]],
+    ["silence", { for: "soon", alert: 42 }, ['"soon" is no duration']],
+    ["silence", { for: "1h" }, ["Name either an alert or what has to match."]],
+    ["silence", { for: "1h", matching: "main" }, ["no matcher"]],
+    ["frobnicate", {}, ["I do not know this command."]],
+  ])("/%s %o", async (name, options, parts) => {
+    await using one = await rig();
+    one.tell({ watch: holding });
+    const answer = await one.answered(one.discord.type(name, options as Record<string, string>, onCall));
+    expect(answer.ephemeral).toBe(true);
+    for (const part of parts) expect(plain(answer.text)).toContain(part);
+  });
+
+  test("keeps Discord's limits, however much there is and however it is called", async () => {
+    await using one = await rig();
+    const long = "@everyone *".repeat(300);
+    const [wallet] = holding.wallets;
+    const many = Array.from({ length: 300 }, (_, index) => ({ ...wallet, name: `${index} ${long}` }));
+    const firing = many.map((_, id) => ({ ...alert({ id, summary: long }), textAtMs: atMs }));
+    const ruleStates = many.map(({ name }) => ({ rule: name, mode: "live", ok: 1, noData: 0, error: 0 }));
+    const details = Array.from({ length: 40 }, () => [long, long] as const);
+    one.alerts.set(42, alert({ summary: long, subject: long, acknowledgedBy: long }));
+    const story = one.actions.alert;
+    one.actions.alert = async (id) => {
+      const found = await story(id);
+      return (
+        found && { ...found, changes: Array.from({ length: 90 }, () => ({ ...found.changes[0]!, details })) }
+      );
+    };
+    one.tell({ watch: { ...holding, wallets: many, firing, ruleStates } });
+    for (const name of ["status", "positions", "alerts", "funding", "pnl", "rules"]) {
+      const { text } = await one.answered(one.discord.type(name, {}, marta));
+      expect(text).toMatch(/… and \d+ more$/);
+      expect(text).not.toContain("@everyone");
+    }
+    await one.answered(one.discord.press(await one.post(), "Details", marta));
+    await one.answered(one.discord.type("ack", { alert: 42 }, marta));
+    await one.answered(one.discord.type("positions", { wallet: long.slice(0, 100) }, marta));
+  });
+});
+
+/** Without markup, which is not what these look at. */
+const plain = (text: string) => text.replaceAll("**", "").replaceAll("\\", "");
+
+const holding = {
+  firing: [{ ...alert(), textAtMs: atMs }],
+  ruleStates: [
+    { rule: "LiquidationNear", mode: "live", ok: 1, noData: 0, error: 0 },
+    { rule: "TooQuiet", mode: "live", ok: 0, noData: 2, error: 0 },
+  ],
+  markets: [
+    { symbol: "SOL", status: "active", figures: { fundingRate: 0.000013, annualizedFundingRate: 0.11388 } },
+    { symbol: "BTC", status: "active", figures: { fundingRate: 0.5 } },
+  ],
+  wallets: [
+    {
+      ...{
+        name: "main",
+        authority: "x",
+        watchOnly: false,
+        signedIn: true,
+        sessionDetail: "",
+        seenMs: atMs - 2_000,
+      },
+      unacked: 0,
+      figures: { equity: 1_250, pnlToday: -12, pnl: 40, fundingToday: -3.2 },
+      accounts: [
+        {
+          ...{ name: "main/0.0", state: "active", riskTier: "atRisk", seenMs: atMs - 2_000, orders: 0 },
+          figures: { unrealizedPnl: -63.5 },
+          positions: [
+            {
+              ...{ name: "main/0.0/SOL", symbol: "SOL", side: "long", seenMs: atMs - 2_000 },
+              figures: {
+                ...{ size: 12, markPrice: 132.1, liquidationPrice: 126.55, liquidationDistance: 0.042 },
+                ...{ unrealizedPnl: -63.5, unsettledFunding: -0.12 },
+              },
+            },
+          ],
+        },
+      ],
+    },
+  ],
+};
