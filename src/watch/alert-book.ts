@@ -140,6 +140,7 @@ export class AlertBook {
     this.#escalations = new Escalations({
       ...{ deadlines, draft },
       escalate: (into, id, receivers, words) => this.#escalate(into, id, receivers, words),
+      over: (id) => void this.#unsettled.delete(id),
     });
   }
 
@@ -270,7 +271,6 @@ export class AlertBook {
     const details: (readonly [string, string])[] = comment === "" ? [] : [["Comment", comment]];
     const change = this.#change(draft, next, "acknowledged", details, null);
     this.#escalations.settle(alert.id, draft);
-    this.#unsettled.delete(alert.id);
     // Whoever was told of it hears that somebody takes care of it.
     if (live) this.owe(draft, change, live.told, null);
     if (live) {

@@ -107,7 +107,7 @@ export class Dispatch {
           severity: alert.severity,
           event: alert.event,
           alertId: alert.id,
-          fresh: () => this.#options.isFresh(alert.id, draft.atMs),
+          fresh: () => alert.state === "ended" || this.#options.isFresh(alert.id, draft.atMs),
         },
         way,
         draft.atMs,
@@ -149,7 +149,7 @@ export class Dispatch {
     for (const held of [...this.#held.values()]) {
       const { alertId, labels, severity, event, receivers, over } = held;
       const ways = waysFor(routing, labels);
-      const fresh = () => isFresh(alertId, draft.atMs);
+      const fresh = () => over || isFresh(alertId, draft.atMs);
       const of = { labels, severity, event, alertId, fresh };
       const wayOf = (receiver: string) => ways.find((way) => way.receivers.includes(receiver)) ?? ways[0]!;
       const free = receivers.filter((one) => holds.why(of, wayOf(one), draft.atMs) === null);
@@ -163,7 +163,7 @@ export class Dispatch {
       }
       for (const receiver of free) {
         const way = wayOf(receiver);
-        const groupKey = event && free.length > 0 ? `held/${way.path.join(".")}/${draft.atMs}` : null;
+        const groupKey = event ? `held/${way.path.join(".")}/${draft.atMs}` : null;
         this.#push(draft, held.changeId, { ...held, id: alertId }, false, receiver, way, labels, groupKey);
       }
     }

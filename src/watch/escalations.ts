@@ -28,9 +28,22 @@ export interface EscalationsOptions {
     receivers: readonly string[],
     words: readonly [string, string],
   ) => boolean;
+  /** The chain of this alert ended, for whatever reason. */
+  readonly over: (alertId: number) => void;
 }
 
 const prefix = "escalation/";
+
+/** Ways that have a step from the same route above them take it once. */
+function stepsOf(ways: readonly Way[]): readonly Escalation[] {
+  const receivers = new Map<number, Set<string>>();
+  for (const { escalate } of ways)
+    for (const step of escalate)
+      receivers.set(step.afterMs, new Set([...(receivers.get(step.afterMs) ?? []), ...step.receivers]));
+  return [...receivers]
+    .map(([afterMs, names]) => ({ afterMs, receivers: [...names] }))
+    .sort((a, b) => a.afterMs - b.afterMs);
+}
 
 export class Escalations {
   readonly #options: EscalationsOptions;
@@ -56,7 +69,7 @@ export class Escalations {
 
   /** An alert began or rose: its chains begin, anew where they ran. */
   begin(alert: Alert, ways: readonly Way[], draft: Draft): void {
-    const steps = ways.flatMap(({ escalate }) => escalate).sort((a, b) => a.afterMs - b.afterMs);
+    const steps = stepsOf(ways);
     if (steps.length === 0) {
       this.settle(alert.id, draft);
       return;
@@ -70,6 +83,7 @@ export class Escalations {
     if (!chain) return;
     this.#options.deadlines.cancel(chain);
     this.#chains.delete(alertId);
+    this.#options.over(alertId);
     draft.changes.keep.push({ name: prefix + alertId, value: null });
   }
 

@@ -1,6 +1,6 @@
 /**
  * Why word of an alert is held now: a silence, a mute time of its route, an alert that it follows from. And when that may
- * change. Inhibition holds no event, and no alert whose inputs are fresh.
+ * change. Inhibition holds no event, no ending, and no alert whose inputs are fresh.
  */
 import { type Inhibitions, inhibits } from "../alerts/inhibit.ts";
 import type { Labels } from "../alerts/match.ts";
@@ -19,7 +19,7 @@ export interface Holdable {
   readonly event: boolean;
   /** Its number, so that it does not hold itself. */
   readonly alertId: number;
-  /** It can be judged now. */
+  /** It can be judged now, or is known to be over. */
   readonly fresh: () => boolean;
 }
 
@@ -36,6 +36,8 @@ export interface HoldsOptions {
 }
 
 const silencePrefix = "silence/";
+/** After a start what is held is looked at when there were first answers: a silence or a night may have ended meanwhile. */
+const firstAnswersMs = 5_000;
 /** Silences that are over are kept for the list, ms. */
 const keptMs = 7 * 86_400_000;
 
@@ -70,6 +72,7 @@ export class Holds {
       this.#silences.set(silence.id, silence);
     }
     this.#schedule(nowMs);
+    this.#wakeAt(nowMs + firstAnswersMs, nowMs);
   }
 
   /** Adds a silence, or puts another in its place (an earlier end). */

@@ -209,6 +209,38 @@ group("silences", () => {
   });
 });
 
+test.each([
+  ["a silence", { receivers: ["chat"] }],
+  [
+    "a mute time",
+    { receivers: ["chat"], mute: ["noon"], muteTimes: { noon: [{ from: "12:00", to: "12:10" }] } },
+  ],
+])("what %s held leaves after a restart, though it ended while nobody watched", (_, routing) => {
+  const before = begin({ routing });
+  silence(before, {});
+  look(before, near);
+  before.events("notifications", [notification("n1", "order_filled")]);
+  before.nowMs += 15 * minute;
+  const after = again(before, { routing });
+  lasts(after, near, minute);
+  expect(items(after).map(({ alertId }) => alertId)).toEqual([1, 2]);
+});
+
+test("a mute time ends with the clock for what was held before a restart, though nothing new happens in it", () => {
+  const routing = {
+    receivers: ["chat"],
+    mute: ["noon"],
+    muteTimes: { noon: [{ from: "12:00", to: "12:10" }] },
+  };
+  const before = begin({ routing });
+  before.events("notifications", [notification("n1", "order_filled")]);
+  const after = again(before, { routing });
+  lasts(after, calm, 9 * minute);
+  expect(items(after)).toEqual([]);
+  lasts(after, calm, minute);
+  expect(items(after)).toHaveLength(1);
+});
+
 group("mute times", () => {
   // The harness begins at 12:00 UTC on a Monday.
   const routing = {
@@ -246,6 +278,14 @@ group("inhibition", () => {
       "chat: MarginHigh main/0.0 fired critical",
     ]);
     expect(harness.owed.filter((one) => one.includes("Filled"))).toHaveLength(1);
+  });
+
+  test("holds no ending", () => {
+    const harness = begin({ inhibit, channels: ["chat", "mail"] });
+    look(harness, near);
+    harness.see({ kind: "channel", atMs: harness.nowMs, channel: "mail", working: false, detail: "gone" });
+    lasts(harness, calm, 10_000);
+    expect(harness.owed.at(-1)).toBe("chat: MarginHigh main/0.0 ended critical recovered");
   });
 
   test("holds the reminders of what cannot be judged, until its source ends", () => {
@@ -307,6 +347,23 @@ group("escalation", () => {
     const mark = how === "its end" ? calm : how === "an acknowledgement" ? near : warned;
     lasts(harness, mark, 20 * minute);
     expect(escalated(harness)).toEqual([]);
+  });
+
+  test("a step that several ways have from above is one", () => {
+    const harness = begin({
+      routing: {
+        receivers: ["chat"],
+        escalate: [{ after: "5m", receivers: ["phone"] }],
+        routes: [
+          { match: { severity: "critical" }, receivers: ["mail"], continue: true },
+          { match: { wallet: "main" }, receivers: ["desk"] },
+        ],
+      },
+      remind: { critical: "never" },
+    });
+    look(harness, near);
+    lasts(harness, near, 6 * minute);
+    expect(escalated(harness)).toEqual(["phone: MarginHigh main/0.0 escalated critical"]);
   });
 
   test("an event escalates until a person settles it, across restarts", () => {
