@@ -87,12 +87,28 @@ function idOf(told: readonly Told[], sender: string, instance: string): string {
   return messageId(createHash("sha256").update(text).digest().subarray(0, messageIdBytes));
 }
 
-/** Of reminders that say the same of one alert, one after the other, only the newest is told. */
+/**
+ * Of several steps of one alert only the newest is told: it says how the alert stands, and since when. Who never heard of it
+ * hears that it fires, not that it got worse; a step up within the message is told as one. Events are told each.
+ */
 function withoutRepeats(changes: readonly AlertChange[]): AlertChange[] {
-  return changes.filter((change, index) => {
-    const next = changes[index + 1];
-    return change.kind !== "reminder" || next?.kind !== "reminder" || next.alertId !== change.alertId;
+  const last = new Map(changes.map((change) => [change.alertId, change]));
+  return changes.flatMap((change) => {
+    if (change.alert.event) return [change];
+    if (last.get(change.alertId) !== change) return [];
+    const before = changes.filter((one) => one.alertId === change.alertId && one !== change);
+    return [{ ...change, kind: told(before, change) }];
   });
+}
+
+/** Steps that say nothing of how an alert came to stand where it stands. */
+const steady: ReadonlySet<AlertChange["kind"]> = new Set(["worsened", "reminder", "rose"]);
+
+function told(before: readonly AlertChange[], { kind, alert }: AlertChange): AlertChange["kind"] {
+  if (!steady.has(kind)) return kind;
+  if (before.some((one) => one.kind === "fired")) return "fired";
+  const rose = before.some((one) => one.kind === "rose" && one.alert.severity === alert.severity);
+  return rose ? "rose" : kind;
 }
 
 /** The worst stands first among them. */

@@ -36,7 +36,8 @@ export class Standing {
     const group = groupKey === null ? undefined : this.#groups.get(`${receiver}\n${groupKey}`);
     if (!group) return null;
     const own = new Set(told.map(({ item }) => item.alertId));
-    const others = [...group.values()].filter(({ id }) => !own.has(id));
+    // Infos are for whoever looks, not for whoever is told of something else.
+    const others = [...group.values()].filter(({ id, severity }) => severity !== "info" && !own.has(id));
     if (others.length === 0) return null;
     others.sort((a, b) => severityRank[b.severity] - severityRank[a.severity] || a.id - b.id);
     return { alerts: others.slice(0, mostListed), more: Math.max(0, others.length - mostListed) };

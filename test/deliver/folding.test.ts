@@ -143,3 +143,32 @@ test("a hundred critical ones that piled up are no hundred messages", async () =
   expect(one.far.accepted.flatMap(({ items }) => items)).toHaveLength(101);
   expect(one.far.accepted.length).toBeLessThan(15);
 });
+
+test("several steps of one alert in one message are told as where it stands now", async () => {
+  await using one = await rig();
+  const { alerts } = one;
+  const leads = async (...kinds: ("fired" | "rose" | "fell" | "worsened" | "reminder" | "ended")[]) => {
+    const alert = alerts.alert({ severity: "warning" });
+    const before = one.far.arrivals.length;
+    const steps = kinds.map((kind) => alerts.step(kind, alert, ["chat"], `group ${alert.id}`, 1_000));
+    await one.owe(together(steps));
+    await one.clock.advance(1_100);
+    return one.far.arrivals.slice(before).map((arrival) => [arrival.items.length, ...arrival.leads]);
+  };
+  expect(await leads("fired", "worsened")).toEqual([[2, "FIRING warning"]]);
+  expect(await leads("fired", "rose", "worsened")).toEqual([[3, "FIRING warning"]]);
+  expect(await leads("rose", "worsened")).toEqual([[2, "WORSE, now warning"]]);
+  expect(await leads("worsened", "reminder")).toEqual([[2, "STILL FIRING warning"]]);
+  expect(await leads("rose", "fell")).toEqual([[2, "BETTER, now warning"]]);
+  expect(await leads("fired", "ended")).toEqual([[2, "RESOLVED"]]);
+});
+
+test("an info that fires is not said beside what is told", async () => {
+  await using one = await rig();
+  const { alerts } = one;
+  await one.owe(alerts.step("fired", alerts.alert({ severity: "info" }), ["chat"], "a", 0));
+  await one.clock.settle();
+  await one.owe(alerts.step("fired", alerts.alert({ severity: "warning" }), ["chat"], "a", 0));
+  await one.clock.settle();
+  expect((await one.store.messages({})).map((message) => render(message).standing)).toEqual([[], []]);
+});
