@@ -29,6 +29,22 @@ export interface RollUp {
   readonly stats: readonly Stats[];
 }
 
+/** Figures of one series, bucket after bucket. */
+export type StatsColumns = Readonly<Record<keyof Stats, Readonly<Float64Array> | readonly number[]>>;
+
+/** Buckets of one owner that follow one another and are of the same series: millions of them are in little room so. */
+export interface RollUpBlock {
+  readonly owner: string;
+  readonly series: readonly string[];
+  /** When each begins, ms, ascending. */
+  readonly times: readonly number[];
+  /** At the indices of the series, and in these at the indices of the times. */
+  readonly columns: readonly StatsColumns[];
+  /** Of the times only those from this index to before the other. */
+  readonly from: number;
+  readonly to: number;
+}
+
 export interface RollUpQuery {
   readonly owner: string;
   readonly resolution: Resolution;
@@ -72,6 +88,80 @@ export function mergeStats(a: Stats, b: Stats): Stats {
     last: newer.last,
     lastMs: newer.lastMs,
   };
+}
+
+/** What stands at one index of columns. */
+export function statsAt(columns: StatsColumns, index: number): Stats {
+  return {
+    count: columns.count[index]!,
+    min: columns.min[index]!,
+    max: columns.max[index]!,
+    sum: columns.sum[index]!,
+    sumSquares: columns.sumSquares[index]!,
+    last: columns.last[index]!,
+    lastMs: columns.lastMs[index]!,
+  };
+}
+
+/** Gathers buckets of one owner, which come oldest first. */
+export class RollUpBlocks {
+  readonly #owner: string;
+  #series: readonly string[] | null = null;
+  #times: number[] = [];
+  #columns: Record<keyof Stats, number[]>[] = [];
+
+  constructor(owner: string) {
+    this.#owner = owner;
+  }
+
+  /** @returns what was gathered before, where this one is of other series */
+  add({ atMs, series, stats }: Pick<RollUp, "atMs" | "series" | "stats">): RollUpBlock | null {
+    const before = series === this.#series ? null : this.take();
+    if (series !== this.#series) {
+      this.#series = series;
+      this.#columns = series.map(() => ({
+        count: [],
+        min: [],
+        max: [],
+        sum: [],
+        sumSquares: [],
+        last: [],
+        lastMs: [],
+      }));
+    }
+    this.#times.push(atMs);
+    for (let i = 0; i < stats.length; i++) {
+      const [column, one] = [this.#columns[i]!, stats[i]!];
+      column.count.push(one.count);
+      column.min.push(one.min);
+      column.max.push(one.max);
+      column.sum.push(one.sum);
+      column.sumSquares.push(one.sumSquares);
+      column.last.push(one.last);
+      column.lastMs.push(one.lastMs);
+    }
+    return before;
+  }
+
+  /** What was gathered, if anything; then it begins anew. */
+  take(): RollUpBlock | null {
+    if (this.#series === null) return null;
+    const [series, times, columns] = [this.#series, this.#times, this.#columns];
+    this.#series = null;
+    this.#times = [];
+    return { owner: this.#owner, series, times, columns, from: 0, to: times.length };
+  }
+}
+
+/** Buckets of one owner, which come oldest first, as blocks. */
+export async function* inBlocks(buckets: AsyncIterable<RollUp>, owner: string): AsyncIterable<RollUpBlock> {
+  const blocks = new RollUpBlocks(owner);
+  for await (const bucket of buckets) {
+    const block = blocks.add(bucket);
+    if (block !== null) yield block;
+  }
+  const block = blocks.take();
+  if (block !== null) yield block;
 }
 
 /** When the bucket that an instant falls into begins. */

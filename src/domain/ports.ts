@@ -5,7 +5,7 @@ import type { Changes, FactChange, Milestone } from "./changes.ts";
 import type { Acknowledgement, Message, OwedItem, SendFailure } from "./delivery.ts";
 import type { Event, EventKind } from "./event.ts";
 import type { ExplainAnswer } from "./explanation.ts";
-import type { Compacted, RollUp, RollUpQuery } from "./history.ts";
+import type { Compacted, RollUp, RollUpBlock, RollUpQuery } from "./history.ts";
 import type { Observation, Tick } from "./observation.ts";
 import type { Silence, SilenceWish } from "./silence.ts";
 import type { DaemonStatus } from "./status.ts";
@@ -27,6 +27,8 @@ export interface TickQuery {
   readonly fromMs: number;
   /** Inclusive; default: the newest. */
   readonly toMs?: number;
+  /** Which series are asked for; default all. Others may be left out of ticks, which cost less then. */
+  readonly wanted?: (series: string) => boolean;
 }
 
 /** Which part of the recording. */
@@ -69,6 +71,8 @@ export interface Store {
   ticks(query: TickQuery): AsyncIterable<Tick>;
   /** @returns buckets of one owner, oldest first: as far back as they are kept, which is longer than ticks are. */
   rollups(query: RollUpQuery): AsyncIterable<RollUp>;
+  /** The same, many at a time. */
+  rollupBlocks(query: RollUpQuery): AsyncIterable<RollUpBlock>;
   /**
    * What the watch was fed, in that order and exactly as it was, from the last point at or before `fromMs` at which reading
    * can begin; it ends before the first observation that is later than `toMs`. Where no watch began at that point, it is led

@@ -47,28 +47,49 @@ export interface Chunk {
   valuesAt(index: number): number[];
 }
 
-export function decodeChunk(body: Uint8Array, count: number, width: number): Chunk {
-  const planes = decompress(body);
-  const stride = (width + 2) * 8;
-  if (planes.length !== count * stride)
+/** @param wanted which series are asked for, by index; default all. Others cost nothing but their decompression. */
+export function decodeChunk(
+  body: Uint8Array,
+  count: number,
+  width: number,
+  wanted: readonly number[] = [...Array(width).keys()],
+): Chunk {
+  const bytes = (width + 2) * 8 * count;
+  const planes = decompress(body, bytes);
+  if (planes.length !== bytes)
     throw new Error(`chunk of ${count} ticks × ${width} series holds ${planes.length} bytes`);
-  const rows = new Uint8Array(planes.length);
-  for (let plane = 0, from = 0; plane < stride; plane++) {
-    let before = 0;
-    for (let at = plane; at < rows.length; at += stride) {
-      before ^= planes[from++] as number;
-      rows[at] = before;
-    }
-  }
-  const view = new DataView(rows.buffer);
+  const [seqs, times] = [column(planes, 0, count), column(planes, 1, count)];
+  const columns = wanted.map((index) => column(planes, index + 2, count));
   return {
     count,
-    seqAt: (index) => view.getFloat64(index * stride, true),
-    atMsAt: (index) => view.getFloat64(index * stride + 8, true),
+    seqAt: (index) => seqs[index]!,
+    atMsAt: (index) => times[index]!,
     valuesAt(index) {
-      const values = new Array<number>(width);
-      for (let i = 0; i < width; i++) values[i] = view.getFloat64(index * stride + 16 + i * 8, true);
+      const values: number[] = [];
+      for (let i = 0; i < columns.length; i++) values.push(columns[i]![index]!);
       return values;
     },
   };
+}
+
+function column(planes: Uint8Array, which: number, count: number): Float64Array {
+  const values = new Float64Array(count);
+  const words = new Uint32Array(values.buffer);
+  let [low, high] = [0, 0];
+  let at = which * 8 * count;
+  for (let i = 0; i < words.length; at++) {
+    low ^=
+      planes[at]! |
+      (planes[at + count]! << 8) |
+      (planes[at + 2 * count]! << 16) |
+      (planes[at + 3 * count]! << 24);
+    high ^=
+      planes[at + 4 * count]! |
+      (planes[at + 5 * count]! << 8) |
+      (planes[at + 6 * count]! << 16) |
+      (planes[at + 7 * count]! << 24);
+    words[i++] = low;
+    words[i++] = high;
+  }
+  return values;
 }

@@ -9,8 +9,12 @@ export function compress(bytes: Uint8Array | string): Buffer {
   return zstdCompressSync(bytes, { params });
 }
 
-export function decompress(bytes: Uint8Array): Buffer {
-  return zstdDecompressSync(bytes);
+/** @param length how many bytes come out, where that is known: then they are not gathered piece by piece */
+export function decompress(bytes: Uint8Array, length?: number): Buffer {
+  return length === undefined
+    ? zstdDecompressSync(bytes)
+    : // One more than fits: a full piece is taken for one that others follow.
+      zstdDecompressSync(bytes, { chunkSize: Math.max(64, length + 1) });
 }
 
 /** A text as it is, or compressed where that is shorter. */

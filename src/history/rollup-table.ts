@@ -9,7 +9,7 @@
  *
  * Lossless: every bit comes back, NaN as a NaN.
  */
-import type { Stats } from "../domain/history.ts";
+import type { StatsColumns } from "../domain/history.ts";
 import { compress, decompress } from "./compression.ts";
 
 const kinds = ["count", "lastMs", "last", "min", "max", "sum", "sumSquares"] as const;
@@ -108,17 +108,18 @@ export class RollUpTable {
     return part;
   }
 
-  statsAt(bucket: number, series: number): Stats {
-    const cell = bucket * this.width + series;
-    const { columns } = this;
+  /** All figures of one series. */
+  series(index: number): StatsColumns {
+    const { columns, width } = this;
+    const of = (kind: Kind) => this.times.map((_, bucket) => columns[kind][bucket * width + index]!);
     return {
-      count: columns.count[cell]!,
-      min: columns.min[cell]!,
-      max: columns.max[cell]!,
-      sum: columns.sum[cell]!,
-      sumSquares: columns.sumSquares[cell]!,
-      last: columns.last[cell]!,
-      lastMs: columns.lastMs[cell]!,
+      count: of("count"),
+      min: of("min"),
+      max: of("max"),
+      sum: of("sum"),
+      sumSquares: of("sumSquares"),
+      last: of("last"),
+      lastMs: of("lastMs"),
     };
   }
 
@@ -192,10 +193,10 @@ export class StoredRollUps {
   readonly #firstOffsets: Float64Array;
 
   constructor(body: Uint8Array, length: number, width: number, bucketMs: number) {
-    this.#planes = decompress(body);
+    const bytes = 8 * length * (1 + kinds.length * width);
+    this.#planes = decompress(body, bytes);
     this.#width = width;
     this.#length = length;
-    const bytes = 8 * length * (1 + kinds.length * width);
     if (this.#planes.length !== bytes)
       throw new Error(`${length} buckets × ${width} series hold ${this.#planes.length} bytes, not ${bytes}`);
     const times = readColumn(this.#planes, 0, length, 0, length);
@@ -207,11 +208,12 @@ export class StoredRollUps {
   }
 
   /** All figures of one series. */
-  series(index: number): Readonly<Record<Kind, Float64Array>> {
+  series(index: number): StatsColumns {
     const length = this.#length;
     const count = index === 0 ? this.#firstCounts : this.#counts(index);
     const offsets = index === 0 ? this.#firstOffsets : this.#offsets(index);
-    const lastMs = offsets.map((offset, b) => this.times[b]! + offset);
+    const lastMs = new Float64Array(length);
+    for (let b = 0; b < length; b++) lastMs[b] = this.times[b]! + offsets[b]!;
     const last = this.#column("last", index);
     for (let b = 0; b < length; b++) last.take(b, b === 0 ? 0 : last.values[b - 1]!);
     const min = this.#figures("min", index, count, last.values);
@@ -290,18 +292,18 @@ function likelyFigure(
   }
 }
 
+/** To look at the bits of a double. */
+const likelyDouble = new Float64Array(1);
+const likelyWords = new Uint32Array(likelyDouble.buffer);
+
 /** Doubles as what they differ by from likely ones. */
 class Column {
   readonly values: Float64Array;
-  readonly bytes: Uint8Array;
-  readonly #words: Uint32Array;
-  readonly #likely = new Float64Array(1);
-  readonly #likelyWords = new Uint32Array(this.#likely.buffer);
+  readonly words: Uint32Array;
 
   constructor(count: number) {
     this.values = new Float64Array(count);
-    this.bytes = new Uint8Array(this.values.buffer);
-    this.#words = new Uint32Array(this.values.buffer);
+    this.words = new Uint32Array(this.values.buffer);
   }
 
   put(index: number, value: number, likely: number): void {
@@ -316,13 +318,13 @@ class Column {
 
   #flip(index: number, likely: number): void {
     // Machines and versions may write different NaNs: none of their bits is likely.
-    this.#likely[0] = Number.isNaN(likely) ? 0 : likely;
-    this.#words[index * 2]! ^= this.#likelyWords[0]!;
-    this.#words[index * 2 + 1]! ^= this.#likelyWords[1]!;
+    likelyDouble[0] = Number.isNaN(likely) ? 0 : likely;
+    this.words[index * 2]! ^= likelyWords[0]!;
+    this.words[index * 2 + 1]! ^= likelyWords[1]!;
   }
 
   write(planes: Uint8Array, offset: number): void {
-    const { bytes } = this;
+    const bytes = new Uint8Array(this.values.buffer);
     let out = offset;
     for (let plane = 0; plane < 8; plane++)
       for (let at = plane; at < bytes.length; at += 8) planes[out++] = bytes[at]!;
@@ -332,10 +334,19 @@ class Column {
 /** @param total how many numbers the whole column has  @param from the first that is wanted  @param count how many are */
 function readColumn(planes: Uint8Array, offset: number, total: number, from: number, count: number): Column {
   const column = new Column(count);
-  const { bytes } = column;
-  for (let plane = 0; plane < 8; plane++) {
-    let at = offset + plane * total + from;
-    for (let out = plane; out < bytes.length; out += 8) bytes[out] = planes[at++]!;
+  const { words } = column;
+  let at = offset + from;
+  for (let out = 0; out < words.length; at++) {
+    words[out++] =
+      planes[at]! |
+      (planes[at + total]! << 8) |
+      (planes[at + 2 * total]! << 16) |
+      (planes[at + 3 * total]! << 24);
+    words[out++] =
+      planes[at + 4 * total]! |
+      (planes[at + 5 * total]! << 8) |
+      (planes[at + 6 * total]! << 16) |
+      (planes[at + 7 * total]! << 24);
   }
   return column;
 }

@@ -12,9 +12,13 @@ import {
   noStats,
   type Resolution,
   type RollUp,
+  type RollUpBlock,
+  RollUpBlocks,
   type RollUpQuery,
   resolutionMs,
   type Stats,
+  type StatsColumns,
+  statsAt,
 } from "../domain/history.ts";
 import { decodeChunk } from "./chunk.ts";
 import { RollUpTable, StoredRollUps } from "./rollup-table.ts";
@@ -34,8 +38,8 @@ const bucketsPerBreath = 512;
 interface Part {
   readonly view: View;
   readonly times: readonly number[];
-  /** @param index among the series that are asked for */
-  readonly statsAt: (bucket: number, index: number) => Stats;
+  /** Of the series that are asked for. */
+  readonly columns: readonly StatsColumns[];
 }
 
 interface RollUpRow {
@@ -75,6 +79,16 @@ export class RollUps {
   }
 
   async *rollups(query: RollUpQuery): AsyncGenerator<RollUp, void, undefined> {
+    let handed = 0;
+    for await (const { owner, series, times, columns, from, to } of this.blocks(query)) {
+      for (let i = from; i < to; i++) {
+        yield { atMs: times[i]!, owner, series, stats: columns.map((column) => statsAt(column, i)) };
+        if (++handed % bucketsPerBreath === 0) await breathe();
+      }
+    }
+  }
+
+  async *blocks(query: RollUpQuery): AsyncGenerator<RollUpBlock, void, undefined> {
     const { owner, resolution, fromMs, toMs = Number.POSITIVE_INFINITY, wanted } = query;
     const ownerId = this.#sql.owner.get(owner)?.id;
     if (ownerId === undefined) return;
@@ -86,19 +100,13 @@ export class RollUps {
       return known;
     };
     const unions: Unions = new Map();
-    let handed = 0;
     for (let atMs = Math.ceil(fromMs / bucketMs) * bucketMs; ; ) {
       const firstMs = this.#firstOf(ownerId, bucketMs, atMs);
       if (firstMs > toMs || firstMs === Number.POSITIVE_INFINITY) return;
       const beginMs = bucketOf(firstMs, blockMs[resolution]);
       const endMs = beginMs + blockMs[resolution];
       const parts = this.#partsOf({ ownerId, bucketMs, fromMs: Math.max(beginMs, atMs), endMs, viewOf });
-      for (const { time, places } of inOrder(parts)) {
-        if (time < atMs) continue;
-        if (time > toMs) return;
-        yield { atMs: time, owner, ...together(places, unions) };
-        if (++handed % bucketsPerBreath === 0) await breathe();
-      }
+      for (const block of joined(parts, { owner, fromMs: atMs, toMs, unions })) yield block;
       atMs = endMs;
       await breathe();
     }
@@ -164,28 +172,11 @@ export class RollUps {
 
 function stored(view: View, row: RollUpRow, bucketMs: number): Part {
   const body = new StoredRollUps(row.body, row.count, view.width, bucketMs);
-  const columns = view.indices.map((index) => body.series(index));
-  return {
-    view,
-    times: body.times,
-    statsAt(bucket, index) {
-      const { count, min, max, sum, sumSquares, last, lastMs } = columns[index]!;
-      return {
-        count: count[bucket]!,
-        min: min[bucket]!,
-        max: max[bucket]!,
-        sum: sum[bucket]!,
-        sumSquares: sumSquares[bucket]!,
-        last: last[bucket]!,
-        lastMs: lastMs[bucket]!,
-      };
-    },
-  };
+  return { view, times: body.times, columns: view.indices.map((index) => body.series(index)) };
 }
 
 function gathered(view: View, table: RollUpTable): Part {
-  const { indices } = view;
-  return { view, times: table.times, statsAt: (bucket, index) => table.statsAt(bucket, indices[index]!) };
+  return { view, times: table.times, columns: view.indices.map((index) => table.series(index)) };
 }
 
 interface Place {
@@ -193,20 +184,54 @@ interface Place {
   readonly bucket: number;
 }
 
-/** Every bucket of the parts with what they have of it, in the order of the parts. */
-function* inOrder(
+/**
+ * Every bucket of the parts, oldest first. What only one part knows of is handed on as it stands there; of what several do,
+ * one is made, in the order of the parts.
+ */
+function* joined(
   parts: readonly Part[],
-): Iterable<{ readonly time: number; readonly places: readonly Place[] }> {
-  const next = parts.map(() => 0);
-  const timeOf = (part: Part, i: number) => part.times[next[i]!] ?? Number.POSITIVE_INFINITY;
+  {
+    owner,
+    fromMs,
+    toMs,
+    unions,
+  }: { readonly owner: string; readonly fromMs: number; readonly toMs: number; readonly unions: Unions },
+): Iterable<RollUpBlock> {
+  const next = parts.map(({ times }) => {
+    let first = 0;
+    while (first < times.length && times[first]! < fromMs) first++;
+    return first;
+  });
+  const timeOf = (i: number) => parts[i]!.times[next[i]!] ?? Number.POSITIVE_INFINITY;
+  const made = new RollUpBlocks(owner);
   for (;;) {
-    const time = Math.min(...parts.map(timeOf));
-    if (time === Number.POSITIVE_INFINITY) return;
+    let [first, time, until, alone] = [0, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, true];
+    for (let i = 0; i < parts.length; i++) {
+      const one = timeOf(i);
+      if (one < time) [first, until, time, alone] = [i, time, one, true];
+      else if (one === time) alone = false;
+      else if (one < until) until = one;
+    }
+    if (time === Number.POSITIVE_INFINITY || time > toMs) break;
+    if (alone) {
+      const { view, times, columns } = parts[first]!;
+      const from = next[first]!;
+      let to = from + 1;
+      while (to < times.length && times[to]! < until && times[to]! <= toMs) to++;
+      next[first] = to;
+      const before = made.take();
+      if (before !== null) yield before;
+      yield { owner, series: view.series, times, columns, from, to };
+      continue;
+    }
     const places: Place[] = [];
     for (const [i, part] of parts.entries())
-      if (timeOf(part, i) === time) places.push({ part, bucket: next[i]!++ });
-    yield { time, places };
+      if (timeOf(i) === time) places.push({ part, bucket: next[i]!++ });
+    const before = made.add({ atMs: time, ...together(places, unions) });
+    if (before !== null) yield before;
   }
+  const last = made.take();
+  if (last !== null) yield last;
 }
 
 /** The series of several layouts, each once, and where each stands. */
@@ -229,7 +254,7 @@ function together(places: readonly Place[], unions: Unions): Pick<RollUp, "serie
   const { series } = first!.part.view;
   if (places.every(({ part }) => part.view === first!.part.view)) {
     const merged = (index: number) =>
-      places.map(({ part, bucket }) => part.statsAt(bucket, index)).reduce(mergeStats);
+      places.map(({ part, bucket }) => statsAt(part.columns[index]!, bucket)).reduce(mergeStats);
     return { series, stats: series.map((_, index) => merged(index)) };
   }
   const key = places.map(({ part }) => part.view.layoutId).join(" ");
@@ -239,7 +264,7 @@ function together(places: readonly Place[], unions: Unions): Pick<RollUp, "serie
   for (const { part, bucket } of places) {
     for (const [index, name] of part.view.series.entries()) {
       const at = union.at.get(name)!;
-      stats[at] = mergeStats(stats[at]!, part.statsAt(bucket, index));
+      stats[at] = mergeStats(stats[at]!, statsAt(part.columns[index]!, bucket));
     }
   }
   return { series: union.series, stats };

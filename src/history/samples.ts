@@ -14,6 +14,14 @@ import { type LogRow, valuesOf } from "./ticklog.ts";
 /** Ticks handed out before others get their turn. */
 const ticksPerBreath = 512;
 
+/** A layout as a query sees it: the series that are asked for, and where they stand. */
+interface View {
+  readonly series: readonly string[];
+  /** Undefined: all are. */
+  readonly indices: readonly number[] | undefined;
+  readonly width: number;
+}
+
 /** Ticks of one layout in order, and where the reading of them stands. */
 interface Run {
   readonly series: readonly string[];
@@ -56,8 +64,14 @@ export class Samples {
     const toMs = query.toMs ?? Number.POSITIVE_INFINITY;
     const { chunks, tail } = this.#look(ownerId, fromMs, toMs);
     const waiting = chunks.sort((a, b) => a.from_ms - b.from_ms);
-    const runs: Run[] = tailRuns(tail).map((chunk) =>
-      begin(chunk, this.#series(chunk.layoutId), Number.NEGATIVE_INFINITY),
+    const views = new Map<number, View>();
+    const viewOf = (layoutId: number) => {
+      const view = views.get(layoutId) ?? this.#view(layoutId, query.wanted);
+      views.set(layoutId, view);
+      return view;
+    };
+    const runs: Run[] = tailRuns(tail, viewOf).map((chunk) =>
+      begin(chunk, viewOf(chunk.layoutId).series, Number.NEGATIVE_INFINITY),
     );
     let next = 0;
     let handed = 0;
@@ -68,7 +82,7 @@ export class Samples {
         next < waiting.length &&
         (first === undefined || (waiting[next] as ChunkRow).from_ms <= first.atMs)
       ) {
-        const run = this.#open(waiting[next++] as ChunkRow, fromMs);
+        const run = this.#open(waiting[next++] as ChunkRow, fromMs, viewOf);
         if (run !== undefined) runs.push(run);
         await breathe();
         handed = 0;
@@ -100,12 +114,19 @@ export class Samples {
     return new Map([...found].map(([name, list]) => [name, [...list]]));
   }
 
-  #open(row: ChunkRow, fromMs: number): Run | undefined {
+  #open(row: ChunkRow, fromMs: number, viewOf: (layoutId: number) => View): Run | undefined {
     const found = this.#sql.body.get(row.id);
     if (found === undefined) return undefined; // Retention took it meanwhile.
-    const series = this.#series(row.layout_id);
-    const run = begin(decodeChunk(found.body, row.count, series.length), series, fromMs);
+    const { series, indices, width } = viewOf(row.layout_id);
+    const run = begin(decodeChunk(found.body, row.count, width, indices), series, fromMs);
     return run.index < run.chunk.count ? run : undefined;
+  }
+
+  #view(layoutId: number, wanted: TickQuery["wanted"]): View {
+    const all = this.#series(layoutId);
+    if (wanted === undefined) return { series: all, indices: undefined, width: all.length };
+    const indices = [...all.keys()].filter((index) => wanted(all[index]!));
+    return { series: indices.map((index) => all[index]!), indices, width: all.length };
   }
 
   #series(layoutId: number): readonly string[] {
@@ -150,7 +171,10 @@ function earliest(runs: readonly Run[]): Run | undefined {
 }
 
 /** Rows of the log in the shape of chunks, one for each layout. */
-function tailRuns(rows: readonly LogRow[]): (Chunk & { readonly layoutId: number })[] {
+function tailRuns(
+  rows: readonly LogRow[],
+  viewOf: (layoutId: number) => View,
+): (Chunk & { readonly layoutId: number })[] {
   const byLayout = new Map<number, LogRow[]>();
   for (const row of rows) {
     const list = byLayout.get(row.layout_id);
@@ -160,12 +184,16 @@ function tailRuns(rows: readonly LogRow[]): (Chunk & { readonly layoutId: number
   return [...byLayout].map(([layoutId, list]) => {
     list.sort((a, b) => a.at_ms - b.at_ms || a.seq - b.seq);
     const at = (index: number) => list[index] as LogRow;
+    const { indices } = viewOf(layoutId);
     return {
       layoutId,
       count: list.length,
       seqAt: (index: number) => at(index).seq,
       atMsAt: (index: number) => at(index).at_ms,
-      valuesAt: (index: number) => valuesOf(at(index).body),
+      valuesAt(index: number) {
+        const values = valuesOf(at(index).body);
+        return indices === undefined ? values : indices.map((one) => values[one]!);
+      },
     };
   });
 }

@@ -11,7 +11,7 @@ import type Database from "better-sqlite3";
 import type { Changes, FactChange, FailedRead, KeptPayload } from "../domain/changes.ts";
 import { isEmpty } from "../domain/changes.ts";
 import { type Clock, systemClock } from "../domain/clock.ts";
-import type { Compacted, RollUp, RollUpQuery } from "../domain/history.ts";
+import type { Compacted, RollUp, RollUpBlock, RollUpQuery } from "../domain/history.ts";
 import type { Observation, Tick } from "../domain/observation.ts";
 import type { Recorded, RecordingQuery, SessionStore, Store, TickQuery } from "../domain/ports.ts";
 import { durably, type OpenDatabase, openDatabase } from "./database.ts";
@@ -162,6 +162,13 @@ class SqliteStore implements History {
     await this.#packTail();
     this.#reading();
     yield* this.#rollUps.rollups(query);
+  }
+
+  async *rollupBlocks(query: RollUpQuery): AsyncIterable<RollUpBlock> {
+    this.#reading();
+    await this.#packTail();
+    this.#reading();
+    yield* this.#rollUps.blocks(query);
   }
 
   async *recording(query: RecordingQuery): AsyncIterable<Observation> {

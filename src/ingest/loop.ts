@@ -23,6 +23,8 @@ import { Tape } from "./tape.ts";
 
 /** Most observations in one transaction. */
 const batchSize = 64;
+/** How long observations are judged before others get their turn, ms. */
+const judgedAtOnceMs = 25;
 const degradedAfterMs = 5_000;
 const retryMs = [250, 500, 1_000, 2_000, 5_000];
 /** Held Changes beyond this number lose their samples. */
@@ -160,9 +162,14 @@ export class IngestLoop implements Ingest {
       while (this.#queue.length > 0 && !this.#paused) {
         batch = this.#queue.splice(0, batchSize);
         await this.#options.probe?.("observed");
+        let sinceMs = this.#options.clock.elapsedMs();
         for (const { observation } of batch) {
           // Only events have to be looked up first: waiting for nothing costs as much as judging.
           this.#judge(observation.kind === "events" ? await this.#withoutKnown(observation) : observation);
+          // The first sight of an account feeds its windows the past: many of these must not hold everything else up.
+          if (this.#options.clock.elapsedMs() - sinceMs < judgedAtOnceMs) continue;
+          await turn();
+          sinceMs = this.#options.clock.elapsedMs();
         }
         await this.#options.probe?.("judged");
         if (this.#failingSinceMs === null) await this.#commit();

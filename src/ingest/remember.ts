@@ -1,7 +1,7 @@
 /** Reads back from history what the watch has to know at a start: rule states, open alerts, throttles, windows. */
 import { setImmediate as turn } from "node:timers/promises";
 import type { Event, EventKind } from "../domain/event.ts";
-import { bucketOf, type RollUp, resolutionMs } from "../domain/history.ts";
+import { bucketOf, type RollUpBlock, resolutionMs } from "../domain/history.ts";
 import type { Tick } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import { clockSlackMs } from "../watch/endings.ts";
@@ -26,7 +26,7 @@ const { minute: minuteMs, hour: hourMs } = resolutionMs;
 export type Rememberable = Pick<
   Store,
   | "ticks"
-  | "rollups"
+  | "rollupBlocks"
   | "tickOwners"
   | "events"
   | "eventByKey"
@@ -100,14 +100,16 @@ interface Past {
   /** Where the samples begin, and the minutes end, ms. */
   readonly fromMs: number;
   readonly ticks: Tick[];
+  /** Which series windows look at. */
+  readonly wanted: (series: string) => boolean;
 }
 
 /** Reads what came since the last reading: several samples may be of one moment, of which some were read before. */
-async function readOn({ owner, fromMs, ticks }: Past, store: Rememberable): Promise<void> {
+async function readOn({ owner, fromMs, ticks, wanted }: Past, store: Rememberable): Promise<void> {
   const lastMs = ticks.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY;
   let known = 0;
   for (let i = ticks.length - 1; i >= 0 && ticks[i]!.atMs === lastMs; i--) known++;
-  for await (const tick of store.ticks({ owner, fromMs: Math.max(fromMs, lastMs) })) {
+  for await (const tick of store.ticks({ owner, fromMs: Math.max(fromMs, lastMs), wanted })) {
     if (tick.atMs === lastMs && known-- > 0) continue;
     if (ticks.push(tick) % fedAtOnce === 0) await turn();
   }
@@ -119,6 +121,7 @@ async function readOn({ owner, fromMs, ticks }: Past, store: Rememberable): Prom
  */
 async function* readPasts(settings: WatchSettings, store: Rememberable, nowMs: number): AsyncIterable<Past> {
   const lookBack = new LookBack(settings.ruleSet);
+  const wanted = (series: string) => lookBack.wants(series);
   // Thousands of accounts have millions of samples a day: read only for rules that look back over accounts themselves.
   const ofAccounts = lookBack.of("trader", "position");
   const accounts = ofAccounts.spanMs > 0 ? await accountOwners(store, settings) : [];
@@ -139,9 +142,9 @@ async function* readPasts(settings: WatchSettings, store: Rememberable, nowMs: n
     const samplesFromMs = bucketOf(nowMs - Math.max(samplesMs, minuteMs), minuteMs);
     for (const owner of owners) {
       const minutes = new HeldMinutes(owner);
-      for await (const [bucket, widthMs] of readMinutes(store, owner, fromMs, samplesFromMs, lookBack))
-        minutes.add(bucket, widthMs);
-      const past: Past = { owner, minutes, fromMs: samplesFromMs, ticks: [] };
+      for await (const [block, widthMs] of readMinutes(store, owner, fromMs, samplesFromMs, wanted))
+        minutes.add(block, widthMs);
+      const past: Past = { owner, minutes, fromMs: samplesFromMs, ticks: [], wanted };
       await readOn(past, store);
       yield past;
     }
@@ -154,18 +157,24 @@ async function* readMinutes(
   owner: string,
   fromMs: number,
   toMs: number,
-  lookBack: LookBack,
-): AsyncIterable<readonly [RollUp, number]> {
+  wanted: (series: string) => boolean,
+): AsyncIterable<readonly [RollUpBlock, number]> {
   if (fromMs >= toMs) return;
-  const wanted = (series: string) => lookBack.wants(series);
   const hours = (endMs: number) =>
-    store.rollups({ owner, resolution: "hour", fromMs: bucketOf(fromMs, hourMs), toMs: endMs - 1, wanted });
+    store.rollupBlocks({
+      owner,
+      resolution: "hour",
+      fromMs: bucketOf(fromMs, hourMs),
+      toMs: endMs - 1,
+      wanted,
+    });
   let begun = false;
-  for await (const minute of store.rollups({ owner, resolution: "minute", fromMs, toMs: toMs - 1, wanted })) {
-    const endMs = bucketOf(minute.atMs, hourMs);
+  const minutes = { owner, resolution: "minute", fromMs, toMs: toMs - 1, wanted } as const;
+  for await (const block of store.rollupBlocks(minutes)) {
+    const endMs = bucketOf(block.times[block.from]!, hourMs);
     if (!begun && endMs > fromMs) for await (const hour of hours(endMs)) yield [hour, hourMs];
     begun = true;
-    yield [minute, minuteMs];
+    yield [block, minuteMs];
   }
   if (!begun) for await (const hour of hours(bucketOf(toMs, hourMs))) yield [hour, hourMs];
 }

@@ -6,7 +6,15 @@ import type { Alert, AlertChange, RuleState } from "../domain/alert.ts";
 import type { Changes, FactChange } from "../domain/changes.ts";
 import type { OwedItem } from "../domain/delivery.ts";
 import { type Event, type EventKind, eventName } from "../domain/event.ts";
-import { bucketOf, type RollUp, type RollUpQuery, resolutionMs, rolledUp } from "../domain/history.ts";
+import {
+  bucketOf,
+  inBlocks,
+  type RollUp,
+  type RollUpBlock,
+  type RollUpQuery,
+  resolutionMs,
+  rolledUp,
+} from "../domain/history.ts";
 import type { Tick } from "../domain/observation.ts";
 import type { EventQuery, Store, TickQuery } from "../domain/ports.ts";
 import type { Rememberable } from "../ingest/remember.ts";
@@ -124,6 +132,10 @@ export class ReplayStore implements Rememberable {
     for await (const bucket of rolledUp(this.ticks(own), query)) {
       if (bucket.atMs >= query.fromMs && bucket.atMs <= toMs) yield bucket;
     }
+  }
+
+  rollupBlocks(query: RollUpQuery): AsyncIterable<RollUpBlock> {
+    return inBlocks(this.rollups(query), query.owner);
   }
 
   async tickOwners(): Promise<readonly string[]> {

@@ -3,16 +3,19 @@
  * what the exchange itself keeps of the time before the first one. It enters windows at its own time and fires nothing.
  */
 
-import type { Stats } from "../domain/history.ts";
+import type { StatsColumns } from "../domain/history.ts";
 import type { Tick } from "../domain/observation.ts";
 import { accountName, type Subject, subjectName } from "../domain/subject.ts";
-import type { HeldBucket, HeldMinutes } from "./held-minutes.ts";
+import type { HeldBlock, HeldMinutes } from "./held-minutes.ts";
 import { parseSeries } from "./series.ts";
 import type { SubjectNode } from "./subjects.ts";
+import type { WindowSet } from "./windows.ts";
 
 /** Where a subject's fields stand in ticks of one layout. */
 interface Plan {
-  readonly fields: readonly { readonly index: number; readonly field: string }[];
+  readonly indexOf: ReadonlyMap<string, number>;
+  /** -1: it is in none. */
+  readonly sizeIndex: number;
   /** A whole account: a position that is not in it was not there. Samples from elsewhere hold a figure or two. */
   readonly whole: boolean;
 }
@@ -57,37 +60,48 @@ export class Recall {
   }
 
   feedMinutes(node: SubjectNode, minutes: HeldMinutes, sinceMs: number): void {
-    for (const bucket of minutes.buckets()) if (bucket.atMs >= sinceMs) this.#feedBucket(node, bucket);
+    if (node.windows !== null)
+      for (const held of minutes.blocks) this.#feedBlock(node, node.windows, held, sinceMs);
   }
 
-  #feedBucket(node: SubjectNode, { atMs, widthMs, series, statsAt }: HeldBucket): void {
-    const { windows } = node;
-    if (windows === null || atMs + widthMs <= node.bornMs) return;
-    const plan = this.#planOf(node, series);
+  #feedBlock(node: SubjectNode, windows: WindowSet, { block, widthMs }: HeldBlock, sinceMs: number): void {
+    const { series, times, columns, from, to } = block;
+    const { indexOf, sizeIndex, whole } = this.#planOf(node, series);
     const ofPosition = node.subject.scope === "position";
-    if (plan.fields.length === 0) {
-      if (ofPosition && plan.whole) windows.clear();
-      return;
-    }
-    const statsOf = new Map(plan.fields.map(({ index, field }) => [field, statsAt(index)]));
-    const size = ofPosition ? statsOf.get("size") : undefined;
+    const fromMs = Math.max(sinceMs, node.bornMs - widthMs + 1);
     const isLong = node.incarnation.startsWith("long");
-    // Of a stretch in which it began, only the end is surely its own.
-    let partly = atMs < node.bornMs;
-    if (size !== undefined && size.count > 0) {
-      if (size.last > 0 !== isLong) {
-        windows.clear();
+    const size = ofPosition && sizeIndex >= 0 ? columns[sizeIndex]! : null;
+    const rows = new Map([...indexOf].map(([field, index]) => [field, new Row(columns[index]!)]));
+    const all = [...rows.values()];
+    const statsOf = (field: string) => {
+      const row = rows.get(field);
+      return row === undefined || row.count === 0 ? undefined : row;
+    };
+    for (let i = from; i < to; i++) {
+      const atMs = times[i]!;
+      if (atMs < fromMs) continue;
+      if (all.length === 0) {
+        if (ofPosition && whole) windows.clear();
         return;
       }
-      if (size.min > 0 !== size.max > 0) {
-        windows.clear();
-        partly = true;
+      // Of a stretch in which it began, only the end is surely its own.
+      let partly = atMs < node.bornMs;
+      if (size !== null && size.count[i]! > 0) {
+        if (size.last[i]! > 0 !== isLong) {
+          windows.clear();
+          continue;
+        }
+        if (size.min[i]! > 0 !== size.max[i]! > 0) {
+          windows.clear();
+          partly = true;
+        }
       }
+      for (let k = 0; k < all.length; k++) {
+        if (partly) all[k]!.toLastOf(i, node.bornMs);
+        else all[k]!.to(i);
+      }
+      windows.feedBucket(atMs, widthMs, statsOf);
     }
-    windows.feedBucket(atMs, widthMs, (field) => {
-      const stats = statsOf.get(field);
-      return stats !== undefined && partly ? onlyLast(stats, node.bornMs) : stats;
-    });
   }
 
   #planOf(node: SubjectNode, series: readonly string[]): Plan {
@@ -106,35 +120,71 @@ export class Recall {
     const plan = this.#planOf(node, tick.series);
     const ofPosition = node.subject.scope === "position";
     if (tick.atMs < node.bornMs) return;
-    if (plan.fields.length === 0) {
+    if (plan.indexOf.size === 0) {
       // A position that was not there is another one: its windows start anew.
       if (ofPosition && plan.whole) windows.clear();
       return;
     }
-    const values: Record<string, number> = {};
-    for (const { index, field } of plan.fields) values[field] = tick.values[index]!;
+    const { values } = tick;
     const onOtherSide =
-      ofPosition && values.size !== undefined && values.size > 0 !== node.incarnation.startsWith("long");
+      ofPosition &&
+      plan.sizeIndex >= 0 &&
+      values[plan.sizeIndex]! > 0 !== node.incarnation.startsWith("long");
     if (onOtherSide) windows.clear();
-    else windows.feed(tick.atMs, values);
+    else windows.feedFrom(tick.atMs, values, plan.indexOf);
   }
 }
 
-function onlyLast({ count, last, lastMs }: Stats, bornMs: number): Stats | undefined {
-  if (count === 0 || lastMs < bornMs) return undefined;
-  return { count: 1, min: last, max: last, sum: last, sumSquares: last * last, last, lastMs };
+/** One bucket of a series at a time: windows take the numbers out of it, and are fed very many. */
+class Row {
+  count = 0;
+  // Fractions, so that they are kept as doubles from the beginning.
+  min = 0.5;
+  max = 0.5;
+  sum = 0.5;
+  sumSquares = 0.5;
+  last = 0.5;
+  lastMs = 0.5;
+  readonly #columns: StatsColumns;
+
+  constructor(columns: StatsColumns) {
+    this.#columns = columns;
+  }
+
+  to(index: number): void {
+    const columns = this.#columns;
+    this.count = columns.count[index]!;
+    this.min = columns.min[index]!;
+    this.max = columns.max[index]!;
+    this.sum = columns.sum[index]!;
+    this.sumSquares = columns.sumSquares[index]!;
+    this.last = columns.last[index]!;
+    this.lastMs = columns.lastMs[index]!;
+  }
+
+  /** Of a bucket only its last sample, if that was seen since. */
+  toLastOf(index: number, sinceMs: number): void {
+    this.to(index);
+    const { last } = this;
+    this.count = this.count === 0 || this.lastMs < sinceMs ? 0 : 1;
+    this.min = this.max = this.sum = last;
+    this.sumSquares = last * last;
+  }
 }
 
 function planOf(series: readonly string[], subject: Subject): Plan {
   // A book's own name says which market it is of.
   const symbol = "symbol" in subject && subject.scope !== "book" ? subject.symbol : null;
-  const fields: { index: number; field: string }[] = [];
+  const indexOf = new Map<string, number>();
   series.forEach((name, index) => {
     const parsed = parseSeries(name);
-    if (parsed?.scope === subject.scope && parsed.symbol === symbol)
-      fields.push({ index, field: parsed.field });
+    if (parsed?.scope === subject.scope && parsed.symbol === symbol) indexOf.set(parsed.field, index);
   });
-  return { fields, whole: series.includes("trader.collateral") };
+  return {
+    indexOf,
+    sizeIndex: indexOf.get("size") ?? -1,
+    whole: series.includes("trader.collateral"),
+  };
 }
 
 /** Under which owners the series of a subject stand in history. */

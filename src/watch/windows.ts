@@ -46,6 +46,19 @@ export class WindowSet {
     }
   }
 
+  /** Feeds the windows what of these values is a number, as `feed` does. @param indexOf where a field stands among them */
+  feedFrom(atMs: number, values: readonly number[], indexOf: ReadonlyMap<string, number>): void {
+    for (const [field, entries] of this.#byField) {
+      const value = values[indexOf.get(field) ?? -1];
+      if (value === undefined || Number.isNaN(value)) continue;
+      for (const { window, companion } of entries) {
+        const beside = companion === null ? undefined : values[indexOf.get(companion) ?? -1];
+        if (beside !== undefined) window.push(atMs, value, beside);
+        else window.push(atMs, value);
+      }
+    }
+  }
+
   /**
    * Feeds the windows a stretch of the past that is known by its roll-up only. It lies before all that is fed by `feed`.
    * @param statsOf undefined for what is not known of it

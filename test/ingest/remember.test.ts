@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
 import { remindSettings } from "../../src/alerts/remind.ts";
 import { routingSettings } from "../../src/alerts/route.ts";
-import type { RollUp } from "../../src/domain/history.ts";
+import type { RollUpBlock } from "../../src/domain/history.ts";
 import type { Observation, Tick } from "../../src/domain/observation.ts";
 import { preparedWatch, rememberedWatch } from "../../src/ingest/remember.ts";
 import type { WatchSettings } from "../../src/watch/settings.ts";
@@ -34,7 +34,7 @@ class Asked {
     this.ticksOf.push(owner);
     yield* [];
   }
-  async *rollups(): AsyncIterable<RollUp> {
+  async *rollupBlocks(): AsyncIterable<RollUpBlock> {
     yield* [];
   }
 }

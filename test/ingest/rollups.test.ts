@@ -5,7 +5,7 @@ import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
 import { remindSettings } from "../../src/alerts/remind.ts";
 import { routingSettings } from "../../src/alerts/route.ts";
 import { changes } from "../../src/domain/changes.ts";
-import type { RollUpQuery } from "../../src/domain/history.ts";
+import { RollUpBlocks, type RollUpQuery } from "../../src/domain/history.ts";
 import type { Tick } from "../../src/domain/observation.ts";
 import type { Store } from "../../src/domain/ports.ts";
 import { type History, openStore } from "../../src/history/index.ts";
@@ -60,8 +60,9 @@ async function sayings(
 function bySample(store: History, ticks: readonly Tick[]): Store {
   return Object.assign(Object.create(store) as Store, {
     ...bound(store),
-    async *rollups({ owner, resolution, fromMs, toMs = Number.POSITIVE_INFINITY }: RollUpQuery) {
+    async *rollupBlocks({ owner, resolution, fromMs, toMs = Number.POSITIVE_INFINITY }: RollUpQuery) {
       if (resolution === "hour") return;
+      const blocks = new RollUpBlocks(owner);
       for (const { atMs, series, values } of ticks) {
         if (
           owner !== "markets" ||
@@ -69,18 +70,19 @@ function bySample(store: History, ticks: readonly Tick[]): Store {
           atMs > toMs + minuteMs - 1
         )
           continue;
-        const [value] = values;
+        const value = values[0]!;
         const one = {
           count: 1,
           min: value,
           max: value,
           sum: value,
-          sumSquares: value! ** 2,
+          sumSquares: value ** 2,
           last: value,
           lastMs: atMs,
         };
-        yield { atMs: Math.floor(atMs / minuteMs) * minuteMs, owner, series, stats: [one] };
+        blocks.add({ atMs: Math.floor(atMs / minuteMs) * minuteMs, series, stats: [one] });
       }
+      yield* [blocks.take()].filter((block) => block !== null);
     },
   });
 }
