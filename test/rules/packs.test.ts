@@ -298,7 +298,7 @@ describe("what packs say", () => {
       "Liquidated",
       { kind: "market", symbol: "SOL", side: "short", size: 90, notional: 20_980.8, price: 233.12 },
       "main: LIQUIDATED SOL short, $20,980.80 at $233.12",
-      /^Kind market, size 90; what it cost was not told yet\. Now: /,
+      /^Sold on the book, size 90; what it cost was not told yet\. Now: /,
     ],
     [
       "Liquidated",
@@ -311,9 +311,9 @@ describe("what packs say", () => {
         positionClosed: true,
       },
       "main: LIQUIDATED SOL long",
-      /^Kind backstop, size 9, collateral changed by -\$42\.50; the position is closed\. Now: /,
+      /^Taken over by the backstop, size 9, collateral changed by -\$42\.50; the position is closed\. Now: /,
     ],
-    ["Liquidated", { kind: "market" }, "main: LIQUIDATED a position", /^Kind market; what it cost/],
+    ["Liquidated", { kind: "market" }, "main: LIQUIDATED a position", /^Sold on the book; what it cost/],
     [
       "AutoDeleveraged",
       { kind: "adl", symbol: "SOL", size: 3 },
