@@ -169,6 +169,7 @@ class WorkingOutbox implements Outbox {
 
   committed(changes: Changes): void {
     let freed = false;
+    this.#noteEnds(changes);
     const told = new Map(changes.alertChanges.map((change) => [change.id, change]));
     const fresh: Entry[] = [];
     for (const item of changes.owed) {
@@ -186,6 +187,7 @@ class WorkingOutbox implements Outbox {
   }
 
   stuck(changes: Changes): void {
+    this.#noteEnds(changes);
     const told = new Map(changes.alertChanges.map((change) => [change.id, change]));
     const leaving: Entry[] = [];
     for (const item of changes.owed) {
@@ -263,6 +265,11 @@ class WorkingOutbox implements Outbox {
       for (const line of lines) line.pump();
     };
     this.#work.track(see());
+  }
+
+  /** Word of an end may be owed later, or to nobody; that it still fires is not to be said meanwhile. */
+  #noteEnds({ alertChanges }: Changes): void {
+    for (const { kind, alertId } of alertChanges) if (kind === "ended") this.#standing.over(alertId);
   }
 
   /** What was told to fire, and to whom, before this start. */

@@ -14,20 +14,38 @@ interface Firing {
 const mostListed = 10;
 
 export class Standing {
+  /** By receiver and group. */
   readonly #groups = new Map<string, Map<number, Firing>>();
+  /** In which group each receiver was told of an alert last: at another level it may be in another one. */
+  readonly #places = new Map<number, Map<string, string>>();
 
   note({ receiver, groupKey }: OwedItem, { alert, kind }: Pick<AlertChange, "alert" | "kind">): void {
     if (groupKey === null || alert.event) return;
-    const name = `${receiver}\n${groupKey}`;
-    const group = this.#groups.get(name);
     if (kind === "ended" || alert.state === "ended") {
-      group?.delete(alert.id);
-      if (group?.size === 0) this.#groups.delete(name);
+      this.over(alert.id);
       return;
     }
-    const firing = { id: alert.id, severity: alert.severity, summary: alert.summary };
-    if (group) group.set(alert.id, firing);
-    else this.#groups.set(name, new Map([[alert.id, firing]]));
+    const { id, severity, summary } = alert;
+    const places = this.#places.get(id) ?? new Map<string, string>();
+    this.#places.set(id, places);
+    const name = `${receiver}\n${groupKey}`;
+    const before = places.get(receiver);
+    if (before !== undefined && before !== name) this.#leave(before, id);
+    places.set(receiver, name);
+    const group = this.#groups.get(name) ?? new Map<number, Firing>();
+    this.#groups.set(name, group.set(id, { id, severity, summary }));
+  }
+
+  /** It fires no longer, whether or not anybody is owed word of that. */
+  over(alertId: number): void {
+    for (const name of this.#places.get(alertId)?.values() ?? []) this.#leave(name, alertId);
+    this.#places.delete(alertId);
+  }
+
+  #leave(name: string, alertId: number): void {
+    const group = this.#groups.get(name);
+    group?.delete(alertId);
+    if (group?.size === 0) this.#groups.delete(name);
   }
 
   /** @returns the others of this message's group, the worst first; null where there are none */

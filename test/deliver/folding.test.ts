@@ -68,6 +68,29 @@ test("a message says what else fires in its group, also after a restart, and not
   expect(plainLines(render(messages.at(-1)!))).toContain("Still firing, warning: alert 2 (#2)");
 });
 
+test("what rose into another group, or ended without word, stands nowhere as firing", async () => {
+  await using one = await rig();
+  const { alerts } = one;
+  const tell = async (
+    kind: "fired" | "rose" | "ended",
+    alert: ReturnType<typeof alerts.alert>,
+    to: string[],
+    group: string,
+  ) => {
+    await one.owe(alerts.step(kind, alert, to, group, 0));
+    await one.clock.settle();
+  };
+  const [first, second_, third] = [1, 2, 3].map(() => alerts.alert({ severity: "warning" }));
+  await tell("fired", first!, ["chat"], "warnings");
+  await tell("rose", first!, ["chat"], "criticals");
+  await tell("ended", first!, ["chat"], "criticals");
+  await tell("fired", second_!, ["chat"], "warnings");
+  await tell("ended", second_!, [], "warnings");
+  await tell("fired", third!, ["chat"], "warnings");
+  const standing = (await one.store.messages({})).map((message) => render(message).standing);
+  expect(standing).toEqual([[], [], [], [], []]);
+});
+
 test("more messages than a person reads leave as one, the worst first, all counted", async () => {
   await using one = await rig({ stormFold: 3 });
   const { alerts } = one;
