@@ -36,6 +36,9 @@ export interface Block {
   readonly runbook: string | null;
 }
 
+/** A heading and rows of a name and its value; a row with an empty value is a sentence. */
+export type Section = NonNullable<Message["content"]["sections"]>[number];
+
 export interface Rendering {
   readonly tone: Tone;
   /** The message in one line. */
@@ -43,6 +46,8 @@ export interface Rendering {
   /** What is to be said about the message as a whole: that it is a test, that it is late. */
   readonly notes: readonly string[];
   readonly blocks: readonly Block[];
+  /** Tables of a digest; empty in any other message. */
+  readonly sections: readonly Section[];
   /** What else fires, a line each; empty where nothing does. */
   readonly standing: readonly string[];
   /** Sender and message id; by the latter a channel finds the message again. */
@@ -84,9 +89,26 @@ export function render(message: Message, options: RenderOptions = {}, late?: Lat
     headline: headlineOf(message, blocks),
     notes,
     blocks,
+    sections: sectionsOf(content),
     standing: standingLines(content),
     footer: `${shorten(cleanLine(content.sender), 80)} · ${message.id}`,
   };
+}
+
+function sectionsOf({ sections = [] }: Message["content"]): Section[] {
+  return sections.map(({ title, rows }) => ({
+    title: cleanLine(title),
+    rows: rows.map(([name, value]) => [cleanLine(name), cleanLine(value)] as const),
+  }));
+}
+
+/** A digest's tables as lines, for channels that know text only. */
+export function sectionLines(sections: readonly Section[]): string[] {
+  return sections.flatMap(({ title, rows }, index) => [
+    ...(index > 0 ? [""] : []),
+    title,
+    ...rows.map(([name, value]) => (value === "" ? name : `${name}: ${value}`)),
+  ]);
 }
 
 function tallyText(tally: NonNullable<Message["content"]["tally"]>): string {
@@ -306,6 +328,7 @@ export function plainLines(rendering: Rendering): string[] {
   for (const block of rendering.blocks) {
     lines.push("", ...blockLines(block, rendering));
   }
+  if (rendering.sections.length > 0) lines.push("", ...sectionLines(rendering.sections));
   if (rendering.standing.length > 0) lines.push("", ...rendering.standing);
   lines.push("", rendering.footer);
   return lines;

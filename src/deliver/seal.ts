@@ -58,6 +58,7 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
       ...(more > 0 ? { more } : {}),
       ...(folded === null ? {} : { folded, tally: tallyOf(changes) }),
       ...(standing === null ? {} : { standing }),
+      threads: threadsOf(told, sender, instance),
       sender,
     },
     sealedAtMs: nowMs,
@@ -69,6 +70,23 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
     receipt: null,
     deliveredAtMs: null,
   };
+}
+
+/** Most threads that one message belongs to. */
+const mostThreads = 5;
+
+/**
+ * Names that all messages of an alert share: its group's of the day on which it fired, else its own. A group has no end, and a
+ * thread that never ends is no help.
+ */
+function threadsOf(told: readonly Told[], sender: string, instance: string): string[] {
+  const names = told.map(({ item, change: { alert } }) => {
+    const day = Math.floor(alert.firedAtMs / 86_400_000);
+    const what = item.groupKey === null ? [alert.id, alert.firedAtMs] : [item.groupKey, day];
+    const text = JSON.stringify([sender, instance, item.receiver, ...what]);
+    return messageId(createHash("sha256").update(text).digest().subarray(0, messageIdBytes));
+  });
+  return [...new Set(names)].slice(0, mostThreads);
 }
 
 /**

@@ -59,7 +59,7 @@ export interface Message {
 
 /** Channel-neutral content: a channel turns it into an embed, a mail, a line. */
 export interface MessageContent {
-  readonly kind: "alert" | "test";
+  readonly kind: "alert" | "digest" | "test";
   readonly severity: Severity;
   /** True when all that it tells is good news. */
   readonly resolved: boolean;
@@ -84,6 +84,13 @@ export interface MessageContent {
     }[];
     readonly more: number;
   };
+  /** Only a digest: its tables, rows of a name and a value; an empty value makes a sentence of the name. */
+  readonly sections?: readonly {
+    readonly title: string;
+    readonly rows: readonly (readonly [string, string])[];
+  }[];
+  /** What this belongs to beside others: the same for all messages of an alert, or of its group. Left out: nothing. */
+  readonly threads?: readonly string[];
   /** `perpwatch on <host>`, shown small. */
   readonly sender: string;
 }

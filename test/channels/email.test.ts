@@ -67,7 +67,7 @@ test("a mail reads well as text and as HTML, and says that no person wrote it", 
     "",
     `perpwatch on nuc · ${sent.id}`,
   ]);
-  expect(mail?.html).toContain('<a href="https://runbooks.example.org/liquidation">');
+  expect(mail?.html).toContain('<a class="pw-link" href="https://runbooks.example.org/liquidation"');
   expect(mail?.html).not.toMatch(/<(img|script|link|iframe)|src=|url\(/i);
   expect(mail?.messageId).toBe(`<${sent.id}@example.org>`);
   expect(mail?.headers.get("auto-submitted")).toBe("auto-generated");
@@ -88,6 +88,101 @@ test("what follows is threaded under the first mail of the alert", async () => {
   expect(mail?.headers.get("in-reply-to")).toBe(`<${first.id}@example.org>`);
   expect(mail?.headers.get("references")).toBe(`<${first.id}@example.org>`);
   expect(mail?.headers.has("importance")).toBe(false);
+});
+
+test("mails of one alert or group refer to the same threads, whichever of them arrived", async () => {
+  await using one = await rig();
+  const first = message([change()], { content: { threads: ["6Hq", "9Zt"] } });
+  const end = message([change("ended")], { content: { threads: ["6Hq"] } });
+  await one.channel.send(outgoing({ message: first }), never);
+  const inReplyTo = { messageId: first.id, receipt: "250 Ok", message: first };
+  await one.channel.send(outgoing({ message: end, inReplyTo }), never);
+  const [began, ended] = one.smtp.mails;
+  expect(began?.headers.get("references")).toBe("<thread.6Hq@example.org> <thread.9Zt@example.org>");
+  expect(began?.headers.has("in-reply-to")).toBe(false);
+  expect(ended?.headers.get("references")).toBe(`<thread.6Hq@example.org> <${first.id}@example.org>`);
+});
+
+test("a mail says how to be rid of it, and which list it is of", async () => {
+  await using one = await rig();
+  await one.channel.send(outgoing(), never);
+  const [mail] = one.smtp.mails;
+  expect(mail?.headers.get("list-id")).toBe('"perpwatch mail" <mail.perpwatch.example.org>');
+  expect(mail?.headers.get("list-unsubscribe")).toBe("<mailto:watch@example.org?subject=unsubscribe%20mail>");
+});
+
+test.each([
+  ["https://example.net/leave?list=1", "<https://example.net/leave?list=1>"],
+  ["Desk <desk+off@example.net>", "<mailto:desk%2Boff@example.net?subject=unsubscribe%20mail>"],
+])("unsubscribing leads where it is configured: %s", async (unsubscribe, expected) => {
+  await using smtp = await startSmtp({});
+  const { host, port } = smtp;
+  const settings = {
+    type: "email",
+    smtp: { host, port, secure: false },
+    from: "a@b.example",
+    to: ["c@d.example"],
+  };
+  const channel = createEmail("mail", emailSettings.parse({ ...settings, unsubscribe }), {
+    log: silentLog,
+    timezone: "UTC",
+  });
+  await channel.send(outgoing(), never);
+  await channel.stop();
+  expect(smtp.mails[0]?.headers.get("list-unsubscribe")).toBe(expected);
+  expect(emailSettings.safeParse({ ...settings, unsubscribe: "javascript:alert(1)" }).success).toBe(false);
+});
+
+test("the HTML stands in mail programs: tables, styles in the elements, 600 pixels, dark colours, a first line", async () => {
+  await using one = await rig();
+  await one.channel.send(outgoing(), never);
+  const html = one.smtp.mails[0]?.html ?? "";
+  expect(html).toMatch(/<table role="presentation" class="pw-card" width="600"[^>]*max-width:600px/);
+  expect(html).toContain("prefers-color-scheme:dark");
+  expect(html).not.toMatch(/<div style="(?!display:none)|flex|grid|position:|<form|@import/);
+  // All that is seen has its style with it: what drops <style> shows the same.
+  for (const [element] of html.split("<body")[1]!.matchAll(/<(?:h1|h2|p|td|a)\b[^>]*>/g))
+    expect(element).toContain("style=");
+  const preheader = /display:none[^>]*>([^<]*)</.exec(html)?.[1] ?? "";
+  expect(preheader).toMatch(/^Mark \$132\.10, liquidation \$126\.55, margin ratio 78 %\./);
+});
+
+test("fifty alerts at their longest stay below what mail programs show whole, and both parts name each", async () => {
+  await using one = await rig();
+  const long = (text: string) => `${text} ${"word <&> ".repeat(400)}`.slice(0, 2_000);
+  const changes = Array.from({ length: 50 }, (_, at) =>
+    change("fired", { id: at + 1, summary: `alert-${at + 1} ${"<x>".repeat(80)}`, description: long("why") }),
+  );
+  await one.channel.send(outgoing({ message: message(changes) }), never);
+  const [mail] = one.smtp.mails;
+  expect(Buffer.byteLength(mail?.html ?? "")).toBeLessThan(100_000);
+  for (let id = 1; id <= 50; id++) {
+    expect(mail?.text).toContain(`#${id}: alert-${id} `);
+    expect(mail?.html).toContain(`>#${id}</span> alert-${id} `);
+  }
+  expect(mail?.text.match(/why word/g)?.length).toBe(mail?.html.match(/why word/g)?.length);
+});
+
+test("a digest is tables in HTML and lines in the text", async () => {
+  await using one = await rig();
+  const sections = [
+    {
+      title: "Equity",
+      rows: [
+        ["main", "$12,345 <b>"],
+        ["No change.", ""],
+      ] as const,
+    },
+  ];
+  await one.channel.send(
+    outgoing({ message: message([], { content: { kind: "digest", title: "Daily digest", sections } }) }),
+    never,
+  );
+  const [mail] = one.smtp.mails;
+  expect(mail?.subject).toBe("Daily digest");
+  expect(mail?.text).toContain("\nEquity\nmain: $12,345 <b>\nNo change.\n");
+  expect(mail?.html).toContain("$12,345 &lt;b&gt;");
+  expect(mail?.html).toMatch(/<h2[^>]*>Equity<\/h2>/);
 });
 
 test("data cannot add headers, nor markup", async () => {

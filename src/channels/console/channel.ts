@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Severity } from "../../domain/alert.ts";
 import type { Message } from "../../domain/delivery.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
-import { blockLines, type CommandLine, type Rendering, render, type Tone } from "../message.ts";
+import { blockLines, type CommandLine, type Rendering, render, sectionLines, type Tone } from "../message.ts";
 
 export const consoleSettings = z.strictObject({ type: z.literal("console") });
 export type ConsoleSettings = z.infer<typeof consoleSettings>;
@@ -42,7 +42,7 @@ export function consoleText(rendering: Rendering, coloured: boolean): string {
       lines.push(indented(others.length > 0 && index === 0 ? paint(block.tone, line) : line));
     }
   }
-  lines.push(...rendering.standing.map(indented));
+  lines.push(...sectionLines(rendering.sections).map(indented), ...rendering.standing.map(indented));
   return `${lines.join("\n")}\n`;
 }
 
@@ -51,8 +51,8 @@ const levels: Readonly<Record<Severity, string>> = { critical: "error", warning:
 
 /**
  * The same as one JSON line. `level`, `time` (when it was sealed), and `msg` (the headline) as a log line has them; then
- * `channel`, `message` (its id), `kind` (`alert` or `test`), `severity`, `resolved` (all of it is good news), `notes`, `standing` (what else fires),
- * and `alerts`, each with `id`, `rule`, `subject`, `wallet`, `symbol`, `severity`, `lead`, `summary`, `description`,
+ * `channel`, `message` (its id), `kind` (`alert`, `digest` or `test`), `severity`, `resolved` (all of it is good news),
+ * `notes`, `standing` (what else fires), of a digest `sections` (`title`, `rows` of a name and a value), and `alerts`, each with `id`, `rule`, `subject`, `wallet`, `symbol`, `severity`, `lead`, `summary`, `description`,
  * `figures` (text by name), `fresh`, `now` and `runbook`, as people are told them.
  */
 export function consoleJson(name: string, message: Message, rendering: Rendering): string {
@@ -68,6 +68,7 @@ export function consoleJson(name: string, message: Message, rendering: Rendering
     resolved: content.resolved,
     notes: rendering.notes,
     standing: rendering.standing,
+    ...(rendering.sections.length === 0 ? {} : { sections: rendering.sections }),
     alerts: rendering.blocks.map((block, index) => {
       const { rule, subject, wallet, symbol, severity } = content.items[index]!.change.alert;
       const { alertId, lead, what, description, figures, fresh, now, runbook } = block;

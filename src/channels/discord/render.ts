@@ -9,6 +9,7 @@
 import { type Block, plainLines, type Rendering, type Tone } from "../message.ts";
 import { forDiscord, shorten } from "../text.ts";
 import type { ButtonRow } from "./buttons.ts";
+import { sectionFields } from "./sections.ts";
 
 export interface Embed {
   readonly color: number;
@@ -131,6 +132,7 @@ function embedOf(rendering: Rendering, over: ReadonlyMap<number, string>): Embed
   const base = { color: colours[rendering.tone], footer };
   const [only] = blocks;
   const told = only !== undefined && blocks.length === 1 ? single(only, rendering) : several(rendering, over);
+  if (rendering.sections.length > 0) return { ...base, ...told, fields: sectionFields(rendering.sections) };
   return { ...base, ...told, ...withStanding(told, rendering.standing) };
 }
 

@@ -47,6 +47,7 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
   const safe = (text: string) => withoutSecrets(text, secrets);
   const domain = /@([^<>@\s]+?)>?$/.exec(from)?.[1] ?? "localhost";
   const idOf = (messageId: string) => `<${messageId}@${domain}>`;
+  const leaving = unsubscribeUrl(settings, name);
   let transport: Transport | undefined;
   const open = () => {
     transport ??= openTransport(settings, limits);
@@ -71,6 +72,9 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
     signal.throwIfAborted();
     const parts = mailParts(render(message, deps, late));
     const first = inReplyTo === null ? null : idOf(inReplyTo.messageId);
+    // No mail has these ids: programs put together what refers to the same one, whichever of them arrived.
+    const threads = (message.content.threads ?? []).map((thread) => `<thread.${thread}@${domain}>`);
+    const references = [...threads, ...(first === null ? [] : [first])];
     const own = new AbortController();
     const abort = () => own.abort();
     signal.addEventListener("abort", abort, { once: true });
@@ -84,8 +88,13 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
         date: new Date(message.sealedAtMs),
         priority: message.severity === "critical" && !message.content.resolved ? "high" : "normal",
         headers: { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" },
+        list: {
+          id: { comment: `perpwatch ${name}`, url: `${name.toLowerCase()}.perpwatch.${domain}` },
+          unsubscribe: { url: leaving, comment: "" },
+        },
         signal: own.signal,
-        ...(first === null ? {} : { inReplyTo: first, references: [first] }),
+        ...(first === null ? {} : { inReplyTo: first }),
+        ...(references.length === 0 ? {} : { references }),
       });
       const refused = info.rejected.map((one) => cleanLine(one));
       if (refused.length > 0) {
@@ -121,6 +130,14 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
       transport = undefined;
     },
   };
+}
+
+/** A page as it is; an address as a mail that says which channel it is about. */
+function unsubscribeUrl({ unsubscribe, from }: EmailSettings, name: string): string {
+  if (unsubscribe !== undefined && /^https?:/i.test(unsubscribe)) return new URL(unsubscribe).href;
+  const address = /([^<>@\s]+@[^<>@\s]+?)>?$/.exec(unsubscribe ?? from)?.[1] ?? "";
+  const [local = "", domain = ""] = address.split("@");
+  return `mailto:${encodeURIComponent(local)}@${domain}?subject=${encodeURIComponent(`unsubscribe ${name}`)}`;
 }
 
 function openTransport({ smtp }: EmailSettings, limits: EmailLimits) {

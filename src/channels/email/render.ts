@@ -1,6 +1,12 @@
-/** A rendered message as a mail: a subject, a text, and HTML that needs nothing from anywhere. Pure. */
-import { type Block, plainLines, type Rendering, type Tone } from "../message.ts";
-import { forHtml, shorten } from "../text.ts";
+/**
+ * A rendered message as a mail: a subject, a text, and HTML that needs nothing from anywhere. Pure.
+ *
+ * Both parts tell the same. What would grow beyond what mail programs show whole (about 100 KB, then they cut) is told in
+ * one line an alert, in both.
+ */
+import { type Block, plainLines, type Rendering } from "../message.ts";
+import { shorten } from "../text.ts";
+import { alertSize, document } from "./html.ts";
 
 export interface MailParts {
   readonly subject: string;
@@ -10,75 +16,40 @@ export interface MailParts {
 
 /** Phones show about 40 characters of a subject; what is cut stands in the text. */
 const mostSubject = 150;
+/** HTML of all alerts, characters. */
+const mostHtml = 85_000;
+const mostBrief = 160;
 
-const colours: Readonly<Record<Tone, string>> = {
-  critical: "#b42318",
-  warning: "#b54708",
-  info: "#175cd3",
-  good: "#067647",
-  over: "#475467",
-  test: "#5925dc",
-};
-
-export function mailParts(rendering: Rendering): MailParts {
-  const { blocks } = rendering;
-  const [only] = blocks;
-  const id = only !== undefined && blocks.length === 1 ? ` (#${only.alertId})` : "";
+/** @param chart `cid:` of a picture that goes with the mail */
+export function mailParts(rendering: Rendering, chart: string | null = null): MailParts {
+  const [only] = rendering.blocks;
+  const id = only !== undefined && rendering.blocks.length === 1 ? ` (#${only.alertId})` : "";
+  const kept = { ...rendering, blocks: bounded(rendering.blocks) };
   return {
     subject: shorten(rendering.headline, mostSubject - id.length) + id,
-    text: `${plainLines(rendering).join("\n")}\n`,
-    html: html(rendering),
+    text: `${plainLines(kept).join("\n")}\n`,
+    html: document(kept, chart),
   };
 }
 
-function html(rendering: Rendering): string {
-  const { tone, headline, notes, blocks, footer } = rendering;
-  const alone = blocks.length === 1;
-  const body = [
-    `<h1 style="margin:0;padding:14px 18px;background:${colours[tone]};color:#ffffff;font-size:19px;line-height:1.35">${forHtml(headline)}</h1>`,
-    ...notes.map((note) => `<p style="margin:12px 18px;font-weight:bold">${forHtml(note)}</p>`),
-    ...blocks.map((block) => section(block, alone, headline)),
-    paragraph(rendering.standing.join("\n")),
-    `<p style="margin:16px 18px;color:#667085;font-size:12px">${forHtml(footer)}</p>`,
-  ].join("\n");
-  return [
-    '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">',
-    `<title>${forHtml(headline)}</title></head>`,
-    '<body style="margin:0;padding:0;font-family:-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif;font-size:15px;line-height:1.45">',
-    `<div style="max-width:620px;margin:0 auto">\n${body}\n</div></body></html>\n`,
-  ].join("\n");
+/** The first ones whole, as they are the worst or the oldest, and the rest in a line each. */
+function bounded(blocks: readonly Block[]): Block[] {
+  if (blocks.length < 2) return [...blocks];
+  let left = mostHtml;
+  const short = blocks.map((block) => {
+    const one = brief(block);
+    left -= alertSize(one);
+    return one;
+  });
+  return blocks.map((block, at) => {
+    const more = alertSize(block) - alertSize(short[at]!);
+    if (more > left) return short[at]!;
+    left -= more;
+    return block;
+  });
 }
 
-function section(block: Block, alone: boolean, headline: string): string {
-  const parts: string[] = [];
-  if (!alone) {
-    const lead = `<span style="color:${colours[block.tone]}">${forHtml(block.lead)}</span>`;
-    const title = `${lead} #${block.alertId}: ${forHtml(block.what)}`;
-    parts.push(`<h2 style="margin:18px 18px 4px;font-size:16px">${title}</h2>`);
-  } else if (!headline.includes(block.what)) parts.push(paragraph(block.what));
-  if (block.description !== "") parts.push(paragraph(block.description));
-  if (block.figures.length > 0) {
-    const rows = block.figures.map(
-      ([name, value]) =>
-        `<tr><td style="padding:2px 16px 2px 0;color:#667085">${forHtml(name)}</td>` +
-        `<td style="padding:2px 0;font-weight:bold">${forHtml(value)}</td></tr>`,
-    );
-    parts.push(
-      `<table role="presentation" style="margin:10px 18px;border-collapse:collapse">${rows.join("")}</table>`,
-    );
-  }
-  parts.push(paragraph(block.fresh.join("\n")));
-  if (block.now.length > 0) parts.push(paragraph(block.now.join("\n"), "font-weight:bold"));
-  if (block.runbook !== null) {
-    const url = forHtml(block.runbook);
-    parts.push(`<p style="margin:10px 18px">What to do: <a href="${url}">${url}</a></p>`);
-  }
-  if (alone) parts.push(paragraph(`Alert #${block.alertId}`, "color:#667085"));
-  return parts.join("\n");
-}
-
-function paragraph(text: string, style = ""): string {
-  return text === ""
-    ? ""
-    : `<p style="margin:10px 18px;${style}">${forHtml(text).replaceAll("\n", "<br>")}</p>`;
+function brief(block: Block): Block {
+  const what = shorten(block.what, mostBrief);
+  return { ...block, what, figures: [], description: "", fresh: [], now: [], runbook: null };
 }

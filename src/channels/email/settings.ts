@@ -28,5 +28,11 @@ export const emailSettings = z.strictObject({
   smtp: smtpSettings,
   from: address,
   to: z.array(address).min(1),
+  /** Where a reader's mail program leads who no longer wants these mails: an address, or a page. Default: the sender. */
+  unsubscribe: z
+    .union([address, z.url({ protocol: /^https?$/ })], {
+      error: "must be an address (me@example.org) or a page (https://…)",
+    })
+    .optional(),
 });
 export type EmailSettings = z.infer<typeof emailSettings>;

@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { Severity } from "../../domain/alert.ts";
 import { anyAddress, isPlain, secretWord, trimmed } from "../address.ts";
 import type { Channel, Outgoing, ProbeResult } from "../channel.ts";
-import { blockLines, type CommandLine, type Rendering, render, type Tone } from "../message.ts";
+import { blockLines, type CommandLine, type Rendering, render, sectionLines, type Tone } from "../message.ts";
 import { Poster, parsed, probeFailure } from "../post.ts";
 import { shorten } from "../text.ts";
 
@@ -100,7 +100,8 @@ function bodyOf({ message, late }: Outgoing, topic: string, deps: NtfyDeps): obj
 
 function textOf(rendering: Rendering): string {
   const blocks = rendering.blocks.map((block) => blockLines(block, rendering).join("\n"));
-  return [...rendering.notes, ...blocks, rendering.standing.join("\n")]
+  const sections = sectionLines(rendering.sections).join("\n");
+  return [...rendering.notes, ...blocks, sections, rendering.standing.join("\n")]
     .filter((part) => part !== "")
     .join("\n\n");
 }

@@ -8,7 +8,15 @@ import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
 import type { MentionOfSeverity } from "../mention.ts";
 import { loudest } from "../mention.ts";
-import { blockLines, type CommandLine, plainLines, type Rendering, render, type Tone } from "../message.ts";
+import {
+  blockLines,
+  type CommandLine,
+  plainLines,
+  type Rendering,
+  render,
+  sectionLines,
+  type Tone,
+} from "../message.ts";
 import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
 import { clean, shorten } from "../text.ts";
 
@@ -232,6 +240,10 @@ function bodyOf(rendering: Rendering, ping: string | null): object {
     type: "section",
     text: { type: "mrkdwn", text: cut(note, mostSection) },
   }));
+  const tables = rendering.sections.map((section) => ({
+    type: "section",
+    text: { type: "mrkdwn", text: cut(sectionLines([section]).join("\n"), mostSection) },
+  }));
   const standing =
     rendering.standing.length === 0
       ? []
@@ -249,6 +261,7 @@ function bodyOf(rendering: Rendering, ping: string | null): object {
         blocks: [
           ...notes,
           ...sections,
+          ...tables,
           ...standing,
           { type: "context", elements: [{ type: "mrkdwn", text: cut(rendering.footer, 400) }] },
         ],

@@ -1,0 +1,17 @@
+/** A digest's tables as fields of an embed: a field a table, each with its share of the room. */
+import { type Section, sectionLines } from "../message.ts";
+import { forDiscord } from "../text.ts";
+
+/** Of the 6,000 characters that an embed may have. */
+const room = 5_000;
+const mostField = 1_000;
+
+export function sectionFields(
+  sections: readonly Section[],
+): { readonly name: string; readonly value: string }[] {
+  const share = Math.min(mostField, Math.floor(room / Math.max(1, sections.length)) - 100);
+  return sections.slice(0, 20).map((section) => ({
+    name: forDiscord(section.title, 100) || "–",
+    value: forDiscord(sectionLines([section]).slice(1).join("\n"), share) || "–",
+  }));
+}

@@ -1,0 +1,149 @@
+/**
+ * The HTML part of a mail, as mail programs want it: tables for layout, every style in its element, 600 pixels at most, no
+ * script, no font, no picture from anywhere. What stands in `<style>` only helps where it is understood (dark mode); a program
+ * that drops it shows the same mail in light colours. Pure.
+ */
+import type { Block, Rendering, Section, Tone } from "../message.ts";
+import { forHtml, shorten } from "../text.ts";
+
+const colours: Readonly<Record<Tone, string>> = {
+  critical: "#b42318",
+  warning: "#b54708",
+  info: "#175cd3",
+  good: "#067647",
+  over: "#475467",
+  test: "#5925dc",
+};
+
+const font = "font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
+const ink = "color:#101828";
+const faint = "color:#667085";
+/** Padding of everything within the card. */
+const side = "24px";
+
+/** What dark mode changes. Outlook on the web marks its own with data-ogsc. */
+const dark: readonly (readonly [string, string])[] = [
+  [".pw-page", "background-color:#0c111d!important"],
+  [".pw-card", "background-color:#161b26!important;border-color:#333741!important"],
+  [".pw-ink", "color:#f5f5f6!important"],
+  [".pw-faint", "color:#a3a8b3!important"],
+  [".pw-line", "border-color:#333741!important"],
+  [".pw-link", "color:#84adff!important"],
+];
+
+const style = [
+  ":root{color-scheme:light dark;supported-color-schemes:light dark}",
+  `@media (prefers-color-scheme:dark){${dark.map(([name, rule]) => `${name}{${rule}}`).join("")}}`,
+  ...dark.map(([name, rule]) => `[data-ogsc] ${name}{${rule}}`),
+  "@media (max-width:620px){.pw-pad{padding-left:16px!important;padding-right:16px!important}}",
+].join("\n");
+
+/** @param chart `cid:` of a picture that goes with the mail, shown below the first alert */
+export function document(rendering: Rendering, chart: string | null): string {
+  const { tone, headline, notes, blocks, sections, standing, footer } = rendering;
+  const alone = blocks.length === 1;
+  const rows = [
+    `<td class="pw-pad" bgcolor="${colours[tone]}" style="padding:18px ${side};background-color:${colours[tone]};border-radius:8px 8px 0 0">` +
+      `<h1 style="margin:0;${font};font-size:20px;line-height:1.35;color:#ffffff">${forHtml(headline)}</h1></td>`,
+    ...notes.map((note) => cell(paragraph(note, "font-weight:bold"))),
+    ...blocks.map((block, index) =>
+      cell(alert(block, alone, headline, index === 0 ? chart : null), index > 0),
+    ),
+    ...sections.map((section, index) => cell(table(section), index > 0)),
+    ...(standing.length === 0 ? [] : [cell(paragraph(standing.join("\n")), true)]),
+    cell(
+      `<p class="pw-faint" style="margin:0;${font};font-size:12px;line-height:1.5;${faint}">${forHtml(footer)}</p>`,
+      true,
+    ),
+  ];
+  return [
+    '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width,initial-scale=1">',
+    '<meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark">',
+    // Else phones make links of figures.
+    '<meta name="format-detection" content="telephone=no,date=no,address=no,email=no">',
+    `<title>${forHtml(headline)}</title>\n<style>\n${style}\n</style></head>`,
+    `<body class="pw-page" style="margin:0;padding:0;background-color:#f2f4f7">`,
+    preheader(rendering),
+    '<table role="presentation" class="pw-page" width="100%" cellpadding="0" cellspacing="0" border="0" bgcolor="#f2f4f7" style="background-color:#f2f4f7"><tr><td align="center" style="padding:16px 8px">',
+    '<table role="presentation" class="pw-card" width="600" cellpadding="0" cellspacing="0" border="0" bgcolor="#ffffff" style="width:100%;max-width:600px;background-color:#ffffff;border:1px solid #e4e7ec;border-radius:9px">',
+    ...rows.map((row) => `<tr>${row}</tr>`),
+    "</table>\n</td></tr></table></body></html>\n",
+  ].join("\n");
+}
+
+/** What a list of mails shows beside the subject: what the subject does not say. */
+function preheader({ blocks, sections, notes, headline }: Rendering): string {
+  const [first] = blocks;
+  const rows = sections[0]?.rows.map(([name, value]) => `${name} ${value}`) ?? [];
+  const said =
+    first === undefined
+      ? [...notes, ...rows]
+      : blocks.length > 1
+        ? blocks.slice(0, 3).map(({ lead, what }) => `${lead}: ${what}`)
+        : [first.description, ...first.figures.map(([name, value]) => `${name} ${value}`), ...first.fresh];
+  const text = said.filter((part) => part !== "" && !headline.includes(part)).join(" · ");
+  // Without what fills the line a program goes on with the words of the page.
+  const filler = "&#847;&zwnj;&nbsp;".repeat(40);
+  return `<div style="display:none;max-height:0;max-width:0;overflow:hidden;opacity:0;mso-hide:all;font-size:1px;line-height:1px">${forHtml(shorten(text, 140))}${filler}</div>`;
+}
+
+function cell(html: string, line = false): string {
+  const border = line ? ";border-top:1px solid #e4e7ec" : "";
+  return `<td class="pw-pad pw-line" style="padding:14px ${side}${border}">${html}</td>`;
+}
+
+/** What one of several alerts takes of the mail, characters. */
+export function alertSize(block: Block): number {
+  return alert(block, false, "", null).length + 120;
+}
+
+function alert(block: Block, alone: boolean, headline: string, chart: string | null): string {
+  const parts: string[] = [];
+  if (!alone) {
+    const badge = `<span style="display:inline-block;padding:1px 8px;border-radius:4px;background-color:${colours[block.tone]};color:#ffffff;font-size:12px">${forHtml(block.lead)}</span>`;
+    parts.push(
+      `<h2 class="pw-ink" style="margin:0;${font};font-size:16px;line-height:1.45;${ink}">${badge} <span class="pw-faint" style="${faint}">#${block.alertId}</span> ${forHtml(block.what)}</h2>`,
+    );
+  } else if (!headline.includes(block.what)) parts.push(paragraph(block.what));
+  if (block.description !== "") parts.push(paragraph(block.description));
+  if (block.figures.length > 0) parts.push(figures(block.figures));
+  if (chart !== null)
+    parts.push(
+      `<img src="${forHtml(chart)}" width="552" alt="The series that fired, with its threshold" style="display:block;width:100%;max-width:552px;height:auto;border:0;margin:8px 0">`,
+    );
+  if (block.fresh.length > 0) parts.push(paragraph(block.fresh.join("\n"), "", "pw-faint", faint));
+  if (block.now.length > 0) parts.push(paragraph(block.now.join("\n"), "font-weight:bold"));
+  if (block.runbook !== null) {
+    const url = forHtml(block.runbook);
+    parts.push(
+      `<p class="pw-ink" style="margin:8px 0;${font};font-size:15px;line-height:1.5;${ink}">What to do: <a class="pw-link" href="${url}" style="color:#175cd3;word-break:break-all">${url}</a></p>`,
+    );
+  }
+  if (alone) parts.push(paragraph(`Alert #${block.alertId}`, "", "pw-faint", faint));
+  return parts.join("\n");
+}
+
+/** A heading with a table of names and values. */
+function table({ title, rows }: Section): string {
+  return [
+    `<h2 class="pw-ink" style="margin:0 0 4px;${font};font-size:16px;line-height:1.45;${ink}">${forHtml(title)}</h2>`,
+    figures(rows),
+  ].join("\n");
+}
+
+function figures(rows: readonly (readonly [string, string])[]): string {
+  const lines = rows.map(([name, value]) => {
+    const words = `<td class="pw-faint" valign="top" style="padding:3px 16px 3px 0;${font};font-size:14px;line-height:1.4;${faint}`;
+    if (value === "") return `<tr>${words}" colspan="2">${forHtml(name)}</td></tr>`;
+    return (
+      `<tr>${words}">${forHtml(name)}</td>` +
+      `<td class="pw-ink" valign="top" style="padding:3px 0;${font};font-size:14px;line-height:1.4;font-weight:bold;${ink}">${forHtml(value)}</td></tr>`
+    );
+  });
+  return `<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:6px 0;border-collapse:collapse">${lines.join("\n")}</table>`;
+}
+
+function paragraph(text: string, more = "", name = "pw-ink", colour = ink): string {
+  return `<p class="${name}" style="margin:8px 0;${font};font-size:15px;line-height:1.5;${colour}${more === "" ? "" : `;${more}`}">${forHtml(text).replaceAll("\n", "<br>")}</p>`;
+}
