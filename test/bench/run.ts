@@ -6,9 +6,10 @@
  *   latency   from a condition being true at the exchange to a message accepted by a channel   daemon/latency.ts
  *   space     bytes of the past on disk, and what recording costs                              history/space.ts
  *   start     until all is judged with 50 million samples on disk (made once, kept in /tmp)    history/start.ts
+ *   ingest    an answer from its bytes to its commit, against a bare loop; many wallets       ingest/cost.ts, fleet.ts
  *   rules     what windows, many rules and a long past cost the judging                        rules/language.ts
  *
- *   npm run bench -- [--quick] [--json FILE] [polls|pace|latency|space|start|rules …]
+ *   npm run bench -- [--quick] [--json FILE] [polls|pace|latency|space|start|ingest|rules …]
  *
  * Each part runs in processes of its own, the measured one on one core and the server on another, where the system can
  * hold them there. Nothing here passes or fails: other work on the machine shows in the figures, so its load is printed.
@@ -25,10 +26,13 @@ import { latencyTable, paceTable, pollsTable } from "./daemon/tables.ts";
 import type { SpaceResult } from "./history/space.ts";
 import type { StartResult } from "./history/start.ts";
 import { spaceTable, startTable } from "./history/tables.ts";
+import type { CostResult } from "./ingest/cost.ts";
+import type { FleetResult } from "./ingest/fleet.ts";
+import { costTable, fleetTable } from "./ingest/tables.ts";
 import type { LanguageResult } from "./rules/language.ts";
 import { languageTable } from "./rules/tables.ts";
 
-const parts = ["polls", "pace", "latency", "space", "start", "rules"] as const;
+const parts = ["polls", "pace", "latency", "space", "start", "ingest", "rules"] as const;
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { quick: { type: "boolean", default: false }, json: { type: "string" } },
@@ -65,6 +69,7 @@ const results: {
   latency?: LatencyResult;
   space?: SpaceResult;
   start?: StartResult;
+  ingest?: { cost: CostResult; fleet: FleetResult[] };
   rules?: LanguageResult;
 } = { machine: on, startedAt: startedAt.toISOString(), load: { before: load() } };
 
@@ -103,6 +108,15 @@ if (wanted("start")) {
   const size = quick ? ["1000000", "20"] : ["50000000", "100"];
   results.start = await measured<StartResult>([script("start", "history"), ...size], own);
   say(`\n${startTable(results.start)}`);
+}
+if (wanted("ingest")) {
+  const size = quick ? ["20", "200"] : ["200", "500"];
+  const cost = await measured<CostResult>([script("cost", "ingest"), ...size], own);
+  const fleet: FleetResult[] = [];
+  for (const wallets of quick ? ["200"] : ["1000", "5000"])
+    fleet.push(await measured<FleetResult>([script("fleet", "ingest"), wallets, quick ? "10" : "60"], own));
+  results.ingest = { cost, fleet };
+  say(`\n${costTable(cost)}\n\n${fleetTable(fleet)}`);
 }
 if (wanted("rules")) {
   results.rules = await measured<LanguageResult>([script("language", "rules"), quick ? "10" : "365"], own);

@@ -40,7 +40,7 @@ export function pastWindow(fn: "ago" | "change" | "changeRatio", shape: Shape): 
       }
     }
     samples.insert(index, atMs, value, 0);
-    if (index === samples.end - 1) forget(atMs);
+    forget(samples.timeAt(samples.end - 1));
   };
 
   return {

@@ -1,13 +1,15 @@
 /**
  * Numbers in order of time, the oldest forgotten first. Late ones are put in their place.
  *
- * Kept in a ring that grows by doubling and is written over: windows hold few samples, are many, and change with every
- * answer, so whatever they let go of must cost nothing. Indices count from the first sample ever taken; those from
- * `first` to `end` are held.
+ * Kept in a ring that grows by doubling, shrinks where little of it is needed, and is written over: windows hold few
+ * samples, are many, and change with every answer, so whatever they let go of must cost nothing. Indices count from the
+ * first sample ever taken; those from `first` to `end` are held.
  */
 const stride = 3;
 const [TIME, VALUE, EXTRA] = [0, 1, 2] as const;
 const smallest = 4;
+/** Below this it is not worth while to give room back. */
+const roomy = 64;
 
 export class Samples {
   /** Time, value and companion of each sample in turn. */
@@ -57,7 +59,7 @@ export class Samples {
   }
 
   insert(index: number, timeMs: number, value: number, extra: number): void {
-    if (this.#end - this.#first === this.#room) this.#grow();
+    if (this.#end - this.#first === this.#room) this.#resize(Math.max(smallest, this.#room * 2));
     for (let i = this.#end++; i > index; i--) this.#copy(i - 1, i);
     this.set(index, timeMs, value, extra);
   }
@@ -70,6 +72,8 @@ export class Samples {
   /** Forgets all before this index. */
   forgetUntil(index: number): void {
     this.#first = index;
+    // Long after a stretch that filled it, or after a past that came at once.
+    if (this.#room > roomy && (this.#end - index) * 8 < this.#room) this.#resize(this.#room / 4);
   }
 
   clear(): void {
@@ -85,9 +89,8 @@ export class Samples {
     this.set(to, this.timeAt(from), this.valueAt(from), this.extraAt(from));
   }
 
-  #grow(): void {
+  #resize(room: number): void {
     const ring: number[] = [];
-    const room = Math.max(smallest, this.#room * 2);
     // Filled with a fraction: an array of doubles from the beginning, and so never boxed.
     for (let i = 0; i < room * stride; i++) ring.push(0.5);
     for (let index = this.#first; index < this.#end; index++) {

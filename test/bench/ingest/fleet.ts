@@ -1,0 +1,122 @@
+/**
+ * What many wallets at 5 s cost, without a network: trader states every 5 s, marks every 2 s, time every second, 20 rules (two
+ * with windows over 24 h, four over 1 h) that were filled with a day before. As fast as it goes; a share of a core is told for
+ * the pace of life. Alone in its process, so that memory is its own.
+ *
+ *   node test/bench/ingest/fleet.ts WALLETS SECONDS (of the time that is told)
+ */
+import path from "node:path";
+import { seededRandom } from "../../../src/domain/clock.ts";
+import type { Tick } from "../../../src/domain/observation.ts";
+import { openStore } from "../../../src/history/index.ts";
+import { cpuUs } from "../daemon/figures.ts";
+import { benchFolder, newWatch } from "../daemon/judging.ts";
+import { benchWallets, statsText } from "../daemon/world.ts";
+import { tellPast } from "./past.ts";
+import { ingestSide, toldClock } from "./side.ts";
+import { Account, ingestRules } from "./world.ts";
+
+export interface FleetResult {
+  readonly wallets: number;
+  readonly series: number;
+  readonly bytes: number;
+  readonly seconds: number;
+  /** Of one core. */
+  readonly cpu: number;
+  readonly statesUs: number;
+  readonly marksUsPerAccount: number;
+  readonly rssMiB: number;
+  readonly heapMiB: number;
+  /** Before the first wallet is watched. */
+  readonly idleMiB: number;
+}
+
+const everyMs = 5_000;
+const marksEveryMs = 2_000;
+const mib = 2 ** 20;
+/** Of the answers; wallets share them, a step ahead each round, so that telling them apart costs nothing here. */
+const kinds = 50;
+
+const [walletCount = "5000", seconds = "60"] = process.argv.slice(2);
+const idleMiB = process.memoryUsage.rss() / mib;
+const wallets = benchWallets(Number(walletCount));
+const startMs = Date.UTC(2026, 0, 2);
+const clock = toldClock(startMs);
+const store = openStore({ path: path.join(benchFolder(), "fleet.db"), clock });
+const watch = newWatch(wallets, ingestRules, startMs);
+let series = 0;
+/** Until the past is filled in: the last tick of each account. */
+const newest = new Map<string, Tick>();
+let filled = false;
+const side = ingestSide({
+  wallets,
+  watch,
+  store,
+  clock,
+  onCommitted: ({ ticks }) => {
+    for (const tick of ticks) {
+      if (tick.owner === "markets") continue;
+      series = tick.values.length;
+      if (!filled) newest.set(tick.owner, tick);
+    }
+  },
+});
+const random = seededRandom(3);
+const accounts = Array.from({ length: kinds }, () => new Account(random, ["BTC"]));
+let [call, marksDueMs, timeDueMs] = [0, startMs, startMs];
+
+/** @returns µs of the answers and of the marks */
+async function round(roundMs: number): Promise<{ statesUs: number; marksUs: number }> {
+  const answers = accounts.map((one) => one.next());
+  let marksUs = 0;
+  const fromUs = cpuUs();
+  for (const [i, wallet] of wallets.entries()) {
+    const atMs = roundMs + Math.floor((i / wallets.length) * everyMs);
+    clock.tell(atMs);
+    if (atMs >= timeDueMs) {
+      timeDueMs = atMs + 1_000;
+      side.time(atMs);
+    }
+    if (atMs >= marksDueMs) {
+      marksDueMs = atMs + marksEveryMs;
+      await side.settle();
+      const marksFromUs = cpuUs();
+      await side.prices(Buffer.from(statsText(call++)), atMs);
+      await side.settle();
+      marksUs += cpuUs() - marksFromUs;
+    }
+    await side.state(wallet, answers[i % kinds]!, atMs);
+  }
+  await side.settle();
+  return { statesUs: cpuUs() - fromUs - marksUs, marksUs };
+}
+
+await round(startMs - everyMs);
+tellPast(watch, [...newest.values()], startMs - everyMs, random);
+filled = true;
+newest.clear();
+for (let i = 0; i < 3; i++) await round(startMs + i * everyMs);
+const spent = { statesUs: 0, marksUs: 0 };
+const rounds = Math.ceil((Number(seconds) * 1_000) / everyMs);
+for (let i = 0; i < rounds; i++) {
+  const one = await round(startMs + (3 + i) * everyMs);
+  spent.statesUs += one.statesUs;
+  spent.marksUs += one.marksUs;
+}
+const { rss, heapUsed } = process.memoryUsage();
+const polls = rounds * wallets.length;
+const result: FleetResult = {
+  wallets: wallets.length,
+  series,
+  bytes: accounts[0]!.next().length,
+  seconds: (rounds * everyMs) / 1_000,
+  cpu: (spent.statesUs + spent.marksUs) / (rounds * everyMs * 1_000),
+  statesUs: spent.statesUs / polls,
+  marksUsPerAccount: spent.marksUs / polls / (everyMs / marksEveryMs),
+  rssMiB: rss / mib,
+  heapMiB: heapUsed / mib,
+  idleMiB,
+};
+await side.stop();
+await store.close();
+process.stdout.write(`${JSON.stringify(result)}\n`);
