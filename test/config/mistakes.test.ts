@@ -146,7 +146,7 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
   [
     `wallets:\n  - name: market\n    authority: ${authority}`,
     [
-      "2:11 wallets[0].name: expected another name than market, markets, exchange, daemon, fundingRates, " +
+      "2:11 wallets[0].name: expected another name than markets, fundingRates, market, exchange, daemon, book, pair, " +
         'found "market"',
     ],
   ],
