@@ -110,6 +110,9 @@ function configuration(url: string, traders: readonly SimulatedTrader[]): string
     "  MarginHigh: { keepFiringFor: 2s }",
     // The scenario sets collateral by decree, which is no profit and no loss.
     "  Drawdown: { enabled: false }",
+    "  DailyLoss: { enabled: false }",
+    // The simulated exchange begins with an order that has rested for days.
+    "  OrderStuck: { enabled: false }",
     "dashboard: { listen: 127.0.0.1:0 }",
     "",
   ].join("\n");
