@@ -183,6 +183,14 @@ export function encodeRollUps(table: RollUpTable): Buffer {
   return compress(planes);
 }
 
+/** What the figures of one series are likely to be like, and where they go. */
+interface Figures {
+  readonly room: ArrayBuffer;
+  readonly index: number;
+  readonly count: Float64Array;
+  readonly last: Float64Array;
+}
+
 /** Figures as they are stored: read series by series, so that those nobody asks for cost nothing. */
 export class StoredRollUps {
   readonly times: readonly number[];
@@ -199,32 +207,36 @@ export class StoredRollUps {
     this.#length = length;
     if (this.#planes.length !== bytes)
       throw new Error(`${length} buckets × ${width} series hold ${this.#planes.length} bytes, not ${bytes}`);
-    const times = readColumn(this.#planes, 0, length, 0, length);
+    const times = new Column(length);
+    readColumn(this.#planes, 0, length, 0, times.words);
     let before: number | undefined;
     for (let b = 0; b < length; b++) before = times.take(b, likelyTime(before, bucketMs));
     this.times = [...times.values];
-    this.#firstCounts = width === 0 ? new Float64Array(0) : this.#counts(0);
-    this.#firstOffsets = width === 0 ? new Float64Array(0) : this.#offsets(0);
+    const firsts = new ArrayBuffer(8 * length * kinds.length);
+    this.#firstCounts = width === 0 ? new Float64Array(0) : this.#counts(0, firsts);
+    this.#firstOffsets = width === 0 ? new Float64Array(0) : this.#offsets(0, firsts);
   }
 
   /** All figures of one series. */
   series(index: number): StatsColumns {
     const length = this.#length;
-    const count = index === 0 ? this.#firstCounts : this.#counts(index);
-    const offsets = index === 0 ? this.#firstOffsets : this.#offsets(index);
-    const lastMs = new Float64Array(length);
+    const room = new ArrayBuffer(8 * length * (kinds.length + 1));
+    const count = index === 0 ? this.#firstCounts : this.#counts(index, room);
+    const offsets = index === 0 ? this.#firstOffsets : this.#offsets(index, room);
+    const lastMs = new Float64Array(room, 8 * length * kinds.length, length);
     for (let b = 0; b < length; b++) lastMs[b] = this.times[b]! + offsets[b]!;
-    const last = this.#column("last", index);
-    for (let b = 0; b < length; b++) last.take(b, b === 0 ? 0 : last.values[b - 1]!);
-    const min = this.#figures("min", index, count, last.values);
-    const max = this.#figures("max", index, count, last.values);
-    const sum = this.#figures("sum", index, count, last.values, min, max);
-    const sumSquares = this.#figures("sumSquares", index, count, last.values, min, max, sum);
+    const last = this.#column("last", index, room);
+    for (let b = 0, before = 0; b < length; b++) before = last.take(b, before);
+    const of = { room, index, count, last: last.values };
+    const min = this.#figures("min", of);
+    const max = this.#figures("max", of);
+    const sum = this.#figures("sum", of, min, max);
+    const sumSquares = this.#figures("sumSquares", of, min, max, sum);
     return { count, lastMs, last: last.values, min, max, sum, sumSquares };
   }
 
-  #counts(index: number): Float64Array {
-    const column = this.#column("count", index);
+  #counts(index: number, room: ArrayBuffer): Float64Array {
+    const column = this.#column("count", index, room);
     const { values } = column;
     for (let b = 0; b < this.#length; b++)
       column.take(
@@ -234,31 +246,33 @@ export class StoredRollUps {
     return values;
   }
 
-  #offsets(index: number): Float64Array {
-    const column = this.#column("lastMs", index);
+  #offsets(index: number, room: ArrayBuffer): Float64Array {
+    const column = this.#column("lastMs", index, room);
     for (let b = 0; b < this.#length; b++) column.take(b, index === 0 ? 0 : this.#firstOffsets[b]!);
     return column.values;
   }
 
   #figures(
     kind: "min" | "max" | "sum" | "sumSquares",
-    index: number,
-    count: Float64Array,
-    last: Float64Array,
+    { room, index, count, last }: Figures,
     min: Float64Array = last,
     max: Float64Array = last,
     sum: Float64Array = last,
   ): Float64Array {
-    const column = this.#column(kind, index);
+    const column = this.#column(kind, index, room);
     for (let b = 0; b < this.#length; b++)
       column.take(b, likelyFigure(kind, count[b]!, last[b]!, min[b]!, max[b]!, sum[b]!));
     return column.values;
   }
 
-  #column(kind: Kind, index: number): Column {
+  /** @param room for the columns of all kinds of one series: a piece of memory for each would cost more than its numbers */
+  #column(kind: Kind, index: number, room: ArrayBuffer): Column {
     const length = this.#length;
-    const offset = 8 * length * (1 + kinds.indexOf(kind) * this.#width);
-    return readColumn(this.#planes, offset, length * this.#width, index * length, length);
+    const which = kinds.indexOf(kind);
+    const offset = 8 * length * (1 + which * this.#width);
+    const column = new Column(length, room, 8 * length * which);
+    readColumn(this.#planes, offset, length * this.#width, index * length, column.words);
+    return column;
   }
 }
 
@@ -301,9 +315,9 @@ class Column {
   readonly values: Float64Array;
   readonly words: Uint32Array;
 
-  constructor(count: number) {
-    this.values = new Float64Array(count);
-    this.words = new Uint32Array(this.values.buffer);
+  constructor(count: number, room = new ArrayBuffer(8 * count), offset = 0) {
+    this.values = new Float64Array(room, offset, count);
+    this.words = new Uint32Array(room, offset, 2 * count);
   }
 
   put(index: number, value: number, likely: number): void {
@@ -331,10 +345,14 @@ class Column {
   }
 }
 
-/** @param total how many numbers the whole column has  @param from the first that is wanted  @param count how many are */
-function readColumn(planes: Uint8Array, offset: number, total: number, from: number, count: number): Column {
-  const column = new Column(count);
-  const { words } = column;
+/** @param total how many numbers the whole column has  @param from the first that is wanted  @param words of all that are */
+function readColumn(
+  planes: Uint8Array,
+  offset: number,
+  total: number,
+  from: number,
+  words: Uint32Array,
+): void {
   let at = offset + from;
   for (let out = 0; out < words.length; at++) {
     words[out++] =
@@ -348,5 +366,4 @@ function readColumn(planes: Uint8Array, offset: number, total: number, from: num
       (planes[at + 6 * total]! << 16) |
       (planes[at + 7 * total]! << 24);
   }
-  return column;
 }

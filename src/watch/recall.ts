@@ -9,13 +9,17 @@ import { accountName, type Subject, subjectName } from "../domain/subject.ts";
 import type { HeldBlock, HeldMinutes } from "./held-minutes.ts";
 import { parseSeries } from "./series.ts";
 import type { SubjectNode } from "./subjects.ts";
-import type { WindowSet } from "./windows.ts";
+import type { WindowPlace, WindowSet } from "./windows.ts";
 
 /** Where a subject's fields stand in ticks of one layout. */
 interface Plan {
-  readonly indexOf: ReadonlyMap<string, number>;
+  /** Whether any does. */
+  readonly any: boolean;
   /** -1: it is in none. */
   readonly sizeIndex: number;
+  /** The subject's windows, as many as there were. */
+  readonly places: readonly WindowPlace[];
+  readonly windows: number;
   /** A whole account: a position that is not in it was not there. Samples from elsewhere hold a figure or two. */
   readonly whole: boolean;
 }
@@ -66,21 +70,27 @@ export class Recall {
 
   #feedBlock(node: SubjectNode, windows: WindowSet, { block, widthMs }: HeldBlock, sinceMs: number): void {
     const { series, times, columns, from, to } = block;
-    const { indexOf, sizeIndex, whole } = this.#planOf(node, series);
+    const { any, sizeIndex, places, whole } = this.#planOf(node, windows, series);
     const ofPosition = node.subject.scope === "position";
     const fromMs = Math.max(sinceMs, node.bornMs - widthMs + 1);
     const isLong = node.incarnation.startsWith("long");
     const size = ofPosition && sizeIndex >= 0 ? columns[sizeIndex]! : null;
-    const rows = new Map([...indexOf].map(([field, index]) => [field, new Row(columns[index]!)]));
-    const all = [...rows.values()];
-    const statsOf = (field: string) => {
-      const row = rows.get(field);
-      return row === undefined || row.count === 0 ? undefined : row;
+    const rows = new Map<number, Row>();
+    const rowOf = (index: number): Row => {
+      const row = rows.get(index) ?? new Row(columns[index]!);
+      rows.set(index, row);
+      return row;
     };
+    const fed = places.map(({ window, index, beside }) => ({
+      window,
+      row: rowOf(index),
+      beside: beside < 0 ? null : rowOf(beside),
+    }));
+    const all = [...rows.values()];
     for (let i = from; i < to; i++) {
       const atMs = times[i]!;
       if (atMs < fromMs) continue;
-      if (all.length === 0) {
+      if (!any) {
         if (ofPosition && whole) windows.clear();
         return;
       }
@@ -100,15 +110,19 @@ export class Recall {
         if (partly) all[k]!.toLastOf(i, node.bornMs);
         else all[k]!.to(i);
       }
-      windows.feedBucket(atMs, widthMs, statsOf);
+      for (let k = 0; k < fed.length; k++) {
+        const { window, row, beside } = fed[k]!;
+        if (row.count === 0) continue;
+        window.pushBucket(atMs, row, beside === null || beside.count === 0 ? undefined : beside, widthMs);
+      }
     }
   }
 
-  #planOf(node: SubjectNode, series: readonly string[]): Plan {
+  #planOf(node: SubjectNode, windows: WindowSet, series: readonly string[]): Plan {
     if (this.#plans?.node !== node) this.#plans = { node, byLayout: new Map() };
     let plan = this.#plans.byLayout.get(series);
-    if (!plan) {
-      plan = planOf(series, node.subject);
+    if (plan?.windows !== windows.size) {
+      plan = planOf(series, node.subject, windows);
       this.#plans.byLayout.set(series, plan);
     }
     return plan;
@@ -117,10 +131,10 @@ export class Recall {
   feed(node: SubjectNode, tick: Tick): void {
     const { windows } = node;
     if (windows === null) return;
-    const plan = this.#planOf(node, tick.series);
-    const ofPosition = node.subject.scope === "position";
     if (tick.atMs < node.bornMs) return;
-    if (plan.indexOf.size === 0) {
+    const plan = this.#planOf(node, windows, tick.series);
+    const ofPosition = node.subject.scope === "position";
+    if (!plan.any) {
       // A position that was not there is another one: its windows start anew.
       if (ofPosition && plan.whole) windows.clear();
       return;
@@ -130,8 +144,18 @@ export class Recall {
       ofPosition &&
       plan.sizeIndex >= 0 &&
       values[plan.sizeIndex]! > 0 !== node.incarnation.startsWith("long");
-    if (onOtherSide) windows.clear();
-    else windows.feedFrom(tick.atMs, values, plan.indexOf);
+    if (onOtherSide) {
+      windows.clear();
+      return;
+    }
+    for (let i = 0; i < plan.places.length; i++) {
+      const { window, index, beside } = plan.places[i]!;
+      const value = values[index]!;
+      // What is not known leaves a gap.
+      if (Number.isNaN(value)) continue;
+      if (beside < 0) window.push(tick.atMs, value);
+      else window.push(tick.atMs, value, values[beside]!);
+    }
   }
 }
 
@@ -172,7 +196,7 @@ class Row {
   }
 }
 
-function planOf(series: readonly string[], subject: Subject): Plan {
+function planOf(series: readonly string[], subject: Subject, windows: WindowSet): Plan {
   // A book's own name says which market it is of.
   const symbol = "symbol" in subject && subject.scope !== "book" ? subject.symbol : null;
   const indexOf = new Map<string, number>();
@@ -181,7 +205,9 @@ function planOf(series: readonly string[], subject: Subject): Plan {
     if (parsed?.scope === subject.scope && parsed.symbol === symbol) indexOf.set(parsed.field, index);
   });
   return {
-    indexOf,
+    any: indexOf.size > 0,
+    places: windows.places(indexOf),
+    windows: windows.size,
     sizeIndex: indexOf.get("size") ?? -1,
     whole: series.includes("trader.collateral"),
   };

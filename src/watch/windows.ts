@@ -3,7 +3,14 @@
  * what history stores, when it is stored, so that it comes out the same after a restart or in a replay.
  */
 import type { EventKind } from "../domain/event.ts";
-import { type BucketStats, createWindow, type Window, type WindowSpec } from "../rules/index.ts";
+import { createWindow, type Window, type WindowSpec } from "../rules/index.ts";
+
+/** A window, and where the numbers that it is fed stand; -1 beside: nowhere. */
+export interface WindowPlace {
+  readonly window: Window;
+  readonly index: number;
+  readonly beside: number;
+}
 
 export class WindowSet {
   readonly #byKey = new Map<string, Window>();
@@ -46,37 +53,22 @@ export class WindowSet {
     }
   }
 
-  /** Feeds the windows what of these values is a number, as `feed` does. @param indexOf where a field stands among them */
-  feedFrom(atMs: number, values: readonly number[], indexOf: ReadonlyMap<string, number>): void {
-    for (const [field, entries] of this.#byField) {
-      const value = values[indexOf.get(field) ?? -1];
-      if (value === undefined || Number.isNaN(value)) continue;
-      for (const { window, companion } of entries) {
-        const beside = companion === null ? undefined : values[indexOf.get(companion) ?? -1];
-        if (beside !== undefined) window.push(atMs, value, beside);
-        else window.push(atMs, value);
-      }
-    }
+  /** How many there are. */
+  get size(): number {
+    return this.#byKey.size;
   }
 
-  /**
-   * Feeds the windows a stretch of the past that is known by its roll-up only. It lies before all that is fed by `feed`.
-   * @param statsOf undefined for what is not known of it
-   */
-  feedBucket(atMs: number, widthMs: number, statsOf: (field: string) => BucketStats | undefined): void {
-    for (const [field, entries] of this.#byField) {
-      const stats = statsOf(field);
-      if (stats === undefined || stats.count === 0) continue;
-      for (const { window, companion } of entries) {
-        const beside = companion === null ? undefined : statsOf(companion);
-        window.pushBucket(
-          atMs,
-          stats,
-          beside === undefined || beside.count === 0 ? undefined : beside,
-          widthMs,
-        );
-      }
-    }
+  /** The windows over fields that stand somewhere in samples or roll-ups. @param indexOf where */
+  places(indexOf: ReadonlyMap<string, number>): readonly WindowPlace[] {
+    return [...this.#byField].flatMap(([field, entries]) => {
+      const index = indexOf.get(field);
+      if (index === undefined) return [];
+      return entries.map(({ window, companion }) => ({
+        window,
+        index,
+        beside: companion === null ? -1 : (indexOf.get(companion) ?? -1),
+      }));
+    });
   }
 
   clear(): void {
