@@ -18,13 +18,12 @@ export function pastWindow(fn: "ago" | "change" | "changeRatio", shape: Shape): 
     const keep = samples.above(lastInstant(nowMs)) - 1;
     if (keep > samples.first) samples.forgetUntil(keep);
   };
-  const lastInstant = (nowMs: number) => {
-    const from = edge.at(nowMs);
-    return byMinute ? minuteOf(from) * minuteMs + minuteMs - 1 : from;
-  };
+  const instantOf = (from: number) => (byMinute ? minuteOf(from) * minuteMs + minuteMs - 1 : from);
+  const lastInstant = (nowMs: number) => instantOf(edge.at(nowMs));
   const then = (nowMs: number): number | Unknown => {
-    const index = samples.above(lastInstant(nowMs)) - 1;
-    if (index < samples.first || edge.at(nowMs) - samples.timeAt(index) > staleAfterMs)
+    const from = edge.at(nowMs);
+    const index = samples.above(instantOf(from)) - 1;
+    if (index < samples.first || from - samples.timeAt(index) > staleAfterMs)
       return new Unknown("uncovered", null, "nothing was seen at the beginning of the window");
     return samples.valueAt(index);
   };
@@ -48,7 +47,7 @@ export function pastWindow(fn: "ago" | "change" | "changeRatio", shape: Shape): 
     pushBucket: byMinutes((_, { last, lastMs }) => push(lastMs, last)),
     read(nowMs) {
       const before = then(nowMs);
-      if (fn === "ago" || before instanceof Unknown) return before;
+      if (fn === "ago" || typeof before !== "number") return before;
       const last = samples.end - 1;
       if (nowMs - samples.timeAt(last) > staleAfterMs)
         return new Unknown("stale", null, "the newest sample is too old");

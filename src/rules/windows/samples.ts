@@ -18,6 +18,8 @@ export class Samples {
   #room = 0;
   #first = 0;
   #end = 0;
+  /** What `above` found last by searching: the edge of a window lies there again, or one further. */
+  #found = 0;
 
   get first(): number {
     return this.#first;
@@ -50,11 +52,20 @@ export class Samples {
     let index = this.#end;
     if (index === this.#first || this.timeAt(index - 1) <= ms) return index;
     let low = this.#first;
+    for (let near = this.#found; near <= this.#found + 1; near++) {
+      if (near < low || near >= index) continue;
+      if (this.timeAt(near) > ms) {
+        if (near > low && this.timeAt(near - 1) > ms) break;
+        this.#found = near;
+        return near;
+      }
+    }
     while (low < index) {
       const middle = low + ((index - low) >> 1);
       if (this.timeAt(middle) <= ms) low = middle + 1;
       else index = middle;
     }
+    this.#found = index;
     return index;
   }
 

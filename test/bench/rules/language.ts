@@ -19,13 +19,17 @@ export interface LanguageResult {
   /** Judging one rule, ns: over a plain field, and over 24 h windows by function. */
   readonly plainNs: number;
   readonly windowNs: Readonly<Record<string, number>>;
+  /** Of each window's to the plain field's, taken in turns: the median. The other ratios likewise. */
+  readonly windowRatios: Readonly<Record<string, number>>;
   readonly feedNs: Readonly<Record<string, number>>;
   /** A condition of four parts as an expression, and as a function in TypeScript, ns. */
   readonly expressionNs: number;
   readonly functionNs: number;
+  readonly expressionRatio: number;
   /** One account's answer through the tick, µs. */
   readonly tenRulesUs: number;
   readonly twoHundredRulesUs: number;
+  readonly rulesRatio: number;
   /** Judgements an answer led to, of rules that read it and of rules that read something else. */
   readonly judged: number;
   readonly judgedOthers: number;
@@ -33,6 +37,7 @@ export interface LanguageResult {
   /** One answer with 24 h windows, µs, after a day and after the long past. */
   readonly dayUs: number;
   readonly longUs: number;
+  readonly longRatio: number;
   readonly longDays: number;
 }
 
@@ -64,8 +69,26 @@ function ruleOf(figure: string): ConditionRule {
 
 let sink = 0;
 
+/** Of readings that were taken in turns, so that other work on the machine meets all of them alike. */
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
+}
+
+/** In so many rounds, each of the works in its turn. @returns what each took in each round */
+function inTurns(rounds: number, works: readonly ((round: number) => number)[]): readonly number[][] {
+  const took: number[][] = works.map(() => []);
+  for (let round = 0; round < rounds; round++)
+    for (const [i, work] of works.entries()) took[i]!.push(work(round));
+  return took;
+}
+
+/** Median of one to another of the same round. */
+function ratioOf(these: readonly number[], those: readonly number[]): number {
+  return median(these.map((one, round) => one / those[round]!));
+}
+
 /** Time of judging one rule at each step of a series at 5 s, and of feeding its window, ns. */
-function timed(rule: ConditionRule): { judgeNs: number; feedNs: number } {
+function timed(rule: ConditionRule): (round: number) => { judgeNs: number; feedNs: number } {
   const [spec] = rule.windows;
   const facts: Facts = { values: { marginRatio: 0.3 }, seenMs: {} };
   const none: Facts = { values: {}, seenMs: {} };
@@ -96,16 +119,38 @@ function timed(rule: ConditionRule): { judgeNs: number; feedNs: number } {
     for (let n = 0; n < steps; n++) step(judging);
     return ((cpuUs() - began) * 1e3) / steps;
   };
-  let [fed, both] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  for (let round = 0; round < 10; round++) {
-    fed = Math.min(fed, run(false, round));
-    both = Math.min(both, run(true, round));
-  }
-  return { judgeNs: both - fed, feedNs: fed };
+  return (round) => {
+    const feedNs = run(false, round);
+    return { judgeNs: Math.max(run(true, round) - feedNs, 1), feedNs };
+  };
+}
+
+/** All windows against a plain field. */
+function windowCosts(): Pick<LanguageResult, "plainNs" | "windowNs" | "windowRatios" | "feedNs"> {
+  const feeds: number[][] = [];
+  const names = functions.map((figure) => figure.slice(0, figure.indexOf("(")));
+  const works = ["trader.marginRatio", ...functions].map((figure, i) => {
+    const work = timed(ruleOf(figure));
+    feeds.push([]);
+    return (round: number) => {
+      const { judgeNs, feedNs } = work(round);
+      feeds[i]!.push(feedNs);
+      return judgeNs;
+    };
+  });
+  const [plain, ...windows] = inTurns(15, works);
+  const [plainFeed, ...windowFeeds] = feeds;
+  const by = (of: (i: number) => number) => Object.fromEntries(names.map((name, i) => [name, of(i)]));
+  return {
+    plainNs: median(plain!),
+    windowNs: by((i) => median(windows[i]!)),
+    windowRatios: by((i) => ratioOf(windows[i]!, plain!)),
+    feedNs: by((i) => median(windowFeeds[i]!.map((ns, round) => ns - plainFeed![round]!))),
+  };
 }
 
 /** The same condition as an expression and as a programmer would write it. */
-function expressionCost(): { expressionNs: number; functionNs: number } {
+function expressionCost(): Pick<LanguageResult, "expressionNs" | "functionNs" | "expressionRatio"> {
   const rule = ruleOf("trader.equity > 1.0 && trader.marginRatio < 0.9 && 2.0 * trader.freeCollateral");
   const facts: Facts = { values: { equity: 5, marginRatio: 0.3, freeCollateral: 2 }, seenMs: {} };
   const none: Facts = { values: {}, seenMs: {} };
@@ -125,7 +170,7 @@ function expressionCost(): { expressionNs: number; functionNs: number } {
     return v.equity! > 1 && v.marginRatio! < 0.9 && 2 * v.freeCollateral! > 5;
   };
   const rounds = 400_000;
-  const cost = (work: (one: Env) => unknown): number => {
+  const cost = (work: (one: Env) => unknown) => (): number => {
     const began = cpuUs();
     for (let i = 0; i < rounds; i++) {
       facts.values.freeCollateral = i % 7;
@@ -133,12 +178,12 @@ function expressionCost(): { expressionNs: number; functionNs: number } {
     }
     return ((cpuUs() - began) * 1e3) / rounds;
   };
-  let [expressionNs, functionNs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  for (let round = 0; round < 12; round++) {
-    expressionNs = Math.min(expressionNs, cost(run));
-    functionNs = Math.min(functionNs, cost(written));
-  }
-  return { expressionNs, functionNs };
+  const [expressions, functions] = inTurns(15, [cost(run), cost(written)]);
+  return {
+    expressionNs: median(expressions!),
+    functionNs: median(functions!),
+    expressionRatio: ratioOf(expressions!, functions!),
+  };
 }
 
 const conditions = [
@@ -171,17 +216,18 @@ function answers(harness: Harness, count: number, from: number): void {
   }
 }
 
-/** µs an answer takes, the best of several rounds. */
-function throughTick(rules: string | RuleSet): number {
+/** µs an answer takes, round by round. */
+function throughTick(rules: string | RuleSet): (round: number) => number {
   const harness = new Harness({ rules });
   answers(harness, 2_000, 0);
-  let best = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < 10; round++) {
-    const began = cpuUs();
-    answers(harness, 2_000, round);
-    best = Math.min(best, (cpuUs() - began) / 2_000);
-  }
-  return best;
+  return (round) => answered(harness, round);
+}
+
+function answered(harness: Harness, round: number): number {
+  const count = 500;
+  const began = cpuUs();
+  answers(harness, count, round);
+  return (cpuUs() - began) / count;
 }
 
 /** How many conditions are looked at for one answer of an account. */
@@ -217,8 +263,8 @@ function counted(): { judged: number; judgedOthers: number; others: number } {
   return { ...counts, others: 100 };
 }
 
-/** µs an answer takes after a past of so many days at 5 s. */
-function afterDays(days: number): number {
+/** µs an answer takes after a past of so many days at 5 s, round by round. */
+function afterDays(days: number): (round: number) => number {
   const names = functions.map(
     (figure, i) =>
       `  - { name: W${i}, scope: trader, severity: warning, summary: s, noData: keep, when: '${figure} > 5.0' }`,
@@ -245,35 +291,22 @@ function afterDays(days: number): number {
   }
   harness.nowMs += days * 86_400_000;
   answers(harness, 2_000, 0);
-  let best = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < 10; round++) {
-    const began = cpuUs();
-    answers(harness, 2_000, round);
-    best = Math.min(best, (cpuUs() - began) / 2_000);
-  }
-  return best;
+  return (round) => answered(harness, round);
 }
 
 const longDays = Number(process.argv[2] ?? 365);
-const plain = timed(ruleOf("trader.marginRatio"));
-const windowNs: Record<string, number> = {};
-const feedNs: Record<string, number> = {};
-for (const figure of functions) {
-  const name = figure.slice(0, figure.indexOf("("));
-  const { judgeNs, feedNs: fed } = timed(ruleOf(figure));
-  windowNs[name] = judgeNs;
-  feedNs[name] = fed - plain.feedNs;
-}
+const [ten, twoHundred] = inTurns(40, [throughTick(rulesText(10)), throughTick(rulesText(200))]);
+const [day, long] = inTurns(40, [afterDays(1), afterDays(longDays)]);
 const result: LanguageResult = {
   ...expressionCost(),
-  plainNs: plain.judgeNs,
-  windowNs,
-  feedNs,
-  tenRulesUs: throughTick(rulesText(10)),
-  twoHundredRulesUs: throughTick(rulesText(200)),
+  ...windowCosts(),
+  tenRulesUs: median(ten!),
+  twoHundredRulesUs: median(twoHundred!),
+  rulesRatio: ratioOf(twoHundred!, ten!),
   ...counted(),
-  dayUs: afterDays(1),
-  longUs: afterDays(longDays),
+  dayUs: median(day!),
+  longUs: median(long!),
+  longRatio: ratioOf(long!, day!),
   longDays,
 };
 if (sink > 1e9) console.error(sink);
