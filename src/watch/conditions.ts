@@ -50,6 +50,8 @@ export interface ConditionsOptions {
   readonly firstLookUntilMs: number;
   /** Whether the account that a node is lost its last position to a liquidation just now. */
   readonly emptied: (node: SubjectNode) => boolean;
+  /** The share of a window over events whose time is told, 0–1; null where nobody can say. */
+  readonly toldShare: (spec: WindowSpec, node: SubjectNode, nowMs: number) => number | null;
   /** Told of each judgement that turned unknown or known again: blindness is gathered from these. */
   readonly onSight: (instance: Instance, draft: Draft) => void;
   /** It holds, and does not fire before it has held for a while. */
@@ -221,7 +223,7 @@ export class Conditions {
             instance.alert,
             transition,
             severity,
-            textOf(instance, env, judged),
+            this.#textOf(instance, env, judged),
           );
         }
         break;
@@ -229,7 +231,7 @@ export class Conditions {
         if (instance.alert) {
           const live = instance.alert;
           instance.alert = null;
-          this.#options.onRecovered(instance, live, textOf(instance, env, judged), draft);
+          this.#options.onRecovered(instance, live, this.#textOf(instance, env, judged), draft);
         }
         instance.alreadySo = false;
         break;
@@ -243,7 +245,7 @@ export class Conditions {
           this.#options.alerts.refresh(
             draft,
             instance.alert,
-            () => textOf(instance, env, judged),
+            () => this.#textOf(instance, env, judged),
             judged.value,
           );
         }
@@ -264,7 +266,7 @@ export class Conditions {
       if (atMs === null) continue;
       const env = this.#envOf(instance, atMs);
       const judged = judge(instance.rule, env, instance.alert?.alert.severity ?? null);
-      if (judged.kind === "known") return textOf(instance, env, judged);
+      if (judged.kind === "known") return this.#textOf(instance, env, judged);
     }
     return null;
   }
@@ -282,7 +284,7 @@ export class Conditions {
     const subject = node.subject;
     const wallet = "wallet" in subject ? subject.wallet : null;
     instance.alert = this.#options.alerts.fire(draft, {
-      ...textOf(instance, env, judged),
+      ...this.#textOf(instance, env, judged),
       judged: true,
       rule: rule.name,
       subject: node.name,
@@ -299,6 +301,21 @@ export class Conditions {
     this.#follow(instance, instance.alert);
   }
 
+  #textOf({ rule, node, windows }: Instance, env: Env, judged: Judgement): AlertText {
+    const { nowMs } = env;
+    const shareOf = (spec: WindowSpec, index: number): number =>
+      (spec.path.kind === "event"
+        ? this.#options.toldShare(spec, node, nowMs)
+        : windows[index]?.coverage(nowMs)) ?? 1;
+    return {
+      summary: rule.summary.render(env),
+      description: rule.description?.render(env) ?? "",
+      value: judged.value,
+      dataAtMs: judged.dataAtMs,
+      details: [...detailsOf(node.subject.scope, env), ...coverOf(rule.windows, shareOf)],
+    };
+  }
+
   /** Lets an alert speak for its instance while it stands. */
   #follow(instance: Instance, alert: LiveAlert): void {
     alert.falling = valueFalls(instance.rule);
@@ -306,7 +323,7 @@ export class Conditions {
       if (instance.alert !== alert) return null;
       const env = this.#envOf(instance, nowMs);
       const judged = judge(instance.rule, env, alert.alert.severity);
-      return judged.kind === "known" ? textOf(instance, env, judged) : null;
+      return judged.kind === "known" ? this.#textOf(instance, env, judged) : null;
     };
     alert.lastText = (nowMs) => (instance.alert === alert ? this.#lastText(instance, nowMs) : null);
   }
@@ -436,17 +453,6 @@ export function windowsOf(node: SubjectNode, timezone: string): WindowSet {
 /** Some level is on its way into or out of firing: its clock has to survive a restart. */
 function clocksRun(state: Instance["lifecycle"]): boolean {
   return state.levels.some((level) => (level.active ? !level.holds : level.holds));
-}
-
-function textOf(instance: Instance, env: Env, judged: Judgement): AlertText {
-  const { rule, node } = instance;
-  return {
-    summary: rule.summary.render(env),
-    description: rule.description?.render(env) ?? "",
-    value: judged.value,
-    dataAtMs: judged.dataAtMs,
-    details: [...detailsOf(node.subject.scope, env), ...coverOf(rule.windows, instance.windows, env.nowMs)],
-  };
 }
 
 /** Whether smaller is worse, read off the rule's first comparison of its value. */

@@ -11,7 +11,6 @@ import {
   formatPercent,
   formatPrice,
   formatUsd,
-  type Window,
   type WindowSpec,
 } from "../rules/index.ts";
 
@@ -64,25 +63,33 @@ export function detailsOf(scope: Scope, env: Env): readonly Line[] {
 }
 
 /** What answers from a part of its window too: a person has to know that it is a part. */
-const fromParts: ReadonlySet<WindowSpec["fn"]> = new Set(["maxOver", "drawdown"]);
+const fromParts: ReadonlySet<WindowSpec["fn"]> = new Set(["maxOver", "drawdown", "sumOver", "countOver"]);
 
-/** How much of their time was watched, of windows that miss a part of it. */
+/**
+ * How much of their time was watched, or told, of windows that miss a part of it.
+ * @param shareOf a window, 0–1
+ */
 export function coverOf(
   specs: readonly WindowSpec[],
-  windows: readonly Window[],
-  nowMs: number,
+  shareOf: (spec: WindowSpec, index: number) => number,
 ): readonly Line[] {
   const told = new Set<string>();
-  return specs.flatMap(({ fn, path, windowMs }, index): Line[] => {
-    const share = windows[index]?.coverage(nowMs) ?? 1;
-    if (!fromParts.has(fn) || path.kind !== "field" || share >= enoughCover) return [];
-    const owner = path.symbol === null ? path.scope : `${path.scope}[${path.symbol}]`;
-    const span = windowMs === "today" ? windowMs : formatDurationMs(windowMs);
+  return specs.flatMap((spec, index): Line[] => {
+    const { fn, path, windowMs } = spec;
+    if (!fromParts.has(fn)) return [];
+    const share = shareOf(spec, index);
+    if (share >= enoughCover) return [];
+    const name = `${pathText(path)}, ${windowMs === "today" ? windowMs : formatDurationMs(windowMs)}`;
     // A peak and the fall from it look through one window.
-    if (told.has(`${owner}.${path.field}, ${span}`)) return [];
-    told.add(`${owner}.${path.field}, ${span}`);
-    return [[`Seen of ${fn}(${owner}.${path.field}, ${span})`, formatPercent(Math.floor(share * 100) / 100)]];
+    if (told.has(name)) return [];
+    told.add(name);
+    return [[`Seen of ${fn}(${name})`, formatPercent(Math.floor(share * 100) / 100)]];
   });
+}
+
+function pathText(path: WindowSpec["path"]): string {
+  if (path.kind === "event") return path.field === null ? path.event : `${path.event}.${path.field}`;
+  return `${path.symbol === null ? path.scope : `${path.scope}[${path.symbol}]`}.${path.field}`;
 }
 
 /** Figures of an event, each with its unit. */

@@ -12,6 +12,7 @@ import { accountName } from "../domain/subject.ts";
 import { dayOf } from "../rules/index.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
+import type { ToldSince } from "./told-since.ts";
 import { type Snapshot, type WalletEntry, walletKeepPrefix } from "./wallets.ts";
 
 export const todayKeepSuffix = "/today";
@@ -49,8 +50,6 @@ interface Day {
 interface Book {
   /** Today first; the next one as soon as the exchange's clock has come there. */
   days: Day[];
-  /** By history and its part: all that happened after this time was told, ms. */
-  readonly covers: Map<string, number>;
   changed: boolean;
   /** What was told of the day before is in it. */
   whole: boolean;
@@ -62,6 +61,7 @@ export class Today implements Due {
   place = -1;
   readonly #books = new Map<string, Book>();
   readonly #wallets: ReadonlyMap<string, WalletEntry>;
+  readonly #told: ToldSince;
   readonly #timezone: string;
   readonly #dayOf: (ms: number) => { readonly startMs: number; readonly endMs: number };
   readonly #deadlines: Deadlines;
@@ -71,6 +71,7 @@ export class Today implements Due {
 
   constructor(options: {
     readonly wallets: ReadonlyMap<string, WalletEntry>;
+    readonly told: ToldSince;
     readonly timezone: string;
     readonly deadlines: Deadlines;
     readonly draft: () => Draft;
@@ -79,6 +80,7 @@ export class Today implements Due {
     readonly rolled: (draft: Draft) => void;
   }) {
     this.#wallets = options.wallets;
+    this.#told = options.told;
     this.#timezone = options.timezone;
     this.#dayOf = dayOf(options.timezone);
     this.#deadlines = options.deadlines;
@@ -143,27 +145,22 @@ export class Today implements Due {
     }
   }
 
-  /** A history told all that happened after `coversMs`. */
-  covers(wallet: string, source: Source, pdaIndex: number | undefined, coversMs: number): void {
-    this.#book(wallet).covers.set(`${source}/${pdaIndex ?? ""}`, coversMs);
-  }
-
   /** Brings the sums over events into the wallet's figures. */
   publish({ wallet, node, given }: WalletEntry): void {
     if (given) return;
     const book = this.#book(wallet.name);
     const { values } = node.facts;
     const [day] = book.days;
-    if (this.#covered(book, "fills", undefined)) values.feesToday = day!.fees;
+    if (this.#isTold(wallet.name, "fills")) values.feesToday = day!.fees;
     else delete values.feesToday;
-    if (this.#covered(book, "funding", wallet.pdaIndices)) values.fundingToday = day!.funding;
+    if (this.#isTold(wallet.name, "funding", wallet.pdaIndices)) values.fundingToday = day!.funding;
     else delete values.fundingToday;
   }
 
   /** What an account realized today in a market; undefined while that is not known. */
   realized(wallet: string, account: string, symbol: string): number | undefined {
     const book = this.#book(wallet);
-    if (!this.#covered(book, "fills", undefined)) return undefined;
+    if (!this.#isTold(wallet, "fills")) return undefined;
     return book.days[0]!.realized[`${account}/${symbol}`] ?? 0;
   }
 
@@ -173,7 +170,7 @@ export class Today implements Due {
     const book = this.#book(wallet.name);
     const { base, flows, startMs } = book.days[0]!;
     const { values } = node.facts;
-    if (!base || !this.#covered(book, "collateral", undefined)) {
+    if (!base || !this.#isTold(wallet.name, "collateral")) {
       delete values.pnlToday;
       return;
     }
@@ -276,24 +273,16 @@ export class Today implements Due {
     return next;
   }
 
-  /** @param parts that all have to be read; undefined: those that were */
-  #covered({ covers, days }: Book, source: Source, parts: readonly number[] | undefined): boolean {
-    const { startMs } = days[0]!;
-    if (parts) return parts.every((part) => (covers.get(`${source}/${part}`) ?? Number.NaN) < startMs);
-    let any = false;
-    for (const [part, coversMs] of covers) {
-      if (!part.startsWith(`${source}/`)) continue;
-      if (coversMs >= startMs) return false;
-      any = true;
-    }
-    return any;
+  /** Whether all of today was told. */
+  #isTold(wallet: string, source: Source, pdaIndices?: readonly number[]): boolean {
+    return this.#told.sinceMs(wallet, source, pdaIndices) < this.#day.startMs;
   }
 
   #book(wallet: string): Book {
     const known = this.#books.get(wallet);
     if (known) return known;
     const days = [newDay(this.#day.startMs)];
-    const book: Book = { days, covers: new Map(), changed: false, whole: false };
+    const book: Book = { days, changed: false, whole: false };
     this.#books.set(wallet, book);
     return book;
   }

@@ -47,6 +47,7 @@ import type { SubjectNode } from "./subjects.ts";
 import { Throttles } from "./throttles.ts";
 import { Today } from "./today.ts";
 import { Together } from "./together.ts";
+import { ToldSince } from "./told-since.ts";
 import { compareWithView } from "./view-check.ts";
 import { Vigils } from "./vigils.ts";
 import {
@@ -104,6 +105,7 @@ export class Watch {
   readonly #needs: Needs;
   readonly #equityCheck = new EquityCheck((text) => this.#notes.push({ level: "warn", text }));
   readonly #openings: Openings;
+  readonly #told = new ToldSince();
   readonly #today: Today;
   readonly #together: Together;
   readonly #market: MarketAnswers;
@@ -190,6 +192,7 @@ export class Watch {
         const account = this.#world.accounts.get(subject);
         return account?.positions.size === 0 && this.#endings.liquidatedSince(subject, account.shrunkAtMs);
       },
+      toldShare: (spec, { subject }, atMs) => this.#told.share(spec, subject, atMs, this.#today.startMs),
       onSight: (instance, into) => {
         this.#blindness.note(instance, into);
         this.#failing.condition(instance.rule, instance.node.name, instance.unknown, into);
@@ -272,6 +275,7 @@ export class Watch {
     for (const one of settings.wallets) this.#world.addWallet(one);
     this.#today = new Today({
       wallets: this.#world.wallets,
+      told: this.#told,
       timezone: settings.timezone,
       deadlines,
       draft,
@@ -690,7 +694,7 @@ export class Watch {
     if (seen.cursor) draft.changes.cursors.push(seen.cursor);
     if (!entry) return;
     const wallet = entry.wallet.name;
-    if (seen.coversMs !== undefined) this.#today.covers(wallet, seen.source, seen.pdaIndex, seen.coversMs);
+    if (seen.coversMs !== undefined) this.#told.note(wallet, seen.source, seen.pdaIndex, seen.coversMs);
     this.#today.publish(entry);
     this.#today.keep(wallet, draft);
     if (seen.live === true) {

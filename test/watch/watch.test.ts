@@ -870,6 +870,43 @@ rules:
     ).not.toContain("Seen of");
   });
 
+  test("a message says how much of the time of events was told, while their history is still read", () => {
+    const rules = `
+rules:
+  - name: Burn
+    scope: wallet
+    when: sumOver("funding.payment", "10h") < -1.0
+    severity: warning
+    keepFiringFor: 0s
+    summary: "burn"
+  - name: Often
+    scope: position
+    when: countOver("funding", "10h") > 0.0
+    severity: warning
+    summary: "often"
+`;
+    const detailsAfter = (readHours: number | null): readonly string[][] => {
+      const harness = seen(rules, safe);
+      const hour = 3_600_000;
+      const paid = event({ kind: "funding", key: "f", happenedMs: startMs - hour, fields: { payment: -5 } });
+      const coversMs = readHours === null ? {} : { coversMs: harness.nowMs - readHours * hour };
+      harness.events("funding", [paid], "main", { pdaIndex: 0, ...coversMs });
+      expect([...harness.told].sort()).toEqual([
+        "Burn main fired warning",
+        "Often main/0.0/SOL fired warning",
+      ]);
+      return harness.changes.map(({ details }) =>
+        details.flatMap(([name, text]) => (name.startsWith("Seen of") ? [`${name} ${text}`] : [])),
+      );
+    };
+    expect(detailsAfter(4).flat().sort()).toEqual([
+      "Seen of countOver(funding, 10h) 40%",
+      "Seen of sumOver(funding.payment, 10h) 40%",
+    ]);
+    expect(detailsAfter(20).flat()).toEqual([]);
+    expect(detailsAfter(null).flat()).toEqual([]);
+  });
+
   test("look back over the daemon's own figures", () => {
     const harness = new Harness({ rules });
     for (let i = 0; i < 20; i++) {

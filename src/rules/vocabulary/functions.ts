@@ -49,12 +49,12 @@ export const functionRows: readonly FunctionRow[] = [
     [
       "sumOver",
       'sumOver("funding.payment", "24h")',
-      "a field of the subject's events, added up; a filter may follow as third argument",
+      "a field of the subject's events, added up; a filter may follow as third argument; answers from partial cover, and messages say so",
     ],
     [
       "countOver",
       'countOver("liquidation", "1h")',
-      'how many events; a filter may follow: countOver("collateral", "24h", "collateral.eventType == \'withdrawal\'")',
+      'how many events; a filter may follow: countOver("collateral", "24h", "collateral.eventType == \'withdrawal\'"); answers from partial cover too',
     ],
     [
       "since",
