@@ -6,6 +6,7 @@
  * What is started last depends on all before it and is stopped first: no more questions, then no more judging, then what
  * is owed leaves as far as it can, then the database is closed.
  */
+import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import path from "node:path";
 import type { Writable } from "node:stream";
@@ -17,7 +18,7 @@ import { createChannel, programEnvironment } from "./channels/registry.ts";
 import { type Collectors, createCollectors } from "./collect/index.ts";
 import { chatActions, DaemonSource } from "./daemon-source.ts";
 import { createDashboard } from "./dashboard/index.ts";
-import { acknowledgeWith, createAcknowledger, createOutbox, type Probe } from "./deliver/index.ts";
+import { acknowledgeWith, createAcknowledger, createOutbox, Drills, type Probe } from "./deliver/index.ts";
 import { type Alert, type AlertChange, severities } from "./domain/alert.ts";
 import { type Changes, changes, type Milestone } from "./domain/changes.ts";
 import { type Clock, type Random, systemClock } from "./domain/clock.ts";
@@ -171,6 +172,17 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       ...(deps.probe ? { probe: deps.probe } : {}),
     });
 
+    const drills = new Drills({
+      store,
+      channels: [...channels.keys()],
+      clock,
+      log,
+      observe: (observation) => observe(observation),
+      nextMs: (afterMs) => settings.drill.schedule?.next(afterMs) ?? null,
+      withinMs: settings.drill.withinMs,
+      newId: randomUUID,
+    });
+
     signedInAgain = (wallet) => {
       acknowledger.signedIn(wallet);
       collectors?.streams()?.streams.signedIn(wallet);
@@ -189,6 +201,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       onCommitted: (committed) => {
         outbox.committed(committed);
         acknowledger.committed(committed);
+        drills.committed(committed);
         tellChanges(log, committed);
       },
       onStuck: (stuck) => outbox.stuck(stuck),
@@ -259,6 +272,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       ingest,
       outbox,
       acknowledger,
+      drills,
       collectors: collecting,
       channels,
       settings,
@@ -271,7 +285,10 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     const delivering = new AbortController().signal;
     await outbox.start(delivering);
     undo.push(() => outbox.stop());
-    outbox.onSettled((alertIds) => acknowledger.settled(alertIds));
+    outbox.onSettled((alertIds) => {
+      acknowledger.settled(alertIds);
+      drills.settled(alertIds);
+    });
     await acknowledger.start(delivering);
     undo.push(async () => {
       await Promise.all([acknowledger.stop(), outbox.stop()]);
@@ -323,6 +340,8 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       }
     });
     undo.push(cancelMaintain);
+    drills.start();
+    undo.push(() => drills.stop());
     loopLag.start();
     undo.push(() => loopLag.stop());
     source.running();
@@ -462,6 +481,7 @@ const fixedSections = [
   "channels",
   "mention",
   "dashboard",
+  "drill",
 ] as const;
 
 function exactJson(value: unknown): string {
@@ -510,7 +530,7 @@ function tellChanges(log: Logger, committed: Changes): void {
 function stepText({ kind, alert }: AlertChange): string {
   switch (kind) {
     case "fired":
-      return alert.event ? "event" : "firing";
+      return alert.drill ? "fire drill" : alert.event ? "event" : "firing";
     case "rose":
       return "firing, worse";
     case "worsened":

@@ -5,7 +5,7 @@ import { isWrong, matches, parseMatchers } from "./alerts/match.ts";
 import { covers } from "./alerts/quiet.ts";
 import type { Channel } from "./channels/channel.ts";
 import type { Collectors } from "./collect/index.ts";
-import { type Acknowledger, type Outbox, testMessage } from "./deliver/index.ts";
+import { type Acknowledger, type Drills, type Outbox, testMessage } from "./deliver/index.ts";
 import { type Alert, severities } from "./domain/alert.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { Event, EventKind } from "./domain/event.ts";
@@ -17,6 +17,7 @@ import type {
   AlertStory,
   ChatActions,
   DashboardSource,
+  DrillOutcome,
   NotificationQuery,
   NotificationRow,
   NotificationSelection,
@@ -43,6 +44,7 @@ export interface DaemonParts {
   readonly ingest: IngestLoop;
   readonly outbox: Outbox;
   readonly acknowledger: Acknowledger;
+  readonly drills: Drills;
   readonly collectors: Collectors;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly settings: DaemonSettings;
@@ -108,6 +110,7 @@ export class DaemonSource implements DashboardSource {
       },
       streams: this.#streams(),
       channels: outbox.status(),
+      drill: this.#parts.drills.status(),
       acknowledgements: acknowledger.figures(),
       database: {
         path: this.#parts.databasePath,
@@ -270,6 +273,15 @@ export class DaemonSource implements DashboardSource {
 
   compactHistory(): Promise<Compacted> {
     return this.#parts.store.compact(compactMs);
+  }
+
+  async drill(wanted: readonly string[], by: string): Promise<DrillOutcome> {
+    const { channels, drills } = this.#parts;
+    const unknown = wanted.find((name) => !channels.has(name));
+    if (unknown !== undefined) return { kind: "unknown", channel: unknown };
+    const names = wanted.length === 0 ? [...channels.keys()] : [...new Set(wanted)];
+    const begun = await drills.begin(names, by, false);
+    return begun === null ? { kind: "degraded" } : { kind: "begun", ...begun };
   }
 
   login(wallet: string): Promise<SessionOutcome | null> {

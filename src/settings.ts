@@ -33,6 +33,7 @@ import { type ExchangeSettings, exchangeSettings } from "./exchange/settings.ts"
 import type { Retention } from "./history/index.ts";
 import { type LedgerSettings, ledgerSettings } from "./ledger/settings.ts";
 import type { RuleSet } from "./rules/index.ts";
+import { type DrillSettings, readDrill } from "./settings/drill.ts";
 import { readPairs } from "./settings/pairs.ts";
 import { checkAcknowledge, checkRouting } from "./settings/references.ts";
 import { readRules } from "./settings/rule-files.ts";
@@ -77,6 +78,7 @@ export interface DaemonSettings {
   readonly mention: MentionSettings;
   /** For onboarding and stop losses alone. Null: none is named; a simulated exchange has its own. */
   readonly ledger: LedgerSettings | null;
+  readonly drill: DrillSettings;
   /** Null: no page. */
   readonly dashboard: Listen | null;
 }
@@ -121,6 +123,7 @@ const sections = [
   "remind",
   "acknowledge",
   "mention",
+  "drill",
   "dashboard",
   "ledger",
 ];
@@ -173,6 +176,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   const acknowledge = source.read(["acknowledge"], acknowledgeSettings, {});
   const mention = source.read(["mention"], mentionSettings, {});
   const ledger = source.has(["ledger"]) ? source.read(["ledger"], ledgerSettings) : null;
+  const drill = readDrill(source, timezone);
   const dashboard = readDashboard(source);
   const rules = readRules(source, context.shippedRules ?? shippedRules, {
     // Rules are judged against the usual schedules while those of the file have mistakes.
@@ -203,6 +207,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     acknowledge === undefined ||
     mention === undefined ||
     ledger === undefined ||
+    drill === undefined ||
     rules === undefined
   ) {
     return { problems: inOrder(source.problems, file) };
@@ -226,6 +231,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     acknowledge,
     mention,
     ledger,
+    drill,
     dashboard,
   };
   const problemAt = (at: Path, message: string) => source.problemAt(at, message);

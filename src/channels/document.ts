@@ -33,6 +33,7 @@ export function documentOf(message: Message, options: RenderOptions): object {
         severity: alert.severity,
         state: alert.state,
         event: alert.event,
+        ...(alert.drill ? { drill: true } : {}),
         ending: alert.ending,
         value: finite(alert.value),
         lead: block.lead,

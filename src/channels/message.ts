@@ -76,6 +76,8 @@ export function render(message: Message, options: RenderOptions = {}, late?: Lat
   const blocks = content.items.map((item) => renderItem(item, zone, options.commandLine ?? plainCommandLine));
   const notes: string[] = [];
   if (content.kind === "test") notes.push("This is a test. Nothing has happened.");
+  if (content.items.some(({ change }) => change.alert.drill))
+    notes.push("This is a fire drill. Nothing has happened, and there is nothing to do.");
   const note = lateNote(message, late);
   if (note !== null) notes.push(note);
   const list = (options.commandLine ?? plainCommandLine)("alerts");
@@ -141,6 +143,7 @@ function lateNote({ content, sealedAtMs }: Message, late: Late | undefined): str
 /** The words that lead an alert change. Only a recovery is called resolved. */
 export function leadOf(change: AlertChange): string {
   const { alert } = change;
+  if (alert.drill) return "DRILL";
   switch (change.kind) {
     case "fired":
       return alert.event ? alert.severity.toUpperCase() : `FIRING ${alert.severity}`;
@@ -271,6 +274,7 @@ function whatNow(change: AlertChange, zone: string, commandLine: CommandLine): s
     const quiet = change.quietIfAcknowledged === undefined ? "" : `: quiet ${change.quietIfAcknowledged}`;
     return [`Acknowledged by ${cleanLine(alert.acknowledgedBy)}${when}${quiet}.`];
   }
+  if (alert.drill) return ["That it reached you is all that it was for."];
   if (alert.event || alert.severity === "info" || change.kind === "fell") return [];
   const quiet = change.quietIfAcknowledged === undefined ? "" : ` ${change.quietIfAcknowledged}`;
   return [`To stop the reminders${quiet}: ${commandLine(`alerts ack ${alert.id}`)}`];
@@ -296,6 +300,7 @@ function meaningOf({ alert, stands }: AlertChange): string[] {
 }
 
 function toneOfChange(change: AlertChange): Tone {
+  if (change.alert.drill) return "test";
   if (change.kind !== "ended") return change.alert.severity;
   if (change.alert.ending === "recovered") return "good";
   return change.alert.ending === "liquidated" ? "critical" : "over";
@@ -303,6 +308,7 @@ function toneOfChange(change: AlertChange): Tone {
 
 function toneOf(message: Message, blocks: readonly Block[]): Tone {
   if (message.content.kind === "test") return "test";
+  if (message.content.items.some(({ change }) => change.alert.drill)) return "test";
   if (message.content.resolved) return "good";
   const order: readonly Tone[] = ["critical", "warning", "info", "over", "good"];
   return order.find((tone) => blocks.some((block) => block.tone === tone)) ?? message.severity;

@@ -1,5 +1,4 @@
 /** `perpwatch alerts`: what fired, each with its story, and acknowledging it. */
-import { userInfo } from "node:os";
 import type { Command } from "commander";
 import { type Alert, type AlertChange, type Severity, severities } from "../domain/alert.ts";
 import type { Message, OwedItem } from "../domain/delivery.ts";
@@ -22,6 +21,7 @@ import { alertsOf, withPast } from "./past.ts";
 import { counted, oneLine, type Paint, paintFor, severityTint, table } from "./print.ts";
 import { receiptTable } from "./receipts.ts";
 import { integerFrom, oneOf } from "./values.ts";
+import { whoAmI } from "./who.ts";
 
 interface ListOptions extends CommonOptions {
   readonly firing?: boolean;
@@ -140,6 +140,7 @@ function asOf(alert: Alert, nowMs: number | null, time: (ms: number) => string, 
 
 function stateOf(alert: Alert, paint: Paint): string {
   const acknowledged = alert.acknowledgedBy === null ? "" : `, acknowledged by ${alert.acknowledgedBy}`;
+  if (alert.drill) return paint("yellow", "DRILL, nothing happened");
   if (alert.event) return `event${acknowledged}`;
   if (alert.state === "firing") return paint("red", `firing${acknowledged}`);
   if (alert.ending === "recovered") return paint("green", "resolved");
@@ -286,13 +287,4 @@ async function acknowledge(cli: Cli, id: number, options: AckOptions): Promise<v
       cli,
       result === "already" ? `alert ${id} was acknowledged already` : `alert ${id} is acknowledged by ${by}`,
     );
-}
-
-function whoAmI(cli: Cli): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // A user without an entry in the system's list, as in some containers.
-    return cli.env.USER ?? "shell";
-  }
 }

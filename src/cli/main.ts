@@ -10,6 +10,7 @@ import { channelsCommand } from "./channels.ts";
 import { checkCommand } from "./check.ts";
 import { type Cli, CommandFailed, printJson } from "./command.ts";
 import { completionCommand } from "./completion.ts";
+import { drillCommand } from "./drill.ts";
 import { historyCommand } from "./history.ts";
 import { notificationsCommand } from "./notifications.ts";
 import { onboardCommand } from "./onboard.ts";
@@ -33,6 +34,7 @@ const commands = [
   historyCommand,
   routingCommand,
   channelsCommand,
+  drillCommand,
   walletCommand,
   onboardCommand,
   stopLossCommand,

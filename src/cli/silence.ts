@@ -1,5 +1,4 @@
 /** `perpwatch silence`: what somebody does not want to hear of for a while. */
-import { userInfo } from "node:os";
 import type { Command } from "commander";
 import { type Alert, type Severity, severities } from "../domain/alert.ts";
 import { formatDurationMs } from "../domain/duration.ts";
@@ -17,6 +16,7 @@ import { locate, type Place } from "./configuration.ts";
 import { ask, noDaemon } from "./daemon.ts";
 import { counted, type Paint, paintFor, severityTint, table } from "./print.ts";
 import { durationFrom, oneOf, timeFrom } from "./values.ts";
+import { whoAmI } from "./who.ts";
 
 interface AddOptions extends CommonOptions {
   readonly for?: number;
@@ -91,7 +91,7 @@ async function add(cli: Cli, matchers: readonly string[], options: AddOptions): 
   const place = await locate(cli, options.config);
   const wish: SilenceWish & { readonly preview?: boolean } = {
     matchers,
-    author: options.by ?? userInfo().username,
+    author: options.by ?? whoAmI(cli),
     comment: options.comment,
     endsMs,
     ...(startsMs === undefined ? {} : { startsMs }),
@@ -167,7 +167,7 @@ async function expire(
   if (!Number.isSafeInteger(id) || id < 1)
     throw new CommandFailed(`a silence's id is a number such as 3, not ${JSON.stringify(text)}`, 2);
   const place: Place = await locate(cli, options.config);
-  const by = options.by ?? userInfo().username;
+  const by = options.by ?? whoAmI(cli);
   const answer = await ask<{ result: string }>(place, "POST", `/api/v1/silences/${id}/expire`, { by });
   if (answer.kind === "noDaemon") throw noDaemon(place);
   if (options.json) printJson(cli, { id, ...answer.body });

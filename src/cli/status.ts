@@ -47,7 +47,7 @@ type Time = (ms: number) => string;
 
 /** With its date where that is not plain. */
 function timeText(ms: number, nowMs: number, timezone: string): string {
-  return (nowMs - ms > 12 * 3_600_000 ? formatTime : timeOfDay)(ms, timezone);
+  return (Math.abs(nowMs - ms) > 12 * 3_600_000 ? formatTime : timeOfDay)(ms, timezone);
 }
 
 function sections(status: Status, paint: Paint, show: Show, time: Time): string[] {
@@ -75,7 +75,7 @@ function sections(status: Status, paint: Paint, show: Show, time: Time): string[
   if (channels.length > 0) parts.push(titled("Outbox", channelTable(status, paint)));
   if (schedules.length > 0) parts.push(titled("Schedules", scheduleTable(status, paint)));
   if (status.streams) parts.push(titled("Streams", streamTable(status, paint)));
-  parts.push(footer(status, show));
+  parts.push(footer(status, show, paint, time));
   return parts;
 }
 
@@ -447,7 +447,20 @@ function streamTable(status: Status, paint: Paint): string {
   return table(titles, rows, paint) + note;
 }
 
-function footer(status: Status, show: Show): string {
+/** When alarms were tried out last, and what came of it. */
+function drillLine({ drill }: Status, paint: Paint, time: Time): readonly string[] {
+  if (!drill || (drill.last === null && drill.nextMs === null)) return [];
+  const { last, nextMs } = drill;
+  const failed = last?.channels.filter(({ failure }) => failure !== null).map(({ channel }) => channel) ?? [];
+  const result =
+    failed.length === 0
+      ? paint("green", "every channel took it")
+      : paint("red", `not taken by ${failed.join(", ")}`);
+  const before = last === null ? "none yet" : `${time(Number(last.atMs))} by ${last.by}, ${result}`;
+  return [`fire drill: ${before}${nextMs === null ? "" : `; next ${time(Number(nextMs))}`}`];
+}
+
+function footer(status: Status, show: Show, paint: Paint, time: Time): string {
   const { requests, acknowledgements, database } = status;
   const waitingCommits = Number(database.waitingCommits);
   return [
@@ -455,6 +468,7 @@ function footer(status: Status, show: Show): string {
       `(ceiling ${show(requests.ceilingPerSecond, "count")}/s), ${requests.waiting} waiting`,
     `acknowledging: ${acknowledgements.waiting} waiting, ${acknowledgements.due} due; since the start ` +
       `${acknowledgements.confirmed} confirmed, ${acknowledgements.left} left alone`,
+    ...drillLine(status, paint, time),
     `database: ${database.path}, ${show(database.bytes, "bytes")}` +
       (waitingCommits === 0 ? "" : `, ${counted(waitingCommits, "commit")} waiting`),
     `clock: ${show(status.clockOffsetMs, "duration")} from the exchange's; event loop late by ${show(status.loopLagMs, "duration")} at most`,

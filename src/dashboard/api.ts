@@ -42,6 +42,8 @@ const silenceWish = z.strictObject({
 const expiry = z.strictObject({ by: name });
 const acknowledgement = z.strictObject({ by: name, comment: z.string().max(2_000).default("") });
 
+const drillWish = z.strictObject({ channels: z.array(name).max(100).default([]), by: name });
+
 const notificationQuery = z.strictObject({
   wallet: name.optional(),
   unacked: z.enum(["true", "false", ""]).optional(),
@@ -142,6 +144,16 @@ function serveChanges(app: FastifyInstance, source: DashboardSource): void {
   app.post("/api/v1/notifications/ack", async (request) => {
     const what = parse(selection, request.body, "body");
     return found(await source.acknowledgeNotifications(what), `no wallet is called ${what.wallet}`);
+  });
+
+  app.post("/api/v1/drill", async (request) => {
+    const { channels, by } = parse(drillWish, request.body, "body");
+    const outcome = await source.drill(channels, by);
+    if (outcome.kind === "unknown") throw new Refused(404, `no channel is called ${outcome.channel}`);
+    if (outcome.kind === "degraded")
+      throw new Refused(503, "history takes no commits now, so a drill could not be followed");
+    const { alertId, channels: sentTo, withinMs } = outcome;
+    return { alertId, channels: sentTo, withinMs };
   });
 
   app.post<{ Params: { name: string } }>("/api/v1/channels/:name/test", async (request, reply) => {

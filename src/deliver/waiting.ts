@@ -5,7 +5,7 @@
  * so that a critical rise pulls the firing message before it along instead of passing it.
  */
 import { type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
-import type { OwedItem } from "../domain/delivery.ts";
+import { drillGroup, type OwedItem } from "../domain/delivery.ts";
 
 /** An owed item on its way, until its end is recorded. */
 export interface Entry {
@@ -97,9 +97,12 @@ export class Waiting {
       // What piled up while nothing could leave is told as one, whatever its level; critical ones singly first.
       const all = late && lane !== "critical" ? this.#ready(lesser, held, leaving) : ready;
       const most = !late ? leaving.stormFold : lane === "critical" ? mostLateSingly : 1;
-      const taken = all.length > most ? worstFirst(all.flat()).slice(0, mostFolded) : all[0]!;
+      // A drill is told alone, and after what is real.
+      const real = all.filter(([head]) => !isDrill(head!));
+      const folds = real.length > most;
+      const taken = folds ? worstFirst(real.flat()).slice(0, mostFolded) : (real[0] ?? all[0]!);
       for (const entry of taken) this.#remove(entry);
-      return { entries: taken, folded: all.length <= most ? null : late ? "digest" : "storm" };
+      return { entries: taken, folded: !folds ? null : late ? "digest" : "storm" };
     }
     return null;
   }
@@ -182,6 +185,10 @@ export class Waiting {
 
 function isReleased({ item }: Entry, { nowMs, draining }: Leaving): boolean {
   return draining || (item.releaseAtMs ?? 0) <= nowMs;
+}
+
+function isDrill({ item }: Entry): boolean {
+  return item.groupKey?.startsWith(drillGroup) ?? false;
 }
 
 function isLate({ item }: Entry, { lateBeforeMs }: Leaving): boolean {

@@ -43,6 +43,8 @@ export interface Alert {
   readonly acknowledgedSeverity?: Severity;
   /** Of a rule in shadow mode: recorded, never told to anybody. Absent: false. */
   readonly shadow?: boolean;
+  /** A fire drill: nothing happened. Absent: false. */
+  readonly drill?: true;
   /** Natural key of the event, for event alerts. */
   readonly eventKey: string | null;
 }
@@ -106,3 +108,6 @@ export interface RuleState {
   readonly alertId: number | null;
   readonly alreadySo: boolean;
 }
+
+/** The built-in rule of fire drills. */
+export const drillRule = "FireDrill";

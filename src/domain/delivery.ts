@@ -25,6 +25,9 @@ export interface OwedItem {
   readonly messageId: string | null;
 }
 
+/** How the group key of a fire drill begins: it leaves alone, and is folded into nothing. No other key begins so. */
+export const drillGroup = "drill/";
+
 export type MessageStatus = "sealed" | "delivered" | "dead";
 
 /** Why a channel did not take a message: a closed set. */

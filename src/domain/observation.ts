@@ -267,6 +267,26 @@ export type Observation =
     }
   /** A person silenced something, or ended a silence before its time: the newest of its number counts. */
   | { readonly kind: "silenced"; readonly atMs: number; readonly silence: Silence }
+  /** A fire drill: its marked alert goes to these channels, whatever the routes say. */
+  | {
+      readonly kind: "drill";
+      readonly atMs: number;
+      /** Different each time. */
+      readonly id: string;
+      /** Who wanted it, for people. */
+      readonly by: string;
+      readonly receivers: readonly string[];
+    }
+  /** What it came to. */
+  | {
+      readonly kind: "drilled";
+      readonly atMs: number;
+      readonly id: string;
+      /** It ran by itself: nobody looked on. */
+      readonly scheduled: boolean;
+      /** `failure`, for people; null: it was taken in time. */
+      readonly channels: readonly { readonly channel: string; readonly failure: string | null }[];
+    }
   | {
       readonly kind: "started";
       readonly atMs: number;

@@ -239,6 +239,19 @@ export interface Readiness {
   readonly reasons: readonly string[];
 }
 
+/** What became of the wish for a fire drill. */
+export type DrillOutcome =
+  | {
+      readonly kind: "begun";
+      readonly alertId: number;
+      readonly channels: readonly string[];
+      /** How long each channel may take, ms. */
+      readonly withinMs: number;
+    }
+  | { readonly kind: "unknown"; readonly channel: string }
+  /** Nothing can be recorded now, so nothing could be followed. */
+  | { readonly kind: "degraded" };
+
 /** What the local API asks and does. The composition root answers; the dashboard serves it to shells, pages and scrapers. */
 export interface DashboardSource extends Actions {
   status(): DaemonStatus;
@@ -254,6 +267,8 @@ export interface DashboardSource extends Actions {
   testChannel(name: string): Promise<SendOutcome | null>;
   /** Gives free space in the database back to the disk, for some seconds at most. */
   compactHistory(): Promise<Compacted>;
+  /** Begins a fire drill. @param channels none: all */
+  drill(channels: readonly string[], by: string): Promise<DrillOutcome>;
   /** Null: no such wallet. */
   login(wallet: string): Promise<SessionOutcome | null>;
   logout(wallet: string): Promise<SessionOutcome | null>;

@@ -176,6 +176,20 @@ export interface StreamStatus {
   readonly badFrames: number;
 }
 
+/** Fire drills: the next that runs by itself, and what the last one came to. */
+export interface DrillStatus {
+  /** Null: none is scheduled. */
+  readonly nextMs: number | null;
+  readonly last: {
+    readonly atMs: number;
+    readonly by: string;
+    /** Null: it could not be recorded. */
+    readonly alertId: number | null;
+    /** `failure`, for people; null: it was taken in time. */
+    readonly channels: readonly { readonly channel: string; readonly failure: string | null }[];
+  } | null;
+}
+
 export interface DaemonStatus {
   readonly version: string;
   readonly startedMs: number;
@@ -198,6 +212,7 @@ export interface DaemonStatus {
     readonly missed: number;
   } | null;
   readonly channels: readonly ChannelStatus[];
+  readonly drill?: DrillStatus;
   readonly acknowledgements: {
     readonly waiting: number;
     readonly due: number;

@@ -29,6 +29,8 @@ const momentary: ReadonlySet<Observation["kind"]> = new Set<Observation["kind"]>
   "backfill",
   "failed",
   "acknowledged",
+  "drill",
+  "drilled",
   "started",
   "stopped",
   "watching",

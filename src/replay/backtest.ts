@@ -192,7 +192,8 @@ async function raw(
       await replay.begin(period.fromMs, begunBefore, settings);
       begun = true;
     }
-    replay.observe(observation);
+    // A fire drill is nothing that happened.
+    if (observation.kind !== "drill" && observation.kind !== "drilled") replay.observe(observation);
     await breathe();
   }
   return begun || begunBefore;

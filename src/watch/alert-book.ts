@@ -10,6 +10,7 @@ import { covers, withoutAcknowledgement } from "../alerts/quiet.ts";
 import { isWorse, nextReminderMs, quietIfAcknowledged, type RemindSettings } from "../alerts/remind.ts";
 import type { Routing } from "../alerts/route.ts";
 import type { Alert, AlertChange, AlertChangeKind, Ending, Severity } from "../domain/alert.ts";
+import { drillGroup } from "../domain/delivery.ts";
 import type { Silence } from "../domain/silence.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import { tierLine } from "./details.ts";
@@ -40,6 +41,7 @@ export interface NewAlert extends AlertText {
   readonly happenedMs: number | null;
   /** Nobody is ever owed word of it. Default false. */
   readonly shadow?: boolean;
+  readonly drill?: true;
   /** What fired it was judged just now. Default false: it is told because something cannot be judged. */
   readonly judged?: boolean;
   /** Does not route to these: a broken channel is not told of itself. */
@@ -209,6 +211,25 @@ export class AlertBook {
     const change = this.#change(draft, alert, "fired", from.details, from.happenedMs);
     if (owe) this.owe(draft, change, this.receivers(alert, from.except), groupKey);
     if (this.#begins(alert, draft)) this.#unsettled.set(alert.id, alert);
+    return change;
+  }
+
+  /** A fire drill: told to just these, at once and alone, whatever routes, silences and mute times say. */
+  tellDrill(draft: Draft, from: NewAlert, id: string, receivers: readonly string[]): AlertChange {
+    const alert = this.#newAlert(draft.atMs, from, true, `drill:${id}`);
+    const change = this.#change(draft, alert, "fired", from.details, from.happenedMs);
+    for (const receiver of receivers)
+      draft.changes.owed.push({
+        id: ++this.ids.owed,
+        changeId: change.id,
+        alertId: alert.id,
+        receiver,
+        severity: alert.severity,
+        owedAtMs: draft.atMs,
+        groupKey: drillGroup + id,
+        status: "owed",
+        messageId: null,
+      });
     return change;
   }
 
@@ -388,6 +409,7 @@ export class AlertBook {
       acknowledgedBy: null,
       acknowledgedAtMs: null,
       ...(from.shadow ? { shadow: true } : {}),
+      ...(from.drill ? { drill: true as const } : {}),
       eventKey,
     };
   }

@@ -11,6 +11,7 @@ import { type ChannelAlerts, channelRule } from "./channel-alerts.ts";
 import { type Conditions, judges } from "./conditions.ts";
 import type { Downtime } from "./downtime.ts";
 import type { Draft } from "./draft.ts";
+import { type DrillAlerts, drillFailedRule } from "./drill-alerts.ts";
 import { type Endings, endingPrefix, type KeptEnding } from "./endings.ts";
 import { type Failing, failingRule } from "./failing.ts";
 import type { Happenings } from "./happenings.ts";
@@ -30,6 +31,7 @@ export interface RestoreParts {
   readonly throttles: Throttles;
   readonly blindness: Blindness;
   readonly channels: ChannelAlerts;
+  readonly drills: DrillAlerts;
   readonly endings: Endings;
   readonly failing: Failing;
   readonly downtime: Downtime;
@@ -153,7 +155,10 @@ export class Restoring {
       else if (rule === blindRule || rule === unreachableRule) this.#parts.blindness.restore(live);
       else if (rule === channelRule && this.#parts.hasChannel(live.alert.labels.channel ?? ""))
         this.#parts.channels.restore(live);
-      else if (rule === channelRule) this.#parts.alerts.end(draft, live, "noLongerWatched", null);
+      else if (rule === drillFailedRule && this.#parts.hasChannel(live.alert.labels.channel ?? ""))
+        this.#parts.drills.restore(live);
+      else if (rule === channelRule || rule === drillFailedRule)
+        this.#parts.alerts.end(draft, live, "noLongerWatched", null);
       else if (rule === failingRule && this.#isLive(live.alert.labels.failing))
         this.#parts.failing.restore(live, draft);
       else {

@@ -24,6 +24,7 @@ import { Deadlines } from "./deadlines.ts";
 import type { Held } from "./dispatch.ts";
 import { Downtime } from "./downtime.ts";
 import { type Ask, Draft } from "./draft.ts";
+import { DrillAlerts } from "./drill-alerts.ts";
 import { Endings } from "./endings.ts";
 import { EquityCheck } from "./equity-check.ts";
 import { eventFacts } from "./event-facts.ts";
@@ -97,6 +98,7 @@ export class Watch {
   readonly #downtime: Downtime;
   readonly #vigils: Vigils;
   readonly #channels: ChannelAlerts;
+  readonly #drills: DrillAlerts;
   readonly #throttles: Throttles;
   readonly #series: Series;
   readonly #named: NamedValues;
@@ -170,6 +172,7 @@ export class Watch {
       startedMs: nowMs,
     });
     this.#channels = new ChannelAlerts(alerts);
+    this.#drills = new DrillAlerts(alerts);
     this.#throttles = new Throttles({ alerts, deadlines, draft });
     this.#endings = new Endings({
       alerts,
@@ -291,6 +294,7 @@ export class Watch {
       throttles: this.#throttles,
       blindness: this.#blindness,
       channels: this.#channels,
+      drills: this.#drills,
       endings: this.#endings,
       failing: this.#failing,
       downtime: this.#downtime,
@@ -554,6 +558,12 @@ export class Watch {
       }
       case "silenced":
         this.#alerts.putSilence(observation.silence, draft);
+        return;
+      case "drill":
+        this.#drills.begin(observation, draft);
+        return;
+      case "drilled":
+        this.#drills.ended(observation, draft);
         return;
       case "started":
         draft.changes.milestones.push({

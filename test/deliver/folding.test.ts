@@ -194,4 +194,25 @@ test("an info that fires is not said beside what is told", async () => {
   await one.owe(alerts.step("fired", alerts.alert({ severity: "warning" }), ["chat"], "a", 0));
   await one.clock.settle();
   expect((await one.store.messages({})).map((message) => render(message).standing)).toEqual([[], []]);
+
+test("a fire drill in a storm is told alone, after what is real", async () => {
+  await using one = await rig({ stormFold: 3 });
+  const { alerts } = one;
+  let busy = true;
+  one.far.answer = () => (busy ? { status: 429, afterMs: 5 * second } : { status: 200 });
+  const real = () => alerts.step("fired", alerts.alert());
+  await one.owe(real());
+  await one.clock.settle();
+  const drill = alerts.step(
+    "fired",
+    alerts.alert({ drill: true, event: true, state: "ended" }),
+    ["chat"],
+    "drill/x",
+  );
+  await one.owe(together([real(), real(), drill, real(), real()]));
+  busy = false;
+  await one.clock.advance(30 * second);
+  const messages = one.far.accepted.map(({ items }) => items);
+  expect(messages).toEqual([[1], [3, 4, 5, 6], [2]]);
+  expect(one.far.accepted.at(-1)?.leads).toEqual(["DRILL"]);
 });

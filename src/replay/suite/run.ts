@@ -30,6 +30,7 @@ const builtIn = [
   "UnknownNotification",
   "RuleFailing",
   "NotWatched",
+  "DrillFailed",
 ];
 
 export interface Failure {
