@@ -26,6 +26,7 @@ import { formatDurationMs } from "./domain/duration.ts";
 import type { Observation, Source } from "./domain/observation.ts";
 import type { DaemonStatus } from "./domain/status.ts";
 import { createExchange, createStreams } from "./exchange/index.ts";
+import { Heartbeat } from "./heartbeat.ts";
 import { type History, openStore } from "./history/index.ts";
 import { IngestLoop } from "./ingest/loop.ts";
 import { preparedWatch, rememberedWatch } from "./ingest/remember.ts";
@@ -264,6 +265,20 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     ask = (source, wallet) => collecting.ask(source, wallet);
 
     const loopLag = new LoopLag(machine);
+    let turnedMs: number | null = null;
+    const heartbeat = settings.heartbeat
+      ? new Heartbeat({
+          settings: settings.heartbeat,
+          clock,
+          log,
+          turnedMs: () => turnedMs,
+          readMs: () =>
+            collecting.status().reduce<number | null>((newest, { lastOkMs }) => {
+              return lastOkMs === null ? newest : Math.max(newest ?? lastOkMs, lastOkMs);
+            }, null),
+          critical: () => outbox.critical(),
+        })
+      : null;
     const source = new DaemonSource({
       startedMs,
       clock,
@@ -273,6 +288,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       outbox,
       acknowledger,
       drills,
+      heartbeat,
       collectors: collecting,
       channels,
       settings,
@@ -317,6 +333,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     const cancelFigures = every(machine, figuresEveryMs, async () => {
       await source.refresh();
       await observe({ kind: "daemon", atMs: clock.nowMs(), figures: source.figures() });
+      turnedMs = clock.elapsedMs();
     });
     undo.push(cancelFigures);
     let restMs = maintainEveryMs;
@@ -340,6 +357,8 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       }
     });
     undo.push(cancelMaintain);
+    heartbeat?.start();
+    undo.push(() => heartbeat?.stop());
     drills.start();
     undo.push(() => drills.stop());
     loopLag.start();
@@ -482,6 +501,7 @@ const fixedSections = [
   "mention",
   "dashboard",
   "drill",
+  "heartbeat",
 ] as const;
 
 function exactJson(value: unknown): string {

@@ -29,6 +29,7 @@ import type {
 import type { Silence, SilenceWish } from "./domain/silence.ts";
 import type { ChannelStatus, DaemonStatus } from "./domain/status.ts";
 import type { Exchange } from "./exchange/index.ts";
+import type { Heartbeat } from "./heartbeat.ts";
 import type { History } from "./history/index.ts";
 import type { IngestLoop } from "./ingest/loop.ts";
 import type { LoopLag } from "./loop-lag.ts";
@@ -45,6 +46,7 @@ export interface DaemonParts {
   readonly outbox: Outbox;
   readonly acknowledger: Acknowledger;
   readonly drills: Drills;
+  readonly heartbeat: Heartbeat | null;
   readonly collectors: Collectors;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly settings: DaemonSettings;
@@ -111,6 +113,7 @@ export class DaemonSource implements DashboardSource {
       streams: this.#streams(),
       channels: outbox.status(),
       drill: this.#parts.drills.status(),
+      heartbeat: this.#parts.heartbeat?.status() ?? null,
       acknowledgements: acknowledger.figures(),
       database: {
         path: this.#parts.databasePath,

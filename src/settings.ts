@@ -34,6 +34,7 @@ import type { Retention } from "./history/index.ts";
 import { type LedgerSettings, ledgerSettings } from "./ledger/settings.ts";
 import type { RuleSet } from "./rules/index.ts";
 import { type DrillSettings, readDrill } from "./settings/drill.ts";
+import { type HeartbeatSettings, heartbeatSettings } from "./settings/heartbeat.ts";
 import { readPairs } from "./settings/pairs.ts";
 import { checkAcknowledge, checkRouting } from "./settings/references.ts";
 import { readRules } from "./settings/rule-files.ts";
@@ -79,6 +80,8 @@ export interface DaemonSettings {
   /** For onboarding and stop losses alone. Null: none is named; a simulated exchange has its own. */
   readonly ledger: LedgerSettings | null;
   readonly drill: DrillSettings;
+  /** Null: nobody elsewhere is told that the daemon lives. */
+  readonly heartbeat: HeartbeatSettings | null;
   /** Null: no page. */
   readonly dashboard: Listen | null;
 }
@@ -124,6 +127,7 @@ const sections = [
   "acknowledge",
   "mention",
   "drill",
+  "heartbeat",
   "dashboard",
   "ledger",
 ];
@@ -133,6 +137,8 @@ const fileSettings: readonly FileSetting[] = [
   // A certificate is public.
   { path: ["channels", "*", "smtp", "ca"], secret: false },
   { path: ["wallets", "*", "secret"], secret: true },
+  { path: ["heartbeat", "url"], secret: true },
+  { path: ["heartbeat", "failUrl"], secret: true },
   // Its address often holds a provider's key.
   { path: ["ledger", "rpcUrl"], secret: true },
 ];
@@ -177,6 +183,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   const mention = source.read(["mention"], mentionSettings, {});
   const ledger = source.has(["ledger"]) ? source.read(["ledger"], ledgerSettings) : null;
   const drill = readDrill(source, timezone);
+  const heartbeat = source.has(["heartbeat"]) ? source.read(["heartbeat"], heartbeatSettings) : null;
   const dashboard = readDashboard(source);
   const rules = readRules(source, context.shippedRules ?? shippedRules, {
     // Rules are judged against the usual schedules while those of the file have mistakes.
@@ -208,6 +215,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     mention === undefined ||
     ledger === undefined ||
     drill === undefined ||
+    heartbeat === undefined ||
     rules === undefined
   ) {
     return { problems: inOrder(source.problems, file) };
@@ -232,6 +240,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     mention,
     ledger,
     drill,
+    heartbeat,
     dashboard,
   };
   const problemAt = (at: Path, message: string) => source.problemAt(at, message);

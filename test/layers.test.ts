@@ -40,6 +40,7 @@ const roof = [
   "main.ts",
   "node-version.ts",
   "daemon-source.ts",
+  "heartbeat.ts",
   "loop-lag.ts",
   "version.ts",
   "settings",

@@ -447,6 +447,20 @@ function streamTable(status: Status, paint: Paint): string {
   return table(titles, rows, paint) + note;
 }
 
+/** Whether somebody elsewhere hears that the daemon lives. */
+function heartbeatLine({ heartbeat }: Status, paint: Paint, time: Time): readonly string[] {
+  if (!heartbeat) return [];
+  const { everyMs, lastOkMs, failure, withheld, failToldMs } = heartbeat;
+  const parts = [
+    `every ${formatDurationMs(Number(everyMs))}`,
+    lastOkMs === null ? "none was taken yet" : `last taken ${time(Number(lastOkMs))}`,
+    ...(withheld === null ? [] : [paint("yellow", `withheld: ${withheld}`)]),
+    ...(failure === null ? [] : [paint("yellow", `failing: ${failure}`)]),
+    ...(failToldMs === null ? [] : [`failUrl called ${time(Number(failToldMs))}`]),
+  ];
+  return [`heartbeat: ${parts.join(", ")}`];
+}
+
 /** When alarms were tried out last, and what came of it. */
 function drillLine({ drill }: Status, paint: Paint, time: Time): readonly string[] {
   if (!drill || (drill.last === null && drill.nextMs === null)) return [];
@@ -469,6 +483,7 @@ function footer(status: Status, show: Show, paint: Paint, time: Time): string {
     `acknowledging: ${acknowledgements.waiting} waiting, ${acknowledgements.due} due; since the start ` +
       `${acknowledgements.confirmed} confirmed, ${acknowledgements.left} left alone`,
     ...drillLine(status, paint, time),
+    ...heartbeatLine(status, paint, time),
     `database: ${database.path}, ${show(database.bytes, "bytes")}` +
       (waitingCommits === 0 ? "" : `, ${counted(waitingCommits, "commit")} waiting`),
     `clock: ${show(status.clockOffsetMs, "duration")} from the exchange's; event loop late by ${show(status.loopLagMs, "duration")} at most`,

@@ -22,6 +22,7 @@ import { Line } from "./line.ts";
 import { type DeliverLog, silentLog } from "./log.ts";
 import { noProbe, type Probe } from "./probe.ts";
 import { Standing } from "./standing.ts";
+import { isUrgent, Urgent } from "./urgent.ts";
 import type { Entry } from "./waiting.ts";
 import { Work } from "./work.ts";
 
@@ -60,6 +61,14 @@ export interface OutboxFigures {
   readonly deadMessages: number;
 }
 
+/** Critical messages that nobody got, whatever the number of those who should have; fire drills aside. */
+export interface CriticalFigures {
+  /** When the oldest of those that wait was owed, ms; null: none waits. */
+  readonly waitingSinceMs: number | null;
+  /** How many were given up since the start. */
+  readonly lost: number;
+}
+
 export interface Outbox {
   /** Takes up what an earlier run left, and begins. The channels open in the background. */
   start(signal: AbortSignal): Promise<void>;
@@ -74,6 +83,7 @@ export interface Outbox {
   onSettled(listener: (alertIds: readonly number[]) => void): () => void;
   status(): readonly ChannelStatus[];
   figures(): OutboxFigures;
+  critical(): CriticalFigures;
   /** Resolves when nothing can be done before time passes or something arrives. */
   idle(): Promise<void>;
   /** Sends what can leave now, within a bound; the rest is owed at the next start. Repeatable, never rejects. */
@@ -98,6 +108,7 @@ class WorkingOutbox implements Outbox {
   readonly #cut = new AbortController();
   readonly #standing = new Standing();
   #lost = 0;
+  readonly #urgent = new Urgent();
   readonly #work: Work;
   #state: "new" | "running" | "stopped" = "new";
   #stopping: Promise<void> | null = null;
@@ -143,6 +154,7 @@ class WorkingOutbox implements Outbox {
       (await store.alertChanges({ ids: changeIds })).map((change) => [change.id, change]),
     );
     await this.#recallStanding();
+    await this.#recallUrgent(items);
     const orphans: Entry[] = [];
     const sealed = new Map<string, Entry[]>(messages.map(({ id }) => [id, []]));
     for (const item of items) {
@@ -225,6 +237,10 @@ class WorkingOutbox implements Outbox {
     };
   }
 
+  critical(): CriticalFigures {
+    return this.#urgent.figures(this.#entries.values());
+  }
+
   idle(): Promise<void> {
     return this.#work.idle();
   }
@@ -272,6 +288,12 @@ class WorkingOutbox implements Outbox {
     for (const { kind, alertId } of alertChanges) if (kind === "ended") this.#standing.over(alertId);
   }
 
+  /** Which of the critical changes that are still owed to somebody were told to another before this start. */
+  async #recallUrgent(items: readonly OwedItem[]): Promise<void> {
+    const alertIds = [...new Set(items.filter(isUrgent).map(({ alertId }) => alertId))];
+    if (alertIds.length > 0) this.#urgent.recall(await this.#options.store.owed({ alertIds }));
+  }
+
   /** What was told to fire, and to whom, before this start. */
   async #recallStanding(): Promise<void> {
     const { store } = this.#options;
@@ -313,6 +335,7 @@ class WorkingOutbox implements Outbox {
     const settled = entries.filter(({ item }) => item.status === "delivered" || item.status === "dead");
     if (settled.length === 0) return;
     for (const { item } of settled) this.#entries.delete(item.id);
+    this.#urgent.settled(settled, this.#entries.values());
     const alertIds = [...new Set(settled.map(({ item }) => item.alertId))];
     for (const listener of this.#listeners) listener(alertIds);
   }

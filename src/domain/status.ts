@@ -190,6 +190,20 @@ export interface DrillStatus {
   } | null;
 }
 
+/** The dead man's switch. Its addresses are in nothing that is shown. */
+export interface HeartbeatStatus {
+  readonly everyMs: number;
+  /** When the last call was taken, ms; null: none was yet. */
+  readonly lastOkMs: number | null;
+  /** Why the last call was not taken, for people; null: it was. */
+  readonly failure: string | null;
+  readonly failingSinceMs: number | null;
+  /** Why no call is made, for people; null: it is. */
+  readonly withheld: string | null;
+  /** When it was last said that alarms do not arrive (`failUrl`), ms; null: never. */
+  readonly failToldMs: number | null;
+}
+
 export interface DaemonStatus {
   readonly version: string;
   readonly startedMs: number;
@@ -213,6 +227,8 @@ export interface DaemonStatus {
   } | null;
   readonly channels: readonly ChannelStatus[];
   readonly drill?: DrillStatus;
+  /** Null: none is configured. */
+  readonly heartbeat?: HeartbeatStatus | null;
   readonly acknowledgements: {
     readonly waiting: number;
     readonly due: number;

@@ -16,6 +16,8 @@ const env = {
   TELEGRAM_TOKEN: `123456789:${"t".repeat(35)}`,
   PAGERDUTY_KEY: "k".repeat(32),
   WEBHOOK_SECRET: "s".repeat(24),
+  HEARTBEAT_URL: "https://hc.example.org/abc",
+  HEARTBEAT_FAIL_URL: "https://hc.example.org/abc/fail",
 };
 
 function read(text: string, at: Desk): { settings: DaemonSettings; warnings: readonly unknown[] } {

@@ -194,6 +194,7 @@ test("an info that fires is not said beside what is told", async () => {
   await one.owe(alerts.step("fired", alerts.alert({ severity: "warning" }), ["chat"], "a", 0));
   await one.clock.settle();
   expect((await one.store.messages({})).map((message) => render(message).standing)).toEqual([[], []]);
+});
 
 test("a fire drill in a storm is told alone, after what is real", async () => {
   await using one = await rig({ stormFold: 3 });

@@ -1,0 +1,48 @@
+/** Which critical changes reached nobody: as long as one channel took it, somebody knows. */
+import { drillGroup, type OwedItem } from "../domain/delivery.ts";
+import type { CriticalFigures } from "./outbox.ts";
+import type { Entry } from "./waiting.ts";
+
+export function isUrgent({ severity, groupKey }: Pick<OwedItem, "severity" | "groupKey">): boolean {
+  return severity === "critical" && groupKey?.startsWith(drillGroup) !== true;
+}
+
+export class Urgent {
+  /** Changes that a channel took and that are still owed to another. */
+  readonly #reached = new Set<number>();
+  #lost = 0;
+
+  /** @param items everything that was ever owed of the alerts in question */
+  recall(items: readonly OwedItem[]): void {
+    const open = new Set(
+      items.filter(({ status }) => status === "owed" || status === "sealed").map(({ changeId }) => changeId),
+    );
+    for (const item of items)
+      if (item.status === "delivered" && open.has(item.changeId)) this.#reached.add(item.changeId);
+  }
+
+  /** These are delivered or dead, and recorded. @param open the others */
+  settled(entries: readonly Entry[], open: Iterable<Entry>): void {
+    const urgent = entries.filter(({ item }) => isUrgent(item));
+    if (urgent.length === 0) return;
+    const waiting = new Set([...open].map(({ item }) => item.changeId));
+    for (const { item } of urgent) if (item.status === "delivered") this.#reached.add(item.changeId);
+    for (const changeId of new Set(urgent.map(({ item }) => item.changeId))) {
+      if (waiting.has(changeId)) continue;
+      if (!this.#reached.delete(changeId)) this.#lost++;
+    }
+  }
+
+  figures(open: Iterable<Entry>): CriticalFigures {
+    const since = new Map<number, number>();
+    const taken = new Set(this.#reached);
+    for (const { item } of open) {
+      if (!isUrgent(item)) continue;
+      // Taken, and not recorded yet.
+      if (item.status === "delivered") taken.add(item.changeId);
+      since.set(item.changeId, Math.min(since.get(item.changeId) ?? item.owedAtMs, item.owedAtMs));
+    }
+    for (const changeId of taken) since.delete(changeId);
+    return { waitingSinceMs: since.size === 0 ? null : Math.min(...since.values()), lost: this.#lost };
+  }
+}

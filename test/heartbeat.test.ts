@@ -1,0 +1,198 @@
+/** The dead man's switch, against a real server, on a clock that the test moves; and what of the outbox it rests on. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { Heartbeat, type HeartbeatOptions } from "../src/heartbeat.ts";
+import { settingsFromText } from "../src/settings.ts";
+import { rig } from "./deliver/support.ts";
+import { FakeClock } from "./support/clock.ts";
+
+const second = 1_000;
+const minute = 60_000;
+
+async function world() {
+  const clock = new FakeClock("2026-03-01T12:00:00Z");
+  const called: string[] = [];
+  const state = {
+    answer: 200 as number | "hang up",
+    turns: true,
+    reads: true,
+    waitingSinceMs: null as number | null,
+    lost: 0,
+  };
+  const server = createServer((request, response) => {
+    called.push(request.url ?? "");
+    if (state.answer === "hang up") response.destroy();
+    else response.writeHead(state.answer).end("ok");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const log: string[] = [];
+  let [turnedMs, readMs] = [clock.elapsedMs(), clock.nowMs()];
+  const critical = (): ReturnType<HeartbeatOptions["critical"]> => {
+    const { waitingSinceMs, lost } = state;
+    return { waitingSinceMs, lost };
+  };
+  const heartbeat = new Heartbeat({
+    settings: { url: `${base}/beat/s3cret`, failUrl: `${base}/fail/s3cret`, everyMs: minute },
+    clock,
+    log: {
+      info: (_fields, text) => void log.push(`info ${text}`),
+      warn: (_fields, text) => void log.push(`warn ${text}`),
+    },
+    turnedMs: () => turnedMs,
+    readMs: () => readMs,
+    critical,
+  });
+  heartbeat.start();
+  return {
+    ...{ clock, called, log, state, heartbeat },
+    /** Lets time pass in looks of 5 s; a call is waited for, since its answer comes over a socket. */
+    async pass(ms: number) {
+      for (const endMs = clock.elapsedMs() + ms; clock.elapsedMs() < endMs; ) {
+        if (state.turns) turnedMs = clock.elapsedMs() + 1;
+        if (state.reads) readMs = clock.nowMs() + 1;
+        await clock.advance(5 * second);
+        await heartbeat.looked();
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await heartbeat.stop();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+test("beats while the loop turns and something is read, and stays away otherwise", async () => {
+  await using it = await world();
+  await it.pass(5 * second);
+  expect(it.called).toEqual(["/beat/s3cret"]);
+  await it.pass(3 * minute);
+  expect(it.called).toHaveLength(4);
+  it.state.reads = false;
+  await it.pass(5 * minute);
+  // What was read before the last call is no sign of life now.
+  expect(it.called).toHaveLength(4);
+  expect(it.heartbeat.status().withheld).toBe("nothing was read from the exchange since the last one");
+  it.state.reads = true;
+  await it.pass(10 * second);
+  expect(it.called).toHaveLength(5);
+  it.state.turns = false;
+  await it.pass(5 * minute);
+  // It had turned once more since.
+  expect(it.called).toHaveLength(6);
+  expect(it.heartbeat.status().withheld).toBe("the loop has not turned since the last one");
+  it.state.turns = true;
+  await it.pass(10 * second);
+  expect(it.called).toHaveLength(7);
+  expect(it.heartbeat.status()).toMatchObject({ withheld: null, failure: null, failToldMs: null });
+  expect(it.log).toEqual([
+    "warn no heartbeat: nothing was read from the exchange since the last one",
+    "info the heartbeat goes on",
+    "warn no heartbeat: the loop has not turned since the last one",
+    "info the heartbeat goes on",
+  ]);
+});
+
+test("its own failures are said once, without the address, and it goes on trying", async () => {
+  await using it = await world();
+  it.state.answer = 503;
+  await it.pass(3 * minute);
+  expect(it.called.length).toBeGreaterThanOrEqual(3);
+  expect(it.heartbeat.status()).toMatchObject({ lastOkMs: null, failure: "answered 503" });
+  it.state.answer = "hang up";
+  await it.pass(2 * minute);
+  expect(it.heartbeat.status().failure).toMatch(/^unreachable \(/);
+  it.state.answer = 204;
+  await it.pass(minute);
+  expect(it.heartbeat.status()).toMatchObject({ failure: null, failingSinceMs: null });
+  expect(it.log).toEqual([
+    "warn the heartbeat cannot be sent: answered 503",
+    "info the heartbeat can be sent again",
+  ]);
+  expect(JSON.stringify([it.log, it.heartbeat.status()])).not.toContain("s3cret");
+});
+
+test("a critical message that can leave by no channel for a minute is told at once, then hourly", async () => {
+  await using it = await world();
+  await it.pass(10 * second);
+  const beats = it.called.length;
+  it.state.waitingSinceMs = it.clock.nowMs();
+  await it.pass(55 * second);
+  expect(it.called.filter((url) => url.startsWith("/fail"))).toEqual([]);
+  it.state.answer = 500;
+  await it.pass(10 * second);
+  it.state.answer = 200;
+  await it.pass(10 * second);
+  const fails = () => it.called.filter((url) => url === "/fail/s3cret").length;
+  // A call that was not taken is made again at once.
+  const first = fails();
+  expect(first).toBeGreaterThan(1);
+  await it.pass(50 * minute);
+  expect(fails()).toBe(first);
+  await it.pass(12 * minute);
+  expect(fails()).toBe(first + 1);
+  // And no sign of life meanwhile: the other side would take it for an all-clear.
+  expect(it.called.filter((url) => url.startsWith("/beat")).length).toBeLessThanOrEqual(beats + 1);
+  it.state.waitingSinceMs = null;
+  await it.pass(5 * second);
+  expect(it.called.at(-1)).toBe("/beat/s3cret");
+  // One that is given up is told once, and is the past then.
+  it.state.lost = 1;
+  await it.pass(10 * second);
+  expect(fails()).toBe(first + 2);
+  await it.pass(3 * minute);
+  expect(fails()).toBe(first + 2);
+  expect(it.called.at(-1)).toBe("/beat/s3cret");
+});
+
+test("the outbox says since when a critical message reached nobody", async () => {
+  await using one = await rig();
+  const { alerts } = one;
+  one.far.answer = () => ({ status: 503 });
+  await one.owe(alerts.step("fired", alerts.alert({ severity: "warning" })));
+  await one.owe(
+    alerts.step("fired", alerts.alert({ drill: true, event: true, state: "ended" }), ["chat"], "drill/x"),
+  );
+  await one.clock.settle();
+  expect(one.outbox.critical()).toEqual({ waitingSinceMs: null, lost: 0 });
+  const atMs = one.clock.nowMs();
+  await one.owe(alerts.step("fired", alerts.alert()));
+  await one.clock.advance(minute);
+  expect(one.outbox.critical()).toEqual({ waitingSinceMs: atMs, lost: 0 });
+  await one.restart();
+  expect(one.outbox.critical()).toEqual({ waitingSinceMs: atMs, lost: 0 });
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.advance(10 * minute);
+  expect(one.outbox.critical()).toEqual({ waitingSinceMs: null, lost: 0 });
+  one.far.answer = () => ({ status: 400 });
+  await one.owe(alerts.step("fired", alerts.alert()));
+  await one.clock.advance(minute);
+  expect(one.outbox.critical()).toEqual({ waitingSinceMs: null, lost: 1 });
+});
+
+test("addresses are checked, and no mistake shows one", () => {
+  const rest =
+    "channels: { here: { type: console } }\nwallets: [{ name: m, authority: GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD }]\n";
+  const read = (section: string) =>
+    settingsFromText(`${rest}heartbeat: ${section}`, { file: null, folder: "/", env: {} });
+  const good = read('{ url: "https://hc.example/s3cret" }');
+  expect("settings" in good && good.settings.heartbeat).toEqual({
+    ...{ url: "https://hc.example/s3cret", failUrl: null, everyMs: minute },
+  });
+  for (const section of [
+    '{ url: "ftp://s3cret" }',
+    "{ url: s3cret, every: 1s }",
+    "{ every: 1m }",
+    "{ url: 7, fail: s3cret }",
+  ]) {
+    const wrong = read(section);
+    const problems = "problems" in wrong ? wrong.problems : [];
+    expect(problems.length, section).toBeGreaterThan(0);
+    for (const { path, message } of problems) {
+      expect(path).toMatch(/^heartbeat/);
+      expect(message).not.toContain("s3cret");
+    }
+  }
+});
