@@ -65,7 +65,7 @@ export const routingSettings = z.strictObject({
 
 export type Routing = z.infer<typeof routingSettings>;
 
-/** What a route can match: the alert's labels with `severity`, `rule`, `wallet`, `symbol`, `subject` and `account` among them. */
+/** What a route can match: the alert's labels with `severity`, `rule`, `wallet`, `symbol` and `subject` among them. */
 export type RoutedLabels = Labels;
 
 export interface Escalation {

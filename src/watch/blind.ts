@@ -3,7 +3,9 @@
  * blind they are one alert, `ExchangeUnreachable`, which holds the `Blind` ones back. Sources that no wallet owns
  * (prices, configuration, status) belong to the exchange.
  */
+
 import { type Severity, severityRank } from "../domain/alert.ts";
+import type { BuiltInRule } from "../domain/built-in.ts";
 import type { FailedRead } from "../domain/changes.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { exchangeSources, marketSources, type Source } from "../domain/observation.ts";
@@ -17,8 +19,8 @@ import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import { blindForMs, blindWalletsFold, type WatchedWallet } from "./settings.ts";
 
-export const blindRule = "Blind";
-export const unreachableRule = "ExchangeUnreachable";
+export const blindRule = "Blind" satisfies BuiltInRule;
+export const unreachableRule = "ExchangeUnreachable" satisfies BuiltInRule;
 
 /** No wallet owns these: what is blind by one of them is one alert. */
 const ofTheExchange: ReadonlySet<BlindSource> = new Set<BlindSource>(["configuration", ...exchangeSources]);

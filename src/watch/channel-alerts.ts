@@ -1,9 +1,10 @@
 /** A channel that cannot be used is told on the others, and told again when it works. */
+import type { BuiltInRule } from "../domain/built-in.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { AlertBook, LiveAlert } from "./alert-book.ts";
 import type { Draft } from "./draft.ts";
 
-export const channelRule = "ChannelBroken";
+export const channelRule = "ChannelBroken" satisfies BuiltInRule;
 
 export class ChannelAlerts {
   readonly #alerts: AlertBook;

@@ -2,12 +2,13 @@
  * The time in which nobody watched: a start tells how long it was, and which positions were open when it began. A stop
  * without a word (a crash, a machine that lost its power) leaves no list behind, so the names of open positions are kept.
  */
+import type { BuiltInRule } from "../domain/built-in.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { formatTime, timeOfDay } from "../domain/time-text.ts";
 import type { AlertBook } from "./alert-book.ts";
 import type { Draft } from "./draft.ts";
 
-export const notWatchedRule = "NotWatched";
+export const notWatchedRule = "NotWatched" satisfies BuiltInRule;
 
 /** A shorter time without watching is no news: a restart takes seconds. */
 const toldFromMs = 60_000;

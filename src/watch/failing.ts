@@ -2,14 +2,16 @@
  * Rules whose expression fails: not for want of data, so that no reading ever helps. Each is one alert, `RuleFailing`,
  * which names the expression, the reason and the subjects, and ends when the rule can be judged again.
  */
+
 import { type Severity, severityRank } from "../domain/alert.ts";
+import type { BuiltInRule } from "../domain/built-in.ts";
 import type { ConditionRule, EventRule, Unknown } from "../rules/index.ts";
 import type { AlertBook, LiveAlert, NewAlert } from "./alert-book.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import { blindForMs } from "./settings.ts";
 
-export const failingRule = "RuleFailing";
+export const failingRule = "RuleFailing" satisfies BuiltInRule;
 
 /** By then every rule was judged by something, if it can be; else it is looked at again after as long. */
 const judgedAfterMs = 120_000;

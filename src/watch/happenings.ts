@@ -2,8 +2,10 @@
  * Judges events: each is stored once, enters the windows that count it, and is one alert for every rule that matches.
  * For a notification of the exchange it is also decided what it takes until it counts as handled.
  */
+
 import { type AcknowledgeSettings, acknowledgeWord } from "../alerts/acknowledge.ts";
 import { type Alert, severityRank } from "../domain/alert.ts";
+import type { BuiltInRule } from "../domain/built-in.ts";
 import type { AckStatus, AckWord } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { type Event, type EventKind, eventName } from "../domain/event.ts";
@@ -385,7 +387,7 @@ export class Happenings {
 }
 
 /** The built-in rule that delivers notifications of a kind that neither the contract nor any rule knows. */
-export const unknownTypeRule = "UnknownNotification";
+export const unknownTypeRule = "UnknownNotification" satisfies BuiltInRule;
 
 /** Whether a rule's text names something of the account's that moves. */
 function namesFigures({ summary, description }: EventRule): boolean {

@@ -5,8 +5,8 @@
  */
 import type { Scope } from "../domain/subject.ts";
 import type { NamedValue, RuleSet, Window, WindowPath, WindowSpec } from "../rules/index.ts";
+import { windowsOf } from "./conditions.ts";
 import type { SubjectNode } from "./subjects.ts";
-import { WindowSet } from "./windows.ts";
 
 export interface NamedValuesOptions {
   readonly ruleSet: Pick<RuleSet, "values">;
@@ -55,7 +55,7 @@ export class NamedValues {
     for (const spec of this.#specs.get(subject.scope) ?? []) {
       const symbol = spec.path.kind === "field" ? spec.path.symbol : null;
       if (symbol !== null && subject.scope === "market" && symbol.toUpperCase() !== subject.symbol) continue;
-      this.#windowsOf(node).of(spec);
+      windowsOf(node, this.#options.timezone).of(spec);
     }
   }
 
@@ -86,16 +86,11 @@ export class NamedValues {
     const made = values.map((value): Attached => {
       const windows = value.windows.map((spec) => {
         const owner = spec.path.kind === "field" ? this.#options.owner(node, spec.path) : undefined;
-        return this.#windowsOf(owner ?? node).of(spec);
+        return windowsOf(owner ?? node, this.#options.timezone).of(spec);
       });
       return { value, window: (index) => windows[index]!.read(this.#nowMs) };
     });
     this.#attached.set(node, made);
     return made;
-  }
-
-  #windowsOf(node: SubjectNode): WindowSet {
-    node.windows ??= new WindowSet(this.#options.timezone);
-    return node.windows;
   }
 }

@@ -12,6 +12,8 @@ export class Rights {
   /** As they were last looked at: accounts that may do the same share one object, answer after answer. */
   readonly #seen = new WeakMap<AccountEntry, Readonly<Record<string, Capability>>>();
   readonly #facts: ReadonlyMap<string, string>;
+  /** What was put into history since, by account: one that goes and comes back is held against that. */
+  readonly #put = new Map<string, string>();
   readonly #isOurs: (wallet: string) => boolean;
   readonly #happened: (event: Event, draft: Draft) => void;
 
@@ -38,9 +40,9 @@ export class Rights {
     account.node.facts.values.capabilities = Object.fromEntries(
       Object.entries(rights).map(([name, word]) => [name, word !== "no"]),
     );
-    const stored = this.#isOurs(account.ref.wallet)
-      ? this.#facts.get(factName(account.node.name, fact))
-      : undefined;
+    const { name } = account.node;
+    const known = this.#isOurs(account.ref.wallet) ? this.#facts.get(factName(name, fact)) : undefined;
+    const stored = this.#put.get(name) ?? known;
     const before: Readonly<Record<string, string>> | null = seen
       ? rightsOf(seen)
       : stored === undefined
@@ -48,8 +50,10 @@ export class Rights {
         : JSON.parse(stored);
     const events = before === null ? [] : rightChanges(account.ref, before, rights, draft.atMs);
     const value = JSON.stringify(rights);
-    if (before === null || JSON.stringify(before) !== value)
-      draft.changes.facts.push({ atMs: draft.atMs, owner: account.node.name, name: fact, value });
+    if (before === null || JSON.stringify(before) !== value) {
+      this.#put.set(name, value);
+      draft.changes.facts.push({ atMs: draft.atMs, owner: name, name: fact, value });
+    }
     for (const event of events) this.#happened(event, draft);
   }
 }

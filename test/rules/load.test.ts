@@ -389,6 +389,21 @@ describe("mistakes in the form", () => {
     [short("throttle: 1m\n    when: 1 < 2"), 6, 5, "unknown key throttle", null],
     [short("noData: whatever\n    when: 1 < 2"), 6, 13, "noData cannot be whatever", null],
     [short("# nothing"), 2, 5, "when is missing", null],
+    [
+      short("labels: { subject: x }\n    when: 1 < 2"),
+      6,
+      24,
+      "the label subject is given by perpwatch itself",
+      null,
+    ],
+    [
+      when("1 < 2").replace("name: R", "name: Blind"),
+      2,
+      11,
+      "Blind is an alert of perpwatch's own: choose another name",
+      null,
+    ],
+    [short("staleAfter: 0s\n    when: 1 < 2"), 6, 17, "staleAfter must be 1s at least", null],
     [when("1 < 2").replace("name: R", "name: my rule"), 2, 11, "my rule is no rule name", null],
     [when("1 < 2").replace("summary: s", "summary: '{{ 1'"), 5, 15, "{{ without }}", null],
     [

@@ -46,6 +46,16 @@ test("a right lost while nobody watched is told at the start; an answer that tel
   expect(after.told).toContain("RightChanged main/0.0 fired warning");
 });
 
+test("an account that goes and comes back lost its right once", () => {
+  const before = boot(rights);
+  before.account(holding({ placeLimitOrder: allowed }));
+  const after = boot(rights, before);
+  after.account(holding({ placeLimitOrder: denied }));
+  after.account([]);
+  after.account(holding({ placeLimitOrder: denied }));
+  expect(after.told.filter((one) => one.startsWith("RightChanged"))).toHaveLength(1);
+});
+
 test("what an account may do goes stale with its state", () => {
   const harness = boot(rights.replace("keepFiringFor: 0s", "keepFiringFor: 0s, noData: alert"));
   harness.account(holding({ placeLimitOrder: allowed }));

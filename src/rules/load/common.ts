@@ -1,4 +1,5 @@
 /** The keys that conditions and events share. */
+import { builtInRules } from "../../domain/built-in.ts";
 import { type Source, sources } from "../../domain/observation.ts";
 import { compileExpression, type Wanted } from "../expression/compile.ts";
 import type { Gathered, Naming } from "../expression/context.ts";
@@ -23,16 +24,21 @@ const longestSummary = 300;
 const longestDescription = 1_500;
 
 /** Names that routing already gives to every alert. */
-const takenLabels = ["rule", "severity", "wallet", "account", "symbol", "scope"];
+const takenLabels = ["rule", "severity", "subject", "wallet", "account", "symbol", "scope"];
+const taken: ReadonlySet<string> = new Set(builtInRules);
 const nameForm = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 
 export function readName(reader: Reader): string | undefined {
   const name = reader.text("name", true)?.text;
-  if (name === undefined || nameForm.test(name)) return name;
-  reader.problem("name", {
-    message: `${name} is no rule name`,
-    allowed: ["letters, digits, _ and -, at most 64"],
-  });
+  if (name === undefined) return undefined;
+  if (!nameForm.test(name))
+    reader.problem("name", {
+      message: `${name.slice(0, 80)} is no rule name`,
+      allowed: ["letters, digits, _ and -, at most 64"],
+    });
+  else if (taken.has(name))
+    reader.problem("name", { message: `${name} is an alert of perpwatch's own: choose another name` });
+  else return name;
   return undefined;
 }
 

@@ -79,7 +79,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
   const by = scope === "book" ? (reader.oneOf("by", ["market", "none"] as const) ?? "none") : null;
   if (scope !== "book" && reader.has("by"))
     reader.problem("by", { message: "by: belongs to rules of scope book" });
-  const staleAfterMs = reader.durationMs("staleAfter");
+  const staleAfterMs = reader.durationMs("staleAfter", 1_000);
   const gathered = new Gathered(
     staleness(staleAfterMs, desk.input.scheduleMs),
     desk.input.retentionMs,

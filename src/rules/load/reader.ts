@@ -3,7 +3,7 @@
  * the file's own mapping: its keys win, and its mistakes are told under its own name, since it has no line here.
  */
 import { Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from "yaml";
-import { parseDurationMs } from "../../domain/duration.ts";
+import { formatDurationMs, parseDurationMs } from "../../domain/duration.ts";
 import { nearestName, type RuleProblem } from "../problem.ts";
 import { type Place, type ProblemText, problemAt, type RuleSource, scalarText } from "./source.ts";
 
@@ -101,10 +101,12 @@ export class Reader {
     return match;
   }
 
-  durationMs(key: string): number | undefined {
+  durationMs(key: string, leastMs = 0): number | undefined {
     const found = this.text(key);
     if (found === undefined) return undefined;
     const ms = parseDurationMs(found.text);
+    if (ms !== undefined && ms < leastMs)
+      this.problem(key, { message: `${key} must be ${formatDurationMs(leastMs)} at least` });
     if (ms === undefined)
       this.problem(key, {
         message: `${found.text} is no duration`,
