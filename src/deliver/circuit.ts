@@ -16,6 +16,7 @@ const broken: Backoff = { firstMs: 40_000, mostMs: 300_000 };
 const freshCriticalMs = 1_000;
 /** The other side's own time is kept, but never in a tight loop. */
 const shortestWaitMs = 250;
+const lostPlaceMs = 5_000;
 
 export class Circuit {
   readonly #random: Random;
@@ -25,6 +26,8 @@ export class Circuit {
   #unwellUntilMs = Number.NEGATIVE_INFINITY;
   #waitUntilMs = Number.NEGATIVE_INFINITY;
   #breaks = 0;
+  /** Waits that the other side asked for since the last success. */
+  #limits = 0;
 
   constructor(random: Random) {
     this.#random = random;
@@ -52,7 +55,7 @@ export class Circuit {
   succeeded(): boolean {
     const recovered = this.#breaks > 0 || this.#failed.size > 0;
     this.#failed.clear();
-    this.#breaks = 0;
+    this.#breaks = this.#limits = 0;
     this.#unwellUntilMs = this.#waitUntilMs = this.#lastFailureMs = Number.NEGATIVE_INFINITY;
     return recovered;
   }
@@ -77,15 +80,19 @@ export class Circuit {
     this.#lastFailureMs = nowMs;
     const own = backoffMs(unwell, attempts, this.#random());
     if (result.afterMs !== null) {
-      const delayMs = Math.max(
-        result.afterMs,
-        attempts <= 3 ? shortestWaitMs : backoffMs(unwell, attempts - 3, 0),
-      );
-      this.#waitUntilMs = Math.max(this.#waitUntilMs, nowMs + delayMs);
-      return delayMs;
+      this.#limits++;
+      this.#waitUntilMs = Math.max(this.#waitUntilMs, nowMs + limitMs(result.afterMs, this.#limits));
+      // Others are accepted: one that lost its place to them again and again has no need to wait for long.
+      const mostMs = this.#limits < attempts ? lostPlaceMs : unwell.mostMs;
+      return Math.max(result.afterMs, Math.min(mostMs, limitMs(result.afterMs, attempts)));
     }
     this.#failed.add(id);
     this.#unwellUntilMs = nowMs + backoffMs(unwell, this.#failed.size, this.#random());
     return own;
   }
+}
+
+/** @param times how often in a row a wait was asked for */
+function limitMs(afterMs: number, times: number): number {
+  return Math.max(afterMs, times <= 3 ? shortestWaitMs : backoffMs(unwell, times - 3, 0));
 }

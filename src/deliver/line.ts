@@ -19,6 +19,7 @@ import type { Journal } from "./journal.ts";
 import type { DeliverLog } from "./log.ts";
 import type { Probe } from "./probe.ts";
 import { seal, type Told } from "./seal.ts";
+import { Slots } from "./slots.ts";
 import type { Standing } from "./standing.ts";
 import { tellable } from "./tellable.ts";
 import { type Entry, type Leaving, type Taken, Waiting } from "./waiting.ts";
@@ -26,6 +27,8 @@ import { type Entry, type Leaving, type Taken, Waiting } from "./waiting.ts";
 /** How long a critical message waits for the disk before it leaves unsealed, ms. */
 const sealPatienceMs = 5_000;
 const sealAgainMs = 1_000;
+/** Where slots are scarce: a critical message waits so long for one of its own; then it leaves with the others, ms. */
+const aloneForMs = 1_500;
 /** How often a channel that was told to be deaf is looked at when nothing is owed to it, ms. */
 const lookAgainMs = 60_000;
 /** While a channel is down: so many critical messages are tried one by one; anything else new after 5 min, 10, … an hour. */
@@ -83,6 +86,7 @@ export class Line {
   /** Taken from what waits, not yet a message. */
   readonly #sealing = new Map<readonly Entry[], ReadonlySet<number>>();
   readonly #circuit: Circuit;
+  readonly #slots = new Slots();
   readonly #health: Health;
   readonly #busy = new Set<Lane>();
   #probing = false;
@@ -152,7 +156,8 @@ export class Line {
   pump(): void {
     if (!this.#running) return;
     this.#health.lasts();
-    for (const lane of ["critical", "rest"] as const) {
+    const restFirst = this.#slots.restIsFirst(this.#options.clock.elapsedMs());
+    for (const lane of restFirst ? (["rest", "critical"] as const) : (["critical", "rest"] as const)) {
       while (!this.#busy.has(lane)) {
         const work = this.#next(lane);
         if (work === null) break;
@@ -201,10 +206,12 @@ export class Line {
     const open = this.#circuit.opensAtMs(false) <= nowMs;
     const openToFresh = lane === "critical" && this.#circuit.opensAtMs(true) <= nowMs;
     if (!open && !openToFresh) return null;
+    if (lane === "critical" && this.#busy.has("rest") && this.#slots.criticalYields(nowMs)) return null;
     const parcel = this.#dueParcel(lane, nowMs, open);
     // What failed before goes ahead of what is new, but not of what is worse.
     const severities = laneSeverities[lane];
     const worse = parcel ? severities.slice(0, severities.indexOf(parcel.message.severity)) : severities;
+    if (lane === "rest" && !this.#restMayGo(nowMs)) return null;
     const mayBegin = nowMs >= this.#sealAgainAtMs && this.#mayBegin(lane, nowMs);
     const taken = mayBegin ? this.#waiting.take(worse, this.#held, this.#leaving()) : null;
     if (taken) {
@@ -237,10 +244,26 @@ export class Line {
     this.#begun++;
   }
 
+  /** Where slots are scarce, what is not critical takes none that something critical waits for. */
+  #restMayGo(nowMs: number): boolean {
+    if (this.#draining) return true;
+    return this.#slots.restMayGo(
+      nowMs,
+      () =>
+        this.#busy.has("critical") ||
+        [...this.#parcels].some(({ message }) => message.severity === "critical") ||
+        this.#waiting.holds("critical", this.#held, this.#leaving()),
+    );
+  }
+
   #leaving(): Leaving {
     const { clock, stormFold } = this.#options;
     const nowMs = clock.nowMs();
-    return { nowMs, stormFold, lateBeforeMs: nowMs - lateAfterMs, draining: this.#draining };
+    const scarce = this.#slots.areScarce(clock.elapsedMs());
+    return {
+      ...{ nowMs, stormFold, lateBeforeMs: nowMs - lateAfterMs, draining: this.#draining },
+      ...(scarce ? { hurryBeforeMs: nowMs - aloneForMs } : {}),
+    };
   }
 
   #dueParcel(lane: Lane, nowMs: number, open: boolean): Parcel | undefined {
@@ -375,6 +398,7 @@ export class Line {
         ...{ attempts, receipt, status: "delivered", nextAttemptMs: null, deliveredAtMs: nowMs },
       };
       this.#delivered++;
+      this.#slots.accepted(before.severity === "critical", elapsedMs);
       log.info(
         { channel: this.#options.channel.name, alerts: before.alertIds, message: before.id, attempts },
         `delivered: ${before.content.title}`,
@@ -396,6 +420,7 @@ export class Line {
     const patient = nowMs - before.sealedAtMs < patienceMs;
     if (result.kind === "retry" && patient) {
       const delayMs = this.#circuit.failed(result, before.id, attempts, elapsedMs);
+      if (result.afterMs !== null) this.#slots.limited(elapsedMs + result.afterMs);
       parcel.dueMs = elapsedMs + delayMs;
       this.#health.retries(detail, failure, !parcel.failed);
       parcel.failed ||= failure !== "rate-limited";
@@ -491,6 +516,7 @@ export class Line {
       consider(this.#health.lastsAtMs);
       consider(this.#circuit.opensAtMs(true));
     }
+    if (owes || this.#parcels.size > 0) for (const ms of this.#slots.changesAtMs()) consider(ms);
     if (owes) {
       consider(this.#sealAgainAtMs);
       consider(this.#beginsAtMs);

@@ -31,6 +31,8 @@ export interface Leaving {
   readonly stormFold: number;
   /** What was owed before this has waited for long, ms. */
   readonly lateBeforeMs: number;
+  /** Where slots are scarce: a critical message that was owed before this waits no longer for a slot of its own, ms. */
+  readonly hurryBeforeMs?: number;
   /** The program ends: groups do not wait for more. */
   readonly draining: boolean;
 }
@@ -96,7 +98,9 @@ export class Waiting {
       const late = ready.some(([head]) => isLate(head!, leaving));
       // What piled up while nothing could leave is told as one, whatever its level; critical ones singly first.
       const all = late && lane !== "critical" ? this.#ready(lesser, held, leaving) : ready;
-      const most = !late ? leaving.stormFold : lane === "critical" ? mostLateSingly : 1;
+      const hurried = lane === "critical" && ready.some(([head]) => isHurried(head!, leaving));
+      const fold = hurried ? 1 : leaving.stormFold;
+      const most = !late ? fold : lane === "critical" ? mostLateSingly : 1;
       // A drill is told alone, and after what is real.
       const real = all.filter(([head]) => !isDrill(head!));
       const folds = real.length > most;
@@ -105,6 +109,11 @@ export class Waiting {
       return { entries: taken, folded: !folds ? null : late ? "digest" : "storm" };
     }
     return null;
+  }
+
+  /** Whether something of this lane could leave. */
+  holds(lane: Severity, held: (head: Entry) => boolean, leaving: Leaving): boolean {
+    return this.#lanes[lane].size > 0 && this.#ready([lane], held, leaving).length > 0;
   }
 
   /** When the next of what waits for its group may leave, ms; null when nothing waits for that. */
@@ -189,6 +198,10 @@ function isReleased({ item }: Entry, { nowMs, draining }: Leaving): boolean {
 
 function isDrill({ item }: Entry): boolean {
   return item.groupKey?.startsWith(drillGroup) ?? false;
+}
+
+function isHurried({ item }: Entry, { hurryBeforeMs = Number.NEGATIVE_INFINITY }: Leaving): boolean {
+  return item.owedAtMs < hurryBeforeMs;
 }
 
 function isLate({ item }: Entry, { lateBeforeMs }: Leaving): boolean {

@@ -20,8 +20,8 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** `hangUp`: after the request was taken in. */
-export type Fault = Reply | "hang" | "hangUp";
+/** `hangUp`: after the request was taken in. `stall`: taken in as well, and never answered; `hang`: neither. */
+export type Fault = Reply | "hang" | "hangUp" | "stall";
 
 export interface Service extends AsyncDisposable {
   readonly url: string;
@@ -30,6 +30,7 @@ export interface Service extends AsyncDisposable {
   readonly taken: string[];
   /** The next so many requests that would send something meet this instead. */
   fault(fault: Fault, times?: number): void;
+  clearFaults(): void;
   /** Resolves with the next request. */
   next(): Promise<Asked>;
   close(): Promise<void>;
@@ -63,10 +64,10 @@ export async function startService(dialect: Dialect, options: ServiceOptions = {
     const fault = sends(one) ? faults.shift() : undefined;
     for (const tell of waiting.splice(0)) tell(one);
     if (fault === "hang") return;
-    if (fault === "hangUp") {
+    if (fault === "hangUp" || fault === "stall") {
       // It took the message, and nobody hears of it.
       dialect(one, (words) => void taken.push(words));
-      request.socket.destroy();
+      if (fault === "hangUp") request.socket.destroy();
       return;
     }
     const reply = fault ?? dialect(one, (words) => void taken.push(words));
@@ -89,6 +90,7 @@ export async function startService(dialect: Dialect, options: ServiceOptions = {
     asked,
     taken,
     fault: (fault, times = 1) => void faults.push(...Array.from({ length: times }, () => fault)),
+    clearFaults: () => void faults.splice(0),
     next: () => new Promise((resolve) => waiting.push(resolve)),
     close,
     [Symbol.asyncDispose]: close,

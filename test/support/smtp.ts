@@ -31,8 +31,11 @@ export type SmtpFault =
       readonly recipient?: string;
       readonly times?: number;
     }
-  /** `connect`: never greets. `data`: takes the whole mail, never answers the final dot; the mail is not kept. */
-  | { readonly at: "connect" | "data"; readonly hang: true; readonly times?: number }
+  /**
+   * `connect`: never greets. `data`: takes the whole mail, never answers the final dot; the mail is not kept. `afterData`: the
+   * same, and it is kept.
+   */
+  | { readonly at: "connect" | "data" | "afterData"; readonly hang: true; readonly times?: number }
   /** `data`: cuts the line in the middle of the mail. `afterData`: keeps the mail, then cuts instead of answering. */
   | { readonly at: "connect" | "data" | "afterData"; readonly drop: true; readonly times?: number };
 
@@ -165,6 +168,7 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<LocalSmtp> {
           atMs: Date.now(),
           raw,
         });
+        if (fault !== undefined && "hang" in fault) return;
         if (fault !== undefined) cut(session);
         else done(null, "Ok: queued as local");
       });
