@@ -18,7 +18,14 @@ import { createChannel, programEnvironment } from "./channels/registry.ts";
 import { type Collectors, createCollectors } from "./collect/index.ts";
 import { chatActions, DaemonSource } from "./daemon-source.ts";
 import { createDashboard } from "./dashboard/index.ts";
-import { acknowledgeWith, createAcknowledger, createOutbox, Drills, type Probe } from "./deliver/index.ts";
+import {
+  acknowledgeWith,
+  createAcknowledger,
+  createOutbox,
+  Drills,
+  InboxAudits,
+  type Probe,
+} from "./deliver/index.ts";
 import { type Alert, type AlertChange, severities } from "./domain/alert.ts";
 import { type Changes, changes, type Milestone } from "./domain/changes.ts";
 import { type Clock, type Random, systemClock } from "./domain/clock.ts";
@@ -264,6 +271,18 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     collectors = collecting;
     ask = (source, wallet) => collecting.ask(source, wallet);
 
+    const audits = new InboxAudits({
+      wallets: settings.wallets.filter(({ key }) => key !== null).map(({ name }) => name),
+      everyMs: settings.acknowledge.audit,
+      clock,
+      store,
+      read: (wallet) => collecting.readInbox(wallet),
+      fetched: (wallet, events) => collecting.tellInbox(wallet, events),
+      acknowledger,
+      held: () => new Map(ingest.watch.heldBack.map(({ alertId, why }) => [alertId, why])),
+      observe: (observation) => observe(observation),
+      log,
+    });
     const loopLag = new LoopLag(machine);
     let turnedMs: number | null = null;
     const heartbeat = settings.heartbeat
@@ -288,6 +307,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       outbox,
       acknowledger,
       drills,
+      audits,
       heartbeat,
       collectors: collecting,
       channels,
@@ -359,6 +379,8 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     undo.push(cancelMaintain);
     heartbeat?.start();
     undo.push(() => heartbeat?.stop());
+    audits.start();
+    undo.push(() => audits.stop());
     drills.start();
     undo.push(() => drills.stop());
     loopLag.start();

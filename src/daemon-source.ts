@@ -5,12 +5,19 @@ import { isWrong, matches, parseMatchers } from "./alerts/match.ts";
 import { covers } from "./alerts/quiet.ts";
 import type { Channel } from "./channels/channel.ts";
 import type { Collectors } from "./collect/index.ts";
-import { type Acknowledger, type Drills, type Outbox, testMessage } from "./deliver/index.ts";
+import {
+  type Acknowledger,
+  type Drills,
+  type InboxAudits,
+  type Outbox,
+  testMessage,
+} from "./deliver/index.ts";
 import { type Alert, severities } from "./domain/alert.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { Event, EventKind } from "./domain/event.ts";
 import type { ExplainAnswer } from "./domain/explanation.ts";
 import type { Compacted } from "./domain/history.ts";
+import type { InboxAudit } from "./domain/inbox.ts";
 import type { DaemonFigures, sources } from "./domain/observation.ts";
 import type {
   AlertQuery,
@@ -46,6 +53,7 @@ export interface DaemonParts {
   readonly outbox: Outbox;
   readonly acknowledger: Acknowledger;
   readonly drills: Drills;
+  readonly audits: InboxAudits;
   readonly heartbeat: Heartbeat | null;
   readonly collectors: Collectors;
   readonly channels: ReadonlyMap<string, Channel>;
@@ -112,6 +120,7 @@ export class DaemonSource implements DashboardSource {
       },
       streams: this.#streams(),
       channels: outbox.status(),
+      inbox: this.#parts.audits.status(),
       drill: this.#parts.drills.status(),
       heartbeat: this.#parts.heartbeat?.status() ?? null,
       acknowledgements: acknowledger.figures(),
@@ -276,6 +285,12 @@ export class DaemonSource implements DashboardSource {
 
   compactHistory(): Promise<Compacted> {
     return this.#parts.store.compact(compactMs);
+  }
+
+  async auditNotifications(name?: string): Promise<readonly InboxAudit[] | null> {
+    if (name === undefined) return this.#parts.audits.audit();
+    const wallet = this.#wallet(name);
+    return wallet?.key ? this.#parts.audits.audit([name]) : null;
   }
 
   async drill(wanted: readonly string[], by: string): Promise<DrillOutcome> {

@@ -6,14 +6,29 @@
  */
 import { z } from "zod";
 import type { AckWord } from "../domain/delivery.ts";
+import { parseDurationMs } from "../domain/duration.ts";
 
 const strictness: readonly AckWord[] = ["never", "whenAcknowledged", "whenDelivered", "always"];
 
 /** `acknowledge:` of the configuration. */
+const everyOrOff = z.string().transform((text, context): number | null => {
+  if (text === "off") return null;
+  const ms = parseDurationMs(text);
+  if (ms !== undefined && ms >= 60_000 && ms <= 7 * 86_400_000) return ms;
+  context.addIssue({
+    code: "custom",
+    message: "expected a duration from 1m to 7d such as 1h, or off",
+    input: text,
+  });
+  return z.NEVER;
+});
+
 export const acknowledgeSettings = z.strictObject({
   notifications: z.enum(["whenHandled", "never"]).default("whenHandled"),
   unmatched: z.enum(["leave", "always"]).default("leave"),
   backlog: z.enum(["leave", "always"]).default("leave"),
+  /** How often the exchange's inbox is held against what is known here, ms; null: only when somebody asks. */
+  audit: everyOrOff.default(3_600_000),
   types: z.record(z.string(), z.enum(["never", "whenAcknowledged", "whenDelivered", "always"])).default({}),
 });
 

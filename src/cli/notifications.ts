@@ -1,6 +1,7 @@
 /** `perpwatch notifications`: what the exchange told its wallets, and acknowledging it there. */
 import type { Command } from "commander";
 import type { Event } from "../domain/event.ts";
+import { differenceWords, type InboxAudit } from "../domain/inbox.ts";
 import type { ManualAcknowledgement, NotificationRow, NotificationSelection } from "../domain/ports.ts";
 import type { DaemonStatus } from "../domain/status.ts";
 import {
@@ -54,6 +55,18 @@ export function notificationsCommand(program: Command, cli: Cli): void {
     .option("--limit <n>", "at most so many", integerFrom(1, 5_000), 50)
     .action((options: ListOptions) => list(cli, options));
   declare(group, {
+    usage: "audit",
+    summary:
+      "hold the exchange's list of notifications against what is stored, delivered and acknowledged here",
+    about:
+      "Reports every difference, and mends what can be mended: what is not stored is fetched, what is open at the exchange\n" +
+      "though it was acknowledged is acknowledged again, by item. Says of each that is left unacknowledged why. The daemon\n" +
+      "does the same on its own every hour (acknowledge.audit). Exits 1 when an inbox could not be read.",
+    examples: ["notifications audit", "notifications audit --wallet main"],
+  })
+    .option("--wallet <name>", "only of this wallet")
+    .action((options: AuditOptions) => audit(cli, options));
+  declare(group, {
     usage: "ack [ids...]",
     summary: "acknowledge notifications at the exchange, by id or up to a time",
     about:
@@ -66,6 +79,50 @@ export function notificationsCommand(program: Command, cli: Cli): void {
       timeFrom(text, Date.now()),
     )
     .action((ids: string[], options: AckOptions) => acknowledge(cli, ids, options));
+}
+
+interface AuditOptions extends CommonOptions {
+  readonly wallet?: string;
+}
+
+async function audit(cli: Cli, { wallet, json, config }: AuditOptions): Promise<void> {
+  const place = await locate(cli, config);
+  const body = wallet === undefined ? {} : { wallet };
+  const asking = ask<{ audits: readonly InboxAudit[] }>(place, "POST", "/api/v1/notifications/audit", body);
+  const answer = await (wallet === undefined ? asking : askAbout(place, "wallet", wallet, asking));
+  if (answer.kind === "noDaemon") throw noDaemon(place);
+  const { audits } = answer.body;
+  if (audits.some(({ failure }) => failure !== null)) cli.status = 1;
+  if (json) return printJson(cli, { audits });
+  const { formatTime } = await import("../channels/message.ts");
+  const paint = paintFor(cli.out);
+  const time = (ms: number) => formatTime(ms, place.timezone);
+  print(cli, audits.map((one) => auditText(one, time, paint)).join("\n\n") || "No wallet has an inbox.");
+}
+
+function auditText(
+  { wallet, failure, there, differences, left }: InboxAudit,
+  time: (ms: number) => string,
+  paint: Paint,
+): string {
+  if (failure !== null) return paint("red", `${wallet}: its inbox could not be read: ${failure}`);
+  const head =
+    `${wallet}: ${counted(there, "notification")} at the exchange, ` +
+    `${counted(differences.length, "difference")}, ${left.length} left unacknowledged`;
+  const parts = [paint("bold", head)];
+  if (differences.length > 0) {
+    const rows = differences.map(({ kind, key, type, happenedMs, done, lasting }) => [
+      ...[time(happenedMs), type, shortKey(key), paint("yellow", differenceWords[kind])],
+      lasting ? paint("red", "again") : "new",
+      done,
+    ]);
+    parts.push(table(["happened", "type", "id", "difference", "found", "what was done"], rows, paint));
+  }
+  if (left.length > 0) {
+    const rows = left.map(({ key, type, happenedMs, why }) => [time(happenedMs), type, shortKey(key), why]);
+    parts.push(table(["happened", "type", "id", "left because"], rows, paint));
+  }
+  return parts.join("\n");
 }
 
 async function list(cli: Cli, options: ListOptions): Promise<void> {

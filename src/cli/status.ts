@@ -461,6 +461,20 @@ function heartbeatLine({ heartbeat }: Status, paint: Paint, time: Time): readonl
   return [`heartbeat: ${parts.join(", ")}`];
 }
 
+/** What the exchange's inboxes say against what is known here. */
+function auditLines({ inbox }: Status, paint: Paint, time: Time): readonly string[] {
+  return (inbox?.audits ?? []).map(({ wallet, atMs, failure, differences, lasting, left }) => {
+    const at = time(Number(atMs));
+    if (failure !== null) return `inbox of ${wallet}: ${paint("yellow", `not audited at ${at}: ${failure}`)}`;
+    const found = counted(Number(differences), "difference");
+    const differs =
+      Number(differences) === 0
+        ? "agrees with what is known here"
+        : paint(Number(lasting) > 0 ? "red" : "yellow", `${found}, ${lasting} not for the first time`);
+    return `inbox of ${wallet}: ${differs}, ${left} left unacknowledged, as of ${at}`;
+  });
+}
+
 /** When alarms were tried out last, and what came of it. */
 function drillLine({ drill }: Status, paint: Paint, time: Time): readonly string[] {
   if (!drill || (drill.last === null && drill.nextMs === null)) return [];
@@ -482,6 +496,7 @@ function footer(status: Status, show: Show, paint: Paint, time: Time): string {
       `(ceiling ${show(requests.ceilingPerSecond, "count")}/s), ${requests.waiting} waiting`,
     `acknowledging: ${acknowledgements.waiting} waiting, ${acknowledgements.due} due; since the start ` +
       `${acknowledgements.confirmed} confirmed, ${acknowledgements.left} left alone`,
+    ...auditLines(status, paint, time),
     ...drillLine(status, paint, time),
     ...heartbeatLine(status, paint, time),
     `database: ${database.path}, ${show(database.bytes, "bytes")}` +

@@ -6,6 +6,7 @@
  *   streams ────► feed ────► mirror, live prices, teller ─┘
  */
 import type { Clock, Random } from "../domain/clock.ts";
+import type { Event } from "../domain/event.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import type { ExchangeOutage, ScheduleStatus } from "../domain/status.ts";
@@ -38,6 +39,7 @@ import { portfolioCollector } from "./collectors/portfolio.ts";
 import { traderStateCollector } from "./collectors/trader-state.ts";
 import { traderViewCollector } from "./collectors/trader-view.ts";
 import { type Demand, type MarketRead, marketReadsOf } from "./demand.ts";
+import { type InboxReading, readInbox } from "./inbox-reading.ts";
 import type { CollectLog } from "./log.ts";
 import { MarketBook } from "./market-book.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -96,6 +98,10 @@ export interface Collectors {
   ask(source: Source, wallet: string | null): void;
   /** Notifications of a wallet were acknowledged: they are counted anew soon. */
   acknowledged(wallet: string): void;
+  /** The exchange's own list of a wallet's notifications. @throws {ExchangeError} */
+  readInbox(wallet: string): Promise<InboxReading>;
+  /** Hands on notifications that were found apart from the schedules. */
+  tellInbox(wallet: string, events: readonly Event[]): Promise<void>;
   /** The connections to the stream, and how many changes they left out; null: everything is polled. */
   streams(): { readonly streams: Streams; readonly missed: number } | null;
   /** To be told of what the client could not read (its `onBadRecord`). */
@@ -117,12 +123,21 @@ export function createCollectors(options: CollectorsOptions): Collectors {
   const acknowledged = new Set<string>();
   let streams: Streams | null = null;
   let stopWaiting: () => void = () => {};
+  let shelf: { readonly accounts: AccountBook; readonly book: MarketBook; readonly teller: Teller } | null =
+    null;
+  const stopping = new AbortController();
+  const walletOf = (name: string) => {
+    const wallet = wallets.find((one) => one.name === name);
+    if (!wallet || !shelf) throw new Error(`${name} is not read`);
+    return { wallet, ...shelf };
+  };
 
   async function create(): Promise<Scheduler> {
     const cursors = ownCursors(await options.store.cursors(), wallets);
     const book = new MarketBook();
     const accounts = new AccountBook(wallets, cursors);
     const teller = new Teller(options.store, wallets, cursors, clock);
+    shelf = { accounts, book, teller };
     const elapsedMs = () => clock.elapsedMs();
     const shared = { teller, badRecords, cursors, elapsedMs };
     const onNewAccount = (wallet: string) => scheduler?.ask("notifications", wallet);
@@ -176,6 +191,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
 
   async function stop(): Promise<void> {
     stopWaiting();
+    stopping.abort(new Error("perpwatch is stopping"));
     await feed?.stop();
     await scheduler?.stop();
   }
@@ -196,6 +212,19 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     acknowledged(wallet) {
       acknowledged.add(wallet);
       feed?.acknowledged(wallet);
+    },
+    readInbox(name) {
+      const { wallet, accounts, book } = walletOf(name);
+      const nowMs = () => clock.nowMs();
+      return readInbox({ wallet, client: options.client, accounts, book, nowMs, signal: stopping.signal });
+    },
+    tellInbox(name, events) {
+      const { wallet, teller } = walletOf(name);
+      const { observe } = options;
+      return teller.tell({ wallet, observe, nowMs: () => clock.nowMs() }, "notifications", {
+        events,
+        live: true,
+      });
     },
     streams: () => streams && { streams, missed: feed?.missed ?? 0 },
     badRecord: (report) => badRecords.take(report),

@@ -42,6 +42,7 @@ const silenceWish = z.strictObject({
 const expiry = z.strictObject({ by: name });
 const acknowledgement = z.strictObject({ by: name, comment: z.string().max(2_000).default("") });
 
+const auditWish = z.strictObject({ wallet: name.optional() });
 const drillWish = z.strictObject({ channels: z.array(name).max(100).default([]), by: name });
 
 const notificationQuery = z.strictObject({
@@ -144,6 +145,12 @@ function serveChanges(app: FastifyInstance, source: DashboardSource): void {
   app.post("/api/v1/notifications/ack", async (request) => {
     const what = parse(selection, request.body, "body");
     return found(await source.acknowledgeNotifications(what), `no wallet is called ${what.wallet}`);
+  });
+
+  app.post("/api/v1/notifications/audit", async (request) => {
+    const { wallet } = parse(auditWish, request.body, "body");
+    const audits = await source.auditNotifications(wallet);
+    return { audits: found(audits, `no wallet with a session is called ${wallet}`) };
   });
 
   app.post("/api/v1/drill", async (request) => {

@@ -65,6 +65,10 @@ export interface Acknowledger {
     keys: readonly string[],
     signal?: AbortSignal,
   ): Promise<ManualAcknowledgement>;
+  /** Those that were recorded as confirmed and are open at the exchange all the same. */
+  acknowledgeAgain(wallet: string, keys: readonly string[]): Promise<ManualAcknowledgement>;
+  /** Records that somebody else acknowledged these: nothing is left to do. */
+  acknowledgedElsewhere(wallet: string, keys: readonly string[]): Promise<void>;
   /** The same for every stored notification that happened before this time, ms; item by item. */
   acknowledgeUpTo(wallet: string, beforeMs: number, signal?: AbortSignal): Promise<ManualAcknowledgement>;
   figures(): AcknowledgerFigures;
@@ -174,14 +178,43 @@ class WorkingAcknowledger implements Acknowledger {
     return this.acknowledgeItems(wallet, keys, signal);
   }
 
-  async acknowledgeItems(
+  acknowledgeItems(
     wallet: string,
     keys: readonly string[],
     signal: AbortSignal = this.#cut.signal,
   ): Promise<ManualAcknowledgement> {
+    return this.#acknowledgeNow(wallet, keys, signal, false);
+  }
+
+  acknowledgeAgain(wallet: string, keys: readonly string[]): Promise<ManualAcknowledgement> {
+    return this.#acknowledgeNow(wallet, keys, this.#cut.signal, true);
+  }
+
+  async acknowledgedElsewhere(wallet: string, keys: readonly string[]): Promise<void> {
+    const { store, clock } = this.#options;
+    const rows = new Map((await store.acknowledgements({ keys })).map((row) => [row.key, row]));
+    const confirmedAtMs = clock.nowMs();
+    const reason = "acknowledged elsewhere";
+    const elsewhere = keys.flatMap((key): Acknowledgement[] => {
+      const row = rows.get(key) ?? { key, wallet, word: "never", rules: [], dueAtMs: null };
+      return "status" in row && row.status === "confirmed"
+        ? []
+        : [{ ...row, status: "confirmed", confirmedAtMs, reason }];
+    });
+    await store.commit([changes({ acknowledgements: elsewhere })]);
+    for (const { key } of elsewhere) this.#forget(key);
+  }
+
+  async #acknowledgeNow(
+    wallet: string,
+    keys: readonly string[],
+    signal: AbortSignal,
+    again: boolean,
+  ): Promise<ManualAcknowledgement> {
     const { store, acknowledge, clock } = this.#options;
     const rows = new Map((await store.acknowledgements({ keys })).map((row) => [row.key, row]));
-    const isConfirmed = (key: string) => rows.get(key)?.status === "confirmed" || this.#unrecorded.has(key);
+    const isConfirmed = (key: string) =>
+      !again && (rows.get(key)?.status === "confirmed" || this.#unrecorded.has(key));
     const { already, unknown, accounts } = await sortByInbox(wallet, keys, store, isConfirmed);
     const confirmed: string[] = [];
     const failed: { key: string; detail: string }[] = [];
@@ -203,7 +236,12 @@ class WorkingAcknowledger implements Acknowledger {
         const confirmedAtMs = clock.nowMs();
         const byHand = some.map(({ key }): Acknowledgement => {
           const row = rows.get(key) ?? { key, wallet, word: "always", rules: [], dueAtMs: confirmedAtMs };
-          return { ...row, status: "confirmed", confirmedAtMs, reason: "acknowledged by hand" };
+          return {
+            ...row,
+            status: "confirmed",
+            confirmedAtMs,
+            reason: again ? "acknowledged again" : "acknowledged by hand",
+          };
         });
         for (const row of byHand) {
           this.#forget(row.key);

@@ -7,6 +7,7 @@
 import type { MarketConfig, MarketPrices, SubaccountState, TraderViewState } from "./account.ts";
 import type { Alert } from "./alert.ts";
 import type { Event } from "./event.ts";
+import type { InboxDifferenceKind } from "./inbox.ts";
 import type { Silence } from "./silence.ts";
 
 /** Everything that is asked of the exchange on a schedule. The names are those of `schedules:` in the configuration. */
@@ -267,6 +268,16 @@ export type Observation =
     }
   /** A person silenced something, or ended a silence before its time: the newest of its number counts. */
   | { readonly kind: "silenced"; readonly atMs: number; readonly silence: Silence }
+  /** The exchange's inbox of a wallet was held against what is known here. */
+  | {
+      readonly kind: "inboxAudited";
+      readonly atMs: number;
+      readonly wallet: string;
+      /** How many there were, those that were healed included. */
+      readonly differences: number;
+      /** Those that the audit before found, too; `key` of the notification. */
+      readonly lasting: readonly { readonly kind: InboxDifferenceKind; readonly key: string }[];
+    }
   /** A fire drill: its marked alert goes to these channels, whatever the routes say. */
   | {
       readonly kind: "drill";

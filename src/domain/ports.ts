@@ -6,6 +6,7 @@ import type { Acknowledgement, Message, OwedItem, SendFailure } from "./delivery
 import type { Event, EventKind } from "./event.ts";
 import type { ExplainAnswer } from "./explanation.ts";
 import type { Compacted, RollUp, RollUpBlock, RollUpQuery } from "./history.ts";
+import type { InboxAudit } from "./inbox.ts";
 import type { Observation, Tick } from "./observation.ts";
 import type { Silence, SilenceWish } from "./silence.ts";
 import type { DaemonStatus } from "./status.ts";
@@ -267,6 +268,8 @@ export interface DashboardSource extends Actions {
   testChannel(name: string): Promise<SendOutcome | null>;
   /** Gives free space in the database back to the disk, for some seconds at most. */
   compactHistory(): Promise<Compacted>;
+  /** Holds the exchange's inbox against what is known here, now. @param wallet absent: all; null: no such wallet with a session */
+  auditNotifications(wallet?: string): Promise<readonly InboxAudit[] | null>;
   /** Begins a fire drill. @param channels none: all */
   drill(channels: readonly string[], by: string): Promise<DrillOutcome>;
   /** Null: no such wallet. */

@@ -176,6 +176,23 @@ export interface StreamStatus {
   readonly badFrames: number;
 }
 
+/** The newest audit of each wallet's inbox. */
+export interface InboxAuditStatus {
+  /** Null: only when somebody asks. */
+  readonly everyMs: number | null;
+  readonly audits: readonly {
+    readonly wallet: string;
+    readonly atMs: number;
+    /** For people; null: it was read. */
+    readonly failure: string | null;
+    readonly differences: number;
+    /** Of these, found by the audit before, too. */
+    readonly lasting: number;
+    /** Unacknowledged there. */
+    readonly left: number;
+  }[];
+}
+
 /** Fire drills: the next that runs by itself, and what the last one came to. */
 export interface DrillStatus {
   /** Null: none is scheduled. */
@@ -226,6 +243,7 @@ export interface DaemonStatus {
     readonly missed: number;
   } | null;
   readonly channels: readonly ChannelStatus[];
+  readonly inbox?: InboxAuditStatus;
   readonly drill?: DrillStatus;
   /** Null: none is configured. */
   readonly heartbeat?: HeartbeatStatus | null;

@@ -29,6 +29,7 @@ const momentary: ReadonlySet<Observation["kind"]> = new Set<Observation["kind"]>
   "backfill",
   "failed",
   "acknowledged",
+  "inboxAudited",
   "drill",
   "drilled",
   "started",

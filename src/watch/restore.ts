@@ -15,6 +15,7 @@ import { type DrillAlerts, drillFailedRule } from "./drill-alerts.ts";
 import { type Endings, endingPrefix, type KeptEnding } from "./endings.ts";
 import { type Failing, failingRule } from "./failing.ts";
 import type { Happenings } from "./happenings.ts";
+import { type InboxAlerts, inboxRule } from "./inbox-alerts.ts";
 import type { Remembered } from "./remembered.ts";
 import type { WatchedWallet } from "./settings.ts";
 import type { Throttles } from "./throttles.ts";
@@ -32,6 +33,7 @@ export interface RestoreParts {
   readonly blindness: Blindness;
   readonly channels: ChannelAlerts;
   readonly drills: DrillAlerts;
+  readonly inboxes: InboxAlerts;
   readonly endings: Endings;
   readonly failing: Failing;
   readonly downtime: Downtime;
@@ -155,6 +157,7 @@ export class Restoring {
       else if (rule === blindRule || rule === unreachableRule) this.#parts.blindness.restore(live);
       else if (rule === channelRule && this.#parts.hasChannel(live.alert.labels.channel ?? ""))
         this.#parts.channels.restore(live);
+      else if (rule === inboxRule) this.#parts.inboxes.restore(live);
       else if (rule === drillFailedRule && this.#parts.hasChannel(live.alert.labels.channel ?? ""))
         this.#parts.drills.restore(live);
       else if (rule === channelRule || rule === drillFailedRule)

@@ -34,6 +34,7 @@ import { Failing } from "./failing.ts";
 import { Given } from "./figures.ts";
 import { Happenings } from "./happenings.ts";
 import type { HeldMinutes } from "./held-minutes.ts";
+import { InboxAlerts } from "./inbox-alerts.ts";
 import { MarketAnswers } from "./market-answers.ts";
 import { NamedValues } from "./named-values.ts";
 import { Openings } from "./openings.ts";
@@ -99,6 +100,7 @@ export class Watch {
   readonly #vigils: Vigils;
   readonly #channels: ChannelAlerts;
   readonly #drills: DrillAlerts;
+  readonly #inboxes: InboxAlerts;
   readonly #throttles: Throttles;
   readonly #series: Series;
   readonly #named: NamedValues;
@@ -173,6 +175,7 @@ export class Watch {
     });
     this.#channels = new ChannelAlerts(alerts);
     this.#drills = new DrillAlerts(alerts);
+    this.#inboxes = new InboxAlerts(alerts);
     this.#throttles = new Throttles({ alerts, deadlines, draft });
     this.#endings = new Endings({
       alerts,
@@ -295,6 +298,7 @@ export class Watch {
       blindness: this.#blindness,
       channels: this.#channels,
       drills: this.#drills,
+      inboxes: this.#inboxes,
       endings: this.#endings,
       failing: this.#failing,
       downtime: this.#downtime,
@@ -558,6 +562,9 @@ export class Watch {
       }
       case "silenced":
         this.#alerts.putSilence(observation.silence, draft);
+        return;
+      case "inboxAudited":
+        if (this.#world.wallets.has(observation.wallet)) this.#inboxes.take(observation, draft);
         return;
       case "drill":
         this.#drills.begin(observation, draft);

@@ -40,7 +40,7 @@ test("what is offered is what is built, and each help gives an example", { timeo
   expect(found).toEqual([
     ...["start", "check", "status", "alerts", "alerts list", "alerts show", "alerts ack"],
     ...["silence", "silence add", "silence list", "silence expire"],
-    ...["notifications", "notifications list", "notifications ack"],
+    ...["notifications", "notifications list", "notifications audit", "notifications ack"],
     ...[
       "rules",
       "rules check",

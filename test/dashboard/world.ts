@@ -356,6 +356,7 @@ export function source(of: Partial<DashboardSource> = {}): DashboardSource & { r
     acknowledgeAlert: note("acknowledgeAlert", (id) =>
       id === 57 ? "done" : id === 58 ? "ended" : "unknown",
     ),
+    auditNotifications: note("auditNotifications", () => []),
     drill: note("drill", () => ({ kind: "begun", alertId: 57, channels: ["chat"], withinMs: 1_000 })),
     silences: () => [],
     silence: note(

@@ -31,6 +31,7 @@ const builtIn = [
   "RuleFailing",
   "NotWatched",
   "DrillFailed",
+  "InboxDiffers",
 ];
 
 export interface Failure {
@@ -86,7 +87,13 @@ export function readySuite(input: SuiteInput): ReadySuite | { readonly problems:
     ruleSet,
     routing: suite.routing,
     remind: suite.remind,
-    acknowledge: { notifications: "whenHandled", unmatched: "leave", backlog: "leave", types: {} },
+    acknowledge: {
+      notifications: "whenHandled",
+      unmatched: "leave",
+      backlog: "leave",
+      audit: null,
+      types: {},
+    },
     scheduleMs,
     timezone,
   };

@@ -1,0 +1,70 @@
+/** The exchange's own list of a wallet's notifications, read apart from the schedules, to hold what is stored against it. */
+import { endpoints, type NotificationItem, nextPage, notificationKey } from "../contract/index.ts";
+import type { Event } from "../domain/event.ts";
+import { type ExchangeClient, lanes } from "../exchange/index.ts";
+import type { AccountBook } from "./accounts.ts";
+import type { CollectedWallet } from "./collector.ts";
+import type { MarketBook } from "./market-book.ts";
+import { notificationEvents } from "./translate/notification.ts";
+
+/** What stands in the inboxes of a wallet's trader accounts. */
+export interface InboxReading {
+  /** When reading began, ms. */
+  readonly atMs: number;
+  /** Notifications, each once, as acknowledged as they were at the end of reading; and liquidations that they tell of. */
+  readonly events: readonly Event[];
+  /** By the account's address: what happened later than this is listed, ms; -∞: the whole inbox is. */
+  readonly listedAfterMs: ReadonlyMap<string, number>;
+}
+
+const PAGE = 100;
+const MOST_PAGES = 3;
+/** The list of what is unacknowledged ends at this many. */
+const MOST_UNACKED = 1_000;
+const DEADLINE_MS = 20_000;
+
+/** @throws {ExchangeError} when one of them cannot be read */
+export async function readInbox(parts: {
+  readonly wallet: CollectedWallet;
+  readonly client: ExchangeClient;
+  readonly accounts: AccountBook;
+  readonly book: MarketBook;
+  readonly nowMs: () => number;
+  readonly signal?: AbortSignal;
+}): Promise<InboxReading> {
+  const { wallet, client, accounts, book, nowMs, signal } = parts;
+  const atMs = nowMs();
+  const call = {
+    wallet: wallet.name,
+    lane: lanes.inbox,
+    deadlineMs: DEADLINE_MS,
+    ...(signal ? { signal } : {}),
+  };
+  const events = new Map<string, Event>();
+  const listedAfterMs = new Map<string, number>();
+  for (const account of accounts.of(wallet.name)) {
+    const traderPubkey = account.address;
+    const items = new Map<string, NotificationItem>();
+    let older: object | null = {};
+    let oldestMs = Number.POSITIVE_INFINITY;
+    for (let pages = 0; older !== null && pages < MOST_PAGES; pages++) {
+      const page = await client.notifications({ traderPubkey, limit: PAGE, ...older }, call);
+      for (const item of page.items) {
+        items.set(notificationKey(item, wallet.authority), item);
+        oldestMs = Math.min(oldestMs, item.createdAt);
+      }
+      older = nextPage(endpoints.notifications, page, "older");
+    }
+    listedAfterMs.set(traderPubkey, older === null ? Number.NEGATIVE_INFINITY : oldestMs);
+    const unacked = await client.notifications({ traderPubkey, unackedOnly: true }, call);
+    const open = new Map(unacked.items.map((item) => [notificationKey(item, wallet.authority), item]));
+    for (const [key, item] of open) items.set(key, item);
+    for (const [key, item] of items) {
+      // What was acknowledged between the two answers is acknowledged.
+      const acked = item.acked || (!open.has(key) && unacked.items.length < MOST_UNACKED);
+      for (const event of notificationEvents({ ...item, acked }, wallet, account, book, nowMs()))
+        if (!events.has(`${event.kind}/${event.key}`)) events.set(`${event.kind}/${event.key}`, event);
+    }
+  }
+  return { atMs, events: [...events.values()], listedAfterMs };
+}

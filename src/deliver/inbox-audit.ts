@@ -1,0 +1,233 @@
+/**
+ * The inbox audit: on a schedule the exchange's own list of notifications is held against what is stored, delivered and
+ * acknowledged here. Every difference is reported, and healed where that can be done:
+ *
+ *   notStored       at the exchange, not here           fetched and judged like any other
+ *   notThere        here, not (any more) at the exchange
+ *   ackedHereOnly   confirmed here, open there          acknowledged again, by item
+ *   ackedThereOnly  open here, acknowledged there       recorded as acknowledged elsewhere
+ *
+ * A difference that stands in two audits in a row lasts, and is told (`InboxDiffers`). What is left unacknowledged is no
+ * difference, and is listed with the reason.
+ */
+import type { Clock } from "../domain/clock.ts";
+import type { Acknowledgement } from "../domain/delivery.ts";
+import type { Event } from "../domain/event.ts";
+import type { InboxAudit, InboxDifference, InboxDifferenceKind, InboxLeft } from "../domain/inbox.ts";
+import type { Observation } from "../domain/observation.ts";
+import type { Store } from "../domain/ports.ts";
+import type { InboxAuditStatus } from "../domain/status.ts";
+import { failureOf } from "../exchange/errors.ts";
+import type { Acknowledger } from "./acknowledger.ts";
+import { type DeliverLog, silentLog } from "./log.ts";
+import { whyLeft } from "./why-left.ts";
+import { Work } from "./work.ts";
+
+/** As `collect` reads it. */
+export interface ExchangeInbox {
+  readonly atMs: number;
+  readonly events: readonly Event[];
+  readonly listedAfterMs: ReadonlyMap<string, number>;
+}
+
+export interface InboxAuditsOptions {
+  /** Those that have a session. */
+  readonly wallets: readonly string[];
+  /** Null: only when somebody asks. */
+  readonly everyMs: number | null;
+  readonly clock: Clock;
+  readonly store: Pick<Store, "events" | "acknowledgements" | "alerts" | "owed" | "knownEvents">;
+  readonly read: (wallet: string) => Promise<ExchangeInbox>;
+  /** Hands on what was not stored. */
+  readonly fetched: (wallet: string, events: readonly Event[]) => Promise<void>;
+  readonly acknowledger: Pick<Acknowledger, "acknowledgeAgain" | "acknowledgedElsewhere">;
+  /** Why word of an alert is held now, by its number. */
+  readonly held: () => ReadonlyMap<number, string>;
+  readonly observe: (observation: Observation) => Promise<void>;
+  readonly log?: DeliverLog;
+}
+
+const firstMs = 120_000;
+/** What is younger than this may be on its way. */
+const settledMs = 60_000;
+const lookedBackMs = 7 * 86_400_000;
+
+export class InboxAudits {
+  readonly #options: InboxAuditsOptions;
+  readonly #log: DeliverLog;
+  readonly #work: Work;
+  readonly #last = new Map<string, InboxAudit>();
+  /** One at a time, for each wallet. */
+  readonly #underWay = new Map<string, Promise<InboxAudit>>();
+  #cancel: () => void = () => {};
+  #stopped = false;
+
+  constructor(options: InboxAuditsOptions) {
+    this.#options = options;
+    this.#log = options.log ?? silentLog;
+    this.#work = new Work(this.#log, "the inbox audit met a fault of its own");
+  }
+
+  start(): void {
+    const { everyMs } = this.#options;
+    if (everyMs !== null) this.#wait(Math.min(firstMs, everyMs), everyMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancel();
+    await this.#work.idleWithin(1_000, this.#options.clock);
+  }
+
+  status(): InboxAuditStatus {
+    const audits = [...this.#last.values()].map(({ wallet, atMs, failure, differences, left }) => ({
+      ...{ wallet, atMs, failure, differences: differences.length, left: left.length },
+      lasting: differences.filter(({ lasting }) => lasting).length,
+    }));
+    return { everyMs: this.#options.everyMs, audits };
+  }
+
+  /** @returns one for each wallet that is asked about, in order */
+  async audit(wallets: readonly string[] = this.#options.wallets): Promise<readonly InboxAudit[]> {
+    const audits: InboxAudit[] = [];
+    for (const wallet of wallets) {
+      const work = this.#underWay.get(wallet) ?? this.#audit(wallet);
+      this.#underWay.set(wallet, work);
+      audits.push(await work.finally(() => this.#underWay.delete(wallet)));
+    }
+    return audits;
+  }
+
+  #wait(ms: number, everyMs: number): void {
+    if (this.#stopped) return;
+    this.#cancel = this.#options.clock.after(ms, () => {
+      this.#work.track(
+        this.audit()
+          .then(() => {})
+          .finally(() => this.#wait(everyMs, everyMs)),
+      );
+    });
+  }
+
+  async #audit(wallet: string): Promise<InboxAudit> {
+    const { clock, observe, read } = this.#options;
+    let audit: InboxAudit;
+    try {
+      audit = await this.#compare(wallet, await read(wallet));
+    } catch (error) {
+      const { detail } = failureOf(error);
+      const failed = { wallet, atMs: clock.nowMs(), failure: detail, there: 0, differences: [], left: [] };
+      // What it had found stands until it can be looked at again.
+      const { atMs } = failed;
+      this.#last.set(wallet, { ...(this.#last.get(wallet) ?? failed), atMs, failure: detail });
+      return failed;
+    }
+    this.#last.set(wallet, audit);
+    const { differences } = audit;
+    const lasting = differences.filter((one) => one.lasting);
+    if (differences.length > 0)
+      this.#log.warn(
+        { wallet, differences: differences.slice(0, 20).map(({ kind, key }) => `${kind} ${key}`) },
+        `inbox audit: ${differences.length} differences, ${lasting.length} of them not for the first time`,
+      );
+    await observe({
+      kind: "inboxAudited",
+      atMs: clock.nowMs(),
+      wallet,
+      differences: differences.length,
+      lasting: lasting.map(({ kind, key }) => ({ kind, key })),
+    });
+    return audit;
+  }
+
+  async #compare(wallet: string, there: ExchangeInbox): Promise<InboxAudit> {
+    const { store, acknowledger, fetched, clock } = this.#options;
+    const listed = new Map(
+      there.events.filter(({ kind }) => kind === "notification").map((event) => [event.key, event]),
+    );
+    const keys = [...listed.keys()];
+    const known = await store.knownEvents(keys.map((key) => ({ kind: "notification" as const, key })));
+    const rows = new Map((await store.acknowledgements({ keys })).map((row) => [row.key, row]));
+    const before = new Set(this.#last.get(wallet)?.differences.map(({ kind, key }) => `${kind} ${key}`));
+    const differences: InboxDifference[] = [];
+    const differs = (kind: InboxDifferenceKind, event: Event, done: string) => {
+      const type = event.inbox?.notificationType ?? "";
+      const { key, happenedMs } = event;
+      differences.push({ kind, key, type, happenedMs, done, lasting: before.has(`${kind} ${key}`) });
+    };
+    const missing = keys.filter((key) => !known.has(`notification/${key}`)).map((key) => listed.get(key)!);
+    if (missing.length > 0) {
+      const told = new Set(missing.map(({ key }) => key));
+      await fetched(
+        wallet,
+        there.events.filter(({ kind, key, notificationKey }) =>
+          told.has(kind === "notification" ? key : (notificationKey ?? "")),
+        ),
+      );
+      for (const event of missing)
+        if (event.happenedMs < there.atMs - settledMs) differs("notStored", event, "fetched");
+    }
+    const stored = await this.#stored(wallet, there);
+    for (const event of stored) {
+      const afterMs = there.listedAfterMs.get(event.inbox?.traderPubkey ?? "");
+      if (afterMs === undefined || event.happenedMs <= afterMs || listed.has(event.key)) continue;
+      // Of other items the id that the stream tells may not be the one that lasts.
+      if (event.inbox?.source !== "event" || event.seenMs > there.atMs - settledMs) continue;
+      differs("notThere", event, "kept here as it was told");
+    }
+    const openThere = [...listed.values()].filter(({ inbox }) => inbox?.acked === false);
+    const again = openThere.filter(({ key }) => {
+      const row = rows.get(key);
+      return row?.status === "confirmed" && (row.confirmedAtMs ?? 0) < there.atMs;
+    });
+    if (again.length > 0) {
+      const { confirmed } = await acknowledger.acknowledgeAgain(
+        wallet,
+        again.map(({ key }) => key),
+      );
+      for (const event of again)
+        differs("ackedHereOnly", event, confirmed.includes(event.key) ? "acknowledged again" : "not yet");
+    }
+    const own = new Map(stored.map((event) => [event.key, event]));
+    const elsewhere = [...listed.values()].filter(({ key, inbox }) => {
+      if (inbox?.acked !== true || !known.has(`notification/${key}`)) return false;
+      const row = rows.get(key);
+      // Without a row: only where it was open when it was stored.
+      return row ? row.status === "waiting" || row.status === "left" : own.get(key)?.inbox?.acked === false;
+    });
+    if (elsewhere.length > 0) {
+      await acknowledger.acknowledgedElsewhere(
+        wallet,
+        elsewhere.map(({ key }) => key),
+      );
+      for (const event of elsewhere) differs("ackedThereOnly", event, "recorded as acknowledged elsewhere");
+    }
+    const left = openThere.filter(({ key }) => rows.get(key)?.status !== "confirmed");
+    return {
+      ...{ wallet, atMs: clock.nowMs(), failure: null, there: listed.size, differences },
+      left: await this.#left(left, rows),
+    };
+  }
+
+  async #stored(wallet: string, there: ExchangeInbox): Promise<readonly Event[]> {
+    const fromMs = Math.max(there.atMs - lookedBackMs, Math.min(...there.listedAfterMs.values()));
+    return this.#options.store.events({ kind: "notification", wallet, fromMs });
+  }
+
+  async #left(
+    events: readonly Event[],
+    rows: ReadonlyMap<string, Acknowledgement>,
+  ): Promise<readonly InboxLeft[]> {
+    const { store, held } = this.#options;
+    const ids = [...rows.values()].flatMap(({ rules }) => rules.flatMap(({ alertIds }) => alertIds));
+    const owed = Map.groupBy(await store.owed({ alertIds: ids }), ({ alertId }) => alertId);
+    const shadow = new Map(
+      (await store.alerts({ shadow: true, limit: 1_000 })).map(({ eventKey, rule }) => [eventKey, rule]),
+    );
+    const parts = { owed, held: held(), shadow };
+    return events.map((event) => ({
+      ...{ key: event.key, type: event.inbox?.notificationType ?? "", happenedMs: event.happenedMs },
+      why: whyLeft(event, rows.get(event.key) ?? null, parts),
+    }));
+  }
+}

@@ -1,0 +1,41 @@
+/** What comes of holding the exchange's notifications against what is stored, delivered and acknowledged. */
+
+export type InboxDifferenceKind = "notStored" | "notThere" | "ackedHereOnly" | "ackedThereOnly";
+
+export interface InboxDifference {
+  readonly kind: InboxDifferenceKind;
+  /** Of the notification. */
+  readonly key: string;
+  readonly type: string;
+  readonly happenedMs: number;
+  /** What was done about it, for people. */
+  readonly done: string;
+  /** The audit before this one found it, too. */
+  readonly lasting: boolean;
+}
+
+/** Unacknowledged there, and why, for people. */
+export interface InboxLeft {
+  readonly key: string;
+  readonly type: string;
+  readonly happenedMs: number;
+  readonly why: string;
+}
+
+export interface InboxAudit {
+  readonly wallet: string;
+  readonly atMs: number;
+  /** Why the inbox could not be read, for people; null: it was. */
+  readonly failure: string | null;
+  /** How many notifications the exchange listed. */
+  readonly there: number;
+  readonly differences: readonly InboxDifference[];
+  readonly left: readonly InboxLeft[];
+}
+
+export const differenceWords: Readonly<Record<InboxDifferenceKind, string>> = {
+  notStored: "at the exchange, not stored here",
+  notThere: "stored here, not at the exchange",
+  ackedHereOnly: "acknowledged here, not there",
+  ackedThereOnly: "acknowledged there, not here",
+};

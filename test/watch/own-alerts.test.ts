@@ -1,0 +1,63 @@
+/** Alerts about fire drills and inboxes: told once, kept over a restart, ended by what mends them. */
+import { expect, test } from "vitest";
+import { Harness } from "./harness.ts";
+
+const rules = `rules: []`;
+const routing = { receivers: ["chat", "mail"] };
+
+function drilled(harness: Harness, scheduled: boolean, mail: string | null): void {
+  const channels = [
+    { channel: "chat", failure: null },
+    { channel: "mail", failure: mail },
+  ];
+  harness.see({ kind: "drilled", atMs: harness.nowMs, id: "x", scheduled, channels });
+}
+
+test("a scheduled drill that a channel missed is told on the others, once, until the channel takes one", () => {
+  const before = new Harness({ rules, routing, channels: ["chat", "mail"] });
+  drilled(before, false, "It was given up");
+  expect(before.told).toEqual([]);
+  drilled(before, true, "It was given up");
+  drilled(before, true, "It was given up");
+  expect(before.told).toEqual(["DrillFailed daemon fired warning"]);
+  expect(before.all.flatMap((one) => one.owed).map(({ receiver }) => receiver)).toEqual(["chat"]);
+  const after = new Harness({ rules, routing, channels: ["chat", "mail"], remembered: before.remembered });
+  drilled(after, true, "It was given up");
+  expect(after.told).toEqual([]);
+  drilled(after, false, null);
+  expect(after.told).toEqual(["DrillFailed daemon ended warning recovered"]);
+});
+
+test("an inbox that differs in two audits is told once, until one finds no difference", () => {
+  const audited = (harness: Harness, differences: number, lasting: number) =>
+    harness.see({
+      ...{ kind: "inboxAudited", atMs: harness.nowMs, wallet: "main", differences },
+      lasting: Array.from({ length: lasting }, (_, i) => ({ kind: "notThere" as const, key: `event:${i}` })),
+    });
+  const before = new Harness({ rules, routing });
+  audited(before, 3, 0);
+  expect(before.told).toEqual([]);
+  audited(before, 3, 2);
+  audited(before, 3, 3);
+  expect(before.told).toEqual(["InboxDiffers main fired warning"]);
+  const after = new Harness({ rules, routing, remembered: before.remembered });
+  // The first audit after a start has none before it to compare with.
+  audited(after, 3, 0);
+  expect(after.told).toEqual([]);
+  audited(after, 0, 0);
+  expect(after.told).toEqual(["InboxDiffers main ended warning recovered"]);
+});
+
+test("a drill owes each channel that it names one marked alert, and decides nothing else", () => {
+  const harness = new Harness({ rules, routing: { receivers: ["chat"] } });
+  harness.see({ kind: "drill", atMs: harness.nowMs, id: "x", by: "ann", receivers: ["mail", "pager"] });
+  expect(
+    harness.all
+      .flatMap((one) => one.owed)
+      .map(({ receiver, severity, groupKey }) => [receiver, severity, groupKey]),
+  ).toEqual([
+    ["mail", "critical", "drill/x"],
+    ["pager", "critical", "drill/x"],
+  ]);
+  expect(harness.told).toEqual(["FireDrill drill fired critical"]);
+});
