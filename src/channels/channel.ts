@@ -28,14 +28,22 @@ export interface Outgoing {
   readonly message: Message;
   /** Attempts before this one; above 0 the channel looks whether an earlier attempt arrived, where it can. */
   readonly attempt: number;
-  /** Receipt of the first message about the same alert on this channel: edited and replied to when it ends. */
-  readonly inReplyTo: {
-    readonly messageId: string;
-    readonly receipt: string;
-    readonly message: Message;
-  } | null;
+  /** The first message about the same alert on this channel: edited and replied to when it ends. */
+  readonly inReplyTo: ToldBefore | null;
+  /** The newest that tells of all that this one tells of: edited instead, where nothing got worse. Left out: none. */
+  readonly latest?: ToldBefore;
   /** It leaves long after it was owed: the reader is told so. Beside the sealed content, which no delay changes. */
   readonly late?: Late;
+}
+
+/** What stands on a channel under one receipt. */
+export interface ToldBefore {
+  readonly messageId: string;
+  readonly receipt: string;
+  /** As it was sent. */
+  readonly message: Message;
+  /** What was told since by editing it, oldest first: messages with the same receipt. Left out: nothing. */
+  readonly since?: readonly Message[];
 }
 
 export interface Late {

@@ -1,5 +1,5 @@
 /** One attempt to send a sealed message: what it replies to, and the answer within the channel's deadline. */
-import type { Channel, Outgoing, SendResult } from "../channels/channel.ts";
+import type { Channel, Outgoing, SendResult, ToldBefore } from "../channels/channel.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Message } from "../domain/delivery.ts";
 import type { Store } from "../domain/ports.ts";
@@ -51,32 +51,60 @@ export async function attemptWithin(
   }
 }
 
-/** The first delivered message about what this one tells of, which it replies to; an alert that ends goes before others. */
-export async function firstDelivered(
+/**
+ * What was told before on the channel about what this message tells of: the first message, which it replies to (an alert that
+ * ends goes before others), and the newest that tells of all of it.
+ */
+export async function toldBefore(
   message: Message,
   entries: readonly Entry[],
   store: Pick<Store, "messages">,
   journal: Journal,
-): Promise<Outgoing["inReplyTo"]> {
+): Promise<Pick<Outgoing, "inReplyTo" | "latest">> {
   const lasting = entries.filter(({ change }) => change !== null && !change.alert.event);
-  if (lasting.length === 0) return null;
+  if (lasting.length === 0) return { inReplyTo: null };
   const isEnding = (alertId: number) =>
     message.content.items.some(({ change }) => change.alertId === alertId && change.kind === "ended");
   const alertIds = [...new Set(lasting.map(({ item }) => item.alertId))];
   alertIds.sort((a, b) => Number(isEnding(b)) - Number(isEnding(a)));
+  const delivered = await deliveredAbout(alertIds, message, store, journal);
+  const first = alertIds
+    .map((alertId) => delivered.find((one) => one.alertIds.includes(alertId) && one.receipt))
+    .find((one) => one !== undefined);
+  if (first === undefined) return { inReplyTo: null };
+  const newest = delivered.findLast(
+    (one) => one.receipt && alertIds.every((id) => one.alertIds.includes(id)),
+  );
+  const around = [...new Set([first, ...(newest ? [newest] : [])].flatMap((one) => one.alertIds))];
+  const known = around.every((id) => alertIds.includes(id))
+    ? delivered
+    : await deliveredAbout(around, message, store, journal);
+  const standing = ({ receipt }: Message): ToldBefore => {
+    const [sent, ...since] = known.filter((one) => one.receipt === receipt);
+    return {
+      ...{ messageId: sent!.id, receipt: receipt!, message: sent! },
+      ...(since.length === 0 ? {} : { since }),
+    };
+  };
+  return { inReplyTo: standing(first), ...(newest ? { latest: standing(newest) } : {}) };
+}
+
+/** Oldest first. */
+async function deliveredAbout(
+  alertIds: readonly number[],
+  message: Message,
+  store: Pick<Store, "messages">,
+  journal: Journal,
+): Promise<readonly Message[]> {
   const known = new Map<string, Message>();
   try {
     for (const one of await store.messages({ alertIds })) known.set(one.id, one);
   } catch {
     // Without a history to read the message leaves all the same, as no reply.
   }
-  for (const one of journal.unwritten()) known.set(one.id, one);
-  const delivered = [...known.values()]
+  for (const one of journal.unwritten())
+    if (one.alertIds.some((id) => alertIds.includes(id))) known.set(one.id, one);
+  return [...known.values()]
     .filter((one) => one.receiver === message.receiver && one.status === "delivered" && one.id !== message.id)
     .sort((a, b) => (a.deliveredAtMs ?? 0) - (b.deliveredAtMs ?? 0));
-  for (const alertId of alertIds) {
-    const first = delivered.find((one) => one.alertIds.includes(alertId));
-    if (first?.receipt) return { messageId: first.id, receipt: first.receipt, message: first };
-  }
-  return null;
 }

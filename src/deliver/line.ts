@@ -12,7 +12,7 @@ import type { Clock, Random } from "../domain/clock.ts";
 import type { Message, SendFailure } from "../domain/delivery.ts";
 import type { Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
-import { attemptWithin, firstDelivered } from "./attempt.ts";
+import { attemptWithin, toldBefore } from "./attempt.ts";
 import { Circuit } from "./circuit.ts";
 import { Health } from "./health.ts";
 import type { Journal } from "./journal.ts";
@@ -358,9 +358,9 @@ export class Line {
     await probe("before-send");
     const { message, resumed } = parcel;
     const attempt = message.attempts + (resumed ? 1 : 0);
-    const inReplyTo = await firstDelivered(message, parcel.entries, store, journal);
+    const before = await toldBefore(message, parcel.entries, store, journal);
     const late = this.#late(parcel);
-    const outgoing = { message, attempt, inReplyTo, ...(late ? { late } : {}) };
+    const outgoing = { message, attempt, ...before, ...(late ? { late } : {}) };
     const result = await attemptWithin(outgoing, this.channel, { clock, cut, log });
     if (result === null || (cut.aborted && result.kind !== "delivered")) {
       parcel.underWay = false;

@@ -59,7 +59,7 @@ test("every message fits, first sent, plain, and marked as over", () => {
         endedBody(rendering, ended.slice(1)),
       ]) {
         expect(messageProblems({ ...body })).toEqual([]);
-        const footer = body.embeds[0]?.footer.text ?? body.content;
+        const footer = body.embeds.at(-1)?.footer?.text ?? body.content;
         expect(footer.length).toBeGreaterThan(0);
       }
     }),
@@ -70,8 +70,27 @@ test("every message fits, first sent, plain, and marked as over", () => {
 test("however long the sender's name, the message can be found by its id", () => {
   const sent = message([change()], { content: { sender: "n".repeat(9_000) } });
   for (const body of [discordBody(render(sent), null), plainBody(render(sent), null)]) {
-    expect(body.embeds[0]?.footer.text ?? body.content).toMatch(new RegExp(` ${sent.id}$`));
+    expect(body.embeds.at(-1)?.footer?.text ?? body.content).toMatch(new RegExp(` ${sent.id}$`));
   }
+});
+
+test("a group of 12 alerts: an embed for each as far as Discord takes them, the others named", () => {
+  const made = Array.from({ length: 12 }, (_, index) =>
+    change("fired", { id: 100 + index }, { id: index + 1 }),
+  );
+  const standing = { alerts: [{ id: 7, severity: "info" as const, summary: "main: quiet" }], more: 3 };
+  const body = discordBody(render(message(made, { content: { standing } })), null);
+  expect(body.embeds).toHaveLength(10);
+  expect(body.embeds.slice(0, 9).map(({ title }) => /#(\d+)/.exec(title ?? "")?.[1])).toEqual(
+    made.slice(0, 9).map(({ alertId }) => String(alertId)),
+  );
+  const last = body.embeds[9];
+  expect(last?.description).toBe(
+    "**and 3 more:** #109 firing critical, #110 firing critical, #111 firing critical",
+  );
+  expect(last?.fields?.[0]?.value).toBe("info: main: quiet (#7)\n3 more");
+  expect(body.embeds.map(({ footer }) => footer === undefined)).toEqual([...Array(9).fill(true), false]);
+  expect(messageProblems({ ...body })).toEqual([]);
 });
 
 describe("permissions", () => {

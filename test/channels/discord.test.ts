@@ -329,19 +329,21 @@ describe("an alert that ends", () => {
     const first = message([change(), change("fired", other)]);
     await one.send({ message: first });
     await one.send(await ending(one, first, [change("ended", {}, { atMs: atMs + 1_000 })]));
-    const fields = () => one.discord.messages[0]?.embeds[0]?.fields ?? [];
-    expect(fields()[0]).toMatchObject({
-      name: expect.stringMatching(/^~~.*#42.*~~$/),
-      value: expect.stringMatching(/^RESOLVED 2026-11-21 03:41:19 UTC\n/),
+    const embeds = () => one.discord.messages[0]?.embeds ?? [];
+    expect(embeds()[0]).toMatchObject({
+      title: expect.stringMatching(/^~~.*#42.*~~$/),
+      description: expect.stringMatching(/^RESOLVED 2026-11-21 03:41:19 UTC\n/),
+      color: 0x12b76a,
     });
-    expect(fields()[1]?.name).not.toContain("~~");
-    expect(one.discord.messages[0]?.embeds[0]?.color).toBe(0xd92d20);
+    expect(embeds()[1]?.title).not.toContain("~~");
+    expect(embeds()[1]?.color).toBe(0xf79009);
 
     const restarted = one.again();
     const second = await ending(one, first, [change("ended", { ...other, ending: "closed" })]);
     await restarted.send(second, never);
-    expect(fields().map(({ name }) => name.startsWith("~~"))).toEqual([true, true]);
-    expect(one.discord.messages[0]).toMatchObject({ edits: 2, embeds: [{ color: 0x98a2b3 }] });
+    expect(embeds().map(({ title }) => title?.startsWith("~~"))).toEqual([true, true]);
+    expect(embeds().map(({ color }) => color)).toEqual([0x12b76a, 0x98a2b3]);
+    expect(one.discord.messages[0]).toMatchObject({ edits: 2 });
   });
 
   test("is delivered when the edit fails, which is tried again later", async () => {
@@ -368,6 +370,88 @@ describe("an alert that ends", () => {
     await one.send({ message: first });
     expect(await one.send(await ending(one, first, [change("ended")]))).toMatchObject({ kind: "delivered" });
     expect(one.discord.messages).toMatchObject([{ edits: 1, via: "webhook" }, { replyTo: null }]);
+  });
+});
+
+describe("a message whose changes", () => {
+  const acknowledged = { acknowledgedBy: "marta", acknowledgedAtMs: atMs + 5_000 };
+  /** `first`, and all that was said after it. */
+  const tellNext = async (one: Rig, first: Message, since: readonly Message[], next: Message) => {
+    const receipt = one.discord.messages.find(({ nonce }) => nonce === first.id)?.id ?? "";
+    const told = { messageId: first.id, receipt, message: first, since };
+    return one.channel.send(outgoing({ message: next, inReplyTo: told, latest: told }), never);
+  };
+
+  test.each([
+    ["are better", "fell", "edits"],
+    ["are acknowledgements", "acknowledged", "edits"],
+    ["are worse", "rose", "is new"],
+    ["are worse within the level", "worsened", "is new"],
+    ["are reminders", "reminder", "is new"],
+    ["are escalated", "escalated", "is new"],
+    ["are endings", "ended", "is new"],
+  ] as const)("%s (%s) %s", async (_what, kind, does) => {
+    await using one = await rig({ mention: { critical: "<@&1100000000000000005>" } });
+    const first = message();
+    await one.send({ message: first });
+    const result = await tellNext(one, first, [], message([change(kind)]));
+    const [original] = one.discord.messages;
+    expect(result).toEqual({ kind: "delivered", receipt: one.discord.messages.at(-1)?.id });
+    expect(one.discord.messages).toHaveLength(does === "edits" ? 1 : 2);
+    expect(original?.edits).toBe(does === "edits" || kind === "ended" ? 1 : 0);
+    const rings = one.discord.messages[1]?.pings.roles.length;
+    if (does === "is new") expect(rings).toBe(kind === "ended" ? 0 : 1);
+  });
+
+  test("are calm and worse is new, as is one of alerts that stand nowhere together", async () => {
+    await using one = await rig();
+    const first = message([change(), change("fired", { id: 43 })]);
+    await one.send({ message: first });
+    await tellNext(one, first, [], message([change("acknowledged"), change("rose", { id: 43 })]));
+    await one.send({ message: message([change("acknowledged")]) });
+    expect(one.discord.messages.map(({ edits }) => edits)).toEqual([0, 0, 0]);
+  });
+
+  test("are calm leave what was said of the others, earlier edits and endings too", async () => {
+    await using one = await rig();
+    const first = message([change(), change("fired", { id: 43 }), change("fired", { id: 44 })]);
+    await one.send({ message: first });
+    const ack = message([change("acknowledged", acknowledged)]);
+    await tellNext(one, first, [], ack);
+    await one.channel.send(await ending(one, first, [change("ended", { id: 44 })]), never);
+    await tellNext(one, first, [ack], message([change("fell", { id: 43, severity: "warning" })]));
+    const titles = one.discord.messages[0]?.embeds.map(({ title }) => title?.split(":")[0]);
+    expect(titles).toEqual(["🔴 ACKNOWLEDGED #42", "🟠 BETTER, now warning #43", "~~🔴 FIRING critical #44"]);
+    expect(one.discord.messages[0]?.text).toContain("Acknowledged by marta");
+    expect(one.discord.messages[0]?.text).toContain(first.id);
+  });
+
+  test("are calm is sent when what it would edit is gone, and waits when Discord is unwell", async () => {
+    await using one = await rig();
+    const first = message();
+    await one.send({ message: first });
+    one.discord.fail({ method: "PATCH", path: "/channels/*", effect: { kind: "status", status: 503 } });
+    const next = message([change("acknowledged")]);
+    expect(await tellNext(one, first, [], next)).toMatchObject({ kind: "retry", failure: "server-error" });
+    expect(one.discord.messages).toHaveLength(1);
+    const told = { messageId: first.id, receipt: one.discord.messages[0]!.id, message: first };
+    one.discord.remove(told.receipt);
+    const again = await one.send({ message: next, attempt: 1, inReplyTo: told, latest: told });
+    expect(again).toEqual({ kind: "delivered", receipt: one.discord.messages[0]?.id });
+  });
+
+  test("end an alert: its newest message is marked too, and has no buttons left to press", async () => {
+    await using one = await rig();
+    const first = message();
+    await one.send({ message: first });
+    const worse = message([change("reminder")]);
+    await tellNext(one, first, [], worse);
+    const [a, b] = one.discord.messages.map(({ id }) => id);
+    const inReplyTo = { messageId: first.id, receipt: a!, message: first };
+    const latest = { messageId: worse.id, receipt: b!, message: worse };
+    await one.send({ message: message([change("ended")]), inReplyTo, latest });
+    expect(one.discord.messages.map(({ edits }) => edits)).toEqual([1, 1, 0]);
+    expect(one.discord.messages[1]?.content).toContain("~~STILL FIRING");
   });
 });
 

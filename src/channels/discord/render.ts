@@ -1,5 +1,5 @@
 /**
- * A rendered message in Discord's dress: one line that push notifications show, and an embed with the rest. Everything
+ * A rendered message in Discord's dress: one line that push notifications show, and an embed for each alert. Everything
  * stays within Discord's limits by construction, not by luck. Pure.
  *
  * Limits (UTF-16 units, the strictest reading): content 2000; embed 6000 in all, description 4096, 25 fields of 256 + 1024,
@@ -13,9 +13,11 @@ import { sectionFields } from "./sections.ts";
 
 export interface Embed {
   readonly color: number;
+  readonly title?: string;
   readonly description?: string;
   readonly fields?: readonly { readonly name: string; readonly value: string; readonly inline?: boolean }[];
-  readonly footer: { readonly text: string };
+  /** Of the last of a message: there the message's id is found again. */
+  readonly footer?: { readonly text: string };
   readonly timestamp?: string;
 }
 
@@ -58,13 +60,15 @@ export const glyphs: Readonly<Record<Tone, string>> = {
 };
 
 const mostFigures = 12;
-const mostBlocks = 20;
+const mostEmbeds = 10;
+/** Of 6000 in all: the rest is for the footer, what still fires, and those that found no place. */
+const roomForAlerts = 4_700;
 
 /** The message as it is first sent. */
 export function discordBody(rendering: Rendering, mention: string | null): DiscordBody {
   return {
     content: headline(rendering, mention),
-    embeds: [embedOf(rendering, new Map())],
+    embeds: embedsOf(rendering, new Map()),
     allowed_mentions: allowedMentions(mention),
   };
 }
@@ -82,21 +86,22 @@ export function plainBody(rendering: Rendering, mention: string | null): Discord
 export function endedBody(rendering: Rendering, ended: readonly Ended[]): DiscordBody {
   const over = new Map(ended.map(({ alertId, words }) => [alertId, words]));
   const all = rendering.blocks.every(({ alertId }) => over.has(alertId));
-  const embed = embedOf(rendering, over);
+  const embeds = embedsOf(rendering, over);
   const none = { parse: [] };
-  if (!all) return { content: headline(rendering, null), embeds: [embed], allowed_mentions: none };
+  if (!all) return { content: headline(rendering, null), embeds, allowed_mentions: none };
   const order: readonly Tone[] = ["critical", "over", "good"];
   const tone = order.find((one) => ended.some((end) => end.tone === one)) ?? "over";
   const leads = [...new Set(over.values())].slice(0, 3).join(" · ");
   const content = `${glyphs[tone]} **${leads}**\n~~${forDiscord(rendering.headline, 1_500)}~~${idOf(rendering)}`;
-  return { content, embeds: [{ ...embed, color: colours[tone] }], allowed_mentions: none };
+  const coloured = embeds.length === 1 ? embeds.map((embed) => ({ ...embed, color: colours[tone] })) : embeds;
+  return { content, embeds: coloured, allowed_mentions: none };
 }
 
-/** The endings that an edited message of several alerts shows already: what `group` wrote, read back. */
+/** The endings that an edited message of several alerts shows already: what `ofBlock` wrote, read back. */
 export function endedIn(message: { readonly embeds?: readonly Partial<Embed>[] }): Ended[] {
-  return (message.embeds?.[0]?.fields ?? []).flatMap(({ name, value }) => {
-    const alertId = /^~~.*?#(\d+):/.exec(name)?.[1];
-    const [words = ""] = value.split("\n");
+  return (message.embeds ?? []).flatMap(({ title = "", description = "" }) => {
+    const alertId = /^~~.*?#(\d+):/.exec(title)?.[1];
+    const [words = ""] = description.split("\n");
     return alertId === undefined ? [] : [{ alertId: Number(alertId), words, tone: endingTone(words) }];
   });
 }
@@ -117,7 +122,9 @@ function allowedMentions(mention: string | null): DiscordBody["allowed_mentions"
 
 function headline(rendering: Rendering, mention: string | null): string {
   const ping = mention === null ? "" : `${mention} `;
-  return `${ping}${glyphs[rendering.tone]} **${forDiscord(rendering.headline, 1_000)}**${idOf(rendering)}`;
+  const head = `${ping}${glyphs[rendering.tone]} **${forDiscord(rendering.headline, 1_000)}**${idOf(rendering)}`;
+  if (rendering.blocks.length < 2) return head;
+  return [head, ...rendering.notes.map((line) => forDiscord(line, 200)).slice(0, 4)].join("\n");
 }
 
 function idOf({ blocks }: Rendering): string {
@@ -125,23 +132,36 @@ function idOf({ blocks }: Rendering): string {
   return only !== undefined && blocks.length === 1 ? ` #${only.alertId}` : "";
 }
 
-function embedOf(rendering: Rendering, over: ReadonlyMap<number, string>): Embed {
+function embedsOf(rendering: Rendering, over: ReadonlyMap<number, string>): Embed[] {
   const { blocks } = rendering;
-  // Discord shows footers as they are, markdown and all.
-  const footer = { text: shorten(rendering.footer, 200) };
-  const base = { color: colours[rendering.tone], footer };
   const [only] = blocks;
-  const told = only !== undefined && blocks.length === 1 ? single(only, rendering) : several(rendering, over);
-  if (rendering.sections.length > 0) return { ...base, ...told, fields: sectionFields(rendering.sections) };
-  return { ...base, ...told, ...withStanding(told, rendering.standing) };
+  if (only !== undefined && blocks.length > 1) return several(rendering, over);
+  const told = only === undefined ? notesOf(rendering) : single(only, rendering);
+  const more =
+    rendering.sections.length > 0
+      ? { fields: sectionFields(rendering.sections) }
+      : withStanding(told, rendering);
+  return [
+    {
+      color: colours[rendering.tone],
+      ...told,
+      ...more,
+      footer: footerOf(rendering),
+    },
+  ];
 }
 
-function several({ notes, blocks }: Rendering, over: ReadonlyMap<number, string>): Partial<Embed> {
+/** Discord shows footers as they are, markdown and all. */
+function footerOf(rendering: Rendering): NonNullable<Embed["footer"]> {
+  return { text: shorten(rendering.footer, 200) };
+}
+
+function notesOf({ notes }: Rendering): Partial<Embed> {
   const description = notes.map((note) => forDiscord(note, 300)).join("\n");
-  return { ...(description === "" ? {} : { description }), ...group(blocks, over) };
+  return description === "" ? {} : { description };
 }
 
-function withStanding({ fields = [] }: Partial<Embed>, standing: readonly string[]): Partial<Embed> {
+function withStanding({ fields = [] }: Partial<Embed>, { standing }: Rendering): Partial<Embed> {
   if (standing.length === 0) return {};
   const share = Math.floor(500 / standing.length) - 1;
   const value = standing.map((line) => forDiscord(line.replace(/^Still firing[:,] /, ""), share)).join("\n");
@@ -173,28 +193,37 @@ function single(block: Block, rendering: Rendering): Partial<Embed> {
   };
 }
 
-/** Many alerts: a field for each, worst first as they came, each with its share of the room. */
-function group(blocks: readonly Block[], over: ReadonlyMap<number, string>): Partial<Embed> {
-  const shown = blocks.slice(0, mostBlocks);
-  const share = Math.floor(4_000 / Math.max(1, shown.length));
-  const nameRoom = Math.min(250, Math.floor(share * 0.5));
-  const valueRoom = Math.min(1_000, share - nameRoom);
-  const fields = shown.map((block) => {
-    const end = over.get(block.alertId);
-    const head = `${glyphs[block.tone]} ${block.lead} #${block.alertId}: ${block.what}`;
-    const figures = block.figures.map(([name, value]) => `${name} ${value}`).join(" · ");
-    const rest = [...(end === undefined ? [] : [end]), figures, ...block.fresh, ...block.now].filter(
-      (line) => line !== "",
-    );
-    return {
-      name: end === undefined ? forDiscord(head, nameRoom) : `~~${forDiscord(head, nameRoom - 4)}~~`,
-      value: forDiscord(rest.join("\n"), valueRoom) || "–",
-    };
-  });
-  const left = blocks.slice(mostBlocks);
+/**
+ * Many alerts: an embed for each, as they came, each with its share of the room; those that find no place are named in the
+ * last one, which also says what concerns them all.
+ */
+function several(rendering: Rendering, over: ReadonlyMap<number, string>): Embed[] {
+  const { blocks } = rendering;
+  const shown = blocks.slice(0, blocks.length > mostEmbeds ? mostEmbeds - 1 : mostEmbeds);
+  const share = Math.floor(roomForAlerts / shown.length);
+  const embeds = shown.map((block) => ofBlock(block, share, over.get(block.alertId)));
+  const left = blocks.slice(shown.length);
   if (left.length > 0) {
-    const ids = left.map(({ alertId }) => `#${alertId}`).join(", ");
-    fields.push({ name: `and ${left.length} more`, value: forDiscord(ids, 600) });
+    const ids = left.map(({ alertId, lead }) => `#${alertId} ${lead.toLowerCase()}`).join(", ");
+    embeds.push({
+      color: colours[rendering.tone],
+      description: `**and ${left.length} more:** ${forDiscord(ids, 400)}`,
+    });
   }
-  return fields.length === 0 ? {} : { fields };
+  const last = embeds.at(-1)!;
+  return [...embeds.slice(0, -1), { ...last, ...withStanding(last, rendering), footer: footerOf(rendering) }];
+}
+
+function ofBlock(block: Block, share: number, end: string | undefined): Embed {
+  const titleRoom = Math.min(250, Math.floor(share * 0.4));
+  const head = `${glyphs[block.tone]} ${block.lead} #${block.alertId}: ${block.what}`;
+  const figures = block.figures.map(([name, value]) => `${name} ${value}`).join(" · ");
+  const lines = [block.description, figures, ...block.fresh, ...block.now].filter((line) => line !== "");
+  const words = end === undefined ? "" : `${end}\n`;
+  const text = forDiscord(lines.join("\n"), Math.min(1_500, share - titleRoom - words.length));
+  return {
+    color: colours[end === undefined ? block.tone : endingTone(end)],
+    title: end === undefined ? forDiscord(head, titleRoom) : `~~${forDiscord(head, titleRoom - 4)}~~`,
+    description: `${words}${text}` || "–",
+  };
 }

@@ -2,17 +2,21 @@
  * One attempt to put a message on Discord:
  *
  *   look whether an earlier attempt arrived ──yes──► delivered
- *        └──no──► send as an embed ──refused──► send as plain text ──► delivered, retry or refused
- *                      └── delivered ──► mark the alert's first message as over, when this one tells of its end
+ *        └──no──► nothing got worse: edit the newest message about it ──► delivered, retry or refused
+ *        └──no, or it is gone──► send as embeds ──refused──► send as plain text ──► delivered, retry or refused
+ *                      └── delivered ──► mark the alert's messages as over, when this one tells of its end
+ *
+ * An edit wakes nobody and tells the same however often it is made, so it needs no looking.
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { Message } from "../../domain/delivery.ts";
-import type { Outgoing, SendResult } from "../channel.ts";
+import type { Outgoing, SendResult, ToldBefore } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import { loudest } from "../mention.ts";
 import { type CommandLine, formatTime, leadOf, render } from "../message.ts";
 import { cleanLine } from "../text.ts";
 import type { ApiAnswer, ApiProblem } from "./api.ts";
+import { asTold, isCalm } from "./as-told.ts";
 import { buttonsOf } from "./buttons.ts";
 import type { Destination } from "./destination.ts";
 import {
@@ -61,7 +65,8 @@ export class DiscordSender {
 
   async send(outgoing: Outgoing, signal: AbortSignal): Promise<SendResult> {
     const earlier = await this.#earlier(outgoing, signal);
-    const answer = earlier ?? (await this.#create(outgoing, signal));
+    const answer =
+      earlier ?? (await this.#editLatest(outgoing, signal)) ?? (await this.#create(outgoing, signal));
     if (answer.kind === "problem") return resultOf(answer);
     const receipt = idOf(answer.data);
     if (receipt === null) {
@@ -70,6 +75,27 @@ export class DiscordSender {
     }
     await this.#markEnded(outgoing, signal);
     return { kind: "delivered", receipt };
+  }
+
+  /** @returns null where there is nothing to edit, or it cannot be: then it is sent */
+  async #editLatest({ message, latest }: Outgoing, signal: AbortSignal): Promise<ApiAnswer | null> {
+    if (latest === undefined || !isCalm(message)) return null;
+    const { receipt } = latest;
+    const known = await this.#endings(receipt, latest.message, [], signal);
+    const told = { ...latest, since: [...(latest.since ?? []), message] };
+    const answer = await this.#options.destination.edit(receipt, this.#bodyOf(told, known), signal);
+    if (answer.kind === "problem" && (answer.failure === "rejected" || answer.failure === "authentication"))
+      return null;
+    return answer;
+  }
+
+  /** What stands under a receipt, with what was told since, and where its alerts are over. */
+  #bodyOf({ message, since = [] }: ToldBefore, ended: readonly Ended[]): DiscordBody {
+    const told = asTold(message, since);
+    const rendering = render(told, this.#options);
+    const over = new Set(ended.map(({ alertId }) => alertId));
+    const body = ended.length === 0 ? discordBody(rendering, null) : endedBody(rendering, ended);
+    return { ...body, ...this.#buttons(told, over) };
   }
 
   /** Gives up on marks that wait for another try. */
@@ -127,27 +153,21 @@ export class DiscordSender {
     return this.#options.buttons ? { components: buttonsOf(message, over) } : {};
   }
 
-  /** Edits the first message of an alert that is over. Best effort: the news itself has been delivered already. */
-  async #markEnded({ message, inReplyTo }: Outgoing, signal: AbortSignal): Promise<void> {
-    if (inReplyTo === null) return;
-    const ended = endingsIn(message, this.#options.timezone).filter(({ alertId }) =>
-      inReplyTo.message.alertIds.includes(alertId),
-    );
-    if (ended.length === 0) return;
-    await this.#mark(inReplyTo.receipt, inReplyTo.message, ended, 0, signal);
+  /** Edits the first and the newest message of an alert that is over. Best effort: the news itself has been delivered. */
+  async #markEnded({ message, inReplyTo, latest }: Outgoing, signal: AbortSignal): Promise<void> {
+    const all = endingsIn(message, this.#options.timezone);
+    const places = [inReplyTo, ...(latest?.receipt === inReplyTo?.receipt ? [] : [latest])];
+    for (const place of places) {
+      const ended = all.filter(({ alertId }) => place?.message.alertIds.includes(alertId));
+      if (place && ended.length > 0) await this.#mark(place, ended, 0, signal);
+    }
   }
 
-  async #mark(
-    receipt: string,
-    first: Message,
-    ended: readonly Ended[],
-    tries: number,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #mark(place: ToldBefore, ended: readonly Ended[], tries: number, signal: AbortSignal): Promise<void> {
     const { destination, log, clock } = this.#options;
-    const known = await this.#endings(receipt, first, ended, signal);
-    const over = new Set(known.map(({ alertId }) => alertId));
-    const body = { ...endedBody(render(first, this.#options), known), ...this.#buttons(first, over) };
+    const { receipt } = place;
+    const known = await this.#endings(receipt, place.message, ended, signal);
+    const body = this.#bodyOf(place, known);
     let answer: ApiAnswer;
     try {
       answer = await destination.edit(receipt, body, signal);
@@ -171,7 +191,7 @@ export class DiscordSender {
       return;
     const again = () => {
       this.#pending.delete(cancel);
-      void this.#mark(receipt, first, ended, tries + 1, this.#stopped.signal);
+      void this.#mark(place, ended, tries + 1, this.#stopped.signal);
     };
     const cancel = clock.after(answer.afterMs ?? 2_000 * 2 ** tries, again);
     this.#pending.add(cancel);
