@@ -16,7 +16,7 @@ import type { Channel } from "./channels/channel.ts";
 import type { CommandLine } from "./channels/message.ts";
 import { createChannel, programEnvironment } from "./channels/registry.ts";
 import { type Collectors, createCollectors } from "./collect/index.ts";
-import { chatActions, DaemonSource } from "./daemon-source.ts";
+import { charts, chatActions, DaemonSource } from "./daemon-source.ts";
 import { createDashboard } from "./dashboard/index.ts";
 import {
   acknowledgeWith,
@@ -152,7 +152,18 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       const { timezone, mention } = settings;
       const out = deps.out ?? process.stdout;
       const environment = programEnvironment(process.env);
-      const parts = { clock, random, out, log, timezone, mention, environment, actions, ...told };
+      const parts = {
+        clock,
+        random,
+        out,
+        log,
+        timezone,
+        mention,
+        environment,
+        actions,
+        charts: charts(() => source),
+        ...told,
+      };
       channels.set(name, createChannel(name, one, parts));
     }
     const outbox = createOutbox({

@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import { isWrong, matches, parseMatchers } from "./alerts/match.ts";
 import { covers } from "./alerts/quiet.ts";
 import type { Channel } from "./channels/channel.ts";
+import { chartSeries } from "./chart-series.ts";
 import type { Collectors } from "./collect/index.ts";
 import {
   type Acknowledger,
@@ -22,6 +23,8 @@ import type { DaemonFigures, sources } from "./domain/observation.ts";
 import type {
   AlertQuery,
   AlertStory,
+  ChartSeries,
+  Charts,
   ChatActions,
   DashboardSource,
   DrillOutcome,
@@ -79,6 +82,11 @@ export function chatActions(source: () => DaemonSource): ChatActions {
     silence: (...given) => source().silence(...given),
     silences: () => source().silences(),
   };
+}
+
+/** As chatActions. */
+export function charts(source: () => DaemonSource): Charts {
+  return { series: (alertId) => source().chart(alertId) };
 }
 
 export class DaemonSource implements DashboardSource {
@@ -205,6 +213,12 @@ export class DaemonSource implements DashboardSource {
   async alert(id: number): Promise<AlertStory | null> {
     const story = await alertStory(this.#parts.store, id);
     return story && { ...story, alert: this.#asTheyAre([story.alert])[0]! };
+  }
+
+  async chart(alertId: number): Promise<ChartSeries | null> {
+    const { store, clock, ingest } = this.#parts;
+    const [alert] = await store.alerts({ ids: [alertId] });
+    return alert ? chartSeries(alert, ingest.watch.ruleSet, store, clock.nowMs()) : null;
   }
 
   /** History has alerts as they were last told of; those that fire say what is known of them now, and of when that is. */

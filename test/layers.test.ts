@@ -41,6 +41,7 @@ const roof = [
   "node-version.ts",
   "daemon-source.ts",
   "heartbeat.ts",
+  "chart-series.ts",
   "loop-lag.ts",
   "version.ts",
   "settings",
@@ -57,6 +58,7 @@ const ambientFiles = ["domain/clock.ts"];
 const libraryRooms: Readonly<Record<string, readonly string[]>> = {
   "better-sqlite3": ["history"],
   "discord.js": ["channels"],
+  "@resvg/resvg-js": ["channels"],
   nodemailer: ["channels"],
   undici: ["exchange", "channels"],
   ws: ["exchange", "simulator"],

@@ -4,7 +4,7 @@
 import type { Writable } from "node:stream";
 import { z } from "zod";
 import type { Clock, Random } from "../domain/clock.ts";
-import type { ChatActions } from "../domain/ports.ts";
+import type { Charts, ChatActions } from "../domain/ports.ts";
 import { alertmanagerSettings, createAlertmanager } from "./alertmanager/channel.ts";
 import type { Channel } from "./channel.ts";
 import { commandSettings, createCommand } from "./command/channel.ts";
@@ -93,6 +93,8 @@ export interface ChannelDeps {
   readonly mention?: MentionSettings;
   /** What people may ask and do from a chat. Left out: nothing, and no buttons are shown. */
   readonly actions?: ChatActions;
+  /** What stands behind alerts, for channels that draw it. Left out: nothing is drawn. */
+  readonly charts?: Charts;
   /** What programs of command channels see (`programEnvironment`). Default: nothing. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -122,8 +124,8 @@ export function createChannel(name: string, settings: ChannelSettings, deps: Cha
     case "email":
       return createEmail(name, settings, { log, timezone, commandLine });
     case "discord": {
-      const { actions } = deps;
-      const discord = { clock, random, log, timezone, commandLine, mention, actions };
+      const { actions, charts } = deps;
+      const discord = { clock, random, log, timezone, commandLine, mention, actions, charts };
       return "webhookUrl" in settings
         ? createDiscordWebhook(name, settings, discord)
         : createDiscordBot(name, settings, discord);

@@ -283,6 +283,22 @@ export type ChatActions = Pick<
   "status" | "alert" | "acknowledgeAlert" | "silence" | "silences"
 >;
 
+/** A series behind an alert, to be drawn. */
+export interface ChartSeries {
+  readonly title: string;
+  /** How its values read, by the units of the rule language: `usd`, `price`, `ratio`, … */
+  readonly unit: string;
+  /** Time in ms and value, oldest first. */
+  readonly points: readonly (readonly [atMs: number, value: number])[];
+  /** From which values on its rule fires. */
+  readonly thresholds: readonly { readonly severity: Severity; readonly value: number }[];
+}
+
+export interface Charts {
+  /** Null: there is no such alert, or its rule looks at no single series. */
+  series(alertId: number): Promise<ChartSeries | null>;
+}
+
 /** Work that was committed and now has to be done, told to the rooms that do it. */
 export interface Committed {
   readonly changes: Changes;

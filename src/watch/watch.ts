@@ -351,6 +351,11 @@ export class Watch {
     this.#together.start(remembered, nowMs);
   }
 
+  /** By what it judges. */
+  get ruleSet(): WatchSettings["ruleSet"] {
+    return this.#settings.ruleSet;
+  }
+
   /** When it began, ms, and whether in place of another one: what a replay has to do at the same moment. */
   get beginning(): { readonly atMs: number; readonly reloaded: boolean } {
     return { atMs: this.#startedMs, reloaded: this.#settings.reloaded === true };

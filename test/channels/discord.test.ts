@@ -526,6 +526,13 @@ describe("a probe names what to mend", () => {
       /Embed Links messages go as plain text/,
     ],
     [
+      "no files",
+      {},
+      (d: LocalDiscord) => d.permissions.delete("ATTACH_FILES"),
+      "ok",
+      /Attach Files messages have no charts/,
+    ],
+    [
       "no history",
       {},
       (d: LocalDiscord) => d.permissions.delete("READ_MESSAGE_HISTORY"),

@@ -34,6 +34,8 @@ export interface DiscordMessage {
   /** Who was really pinged, after allowed_mentions. */
   pings: { readonly users: readonly string[]; readonly roles: readonly string[]; readonly everyone: boolean };
   edits: number;
+  /** Attachments. */
+  files: readonly { readonly name: string; readonly data: Buffer }[];
   /** All that a reader sees, joined by newlines: content, then each embed's title, description, fields, footer. */
   text: string;
 }
@@ -82,6 +84,7 @@ export type DiscordPermission =
   | "VIEW_CHANNEL"
   | "SEND_MESSAGES"
   | "EMBED_LINKS"
+  | "ATTACH_FILES"
   | "READ_MESSAGE_HISTORY"
   | "MENTION_EVERYONE";
 

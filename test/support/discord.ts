@@ -64,6 +64,7 @@ class Discord implements LocalDiscord {
     "VIEW_CHANNEL",
     "SEND_MESSAGES",
     "EMBED_LINKS",
+    "ATTACH_FILES",
     "READ_MESSAGE_HISTORY",
   ]);
   readonly gateway: Gateway;
@@ -184,12 +185,19 @@ class Discord implements LocalDiscord {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let raw = "";
+    const chunks: Buffer[] = [];
     try {
-      for await (const chunk of request) raw += String(chunk);
+      for await (const chunk of request) chunks.push(chunk as Buffer);
     } catch {
       return;
     }
+    const bytes = Buffer.concat(chunks);
+    const type = request.headers["content-type"] ?? "";
+    const form = type.startsWith("multipart/form-data")
+      ? await new Response(bytes, { headers: { "content-type": type } }).formData()
+      : null;
+    const raw = String(form === null ? bytes : form.get("payload_json"));
+    const files = form === null ? [] : await filesIn(form);
     const url = new URL(request.url ?? "/", this.apiUrl);
     const path = url.pathname.replace(/^\/api(\/v10)?(?=\/)/, "");
     let body: unknown;
@@ -210,7 +218,7 @@ class Discord implements LocalDiscord {
     this.#requests.add(entry);
     const authorization = request.headers.authorization;
     const answer = (): Answer =>
-      this.#answer(url.pathname, method, path, url.searchParams, body, authorization);
+      this.#answer(url.pathname, method, path, url.searchParams, withFiles(body, files), authorization);
     const reply = ({ status, body: sent }: Answer, headers: Record<string, string> = {}) => {
       if (response.destroyed) return;
       entry.status = status;
@@ -434,6 +442,12 @@ class Discord implements LocalDiscord {
     if (typeof body.content === "string") message.content = body.content;
     if (Array.isArray(body.embeds)) message.embeds = body.embeds as DiscordEmbed[];
     if (body.components !== undefined) message.buttons = buttonsIn(body);
+    const sent = (raw as { [attached]?: Files })[attached] ?? [];
+    if (sent.length > 0 && !this.#may("ATTACH_FILES")) throw new Refusal(403, 50013, "Missing Permissions");
+    if (Array.isArray(body.attachments))
+      message.files = sent.filter(({ name }) =>
+        (body.attachments as readonly { filename?: string }[]).some(({ filename }) => filename === name),
+      );
     message.edits += 1;
     message.text = readable(message);
     this.#messages.changed();
@@ -466,6 +480,7 @@ class Discord implements LocalDiscord {
       buttons: buttonsIn(body),
       pings: { users: pings.users, roles: this.roleMentionable ? pings.roles : [], everyone },
       edits: 0,
+      files: [],
       text: "",
     };
     message.text = readable(message);
@@ -543,4 +558,21 @@ class Discord implements LocalDiscord {
 function buttonsIn({ components }: Record<string, unknown>): DiscordButton[] {
   const rows = (components ?? []) as readonly { readonly components: readonly DiscordButton[] }[];
   return rows.flatMap((row) => row.components);
+}
+
+type Files = readonly { readonly name: string; readonly data: Buffer }[];
+const attached = Symbol("files of a form");
+
+async function filesIn(form: FormData): Promise<Files> {
+  const files: { name: string; data: Buffer }[] = [];
+  for (const [, part] of form) {
+    if (typeof part !== "string")
+      files.push({ name: part.name, data: Buffer.from(await part.arrayBuffer()) });
+  }
+  return files;
+}
+
+/** Beside the body, as Discord has them. */
+function withFiles(body: unknown, files: Files): unknown {
+  return files.length === 0 ? body : Object.assign(body as object, { [attached]: files });
 }

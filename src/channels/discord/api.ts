@@ -42,11 +42,18 @@ export interface ApiOptions {
   readonly clock: Clock;
 }
 
+export interface SentFile {
+  readonly name: string;
+  readonly data: Buffer;
+  readonly contentType: string;
+}
+
 export interface ApiCall {
   readonly method: "GET" | "POST" | "PATCH" | "PUT";
   readonly route: `/${string}`;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: object;
+  readonly file?: SentFile | undefined;
   /** Default `requestTimeoutMs`. */
   readonly timeoutMs?: number;
 }
@@ -94,6 +101,7 @@ export class DiscordApi {
         signal: own.signal,
         ...(call.query === undefined ? {} : { query: new URLSearchParams(call.query) }),
         ...(call.body === undefined ? {} : { body: call.body }),
+        ...(call.file === undefined ? {} : { files: [call.file] }),
       });
       return { kind: "ok", data };
     } catch (error) {
@@ -132,10 +140,11 @@ export class DiscordApi {
   async #transport(url: string, init: TransportInit): Promise<Response> {
     const { pathname } = new URL(url);
     this.#rates.check(init.method, pathname);
+    const { headers, body: sent } = await encoded(init);
     const answer = await request(url, {
       method: init.method as Dispatcher.HttpMethod,
-      headers: init.headers,
-      body: init.body ?? null,
+      headers,
+      body: sent,
       signal: init.signal,
       ...(this.#agent === undefined ? {} : { dispatcher: this.#agent }),
     });
@@ -194,8 +203,19 @@ type Library = typeof import("discord.js");
 interface TransportInit {
   readonly method: string;
   readonly headers: Record<string, string>;
-  readonly body?: string | null;
+  readonly body?: string | FormData | null;
   readonly signal: AbortSignal;
+}
+
+/** A form as bytes: Node's own forms are none to the library that sends them. */
+async function encoded({ headers, body = null }: TransportInit): Promise<{
+  readonly headers: Record<string, string>;
+  readonly body: string | Buffer | null;
+}> {
+  if (!(body instanceof FormData)) return { headers, body };
+  const form = new Response(body);
+  const type = form.headers.get("content-type") ?? "multipart/form-data";
+  return { headers: { ...headers, "content-type": type }, body: Buffer.from(await form.arrayBuffer()) };
 }
 
 function problemOfAnswer(

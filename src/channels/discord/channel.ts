@@ -1,6 +1,6 @@
 /** The two Discord channels: a bot in a text channel, and a webhook. */
 import type { Clock, Random } from "../../domain/clock.ts";
-import type { ChatActions } from "../../domain/ports.ts";
+import type { Charts, ChatActions } from "../../domain/ports.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import { type CommandLine, plainCommandLine } from "../message.ts";
@@ -9,6 +9,7 @@ import { Registration } from "./commands.ts";
 import { Desk } from "./desk.ts";
 import { botDestination, webhookDestination } from "./destination.ts";
 import { DiscordGateway } from "./gateway.ts";
+import { Illustrator } from "./illustrator.ts";
 import { probeBot, probeWebhook } from "./probe.ts";
 import { DiscordSender } from "./sender.ts";
 import {
@@ -28,6 +29,7 @@ export interface DiscordDeps {
   readonly mention?: MentionSettings | undefined;
   /** What people may ask and do from the channel. */
   readonly actions?: ChatActions | undefined;
+  readonly charts?: Charts | undefined;
 }
 
 /** Room for a look, an attempt and a plain second one, each within its own three seconds. */
@@ -55,7 +57,9 @@ export function createDiscordBot(name: string, settings: DiscordBotSettings, dep
   const registration = actions && somebodyMay ? new Registration({ api, channelId, clock, log }) : undefined;
   const destination = botDestination(api, channelId);
   const buttons = actions !== undefined && somebodyMay;
-  const sender = new DiscordSender({ destination, clock, log, timezone, commandLine, mention, buttons });
+  const illustrator = deps.charts && new Illustrator({ destination, charts: deps.charts, log, timezone });
+  const told = { timezone, commandLine, mention, buttons };
+  const sender = new DiscordSender({ destination, clock, log, ...told, illustrator });
   const probe = (signal: AbortSignal) => settled(probeBot(api, { channelId }, mention, signal), signal);
   return {
     name,
@@ -72,6 +76,7 @@ export function createDiscordBot(name: string, settings: DiscordBotSettings, dep
     },
     async stop() {
       sender.stop();
+      await illustrator?.stop();
       registration?.stop();
       desk?.stop();
       desk = undefined;
@@ -96,7 +101,9 @@ export function createDiscordWebhook(
   const mention = settings.mention ?? deps.mention;
   const { timezone, commandLine = plainCommandLine } = deps;
   const buttons = false;
-  const sender = new DiscordSender({ destination, clock, log, timezone, commandLine, mention, buttons });
+  const illustrator = deps.charts && new Illustrator({ destination, charts: deps.charts, log, timezone });
+  const told = { timezone, commandLine, mention, buttons };
+  const sender = new DiscordSender({ destination, clock, log, ...told, illustrator });
   const probe = (signal: AbortSignal) => settled(probeWebhook(api, address, signal), signal);
   return {
     name,
@@ -107,6 +114,7 @@ export function createDiscordWebhook(
     send: (outgoing, signal) => sender.send(outgoing, signal),
     async stop() {
       sender.stop();
+      await illustrator?.stop();
       await api.close();
     },
   };

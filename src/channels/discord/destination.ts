@@ -1,13 +1,14 @@
 /** Where messages go on Discord: a text channel that a bot writes to, or a webhook. What differs between them is here. */
 import type { Message } from "../../domain/delivery.ts";
-import type { ApiAnswer, DiscordApi } from "./api.ts";
+import type { ApiAnswer, DiscordApi, SentFile } from "./api.ts";
 import type { WebhookAddress } from "./settings.ts";
 
 export interface Destination {
   /** A bot can reply, and its nonces and footers make an earlier attempt recognisable; a webhook can do neither. */
   readonly remembers: boolean;
   create(body: object, message: Message, replyTo: string | null, signal: AbortSignal): Promise<ApiAnswer>;
-  edit(receipt: string, body: object, signal: AbortSignal): Promise<ApiAnswer>;
+  /** What the body leaves out stays, attachments too. */
+  edit(receipt: string, body: object, signal: AbortSignal, file?: SentFile): Promise<ApiAnswer>;
   get(receipt: string, signal: AbortSignal): Promise<ApiAnswer>;
   /** The channel's messages after a moment, oldest page first; null where they cannot be read. */
   after(snowflake: string, signal: AbortSignal): Promise<ApiAnswer | null>;
@@ -23,8 +24,8 @@ export function botDestination(api: DiscordApi, channelId: string): Destination 
       const whole = { ...body, nonce: message.id, enforce_nonce: true, ...reply };
       return api.call({ method: "POST", route: messages, body: whole }, signal);
     },
-    edit: (receipt, body, signal) =>
-      api.call({ method: "PATCH", route: `${messages}/${receipt}`, body }, signal),
+    edit: (receipt, body, signal, file) =>
+      api.call({ method: "PATCH", route: `${messages}/${receipt}`, body, file }, signal),
     get: (receipt, signal) => api.call({ method: "GET", route: `${messages}/${receipt}` }, signal),
     after: (after, signal) =>
       api.call({ method: "GET", route: messages, query: { after, limit: "100" } }, signal),
@@ -38,8 +39,8 @@ export function webhookDestination(api: DiscordApi, { id, token, threadId }: Web
     remembers: false,
     create: (body, _message, _replyTo, signal) =>
       api.call({ method: "POST", route, body, query: { wait: "true", ...thread } }, signal),
-    edit: (receipt, body, signal) =>
-      api.call({ method: "PATCH", route: `${route}/messages/${receipt}`, body, query: thread }, signal),
+    edit: (receipt, body, signal, file) =>
+      api.call({ method: "PATCH", route: `${route}/messages/${receipt}`, body, query: thread, file }, signal),
     get: (receipt, signal) =>
       api.call({ method: "GET", route: `${route}/messages/${receipt}`, query: thread }, signal),
     after: async () => null,

@@ -5,6 +5,7 @@ export const permissionBits = {
   "View Channel": 1n << 10n,
   "Send Messages": 1n << 11n,
   "Embed Links": 1n << 14n,
+  "Attach Files": 1n << 15n,
   "Read Message History": 1n << 16n,
   "Mention Everyone": 1n << 17n,
 } as const;

@@ -76,14 +76,18 @@ export async function probeBot(
       fix: `give the bot ${list} in this channel: channel settings, Permissions`,
     };
   }
-  const remarks: string[] = missing(["Embed Links", "Read Message History"]).map((one) =>
-    one === "Embed Links"
-      ? "without Embed Links messages go as plain text"
-      : "without Read Message History it cannot reply, nor look whether a message arrived",
+  const remarks: string[] = missing(["Embed Links", "Attach Files", "Read Message History"]).map(
+    (one) => without[one] ?? `it lacks ${one}`,
   );
   remarks.push(...quietMentions(guild.data as Guild, mention, has(bits, "Mention Everyone")));
   return { kind: "ok", detail: [where, ...remarks].join("; ") };
 }
+
+const without: Readonly<Partial<Record<PermissionName, string>>> = {
+  "Embed Links": "without Embed Links messages go as plain text",
+  "Attach Files": "without Attach Files messages have no charts",
+  "Read Message History": "without Read Message History it cannot reply, nor look whether a message arrived",
+};
 
 /** A mention that Discord shows but that rings nowhere is found by nobody until the night when it matters. */
 function quietMentions(guild: Guild, mention: MentionSettings | undefined, everyone: boolean): string[] {

@@ -19,6 +19,7 @@ import type { ApiAnswer, ApiProblem } from "./api.ts";
 import { asTold, isCalm } from "./as-told.ts";
 import { buttonsOf } from "./buttons.ts";
 import type { Destination } from "./destination.ts";
+import type { Illustrator } from "./illustrator.ts";
 import {
   type DiscordBody,
   discordBody,
@@ -40,6 +41,8 @@ export interface SenderOptions {
   readonly mention: MentionSettings | undefined;
   /** Whether messages have buttons: somebody is there to answer them, and somebody may press them. */
   readonly buttons: boolean;
+  /** Adds charts to what was delivered, in its own time. */
+  readonly illustrator?: Illustrator | undefined;
 }
 
 /** Discord forgets a nonce after "a few minutes"; from this age on an earlier attempt is looked for instead. */
@@ -65,14 +68,15 @@ export class DiscordSender {
 
   async send(outgoing: Outgoing, signal: AbortSignal): Promise<SendResult> {
     const earlier = await this.#earlier(outgoing, signal);
-    const answer =
-      earlier ?? (await this.#editLatest(outgoing, signal)) ?? (await this.#create(outgoing, signal));
+    const edited = earlier ?? (await this.#editLatest(outgoing, signal));
+    const answer = edited ?? (await this.#create(outgoing, signal));
     if (answer.kind === "problem") return resultOf(answer);
     const receipt = idOf(answer.data);
     if (receipt === null) {
       const detail = "Discord accepted the message without naming its id";
       return { kind: "retry", failure: "server-error", detail, afterMs: null };
     }
+    if (edited === null) this.#options.illustrator?.illustrate(outgoing.message, receipt);
     await this.#markEnded(outgoing, signal);
     return { kind: "delivered", receipt };
   }

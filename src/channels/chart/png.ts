@@ -1,0 +1,13 @@
+/** An SVG of ours as a PNG, drawn beside the loop, in the one font that comes with perpwatch: the machine's do not matter. */
+import { fileURLToPath } from "node:url";
+
+const font = fileURLToPath(new URL("../../../fonts/DejaVuSansMono.ttf", import.meta.url));
+
+/** Rejects where the library has no build for this machine. */
+export async function pngOf(svg: string): Promise<Buffer> {
+  const { renderAsync } = await import("@resvg/resvg-js");
+  const image = await renderAsync(svg, {
+    font: { fontFiles: [font], loadSystemFonts: false, defaultFontFamily: "DejaVu Sans Mono" },
+  });
+  return image.asPng();
+}

@@ -1,0 +1,71 @@
+/** What to draw beside an alert: the series that its rule compares with a number, of the last hours. */
+import type { Alert } from "./domain/alert.ts";
+import type { ChartSeries, Store } from "./domain/ports.ts";
+import { accountName, parseSubject } from "./domain/subject.ts";
+import type { RuleSet } from "./rules/index.ts";
+
+const spanMs = 6 * 3_600_000;
+
+/** @returns null where the rule looks at more than one figure, or nothing is kept of it */
+export async function chartSeries(
+  alert: Alert,
+  ruleSet: RuleSet,
+  store: Pick<Store, "ticks">,
+  nowMs: number,
+): Promise<ChartSeries | null> {
+  const rule = ruleSet.conditions.find(({ name }) => name === alert.rule);
+  if (!rule) return null;
+  const of = rule.value?.text.trim() ?? rule.levels[0]?.when.bound?.of.trim() ?? "";
+  const [, scope, field] = /^(\w+)\.(\w+)$/.exec(of) ?? [];
+  if (scope === undefined || field === undefined) return null;
+  const place = placeOf(alert.subject, scope, field);
+  if (place === null) return null;
+  const thresholds = rule.levels.flatMap(({ severity, when: { bound } }) =>
+    bound !== undefined && (bound.of.trim() === of || (rule.value !== null && bound.of.trim() === "value"))
+      ? [{ severity, value: bound.limit }]
+      : [],
+  );
+  const points: (readonly [number, number])[] = [];
+  for await (const { atMs, series, values } of store.ticks({
+    owner: place.owner,
+    fromMs: nowMs - spanMs,
+    toMs: nowMs,
+  })) {
+    const value = values[series.indexOf(place.series)];
+    if (value !== undefined && Number.isFinite(value)) points.push([atMs, value]);
+  }
+  if (points.length < 2) return null;
+  const unit = rule.value?.unit ?? unitOf(rule.levels[0]?.when.parts, of) ?? "none";
+  return { title: `${alert.subject}: ${of}`, unit, points, thresholds };
+}
+
+/** Where in history a field of a subject, or of what it belongs to, is kept. */
+function placeOf(
+  name: string,
+  scope: string,
+  field: string,
+): { readonly owner: string; readonly series: string } | null {
+  const subject = parseSubject(name);
+  if (subject === undefined) return null;
+  const own = { owner: name, series: `${scope}.${field}` };
+  if (scope === "market" && "symbol" in subject && subject.symbol !== null)
+    return { owner: "markets", series: `market[${subject.symbol}].${field}` };
+  if (scope === "position")
+    return subject.scope === "position"
+      ? { owner: accountName(subject), series: `position[${subject.symbol}].${field}` }
+      : null;
+  if (scope === "trader")
+    return subject.scope === "position" || subject.scope === "trader"
+      ? { ...own, owner: accountName(subject) }
+      : null;
+  if (scope === "wallet") return "wallet" in subject ? { ...own, owner: subject.wallet } : null;
+  return subject.scope === scope ? own : null;
+}
+
+/** The unit of the figure itself: a comparison has none. */
+function unitOf(
+  parts: readonly { readonly start: number; readonly end: number; readonly unit: string }[] | undefined,
+  of: string,
+): string | undefined {
+  return parts?.find(({ start, end }) => end - start === of.length)?.unit;
+}
