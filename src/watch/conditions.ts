@@ -263,7 +263,7 @@ export class Conditions {
     // Windows look back from the present only.
     const times = instance.windows.length === 0 ? [nowMs, instance.knownAtMs] : [nowMs];
     for (const atMs of times) {
-      if (atMs === null) continue;
+      if (Number.isNaN(atMs)) continue;
       const env = this.#envOf(instance, atMs);
       const judged = judge(instance.rule, env, instance.alert?.alert.severity ?? null);
       if (judged.kind === "known") return this.#textOf(instance, env, judged);
@@ -331,6 +331,7 @@ export class Conditions {
   #noteSight(instance: Instance, judged: Judgement, draft: Draft): void {
     const unknown = judged.kind === "unknown" ? judged.unknown : null;
     const { unknown: before } = instance;
+    if (unknown === null && before === null) return;
     const changed =
       before === null || unknown === null
         ? before !== unknown

@@ -38,8 +38,9 @@ export class Deadlines {
     for (;;) {
       const top = this.#heap[0];
       if (top === undefined) return null;
-      if (top.dueMs <= top.queuedMs) return top.queuedMs;
-      this.#settle(top);
+      const { dueMs } = top;
+      if (dueMs <= top.queuedMs) return top.queuedMs;
+      this.#settle(top, dueMs);
     }
   }
 
@@ -48,11 +49,12 @@ export class Deadlines {
     for (;;) {
       const top = this.#heap[0];
       if (top === undefined || top.queuedMs > nowMs) return;
-      if (top.dueMs <= top.queuedMs) {
+      const { dueMs } = top;
+      if (dueMs <= top.queuedMs) {
         this.#take(top);
         top.dueMs = Number.POSITIVE_INFINITY;
         top.onDue(nowMs);
-      } else this.#settle(top);
+      } else this.#settle(top, dueMs);
     }
   }
 
@@ -60,11 +62,11 @@ export class Deadlines {
     return this.#heap.length;
   }
 
-  /** Puts the first one, whose moment moved, where it belongs now. */
-  #settle(top: Due): void {
-    if (top.dueMs === Number.POSITIVE_INFINITY) this.#take(top);
+  /** Puts the first one, whose moment moved, where it belongs now. Its moment may have to be looked for: once is enough. */
+  #settle(top: Due, dueMs: number): void {
+    if (dueMs === Number.POSITIVE_INFINITY) this.#take(top);
     else {
-      top.queuedMs = top.dueMs;
+      top.queuedMs = dueMs;
       this.#sink(top);
     }
   }

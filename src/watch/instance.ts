@@ -18,8 +18,11 @@ export class Instance implements Due {
   /** Judged since the start of the daemon: a condition that holds at the first known judgement was "already so". */
   judged = false;
   alreadySo = false;
-  /** When it could be judged last, ms; null: not since the start. */
-  knownAtMs: number | null = null;
+  /**
+   * When it could be judged last, ms; NaN: not since the start. Always a double: it is written with each judgement, and what
+   * may be null, too, would be made anew each time.
+   */
+  knownAtMs = Number.NaN;
   /** When its condition was last known to hold, ms; null: not since the start. */
   heldAtMs: number | null = null;
   /** Why the last judgement was unknown; null while it is known. */

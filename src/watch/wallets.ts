@@ -139,7 +139,7 @@ export function sumAccounts(entry: WalletEntry, accounts: Iterable<AccountEntry>
   if (Number.isFinite(marketsMs)) entry.node.facts.seenMs.markets = marketsMs;
   if (Number.isFinite(viewMs)) entry.node.facts.seenMs.traderView = viewMs;
   if (Number.isFinite(ratesMs)) entry.node.facts.seenMs.fundingRates = ratesMs;
-  else delete entry.node.facts.seenMs.fundingRates;
+  else if (entry.node.facts.seenMs.fundingRates !== undefined) delete entry.node.facts.seenMs.fundingRates;
   nearest.write(entry.node.facts.values);
   if (any && known) entry.node.facts.values.equity = equity;
   else delete entry.node.facts.values.equity;
@@ -161,8 +161,9 @@ class Nearest {
 
   write(values: Facts["values"]): void {
     for (let i = 0; i < nearestOf.length; i++) {
-      if (Number.isNaN(this.#figures[i]!)) delete values[nearestOf[i]!];
-      else values[nearestOf[i]!] = this.#figures[i]!;
+      const name = nearestOf[i]!;
+      if (!Number.isNaN(this.#figures[i]!)) values[name] = this.#figures[i]!;
+      else if (values[name] !== undefined) delete values[name];
     }
   }
 }

@@ -15,6 +15,12 @@ export interface WindowPlace {
 export class WindowSet {
   readonly #byKey = new Map<string, Window>();
   readonly #byField = new Map<string, { readonly window: Window; readonly companion: string | null }[]>();
+  /** The same one after the other, since each answer walks through them. */
+  readonly #fed: {
+    readonly field: string;
+    readonly window: Window;
+    readonly companion: string | null;
+  }[] = [];
   readonly #byEvent = new Map<EventKind, { readonly spec: WindowSpec; readonly window: Window }[]>();
   readonly #timezone: string;
 
@@ -32,6 +38,7 @@ export class WindowSet {
     if (path.kind === "field") {
       const entry = { window, companion: path.companion };
       this.#byField.set(path.field, [...(this.#byField.get(path.field) ?? []), entry]);
+      this.#fed.push({ field: path.field, ...entry });
     } else this.#byEvent.set(path.event, [...(this.#byEvent.get(path.event) ?? []), { spec, window }]);
     return window;
   }
@@ -41,15 +48,15 @@ export class WindowSet {
    * @param but fields that are fed when they are seen themselves
    */
   feed(atMs: number, values: Readonly<Record<string, unknown>>, but?: ReadonlySet<string>): void {
-    for (const [field, entries] of this.#byField) {
+    const fed = this.#fed;
+    for (let i = 0; i < fed.length; i++) {
+      const { field, window, companion } = fed[i]!;
       if (but?.has(field)) continue;
       const value = values[field];
       if (typeof value !== "number" || Number.isNaN(value)) continue;
-      for (const { window, companion } of entries) {
-        const beside = companion === null ? undefined : values[companion];
-        if (typeof beside === "number") window.push(atMs, value, beside);
-        else window.push(atMs, value);
-      }
+      const beside = companion === null ? undefined : values[companion];
+      if (typeof beside === "number") window.push(atMs, value, beside);
+      else window.push(atMs, value);
     }
   }
 

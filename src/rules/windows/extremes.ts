@@ -16,7 +16,7 @@ export function extremeWindow(fn: "minOver" | "maxOver" | "drawdown", shape: Sha
   // A minimum is the maximum of the negated values.
   const sign = fn === "minOver" ? -1 : 1;
   const width = byMinute ? minuteMs : 1;
-  const queue = new Samples();
+  const queue = new Samples(fn === "drawdown" ? "withExtra" : "valueOnly");
   const cover = new Cover();
   let newestMs = Number.NEGATIVE_INFINITY;
   let newest = 0;

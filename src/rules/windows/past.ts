@@ -10,7 +10,7 @@ import type { Window } from "./window.ts";
 
 export function pastWindow(fn: "ago" | "change" | "changeRatio", shape: Shape): Window {
   const { edge, staleAfterMs, byMinute } = shape;
-  const samples = new Samples();
+  const samples = new Samples("valueOnly");
   const minuteOf = (ms: number) => Math.floor(ms / minuteMs);
 
   const forget = (nowMs: number) => {

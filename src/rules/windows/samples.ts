@@ -5,14 +5,13 @@
  * samples, are many, and change with every answer, so whatever they let go of must cost nothing. Indices count from the
  * first sample ever taken; those from `first` to `end` are held.
  */
-const stride = 3;
 const [TIME, VALUE, EXTRA] = [0, 1, 2] as const;
 const smallest = 4;
 /** Below this it is not worth while to give room back. */
 const roomy = 64;
 
 export class Samples {
-  /** Time, value and companion of each sample in turn. */
+  /** Time, value and, where kept, companion of each sample in turn. */
   #ring: number[] = [];
   /** How many fit, a power of two; 0 before the first. */
   #room = 0;
@@ -20,6 +19,13 @@ export class Samples {
   #end = 0;
   /** What `above` found last by searching: the edge of a window lies there again, or one further. */
   #found = 0;
+  /** Numbers of each sample in the ring. */
+  readonly #stride: 2 | 3;
+
+  /** @param parts whether a companion is kept beside the value: without one it takes a third less */
+  constructor(parts: "valueOnly" | "withExtra" = "withExtra") {
+    this.#stride = parts === "valueOnly" ? 2 : 3;
+  }
 
   get first(): number {
     return this.#first;
@@ -34,6 +40,7 @@ export class Samples {
   valueAt(index: number): number {
     return this.#ring[this.#at(index) + VALUE]!;
   }
+  /** Only where extras are kept. */
   extraAt(index: number): number {
     return this.#ring[this.#at(index) + EXTRA]!;
   }
@@ -44,7 +51,7 @@ export class Samples {
     const at = this.#at(index);
     ring[at + TIME] = timeMs;
     ring[at + VALUE] = value;
-    ring[at + EXTRA] = extra;
+    if (this.#stride === 3) ring[at + EXTRA] = extra;
   }
 
   /** The first index whose time is above `ms`; from the end, since samples come nearly in order. */
@@ -93,15 +100,17 @@ export class Samples {
   }
 
   #at(index: number): number {
-    return (index & (this.#room - 1)) * stride;
+    return (index & (this.#room - 1)) * this.#stride;
   }
 
   #copy(from: number, to: number): void {
-    this.set(to, this.timeAt(from), this.valueAt(from), this.extraAt(from));
+    const extra = this.#stride === 3 ? this.extraAt(from) : 0;
+    this.set(to, this.timeAt(from), this.valueAt(from), extra);
   }
 
   #resize(room: number): void {
     const ring: number[] = [];
+    const stride = this.#stride;
     // Filled with a fraction: an array of doubles from the beginning, and so never boxed.
     for (let i = 0; i < room * stride; i++) ring.push(0.5);
     for (let index = this.#first; index < this.#end; index++) {

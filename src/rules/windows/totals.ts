@@ -5,7 +5,7 @@ import { minuteMs, type Shape } from "./shape.ts";
 import type { Window } from "./window.ts";
 
 export function totalWindow({ edge, byMinute }: Shape): Window {
-  const samples = new Samples();
+  const samples = new Samples("valueOnly");
   const width = byMinute ? minuteMs : 1;
   const forget = (nowMs: number) => {
     const keep = samples.above(edge.at(nowMs) - width);
