@@ -459,8 +459,7 @@ export class AlertBook {
     const owed = this.owe(draft, change, toEarlier ? live.told : routed, null);
     if (kind === "ended") {
       this.#escalations.settle(live.alert.id, draft);
-      // What followed from it is held by it no longer.
-      this.#dispatch.reconsider();
+      this.#holds.sourceEnded(draft.atMs);
       return;
     }
     if (kind === "fired" || kind === "rose") this.#begins(live.alert, draft);

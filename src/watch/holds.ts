@@ -4,7 +4,7 @@
  */
 import { type Inhibitions, inhibits } from "../alerts/inhibit.ts";
 import type { Labels } from "../alerts/match.ts";
-import { isMute, muteEndMs } from "../alerts/mute.ts";
+import { isMute, type MuteTimes, muteEndMs } from "../alerts/mute.ts";
 import type { Routing, Way } from "../alerts/route.ts";
 import { silences } from "../alerts/silence.ts";
 import type { Severity } from "../domain/alert.ts";
@@ -44,6 +44,7 @@ const keptMs = 7 * 86_400_000;
 export class Holds {
   readonly #options: HoldsOptions;
   readonly #silences = new Map<number, Silence>();
+  readonly #mutedUntil = new Map<string, number>();
   readonly #timer: Due;
 
   constructor(options: HoldsOptions) {
@@ -90,11 +91,10 @@ export class Holds {
         return `silence ${silence.id} of ${silence.author}`;
     const { routing, timezone, inhibit } = this.#options;
     for (const name of way.mute) {
-      const times = routing.muteTimes[name];
-      if (times && isMute(times, nowMs, timezone)) {
-        this.#wakeAt(muteEndMs(times, nowMs, timezone), nowMs);
-        return `mute time ${name}`;
-      }
+      const endMs = this.#muteEndMs(name, routing.muteTimes[name], nowMs, timezone);
+      if (endMs === null) continue;
+      this.#wakeAt(endMs, nowMs);
+      return `mute time ${name}`;
     }
     if (of.event || inhibit.length === 0 || of.fresh()) return null;
     for (const [id, labels] of this.#options.firing()) {
@@ -105,9 +105,33 @@ export class Holds {
     return null;
   }
 
-  #wakeAt(atMs: number | null, nowMs: number): void {
-    // A time that never ends is looked at again: the configuration may change.
-    const dueMs = Math.max(atMs ?? nowMs + 3_600_000, nowMs + 1);
+  /** An alert ended: what it held back is looked at when all that happens now has. */
+  sourceEnded(nowMs: number): void {
+    if (this.#options.inhibit.length > 0 && nowMs < this.#timer.dueMs)
+      this.#options.deadlines.set(this.#timer, nowMs);
+  }
+
+  /**
+   * When a mute time that holds now ends, ms; null: it does not hold. Looked up once: thousands of alerts may be held through
+   * a weekend, and the calendar is slow to ask.
+   */
+  #muteEndMs(
+    name: string,
+    times: MuteTimes[string] | undefined,
+    nowMs: number,
+    timezone: string,
+  ): number | null {
+    const known = this.#mutedUntil.get(name);
+    if (known !== undefined && nowMs < known) return known;
+    if (!times || !isMute(times, nowMs, timezone)) return null;
+    // One that never ends is asked again.
+    const endMs = muteEndMs(times, nowMs, timezone) ?? nowMs + 3_600_000;
+    this.#mutedUntil.set(name, endMs);
+    return endMs;
+  }
+
+  #wakeAt(atMs: number, nowMs: number): void {
+    const dueMs = Math.max(atMs, nowMs + 1);
     if (dueMs < this.#timer.dueMs) this.#options.deadlines.set(this.#timer, dueMs);
   }
 

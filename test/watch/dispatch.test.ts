@@ -266,6 +266,20 @@ group("mute times", () => {
   });
 });
 
+test("thousands that a weekend holds stop nothing", () => {
+  const routing = {
+    receivers: ["chat"],
+    mute: ["weekdays"],
+    muteTimes: { weekdays: [{ days: ["mon-fri"], timezone: "Europe/Berlin" }] },
+  };
+  const harness = begin({ routing });
+  const fills = Array.from({ length: 3_000 }, (_, i) => notification(`n${i}`, "order_filled"));
+  const begunMs = performance.now();
+  harness.events("notifications", fills);
+  expect(performance.now() - begunMs).toBeLessThan(2_000);
+  expect(harness.watch.heldBack).toHaveLength(3_000);
+});
+
 group("inhibition", () => {
   const inhibit = [{ source: { rule: "ChannelBroken" }, target: { rule: ["MarginHigh", "Filled"] } }];
 
