@@ -4,12 +4,14 @@
  *   polls     polls a second on one core, end to end, against a bare loop over the same data   daemon/polls.ts
  *   pace      processor time and memory of many wallets at 5 s                                 daemon/paced.ts
  *   latency   from a condition being true at the exchange to a message accepted by a channel   daemon/latency.ts
+ *             and from an alert that fires to a message accepted                               delivery/accepted.ts
+ *   storm     5,000 events in a minute on channels that take one message a second              delivery/storm.ts
  *   space     bytes of the past on disk, and what recording costs                              history/space.ts
  *   start     until all is judged with 50 million samples on disk (made once, kept in /tmp)    history/start.ts
  *   ingest    an answer from its bytes to its commit, against a bare loop; many wallets       ingest/cost.ts, fleet.ts
  *   rules     what windows, many rules and a long past cost the judging                        rules/language.ts
  *
- *   npm run bench -- [--quick] [--json FILE] [polls|pace|latency|space|start|ingest|rules …]
+ *   npm run bench -- [--quick] [--json FILE] [polls|pace|latency|storm|space|start|ingest|rules …]
  *
  * Each part runs in processes of its own, the measured one on one core and the server on another, where the system can
  * hold them there. Nothing here passes or fails: other work on the machine shows in the figures, so its load is printed.
@@ -23,6 +25,9 @@ import type { PacedResult } from "./daemon/paced.ts";
 import type { PollsResult } from "./daemon/polls.ts";
 import { end, measured, start } from "./daemon/process.ts";
 import { latencyTable, paceTable, pollsTable } from "./daemon/tables.ts";
+import type { AcceptedResult } from "./delivery/accepted.ts";
+import type { StormResult } from "./delivery/storm.ts";
+import { acceptedTable, stormTable } from "./delivery/tables.ts";
 import type { SpaceResult } from "./history/space.ts";
 import type { StartResult } from "./history/start.ts";
 import { spaceTable, startTable } from "./history/tables.ts";
@@ -32,7 +37,7 @@ import { costTable, fleetTable } from "./ingest/tables.ts";
 import type { LanguageResult } from "./rules/language.ts";
 import { languageTable } from "./rules/tables.ts";
 
-const parts = ["polls", "pace", "latency", "space", "start", "ingest", "rules"] as const;
+const parts = ["polls", "pace", "latency", "storm", "space", "start", "ingest", "rules"] as const;
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { quick: { type: "boolean", default: false }, json: { type: "string" } },
@@ -67,6 +72,8 @@ const results: {
   polls?: PollsResult;
   pace?: PacedResult[];
   latency?: LatencyResult;
+  accepted?: AcceptedResult;
+  storm?: StormResult;
   space?: SpaceResult;
   start?: StartResult;
   ingest?: { cost: CostResult; fleet: FleetResult[] };
@@ -96,7 +103,18 @@ if (wanted("pace")) {
 if (wanted("latency")) {
   results.latency = await measured<LatencyResult>([script("latency"), quick ? "9" : "90"], own);
   say(`\n${latencyTable(results.latency)}`);
+  results.accepted = await measured<AcceptedResult>(
+    [script("accepted", "delivery"), quick ? "50" : "300"],
+    own,
+  );
+  say(`\n${acceptedTable(results.accepted)}`);
   results.load.afterLatency = load();
+}
+if (wanted("storm")) {
+  const size = quick ? ["1000", "12"] : ["5000", "60"];
+  results.storm = await measured<StormResult>([script("storm", "delivery"), ...size], null);
+  say(`\n${stormTable(results.storm)}`);
+  results.load.afterStorm = load();
 }
 
 if (wanted("space")) {
