@@ -316,13 +316,18 @@ function toneOf(message: Message, blocks: readonly Block[]): Tone {
 
 function headlineOf({ content }: Message, blocks: readonly Block[]): string {
   const title = cleanLine(content.title);
-  const [only] = blocks;
+  const [first, ...others] = blocks;
   const [item] = content.items;
-  if (only === undefined || item === undefined || blocks.length > 1)
-    return title || `${blocks.length} alerts`;
+  if (first === undefined || item === undefined) return title || `${blocks.length} alerts`;
+  if (others.length > 0) {
+    // Whoever is woken reads what is worst, which stands first, not a count.
+    const loud = first.tone === "critical" || first.tone === "warning";
+    if (!loud) return title || `${blocks.length} alerts`;
+    return `${first.lead}: ${first.what}, and ${others.length + (content.more ?? 0)} more`;
+  }
   const stale = isGone(item.change) && title.includes(cleanLine(item.change.alert.summary));
-  const text = stale || title === "" ? only.what : title;
-  return text.toLowerCase().startsWith(only.lead.toLowerCase()) ? text : `${only.lead}: ${text}`;
+  const text = stale || title === "" ? first.what : title;
+  return text.toLowerCase().startsWith(first.lead.toLowerCase()) ? text : `${first.lead}: ${text}`;
 }
 
 /**

@@ -39,7 +39,7 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
     (worst, { item }) => (severityRank[item.severity] > severityRank[worst] ? item.severity : worst),
     "info",
   );
-  const changes = withoutRepeats(told.map(({ change }) => change));
+  const changes = worstFirst(withoutRepeats(told.map(({ change }) => change)));
   const most = folded === null ? mostTold : mostToldFolded;
   const more = Math.max(0, changes.length - most);
   const items: MessageItem[] = changes.slice(0, most).map((change) => ({ change, lead: leadOf(change) }));
@@ -117,6 +117,17 @@ function withoutRepeats(changes: readonly AlertChange[]): AlertChange[] {
     const before = changes.filter((one) => one.alertId === change.alertId && one !== change);
     return [{ ...change, kind: told(before, change) }];
   });
+}
+
+/** What began or got worse before what goes on, and that before what is over, level by level; else in their order. */
+function worstFirst(changes: readonly AlertChange[]): AlertChange[] {
+  return [...changes].sort((a, b) => urgency(b) - urgency(a) || a.id - b.id);
+}
+
+function urgency({ kind, alert }: AlertChange): number {
+  if (kind === "ended" && alert.ending !== "liquidated") return 0;
+  const step = kind === "ended" ? 1 : kind === "fired" || kind === "rose" ? 3 : 2;
+  return 10 * (severityRank[alert.severity] + 1) + (alert.event ? step + 1 : step);
 }
 
 /** Steps that say nothing of how an alert came to stand where it stands. */

@@ -277,7 +277,9 @@ test("one odd row costs only itself: the notifications beside it are told and ac
   await house.clock.advance(60_000);
   // Those of one reading are one message.
   const told = () =>
-    house.chats(/a stop or take profit was executed/).flatMap(({ text }) => text.match(/WARNING(?: #\d+)?:/g) ?? []);
+    house
+      .chats(/a stop or take profit was executed/)
+      .flatMap(({ text }) => text.match(/WARNING(?: #\d+)?:/g) ?? []);
   expect(told()).toHaveLength(2);
   expect((await house.inbox()).acked).toHaveLength(2);
   expect(house.warnings(lines)).toHaveLength(1);

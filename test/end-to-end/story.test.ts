@@ -15,6 +15,8 @@ const onlyLiquidation = {
   AccountLiquidatable: { enabled: false },
   Drawdown: { enabled: false },
   LosingFast: { enabled: false },
+  DailyLoss: { enabled: false },
+  StopLossMissing: { enabled: false },
 };
 
 test("started beside a liquidation, the message leaves within the first poll", async () => {
@@ -56,7 +58,8 @@ test("a liquidated position ends its alert as liquidated, and nowhere as resolve
 
   expect(first?.edits).toBeGreaterThan(0);
   expect(first?.content).toMatch(/LIQUIDATED/);
-  const endings = house.chats(/^🔴? ?\*?\*?LIQUIDATED: main\/0\.0\/SOL/u);
+  const ended = /LIQUIDATED(?: #\d+)?: main\/0\.0\/SOL/;
+  const endings = house.discord.messages.slice(1).filter(({ text }) => ended.test(text));
   expect(endings).toHaveLength(1);
   expect(endings[0]?.replyTo).toBe(first?.id);
   const everything = [
@@ -66,16 +69,20 @@ test("a liquidated position ends its alert as liquidated, and nowhere as resolve
   expect(everything.filter((text) => /resolved|recovered/i.test(text))).toEqual([]);
 
   const mails = house.smtp.mails;
-  const ending = mails.find(({ subject }) => subject.startsWith("LIQUIDATED: main/0.0/SOL"));
+  const ending = mails.find(({ subject, text }) => ended.test(subject) || ended.test(text));
   expect(ending?.headers.get("in-reply-to")).toBe(mails[0]?.messageId);
 
   // Each liquidation is told once, whichever of inbox and history brought it first, and then acknowledged.
   const { acked, open } = await house.inbox();
   expect(open).toEqual([]);
   expect(acked.length).toBeGreaterThan(0);
-  const told = house.subjects().filter((subject) => /LIQUIDATED SOL/.test(subject));
+  const messages = await house.read((store) => store.messages({}));
+  const told = messages
+    .filter(({ receiver }) => receiver === "chat")
+    .flatMap(({ content }) => content.items.map(({ change }) => change.alert))
+    .filter(({ rule }) => rule === "Liquidated");
   expect(told).toHaveLength(acked.length);
-  expect(house.chats(/LIQUIDATED SOL/)).toHaveLength(acked.length);
+  expect(new Set(told.map(({ eventKey }) => eventKey)).size).toBe(acked.length);
 });
 
 test("after a deposit that removes the liquidation price it is resolved, in green", async () => {
