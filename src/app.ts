@@ -15,13 +15,16 @@ import { allReceivers } from "./alerts/route.ts";
 import type { Channel } from "./channels/channel.ts";
 import type { CommandLine } from "./channels/message.ts";
 import { createChannel, programEnvironment } from "./channels/registry.ts";
+import { CronSchedule } from "./collect/calendar.ts";
 import { type Collectors, createCollectors } from "./collect/index.ts";
 import { charts, chatActions, DaemonSource } from "./daemon-source.ts";
 import { createDashboard } from "./dashboard/index.ts";
+import type { DigestSettings } from "./deliver/digest/settings.ts";
 import {
   acknowledgeWith,
   createAcknowledger,
   createOutbox,
+  Digest,
   Drills,
   InboxAudits,
   type Probe,
@@ -294,6 +297,18 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       observe: (observation) => observe(observation),
       log,
     });
+    const digest = new Digest({
+      schedule: settings.digest && digestSchedule(settings.digest, settings.timezone),
+      receivers: settings.digest?.receivers ?? [],
+      timezone: settings.timezone,
+      store,
+      clock,
+      status: () => source.status(),
+      post: (messages) => outbox.post(messages),
+      sender: `perpwatch on ${hostname()}`,
+      instance: path.resolve(settings.history.path),
+      log,
+    });
     const loopLag = new LoopLag(machine);
     let turnedMs: number | null = null;
     const heartbeat = settings.heartbeat
@@ -316,6 +331,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       exchange,
       ingest,
       outbox,
+      digest,
       acknowledger,
       drills,
       audits,
@@ -396,6 +412,8 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     undo.push(() => drills.stop());
     loopLag.start();
     undo.push(() => loopLag.stop());
+    void digest.start();
+    undo.push(() => digest.stop());
     source.running();
 
     return {
@@ -532,10 +550,18 @@ const fixedSections = [
   "history",
   "channels",
   "mention",
+  "digest",
   "dashboard",
   "drill",
   "heartbeat",
 ] as const;
+
+/** Its name tells one schedule from another. */
+function digestSchedule({ cron, timezone: given }: DigestSettings, own: string) {
+  const timezone = given ?? own;
+  const schedule = new CronSchedule(cron, timezone);
+  return { name: `${cron} ${timezone}`, next: (afterMs: number) => schedule.next(afterMs) };
+}
 
 function exactJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? part.toString() : part));

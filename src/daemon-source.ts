@@ -8,6 +8,7 @@ import { chartSeries } from "./chart-series.ts";
 import type { Collectors } from "./collect/index.ts";
 import {
   type Acknowledger,
+  type Digest,
   type Drills,
   type InboxAudits,
   type Outbox,
@@ -27,6 +28,7 @@ import type {
   Charts,
   ChatActions,
   DashboardSource,
+  DigestAnswer,
   DrillOutcome,
   NotificationQuery,
   NotificationRow,
@@ -54,6 +56,7 @@ export interface DaemonParts {
   readonly exchange: Exchange;
   readonly ingest: IngestLoop;
   readonly outbox: Outbox;
+  readonly digest: Digest;
   readonly acknowledger: Acknowledger;
   readonly drills: Drills;
   readonly audits: InboxAudits;
@@ -295,6 +298,14 @@ export class DaemonSource implements DashboardSource {
     const channel = this.#parts.channels.get(name);
     if (!channel) return null;
     return sendTest(channel, this.#parts.clock.nowMs());
+  }
+
+  async digest(receivers: readonly string[]): Promise<DigestAnswer> {
+    const { channels, digest } = this.#parts;
+    const channel = receivers.find((name) => !channels.has(name));
+    if (channel !== undefined) return { kind: "unknown", channel };
+    const content = await digest.preview();
+    return { kind: "told", content, messageIds: receivers.length === 0 ? [] : await digest.send(receivers) };
   }
 
   compactHistory(): Promise<Compacted> {

@@ -28,11 +28,13 @@ import {
   type Path,
   readTextFile,
 } from "./config/index.ts";
+import type { DigestSettings } from "./deliver/digest/settings.ts";
 import { systemClock } from "./domain/clock.ts";
 import { type ExchangeSettings, exchangeSettings } from "./exchange/settings.ts";
 import type { Retention } from "./history/index.ts";
 import { type LedgerSettings, ledgerSettings } from "./ledger/settings.ts";
 import type { RuleSet } from "./rules/index.ts";
+import { readDigest } from "./settings/digest.ts";
 import { type DrillSettings, readDrill } from "./settings/drill.ts";
 import { type HeartbeatSettings, heartbeatSettings } from "./settings/heartbeat.ts";
 import { readPairs } from "./settings/pairs.ts";
@@ -77,6 +79,8 @@ export interface DaemonSettings {
   readonly remind: RemindSettings;
   readonly acknowledge: AcknowledgeSettings;
   readonly mention: MentionSettings;
+  /** Null: none leaves by itself. */
+  readonly digest: DigestSettings | null;
   /** For onboarding and stop losses alone. Null: none is named; a simulated exchange has its own. */
   readonly ledger: LedgerSettings | null;
   readonly drill: DrillSettings;
@@ -128,6 +132,7 @@ const sections = [
   "mention",
   "drill",
   "heartbeat",
+  "digest",
   "dashboard",
   "ledger",
 ];
@@ -181,6 +186,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   const remind = source.read(["remind"], remindSettings, {});
   const acknowledge = source.read(["acknowledge"], acknowledgeSettings, {});
   const mention = source.read(["mention"], mentionSettings, {});
+  const digest = readDigest(source, timezone, channelNames);
   const ledger = source.has(["ledger"]) ? source.read(["ledger"], ledgerSettings) : null;
   const drill = readDrill(source, timezone);
   const heartbeat = source.has(["heartbeat"]) ? source.read(["heartbeat"], heartbeatSettings) : null;
@@ -238,6 +244,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     remind,
     acknowledge,
     mention,
+    digest,
     ledger,
     drill,
     heartbeat,

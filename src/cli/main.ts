@@ -10,6 +10,7 @@ import { channelsCommand } from "./channels.ts";
 import { checkCommand } from "./check.ts";
 import { type Cli, CommandFailed, printJson } from "./command.ts";
 import { completionCommand } from "./completion.ts";
+import { digestCommand } from "./digest.ts";
 import { drillCommand } from "./drill.ts";
 import { historyCommand } from "./history.ts";
 import { notificationsCommand } from "./notifications.ts";
@@ -35,6 +36,7 @@ const commands = [
   routingCommand,
   channelsCommand,
   drillCommand,
+  digestCommand,
   walletCommand,
   onboardCommand,
   stopLossCommand,

@@ -55,6 +55,9 @@ const selection = z.union([
   z.strictObject({ wallet: name, upToMs: z.int().min(0) }),
 ]);
 
+/** No receivers: only told to whoever asks. */
+const digestWish = z.strictObject({ receivers: z.array(name).max(50).default([]) });
+
 export interface ApiOptions {
   readonly source: DashboardSource;
   readonly clock: Clock;
@@ -169,6 +172,13 @@ function serveChanges(app: FastifyInstance, source: DashboardSource): void {
     if (outcome.kind === "delivered") return outcome;
     reply.code(502);
     return { error: `${channel} did not take it (${outcome.failure}): ${outcome.detail}`, ...outcome };
+  });
+
+  app.post("/api/v1/digest", async (request) => {
+    const { receivers } = parse(digestWish, request.body, "body");
+    const answer = await source.digest(receivers);
+    if (answer.kind === "unknown") throw new Refused(404, `no channel is called ${answer.channel}`);
+    return answer;
   });
 
   app.post("/api/v1/history/compact", () => source.compactHistory());

@@ -9,6 +9,7 @@
 export { acknowledgeWith } from "./acknowledge-with.ts";
 export * from "./acknowledger.ts";
 export type { ManualAcknowledgement } from "./by-hand.ts";
+export * from "./digest/digest.ts";
 export * from "./drills.ts";
 export { isHandled, type Recorded } from "./handled.ts";
 export { type ExchangeInbox, InboxAudits } from "./inbox-audit.ts";

@@ -132,6 +132,14 @@ export class Line {
     });
   }
 
+  /** Takes a message that is sealed and committed, and of which nobody has tried anything. */
+  post(message: Message): void {
+    const dueMs = this.#options.clock.elapsedMs();
+    const how = { underWay: false, resumed: false, hurried: false, failed: false };
+    this.#parcels.add({ message, entries: [], dueMs, ...how });
+    this.pump();
+  }
+
   start(): void {
     this.#running = true;
     this.#startedMs = this.#options.clock.nowMs();
@@ -176,13 +184,18 @@ export class Line {
     const { clock } = this.#options;
     const parcels = [...this.#parcels].flatMap(({ entries }) => entries);
     const open = [...this.#waiting.entries(), ...[...this.#sealing.keys()].flat(), ...parcels];
-    const oldest = open.reduce((least, { item }) => Math.min(least, item.owedAtMs), Number.POSITIVE_INFINITY);
+    const itemless = [...this.#parcels].filter(({ entries }) => entries.length === 0);
+    const sinceMs = [
+      ...open.map(({ item }) => item.owedAtMs),
+      ...itemless.map(({ message }) => message.sealedAtMs),
+    ];
+    const oldest = sinceMs.reduce((least, ms) => Math.min(least, ms), Number.POSITIVE_INFINITY);
     return {
       name: this.channel.name,
       kind: this.channel.kind,
       ...this.#health.state,
-      waiting: open.length,
-      oldestWaitingMs: open.length === 0 ? null : Math.max(0, clock.nowMs() - oldest),
+      waiting: sinceMs.length,
+      oldestWaitingMs: sinceMs.length === 0 ? null : Math.max(0, clock.nowMs() - oldest),
       delivered: this.#delivered,
       dead: this.#dead,
       failures: { ...this.#failures },
@@ -375,7 +388,7 @@ export class Line {
   #late({ message, entries }: Parcel): Late | null {
     const owedMs = entries.reduce(
       (least, { item }) => Math.min(least, item.owedAtMs),
-      Number.POSITIVE_INFINITY,
+      entries.length === 0 ? message.sealedAtMs : Number.POSITIVE_INFINITY,
     );
     const heldMs = this.#options.clock.nowMs() - owedMs;
     if (!Number.isFinite(heldMs) || heldMs <= lateAfterMs) return null;

@@ -13,7 +13,7 @@ import type { Channel } from "../channels/channel.ts";
 import type { AlertChange } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";
 import type { Clock, Random } from "../domain/clock.ts";
-import type { OwedItem } from "../domain/delivery.ts";
+import type { Message, OwedItem } from "../domain/delivery.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
@@ -79,6 +79,8 @@ export interface Outbox {
    * alerts owed before. Naming the same changes again does nothing.
    */
   stuck(changes: Changes): void;
+  /** Messages that are sealed and committed already, of no owed items: they are sent as any other. */
+  post(messages: readonly Message[]): void;
   /** Called with the alerts whose items were recorded as delivered or dead. The returned function takes it back. */
   onSettled(listener: (alertIds: readonly number[]) => void): () => void;
   status(): readonly ChannelStatus[];
@@ -217,6 +219,14 @@ class WorkingOutbox implements Outbox {
       leaving.push(...before, this.#enter(item, told.get(item.changeId), true));
     }
     this.#take(leaving);
+  }
+
+  post(messages: readonly Message[]): void {
+    for (const message of messages) {
+      const line = this.#lines.get(message.receiver);
+      if (line) line.post(message);
+      else this.#work.track(this.#giveUp([], message));
+    }
   }
 
   onSettled(listener: (alertIds: readonly number[]) => void): () => void {

@@ -2,7 +2,7 @@
 
 import type { Alert, AlertChange, RuleState, Severity } from "./alert.ts";
 import type { Changes, FactChange, Milestone } from "./changes.ts";
-import type { Acknowledgement, Message, OwedItem, SendFailure } from "./delivery.ts";
+import type { Acknowledgement, Message, MessageContent, OwedItem, SendFailure } from "./delivery.ts";
 import type { Event, EventKind } from "./event.ts";
 import type { ExplainAnswer } from "./explanation.ts";
 import type { Compacted, RollUp, RollUpBlock, RollUpQuery } from "./history.ts";
@@ -109,6 +109,8 @@ export interface Store {
     readonly open?: boolean;
     readonly alertIds?: readonly number[];
     readonly ids?: readonly string[];
+    /** Sealed then or later, ms. */
+    readonly sealedFromMs?: number;
   }): Promise<readonly Message[]>;
   acknowledgements(query: {
     readonly open?: boolean;
@@ -253,6 +255,11 @@ export type DrillOutcome =
   /** Nothing can be recorded now, so nothing could be followed. */
   | { readonly kind: "degraded" };
 
+/** A digest for a person who asked for one. */
+export type DigestAnswer =
+  | { readonly kind: "told"; readonly content: MessageContent; readonly messageIds: readonly string[] }
+  | { readonly kind: "unknown"; readonly channel: string };
+
 /** What the local API asks and does. The composition root answers; the dashboard serves it to shells, pages and scrapers. */
 export interface DashboardSource extends Actions {
   status(): DaemonStatus;
@@ -266,6 +273,11 @@ export interface DashboardSource extends Actions {
   acknowledgeNotifications(selection: NotificationSelection): Promise<ManualAcknowledgement | null>;
   /** Sends one marked test message, once; null: no such channel. */
   testChannel(name: string): Promise<SendOutcome | null>;
+  /**
+   * What a digest would tell now; with receivers it is sealed for each and owed to them.
+   * @returns `unknown`: the first of them that is no channel
+   */
+  digest(receivers: readonly string[]): Promise<DigestAnswer>;
   /** Gives free space in the database back to the disk, for some seconds at most. */
   compactHistory(): Promise<Compacted>;
   /** Holds the exchange's inbox against what is known here, now. @param wallet absent: all; null: no such wallet with a session */

@@ -154,8 +154,10 @@ export class Reader {
     readonly open?: boolean;
     readonly alertIds?: readonly number[];
     readonly ids?: readonly string[];
+    readonly sealedFromMs?: number;
   }): Message[] {
     const where = new Where();
+    if (query.sealedFromMs !== undefined) where.and("sealed_at_ms >= ?", query.sealedFromMs);
     where.open(query.open, "status = 'sealed'");
     if (query.ids !== undefined) where.among("id", query.ids);
     if (query.alertIds !== undefined)

@@ -20,7 +20,7 @@ test("what is offered is what is built, and each help gives an example", { timeo
   const top = commandsIn(root.stdout);
   expect(top).toEqual([
     ...["start", "check", "status", "alerts", "silence", "notifications", "rules", "history", "routing"],
-    ...["channels", "drill", "wallet"],
+    ...["channels", "drill", "digest", "wallet"],
     ...["onboard", "stop-loss", "api", "simulate", "completion"],
   ]);
   const found: string[] = [];

@@ -105,6 +105,10 @@ describe("changing, through the socket", () => {
       ["testChannel", "mail"],
     ],
     [
+      ...(["/api/v1/digest", { receivers: ["fax"] }, 404, { error: "no channel is called fax" }] as const),
+      ["digest", ["fax"]],
+    ],
+    [
       ...(["/api/v1/channels/fax/test", undefined, 404, { error: "no channel is called fax" }] as const),
       ["testChannel", "fax"],
     ],

@@ -377,6 +377,19 @@ export function source(of: Partial<DashboardSource> = {}): DashboardSource & { r
         ? { confirmed: "keys" in what ? what.keys : ["up to a time"], already: [], unknown: [], failed: [] }
         : null,
     ),
+    digest: note("digest", (receivers) =>
+      receivers.includes("fax")
+        ? { kind: "unknown", channel: "fax" }
+        : {
+            kind: "told",
+            messageIds: receivers.map((name) => `id-of-${name}`),
+            content: {
+              ...{ kind: "digest", severity: "info", resolved: false, title: "Digest of 24h", items: [] },
+              sections: [{ title: "Equity and profit", rows: [["main", "$12,345.00"]] }],
+              sender: "perpwatch on nuc",
+            },
+          },
+    ),
     compactHistory: note("compactHistory", () => ({ finished: true, freedBytes: 8_192, leftBytes: 0 })),
     testChannel: note("testChannel", (name) =>
       name === "chat"

@@ -220,6 +220,8 @@ export function fillable(store: History): Store & { full: boolean } {
     acknowledgements: store.acknowledgements.bind(store),
     eventByKey: store.eventByKey.bind(store),
     events: store.events.bind(store),
+    keep: store.keep.bind(store),
+    rollups: store.rollups.bind(store),
   });
 }
 

@@ -1,0 +1,135 @@
+/** A digest's figures as what channels are handed: a title, and tables of names and values. Pure. */
+import { severities } from "../../domain/alert.ts";
+import type { MessageContent } from "../../domain/delivery.ts";
+import { formatDurationMs } from "../../domain/duration.ts";
+import { formatTime } from "../../domain/time-text.ts";
+import type { DigestFigures, WalletDigest } from "./gather.ts";
+
+export interface DigestOccasion {
+  readonly sender: string;
+  /** IANA name. */
+  readonly timezone: string;
+  /** When it was due, where it leaves later than that, ms. */
+  readonly missedMs: number | null;
+}
+
+type Row = readonly [string, string];
+const money = new Intl.NumberFormat("en-US", {
+  style: "currency",
+  currency: "USD",
+  currencySign: "standard",
+});
+/** `$1,234.50`, `-$3.00`; with a sign where it is a change. */
+const usd = (value: number): string => money.format(value === 0 ? 0 : value);
+const signed = (value: number): string => (value > 0 ? `+${usd(value)}` : usd(value));
+const maybe = (value: number | null, how = usd): string => (value === null ? "not known" : how(value));
+/** Wallets that stand in a table; the rest is in the sums. */
+const mostWallets = 20;
+
+export function digestContent(figures: DigestFigures, occasion: DigestOccasion): MessageContent {
+  return {
+    kind: "digest",
+    severity: "info",
+    resolved: false,
+    title: titleOf(figures),
+    items: [],
+    sections: [
+      about(figures, occasion),
+      section("Equity and profit", moneyRows(figures)),
+      section("Funding, fees and fills", flows(figures)),
+      section("Alerts", alerts(figures)),
+      section("Deliveries", deliveries(figures)),
+      section("Open risks", risks(figures, occasion.timezone)),
+    ],
+    sender: occasion.sender,
+  };
+}
+
+const section = (title: string, rows: readonly Row[]) => ({ title, rows });
+
+function titleOf({ wallets, alerts, fromMs, toMs }: DigestFigures): string {
+  const firing = severities.reduce((sum, severity) => sum + alerts[severity].firing, 0);
+  const state = firing === 0 ? "nothing fires" : `${firing} alert${firing === 1 ? "" : "s"} firing`;
+  const change = total(wallets, "equityChange");
+  const of = change === null ? "" : ` (${signed(change)})`;
+  return `Digest of ${formatDurationMs(toMs - fromMs)}: equity ${maybe(total(wallets, "equity"))}${of}, ${state}`;
+}
+
+function about({ fromMs, toMs, unwatched, cut }: DigestFigures, { timezone, missedMs }: DigestOccasion) {
+  const rows: Row[] = [["Period", `${formatTime(fromMs, timezone)} to ${formatTime(toMs, timezone)}`]];
+  if (missedMs !== null)
+    rows.push([
+      `Sent late: it was due ${formatTime(missedMs, timezone)}, when perpwatch was not running.`,
+      "",
+    ]);
+  for (const summary of unwatched) rows.push(["Not watched", summary]);
+  if (unwatched.length === 0) rows.push(["Not watched", "at no time that is known of"]);
+  if (cut) rows.push(["There was more than could be counted: sums and counts are at least these.", ""]);
+  return section("About", rows);
+}
+
+function moneyRows({ wallets }: DigestFigures): Row[] {
+  const text = (equity: number | null, change: number | null, pnl: number | null, today: number | null) =>
+    `${maybe(equity)} (${maybe(change, signed)}), profit ${maybe(pnl, signed)}, today ${maybe(today, signed)}`;
+  const rows = wallets
+    .slice(0, mostWallets)
+    .map((one): Row => [one.name, text(one.equity, one.equityChange, one.pnlChange, one.pnlToday)]);
+  if (wallets.length === 1) return rows;
+  const all = (["equity", "equityChange", "pnlChange", "pnlToday"] as const).map((field) =>
+    total(wallets, field),
+  );
+  return [...rows, ["All wallets", text(all[0]!, all[1]!, all[2]!, all[3]!)]];
+}
+
+function flows({ wallets }: DigestFigures): Row[] {
+  const add = (field: "fundingReceived" | "fundingPaid" | "fees" | "fills" | "volume") =>
+    wallets.reduce((sum, one) => sum + one[field], 0);
+  return [
+    ["Funding received", usd(add("fundingReceived"))],
+    ["Funding paid", usd(-add("fundingPaid"))],
+    ["Fees", usd(add("fees"))],
+    ["Fills", `${add("fills")}, ${usd(add("volume"))} in all`],
+  ];
+}
+
+function alerts({ alerts }: DigestFigures): Row[] {
+  return severities.toReversed().map((severity): Row => {
+    const { fired, ended, firing } = alerts[severity];
+    return [severity, `${fired} fired, ${ended} ended, ${firing} still firing`];
+  });
+}
+
+function deliveries({ channels }: DigestFigures): Row[] {
+  return channels.map(({ name, delivered, dead, waiting }): Row => {
+    const parts = [`${delivered} delivered`, `${dead} dead`, ...(waiting > 0 ? [`${waiting} waiting`] : [])];
+    return [name, parts.join(", ")];
+  });
+}
+
+function risks({ positions, blind, unacked }: DigestFigures, timezone: string): Row[] {
+  const rows: Row[] = positions.map(({ name, distance }) => [
+    name,
+    `${(distance * 100).toFixed(1)} % from liquidation`,
+  ]);
+  for (const { what, sinceMs } of blind)
+    rows.push([`Blind: ${what}`, `since ${formatTime(sinceMs, timezone)}`]);
+  for (const { wallet, count } of unacked)
+    rows.push([`Notifications of ${wallet}`, `${count} not acknowledged at the exchange`]);
+  return rows.length > 0
+    ? rows
+    : [["No position that could be liquidated, nothing blind, nothing to acknowledge.", ""]];
+}
+
+/** Null where one of them is not known. */
+function total(
+  wallets: readonly WalletDigest[],
+  field: "equity" | "equityChange" | "pnlChange" | "pnlToday",
+): number | null {
+  let sum = 0;
+  for (const one of wallets) {
+    const value = one[field];
+    if (value === null) return null;
+    sum += value;
+  }
+  return wallets.length === 0 ? null : sum;
+}

@@ -1,0 +1,198 @@
+/**
+ * The digest on its schedule: each time exactly once for each receiver, whatever is restarted in between.
+ *
+ * The next time is written down when it is set (`keep`, "digest"): what it promises is owed. Its messages are sealed in the
+ * commit that sets the next one, under ids that follow from that time; from there on they are the outbox's. A time that passed
+ * while nobody ran is made up for at the start, once, unless it is long gone: then the next digest covers it.
+ */
+import { createHash } from "node:crypto";
+import { changes } from "../../domain/changes.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { Message, MessageContent } from "../../domain/delivery.ts";
+import type { Store } from "../../domain/ports.ts";
+import type { DaemonStatus } from "../../domain/status.ts";
+import { type DeliverLog, silentLog } from "../log.ts";
+import { messageId, messageIdBytes } from "../message-id.ts";
+import { digestContent } from "./content.ts";
+import { gatherDigest } from "./gather.ts";
+
+export interface DigestOptions {
+  /** Null: only when somebody asks. `name` is its expression and zone. */
+  readonly schedule: { readonly name: string; next(afterMs: number): number | null } | null;
+  readonly receivers: readonly string[];
+  readonly timezone: string;
+  readonly store: Pick<Store, "commit" | "keep" | "events" | "alerts" | "messages" | "rollups">;
+  readonly clock: Clock;
+  readonly status: () => DaemonStatus;
+  /** Hands on what is sealed. */
+  readonly post: (messages: readonly Message[]) => void;
+  readonly sender: string;
+  readonly instance: string;
+  readonly log?: DeliverLog;
+}
+
+export const digestKeep = "digest";
+/** What is overdue by more than this is left to the next one, ms. */
+const mostLateMs = 12 * 3_600_000;
+const againMs = 10_000;
+const dayMs = 86_400_000;
+/** Timers of this length at most: longer ones wait in parts, and clocks are put right in between. */
+const longestWaitMs = 600_000;
+/** Later than this is worth a word, ms. */
+const lateMs = 60_000;
+/** Times that passed while nobody ran are looked through one by one. */
+const mostPassed = 100_000;
+
+interface Armed {
+  readonly schedule: string;
+  readonly dueMs: number;
+  /** Up to when the digest before it told, ms. */
+  readonly fromMs: number;
+}
+
+export class Digest {
+  readonly #options: DigestOptions;
+  readonly #log: DeliverLog;
+  #armed: Armed | null = null;
+  #cancel = (): void => {};
+  #stopped = false;
+  #working: Promise<void> = Promise.resolve();
+
+  constructor(options: DigestOptions) {
+    this.#options = options;
+    this.#log = options.log ?? silentLog;
+  }
+
+  /** Takes up what an earlier run promised. Never rejects. */
+  start(): Promise<void> {
+    if (this.#options.schedule !== null) this.#run(() => this.#begin());
+    return this.#working;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancel();
+    await this.#working;
+  }
+
+  /** What a digest would tell now. */
+  async preview(): Promise<MessageContent> {
+    const nowMs = this.#options.clock.nowMs();
+    return this.#content(this.#armed?.fromMs ?? nowMs - dayMs, nowMs, null);
+  }
+
+  /** Seals one for each of these and hands it to the outbox; the schedule goes on as if it had not been. @returns the ids */
+  async send(receivers: readonly string[]): Promise<string[]> {
+    const { store, clock, post } = this.#options;
+    const nowMs = clock.nowMs();
+    const content = await this.preview();
+    const each = [...new Set(receivers)];
+    const messages = each.map((receiver) => this.#sealed(receiver, content, ["asked for", nowMs], nowMs));
+    await store.commit([changes({ messages })]);
+    post(messages);
+    return messages.map(({ id }) => id);
+  }
+
+  async #begin(): Promise<void> {
+    const { store, clock, schedule } = this.#options;
+    const { name, next } = { name: schedule!.name, next: (ms: number) => schedule!.next(ms) };
+    const nowMs = clock.nowMs();
+    const kept = parsed((await store.keep()).get(digestKeep));
+    if (kept === null) return this.#arm({ fromMs: nowMs }, nowMs);
+    if (kept.dueMs > nowMs)
+      return kept.schedule === name ? this.#wait(kept) : this.#arm({ fromMs: kept.fromMs }, nowMs);
+    let dueMs = kept.dueMs;
+    // Many may have passed: the newest stands for all of them.
+    for (let count = 0; count < mostPassed; count++) {
+      const later = next(Math.max(dueMs, nowMs - mostLateMs - dayMs));
+      if (later === null || later > nowMs) break;
+      dueMs = later;
+    }
+    if (nowMs - dueMs < mostLateMs) return this.#tell({ ...kept, dueMs });
+    this.#log.warn({ dueMs }, "a digest is too late to be sent; the next one covers its time");
+    return this.#arm({ fromMs: kept.fromMs }, nowMs);
+  }
+
+  /** Sends the one that is due, and sets the next, in one commit. */
+  async #tell({ dueMs, fromMs }: Armed): Promise<void> {
+    const { clock, receivers, post } = this.#options;
+    const nowMs = clock.nowMs();
+    const content = await this.#content(fromMs, nowMs, nowMs - dueMs > lateMs ? dueMs : null);
+    const each = [...new Set(receivers)];
+    const messages = each.map((receiver) => this.#sealed(receiver, content, [dueMs], nowMs));
+    await this.#arm({ fromMs: nowMs }, nowMs, messages);
+    post(messages);
+  }
+
+  async #arm(
+    { fromMs }: { fromMs: number },
+    nowMs: number,
+    messages: readonly Message[] = [],
+  ): Promise<void> {
+    const { store, schedule } = this.#options;
+    const dueMs = schedule!.next(nowMs);
+    const armed = dueMs === null ? null : { schedule: schedule!.name, dueMs, fromMs };
+    const value = armed === null ? null : JSON.stringify(armed);
+    await store.commit([changes({ messages, keep: [{ name: digestKeep, value }] })]);
+    if (armed !== null) this.#wait(armed);
+  }
+
+  #wait(armed: Armed): void {
+    this.#armed = armed;
+    if (this.#stopped) return;
+    const { clock } = this.#options;
+    const leftMs = armed.dueMs - clock.nowMs();
+    this.#cancel = clock.after(Math.min(Math.max(leftMs, 0), longestWaitMs), () => {
+      if (clock.nowMs() < armed.dueMs) this.#wait(armed);
+      else this.#run(() => this.#tell(armed));
+    });
+  }
+
+  /** Again and again until it is done: what fails is the disk. */
+  #run(work: () => Promise<void>): void {
+    this.#working = work().catch((error: unknown) => {
+      if (this.#stopped) return;
+      const detail = error instanceof Error ? error.message : "failed";
+      this.#log.warn({ detail }, "the digest could not be made; tried again soon");
+      this.#cancel = this.#options.clock.after(againMs, () => this.#run(work));
+    });
+  }
+
+  async #content(fromMs: number, toMs: number, missedMs: number | null): Promise<MessageContent> {
+    const { store, status, sender, timezone } = this.#options;
+    const figures = await gatherDigest({ fromMs, toMs }, store, status());
+    return digestContent(figures, { sender, timezone, missedMs });
+  }
+
+  #sealed(receiver: string, content: MessageContent, occasion: readonly unknown[], nowMs: number): Message {
+    const { sender, instance } = this.#options;
+    const text = JSON.stringify([sender, instance, receiver, "digest", ...occasion]);
+    return {
+      id: messageId(createHash("sha256").update(text).digest().subarray(0, messageIdBytes)),
+      receiver,
+      severity: "info",
+      itemIds: [],
+      alertIds: [],
+      content,
+      sealedAtMs: nowMs,
+      status: "sealed",
+      attempts: 0,
+      nextAttemptMs: nowMs,
+      lastFailure: null,
+      lastDetail: null,
+      receipt: null,
+      deliveredAtMs: null,
+    };
+  }
+}
+
+function parsed(text: string | undefined): Armed | null {
+  if (text === undefined) return null;
+  try {
+    const { schedule, dueMs, fromMs } = JSON.parse(text) as Record<string, unknown>;
+    if (typeof schedule !== "string" || typeof dueMs !== "number" || typeof fromMs !== "number") return null;
+    return { schedule, dueMs, fromMs };
+  } catch {
+    return null;
+  }
+}

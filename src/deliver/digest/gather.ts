@@ -1,0 +1,168 @@
+/** What a digest is made of: asked of history and of what the watch knows now. */
+import { type Alert, type Severity, severities } from "../../domain/alert.ts";
+import type { Message } from "../../domain/delivery.ts";
+import type { Event, EventKind } from "../../domain/event.ts";
+import type { Store } from "../../domain/ports.ts";
+import type { DaemonStatus } from "../../domain/status.ts";
+
+export interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export interface WalletDigest {
+  readonly name: string;
+  /** USD; null: not known. */
+  readonly equity: number | null;
+  /** Against the first known in the span. */
+  readonly equityChange: number | null;
+  readonly pnlChange: number | null;
+  readonly pnlToday: number | null;
+  /** Signed sums over the span, USD: received is positive, paid negative. */
+  readonly fundingReceived: number;
+  readonly fundingPaid: number;
+  readonly fees: number;
+  readonly fills: number;
+  readonly volume: number;
+}
+
+export interface DigestFigures extends Span {
+  readonly wallets: readonly WalletDigest[];
+  readonly alerts: Readonly<Record<Severity, { fired: number; ended: number; firing: number }>>;
+  readonly channels: readonly {
+    readonly name: string;
+    readonly delivered: number;
+    readonly dead: number;
+    readonly waiting: number;
+  }[];
+  /** Nearest to liquidation first. */
+  readonly positions: readonly { readonly name: string; readonly distance: number }[];
+  readonly blind: readonly { readonly what: string; readonly sinceMs: number }[];
+  readonly unacked: readonly { readonly wallet: string; readonly count: number }[];
+  /** Sentences about times in which nobody watched. */
+  readonly unwatched: readonly string[];
+  /** Something was more than could be looked through: figures are at least these. */
+  readonly cut: boolean;
+}
+
+/** Rows of one question; what is beyond is said to be missing. */
+const mostRows = 100_000;
+const mostPositions = 5;
+/** Equity of the beginning is the newest that is no older than this before it, ms. */
+const beforeMs = 3_600_000;
+/** Spans up to this are looked through by the minute, longer ones by the hour, ms. */
+const byMinuteMs = 2 * 86_400_000;
+
+export async function gatherDigest(
+  span: Span,
+  store: Pick<Store, "events" | "alerts" | "messages" | "rollups">,
+  status: DaemonStatus,
+): Promise<DigestFigures> {
+  const { fromMs, toMs } = span;
+  const eventsOf = (kind: EventKind) =>
+    store.events({ kind, fromMs, toMs, limit: mostRows, newestFirst: true });
+  const fills = await eventsOf("fill");
+  const funding = await eventsOf("funding");
+  const alerts = await store.alerts({ shadow: false, limit: mostRows });
+  const messages = await store.messages({ sealedFromMs: fromMs });
+  const wallets: WalletDigest[] = [];
+  for (const { name, figures } of status.watch.wallets) {
+    const first = await firstKnown(name, span, store);
+    const equity = known(figures.equity);
+    const own = (events: readonly Event[]) => events.filter(({ wallet }) => wallet === name);
+    const payments = own(funding).map(({ fields }) => numberOf(fields.payment));
+    const trades = own(fills);
+    wallets.push({
+      name,
+      equity,
+      equityChange: less(equity, first.equity),
+      pnlChange: less(known(figures.pnl), first.pnl),
+      pnlToday: known(figures.pnlToday),
+      fundingReceived: sum(payments.filter((payment) => payment > 0)),
+      fundingPaid: sum(payments.filter((payment) => payment < 0)),
+      fees: sum(trades.map(({ fields }) => numberOf(fields.fee))),
+      fills: trades.length,
+      volume: sum(trades.map(({ fields }) => numberOf(fields.notional))),
+    });
+  }
+  return {
+    ...span,
+    wallets,
+    alerts: bySeverity(alerts, span),
+    channels: status.channels.map(({ name, waiting }) => ({ name, waiting, ...countOf(messages, name) })),
+    positions: status.watch.wallets
+      .flatMap(({ accounts }) => accounts.flatMap(({ positions }) => positions))
+      .flatMap(({ name, figures: { liquidationDistance } }) => {
+        const distance = known(liquidationDistance);
+        return distance === null ? [] : [{ name, distance }];
+      })
+      .sort((a, b) => a.distance - b.distance)
+      .slice(0, mostPositions),
+    blind: status.watch.blind.map(({ wallet, source, sinceMs }) => ({
+      what: wallet === null ? source : `${wallet}, ${source}`,
+      sinceMs,
+    })),
+    unacked: status.watch.wallets.flatMap(({ name, unacked }) =>
+      unacked === null || unacked === 0 ? [] : [{ wallet: name, count: unacked }],
+    ),
+    unwatched: alerts
+      .filter(({ rule, firedAtMs }) => rule === "NotWatched" && within(firedAtMs, span))
+      .map(({ summary }) => summary)
+      .slice(0, 10),
+    cut: [fills, funding, alerts].some(({ length }) => length >= mostRows),
+  };
+}
+
+/** A wallet's equity and profit as the span began, or the first after that. */
+async function firstKnown(
+  owner: string,
+  { fromMs, toMs }: Span,
+  store: Pick<Store, "rollups">,
+): Promise<{ equity: number | null; pnl: number | null }> {
+  const resolution = toMs - fromMs <= byMinuteMs ? "minute" : "hour";
+  const found = { equity: null as number | null, pnl: null as number | null };
+  const wanted = (series: string) => series === "wallet.equity" || series === "wallet.pnl";
+  for await (const { atMs, series, stats } of store.rollups({
+    ...{ owner, resolution, toMs, wanted },
+    fromMs: fromMs - beforeMs,
+  })) {
+    for (const field of ["equity", "pnl"] as const) {
+      const one = stats[series.indexOf(`wallet.${field}`)];
+      if (one !== undefined && one.count > 0 && (atMs <= fromMs || found[field] === null))
+        found[field] = one.last;
+    }
+    if (atMs > fromMs && found.equity !== null && found.pnl !== null) break;
+  }
+  return found;
+}
+
+function bySeverity(alerts: readonly Alert[], span: Span): DigestFigures["alerts"] {
+  const count = (severity: Severity) => {
+    const own = alerts.filter((alert) => alert.severity === severity);
+    return {
+      fired: own.filter(({ firedAtMs }) => within(firedAtMs, span)).length,
+      ended: own.filter(({ endedAtMs, event }) => !event && endedAtMs !== null && within(endedAtMs, span))
+        .length,
+      firing: own.filter(({ state, event }) => state === "firing" && !event).length,
+    };
+  };
+  return Object.fromEntries(
+    severities.map((severity) => [severity, count(severity)]),
+  ) as DigestFigures["alerts"];
+}
+
+function countOf(messages: readonly Message[], receiver: string): { delivered: number; dead: number } {
+  const own = messages.filter((message) => message.receiver === receiver);
+  return {
+    delivered: own.filter(({ status }) => status === "delivered").length,
+    dead: own.filter(({ status }) => status === "dead").length,
+  };
+}
+
+const within = (ms: number, { fromMs, toMs }: Span): boolean => ms > fromMs && ms <= toMs;
+const known = (value: number | null | undefined): number | null =>
+  typeof value === "number" && Number.isFinite(value) ? value : null;
+const less = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a - b);
+const numberOf = (value: unknown): number =>
+  typeof value === "number" && Number.isFinite(value) ? value : 0;
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -1,0 +1,11 @@
+/** When a digest leaves, and to whom. Whoever reads the configuration checks the expression and the names. */
+import { z } from "zod";
+
+export const digestSettings = z.strictObject({
+  /** Six parts: seconds minutes hours days months weekdays. Default: each day at eight. */
+  cron: z.string().min(1).default("0 0 8 * * *"),
+  /** IANA name; default: the configuration's own. */
+  timezone: z.string().min(1).optional(),
+  receivers: z.array(z.string()).min(1),
+});
+export type DigestSettings = z.infer<typeof digestSettings>;

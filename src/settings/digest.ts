@@ -1,0 +1,37 @@
+/** The section `digest`: its expression and zone are looked at, and its receivers are channels that can show one. */
+import { cronProblem } from "../collect/calendar.ts";
+import type { ConfigSource } from "../config/index.ts";
+import { type DigestSettings, digestSettings } from "../deliver/digest/settings.ts";
+import { nearestName } from "../domain/nearest.ts";
+
+/** They take alerts and nothing else. */
+const alertsOnly: ReadonlySet<string> = new Set(["pagerduty", "alertmanager"]);
+
+/** @returns null: no digest */
+export function readDigest(
+  source: ConfigSource,
+  timezone: string,
+  channels: readonly string[],
+): DigestSettings | null {
+  if (!source.has(["digest"])) return null;
+  const found = source.read(["digest"], digestSettings);
+  if (found === undefined) return null;
+  const problem = cronProblem(found.cron, found.timezone ?? timezone);
+  if (problem !== null)
+    source.problem(["digest", problem.includes("time zone") ? "timezone" : "cron"], source.hide(problem));
+  for (const [index, name] of found.receivers.entries()) {
+    const at = ["digest", "receivers", index];
+    const shown = source.hide(name).slice(0, 60);
+    if (!channels.includes(name))
+      source.problem(at, `no channel is called "${shown}"`, {
+        allowed: channels.slice(0, 20),
+        nearest: nearestName(name, channels),
+      });
+    else {
+      const type = source.raw(["channels", name, "type"]);
+      if (typeof type === "string" && alertsOnly.has(type))
+        source.problem(at, `${shown} is of the type ${type}, which takes alerts and no digest`);
+    }
+  }
+  return found;
+}

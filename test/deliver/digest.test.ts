@@ -1,0 +1,189 @@
+/** Digests: each time once for each receiver, whatever stops in between, and figures that add up. */
+import { expect, test } from "vitest";
+import { Digest, type DigestOptions, digestKeep } from "../../src/deliver/index.ts";
+import { changes } from "../../src/domain/changes.ts";
+import type { DaemonStatus } from "../../src/domain/status.ts";
+import { event } from "../history/examples.ts";
+import { type Rig, rig } from "./support.ts";
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const at = (text: string) => Date.parse(text);
+
+/** Each day at eight. */
+const daily = {
+  name: "daily",
+  next: (afterMs: number) => {
+    const eight = Math.floor(afterMs / day) * day + 8 * hour;
+    return eight > afterMs ? eight : eight + day;
+  },
+};
+
+const status = {
+  watch: {
+    wallets: [
+      {
+        ...{ name: "main", unacked: 3 },
+        figures: { equity: 1_250, pnl: 210, pnlToday: -4.5 },
+        accounts: [
+          {
+            positions: [
+              { name: "main/0.0/BTC", figures: { liquidationDistance: 0.4 } },
+              { name: "main/0.0/SOL", figures: { liquidationDistance: 0.042 } },
+              { name: "main/0.0/ETH", figures: { liquidationDistance: Number.POSITIVE_INFINITY } },
+            ],
+          },
+        ],
+      },
+    ],
+    blind: [{ wallet: "main", source: "funding", sinceMs: at("2026-11-21T03:00:00Z"), rules: [] }],
+  },
+  channels: [{ name: "chat", waiting: 0 }],
+} as unknown as DaemonStatus;
+
+function digestOf(one: Rig, more: Partial<DigestOptions> = {}): Digest {
+  const { store, clock } = one;
+  return new Digest({
+    ...{ schedule: daily, receivers: ["chat", "mail", "chat"], timezone: "UTC", store, clock },
+    ...{ status: () => status, sender: "perpwatch on test", instance: "/one.db" },
+    post: (messages) => one.outbox.post(messages),
+    ...more,
+  });
+}
+
+test("it leaves at its time, once for each receiver, and again the next day", async () => {
+  await using one = await rig();
+  const digest = digestOf(one);
+  await digest.start();
+  await one.clock.advance(4 * hour);
+  expect(one.far.arrivals).toEqual([]);
+  await one.clock.advance(hour);
+  expect([one.far.accepted.length, one.other.accepted.length]).toEqual([1, 1]);
+  const [message] = await one.store.messages({});
+  expect(message).toMatchObject({ status: "delivered", itemIds: [], content: { kind: "digest" } });
+  await one.clock.advance(day);
+  expect(new Set(one.far.accepted.map(({ id }) => id)).size).toBe(2);
+  await digest.stop();
+});
+
+test("a crash after the seal sends it all the same, and nothing twice", async () => {
+  await using one = await rig();
+  const digest = digestOf(one, { post: () => {} });
+  await digest.start();
+  await one.clock.advance(5 * hour);
+  expect(one.far.arrivals).toEqual([]);
+  await digest.stop();
+  await one.restart();
+  const next = digestOf(one);
+  await next.start();
+  await one.clock.advance(hour);
+  expect([one.far.accepted.length, one.other.accepted.length]).toEqual([1, 1]);
+  await next.stop();
+});
+
+test.each([
+  ["less than 12 h ago is made up for, and says so", 15, 1],
+  ["longer ago is left to the next one", 4 + 13, 0],
+  ["several days ago: the newest of them alone", 2 * 24 + 15, 1],
+])("a time that passed while nobody ran, %s", async (_what, hours, expected) => {
+  await using one = await rig();
+  const digest = digestOf(one);
+  await digest.start();
+  await digest.stop();
+  await one.clock.advance(hours * hour);
+  expect(one.far.arrivals).toEqual([]);
+  const again = digestOf(one);
+  await again.start();
+  await one.clock.advance(1_000);
+  expect(one.far.accepted.length).toBe(expected);
+  const [message] = await one.store.messages({});
+  if (expected === 1) expect(JSON.stringify(message?.content)).toContain("Sent late: it was due 2026-11-2");
+  await one.clock.advance(day);
+  expect(one.far.accepted.length).toBe(expected + 1);
+  await again.stop();
+});
+
+test("a disk that takes nothing delays it; nothing leaves unsealed", async () => {
+  await using one = await rig();
+  const digest = digestOf(one);
+  await digest.start();
+  one.store.full = true;
+  await one.clock.advance(5 * hour);
+  expect(one.far.arrivals).toEqual([]);
+  one.store.full = false;
+  await one.clock.advance(60_000);
+  expect(one.far.accepted.length).toBe(1);
+  await digest.stop();
+});
+
+test("a channel that is down gets it later, under the same id", async () => {
+  await using one = await rig();
+  one.far.answer = () => ({ status: 503 });
+  const digest = digestOf(one);
+  await digest.start();
+  await one.clock.advance(4 * hour + 20 * 60_000);
+  expect(one.outbox.status().find(({ name }) => name === "chat")?.waiting).toBe(1);
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.advance(hour);
+  expect(one.far.accepted.length).toBe(1);
+  expect(new Set(one.far.arrivals.map(({ id }) => id)).size).toBe(1);
+  expect(one.far.accepted[0]?.late).not.toBeNull();
+  await digest.stop();
+});
+
+test("asked for, it leaves at once, and the schedule goes on", async () => {
+  await using one = await rig();
+  const digest = digestOf(one);
+  await digest.start();
+  const kept = (await one.store.keep()).get(digestKeep);
+  const ids = await digest.send(["chat"]);
+  await one.clock.advance(1_000);
+  expect(one.far.accepted.map(({ id }) => id)).toEqual(ids);
+  expect((await one.store.keep()).get(digestKeep)).toBe(kept);
+  await digest.stop();
+});
+
+test("its figures are those of its time", async () => {
+  await using one = await rig();
+  const startMs = one.clock.nowMs();
+  const digest = digestOf(one);
+  await digest.start();
+  const series = ["wallet.equity", "wallet.pnl"];
+  const own = { wallet: "main", happenedMs: startMs + hour, seenMs: startMs + hour };
+  await one.store.commit([
+    changes({
+      ticks: [{ atMs: startMs - 60_000, owner: "main", series, values: [1_000, 100] }],
+      events: [
+        event({ ...own, kind: "funding", key: "f1", fields: { payment: 5 } }),
+        event({ ...own, kind: "funding", key: "f2", fields: { payment: -2.25 } }),
+        event({ ...own, kind: "funding", key: "f0", happenedMs: startMs - hour, fields: { payment: 99 } }),
+        event({ ...own, kind: "fill", key: "t1", fields: { fee: 0.5, notional: 300 } }),
+        event({ ...own, kind: "fill", key: "t2", fields: { fee: 0.25, notional: 700 } }),
+      ],
+    }),
+  ]);
+  await one.clock.advance(60_000);
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  const over = one.alerts.alert({ severity: "warning" });
+  await one.owe(one.alerts.step("fired", over), one.alerts.step("ended", over));
+  await one.clock.advance(2 * hour);
+  const { title, sections = [] } = await digest.preview();
+  const rows = Object.fromEntries(sections.flatMap((section) => section.rows.map((row) => [...row])));
+  expect(title).toBe("Digest of 2h 1m: equity $1,250.00 (+$250.00), 1 alert firing");
+  expect(rows).toMatchObject({
+    main: "$1,250.00 (+$250.00), profit +$110.00, today -$4.50",
+    "Funding received": "$5.00",
+    "Funding paid": "$2.25",
+    Fees: "$0.75",
+    Fills: "2, $1,000.00 in all",
+    critical: "1 fired, 0 ended, 1 still firing",
+    warning: "1 fired, 1 ended, 0 still firing",
+    chat: "3 delivered, 0 dead",
+    "main/0.0/SOL": "4.2 % from liquidation",
+    "Blind: main, funding": "since 2026-11-21 03:00:00 UTC",
+    "Notifications of main": "3 not acknowledged at the exchange",
+    "Not watched": "at no time that is known of",
+  });
+  expect(rows).not.toHaveProperty("main/0.0/ETH");
+  await digest.stop();
+});
