@@ -152,7 +152,11 @@ test("its figures are those of its time", async () => {
   const own = { wallet: "main", happenedMs: startMs + hour, seenMs: startMs + hour };
   await one.store.commit([
     changes({
-      ticks: [{ atMs: startMs - 60_000, owner: "main", series, values: [1_000, 100] }],
+      ticks: [
+        { atMs: startMs - 120_000, owner: "main", series, values: [900, 90] },
+        { atMs: startMs - 60_000, owner: "main", series, values: [1_000, 100] },
+        { atMs: startMs + 120_000, owner: "main", series, values: [1_100, 150] },
+      ],
       events: [
         event({ ...own, kind: "funding", key: "f1", fields: { payment: 5 } }),
         event({ ...own, kind: "funding", key: "f2", fields: { payment: -2.25 } }),
