@@ -48,7 +48,7 @@ const figures: DigestFigures = {
   ],
   blind: [],
   unacked: [{ wallet: "main", count: 2 }],
-  ...{ unwatched: [], cut: false },
+  ...{ unwatched: [], beganMs: null, cut: false },
 };
 const digest = render(
   message([], {

@@ -189,5 +189,11 @@ test("its figures are those of its time", async () => {
     "Not watched": "at no time that is known of",
   });
   expect(rows).not.toHaveProperty("main/0.0/ETH");
+  await one.store.commit([
+    changes({ milestones: [{ atMs: startMs + hour, kind: "started", value: "1.0.0" }] }),
+  ]);
+  expect(JSON.stringify((await digest.preview()).sections)).toContain(
+    '["Not watched","before 2026-11-21 04:41:18 UTC, when watching began"]',
+  );
   await digest.stop();
 });

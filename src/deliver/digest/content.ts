@@ -55,15 +55,20 @@ function titleOf({ wallets, alerts, fromMs, toMs }: DigestFigures): string {
   return `Digest of ${formatDurationMs(toMs - fromMs)}: equity ${maybe(total(wallets, "equity"))}${of}, ${state}`;
 }
 
-function about({ fromMs, toMs, unwatched, cut }: DigestFigures, { timezone, missedMs }: DigestOccasion) {
+function about(
+  { fromMs, toMs, unwatched, beganMs, cut }: DigestFigures,
+  { timezone, missedMs }: DigestOccasion,
+) {
   const rows: Row[] = [["Period", `${formatTime(fromMs, timezone)} to ${formatTime(toMs, timezone)}`]];
   if (missedMs !== null)
     rows.push([
       `Sent late: it was due ${formatTime(missedMs, timezone)}, when perpwatch was not running.`,
       "",
     ]);
+  if (beganMs !== null)
+    rows.push(["Not watched", `before ${formatTime(beganMs, timezone)}, when watching began`]);
   for (const summary of unwatched) rows.push(["Not watched", summary]);
-  if (unwatched.length === 0) rows.push(["Not watched", "at no time that is known of"]);
+  if (unwatched.length === 0 && beganMs === null) rows.push(["Not watched", "at no time that is known of"]);
   if (cut) rows.push(["There was more than could be counted: sums and counts are at least these.", ""]);
   return section("About", rows);
 }

@@ -21,7 +21,10 @@ export interface DigestOptions {
   readonly schedule: { readonly name: string; next(afterMs: number): number | null } | null;
   readonly receivers: readonly string[];
   readonly timezone: string;
-  readonly store: Pick<Store, "commit" | "keep" | "events" | "alerts" | "messages" | "rollups">;
+  readonly store: Pick<
+    Store,
+    "commit" | "keep" | "events" | "alerts" | "messages" | "rollups" | "milestones"
+  >;
   readonly clock: Clock;
   readonly status: () => DaemonStatus;
   /** Hands on what is sealed. */

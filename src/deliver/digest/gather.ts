@@ -41,6 +41,8 @@ export interface DigestFigures extends Span {
   readonly unacked: readonly { readonly wallet: string; readonly count: number }[];
   /** Sentences about times in which nobody watched. */
   readonly unwatched: readonly string[];
+  /** When watching began, where that is within the span, ms. */
+  readonly beganMs: number | null;
   /** Something was more than could be looked through: figures are at least these. */
   readonly cut: boolean;
 }
@@ -55,7 +57,7 @@ const byMinuteMs = 2 * 86_400_000;
 
 export async function gatherDigest(
   span: Span,
-  store: Pick<Store, "events" | "alerts" | "messages" | "rollups">,
+  store: Pick<Store, "events" | "alerts" | "messages" | "rollups" | "milestones">,
   status: DaemonStatus,
 ): Promise<DigestFigures> {
   const { fromMs, toMs } = span;
@@ -65,6 +67,7 @@ export async function gatherDigest(
   const funding = await eventsOf("funding");
   const alerts = await store.alerts({ shadow: false, limit: mostRows });
   const messages = await store.messages({ sealedFromMs: fromMs });
+  const beganMs = (await store.milestones("started"))[0]?.atMs ?? null;
   const wallets: WalletDigest[] = [];
   for (const { name, figures } of status.watch.wallets) {
     const first = await firstKnown(name, span, store);
@@ -109,6 +112,7 @@ export async function gatherDigest(
       .filter(({ rule, firedAtMs }) => rule === "NotWatched" && within(firedAtMs, span))
       .map(({ summary }) => summary)
       .slice(0, 10),
+    beganMs: beganMs !== null && within(beganMs, span) ? beganMs : null,
     cut: [fills, funding, alerts].some(({ length }) => length >= mostRows),
   };
 }
