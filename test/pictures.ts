@@ -78,7 +78,7 @@ function embedPage(): string {
     `<p style="margin:0 0 8px">${words(content).replace(/^\p{Extended_Pictographic}/u, `<span style="display:inline-block;width:11px;height:11px;border-radius:6px;background:${colour}"></span>`)}</p>`,
     `<div style="background:#2b2d31;border-left:4px solid ${colour};border-radius:4px;padding:12px 14px;max-width:520px">`,
     `<div>${words(embed?.description ?? "")}</div><div style="display:flex;flex-wrap:wrap">${fields.join("")}</div>`,
-    `<div style="margin-top:10px;font-size:12px;color:#949ba4">${forHtml(embed?.footer.text ?? "")}</div></div></body>`,
+    `<div style="margin-top:10px;font-size:12px;color:#949ba4">${forHtml(embed?.footer?.text ?? "")}</div></div></body>`,
   ].join("\n");
 }
 
