@@ -79,7 +79,7 @@ export interface Outbox {
    * alerts owed before. Naming the same changes again does nothing.
    */
   stuck(changes: Changes): void;
-  /** Messages that are sealed and committed already, of no owed items: they are sent as any other. */
+  /** Messages that are sealed and committed already, of no owed items: they are sent like the rest. */
   post(messages: readonly Message[]): void;
   /** Called with the alerts whose items were recorded as delivered or dead. The returned function takes it back. */
   onSettled(listener: (alertIds: readonly number[]) => void): () => void;
