@@ -52,7 +52,7 @@ test("what is offered is what is built, and each help gives an example", { timeo
     ],
     "history",
     ...["query", "export", "events", "compact", "backup", "restore"].map((name) => `history ${name}`),
-    ...["routing", "routing test", "channels", "channels test", "drill", "wallet"],
+    ...["routing", "routing test", "channels", "channels test", "drill", "digest", "wallet"],
     ...["wallet new", "wallet import", "wallet list", "wallet login", "wallet logout"],
     ...["onboard", "onboard register", "onboard activate", "stop-loss"],
     ...["api", "api list", "api describe", "api docs", "simulate", "completion"],

@@ -427,3 +427,17 @@ test("a mistake of a rule file shows its line; one of the configuration does not
     ),
   ]);
 });
+
+test("a digest's expression, time zone and receivers are looked at, each at its place", () => {
+  using at = desk();
+  const told = (digest: string) =>
+    problems(completed(`digest: ${digest}`), at).map(({ path, message }) => `${path}: ${message}`);
+  expect(told('{ cron: "61 0 8 * * *", receivers: [here] }')).toEqual([
+    expect.stringMatching(/^digest\.cron: not a cron expression/),
+  ]);
+  expect(told("{ timezone: Nowhere, receivers: [here] }")).toEqual([
+    expect.stringMatching(/^digest\.timezone: Nowhere is no time zone/),
+  ]);
+  expect(told("{ receivers: [hear] }")).toEqual(['digest.receivers[0]: no channel is called "hear"']);
+  expect(told("{ receivers: [here] }")).toEqual([]);
+});
