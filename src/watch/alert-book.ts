@@ -251,8 +251,11 @@ export class AlertBook {
     if (this.#remind[live.alert.severity] === "never") return;
     const now = text();
     live.details = now.details;
+    const alone = live.alert.acknowledgedAtMs !== null;
     live.alert = { ...withoutAcknowledgement(live.alert), ...pick(now) };
     this.#record(draft, live, "worsened", null);
+    // Nobody takes care of it any more: its chain begins anew.
+    if (alone) this.#begins(live.alert, draft);
   }
 
   end(
@@ -366,6 +369,8 @@ export class AlertBook {
   #tellNow(alertId: number, receivers: readonly string[], draft: Draft): boolean {
     const live = this.live.get(alertId);
     if (!live || live.held) return false;
+    // Somebody takes care of it.
+    if (live.alert.acknowledgedAtMs !== null && receivers.every((one) => live.told.has(one))) return true;
     const text = live.lastText(draft.atMs);
     if (text) {
       live.details = text.details;
@@ -485,8 +490,10 @@ export class AlertBook {
   readonly #onReminder = (live: LiveAlert): void => {
     if (live.alert.state !== "firing") return;
     // An acknowledgement that lapsed is taken back in the open, by the reminder that follows from it.
-    if (live.alert.acknowledgedAtMs !== null) live.alert = withoutAcknowledgement(live.alert);
+    const lapsed = live.alert.acknowledgedAtMs !== null;
+    if (lapsed) live.alert = withoutAcknowledgement(live.alert);
     const draft = this.#draft();
+    if (lapsed) this.#begins(live.alert, draft);
     // A reminder speaks of now. Where that is not known it tells the newest that is, and says how old it is.
     const text = live.lastText(draft.atMs);
     if (text) {

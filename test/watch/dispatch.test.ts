@@ -198,6 +198,21 @@ group("silences", () => {
     expect(held()).toEqual([`silence ${id} of ann`]);
   });
 
+  test("what somebody takes care of is not brought up again when a silence ends", () => {
+    const harness = begin();
+    look(harness, warned);
+    silence(harness, {});
+    harness.see({
+      kind: "acknowledged",
+      atMs: harness.nowMs,
+      alert: harness.changes[0]!.alert,
+      by: "ann",
+      comment: "",
+    });
+    lasts(harness, warned, 11 * minute);
+    expect(harness.owed.filter((one) => one.includes("reminder"))).toEqual([]);
+  });
+
   test("one that begins later holds from then on", () => {
     const harness = begin();
     silence(harness, { startsMs: harness.nowMs + minute });
@@ -377,6 +392,16 @@ group("escalation", () => {
     });
     look(harness, near);
     lasts(harness, near, 6 * minute);
+    expect(escalated(harness)).toEqual(["phone: MarginHigh main/0.0 escalated critical"]);
+  });
+
+  test("begins anew when an acknowledgement lapses", () => {
+    const harness = begin({ routing, remind: { critical: { every: "5m", acknowledgedFor: "20m" } } });
+    look(harness, near);
+    acknowledge(harness, 1);
+    lasts(harness, near, 19 * minute);
+    expect(escalated(harness)).toEqual([]);
+    lasts(harness, near, 7 * minute);
     expect(escalated(harness)).toEqual(["phone: MarginHigh main/0.0 escalated critical"]);
   });
 
