@@ -153,7 +153,7 @@ test("a falling price is told on Discord and by email, its end too, and what was
   expect(mail.text.trimEnd().endsWith(` ${idIn(mail)}`)).toBe(true);
   expect(mail.headers.get("in-reply-to")).toBeUndefined();
 
-  expect(message).toMatchObject({ via: "bot", channelId: discord.channelId, replyTo: null, edits: 0 });
+  expect(message).toMatchObject({ via: "bot", channelId: discord.channelId, replyTo: null });
   expect(message.content).toMatch(
     /^🔴 \*\*FIRING critical: main: SOL long is \d\.\d+% from liquidation\*\* #1$/,
   );
@@ -171,12 +171,17 @@ test("a falling price is told on Discord and by email, its end too, and what was
   ]);
   expect(endingMail.subject).toMatch(/^RESOLVED: main: SOL long is \d\d\.\d+% from liquidation \(#1\)$/);
   expect(endingMail.headers.get("in-reply-to")).toBe(mail.messageId);
-  expect(endingMail.headers.get("references")).toBe(mail.messageId);
+  expect(endingMail.headers.get("references")).toMatch(
+    new RegExp(`^<thread\\.\\w+@example\\.org> ${mail.messageId}$`),
+  );
   expect(endingMail.messageId).not.toBe(mail.messageId);
   expect(endingMail.text).toContain("The condition no longer holds. Nothing to do.");
   expect(ending.content).toMatch(/^🟢 \*\*RESOLVED: main: SOL long/);
   expect(ending.embeds[0]?.color).toBe(colours.good);
-  await discord.waitForMessage(({ id, edits }) => id === message.id && edits === 1, patienceMs);
+  await discord.waitForMessage(
+    ({ id, content }) => id === message.id && content.includes("RESOLVED"),
+    patienceMs,
+  );
   expect(message.content).toMatch(/^🟢 \*\*RESOLVED .* UTC\*\*\n~~FIRING critical: main: SOL long .*~~ #1$/);
   expect(message.embeds[0]?.color).toBe(colours.good);
 

@@ -147,16 +147,25 @@ test("what happened in a downtime is told once, with its true time; what was bef
   const { acked, open } = await house.inbox();
   expect([acked.length, open.length]).toEqual([missed + liquidations.length, 5]);
   const told = (text: string, id: number) => text.split(new RegExp(`#${id}\\b`)).length > 1;
-  for (const { id } of alerts) {
+  // Each in exactly one message of each receiver, and that message arrived once.
+  const messages = await house.read((store) => store.messages({}));
+  const arrived = [
+    ...house.discord.messages.map(({ text }) => text),
+    ...house.smtp.mails.map(({ raw }) => raw),
+  ];
+  for (const { id: message, status } of messages) {
+    expect(status).toBe("delivered");
     expect(
-      house.chats().filter((one) => told(one.text, id)),
-      `alert ${id} on Discord`,
-    ).toHaveLength(1);
-    expect(
-      house.smtp.mails.filter((one) => told(one.text, id)),
-      `alert ${id} by mail`,
+      arrived.filter((text) => text.includes(message)),
+      message,
     ).toHaveLength(1);
   }
+  for (const { id } of alerts)
+    for (const receiver of ["chat", "mail"])
+      expect(
+        messages.filter((one) => one.receiver === receiver && one.alertIds.includes(id)),
+        `alert ${id} to ${receiver}`,
+      ).toHaveLength(1);
   const [liquidation] = liquidations;
   const mail = house.smtp.mails.find(({ text }) => told(text, liquidation?.id ?? 0));
   expect(mail?.text).toContain(`Happened ${formatTime(liquidation?.sinceMs ?? 0)}`);
