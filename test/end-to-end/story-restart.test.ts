@@ -40,7 +40,9 @@ test("a restart in the middle of `for` and of `keepFiringFor` neither counts nor
   await house.clock.advance(17_000);
   // The downtime itself is told, as nothing that a rule counts.
   expect(house.subjects()).toEqual([
-    "WARNING: I was not watching from 2026-03-01 12:00:40 UTC to 12:10:41 UTC (10m 1s) (#1)",
+    expect.stringMatching(
+      /^WARNING: I was not watching from 2026-03-01 12:00:40 UTC to 12:10:4[01] UTC \(10m( 1s)?\) \(#1\)$/,
+    ),
   ]);
   await house.clock.advance(6_000);
   expect(house.subjects().slice(1)).toEqual(["FIRING warning: main is near (#2)"]);
