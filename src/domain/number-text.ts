@@ -18,10 +18,20 @@ export function formatUsd(value: number): string {
   return `${value < 0 && abs > 0 ? "-" : ""}$${digits}`;
 }
 
-/** A price keeps five digits at least: `$60,400.00`, `$151.35`, `$0.0012345`. */
-export function formatPrice(value: number): string {
+/**
+ * A price keeps five digits at least: `$60,400.00`, `$151.35`, `$0.0012345`. With its market's tick it has that market's digits:
+ * `$60,400`, `$151.35`.
+ * @param tickUsd the smallest step of the market's price; left out or none: not known
+ */
+export function formatPrice(value: number, tickUsd?: number): string {
   if (!Number.isFinite(value)) return infinite(value);
   const abs = Math.abs(value);
+  const decimals = tickUsd === undefined ? null : decimalsOf(tickUsd);
+  if (decimals !== null) {
+    const onTick = Math.round(abs / tickUsd!) * tickUsd!;
+    // What is less than half a tick is not nothing.
+    if (onTick > 0 || abs === 0) return `${value < 0 ? "-" : ""}$${fixed(onTick, decimals)}`;
+  }
   const digits = abs >= 100 || abs === 0 ? fixed(abs, 2) : significant(abs, 5);
   return `${value < 0 && abs > 0 ? "-" : ""}$${digits}`;
 }
@@ -30,6 +40,18 @@ export function formatPrice(value: number): string {
 export function formatAmount(value: number): string {
   if (Number.isInteger(value)) return fixed(value, 0);
   return significant(value, Math.abs(value) >= 1_000 ? 8 : 6);
+}
+
+const mostDecimals = 12;
+
+/** Decimals that write a tick down as it is; null where none do. */
+function decimalsOf(tick: number): number | null {
+  if (!(tick > 0) || !Number.isFinite(tick)) return null;
+  for (let decimals = 0; decimals <= mostDecimals; decimals++) {
+    const whole = tick * 10 ** decimals;
+    if (Math.round(whole) > 0 && Math.abs(whole - Math.round(whole)) <= whole * 1e-9) return decimals;
+  }
+  return null;
 }
 
 function fixed(value: number, decimals: number): string {

@@ -12,12 +12,13 @@ import type { Unit } from "./vocabulary.ts";
 
 export { absentText, formatAmount, formatPercent, formatPrice, formatUsd };
 
-export function formatNumber(value: number, unit: Unit): string {
+/** @param tickUsd of the market whose price it is, where that is known */
+export function formatNumber(value: number, unit: Unit, tickUsd?: number): string {
   switch (unit) {
     case "usd":
       return formatUsd(value);
     case "price":
-      return formatPrice(value);
+      return formatPrice(value, tickUsd);
     case "ratio":
       return formatPercent(value);
     case "rate":
@@ -35,6 +36,15 @@ export function formatNumber(value: number, unit: Unit): string {
     default:
       return formatAmount(value);
   }
+}
+
+/** How long ago, in words: `2m 30s ago`, `in 5h`. */
+export function formatAgo(ms: number): string {
+  if (Number.isNaN(ms)) return absentText;
+  if (ms === Number.POSITIVE_INFINITY) return "never";
+  if (Math.abs(ms) < 1_000) return "just now";
+  const whole = formatDurationMs(Math.floor(Math.abs(ms) / 1_000) * 1_000);
+  return ms > 0 ? `${whole} ago` : `in ${whole}`;
 }
 
 function formatBytes(value: number): string {

@@ -15,6 +15,9 @@ export interface Part {
   readonly run: (env: Env) => Value | Unknown;
 }
 
+/** The smallest step of a market's price, USD. */
+export type TickOf = (env: Env) => number | undefined;
+
 /** A checked expression. */
 export interface Compiled<T extends Value = Value> {
   readonly text: string;
@@ -23,6 +26,8 @@ export interface Compiled<T extends Value = Value> {
   readonly run: (env: Env) => T | Unknown;
   /** Those that depend on anything, the whole among them; what stands inside of loops has no value by itself. */
   readonly parts?: readonly Part[];
+  /** Of a price: the tick of the market that it is of, where that is one and known. */
+  readonly tick?: TickOf;
   /** Where the whole is one comparison with a number that is written out. */
   readonly bound?: Bound;
 }

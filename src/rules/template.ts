@@ -96,7 +96,7 @@ function print({ compiled: part, mayBeEmpty }: Hole, env: Env): string {
   if (mayBeEmpty && (value === "" || value instanceof Unknown)) return "";
   if (value instanceof Unknown) return absentText;
   if (typeof value === "number")
-    return part.unit === "none" ? formatAmount(value) : formatNumber(value, part.unit);
+    return part.unit === "none" ? formatAmount(value) : formatNumber(value, part.unit, part.tick?.(env));
   if (typeof value === "boolean") return value ? "yes" : "no";
   return typeof value === "string" && value !== "" ? shorten(value, longestValue) : absentText;
 }

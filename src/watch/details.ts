@@ -26,8 +26,8 @@ export function detailsOf(scope: Scope, env: Env): readonly Line[] {
   };
   if (scope === "position" && env.position) {
     add("Position", positionText(env.position));
-    add("Mark price", price(env.position, "markPrice"));
-    add("Liquidation price", liquidationText(env.position));
+    add("Mark price", price(env.position, "markPrice", env));
+    add("Liquidation price", liquidationText(env.position, env));
     add("Distance", percent(env.position, "liquidationDistance"));
     add("Unrealized PnL", usd(env.position, "unrealizedPnl"));
   }
@@ -42,8 +42,8 @@ export function detailsOf(scope: Scope, env: Env): readonly Line[] {
     add("PnL", usd(env.wallet, "pnl"));
   }
   if (scope === "market" && env.market) {
-    add("Mark price", price(env.market, "markPrice"));
-    add("Oracle price", price(env.market, "oraclePrice"));
+    add("Mark price", price(env.market, "markPrice", env));
+    add("Oracle price", price(env.market, "oraclePrice", env));
     add("Status", text(env.market, "status"));
   }
   if (scope === "book" && env.book) {
@@ -92,22 +92,25 @@ function pathText(path: WindowSpec["path"]): string {
   return `${path.symbol === null ? path.scope : `${path.scope}[${path.symbol}]`}.${path.field}`;
 }
 
-/** Figures of an event, each with its unit. */
-export function eventDetailsOf(event: Event): readonly Line[] {
+/**
+ * Figures of an event, each with its unit.
+ * @param market of the event, whose tick its price has
+ */
+export function eventDetailsOf(event: Event, market?: Facts): readonly Line[] {
   const lines: Line[] = [];
   for (const [name, label, write] of eventFields) {
     const value = event.fields[name];
     if (value === null || value === undefined || value === "") continue;
     lines.push([
       label,
-      typeof value === "number" ? write(value) : (bookSides[String(value)] ?? String(value)),
+      typeof value === "number" ? write(value, tickOf(market)) : (bookSides[String(value)] ?? String(value)),
     ]);
   }
   return lines;
 }
 
-const eventFields: readonly (readonly [string, string, (value: number) => string])[] = [
-  ["side", "Side", String],
+const eventFields: readonly (readonly [string, string, (value: number, tickUsd?: number) => string])[] = [
+  ["side", "Side", (value) => String(value)],
   ["size", "Size", formatAmount],
   ["price", "Price", formatPrice],
   ["notional", "Notional", formatUsd],
@@ -129,6 +132,10 @@ function number(facts: Facts, field: string): number | null {
   return typeof value === "number" && !Number.isNaN(value) ? value : null;
 }
 
+function tickOf(market: Facts | undefined): number | undefined {
+  return (market && number(market, "tickSize")) ?? undefined;
+}
+
 function amount(facts: Facts, field: string): string | null {
   const value = number(facts, field);
   return value === null ? null : formatAmount(value);
@@ -147,15 +154,15 @@ function usd(facts: Facts, field: string): string | null {
   return value === null ? null : formatUsd(value);
 }
 
-function price(facts: Facts, field: string): string | null {
+function price(facts: Facts, field: string, { market }: Env): string | null {
   const value = number(facts, field);
-  return value === null || !Number.isFinite(value) ? null : formatPrice(value);
+  return value === null || !Number.isFinite(value) ? null : formatPrice(value, tickOf(market));
 }
 
-function liquidationText(position: Facts): string | null {
+function liquidationText(position: Facts, env: Env): string | null {
   const distance = number(position, "liquidationDistance");
   if (distance === null) return null;
-  return Number.isFinite(distance) ? price(position, "liquidationPrice") : "none";
+  return Number.isFinite(distance) ? price(position, "liquidationPrice", env) : "none";
 }
 
 function percent(facts: Facts, field: string): string | null {

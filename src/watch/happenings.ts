@@ -236,7 +236,7 @@ export class Happenings {
         description: rule.description?.render(env) ?? "",
         value: null,
         dataAtMs: event.seenMs,
-        details: [...eventDetailsOf(event), ...this.#olderFigures(rule, event)],
+        details: [...eventDetailsOf(event, env.market), ...this.#olderFigures(rule, event)],
         shadow,
       },
       `${event.kind}:${event.key}`,

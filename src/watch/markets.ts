@@ -2,7 +2,7 @@
 import type { MarketConfig, MarketPrices } from "../domain/account.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import type { MarketRisk } from "../risk/model.ts";
-import { ticksFromUsd, unitsFromBaseLots } from "../risk/units.ts";
+import { ticksFromUsd, unitsFromBaseLots, usdFromTicks } from "../risk/units.ts";
 import type { Facts } from "../rules/index.ts";
 
 const hoursPerYear = 8_760;
@@ -190,6 +190,7 @@ function marketFacts(entry: MarketEntry): void {
   const { config, prices } = entry;
   if (config) {
     values.status = config.status;
+    values.tickSize = usdFromTicks(1, config);
     values.takerFee = config.takerFee;
     values.maxLeverage = config.leverageTiers.reduce((most, tier) => Math.max(most, tier.maxLeverage), 0);
   }

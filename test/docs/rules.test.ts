@@ -30,7 +30,7 @@ test("it tells every field and every function", () => {
   for (const kind of eventKinds)
     for (const { name } of eventVocabulary[kind]) expect(section(`on ${kind}`)).toContain(`| \`${name}\` |`);
   const told = functionRows.map(({ name }) => name);
-  expect([...told].sort()).toEqual(
+  expect([...new Set(told)].sort()).toEqual(
     [...new Set([...functionNames, ...methodNames, ...historyNames, "has", "market"])].sort(),
   );
 });

@@ -32,6 +32,54 @@ describe("templates", () => {
     expect(told(summary, values)).toBe(wanted);
   });
 
+  describe("prices have their market's digits", () => {
+    const markets = (symbol: string) =>
+      symbol === "BTC" ? facts({ markPrice: 60_400.4, tickSize: 1 }) : undefined;
+    test.each([
+      ["{{ price(position.liquidationPrice) }}", 0.01, "$86.43"],
+      ["{{ position.liquidationPrice }}", 0.01, "$86.43"],
+      ["{{ position.liquidationPrice }}", 0.0001, "$86.4280"],
+      ["{{ price(position.liquidationPrice) }}", 5, "$85"],
+      // Less than half a tick is not nothing.
+      ["{{ price(position.liquidationPrice) }}", 1_000, "$86.428"],
+      ["{{ price(position.liquidationPrice) }}", 0, "$86.428"],
+      ["{{ price(position.liquidationPrice) }}", Number.NaN, "$86.428"],
+      // Of another market, by that one's.
+      [
+        '{{ market("BTC").markPrice }}, {{ price(market("BTC").markPrice * 2.0) }}',
+        0.01,
+        "$60,400, $120,801",
+      ],
+      ['{{ price(position.liquidationPrice + market("BTC").markPrice) }}', 0.01, "$60,487"],
+      // Nobody knows what a price of two markets would be.
+      ['{{ price(market("ETH").markPrice + market("BTC").markPrice) }}', 0.01, "–"],
+      ["{{ position.liquidationPrice }} {{ usd(position.notional) }}", 1, "$86 $12.00"],
+    ])("%s at a tick of %d", (summary, tickSize, wanted) => {
+      const rule = condition("position.size > 0", { scope: "position", summary });
+      const position = facts({ liquidationPrice: 86.428, notional: 12 });
+      const market = facts({ tickSize });
+      expect(rule.summary.render(env({ position, market, markets }))).toBe(wanted);
+    });
+  });
+
+  test.each([
+    ["{{ ago(event.at) }}", 150_000, "2m 30s ago"],
+    ["{{ ago(event.age) }}", 150_900, "2m 30s ago"],
+    ["{{ ago(event.at) }}", 400, "just now"],
+    ["{{ ago(event.at) }}", -18_000_000, "in 5h"],
+    ["{{ ago(now) }}", 0, "just now"],
+    ["{{ ago(event.at) }}", Number.POSITIVE_INFINITY, "never"],
+  ])("%s, %d ms after it", (summary, laterMs, wanted) => {
+    const rule = eventRule("notification", "true", { summary });
+    expect(rule.summary.render(env({ event: facts({ at: nowMs - laterMs }) }))).toBe(wanted);
+  });
+
+  test("ago looks back where a window is named, and judges nothing anew by the clock where it prints", () => {
+    const rule = condition('ago("trader.equity", "1h") > 0', { summary: "{{ ago(now) }}" });
+    expect(rule.windows).toHaveLength(1);
+    expect(rule.readsNow).toBe(false);
+  });
+
   test("are bounded, however long what they print is", () => {
     const text = told("{{ trader.name }}{{ trader.name }}{{ trader.name }}", { name: "x".repeat(10_000) });
     expect([...text]).toHaveLength(300);

@@ -1,7 +1,7 @@
 /** What stands below the summary of an event. */
 import { expect, test } from "vitest";
 import type { Event } from "../../src/domain/event.ts";
-import { event, Harness } from "./harness.ts";
+import { event, Harness, marketConfig, position, subaccount } from "./harness.ts";
 
 const rules = `
 rules:
@@ -27,4 +27,31 @@ test("figures of an event carry their units, and an order buys or sells", () => 
     "Notional $1,234.50",
     "Collateral change -$0.50",
   ]);
+});
+
+test("prices have the digits of their market, in what a rule prints and below it", () => {
+  const harness = new Harness({
+    rules: `
+rules:
+  - name: Big
+    scope: position
+    when: position.notional > 0.0
+    severity: info
+    summary: "{{ price(position.markPrice) }}, {{ position.entryPrice }}"
+  - name: Filled
+    on: notification
+    severity: info
+    summary: "at {{ price(event.price) }}"
+`,
+  });
+  // Lots of 0.01, and a step of 1 USD.
+  harness.config(marketConfig("SOL", { tickSize: 10_000 }));
+  harness.mark(151.35);
+  harness.account([subaccount(1_000, [position(1, 140.6)])]);
+  harness.events("notifications", [
+    event({ kind: "notification", key: "a", symbol: "SOL", fields: { price: 150.9 } }),
+  ]);
+  expect(harness.changes.map(({ alert }) => alert.summary)).toEqual(["$151, $141", "at $151"]);
+  expect(harness.changes[0]!.details).toContainEqual(["Mark price", "$151"]);
+  expect(harness.changes[1]!.details).toContainEqual(["Price", "$151"]);
 });

@@ -98,6 +98,8 @@ const ourFunctions = [
   "string.like(string): bool",
   "market(string): Market",
   "duration(google.protobuf.Duration): string",
+  "ago(google.protobuf.Timestamp): string",
+  "ago(google.protobuf.Duration): string",
   "abs(google.protobuf.Duration): google.protobuf.Duration",
   "sum(list<double>): double",
   "sum(list<int>): int",

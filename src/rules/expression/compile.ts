@@ -69,6 +69,7 @@ export function compileExpression(
     run,
     type,
     parts: walk.parts,
+    ...(unitOf(type) === "price" ? { tick: walk.tickOf(parsed.ast) } : {}),
     ...(bound === undefined ? {} : { bound }),
   };
 }

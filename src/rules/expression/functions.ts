@@ -1,6 +1,7 @@
 /** The functions that expressions may call: a closed list, each with its closure. Anything else is refused. */
 import { formatDurationMs, parseDurationMs } from "../../domain/duration.ts";
-import { formatAmount, formatPercent, formatPrice, formatUsd } from "../format.ts";
+import { formatAgo, formatAmount, formatPercent, formatPrice, formatUsd } from "../format.ts";
+import type { TickOf } from "../rule.ts";
 import { type FactScalar, Unknown, type Value } from "../value.ts";
 import type { Compiling, Run } from "./node.ts";
 import { bool, duration, plainDouble, plainInt, type StaticType, text, time, unitOf } from "./types.ts";
@@ -10,7 +11,6 @@ type Refuse = (message: string) => Compiling;
 const formatters: Readonly<Record<string, (value: number) => string>> = {
   percent: formatPercent,
   usd: formatUsd,
-  price: formatPrice,
   amount: formatAmount,
 };
 
@@ -21,6 +21,7 @@ export const functionNames: readonly string[] = [
   "sum",
   "size",
   ...Object.keys(formatters),
+  "price",
   "duration",
   "timestamp",
   "double",
@@ -59,10 +60,14 @@ export const methodNames: readonly string[] = [
   "getSeconds",
 ];
 
-/** @returns undefined when there is no such function. */
+/**
+ * @param tick of the market whose price is printed
+ * @returns undefined when there is no such function
+ */
 export function callFunction(
   name: string,
   args: readonly Compiling[],
+  tick: TickOf,
   refuse: Refuse,
 ): Compiling | undefined {
   const [first, second] = args;
@@ -70,6 +75,10 @@ export function callFunction(
   if (formatter !== undefined && first !== undefined && Object.hasOwn(formatters, name))
     return { type: text, run: mapNumber(first.run, formatter) };
   switch (name) {
+    case "price":
+      return first && { type: text, run: priceOf(first.run, tick) };
+    case "ago":
+      return first && { type: text, run: agoOf(first) };
     case "abs":
       return first && { type: first.type, run: mapNumber(first.run, Math.abs) };
     case "min":
@@ -180,6 +189,22 @@ function mapNumber(run: Run, change: (value: number) => FactScalar): Run {
   return (env) => {
     const value = run(env);
     return typeof value === "number" ? change(value) : value;
+  };
+}
+
+function priceOf(run: Run, tick: TickOf): Run {
+  return (env) => {
+    const value = run(env);
+    return typeof value === "number" ? formatPrice(value, tick(env)) : value;
+  };
+}
+
+/** Of a time or of a duration; anything else the checker refuses. */
+function agoOf({ type, run }: Compiling): Run {
+  if (type.kind !== "time") return mapNumber(run, formatAgo);
+  return (env) => {
+    const atMs = run(env);
+    return typeof atMs === "number" ? formatAgo(env.nowMs - atMs) : atMs;
   };
 }
 

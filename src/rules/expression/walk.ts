@@ -2,8 +2,8 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 import type { Scope } from "../../domain/subject.ts";
 import { nearestName } from "../problem.ts";
-import type { Bound, Part } from "../rule.ts";
-import { type FactScalar, Unknown } from "../value.ts";
+import type { Bound, Part, TickOf } from "../rule.ts";
+import { type FactScalar, type Facts, Unknown } from "../value.ts";
 import { visibleScopes, vocabulary } from "../vocabulary.ts";
 import { Gathered } from "./context.ts";
 import { absence, readItemField, readKey } from "./fields.ts";
@@ -374,7 +374,7 @@ export class Walk {
     if (name === "has") return this.#has(node, args[0]);
     if (name === "market")
       return this.#names.problem(node, 'name one of the market\'s fields: market("BTC").markPrice');
-    if (historyNames.has(name)) {
+    if (historyNames.has(name) && !isPrinted(name, args)) {
       const { countable } = this.#names.naming;
       if (countable === null)
         return this.#names.problem(
@@ -385,13 +385,25 @@ export class Walk {
     }
     const compiled = args.map((arg) => this.compile(arg));
     if (compiled.some((arg) => arg.type.kind === "wrong")) return bad;
-    const result = callFunction(name, compiled, (message) => this.#names.problem(node, message));
+    if (isPrinted(name, args)) this.#names.gathered.readsNow = true;
+    const tick = name === "price" ? this.tickOf(args[0]) : noTick;
+    const result = callFunction(name, compiled, tick, (message) => this.#names.problem(node, message));
     if (result !== undefined) return result;
     const names = [...functionNames, ...historyNames, "has", "market"];
     return this.#names.problem(node, `unknown function ${name}`, {
       nearest: nearestName(name, names),
       allowed: names,
     });
+  }
+
+  /** The tick of the one market that a price can be of: another one that it names, else the subject's own. */
+  tickOf(node: ASTNode | undefined): TickOf {
+    // An item of a list has a market of its own.
+    if (node === undefined || this.#names.locals.size > 0) return noTick;
+    const symbols = marketsIn(node);
+    const [symbol] = symbols;
+    if (symbol === undefined) return (env) => tickIn(env.market);
+    return symbols.size === 1 ? (env) => tickIn(env.markets(symbol)) : noTick;
   }
 
   #method(node: ASTNode, name: string, receiver: ASTNode, args: readonly ASTNode[]): Compiling {
@@ -510,6 +522,35 @@ function sliceOf(text: string, { start, end }: ASTNode): string {
     else if (letter === ")") missing++;
   }
   return "(".repeat(missing) + slice + ")".repeat(open);
+}
+
+const noTick: TickOf = () => undefined;
+
+function tickIn(market: Facts | undefined): number | undefined {
+  const tick = market?.values.tickSize;
+  return typeof tick === "number" ? tick : undefined;
+}
+
+/** `ago` of a time is printed; with a window it looks back. */
+function isPrinted(name: string, args: readonly ASTNode[]): boolean {
+  return name === "ago" && args.length === 1;
+}
+
+/** The markets that are named in an expression. */
+function marketsIn(node: ASTNode): Set<string> {
+  const found = new Set<string>();
+  const look = (part: unknown): void => {
+    if (Array.isArray(part)) for (const one of part) look(one);
+    if (typeof part !== "object" || part === null || !("op" in part)) return;
+    const { op, args } = part as ASTNode;
+    if (op === "call" && args[0] === "market") {
+      const [symbol] = args[1];
+      if (symbol?.op === "value" && typeof symbol.args === "string") found.add(symbol.args);
+    }
+    look(args);
+  };
+  look(node);
+  return found;
 }
 
 /** What may be held against each other. */

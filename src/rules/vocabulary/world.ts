@@ -60,6 +60,7 @@ const market: readonly Field[] = [
     ["uninitialized", "active", "postOnly", "paused", "closed", "tombstoned"],
     "status of the market",
   ),
+  config.number("tickSize", "price", "the smallest step of its price"),
   config.number("maxLeverage", "times", "leverage of the first tier"),
   config.number("takerFee", "ratio", "a fraction of the notional"),
 ];
