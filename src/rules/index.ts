@@ -7,7 +7,7 @@
 
 export { explainInputs, explainParts } from "./explain.ts";
 export { formatAmount, formatNumber, formatPercent, formatPrice, formatUsd } from "./format.ts";
-export { judge, judgeEvent } from "./judge.ts";
+export { freshUntilMs, judge, judgeEvent, nothingHolds } from "./judge.ts";
 export { type UnlistedSymbol, unlistedSymbols } from "./listed.ts";
 export type { Loaded, LoadInput } from "./load/input.ts";
 export { loadRules } from "./load/load.ts";

@@ -7,7 +7,7 @@
  */
 import { type Severity, severityRank } from "../domain/alert.ts";
 import type { Source } from "../domain/observation.ts";
-import type { ConditionRule, EventRule, Judgement, Level } from "./rule.ts";
+import type { ConditionRule, EventRule, Input, Judgement, Level } from "./rule.ts";
 import { type Env, isUnknown, type Unknown } from "./value.ts";
 
 /**
@@ -58,6 +58,32 @@ function stands(level: Level, env: Env): boolean | Unknown {
   // Neither side of the band decides while one of them is unknown.
   if (isUnknown(resolved)) return resolved;
   return isUnknown(holds) ? holds : false;
+}
+
+/**
+ * The common case of `judge`, without its bookkeeping: no level stands, and all inputs are fresh (`env.allFresh` is set).
+ * @returns whether it is known that no level holds; false says nothing
+ */
+export function nothingHolds({ value, levels }: ConditionRule, env: Env): boolean {
+  if (value !== null) env.value = value.run(env);
+  for (let i = 0; i < levels.length; i++) if (levels[i]!.when.run(env) !== false) return false;
+  return true;
+}
+
+/** @returns until when all of these were seen lately enough, ms: before now where one is too old, -∞ where one never was seen */
+export function freshUntilMs(inputs: readonly Input[], env: Env): number {
+  let untilMs = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < inputs.length; i++) {
+    const { facts, sources, staleAfterMs } = inputs[i]!;
+    const seenMs = facts(env)?.seenMs;
+    for (let j = 0; j < sources.length; j++) {
+      const seen = seenMs?.[sources[j]!];
+      if (seen === undefined) return Number.NEGATIVE_INFINITY;
+      const until = seen + staleAfterMs[j]!;
+      if (until < untilMs) untilMs = until;
+    }
+  }
+  return untilMs;
 }
 
 /** @returns whether the rule matches this event; unknown counts as no match, with a reason to show. */

@@ -52,6 +52,8 @@ export type ReadScope = Scope | "event";
 
 /** The sources of one subject that a condition rests on, and how old the last answer of each may be. */
 export interface Input {
+  /** Whose facts: equal ones are of the same subject. */
+  readonly owner: string;
   readonly facts: (env: Env) => Facts | undefined;
   readonly sources: readonly Source[];
   readonly staleAfterMs: readonly number[];

@@ -93,8 +93,9 @@ export function traderFacts(
 
 /** @param untilMs NaN: not known */
 export function fundingFacts(facts: Facts, untilMs: number): void {
-  if (Number.isNaN(untilMs)) delete facts.values.fundingUntilMaintenance;
-  else facts.values.fundingUntilMaintenance = untilMs;
+  const { values } = facts;
+  if (!Number.isNaN(untilMs)) values.fundingUntilMaintenance = untilMs;
+  else if (values.fundingUntilMaintenance !== undefined) delete values.fundingUntilMaintenance;
 }
 
 /** Figures of a position that come from the account alone and change with answers, not with marks. */

@@ -9,6 +9,7 @@ import type { Scope, Subject } from "../domain/subject.ts";
 import {
   type ConditionRule,
   type Env,
+  freshUntilMs,
   type Judgement,
   judge,
   type RuleSet,
@@ -21,6 +22,7 @@ import type { Deadlines } from "./deadlines.ts";
 import { coverOf, detailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
 import { Instance } from "./instance.ts";
+import { noPlan, Plans, staysQuiet } from "./plan.ts";
 import type { WatchedWallet } from "./settings.ts";
 import type { SubjectNode } from "./subjects.ts";
 import { WindowSet } from "./windows.ts";
@@ -67,9 +69,12 @@ export class Conditions {
   readonly #byScope = new Map<Scope, readonly ConditionRule[]>();
   /** Windows over the series of each scope, whichever subjects look through them. */
   readonly #series = new Map<Scope, { readonly rule: ConditionRule; readonly spec: WindowSpec }[]>();
-  /** Sources that a rule reads, itself or through windows, a bit each. */
-  readonly #sources = new Map<ConditionRule, number>();
+  readonly #plans: Plans;
+  /** Counts judgings of subjects; see `Look`. */
+  #turn = 0;
   readonly #due = (instance: Instance): void => this.judge(instance, this.#options.draft());
+  readonly #staleMsOf = ({ rule, node, index, staleMs }: Instance): number =>
+    node.quiet.has(index) ? freshUntilMs(rule.inputs, node.env) + 1 : staleMs;
   /** States found in history that no subject has claimed yet. */
   readonly #restored = new Map<string, { readonly state: RuleState; readonly alert: LiveAlert | null }>();
   /** Whose row stands in history: a position that flipped or reopened takes over the row of the one before it. */
@@ -84,12 +89,10 @@ export class Conditions {
         const { scope } = spec.path;
         this.#series.set(scope, [...(this.#series.get(scope) ?? []), { rule, spec }]);
       }
-      const read = rule.reads.flatMap((one) => one.sources);
-      this.#sources.set(
-        rule,
-        read.reduce((bits, source) => bits | sourceBit(source), 0),
-      );
     }
+    this.#plans = new Plans(options.ruleSet.conditions, ({ reads }) =>
+      bitsOf(reads.flatMap(({ sources: read }) => read)),
+    );
   }
 
   restore(state: RuleState, alert: LiveAlert | null): void {
@@ -108,7 +111,7 @@ export class Conditions {
   /** Gives a subject the rules that select it. */
   attach(node: SubjectNode, draft: Draft): void {
     this.#prepare(node);
-    node.staleness.keep(this.#options.deadlines, this.#due);
+    node.staleness.keep(this.#options.deadlines, this.#due, this.#staleMsOf);
     for (const rule of this.#byScope.get(node.subject.scope) ?? []) {
       if (!judges(rule, node.subject, this.#options.wallet)) continue;
       const windows = rule.windows.map((spec) => {
@@ -116,12 +119,13 @@ export class Conditions {
         const owner = this.#options.owner(node, spec.path) ?? node;
         return windowsOf(owner, this.#options.timezone).of(spec);
       });
-      const instance = new Instance(rule, node, windows, this.#sources.get(rule) ?? 0, draft.atMs, this.#due);
+      const instance = new Instance(rule, node, windows, node.instances.length, draft.atMs, this.#due);
       node.instances.push(instance);
       this.#claim(instance, draft);
       // Judged once even when nothing of what it reads ever arrives: then it is blind, and somebody has to say so.
       this.#options.deadlines.set(instance, draft.atMs + driftMs);
     }
+    node.plan = this.#plans.of(node.instances.map(({ rule }) => rule));
   }
 
   /**
@@ -163,6 +167,7 @@ export class Conditions {
       } else this.#drop(instance, draft);
     }
     node.instances = [];
+    node.plan = noPlan;
   }
 
   released(row: RuleRow, draft: Draft): void {
@@ -172,15 +177,29 @@ export class Conditions {
   /** Judges what a subject's rules make of an arrival from `source`, or from all of these at once. */
   judgeNode(node: SubjectNode, source: Source | readonly Source[] | null, draft: Draft): void {
     const asked = source === null ? -1 : typeof source === "string" ? sourceBit(source) : bitsOf(source);
-    const { instances } = node;
-    for (let i = 0; i < instances.length; i++) {
-      const instance = instances[i]!;
-      if ((instance.sources & asked) !== 0 || source === null) this.judge(instance, draft);
+    const { instances, plan, quiet, env } = node;
+    const { atMs } = draft;
+    const turn = ++this.#turn;
+    let staleMs = Number.POSITIVE_INFINITY;
+    env.nowMs = atMs;
+    for (let i = 0; i < plan.length; i++) {
+      const planned = plan[i]!;
+      if ((planned.sources & asked) === 0 && source !== null) continue;
+      if (quiet.has(i)) {
+        if (planned.looksBack) env.window = instances[i]!.window;
+        if (staysQuiet(planned, env, turn)) {
+          staleMs = Math.min(staleMs, planned.look.untilMs(env, turn) + 1);
+          continue;
+        }
+      }
+      this.judge(instances[i]!, draft);
     }
+    node.staleness.noted(staleMs);
   }
 
   judge(instance: Instance, draft: Draft): void {
     const { rule, node } = instance;
+    node.quiet.set(instance.index, false);
     const env = this.#envOf(instance, draft.atMs);
     const current = instance.lifecycle.sinceMs === null ? null : (instance.alert?.alert.severity ?? null);
     const judged = judge(rule, env, current);
@@ -196,7 +215,7 @@ export class Conditions {
     }
     // Nothing holds and nothing did: no clock runs, whatever the time.
     if (idle && (!known || judged.severity === null)) {
-      if (rule.readsNow || instance.looksAtEvents) this.#schedule(instance, env);
+      if (node.plan[instance.index]?.restless !== false) this.#schedule(instance, env);
       else this.#rest(instance, env);
       return;
     }
@@ -345,8 +364,11 @@ export class Conditions {
 
   /** No clock of it runs and nothing that it reads drifts: only that its data get stale can change anything. */
   #rest(instance: Instance, env: Env): void {
+    const { rule, node, index } = instance;
     instance.staleMs = instance.unknown === null ? staleFromMs(env) : Number.POSITIVE_INFINITY;
-    instance.node.staleness.noted(instance.staleMs);
+    // What is known while something behind it is stale has another moment than that of its inputs.
+    if (instance.unknown === null && freshUntilMs(rule.inputs, env) >= env.nowMs) node.quiet.set(index, true);
+    node.staleness.noted(instance.staleMs);
     if (instance.dueMs !== Number.POSITIVE_INFINITY) this.#options.deadlines.cancel(instance);
   }
 

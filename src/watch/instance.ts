@@ -9,18 +9,16 @@ export class Instance implements Due {
   readonly rule: ConditionRule;
   readonly node: SubjectNode;
   readonly windows: readonly Window[];
-  /** Sources whose arrival is a reason to judge, a bit each. */
-  readonly sources: number;
-  /** Some window is over events, out of which they fall by time alone. */
-  readonly looksAtEvents: boolean;
+  /** Where it stands among those of its subject. */
+  readonly index: number;
   lifecycle: Lifecycle;
   alert: LiveAlert | null = null;
   /** Judged since the start of the daemon: a condition that holds at the first known judgement was "already so". */
   judged = false;
   alreadySo = false;
   /**
-   * When it could be judged last, ms; NaN: not since the start. Always a double: it is written with each judgement, and what
-   * may be null, too, would be made anew each time.
+   * When it could be judged last, ms; NaN: not since the start. Not kept while it is quiet. Always a double: it is written with
+   * each judgement, and what may be null, too, would be made anew each time.
    */
   knownAtMs = Number.NaN;
   /** When its condition was last known to hold, ms; null: not since the start. */
@@ -31,7 +29,7 @@ export class Instance implements Due {
   unknownSinceMs = 0;
   /** A row of it stands in history. */
   stored = false;
-  /** When what it read last becomes stale, ms; +∞ when that cannot change anything. */
+  /** When what it read last becomes stale, ms; +∞ when that cannot change anything. Not kept while it is quiet. */
   staleMs = Number.POSITIVE_INFINITY;
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
@@ -44,15 +42,14 @@ export class Instance implements Due {
     rule: ConditionRule,
     node: SubjectNode,
     windows: readonly Window[],
-    sources: number,
+    index: number,
     nowMs: number,
     judge: (instance: Instance) => void,
   ) {
     this.rule = rule;
     this.node = node;
     this.windows = windows;
-    this.sources = sources;
-    this.looksAtEvents = rule.windows.some(({ path }) => path.kind === "event");
+    this.index = index;
     this.window = (index) => windows[index]!.read(node.env.nowMs);
     this.lifecycle = newLifecycle(rule, nowMs);
     this.#judge = judge;

@@ -10,6 +10,7 @@ export class Staleness implements Due {
   place = -1;
   #judge: (instance: Instance) => void = () => {};
   #deadlines: Deadlines | null = null;
+  #staleMsOf: (instance: Instance) => number = () => Number.POSITIVE_INFINITY;
   readonly #of: { readonly instances: readonly Instance[] };
 
   constructor(of: { readonly instances: readonly Instance[] }) {
@@ -18,17 +19,25 @@ export class Staleness implements Due {
 
   get dueMs(): number {
     let firstMs = Number.POSITIVE_INFINITY;
-    for (const { staleMs } of this.#of.instances) if (staleMs < firstMs) firstMs = staleMs;
+    for (const instance of this.#of.instances) firstMs = Math.min(firstMs, this.#staleMsOf(instance));
     return firstMs;
   }
 
   /** The moment is the rules' own. */
   set dueMs(_: number) {}
 
-  /** @param judge called with each rule whose moment has come; it sets a new one */
-  keep(deadlines: Deadlines, judge: (instance: Instance) => void): void {
+  /**
+   * @param judge called with each rule whose moment has come; it sets a new one
+   * @param staleMsOf a rule's moment
+   */
+  keep(
+    deadlines: Deadlines,
+    judge: (instance: Instance) => void,
+    staleMsOf: (instance: Instance) => number,
+  ): void {
     this.#deadlines = deadlines;
     this.#judge = judge;
+    this.#staleMsOf = staleMsOf;
   }
 
   /** A rule's moment was set. */
@@ -37,7 +46,8 @@ export class Staleness implements Due {
   }
 
   onDue(nowMs: number): void {
-    for (const instance of [...this.#of.instances]) if (instance.staleMs <= nowMs) this.#judge(instance);
+    for (const instance of [...this.#of.instances])
+      if (this.#staleMsOf(instance) <= nowMs) this.#judge(instance);
     this.noted(this.dueMs);
   }
 }

@@ -6,6 +6,7 @@ import type { Source } from "../domain/observation.ts";
 import { type Subject, subjectName } from "../domain/subject.ts";
 import type { Env, Facts } from "../rules/index.ts";
 import type { Instance } from "./instance.ts";
+import { noPlan, type Plan, Quiet } from "./plan.ts";
 import { Staleness } from "./staleness.ts";
 import type { WindowSet } from "./windows.ts";
 
@@ -23,6 +24,9 @@ export class SubjectNode {
   /** When a position was opened, ms; null: not known. */
   openedMs: number | null = null;
   instances: Instance[] = [];
+  /** How those are looked at, one by one. */
+  plan: Plan = noPlan;
+  readonly quiet = new Quiet();
   readonly staleness: Staleness = new Staleness(this);
   windows: WindowSet | null = null;
 

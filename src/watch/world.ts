@@ -15,6 +15,8 @@ import { newWallet, type WalletEntry } from "./wallets.ts";
 
 export type Gone = (node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting) => void;
 
+const noWindow = (): number => Number.NaN;
+
 export class World {
   readonly nodes = new Map<string, SubjectNode>();
   readonly wallets = new Map<string, WalletEntry>();
@@ -24,6 +26,8 @@ export class World {
   readonly exchange: SubjectNode;
   readonly daemon: SubjectNode;
   readonly #listed = (): boolean => this.markets.configAtMs !== null && this.markets.pricesAtMs !== null;
+  readonly #marketFacts = (symbol: string): Facts | undefined =>
+    this.markets.entries.get(symbol.toUpperCase())?.facts;
   readonly #onNew: (node: SubjectNode) => void;
 
   /** @param onNew a trader account, a position, a market, a book or a pair appeared  @param onGone a trader account or a position went */
@@ -105,14 +109,24 @@ export class World {
 
   /** Surroundings of a subject; the world's own facts are looked up late, since they are made first. */
   #env(own: Partial<Pick<Env, "position" | "trader" | "wallet" | "market" | "book" | "pair">>): Env {
+    // All of them with the same properties in the same order: what reads one of them is fast as long as they are of one shape.
     return {
       nowMs: 0,
+      position: own.position,
+      trader: own.trader,
+      wallet: own.wallet,
+      market: own.market,
       exchange: this.exchange?.facts ?? newFacts(),
       daemon: this.daemon?.facts ?? newFacts(),
-      markets: (symbol) => this.markets.entries.get(symbol.toUpperCase())?.facts,
+      book: own.book,
+      pair: own.pair,
+      event: undefined,
+      markets: this.#marketFacts,
       listed: this.#listed,
-      window: () => Number.NaN,
-      ...own,
+      window: noWindow,
+      value: undefined,
+      allFresh: false,
+      freshUntilMs: Number.POSITIVE_INFINITY,
     };
   }
 

@@ -49,9 +49,10 @@ export function inputsOf(
     owners.set(key, owner);
     for (const source of sources) owner.sources.add(source);
   }
-  return [...owners.values()]
-    .filter((owner) => owner.sources.size > 0)
-    .map(({ facts, sources }) => ({
+  return [...owners]
+    .filter(([, { sources }]) => sources.size > 0)
+    .map(([owner, { facts, sources }]) => ({
+      owner,
       facts,
       sources: [...sources],
       staleAfterMs: [...sources].map((source) => staleAfterMs[source]),
