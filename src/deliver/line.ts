@@ -97,6 +97,11 @@ export class Line {
   #begun = 0;
   #sealFailsSinceMs: number | null = null;
   #startedMs = 0;
+  /**
+   * One reading of the clocks for a whole pass. What becomes due between a look at it and the setting of the timer would
+   * neither leave nor be waited for.
+   */
+  #pass = { elapsedMs: 0, wallMs: 0 };
   #cancelTimer: (() => void) | null = null;
   #running = false;
   #draining = false;
@@ -163,8 +168,10 @@ export class Line {
   /** Does everything that can be done now, and comes back by itself when more can be. */
   pump(): void {
     if (!this.#running) return;
+    const { clock } = this.#options;
+    this.#pass = { elapsedMs: clock.elapsedMs(), wallMs: clock.nowMs() };
     this.#health.lasts();
-    const restFirst = this.#slots.restIsFirst(this.#options.clock.elapsedMs());
+    const restFirst = this.#slots.restIsFirst(this.#pass.elapsedMs);
     for (const lane of restFirst ? (["rest", "critical"] as const) : (["critical", "rest"] as const)) {
       while (!this.#busy.has(lane)) {
         const work = this.#next(lane);
@@ -214,7 +221,7 @@ export class Line {
 
   /** The next thing to do in a lane: a message that is due, else a new one. */
   #next(lane: Lane): (() => Promise<void>) | null {
-    const nowMs = this.#options.clock.elapsedMs();
+    const nowMs = this.#pass.elapsedMs;
     if (this.#circuit.broken && (this.#busy.size > 0 || this.#probing)) return null;
     const open = this.#circuit.opensAtMs(false) <= nowMs;
     const openToFresh = lane === "critical" && this.#circuit.opensAtMs(true) <= nowMs;
@@ -270,9 +277,9 @@ export class Line {
   }
 
   #leaving(): Leaving {
-    const { clock, stormFold } = this.#options;
-    const nowMs = clock.nowMs();
-    const scarce = this.#slots.areScarce(clock.elapsedMs());
+    const { stormFold } = this.#options;
+    const { elapsedMs, wallMs: nowMs } = this.#pass;
+    const scarce = this.#slots.areScarce(elapsedMs);
     return {
       ...{ nowMs, stormFold, lateBeforeMs: nowMs - lateAfterMs, draining: this.#draining },
       ...(scarce ? { hurryBeforeMs: nowMs - aloneForMs } : {}),
@@ -510,7 +517,7 @@ export class Line {
     this.#cancelTimer = null;
     if (this.#draining) return;
     const { clock, track } = this.#options;
-    const nowMs = clock.elapsedMs();
+    const { elapsedMs: nowMs, wallMs } = this.#pass;
     const opens = this.#circuit.opensAtMs(false);
     const owes = this.#waiting.size > 0;
     const deaf = this.#circuit.broken || !this.#health.state.working;
@@ -533,13 +540,12 @@ export class Line {
     if (owes) {
       consider(this.#sealAgainAtMs);
       consider(this.#beginsAtMs);
-      const wallMs = clock.nowMs();
       const releaseMs = this.#waiting.nextReleaseMs(wallMs);
       if (releaseMs !== null) consider(nowMs + (releaseMs - wallMs));
     }
     for (const parcel of this.#parcels) consider(parcel.dueMs);
     if (atMs === Number.POSITIVE_INFINITY) return;
-    this.#cancelTimer = clock.after(Math.ceil(atMs - nowMs), () => this.pump());
+    this.#cancelTimer = clock.after(Math.ceil(Math.max(0, atMs - clock.elapsedMs())), () => this.pump());
   }
 }
 

@@ -119,8 +119,8 @@ export class Waiting {
   /** When the next of what waits for its group may leave, ms; null when nothing waits for that. */
   nextReleaseMs(nowMs: number): number | null {
     let next = Number.POSITIVE_INFINITY;
-    for (const { entries } of this.#threads.values()) {
-      const at = entries[0]!.item.releaseAtMs ?? 0;
+    for (const { item } of this.entries()) {
+      const at = item.releaseAtMs ?? 0;
       if (at > nowMs && at < next) next = at;
     }
     return Number.isFinite(next) ? next : null;

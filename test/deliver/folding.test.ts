@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { plainLines, render } from "../../src/channels/message.ts";
 import type { Severity } from "../../src/domain/alert.ts";
+import { FakeClock } from "../support/clock.ts";
 import { rig, together } from "./support.ts";
 
 const second = 1_000;
@@ -20,6 +21,32 @@ test("a group waits for its time, then leaves as one message; another group is a
   expect(one.far.arrivals.map(({ items }) => items)).toEqual([[1, 2]]);
   await one.clock.advance(2 * second);
   expect(one.far.arrivals.map(({ items }) => items)).toEqual([[1, 2], [3]]);
+});
+
+/** Wall time passes between any two readings of it, as on a real machine; timers keep to the time that tests move. */
+class CreepingClock extends FakeClock {
+  creeps = false;
+  #readings = 0;
+  override nowMs(): number {
+    return super.nowMs() + (this.creeps ? ++this.#readings : this.#readings);
+  }
+}
+
+test("a group whose time comes while it is looked at is not forgotten", async () => {
+  const clock = new CreepingClock("2026-11-21T03:41:18Z");
+  await using one = await rig({ clock });
+  const { alerts } = one;
+  // Each time comes one reading later than the one before: whichever reading it falls on, its message leaves.
+  for (let waitMs = 1; waitMs <= 12; waitMs++) {
+    clock.creeps = false;
+    const alert = alerts.alert({ severity: "info" });
+    const owed = alerts.step("fired", alert, ["chat"], `group ${waitMs}`, waitMs);
+    clock.creeps = true;
+    await one.owe(owed);
+    clock.creeps = false;
+    await clock.advance(minute);
+    expect(one.far.arrivals, `due after ${waitMs} readings`).toHaveLength(waitMs);
+  }
 });
 
 test("what is urgent leaves at once and takes along what waits of its group", async () => {
