@@ -46,7 +46,10 @@ export interface AccountEntry {
   assessment: Assessment | null;
   readonly positions: Map<string, PositionEntry>;
   seenMs: number;
-  /** When a position of it last got smaller or went away, ms; 0: never. */
+  /**
+   * When a position of it last got smaller or went away, ms; 0: never. An account without positions at its first sight may
+   * have lost them a moment ago, while nobody watched: then, for it.
+   */
   shrunkAtMs: number;
   /** Its deposited collateral as it changed lately, oldest first. */
   readonly collaterals: { readonly slot: number; readonly usd: number }[];
@@ -340,7 +343,7 @@ export class Accounts {
         assessment: null,
         positions: new Map(),
         seenMs: seen.atMs,
-        shrunkAtMs: 0,
+        shrunkAtMs: state.positions.some(({ baseLots }) => baseLots !== 0n) ? 0 : seen.atMs,
         collaterals: [],
         placedMs: new Map(),
         spot: null,

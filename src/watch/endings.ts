@@ -205,7 +205,8 @@ export class Endings {
 
   /** Whether anything of an account was liquidated since a time, give or take what clocks differ by. */
   liquidatedSince(account: AccountRef, sinceMs: number): boolean {
-    return (this.#liquidatedMs.get(keyOf(accountName(account), null)) ?? 0) >= sinceMs - clockSlackMs;
+    const happenedMs = this.#liquidatedMs.get(keyOf(accountName(account), null));
+    return happenedMs !== undefined && happenedMs >= sinceMs - clockSlackMs;
   }
 
   /** The newest of the account's own and of those that named only its wallet, which may have been the account's. */

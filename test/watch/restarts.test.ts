@@ -109,6 +109,25 @@ test("a liquidation from before an alert began is not why its position is gone",
   expect(after.told).toEqual(["Near main/0.0/SOL ended critical closed"]);
 });
 
+test("an account whose positions went while nobody watched waits out the way back of its rules", () => {
+  const rules = `
+rules:
+  - name: Margin
+    scope: trader
+    when: trader.marginRatio > 0.1
+    severity: critical
+    keepFiringFor: 20s
+    summary: "margin"
+`;
+  const before = seen(rules);
+  expect(before.told).toEqual(["Margin main/0.0 fired critical"]);
+  const after = again(before, rules);
+  after.live(15_000, [subaccount(1_000, [])], 150);
+  expect(after.told).toEqual([]);
+  after.live(90_000, [subaccount(1_000, [])], 150);
+  expect(after.told).toEqual(["Margin main/0.0 ended critical recovered"]);
+});
+
 test("an alert ends when its rule selects its subject no more", () => {
   const rules = `
 rules:
