@@ -51,6 +51,8 @@ export interface AccountEntry {
    * have lost them a moment ago, while nobody watched: then, for it.
    */
   shrunkAtMs: number;
+  /** What it holds changed since that was kept. */
+  moved: boolean;
   /** Its deposited collateral as it changed lately, oldest first. */
   readonly collaterals: { readonly slot: number; readonly usd: number }[];
   /** When each of its orders was placed, as far as it is known, ms. */
@@ -216,6 +218,7 @@ export class Accounts {
       positions: new Map(),
       seenMs: atMs,
       shrunkAtMs: 0,
+      moved: false,
       collaterals: [],
       placedMs: new Map(),
       spot: null,
@@ -344,6 +347,7 @@ export class Accounts {
         positions: new Map(),
         seenMs: seen.atMs,
         shrunkAtMs: state.positions.some(({ baseLots }) => baseLots !== 0n) ? 0 : seen.atMs,
+        moved: true,
         collaterals: [],
         placedMs: new Map(),
         spot: null,
@@ -411,10 +415,12 @@ export class Accounts {
       if (entry && entry.node.incarnation !== incarnation) {
         account.positions.delete(symbol);
         account.shrunkAtMs = atMs;
+        account.moved = true;
         this.#keeper.gone(entry.node, account, symbol, sideOf(entry.state) === side ? "reopened" : "flipped");
         entry = undefined;
       }
       if (entry) {
+        if (position.baseLots !== entry.state.baseLots) account.moved = true;
         if (magnitude(position.baseLots) < magnitude(entry.state.baseLots)) account.shrunkAtMs = atMs;
         entry.state = position;
       } else {
@@ -422,6 +428,7 @@ export class Accounts {
         const node = this.#keeper.position(account, symbol, incarnation, first);
         entry = { state: position, node };
         account.positions.set(symbol, entry);
+        account.moved = true;
       }
       entry.node.seen("traderState", atMs);
       openFacts(entry.node, atMs);
@@ -432,6 +439,7 @@ export class Accounts {
       if (held.has(symbol)) continue;
       account.positions.delete(symbol);
       account.shrunkAtMs = atMs;
+      account.moved = true;
       this.#keeper.gone(entry.node, account, symbol, "closed");
     }
   }

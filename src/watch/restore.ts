@@ -15,6 +15,7 @@ import { type DrillAlerts, drillFailedRule } from "./drill-alerts.ts";
 import { type Endings, endingPrefix, type KeptEnding } from "./endings.ts";
 import { type Failing, failingRule } from "./failing.ts";
 import type { Happenings } from "./happenings.ts";
+import type { Holdings } from "./holdings.ts";
 import { type InboxAlerts, inboxRule } from "./inbox-alerts.ts";
 import type { Remembered } from "./remembered.ts";
 import type { WatchedWallet } from "./settings.ts";
@@ -38,6 +39,7 @@ export interface RestoreParts {
   readonly failing: Failing;
   readonly downtime: Downtime;
   readonly today: Today;
+  readonly holdings: Holdings;
   /** Whether a pair of this name is declared. */
   readonly hasPair: (name: string) => boolean;
   /** Whether a channel of this name is configured. */
@@ -100,6 +102,7 @@ export class Restoring {
         ),
       );
     }
+    this.#parts.holdings.restore(remembered.keep, (wallet) => ours.has(wallet));
     const held = remembered.held.filter(({ wallet }) => wallet === null || ours.has(wallet));
     this.#parts.happenings.restore(remembered.alerts, remembered.keep, held);
     for (const { kind, alert, happenedMs } of remembered.alertChanges) {

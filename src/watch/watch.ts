@@ -34,6 +34,7 @@ import { Failing } from "./failing.ts";
 import { Given } from "./figures.ts";
 import { Happenings } from "./happenings.ts";
 import type { HeldMinutes } from "./held-minutes.ts";
+import { Holdings } from "./holdings.ts";
 import { InboxAlerts } from "./inbox-alerts.ts";
 import { MarketAnswers } from "./market-answers.ts";
 import { NamedValues } from "./named-values.ts";
@@ -111,6 +112,7 @@ export class Watch {
   readonly #openings: Openings;
   readonly #told = new ToldSince();
   readonly #today: Today;
+  readonly #holdings = new Holdings();
   readonly #together: Together;
   readonly #market: MarketAnswers;
   readonly #given: Given;
@@ -303,6 +305,7 @@ export class Watch {
       failing: this.#failing,
       downtime: this.#downtime,
       today: this.#today,
+      holdings: this.#holdings,
       hasPair: (name) => settings.pairs?.some((pair) => pair.name === name) ?? false,
       hasChannel: (name) => settings.channels?.includes(name) ?? true,
     });
@@ -615,7 +618,10 @@ export class Watch {
     const told = this.#world.accounts.take(seen);
     if (told === null) return;
     this.#replayEvents(draft);
-    for (const account of told) this.#world.accounts.assess(account);
+    for (const account of told) {
+      this.#holdings.take(account, draft);
+      this.#world.accounts.assess(account);
+    }
     sumAccounts(entry, this.#world.accounts.ofWallet(seen.wallet));
     const whole = seen.told === undefined;
     if (whole) {

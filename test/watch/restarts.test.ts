@@ -128,6 +128,24 @@ rules:
   expect(after.told).toEqual(["Margin main/0.0 ended critical recovered"]);
 });
 
+test("a position that was replaced while nobody watched makes the end of its account's alert wait for word", () => {
+  const rules = `
+rules:
+  - { name: Margin, scope: trader, when: trader.marginRatio > 0.1, severity: critical, keepFiringFor: 0s, summary: "m" }
+`;
+  for (const shrunk of [true, false]) {
+    const before = seen(rules);
+    const after = again(before, rules);
+    const now = shrunk ? position(90, 150) : position(100, 150);
+    after.live(5_000, [subaccount(1_000, [now])], 150);
+    after.account([subaccount(100_000, [now])]);
+    const ended = "Margin main/0.0 ended critical recovered";
+    expect(after.told, `shrunk: ${shrunk}`).toEqual(shrunk ? [] : [ended]);
+    after.events("notifications", [{ ...liquidation, happenedMs: after.nowMs }]);
+    expect(after.told[0]).toBe(shrunk ? "Margin main/0.0 ended critical liquidated" : ended);
+  }
+});
+
 test("an alert ends when its rule selects its subject no more", () => {
   const rules = `
 rules:

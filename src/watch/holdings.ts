@@ -1,0 +1,61 @@
+/**
+ * What each account held when it was last seen, kept over a stop: a position that shrank or went while nobody watched is seen
+ * to have done so at the first sight after it, as it would have been without the stop.
+ */
+import type { AccountEntry } from "./accounts.ts";
+import type { Draft } from "./draft.ts";
+import { walletKeepPrefix } from "./wallets.ts";
+
+const suffix = "/held";
+
+interface Kept {
+  readonly shrunkAtMs: number;
+  /** By symbol: which position it is, and how large, in base lots. */
+  readonly held: Readonly<Record<string, readonly [incarnation: string, size: string]>>;
+}
+
+export class Holdings {
+  /** Of accounts that were not seen yet since the start. */
+  readonly #before = new Map<string, string>();
+
+  /** @param ours says whose past is still theirs */
+  restore(keep: ReadonlyMap<string, string>, ours: (wallet: string) => boolean): void {
+    for (const [name, value] of keep) {
+      if (!name.startsWith(walletKeepPrefix) || !name.endsWith(suffix)) continue;
+      const account = name.slice(walletKeepPrefix.length, -suffix.length);
+      if (ours(account.slice(0, account.lastIndexOf("/")))) this.#before.set(account, value);
+    }
+  }
+
+  /** Takes an account as it was just seen. */
+  take(account: AccountEntry, draft: Draft): void {
+    const before = this.#before.size > 0 ? this.#before.get(account.name) : undefined;
+    if (before !== undefined) {
+      this.#before.delete(account.name);
+      const kept = JSON.parse(before) as Kept;
+      account.shrunkAtMs = hasShrunk(kept, account) ? draft.atMs : kept.shrunkAtMs;
+    }
+    if (!account.moved) return;
+    account.moved = false;
+    const held = Object.fromEntries(
+      [...account.positions].map(([symbol, { node, state }]) => [
+        symbol,
+        [node.incarnation, String(state.baseLots)] as const,
+      ]),
+    );
+    const value = JSON.stringify({ shrunkAtMs: account.shrunkAtMs, held } satisfies Kept);
+    if (value !== before) draft.changes.keep.push({ name: walletKeepPrefix + account.name + suffix, value });
+  }
+}
+
+function hasShrunk({ held }: Kept, account: AccountEntry): boolean {
+  return Object.entries(held).some(([symbol, [incarnation, size]]) => {
+    const now = account.positions.get(symbol);
+    if (now?.node.incarnation !== incarnation) return true;
+    return magnitude(now.state.baseLots) < magnitude(BigInt(size));
+  });
+}
+
+function magnitude(lots: bigint): bigint {
+  return lots < 0n ? -lots : lots;
+}
