@@ -58,7 +58,7 @@ export {
   visibleToEvents,
   vocabulary,
 } from "./vocabulary.ts";
-export { createWindow } from "./windows/create.ts";
+export { createWindow, windowMaker } from "./windows/create.ts";
 export { dayOf } from "./windows/edge.ts";
 export { enoughCover, rawUpToMs } from "./windows/shape.ts";
 export type { BucketStats, Window } from "./windows/window.ts";

@@ -25,7 +25,7 @@ import { Instance } from "./instance.ts";
 import { noPlan, Plans, staysQuiet } from "./plan.ts";
 import type { WatchedWallet } from "./settings.ts";
 import type { SubjectNode } from "./subjects.ts";
-import { WindowSet } from "./windows.ts";
+import { type WindowPlan, WindowSet } from "./windows.ts";
 
 /** Judging again at most this often for what drifts with time alone (`now`, window edges). */
 const driftMs = 1_000;
@@ -38,7 +38,8 @@ export interface RuleRow {
 
 export interface ConditionsOptions {
   readonly ruleSet: RuleSet;
-  readonly timezone: string;
+  /** What subjects without windows begin with. */
+  readonly windows: WindowPlan;
   readonly wallet: (name: string) => WatchedWallet | undefined;
   /** The node that owns a path in a rule of this subject: itself, an ancestor, or a market by name. */
   readonly owner: (
@@ -115,9 +116,9 @@ export class Conditions {
     for (const rule of this.#byScope.get(node.subject.scope) ?? []) {
       if (!judges(rule, node.subject, this.#options.wallet)) continue;
       const windows = rule.windows.map((spec) => {
-        if (spec.path.kind === "event") return windowsOf(node, this.#options.timezone).of(spec);
+        if (spec.path.kind === "event") return windowsOf(node, this.#options.windows).of(spec);
         const owner = this.#options.owner(node, spec.path) ?? node;
-        return windowsOf(owner, this.#options.timezone).of(spec);
+        return windowsOf(owner, this.#options.windows).of(spec);
       });
       const instance = new Instance(rule, node, windows, node.instances.length, draft.atMs, this.#due);
       node.instances.push(instance);
@@ -140,7 +141,7 @@ export class Conditions {
       const { needsSession } = rule;
       const select = { ...rule.select, symbol: null };
       if ("wallet" in subject && !applies({ select, needsSession }, subject, this.#options.wallet)) continue;
-      windowsOf(node, this.#options.timezone).of(spec);
+      windowsOf(node, this.#options.windows).of(spec);
     }
   }
 
@@ -468,8 +469,8 @@ function sourceBit(source: Source): number {
   return 1 << sources.indexOf(source);
 }
 
-export function windowsOf(node: SubjectNode, timezone: string): WindowSet {
-  node.windows ??= new WindowSet(timezone);
+export function windowsOf(node: SubjectNode, none: WindowPlan): WindowSet {
+  node.windows ??= new WindowSet(none);
   return node.windows;
 }
 

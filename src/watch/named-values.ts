@@ -7,10 +7,12 @@ import type { Scope } from "../domain/subject.ts";
 import type { NamedValue, RuleSet, Window, WindowPath, WindowSpec } from "../rules/index.ts";
 import { windowsOf } from "./conditions.ts";
 import type { SubjectNode } from "./subjects.ts";
+import type { WindowPlan } from "./windows.ts";
 
 export interface NamedValuesOptions {
   readonly ruleSet: Pick<RuleSet, "values">;
-  readonly timezone: string;
+  /** What subjects without windows begin with. */
+  readonly windows: WindowPlan;
   /** The node that owns a path as seen from this subject: itself, an ancestor, or a market by name. */
   readonly owner: (
     node: SubjectNode,
@@ -55,7 +57,7 @@ export class NamedValues {
     for (const spec of this.#specs.get(subject.scope) ?? []) {
       const symbol = spec.path.kind === "field" ? spec.path.symbol : null;
       if (symbol !== null && subject.scope === "market" && symbol.toUpperCase() !== subject.symbol) continue;
-      windowsOf(node, this.#options.timezone).of(spec);
+      windowsOf(node, this.#options.windows).of(spec);
     }
   }
 
@@ -86,7 +88,7 @@ export class NamedValues {
     const made = values.map((value): Attached => {
       const windows = value.windows.map((spec) => {
         const owner = spec.path.kind === "field" ? this.#options.owner(node, spec.path) : undefined;
-        return windowsOf(owner ?? node, this.#options.timezone).of(spec);
+        return windowsOf(owner ?? node, this.#options.windows).of(spec);
       });
       return { value, window: (index) => windows[index]!.read(this.#nowMs) };
     });

@@ -66,6 +66,7 @@ import {
 } from "./wallets.ts";
 import { WantedMarkets, type WantedSymbols } from "./wanted-markets.ts";
 import { type Needs, needsOf } from "./wants.ts";
+import { WindowPlan } from "./windows.ts";
 import { World } from "./world.ts";
 
 export interface Note {
@@ -186,9 +187,10 @@ export class Watch {
       release: (row, into) => this.#conditions.released(row, into),
       positionsOf: (account) => this.#world.accounts.get(account)?.positions,
     });
+    const windows = WindowPlan.none(settings.timezone);
     this.#conditions = new Conditions({
       ruleSet: settings.ruleSet,
-      timezone: settings.timezone,
+      windows,
       wallet,
       owner: (node, path) => this.#world.owner(node, path.scope, path.symbol),
       alerts,
@@ -277,7 +279,7 @@ export class Watch {
     this.#wantedMarkets = new WantedMarkets(settings.ruleSet);
     this.#named = new NamedValues({
       ruleSet: settings.ruleSet,
-      timezone: settings.timezone,
+      windows,
       owner: (node, path) => this.#world.owner(node, path.scope, path.symbol),
     });
     for (const one of settings.wallets) this.#world.addWallet(one);

@@ -3,7 +3,7 @@
  * what history stores, when it is stored, so that it comes out the same after a restart or in a replay.
  */
 import type { EventKind } from "../domain/event.ts";
-import { createWindow, type Window, type WindowSpec } from "../rules/index.ts";
+import { type Window, type WindowSpec, windowMaker } from "../rules/index.ts";
 
 /** A window, and where the numbers that it is fed stand; -1 beside: nowhere. */
 export interface WindowPlace {
@@ -12,34 +12,92 @@ export interface WindowPlace {
   readonly beside: number;
 }
 
-export class WindowSet {
-  readonly #byKey = new Map<string, Window>();
-  readonly #byField = new Map<string, { readonly window: Window; readonly companion: string | null }[]>();
-  /** The same one after the other, since each answer walks through them. */
-  readonly #fed: {
-    readonly field: string;
-    readonly window: Window;
-    readonly companion: string | null;
-  }[] = [];
-  readonly #byEvent = new Map<EventKind, { readonly spec: WindowSpec; readonly window: Window }[]>();
-  readonly #timezone: string;
+/** A window over a field: which of a set's windows, and what it is fed. */
+interface Fed {
+  readonly place: number;
+  readonly field: string;
+  readonly companion: string | null;
+}
 
-  constructor(timezone: string) {
+/**
+ * Which windows a subject has, in the order in which they were asked for. Thousands of subjects have the same ones, so
+ * this is shared by them: a subject that asks for one more goes on to the plan that has it.
+ */
+export class WindowPlan {
+  readonly #timezone: string;
+  readonly #makers: readonly (() => Window)[];
+  readonly #places: ReadonlyMap<string, number>;
+  readonly #next = new Map<string, WindowPlan>();
+  readonly fed: readonly Fed[];
+  readonly overEvents: readonly { readonly place: number; readonly spec: WindowSpec }[];
+
+  /** The plan of those who have none yet. */
+  static none(timezone: string): WindowPlan {
+    return new WindowPlan(timezone, [], new Map(), [], []);
+  }
+
+  private constructor(
+    timezone: string,
+    makers: readonly (() => Window)[],
+    places: ReadonlyMap<string, number>,
+    fed: readonly Fed[],
+    overEvents: WindowPlan["overEvents"],
+  ) {
     this.#timezone = timezone;
+    this.#makers = makers;
+    this.#places = places;
+    this.fed = fed;
+    this.overEvents = overEvents;
+  }
+
+  get size(): number {
+    return this.#makers.length;
+  }
+
+  /** Which of its windows is the one of this specification; -1: none. */
+  placeOf(spec: WindowSpec): number {
+    return this.#places.get(spec.key) ?? -1;
+  }
+
+  make(place: number): Window {
+    return this.#makers[place]!();
+  }
+
+  /** This plan and one window more. */
+  with(spec: WindowSpec): WindowPlan {
+    const known = this.#next.get(spec.key);
+    if (known !== undefined) return known;
+    const { path } = spec;
+    const place = this.size;
+    const next = new WindowPlan(
+      this.#timezone,
+      [...this.#makers, windowMaker(spec, this.#timezone)],
+      new Map([...this.#places, [spec.key, place]]),
+      path.kind === "field"
+        ? [...this.fed, { place, field: path.field, companion: path.companion }]
+        : this.fed,
+      path.kind === "event" ? [...this.overEvents, { place, spec }] : this.overEvents,
+    );
+    this.#next.set(spec.key, next);
+    return next;
+  }
+}
+
+export class WindowSet {
+  #plan: WindowPlan;
+  #windows: readonly Window[] = [];
+
+  constructor(none: WindowPlan) {
+    this.#plan = none;
   }
 
   /** The window of this specification, made when it is asked for first. */
   of(spec: WindowSpec): Window {
-    const known = this.#byKey.get(spec.key);
-    if (known) return known;
-    const window = createWindow(spec, this.#timezone);
-    this.#byKey.set(spec.key, window);
-    const { path } = spec;
-    if (path.kind === "field") {
-      const entry = { window, companion: path.companion };
-      this.#byField.set(path.field, [...(this.#byField.get(path.field) ?? []), entry]);
-      this.#fed.push({ field: path.field, ...entry });
-    } else this.#byEvent.set(path.event, [...(this.#byEvent.get(path.event) ?? []), { spec, window }]);
+    const known = this.#plan.placeOf(spec);
+    if (known >= 0) return this.#windows[known]!;
+    this.#plan = this.#plan.with(spec);
+    const window = this.#plan.make(this.#windows.length);
+    this.#windows = this.#windows.concat(window);
     return window;
   }
 
@@ -48,12 +106,13 @@ export class WindowSet {
    * @param but fields that are fed when they are seen themselves
    */
   feed(atMs: number, values: Readonly<Record<string, unknown>>, but?: ReadonlySet<string>): void {
-    const fed = this.#fed;
+    const { fed } = this.#plan;
     for (let i = 0; i < fed.length; i++) {
-      const { field, window, companion } = fed[i]!;
+      const { place, field, companion } = fed[i]!;
       if (but?.has(field)) continue;
       const value = values[field];
       if (typeof value !== "number" || Number.isNaN(value)) continue;
+      const window = this.#windows[place]!;
       const beside = companion === null ? undefined : values[companion];
       if (typeof beside === "number") window.push(atMs, value, beside);
       else window.push(atMs, value);
@@ -62,39 +121,33 @@ export class WindowSet {
 
   /** How many there are. */
   get size(): number {
-    return this.#byKey.size;
+    return this.#windows.length;
   }
 
   /** The windows over fields that stand somewhere in samples or roll-ups. @param indexOf where */
   places(indexOf: ReadonlyMap<string, number>): readonly WindowPlace[] {
-    return [...this.#byField].flatMap(([field, entries]) => {
+    return this.#plan.fed.flatMap(({ place, field, companion }) => {
       const index = indexOf.get(field);
       if (index === undefined) return [];
-      return entries.map(({ window, companion }) => ({
-        window,
-        index,
-        beside: companion === null ? -1 : (indexOf.get(companion) ?? -1),
-      }));
+      const beside = companion === null ? -1 : (indexOf.get(companion) ?? -1);
+      return [{ window: this.#windows[place]!, index, beside }];
     });
   }
 
   clear(): void {
-    for (const window of this.#byKey.values()) window.clear();
+    for (const window of this.#windows) window.clear();
   }
 
   /** Feeds an event to the windows of its kind; `amount` is null for those that it does not belong in. */
   feedEvent(kind: EventKind, amount: (spec: WindowSpec) => number | null, happenedMs: number): void {
-    for (const { spec, window } of this.#byEvent.get(kind) ?? []) {
+    for (const { place, spec } of this.#plan.overEvents) {
+      if (spec.path.kind !== "event" || spec.path.event !== kind) continue;
       const value = amount(spec);
-      if (value !== null) window.push(happenedMs, value);
+      if (value !== null) this.#windows[place]!.push(happenedMs, value);
     }
   }
 
   get hasEvents(): boolean {
-    return this.#byEvent.size > 0;
-  }
-
-  get fields(): Iterable<string> {
-    return this.#byField.keys();
+    return this.#plan.overEvents.length > 0;
   }
 }

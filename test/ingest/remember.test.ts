@@ -63,14 +63,14 @@ test("a start reads the samples that rules look back over, and no others: accoun
 });
 
 test("the long past is read before anything has to stand still, and only what came meanwhile after it", async () => {
-  const rules = `rules:\n  - { name: One, scope: market, when: 'change("market.markPrice", "1h") < -10.0', severity: info, summary: one }\n`;
+  const rules = `rules:\n  - { name: One, scope: market, when: 'change("market.markPrice", "10m") < -10.0', severity: info, summary: one }\n`;
   const tick = (atMs: number, price: number): Tick => ({
     atMs,
     owner: "markets",
     series: ["market[SOL].markPrice"],
     values: [price],
   });
-  const past = Array.from({ length: 60 }, (_, minute) => tick(startMs - (60 - minute) * 60_000, 150));
+  const past = Array.from({ length: 60 }, (_, i) => tick(startMs - (60 - i) * 10_000, 150));
   const read: number[] = [];
   const store = Object.assign(new Asked(), {
     async *ticks({

@@ -5,6 +5,7 @@ import {
   type BucketStats,
   createWindow,
   isUnknown,
+  rawUpToMs,
   type Unknown,
   type Window,
   type WindowFunction,
@@ -27,7 +28,7 @@ type Answer = number | "uncovered" | "stale" | "nan";
 function shareWatched(pushed: readonly Pushed[], nowMs: number, windowMs: number, staleMs: number): number {
   let total = 0;
   let reached = nowMs - windowMs;
-  const byMinute = windowMs > 3_600_000;
+  const byMinute = windowMs > rawUpToMs;
   for (const p of [...pushed].sort((a, b) => a.atMs - b.atMs)) {
     const from = Math.max(byMinute ? Math.floor(p.atMs / minuteMs) * minuteMs : p.atMs, reached);
     const to = Math.min(p.atMs + staleMs, nowMs);
@@ -47,7 +48,7 @@ function oracle(
   windowMs: number,
   staleMs: number,
 ): Answer {
-  const byMinute = windowMs > 3_600_000;
+  const byMinute = windowMs > rawUpToMs;
   const minuteOf = (ms: number) => Math.floor(ms / minuteMs);
   const edge = nowMs - windowMs;
   const sorted = pushed
@@ -164,7 +165,7 @@ const functions: WindowFunction[] = [
 ];
 /** Late samples do not find everything as it was: a change among equal ones, what stood behind a peak at the end of its minute. */
 const inOrderOnly = (fn: WindowFunction, windowMs: number) =>
-  fn === "since" || (fn === "drawdown" && windowMs > 3_600_000);
+  fn === "since" || (fn === "drawdown" && windowMs > rawUpToMs);
 const made = (fn: WindowFunction, windowMs: number, staleAfterMs: number): Window =>
   createWindow({ fn, windowMs, staleAfterMs, quantile: share }, "UTC");
 
@@ -210,8 +211,10 @@ const story = (stepMs: number) =>
 
 describe.each([
   { name: "raw", windowMs: 60_000, staleAfterMs: 9_000, stepMs: 5_000 },
+  { name: "raw, the longest", windowMs: 600_000, staleAfterMs: 90_000, stepMs: 15_000 },
+  { name: "by the minute, an hour", windowMs: 3_600_000, staleAfterMs: 90_000, stepMs: 60_000 },
   { name: "by the minute", windowMs: 7_200_000, staleAfterMs: 400_000, stepMs: 150_000 },
-  { name: "by the minute, stale within it", windowMs: 3_660_000, staleAfterMs: 20_000, stepMs: 15_000 },
+  { name: "by the minute, stale within it", windowMs: 660_000, staleAfterMs: 20_000, stepMs: 15_000 },
 ])("$name", ({ windowMs, staleAfterMs, stepMs }) => {
   test.each(functions)("%s answers as the oracle does, at every step and however it was fed", (fn) => {
     fc.assert(

@@ -70,7 +70,7 @@ export const examples: readonly Example[] = [
   },
   {
     title: "Looking back",
-    text: 'The path is quoted, so is the window: a duration up to 32d, or "today" (since midnight in the configured time zone). Windows up to an hour are exact; longer ones to the minute.',
+    text: 'The path is quoted, so is the window: a duration up to 32d, or "today" (since midnight in the configured time zone). Windows up to ten minutes are exact; longer ones to the minute at both ends.',
     yaml: `rules:
   - name: EquityFell
     scope: trader

@@ -1,22 +1,29 @@
 /** Roll-ups as windows take them: minute by minute. */
 import { minuteMs } from "./shape.ts";
-import type { BucketStats, Window } from "./window.ts";
+import type { BucketStats } from "./window.ts";
 
-type Minute = (atMs: number, stats: BucketStats, companion: BucketStats | undefined) => void;
+/** What a window makes of one minute that is known by its roll-up only. */
+export interface MinuteTaker {
+  takeMinute(atMs: number, stats: BucketStats, companion: BucketStats | undefined): void;
+}
 
-/** `pushBucket` of a window that takes minutes. A wider bucket becomes minutes that are alike, which keeps its sums right. */
-export function byMinutes(take: Minute): Window["pushBucket"] {
-  return (atMs, stats, companion, widthMs = minuteMs) => {
-    if (!(stats.count > 0) || Number.isNaN(stats.sum)) return;
-    if (widthMs <= minuteMs) {
-      take(atMs, stats, companion);
-      return;
-    }
-    for (let at = atMs; at < atMs + widthMs; at += minuteMs) {
-      const isLast = at + minuteMs >= atMs + widthMs;
-      take(at, minuteOf(stats, at, isLast), companion && minuteOf(companion, at, isLast));
-    }
-  };
+/** Hands a roll-up on by the minute. A wider bucket becomes minutes that are alike, which keeps its sums right. */
+export function pushMinutes(
+  into: MinuteTaker,
+  atMs: number,
+  stats: BucketStats,
+  companion: BucketStats | undefined,
+  widthMs = minuteMs,
+): void {
+  if (!(stats.count > 0) || Number.isNaN(stats.sum)) return;
+  if (widthMs <= minuteMs) {
+    into.takeMinute(atMs, stats, companion);
+    return;
+  }
+  for (let at = atMs; at < atMs + widthMs; at += minuteMs) {
+    const isLast = at + minuteMs >= atMs + widthMs;
+    into.takeMinute(at, minuteOf(stats, at, isLast), companion && minuteOf(companion, at, isLast));
+  }
 }
 
 function minuteOf(stats: BucketStats, atMs: number, isLast: boolean): BucketStats {

@@ -2,14 +2,21 @@
  * Which times were watched: a sample stands from its time until it is stale, and the union of those spans is the
  * cover. A union does not care in which order its parts came, so late samples and replays give the same cover.
  */
+const none: readonly number[] = [];
+
 export class Cover {
   /** Starts and ends in turn, ascending, not touching. Gaps are rare, so this stays short. */
-  #spans: number[] = [];
+  #spans: number[] | typeof none = none;
 
   add(fromMs: number, toMs: number): void {
-    const spans = this.#spans;
+    const spans = this.#spans as number[];
     const length = spans.length;
-    if (length > 0 && fromMs >= spans[length - 2]! && fromMs <= spans[length - 1]!) {
+    if (length === 0) {
+      // As a literal it has room for just this one.
+      this.#spans = [fromMs, toMs];
+      return;
+    }
+    if (fromMs >= spans[length - 2]! && fromMs <= spans[length - 1]!) {
       if (toMs > spans[length - 1]!) spans[length - 1] = toMs;
       return;
     }
@@ -28,7 +35,11 @@ export class Cover {
   }
 
   forgetBefore(ms: number): void {
-    while (this.#spans.length > 0 && this.#spans[1]! < ms) this.#spans.splice(0, 2);
+    const spans = this.#spans;
+    if (spans.length === 0 || spans[1]! >= ms) return;
+    let kept = 2;
+    while (kept < spans.length && spans[kept + 1]! < ms) kept += 2;
+    this.#spans = kept < spans.length ? spans.slice(kept) : none;
   }
 
   /** @returns ms of [from, to] that were watched. */
@@ -47,6 +58,6 @@ export class Cover {
   }
 
   clear(): void {
-    this.#spans = [];
+    this.#spans = none;
   }
 }

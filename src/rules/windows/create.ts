@@ -2,48 +2,67 @@
 import { unreachable } from "../../domain/unreachable.ts";
 import type { WindowSpec } from "../rule.ts";
 import { rollingEdge, todayEdge } from "./edge.ts";
-import { extremeWindow } from "./extremes.ts";
-import { momentsWindow } from "./moments.ts";
-import { pastWindow } from "./past.ts";
-import { quantileWindow } from "./quantile.ts";
-import { rawUpToMs, type Shape } from "./shape.ts";
-import { ageWindow, sinceWindow } from "./since.ts";
-import { totalWindow } from "./totals.ts";
+import { ExtremeWindow, extremeKind } from "./extremes.ts";
+import { MomentsWindow, momentsKind } from "./moments.ts";
+import { PastWindow } from "./past.ts";
+import { QuantileWindow } from "./quantile.ts";
+import { minuteMs, rawUpToMs, type Shape, wholeMinutes } from "./shape.ts";
+import { AgeWindow, SinceWindow } from "./since.ts";
+import { TotalWindow } from "./totals.ts";
 import type { Window } from "./window.ts";
 
+type Spec = Pick<WindowSpec, "fn" | "windowMs" | "staleAfterMs" | "quantile">;
+
 /** @param timezone of `today`, an IANA name. */
-export function createWindow(
-  spec: Pick<WindowSpec, "fn" | "windowMs" | "staleAfterMs" | "quantile">,
-  timezone: string,
-): Window {
-  const shape: Shape = {
-    edge: spec.windowMs === "today" ? todayEdge(timezone) : rollingEdge(spec.windowMs),
-    staleAfterMs: spec.staleAfterMs,
-    byMinute: spec.windowMs === "today" || spec.windowMs > rawUpToMs,
-  };
-  switch (spec.fn) {
+export function createWindow(spec: Spec, timezone: string): Window {
+  return windowMaker(spec, timezone)();
+}
+
+/**
+ * What all windows of one specification share is made once: a window itself is little more than its samples.
+ * @returns what makes one of them
+ */
+export function windowMaker(spec: Spec, timezone: string): () => Window {
+  const { fn } = spec;
+  const shape = shapeOf(spec, timezone);
+  const inMinutes = shape.byMinute ? { ...shape, edge: wholeMinutes(shape.edge) } : shape;
+  switch (fn) {
     case "ago":
     case "change":
     case "changeRatio":
-      return pastWindow(spec.fn, shape);
+      return () => new PastWindow(fn, shape);
     case "minOver":
     case "maxOver":
-    case "drawdown":
-      return extremeWindow(spec.fn, shape);
+    case "drawdown": {
+      const kind = extremeKind(fn, shape);
+      return () => new ExtremeWindow(kind);
+    }
     case "avgOver":
     case "stddevOver":
-    case "zscore":
-      return momentsWindow(spec.fn, shape);
-    case "quantileOver":
-      return quantileWindow(spec.quantile ?? 0.5, shape);
+    case "zscore": {
+      const kind = momentsKind(fn, inMinutes);
+      return () => new MomentsWindow(kind);
+    }
+    case "quantileOver": {
+      const share = spec.quantile ?? 0.5;
+      return () => new QuantileWindow(share, inMinutes);
+    }
     case "since":
-      return sinceWindow(shape);
+      return () => new SinceWindow(shape);
     case "seriesAge":
-      return ageWindow(shape);
+      return () => new AgeWindow(shape);
     case "sumOver":
     case "countOver":
-      return totalWindow(shape);
+      return () => new TotalWindow(shape);
     default:
-      return unreachable(spec.fn);
+      return unreachable(fn);
   }
+}
+
+function shapeOf({ windowMs, staleAfterMs }: Spec, timezone: string): Shape {
+  const edge = windowMs === "today" ? todayEdge(timezone) : rollingEdge(windowMs);
+  const byMinute = windowMs === "today" || windowMs > rawUpToMs;
+  // Those of the minutes at both ends, and the one that reaches in over the edge.
+  const most = byMinute ? Math.ceil(edge.longestMs / minuteMs) + 3 : Number.POSITIVE_INFINITY;
+  return { edge, staleAfterMs, byMinute, most };
 }

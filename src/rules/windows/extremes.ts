@@ -4,44 +4,124 @@
  * by the same rule, which makes the queue a function of the set of samples and not of their order.
  */
 import { Unknown } from "../value.ts";
-import { byMinutes } from "./buckets.ts";
+import { pushMinutes } from "./buckets.ts";
 import { Cover } from "./cover.ts";
 import type { Edge } from "./edge.ts";
 import { Samples } from "./samples.ts";
 import { enoughCover, minuteMs, type Shape } from "./shape.ts";
 import type { BucketStats, Window } from "./window.ts";
 
-export function extremeWindow(fn: "minOver" | "maxOver" | "drawdown", shape: Shape): Window {
-  const { edge, staleAfterMs, byMinute } = shape;
-  // A minimum is the maximum of the negated values.
-  const sign = fn === "minOver" ? -1 : 1;
-  const width = byMinute ? minuteMs : 1;
-  const queue = new Samples(fn === "drawdown" ? "withExtra" : "valueOnly");
-  const cover = new Cover();
-  let newestMs = Number.NEGATIVE_INFINITY;
-  let newest = 0;
+/** What the windows of one specification share. */
+interface Kind {
+  readonly fn: "minOver" | "maxOver" | "drawdown";
+  readonly shape: Shape;
+  /** A minimum is the maximum of the negated values. */
+  readonly sign: 1 | -1;
+  /** Of what a sample stands for, ms. */
+  readonly width: number;
+}
 
-  const forget = (nowMs: number) => {
-    const from = edge.at(nowMs);
+export function extremeKind(fn: Kind["fn"], shape: Shape): Kind {
+  return { fn, shape, sign: fn === "minOver" ? -1 : 1, width: shape.byMinute ? minuteMs : 1 };
+}
+
+export class ExtremeWindow implements Window {
+  readonly #kind: Kind;
+  readonly #queue: Samples;
+  readonly #cover = new Cover();
+  #newestMs = Number.NEGATIVE_INFINITY;
+  #newest = Number.NaN;
+
+  constructor(kind: Kind) {
+    this.#kind = kind;
+    this.#queue = new Samples(kind.fn === "drawdown" ? 1 : 0, kind.shape.most);
+  }
+
+  push(atMs: number, value: number, companion?: number): void {
+    if (Number.isNaN(value)) return;
+    const { fn, sign, shape } = this.#kind;
+    const { byMinute } = shape;
+    const isNewest = atMs >= this.#newestMs;
+    const time = byMinute ? minuteOf(atMs) : atMs;
+    this.#take(atMs, value, time);
+    this.#place(time, sign * value, companion ?? value);
+    // A fall that is measured against the peak itself needs no more than the peak.
+    if (byMinute && fn === "drawdown" && isNewest && companion !== undefined) this.#behind(time, companion);
+    if (isNewest) this.#forget(atMs);
+  }
+
+  pushBucket(atMs: number, stats: BucketStats, companion?: BucketStats, widthMs?: number): void {
+    pushMinutes(this, atMs, stats, companion, widthMs);
+  }
+
+  takeMinute(atMs: number, stats: BucketStats, companion: BucketStats | undefined): void {
+    const { sign, shape } = this.#kind;
+    const isNewest = stats.lastMs >= this.#newestMs;
+    this.#take(stats.lastMs, stats.last, minuteOf(atMs));
+    this.#place(
+      shape.byMinute ? minuteOf(atMs) : stats.lastMs,
+      sign * (sign < 0 ? stats.min : stats.max),
+      companion === undefined ? stats.max : companion.last,
+    );
+    if (isNewest) this.#forget(stats.lastMs);
+  }
+
+  read(nowMs: number): number | Unknown {
+    const queue = this.#queue;
+    const { fn, sign } = this.#kind;
+    this.#forget(nowMs);
+    if (queue.first === queue.end) return new Unknown("uncovered", null, "no sample in the window yet");
+    const peak = queue.valueAt(queue.first);
+    if (fn === "drawdown") return drawdown(peak, this.#newest, queue.moreAt(queue.first, 0));
+    if (fn === "minOver") {
+      const share = this.coverage(nowMs);
+      if (share < enoughCover) return notCovered(share);
+    }
+    return sign * peak;
+  }
+
+  coverage(nowMs: number): number {
+    return shareWatched(this.#cover, this.#kind.shape.edge, nowMs);
+  }
+
+  nextEdgeMs(nowMs: number): number | null {
+    const queue = this.#queue;
+    const { fn, width, shape } = this.#kind;
+    this.#forget(nowMs);
+    if (queue.first === queue.end) return null;
+    const leaves = shape.edge.leavesAt(queue.timeAt(queue.first) + width - 1, nowMs);
+    if (fn !== "minOver") return leaves;
+    return Math.min(leaves, nextCoverChange(this.#cover, shape.edge, nowMs));
+  }
+
+  clear(): void {
+    this.#queue.clear();
+    this.#cover.clear();
+    this.#newestMs = Number.NEGATIVE_INFINITY;
+  }
+
+  #forget(nowMs: number): void {
+    const queue = this.#queue;
+    const { shape, width } = this.#kind;
+    const from = shape.edge.at(nowMs);
     let first = queue.first;
     while (first < queue.end && queue.timeAt(first) + width - 1 < from) first++;
     if (first !== queue.first) queue.forgetUntil(first);
-    cover.forgetBefore(from);
-  };
-
-  const coverage = (nowMs: number) => shareWatched(cover, edge, nowMs);
+    this.#cover.forgetBefore(from);
+  }
 
   /** @param coverFromMs since when it counts as watched, from the sample or from the beginning of its minute */
-  const take = (atMs: number, value: number, coverFromMs: number): void => {
-    cover.add(coverFromMs, atMs + staleAfterMs);
-    if (atMs >= newestMs) {
-      newestMs = atMs;
-      newest = value;
+  #take(atMs: number, value: number, coverFromMs: number): void {
+    this.#cover.add(coverFromMs, atMs + this.#kind.shape.staleAfterMs);
+    if (atMs >= this.#newestMs) {
+      this.#newestMs = atMs;
+      this.#newest = value;
     }
-  };
+  }
 
   /** Puts a height where it can still become the extreme. */
-  const place = (time: number, height: number, companion: number): void => {
+  #place(time: number, height: number, companion: number): void {
+    const queue = this.#queue;
     const at = queue.above(time);
     // Beaten by a newer one, or by a higher one of the same instant.
     if (at < queue.end && queue.valueAt(at) >= height) return;
@@ -50,63 +130,20 @@ export function extremeWindow(fn: "minOver" | "maxOver" | "drawdown", shape: Sha
     while (beaten > queue.first && queue.valueAt(beaten - 1) <= height) beaten--;
     if (beaten < at) queue.remove(beaten, at - beaten);
     queue.insert(beaten, time, height, companion);
-  };
+  }
 
   /** By the minute, what stands behind a peak is what stood there at the end of its minute: that a roll-up knows, too. */
-  const behind = (minute: number, companion: number): void => {
+  #behind(minute: number, companion: number): void {
+    const queue = this.#queue;
     const at = queue.above(minute) - 1;
     if (at >= queue.first && queue.timeAt(at) === minute) queue.set(at, minute, queue.valueAt(at), companion);
-  };
-
-  const minuteOf = (ms: number) => Math.floor(ms / minuteMs) * minuteMs;
-
-  return {
-    push(atMs, value, companion) {
-      if (Number.isNaN(value)) return;
-      const isNewest = atMs >= newestMs;
-      const time = byMinute ? minuteOf(atMs) : atMs;
-      take(atMs, value, time);
-      place(time, sign * value, companion ?? value);
-      // A fall that is measured against the peak itself needs no more than the peak.
-      if (byMinute && fn === "drawdown" && isNewest && companion !== undefined) behind(time, companion);
-      if (isNewest) forget(atMs);
-    },
-    pushBucket: byMinutes((atMs, stats: BucketStats, companion: BucketStats | undefined) => {
-      const isNewest = stats.lastMs >= newestMs;
-      take(stats.lastMs, stats.last, minuteOf(atMs));
-      place(
-        byMinute ? minuteOf(atMs) : stats.lastMs,
-        sign * (sign < 0 ? stats.min : stats.max),
-        companion === undefined ? stats.max : companion.last,
-      );
-      if (isNewest) forget(stats.lastMs);
-    }),
-    read(nowMs) {
-      forget(nowMs);
-      if (queue.first === queue.end) return new Unknown("uncovered", null, "no sample in the window yet");
-      const peak = queue.valueAt(queue.first);
-      if (fn === "drawdown") return drawdown(peak, newest, queue.extraAt(queue.first));
-      if (fn === "minOver" && coverage(nowMs) < enoughCover) return notCovered(coverage(nowMs));
-      return sign * peak;
-    },
-    coverage,
-    nextEdgeMs(nowMs) {
-      forget(nowMs);
-      if (queue.first === queue.end) return null;
-      const leaves = edge.leavesAt(queue.timeAt(queue.first) + width - 1, nowMs);
-      if (fn !== "minOver") return leaves;
-      return Math.min(leaves, nextCoverChange(cover, edge, nowMs));
-    },
-    clear() {
-      queue.clear();
-      cover.clear();
-      newestMs = Number.NEGATIVE_INFINITY;
-    },
-  };
+  }
 }
 
+const minuteOf = (ms: number): number => Math.floor(ms / minuteMs) * minuteMs;
+
 /** Share of the window that was watched. */
-export function shareWatched(cover: Cover, edge: Edge, nowMs: number): number {
+function shareWatched(cover: Cover, edge: Edge, nowMs: number): number {
   const from = edge.at(nowMs);
   return nowMs > from ? cover.within(from, nowMs) / (nowMs - from) : 0;
 }

@@ -4,96 +4,126 @@
  * looked at beside it. By the minute it is the quantile of one-minute means.
  */
 import { Unknown } from "../value.ts";
-import { byMinutes } from "./buckets.ts";
+import { pushMinutes } from "./buckets.ts";
 import { fineStep, notCovered } from "./extremes.ts";
 import { Pieces, type Weighing } from "./pieces.ts";
-import { enoughCover, type Shape, wholeMinutes } from "./shape.ts";
-import type { Window } from "./window.ts";
+import { enoughCover, type Shape } from "./shape.ts";
+import type { BucketStats, Window } from "./window.ts";
 
-/** @param share 0–1: 0.5 is the median. */
-export function quantileWindow(share: number, shape: Shape): Window {
-  const edge = shape.byMinute ? wholeMinutes(shape.edge) : shape.edge;
-  const pieces = new Pieces(shape);
-  const { samples } = pieces;
-  const sorted = new Sorted();
+export class QuantileWindow implements Window {
+  readonly #share: number;
+  readonly #shape: Shape;
+  readonly #pieces: Pieces;
+  readonly #sorted = new Sorted();
   /** Samples of these indices are in `sorted`. */
-  let from = 0;
-  let until = 0;
-  let version = -1;
-  const beside = new Beside();
+  #from = 0;
+  #until = 0;
+  #version = -1;
 
-  const settle = (first: number, last: number): void => {
-    if (version !== pieces.version || first > until || first < from || last < until) {
+  /** @param share 0–1: 0.5 is the median. @param shape its edge by whole minutes where it is kept by the minute */
+  constructor(share: number, shape: Shape) {
+    this.#share = share;
+    this.#shape = shape;
+    this.#pieces = new Pieces(shape, false);
+  }
+
+  push(atMs: number, value: number): void {
+    if (Number.isNaN(value)) return;
+    this.#pieces.push(atMs, value);
+    this.#forget(atMs);
+  }
+
+  pushBucket(atMs: number, stats: BucketStats, companion?: BucketStats, widthMs?: number): void {
+    pushMinutes(this, atMs, stats, companion, widthMs);
+  }
+
+  takeMinute(atMs: number, stats: BucketStats): void {
+    this.#pieces.pushMinute(atMs, stats);
+    this.#forget(stats.lastMs);
+  }
+
+  read(nowMs: number): number | Unknown {
+    const watchedMs = this.#weigh(nowMs);
+    const cover = this.#covered(nowMs, watchedMs);
+    if (cover < enoughCover) return notCovered(cover);
+    return (
+      this.#sorted.at(this.#share * watchedMs, beside) ?? new Unknown("nan", null, "quantile of nothing")
+    );
+  }
+
+  coverage(nowMs: number): number {
+    return this.#covered(nowMs, this.#weigh(nowMs));
+  }
+
+  nextEdgeMs(nowMs: number): number | null {
+    const { samples } = this.#pieces;
+    return samples.first === samples.end ? null : nowMs + fineStep(this.#shape.edge);
+  }
+
+  clear(): void {
+    this.#pieces.clear();
+    this.#sorted.clear();
+    this.#from = this.#until = 0;
+  }
+
+  #settle(first: number, last: number): void {
+    const sorted = this.#sorted;
+    if (
+      this.#version !== this.#pieces.version ||
+      first > this.#until ||
+      first < this.#from ||
+      last < this.#until
+    ) {
       sorted.clear();
-      from = until = first;
-      version = pieces.version;
-      for (; until < last; until++) whole(until, sorted);
+      this.#from = this.#until = first;
+      this.#version = this.#pieces.version;
+      for (; this.#until < last; this.#until++) this.#whole(this.#until, sorted);
       sorted.order();
       return;
     }
-    for (; until < last; until++) whole(until, sorted);
+    for (; this.#until < last; this.#until++) this.#whole(this.#until, sorted);
     sorted.sign = -1;
-    for (; from < first; from++) whole(from, sorted);
+    for (; this.#from < first; this.#from++) this.#whole(this.#from, sorted);
     sorted.sign = 1;
-  };
-  const whole = (index: number, into: Weighing) =>
-    pieces.weigh(index, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, into);
+  }
+
+  #whole(index: number, into: Weighing): void {
+    this.#pieces.weigh(index, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, into);
+  }
 
   /** Brings `sorted` and `beside` up to date. @returns ms that were watched. */
-  const weigh = (nowMs: number): number => {
+  #weigh(nowMs: number): number {
+    const pieces = this.#pieces;
+    const { samples } = pieces;
     beside.clear();
     const last = samples.end - 1;
     if (last < samples.first) {
-      sorted.clear();
-      from = until = samples.end;
+      this.#sorted.clear();
+      this.#from = this.#until = samples.end;
       return 0;
     }
-    const fromMs = edge.at(nowMs);
+    const fromMs = this.#shape.edge.at(nowMs);
     const first = Math.min(samples.above(fromMs - 1), last);
-    settle(first, last);
-    if (first > samples.first) pieces.weigh(first - 1, fromMs, samples.timeAt(first), beside);
+    this.#settle(first, last);
+    if (first > samples.first) pieces.weigh(first - 1, fromMs, pieces.beginsAt(first), beside);
     pieces.weigh(last, fromMs, nowMs, beside);
-    return sorted.total + beside.total;
-  };
+    return this.#sorted.total + beside.total;
+  }
 
-  const covered = (nowMs: number, watchedMs: number) => {
-    const length = nowMs - edge.at(nowMs);
+  #covered(nowMs: number, watchedMs: number): number {
+    const length = nowMs - this.#shape.edge.at(nowMs);
     return length > 0 ? watchedMs / length : 0;
-  };
+  }
 
-  const forget = (atMs: number) => {
+  #forget(atMs: number): void {
+    const { samples } = this.#pieces;
     // The one before the edge may reach in over it.
-    const keep = samples.above(edge.at(atMs) - 1) - 1;
+    const keep = samples.above(this.#shape.edge.at(atMs) - 1) - 1;
     if (keep <= samples.first) return;
     // What is sorted and forgotten unread could not be taken out again: it is sorted anew.
-    if (from < keep) version = -1;
-    pieces.forgetUntil(keep);
-  };
-
-  return {
-    push(atMs, value) {
-      if (Number.isNaN(value)) return;
-      pieces.push(atMs, value);
-      forget(atMs);
-    },
-    pushBucket: byMinutes((atMs, stats) => {
-      pieces.pushMinute(atMs, stats);
-      forget(stats.lastMs);
-    }),
-    read(nowMs) {
-      const watchedMs = weigh(nowMs);
-      const cover = covered(nowMs, watchedMs);
-      if (cover < enoughCover) return notCovered(cover);
-      return sorted.at(share * watchedMs, beside) ?? new Unknown("nan", null, "quantile of nothing");
-    },
-    coverage: (nowMs) => covered(nowMs, weigh(nowMs)),
-    nextEdgeMs: (nowMs) => (samples.first === samples.end ? null : nowMs + fineStep(edge)),
-    clear() {
-      pieces.clear();
-      sorted.clear();
-      from = until = 0;
-    },
-  };
+    if (this.#from < keep) this.#version = -1;
+    this.#pieces.forgetUntil(keep);
+  }
 }
 
 const blockSize = 64;
@@ -251,3 +281,6 @@ class Beside implements Weighing {
     this.#steps.length = 0;
   }
 }
+
+/** What is beside the window that is being read: worked out with each reading, so all of them share it. */
+const beside = new Beside();

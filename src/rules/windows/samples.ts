@@ -1,30 +1,37 @@
 /**
  * Numbers in order of time, the oldest forgotten first. Late ones are put in their place.
  *
- * Kept in a ring that grows by doubling, shrinks where little of it is needed, and is written over: windows hold few
+ * Kept in a ring that grows as needed, shrinks where little of it is used, and is written over: windows hold few
  * samples, are many, and change with every answer, so whatever they let go of must cost nothing. Indices count from the
  * first sample ever taken; those from `first` to `end` are held.
  */
-const [TIME, VALUE, EXTRA] = [0, 1, 2] as const;
+const [TIME, VALUE] = [0, 1] as const;
 const smallest = 4;
-/** Below this it is not worth while to give room back. */
+/** Below this it is not worth while to give room back, and room doubles; above it grows by a quarter. */
 const roomy = 64;
 
 export class Samples {
-  /** Time, value and, where kept, companion of each sample in turn. */
-  #ring: number[] = [];
-  /** How many fit, a power of two; 0 before the first. */
+  /** Time, value and what else is kept of each sample in turn. */
+  #ring: number[] = empty;
+  /** How many fit. */
   #room = 0;
+  /** Where in the ring the first one is. */
+  #place = 0;
   #first = 0;
   #end = 0;
   /** What `above` found last by searching: the edge of a window lies there again, or one further. */
   #found = 0;
   /** Numbers of each sample in the ring. */
-  readonly #stride: 2 | 3;
+  readonly #stride: number;
+  readonly #most: number;
 
-  /** @param parts whether a companion is kept beside the value: without one it takes a third less */
-  constructor(parts: "valueOnly" | "withExtra" = "withExtra") {
-    this.#stride = parts === "valueOnly" ? 2 : 3;
+  /**
+   * @param more how many numbers are kept of each beside its time and value, 0 to 3
+   * @param most how many samples there will hardly be more of: the ring grows up to that at first
+   */
+  constructor(more: 0 | 1 | 2 | 3, most = Number.POSITIVE_INFINITY) {
+    this.#stride = 2 + more;
+    this.#most = most;
   }
 
   get first(): number {
@@ -40,18 +47,21 @@ export class Samples {
   valueAt(index: number): number {
     return this.#ring[this.#at(index) + VALUE]!;
   }
-  /** Only where extras are kept. */
-  extraAt(index: number): number {
-    return this.#ring[this.#at(index) + EXTRA]!;
+  /** @param which of the numbers beside its time and value, from 0; only as many as are kept */
+  moreAt(index: number, which: 0 | 1 | 2): number {
+    return this.#ring[this.#at(index) + 2 + which]!;
   }
 
-  /** Replaces what stands at an index; its time must keep the order. */
-  set(index: number, timeMs: number, value: number, extra: number): void {
+  /** Replaces what stands at an index; its time must keep the order. What is not kept of it is left out. */
+  set(index: number, timeMs: number, value: number, more0 = 0, more1 = 0, more2 = 0): void {
     const ring = this.#ring;
+    const stride = this.#stride;
     const at = this.#at(index);
     ring[at + TIME] = timeMs;
     ring[at + VALUE] = value;
-    if (this.#stride === 3) ring[at + EXTRA] = extra;
+    if (stride > 2) ring[at + 2] = more0;
+    if (stride > 3) ring[at + 3] = more1;
+    if (stride > 4) ring[at + 4] = more2;
   }
 
   /** The first index whose time is above `ms`; from the end, since samples come nearly in order. */
@@ -76,10 +86,10 @@ export class Samples {
     return index;
   }
 
-  insert(index: number, timeMs: number, value: number, extra: number): void {
-    if (this.#end - this.#first === this.#room) this.#resize(Math.max(smallest, this.#room * 2));
+  insert(index: number, timeMs: number, value: number, more0 = 0, more1 = 0, more2 = 0): void {
+    if (this.#end - this.#first === this.#room) this.#resize(this.#larger());
     for (let i = this.#end++; i > index; i--) this.#copy(i - 1, i);
-    this.set(index, timeMs, value, extra);
+    this.set(index, timeMs, value, more0, more1, more2);
   }
 
   remove(index: number, count: number): void {
@@ -89,35 +99,56 @@ export class Samples {
 
   /** Forgets all before this index. */
   forgetUntil(index: number): void {
+    this.#place += index - this.#first;
+    if (this.#place >= this.#room) this.#place -= this.#room;
     this.#first = index;
     // Long after a stretch that filled it, or after a past that came at once.
-    if (this.#room > roomy && (this.#end - index) * 8 < this.#room) this.#resize(this.#room / 4);
+    const held = this.#end - index;
+    if (this.#room > roomy && held * 8 < this.#room) this.#resize(Math.max(smallest, held * 2));
   }
 
   clear(): void {
-    this.#ring = [];
-    this.#room = this.#first = this.#end = 0;
+    this.#ring = empty;
+    this.#room = this.#place = this.#first = this.#end = 0;
   }
 
   #at(index: number): number {
-    return (index & (this.#room - 1)) * this.#stride;
+    const place = this.#place + index - this.#first;
+    return (place < this.#room ? place : place - this.#room) * this.#stride;
   }
 
   #copy(from: number, to: number): void {
-    const extra = this.#stride === 3 ? this.extraAt(from) : 0;
-    this.set(to, this.timeAt(from), this.valueAt(from), extra);
+    const ring = this.#ring;
+    const [source, target] = [this.#at(from), this.#at(to)];
+    for (let part = 0; part < this.#stride; part++) ring[target + part] = ring[source + part]!;
+  }
+
+  #larger(): number {
+    const room = this.#room;
+    if (room < smallest) return smallest;
+    const larger = room < roomy ? room * 2 : room + (room >> 2);
+    return room < this.#most ? Math.min(larger, this.#most) : larger;
   }
 
   #resize(room: number): void {
-    const ring: number[] = [];
     const stride = this.#stride;
-    // Filled with a fraction: an array of doubles from the beginning, and so never boxed.
-    for (let i = 0; i < room * stride; i++) ring.push(0.5);
-    for (let index = this.#first; index < this.#end; index++) {
-      const [from, to] = [this.#at(index), (index & (room - 1)) * stride];
-      for (let part = 0; part < stride; part++) ring[to + part] = this.#ring[from + part]!;
+    const ring = blank(room * stride);
+    for (let index = this.#first, to = 0; index < this.#end; index++) {
+      const from = this.#at(index);
+      for (let part = 0; part < stride; part++) ring[to++] = this.#ring[from + part]!;
     }
     this.#ring = ring;
     this.#room = room;
+    this.#place = 0;
   }
+}
+
+/** Fractions, so that it is an array of doubles from the beginning: its copies then never box what is put into them. */
+const blanks: number[] = [0.5];
+const empty: number[] = blanks.slice(0, 0);
+
+/** An array of just this length: one that is pushed to keeps room for half as many more. */
+function blank(length: number): number[] {
+  while (blanks.length < length) blanks.push(0.5);
+  return blanks.slice(0, length);
 }
