@@ -32,6 +32,11 @@ export interface Outgoing {
   readonly inReplyTo: ToldBefore | null;
   /** The newest that tells of all that this one tells of: edited instead, where nothing got worse. Left out: none. */
   readonly latest?: ToldBefore;
+  /**
+   * What was told of these alerts and of what else fires in their group, oldest first, edits with what they edited. Given to
+   * channels that keep groups together (`keepsGroups`).
+   */
+  readonly around?: readonly ToldBefore[];
   /** It leaves long after it was owed: the reader is told so. Beside the sealed content, which no delay changes. */
   readonly late?: Late;
 }
@@ -53,7 +58,8 @@ export interface Late {
 }
 
 export type ProbeResult =
-  | { readonly kind: "ok"; readonly detail: string }
+  /** `warnings`: what does not work as it should, and the way to mend it; messages arrive all the same. */
+  | { readonly kind: "ok"; readonly detail: string; readonly warnings?: readonly string[] }
   | { readonly kind: "failed"; readonly failure: SendFailure; readonly detail: string; readonly fix: string };
 
 export interface Channel {
@@ -62,6 +68,8 @@ export interface Channel {
   readonly kind: string;
   /** The longest one attempt may take, ms; the outbox aborts it then. */
   readonly deadlineMs: number;
+  /** It is to be told what else was said of a message's group (`Outgoing.around`). Left out: it is not. */
+  readonly keepsGroups?: boolean;
   /** Resolves with "failed" rather than throwing when the other side refuses; the daemon starts all the same. */
   start(signal: AbortSignal): Promise<ProbeResult>;
   /** One attempt. Never throws for what the other side or the network does; rejects only with the signal's reason. */

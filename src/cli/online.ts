@@ -44,8 +44,10 @@ export async function checkOnline(
   for (const name of Object.keys(settings.channels)) {
     const result = await withChannel(settings, name, out, probeChannel);
     const what = `channel ${name}`;
-    if (result.kind === "ok") tell({ what, state: "ok", detail: result.detail, fix: null });
-    else tell({ what, state: "failed", detail: result.detail, fix: result.fix });
+    if (result.kind === "ok") {
+      tell({ what, state: "ok", detail: result.detail, fix: null });
+      for (const detail of result.warnings ?? []) tell({ what, state: "note", detail, fix: null });
+    } else tell({ what, state: "failed", detail: result.detail, fix: result.fix });
   }
 }
 

@@ -54,8 +54,43 @@ export async function attemptWithin(
 /**
  * What was told before on the channel about what this message tells of: the first message, which it replies to (an alert that
  * ends goes before others), and the newest that tells of all of it.
+ * @param withGroup what was told of all that fires in its group, too (`Outgoing.around`)
  */
 export async function toldBefore(
+  message: Message,
+  entries: readonly Entry[],
+  store: Pick<Store, "messages">,
+  journal: Journal,
+  withGroup = false,
+): Promise<Pick<Outgoing, "inReplyTo" | "latest" | "around">> {
+  const direct = await toldOfThese(message, entries, store, journal);
+  if (!withGroup || message.content.folded !== undefined) return direct;
+  const others = message.content.standing?.alerts.map(({ id }) => id) ?? [];
+  // Nobody was told of what fires for the first time and stands alone.
+  const known = entries.some(({ change }) => change !== null && change.kind !== "fired");
+  if (others.length === 0 && !known) return direct;
+  const asked = new Set([...message.alertIds, ...others]);
+  const told = await deliveredAbout([...asked], message, store, journal);
+  const single = told.filter((one) => one.receipt && one.content.folded === undefined).slice(0, mostAround);
+  const ids = [...new Set(single.flatMap(({ alertIds }) => alertIds))];
+  const all = ids.every((id) => asked.has(id)) ? told : await deliveredAbout(ids, message, store, journal);
+  const around = [...new Set(single.map(({ receipt }) => receipt!))].map((one) => standing(one, all));
+  return around.length === 0 ? direct : { ...direct, around };
+}
+
+/** Most messages of a group that are looked at: the oldest, since what they began goes on below them. */
+const mostAround = 50;
+
+/** What was sent, with what was told since by editing it. */
+function standing(receipt: string, known: readonly Message[]): ToldBefore {
+  const [sent, ...since] = known.filter((one) => one.receipt === receipt);
+  return {
+    ...{ messageId: sent!.id, receipt, message: sent! },
+    ...(since.length === 0 ? {} : { since }),
+  };
+}
+
+async function toldOfThese(
   message: Message,
   entries: readonly Entry[],
   store: Pick<Store, "messages">,
@@ -79,14 +114,10 @@ export async function toldBefore(
   const known = around.every((id) => alertIds.includes(id))
     ? delivered
     : await deliveredAbout(around, message, store, journal);
-  const standing = ({ receipt }: Message): ToldBefore => {
-    const [sent, ...since] = known.filter((one) => one.receipt === receipt);
-    return {
-      ...{ messageId: sent!.id, receipt: receipt!, message: sent! },
-      ...(since.length === 0 ? {} : { since }),
-    };
+  return {
+    inReplyTo: standing(first.receipt!, known),
+    ...(newest ? { latest: standing(newest.receipt!, known) } : {}),
   };
-  return { inReplyTo: standing(first), ...(newest ? { latest: standing(newest) } : {}) };
 }
 
 /** Oldest first. */

@@ -213,8 +213,11 @@ export class Line {
     const { cut } = this.#options;
     const result = await this.channel.start(cut).catch(() => null);
     if (cut.aborted || result === null) return;
-    if (result.kind === "ok") this.#works(result.detail);
-    else if (isFault(result.failure)) this.#breaks(`${result.detail}; ${result.fix}`);
+    if (result.kind === "ok") {
+      this.#works(result.detail);
+      for (const warning of result.warnings ?? [])
+        this.#options.log.warn({ channel: this.channel.name }, `${this.channel.name}: ${warning}`);
+    } else if (isFault(result.failure)) this.#breaks(`${result.detail}; ${result.fix}`);
     else this.#health.unready(result.detail, result.failure);
     this.pump();
   }
@@ -378,7 +381,8 @@ export class Line {
     await probe("before-send");
     const { message, resumed } = parcel;
     const attempt = message.attempts + (resumed ? 1 : 0);
-    const before = await toldBefore(message, parcel.entries, store, journal);
+    const { keepsGroups = false } = this.channel;
+    const before = await toldBefore(message, parcel.entries, store, journal, keepsGroups);
     const late = this.#late(parcel);
     const outgoing = { message, attempt, ...before, ...(late ? { late } : {}) };
     const result = await attemptWithin(outgoing, this.channel, { clock, cut, log });

@@ -66,7 +66,7 @@ async function ending(one: Rig, first: Message, changes: Parameters<typeof messa
 
 describe("the gateway", () => {
   test("logs in as a bot does, without intents, and is acknowledged", async () => {
-    await using one = await rig({}, { heartbeatMs: 30 });
+    await using one = await rig({}, { heartbeatMs: 250 });
     expect(await one.channel.start(never)).toMatchObject({ kind: "ok", detail: "bot perpwatch in #alerts" });
     const session = await one.discord.gateway.waitForSession(({ heartbeats }) => heartbeats > 0);
     expect(session).toMatchObject({ intents: 0, open: true });
@@ -540,6 +540,36 @@ describe("a probe names what to mend", () => {
       /cannot reply/,
     ],
     [
+      "no threads",
+      {},
+      (d: LocalDiscord) => d.permissions.delete("CREATE_PUBLIC_THREADS"),
+      "ok",
+      /^without Create Public Threads what follows .* give the bot Create Public Threads and Send Messages in Threads/,
+    ],
+    [
+      "no messages in threads",
+      {},
+      (d: LocalDiscord) => d.permissions.delete("SEND_MESSAGES_IN_THREADS"),
+      "ok",
+      /^without Send Messages in Threads /,
+    ],
+    [
+      "a channel without threads",
+      {},
+      (d: LocalDiscord) => {
+        d.channelType = 2;
+      },
+      "ok",
+      /has no threads: take a text channel/,
+    ],
+    [
+      "no threads, and none wanted",
+      { threads: false },
+      (d: LocalDiscord) => d.permissions.delete("CREATE_PUBLIC_THREADS"),
+      "ok",
+      /^bot perpwatch in #alerts$/,
+    ],
+    [
       "a silent role",
       { mention: { critical: `<@&${role}>` } },
       (d: LocalDiscord) => {
@@ -578,7 +608,8 @@ describe("a probe names what to mend", () => {
     harm(one.discord);
     const result = await one.channel.probe(never);
     expect(result.kind).toBe(kind);
-    expect(result.kind === "failed" ? result.fix : result.detail).toMatch(words);
+    const told = result.kind === "failed" ? result.fix : (result.warnings?.join("; ") ?? result.detail);
+    expect(told).toMatch(words);
   });
 
   test("a webhook that was deleted", async () => {

@@ -2,6 +2,7 @@
 
 import type { LocalGateway } from "./discord-gateway.ts";
 import type { DiscordInteraction, DiscordPerson } from "./discord-interactions.ts";
+import type { DiscordThread } from "./discord-threads.ts";
 
 export interface DiscordEmbed {
   readonly title?: string;
@@ -20,6 +21,7 @@ export interface DiscordButton {
 
 export interface DiscordMessage {
   readonly id: string;
+  /** A thread's id for what was written there. */
   readonly channelId: string;
   readonly via: "bot" | "webhook";
   readonly authorId: string;
@@ -31,7 +33,7 @@ export interface DiscordMessage {
   embeds: readonly DiscordEmbed[];
   /** From top to bottom, whatever row they are in. */
   buttons: readonly DiscordButton[];
-  /** Who was really pinged, after allowed_mentions. */
+  /** Who was really pinged, after allowed_mentions. In a thread `@here` pings those who joined it: here nobody has. */
   pings: { readonly users: readonly string[]; readonly roles: readonly string[]; readonly everyone: boolean };
   edits: number;
   /** Attachments. */
@@ -86,7 +88,9 @@ export type DiscordPermission =
   | "EMBED_LINKS"
   | "ATTACH_FILES"
   | "READ_MESSAGE_HISTORY"
-  | "MENTION_EVERYONE";
+  | "MENTION_EVERYONE"
+  | "CREATE_PUBLIC_THREADS"
+  | "SEND_MESSAGES_IN_THREADS";
 
 export interface DiscordOptions {
   /** Wall time of message ids and of the nonce window; default the machine's. */
@@ -116,6 +120,10 @@ export interface LocalDiscord extends AsyncDisposable {
   /** What the bot may do in the channels; change it at will. */
   readonly permissions: Set<DiscordPermission>;
   roleMentionable: boolean;
+  /** 0: text (default), 2: voice, 5: announcements. */
+  channelType: number;
+  /** Oldest first; deleted ones among them. Archive, lock or delete one by setting it so. */
+  readonly threads: readonly DiscordThread[];
   waitForMessage(fits: (message: DiscordMessage) => boolean, timeoutMs?: number): Promise<DiscordMessage>;
   waitForRequest(fits: (request: DiscordRequest) => boolean, timeoutMs?: number): Promise<DiscordRequest>;
   /** @returns how often it is still to come. */

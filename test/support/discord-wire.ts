@@ -25,6 +25,8 @@ export const permissionBits: Record<DiscordPermission, bigint> = {
   ATTACH_FILES: 1n << 15n,
   READ_MESSAGE_HISTORY: 1n << 16n,
   MENTION_EVERYONE: 1n << 17n,
+  CREATE_PUBLIC_THREADS: 1n << 35n,
+  SEND_MESSAGES_IN_THREADS: 1n << 38n,
 };
 
 export function ok(body: unknown): Answer {

@@ -13,6 +13,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { Gateway } from "./discord-gateway.ts";
 import { type DiscordInteraction, type DiscordPerson, Interactions } from "./discord-interactions.ts";
 import { invalidForm, pinged } from "./discord-limits.ts";
+import { type DiscordThread, Threads } from "./discord-threads.ts";
 import type {
   DiscordButton,
   DiscordEffect,
@@ -37,6 +38,7 @@ import {
 import { Watched } from "./wait.ts";
 
 export type { DiscordInteraction, DiscordPerson } from "./discord-interactions.ts";
+export type { DiscordThread } from "./discord-threads.ts";
 export type * from "./discord-types.ts";
 
 const creates = /^\/(channels\/\d+\/messages|webhooks\/\d+\/[^/]+)$/;
@@ -60,15 +62,19 @@ class Discord implements LocalDiscord {
 
   token = "MTEwMDAwMDAwMDAwMDAwMDAwMQ.GbotTk.s3cret-bot-token-never-to-be-shown-000";
   roleMentionable = true;
+  channelType = 0;
   readonly permissions = new Set<DiscordPermission>([
     "VIEW_CHANNEL",
     "SEND_MESSAGES",
     "EMBED_LINKS",
     "ATTACH_FILES",
     "READ_MESSAGE_HISTORY",
+    "CREATE_PUBLIC_THREADS",
+    "SEND_MESSAGES_IN_THREADS",
   ]);
   readonly gateway: Gateway;
   readonly #interactions: Interactions;
+  readonly #threads = new Threads();
 
   readonly #options: DiscordOptions;
   readonly #now: () => number;
@@ -118,6 +124,9 @@ class Discord implements LocalDiscord {
   get messages(): readonly DiscordMessage[] {
     return this.#messages.items;
   }
+  get threads(): readonly DiscordThread[] {
+    return this.#threads.all;
+  }
   get requests(): readonly DiscordRequest[] {
     return this.#requests.items;
   }
@@ -141,7 +150,8 @@ class Discord implements LocalDiscord {
   press(message: DiscordMessage, label: string, person: DiscordPerson, how: { agoMs?: number } = {}) {
     const button = message.buttons.find((one) => one.label.startsWith(label));
     if (button === undefined) throw new Error(`the message has no button ${label}`);
-    const place = { ...this.#place(message.channelId, null), message: this.#record(message) };
+    const parent = this.#threads.find(message.channelId)?.channelId ?? null;
+    const place = { ...this.#place(message.channelId, parent), message: this.#record(message) };
     const data = { component_type: 2, custom_id: button.custom_id };
     return this.#interactions.begin(3, data, { person, place, ...how });
   }
@@ -162,8 +172,8 @@ class Discord implements LocalDiscord {
     return this.#interactions.watched.waitFor(fits, timeoutMs);
   }
   #place(channelId: string, threadOf: string | null): object {
-    const parent = threadOf === null ? {} : { parent_id: threadOf };
-    return { guild_id: this.guildId, channel_id: channelId, channel: { id: channelId, type: 0, ...parent } };
+    const kind = threadOf === null ? { type: 0 } : { type: 11, parent_id: threadOf };
+    return { guild_id: this.guildId, channel_id: channelId, channel: { id: channelId, ...kind } };
   }
   say(content: string, channelId = this.channelId): DiscordMessage {
     return this.#store(channelId, "bot", this.#personId, { content });
@@ -356,14 +366,23 @@ class Discord implements LocalDiscord {
     if (parts[0] !== "channels") throw new Refusal(404, 0, "404: Not Found");
 
     const channelId = parts[1] ?? "";
-    if (!this.#channels.has(channelId)) throw new Refusal(404, 10003, "Unknown Channel");
+    const thread = this.#threads.find(channelId);
+    if (!this.#channels.has(thread?.channelId ?? channelId)) throw new Refusal(404, 10003, "Unknown Channel");
     if (!this.#may("VIEW_CHANNEL")) throw new Refusal(403, 50001, "Missing Access");
-    const [, , collection, messageId] = parts;
-    if (method === "GET" && collection === undefined) return ok(this.#channel(channelId));
+    const [, , collection, messageId, under] = parts;
+    if (method === "GET" && collection === undefined)
+      return ok(
+        thread ? this.#threads.record(thread, this.guildId, this.channelType) : this.#channel(channelId),
+      );
     if (collection !== "messages") throw new Refusal(404, 0, "404: Not Found");
     if (method === "GET" && messageId === undefined) return this.#list(channelId, query);
     if (method === "POST" && messageId === undefined) return this.#create(channelId, "bot", this.botId, body);
     const message = this.#find(channelId, messageId ?? "");
+    if (method === "POST" && under === "threads") {
+      if (!this.#may("CREATE_PUBLIC_THREADS")) throw new Refusal(403, 50013, "Missing Permissions");
+      const started = this.#threads.start(channelId, this.channelType, message.id, body);
+      return { status: 201, body: this.#threads.record(started, this.guildId, this.channelType) };
+    }
     if (method === "GET") return ok(this.#record(message));
     if (method === "PATCH") return this.#edit(message, this.botId, body);
     throw new Refusal(405, 0, "405: Method Not Allowed");
@@ -397,7 +416,10 @@ class Discord implements LocalDiscord {
   }
 
   #create(channelId: string, via: "bot" | "webhook", authorId: string, raw: unknown): Answer {
-    if (via === "bot" && !this.#may("SEND_MESSAGES")) throw new Refusal(403, 50013, "Missing Permissions");
+    const thread = this.#threads.find(channelId);
+    const right = thread === null ? "SEND_MESSAGES" : "SEND_MESSAGES_IN_THREADS";
+    if (via === "bot" && !this.#may(right)) throw new Refusal(403, 50013, "Missing Permissions");
+    if (thread !== null) this.#threads.write(thread);
     const body = formBody(raw);
     const embeds = Array.isArray(body.embeds) ? body.embeds : [];
     if (via === "bot" && embeds.length > 0 && !this.#may("EMBED_LINKS")) {
@@ -411,7 +433,16 @@ class Discord implements LocalDiscord {
       if (!this.#may("READ_MESSAGE_HISTORY")) {
         throw new Refusal(403, 160002, "Cannot reply without permission to read message history");
       }
-      if (this.messages.some(({ id }) => id === reference.message_id)) replyTo = reference.message_id;
+      const original = this.messages.find(({ id }) => id === reference.message_id);
+      if (original !== undefined && original.channelId !== channelId) {
+        const problem = {
+          path: ["message_reference"],
+          code: "REPLIES_CANNOT_REFERENCE_OTHER_CHANNEL",
+          message: "Cannot reply to a message in a different channel",
+        };
+        throw new Refusal(400, 50035, "Invalid Form Body", invalidForm([problem]));
+      }
+      if (original !== undefined) replyTo = reference.message_id;
       else if (reference.fail_if_not_exists !== false) {
         const problem = {
           path: ["message_reference"],
@@ -428,7 +459,11 @@ class Discord implements LocalDiscord {
     if (via === "bot" && body.enforce_nonce === true && nonce !== null) {
       const since = this.#now() - (this.#options.nonceWindowMs ?? 180_000);
       const known = this.messages.find(
-        (message) => message.nonce === nonce && message.authorId === authorId && message.sentAtMs > since,
+        (message) =>
+          message.nonce === nonce &&
+          message.channelId === channelId &&
+          message.authorId === authorId &&
+          message.sentAtMs > since,
       );
       if (known !== undefined) return ok(this.#record(known));
     }
@@ -438,6 +473,8 @@ class Discord implements LocalDiscord {
   #edit(message: DiscordMessage, authorId: string, raw: unknown): Answer {
     if (message.authorId !== authorId)
       throw new Refusal(403, 50005, "Cannot edit a message authored by another user");
+    const thread = this.#threads.find(message.channelId);
+    if (thread !== null) this.#threads.edit(thread);
     const body = formBody(raw);
     if (typeof body.content === "string") message.content = body.content;
     if (Array.isArray(body.embeds)) message.embeds = body.embeds as DiscordEmbed[];
@@ -466,7 +503,8 @@ class Discord implements LocalDiscord {
     this.#counter += 1n;
     const content = String(body.content ?? "");
     const pings = pinged(content, body.allowed_mentions);
-    const everyone = pings.everyone && this.#may("MENTION_EVERYONE");
+    const inThread = this.#threads.find(channelId) !== null;
+    const everyone = pings.everyone && !inThread && this.#may("MENTION_EVERYONE");
     const message: DiscordMessage = {
       id: String(((BigInt(Math.trunc(now)) - 1_420_070_400_000n) << 22n) + this.#counter),
       channelId,
@@ -507,8 +545,14 @@ class Discord implements LocalDiscord {
         (after === null || BigInt(id) > BigInt(after)) &&
         (before === null || BigInt(id) < BigInt(before)),
     );
-    const page = after === null ? inside.slice(-limit) : inside.slice(0, limit);
-    return ok(page.toReversed().map((message) => this.#record(message)));
+    const listed = inside.map((message) => this.#record(message));
+    const thread = this.#threads.find(channelId);
+    if (thread !== null && (after === null || BigInt(thread.id) >= BigInt(after))) {
+      const original = this.messages.find(({ id }) => id === thread.id);
+      listed.unshift(this.#threads.starter(thread, original ? this.#record(original) : null, this.#now()));
+    }
+    const page = after === null ? listed.slice(-limit) : listed.slice(0, limit);
+    return ok(page.toReversed());
   }
 
   #find(channelId: string, id: string): DiscordMessage {
@@ -551,7 +595,8 @@ class Discord implements LocalDiscord {
 
   #channel(id: string): object {
     const name = id === this.channelId ? "alerts" : "other";
-    return { id, type: 0, guild_id: this.guildId, name, permission_overwrites: [] };
+    const type = id === this.channelId ? this.channelType : 0;
+    return { id, type, guild_id: this.guildId, name, permission_overwrites: [] };
   }
 }
 

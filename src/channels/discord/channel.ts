@@ -18,6 +18,7 @@ import {
   type MentionSettings,
   parseWebhookUrl,
 } from "./settings.ts";
+import { Threads } from "./threads.ts";
 
 export interface DiscordDeps {
   readonly clock: Clock;
@@ -34,13 +35,15 @@ export interface DiscordDeps {
 
 /** Room for a look, an attempt and a plain second one, each within its own three seconds. */
 const deadlineMs = 10_000;
+/** A bot looks in a thread besides, and may have to start it. */
+const botDeadlineMs = 16_000;
 
 /**
  * A bot: `start` checks token, channel and permissions over REST, then holds a gateway connection in the background.
  * A message has its id as nonce, so that Discord itself drops a repeat; see sender.ts for later ones.
  */
 export function createDiscordBot(name: string, settings: DiscordBotSettings, deps: DiscordDeps): Channel {
-  const { token, apiUrl, channelId } = settings;
+  const { token, apiUrl, channelId, threads: wantsThreads } = settings;
   const { clock, random, log } = deps;
   const mention = settings.mention ?? deps.mention;
   const api = new DiscordApi({ apiUrl, token, secrets: [token], clock });
@@ -59,12 +62,14 @@ export function createDiscordBot(name: string, settings: DiscordBotSettings, dep
   const buttons = actions !== undefined && somebodyMay;
   const illustrator = deps.charts && new Illustrator({ destination, charts: deps.charts, log, timezone });
   const told = { timezone, commandLine, mention, buttons };
-  const sender = new DiscordSender({ destination, clock, log, ...told, illustrator });
-  const probe = (signal: AbortSignal) => settled(probeBot(api, { channelId }, mention, signal), signal);
+  const threads = wantsThreads ? new Threads({ destination, clock, log }) : undefined;
+  const sender = new DiscordSender({ destination, clock, log, ...told, illustrator, threads });
+  const probe = (signal: AbortSignal) => settled(probeBot(api, settings, mention, signal), signal);
   return {
     name,
     kind: "discord",
-    deadlineMs,
+    deadlineMs: botDeadlineMs,
+    keepsGroups: true,
     probe,
     send: (outgoing, signal) => sender.send(outgoing, signal),
     async start(signal) {

@@ -1,34 +1,61 @@
 /** Where messages go on Discord: a text channel that a bot writes to, or a webhook. What differs between them is here. */
 import type { Message } from "../../domain/delivery.ts";
 import type { ApiAnswer, DiscordApi, SentFile } from "./api.ts";
+import { placeOf } from "./place.ts";
 import type { WebhookAddress } from "./settings.ts";
 
 export interface Destination {
   /** A bot can reply, and its nonces and footers make an earlier attempt recognisable; a webhook can do neither. */
   readonly remembers: boolean;
-  create(body: object, message: Message, replyTo: string | null, signal: AbortSignal): Promise<ApiAnswer>;
+  /** @param where the thread to write to (null: the channel itself), and what to reply to there */
+  create(body: object, message: Message, where: Where, signal: AbortSignal): Promise<ApiAnswer>;
   /** What the body leaves out stays, attachments too. */
   edit(receipt: string, body: object, signal: AbortSignal, file?: SentFile): Promise<ApiAnswer>;
   get(receipt: string, signal: AbortSignal): Promise<ApiAnswer>;
-  /** The channel's messages after a moment, oldest page first; null where they cannot be read. */
-  after(snowflake: string, signal: AbortSignal): Promise<ApiAnswer | null>;
+  /** The messages of a thread (null: the channel itself) after a moment, oldest page first; null where they cannot be read. */
+  after(snowflake: string, threadId: string | null, signal: AbortSignal): Promise<ApiAnswer | null>;
+  /** Starts a thread from a message of the channel; it gets the id of that message. */
+  startThread(messageId: string, name: string, signal: AbortSignal): Promise<ApiAnswer>;
 }
 
+export interface Where {
+  readonly threadId: string | null;
+  readonly replyTo: string | null;
+}
+
+/** Minutes without a message after which Discord folds a thread away; a message brings it back. */
+const archiveAfterMin = 1_440;
+
 export function botDestination(api: DiscordApi, channelId: string): Destination {
-  const messages = `/channels/${channelId}/messages` as const;
+  const messagesOf = (threadId: string | null) => `/channels/${threadId ?? channelId}/messages` as const;
+  const routeOf = (receipt: string) => {
+    const { threadId, id } = placeOf(receipt);
+    return `${messagesOf(threadId)}/${id}` as const;
+  };
   return {
     remembers: true,
-    create: (body, message, replyTo, signal) => {
-      const reference = { message_id: replyTo, channel_id: channelId, fail_if_not_exists: false };
+    create: (body, message, { threadId, replyTo }, signal) => {
+      const reference = {
+        message_id: replyTo,
+        channel_id: threadId ?? channelId,
+        fail_if_not_exists: false,
+      };
       const reply = replyTo === null ? {} : { message_reference: reference };
       const whole = { ...body, nonce: message.id, enforce_nonce: true, ...reply };
-      return api.call({ method: "POST", route: messages, body: whole }, signal);
+      return api.call({ method: "POST", route: messagesOf(threadId), body: whole }, signal);
     },
     edit: (receipt, body, signal, file) =>
-      api.call({ method: "PATCH", route: `${messages}/${receipt}`, body, file }, signal),
-    get: (receipt, signal) => api.call({ method: "GET", route: `${messages}/${receipt}` }, signal),
-    after: (after, signal) =>
-      api.call({ method: "GET", route: messages, query: { after, limit: "100" } }, signal),
+      api.call({ method: "PATCH", route: routeOf(receipt), body, file }, signal),
+    get: (receipt, signal) => api.call({ method: "GET", route: routeOf(receipt) }, signal),
+    after: (after, threadId, signal) =>
+      api.call({ method: "GET", route: messagesOf(threadId), query: { after, limit: "100" } }, signal),
+    startThread: (messageId, name, signal) => {
+      const route = `${messagesOf(null)}/${messageId}/threads` as const;
+      return api.call(
+        { method: "POST", route, body: { name, auto_archive_duration: archiveAfterMin } },
+        signal,
+      );
+    },
   };
 }
 
@@ -37,12 +64,16 @@ export function webhookDestination(api: DiscordApi, { id, token, threadId }: Web
   const thread: Record<string, string> = threadId === null ? {} : { thread_id: threadId };
   return {
     remembers: false,
-    create: (body, _message, _replyTo, signal) =>
+    create: (body, _message, _where, signal) =>
       api.call({ method: "POST", route, body, query: { wait: "true", ...thread } }, signal),
     edit: (receipt, body, signal, file) =>
       api.call({ method: "PATCH", route: `${route}/messages/${receipt}`, body, query: thread, file }, signal),
     get: (receipt, signal) =>
       api.call({ method: "GET", route: `${route}/messages/${receipt}`, query: thread }, signal),
     after: async () => null,
+    startThread: async () => ({
+      ...{ kind: "problem", failure: "rejected", status: null, code: null, afterMs: null },
+      detail: "a webhook starts no threads",
+    }),
   };
 }

@@ -8,6 +8,8 @@ export const permissionBits = {
   "Attach Files": 1n << 15n,
   "Read Message History": 1n << 16n,
   "Mention Everyone": 1n << 17n,
+  "Create Public Threads": 1n << 35n,
+  "Send Messages in Threads": 1n << 38n,
 } as const;
 export type PermissionName = keyof typeof permissionBits;
 

@@ -5,6 +5,7 @@ import { cleanLine } from "../text.ts";
 import type { ApiProblem, DiscordApi } from "./api.ts";
 import { type Guild, has, type Overwrite, type PermissionName, permissionsIn } from "./permissions.ts";
 import type { DiscordBotSettings, MentionSettings, WebhookAddress } from "./settings.ts";
+import { threadFix } from "./threads.ts";
 
 const elsewhere: Readonly<Record<SendFailure, string>> = {
   authentication: "check the bot's permissions in the server",
@@ -22,7 +23,7 @@ function failed(problem: ApiProblem, fix = elsewhere[problem.failure]): ProbeRes
 /** Token, channel, permissions, and whether the configured mentions will ring. */
 export async function probeBot(
   api: DiscordApi,
-  settings: Pick<DiscordBotSettings, "channelId">,
+  settings: Pick<DiscordBotSettings, "channelId" | "threads">,
   mention: MentionSettings | undefined,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
@@ -49,8 +50,9 @@ export async function probeBot(
     return failed(channel);
   }
   const bot = me.data as { id: string; username?: string };
-  const { name, guild_id, permission_overwrites } = channel.data as {
+  const { name, type, guild_id, permission_overwrites } = channel.data as {
     name?: string;
+    type?: number;
     guild_id?: string;
     permission_overwrites?: readonly Overwrite[];
   };
@@ -60,7 +62,7 @@ export async function probeBot(
   const guild = await api.call({ method: "GET", route: `/guilds/${guild_id}` }, signal);
   const member = await api.call({ method: "GET", route: `/guilds/${guild_id}/members/${bot.id}` }, signal);
   if (guild.kind === "problem" || member.kind === "problem") {
-    return { kind: "ok", detail: `${where}; its permissions could not be read` };
+    return { kind: "ok", detail: where, warnings: ["the bot's permissions could not be read"] };
   }
   const { roles } = member.data as { roles: readonly string[] };
   const bits = permissionsIn(guild.data as Guild, permission_overwrites ?? [], { id: bot.id, roles });
@@ -76,17 +78,27 @@ export async function probeBot(
       fix: `give the bot ${list} in this channel: channel settings, Permissions`,
     };
   }
-  const remarks: string[] = missing(["Embed Links", "Attach Files", "Read Message History"]).map(
-    (one) => without[one] ?? `it lacks ${one}`,
+  const warnings: string[] = missing(["Embed Links", "Attach Files", "Read Message History"]).map(
+    (one) => `without ${one} ${without[one] ?? "it can do less"}: give the bot ${one} in this channel`,
   );
-  remarks.push(...quietMentions(guild.data as Guild, mention, has(bits, "Mention Everyone")));
-  return { kind: "ok", detail: [where, ...remarks].join("; ") };
+  if (settings.threads) {
+    if (type !== undefined && !withThreads.has(type))
+      warnings.push("a channel of this kind has no threads: take a text channel, or set threads: false");
+    const lacks = missing(["Create Public Threads", "Send Messages in Threads"]).join(" and ");
+    if (lacks !== "")
+      warnings.push(`without ${lacks} what follows a critical message stays in the channel: ${threadFix}`);
+  }
+  warnings.push(...quietMentions(guild.data as Guild, mention, has(bits, "Mention Everyone")));
+  return { kind: "ok", detail: where, ...(warnings.length === 0 ? {} : { warnings }) };
 }
 
+/** Text and announcement channels. */
+const withThreads: ReadonlySet<number> = new Set([0, 5]);
+
 const without: Readonly<Partial<Record<PermissionName, string>>> = {
-  "Embed Links": "without Embed Links messages go as plain text",
-  "Attach Files": "without Attach Files messages have no charts",
-  "Read Message History": "without Read Message History it cannot reply, nor look whether a message arrived",
+  "Embed Links": "messages go as plain text",
+  "Attach Files": "messages have no charts",
+  "Read Message History": "it cannot reply, nor look whether a message arrived",
 };
 
 /** A mention that Discord shows but that rings nowhere is found by nobody until the night when it matters. */

@@ -2,9 +2,12 @@
  * One attempt to put a message on Discord:
  *
  *   look whether an earlier attempt arrived ──yes──► delivered
- *        └──no──► nothing got worse: edit the newest message about it ──► delivered, retry or refused
+ *        └──no──► nothing got worse: edit the message about it ──► delivered, retry or refused
  *        └──no, or it is gone──► send as embeds ──refused──► send as plain text ──► delivered, retry or refused
  *                      └── delivered ──► mark the alert's messages as over, when this one tells of its end
+ *
+ * What follows the first message of a critical group is sent into a thread below it; where that is refused for good, so that
+ * nothing of it can have arrived, to the channel. Which of both an earlier attempt took is not known: both are looked at.
  *
  * An edit wakes nobody and tells the same however often it is made, so it needs no looking.
  */
@@ -20,6 +23,8 @@ import { asTold, isCalm } from "./as-told.ts";
 import { buttonsOf } from "./buttons.ts";
 import type { Destination } from "./destination.ts";
 import type { Illustrator } from "./illustrator.ts";
+import { lookFor } from "./look.ts";
+import { placeOf, receiptOf } from "./place.ts";
 import {
   type DiscordBody,
   discordBody,
@@ -31,6 +36,7 @@ import {
   plainBody,
 } from "./render.ts";
 import type { MentionSettings } from "./settings.ts";
+import { isForThread, type ThreadOf, type Threads, threadsOf } from "./threads.ts";
 
 export interface SenderOptions {
   readonly destination: Destination;
@@ -43,14 +49,13 @@ export interface SenderOptions {
   readonly buttons: boolean;
   /** Adds charts to what was delivered, in its own time. */
   readonly illustrator?: Illustrator | undefined;
+  /** Takes what follows a critical message; left out: all goes to the channel. */
+  readonly threads?: Threads | undefined;
 }
 
 /** Discord forgets a nonce after "a few minutes"; from this age on an earlier attempt is looked for instead. */
 const nonceTrustedMs = 60_000;
-/** Discord's clock and ours may differ by this much when looking for an earlier attempt. */
-const clockSlackMs = 5 * 60_000;
-const mostPages = 5;
-const discordEpochMs = 1_420_070_400_000;
+const mostThreadsLookedAt = 2;
 const mostMarkTries = 5;
 
 const codes = { unknownMessage: 10008, missingPermissions: 50013 } as const;
@@ -67,30 +72,51 @@ export class DiscordSender {
   }
 
   async send(outgoing: Outgoing, signal: AbortSignal): Promise<SendResult> {
-    const earlier = await this.#earlier(outgoing, signal);
-    const edited = earlier ?? (await this.#editLatest(outgoing, signal));
-    const answer = edited ?? (await this.#create(outgoing, signal));
+    const threads = threadsOf(outgoing);
+    const earlier = await this.#earlier(outgoing, threads, signal);
+    const edited = earlier ?? (await this.#editCalm(outgoing, threads, signal));
+    const { answer, threadId } = edited ?? (await this.#create(outgoing, threads, signal));
     if (answer.kind === "problem") return resultOf(answer);
-    const receipt = idOf(answer.data);
-    if (receipt === null) {
+    const id = idOf(answer.data);
+    if (id === null) {
       const detail = "Discord accepted the message without naming its id";
       return { kind: "retry", failure: "server-error", detail, afterMs: null };
     }
+    const receipt = receiptOf({ threadId, id });
     if (edited === null) this.#options.illustrator?.illustrate(outgoing.message, receipt);
-    await this.#markEnded(outgoing, signal);
+    await this.#markEnded(outgoing, threads, signal);
     return { kind: "delivered", receipt };
   }
 
-  /** @returns null where there is nothing to edit, or it cannot be: then it is sent */
-  async #editLatest({ message, latest }: Outgoing, signal: AbortSignal): Promise<ApiAnswer | null> {
-    if (latest === undefined || !isCalm(message)) return null;
-    const { receipt } = latest;
-    const known = await this.#endings(receipt, latest.message, [], signal);
-    const told = { ...latest, since: [...(latest.since ?? []), message] };
-    const answer = await this.#options.destination.edit(receipt, this.#bodyOf(told, known), signal);
-    if (answer.kind === "problem" && (answer.failure === "rejected" || answer.failure === "authentication"))
+  /**
+   * What nothing got worse by edits the message that a thread hangs on, which is what the channel shows of it; else the newest.
+   * @returns null where there is nothing to edit, or it cannot be: then it is sent
+   */
+  async #editCalm(
+    { message, latest }: Outgoing,
+    threads: readonly ThreadOf[],
+    signal: AbortSignal,
+  ): Promise<Put | null> {
+    if (!isCalm(message)) return null;
+    const roots = threads.flatMap(({ root, started }) => (root !== null && started ? [root] : []));
+    const whole = roots.find((one) => message.alertIds.every((id) => one.message.alertIds.includes(id)));
+    const places = [whole, latest].filter((one) => one !== undefined);
+    const [first, second] = places;
+    if (first === undefined) return null;
+    const edited = await this.#edit(first, message, signal);
+    if (edited.kind === "problem" && (edited.failure === "rejected" || edited.failure === "authentication"))
       return null;
-    return answer;
+    // Best effort: the newest in the thread, whose buttons would say what is no longer so.
+    if (edited.kind === "ok" && second !== undefined && second.receipt !== first.receipt)
+      await this.#edit(second, message, signal).catch(() => {});
+    return { answer: edited, threadId: placeOf(first.receipt).threadId };
+  }
+
+  async #edit(place: ToldBefore, message: Message, signal: AbortSignal): Promise<ApiAnswer> {
+    const { receipt } = place;
+    const known = await this.#endings(receipt, place.message, [], signal);
+    const told = { ...place, since: [...(place.since ?? []), message] };
+    return await this.#options.destination.edit(receipt, this.#bodyOf(told, known), signal);
   }
 
   /** What stands under a receipt, with what was told since, and where its alerts are over. */
@@ -109,61 +135,84 @@ export class DiscordSender {
     this.#pending.clear();
   }
 
-  /** What an earlier attempt left in the channel; null when there is nothing, or no need or no way to look. */
-  async #earlier({ message, attempt }: Outgoing, signal: AbortSignal): Promise<ApiAnswer | null> {
+  /**
+   * What an earlier attempt left; null when there is nothing, or no need or no way to look. A nonce is trusted for a minute in
+   * the place where it was used, which with a thread may be another one than now.
+   */
+  async #earlier(
+    { message, attempt }: Outgoing,
+    threads: readonly ThreadOf[],
+    signal: AbortSignal,
+  ): Promise<Put | null> {
     const { destination, clock } = this.#options;
     const young = clock.nowMs() - message.sealedAtMs <= nonceTrustedMs;
-    if (attempt === 0 || young || !destination.remembers) return null;
-    let after = snowflakeAt(message.sealedAtMs - clockSlackMs);
-    for (let page = 0; page < mostPages; page++) {
-      const answer = await destination.after(after, signal);
-      if (answer === null) return null;
-      if (answer.kind === "problem") {
-        // Nobody may look: sending is all that is left. Otherwise the next attempt looks again, except that a critical
-        // message told twice is better than not told.
-        const denied = answer.failure === "authentication" || answer.failure === "rejected";
-        return denied || message.severity === "critical" ? null : answer;
-      }
-      const messages = Array.isArray(answer.data) ? (answer.data as WireMessage[]) : [];
-      const found = messages.find((one) => one.author?.bot === true && carries(one, message.id));
-      if (found !== undefined) return { kind: "ok", data: found };
-      const newest = messages.map(({ id }) => BigInt(id)).reduce((a, b) => (a > b ? a : b), 0n);
-      if (messages.length < 100) return null;
-      after = String(newest);
+    if (attempt === 0 || !destination.remembers || (young && threads.length === 0)) return null;
+    for (const threadId of [...threads.slice(0, mostThreadsLookedAt).map(({ id }) => id), null]) {
+      const answer = await lookFor(message, threadId, destination, signal);
+      if (answer === null) continue;
+      if (answer.kind === "ok") return { answer, threadId };
+      // Nobody may look, or there is no such thread: what can be done is done. Otherwise the next attempt looks again, except
+      // that a critical message told twice is better than not told.
+      if (answer.failure === "authentication" || answer.failure === "rejected") continue;
+      return message.severity === "critical" ? null : { answer, threadId };
     }
     return null;
   }
 
-  async #create({ message, inReplyTo, late }: Outgoing, signal: AbortSignal): Promise<ApiAnswer> {
-    const { destination, mention: settings, log } = this.#options;
+  async #create(outgoing: Outgoing, threads: readonly ThreadOf[], signal: AbortSignal): Promise<Put> {
+    const { message } = outgoing;
+    const mention = loudest(message, this.#options.mention);
+    const open = isForThread(message, mention) ? this.#options.threads : undefined;
+    const threadId = (await open?.open(threads, message.content.title, signal)) ?? null;
+    const answer = await this.#post(outgoing, mention, threadId, signal);
+    if (threadId === null || answer.kind === "ok") return { answer, threadId };
+    // A limit, or an answer that never came, is waited for: there the next attempt finds what this one may have left.
+    if (answer.failure !== "rejected" && answer.failure !== "authentication") return { answer, threadId };
+    open?.shut(threadId, answer);
+    return { answer: await this.#post(outgoing, mention, null, signal), threadId: null };
+  }
+
+  async #post(
+    { message, inReplyTo, late }: Outgoing,
+    mention: string | null,
+    threadId: string | null,
+    signal: AbortSignal,
+  ): Promise<ApiAnswer> {
+    const { destination, log } = this.#options;
     const rendering = render(message, this.#options, late);
-    const mention = loudest(message, settings);
-    const replyTo = inReplyTo?.receipt ?? null;
+    // A reply stays in its place; what a thread hangs on needs none.
+    const first = inReplyTo === null ? null : placeOf(inReplyTo.receipt);
+    const replyTo = first !== null && first.threadId === threadId ? first.id : null;
     const pretty = { ...discordBody(rendering, mention), ...this.#buttons(message) };
-    let answer = await destination.create(pretty, message, replyTo, signal);
+    let answer = await destination.create(pretty, message, { threadId, replyTo }, signal);
     if (replyTo !== null && answer.kind === "problem" && replyRefusals.has(answer.code ?? 0)) {
-      answer = await destination.create(pretty, message, null, signal);
+      answer = await destination.create(pretty, message, { threadId, replyTo: null }, signal);
     }
     if (answer.kind === "ok" || !worthPlain(answer)) return answer;
-    log.warn(
-      { messageId: message.id, detail: answer.detail },
-      "Discord refused an embed; sending plain text",
-    );
     const plain = { ...plainBody(rendering, mention), ...this.#buttons(message) };
-    return await destination.create(plain, message, null, signal);
+    const second = await destination.create(plain, message, { threadId, replyTo: null }, signal);
+    if (second.kind === "ok")
+      log.warn({ messageId: message.id, detail: answer.detail }, "Discord refused an embed; sent plain text");
+    return second;
   }
 
   #buttons(message: Message, over?: ReadonlySet<number>): Pick<DiscordBody, "components"> {
     return this.#options.buttons ? { components: buttonsOf(message, over) } : {};
   }
 
-  /** Edits the first and the newest message of an alert that is over. Best effort: the news itself has been delivered. */
-  async #markEnded({ message, inReplyTo, latest }: Outgoing, signal: AbortSignal): Promise<void> {
+  /** Edits the first and the newest message of an alert that is over, and what its thread hangs on. Best effort: the news itself has been delivered. */
+  async #markEnded(
+    { message, inReplyTo, latest }: Outgoing,
+    threads: readonly ThreadOf[],
+    signal: AbortSignal,
+  ): Promise<void> {
     const all = endingsIn(message, this.#options.timezone);
-    const places = [inReplyTo, ...(latest?.receipt === inReplyTo?.receipt ? [] : [latest])];
-    for (const place of places) {
-      const ended = all.filter(({ alertId }) => place?.message.alertIds.includes(alertId));
-      if (place && ended.length > 0) await this.#mark(place, ended, 0, signal);
+    const places = new Map<string, ToldBefore>();
+    for (const place of [...threads.map(({ root }) => root), inReplyTo, latest])
+      if (place && !places.has(place.receipt)) places.set(place.receipt, place);
+    for (const place of places.values()) {
+      const ended = all.filter(({ alertId }) => place.message.alertIds.includes(alertId));
+      if (ended.length > 0) await this.#mark(place, ended, 0, signal);
     }
   }
 
@@ -230,16 +279,10 @@ export class DiscordSender {
   }
 }
 
-interface WireMessage {
-  readonly id: string;
-  readonly content?: string;
-  readonly author?: { readonly bot?: boolean };
-  readonly embeds?: readonly { readonly footer?: { readonly text?: string } }[];
-}
-
-function carries(message: WireMessage, id: string): boolean {
-  const texts = [message.content ?? "", ...(message.embeds ?? []).map(({ footer }) => footer?.text ?? "")];
-  return texts.some((text) => text.trimEnd().endsWith(` ${id}`));
+/** What became of a message, and where: in a thread, or (null) in the channel itself. */
+interface Put {
+  readonly answer: ApiAnswer;
+  readonly threadId: string | null;
 }
 
 function endingsIn({ content }: Message, timezone: string): Ended[] {
@@ -272,9 +315,4 @@ export function resultOf(problem: ApiProblem): SendResult {
 function idOf(data: unknown): string | null {
   if (typeof data !== "object" || data === null || !("id" in data)) return null;
   return typeof data.id === "string" ? data.id : null;
-}
-
-/** The smallest message id of a moment. */
-function snowflakeAt(ms: number): string {
-  return String(BigInt(Math.max(0, Math.trunc(ms) - discordEpochMs)) << 22n);
 }

@@ -48,6 +48,8 @@ export const discordBotSettings = z.strictObject({
     .optional(),
   mention: mentionSettings.optional(),
   allow: allowSettings.optional(),
+  /** Whether what follows the first message of a critical group goes into a thread below it. */
+  threads: z.boolean().default(true),
 });
 export type DiscordBotSettings = z.infer<typeof discordBotSettings>;
 
