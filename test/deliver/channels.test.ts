@@ -67,7 +67,7 @@ async function world() {
   };
 }
 
-test("an alert and its end: on Discord a reply and an edit, by mail a thread; a sick Discord holds up no mail", async () => {
+test("an alert and its end: on Discord a thread and an edit, by mail a thread; a sick Discord holds up no mail", async () => {
   await using one = await world();
   const outbox = await one.boot();
   // Until the mail is there, however long that takes.
@@ -81,10 +81,10 @@ test("an alert and its end: on Discord a reply and an edit, by mail a thread; a 
   const first = await one.discord.waitForMessage(({ text }) => text.includes("FIRING critical"), eventMs);
   await one.owe(outbox, one.alerts.step("ended", alert, ["chat", "mail"]));
   const ended = await one.discord.waitForMessage(
-    ({ text, replyTo }) => replyTo !== null && text.includes("RESOLVED"),
+    ({ text, channelId }) => channelId !== one.discord.channelId && text.includes("RESOLVED"),
     eventMs,
   );
-  expect(ended.replyTo).toBe(first.id);
+  expect(ended.channelId).toBe(first.id);
   const reply = await one.smtp.waitForMail(({ subject }) => subject.includes("RESOLVED"), eventMs);
   await outbox.idle();
   expect(first.edits).toBe(1);
@@ -126,6 +126,43 @@ test("a message that Discord took but nobody recorded is sent again under its no
     { status: "delivered", receipt: one.discord.messages[0]?.id },
   ]);
   expect(one.discord.messages).toHaveLength(1);
+});
+
+test("what was taken in a thread, but recorded by nobody, is found there after a restart; receipts name thread and message", async () => {
+  await using one = await world();
+  const lost = Promise.withResolvers<void>();
+  let dying = false;
+  const dead = {
+    ...{ owed: one.store.owed.bind(one.store), messages: one.store.messages.bind(one.store) },
+    alerts: one.store.alerts.bind(one.store),
+    alertChanges: one.store.alertChanges.bind(one.store),
+    commit: (batch: readonly Changes[]) =>
+      dying && batch.some(({ messages }) => messages.some(({ status }) => status === "delivered"))
+        ? Promise.reject(new CommitFailed("io", "this run is over"))
+        : one.store.commit(batch),
+  };
+  const before = await one.boot({
+    store: dead,
+    probe: (step) => void (dying && step === "sent" && lost.resolve()),
+  });
+  const alert = one.alerts.alert();
+  await one.owe(before, one.alerts.step("fired", alert));
+  await before.idle();
+  dying = true;
+  await one.owe(before, one.alerts.step("reminder", alert));
+  await lost.promise;
+  await before.stop();
+  const after = await one.boot();
+  await after.idle();
+  const [root, below] = one.discord.messages;
+  expect(below?.channelId).toBe(root?.id);
+  expect((await one.store.messages({})).map(({ receipt }) => receipt)).toEqual([
+    root?.id,
+    `${root?.id}/${below?.id}`,
+  ]);
+  await one.owe(after, one.alerts.step("worsened", alert));
+  await after.idle();
+  expect(one.discord.messages.map(({ channelId }) => channelId === root?.id)).toEqual([false, true, true]);
 });
 
 test("a channel that was deleted is told once, what is owed there waits, and the other channel works", async () => {

@@ -167,7 +167,7 @@ test("a falling price is told on Discord and by email, its end too, and what was
   await SOL("150");
   const [endingMail, ending] = await Promise.all([
     smtp.waitForMail(({ subject }) => subject.startsWith("RESOLVED"), patienceMs),
-    discord.waitForMessage(({ replyTo }) => replyTo === message.id, patienceMs),
+    discord.waitForMessage(({ channelId }) => channelId === message.id, patienceMs),
   ]);
   expect(endingMail.subject).toMatch(/^RESOLVED: main: SOL long is \d\d\.\d+% from liquidation \(#1\)$/);
   expect(endingMail.headers.get("in-reply-to")).toBe(mail.messageId);

@@ -135,7 +135,7 @@ test.each(mayMount ? disks : disks.slice(1))(
     expect(house.subjects()).toHaveLength(3);
     expect(house.smtp.mails[2]?.subject).toMatch(/^RESOLVED: main: SOL long/);
     expect(house.smtp.mails[2]?.headers.get("in-reply-to")).toBe(house.smtp.mails[0]?.messageId);
-    expect(house.discord.messages[2]?.replyTo).toBe(house.discord.messages[0]?.id);
+    expect(house.discord.messages[2]?.channelId).toBe(house.discord.messages[0]?.id);
   },
 );
 

@@ -101,7 +101,8 @@ test("after a deposit that removes the liquidation price it is resolved, in gree
 
   expect(house.headlines()).toHaveLength(2);
   expect(first?.content).toContain("RESOLVED");
-  expect(house.discord.messages[1]?.replyTo).toBe(first?.id);
+  // In the thread below it.
+  expect(house.discord.messages[1]?.channelId).toBe(first?.id);
   expect(house.discord.messages[1]?.content).toContain("RESOLVED: main: SOL long is");
   expect(house.discord.messages[1]?.embeds[0]?.color).not.toBe(red);
   const [firing, resolved, ...more] = house.smtp.mails;
