@@ -14,6 +14,7 @@ import {
   judge,
   type RuleSet,
   type Select,
+  type Window,
   type WindowPath,
   type WindowSpec,
 } from "../rules/index.ts";
@@ -21,7 +22,7 @@ import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { coverOf, detailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
-import { Instance } from "./instance.ts";
+import { Instance, noWindows, Timer } from "./instance.ts";
 import { noPlan, Plans, staysQuiet } from "./plan.ts";
 import type { WatchedWallet } from "./settings.ts";
 import type { SubjectNode } from "./subjects.ts";
@@ -115,16 +116,17 @@ export class Conditions {
     node.staleness.keep(this.#options.deadlines, this.#due, this.#staleMsOf);
     for (const rule of this.#byScope.get(node.subject.scope) ?? []) {
       if (!judges(rule, node.subject, this.#options.wallet)) continue;
-      const windows = rule.windows.map((spec) => {
+      const windows = rule.windows.map((spec): Window => {
         if (spec.path.kind === "event") return windowsOf(node, this.#options.windows).of(spec);
         const owner = this.#options.owner(node, spec.path) ?? node;
         return windowsOf(owner, this.#options.windows).of(spec);
       });
-      const instance = new Instance(rule, node, windows, node.instances.length, draft.atMs, this.#due);
+      const { length } = node.instances;
+      const instance = new Instance(rule, node, windows.length === 0 ? noWindows : windows, length);
       node.instances.push(instance);
       this.#claim(instance, draft);
       // Judged once even when nothing of what it reads ever arrives: then it is blind, and somebody has to say so.
-      this.#options.deadlines.set(instance, draft.atMs + driftMs);
+      this.#setTimer(instance, draft.atMs + driftMs);
     }
     node.plan = this.#plans.of(node.instances.map(({ rule }) => rule));
   }
@@ -155,7 +157,7 @@ export class Conditions {
     end: (live: LiveAlert, row: RuleRow, last: AlertText | null) => void,
   ): void {
     for (const instance of node.instances) {
-      this.#options.deadlines.cancel(instance);
+      this.#stopTimer(instance);
       if (instance.unknown) {
         instance.unknown = null;
         if (instance.rule.mode === "live") this.#options.onSight(instance, draft);
@@ -187,7 +189,7 @@ export class Conditions {
       const planned = plan[i]!;
       if ((planned.sources & asked) === 0 && source !== null) continue;
       if (quiet.has(i)) {
-        if (planned.looksBack) env.window = instances[i]!.window;
+        if (planned.looksBack) node.looked = instances[i]!.windows;
         if (staysQuiet(planned, env, turn)) {
           staleMs = Math.min(staleMs, planned.look.untilMs(env, turn) + 1);
           continue;
@@ -294,7 +296,7 @@ export class Conditions {
   #envOf(instance: Instance, nowMs: number): Env {
     const env = instance.node.env;
     env.nowMs = nowMs;
-    env.window = instance.window;
+    instance.node.looked = instance.windows;
     return env;
   }
 
@@ -366,11 +368,15 @@ export class Conditions {
   /** No clock of it runs and nothing that it reads drifts: only that its data get stale can change anything. */
   #rest(instance: Instance, env: Env): void {
     const { rule, node, index } = instance;
-    instance.staleMs = instance.unknown === null ? staleFromMs(env) : Number.POSITIVE_INFINITY;
+    const known = instance.unknown === null;
+    const staleMs = known ? staleFromMs(env) : Number.POSITIVE_INFINITY;
+    this.#stopTimer(instance);
     // What is known while something behind it is stale has another moment than that of its inputs.
-    if (instance.unknown === null && freshUntilMs(rule.inputs, env) >= env.nowMs) node.quiet.set(index, true);
-    node.staleness.noted(instance.staleMs);
-    if (instance.dueMs !== Number.POSITIVE_INFINITY) this.#options.deadlines.cancel(instance);
+    if (known && freshUntilMs(rule.inputs, env) >= env.nowMs) {
+      node.quiet.set(index, true);
+      instance.settle();
+    } else instance.staleMs = staleMs;
+    node.staleness.noted(staleMs);
   }
 
   #schedule(instance: Instance, env: Env): void {
@@ -391,8 +397,18 @@ export class Conditions {
     instance.staleMs = staleMs;
     instance.node.staleness.noted(staleMs);
     if (dueMs <= env.nowMs) dueMs = env.nowMs + 1;
-    if (Number.isFinite(dueMs)) this.#options.deadlines.set(instance, dueMs);
-    else this.#options.deadlines.cancel(instance);
+    if (Number.isFinite(dueMs)) this.#setTimer(instance, dueMs);
+    else this.#stopTimer(instance);
+  }
+
+  #setTimer(instance: Instance, dueMs: number): void {
+    instance.timer ??= new Timer(instance, this.#due);
+    this.#options.deadlines.set(instance.timer, dueMs);
+    instance.order = instance.timer.order;
+  }
+
+  #stopTimer({ timer }: Instance): void {
+    if (timer !== null) this.#options.deadlines.cancel(timer);
   }
 
   #claim(instance: Instance, draft: Draft): void {

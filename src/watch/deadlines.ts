@@ -11,9 +11,11 @@ export interface Due {
   /** Where it stands in the heap; -1 when it does not. Written here only. */
   place: number;
   /** Which of two of one moment comes first: the one that had a moment first. Written here only. */
-  order?: number;
+  order?: number | undefined;
   /** Called when the moment has come. */
   onDue(nowMs: number): void;
+  /** Called when it left the heap without that. */
+  onLeft?(): void;
 }
 
 export class Deadlines {
@@ -64,8 +66,10 @@ export class Deadlines {
 
   /** Puts the first one, whose moment moved, where it belongs now. Its moment may have to be looked for: once is enough. */
   #settle(top: Due, dueMs: number): void {
-    if (dueMs === Number.POSITIVE_INFINITY) this.#take(top);
-    else {
+    if (dueMs === Number.POSITIVE_INFINITY) {
+      this.#take(top);
+      top.onLeft?.();
+    } else {
       top.queuedMs = dueMs;
       this.#sink(top);
     }

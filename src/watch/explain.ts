@@ -37,7 +37,7 @@ function explanationOf(instance: Instance, { alerts, wallet }: ExplainParts, now
   const { env, subject } = node;
   const alert = instance.alert?.alert ?? null;
   env.nowMs = nowMs;
-  env.window = instance.window;
+  node.looked = instance.windows;
   const judged = judge(rule, env, alert?.severity ?? null);
   const of = "wallet" in subject ? subject.wallet : null;
   const labels = { ...(of === null ? {} : wallet(of)?.labels), ...rule.labels };

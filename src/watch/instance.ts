@@ -1,61 +1,171 @@
-/** One rule judging one subject: its clocks, its windows, and the alert that it raised. */
+/**
+ * One rule judging one subject: its clocks, its windows, and the alert that it raised. There are a hundred thousand of them
+ * where thousands of wallets are watched, nearly all of them quiet: those have no more than the fields below.
+ */
 import { type Lifecycle, newLifecycle } from "../alerts/lifecycle.ts";
-import type { ConditionRule, Env, Unknown, Window } from "../rules/index.ts";
+import type { ConditionRule, Unknown, Window } from "../rules/index.ts";
 import type { LiveAlert } from "./alert-book.ts";
 import type { Due } from "./deadlines.ts";
 import type { SubjectNode } from "./subjects.ts";
 
-export class Instance implements Due {
+export const noWindows: readonly Window[] = [];
+
+export class Instance {
   readonly rule: ConditionRule;
   readonly node: SubjectNode;
   readonly windows: readonly Window[];
   /** Where it stands among those of its subject. */
   readonly index: number;
-  lifecycle: Lifecycle;
-  alert: LiveAlert | null = null;
   /** Judged since the start of the daemon: a condition that holds at the first known judgement was "already so". */
   judged = false;
-  alreadySo = false;
-  /**
-   * When it could be judged last, ms; NaN: not since the start. Not kept while it is quiet. Always a double: it is written with
-   * each judgement, and what may be null, too, would be made anew each time.
-   */
-  knownAtMs = Number.NaN;
-  /** When its condition was last known to hold, ms; null: not since the start. */
-  heldAtMs: number | null = null;
-  /** Why the last judgement was unknown; null while it is known. */
-  unknown: Unknown | null = null;
-  /** Since when it cannot be judged, ms; means nothing while it can. */
-  unknownSinceMs = 0;
-  /** A row of it stands in history. */
-  stored = false;
-  /** When what it read last becomes stale, ms; +∞ when that cannot change anything. Not kept while it is quiet. */
-  staleMs = Number.POSITIVE_INFINITY;
-  dueMs = Number.POSITIVE_INFINITY;
-  queuedMs = Number.POSITIVE_INFINITY;
-  place = -1;
-  /** What `env.window` is while this judges: the reading at the time of the judgement. */
-  readonly window: Env["window"];
-  readonly #judge: (instance: Instance) => void;
+  /** When time alone can change something of it; null while it cannot. */
+  timer: Timer | null = null;
+  /** Which of two of one moment comes first; see `Due`. It outlives timers. */
+  order: number | undefined = undefined;
+  /** What is told of it while it is not quiet; null: as it is in the beginning. */
+  #course: Course | null = null;
 
-  constructor(
-    rule: ConditionRule,
-    node: SubjectNode,
-    windows: readonly Window[],
-    index: number,
-    nowMs: number,
-    judge: (instance: Instance) => void,
-  ) {
+  constructor(rule: ConditionRule, node: SubjectNode, windows: readonly Window[], index: number) {
     this.rule = rule;
     this.node = node;
     this.windows = windows;
     this.index = index;
-    this.window = (index) => windows[index]!.read(node.env.nowMs);
-    this.lifecycle = newLifecycle(rule, nowMs);
+  }
+
+  get lifecycle(): Lifecycle {
+    return this.#course?.lifecycle ?? begunOf(this.rule);
+  }
+  set lifecycle(lifecycle: Lifecycle) {
+    this.#own().lifecycle = lifecycle;
+  }
+
+  get alert(): LiveAlert | null {
+    return this.#course?.alert ?? null;
+  }
+  set alert(alert: LiveAlert | null) {
+    if (alert !== null || this.#course !== null) this.#own().alert = alert;
+  }
+
+  get alreadySo(): boolean {
+    return this.#course?.alreadySo ?? false;
+  }
+  set alreadySo(alreadySo: boolean) {
+    if (alreadySo || this.#course !== null) this.#own().alreadySo = alreadySo;
+  }
+
+  /** When it could be judged last, ms; NaN: not since the start. Not kept while it is quiet. */
+  get knownAtMs(): number {
+    return this.#course?.knownAtMs ?? Number.NaN;
+  }
+  set knownAtMs(atMs: number) {
+    this.#own().knownAtMs = atMs;
+  }
+
+  /** When its condition was last known to hold, ms; null: not since the start. Not kept while it is quiet. */
+  get heldAtMs(): number | null {
+    return this.#course?.heldAtMs ?? null;
+  }
+  set heldAtMs(atMs: number | null) {
+    this.#own().heldAtMs = atMs;
+  }
+
+  /** Why the last judgement was unknown; null while it is known. */
+  get unknown(): Unknown | null {
+    return this.#course?.unknown ?? null;
+  }
+  set unknown(unknown: Unknown | null) {
+    if (unknown !== null || this.#course !== null) this.#own().unknown = unknown;
+  }
+
+  /** Since when it cannot be judged, ms; means nothing while it can. */
+  get unknownSinceMs(): number {
+    return this.#course?.unknownSinceMs ?? 0;
+  }
+  set unknownSinceMs(sinceMs: number) {
+    this.#own().unknownSinceMs = sinceMs;
+  }
+
+  /** A row of it stands in history. */
+  get stored(): boolean {
+    return this.#course?.stored ?? false;
+  }
+  set stored(stored: boolean) {
+    if (stored || this.#course !== null) this.#own().stored = stored;
+  }
+
+  /** When what it read last becomes stale, ms; +∞ when that cannot change anything. Not kept while it is quiet. */
+  get staleMs(): number {
+    return this.#course?.staleMs ?? Number.POSITIVE_INFINITY;
+  }
+  set staleMs(staleMs: number) {
+    this.#own().staleMs = staleMs;
+  }
+
+  /** It is known, nothing holds and no clock runs: nothing of what came before means anything from here on. */
+  settle(): void {
+    const course = this.#course;
+    if (course === null || course.lifecycle.sinceMs !== null || course.alert !== null) return;
+    if (course.unknown === null && !course.stored && !course.alreadySo) this.#course = null;
+  }
+
+  #own(): Course {
+    this.#course ??= new Course(begunOf(this.rule));
+    return this.#course;
+  }
+}
+
+class Course {
+  lifecycle: Lifecycle;
+  alert: LiveAlert | null = null;
+  alreadySo = false;
+  // Always doubles: they are written with each judgement, and what may be null, too, would be made anew each time.
+  knownAtMs = Number.NaN;
+  staleMs = Number.POSITIVE_INFINITY;
+  heldAtMs: number | null = null;
+  unknown: Unknown | null = null;
+  unknownSinceMs = 0;
+  stored = false;
+
+  constructor(lifecycle: Lifecycle) {
+    this.lifecycle = lifecycle;
+  }
+}
+
+/** A moment at which an instance is to be judged although nothing arrives. */
+export class Timer implements Due {
+  dueMs = Number.POSITIVE_INFINITY;
+  queuedMs = Number.POSITIVE_INFINITY;
+  place = -1;
+  order: number | undefined;
+  readonly #instance: Instance;
+  readonly #judge: (instance: Instance) => void;
+
+  constructor(instance: Instance, judge: (instance: Instance) => void) {
+    this.#instance = instance;
     this.#judge = judge;
+    this.order = instance.order;
   }
 
   onDue(): void {
-    this.#judge(this);
+    this.#judge(this.#instance);
+    this.onLeft();
   }
+
+  onLeft(): void {
+    if (this.place === -1 && this.#instance.timer === this) this.#instance.timer = null;
+  }
+}
+
+const begun = new WeakMap<ConditionRule, Lifecycle>();
+
+/**
+ * The clocks of a rule with which nothing holds: the same for all of its subjects, since time is counted only between two
+ * judgements that agree that something does.
+ */
+function begunOf(rule: ConditionRule): Lifecycle {
+  const known = begun.get(rule);
+  if (known !== undefined) return known;
+  const made = newLifecycle(rule, 0);
+  begun.set(rule, made);
+  return made;
 }

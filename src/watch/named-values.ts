@@ -25,7 +25,7 @@ const none: Readonly<Record<string, number>> = {};
 /** A value at a subject: the windows that it looks through there. */
 interface Attached {
   readonly value: NamedValue;
-  readonly window: (index: number) => ReturnType<Window["read"]>;
+  readonly windows: readonly Window[];
 }
 
 /** Under which name a value stands among the facts and the series of its subject. */
@@ -38,7 +38,6 @@ export class NamedValues {
   readonly #byScope = new Map<Scope, readonly NamedValue[]>();
   readonly #specs = new Map<Scope, readonly WindowSpec[]>();
   readonly #attached = new WeakMap<SubjectNode, readonly Attached[]>();
-  #nowMs = 0;
 
   constructor(options: NamedValuesOptions) {
     this.#options = options;
@@ -69,11 +68,10 @@ export class NamedValues {
     const values = this.#byScope.get(node.subject.scope);
     if (values === undefined) return none;
     const { env } = node;
-    this.#nowMs = nowMs;
     env.nowMs = nowMs;
     const known: Record<string, number> = {};
-    for (const { value, window } of this.#of(node, values)) {
-      env.window = window;
+    for (const { value, windows } of this.#of(node, values)) {
+      node.looked = windows;
       const result = value.value.run(env);
       const name = fieldOf(value);
       delete node.facts.values[name];
@@ -90,7 +88,7 @@ export class NamedValues {
         const owner = spec.path.kind === "field" ? this.#options.owner(node, spec.path) : undefined;
         return windowsOf(owner ?? node, this.#options.windows).of(spec);
       });
-      return { value, window: (index) => windows[index]!.read(this.#nowMs) };
+      return { value, windows };
     });
     this.#attached.set(node, made);
     return made;

@@ -4,8 +4,8 @@
  */
 import type { Source } from "../domain/observation.ts";
 import { type Subject, subjectName } from "../domain/subject.ts";
-import type { Env, Facts } from "../rules/index.ts";
-import type { Instance } from "./instance.ts";
+import type { Env, Facts, Window } from "../rules/index.ts";
+import { type Instance, noWindows } from "./instance.ts";
 import { noPlan, type Plan, Quiet } from "./plan.ts";
 import { Staleness } from "./staleness.ts";
 import type { WindowSet } from "./windows.ts";
@@ -29,6 +29,8 @@ export class SubjectNode {
   readonly quiet = new Quiet();
   readonly staleness: Staleness = new Staleness(this);
   windows: WindowSet | null = null;
+  /** Those that `env.window` tells of: of the rule that is being judged. */
+  looked: readonly Window[] = noWindows;
 
   constructor(subject: Subject, facts: Facts, env: Env, incarnation: string, first: boolean) {
     this.subject = subject;
@@ -37,6 +39,7 @@ export class SubjectNode {
     this.env = env;
     this.incarnation = incarnation;
     this.first = first;
+    env.window = (index) => this.looked[index]!.read(env.nowMs);
   }
 
   seen(source: Source, atMs: number): void {
