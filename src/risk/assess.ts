@@ -16,7 +16,7 @@ import {
   liquidatableAt,
   lowestAbove,
 } from "./exact.ts";
-import { type FastMarket, fastExcess, fastFigures, fastLimit, fastMarket } from "./fast.ts";
+import { type FastMarket, fastExcess, fastFigures, fastLimit, fastMarket, isActive } from "./fast.ts";
 import type {
   AccountFigures,
   AccountRisk,
@@ -35,7 +35,7 @@ import type {
   RiskTier,
   UnknownInput,
 } from "./model.ts";
-import { shrink, usdFromTicks } from "./units.ts";
+import { entryPriceUsd as entryPrice, shrink, usdFromTicks } from "./units.ts";
 
 export interface AssessOptions {
   /** Leave out the liquidation prices, which cost most of the time; they read `unknown`. */
@@ -142,7 +142,7 @@ const nothingHeld = { baseLots: 0, virtualQuoteLots: 0, unsettledFundingQuoteLot
 export function activeOrders(orders: readonly OrderRisk[]): Map<string, OrderRisk[]> {
   const bySymbol = new Map<string, OrderRisk[]>();
   for (const order of orders) {
-    if (order.status !== undefined && order.status !== "active") continue;
+    if (!isActive(order)) continue;
     const group = bySymbol.get(order.symbol);
     if (group === undefined) bySymbol.set(order.symbol, [order]);
     else group.push(order);
@@ -335,8 +335,7 @@ function liquidationTicks(
 
 function entryPriceUsd(leg: Leg): number | undefined {
   if (leg.market === undefined || leg.baseLots === 0) return undefined;
-  const perLot = Math.abs(Number(leg.virtualQuoteLots) / Number(leg.baseLots));
-  return usdFromTicks(1, { tickSize: perLot, baseLotsDecimals: leg.market.baseLotsDecimals });
+  return entryPrice(leg.baseLots, leg.virtualQuoteLots, leg.market);
 }
 
 function add(a: Int, b: Int): Int {
@@ -356,8 +355,8 @@ function subtract(a: Int, b: Int): Int {
 
 const soundMarkets = new WeakSet<MarketRisk>();
 
-/** Looks at each configuration once; they change rarely and are asked for with every mark. */
-function isSound(market: MarketRisk): boolean {
+/** Whether margin can be computed from a market's configuration. Looks at each once: they change rarely and are asked for with every mark. */
+export function isSound(market: MarketRisk): boolean {
   if (soundMarkets.has(market)) return true;
   const { riskFactors: factors } = market;
   const sound =

@@ -45,6 +45,8 @@ export interface FastMarket {
   readonly growth: number;
 }
 
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** Always answers; its figures are exact while `bound` is within `fastLimit`, and good doubles beyond. */
 export function fastMarket(
   market: MarketRisk,
@@ -53,6 +55,47 @@ export function fastMarket(
   orders: readonly OrderRisk[] | undefined,
   markTicks: number,
 ): FastMarket {
+  const it = new FastRoom();
+  fillFastMarket(it, market, size, virtualQuoteLots, orders, null, markTicks);
+  return it;
+}
+
+/** Room for one market. Numbers from the beginning, and never anything else: writing them costs no memory. */
+export class FastRoom implements FastMarket {
+  size = Number.NaN;
+  signedUnit = Number.NaN;
+  virtualQuoteLots = Number.NaN;
+  positionUnit = Number.NaN;
+  positionLeverage = Number.NaN;
+  bidUnit = Number.NaN;
+  bidLeverage = Number.NaN;
+  bidFactorBps = Number.NaN;
+  askUnit = Number.NaN;
+  askLeverage = Number.NaN;
+  askFactorBps = Number.NaN;
+  crossedBidUnit = Number.NaN;
+  highestBid = Number.NaN;
+  crossedAskUnit = Number.NaN;
+  lowestAsk = Number.NaN;
+  maintenanceBps = Number.NaN;
+  upnlBps = Number.NaN;
+  bound = Number.NaN;
+  growth = Number.NaN;
+}
+
+/**
+ * The same, written into room that is there.
+ * @param ofSymbol of the orders only those that are active in this market; null: all of them are
+ */
+export function fillFastMarket(
+  into: Writable<FastMarket>,
+  market: MarketRisk,
+  size: number,
+  virtualQuoteLots: number,
+  orders: readonly OrderRisk[] | undefined,
+  ofSymbol: string | null,
+  markTicks: number,
+): void {
   const { tickSize, leverageTiers: tiers, riskFactors: factors } = market;
   const absolute = Math.abs(size);
   let bids = 0;
@@ -63,6 +106,7 @@ export function fastMarket(
   let lowestAsk = 0;
   if (orders !== undefined) {
     for (const order of orders) {
+      if (ofSymbol !== null && !(order.symbol === ofSymbol && isActive(order))) continue;
       // What does not fit a number comes out above the bound.
       const lots = Number(order.remainingLots);
       const price = Number(order.priceTicks);
@@ -101,31 +145,62 @@ export function fastMarket(
     factors.upnl,
     factors.upnlForWithdrawals,
   );
-  return {
-    size,
-    signedUnit: size * tickSize,
-    virtualQuoteLots,
-    positionUnit: absolute * tickSize,
-    positionLeverage: size === 0 ? 1 : leverageAt(tiers, absolute),
-    bidUnit: afterBids * tickSize,
-    bidLeverage: afterBids === 0 ? 1 : leverageAt(tiers, afterBids),
-    bidFactorBps,
-    askUnit: afterAsks * tickSize,
-    askLeverage: afterAsks === 0 ? 1 : leverageAt(tiers, afterAsks),
-    askFactorBps,
-    crossedBidUnit,
-    highestBid,
-    crossedAskUnit,
-    lowestAsk,
-    maintenanceBps: factors.maintenance,
-    upnlBps: factors.upnl,
-    bound: shares <= 10_000 ? bound : Number.POSITIVE_INFINITY,
-    growth,
-  };
+  into.size = size;
+  into.signedUnit = size * tickSize;
+  into.virtualQuoteLots = virtualQuoteLots;
+  into.positionUnit = absolute * tickSize;
+  into.positionLeverage = size === 0 ? 1 : leverageAt(tiers, absolute);
+  into.bidUnit = afterBids * tickSize;
+  into.bidLeverage = afterBids === 0 ? 1 : leverageAt(tiers, afterBids);
+  into.bidFactorBps = bidFactorBps;
+  into.askUnit = afterAsks * tickSize;
+  into.askLeverage = afterAsks === 0 ? 1 : leverageAt(tiers, afterAsks);
+  into.askFactorBps = askFactorBps;
+  into.crossedBidUnit = crossedBidUnit;
+  into.highestBid = highestBid;
+  into.crossedAskUnit = crossedAskUnit;
+  into.lowestAsk = lowestAsk;
+  into.maintenanceBps = factors.maintenance;
+  into.upnlBps = factors.upnl;
+  into.bound = shares <= 10_000 ? bound : Number.POSITIVE_INFINITY;
+  into.growth = growth;
+}
+
+/** Whether an order counts. */
+export function isActive({ status }: OrderRisk): boolean {
+  return status === undefined || status === "active";
 }
 
 /** Everything about one market at one mark. */
 export function fastFigures(it: FastMarket, market: MarketRisk, ticks: number): MarketFigures<number> {
+  const figures = new FiguresRoom();
+  fillFigures(figures, it, market, ticks);
+  return figures;
+}
+
+/** Room for the figures of one market. */
+export class FiguresRoom implements MarketFigures<number> {
+  positionValueQuoteLots = Number.NaN;
+  unrealizedQuoteLots = Number.NaN;
+  discountedQuoteLots = Number.NaN;
+  discountedForWithdrawalsQuoteLots = Number.NaN;
+  positionInitialMarginQuoteLots = Number.NaN;
+  limitOrderMarginQuoteLots = Number.NaN;
+  initialMarginQuoteLots = Number.NaN;
+  initialMarginForWithdrawalsQuoteLots = Number.NaN;
+  cancelMarginQuoteLots = Number.NaN;
+  maintenanceMarginQuoteLots = Number.NaN;
+  backstopMarginQuoteLots = Number.NaN;
+  highRiskMarginQuoteLots = Number.NaN;
+}
+
+/** The same, written into room that is there. */
+export function fillFigures(
+  into: Writable<MarketFigures<number>>,
+  it: FastMarket,
+  market: MarketRisk,
+  ticks: number,
+): void {
   const factors = market.riskFactors;
   // Adding 0 turns −0 into 0.
   const value = it.signedUnit * ticks + 0;
@@ -138,20 +213,18 @@ export function fastFigures(it: FastMarket, market: MarketRisk, ticks: number): 
   const crossed = crossedLoss(it, ticks);
   const orders = crossed + Math.max(shareUp(bidMore, it.bidFactorBps), shareUp(askMore, it.askFactorBps));
   const initial = position + orders;
-  return {
-    positionValueQuoteLots: value,
-    unrealizedQuoteLots: unrealized,
-    discountedQuoteLots: discounted(unrealized, it.upnlBps),
-    discountedForWithdrawalsQuoteLots: discounted(unrealized, factors.upnlForWithdrawals),
-    positionInitialMarginQuoteLots: position,
-    limitOrderMarginQuoteLots: orders,
-    initialMarginQuoteLots: initial,
-    initialMarginForWithdrawalsQuoteLots: position + crossed + Math.max(bidMore, askMore),
-    cancelMarginQuoteLots: shareDown(initial, factors.cancelOrder),
-    maintenanceMarginQuoteLots: shareDown(initial, it.maintenanceBps),
-    backstopMarginQuoteLots: shareDown(initial, factors.backstop),
-    highRiskMarginQuoteLots: shareDown(initial, factors.highRisk),
-  };
+  into.positionValueQuoteLots = value;
+  into.unrealizedQuoteLots = unrealized;
+  into.discountedQuoteLots = discounted(unrealized, it.upnlBps);
+  into.discountedForWithdrawalsQuoteLots = discounted(unrealized, factors.upnlForWithdrawals);
+  into.positionInitialMarginQuoteLots = position;
+  into.limitOrderMarginQuoteLots = orders;
+  into.initialMarginQuoteLots = initial;
+  into.initialMarginForWithdrawalsQuoteLots = position + crossed + Math.max(bidMore, askMore);
+  into.cancelMarginQuoteLots = shareDown(initial, factors.cancelOrder);
+  into.maintenanceMarginQuoteLots = shareDown(initial, it.maintenanceBps);
+  into.backstopMarginQuoteLots = shareDown(initial, factors.backstop);
+  into.highRiskMarginQuoteLots = shareDown(initial, factors.highRisk);
 }
 
 /**

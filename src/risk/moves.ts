@@ -24,7 +24,7 @@ export interface Moves {
 }
 
 /** Prices that are multiplied by eleven count as never; downward the end is a mark of 0. */
-const farthest = 10;
+export const farthest = 10;
 /** Answers are at most this far from the boundary: 0.001 %. */
 const resolution = 1e-5;
 /** Looks along the chord before halving takes over. */
@@ -106,7 +106,7 @@ function spotAfter(
  * Found by the chord (Illinois), which needs a third of the looks that halving does; halving takes over where a crooked
  * curve makes the chord slow. Whatever it is, the answer is not hit and one resolution further is.
  */
-function firstHit(from: number, to: number, left: (move: number) => number): number {
+export function firstHit(from: number, to: number, left: (move: number) => number): number {
   let low = from;
   let high = to;
   let atHigh = left(to);

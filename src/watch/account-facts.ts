@@ -3,8 +3,8 @@
  * liquidation prices are `risk/`'s, in exact integers, and become doubles only here.
  */
 import type { PositionState, SubaccountState, TriggerState } from "../domain/account.ts";
-import type { AccountRisk, Assessment, Int, MarketAssessment, MarketRisk } from "../risk/model.ts";
-import { shrink, unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
+import type { AccountRisk, AccountTotals, Int, MarketFigures, MarketRisk } from "../risk/model.ts";
+import { entryPriceUsd, shrink, unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
 import type { Facts } from "../rules/index.ts";
 
 /** Values in USD of collateral in other assets, as the exchange's own view prices them. */
@@ -42,6 +42,32 @@ export function accountRisk(state: SubaccountState, spot: SpotValue | null): Acc
   };
 }
 
+/** Of an account's sums, what rules see. */
+export type Totals = Pick<
+  AccountTotals,
+  | "riskState"
+  | "riskTier"
+  | "portfolioValueQuoteLots"
+  | "effectiveCollateralQuoteLots"
+  | "freeCollateralQuoteLots"
+  | "unrealizedQuoteLots"
+  | "initialMarginQuoteLots"
+  | "maintenanceMarginQuoteLots"
+  | "cancelMarginQuoteLots"
+  | "marginRatio"
+  | "leverage"
+  | "grossNotionalQuoteLots"
+  | "netNotionalQuoteLots"
+>;
+
+/** A position at the newest mark. */
+export interface Marked {
+  readonly markTicks: number;
+  readonly figures: MarketFigures;
+  /** NaN: there is none; undefined: not known. */
+  readonly liquidationTicks: number | undefined;
+}
+
 const usd = (quoteLots: Int): number => usdFromQuoteLots(quoteLots);
 
 /** Figures that depend on the marks. All are removed when one of the inputs is unknown: a partial sum is a false one. */
@@ -63,13 +89,13 @@ const assessedTraderFields = [
   "adverseMoveToLiquidation",
 ] as const;
 
+/** @param totals undefined: some input is unknown */
 export function traderFacts(
   facts: Facts,
-  assessment: Assessment,
+  totals: Totals | undefined,
   moves: { readonly together: number; readonly adverse: number },
 ): void {
   const values = facts.values;
-  const totals = assessment.totals;
   if (!totals) {
     for (const field of assessedTraderFields) delete values[field];
     return;
@@ -150,14 +176,16 @@ const markedPositionFields = [
 export function positionMarkFacts(
   facts: Facts,
   position: PositionState,
-  of: MarketAssessment | undefined,
+  of: Marked | undefined,
   market: MarketRisk | undefined,
   effectiveCollateralUsd: number | undefined,
 ): void {
   const values = facts.values;
-  if (of?.entryPriceUsd !== undefined && market) values.entryPrice = of.entryPriceUsd;
-  else delete values.entryPrice;
-  if (!market || of?.markTicks === undefined || !of.figures) {
+  if (market) {
+    const { baseLots, virtualQuoteLots } = position;
+    values.entryPrice = entryPriceUsd(baseLots, virtualQuoteLots, market);
+  } else delete values.entryPrice;
+  if (!market || !of) {
     for (const field of markedPositionFields) delete values[field];
     return;
   }
@@ -173,15 +201,16 @@ export function positionMarkFacts(
     values.leverage =
       effectiveCollateralUsd > 0 ? notional / effectiveCollateralUsd : Number.POSITIVE_INFINITY;
   } else delete values.leverage;
-  if (of.liquidation.kind === "price") {
-    values.liquidationPrice = of.liquidation.usd;
-    values.liquidationDistance = of.liquidation.distance;
-  } else if (of.liquidation.kind === "none") {
+  const { liquidationTicks } = of;
+  if (liquidationTicks === undefined) {
+    delete values.liquidationPrice;
+    delete values.liquidationDistance;
+  } else if (Number.isNaN(liquidationTicks)) {
     values.liquidationPrice = long ? 0 : Number.POSITIVE_INFINITY;
     values.liquidationDistance = Number.POSITIVE_INFINITY;
   } else {
-    delete values.liquidationPrice;
-    delete values.liquidationDistance;
+    values.liquidationPrice = usdFromTicks(liquidationTicks, market);
+    values.liquidationDistance = Math.abs(of.markTicks - liquidationTicks) / of.markTicks;
   }
   const stop = values.stopLossPrice;
   values.stopLossDistance =

@@ -13,13 +13,15 @@ import type { Observation, Source } from "../domain/observation.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
 import { assessAccount } from "../risk/assess.ts";
 import { fundingUntilMaintenanceMs } from "../risk/funding.ts";
-import type { AccountRisk, Assessment } from "../risk/model.ts";
+import type { AccountRisk, MarketAssessment } from "../risk/model.ts";
 import { movesToLiquidation } from "../risk/moves.ts";
+import { Sheet } from "../risk/sheet.ts";
 import { unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
 import type { FactRecord } from "../rules/index.ts";
 import {
   accountRisk,
   fundingFacts,
+  type Marked,
   positionMarkFacts,
   positionStateFacts,
   type SpotValue,
@@ -42,8 +44,6 @@ export interface AccountEntry {
   risk: AccountRisk;
   /** Whether its sums were known when it was last assessed. */
   assessed: boolean;
-  /** By the newest marks; null: not assessed yet. */
-  assessment: Assessment | null;
   readonly positions: Map<string, PositionEntry>;
   seenMs: number;
   /**
@@ -111,6 +111,8 @@ export class Accounts {
   readonly #markets: Markets;
   readonly #keeper: SubjectKeeper;
   readonly #placings: Placings;
+  readonly #sheet = new Sheet();
+  readonly #moves = { together: Number.NaN, adverse: Number.NaN };
 
   constructor(markets: Markets, keeper: SubjectKeeper, placings: Placings) {
     this.#markets = markets;
@@ -214,7 +216,6 @@ export class Accounts {
       state,
       risk: accountRisk(state, null),
       assessed: true,
-      assessment: null,
       positions: new Map(),
       seenMs: atMs,
       shrunkAtMs: 0,
@@ -258,38 +259,69 @@ export class Accounts {
   /** Computes an account's risk from what is known now and refreshes the facts of the account and its positions. */
   assess(account: AccountEntry): void {
     if (account.given) return;
-    const markets = this.#markets;
+    const { risk, markTicks } = this.#markets;
     const unpricedSpot = account.spot === null && hasSpot(account.state);
-    const computed = assessAccount(account.risk, markets.risk, markets.markTicks);
-    const assessment = unpricedSpot ? { ...computed, totals: undefined } : computed;
-    account.assessed = assessment.totals !== undefined;
-    account.assessment = assessment;
-    const moves =
-      account.positions.size === 0
-        ? nothingToMove
-        : movesToLiquidation(account.risk, markets.risk, markets.markTicks, assessment);
-    traderFacts(account.node.facts, assessment, moves);
-    const effective = account.node.facts.values.effectiveCollateral;
-    const effectiveUsd = typeof effective === "number" ? effective : undefined;
-    const items: FactRecord[] = [];
-    let index = 0;
-    for (const [symbol, position] of account.positions) {
-      // Positions come first and in their own order; the search is for a row that was left out.
-      const next = assessment.markets[index++];
-      const of = next?.symbol === symbol ? next : assessment.markets.find((one) => one.symbol === symbol);
-      const facts = position.node.facts;
-      positionMarkFacts(facts, position.state, of, markets.risk.get(symbol), effectiveUsd);
-      items.push(facts.values as FactRecord);
-    }
-    account.node.facts.values.positions = items;
-    this.refreshFunding(account);
+    if (!unpricedSpot && this.#sheet.assess(account.risk, risk, markTicks)) this.#fromSheet(account);
+    else this.#atLength(account, unpricedSpot);
+    const { values } = account.node.facts;
+    if (!listsAll(values.positions, account.positions))
+      values.positions = Array.from(
+        account.positions.values(),
+        ({ node }) => node.facts.values as FactRecord,
+      );
     this.refreshAges(account);
+  }
+
+  /** From what was just worked out in doubles. */
+  #fromSheet(account: AccountEntry): void {
+    const sheet = this.#sheet;
+    const { risk, rates } = this.#markets;
+    const { node, positions } = account;
+    account.assessed = true;
+    const held = positions.size > 0;
+    this.#moves.together = held ? sheet.together() : Number.POSITIVE_INFINITY;
+    this.#moves.adverse = held ? sheet.adverse() : Number.POSITIVE_INFINITY;
+    traderFacts(node.facts, sheet, this.#moves);
+    const effectiveUsd = usdFromQuoteLots(sheet.effectiveCollateralQuoteLots);
+    let index = 0;
+    for (const [symbol, position] of positions) {
+      // Positions come first and in their own order; the search is for a row that was left out.
+      const leg = sheet.legOf(symbol, index++);
+      positionMarkFacts(position.node.facts, position.state, leg, risk.get(symbol), effectiveUsd);
+    }
+    fundingFacts(node.facts, sheet.fundingUntilMs(rates));
+  }
+
+  /** Whatever the size of its numbers, and whatever is not known. */
+  #atLength(account: AccountEntry, unpricedSpot: boolean): void {
+    const { risk, markTicks, rates } = this.#markets;
+    const { node, positions } = account;
+    const computed = assessAccount(account.risk, risk, markTicks);
+    const assessment = unpricedSpot ? { ...computed, totals: undefined } : computed;
+    const { totals, markets } = assessment;
+    account.assessed = totals !== undefined;
+    const moves =
+      positions.size === 0 ? nothingToMove : movesToLiquidation(account.risk, risk, markTicks, assessment);
+    traderFacts(node.facts, totals, moves);
+    const effectiveUsd = totals && usdFromQuoteLots(totals.effectiveCollateralQuoteLots);
+    for (const [symbol, position] of positions) {
+      const of = markedOf(markets.find((one) => one.symbol === symbol));
+      positionMarkFacts(position.node.facts, position.state, of, risk.get(symbol), effectiveUsd);
+    }
+    fundingFacts(node.facts, fundingUntilMaintenanceMs(assessment, rates));
   }
 
   /** What funding does to the account, by the newest rates. */
   refreshFunding(account: AccountEntry): void {
-    if (account.assessment === null) return;
-    fundingFacts(account.node.facts, fundingUntilMaintenanceMs(account.assessment, this.#markets.rates));
+    if (account.given || !account.assessed) return;
+    const { risk, markTicks, rates } = this.#markets;
+    const untilMs = this.#sheet.assess(account.risk, risk, markTicks)
+      ? this.#sheet.fundingUntilMs(rates)
+      : fundingUntilMaintenanceMs(
+          assessAccount(account.risk, risk, markTicks, { liquidation: false }),
+          rates,
+        );
+    fundingFacts(account.node.facts, untilMs);
   }
 
   /** Brings the ages of an account's inputs up to date: prices were seen, whether they moved or not. */
@@ -343,7 +375,6 @@ export class Accounts {
         state,
         risk: accountRisk(state, null),
         assessed: false,
-        assessment: null,
         positions: new Map(),
         seenMs: seen.atMs,
         shrunkAtMs: state.positions.some(({ baseLots }) => baseLots !== 0n) ? 0 : seen.atMs,
@@ -453,6 +484,22 @@ export class Accounts {
 
   /** The sources whose arrival changes an account's figures. */
   static readonly sources: readonly Source[] = ["traderState", "markets", "marketConfig"];
+}
+
+function markedOf(of: MarketAssessment | undefined): Marked | undefined {
+  if (of?.markTicks === undefined || of.figures === undefined) return undefined;
+  const { markTicks, figures, liquidation } = of;
+  const { kind } = liquidation;
+  const ticks = kind === "price" ? liquidation.ticks : kind === "none" ? Number.NaN : undefined;
+  return { markTicks, figures, liquidationTicks: ticks };
+}
+
+/** Whether a list is of these positions, each in its place: their figures are written over, not made anew. */
+function listsAll(list: unknown, positions: ReadonlyMap<string, PositionEntry>): boolean {
+  if (!Array.isArray(list) || list.length !== positions.size) return false;
+  let index = 0;
+  for (const { node } of positions.values()) if (list[index++] !== node.facts.values) return false;
+  return true;
 }
 
 function hasSpot({ spotCollaterals }: SubaccountState): boolean {

@@ -3,6 +3,7 @@
 import { assessAccount } from "../../src/risk/assess.ts";
 import type { AccountRisk } from "../../src/risk/model.ts";
 import { movesToLiquidation } from "../../src/risk/moves.ts";
+import { Sheet } from "../../src/risk/sheet.ts";
 import { exampleAccount, markets, marks } from "../risk/wire.ts";
 
 const cross = exampleAccount(0);
@@ -55,6 +56,12 @@ measure("the same with the moves of all marks to liquidation", 50_000, (i) => {
   const assessed = assessAccount(cross, markets, at(i));
   sink += movesToLiquidation(cross, markets, at(i), assessed).together;
   return assessed;
+});
+const sheet = new Sheet();
+measure("the same on a sheet", 50_000, (i) => {
+  if (!sheet.assess(cross, markets, at(i))) throw new Error("the example is no hard case");
+  sink += sheet.together() + sheet.adverse();
+  return { markets: sheet.legs };
 });
 measure("isolated, 1 position, with its liquidation price", 100_000, (i) =>
   assessAccount(isolated, markets, at(i)),

@@ -1,0 +1,282 @@
+/**
+ * What `assessAccount`, `movesToLiquidation` and `fundingUntilMaintenanceMs` answer of one account after the other, in doubles
+ * and in room that is used again: with every change of marks thousands of accounts are assessed anew, and what that costs is
+ * the memory that it takes.
+ *
+ * It answers where doubles are exact beyond doubt and every input is known, which is nearly always, and says so where not:
+ * then those functions have to be asked. Where it answers, it answers the same; a property test holds them together.
+ */
+import { isSound, ratioOf, riskStateOf, riskTierOf } from "./assess.ts";
+import { highestBelow, lowestAbove } from "./exact.ts";
+import {
+  FastRoom,
+  FiguresRoom,
+  fastExcess,
+  fastLimit,
+  fillFastMarket,
+  fillFigures,
+  isActive,
+} from "./fast.ts";
+import type { AccountRisk, MarketRisk, Markets, MarkTicks, RiskState, RiskTier } from "./model.ts";
+import { farthest, firstHit } from "./moves.ts";
+
+const msPerHour = 3_600_000;
+
+/** One market of the account. */
+export class SheetLeg {
+  symbol = "";
+  market: MarketRisk | null = null;
+  markTicks = Number.NaN;
+  /** NaN: no mark of this market liquidates the account, or nothing is held in it. */
+  liquidationTicks = Number.NaN;
+  /** Where an adverse move goes: 1 up, -1 down, 0 nothing is held. */
+  against = Number.NaN;
+  readonly fast = new FastRoom();
+  readonly figures = new FiguresRoom();
+}
+
+export class Sheet {
+  /** Room; the first `count` of them are of this account, its positions first, in their own order. */
+  readonly legs: SheetLeg[] = [];
+  count = 0;
+  collateral = Number.NaN;
+  funding = Number.NaN;
+  effectiveCollateralQuoteLots = Number.NaN;
+  portfolioValueQuoteLots = Number.NaN;
+  unrealizedQuoteLots = Number.NaN;
+  freeCollateralQuoteLots = Number.NaN;
+  grossNotionalQuoteLots = Number.NaN;
+  netNotionalQuoteLots = Number.NaN;
+  initialMarginQuoteLots = Number.NaN;
+  cancelMarginQuoteLots = Number.NaN;
+  maintenanceMarginQuoteLots = Number.NaN;
+  backstopMarginQuoteLots = Number.NaN;
+  highRiskMarginQuoteLots = Number.NaN;
+  marginRatio = Number.NaN;
+  leverage = Number.NaN;
+  riskState: RiskState = "healthy";
+  riskTier: RiskTier = "safe";
+  #discounted = Number.NaN;
+  #spotNotional = Number.NaN;
+  #spotDiscounted = Number.NaN;
+  /** A search went where doubles may err. */
+  #doubtful = false;
+  /** Of the search for a liquidation price, see `#hits`. */
+  #leg = new SheetLeg();
+  #rest = Number.NaN;
+  #restBound = Number.NaN;
+  #exactUpTo = Number.NaN;
+  readonly #hits = (ticks: number): boolean => this.#hit(ticks);
+  readonly #up = (move: number): number => this.#left(move, 1);
+  readonly #down = (move: number): number => this.#left(move, -1);
+  readonly #adverse = (move: number): number => this.#left(move, 0);
+
+  /** @returns false where it cannot say: nothing in here means anything then */
+  assess(account: AccountRisk, markets: Markets, marks: MarkTicks): boolean {
+    const { collateralQuoteLots: collateral, positions, orders } = account;
+    if (!isExact(collateral)) return false;
+    this.count = 0;
+    let funding = 0;
+    let bound = Math.abs(collateral);
+    for (let i = 0; i < positions.length; i++) {
+      const { symbol, baseLots, virtualQuoteLots, unsettledFundingQuoteLots } = positions[i]!;
+      if (!isExact(baseLots) || !isExact(virtualQuoteLots) || !isExact(unsettledFundingQuoteLots))
+        return false;
+      if (!this.#take(account, symbol, baseLots, virtualQuoteLots, markets, marks)) return false;
+      funding += unsettledFundingQuoteLots;
+      bound += Math.abs(unsettledFundingQuoteLots);
+    }
+    for (let i = 0; i < orders.length; i++) {
+      const order = orders[i]!;
+      if (!isActive(order)) continue;
+      if (!isExact(order.priceTicks) || !isExact(order.remainingLots)) return false;
+      if (!this.#has(order.symbol) && !this.#take(account, order.symbol, 0, 0, markets, marks)) return false;
+    }
+    this.collateral = collateral;
+    this.funding = funding;
+    return this.#spot(account) && this.#sum(bound) && this.#liquidations();
+  }
+
+  /** How far all marks may move together; as `Moves.together`. */
+  together(): number {
+    if (this.effectiveCollateralQuoteLots < this.maintenanceMarginQuoteLots) return 0;
+    return Math.min(firstHit(0, farthest, this.#up), firstHit(0, 1, this.#down));
+  }
+
+  /** How far each mark may move against its own position; as `Moves.adverse`. */
+  adverse(): number {
+    if (this.effectiveCollateralQuoteLots < this.maintenanceMarginQuoteLots) return 0;
+    return this.#left(1, 0) < 0 ? firstHit(0, 1, this.#adverse) : firstHit(1, farthest, this.#adverse);
+  }
+
+  /** As `fundingUntilMaintenanceMs`. */
+  fundingUntilMs(ratesPerHour: ReadonlyMap<string, number>): number {
+    const left = this.effectiveCollateralQuoteLots - this.maintenanceMarginQuoteLots;
+    if (left < 0) return 0;
+    let paidPerHour = 0;
+    for (let i = 0; i < this.count; i++) {
+      const { symbol, fast, figures } = this.legs[i]!;
+      if (fast.size === 0) continue;
+      const rate = ratesPerHour.get(symbol);
+      if (rate === undefined) return Number.NaN;
+      paidPerHour += figures.positionValueQuoteLots * rate;
+    }
+    if (Number.isNaN(paidPerHour)) return Number.NaN;
+    return paidPerHour > 0 ? (left / paidPerHour) * msPerHour : Number.POSITIVE_INFINITY;
+  }
+
+  /** @param at where it stands most likely */
+  legOf(symbol: string, at: number): SheetLeg | undefined {
+    const likely = this.legs[at];
+    if (at < this.count && likely?.symbol === symbol) return likely;
+    for (let i = 0; i < this.count; i++) if (this.legs[i]!.symbol === symbol) return this.legs[i];
+    return undefined;
+  }
+
+  #has(symbol: string): boolean {
+    for (let i = 0; i < this.count; i++) if (this.legs[i]!.symbol === symbol) return true;
+    return false;
+  }
+
+  #take(
+    account: AccountRisk,
+    symbol: string,
+    baseLots: number,
+    virtualQuoteLots: number,
+    markets: Markets,
+    marks: MarkTicks,
+  ): boolean {
+    const market = markets.get(symbol);
+    const mark = marks.get(symbol);
+    if (market === undefined || mark === undefined || !isSound(market)) return false;
+    if (!Number.isSafeInteger(mark) || mark <= 0) return false;
+    while (this.legs.length <= this.count) this.legs.push(new SheetLeg());
+    const leg = this.legs[this.count++]!;
+    leg.symbol = symbol;
+    leg.market = market;
+    leg.markTicks = mark;
+    leg.against = baseLots > 0 ? -1 : baseLots < 0 ? 1 : 0;
+    fillFastMarket(leg.fast, market, baseLots, virtualQuoteLots, account.orders, symbol, mark);
+    if (leg.fast.bound > fastLimit) return false;
+    fillFigures(leg.figures, leg.fast, market, mark);
+    return true;
+  }
+
+  #spot({ spot }: AccountRisk): boolean {
+    this.#spotNotional = 0;
+    this.#spotDiscounted = 0;
+    if (spot === undefined || spot.length === 0) return true;
+    const { notionalQuoteLots, discountedQuoteLots, repricing } = spot[0]!;
+    // One that a mark moves, or several: seldom.
+    if (spot.length > 1 || repricing !== undefined) return false;
+    if (!isExact(notionalQuoteLots) || !isExact(discountedQuoteLots)) return false;
+    this.#spotNotional = notionalQuoteLots;
+    this.#spotDiscounted = discountedQuoteLots;
+    return true;
+  }
+
+  /** @param own a bound of what is the account's own, spot apart */
+  #sum(own: number): boolean {
+    let bound = own + Math.abs(this.#spotNotional) + Math.abs(this.#spotDiscounted);
+    let unrealized = 0;
+    let discounted = 0;
+    let initial = 0;
+    let cancel = 0;
+    let maintenance = 0;
+    let backstop = 0;
+    let highRisk = 0;
+    let gross = 0;
+    let net = 0;
+    for (let i = 0; i < this.count; i++) {
+      const { fast, figures } = this.legs[i]!;
+      bound += fast.bound;
+      unrealized += figures.unrealizedQuoteLots;
+      discounted += figures.discountedQuoteLots;
+      initial += figures.initialMarginQuoteLots;
+      cancel += figures.cancelMarginQuoteLots;
+      maintenance += figures.maintenanceMarginQuoteLots;
+      backstop += figures.backstopMarginQuoteLots;
+      highRisk += figures.highRiskMarginQuoteLots;
+      gross += Math.abs(figures.positionValueQuoteLots);
+      net += figures.positionValueQuoteLots;
+    }
+    // No sum of parts is larger than the sum of their bounds.
+    if (!(bound <= fastLimit)) return false;
+    const settled = this.collateral + this.funding;
+    const effective = settled + discounted + this.#spotDiscounted;
+    this.#discounted = discounted;
+    this.effectiveCollateralQuoteLots = effective;
+    this.portfolioValueQuoteLots = settled + unrealized + this.#spotNotional;
+    this.unrealizedQuoteLots = unrealized;
+    this.freeCollateralQuoteLots = effective > initial ? effective - initial : 0;
+    this.grossNotionalQuoteLots = gross;
+    this.netNotionalQuoteLots = net;
+    this.initialMarginQuoteLots = initial;
+    this.cancelMarginQuoteLots = cancel;
+    this.maintenanceMarginQuoteLots = maintenance;
+    this.backstopMarginQuoteLots = backstop;
+    this.highRiskMarginQuoteLots = highRisk;
+    this.marginRatio = ratioOf(maintenance, effective);
+    this.leverage = ratioOf(gross, effective);
+    this.riskState = riskStateOf(effective, initial);
+    this.riskTier = riskTierOf(this);
+    return true;
+  }
+
+  /** See `assess.ts`, where all of this is asked of the exact arithmetic wherever doubles may err. */
+  #liquidations(): boolean {
+    this.#doubtful = false;
+    for (let i = 0; i < this.count && !this.#doubtful; i++) {
+      const leg = this.legs[i]!;
+      const { fast, figures, markTicks } = leg;
+      leg.liquidationTicks = Number.NaN;
+      if (fast.size === 0) continue;
+      const collateral =
+        this.collateral +
+        this.funding +
+        (this.#discounted - figures.discountedQuoteLots) +
+        this.#spotDiscounted;
+      const rest = collateral - (this.maintenanceMarginQuoteLots - figures.maintenanceMarginQuoteLots);
+      const restBound = Math.abs(rest);
+      if (fast.bound + restBound > fastLimit) return false;
+      this.#leg = leg;
+      this.#rest = rest;
+      this.#restBound = restBound;
+      this.#exactUpTo =
+        markTicks + Math.floor((fastLimit - fast.bound - restBound) / Math.max(fast.growth, 1));
+      const found = this.#hit(markTicks)
+        ? markTicks
+        : fast.size > 0
+          ? highestBelow(markTicks, this.#hits)
+          : lowestAbove(markTicks, this.#hits);
+      leg.liquidationTicks = found ?? Number.NaN;
+    }
+    return !this.#doubtful;
+  }
+
+  /** Whether the account would be liquidatable with this market's mark there. */
+  #hit(ticks: number): boolean {
+    const { fast } = this.#leg;
+    const excess = fastExcess(fast, this.#rest, ticks);
+    if (ticks > this.#exactUpTo) {
+      const doubt = (fast.bound + this.#restBound + fast.growth * ticks) * 2 ** -44 + 16;
+      if (Math.abs(excess) <= doubt) this.#doubtful = true;
+    }
+    return excess < 0;
+  }
+
+  /** What is left over after a move of all marks in one direction, or (0) of each against its own position. */
+  #left(move: number, direction: -1 | 0 | 1): number {
+    let excess = this.collateral + this.funding;
+    for (let i = 0; i < this.count; i++) {
+      const { fast, markTicks, against } = this.legs[i]!;
+      const signed = move * (direction === 0 ? against : direction);
+      excess += fastExcess(fast, 0, markTicks * Math.max(0, 1 + signed));
+    }
+    return excess + this.#spotDiscounted;
+  }
+}
+
+function isExact(amount: number | bigint): amount is number {
+  return typeof amount === "number" && Number.isSafeInteger(amount);
+}
