@@ -15,6 +15,7 @@ import { allReceivers } from "./alerts/route.ts";
 import type { Channel } from "./channels/channel.ts";
 import type { CommandLine } from "./channels/message.ts";
 import { createChannel, programEnvironment } from "./channels/registry.ts";
+import { worded } from "./channels/template.ts";
 import { CronSchedule } from "./collect/calendar.ts";
 import { type Collectors, createCollectors } from "./collect/index.ts";
 import { charts, chatActions, DaemonSource } from "./daemon-source.ts";
@@ -169,7 +170,19 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       };
       channels.set(name, createChannel(name, one, parts));
     }
+    let { templates } = settings;
     const outbox = createOutbox({
+      word: (message) =>
+        worded(
+          message,
+          templates.channels[message.receiver],
+          { timezone: settings.timezone, ...told },
+          (detail) =>
+            log.warn(
+              { channel: message.receiver, messageId: message.id, detail },
+              "a template failed; the usual words are sent",
+            ),
+        ),
       store,
       channels,
       clock,
@@ -427,6 +440,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
           throw new Error(`routes lead to ${unknown.join(", ")}: a new channel runs only after a restart`);
         const build = await preparedWatch({ ...watchSettings(next), reloaded: true }, store, clock.nowMs());
         await ingest.replace(() => build(clock.nowMs()));
+        templates = next.templates;
         await noteSets(store, next, clock.nowMs());
         // The new watch knows history; what is so now has to be asked again, and told again.
         for (const session of exchange.sessions.all) {

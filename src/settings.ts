@@ -41,6 +41,7 @@ import { readPairs } from "./settings/pairs.ts";
 import { checkAcknowledge, checkRouting } from "./settings/references.ts";
 import { readRules } from "./settings/rule-files.ts";
 import { type Listen, longestKept, readDashboard, readHistory, readTimezone } from "./settings/sections.ts";
+import { type ReadTemplates, readTemplates } from "./settings/templates.ts";
 import { readWallets, type WalletSettings } from "./settings/wallets.ts";
 import type { WatchedPair } from "./watch/settings.ts";
 
@@ -74,6 +75,8 @@ export interface DaemonSettings {
   /** All rule files and overrides as one text: equal for equal sets. */
   readonly ruleSetText: string;
   readonly channels: Readonly<Record<string, ChannelSettings>>;
+  /** The words of channels that have their own. */
+  readonly templates: ReadTemplates;
   readonly routing: Routing;
   readonly inhibit: Inhibitions;
   readonly remind: RemindSettings;
@@ -181,6 +184,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   const history = readHistory(source);
   const channels = readChannels(source);
   const channelNames = source.keys(["channels"]);
+  const templates = readTemplates(source, channelNames, timezone);
   const routing = source.read(["routing"], routingSettings, everywhere(channelNames));
   const inhibit = source.read(["inhibit"], inhibitSettings, []);
   const remind = source.read(["remind"], remindSettings, {});
@@ -239,6 +243,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     ruleFiles: rules.files,
     ruleSetText: rules.text,
     channels,
+    templates,
     routing,
     inhibit,
     remind,

@@ -32,3 +32,31 @@ test("a wallet that was renamed is watched under its old name until the restart"
   await house.clock.advance(5_000);
   expect(house.chats(/from liquidation/).length).toBeGreaterThan(0);
 });
+
+test("a channel's own words are taken by a reload, with what they name of the account", {
+  timeout: 30_000,
+}, async () => {
+  await using house = await openHouse();
+  await house.hold({ collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" });
+  const { daemon } = await house.start({
+    channels: { chat: house.chat() },
+    routing: { receivers: ["chat"] },
+  });
+  await house.clock.advance(3_000);
+  const templates = {
+    title: "{{ alert.symbol }} at {{ price(position.markPrice) }}",
+    resolved: { title: "{{ alert.symbol }} is well, equity {{ usd(trader.equity) }}" },
+  };
+  const next = house.settings({
+    channels: { chat: { ...house.chat(), templates } },
+    routing: { receivers: ["chat"] },
+  });
+  expect(await house.clock.finish(daemon.reload(next))).toEqual([]);
+  await house.clock.advance(3_000);
+  await house.bring("SOL", 0.03);
+  await house.clock.advance(5_000);
+  expect(house.chats(/FIRING critical:\** SOL at \$\d+\.\d\d(?!\d)/).length).toBeGreaterThan(0);
+  await house.bring("SOL", 0.6);
+  await house.clock.advance(90_000);
+  expect(house.chats(/SOL is well, equity \$[\d,.]+/).length).toBeGreaterThan(0);
+});

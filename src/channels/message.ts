@@ -7,6 +7,7 @@
 import type { AlertChange, Ending, Severity } from "../domain/alert.ts";
 import type { Message, MessageItem } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
+import { flat, type WordedText } from "../domain/template-data.ts";
 import { formatTime } from "../domain/time-text.ts";
 import { unreachable } from "../domain/unreachable.ts";
 import type { Late } from "./channel.ts";
@@ -34,6 +35,16 @@ export interface Block {
   readonly now: readonly string[];
   /** An address that is safe to link, or null. */
   readonly runbook: string | null;
+  /**
+   * The user's own words, of a template. `what` and `description` hold them as plain text; with a body of their own nobody prints
+   * figures, times and what now beside it. Left out: none.
+   */
+  readonly own?: {
+    readonly title?: WordedText;
+    readonly body?: WordedText;
+    /** The title says itself what leads. */
+    readonly bare: boolean;
+  };
 }
 
 /** A heading and rows of a name and its value; a row with an empty value is a sentence. */
@@ -198,6 +209,40 @@ const endingMeaning: Readonly<Record<Ending, string>> = {
 };
 
 function renderItem(item: MessageItem, zone: string, commandLine: CommandLine): Block {
+  const block = usual(item, zone, commandLine);
+  const { title, body } = item;
+  if (title === undefined && body === undefined) return block;
+  return {
+    ...block,
+    ...(title === undefined ? {} : { what: cleanLine(flat(title.words)) }),
+    ...(body === undefined ? {} : { description: clean(flat(body)).trim() }),
+    own: {
+      ...(title === undefined ? {} : { title: title.words }),
+      ...(body === undefined ? {} : { body }),
+      bare: title?.bare === true,
+    },
+  };
+}
+
+/** What leads, where the title does not say that itself. */
+export function shownLead({ lead, own }: Block): string {
+  return own?.bare ? "" : lead;
+}
+
+/** What is printed below the title. */
+export function shownParts({
+  description,
+  figures,
+  fresh,
+  now,
+  own,
+}: Block): Pick<Block, "description" | "figures" | "fresh" | "now"> {
+  return own?.body === undefined
+    ? { description, figures, fresh, now }
+    : { description, figures: [], fresh: [], now: [] };
+}
+
+function usual(item: MessageItem, zone: string, commandLine: CommandLine): Block {
   const { change } = item;
   const { alert } = change;
   return {
@@ -323,11 +368,18 @@ function headlineOf({ content }: Message, blocks: readonly Block[]): string {
     // Whoever is woken reads what is worst, which stands first, not a count.
     const loud = first.tone === "critical" || first.tone === "warning";
     if (!loud) return title || `${blocks.length} alerts`;
-    return `${first.lead}: ${first.what}, and ${others.length + (content.more ?? 0)} more`;
+    return `${ledBy(first, first.what)}, and ${others.length + (content.more ?? 0)} more`;
   }
+  if (first.own?.title !== undefined) return ledBy(first, first.what);
   const stale = isGone(item.change) && title.includes(cleanLine(item.change.alert.summary));
   const text = stale || title === "" ? first.what : title;
   return text.toLowerCase().startsWith(first.lead.toLowerCase()) ? text : `${first.lead}: ${text}`;
+}
+
+/** With what leads in front, where that is not said already. */
+export function ledBy(block: Block, text: string): string {
+  const lead = shownLead(block);
+  return lead === "" ? text : `${lead}: ${text}`;
 }
 
 /**
@@ -347,16 +399,24 @@ export function plainLines(rendering: Rendering): string[] {
 
 /** One block, without what the headline said already. */
 export function blockLines(block: Block, rendering: Pick<Rendering, "headline" | "blocks">): string[] {
-  const lines: string[] = [];
-  const alone = rendering.blocks.length === 1;
-  if (!alone) lines.push(`${block.lead} #${block.alertId}: ${block.what}`);
-  else if (!rendering.headline.includes(block.what)) lines.push(block.what);
-  if (block.description !== "") lines.push(...block.description.split("\n"));
-  const figures = block.figures.map(([name, value]) => `${name} ${value}`);
-  for (let index = 0; index < figures.length; index += 3)
-    lines.push(figures.slice(index, index + 3).join(" · "));
-  lines.push(...block.fresh, ...block.now);
+  const lines = titleLines(block, rendering);
+  const { description, figures, fresh, now } = shownParts(block);
+  if (description !== "") lines.push(...description.split("\n"));
+  const named = figures.map(([name, value]) => `${name} ${value}`);
+  for (let index = 0; index < named.length; index += 3) lines.push(named.slice(index, index + 3).join(" · "));
+  lines.push(...fresh, ...now);
   if (block.runbook !== null) lines.push(`What to do: ${block.runbook}`);
-  if (alone) lines.push(`Alert #${block.alertId}`);
+  if (rendering.blocks.length === 1) lines.push(`Alert #${block.alertId}`);
   return lines;
+}
+
+/** What of a block stands above everything else, and not in the headline. */
+export function titleLines(block: Block, rendering: Pick<Rendering, "headline" | "blocks">): string[] {
+  if (rendering.blocks.length > 1) return [headOf(block)];
+  return rendering.headline.includes(block.what) ? [] : [block.what];
+}
+
+/** `FIRING critical #17: what`. */
+export function headOf(block: Block): string {
+  return `${shownLead(block)} #${block.alertId}: ${block.what}`.trim();
 }

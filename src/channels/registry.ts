@@ -58,7 +58,9 @@ export const channelTypes = Object.keys(settingsByType) as [ChannelType, ...Chan
 export const channelSettings = z
   .looseObject({ type: z.enum(channelTypes) })
   .transform((raw, context): z.infer<(typeof settingsByType)[ChannelType]> => {
-    const parsed = settingsByType[raw.type].safeParse(raw);
+    // Its own words are no matter of the channel: they are looked at beside it (template.ts), and may change while it runs.
+    const { templates: _templates, ...own } = raw;
+    const parsed = settingsByType[raw.type].safeParse(own);
     if (parsed.success) return parsed.data;
     for (const issue of parsed.error.issues) context.addIssue({ ...issue } as never);
     return z.NEVER;

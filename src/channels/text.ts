@@ -3,6 +3,8 @@
  * else, and none of it may draw, ping, link, or reorder what a person reads.
  */
 
+import type { WordedText } from "../domain/template-data.ts";
+
 /**
  * Control characters (escape sequences of terminals among them), invisible characters and those that reverse the
  * direction of writing, each of which can make a text look like another one. Zero-width joiners stay: emoji need them.
@@ -62,6 +64,31 @@ function shownOnDiscord(character: string, lineStart: boolean, ahead: string): s
   if (character === "." && /^\.(gg|com|me)\//i.test(ahead)) return ".\u200b";
   if (lineStart && "#>-+".includes(character)) return `\\${character}`;
   return character;
+}
+
+/**
+ * A template's text for a channel that knows markup: what its author wrote as it is, the values between as data.
+ * @param dress makes a value safe, in at most so many UTF-16 units
+ * @param most UTF-16 units of the result; what is cut ends in "…"
+ */
+export function dressed(
+  words: WordedText,
+  dress: (text: string, most: number) => string,
+  most: number,
+): string {
+  let out = "";
+  for (const [index, part] of words.entries()) {
+    // The last one needs no room for a mark that something is missing.
+    const room = most - out.length - (index < words.length - 1 ? 1 : 0);
+    const whole = "own" in part ? clean(part.own) : dress(part.value, Number.POSITIVE_INFINITY);
+    if (whole.length <= room) {
+      out += whole;
+      continue;
+    }
+    const shown = room < 2 ? "…" : "own" in part ? shorten(whole, room) : dress(part.value, room);
+    return out + shown;
+  }
+  return out;
 }
 
 const entities: Readonly<Record<string, string>> = {

@@ -7,7 +7,7 @@ const taken = ["routing", "remind", "acknowledge", "timezone"] as const;
 /** How far into a section its keys are named; 0: the section alone. */
 const depths: Readonly<Record<string, number>> = {
   ...{ exchange: 1, wallets: 2, schedules: 1, history: 1, channels: 2, mention: 1, dashboard: 0 },
-  ...{ routing: 1, remind: 1, acknowledge: 1, timezone: 0 },
+  ...{ routing: 1, remind: 1, acknowledge: 1, timezone: 0, templates: 2 },
 };
 
 /** Where settings are called otherwise than in the file. */
@@ -16,7 +16,11 @@ const fileNames: Readonly<Record<string, string>> = { pdaIndices: "accounts", au
 /** @returns the keys that a reload from one to the other has taken, as the file has them */
 export function takenKeys(before: DaemonSettings, after: DaemonSettings): string[] {
   const rules = before.ruleSetText === after.ruleSetText ? [] : ["rules"];
-  return [...rules, ...taken.flatMap((section) => changedKeys(section, before, after))];
+  const words = changedKeys("templates", before, after).flatMap((key) => {
+    const [, channel, rest = ""] = /^templates\.channels\.(\S+)(.*)$/.exec(key) ?? [];
+    return channel === undefined ? [] : [`channels.${channel}.templates${rest}`];
+  });
+  return [...rules, ...taken.flatMap((section) => changedKeys(section, before, after)), ...words];
 }
 
 /** @returns the keys of one section that differ: `wallets.main.labels`, `channels.chat (new)` */

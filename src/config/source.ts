@@ -5,6 +5,7 @@
 import path from "node:path";
 import type { z } from "zod";
 import { nearestName } from "../domain/nearest.ts";
+import { offsetInScalar } from "../domain/yaml-place.ts";
 import { misreadPaths, mistakesOf, type Path, parseQuietly } from "./issues.ts";
 import type { ConfigProblem, ConfigWarning } from "./problem.ts";
 import { readTextFile } from "./text-file.ts";
@@ -46,6 +47,7 @@ export class ConfigSource {
   readonly folder: string;
   readonly #home: string | undefined;
   readonly #root: Entry | null;
+  readonly #text: string;
   readonly #lines: readonly number[];
   readonly #hidden: Set<string>;
   readonly #problems: ConfigProblem[] = [];
@@ -55,6 +57,7 @@ export class ConfigSource {
     this.file = input.file;
     this.folder = input.folder;
     this.#home = input.env.HOME;
+    this.#text = input.text;
     this.#lines = lineStarts(input.text);
     const { root, troubles, hidden, empty } = parseTree(input.text, input.env);
     this.#root = root;
@@ -154,6 +157,23 @@ export class ConfigSource {
 
   problem(at: Path, message: string, extra: ProblemExtra = {}): void {
     this.#add(this.#offset(at, extra.atKey ?? false), pathName(at), message, extra);
+  }
+
+  /** A problem within a text, at the character at `offset` of its value; at its beginning where that cannot be said. */
+  problemIn(at: Path, offset: number, message: string, extra: ProblemExtra = {}): void {
+    const entry = this.#entry(at);
+    if (entry?.kind !== "scalar" || entry.end === undefined || typeof entry.value !== "string") {
+      this.problem(at, message, extra);
+      return;
+    }
+    const raw = this.#text.slice(entry.at, entry.end);
+    this.#add(entry.at + offsetInScalar(raw, entry.value, offset), pathName(at), message, extra);
+  }
+
+  /** What stands there came from the environment: nothing of it may be repeated. */
+  isHidden(at: Path): boolean {
+    const entry = this.#entry(at);
+    return entry?.kind === "scalar" && entry.hidden;
   }
 
   /** A problem at a path, told by whoever found it and not kept here. */

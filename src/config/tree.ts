@@ -12,6 +12,8 @@ export interface ScalarEntry {
   readonly kind: "scalar";
   /** Offset in the text. */
   readonly at: number;
+  /** Where it ends there; left out: it is not as it stands there. */
+  readonly end?: number;
   readonly value: ScalarValue;
   /**
    * The same scalar read the other way: `007` is a number and the text "007", a variable that holds 587 is a text and
@@ -181,7 +183,10 @@ function scalarOf(node: Scalar, at: number, fallbackAt: number, reading: Reading
     reading.trouble({ at, message: "a text, a number, true or false is expected here" });
     return { kind: "scalar", at, value: null, other: undefined, hidden: false, broken: true };
   }
-  if (!hasMarks(value)) return { kind: "scalar", at, value, other: undefined, hidden: false, broken: false };
+  if (!hasMarks(value)) {
+    const end = node.range?.[1] ?? at;
+    return { kind: "scalar", at, end, value, other: undefined, hidden: false, broken: false };
+  }
   const { text, values, whole, unset, badNames } = substitute(value, reading.env);
   for (const name of unset) {
     reading.trouble({

@@ -65,6 +65,7 @@ export interface LineOptions {
   readonly random: Random;
   readonly sender: string;
   readonly instance: string;
+  readonly word: (message: Message) => Message;
   readonly patienceMs: number;
   /** More messages than this that wait together are folded into one. */
   readonly stormFold: number;
@@ -330,11 +331,11 @@ export class Line {
 
   /** @returns null when these items cannot be sealed now */
   async #seal({ entries, folded }: Taken): Promise<Message | null> {
-    const { clock, journal, sender, instance, standing } = this.#options;
+    const { clock, journal, sender, instance, standing, word } = this.#options;
     const told = await this.#told(entries);
     if (told === null) return null;
     const others = folded === null ? standing.beside(told) : null;
-    const message = seal(told, { sender, instance, nowMs: clock.nowMs(), folded, standing: others });
+    const message = word(seal(told, { sender, instance, nowMs: clock.nowMs(), folded, standing: others }));
     for (const entry of entries) entry.item = { ...entry.item, status: "sealed", messageId: message.id };
     const stuck = entries.some((entry) => entry.stuck);
     if (!stuck && (await journal.seal({ message, entries }))) {

@@ -41,6 +41,8 @@ export interface OutboxOptions {
   readonly sender: string;
   /** What tells this daemon's database from others on the same host: message ids follow from it. */
   readonly instance: string;
+  /** Puts a message into the words of its channel's templates before it is sealed. Default: the usual words. */
+  readonly word?: (message: Message) => Message;
   readonly log?: DeliverLog;
   readonly probe?: Probe;
   /** For how long a sealed message is tried before it is given up, ms. Default 24 h. */
@@ -134,6 +136,7 @@ class WorkingOutbox implements Outbox {
         journal: this.#journal,
         sender: options.sender,
         instance: options.instance,
+        word: options.word ?? ((message) => message),
         patienceMs: options.patienceMs ?? 24 * hourMs,
         stormFold: options.stormFold ?? 3,
         standing: this.#standing,

@@ -5,6 +5,8 @@
  *                          └──gone──► inactive          (an unknown judgement moves nothing)
  */
 
+import type { TemplateFacts } from "./template-data.ts";
+
 export type Severity = "info" | "warning" | "critical";
 export const severities: readonly Severity[] = ["info", "warning", "critical"];
 export const severityRank: Readonly<Record<Severity, number>> = { info: 0, warning: 1, critical: 2 };
@@ -70,6 +72,8 @@ export interface AlertChange {
   readonly alert: Alert;
   /** Lines of context, name and value, for people: mark, liquidation price, margin ratio, … */
   readonly details: readonly (readonly [string, string])[];
+  /** What templates of channels name of the vocabulary, as it was then. Absent: none names anything, or nothing was known. */
+  readonly facts?: TemplateFacts;
   /** When what caused it happened at the exchange, ms; null where only our own clock knows. */
   readonly happenedMs: number | null;
   /**

@@ -5,6 +5,7 @@
  *                                      └──refused for good, or patience over──► dead
  */
 import type { AlertChange, Severity } from "./alert.ts";
+import type { WordedText } from "./template-data.ts";
 
 export type DeliveryStatus = "owed" | "sealed" | "delivered" | "dead";
 
@@ -102,6 +103,10 @@ export interface MessageItem {
   readonly change: AlertChange;
   /** What leads: `FIRING critical`, `RESOLVED`, `LIQUIDATED`, … */
   readonly lead: string;
+  /** In place of the summary, by a template of the channel's. `bare`: it says in its own words what leads. */
+  readonly title?: { readonly words: WordedText; readonly bare: boolean };
+  /** In place of description, figures, times and what to do, by a template of the channel's. */
+  readonly body?: WordedText;
 }
 
 /** Where an exchange notification stands on its way to being acknowledged. */

@@ -11,6 +11,7 @@ export { freshUntilMs, judge, judgeEvent, nothingHolds } from "./judge.ts";
 export { type UnlistedSymbol, unlistedSymbols } from "./listed.ts";
 export type { Loaded, LoadInput } from "./load/input.ts";
 export { loadRules } from "./load/load.ts";
+export { compileMessageTemplate, factReader, type MessageTemplate } from "./message-template.ts";
 export { formatProblem, nearestName, type RuleProblem } from "./problem.ts";
 export type {
   Bound,
@@ -43,6 +44,7 @@ export {
 } from "./value.ts";
 export { orderItemFields } from "./vocabulary/account.ts";
 export { type FunctionRow, functionRows } from "./vocabulary/functions.ts";
+export { messageVocabulary } from "./vocabulary/message.ts";
 export {
   countableEvents,
   eventKinds,

@@ -48,7 +48,8 @@ export interface Template {
   readonly render: (env: Env) => string;
 }
 
-export type ReadScope = Scope | "event";
+/** `alert` and `message` are known to templates of channels alone. */
+export type ReadScope = Scope | "event" | "alert" | "message";
 
 /** The sources of one subject that a condition rests on, and how old the last answer of each may be. */
 export interface Input {

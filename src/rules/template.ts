@@ -2,6 +2,7 @@
  * Texts with `{{ expression }}` in them: no logic beyond expressions, checked when they are loaded. What they print is
  * made of what the exchange and the user's files say, so control characters are taken out and the length is bounded.
  */
+import { formatTime } from "../domain/time-text.ts";
 import { compileExpression } from "./expression/compile.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./expression/context.ts";
 import { absentText, formatAmount, formatNumber } from "./format.ts";
@@ -21,6 +22,31 @@ export function compileTemplate(
   gathered: Gathered,
   report: (problem: ExpressionProblem) => void,
 ): Template | undefined {
+  const parts = partsOf(text, naming, gathered, report);
+  if (parts === undefined) return undefined;
+  return {
+    text,
+    render: (env) => {
+      let result = "";
+      for (const part of parts) {
+        result += typeof part === "string" ? part : print(part, env);
+        if (result.length > longest * 2) break;
+      }
+      return shorten(clean(result), longest);
+    },
+  };
+}
+
+/**
+ * A template as what stands in it and the expressions between.
+ * @returns undefined when something was wrong; every mistake was told
+ */
+export function partsOf(
+  text: string,
+  naming: Naming,
+  gathered: Gathered,
+  report: (problem: ExpressionProblem) => void,
+): readonly (string | Hole)[] | undefined {
   if (text.length > longestTemplate) {
     report({
       start: 0,
@@ -57,21 +83,10 @@ export function compileTemplate(
     else parts.push({ compiled, mayBeEmpty: /:\s*(""|'')[\s)]*$/.test(inner) });
     at = close + 2;
   }
-  if (failed) return undefined;
-  return {
-    text,
-    render: (env) => {
-      let result = "";
-      for (const part of parts) {
-        result += typeof part === "string" ? part : print(part, env);
-        if (result.length > longest * 2) break;
-      }
-      return shorten(clean(result), longest);
-    },
-  };
+  return failed ? undefined : parts;
 }
 
-interface Hole {
+export interface Hole {
   readonly compiled: Compiled;
   /** Its last alternative is the empty text: it prints nothing where it is that, or cannot be told. */
   readonly mayBeEmpty: boolean;
@@ -91,24 +106,33 @@ function closing(text: string, from: number): number {
   return -1;
 }
 
-function print({ compiled: part, mayBeEmpty }: Hole, env: Env): string {
+export interface Printing {
+  /** In which times are told; default UTC. */
+  readonly timezone?: string;
+  /** Of a text that is a value, characters. */
+  readonly longest?: number;
+}
+
+export function print({ compiled: part, mayBeEmpty }: Hole, env: Env, how: Printing = {}): string {
   const value = part.run(env);
   if (mayBeEmpty && (value === "" || value instanceof Unknown)) return "";
   if (value instanceof Unknown) return absentText;
+  if (typeof value === "number" && part.unit === "time" && how.timezone !== undefined)
+    return Math.abs(value) <= 8.64e15 ? formatTime(value, how.timezone) : absentText;
   if (typeof value === "number")
     return part.unit === "none" ? formatAmount(value) : formatNumber(value, part.unit, part.tick?.(env));
   if (typeof value === "boolean") return value ? "yes" : "no";
-  return typeof value === "string" && value !== "" ? shorten(value, longestValue) : absentText;
+  return typeof value === "string" && value !== "" ? shorten(value, how.longest ?? longestValue) : absentText;
 }
 
 /** Without control characters and the marks that turn the direction of text around; line breaks stay. */
-function clean(text: string): string {
+export function clean(text: string): string {
   return text.replace(/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (character) =>
     character === "\n" ? character : character === "\t" ? " " : "",
   );
 }
 
-function shorten(text: string, longest: number): string {
+export function shorten(text: string, longest: number): string {
   const characters = [...text];
   return characters.length <= longest ? text : `${characters.slice(0, longest - 1).join("")}…`;
 }

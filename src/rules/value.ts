@@ -76,6 +76,9 @@ export interface Env {
   book?: Facts | undefined;
   pair?: Facts | undefined;
   event?: Facts | undefined;
+  /** Of templates of channels: what is told, and in which message. */
+  alert?: Facts | undefined;
+  message?: Facts | undefined;
   /** Any market by its symbol, for `market("BTC")`. */
   markets: (symbol: string) => Facts | undefined;
   /** Whether the markets' list and their figures were read: a market that is not among them does not exist. */

@@ -12,6 +12,7 @@ import type { Routing } from "../alerts/route.ts";
 import type { Alert, AlertChange, AlertChangeKind, Ending, Severity } from "../domain/alert.ts";
 import { drillGroup } from "../domain/delivery.ts";
 import type { Silence } from "../domain/silence.ts";
+import type { TemplateFacts } from "../domain/template-data.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import { tierLine } from "./details.ts";
 import { Dispatch, type Held, type Labelled, labelsOf } from "./dispatch.ts";
@@ -26,6 +27,8 @@ export interface AlertText {
   readonly value: number | null;
   readonly dataAtMs: number;
   readonly details: readonly (readonly [string, string])[];
+  /** What templates of channels name. Left out: nothing. */
+  readonly facts?: TemplateFacts | undefined;
 }
 
 export interface NewAlert extends AlertText {
@@ -66,6 +69,7 @@ export class LiveAlert implements Due {
   /** Inhibited: changes are recorded, nobody is owed word. */
   held = false;
   details: readonly (readonly [string, string])[] = [];
+  facts: TemplateFacts | undefined;
   /** When what fired it was judged; null where nothing was. */
   judgedAtMs: number | null = null;
   /** Its rule's value is worse when smaller. */
@@ -91,6 +95,11 @@ export class LiveAlert implements Due {
     this.toldAtMs = alert.firedAtMs;
     this.toldValue = alert.value;
     this.#onDue = onDue;
+  }
+
+  says({ details, facts }: Pick<AlertText, "details" | "facts">): void {
+    this.details = details;
+    this.facts = facts;
   }
 
   onDue(nowMs: number): void {
@@ -190,6 +199,7 @@ export class AlertBook {
     live.toldValue = toldValue;
     live.reminders = reminders;
     live.details = lastTold?.details ?? [];
+    live.facts = lastTold?.facts;
     this.live.set(alert.id, live);
     this.#schedule(live);
     return live;
@@ -198,7 +208,7 @@ export class AlertBook {
   fire(draft: Draft, from: NewAlert): LiveAlert {
     const alert = this.#newAlert(draft.atMs, from, false, null);
     const live = new LiveAlert(alert, [], from.except ?? [], this.#onReminder);
-    live.details = from.details;
+    live.says(from);
     if (from.judged) live.judgedAtMs = draft.atMs;
     this.live.set(alert.id, live);
     this.#record(draft, live, "fired", from.happenedMs);
@@ -208,7 +218,7 @@ export class AlertBook {
   /** An event: one alert that needs no resolution. `owe: false` where it is held back by a throttle. */
   tell(draft: Draft, from: NewAlert, eventKey: string, groupKey: string | null, owe: boolean): AlertChange {
     const alert = this.#newAlert(draft.atMs, from, true, eventKey);
-    const change = this.#change(draft, alert, "fired", from.details, from.happenedMs);
+    const change = this.#change(draft, alert, "fired", from, from.happenedMs);
     if (owe) this.owe(draft, change, this.receivers(alert, from.except), groupKey);
     if (this.#begins(alert, draft)) this.#unsettled.set(alert.id, alert);
     return change;
@@ -217,7 +227,7 @@ export class AlertBook {
   /** A fire drill: told to just these, at once and alone, whatever routes, silences and mute times say. */
   tellDrill(draft: Draft, from: NewAlert, id: string, receivers: readonly string[]): AlertChange {
     const alert = this.#newAlert(draft.atMs, from, true, `drill:${id}`);
-    const change = this.#change(draft, alert, "fired", from.details, from.happenedMs);
+    const change = this.#change(draft, alert, "fired", from, from.happenedMs);
     for (const receiver of receivers)
       draft.changes.owed.push({
         id: ++this.ids.owed,
@@ -234,7 +244,7 @@ export class AlertBook {
   }
 
   change(draft: Draft, live: LiveAlert, kind: "rose" | "fell", severity: Severity, text: AlertText): void {
-    live.details = text.details;
+    live.says(text);
     live.alert = { ...live.alert, ...pick(text), severity };
     if (kind === "rose" && !covers(live.alert.acknowledgedSeverity, severity))
       live.alert = withoutAcknowledgement(live.alert);
@@ -250,7 +260,7 @@ export class AlertBook {
     if (!isWorse(live.toldValue, value, live.falling, this.#remind.worseBy)) return;
     if (this.#remind[live.alert.severity] === "never") return;
     const now = text();
-    live.details = now.details;
+    live.says(now);
     const alone = live.alert.acknowledgedAtMs !== null;
     live.alert = { ...withoutAcknowledgement(live.alert), ...pick(now) };
     this.#record(draft, live, "worsened", null);
@@ -266,7 +276,7 @@ export class AlertBook {
     happenedMs: number | null = null,
     stands: AlertChange["stands"] = undefined,
   ): void {
-    if (text) live.details = text.details;
+    if (text) live.says(text);
     // The last tier that was seen says nothing of what came.
     if (ending === "liquidated") live.details = live.details.filter(([name]) => name !== tierLine);
     live.alert = {
@@ -293,13 +303,14 @@ export class AlertBook {
       acknowledgedSeverity: alert.severity,
     };
     const details: (readonly [string, string])[] = comment === "" ? [] : [["Comment", comment]];
-    const change = this.#change(draft, next, "acknowledged", details, null);
+    const facts = now === null ? live?.facts : now.facts;
+    const change = this.#change(draft, next, "acknowledged", { details, facts }, null);
     this.#escalations.settle(alert.id, draft);
     // Whoever was told of it hears that somebody takes care of it.
     if (live) this.owe(draft, change, live.told, null);
     if (live) {
       live.alert = next;
-      if (now) live.details = now.details;
+      if (now) live.says(now);
       live.toldValue = next.value;
       this.#schedule(live);
     }
@@ -356,11 +367,12 @@ export class AlertBook {
     if (!alert || alert.acknowledgedAtMs !== null) return false;
     const text = live?.lastText(draft.atMs) ?? null;
     if (live && text) {
-      live.details = text.details;
+      live.says(text);
       live.alert = { ...live.alert, ...pick(text) };
     }
     const details = [words, ...(live?.details ?? [])];
-    const change = this.#change(draft, live?.alert ?? alert, "escalated", details, null);
+    const told = { details, facts: live?.facts };
+    const change = this.#change(draft, live?.alert ?? alert, "escalated", told, null);
     for (const receiver of this.owe(draft, change, receivers, null)) live?.told.add(receiver);
     return true;
   }
@@ -373,11 +385,11 @@ export class AlertBook {
     if (live.alert.acknowledgedAtMs !== null && receivers.every((one) => live.told.has(one))) return true;
     const text = live.lastText(draft.atMs);
     if (text) {
-      live.details = text.details;
+      live.says(text);
       live.alert = { ...live.alert, ...pick(text) };
     }
     const known = receivers.every((receiver) => live.told.has(receiver));
-    const change = this.#change(draft, live.alert, known ? "reminder" : "fired", live.details, null);
+    const change = this.#change(draft, live.alert, known ? "reminder" : "fired", live, null);
     for (const receiver of this.owe(draft, change, receivers, null)) live.told.add(receiver);
     live.toldAtMs = draft.atMs;
     live.toldValue = live.alert.value;
@@ -423,7 +435,7 @@ export class AlertBook {
     draft: Draft,
     alert: Alert,
     kind: AlertChangeKind,
-    details: readonly (readonly [string, string])[],
+    { details, facts }: Pick<AlertText, "details" | "facts">,
     happenedMs: number | null,
     stands?: AlertChange["stands"],
   ): AlertChange {
@@ -440,6 +452,7 @@ export class AlertBook {
       atMs: draft.atMs,
       alert,
       details,
+      ...(facts === undefined ? {} : { facts }),
       happenedMs,
       ...(stands === undefined ? {} : { stands }),
       ...(quiet === undefined ? {} : { quietIfAcknowledged: quiet }),
@@ -456,7 +469,7 @@ export class AlertBook {
     happenedMs: number | null,
     stands?: AlertChange["stands"],
   ): void {
-    const change = this.#change(draft, live.alert, kind, live.details, happenedMs, stands);
+    const change = this.#change(draft, live.alert, kind, live, happenedMs, stands);
     // Whoever was told that it fires is told that it ended.
     if (live.held && kind !== "ended") return;
     const routed = live.alert.shadow ? [] : this.receivers(live.alert, live.except);
@@ -497,7 +510,7 @@ export class AlertBook {
     // A reminder speaks of now. Where that is not known it tells the newest that is, and says how old it is.
     const text = live.lastText(draft.atMs);
     if (text) {
-      live.details = text.details;
+      live.says(text);
       live.alert = { ...live.alert, ...pick(text) };
     }
     this.#record(draft, live, "reminder", null);

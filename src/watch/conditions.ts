@@ -2,10 +2,12 @@
  * Judges conditions: attaches the rules to the subjects that they select, asks them whenever something that they read
  * arrived or time alone can change the outcome, and turns what they conclude into the life of an alert.
  */
+
 import { firingSeverity, nextDeadlineMs, step } from "../alerts/lifecycle.ts";
 import type { RuleState } from "../domain/alert.ts";
 import { type Source, sources } from "../domain/observation.ts";
 import type { Scope, Subject } from "../domain/subject.ts";
+import type { TemplateFacts } from "../domain/template-data.ts";
 import {
   type ConditionRule,
   type Env,
@@ -50,6 +52,8 @@ export interface ConditionsOptions {
   readonly alerts: AlertBook;
   readonly deadlines: Deadlines;
   readonly draft: () => Draft;
+  /** What templates of channels name of what a judgement looked at. */
+  readonly facts: (env: Env) => TemplateFacts | undefined;
   /** Until when what holds at its first judgement was so when watching began, ms. */
   readonly firstLookUntilMs: number;
   /** Whether the account that a node is lost its last position to a liquidation just now. */
@@ -335,6 +339,7 @@ export class Conditions {
       value: judged.value,
       dataAtMs: judged.dataAtMs,
       details: [...detailsOf(node.subject.scope, env), ...coverOf(rule.windows, shareOf)],
+      facts: this.#options.facts(env),
     };
   }
 

@@ -9,6 +9,7 @@ import type { BuiltInRule } from "../domain/built-in.ts";
 import type { AckStatus, AckWord } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { type Event, type EventKind, eventName } from "../domain/event.ts";
+import type { TemplateFacts } from "../domain/template-data.ts";
 import { timeOfDay } from "../domain/time-text.ts";
 import {
   type Env,
@@ -60,6 +61,8 @@ export interface HappeningsOptions {
   readonly timezone: string;
   readonly deadlines: Deadlines;
   readonly draft: () => Draft;
+  /** What templates of channels name of what a judgement looked at. */
+  readonly facts: (env: Env) => TemplateFacts | undefined;
   readonly onSight: (sight: Sighted, draft: Draft) => void;
   /** A live rule judged an event (null), or could not: of its own expression, or for want of figures. */
   readonly onJudged: (rule: EventRule, subject: string, unknown: Unknown | null, draft: Draft) => void;
@@ -237,6 +240,7 @@ export class Happenings {
         value: null,
         dataAtMs: event.seenMs,
         details: [...eventDetailsOf(event, env.market), ...this.#olderFigures(rule, event)],
+        facts: this.#options.facts(env),
         shadow,
       },
       `${event.kind}:${event.key}`,

@@ -4,6 +4,7 @@ import type { Inhibitions } from "../alerts/inhibit.ts";
 import type { RemindSettings } from "../alerts/remind.ts";
 import type { Routing } from "../alerts/route.ts";
 import type { Source } from "../domain/observation.ts";
+import type { NamedFact } from "../domain/template-data.ts";
 import type { RuleSet } from "../rules/index.ts";
 
 export interface WatchedWallet {
@@ -41,6 +42,8 @@ export interface WatchSettings {
   readonly acknowledge: AcknowledgeSettings;
   /** How often each source is asked, ms. */
   readonly scheduleMs: Readonly<Record<Source, number>>;
+  /** What templates of channels name: noted down with each change of an alert. Left out: nothing. */
+  readonly named?: readonly NamedFact[];
   /** IANA name; of "today". */
   readonly timezone: string;
   /** Watching goes on and only these settings are new: nothing was "already so when watching began". Default false. */

@@ -15,6 +15,7 @@ import type { DaemonFigures, Observation, Source, Tick } from "../domain/observa
 import type { Silence } from "../domain/silence.ts";
 import type { WatchStatus } from "../domain/status.ts";
 import { unreachable } from "../domain/unreachable.ts";
+import { factReader } from "../rules/index.ts";
 import { type AccountEntry, openFacts, type Parting } from "./accounts.ts";
 import { AlertBook } from "./alert-book.ts";
 import { Blindness } from "./blind.ts";
@@ -188,7 +189,9 @@ export class Watch {
       positionsOf: (account) => this.#world.accounts.get(account)?.positions,
     });
     const windows = WindowPlan.none(settings.timezone);
+    const facts = factReader(settings.named ?? [], settings.scheduleMs);
     this.#conditions = new Conditions({
+      facts,
       ruleSet: settings.ruleSet,
       windows,
       wallet,
@@ -254,6 +257,7 @@ export class Watch {
       (event) => this.#world.subaccountOf(event),
     );
     this.#happenings = new Happenings({
+      facts,
       ruleSet: settings.ruleSet,
       acknowledge: settings.acknowledge,
       alerts,

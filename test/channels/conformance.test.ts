@@ -18,7 +18,8 @@ import {
 import { startDiscord } from "../support/discord.ts";
 import { type Dialect, type Reply, type ServiceOptions, startService } from "../support/service.ts";
 import { startSmtp } from "../support/smtp.ts";
-import { message, outgoing } from "./messages.ts";
+import { change, message, outgoing } from "./messages.ts";
+import { inWordsOf } from "./wording.ts";
 
 interface FarSide extends AsyncDisposable {
   readonly settings: unknown;
@@ -258,6 +259,8 @@ async function rig(start: () => Promise<FarSide>): Promise<Rig> {
 const never = new AbortController().signal;
 /** What they are sent is data: in their own fields, not as lines for people. */
 const forPrograms = ["webhook", "pagerduty", "alertmanager"];
+/** What a mail program puts between parts is another on each attempt. */
+const withoutTime = (text: string) => text.replaceAll(/--_NmP-[\w-]+/g, "");
 const services = {
   webhook: program,
   telegram,
@@ -270,7 +273,7 @@ const services = {
 const networked = { "Discord bot": bot, "Discord webhook": webhook, email, ...services };
 const all = { ...networked, console: terminal };
 
-describe.each(Object.entries(all))("%s", (_name, start) => {
+describe.each(Object.entries(all))("%s", (name, start) => {
   test("delivers a message, whole, with its id and sender, and gives a receipt", async () => {
     await using one = await rig(start);
     expect(await one.channel.start(never)).toMatchObject({ kind: "ok" });
@@ -289,6 +292,32 @@ describe.each(Object.entries(all))("%s", (_name, start) => {
     expect(text).toContain("#42");
     expect(text).toContain("2026-11-21 03:41:18 UTC");
     if (one.channel.kind !== "console") expect(text).toContain(`perpwatch on nuc · ${sent.id}`);
+  });
+
+  test("tells it in the words of its templates, the same on every attempt, whatever the values are", async () => {
+    await using one = await rig(start);
+    await one.channel.start(never);
+    const title = 'Near"It @everyone\u202e';
+    const facts = { event: { title } };
+    const sent = inWordsOf(message([change("fired", {}, { facts })]), {
+      title: "Own title of {{ alert.wallet }}",
+      body: "Own body: {{ event.title }} {{ usd(trader.equity) }} {{ ago(alert.at) }}",
+    });
+    await one.channel.send(outgoing({ message: sent }), never);
+    const [first = ""] = one.far.arrived();
+    expect(first).toContain("Own title of main");
+    expect(first).toContain("Own body: ");
+    expect(first).toContain("just now");
+    expect(first).not.toContain("main: SOL long is 4.2 % from liquidation");
+    expect(first).not.toContain("\u202e");
+    if (name.startsWith("Discord")) expect(first).not.toContain("@everyone");
+    if (!forPrograms.includes(one.channel.kind)) {
+      expect(first).toContain("FIRING critical:");
+      // Figures go with the usual body.
+      expect(first).not.toContain("$126.55");
+    }
+    await one.channel.send(outgoing({ message: sent, attempt: 1 }), never);
+    for (const again of one.far.arrived().slice(1)) expect(withoutTime(again)).toBe(withoutTime(first));
   });
 
   test("a message that leaves late says so", async () => {

@@ -18,6 +18,7 @@ import {
 } from "../support/dialects.ts";
 import { startService } from "../support/service.ts";
 import { alert, atMs, change, message, outgoing } from "./messages.ts";
+import { inWordsOf } from "./wording.ts";
 
 const never = new AbortController().signal;
 const made = (settings: unknown, environment: Record<string, string> = {}): Channel =>
@@ -357,6 +358,29 @@ describe("Slack", () => {
     await channel.stop();
   });
 
+  test("the markup of a template is its author's, and that of values is text", async () => {
+    await using far = await startService(slackDialect(token, "C0123456789"), { sends: slackSends });
+    const channel = made(settings(far.url));
+    const symbol = "<!channel> *bold* <https://evil.example|here>";
+    const two = [change("reminder", { symbol, severity: "info" }), change("fired", { id: 2, symbol })];
+    for (const changes of [two.slice(0, 1), two]) {
+      const sent = message(changes);
+      const words = inWordsOf(sent, {
+        title: "_{{ alert.symbol }}_",
+        body: "<https://own.example|own> {{ alert.symbol }}",
+      });
+      await channel.send(outgoing({ message: words }), never);
+    }
+    for (const { text } of far.asked) {
+      expect(text).not.toContain("<!channel>");
+      expect(text).not.toContain("*bold*");
+      expect(text).not.toContain("<https://evil");
+      expect(text).toContain("<https://own.example|own> &lt;!channel&gt;");
+      expect(text).toMatch(/(#42:|info:\*) _&lt;!channel&gt; .*_/);
+    }
+    await channel.stop();
+  });
+
   test("what no service would take fits", async () => {
     await using far = await startService(slackDialect(token, "C0123456789"), { sends: slackSends });
     const channel = made(settings(far.url));
@@ -365,6 +389,12 @@ describe("Slack", () => {
     );
     expect(await channel.send(outgoing({ message: long }), never)).toMatchObject({ kind: "delivered" });
     expect(far.asked).toHaveLength(1);
+    const own = inWordsOf(long, {
+      title: "{{ alert.description }}",
+      body: `${"*own* ".repeat(400)}{{ alert.description }}`,
+    });
+    expect(await channel.send(outgoing({ message: own }), never)).toMatchObject({ kind: "delivered" });
+    expect(far.asked).toHaveLength(2);
     await channel.stop();
   });
 });

@@ -17,7 +17,7 @@ import { type Observation, type Source, sources } from "../../src/domain/observa
 import { formatProblem, loadRules, type RuleSet } from "../../src/rules/index.ts";
 import { heldPrefix } from "../../src/watch/held-events.ts";
 import { factName, nothingRemembered, type Remembered } from "../../src/watch/remembered.ts";
-import type { WatchedPair, WatchedWallet } from "../../src/watch/settings.ts";
+import type { WatchedPair, WatchedWallet, WatchSettings } from "../../src/watch/settings.ts";
 import { Watch } from "../../src/watch/watch.ts";
 
 export const startMs = Date.UTC(2026, 0, 5, 12);
@@ -183,6 +183,7 @@ export interface HarnessOptions {
   readonly reloaded?: boolean;
   readonly timezone?: string;
   readonly pairs?: readonly WatchedPair[];
+  readonly named?: WatchSettings["named"];
 }
 
 export class Harness {
@@ -209,6 +210,7 @@ export class Harness {
         ...(options.channels ? { channels: options.channels } : {}),
         ...(options.reloaded ? { reloaded: true } : {}),
         ...(options.pairs ? { pairs: options.pairs } : {}),
+        ...(options.named ? { named: options.named } : {}),
       },
       options.remembered ?? nothingRemembered,
       this.nowMs,

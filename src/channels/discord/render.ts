@@ -6,8 +6,8 @@
  * footer 2048.
  */
 
-import { type Block, plainLines, type Rendering, type Tone } from "../message.ts";
-import { forDiscord, shorten } from "../text.ts";
+import { type Block, headOf, ledBy, plainLines, type Rendering, shownParts, type Tone } from "../message.ts";
+import { dressed, forDiscord, shorten } from "../text.ts";
 import type { ButtonRow } from "./buttons.ts";
 import { sectionFields } from "./sections.ts";
 
@@ -122,9 +122,23 @@ function allowedMentions(mention: string | null): DiscordBody["allowed_mentions"
 
 function headline(rendering: Rendering, mention: string | null): string {
   const ping = mention === null ? "" : `${mention} `;
-  const head = `${ping}${glyphs[rendering.tone]} **${forDiscord(rendering.headline, 1_000)}**${idOf(rendering)}`;
+  const head = `${ping}${glyphs[rendering.tone]} ${headWords(rendering)}${idOf(rendering)}`;
   if (rendering.blocks.length < 2) return head;
   return [head, ...rendering.notes.map((line) => forDiscord(line, 200)).slice(0, 4)].join("\n");
+}
+
+/** A title of the user's own has its own markup; any other is bold. */
+function headWords({ headline, blocks: [first] }: Rendering): string {
+  const told = first === undefined ? "" : ledBy(first, first.what);
+  if (first?.own?.title === undefined || !headline.startsWith(told))
+    return `**${forDiscord(headline, 1_000)}**`;
+  const lead = forDiscord(ledBy(first, ""), 100).trim();
+  return `${lead === "" ? "" : `**${lead}** `}${titleOf(first, 900)}${forDiscord(headline.slice(told.length), 50)}`;
+}
+
+function titleOf({ what, own }: Block, most: number): string {
+  if (own?.title === undefined) return forDiscord(what, most);
+  return dressed(own.title, forDiscord, most).replaceAll(/\s*\n\s*/g, " ");
 }
 
 function idOf({ blocks }: Rendering): string {
@@ -170,27 +184,33 @@ function withStanding({ fields = [] }: Partial<Embed>, { standing }: Rendering):
 
 function single(block: Block, rendering: Rendering): Partial<Embed> {
   const what = rendering.headline.includes(block.what) ? "" : forDiscord(block.what, 500);
+  const shown = shownParts(block);
   const parts = [
     ...rendering.notes.map((note) => forDiscord(note, 300)),
     what,
-    forDiscord(block.description, 1_200),
+    bodyOf(block, block.own?.body === undefined ? 1_200 : 3_000),
   ];
   const description = parts.filter((part) => part !== "").join("\n");
-  const fields = block.figures.slice(0, mostFigures).map(([name, value]) => ({
+  const fields = shown.figures.slice(0, mostFigures).map(([name, value]) => ({
     name: forDiscord(name, 60) || "–",
     value: forDiscord(value, 180) || "–",
     inline: true,
   }));
-  const now = block.now.map((line) => forDiscord(line, 250));
+  const now = shown.now.map((line) => forDiscord(line, 250));
   if (block.runbook !== null && block.runbook.length <= 500) now.push(`What to do: <${block.runbook}>`);
   const more = [
-    { name: "How fresh", value: block.fresh.map((line) => forDiscord(line, 150)).join("\n") },
+    { name: "How fresh", value: shown.fresh.map((line) => forDiscord(line, 150)).join("\n") },
     { name: "What now", value: now.join("\n") },
   ];
   return {
     ...(description === "" ? {} : { description }),
     fields: [...fields, ...more.filter(({ value }) => value !== "")],
   };
+}
+
+function bodyOf(block: Block, most: number): string {
+  const own = block.own?.body;
+  return own === undefined ? forDiscord(block.description, most) : dressed(own, forDiscord, most);
 }
 
 /**
@@ -216,14 +236,18 @@ function several(rendering: Rendering, over: ReadonlyMap<number, string>): Embed
 
 function ofBlock(block: Block, share: number, end: string | undefined): Embed {
   const titleRoom = Math.min(250, Math.floor(share * 0.4));
-  const head = `${glyphs[block.tone]} ${block.lead} #${block.alertId}: ${block.what}`;
+  const head = (most: number) => {
+    const first = forDiscord(`${glyphs[block.tone]} ${headOf({ ...block, what: "" })}`, most);
+    return `${first} ${titleOf(block, most - first.length - 1)}`;
+  };
   const figures = block.figures.map(([name, value]) => `${name} ${value}`).join(" · ");
   const lines = [block.description, figures, ...block.fresh, ...block.now].filter((line) => line !== "");
   const words = end === undefined ? "" : `${end}\n`;
-  const text = forDiscord(lines.join("\n"), Math.min(1_500, share - titleRoom - words.length));
+  const most = Math.min(1_500, share - titleRoom - words.length);
+  const text = block.own?.body === undefined ? forDiscord(lines.join("\n"), most) : bodyOf(block, most);
   return {
     color: colours[end === undefined ? block.tone : endingTone(end)],
-    title: end === undefined ? forDiscord(head, titleRoom) : `~~${forDiscord(head, titleRoom - 4)}~~`,
+    title: end === undefined ? head(titleRoom) : `~~${head(titleRoom - 4)}~~`,
     description: `${words}${text}` || "–",
   };
 }

@@ -3,7 +3,15 @@
  * script, no font, no picture from anywhere. What stands in `<style>` only helps where it is understood (dark mode); a program
  * that drops it shows the same mail in light colours. Pure.
  */
-import type { Block, Rendering, Section, Tone } from "../message.ts";
+import {
+  type Block,
+  ledBy,
+  type Rendering,
+  type Section,
+  shownLead,
+  shownParts,
+  type Tone,
+} from "../message.ts";
 import { forHtml, shorten } from "../text.ts";
 
 const colours: Readonly<Record<Tone, string>> = {
@@ -75,13 +83,14 @@ export function document(rendering: Rendering, chart: string | null): string {
 /** What a list of mails shows beside the subject: what the subject does not say. */
 function preheader({ blocks, sections, notes, headline }: Rendering): string {
   const [first] = blocks;
+  const shown = first && shownParts(first);
   const rows = sections[0]?.rows.map(([name, value]) => `${name} ${value}`) ?? [];
   const said =
-    first === undefined
+    shown === undefined
       ? [...notes, ...rows]
       : blocks.length > 1
-        ? blocks.slice(0, 3).map(({ lead, what }) => `${lead}: ${what}`)
-        : [first.description, ...first.figures.map(([name, value]) => `${name} ${value}`), ...first.fresh];
+        ? blocks.slice(0, 3).map((block) => ledBy(block, block.what))
+        : [shown.description, ...shown.figures.map(([name, value]) => `${name} ${value}`), ...shown.fresh];
   const text = said.filter((part) => part !== "" && !headline.includes(part)).join(" · ");
   // Without what fills the line a program goes on with the words of the page.
   const filler = "&#847;&zwnj;&nbsp;".repeat(40);
@@ -100,20 +109,25 @@ export function alertSize(block: Block): number {
 
 function alert(block: Block, alone: boolean, headline: string, chart: string | null): string {
   const parts: string[] = [];
+  const shown = shownParts(block);
   if (!alone) {
-    const badge = `<span style="display:inline-block;padding:1px 8px;border-radius:4px;background-color:${colours[block.tone]};color:#ffffff;font-size:12px">${forHtml(block.lead)}</span>`;
+    const lead = shownLead(block);
+    const badge =
+      lead === ""
+        ? ""
+        : `<span style="display:inline-block;padding:1px 8px;border-radius:4px;background-color:${colours[block.tone]};color:#ffffff;font-size:12px">${forHtml(lead)}</span>`;
     parts.push(
       `<h2 class="pw-ink" style="margin:0;${font};font-size:16px;line-height:1.45;${ink}">${badge} <span class="pw-faint" style="${faint}">#${block.alertId}</span> ${forHtml(block.what)}</h2>`,
     );
   } else if (!headline.includes(block.what)) parts.push(paragraph(block.what));
-  if (block.description !== "") parts.push(paragraph(block.description));
-  if (block.figures.length > 0) parts.push(figures(block.figures));
+  if (shown.description !== "") parts.push(paragraph(shown.description));
+  if (shown.figures.length > 0) parts.push(figures(shown.figures));
   if (chart !== null)
     parts.push(
       `<img src="${forHtml(chart)}" width="552" alt="The series that fired, with its threshold" style="display:block;width:100%;max-width:552px;height:auto;border:0;margin:8px 0">`,
     );
-  if (block.fresh.length > 0) parts.push(paragraph(block.fresh.join("\n"), "", "pw-faint", faint));
-  if (block.now.length > 0) parts.push(paragraph(block.now.join("\n"), "font-weight:bold"));
+  if (shown.fresh.length > 0) parts.push(paragraph(shown.fresh.join("\n"), "", "pw-faint", faint));
+  if (shown.now.length > 0) parts.push(paragraph(shown.now.join("\n"), "font-weight:bold"));
   if (block.runbook !== null) {
     const url = forHtml(block.runbook);
     parts.push(

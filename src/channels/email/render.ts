@@ -50,6 +50,7 @@ function bounded(blocks: readonly Block[]): Block[] {
 }
 
 function brief(block: Block): Block {
+  const { own: _own, ...rest } = block;
   const what = shorten(block.what, mostBrief);
-  return { ...block, what, figures: [], description: "", fresh: [], now: [], runbook: null };
+  return { ...rest, what, figures: [], description: "", fresh: [], now: [], runbook: null };
 }

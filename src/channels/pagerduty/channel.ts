@@ -9,7 +9,7 @@ import type { AlertChange } from "../../domain/alert.ts";
 import type { Message } from "../../domain/delivery.ts";
 import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, ProbeResult, SendResult } from "../channel.ts";
-import { type Block, type CommandLine, render } from "../message.ts";
+import { type Block, type CommandLine, ledBy, render } from "../message.ts";
 import { Poster, parsed, probeFailure } from "../post.ts";
 import { shorten } from "../text.ts";
 
@@ -101,7 +101,7 @@ function eventOf(message: Message, change: AlertChange, block: Block, notes: rea
     dedup_key,
     client: message.content.sender,
     payload: {
-      summary: shorten(`${block.lead}: ${block.what}`, 1_024),
+      summary: shorten(ledBy(block, block.what), 1_024),
       source: alert.subject,
       severity: alert.severity,
       timestamp: new Date(change.happenedMs ?? change.atMs).toISOString(),

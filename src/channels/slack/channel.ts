@@ -9,16 +9,20 @@ import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
 import type { MentionOfSeverity } from "../mention.ts";
 import { loudest } from "../mention.ts";
 import {
+  type Block,
   blockLines,
   type CommandLine,
+  headOf,
+  ledBy,
   plainLines,
   type Rendering,
   render,
   sectionLines,
   type Tone,
+  titleLines,
 } from "../message.ts";
 import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
-import { clean, shorten } from "../text.ts";
+import { clean, dressed, shorten } from "../text.ts";
 
 const mention = z
   .string()
@@ -231,9 +235,7 @@ function bodyOf(rendering: Rendering, ping: string | null): object {
     type: "section",
     text: {
       type: "mrkdwn",
-      text:
-        cut(blockLines({ ...block, runbook: null }, rendering).join("\n"), mostSection) +
-        linkOf(block.runbook),
+      text: sectionOf(block, rendering) + linkOf(block.runbook),
     },
   }));
   const notes = rendering.notes.map((note) => ({
@@ -270,8 +272,43 @@ function bodyOf(rendering: Rendering, ping: string | null): object {
   };
 }
 
+/** A template's markup is its author's; all else is text. */
+function sectionOf(block: Block, rendering: Rendering): string {
+  const { own } = block;
+  const alone = rendering.blocks.length === 1;
+  if (own === undefined || (own.body === undefined && alone))
+    return cut(blockLines({ ...block, runbook: null }, rendering).join("\n"), mostSection);
+  const head = cut(`${headOf({ ...block, what: "" })} `, 200);
+  const title = alone ? cut(titleLines(block, rendering).join("\n"), 500) : `${head}${titleOf(block)}`;
+  const tail = alone ? `Alert #${block.alertId}` : "";
+  const room = mostSection - title.length - tail.length - 2;
+  const body =
+    own.body === undefined
+      ? cut(
+          blockLines({ ...block, runbook: null }, rendering)
+            .slice(1)
+            .join("\n"),
+          room,
+        )
+      : dressed(own.body, cut, room);
+  return [title, body, tail].filter((part) => part !== "").join("\n");
+}
+
+function titleOf({ what, own }: Block): string {
+  return own?.title === undefined ? cut(what, 500) : oneLine(dressed(own.title, cut, 500));
+}
+
+const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, " ");
+
 function headline(rendering: Rendering, ping: string | null): string {
-  return `${ping === null ? "" : `${ping} `}*${cut(rendering.headline, 1_500)}*`;
+  const call = ping === null ? "" : `${ping} `;
+  const [first] = rendering.blocks;
+  const told = first === undefined ? "" : ledBy(first, first.what);
+  if (first?.own?.title === undefined || !rendering.headline.startsWith(told))
+    return `${call}*${cut(rendering.headline, 1_500)}*`;
+  const lead = cut(ledBy(first, "").trim(), 100);
+  const rest = cut(rendering.headline.slice(told.length), 50);
+  return `${call}${lead === "" ? "" : `*${lead}* `}${oneLine(dressed(first.own.title, cut, 1_300))}${rest}`;
 }
 
 /** @param link an address that is safe to link, of which no character may end the link early */

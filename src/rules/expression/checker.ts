@@ -33,7 +33,8 @@ export interface ValueType {
 }
 
 export function checkerFor(naming: Naming, values: readonly ValueType[] = []): Environment {
-  const key = JSON.stringify([naming, values]);
+  const { owners, ...rest } = naming;
+  const key = JSON.stringify([rest, owners === undefined ? null : Object.keys(owners), values]);
   let checker = checkers.get(key);
   if (checker === undefined) {
     checker = build(naming, values);
@@ -49,6 +50,7 @@ function neverRun(): never {
 
 function build(naming: Naming, values: readonly ValueType[]): Environment {
   const env = new Environment({ limits });
+  const { owners } = naming;
   const define = (name: string, fields: readonly Field[]) =>
     env.registerType(name, { fields: Object.fromEntries(fields.map((f) => [f.name, celTypeOfField(f)])) });
   define("PositionItem", positionItemFields);
@@ -56,13 +58,18 @@ function build(naming: Naming, values: readonly ValueType[]): Environment {
   define("Capabilities", capabilityFields);
   env.registerType("Market", {
     fields: Object.fromEntries([
-      ...vocabulary.market.map((field) => [field.name, celTypeOfField(field)]),
+      ...(owners?.market ?? vocabulary.market).map((field) => [field.name, celTypeOfField(field)]),
       ...values.filter(({ ofMarket }) => ofMarket).map(({ name, kind }) => [`${namedPrefix}${name}`, kind]),
     ]),
   });
   for (const { name, kind } of values) env.registerVariable(`${namedPrefix}${name}`, kind);
+  const typeName = (owner: string) => owner.charAt(0).toUpperCase() + owner.slice(1);
+  for (const [owner, fields] of Object.entries(owners ?? {})) {
+    if (owner !== "market") define(typeName(owner), fields);
+    env.registerVariable(owner, typeName(owner));
+  }
   for (const scope of naming.scopes) {
-    const type = scope.charAt(0).toUpperCase() + scope.slice(1);
+    const type = typeName(scope);
     if (scope !== "market") define(type, vocabulary[scope]);
     env.registerVariable(scope, type);
   }

@@ -14,6 +14,8 @@ export interface Naming {
   readonly value: { readonly kind: "double" | "int" | "duration"; readonly unit: Unit } | null;
   /** Events that may be summed and counted; null: history functions are not offered here. */
   readonly countable: readonly RuleEventKind[] | null;
+  /** Of a channel's template: these owners and their fields, and nothing else. No loops, no other market. */
+  readonly owners?: Readonly<Record<string, readonly Field[]>>;
 }
 
 export interface ExpressionProblem {

@@ -29,6 +29,10 @@ export function pickScope(scope: ReadScope): Pick {
       return (env) => env.pair;
     case "event":
       return (env) => env.event;
+    case "alert":
+      return (env) => env.alert;
+    case "message":
+      return (env) => env.message;
   }
 }
 

@@ -2,6 +2,7 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 import type { Scope } from "../../domain/subject.ts";
 import { nearestName } from "../problem.ts";
+import type { ReadScope } from "../rule.ts";
 import { Unknown } from "../value.ts";
 import { eventVocabulary, type Field, scopes, vocabulary } from "../vocabulary.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
@@ -49,6 +50,10 @@ export class Names {
       const { kind, unit } = this.naming.value;
       return { type: kind === "duration" ? duration : { kind, unit }, run: (env) => env.value ?? absent };
     }
+    if (name === "value" && this.naming.owners !== undefined)
+      return this.problem(node, "`value` belongs to rules: here it is alert.value", {
+        nearest: "alert.value",
+      });
     if (name === "value") return this.problem(node, "`value` needs the rule to have a `value:`");
     const fields = this.fieldsOf(name);
     if (fields === undefined) return this.unknown(name, node);
@@ -67,11 +72,14 @@ export class Names {
   }
 
   all(): string[] {
-    const { scopes: visible, event, value } = this.naming;
+    const { scopes: visible, event, value, owners } = this.naming;
+    if (owners !== undefined) return [...Object.keys(owners), "now"];
     return [...visible, ...(event === null ? [] : [event.name]), ...(value === null ? [] : ["value"]), "now"];
   }
 
   fieldsOf(name: string): ReadonlyMap<string, Field> | undefined {
+    const { owners } = this.naming;
+    if (owners !== undefined) return Object.hasOwn(owners, name) ? fieldsByName(owners[name]!) : undefined;
     if ((this.naming.scopes as readonly string[]).includes(name))
       return fieldsByName(vocabulary[name as Scope]);
     const { event } = this.naming;
@@ -82,7 +90,7 @@ export class Names {
     node: ASTNode,
     at: number,
     owner: string,
-    scope: Scope | "event",
+    scope: ReadScope,
     fields: ReadonlyMap<string, Field>,
     name: string,
     symbol: string | null,

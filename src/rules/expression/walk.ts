@@ -1,8 +1,7 @@
 /** From the parsed tree to closures, node by node. */
 import type { ASTNode } from "@marcbachmann/cel-js";
-import type { Scope } from "../../domain/subject.ts";
 import { nearestName } from "../problem.ts";
-import type { Bound, Part, TickOf } from "../rule.ts";
+import type { Bound, Part, ReadScope, TickOf } from "../rule.ts";
 import { type FactScalar, type Facts, Unknown } from "../value.ts";
 import { visibleScopes, vocabulary } from "../vocabulary.ts";
 import { Gathered } from "./context.ts";
@@ -186,9 +185,11 @@ export class Walk {
       const fields = this.#names.fieldsOf(scope);
       if (fields === undefined) return this.#names.unknown(scope, left);
       const isEvent = this.#names.naming.event?.name === scope;
-      return this.#names.field(node, at, scope, isEvent ? "event" : (scope as Scope), fields, name, null);
+      return this.#names.field(node, at, scope, isEvent ? "event" : (scope as ReadScope), fields, name, null);
     }
     if (left.op === "call" && left.args[0] === "market") {
+      if (this.#names.naming.owners !== undefined)
+        return this.#names.problem(left, "a message knows the market of its alert alone: market.markPrice");
       const symbol = left.args[1][0];
       if (left.args[1].length !== 1 || symbol?.op !== "value" || typeof symbol.args !== "string")
         return this.#names.problem(left, 'market takes one quoted symbol: market("BTC").markPrice');
@@ -432,6 +433,8 @@ export class Walk {
       if (name !== "any") return undefined;
       return this.#names.problem(node, "unknown function any", { nearest: "exists" });
     }
+    if (this.#names.naming.owners !== undefined)
+      return this.#names.problem(node, `${name} is a loop: messages have none`);
     const list = this.compile(receiver);
     const variable = args[0];
     if (list.type.kind === "wrong") return bad;

@@ -1,5 +1,6 @@
 /** A rule file with its positions: where a node stands, and where a character of an expression stands. */
 import { isScalar, LineCounter, type Node, parseDocument, type Scalar } from "yaml";
+import { offsetInScalar } from "../../domain/yaml-place.ts";
 import type { RuleProblem } from "../problem.ts";
 
 export interface Place {
@@ -57,35 +58,8 @@ export class RuleSource {
   /** Where the character at `offset` of a scalar's value stands; its beginning where that cannot be said. */
   placeIn(node: Scalar, value: string, offset: number): Place {
     const [start, end] = node.range ?? [0, 0];
-    const raw = this.text.slice(start, end);
-    const direct = raw.indexOf(value);
-    if (direct >= 0) return this.place(start + direct + offset);
-    const from =
-      raw[0] === "|" || raw[0] === ">" ? raw.indexOf("\n") : raw[0] === '"' || raw[0] === "'" ? 1 : 0;
-    return this.place(start + sameLetter(raw, from, value.slice(0, offset)));
+    return this.place(start + offsetInScalar(this.text.slice(start, end), value, offset));
   }
-}
-
-/**
- * Where the letter after `before` stands in text that YAML folds, indents or escapes: what is no white space comes in
- * the same order in both.
- */
-function sameLetter(raw: string, from: number, before: string): number {
-  let left = before.replace(/\s/g, "").length;
-  const quote = raw[0];
-  let i = from;
-  const isSpace = () => i < raw.length && /\s/.test(raw[i]!);
-  while (i < raw.length) {
-    while (isSpace()) i++;
-    if (left === 0) break;
-    if (quote === '"' && raw[i] === "\\") {
-      const escaped = raw[i + 1] ?? "";
-      i += { x: 4, u: 6, U: 10 }[escaped] ?? 2;
-      if (/[ntr\s]/.test(escaped)) continue;
-    } else i += quote === "'" && raw.startsWith("''", i) ? 2 : 1;
-    left--;
-  }
-  return Math.min(i, raw.length);
 }
 
 export function problemAt(place: Place, { message, allowed = [], nearest = null }: ProblemText): RuleProblem {

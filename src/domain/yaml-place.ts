@@ -1,0 +1,36 @@
+/** Where a character of a text stands in the YAML that it was written as. */
+
+/**
+ * @param raw the scalar as it stands in the file, quotes and all
+ * @param value the text that it stands for
+ * @returns the place in `raw` of the character at `offset` of the value
+ */
+export function offsetInScalar(raw: string, value: string, offset: number): number {
+  const direct = raw.indexOf(value);
+  if (direct >= 0) return direct + offset;
+  const from =
+    raw[0] === "|" || raw[0] === ">" ? raw.indexOf("\n") : raw[0] === '"' || raw[0] === "'" ? 1 : 0;
+  return sameLetter(raw, from, value.slice(0, offset));
+}
+
+/**
+ * Where the letter after `before` stands in text that YAML folds, indents or escapes: what is no white space comes in
+ * the same order in both.
+ */
+function sameLetter(raw: string, from: number, before: string): number {
+  let left = before.replace(/\s/g, "").length;
+  const quote = raw[0];
+  let i = from;
+  const isSpace = () => i < raw.length && /\s/.test(raw[i]!);
+  while (i < raw.length) {
+    while (isSpace()) i++;
+    if (left === 0) break;
+    if (quote === '"' && raw[i] === "\\") {
+      const escaped = raw[i + 1] ?? "";
+      i += { x: 4, u: 6, U: 10 }[escaped] ?? 2;
+      if (/[ntr\s]/.test(escaped)) continue;
+    } else i += quote === "'" && raw.startsWith("''", i) ? 2 : 1;
+    left--;
+  }
+  return Math.min(i, raw.length);
+}

@@ -1,0 +1,152 @@
+/**
+ * Templates of channels: the language of rules' texts over the alert as a message tells it, and what was known when it was
+ * owed. They look at nothing else: no loops, no history, no other market, no clock but the message's own.
+ *
+ * What its author wrote and what others wrote stay apart in what comes out, since a channel may take markup from the one and
+ * never from the other.
+ */
+
+import { type Source, sources } from "../domain/observation.ts";
+import type {
+  NamedFact,
+  TemplateData,
+  TemplateFacts,
+  TemplateValue,
+  WordedPart,
+  WordedText,
+} from "../domain/template-data.ts";
+import { type ExpressionProblem, Gathered, type Naming } from "./expression/context.ts";
+import { readField } from "./expression/fields.ts";
+import { staleness } from "./load/common.ts";
+import type { ReadScope } from "./rule.ts";
+import { clean, partsOf, print, shorten } from "./template.ts";
+import { type Env, type Facts, Unknown } from "./value.ts";
+import { messageVocabulary } from "./vocabulary/message.ts";
+import { eventKinds, eventVocabulary, type Field, scopes, vocabulary } from "./vocabulary.ts";
+
+export interface MessageTemplate {
+  readonly text: string;
+  /** It prints `alert.lead` itself. */
+  readonly leads: boolean;
+  /** What of the vocabulary it names beside the alert and the message: to be noted down when a message is owed. */
+  readonly named: readonly NamedFact[];
+  /** @throws never for what the data are. */
+  words(data: TemplateData): WordedText;
+}
+
+/** One value in a message: a description, or all figures. */
+const longestValue = 1_500;
+const ownFacts: ReadonlySet<string> = new Set(["alert", "message"]);
+
+const naming: Naming = { scopes: [], event: null, value: null, countable: null, owners: messageVocabulary };
+
+/** Nothing grows old in a message. */
+const never = Object.fromEntries(sources.map((source) => [source, Number.POSITIVE_INFINITY])) as Record<
+  Source,
+  number
+>;
+
+/**
+ * @param longest of what comes out, characters
+ * @param timezone IANA name, in which times are told
+ * @returns undefined when something was wrong; every mistake was told
+ */
+export function compileMessageTemplate(
+  text: string,
+  longest: number,
+  timezone: string,
+  report: (problem: ExpressionProblem) => void,
+): MessageTemplate | undefined {
+  const gathered = new Gathered(never);
+  const parts = partsOf(text.trim(), naming, gathered, (problem) =>
+    report({ ...problem, start: problem.start + text.length - text.trimStart().length }),
+  );
+  if (parts === undefined) return undefined;
+  const reads = gathered.reads.map(({ scope, field }) => ({ owner: scope, field }));
+  const printing = { timezone, longest: longestValue };
+  return {
+    text,
+    leads: reads.some(({ owner, field }) => owner === "alert" && field === "lead"),
+    named: reads.filter(({ owner }) => !ownFacts.has(owner)),
+    words: (data) => {
+      const env = envOf(data);
+      const words: WordedPart[] = [];
+      let room = longest;
+      for (const part of parts) {
+        const own = typeof part === "string";
+        const whole = clean(own ? part : print(part, env, printing));
+        const shown = shorten(whole, room);
+        add(words, shown, own);
+        room -= [...shown].length;
+        if (shown !== whole || room <= 0) break;
+      }
+      return words;
+    },
+  };
+}
+
+/** Neighbours of one kind are one: what is harmless in two pieces may be none together. */
+function add(words: WordedPart[], text: string, own: boolean): void {
+  if (text === "") return;
+  const last = words.at(-1);
+  if (last === undefined || "own" in last !== own) words.push(own ? { own: text } : { value: text });
+  else words[words.length - 1] = "own" in last ? { own: last.own + text } : { value: last.value + text };
+}
+
+function envOf({ atMs, facts }: TemplateData): Env {
+  const of = (owner: string): Facts | undefined =>
+    Object.hasOwn(facts, owner) ? { values: { ...facts[owner] }, seenMs: {} } : undefined;
+  const none: Facts = { values: {}, seenMs: {} };
+  return {
+    nowMs: atMs,
+    position: of("position"),
+    trader: of("trader"),
+    wallet: of("wallet"),
+    market: of("market"),
+    exchange: of("exchange") ?? none,
+    daemon: of("daemon") ?? none,
+    book: of("book"),
+    pair: of("pair"),
+    event: of("event"),
+    alert: of("alert"),
+    message: of("message"),
+    markets: () => undefined,
+    window: () => new Unknown("error", null, "messages look back over nothing"),
+  };
+}
+
+/**
+ * Notes down what templates name, as a subject's facts have it. What is too old, or not there, is left out.
+ * @param scheduleMs how often each source is asked
+ */
+export function factReader(
+  named: readonly NamedFact[],
+  scheduleMs: Readonly<Record<Source, number>>,
+): (env: Env) => TemplateFacts | undefined {
+  const staleAfterMs = staleness(undefined, scheduleMs);
+  const reads = named.flatMap(({ owner, field }) => {
+    const runs = fieldsOf(owner, field).map((found) =>
+      readField(`${owner}.${field}`, { scope: owner as ReadScope, symbol: null }, found, staleAfterMs),
+    );
+    return runs.length === 0 ? [] : [{ owner, field, run: runs[0]! }];
+  });
+  if (reads.length === 0) return () => undefined;
+  return (env) => {
+    const facts: Record<string, Record<string, TemplateValue>> = {};
+    for (const { owner, field, run } of reads) {
+      const value = run(env);
+      if (value instanceof Unknown || Array.isArray(value)) continue;
+      facts[owner] ??= {};
+      facts[owner][field] = value as TemplateValue;
+    }
+    return Object.keys(facts).length === 0 ? undefined : facts;
+  };
+}
+
+function fieldsOf(owner: string, name: string): Field[] {
+  const tables =
+    owner === "event"
+      ? eventKinds.map((kind) => eventVocabulary[kind])
+      : scopes.filter((scope) => scope === owner).map((scope) => vocabulary[scope]);
+  return tables.flatMap((fields) => fields.filter((field) => field.name === name));
+}

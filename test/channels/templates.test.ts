@@ -1,0 +1,262 @@
+/** A channel's own words for what it is told. */
+import { describe, expect, test } from "vitest";
+import { consoleText } from "../../src/channels/console/channel.ts";
+import { discordBody, endedBody, endedIn, plainBody } from "../../src/channels/discord/render.ts";
+import { documentOf } from "../../src/channels/document.ts";
+import { mailParts } from "../../src/channels/email/render.ts";
+import { plainLines, render } from "../../src/channels/message.ts";
+import { templateKindOf, templateKinds, worded } from "../../src/channels/template.ts";
+import type { AlertChangeKind } from "../../src/domain/alert.ts";
+import type { MessageContent } from "../../src/domain/delivery.ts";
+import { atMs, change, message } from "./messages.ts";
+import { inWordsOf, templatesOf } from "./wording.ts";
+
+const firstLine = (written: Parameters<typeof templatesOf>[0], changes = [change()]) =>
+  plainLines(render(inWordsOf(message(changes), written)))[0];
+
+describe("a title", () => {
+  test("stands behind what leads", () => {
+    expect(firstLine({ title: "{{ alert.symbol }} of {{ alert.wallet }}" })).toBe(
+      "FIRING critical: SOL of main",
+    );
+  });
+
+  test("that says itself what leads, wherever, is the whole line", () => {
+    expect(firstLine({ title: "{{ alert.symbol }}: {{ alert.lead }}" })).toBe("SOL: FIRING critical");
+  });
+
+  test("of one kind is the whole line, and goes before the one for all", () => {
+    const written = { title: "any", fired: { title: "Look at {{ alert.symbol }}" } };
+    expect(firstLine(written)).toBe("Look at SOL");
+    expect(firstLine(written, [change("reminder")])).toBe("STILL FIRING critical: any");
+  });
+
+  test("never takes its name from a drill", () => {
+    expect(firstLine({ fired: { title: "Look" } }, [change("fired", { drill: true })])).toBe("DRILL: Look");
+  });
+
+  test("is one line, whatever is in it", () => {
+    expect(firstLine({ title: "a\n{{ alert.summary }}" }, [change("fired", { summary: "b\nc" })])).toBe(
+      "FIRING critical: a b c",
+    );
+  });
+
+  test("that comes out empty, or of nothing but what is not known, leaves the usual words", () => {
+    const usual = "FIRING critical: main: SOL long is 4.2 % from liquidation";
+    expect(firstLine({ title: "{{ position.size }} {{ alert.labels.desk }}" })).toBe(usual);
+  });
+
+  test("names each of several alerts", () => {
+    const two = [change("fired", { id: 1, symbol: "SOL" }), change("fired", { id: 2, symbol: "BTC" })];
+    const lines = plainLines(render(inWordsOf(message(two), { title: "{{ alert.symbol }}!" })));
+    expect(lines[0]).toBe("FIRING critical: SOL!, and 1 more");
+    expect(lines).toContain("FIRING critical #1: SOL!");
+    expect(lines).toContain("FIRING critical #2: BTC!");
+    const bare = plainLines(render(inWordsOf(message(two), { fired: { title: "{{ alert.symbol }}!" } })));
+    expect(bare[0]).toBe("SOL!, and 1 more");
+    expect(bare).toContain("#2: BTC!");
+  });
+});
+
+describe("a body", () => {
+  test("stands in place of description, figures, times and what to do; link, number and footer stay", () => {
+    const sent = inWordsOf(message(), {
+      body: 'Mark {{ alert.details["Mark price"] }}\n{{ alert.freshness }}',
+    });
+    expect(plainLines(render(sent))).toEqual([
+      "FIRING critical: main: SOL long is 4.2 % from liquidation",
+      "",
+      "Mark $132.10",
+      "Seen 2026-11-21 03:41:18 UTC, on data 2s old.",
+      "What to do: https://runbooks.example.org/liquidation",
+      "Alert #42",
+      "",
+      `perpwatch on nuc · ${sent.id}`,
+    ]);
+  });
+
+  test("may be put together of the usual parts", () => {
+    const parts = "{{ alert.description }}\n{{ alert.figures }}\n{{ alert.freshness }}\n{{ alert.whatNow }}";
+    const usual = message();
+    expect(plainLines(render(inWordsOf(usual, { body: parts })))).toEqual(plainLines(render(usual)));
+  });
+
+  test("tells times in the channel's zone, and how long ago from when it is sealed", () => {
+    const sent = message([change()], { sealedAtMs: atMs + 90_000 });
+    const options = { timezone: "Asia/Tokyo" };
+    const body = inWordsOf(sent, { body: "{{ alert.at }}, {{ ago(alert.at) }}, {{ ago(now) }}" }, options);
+    expect(render(body, options).blocks[0]!.description).toBe(
+      "2026-11-21 12:41:18 GMT+9, 1m 30s ago, just now",
+    );
+  });
+
+  test("has what was noted down when the message was owed", () => {
+    const facts = { position: { markPrice: 86.428, notional: 1e5 }, market: { tickSize: 0.01 } };
+    const sent = inWordsOf(message([change("fired", {}, { facts })]), {
+      body: "{{ price(position.markPrice) }} {{ usd(position.notional) }} {{ percent(alert.value) }} {{ trader.equity }}",
+    });
+    expect(render(sent).blocks[0]!.description).toBe("$86.43 $100,000 4.2% –");
+  });
+});
+
+test.each([
+  ["event", "fired", { event: true }],
+  ["fired", "fired", {}],
+  ["rose", "rose", {}],
+  ["fell", "fell", {}],
+  ["worsened", "worsened", {}],
+  ["reminder", "reminder", {}],
+  ["escalated", "escalated", {}],
+  ["escalated", "escalated", { event: true }],
+  ["acknowledged", "acknowledged", {}],
+  ["resolved", "ended", { ending: "recovered" }],
+  ["ended", "ended", { ending: "liquidated" }],
+] as const)("%s is what an alert that %s is told by", (kind, how: AlertChangeKind, parts) => {
+  expect(templateKindOf(change(how, parts))).toBe(kind);
+  expect(firstLine({ [kind]: { title: "Told so" } }, [change(how, parts)])).toBe("Told so");
+  const others = Object.fromEntries(
+    templateKinds.filter((one) => one !== kind).map((one) => [one, { title: "No" }]),
+  );
+  expect(firstLine(others, [change(how, parts)])).not.toBe("No");
+});
+
+describe("whatever fails, it goes", () => {
+  const failing = {
+    text: "",
+    leads: false,
+    words: () => {
+      throw new Error("no way");
+    },
+  };
+
+  test("in the usual words, and somebody is told why", () => {
+    const faults: string[] = [];
+    const sent = message();
+    const { body } = templatesOf({ body: "mine" }).all;
+    const told = worded(sent, { all: { title: failing, body: body! }, byKind: {} }, {}, (detail) =>
+      faults.push(detail),
+    );
+    expect(faults).toEqual(["the title of fired: no way"]);
+    expect(plainLines(render(told)).slice(0, 3)).toEqual([
+      "FIRING critical: main: SOL long is 4.2 % from liquidation",
+      "",
+      "mine",
+    ]);
+  });
+
+  test("a digest and a test have words of their own", () => {
+    for (const content of [
+      { kind: "test", title: "Test" },
+      { kind: "digest", title: "Today" },
+    ] satisfies Partial<MessageContent>[]) {
+      const sent = message([], { content });
+      expect(inWordsOf(sent, { title: "mine", body: "mine" })).toBe(sent);
+    }
+    const sent = message();
+    expect(worded(sent, undefined, {}, () => {})).toBe(sent);
+  });
+});
+
+const unseen = (text: string) =>
+  ["\u202e", "\u0007", "\u001b"].filter((character) => text.includes(character));
+
+/** All that a symbol, a rule's text, or a notice of the exchange might try. */
+const hostile =
+  "@everyone **b** <!channel> <b>x</b> [a](https://evil.example) `c` \u202e\u0007# {{ alert.id }}";
+const markup = {
+  title: "**{{ alert.symbol }}**",
+  body: "__{{ alert.symbol }}__\n> <b>own</b> {{ alert.symbol }}",
+};
+const attacked = () => inWordsOf(message([change("fired", { symbol: hostile })]), markup);
+
+describe("values are data, on every channel", () => {
+  test("Discord: the author's markup counts, that of values does not", () => {
+    const { content, embeds, allowed_mentions } = discordBody(render(attacked()), null);
+    expect(content).toMatch(
+      /^🔴 \*\*FIRING critical:\*\* \*\*@\u200beveryone \\\*\\\*b\\\*\\\* \\<!channel>/,
+    );
+    expect(embeds[0]!.description).toMatch(/^__@\u200beveryone /);
+    expect(embeds[0]!.description).toContain("\n> <b>own</b> @\u200beveryone");
+    expect(allowed_mentions).toEqual({ parse: [] });
+    for (const text of [content, embeds[0]!.description!]) {
+      expect(text).not.toContain("https://");
+      expect(text).not.toContain("[a](");
+      expect(text).not.toContain("@everyone");
+      expect(unseen(text)).toEqual([]);
+      // What is in a value is no template.
+      expect(text).toContain("{{ alert.id }}");
+    }
+    expect(plainBody(render(attacked()), null).content).not.toContain("@everyone");
+  });
+
+  test("mail: text is text, of author and values", () => {
+    const { html, text, subject } = mailParts(render(attacked()));
+    expect(html).not.toMatch(/<b>/);
+    expect(html).toContain("&lt;b&gt;own&lt;/b&gt;");
+    expect(text).toContain("<b>own</b>");
+    expect(unseen(subject + text + html)).toEqual([]);
+    expect(subject).not.toContain("\n");
+  });
+
+  test("console: nothing draws", () => {
+    expect(unseen(consoleText(render(attacked()), false))).toEqual([]);
+  });
+
+  test("programs get the words in their fields, and the figures as ever", () => {
+    const sent = inWordsOf(message(), { title: "T {{ alert.symbol }}", body: "B" });
+    expect(documentOf(sent, {})).toMatchObject({
+      title: "FIRING critical: T SOL",
+      alerts: [
+        { summary: "T SOL", description: "B", lead: "FIRING critical", figures: { "Mark price": "$132.10" } },
+      ],
+    });
+  });
+});
+
+describe("limits hold", () => {
+  const long = {
+    title: "T{{ alert.summary }}".repeat(9),
+    body: `${"**own** ".repeat(400)}{{ alert.description }}`,
+  };
+  const parts = { summary: "[s]".repeat(400), description: "<d>".repeat(2_000) };
+  const sizes = ({ content, embeds }: ReturnType<typeof discordBody>) => {
+    expect(content.length).toBeLessThanOrEqual(2_000);
+    let all = 0;
+    for (const { title = "", description = "", fields = [], footer } of embeds) {
+      expect(title.length).toBeLessThanOrEqual(256);
+      expect(description.length).toBeLessThanOrEqual(4_096);
+      const text = [
+        title,
+        description,
+        footer?.text ?? "",
+        ...fields.flatMap(({ name, value }) => [name, value]),
+      ];
+      all += text.join("").length;
+    }
+    expect(all).toBeLessThanOrEqual(6_000);
+  };
+
+  test.each([1, 2, 9, 10, 40])("on Discord, with %d alerts", (count) => {
+    const changes = Array.from({ length: count }, (_, i) => change("fired", { id: i + 1, ...parts }));
+    const sent = render(inWordsOf(message(changes), long));
+    sizes(discordBody(sent, "<@&123456789012345678>"));
+    sizes(plainBody(sent, null));
+    sizes(endedBody(sent, [{ alertId: 1, words: "RESOLVED 2026-11-21 03:41:18 UTC", tone: "good" }]));
+  });
+
+  test("a mail stays below what programs show whole, with 50 of the longest", () => {
+    const changes = Array.from({ length: 50 }, (_, i) => change("fired", { id: i + 1, ...parts }));
+    const { html, subject } = mailParts(render(inWordsOf(message(changes), long)));
+    expect(Buffer.byteLength(html)).toBeLessThan(102_000);
+    expect(subject.length).toBeLessThanOrEqual(160);
+  });
+});
+
+test("on Discord the ends of several alerts are read back from titles of one's own, too", () => {
+  const two = [change("fired", { id: 1 }), change("fired", { id: 2, symbol: "#7: x" })];
+  for (const written of [{ title: "{{ alert.symbol }}" }, { fired: { title: "{{ alert.symbol }} ~~" } }]) {
+    const words = "RESOLVED 2026-11-21 03:41:18 UTC";
+    const ended = [{ alertId: 2, words, tone: "good" as const }];
+    expect(endedIn(endedBody(render(inWordsOf(message(two), written)), ended))).toEqual(ended);
+  }
+});

@@ -1,0 +1,44 @@
+/** Templates for tests of channels, compiled as the configuration's are. */
+import type { RenderOptions } from "../../src/channels/message.ts";
+import { type ChannelTemplates, type TemplateKind, type Texts, worded } from "../../src/channels/template.ts";
+import type { Message } from "../../src/domain/delivery.ts";
+import { compileMessageTemplate } from "../../src/rules/index.ts";
+
+interface Written {
+  readonly title?: string;
+  readonly body?: string;
+}
+
+export function templatesOf(
+  written: Written & { readonly [kind in TemplateKind]?: Written },
+  timezone = "UTC",
+): ChannelTemplates {
+  const { title, body, ...kinds } = written;
+  const texts = (of: Written): Texts => ({
+    ...(of.title === undefined ? {} : { title: compiled(of.title, 300, timezone) }),
+    ...(of.body === undefined ? {} : { body: compiled(of.body, 3_000, timezone) }),
+  });
+  const byKind = Object.entries(kinds).map(([kind, of]) => [kind, texts(of)] as const);
+  return {
+    all: texts({ ...(title === undefined ? {} : { title }), ...(body === undefined ? {} : { body }) }),
+    byKind: Object.fromEntries(byKind),
+  };
+}
+
+function compiled(text: string, longest: number, timezone: string) {
+  const template = compileMessageTemplate(text, longest, timezone, ({ message }) => {
+    throw new Error(`${text}: ${message}`);
+  });
+  return template!;
+}
+
+/** As it is sealed with these templates; a fault fails the test. */
+export function inWordsOf(
+  message: Message,
+  written: Parameters<typeof templatesOf>[0],
+  options: RenderOptions = {},
+): Message {
+  return worded(message, templatesOf(written, options.timezone), options, (detail) => {
+    throw new Error(detail);
+  });
+}
