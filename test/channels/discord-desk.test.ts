@@ -12,6 +12,8 @@ import { Watched } from "../support/wait.ts";
 import { handClock } from "./hand-clock.ts";
 import { alert, atMs, change, message, outgoing } from "./messages.ts";
 
+/** How long whoever does not know the message of a button waits for somebody else to. */
+const asideMs = 1_200;
 const never = new AbortController().signal;
 const marta: DiscordPerson = { id: "1100000000000000042", username: "marta", roles: [] };
 const onCall: DiscordPerson = { id: "1100000000000000043", username: "joe", roles: ["1100000000000000005"] };
@@ -26,6 +28,8 @@ const allow = { users: [marta.id], roles: ["1100000000000000005"] };
 function desk(nowMs: () => number) {
   const alerts = new Map<number, Alert>([[42, alert()]]);
   const silences: Silence[] = [];
+  /** Of messages about any alert. */
+  const receipts: { readonly receiver: string; readonly receipt: string }[] = [];
   const done: string[] = [];
   let status = emptyStatus();
   const actions: ChatActions = {
@@ -36,7 +40,8 @@ function desk(nowMs: () => number) {
       if (found === undefined) return null;
       const changes = [change("fired", found)];
       const told = { ...message(changes), status: "delivered" as const, deliveredAtMs: atMs + 900 };
-      return { alert: found, changes, owed: [], messages: [told] };
+      const others = receipts.map((one) => ({ ...told, ...one }));
+      return { alert: found, changes, owed: [], messages: [told, ...others] };
     },
     async acknowledgeAlert(id, by, comment) {
       const found = alerts.get(id);
@@ -63,7 +68,7 @@ function desk(nowMs: () => number) {
     },
   };
   return {
-    ...{ actions, alerts, silences, done },
+    ...{ actions, alerts, silences, receipts, done },
     tell: (parts: object) => {
       status = {
         ...status,
@@ -107,7 +112,20 @@ async function rig(more: object = { allow }) {
   const channel = createChannel("chat", settings, { ...parts, actions: world.actions });
   await channel.start(never);
   await discord.gateway.waitForSession();
+  let sessions = 1;
   return {
+    /** A daemon with a database of its own, or another channel, with the same bot in the same place. */
+    async another(name = "chat") {
+      const theirs = desk(() => clock.nowMs());
+      const heard = new Watched<string>();
+      const hear = (fields: object, words: string) => heard.add(`${words} ${JSON.stringify(fields)}`);
+      const own = { ...parts, log: { debug: hear, info: hear, warn: hear } };
+      const second = createChannel(name, settings, { ...own, actions: theirs.actions });
+      await second.start(never);
+      sessions += 1;
+      await discord.gateway.waitForSession(() => discord.gateway.sessions.length >= sessions);
+      return { ...theirs, log: heard, [Symbol.asyncDispose]: () => second.stop() };
+    },
     ...{ discord, clock, channel, log, ...world },
     /** A message with buttons, as it stands in the channel. */
     async post(changes = [change()]) {
@@ -214,8 +232,12 @@ describe("a button", () => {
     await using one = await rig();
     const posted = await one.post([change("fired", { firedAtMs: atMs - 86_400_000 })]);
     for (const label of ["Acknowledge", "Silence 1 h", "Details"]) {
-      const answer = await one.answered(one.discord.press(posted, label, marta));
-      expect(answer.text).toContain("not known here any more");
+      const pressed = one.discord.press(posted, label, marta);
+      // Another daemon with the same bot might know it.
+      await one.clock.asked(asideMs);
+      expect(pressed.takenMs).toBeNull();
+      one.clock.pass(asideMs);
+      expect((await one.answered(pressed)).text).toContain("not known here any more");
     }
     expect(one.done).toEqual([]);
   });
@@ -243,6 +265,59 @@ describe("a button", () => {
     await one.channel.send(outgoing({ message: message([change("ended")]), inReplyTo }), never);
     expect(posted?.buttons.map(({ label }) => label)).toEqual(["Silence 1 h", "Silence 8 h", "Details"]);
     expect(one.discord.messages[1]?.buttons).toEqual([]);
+  });
+});
+
+describe("daemons that share a bot", () => {
+  const callbacks = (one: Awaited<ReturnType<typeof rig>>) =>
+    one.discord.requests.filter(({ path }) => path.endsWith("/callback")).map(({ status }) => status);
+
+  test.each<[string, Partial<Alert>]>([
+    ["another alert under the number", { firedAtMs: atMs - 86_400_000 }],
+    ["no such alert", { id: 7 }],
+  ])("a button is answered by the one whose message it is; the other knows %s", async (_what, parts) => {
+    await using one = await rig();
+    await using other = await one.another();
+    other.alerts.clear();
+    other.alerts.set(parts.id ?? 42, alert(parts));
+    const pressed = one.discord.press(await one.post(), "Acknowledge", marta);
+    expect((await one.answered(pressed)).text).toContain("Acknowledged #42");
+    await one.clock.asked(asideMs);
+    one.clock.pass(asideMs);
+    await one.discord.waitForRequest(({ path, status }) => path.endsWith("/callback") && status === 400);
+    expect([one.done.length, other.done.length, pressed.edits]).toEqual([1, 0, 1]);
+    expect(pressed.text).toContain("Acknowledged #42");
+  });
+
+  test("of two channels of one daemon in one place the one whose message it is answers", async () => {
+    await using one = await rig();
+    await using other = await one.another("second");
+    const posted = await one.post();
+    for (const each of [one, other]) each.receipts.push({ receiver: "chat", receipt: posted.id });
+    const pressed = one.discord.press(posted, "Acknowledge", marta);
+    await one.answered(pressed);
+    await one.clock.asked(asideMs);
+    expect([one.done.length, other.done.length]).toEqual([1, 0]);
+    expect(callbacks(one)).toEqual([204]);
+  });
+
+  test("what a stranger presses is refused once, by the one whose message it is", async () => {
+    await using one = await rig();
+    await using other = await one.another();
+    other.alerts.clear();
+    const pressed = one.discord.press(await one.post(), "Silence 8 h", stranger);
+    expect((await one.answered(pressed)).text).toContain("may not act");
+    expect(other.log.items.join()).not.toContain("not allowed");
+  });
+
+  test("what is typed is done by one of them", async () => {
+    await using one = await rig();
+    await using other = await one.another();
+    const typed = one.discord.type("ack", { alert: 42 }, marta);
+    expect((await one.answered(typed)).text).toContain("Acknowledged #42");
+    await one.discord.waitForRequest(({ path, status }) => path.endsWith("/callback") && status === 400);
+    expect([...one.done, ...other.done]).toHaveLength(1);
+    expect(callbacks(one).sort()).toEqual([204, 400]);
   });
 });
 

@@ -5,20 +5,20 @@ import { atMs } from "./messages.ts";
 export interface HandClock extends Clock {
   /** Moves time and runs what falls due. */
   pass(ms: number): void;
-  /** Waits until somebody has asked to be called. */
-  asked(): Promise<void>;
+  /** Waits until somebody has asked to be called. @param ms after exactly so long; left out: whenever */
+  asked(ms?: number): Promise<void>;
 }
 
 export function handClock(startMs = atMs): HandClock {
   let elapsed = 0;
   const told: (() => void)[] = [];
-  const due = new Set<{ readonly atMs: number; readonly run: () => void }>();
+  const due = new Set<{ readonly ms: number; readonly atMs: number; readonly run: () => void }>();
   return {
     nowMs: () => startMs + elapsed,
     elapsedMs: () => elapsed,
     sleep: () => Promise.reject(new Error("channels do not sleep")),
     after(ms, run) {
-      const entry = { atMs: elapsed + ms, run };
+      const entry = { ms, atMs: elapsed + ms, run };
       due.add(entry);
       for (const tell of told.splice(0)) tell();
       return () => void due.delete(entry);
@@ -31,6 +31,9 @@ export function handClock(startMs = atMs): HandClock {
         entry.run();
       }
     },
-    asked: () => (due.size > 0 ? Promise.resolve() : new Promise((resolve) => told.push(resolve))),
+    async asked(ms) {
+      const waits = () => [...due].some((entry) => ms === undefined || entry.ms === ms);
+      while (!waits()) await new Promise<void>((resolve) => told.push(resolve));
+    },
   };
 }

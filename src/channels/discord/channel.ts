@@ -53,7 +53,7 @@ export function createDiscordBot(name: string, settings: DiscordBotSettings, dep
   // Limits of the bot's own requests do not hold for answers to people, whose time is short.
   const answering = new DiscordApi({ apiUrl, token: null, secrets: [token], clock });
   const newDesk = (): Desk | undefined =>
-    actions && new Desk({ api: answering, channelId, allow, actions, clock, log, timezone });
+    actions && new Desk({ api: answering, name, channelId, allow, actions, clock, log, timezone });
   let desk: Desk | undefined;
   const onInteraction = (data: unknown) => desk?.take(data);
   const gateway = new DiscordGateway({ apiUrl, token, clock, random, log, onInteraction });

@@ -5,6 +5,10 @@
  * Discord gives 3 s to say that an interaction was taken and 15 minutes to answer it, so taking comes first. A token that
  * is no more valid by then has shown its owner a failure already: nothing is done behind it. A restart loses nothing, as
  * there is nothing to lose: what a press means stands in the button.
+ *
+ * Daemons that share a bot are told the same. A button is answered by the one whose message it stands under; the others say that
+ * they do not know it only when nobody has answered. What somebody types is answered by whoever takes it first, and only by
+ * that one.
  */
 import type { Clock } from "../../domain/clock.ts";
 import { parseDurationMs } from "../../domain/duration.ts";
@@ -27,11 +31,14 @@ import {
 import type { ApiAnswer, DiscordApi } from "./api.ts";
 import { readPress } from "./buttons.ts";
 import { type Interaction, type Person, readInteraction } from "./interaction.ts";
+import { placeOf } from "./place.ts";
 import type { AllowSettings } from "./settings.ts";
 
 export interface DeskOptions {
   /** Without a token: an interaction's own is its authorization. */
   readonly api: DiscordApi;
+  /** Of the channel in the configuration: the receiver of its messages. */
+  readonly name: string;
   readonly channelId: string;
   readonly allow: AllowSettings;
   readonly actions: ChatActions;
@@ -43,6 +50,9 @@ export interface DeskOptions {
 /** Taking may be tried twice within Discord's 3 s. */
 const takeTimeoutMs = 1_300;
 const takeTries = 2;
+/** How long it may take to see whose message a button stands under, and how long the daemon whose it is not waits. */
+const whoseMs = 500;
+const asideMs = 1_200;
 /** How long what was asked for may take before the person is told that it takes long. */
 const workMs = 10_000;
 const mostTellTries = 4;
@@ -87,11 +97,16 @@ export class Desk {
     const { log } = this.#options;
     const who = interaction.person.name;
     const what = wordsOf(interaction);
+    if (!(await this.#isOurs(interaction))) {
+      await this.#after(asideMs);
+      const words = this.#mayAct(interaction.person) ? anotherAlert(alertOf(interaction)) : mayNot;
+      const data = { ...answerBody(words), flags: ephemeral };
+      await this.#respond(interaction, { type: responses.message, data });
+      return;
+    }
     if (!this.#mayAct(interaction.person)) {
       log.warn({ who, what }, "somebody who is not allowed to tried to act from Discord");
-      const body = answerBody(
-        note("Sorry, you may not act here. Whoever runs perpwatch names those who may under `allow`."),
-      );
+      const body = answerBody(mayNot);
       await this.#respond(interaction, { type: responses.message, data: { ...body, flags: ephemeral } });
       return;
     }
@@ -106,9 +121,36 @@ export class Desk {
       );
       return;
     }
+    if (taken.kind === "problem" && taken.code === codes.alreadyTaken) {
+      log.debug({ who, what }, "another daemon with the same bot took an interaction");
+      return;
+    }
     const answer = await this.#withinPatience(this.#act(interaction));
     log.info({ who, what }, `acted from Discord: ${answer.title || [answer.lines[0]].flat().join(" ")}`);
     await this.#tell(interaction, answer, 0);
+  }
+
+  /** Whether the message under which something was pressed is of this daemon, on this channel. What is typed is everybody's. */
+  async #isOurs({ wanted }: Interaction): Promise<boolean> {
+    const press = wanted.kind === "button" ? readPress(wanted.customId) : null;
+    if (wanted.kind !== "button" || press === null) return true;
+    const { actions, name, clock } = this.#options;
+    const ask = async (): Promise<boolean> => {
+      const story = await actions.alert(press.alertId);
+      if (story?.alert.firedAtMs !== press.firedAtMs) return false;
+      const under = story.messages.filter(
+        ({ receipt }) => receipt !== null && placeOf(receipt).id === wanted.messageId,
+      );
+      return under.length === 0 || under.some(({ receiver }) => receiver === name);
+    };
+    // Who cannot look takes it, and says what becomes of that.
+    let cancel = () => {};
+    const late = new Promise<boolean>((resolve) => {
+      cancel = clock.after(whoseMs, () => resolve(true));
+    });
+    const ours = await Promise.race([ask().catch(() => true), late]);
+    cancel();
+    return ours;
   }
 
   #mayAct({ id, roles }: Person): boolean {
@@ -123,8 +165,8 @@ export class Desk {
       const call = { method: "POST", route, body, timeoutMs: takeTimeoutMs } as const;
       const answer = await api.call(call, this.#life.signal);
       if (answer.kind === "ok") return answer;
-      // By an earlier try, whose answer was lost.
-      if (answer.code === codes.alreadyTaken) return { kind: "ok", data: null };
+      // By an earlier try, whose answer was lost; or, before any, by another daemon.
+      if (answer.code === codes.alreadyTaken && tries > 1) return { kind: "ok", data: null };
       if (tries >= takeTries) return answer;
       if (answer.failure === "rejected" || answer.failure === "authentication") return answer;
     }
@@ -258,7 +300,7 @@ export class Desk {
 
   /** Shows the answer in place of "thinking". What was done is done, whether or not this can be shown. */
   async #tell(interaction: Interaction, answer: Answer, tries: number): Promise<void> {
-    const { api, clock, log } = this.#options;
+    const { api, log } = this.#options;
     const { applicationId, token } = interaction;
     const route = `/webhooks/${applicationId}/${token}/messages/@original` as const;
     const sent = await api.call({ method: "PATCH", route, body: answerBody(answer) }, this.#life.signal);
@@ -271,23 +313,33 @@ export class Desk {
       );
       return;
     }
-    await new Promise<void>((resolve) => {
-      const again = () => {
+    await this.#after(sent.afterMs ?? 500 * 2 ** tries);
+    return this.#tell(interaction, answer, tries + 1);
+  }
+
+  #after(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const over = () => {
         this.#waits.delete(cancel);
         resolve();
       };
-      const cancel = clock.after(sent.afterMs ?? 500 * 2 ** tries, again);
+      const cancel = this.#options.clock.after(ms, over);
       this.#waits.add(cancel);
     });
-    return this.#tell(interaction, answer, tries + 1);
   }
 }
+
+const mayNot = note("Sorry, you may not act here. Whoever runs perpwatch names those who may under `allow`.");
 
 /** Two silences that end within this time of each other are one. */
 const sameSilenceMs = 60_000;
 
 function anotherAlert(id: number): Answer {
   return note(`The alert of this message is not known here any more; #${id} is another one, or none.`);
+}
+
+function alertOf({ wanted }: Interaction): number {
+  return (wanted.kind === "button" ? readPress(wanted.customId)?.alertId : undefined) ?? 0;
 }
 
 /** For the log. */

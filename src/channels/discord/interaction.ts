@@ -12,6 +12,7 @@ const wire = z.object({
   type: z.number(),
   channel_id: id.optional(),
   channel: z.object({ id, parent_id: id.nullish() }).optional(),
+  message: z.object({ id }).optional(),
   member: z.object({ user, roles: z.array(id) }).optional(),
   user: user.optional(),
   data: z.object({
@@ -38,8 +39,8 @@ export interface Interaction {
   /** Answers it for 15 minutes, once it was taken within 3 s. A secret. */
   readonly token: string;
   readonly person: Person;
-  readonly wanted:
-    | { readonly kind: "button"; readonly customId: string }
+  readonly wanted: /** @property messageId of the message that it stands under; null: Discord did not say */
+    | { readonly kind: "button"; readonly customId: string; readonly messageId: string | null }
     | {
         readonly kind: "command";
         readonly name: string;
@@ -56,7 +57,7 @@ export function readInteraction(data: unknown, channelId: string): Interaction |
   const { member, channel, channel_id, type, data: given } = parsed.data;
   if (![channel_id, channel?.id, channel?.parent_id].includes(channelId)) return null;
   const who = member?.user ?? parsed.data.user;
-  const wanted = wantedOf(type, given);
+  const wanted = wantedOf(type, given, parsed.data.message?.id ?? null);
   if (who === undefined || wanted === null) return null;
   const name = shorten(cleanLine(who.username), 60);
   return {
@@ -68,9 +69,13 @@ export function readInteraction(data: unknown, channelId: string): Interaction |
   };
 }
 
-function wantedOf(type: number, given: z.infer<typeof wire>["data"]): Interaction["wanted"] | null {
+function wantedOf(
+  type: number,
+  given: z.infer<typeof wire>["data"],
+  messageId: string | null,
+): Interaction["wanted"] | null {
   if (type === kinds.component && given.custom_id !== undefined)
-    return { kind: "button", customId: given.custom_id };
+    return { kind: "button", customId: given.custom_id, messageId };
   if (type !== kinds.command || given.name === undefined) return null;
   const options = (given.options ?? []).flatMap(({ name, value }) =>
     value === undefined ? [] : ([[name, value]] as const),
