@@ -7,56 +7,15 @@ import path from "node:path";
 import { base58 } from "@scure/base";
 import { expect, onTestFailed, test } from "vitest";
 import { colours } from "../../src/channels/discord/render.ts";
-import type { SimulatedTrader } from "../../src/simulator/index.ts";
 import { temporaryFolder } from "../history/folder.ts";
 import { type DiscordMessage, startDiscord } from "../support/discord.ts";
-import { type Program, startProgram } from "../support/program.ts";
+import { exchangeControls, startExchange } from "../support/exchange-program.ts";
+import { startProgram } from "../support/program.ts";
 import { type ReceivedMail, startSmtp } from "../support/smtp.ts";
 
 /** What takes a second takes a busy machine longer. */
 const patienceMs = 40_000;
 const password = "smtp-pa55word-never-to-be-shown";
-
-interface Notification {
-  readonly authority: string;
-  readonly source: string;
-  readonly notificationType: string;
-  readonly ackedMs: number | null;
-}
-
-/** What a simulator that runs as a process is asked over its control calls. */
-function controls(url: string) {
-  const answer = async (response: Response): Promise<unknown> => {
-    if (!response.ok)
-      throw new Error(`${response.url} answered ${response.status}: ${await response.text()}`);
-    return response.json();
-  };
-  return {
-    async call(name: string, body: object): Promise<void> {
-      const headers = { "content-type": "application/json" };
-      await answer(
-        await fetch(`${url}/sim/${name}`, { method: "POST", headers, body: JSON.stringify(body) }),
-      );
-    },
-    async notifications(authority: string): Promise<readonly Notification[]> {
-      const state = (await answer(await fetch(`${url}/sim/state?authority=${authority}`))) as {
-        readonly notifications: readonly Notification[];
-      };
-      return state.notifications;
-    },
-  };
-}
-
-async function startExchange(folder: string): Promise<{
-  readonly program: Program;
-  readonly url: string;
-  readonly traders: readonly (SimulatedTrader & { readonly keyFile: string })[];
-}> {
-  const args = ["--port", "0", "--speed", "1", "--walk", "off", "--traders", "2"];
-  const program = startProgram(["simulate", ...args, "--keys-dir", path.join(folder, "keys")]);
-  const ready = JSON.parse(await program.line((line) => line.startsWith("{")));
-  return { program, ...ready };
-}
 
 /** Every writing of a wallet's secret key that might turn up somewhere. */
 function writings(keyFile: string): string[] {
@@ -83,7 +42,7 @@ test("a falling price is told on Discord and by email, its end too, and what was
   await using smtp = await startSmtp({ tls: "starttls", auth: { user: "watch", password } });
   const exchange = await startExchange(folder.path);
   await using _exchange = exchange.program;
-  const { call, notifications } = controls(exchange.url);
+  const { call, notifications } = exchangeControls(exchange.url);
   const [main, other] = exchange.traders;
   const { authority } = main!;
   const SOL = (price: string) => call("mark-price", { symbol: "SOL", price });
