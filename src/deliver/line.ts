@@ -28,7 +28,7 @@ import { type Entry, type Leaving, type Taken, Waiting } from "./waiting.ts";
 const sealPatienceMs = 5_000;
 const sealAgainMs = 1_000;
 /** Where slots are scarce: a critical message waits so long for one of its own; then it leaves with the others, ms. */
-const aloneForMs = 1_500;
+const aloneForMs = 1_000;
 /** How often a channel that was told to be deaf is looked at when nothing is owed to it, ms. */
 const lookAgainMs = 60_000;
 /** While a channel is down: so many critical messages are tried one by one; anything else new after 5 min, 10, … an hour. */
@@ -49,6 +49,8 @@ interface Parcel {
   /** Monotonic time from which on it may be tried. */
   dueMs: number;
   underWay: boolean;
+  /** Whose slot it takes: what is lesser may bring something critical of its group along. */
+  lane: Lane;
   /** It was sealed by an earlier run: an attempt may have been made that nobody recorded. */
   readonly resumed: boolean;
   /** It was brought forward once when its channel recovered; not again before the channel fails anew. */
@@ -132,6 +134,7 @@ export class Line {
       entries,
       dueMs,
       underWay: false,
+      lane: laneOf(message),
       resumed: true,
       hurried: false,
       failed: false,
@@ -141,7 +144,7 @@ export class Line {
   /** Takes a message that is sealed and committed, and of which nobody has tried anything. */
   post(message: Message): void {
     const dueMs = this.#options.clock.elapsedMs();
-    const how = { underWay: false, resumed: false, hurried: false, failed: false };
+    const how = { underWay: false, lane: laneOf(message), resumed: false, hurried: false, failed: false };
     this.#parcels.add({ message, entries: [], dueMs, ...how });
     this.pump();
   }
@@ -241,19 +244,22 @@ export class Line {
     if (taken) {
       if (this.#circuit.down && lane === "rest") this.#begunWhileDown(nowMs);
       this.#sealing.set(taken.entries, new Set(taken.entries.map(({ item }) => item.alertId)));
-      return () => this.#sealAndSend(taken);
+      return () => this.#sealAndSend(taken, lane);
     }
     if (!parcel) return null;
     parcel.underWay = true;
+    parcel.lane = lane;
     return () => this.#send(parcel);
   }
 
   /**
-   * Whether something new is sealed and tried while several messages fail already. What waits meanwhile leaves as one digest
-   * when the channel is back. Where it may be the messages rather than the channel, something new is tried, ever more seldom.
+   * Whether something new is sealed and tried: not while the next slot of the channel is still to come, and hardly while several
+   * messages fail already. What waits meanwhile leaves as one digest when the channel is back. Where it may be the messages rather than the channel, something new is tried, ever more seldom.
    */
   #mayBegin(lane: Lane, nowMs: number): boolean {
-    if (!this.#circuit.down || this.#draining) return true;
+    if (this.#draining) return true;
+    if (lane === "critical" && !this.#slots.criticalMayBegin(nowMs)) return false;
+    if (!this.#circuit.down) return true;
     const failing = [...this.#parcels].filter(
       ({ message }) => message.attempts > 0 && laneSeverities[lane].includes(message.severity),
     );
@@ -273,8 +279,8 @@ export class Line {
     if (this.#draining) return true;
     return this.#slots.restMayGo(
       nowMs,
+      this.#busy.has("critical"),
       () =>
-        this.#busy.has("critical") ||
         [...this.#parcels].some(({ message }) => message.severity === "critical") ||
         this.#waiting.holds("critical", this.#held, this.#leaving()),
     );
@@ -316,13 +322,13 @@ export class Line {
     return false;
   };
 
-  async #sealAndSend(taken: Taken): Promise<void> {
+  async #sealAndSend(taken: Taken, lane: Lane): Promise<void> {
     const { entries } = taken;
     const message = await this.#seal(taken);
     this.#sealing.delete(entries);
     if (message === null) return;
     const dueMs = this.#options.clock.elapsedMs();
-    const how = { underWay: true, resumed: false, hurried: false, failed: false };
+    const how = { underWay: true, lane, resumed: false, hurried: false, failed: false };
     const parcel: Parcel = { message, entries, dueMs, ...how };
     this.#parcels.add(parcel);
     await this.#options.probe("sealed");
@@ -423,7 +429,7 @@ export class Line {
         ...{ attempts, receipt, status: "delivered", nextAttemptMs: null, deliveredAtMs: nowMs },
       };
       this.#delivered++;
-      this.#slots.accepted(before.severity === "critical", elapsedMs);
+      this.#slots.accepted(parcel.lane === "critical", elapsedMs);
       log.info(
         { channel: this.#options.channel.name, alerts: before.alertIds, message: before.id, attempts },
         `delivered: ${before.content.title}`,
@@ -552,6 +558,10 @@ export class Line {
     if (atMs === Number.POSITIVE_INFINITY) return;
     this.#cancelTimer = clock.after(Math.ceil(Math.max(0, atMs - clock.elapsedMs())), () => this.pump());
   }
+}
+
+function laneOf({ severity }: Message): Lane {
+  return severity === "critical" ? "critical" : "rest";
 }
 
 /** The channel's own fault: its credentials, its destination. Everything else may pass. */

@@ -1,17 +1,19 @@
 /**
  * Who gets the next slot of a channel that takes only so many messages in a time. Times are monotonic ms.
  *
- * From the first "wait" on, and for a while after the last one, slots are scarce: what is not critical leaves at the pace that
- * the other side was seen to keep, and stands back while something critical waits; but not for ever: after a while the next
- * slot is its own.
+ * From the first "wait" on, and for a while after the last one, slots are scarce: nothing is made into a message before the
+ * next slot is due by the pace that the other side was seen to keep, since what comes meanwhile could not join it any more.
+ * What is not critical stands back while something critical waits; but not for ever: after a while the next slot is its own.
  */
 
 /** Slots are scarce until so long after the end of the last wait. */
 const scarceForMs = 30_000;
+/** What is critical waits for a slot that is not due yet for so long at most: the pace may be misjudged. */
+const criticalPatienceMs = 2_000;
 /** The rest stands back for so long at most. */
 const restPatienceMs = 10_000;
 /** For so long a critical message leaves the slot to what stood back for long, even when that has no answer yet. */
-const yieldMs = 500;
+const yieldMs = 1_500;
 
 export class Slots {
   #scarceUntilMs = Number.NEGATIVE_INFINITY;
@@ -43,21 +45,31 @@ export class Slots {
     return this.areScarce(nowMs) && nowMs >= (this.#backSinceMs ?? nowMs) + restPatienceMs;
   }
 
-  /** @param criticalWaits whether something critical could leave, or is leaving */
-  restMayGo(nowMs: number, criticalWaits: () => boolean): boolean {
+  /**
+   * @param criticalLeaves whether something critical is under way: the slot is taken
+   * @param criticalWaits whether something critical could leave
+   */
+  restMayGo(nowMs: number, criticalLeaves: boolean, criticalWaits: () => boolean): boolean {
     if (!this.areScarce(nowMs)) {
       this.#backSinceMs = null;
       return true;
     }
-    if (this.restIsFirst(nowMs)) {
-      this.#yieldUntilMs = nowMs + yieldMs;
-      return true;
-    }
-    if (criticalWaits()) {
+    if (criticalLeaves || (!this.restIsFirst(nowMs) && criticalWaits())) {
       this.#backSinceMs ??= nowMs;
       return false;
     }
-    return nowMs >= this.#lastMs + this.#paceMs;
+    if (nowMs < this.#lastMs + this.#paceMs) return false;
+    if (this.restIsFirst(nowMs)) this.#yieldUntilMs = nowMs + yieldMs;
+    return true;
+  }
+
+  /** Whether something critical that is new may leave now, or had better wait for the slot that is due soon. */
+  criticalMayBegin(nowMs: number): boolean {
+    return !this.areScarce(nowMs) || nowMs >= this.#criticalSlotMs;
+  }
+
+  get #criticalSlotMs(): number {
+    return this.#lastMs + Math.min(this.#paceMs, criticalPatienceMs);
   }
 
   /** Whether what is critical leaves a slot to the rest that is under way. */
@@ -68,6 +80,7 @@ export class Slots {
   /** When something of this may be otherwise. */
   *changesAtMs(): Iterable<number> {
     yield this.#lastMs + this.#paceMs;
+    yield this.#criticalSlotMs;
     yield this.#yieldUntilMs;
     yield this.#scarceUntilMs;
     if (this.#backSinceMs !== null) yield this.#backSinceMs + restPatienceMs;

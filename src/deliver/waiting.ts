@@ -95,10 +95,13 @@ export class Waiting {
     for (const lane of lanes) {
       const ready = this.#ready([lane], held, leaving);
       if (ready.length === 0) continue;
-      const late = ready.some(([head]) => isLate(head!, leaving));
+      // What is critical brings along what waits of its group; how long that waited says nothing of the critical.
+      const own =
+        lane === "critical" ? ready.flat().filter(({ item }) => item.severity === lane) : ready.flat();
+      const late = own.some((entry) => isLate(entry, leaving));
       // What piled up while nothing could leave is told as one, whatever its level; critical ones singly first.
       const all = late && lane !== "critical" ? this.#ready(lesser, held, leaving) : ready;
-      const hurried = lane === "critical" && ready.some(([head]) => isHurried(head!, leaving));
+      const hurried = lane === "critical" && own.some((entry) => isHurried(entry, leaving));
       const fold = hurried ? 1 : leaving.stormFold;
       const most = !late ? fold : lane === "critical" ? mostLateSingly : 1;
       // A drill is told alone, and after what is real.

@@ -10,16 +10,21 @@ import { rig, together } from "./support.ts";
 const second = 1_000;
 const stepMs = 250;
 
+const exactly = (ms: number): number => ms;
+const inWholeSeconds = (ms: number): number => Math.ceil(ms / second) * second;
+
 test.each([
-  ["it says exactly when the next may come", (ms: number) => ms],
-  ["it says so in whole seconds", (ms: number) => Math.ceil(ms / second) * second],
+  { told: "exactly", waits: exactly, seed: 11 },
+  { told: "in whole seconds", waits: inWholeSeconds, seed: 11 },
+  // Here some of what is lesser takes critical ones of its group along in a slot of its own.
+  { told: "in whole seconds", waits: inWholeSeconds, seed: 8 },
 ])(
-  "5,000 events in a minute, 2 %% critical, one message a second; %s",
+  "5,000 events in a minute, 2 % critical, one message a second, told $told when the next may come; seed $seed",
   { timeout: 300_000 },
-  async (_, waits) => {
+  async ({ waits, seed }) => {
     await using one = await rig();
     const { alerts, clock } = one;
-    const random = seededRandom(11);
+    const random = seededRandom(seed);
     const startedMs = clock.nowMs();
     let freeAtMs = 0;
     const acceptedAt = new Map<number, number>();
@@ -69,7 +74,9 @@ test.each([
       } s`,
     );
     expect(told.toSorted((a, b) => a - b)).toEqual(Array.from({ length: all }, (_, i) => i + 1));
-    expect(p(0.99)).toBeLessThan(5 * second);
+    expect(p(0.99)).toBeLessThan(3 * second);
+    // Made late, so that as much as possible is in them, and not in vain.
+    expect(attempts).toBeLessThan(one.far.accepted.length * 1.1);
     // What is not critical stands back, but not for ever.
     const rest = one.far.accepted.filter(({ items }) => !items.some((id) => critical.has(id)));
     const gaps = rest.map(({ atMs }, i) => atMs - (rest[i - 1]?.atMs ?? startedMs));
