@@ -35,13 +35,14 @@ test.each([
       return { status: 200 };
     };
     const critical = new Map<number, number>();
+    const lesser = new Map<number, number>();
     const releases = new Map<string, number>();
     let owed = 0;
     const event = (): Changes => {
       owed++;
       const severity = random() < 0.02 ? "critical" : random() < 0.2 ? "warning" : "info";
       const wallet = `mm-${Math.floor(random() * 50)}`;
-      if (severity === "critical") critical.set(owed, clock.nowMs());
+      (severity === "critical" ? critical : lesser).set(owed, clock.nowMs());
       // As routes have it: what is not urgent waits for its group, a second at first and five from then on.
       const before = releases.get(wallet) ?? 0;
       const releaseMs =
@@ -71,15 +72,14 @@ test.each([
         ...one.far.accepted.map(({ items }) => items.length),
       )}, critical: ${critical.size}, p50 ${p(0.5)} ms, p99 ${p(0.99)} ms, most ${p(1)} ms, over after ${
         (clock.nowMs() - startedMs) / second
-      } s`,
+      } s, lesser wait at most ${Math.max(...[...lesser].map(([id, atMs]) => (acceptedAt.get(id) ?? Number.NaN) - atMs))} ms`,
     );
     expect(told.toSorted((a, b) => a - b)).toEqual(Array.from({ length: all }, (_, i) => i + 1));
     expect(p(0.99)).toBeLessThan(3 * second);
     // Made late, so that as much as possible is in them, and not in vain.
     expect(attempts).toBeLessThan(one.far.accepted.length * 1.1);
-    // What is not critical stands back, but not for ever.
-    const rest = one.far.accepted.filter(({ items }) => !items.some((id) => critical.has(id)));
-    const gaps = rest.map(({ atMs }, i) => atMs - (rest[i - 1]?.atMs ?? startedMs));
-    expect(Math.max(...gaps)).toBeLessThan(15 * second);
+    // What is not critical stands back, but no longer than the storm lasts.
+    const waited = [...lesser].map(([id, atMs]) => (acceptedAt.get(id) ?? Number.POSITIVE_INFINITY) - atMs);
+    expect(Math.max(...waited)).toBeLessThan(70 * second);
   },
 );
