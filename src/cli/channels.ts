@@ -1,6 +1,8 @@
-/** `perpwatch channels`: whether messages arrive. */
+/** `perpwatch channels`: whether messages arrive, and what they say. */
 import type { Command } from "commander";
 import type { SendOutcome } from "../domain/ports.ts";
+import { previewCommand } from "./channels/preview.ts";
+import { vocabularyCommand } from "./channels/vocabulary.ts";
 import {
   type Cli,
   CommandFailed,
@@ -14,7 +16,10 @@ import { loadSettings, locate } from "./configuration.ts";
 import { ask, askAbout, unknownName } from "./daemon.ts";
 
 export function channelsCommand(program: Command, cli: Cli): void {
-  const group = declareGroup(program, "channels", "send test messages", ["channels test chat"]);
+  const group = declareGroup(program, "channels", "send test messages, show what templates say", [
+    "channels test chat",
+    "channels preview chat",
+  ]);
   declare(group, {
     usage: "test <name>",
     summary: "send one marked test message and tell what the other side answered",
@@ -23,6 +28,8 @@ export function channelsCommand(program: Command, cli: Cli): void {
       "of whoever sends.",
     examples: ["channels test chat"],
   }).action((name: string, options: CommonOptions) => test(cli, name, options));
+  previewCommand(group, cli);
+  vocabularyCommand(group, cli);
 }
 
 async function test(cli: Cli, name: string, options: CommonOptions): Promise<void> {

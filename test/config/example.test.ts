@@ -61,6 +61,7 @@ test("with everything switched on, it is valid too", () => {
     "chat",
     "hook",
     "mail",
+    "log",
     "slack",
     "phone",
     "push",

@@ -2,7 +2,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { documentOf } from "../../src/channels/document.ts";
 import { channelSettings, channelTypes } from "../../src/channels/registry.ts";
+import type { AlertChangeKind } from "../../src/domain/alert.ts";
+import { change, message } from "../channels/messages.ts";
 
 const folder = new URL("../../docs/channels/", import.meta.url);
 const read = (name: string) => readFileSync(new URL(name, folder), "utf8");
@@ -44,5 +47,43 @@ describe.each(pages)("%s", (page) => {
     expect(
       blocks.some((block) => Object.hasOwn((parse(filled(block)) as { channels: object }).channels, name!)),
     ).toBe(true);
+  });
+});
+
+describe("the page of webhooks tells the document as it is", () => {
+  const page = read("webhook.md");
+  const [alerts, digest] = [...page.matchAll(/```json\n(.*?)```/gs)].map(
+    ([, text]) => JSON.parse(text!) as Document,
+  );
+  interface Document {
+    readonly alerts: readonly object[];
+    readonly sections: readonly object[];
+  }
+
+  test("of alerts, field by field", () => {
+    const sent = documentOf(message(), {}) as Document;
+    expect(Object.keys(alerts!)).toEqual(Object.keys(sent));
+    expect(Object.keys(alerts!.alerts[0]!)).toEqual(Object.keys(sent.alerts[0]!));
+    const drill = documentOf(message([change("fired", { drill: true })]), {}) as Document;
+    const more = Object.keys(drill.alerts[0]!).filter((key) => !Object.hasOwn(sent.alerts[0]!, key));
+    expect(more).toEqual(["drill"]);
+    for (const key of more) expect(page).toContain(`"${key}": true`);
+  });
+
+  test("of a digest", () => {
+    const sections = [{ title: "Equity", rows: [["main", "$2,800.00"]] as const }];
+    const sent = documentOf(message([], { content: { kind: "digest", sections } }), {}) as Document;
+    const more = Object.keys(sent).filter((key) => !Object.hasOwn(alerts!, key));
+    expect(Object.keys(digest!)).toEqual(more);
+    expect(Object.keys(digest!.sections[0]!)).toEqual(Object.keys(sent.sections[0]!));
+  });
+
+  test("every word for what happened is told", () => {
+    const kinds: Record<AlertChangeKind, true> = {
+      ...{ fired: true, rose: true, fell: true, worsened: true },
+      ...{ reminder: true, escalated: true, acknowledged: true, ended: true },
+    };
+    for (const kind of [...Object.keys(kinds), "alert", "digest", "test"])
+      expect(page).toContain(`\`${kind}\``);
   });
 });

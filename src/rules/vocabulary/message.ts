@@ -5,6 +5,12 @@ import { group } from "./field.ts";
 
 const { number, boolean, text, oneOf, duration, time, map } = group([]);
 
+/** All of them are our own: none is unknown. */
+const word = (name: string, members: readonly string[], meaning: string): Field => ({
+  ...oneOf(name, members, meaning),
+  members,
+});
+
 const changes = ["fired", "rose", "fell", "worsened", "reminder", "escalated", "acknowledged", "ended"];
 const endings = ["recovered", "closed", "liquidated", "flipped", "ruleChanged", "noLongerWatched"];
 
@@ -14,9 +20,9 @@ const alert: readonly Field[] = [
   text("subject", "what the rule judged: main/0.0/SOL"),
   text("wallet", "the wallet; missing where it is of none"),
   text("symbol", "the market; missing where it is of none"),
-  oneOf("severity", severities, "the level now"),
-  oneOf("change", changes, "what is told of it"),
-  oneOf("ending", endings, "how it ended; missing while it has not"),
+  word("severity", severities, "the level now"),
+  word("change", changes, "what is told of it"),
+  word("ending", endings, "how it ended; missing while it has not"),
   text("lead", "what leads by default: FIRING critical, RESOLVED, LIQUIDATED"),
   text("summary", "the rule's own, in one line; of what is gone, that it is"),
   text("description", "the rule's own, while there is something to do; else missing"),
@@ -45,7 +51,7 @@ const alert: readonly Field[] = [
 const message: readonly Field[] = [
   text("id", "by it the message is found again"),
   text("sender", "perpwatch on this host"),
-  oneOf("severity", severities, "of the worst in it"),
+  word("severity", severities, "of the worst in it"),
   number("alerts", "count", "how many alerts it tells of"),
   number("more", "count", "how many it stands for beside these"),
 ];
