@@ -176,6 +176,8 @@ export interface ConditionRule extends RuleBase {
   readonly inputs: readonly Input[];
   /** Looks at `now`, an age or a data age: time alone moves it. */
   readonly readsNow: boolean;
+  /** Looks at some figure as it is now, and not only through windows. */
+  readonly readsPresent: boolean;
 }
 
 export interface EventRule extends RuleBase {

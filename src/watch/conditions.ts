@@ -184,15 +184,25 @@ export class Conditions {
   /** Judges what a subject's rules make of an arrival from `source`, or from all of these at once. */
   judgeNode(node: SubjectNode, source: Source | readonly Source[] | null, draft: Draft): void {
     const asked = source === null ? -1 : typeof source === "string" ? sourceBit(source) : bitsOf(source);
-    const { instances, plan, quiet, env } = node;
+    const { instances, plan, quiet, env, windows } = node;
     const { atMs } = draft;
     const turn = ++this.#turn;
+    const held = windows !== null && atMs <= windows.heldUntilMs;
+    let lookedBack = false;
     let staleMs = Number.POSITIVE_INFINITY;
     env.nowMs = atMs;
     for (let i = 0; i < plan.length; i++) {
       const planned = plan[i]!;
       if ((planned.sources & asked) === 0 && source !== null) continue;
       if (quiet.has(i)) {
+        if (planned.looksBackOnly) {
+          lookedBack = true;
+          const untilMs = planned.look.untilMs(env, turn);
+          if (held && untilMs >= atMs) {
+            staleMs = Math.min(staleMs, untilMs + 1);
+            continue;
+          }
+        }
         if (planned.looksBack) node.looked = instances[i]!.windows;
         if (staysQuiet(planned, env, turn)) {
           staleMs = Math.min(staleMs, planned.look.untilMs(env, turn) + 1);
@@ -202,6 +212,21 @@ export class Conditions {
       this.judge(instances[i]!, draft);
     }
     node.staleness.noted(staleMs);
+    if (lookedBack && !held) this.#noteHeld(node, asked, atMs);
+  }
+
+  /** Notes until when its windows hold, where all that was quiet because of them was looked at just now. */
+  #noteHeld({ instances, plan, quiet, windows }: SubjectNode, asked: number, atMs: number): void {
+    if (windows === null) return;
+    let untilMs = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < plan.length; i++) {
+      const { looksBackOnly, sources: read } = plan[i]!;
+      if (!looksBackOnly || !quiet.has(i)) continue;
+      if ((read & asked) === 0) return;
+      for (const window of instances[i]!.windows)
+        untilMs = Math.min(untilMs, window.holdsUntilMs?.(atMs) ?? Number.NEGATIVE_INFINITY);
+    }
+    windows.heldUntilMs = untilMs;
   }
 
   judge(instance: Instance, draft: Draft): void {
@@ -379,6 +404,8 @@ export class Conditions {
     // What is known while something behind it is stale has another moment than that of its inputs.
     if (known && freshUntilMs(rule.inputs, env) >= env.nowMs) {
       node.quiet.set(index, true);
+      // Those that were quiet before hold until another moment than this one does.
+      if (node.windows !== null) node.windows.heldUntilMs = Number.NEGATIVE_INFINITY;
       instance.settle();
     } else instance.staleMs = staleMs;
     node.staleness.noted(staleMs);

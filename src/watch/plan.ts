@@ -4,7 +4,15 @@
  * nothing of its own is touched. What it costs to watch thousands of accounts is memory that has to be fetched, more than
  * arithmetic.
  */
-import { type ConditionRule, type Env, freshUntilMs, type Input, nothingHolds } from "../rules/index.ts";
+import type { Scope } from "../domain/subject.ts";
+import {
+  type ConditionRule,
+  type Env,
+  freshUntilMs,
+  type Input,
+  nothingHolds,
+  type WindowSpec,
+} from "../rules/index.ts";
 
 /** Until when the answers are fresh that several rules rest on; asked once a judging. */
 class Look {
@@ -34,6 +42,8 @@ export interface Planned {
   /** Time alone moves it, or events fall out of its windows: it is never quiet. */
   readonly restless: boolean;
   readonly looksBack: boolean;
+  /** It looks at nothing but windows of its own subject: as long as those hold, so does what it says. */
+  readonly looksBackOnly: boolean;
 }
 
 /** Of the rules of a subject, in their order. */
@@ -71,6 +81,7 @@ export class Plans {
         sources: sourcesOf(rule),
         restless: readsNow || windows.some(({ path }) => path.kind === "event"),
         looksBack: windows.length > 0,
+        looksBackOnly: !rule.readsPresent && windows.length > 0 && windows.every(isOf(rule.scope)),
       });
     }
   }
@@ -84,6 +95,11 @@ export class Plans {
     return plan;
   }
 }
+
+const isOf =
+  (scope: Scope) =>
+  ({ path }: WindowSpec): boolean =>
+    path.kind === "field" && path.scope === scope && path.symbol === null;
 
 /** As many bits as fit a small integer. */
 const bitsOfWord = 30;

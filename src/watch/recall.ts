@@ -70,6 +70,7 @@ export class Recall {
 
   #feedBlock(node: SubjectNode, windows: WindowSet, { block, widthMs }: HeldBlock, sinceMs: number): void {
     const { series, times, columns, from, to } = block;
+    windows.heldUntilMs = Number.NEGATIVE_INFINITY;
     const { any, sizeIndex, places, whole } = this.#planOf(node, windows, series);
     const ofPosition = node.subject.scope === "position";
     const fromMs = Math.max(sinceMs, node.bornMs - widthMs + 1);
@@ -132,6 +133,7 @@ export class Recall {
     const { windows } = node;
     if (windows === null) return;
     if (tick.atMs < node.bornMs) return;
+    windows.heldUntilMs = Number.NEGATIVE_INFINITY;
     const plan = this.#planOf(node, windows, tick.series);
     const ofPosition = node.subject.scope === "position";
     if (!plan.any) {

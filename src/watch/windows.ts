@@ -86,6 +86,8 @@ export class WindowPlan {
 export class WindowSet {
   #plan: WindowPlan;
   #windows: readonly Window[] = [];
+  /** Until when those that only look back through these windows are known to say the same, ms; set anew by every sample. */
+  heldUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(none: WindowPlan) {
     this.#plan = none;
@@ -107,6 +109,7 @@ export class WindowSet {
    */
   feed(atMs: number, values: Readonly<Record<string, unknown>>, but?: ReadonlySet<string>): void {
     const { fed } = this.#plan;
+    this.heldUntilMs = Number.NEGATIVE_INFINITY;
     for (let i = 0; i < fed.length; i++) {
       const { place, field, companion } = fed[i]!;
       if (but?.has(field)) continue;
@@ -135,6 +138,7 @@ export class WindowSet {
   }
 
   clear(): void {
+    this.heldUntilMs = Number.NEGATIVE_INFINITY;
     for (const window of this.#windows) window.clear();
   }
 

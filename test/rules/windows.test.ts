@@ -282,6 +282,64 @@ describe.each([
       { seed, numRuns: 30 },
     );
   });
+
+  test.each(functions)("%s answers the same as long as it says that it holds", (fn) => {
+    let held = 0;
+    fc.assert(
+      fc.property(
+        story(stepMs),
+        fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 4, maxLength: 4 }),
+        fc.boolean(),
+        (told, parts, watched) => {
+          // A minimum says nothing of a window with gaps.
+          const steps = watched
+            ? told.map((step) => ({
+                ...step,
+                stepMs: Math.min(step.stepMs, staleAfterMs / 2),
+                lateMs: 0,
+                value: step.value ?? 1,
+              }))
+            : told;
+          const begun = (): Window => {
+            const window = made(fn, windowMs, staleAfterMs);
+            const stepMs = staleAfterMs / 2;
+            for (let i = watched ? Math.ceil((windowMs * 1.2) / stepMs) : 0; i > 0; i--)
+              window.push(startMs - i * stepMs, (i * 7) % 9, 1 + (i % 5));
+            return window;
+          };
+          const window = begun();
+          let nowMs = startMs;
+          for (const step of steps) {
+            nowMs += step.stepMs;
+            if (step.value !== null) window.push(nowMs - step.lateMs, step.value, step.companion);
+            const before = answer(window.read(nowMs));
+            const untilMs = window.holdsUntilMs?.(nowMs) ?? nowMs;
+            if (!(untilMs > nowMs)) continue;
+            held++;
+            // Of a copy, since reading ahead forgets what lies behind.
+            const copy = begun();
+            let atMs = startMs;
+            for (const other of steps) {
+              atMs += other.stepMs;
+              if (atMs > nowMs) break;
+              if (other.value !== null) copy.push(atMs - other.lateMs, other.value, other.companion);
+              if (other === step) break;
+            }
+            const lastMs = Math.min(untilMs, nowMs + 3 * windowMs);
+            const looks = parts.map((part) => Math.round(nowMs + part * (lastMs - nowMs)));
+            for (const lookMs of [...looks.sort((a, b) => a - b), lastMs])
+              expect(
+                answer(copy.read(lookMs)),
+                `at +${nowMs - startMs}, until ${untilMs}, look ${lookMs}`,
+              ).toBe(before);
+          }
+        },
+      ),
+      { seed, numRuns: 20 },
+    );
+    if (["ago", "change", "changeRatio", "minOver", "maxOver", "drawdown"].includes(fn))
+      expect(held).toBeGreaterThan(20);
+  });
 });
 
 describe("fed from one-minute roll-ups", () => {

@@ -33,6 +33,8 @@ export class Gathered {
   readonly windows: WindowSpec[] = [];
   readonly staleAfterMs: Readonly<Record<Source, number>>;
   readsNow = false;
+  /** Some figure is read as it is now, and not only through windows. */
+  readsPresent = false;
   /** Of `wallet.limits`, those that have to be there: what `has` asks about may be missing. */
   readonly limits = new Set<string>();
   readonly optionalLimits = new Set<string>();
@@ -85,11 +87,12 @@ export class Gathered {
   }
 
   /** Takes over what a part that was compiled apart reads: of the market of this name what it reads of "its" market. */
-  absorb({ reads, readsNow, named }: Gathered, symbol: string): void {
+  absorb({ reads, readsNow, readsPresent, named }: Gathered, symbol: string): void {
     for (const read of reads) {
       this.readOf(read.scope === "market" && read.symbol === null ? { ...read, symbol } : read);
     }
     this.readsNow ||= readsNow;
+    this.readsPresent ||= readsPresent;
     for (const [name, text] of named) this.named.set(name, text);
   }
 

@@ -98,6 +98,7 @@ export class Names {
     const field = fields.get(name);
     if (field === undefined) return this.noField(node, at, owner, name, fields.keys());
     this.gathered.read(scope, field, symbol);
+    this.gathered.readsPresent = true;
     const path = `${owner}.${name}`;
     const run = readField(path, { scope, symbol }, field, this.gathered.staleAfterMs);
     return { type: typeOfField(field), run };

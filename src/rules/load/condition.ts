@@ -104,7 +104,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
   // What messages name is no reason to judge, so only the conditions' reads count; their windows are kept all the same.
   const reads = gathered.reads;
   const limits = gathered.neededLimits;
-  const { readsNow } = gathered;
+  const { readsNow, readsPresent } = gathered;
   const named = [...gathered.named];
   const summary = readTemplate(reader, "summary", naming, gathered, watched);
   const description = readTemplate(reader, "description", naming, gathered, watched);
@@ -140,6 +140,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     windows: gathered.windows,
     staleAfterMs: gathered.staleAfterMs,
     readsNow,
+    readsPresent,
     mode,
     fingerprint: fingerprintOf([
       scope,

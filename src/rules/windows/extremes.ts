@@ -94,6 +94,13 @@ export class ExtremeWindow implements Window {
     return Math.min(leaves, nextCoverChange(this.#cover, shape.edge, nowMs));
   }
 
+  holdsUntilMs(nowMs: number): number {
+    const { fn, shape } = this.#kind;
+    // With gaps, the share that was watched moves all the time.
+    if (fn === "minOver" && !isWhole(this.#cover, shape.edge, nowMs)) return nowMs;
+    return (this.nextEdgeMs(nowMs) ?? nowMs) - 1;
+  }
+
   clear(): void {
     this.#queue.clear();
     this.#cover.clear();
@@ -158,10 +165,13 @@ export function fineStep(edge: Edge): number {
 }
 
 function nextCoverChange(cover: Cover, edge: Edge, nowMs: number): number {
-  const from = edge.at(nowMs);
-  const whole = cover.within(from, nowMs) >= nowMs - from;
   // Fully watched: nothing changes before the newest sample gets stale. With gaps, the share moves all the time.
-  return whole && cover.endMs > nowMs ? cover.endMs : nowMs + fineStep(edge);
+  return isWhole(cover, edge, nowMs) ? cover.endMs : nowMs + fineStep(edge);
+}
+
+function isWhole(cover: Cover, edge: Edge, nowMs: number): boolean {
+  const from = edge.at(nowMs);
+  return cover.within(from, nowMs) >= nowMs - from && cover.endMs > nowMs;
 }
 
 /** From the peak to now, as a share of what stood behind it. Behind nothing, any fall is endless. */

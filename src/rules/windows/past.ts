@@ -63,15 +63,25 @@ export class PastWindow implements Window {
     const { edge, staleAfterMs, byMinute } = this.#shape;
     if (samples.first === samples.end) return null;
     const next = samples.above(this.#lastInstant(nowMs));
-    const turns: number[] = [];
+    let first = Number.POSITIVE_INFINITY;
     if (next < samples.end) {
       const at = samples.timeAt(next);
-      turns.push(edge.leavesAt((byMinute ? minuteOf(at) * minuteMs : at) - 1, nowMs));
+      const enters = edge.leavesAt((byMinute ? minuteOf(at) * minuteMs : at) - 1, nowMs);
+      if (enters > nowMs) first = enters;
     }
-    if (next - 1 >= samples.first) turns.push(edge.leavesAt(samples.timeAt(next - 1) + staleAfterMs, nowMs));
-    if (this.#fn !== "ago") turns.push(samples.timeAt(samples.end - 1) + staleAfterMs + 1);
-    const ahead = turns.filter((turn) => turn > nowMs);
-    return ahead.length === 0 ? null : Math.min(...ahead);
+    if (next - 1 >= samples.first) {
+      const stale = edge.leavesAt(samples.timeAt(next - 1) + staleAfterMs, nowMs);
+      if (stale > nowMs && stale < first) first = stale;
+    }
+    if (this.#fn !== "ago") {
+      const stale = samples.timeAt(samples.end - 1) + staleAfterMs + 1;
+      if (stale > nowMs && stale < first) first = stale;
+    }
+    return first === Number.POSITIVE_INFINITY ? null : first;
+  }
+
+  holdsUntilMs(nowMs: number): number {
+    return (this.nextEdgeMs(nowMs) ?? nowMs) - 1;
   }
 
   clear(): void {
