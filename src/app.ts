@@ -191,6 +191,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       sender: `perpwatch on ${hostname()}`,
       instance: path.resolve(settings.history.path),
       stormFold: settings.routing.stormFold,
+      charts: charts(() => source),
       log,
       ...(deps.probe ? { probe: deps.probe } : {}),
     });

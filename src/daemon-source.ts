@@ -15,6 +15,7 @@ import {
   testMessage,
 } from "./deliver/index.ts";
 import { type Alert, severities } from "./domain/alert.ts";
+import type { ChartSeries } from "./domain/chart.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { Event, EventKind } from "./domain/event.ts";
 import type { ExplainAnswer } from "./domain/explanation.ts";
@@ -24,7 +25,6 @@ import type { DaemonFigures, sources } from "./domain/observation.ts";
 import type {
   AlertQuery,
   AlertStory,
-  ChartSeries,
   Charts,
   ChatActions,
   DashboardSource,

@@ -70,6 +70,8 @@ export interface Channel {
   readonly deadlineMs: number;
   /** It is to be told what else was said of a message's group (`Outgoing.around`). Left out: it is not. */
   readonly keepsGroups?: boolean;
+  /** Its messages are sealed with what there is to draw (`MessageContent.chart`). Left out: they are not. */
+  readonly drawsSealed?: boolean;
   /** Resolves with "failed" rather than throwing when the other side refuses; the daemon starts all the same. */
   start(signal: AbortSignal): Promise<ProbeResult>;
   /** One attempt. Never throws for what the other side or the network does; rejects only with the signal's reason. */

@@ -10,7 +10,7 @@ import { lateAfterMs } from "../channels/message.ts";
 import { type Severity, severityRank } from "../domain/alert.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Message, SendFailure } from "../domain/delivery.ts";
-import type { Store } from "../domain/ports.ts";
+import type { Charts, Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
 import { attemptWithin, toldBefore } from "./attempt.ts";
 import { Circuit } from "./circuit.ts";
@@ -19,6 +19,7 @@ import type { Journal } from "./journal.ts";
 import type { DeliverLog } from "./log.ts";
 import type { Probe } from "./probe.ts";
 import { seal, type Told } from "./seal.ts";
+import { withChart } from "./sealed-chart.ts";
 import { Slots } from "./slots.ts";
 import type { Standing } from "./standing.ts";
 import { tellable } from "./tellable.ts";
@@ -72,6 +73,8 @@ export interface LineOptions {
   /** More messages than this that wait together are folded into one. */
   readonly stormFold: number;
   readonly standing: Standing;
+  /** What is behind alerts, for channels that draw what was sealed. */
+  readonly charts: Charts | null;
   readonly probe: Probe;
   readonly log: DeliverLog;
   readonly onWorking: (working: boolean, detail: string) => void;
@@ -337,13 +340,16 @@ export class Line {
 
   /** @returns null when these items cannot be sealed now */
   async #seal({ entries, folded }: Taken): Promise<Message | null> {
-    const { clock, journal, sender, instance, standing, word } = this.#options;
+    const { clock, journal, sender, instance, standing, word, charts, log } = this.#options;
     const told = await this.#told(entries);
     if (told === null) return null;
     const others = folded === null ? standing.beside(told) : null;
-    const message = word(seal(told, { sender, instance, nowMs: clock.nowMs(), folded, standing: others }));
-    for (const entry of entries) entry.item = { ...entry.item, status: "sealed", messageId: message.id };
     const stuck = entries.some((entry) => entry.stuck);
+    const plain = word(seal(told, { sender, instance, nowMs: clock.nowMs(), folded, standing: others }));
+    // A disk that takes nothing is not asked for pictures.
+    const draws = charts !== null && this.channel.drawsSealed === true && !stuck;
+    const message = draws ? await withChart(plain, charts, { clock, log }) : plain;
+    for (const entry of entries) entry.item = { ...entry.item, status: "sealed", messageId: message.id };
     if (!stuck && (await journal.seal({ message, entries }))) {
       this.#sealFailsSinceMs = null;
       return message;

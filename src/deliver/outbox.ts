@@ -15,7 +15,7 @@ import type { Changes } from "../domain/changes.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Message, OwedItem } from "../domain/delivery.ts";
 import type { Observation } from "../domain/observation.ts";
-import type { Store } from "../domain/ports.ts";
+import type { Charts, Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
 import { Journal } from "./journal.ts";
 import { Line } from "./line.ts";
@@ -43,6 +43,8 @@ export interface OutboxOptions {
   readonly instance: string;
   /** Puts a message into the words of its channel's templates before it is sealed. Default: the usual words. */
   readonly word?: (message: Message) => Message;
+  /** What is behind alerts, for channels that draw it. Left out: nothing is drawn. */
+  readonly charts?: Charts;
   readonly log?: DeliverLog;
   readonly probe?: Probe;
   /** For how long a sealed message is tried before it is given up, ms. Default 24 h. */
@@ -140,6 +142,7 @@ class WorkingOutbox implements Outbox {
         patienceMs: options.patienceMs ?? 24 * hourMs,
         stormFold: options.stormFold ?? 3,
         standing: this.#standing,
+        charts: options.charts ?? null,
         cut: this.#cut.signal,
         track: this.#work.track,
         onWorking: (working, detail) =>

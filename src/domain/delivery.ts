@@ -5,6 +5,7 @@
  *                                      └──refused for good, or patience over──► dead
  */
 import type { AlertChange, Severity } from "./alert.ts";
+import type { ChartSeries } from "./chart.ts";
 import type { WordedText } from "./template-data.ts";
 
 export type DeliveryStatus = "owed" | "sealed" | "delivered" | "dead";
@@ -95,6 +96,8 @@ export interface MessageContent {
   }[];
   /** What this belongs to beside others: the same for all messages of an alert, or of its group. Left out: nothing. */
   readonly threads?: readonly string[];
+  /** What is drawn beside one of its alerts, as it was when this was sealed. Only for channels that ask for it; left out: nothing. */
+  readonly chart?: ChartSeries & { readonly alertId: number };
   /** `perpwatch on <host>`, shown small. */
   readonly sender: string;
 }

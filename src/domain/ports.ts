@@ -2,6 +2,7 @@
 
 import type { Alert, AlertChange, RuleState, Severity } from "./alert.ts";
 import type { Changes, FactChange, Milestone } from "./changes.ts";
+import type { ChartSeries } from "./chart.ts";
 import type { Acknowledgement, Message, MessageContent, OwedItem, SendFailure } from "./delivery.ts";
 import type { Event, EventKind } from "./event.ts";
 import type { ExplainAnswer } from "./explanation.ts";
@@ -294,17 +295,6 @@ export type ChatActions = Pick<
   DashboardSource,
   "status" | "alert" | "acknowledgeAlert" | "silence" | "silences"
 >;
-
-/** A series behind an alert, to be drawn. */
-export interface ChartSeries {
-  readonly title: string;
-  /** How its values read, by the units of the rule language: `usd`, `price`, `ratio`, … */
-  readonly unit: string;
-  /** Time in ms and value, oldest first. */
-  readonly points: readonly (readonly [atMs: number, value: number])[];
-  /** From which values on its rule fires. */
-  readonly thresholds: readonly { readonly severity: Severity; readonly value: number }[];
-}
 
 export interface Charts {
   /** Null: there is no such alert, or its rule looks at no single series. */

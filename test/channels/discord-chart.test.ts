@@ -5,8 +5,9 @@ import { describe, expect, test } from "vitest";
 import { pngOf } from "../../src/channels/chart/png.ts";
 import { chartSvg } from "../../src/channels/chart/svg.ts";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
+import type { ChartSeries } from "../../src/domain/chart.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
-import type { ChartSeries, Charts } from "../../src/domain/ports.ts";
+import type { Charts } from "../../src/domain/ports.ts";
 import { startDiscord } from "../support/discord.ts";
 import { handClock } from "./hand-clock.ts";
 import { atMs, change, message, outgoing } from "./messages.ts";
@@ -39,6 +40,38 @@ describe("a picture", () => {
     // With its letters: without the font the picture would be the same for any text.
     const other = await pngOf(svg.replaceAll("main/0.0/SOL", "desk/1.2/BTC"));
     expect(other.equals(png)).toBe(false);
+  });
+
+  test("its labels stand in the order of their values, none over another, all within the picture", () => {
+    const heights = (values: readonly number[], now: number) => {
+      const thresholds = values.map((value) => ({ severity: "info" as const, value }));
+      const points = falling.points.map(
+        ([ms], index, { length }) => [ms, index === length - 1 ? now : 0.2] as const,
+      );
+      const svg = chartSvg({ ...falling, points, thresholds }, "UTC") ?? "";
+      const found = [...svg.matchAll(/<text x="538" y="([\d.]+)"/g)].map(([, at]) => Number(at));
+      expect(found).toHaveLength(values.length + 1);
+      return found;
+    };
+    for (const values of [
+      [0.05, 0.1],
+      [0.0421, 0.0419],
+      [0.04, 0.041, 0.042, 0.043],
+      [0.2, 0.2, 0.2],
+    ]) {
+      const [now, ...limits] = heights(values, 0.042);
+      const all = [
+        { value: 0.042, at: now! },
+        ...values.map((value, index) => ({ value, at: limits[index]! })),
+      ];
+      const ordered = all.toSorted((a, b) => a.at - b.at);
+      expect(ordered.map(({ value }) => value)).toEqual(all.map(({ value }) => value).sort((a, b) => b - a));
+      for (const [index, { at }] of ordered.entries()) {
+        if (index > 0) expect(at - ordered[index - 1]!.at).toBeGreaterThanOrEqual(14);
+        expect(at).toBeLessThanOrEqual(232);
+        expect(at).toBeGreaterThan(12);
+      }
+    }
   });
 
   test("keeps a spike among very many points", () => {

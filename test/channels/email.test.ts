@@ -2,11 +2,13 @@
 import { createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import type { Channel } from "../../src/channels/channel.ts";
+import { pngOf } from "../../src/channels/chart/png.ts";
 import { createEmail, type EmailLimits } from "../../src/channels/email/channel.ts";
+import { type Draw, drawWithinMs } from "../../src/channels/email/chart.ts";
 import { emailSettings } from "../../src/channels/email/settings.ts";
 import { silentLog } from "../../src/channels/log.ts";
 import { type LocalSmtp, type SmtpFault, type SmtpOptions, startSmtp } from "../support/smtp.ts";
-import { change, message, outgoing } from "./messages.ts";
+import { atMs, change, message, outgoing } from "./messages.ts";
 
 const never = new AbortController().signal;
 
@@ -21,6 +23,7 @@ async function rig(
   options: SmtpOptions = {},
   more: object = {},
   limits: Partial<EmailLimits> = {},
+  draw?: Draw,
 ): Promise<Rig> {
   const smtp = await startSmtp(options);
   const secure = options.tls === "tls" ? true : options.tls === "starttls" ? "starttls" : false;
@@ -33,7 +36,8 @@ async function rig(
   });
   const made: Channel[] = [];
   const open = (its: Partial<EmailLimits>) => {
-    const channel = createEmail("mail", settings, { log: silentLog, timezone: "Europe/Berlin", limits: its });
+    const deps = { log: silentLog, timezone: "Europe/Berlin", limits: its, ...(draw ? { draw } : {}) };
+    const channel = createEmail("mail", settings, deps);
     made.push(channel);
     return channel;
   };
@@ -75,6 +79,113 @@ test("a mail reads well as text and as HTML, and says that no person wrote it", 
   expect(mail?.headers.get("from")).toBe("perpwatch <watch@example.org>");
   expect(mail?.to).toEqual(["me@example.net", "you@example.net"]);
   expect(mail?.headers.get("date")).toBe("Sat, 21 Nov 2026 03:41:18 +0000");
+});
+
+describe("a chart", () => {
+  const chart = {
+    ...{ alertId: 42, title: "main/0.0/SOL: position.liquidationDistance", unit: "ratio" },
+    points: Array.from({ length: 200 }, (_, at) => [atMs - (200 - at) * 60_000, 0.2 - at * 0.0008] as const),
+    thresholds: [
+      { severity: "warning", value: 0.1 },
+      { severity: "critical", value: 0.05 },
+    ],
+  } as const;
+
+  test("stands in the HTML, from a part of the mail, with words for those who do not see it; the text is as ever", async () => {
+    await using one = await rig();
+    const sent = message([change()], { content: { chart } });
+    const plain = { ...sent, content: { ...sent.content } };
+    Reflect.deleteProperty(plain.content, "chart");
+    await one.channel.send(outgoing({ message: sent }), never);
+    await one.channel.send(outgoing({ message: plain }), never);
+    const [mail, without] = one.smtp.mails;
+    expect(mail?.shape).toBe("multipart/alternative(text/plain, multipart/related(text/html, image/png))");
+    expect(without?.shape).toBe("multipart/alternative(text/plain, text/html)");
+    expect(mail?.text).toBe(without?.text);
+    const [picture, ...more] = mail?.inline ?? [];
+    expect(more).toEqual([]);
+    expect(picture).toMatchObject({
+      type: "image/png",
+      disposition: "inline",
+      id: `chart.${sent.id}@example.org`,
+    });
+    expect([picture?.data.readUInt32BE(16), picture?.data.readUInt32BE(20)]).toEqual([1280, 480]);
+    expect(Buffer.byteLength(mail?.raw ?? "")).toBeLessThan(80_000);
+    const [image, ...others] = mail?.html.match(/<img[^>]*>/g) ?? [];
+    expect(others).toEqual([]);
+    expect(image).toContain(`src="cid:${picture?.id}" width="552" height="207"`);
+    expect(image).toContain(
+      'alt="main/0.0/SOL: position.liquidationDistance, from 20% to 4.08% within 3h 19m; fires at 10% (warning), 5% (critical)"',
+    );
+    expect(mail?.html).not.toMatch(/https?:\/\/(?!runbooks)/);
+  });
+
+  test("below the figures of its alert, where several are told of; of one that the mail does not tell of there is none", async () => {
+    await using one = await rig();
+    const others = [
+      change("fired", { id: 7, event: true, state: "ended" }),
+      change(),
+      change("fired", { id: 43 }),
+    ];
+    await one.channel.send(outgoing({ message: message(others, { content: { chart } }) }), never);
+    await one.channel.send(
+      outgoing({ message: message(others, { content: { chart: { ...chart, alertId: 9 } } }) }),
+      never,
+    );
+    const html = one.smtp.mails[0]?.html ?? "";
+    const places = ["#7</span>", "#42</span>", "<img", "#43</span>"].map((part) => html.indexOf(part));
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(places).not.toContain(-1);
+    expect(one.smtp.mails[1]).toMatchObject({ inline: [], html: expect.not.stringContaining("<img") });
+  });
+
+  test("a repeat is the same mail to the byte, in another process too", async () => {
+    await using one = await rig();
+    const sent = message([change()], { content: { chart } });
+    for (let attempt = 0; attempt < 2; attempt++) {
+      one.smtp.fail({ at: "afterData", drop: true });
+      expect(await one.channel.send(outgoing({ message: sent, attempt }), never)).toMatchObject({
+        kind: "retry",
+      });
+    }
+    expect(await one.patient().send(outgoing({ message: sent, attempt: 2 }), never)).toMatchObject({
+      kind: "delivered",
+    });
+    const [first, ...repeats] = one.smtp.mails.map(({ raw }) => raw);
+    expect(repeats).toEqual([first, first]);
+  });
+
+  test.each<[string, Draw]>([
+    ["cannot be drawn", () => Promise.reject(new Error("no build for this machine"))],
+    ["is not drawn in time", () => new Promise(() => {})],
+  ])("that %s: the mail leaves without, and its repeats too", async (_what, fails) => {
+    let draw = fails;
+    await using one = await rig({}, {}, {}, (svg, zoom) => draw(svg, zoom));
+    const sent = message([change()], { content: { chart } });
+    one.smtp.fail({ at: "afterData", drop: true });
+    const beganMs = performance.now();
+    expect(await one.channel.send(outgoing({ message: sent }), never)).toMatchObject({ kind: "retry" });
+    expect(performance.now() - beganMs).toBeLessThan(drawWithinMs + 2_000);
+    draw = pngOf;
+    expect(await one.channel.send(outgoing({ message: sent, attempt: 1 }), never)).toMatchObject({
+      kind: "delivered",
+    });
+    expect(one.smtp.mails.map(({ inline }) => inline.length)).toEqual([0, 0]);
+    expect(one.smtp.mails[1]?.raw).toBe(one.smtp.mails[0]?.raw);
+  });
+
+  test("an attempt that is aborted while it is drawn remembers nothing of that", async () => {
+    let draw: Draw = () => new Promise(() => {});
+    await using one = await rig({}, {}, {}, (svg, zoom) => draw(svg, zoom));
+    const sent = message([change()], { content: { chart } });
+    const stop = new AbortController();
+    const sending = one.channel.send(outgoing({ message: sent }), stop.signal);
+    stop.abort(new Error("enough"));
+    await expect(sending).rejects.toThrow("enough");
+    draw = pngOf;
+    await one.channel.send(outgoing({ message: sent, attempt: 1 }), never);
+    expect(one.smtp.mails.map(({ inline }) => inline.length)).toEqual([1]);
+  });
 });
 
 test("what follows is threaded under the first mail of the alert", async () => {

@@ -5,7 +5,9 @@ import type { Channel } from "../../src/channels/channel.ts";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
 import { createOutbox, type Outbox, type OutboxOptions } from "../../src/deliver/index.ts";
 import type { Changes } from "../../src/domain/changes.ts";
+import type { ChartSeries } from "../../src/domain/chart.ts";
 import { seededRandom, systemClock } from "../../src/domain/clock.ts";
+import type { Charts } from "../../src/domain/ports.ts";
 import { CommitFailed } from "../../src/domain/ports.ts";
 import { openStore } from "../../src/history/index.ts";
 import { startDiscord } from "../support/discord.ts";
@@ -177,4 +179,69 @@ test("a channel that was deleted is told once, what is owed there waits, and the
     ["chat", 1, false],
     ["mail", 0, true],
   ]);
+});
+
+/** A figure that falls, a point each 15 s of six hours. */
+const falling = (atMs: number, to: number): ChartSeries => ({
+  ...{ title: "main/0.0/SOL: position.liquidationDistance", unit: "ratio" },
+  points: Array.from(
+    { length: 1_440 },
+    (_, at) => [atMs - (1_440 - at) * 15_000, 0.2 - (at / 1_440) * to] as const,
+  ),
+  thresholds: [
+    { severity: "critical", value: 0.05 },
+    { severity: "info", value: Number.POSITIVE_INFINITY },
+  ],
+});
+
+test("a mail's chart is what was when it was sealed: the repeat by another run is the same mail to the byte", async () => {
+  await using one = await world();
+  let to = 0.1;
+  const asked: number[] = [];
+  const charts: Charts = {
+    series: async (id) => {
+      asked.push(id);
+      return falling(one.clock.nowMs(), to);
+    },
+  };
+  const alert = one.alerts.alert();
+  const lost = one.smtp.fail({ at: "afterData", drop: true });
+  const before = await one.boot({ charts });
+  await one.owe(before, one.alerts.step("fired", alert, ["chat", "mail"]));
+  await lost.used;
+  await before.stop();
+  // The figure went on, and the rule may be another one by now.
+  to = 0.19;
+  const after = await one.boot({ charts });
+  const mails = await Promise.all(
+    [0, 1].map((at) => one.smtp.waitForMail((mail) => one.smtp.mails[at] === mail, eventMs)),
+  );
+  await after.idle();
+  expect(mails[0]?.inline).toMatchObject([{ type: "image/png" }]);
+  expect(mails[1]?.raw).toBe(mails[0]?.raw);
+  expect(asked).toEqual([alert.id]);
+  const sealed = await one.store.messages({});
+  expect(sealed.map(({ receiver, content }) => [receiver, content.chart?.alertId])).toEqual(
+    expect.arrayContaining([
+      ["chat", undefined],
+      ["mail", alert.id],
+    ]),
+  );
+  const chart = sealed.find(({ receiver }) => receiver === "mail")?.content.chart;
+  expect(chart?.points.length).toBeLessThanOrEqual(202);
+  expect(chart?.points.at(-1)?.[1]).toBeCloseTo(0.1, 3);
+  expect(chart?.thresholds).toEqual([{ severity: "critical", value: 0.05 }]);
+  expect(JSON.stringify(chart).length).toBeLessThan(6_000);
+});
+
+test.each([
+  ["is not read in time", () => new Promise<null>(() => {})],
+  ["cannot be read", () => Promise.reject(new Error("the disk is gone"))],
+  ["is none", () => Promise.resolve(null)],
+])("a series that %s: the mail leaves without it", async (_what, series) => {
+  await using one = await world();
+  const outbox = await one.boot({ charts: { series } });
+  await one.owe(outbox, one.alerts.step("fired", one.alerts.alert(), ["mail"]));
+  expect((await one.smtp.waitForMail(() => true, eventMs)).inline).toEqual([]);
+  await outbox.idle();
 });

@@ -8,6 +8,18 @@ export interface ParsedMail {
   readonly messageId: string;
   readonly text: string;
   readonly html: string;
+  /** What goes with the HTML, by the id that it is named by there. */
+  readonly inline: readonly InlinePart[];
+  /** How the parts lie in each other: `multipart/alternative(text/plain, text/html)`. */
+  readonly shape: string;
+}
+
+export interface InlinePart {
+  /** Without angle brackets. */
+  readonly id: string;
+  readonly type: string;
+  readonly disposition: string;
+  readonly data: Buffer;
 }
 
 interface Part {
@@ -18,13 +30,14 @@ interface Part {
 /** @param raw the mail as it came over the wire, one character a byte (latin1) */
 export function parseMail(raw: string): ParsedMail {
   const part = split(raw);
-  const found = { text: "", html: "" };
-  collect(part, found);
+  const found = { text: "", html: "", inline: [] as InlinePart[] };
+  const shape = collect(part, found);
   return {
     headers: new Map([...part.headers].map(([name, value]) => [name, decodeWords(value)])),
     subject: decodeWords(part.headers.get("subject") ?? ""),
     messageId: part.headers.get("message-id") ?? "",
     ...found,
+    shape,
   };
 }
 
@@ -43,17 +56,34 @@ function split(raw: string): Part {
   return { headers, body: end < 0 ? "" : raw.slice(end + 4) };
 }
 
-function collect(part: Part, found: { text: string; html: string }): void {
+/** @returns its shape */
+function collect(part: Part, found: { text: string; html: string; inline: InlinePart[] }): string {
   const type = part.headers.get("content-type") ?? "text/plain";
   const boundary = /boundary="?([^";]+)"?/i.exec(type)?.[1];
   if (boundary !== undefined) {
     const pieces = `\r\n${part.body}`.split(`\r\n--${boundary}`).slice(1, -1);
-    for (const piece of pieces) collect(split(piece.replace(/^\r\n/, "")), found);
-    return;
+    const inner = pieces.map((piece) => collect(split(piece.replace(/^\r\n/, "")), found));
+    return `${essence(type)}(${inner.join(", ")})`;
+  }
+  const id = part.headers.get("content-id");
+  if (id !== undefined) {
+    found.inline.push({
+      id: id.replaceAll(/[<>]/g, ""),
+      type: essence(type),
+      disposition: essence(part.headers.get("content-disposition") ?? ""),
+      data: Buffer.from(part.body, "base64"),
+    });
+    return essence(type);
   }
   const text = decodeBody(part.body, part.headers.get("content-transfer-encoding") ?? "7bit");
   if (/^text\/html/i.test(type)) found.html = text;
   else if (/^text\/plain/i.test(type)) found.text = text;
+  return essence(type);
+}
+
+/** What leads a header, without its parameters. */
+function essence(header: string): string {
+  return header.split(";")[0]!.trim().toLowerCase();
 }
 
 function decodeBody(body: string, encoding: string): string {

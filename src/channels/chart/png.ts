@@ -3,10 +3,14 @@ import { fileURLToPath } from "node:url";
 
 const font = fileURLToPath(new URL("../../../fonts/DejaVuSansMono.ttf", import.meta.url));
 
-/** Rejects where the library has no build for this machine. */
-export async function pngOf(svg: string): Promise<Buffer> {
+/**
+ * The same SVG gives the same bytes. Rejects where the library has no build for this machine.
+ * @param zoom pixels for each unit of the SVG
+ */
+export async function pngOf(svg: string, zoom = 1): Promise<Buffer> {
   const { renderAsync } = await import("@resvg/resvg-js");
   const image = await renderAsync(svg, {
+    fitTo: { mode: "zoom", value: zoom },
     font: { fontFiles: [font], loadSystemFonts: false, defaultFontFamily: "DejaVu Sans Mono" },
   });
   return image.asPng();

@@ -2,11 +2,11 @@
  * Charts for messages that are delivered already: drawn and attached by an edit, in their own time. They hold up and fail
  * nothing: what cannot be drawn, or is not taken, is left out, and in a storm most are.
  */
-import { type Severity, severityRank } from "../../domain/alert.ts";
 import type { Message } from "../../domain/delivery.ts";
 import type { Charts } from "../../domain/ports.ts";
 import { pngOf } from "../chart/png.ts";
 import { chartSvg } from "../chart/svg.ts";
+import { drawnAlert } from "../chart/whose.ts";
 import type { ChannelLog } from "../log.ts";
 import type { Destination } from "./destination.ts";
 
@@ -35,7 +35,7 @@ export class Illustrator {
 
   /** Draws the worst of what the message says is firing. Returns at once and throws nothing. */
   illustrate(message: Message, receipt: string): void {
-    const alertId = worstOf(message);
+    const alertId = drawnAlert(message.content);
     if (alertId === null || this.#waiting >= mostWaiting) return;
     this.#waiting += 1;
     const signal = AbortSignal.any([this.#life.signal, AbortSignal.timeout(withinMs)]);
@@ -80,15 +80,4 @@ function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     signal.addEventListener("abort", abort, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
-}
-
-/** @returns the worst alert that fires, or null */
-function worstOf({ content }: Message): number | null {
-  let worst: { readonly id: number; readonly severity: Severity } | null = null;
-  for (const { change } of content.kind === "alert" ? content.items : []) {
-    const { id, severity, state, event } = change.alert;
-    if (event || state !== "firing" || change.kind === "ended") continue;
-    if (worst === null || severityRank[severity] > severityRank[worst.severity]) worst = { id, severity };
-  }
-  return worst?.id ?? null;
 }

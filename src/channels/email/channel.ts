@@ -4,12 +4,16 @@
  * nodemailer waits half a minute for a greeting and ten for a silent server unless told otherwise: every phase has its
  * limit here, and an aborted attempt closes its connection at once. A mail that some recipients were refused is
  * delivered: sending it again would repeat it to the others. The refused are named in the receipt and in the log.
+ *
+ * A repeat, which comes when nobody knows whether the first one arrived, is the same mail to the byte (but for a note that it is
+ * late): same Message-ID, same date, same boundaries, same picture.
  */
 import { createTransport } from "nodemailer";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
 import type { ChannelLog } from "../log.ts";
 import { type CommandLine, render } from "../message.ts";
 import { cleanLine, shorten, withoutSecrets } from "../text.ts";
+import { type Draw, Pictures } from "./chart.ts";
 import { type MailError, mailFailure, mailFix } from "./failures.ts";
 import { mailParts } from "./render.ts";
 import type { EmailSettings } from "./settings.ts";
@@ -18,6 +22,8 @@ export interface EmailDeps {
   readonly log: ChannelLog;
   readonly timezone: string;
   readonly commandLine?: CommandLine;
+  /** How charts are drawn, for tests. */
+  readonly draw?: Draw;
   /** Time limits in ms, for tests. */
   readonly limits?: Partial<EmailLimits>;
 }
@@ -48,6 +54,7 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
   const domain = /@([^<>@\s]+?)>?$/.exec(from)?.[1] ?? "localhost";
   const idOf = (messageId: string) => `<${messageId}@${domain}>`;
   const leaving = unsubscribeUrl(settings, name);
+  const pictures = new Pictures(deps);
   let transport: Transport | undefined;
   const open = () => {
     transport ??= openTransport(settings, limits);
@@ -70,7 +77,12 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
 
   const send = async ({ message, inReplyTo, late }: Outgoing, signal: AbortSignal): Promise<SendResult> => {
     signal.throwIfAborted();
-    const parts = mailParts(render(message, deps, late));
+    const picture = await pictures.of(message, signal);
+    const cid = `chart.${message.id}@${domain}`;
+    const chart = picture && { alertId: picture.alertId, url: `cid:${cid}`, words: picture.words };
+    const parts = mailParts(render(message, deps, late), chart);
+    // What is not shown would hang below the mail as a file.
+    const shown = picture !== null && parts.html.includes(`"cid:${cid}"`);
     const first = inReplyTo === null ? null : idOf(inReplyTo.messageId);
     // No mail has these ids: programs put together what refers to the same one, whichever of them arrived.
     const threads = (message.content.threads ?? []).map((thread) => `<thread.${thread}@${domain}>`);
@@ -82,6 +94,9 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
     try {
       const info = await open().sendMail({
         ...parts,
+        ...(shown ? { attachments: [inline(picture.png, cid)] } : {}),
+        // Else by chance, and no two attempts alike.
+        baseBoundary: message.id,
         from,
         to: [...to],
         messageId: idOf(message.id),
@@ -122,6 +137,7 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
     name,
     kind: "email",
     deadlineMs: limits.deadlineMs,
+    drawsSealed: true,
     start: probe,
     probe,
     send,
@@ -130,6 +146,11 @@ export function createEmail(name: string, settings: EmailSettings, deps: EmailDe
       transport = undefined;
     },
   };
+}
+
+function inline(content: Buffer, cid: string) {
+  const shown = { contentType: "image/png", contentDisposition: "inline" } as const;
+  return { filename: "chart.png", content, cid, ...shown };
 }
 
 /** A page as it is; an address as a mail that says which channel it is about. */

@@ -3,6 +3,7 @@
  * script, no font, no picture from anywhere. What stands in `<style>` only helps where it is understood (dark mode); a program
  * that drops it shows the same mail in light colours. Pure.
  */
+import { chartSize } from "../chart/svg.ts";
 import {
   type Block,
   ledBy,
@@ -46,16 +47,29 @@ const style = [
   "@media (max-width:620px){.pw-pad{padding-left:16px!important;padding-right:16px!important}}",
 ].join("\n");
 
-/** @param chart `cid:` of a picture that goes with the mail, shown below the first alert */
-export function document(rendering: Rendering, chart: string | null): string {
+/** A picture that goes with the mail. */
+export interface MailChart {
+  /** Below whose figures it is shown. */
+  readonly alertId: number;
+  /** `cid:` of its part. */
+  readonly url: string;
+  /** For those who do not see it. */
+  readonly words: string;
+}
+
+const chartWidth = 552;
+const chartHeight = Math.round((chartWidth * chartSize.height) / chartSize.width);
+
+export function document(rendering: Rendering, chart: MailChart | null): string {
   const { tone, headline, notes, blocks, sections, standing, footer } = rendering;
   const alone = blocks.length === 1;
+  const drawn = blocks.findIndex(({ alertId }) => alertId === chart?.alertId);
   const rows = [
     `<td class="pw-pad" bgcolor="${colours[tone]}" style="padding:18px ${side};background-color:${colours[tone]};border-radius:8px 8px 0 0">` +
       `<h1 style="margin:0;${font};font-size:20px;line-height:1.35;color:#ffffff">${forHtml(headline)}</h1></td>`,
     ...notes.map((note) => cell(paragraph(note, "font-weight:bold"))),
     ...blocks.map((block, index) =>
-      cell(alert(block, alone, headline, index === 0 ? chart : null), index > 0),
+      cell(alert(block, alone, headline, index === drawn ? chart : null), index > 0),
     ),
     ...sections.map((section, index) => cell(table(section), index > 0)),
     ...(standing.length === 0 ? [] : [cell(paragraph(standing.join("\n")), true)]),
@@ -107,7 +121,7 @@ export function alertSize(block: Block): number {
   return alert(block, false, "", null).length + 120;
 }
 
-function alert(block: Block, alone: boolean, headline: string, chart: string | null): string {
+function alert(block: Block, alone: boolean, headline: string, chart: MailChart | null): string {
   const parts: string[] = [];
   const shown = shownParts(block);
   if (!alone) {
@@ -124,7 +138,7 @@ function alert(block: Block, alone: boolean, headline: string, chart: string | n
   if (shown.figures.length > 0) parts.push(figures(shown.figures));
   if (chart !== null)
     parts.push(
-      `<img src="${forHtml(chart)}" width="552" alt="The series that fired, with its threshold" style="display:block;width:100%;max-width:552px;height:auto;border:0;margin:8px 0">`,
+      `<img src="${forHtml(chart.url)}" width="${chartWidth}" height="${chartHeight}" alt="${forHtml(chart.words)}" style="display:block;width:100%;max-width:${chartWidth}px;height:auto;border:0;border-radius:6px;margin:10px 0;${font};font-size:12px;${faint}">`,
     );
   if (shown.fresh.length > 0) parts.push(paragraph(shown.fresh.join("\n"), "", "pw-faint", faint));
   if (shown.now.length > 0) parts.push(paragraph(shown.now.join("\n"), "font-weight:bold"));

@@ -6,7 +6,7 @@
  */
 import { type Block, plainLines, type Rendering } from "../message.ts";
 import { shorten } from "../text.ts";
-import { alertSize, document } from "./html.ts";
+import { alertSize, document, type MailChart } from "./html.ts";
 
 export interface MailParts {
   readonly subject: string;
@@ -20,8 +20,8 @@ const mostSubject = 150;
 const mostHtml = 85_000;
 const mostBrief = 160;
 
-/** @param chart `cid:` of a picture that goes with the mail */
-export function mailParts(rendering: Rendering, chart: string | null = null): MailParts {
+/** @param chart a picture that goes with the mail, which only the HTML shows */
+export function mailParts(rendering: Rendering, chart: MailChart | null = null): MailParts {
   const [only] = rendering.blocks;
   const id = only !== undefined && rendering.blocks.length === 1 ? ` (#${only.alertId})` : "";
   const kept = { ...rendering, blocks: bounded(rendering.blocks) };

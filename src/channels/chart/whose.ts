@@ -1,0 +1,14 @@
+/** Which alert of a message is drawn. Pure. */
+import { type Severity, severityRank } from "../../domain/alert.ts";
+import type { MessageContent } from "../../domain/delivery.ts";
+
+/** @returns the worst alert that fires and is no event, or null */
+export function drawnAlert({ kind, items }: MessageContent): number | null {
+  let worst: { readonly id: number; readonly severity: Severity } | null = null;
+  for (const { change } of kind === "alert" ? items : []) {
+    const { id, severity, state, event } = change.alert;
+    if (event || state !== "firing" || change.kind === "ended") continue;
+    if (worst === null || severityRank[severity] > severityRank[worst.severity]) worst = { id, severity };
+  }
+  return worst?.id ?? null;
+}

@@ -1,0 +1,37 @@
+/** What a chart shows, in words and figures: for its labels, and for whoever does not see the picture. Pure. */
+import type { ChartSeries } from "../../domain/chart.ts";
+import { formatDurationMs } from "../../domain/duration.ts";
+import { formatAmount, formatPercent, formatPrice, formatUsd } from "../../domain/number-text.ts";
+import { cleanLine, shorten } from "../text.ts";
+
+/** @returns how values of a unit are written */
+export function formatOf(unit: string): (value: number) => string {
+  switch (unit) {
+    case "usd":
+      return formatUsd;
+    case "price":
+      return formatPrice;
+    case "ratio":
+      return formatPercent;
+    case "rate":
+      return (value) => `${formatPercent(value)}/h`;
+    case "yearlyRate":
+      return (value) => `${formatPercent(value)}/year`;
+    case "duration":
+      return formatDurationMs;
+    default:
+      return formatAmount;
+  }
+}
+
+/** `main/0.0/SOL: position.liquidationDistance, from 20% to 4.08% within 3h 19m; fires at 10% (warning), 5% (critical)` */
+export function chartWords({ title, unit, points, thresholds }: ChartSeries): string {
+  const format = formatOf(unit);
+  const [first, last] = [points[0], points.at(-1)];
+  const moved =
+    first === undefined || last === undefined
+      ? ""
+      : `, from ${format(first[1])} to ${format(last[1])} within ${formatDurationMs(last[0] - first[0])}`;
+  const limits = thresholds.map(({ severity, value }) => `${format(value)} (${severity})`).join(", ");
+  return shorten(cleanLine(`${title}${moved}${limits === "" ? "" : `; fires at ${limits}`}`), 300);
+}

@@ -1,0 +1,47 @@
+/**
+ * What a channel draws beside a message, fixed when the message is sealed: a retry, after a restart too, draws the same picture,
+ * however history and rules went on meanwhile. Read within a limit of time, and left out where that fails.
+ */
+import { thinned } from "../channels/chart/thin.ts";
+import { drawnAlert } from "../channels/chart/whose.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Message, MessageContent } from "../domain/delivery.ts";
+import type { Charts } from "../domain/ports.ts";
+import type { DeliverLog } from "./log.ts";
+
+/** How long a message waits for its series, ms. */
+const withinMs = 500;
+/** Points that are kept with a message: about as many as a picture has room for, in about 5 KB. */
+const mostPoints = 200;
+const digits = 7;
+
+/** @returns the message with what there is to draw */
+export async function withChart(
+  message: Message,
+  charts: Charts,
+  { clock, log }: { readonly clock: Clock; readonly log: DeliverLog },
+): Promise<Message> {
+  const alertId = message.content.folded === undefined ? drawnAlert(message.content) : null;
+  if (alertId === null) return message;
+  let cancel = () => {};
+  const late = new Promise<null>((resolve) => {
+    cancel = clock.after(withinMs, () => resolve(null));
+  });
+  const asked = charts.series(alertId).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : "failed";
+    log.debug({ messageId: message.id, why }, "a chart was left out");
+    return null;
+  });
+  const series = await Promise.race([asked, late]);
+  cancel();
+  if (series === null) return message;
+  const finite = series.points.filter(([, value]) => Number.isFinite(value));
+  const chart: MessageContent["chart"] = {
+    alertId,
+    title: series.title,
+    unit: series.unit,
+    points: thinned(finite, mostPoints).map(([atMs, value]) => [atMs, Number(value.toPrecision(digits))]),
+    thresholds: series.thresholds.filter(({ value }) => Number.isFinite(value)),
+  };
+  return { ...message, content: { ...message.content, chart } };
+}

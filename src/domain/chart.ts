@@ -1,0 +1,12 @@
+/** A series behind an alert, to be drawn. */
+import type { Severity } from "./alert.ts";
+
+export interface ChartSeries {
+  readonly title: string;
+  /** How its values read, by the units of the rule language: `usd`, `price`, `ratio`, … */
+  readonly unit: string;
+  /** Time in ms and value, oldest first. */
+  readonly points: readonly (readonly [atMs: number, value: number])[];
+  /** From which values on its rule fires. */
+  readonly thresholds: readonly { readonly severity: Severity; readonly value: number }[];
+}
