@@ -15,12 +15,12 @@ import type { Rolling } from "./rolling.ts";
 import type { LogRow, TickLog } from "./ticklog.ts";
 
 /** Rows read, or deleted, in one step. */
-const rowsPerStep = 2_000;
+const rowsPerStep = 1_000;
 /** Rows held in memory at once: with more in the log, the owners are gathered in several shares. */
 const rowsPerShare = 50_000;
 /** Ticks in one chunk at most: what has to be unpacked to read one of them. */
 const ticksPerChunk = 1_024;
-const chunkTicksPerStep = 1_024;
+const chunkTicksPerStep = 512;
 /** So many figures of a roll-up are as much work as one tick of a chunk. */
 const cellsPerTick = 4;
 

@@ -7,11 +7,12 @@
  *             and from an alert that fires to a message accepted                               delivery/accepted.ts
  *   storm     5,000 events in a minute on channels that take one message a second              delivery/storm.ts
  *   space     bytes of the past on disk, and what recording costs                              history/space.ts
+ *   tidy      what retention and roll-up keep waiting                                          history/tidy.ts
  *   start     until all is judged with 50 million samples on disk (made once, kept in /tmp)    history/start.ts
  *   ingest    an answer from its bytes to its commit, against a bare loop; many wallets       ingest/cost.ts, fleet.ts
  *   rules     what windows, many rules and a long past cost the judging                        rules/language.ts
  *
- *   npm run bench -- [--quick] [--json FILE] [polls|pace|latency|storm|space|start|ingest|rules …]
+ *   npm run bench -- [--quick] [--json FILE] [polls|pace|latency|storm|space|tidy|start|ingest|rules …]
  *
  * Each part runs in processes of its own, the measured one on one core and the server on another, where the system can
  * hold them there. Nothing here passes or fails: other work on the machine shows in the figures, so its load is printed.
@@ -30,14 +31,15 @@ import type { StormResult } from "./delivery/storm.ts";
 import { acceptedTable, stormTable } from "./delivery/tables.ts";
 import type { SpaceResult } from "./history/space.ts";
 import type { StartResult } from "./history/start.ts";
-import { spaceTable, startTable } from "./history/tables.ts";
+import { spaceTable, startTable, tidyTable } from "./history/tables.ts";
+import type { TidyResult } from "./history/tidy.ts";
 import type { CostResult } from "./ingest/cost.ts";
 import type { FleetResult } from "./ingest/fleet.ts";
 import { costTable, fleetTable } from "./ingest/tables.ts";
 import type { LanguageResult } from "./rules/language.ts";
 import { languageTable } from "./rules/tables.ts";
 
-const parts = ["polls", "pace", "latency", "storm", "space", "start", "ingest", "rules"] as const;
+const parts = ["polls", "pace", "latency", "storm", "space", "tidy", "start", "ingest", "rules"] as const;
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { quick: { type: "boolean", default: false }, json: { type: "string" } },
@@ -75,6 +77,7 @@ const results: {
   accepted?: AcceptedResult;
   storm?: StormResult;
   space?: SpaceResult;
+  tidy?: TidyResult;
   start?: StartResult;
   ingest?: { cost: CostResult; fleet: FleetResult[] };
   rules?: LanguageResult;
@@ -121,6 +124,10 @@ if (wanted("space")) {
   const size = quick ? ["50", "100"] : ["200", "200"];
   results.space = await measured<SpaceResult>([script("space", "history"), ...size], own);
   say(`\n${spaceTable(results.space)}`);
+}
+if (wanted("tidy")) {
+  results.tidy = await measured<TidyResult>([script("tidy", "history"), "40", quick ? "500" : "4000"], own);
+  say(`\n${tidyTable(results.tidy)}`);
 }
 if (wanted("start")) {
   const size = quick ? ["1000000", "20"] : ["50000000", "100"];

@@ -2,6 +2,7 @@
 import { table } from "../daemon/tables.ts";
 import type { SpaceResult } from "./space.ts";
 import type { StartResult } from "./start.ts";
+import type { TidyResult } from "./tidy.ts";
 
 const whole = (value: number): string => Math.round(value).toLocaleString("en-US");
 const tenths = (value: number): string => value.toFixed(1);
@@ -33,4 +34,17 @@ export function startTable(result: StartResult): string {
     ],
   );
   return `${times}\nProcessor time ${seconds(result.cpuMs)} s, worst stall ${whole(result.worstStallMs)} ms, memory ${whole(result.rssMiB)} MiB.`;
+}
+
+export function tidyTable({ samples, stages }: TidyResult): string {
+  return table(
+    `Retention and roll-up of ${whole(samples)} samples, commits going on: the longest that anything else waits`,
+    ["", "took", "event loop held", "of it processor", "commits", "longest commit"],
+    stages.map((one) => [
+      one.stage,
+      ...[one.tookMs, one.longestMs, one.longestCpuMs].map((ms) => `${whole(ms)} ms`),
+      whole(one.commits),
+      `${tenths(one.longestCommitMs)} ms`,
+    ]),
+  );
 }
