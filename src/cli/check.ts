@@ -38,7 +38,7 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
   const { formatConfigWarning } = await import("../config/index.ts");
   const { demandOf, marketReadsOf } = await import("../collect/demand.ts");
   const { WantedMarkets } = await import("../watch/wanted-markets.ts");
-  const wanted = new WantedMarkets(settings.ruleSet);
+  const wanted = new WantedMarkets(settings.ruleSet, settings.templates.named);
   const demand = demandOf({
     settings: settings.schedules,
     requestsPerSecond: settings.exchange.requestsPerSecond,

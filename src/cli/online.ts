@@ -92,7 +92,7 @@ async function askExchange(desk: Desk): Promise<boolean> {
     const startTime = Date.now() - hourMs;
     await read("fundingRates", desk, () => client.fundingRates({ symbol, startTime }, call));
     await read("candles", desk, () => client.candles({ symbol, timeframe: "1h", startTime, limit: 1 }, call));
-    const wanted = new WantedMarkets(desk.settings.ruleSet);
+    const wanted = new WantedMarkets(desk.settings.ruleSet, desk.settings.templates.named);
     const wants = (source: "orderbook" | "calendars") => wanted.estimate(source, { markets: 1, held: 1 }) > 0;
     if (wants("orderbook")) await read("orderbook", desk, () => client.orderbook({ symbol }, call));
     const commodity = markets?.find((market) => market.commodityStatus !== null)?.symbol;

@@ -340,12 +340,14 @@ export class Line {
 
   /** @returns null when these items cannot be sealed now */
   async #seal({ entries, folded }: Taken): Promise<Message | null> {
-    const { clock, journal, sender, instance, standing, word, charts, log } = this.#options;
+    const { clock, journal, sender, instance, standing, charts, log } = this.#options;
     const told = await this.#told(entries);
     if (told === null) return null;
     const others = folded === null ? standing.beside(told) : null;
     const stuck = entries.some((entry) => entry.stuck);
-    const plain = word(seal(told, { sender, instance, nowMs: clock.nowMs(), folded, standing: others }));
+    const plain = this.#worded(
+      seal(told, { sender, instance, nowMs: clock.nowMs(), folded, standing: others }),
+    );
     // A disk that takes nothing is not asked for pictures.
     const draws = charts !== null && this.channel.drawsSealed === true && !stuck;
     const message = draws ? await withChart(plain, charts, { clock, log }) : plain;
@@ -364,6 +366,17 @@ export class Line {
     this.#sealAgainAtMs = elapsedMs + sealAgainMs;
     this.#putBack(entries);
     return null;
+  }
+
+  /** An alert is never held up by its wording. */
+  #worded(message: Message): Message {
+    try {
+      return this.#options.word(message);
+    } catch (error) {
+      const fields = { channel: this.channel.name, messageId: message.id, error: String(error) };
+      this.#options.log.warn(fields, "a channel's own words failed; the usual ones are sent");
+      return message;
+    }
   }
 
   /** What these items tell, read from history where it is not known. @returns null when they cannot be sealed now */

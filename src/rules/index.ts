@@ -11,7 +11,7 @@ export { freshUntilMs, judge, judgeEvent, nothingHolds } from "./judge.ts";
 export { type UnlistedSymbol, unlistedSymbols } from "./listed.ts";
 export type { Loaded, LoadInput } from "./load/input.ts";
 export { loadRules } from "./load/load.ts";
-export { compileMessageTemplate, factReader, type MessageTemplate } from "./message-template.ts";
+export { compileMessageTemplate, factReader, type MessageTemplate, namedFields } from "./message-template.ts";
 export { formatProblem, nearestName, type RuleProblem } from "./problem.ts";
 export type {
   Bound,

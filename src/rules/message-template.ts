@@ -125,10 +125,9 @@ export function factReader(
 ): (env: Env) => TemplateFacts | undefined {
   const staleAfterMs = staleness(undefined, scheduleMs);
   const reads = named.flatMap(({ owner, field }) => {
-    const runs = fieldsOf(owner, field).map((found) =>
-      readField(`${owner}.${field}`, { scope: owner as ReadScope, symbol: null }, found, staleAfterMs),
-    );
-    return runs.length === 0 ? [] : [{ owner, field, run: runs[0]! }];
+    const [found] = namedFields([{ owner, field }]);
+    const whose = { scope: owner as ReadScope, symbol: null };
+    return found ? [{ owner, field, run: readField(`${owner}.${field}`, whose, found, staleAfterMs) }] : [];
   });
   if (reads.length === 0) return () => undefined;
   return (env) => {
@@ -143,10 +142,13 @@ export function factReader(
   };
 }
 
-function fieldsOf(owner: string, name: string): Field[] {
-  const tables =
-    owner === "event"
-      ? eventKinds.map((kind) => eventVocabulary[kind])
-      : scopes.filter((scope) => scope === owner).map((scope) => vocabulary[scope]);
-  return tables.flatMap((fields) => fields.filter((field) => field.name === name));
+/** The fields of rules' vocabulary that are meant; of an event, those of the first kind that has them. */
+export function namedFields(named: readonly NamedFact[]): readonly Field[] {
+  return named.flatMap(({ owner, field: name }) => {
+    const tables =
+      owner === "event"
+        ? eventKinds.map((kind) => eventVocabulary[kind])
+        : scopes.filter((scope) => scope === owner).map((scope) => vocabulary[scope]);
+    return tables.flatMap((fields) => fields.filter((field) => field.name === name)).slice(0, 1);
+  });
 }

@@ -4,7 +4,8 @@
  * whoever holds it.
  */
 import type { Source } from "../domain/observation.ts";
-import type { ConditionRule, EventRule, Read, RuleSet } from "../rules/index.ts";
+import type { NamedFact } from "../domain/template-data.ts";
+import { type ConditionRule, type EventRule, namedFields, type Read, type RuleSet } from "../rules/index.ts";
 import type { SubjectNode } from "./subjects.ts";
 
 /** Symbols in capitals, or every market there is. */
@@ -27,8 +28,15 @@ interface Wish {
 export class WantedMarkets {
   readonly #wishes: ReadonlyMap<Source, Wish>;
 
-  constructor(ruleSet: RuleSet) {
-    this.#wishes = new Map(marketReads.map((source) => [source, wishOf(ruleSet, source)]));
+  /** @param named by templates of channels: of markets that are held */
+  constructor(ruleSet: RuleSet, named: readonly NamedFact[] = []) {
+    const told = new Set(namedFields(named).flatMap(({ sources }) => sources));
+    this.#wishes = new Map(
+      marketReads.map((source) => {
+        const wish = wishOf(ruleSet, source);
+        return [source, told.has(source) ? { ...wish, held: true } : wish];
+      }),
+    );
   }
 
   /** @param nodes the subjects that there are */

@@ -1,5 +1,6 @@
-/** What rules need beyond what is read for everybody: what nobody looks at is not asked for. */
-import type { RuleSet } from "../rules/index.ts";
+/** What rules and templates need beyond what is read for everybody: what nobody looks at is not asked for. */
+import type { NamedFact } from "../domain/template-data.ts";
+import { namedFields, type RuleSet } from "../rules/index.ts";
 
 export interface Needs {
   /** Some rule asks or tells how long orders have rested. */
@@ -10,8 +11,10 @@ export interface Needs {
   readonly equityCheck: boolean;
 }
 
-export function needsOf(ruleSet: RuleSet): Needs {
-  const shown = [...ruleSet.conditions, ...ruleSet.events].flatMap((rule) => rule.shows);
+/** @param named by templates of channels */
+export function needsOf(ruleSet: RuleSet, named: readonly NamedFact[] = []): Needs {
+  const rules = [...ruleSet.conditions, ...ruleSet.events];
+  const shown = [...rules.flatMap((rule) => rule.shows), ...namedFields(named)];
   return {
     orderAges: shown.some(({ awaits }) => awaits === "orders"),
     midnight: shown.some(({ awaits }) => awaits === "portfolio"),

@@ -272,7 +272,7 @@ export class Watch {
       onSight: (sight, into) => this.#blindness.note(sight, into),
       onJudged: (rule, subject, unknown, into) => this.#failing.event(rule, subject, unknown, into),
     });
-    this.#needs = needsOf(settings.ruleSet);
+    this.#needs = needsOf(settings.ruleSet, settings.named);
     this.#openings = new Openings(remembered.facts);
     this.#rights = new Rights({
       facts: remembered.facts,
@@ -280,7 +280,7 @@ export class Watch {
       happened: (event, into) => this.#happened(event, into),
     });
     this.#series = new Series(settings.ruleSet);
-    this.#wantedMarkets = new WantedMarkets(settings.ruleSet);
+    this.#wantedMarkets = new WantedMarkets(settings.ruleSet, settings.named);
     this.#named = new NamedValues({
       ruleSet: settings.ruleSet,
       windows,

@@ -30,3 +30,17 @@ test("every attempt says the same, in the words of when it was sealed, past a re
   await one.clock.settle();
   expect((await one.store.messages({})).at(-1)?.content.items[0]?.body).toEqual([{ own: "second words" }]);
 });
+
+test("words that fail leave the usual ones, and hold nothing up", async () => {
+  await using one = await rig({
+    word: () => {
+      throw new Error("no words");
+    },
+  });
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.settle();
+  const [sent] = await one.store.messages({});
+  expect(sent).toMatchObject({ status: "delivered", content: { title: "alert 1" } });
+  expect(sent?.content.items[0]).not.toHaveProperty("body");
+  expect(one.logged.join()).toContain("no words");
+});

@@ -1,6 +1,6 @@
 /** What templates of channels name is noted down with each change of an alert, as it was then. */
 import { expect, test } from "vitest";
-import { event, Harness, position, subaccount } from "./harness.ts";
+import { event, Harness, type HarnessOptions, position, subaccount } from "./harness.ts";
 
 const rules = `
 rules:
@@ -68,4 +68,23 @@ test("a reminder after a restart tells the last that is known, while nothing new
   after.pass(2 * 3_600_000);
   const reminder = after.changes.find(({ kind, alert }) => kind === "reminder" && alert.rule === "Big");
   expect(reminder?.facts).toEqual(before.changes[0]!.facts);
+});
+
+test("what is read only where somebody needs it is read for what templates name, of markets that are held", () => {
+  const needs = (over: Partial<HarnessOptions>) => {
+    const harness = new Harness({ rules, ...over });
+    harness.config();
+    harness.mark(150);
+    harness.account([subaccount(10_000, [position(1, 150)])]);
+    const { watch } = harness;
+    return [watch.wantedMarkets("orderbook"), watch.wantedMarkets("candles"), watch.needs];
+  };
+  const nothing = { orderAges: false, midnight: false, equityCheck: false };
+  expect(needs({})).toEqual([new Set(), new Set(), nothing]);
+  const pnl = { owner: "wallet", field: "pnlToday" };
+  expect(needs({ named: [...named, pnl] })).toEqual([
+    new Set(["SOL"]),
+    new Set(),
+    { ...nothing, midnight: true },
+  ]);
 });
