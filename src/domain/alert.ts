@@ -9,6 +9,9 @@ import type { TemplateFacts } from "./template-data.ts";
 
 export type Severity = "info" | "warning" | "critical";
 export const severities: readonly Severity[] = ["info", "warning", "critical"];
+/** Labels that every alert has of itself: no wallet and no rule gives its own under these names. */
+export const ownLabels: readonly string[] = ["severity", "rule", "wallet", "symbol", "subject"];
+
 export const severityRank: Readonly<Record<Severity, number>> = { info: 0, warning: 1, critical: 2 };
 
 /** Why an alert ended. Only `recovered` is good news and shown green. */

@@ -2,7 +2,7 @@
 import type { AcknowledgeSettings } from "../alerts/acknowledge.ts";
 import type { ConfigSource, Path } from "../config/index.ts";
 import { EVENT_NOTIFICATION_TYPES } from "../contract/records/notifications.ts";
-import { severities } from "../domain/alert.ts";
+import { ownLabels, severities } from "../domain/alert.ts";
 import { nearestName } from "../domain/nearest.ts";
 import type { RuleSet } from "../rules/index.ts";
 import { blindRule, unreachableRule } from "../watch/blind.ts";
@@ -16,7 +16,6 @@ export interface Referred {
 }
 
 const ownRules = [blindRule, unreachableRule, channelRule];
-const ownLabels = ["severity", "rule", "wallet", "symbol", "subject"];
 
 /** Looks at what is written, not at what a schema made of it: one mistake in the tree hides no other. */
 export function checkRouting(source: ConfigSource, referred: Referred): void {

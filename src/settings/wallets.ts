@@ -9,6 +9,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { z } from "zod";
 import type { ConfigSource, Path } from "../config/index.ts";
+import { ownLabels } from "../domain/alert.ts";
 import { ownNames } from "../domain/subject.ts";
 import { isAddress } from "../wallet/address.ts";
 import { readKeyFile } from "../wallet/keypair-file.ts";
@@ -51,7 +52,12 @@ const walletName = z
   .regex(nameForm, "expected letters, digits, _ and -, at most 64")
   .refine((name) => !taken.includes(name), { message: `expected another name than ${taken.join(", ")}` });
 const labels = z.record(
-  z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "a label's name has letters, digits and _"),
+  z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "a label's name has letters, digits and _")
+    .refine((name) => !ownLabels.includes(name), {
+      error: ({ input }) => `the label ${String(input)} is given by perpwatch itself`,
+    }),
   z.string(),
 );
 const limits = z.record(

@@ -164,6 +164,10 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
     ["2:73 wallets[0].session: unknown key session"],
   ],
   [
+    `wallets:\n  - { name: x, authority: ${authority}, labels: { symbol: y } }`,
+    ["2:83 wallets[0].labels.symbol: the label symbol is given by perpwatch itself"],
+  ],
+  [
     `wallets:\n  - { name: x, authority: ${authority}, accounts: { pdaIndices: [0, 256] } }`,
     ["2:101 wallets[0].accounts.pdaIndices[1]: expected at most 255, found 256"],
   ],

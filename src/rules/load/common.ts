@@ -1,4 +1,5 @@
 /** The keys that conditions and events share. */
+import { ownLabels } from "../../domain/alert.ts";
 import { builtInRules } from "../../domain/built-in.ts";
 import { type Source, sources } from "../../domain/observation.ts";
 import { compileExpression, type Wanted } from "../expression/compile.ts";
@@ -24,7 +25,7 @@ const longestSummary = 300;
 const longestDescription = 1_500;
 
 /** Names that routing already gives to every alert. */
-const takenLabels = ["rule", "severity", "subject", "wallet", "account", "symbol", "scope"];
+const takenLabels = [...ownLabels, "account", "scope"];
 const taken: ReadonlySet<string> = new Set(builtInRules);
 const nameForm = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 
