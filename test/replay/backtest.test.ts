@@ -188,6 +188,24 @@ test("the best that is kept of each time is judged, and an alert goes on from on
   expect(ran.journal.changes.at(-1)!.alert.sinceMs).toBe(ran.journal.changes[0]!.alert.sinceMs);
 });
 
+test("what is kept by the hour only is judged by its last figures, known at the end of the hour", async () => {
+  const hour = 60 * minute;
+  /** Near from the second hour to the fourth; a dip of half an hour that is over by the end of its hour shows nowhere. */
+  const slow = (atMs: number): number => {
+    const at = (atMs - startMs) / hour;
+    return at >= 1.5 && at < 3.5 ? 130 : at >= 4.2 && at < 4.7 ? 118 : 160;
+  };
+  const left = new Left().run(startMs, startMs + 7 * hour, slow);
+  const history = left.history({ minutesFromMs: startMs + 5 * hour, samplesFromMs: startMs + 6 * hour });
+  const ran = await run(history, startMs + 7 * hour);
+  expect(ran.periods.map(({ resolution, fromMs }) => `${resolution} ${(fromMs - startMs) / hour}`)).toEqual([
+    "hour 0",
+    "minute 5",
+    "samples 6",
+  ]);
+  expect(told(ran)).toEqual(["+7199.999s Near fired warning", "+14399.999s Near ended warning recovered"]);
+});
+
 test("samples give the times that the observations give", async () => {
   const left = new Left().run(startMs, startMs + 30 * minute, dip);
   const samples = await run(left.history(), startMs + 30 * minute);

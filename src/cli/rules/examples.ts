@@ -108,6 +108,24 @@ export const examples: readonly Example[] = [
 `,
   },
   {
+    title: "Several wallets together",
+    text: "What the selected wallets hold is a book: one for each market with `by: market`, one over all with `by: none`. A pair is two or more legs that config.yaml declares under `pairs:`. Both are unknown while one of their wallets is not seen.",
+    yaml: `rules:
+  - name: DeskTooLong
+    scope: book
+    by: market                            # market | none
+    when: book.netNotional > 500000.0
+    severity: critical
+    summary: "{{ market.symbol }}: the desk is long {{ usd(book.netNotional) }} net over {{ amount(book.wallets) }} wallets"
+  - name: DeskNearLiquidation
+    scope: book
+    by: none
+    when: book.adverseMoveToLiquidation < 0.05
+    severity: warning
+    summary: "a wallet of the desk is {{ percent(book.adverseMoveToLiquidation) }} from liquidation"
+`,
+  },
+  {
     title: "Other markets",
     text: "Any rule can name a market by its symbol, in expressions and in history.",
     yaml: `rules:
