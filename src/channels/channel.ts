@@ -59,8 +59,13 @@ export interface Late {
 
 export type ProbeResult =
   /** `warnings`: what does not work as it should, and the way to mend it; messages arrive all the same. */
-  | { readonly kind: "ok"; readonly detail: string; readonly warnings?: readonly string[] }
+  | { readonly kind: "ok"; readonly detail: string; readonly warnings?: readonly Warning[] }
   | { readonly kind: "failed"; readonly failure: SendFailure; readonly detail: string; readonly fix: string };
+
+export interface Warning {
+  readonly detail: string;
+  readonly fix: string;
+}
 
 export interface Channel {
   /** The name in the configuration. */

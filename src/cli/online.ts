@@ -46,7 +46,7 @@ export async function checkOnline(
     const what = `channel ${name}`;
     if (result.kind === "ok") {
       tell({ what, state: "ok", detail: result.detail, fix: null });
-      for (const detail of result.warnings ?? []) tell({ what, state: "note", detail, fix: null });
+      for (const { detail, fix } of result.warnings ?? []) tell({ what, state: "note", detail, fix });
     } else tell({ what, state: "failed", detail: result.detail, fix: result.fix });
   }
 }

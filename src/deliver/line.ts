@@ -222,8 +222,11 @@ export class Line {
     if (cut.aborted || result === null) return;
     if (result.kind === "ok") {
       this.#works(result.detail);
-      for (const warning of result.warnings ?? [])
-        this.#options.log.warn({ channel: this.channel.name }, `${this.channel.name}: ${warning}`);
+      for (const { detail, fix } of result.warnings ?? [])
+        this.#options.log.warn(
+          { channel: this.channel.name },
+          `the channel ${this.channel.name}: ${detail}; ${fix}`,
+        );
     } else if (isFault(result.failure)) this.#breaks(`${result.detail}; ${result.fix}`);
     else this.#health.unready(result.detail, result.failure);
     this.pump();

@@ -608,7 +608,10 @@ describe("a probe names what to mend", () => {
     harm(one.discord);
     const result = await one.channel.probe(never);
     expect(result.kind).toBe(kind);
-    const told = result.kind === "failed" ? result.fix : (result.warnings?.join("; ") ?? result.detail);
+    const told =
+      result.kind === "failed"
+        ? result.fix
+        : (result.warnings?.map(({ detail, fix }) => `${detail}: ${fix}`).join("; ") ?? result.detail);
     expect(told).toMatch(words);
   });
 

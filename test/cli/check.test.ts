@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { startDiscord } from "../support/discord.ts";
 import { startProgram } from "../support/program.ts";
 import { type Desk, desk, plainConfig, run } from "./run.ts";
 
@@ -282,6 +283,36 @@ describe("check --online", () => {
       detail: "the exchange lists no market SOLL: the rule waits for one that may never come",
       fix: "did you mean SOL?",
     });
+  });
+
+  test("a channel that works, but not as it should, says what to mend", async () => {
+    await using discord = await startDiscord();
+    discord.permissions.delete("CREATE_PUBLIC_THREADS");
+    const { token, channelId, apiUrl } = discord;
+    place.write(
+      "chat-config.yaml",
+      [
+        `exchange: { baseUrl: ${simulator.url}, requestsPerSecond: 1000 }`,
+        `wallets: [{ name: watched, authority: ${simulator.traders[1]!.authority} }]`,
+        `channels: { chat: { type: discord, token: ${token}, channelId: "${channelId}", apiUrl: "${apiUrl}" } }`,
+        "history: { path: ./p }",
+        "dashboard: { listen: off }",
+        "",
+      ].join("\n"),
+    );
+    const ran = await run(["check", "--online", "--json", "--config", "chat-config.yaml"], place);
+    const { online: findings } = ran.json() as { online: Finding[] };
+    expect(ran.status).toBe(0);
+    expect(findings.filter(({ what }) => what === "channel chat")).toEqual([
+      { what: "channel chat", state: "ok", detail: "bot perpwatch in #alerts", fix: null },
+      {
+        ...{ what: "channel chat", state: "note" },
+        detail: "without Create Public Threads what follows a critical message stays in the channel",
+        fix: expect.stringMatching(
+          /^give the bot Create Public Threads and Send Messages in Threads/,
+        ) as string,
+      },
+    ]);
   });
 
   test("what fails is said with how to mend it, what works is tried all the same", async () => {

@@ -1,6 +1,6 @@
 /** Checks of a Discord channel without sending anything, each failure with the way to mend it. */
 import type { SendFailure } from "../../domain/delivery.ts";
-import type { ProbeResult } from "../channel.ts";
+import type { ProbeResult, Warning } from "../channel.ts";
 import { cleanLine } from "../text.ts";
 import type { ApiProblem, DiscordApi } from "./api.ts";
 import { type Guild, has, type Overwrite, type PermissionName, permissionsIn } from "./permissions.ts";
@@ -62,7 +62,7 @@ export async function probeBot(
   const guild = await api.call({ method: "GET", route: `/guilds/${guild_id}` }, signal);
   const member = await api.call({ method: "GET", route: `/guilds/${guild_id}/members/${bot.id}` }, signal);
   if (guild.kind === "problem" || member.kind === "problem") {
-    return { kind: "ok", detail: where, warnings: ["the bot's permissions could not be read"] };
+    return { kind: "ok", detail: where, warnings: [unread] };
   }
   const { roles } = member.data as { roles: readonly string[] };
   const bits = permissionsIn(guild.data as Guild, permission_overwrites ?? [], { id: bot.id, roles });
@@ -78,19 +78,29 @@ export async function probeBot(
       fix: `give the bot ${list} in this channel: channel settings, Permissions`,
     };
   }
-  const warnings: string[] = missing(["Embed Links", "Attach Files", "Read Message History"]).map(
-    (one) => `without ${one} ${without[one] ?? "it can do less"}: give the bot ${one} in this channel`,
-  );
-  if (settings.threads) {
-    if (type !== undefined && !withThreads.has(type))
-      warnings.push("a channel of this kind has no threads: take a text channel, or set threads: false");
-    const lacks = missing(["Create Public Threads", "Send Messages in Threads"]).join(" and ");
-    if (lacks !== "")
-      warnings.push(`without ${lacks} what follows a critical message stays in the channel: ${threadFix}`);
-  }
+  const warnings: Warning[] = missing(["Embed Links", "Attach Files", "Read Message History"]).map((one) => ({
+    detail: `without ${one} ${without[one] ?? "it can do less"}`,
+    fix: `give the bot ${one} in this channel`,
+  }));
+  const lacks = missing(["Create Public Threads", "Send Messages in Threads"]).join(" and ");
+  if (settings.threads && type !== undefined && !withThreads.has(type))
+    warnings.push({
+      detail: "a channel of this kind has no threads",
+      fix: "take a text channel, or set threads: false",
+    });
+  else if (settings.threads && lacks !== "")
+    warnings.push({
+      detail: `without ${lacks} what follows a critical message stays in the channel`,
+      fix: threadFix,
+    });
   warnings.push(...quietMentions(guild.data as Guild, mention, has(bits, "Mention Everyone")));
   return { kind: "ok", detail: where, ...(warnings.length === 0 ? {} : { warnings }) };
 }
+
+const unread: Warning = {
+  detail: "the bot's permissions could not be read",
+  fix: "see that the bot is a member of the server, and look again",
+};
 
 /** Text and announcement channels. */
 const withThreads: ReadonlySet<number> = new Set([0, 5]);
@@ -102,19 +112,24 @@ const without: Readonly<Partial<Record<PermissionName, string>>> = {
 };
 
 /** A mention that Discord shows but that rings nowhere is found by nobody until the night when it matters. */
-function quietMentions(guild: Guild, mention: MentionSettings | undefined, everyone: boolean): string[] {
-  const remarks: string[] = [];
+function quietMentions(guild: Guild, mention: MentionSettings | undefined, everyone: boolean): Warning[] {
+  const remarks: Warning[] = [];
   for (const text of new Set(Object.values(mention ?? {}))) {
     if (everyone || text === undefined) continue;
     const id = /^<@&(\d+)>$/.exec(text)?.[1];
     const role = guild.roles.find((one) => one.id === id);
     if (id !== undefined && role === undefined)
-      remarks.push(`the role ${id} of mention is not in this server`);
+      remarks.push({
+        detail: `the role ${id} of mention is not in this server`,
+        fix: "copy the id of a role of this server into mention",
+      });
     else if (role?.mentionable === false) {
-      remarks.push(
-        `the role ${role.id} of mention pings nobody: allow anyone to mention it, or give the bot Mention Everyone`,
-      );
-    } else if (text.startsWith("@")) remarks.push(`${text} pings nobody: give the bot Mention Everyone`);
+      remarks.push({
+        detail: `the role ${role.id} of mention pings nobody`,
+        fix: "allow anyone to mention it, or give the bot Mention Everyone",
+      });
+    } else if (text.startsWith("@"))
+      remarks.push({ detail: `${text} pings nobody`, fix: "give the bot Mention Everyone" });
   }
   return remarks;
 }
