@@ -13,6 +13,8 @@
  *                                    │ yes                      │                 │
  *                                    └──────────► hand over ◄───┴─────────────────┘
  *
+ * A daemon (`start`) begins anew as the same process, with the flags that keep its memory small, where the system can do that.
+ *
  * What must stay true: with everything in place nothing is written, nothing is asked of the network and nothing is
  * printed; a half-fetched Node or half-installed folder is never used; two launchers started at once do the work once.
  * It is one long file so that it can run, be read and be copied alone. The parts are exported for the tests; nothing runs
@@ -543,6 +545,34 @@ async function prepare(root, { isCheckout, isTool }) {
   }
 }
 
+/**
+ * For a daemon that stays for months beside others. Nearly all that an answer leaves is garbage a moment later: a hundred
+ * megabytes to gather it in save little time. It cannot be set once a process runs.
+ */
+export const daemonFlags = ["--max-semi-space-size=4"];
+
+/**
+ * What a command's Node is started with beside what it has already: a size that somebody chose is left alone.
+ * @param {string[]} argv @param {readonly string[]} given flags and NODE_OPTIONS as they are
+ * @returns {readonly string[]}
+ */
+export function flagsFor([command], given) {
+  if (command !== "start" || given.some((one) => /semi[-_]space[-_]size/.test(one))) return [];
+  return daemonFlags;
+}
+
+/**
+ * Puts a Node with these flags in the place of this process, under its id and with its streams. Returns where the system
+ * cannot, or where whoever started us talks to us by another channel than those.
+ * @param {readonly string[]} flags
+ */
+function beginAnew(flags) {
+  if (flags.length === 0 || typeof process.execve !== "function" || process.platform === "win32") return;
+  if (process.channel) return;
+  const { execPath, execArgv, argv, env } = process;
+  process.execve(execPath, [execPath, ...execArgv, ...flags, ...argv.slice(1)], env);
+}
+
 /** @param {string[]} argv */
 async function launch(argv) {
   const root = path.dirname(fileURLToPath(import.meta.url));
@@ -567,7 +597,10 @@ async function launch(argv) {
   // What messages ask their readers to type is what works here.
   const called = process.argv[1] ?? "";
   process.env.PERPWATCH_CALLED = path.basename(called) === "launch.mjs" ? `node ${called}` : "perpwatch";
-  if (runtime.node !== process.execPath) return runChild(runtime.node, [main, ...argv], runtime.node, cwd);
+  const flags = flagsFor(argv, [...process.execArgv, process.env.NODE_OPTIONS ?? ""]);
+  if (runtime.node !== process.execPath)
+    return runChild(runtime.node, [...flags, main, ...argv], runtime.node, cwd);
+  beginAnew(flags);
   // The running Node will do: no second process that would have to be fed signals and outlived.
   process.chdir(cwd);
   process.argv = [process.execPath, main, ...argv];

@@ -21,7 +21,9 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import {
   callerFolder,
+  daemonFlags,
   exitStatus,
+  flagsFor,
   isInstalled,
   npmCommand,
   npmFailure,
@@ -498,6 +500,37 @@ test("a published package runs its compiled files and installs nothing", async (
   expect(small.npmCalls()).toEqual([]);
   expect((await small.run(["--tool", "tool"])).stderr).toMatch(/needs a checkout/);
   expect((await small.run(["--node", "script.ts"])).stderr).toMatch(/needs a checkout/);
+});
+
+describe("a daemon", () => {
+  const telling = `
+console.log(JSON.stringify({ pid: process.pid, flags: process.execArgv, args: process.argv.slice(2), cwd: process.cwd() }));
+`;
+
+  test("has a small young generation, under the id that it was started with", async () => {
+    using small = new SmallPackage();
+    small.write("package/src/main.ts", telling);
+    await small.run(["x"]);
+    const child = small.start(["start", "--config", "c.yaml"]);
+    const { status, stdout, stderr } = await outcomeOf(child);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toEqual({
+      pid: child.pid,
+      flags: daemonFlags,
+      args: ["start", "--config", "c.yaml"],
+      cwd: small.outside,
+    });
+    expect(JSON.parse((await small.run(["status"])).stdout)).toMatchObject({ flags: [] });
+  });
+
+  test("keeps a size that somebody chose", async () => {
+    using small = new SmallPackage();
+    small.write("package/src/main.ts", telling);
+    await small.run(["x"]);
+    const env = { NODE_OPTIONS: "--max-semi-space-size=32" };
+    expect(JSON.parse((await small.run(["start"], { env })).stdout)).toMatchObject({ flags: [] });
+    expect(flagsFor(["start"], ["--max_semi_space_size=8"])).toEqual([]);
+  });
 });
 
 test("a folder that cannot be written is told, not traced", async () => {

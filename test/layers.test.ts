@@ -42,6 +42,7 @@ const roof = [
   "daemon-source.ts",
   "heartbeat.ts",
   "chart-series.ts",
+  "heap.ts",
   "loop-lag.ts",
   "version.ts",
   "settings",

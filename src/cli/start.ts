@@ -73,6 +73,8 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
     }
     await tellWarnings(log, loaded.warnings);
     const { runDaemon } = await import("../app.ts");
+    const { keepHeapSmall } = await import("../heap.ts");
+    keepHeapSmall();
     return await runDaemon(loaded.settings, {
       log,
       signal: stop.signal,

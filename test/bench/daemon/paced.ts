@@ -20,6 +20,7 @@ import { scheduleSettings } from "../../../src/collect/settings.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import { createExchange } from "../../../src/exchange/index.ts";
+import { keepHeapSmall } from "../../../src/heap.ts";
 import { openStore } from "../../../src/history/index.ts";
 import { cpuUs } from "./figures.ts";
 import { benchFolder, ingestLoop, newWatch, rulesText } from "./judging.ts";
@@ -61,6 +62,7 @@ const exchange = createExchange({
   onTrouble: () => {},
   onBadRecord: ({ problem }) => console.error(problem),
 });
+keepHeapSmall();
 const watch = newWatch(wallets, rulesText(true), clock.nowMs());
 const ingest = ingestLoop({ watch, store, clock });
 ingest.start();

@@ -1,6 +1,10 @@
 /** Children of the benchmark: each part runs alone in a process, on a core of its own where that can be had. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import path from "node:path";
+import { daemonFlags } from "../../../launch.mjs";
+
+const root = path.join(import.meta.dirname, "..", "..", "..");
 
 export interface Started {
   readonly child: ChildProcess;
@@ -15,9 +19,12 @@ export function start(args: readonly string[], core: number | null): Started {
 }
 
 function spawned(args: readonly string[], core: number | null): ChildProcess {
-  const node = [process.execPath, "--disable-warning=ExperimentalWarning", ...args];
+  // As the launcher starts a daemon.
+  const node = [process.execPath, "--disable-warning=ExperimentalWarning", ...daemonFlags, ...args];
   const [program = "", ...rest] = core === null ? node : ["taskset", "-c", String(core), ...node];
-  return spawn(program, rest, { stdio: ["ignore", "pipe", "inherit", "ipc"] });
+  // As src/main.ts does: what was compiled once is kept.
+  const env = { ...process.env, NODE_COMPILE_CACHE: path.join(root, ".runtime", "compiled") };
+  return spawn(program, rest, { stdio: ["ignore", "pipe", "inherit", "ipc"], env });
 }
 
 async function firstLine(child: ChildProcess): Promise<string> {

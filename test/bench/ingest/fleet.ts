@@ -6,8 +6,11 @@
  *   node test/bench/ingest/fleet.ts WALLETS SECONDS (of the time that is told)
  */
 import path from "node:path";
+import { PerformanceObserver } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom } from "../../../src/domain/clock.ts";
 import type { Tick } from "../../../src/domain/observation.ts";
+import { keepHeapSmall } from "../../../src/heap.ts";
 import { openStore } from "../../../src/history/index.ts";
 import { cpuUs } from "../daemon/figures.ts";
 import { benchFolder, newWatch } from "../daemon/judging.ts";
@@ -25,6 +28,8 @@ export interface FleetResult {
   readonly cpu: number;
   readonly statesUs: number;
   readonly marksUsPerAccount: number;
+  /** Of one core: what of it, on the main thread, is collecting garbage. */
+  readonly gcCpu: number;
   readonly rssMiB: number;
   readonly heapMiB: number;
   /** Before the first wallet is watched. */
@@ -37,6 +42,7 @@ const mib = 2 ** 20;
 /** Of the answers; wallets share them, a step ahead each round, so that telling them apart costs nothing here. */
 const kinds = 50;
 
+keepHeapSmall();
 const [walletCount = "5000", seconds = "60"] = process.argv.slice(2);
 const idleMiB = process.memoryUsage.rss() / mib;
 const wallets = benchWallets(Number(walletCount));
@@ -96,6 +102,12 @@ tellPast(watch, [...newest.values()], startMs - everyMs, random);
 filled = true;
 newest.clear();
 for (let i = 0; i < 3; i++) await round(startMs + i * everyMs);
+let gcMs = 0;
+const collections = new PerformanceObserver((list) => {
+  for (const { startTime, duration } of list.getEntries()) if (startTime >= measuredFromMs) gcMs += duration;
+});
+collections.observe({ entryTypes: ["gc"] });
+const measuredFromMs = performance.now();
 const spent = { statesUs: 0, marksUs: 0 };
 const rounds = Math.ceil((Number(seconds) * 1_000) / everyMs);
 for (let i = 0; i < rounds; i++) {
@@ -103,6 +115,9 @@ for (let i = 0; i < rounds; i++) {
   spent.statesUs += one.statesUs;
   spent.marksUs += one.marksUs;
 }
+// What is observed is told in a turn of its own.
+await sleep(10);
+collections.disconnect();
 const { rss, heapUsed } = process.memoryUsage();
 const polls = rounds * wallets.length;
 const result: FleetResult = {
@@ -111,6 +126,7 @@ const result: FleetResult = {
   bytes: accounts[0]!.next().length,
   seconds: (rounds * everyMs) / 1_000,
   cpu: (spent.statesUs + spent.marksUs) / (rounds * everyMs * 1_000),
+  gcCpu: gcMs / (rounds * everyMs),
   statesUs: spent.statesUs / polls,
   marksUsPerAccount: spent.marksUs / polls / (everyMs / marksEveryMs),
   rssMiB: rss / mib,

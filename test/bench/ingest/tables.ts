@@ -33,11 +33,22 @@ export function costTable(result: CostResult): string {
 export function fleetTable(results: readonly FleetResult[]): string {
   return table(
     "Wallets at 5 s, marks at 2 s, 20 rules (2 over 24 h, 4 over 1 h, filled), no network",
-    ["wallets", "series", "of one core", "µs an answer", "µs for its marks", "memory", "of it empty", "heap"],
+    [
+      "wallets",
+      "series",
+      "of one core",
+      "of it garbage",
+      "µs an answer",
+      "µs for its marks",
+      "memory",
+      "of it empty",
+      "heap",
+    ],
     results.map((one) => [
       whole(one.wallets),
       whole(one.series),
       `${tenths(one.cpu * 100)} %`,
+      `${tenths(one.gcCpu * 100)} %`,
       tenths(one.statesUs),
       tenths(one.marksUsPerAccount),
       `${whole(one.rssMiB)} MiB`,
