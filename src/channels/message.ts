@@ -11,6 +11,7 @@ import { flat, type WordedText } from "../domain/template-data.ts";
 import { formatTime } from "../domain/time-text.ts";
 import { unreachable } from "../domain/unreachable.ts";
 import type { Late } from "./channel.ts";
+import { ledBy } from "./lines.ts";
 import { clean, cleanLine, safeLink, shorten } from "./text.ts";
 
 export { formatTime };
@@ -115,15 +116,6 @@ function sectionsOf({ sections = [] }: Message["content"]): Section[] {
   }));
 }
 
-/** A digest's tables as lines, for channels that know text only. */
-export function sectionLines(sections: readonly Section[]): string[] {
-  return sections.flatMap(({ title, rows }, index) => [
-    ...(index > 0 ? [""] : []),
-    title,
-    ...rows.map(([name, value]) => (value === "" ? name : `${name}: ${value}`)),
-  ]);
-}
-
 function tallyText(tally: NonNullable<Message["content"]["tally"]>): string {
   return tally
     .map(
@@ -222,24 +214,6 @@ function renderItem(item: MessageItem, zone: string, commandLine: CommandLine): 
       bare: title?.bare === true,
     },
   };
-}
-
-/** What leads, where the title does not say that itself. */
-export function shownLead({ lead, own }: Block): string {
-  return own?.bare ? "" : lead;
-}
-
-/** What is printed below the title. */
-export function shownParts({
-  description,
-  figures,
-  fresh,
-  now,
-  own,
-}: Block): Pick<Block, "description" | "figures" | "fresh" | "now"> {
-  return own?.body === undefined
-    ? { description, figures, fresh, now }
-    : { description, figures: [], fresh: [], now: [] };
 }
 
 function usual(item: MessageItem, zone: string, commandLine: CommandLine): Block {
@@ -374,49 +348,4 @@ function headlineOf({ content }: Message, blocks: readonly Block[]): string {
   const stale = isGone(item.change) && title.includes(cleanLine(item.change.alert.summary));
   const text = stale || title === "" ? first.what : title;
   return text.toLowerCase().startsWith(first.lead.toLowerCase()) ? text : `${first.lead}: ${text}`;
-}
-
-/** With what leads in front, where that is not said already. */
-export function ledBy(block: Block, text: string): string {
-  const lead = shownLead(block);
-  return lead === "" ? text : `${lead}: ${text}`;
-}
-
-/**
- * The whole message as lines of plain text, for mails, terminals, and a channel that refused anything prettier.
- * The first is the headline; an empty string separates blocks.
- */
-export function plainLines(rendering: Rendering): string[] {
-  const lines = [rendering.headline, ...rendering.notes];
-  for (const block of rendering.blocks) {
-    lines.push("", ...blockLines(block, rendering));
-  }
-  if (rendering.sections.length > 0) lines.push("", ...sectionLines(rendering.sections));
-  if (rendering.standing.length > 0) lines.push("", ...rendering.standing);
-  lines.push("", rendering.footer);
-  return lines;
-}
-
-/** One block, without what the headline said already. */
-export function blockLines(block: Block, rendering: Pick<Rendering, "headline" | "blocks">): string[] {
-  const lines = titleLines(block, rendering);
-  const { description, figures, fresh, now } = shownParts(block);
-  if (description !== "") lines.push(...description.split("\n"));
-  const named = figures.map(([name, value]) => `${name} ${value}`);
-  for (let index = 0; index < named.length; index += 3) lines.push(named.slice(index, index + 3).join(" · "));
-  lines.push(...fresh, ...now);
-  if (block.runbook !== null) lines.push(`What to do: ${block.runbook}`);
-  if (rendering.blocks.length === 1) lines.push(`Alert #${block.alertId}`);
-  return lines;
-}
-
-/** What of a block stands above everything else, and not in the headline. */
-export function titleLines(block: Block, rendering: Pick<Rendering, "headline" | "blocks">): string[] {
-  if (rendering.blocks.length > 1) return [headOf(block)];
-  return rendering.headline.includes(block.what) ? [] : [block.what];
-}
-
-/** `FIRING critical #17: what`. */
-export function headOf(block: Block): string {
-  return `${shownLead(block)} #${block.alertId}: ${block.what}`.trim();
 }

@@ -12,6 +12,7 @@ import {
   type TemplateValue,
   type WordedText,
 } from "../domain/template-data.ts";
+import { figureLines } from "./lines.ts";
 import { type Block, type RenderOptions, render } from "./message.ts";
 
 /** What templates may be written for: the steps in an alert's life, an event, and the one ending that is good news. */
@@ -118,7 +119,7 @@ function dataOf(message: Message, { change }: MessageItem, block: Block): Templa
         lead: block.lead,
         summary: block.what,
         description: block.description || null,
-        figures: inLines(block.figures.map(([name, value]) => `${name} ${value}`)) || null,
+        figures: figureLines(block.figures).join("\n") || null,
         freshness: block.fresh.join("\n") || null,
         whatNow: block.now.join("\n") || null,
         runbook: block.runbook,
@@ -148,13 +149,6 @@ function dataOf(message: Message, { change }: MessageItem, block: Block): Templa
       }),
     },
   };
-}
-
-function inLines(figures: readonly string[]): string {
-  const lines: string[] = [];
-  for (let index = 0; index < figures.length; index += 3)
-    lines.push(figures.slice(index, index + 3).join(" · "));
-  return lines.join("\n");
 }
 
 function known(values: Readonly<Record<string, TemplateValue | null>>): TemplateFacts[string] {

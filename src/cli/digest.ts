@@ -1,6 +1,6 @@
 /** `perpwatch digest`: what a digest would tell now, printed or sent. */
 import type { Command } from "commander";
-import { sectionLines } from "../channels/message.ts";
+import { sectionLines } from "../channels/lines.ts";
 import type { DigestAnswer } from "../domain/ports.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";
 import { locate } from "./configuration.ts";

@@ -1,6 +1,7 @@
 /** What a message says, channel by channel's common ground: the order of answers, times, endings, and text from data. */
 import { describe, expect, test } from "vitest";
-import { formatTime, leadOf, plainLines, render } from "../../src/channels/message.ts";
+import { plainLines } from "../../src/channels/lines.ts";
+import { formatTime, leadOf, render } from "../../src/channels/message.ts";
 import { clean, forDiscord, forHtml, safeLink, shorten, withoutSecrets } from "../../src/channels/text.ts";
 import type { Alert, AlertChange, AlertChangeKind } from "../../src/domain/alert.ts";
 import type { Message } from "../../src/domain/delivery.ts";

@@ -1,6 +1,7 @@
 /** What belongs together leaves together, and a storm is readable: groups, folding, what piled up while nothing could leave. */
 import { expect, test } from "vitest";
-import { plainLines, render } from "../../src/channels/message.ts";
+import { plainLines } from "../../src/channels/lines.ts";
+import { render } from "../../src/channels/message.ts";
 import type { Severity } from "../../src/domain/alert.ts";
 import { FakeClock } from "../support/clock.ts";
 import { rig, together } from "./support.ts";

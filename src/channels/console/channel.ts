@@ -7,7 +7,8 @@ import { z } from "zod";
 import type { Severity } from "../../domain/alert.ts";
 import type { Message } from "../../domain/delivery.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
-import { blockLines, type CommandLine, type Rendering, render, sectionLines, type Tone } from "../message.ts";
+import { blockLines, sectionLines } from "../lines.ts";
+import { type CommandLine, type Rendering, render, type Tone } from "../message.ts";
 
 export const consoleSettings = z.strictObject({ type: z.literal("console") });
 export type ConsoleSettings = z.infer<typeof consoleSettings>;

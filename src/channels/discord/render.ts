@@ -6,7 +6,8 @@
  * footer 2048.
  */
 
-import { type Block, headOf, ledBy, plainLines, type Rendering, shownParts, type Tone } from "../message.ts";
+import { headOf, ledBy, plainLines, shownParts } from "../lines.ts";
+import type { Block, Rendering, Tone } from "../message.ts";
 import { dressed, forDiscord, shorten } from "../text.ts";
 import type { ButtonRow } from "./buttons.ts";
 import { sectionFields } from "./sections.ts";

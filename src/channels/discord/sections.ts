@@ -1,5 +1,6 @@
 /** A digest's tables as fields of an embed: a field a table, each with its share of the room. */
-import { type Section, sectionLines } from "../message.ts";
+import { sectionLines } from "../lines.ts";
+import type { Section } from "../message.ts";
 import { forDiscord } from "../text.ts";
 
 /** Of the 6,000 characters that an embed may have. */

@@ -4,15 +4,8 @@
  * that drops it shows the same mail in light colours. Pure.
  */
 import { chartSize } from "../chart/svg.ts";
-import {
-  type Block,
-  ledBy,
-  type Rendering,
-  type Section,
-  shownLead,
-  shownParts,
-  type Tone,
-} from "../message.ts";
+import { ledBy, shownLead, shownParts } from "../lines.ts";
+import type { Block, Rendering, Section, Tone } from "../message.ts";
 import { forHtml, shorten } from "../text.ts";
 
 const colours: Readonly<Record<Tone, string>> = {

@@ -4,7 +4,8 @@
  * Both parts tell the same. What would grow beyond what mail programs show whole (about 100 KB, then they cut) is told in
  * one line an alert, in both.
  */
-import { type Block, plainLines, type Rendering } from "../message.ts";
+import { plainLines } from "../lines.ts";
+import type { Block, Rendering } from "../message.ts";
 import { shorten } from "../text.ts";
 import { alertSize, document, type MailChart } from "./html.ts";
 

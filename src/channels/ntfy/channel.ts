@@ -6,7 +6,8 @@ import { z } from "zod";
 import type { Severity } from "../../domain/alert.ts";
 import { anyAddress, isPlain, secretWord, trimmed } from "../address.ts";
 import type { Channel, Outgoing, ProbeResult } from "../channel.ts";
-import { blockLines, type CommandLine, type Rendering, render, sectionLines, type Tone } from "../message.ts";
+import { blockLines, sectionLines } from "../lines.ts";
+import { type CommandLine, type Rendering, render, type Tone } from "../message.ts";
 import { Poster, parsed, probeFailure } from "../post.ts";
 import { shorten } from "../text.ts";
 

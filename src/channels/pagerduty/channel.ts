@@ -9,7 +9,8 @@ import type { AlertChange } from "../../domain/alert.ts";
 import type { Message } from "../../domain/delivery.ts";
 import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, ProbeResult, SendResult } from "../channel.ts";
-import { type Block, type CommandLine, ledBy, render } from "../message.ts";
+import { ledBy } from "../lines.ts";
+import { type Block, type CommandLine, render } from "../message.ts";
 import { Poster, parsed, probeFailure } from "../post.ts";
 import { shorten } from "../text.ts";
 

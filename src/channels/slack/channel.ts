@@ -6,21 +6,10 @@
 import { z } from "zod";
 import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
+import { blockLines, headOf, ledBy, plainLines, sectionLines, titleLines } from "../lines.ts";
 import type { MentionOfSeverity } from "../mention.ts";
 import { loudest } from "../mention.ts";
-import {
-  type Block,
-  blockLines,
-  type CommandLine,
-  headOf,
-  ledBy,
-  plainLines,
-  type Rendering,
-  render,
-  sectionLines,
-  type Tone,
-  titleLines,
-} from "../message.ts";
+import { type Block, type CommandLine, type Rendering, render, type Tone } from "../message.ts";
 import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
 import { clean, dressed, shorten } from "../text.ts";
 

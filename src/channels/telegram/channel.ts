@@ -5,7 +5,8 @@
 import { z } from "zod";
 import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
-import { type CommandLine, plainLines, render, type Tone } from "../message.ts";
+import { plainLines } from "../lines.ts";
+import { type CommandLine, render, type Tone } from "../message.ts";
 import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
 import { shorten } from "../text.ts";
 

@@ -1,6 +1,7 @@
 /** `perpwatch channels preview`: how a channel's templates tell a made-up alert, without sending anything. */
 import type { Command } from "commander";
-import { plainLines, render } from "../../channels/message.ts";
+import { plainLines } from "../../channels/lines.ts";
+import { render } from "../../channels/message.ts";
 import { type TemplateKind, templateKinds, worded } from "../../channels/template.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { loadSettings } from "../configuration.ts";

@@ -1,5 +1,6 @@
 /** What channels' templates can say, in words: for `channels vocabulary`, and docs/templates.md. */
-import { plainLines, render } from "../../channels/message.ts";
+import { plainLines } from "../../channels/lines.ts";
+import { render } from "../../channels/message.ts";
 import { type ChannelTemplates, type TemplateKind, templateKinds, worded } from "../../channels/template.ts";
 import { compileMessageTemplate, messageVocabulary } from "../../rules/index.ts";
 import { meaningText, type Section, typeText } from "../rules/reference.ts";
