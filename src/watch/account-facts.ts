@@ -3,7 +3,17 @@
  * liquidation prices are `risk/`'s, in exact integers, and become doubles only here.
  */
 import type { PositionState, SubaccountState, TriggerState } from "../domain/account.ts";
-import type { AccountRisk, AccountTotals, Int, MarketFigures, MarketRisk } from "../risk/model.ts";
+import { symbolKey } from "../domain/symbol.ts";
+import type {
+  AccountRisk,
+  AccountTotals,
+  Int,
+  MarketFigures,
+  MarketRisk,
+  OrderRisk,
+  PositionRisk,
+  SpotRisk,
+} from "../risk/model.ts";
 import { entryPriceUsd, shrink, unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
 import type { Facts } from "../rules/index.ts";
 
@@ -13,33 +23,61 @@ export interface SpotValue {
   readonly discountedUsd: number;
 }
 
-/** The account as the margin arithmetic reads it. Made once for each answer, used for every mark. */
-export function accountRisk(state: SubaccountState, spot: SpotValue | null): AccountRisk {
-  return {
-    collateralQuoteLots: shrink(state.collateralQuoteLots),
-    positions: state.positions.map((position) => ({
-      symbol: position.symbol.toUpperCase(),
-      baseLots: shrink(position.baseLots),
-      virtualQuoteLots: shrink(position.virtualQuoteLots),
-      unsettledFundingQuoteLots: shrink(position.unsettledFundingQuoteLots),
-    })),
-    orders: state.orders.map((order) => ({
-      symbol: order.symbol.toUpperCase(),
-      side: order.side,
-      priceTicks: shrink(order.priceTicks),
-      remainingLots: shrink(order.remainingLots),
-      reduceOnly: order.reduceOnly,
-      status: order.status,
-    })),
-    spot: spot
+/** Room for an account as the margin arithmetic reads it: written over by each answer, used for every mark. */
+export class RiskRoom implements AccountRisk {
+  collateralQuoteLots: Int = 0;
+  readonly positions: PositionRoom[] = [];
+  readonly orders: OrderRoom[] = [];
+  spot: readonly SpotRisk[] | undefined = undefined;
+
+  take(state: SubaccountState, spot: SpotValue | null): void {
+    this.collateralQuoteLots = shrink(state.collateralQuoteLots);
+    const { positions, orders } = this;
+    while (positions.length < state.positions.length) positions.push(new PositionRoom());
+    while (positions.length > state.positions.length) positions.pop();
+    for (let i = 0; i < positions.length; i++) {
+      const [room, position] = [positions[i]!, state.positions[i]!];
+      room.symbol = symbolKey(position.symbol);
+      room.baseLots = shrink(position.baseLots);
+      room.virtualQuoteLots = shrink(position.virtualQuoteLots);
+      room.unsettledFundingQuoteLots = shrink(position.unsettledFundingQuoteLots);
+    }
+    while (orders.length < state.orders.length) orders.push(new OrderRoom());
+    while (orders.length > state.orders.length) orders.pop();
+    for (let i = 0; i < orders.length; i++) {
+      const [room, order] = [orders[i]!, state.orders[i]!];
+      room.symbol = symbolKey(order.symbol);
+      room.side = order.side;
+      room.priceTicks = shrink(order.priceTicks);
+      room.remainingLots = shrink(order.remainingLots);
+      room.reduceOnly = order.reduceOnly;
+      room.status = order.status;
+    }
+    this.spot = spot
       ? [
           {
             notionalQuoteLots: Math.round(spot.notionalUsd * 1e6),
             discountedQuoteLots: Math.round(spot.discountedUsd * 1e6),
           },
         ]
-      : undefined,
-  };
+      : undefined;
+  }
+}
+
+class PositionRoom implements PositionRisk {
+  symbol = "";
+  baseLots: Int = Number.NaN;
+  virtualQuoteLots: Int = Number.NaN;
+  unsettledFundingQuoteLots: Int = Number.NaN;
+}
+
+class OrderRoom implements OrderRisk {
+  symbol = "";
+  side: "bid" | "ask" = "bid";
+  priceTicks: Int = Number.NaN;
+  remainingLots: Int = Number.NaN;
+  reduceOnly = false;
+  status = "";
 }
 
 /** Of an account's sums, what rules see. */
@@ -132,12 +170,13 @@ export function positionStateFacts(
 ): void {
   const values = facts.values;
   const long = position.baseLots > 0n;
-  values.symbol = position.symbol.toUpperCase();
+  values.symbol = symbolKey(position.symbol);
   values.side = long ? "long" : "short";
   values.unsettledFunding = usd(shrink(position.unsettledFundingQuoteLots));
   values.accumulatedFunding = usd(shrink(position.accumulatedFundingQuoteLots));
-  const stops = active(position.triggers, "stopLoss");
-  const takes = active(position.triggers, "takeProfit");
+  const { triggers } = position;
+  const stops = triggers.length === 0 ? noTriggers : active(triggers, "stopLoss");
+  const takes = triggers.length === 0 ? noTriggers : active(triggers, "takeProfit");
   values.hasStopLoss = stops.length > 0;
   values.hasTakeProfit = takes.length > 0;
   if (!market) return;
@@ -219,6 +258,8 @@ export function positionMarkFacts(
       : Number.POSITIVE_INFINITY;
 }
 
+const noTriggers: readonly TriggerState[] = [];
+
 function active(triggers: readonly TriggerState[], kind: TriggerState["kind"]): readonly TriggerState[] {
   return triggers.filter((trigger) => trigger.kind === kind && trigger.status.toLowerCase() === "active");
 }
@@ -241,7 +282,7 @@ function nearest(triggers: readonly TriggerState[], which: "highest" | "lowest")
 /** The share of the position that its stop losses close, 0 to 1. */
 function coverage(stops: readonly TriggerState[], baseLots: bigint): number {
   const size = baseLots < 0n ? -baseLots : baseLots;
-  if (size === 0n) return 0;
+  if (size === 0n || stops.length === 0) return 0;
   let share = 0;
   for (const stop of stops) {
     if (stop.percent !== null) share += stop.percent / 100;

@@ -11,19 +11,20 @@ import {
 } from "../domain/account.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
+import { symbolKey } from "../domain/symbol.ts";
 import { assessAccount } from "../risk/assess.ts";
 import { fundingUntilMaintenanceMs } from "../risk/funding.ts";
-import type { AccountRisk, MarketAssessment } from "../risk/model.ts";
+import type { MarketAssessment } from "../risk/model.ts";
 import { movesToLiquidation } from "../risk/moves.ts";
 import { Sheet } from "../risk/sheet.ts";
 import { unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
 import type { FactRecord } from "../rules/index.ts";
 import {
-  accountRisk,
   fundingFacts,
   type Marked,
   positionMarkFacts,
   positionStateFacts,
+  RiskRoom,
   type SpotValue,
   traderFacts,
 } from "./account-facts.ts";
@@ -41,7 +42,9 @@ export interface AccountEntry {
   readonly name: string;
   readonly node: SubjectNode;
   state: SubaccountState;
-  risk: AccountRisk;
+  readonly risk: RiskRoom;
+  /** What it may do, as that was last looked at: accounts that may do the same share one object, answer after answer. */
+  rights: SubaccountState["capabilities"] | null;
   /** Whether its sums were known when it was last assessed. */
   assessed: boolean;
   readonly positions: Map<string, PositionEntry>;
@@ -66,6 +69,7 @@ export interface AccountEntry {
 
 /** Enough to look back from a collateral history that is read once a minute. */
 const collateralsKept = 32;
+const noAccounts: readonly AccountEntry[] = [];
 const nothingToMove = { together: Number.POSITIVE_INFINITY, adverse: Number.POSITIVE_INFINITY };
 
 const nothingHeld: Omit<SubaccountState, "subaccount"> = {
@@ -108,25 +112,45 @@ export interface SubjectKeeper {
 export class Accounts {
   /** By wallet, then PDA index: most questions are about one wallet of thousands. */
   readonly #groups = new Map<string, Map<number, Group>>();
+  /** Lists of them, made when they are asked for. */
+  readonly #byWallet = new Map<string, readonly AccountEntry[]>();
+  #all: readonly AccountEntry[] | null = null;
   readonly #markets: Markets;
   readonly #keeper: SubjectKeeper;
   readonly #placings: Placings;
+  readonly #ordersRead: boolean;
   readonly #sheet = new Sheet();
   readonly #moves = { together: Number.NaN, adverse: Number.NaN };
 
-  constructor(markets: Markets, keeper: SubjectKeeper, placings: Placings) {
+  /** @param ordersRead some rule looks at resting orders, or tells of them */
+  constructor(markets: Markets, keeper: SubjectKeeper, placings: Placings, ordersRead: boolean) {
+    this.#ordersRead = ordersRead;
     this.#markets = markets;
     this.#keeper = keeper;
     this.#placings = placings;
   }
 
-  *all(): Iterable<AccountEntry> {
-    for (const groups of this.#groups.values())
-      for (const group of groups.values()) yield* group.accounts.values();
+  /** As they are now: who comes or goes is in the next list. */
+  all(): readonly AccountEntry[] {
+    this.#all ??= [...this.#groups.keys()].flatMap((wallet) => this.ofWallet(wallet));
+    return this.#all;
   }
 
-  *ofWallet(wallet: string): Iterable<AccountEntry> {
-    for (const group of this.#groups.get(wallet)?.values() ?? []) yield* group.accounts.values();
+  /** The same of one wallet. */
+  ofWallet(wallet: string): readonly AccountEntry[] {
+    const known = this.#byWallet.get(wallet);
+    if (known !== undefined) return known;
+    const groups = this.#groups.get(wallet);
+    if (groups === undefined) return noAccounts;
+    const list = [...groups.values()].flatMap(({ accounts }) => [...accounts.values()]);
+    this.#byWallet.set(wallet, list);
+    return list;
+  }
+
+  /** Who a wallet's accounts are has changed. */
+  #listAnew(wallet: string): void {
+    this.#byWallet.delete(wallet);
+    this.#all = null;
   }
 
   get(ref: AccountRef): AccountEntry | undefined {
@@ -140,7 +164,7 @@ export class Accounts {
 
   /** The accounts of a wallet that hold or rest something in a market; for rows that name no subaccount. */
   holding(wallet: string, pdaIndex: number | null, symbol: string): AccountEntry[] {
-    return [...this.ofWallet(wallet)].filter(
+    return this.ofWallet(wallet).filter(
       (account) =>
         (pdaIndex === null || account.ref.pdaIndex === pdaIndex) &&
         account.positions.has(symbol.toUpperCase()),
@@ -167,8 +191,7 @@ export class Accounts {
     if (onlyOf && !known) return null;
     const first = known === undefined;
     const group = known ?? { slot: 0, slotIndex: 0, accounts: new Map<number, AccountEntry>() };
-    this.#groups.set(seen.wallet, groups);
-    groups.set(seen.pdaIndex, group);
+    if (first) this.#groups.set(seen.wallet, groups.set(seen.pdaIndex, group));
     const newer = seen.slot > group.slot;
     group.slot = seen.slot;
     group.slotIndex = seen.slotIndex;
@@ -178,6 +201,8 @@ export class Accounts {
       told.push(this.#takeSubaccount(group, seen, state, first, newer));
     }
     if (onlyOf) return told;
+    // Nearly always the one that was told of is the one that there is.
+    if (told.length === 1 && group.accounts.size === 1) return told;
     for (const account of [...group.accounts.values()]) {
       if (!seen.subaccounts.some((state) => state.subaccount === account.ref.subaccount))
         this.#remove(group, account);
@@ -195,7 +220,7 @@ export class Accounts {
     if (!account) return undefined;
     account.view = { atMs, view };
     account.spot = hasSpot(account.state) ? spot : null;
-    account.risk = accountRisk(account.state, account.spot);
+    account.risk.take(account.state, account.spot);
     noteView(account);
     return account;
   }
@@ -214,7 +239,8 @@ export class Accounts {
       name: accountName(ref),
       node: this.#keeper.trader(ref, true),
       state,
-      risk: accountRisk(state, null),
+      risk: new RiskRoom(),
+      rights: null,
       assessed: true,
       positions: new Map(),
       seenMs: atMs,
@@ -226,7 +252,9 @@ export class Accounts {
       view: null,
       given: true,
     };
+    account.risk.take(state, null);
     group.accounts.set(ref.subaccount, account);
+    this.#listAnew(ref.wallet);
     return account;
   }
 
@@ -365,15 +393,16 @@ export class Accounts {
     first: boolean,
     newer: boolean,
   ): AccountEntry {
-    const ref: AccountRef = { wallet: seen.wallet, pdaIndex: seen.pdaIndex, subaccount: state.subaccount };
     let account = group.accounts.get(state.subaccount);
     if (!account) {
+      const ref: AccountRef = { wallet: seen.wallet, pdaIndex: seen.pdaIndex, subaccount: state.subaccount };
       account = {
         ref,
         name: accountName(ref),
         node: this.#keeper.trader(ref, first),
         state,
-        risk: accountRisk(state, null),
+        risk: new RiskRoom(),
+        rights: null,
         assessed: false,
         positions: new Map(),
         seenMs: seen.atMs,
@@ -385,11 +414,13 @@ export class Accounts {
         view: null,
         given: false,
       };
+      account.risk.take(state, null);
       group.accounts.set(state.subaccount, account);
+      this.#listAnew(seen.wallet);
     } else if (newer || state.sequence >= account.state.sequence) {
       account.state = state;
       if (!hasSpot(state)) account.spot = null;
-      account.risk = accountRisk(state, account.spot);
+      account.risk.take(state, account.spot);
     }
     account.seenMs = seen.atMs;
     noteCollateral(account, seen.slot);
@@ -408,8 +439,13 @@ export class Accounts {
     values.subaccount = ref.subaccount;
     values.state = state.lifecycle;
     values.collateral = usdFromQuoteLots(state.collateralQuoteLots);
-    values.orders = state.orders.flatMap((order): FactRecord[] => {
-      const market = this.#markets.risk.get(order.symbol.toUpperCase());
+    if (this.#ordersRead) this.#orderFacts(account, atMs, first);
+  }
+
+  #orderFacts(account: AccountEntry, atMs: number, first: boolean): void {
+    const { state, node } = account;
+    node.facts.values.orders = state.orders.flatMap((order): FactRecord[] => {
+      const market = this.#markets.risk.get(symbolKey(order.symbol));
       if (!market || order.status.toLowerCase() !== "active") return [];
       const price = usdFromTicks(order.priceTicks, market);
       const size = unitsFromBaseLots(order.remainingLots, market);
@@ -435,11 +471,9 @@ export class Accounts {
   }
 
   #takePositions(account: AccountEntry, atMs: number, first: boolean): void {
-    const held = new Set<string>();
     for (const position of account.state.positions) {
       if (position.baseLots === 0n) continue;
-      const symbol = position.symbol.toUpperCase();
-      held.add(symbol);
+      const symbol = symbolKey(position.symbol);
       const side = sideOf(position);
       const incarnation = `${side} ${position.sequence}`;
       let entry = account.positions.get(symbol);
@@ -465,9 +499,9 @@ export class Accounts {
       openFacts(entry.node, atMs);
       positionStateFacts(entry.node.facts, position, this.#markets.risk.get(symbol));
     }
-    if (held.size === account.positions.size) return;
+    if (holdsAll(account)) return;
     for (const [symbol, entry] of [...account.positions]) {
-      if (held.has(symbol)) continue;
+      if (holds(account.state, symbol)) continue;
       account.positions.delete(symbol);
       account.shrunkAtMs = atMs;
       account.moved = true;
@@ -477,6 +511,7 @@ export class Accounts {
 
   #remove(group: Group, account: AccountEntry): void {
     group.accounts.delete(account.ref.subaccount);
+    this.#listAnew(account.ref.wallet);
     for (const [symbol, entry] of account.positions) this.#keeper.gone(entry.node, account, symbol, "closed");
     account.positions.clear();
     this.#keeper.gone(account.node, account, null, "closed");
@@ -500,6 +535,22 @@ function listsAll(list: unknown, positions: ReadonlyMap<string, PositionEntry>):
   let index = 0;
   for (const { node } of positions.values()) if (list[index++] !== node.facts.values) return false;
   return true;
+}
+
+/** Whether each position that was known is one that the newest answer tells of. */
+function holdsAll({ positions, state }: AccountEntry): boolean {
+  let index = 0;
+  for (const symbol of positions.keys()) {
+    // Mostly they stand in the same order.
+    const likely = state.positions[index++];
+    if (likely !== undefined && likely.baseLots !== 0n && symbolKey(likely.symbol) === symbol) continue;
+    if (!holds(state, symbol)) return false;
+  }
+  return true;
+}
+
+function holds({ positions }: SubaccountState, symbol: string): boolean {
+  return positions.some((one) => one.baseLots !== 0n && symbolKey(one.symbol) === symbol);
 }
 
 function hasSpot({ spotCollaterals }: SubaccountState): boolean {

@@ -203,6 +203,7 @@ export class Restoring {
   /** After an account was read: what stood about parts of it that are no more ends now. */
   endUnclaimed(wallet: string, pdaIndex: number, draft: Draft): void {
     this.#parts.downtime.read(wallet, pdaIndex, draft);
+    if (this.#unclaimed.size === 0) return;
     const name = `${wallet}/${pdaIndex}`;
     const waiting = this.#unclaimed.get(name);
     if (!waiting) return;

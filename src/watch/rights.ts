@@ -1,5 +1,4 @@
 /** What each trader account may do, held against what it might do before: a right lost or gained is an event. */
-import type { Capability } from "../domain/account.ts";
 import type { Event } from "../domain/event.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { Draft } from "./draft.ts";
@@ -9,8 +8,6 @@ import { factName } from "./remembered.ts";
 const fact = "capabilities";
 
 export class Rights {
-  /** As they were last looked at: accounts that may do the same share one object, answer after answer. */
-  readonly #seen = new WeakMap<AccountEntry, Readonly<Record<string, Capability>>>();
   readonly #facts: ReadonlyMap<string, string>;
   /** What was put into history since, by account: one that goes and comes back is held against that. */
   readonly #put = new Map<string, string>();
@@ -31,12 +28,12 @@ export class Rights {
 
   compare(account: AccountEntry, draft: Draft): void {
     const { capabilities } = account.state;
-    const seen = this.#seen.get(account);
+    const seen = account.rights;
     if (seen === capabilities) return;
     const rights = rightsOf(capabilities);
     // An answer that does not tell of them takes none away.
     if (Object.keys(rights).length === 0) return;
-    this.#seen.set(account, capabilities);
+    account.rights = capabilities;
     account.node.facts.values.capabilities = Object.fromEntries(
       Object.entries(rights).map(([name, word]) => [name, word !== "no"]),
     );

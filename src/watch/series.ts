@@ -45,12 +45,19 @@ const named: ReadonlySet<string> = new Set(["account", "subaccount"]);
 /** A number that is not known now. Written as this NaN so that a layout need not change; windows leave it out. */
 const absent = Number.NaN;
 
+interface LayoutNode {
+  layout: readonly string[] | null;
+  readonly next: Map<string, LayoutNode>;
+}
+
 export class Series {
   readonly #fields: Record<
     "trader" | "position" | "market" | "wallet" | "daemon" | "book" | "pair",
     readonly string[]
   >;
   readonly #layouts = new Map<string, readonly string[]>();
+  /** Of accounts, by the markets of their positions, one after the other: each answer asks. */
+  readonly #ofAccounts: LayoutNode = { layout: null, next: new Map() };
 
   /**
    * @param ruleSet what its windows look back over is kept beside the usual fields, and what its rules read of accounts and
@@ -91,19 +98,28 @@ export class Series {
   }
 
   account(account: AccountEntry, atMs: number): Tick {
-    let key = "account";
-    for (const symbol of account.positions.keys()) key += `|${symbol}`;
-    const layout = this.#layout(key, () => [
-      ...this.#fields.trader.map((field) => `trader.${field}`),
-      ...[...account.positions.keys()].flatMap((symbol) =>
-        this.#fields.position.map((field) => `position[${symbol}].${field}`),
-      ),
-    ]);
+    const layout = this.#layoutOf(account);
     const values: number[] = [];
     pick(values, account.node.facts.values, this.#fields.trader);
     for (const position of account.positions.values())
       pick(values, position.node.facts.values, this.#fields.position);
     return { atMs, owner: account.name, series: layout, values };
+  }
+
+  #layoutOf({ positions }: AccountEntry): readonly string[] {
+    let at = this.#ofAccounts;
+    for (const symbol of positions.keys()) {
+      const next = at.next.get(symbol) ?? { layout: null, next: new Map() };
+      at.next.set(symbol, next);
+      at = next;
+    }
+    at.layout ??= [
+      ...this.#fields.trader.map((field) => `trader.${field}`),
+      ...[...positions.keys()].flatMap((symbol) =>
+        this.#fields.position.map((field) => `position[${symbol}].${field}`),
+      ),
+    ];
+    return at.layout;
   }
 
   markets(markets: readonly MarketEntry[], atMs: number): Tick {

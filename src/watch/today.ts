@@ -12,8 +12,9 @@ import { accountName } from "../domain/subject.ts";
 import { dayOf } from "../rules/index.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
+import type { Snapshot } from "./snapshots.ts";
 import type { ToldSince } from "./told-since.ts";
-import { type Snapshot, type WalletEntry, walletKeepPrefix } from "./wallets.ts";
+import { type WalletEntry, walletKeepPrefix } from "./wallets.ts";
 
 export const todayKeepSuffix = "/today";
 /** How long before midnight the equity of midnight may have been read. */
@@ -232,7 +233,7 @@ export class Today implements Due {
     const before = book.days;
     const day = before.find((one) => one.startMs === startMs) ?? newDay(startMs);
     book.days = [day];
-    const snapshot = entry.snapshots.findLast((one) => one.atMs < startMs);
+    const snapshot = entry.snapshots.findLast((atMs) => atMs < startMs);
     if (snapshot && snapshot.atMs >= startMs - beforeMidnightMs) {
       day.base = { usd: snapshot.equityUsd, slot: snapshot.slot, accounts: [], readMs: snapshot.atMs };
       const since = before.flatMap((one) => (one === day ? [] : one.flows));

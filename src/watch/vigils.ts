@@ -28,7 +28,8 @@ const ofAccounts: ReadonlySet<Scope> = new Set(["position", "trader", "book"]);
 const ofTheExchange: ReadonlySet<Source> = new Set(["exchangeStatus", "marketConfig"]);
 
 export class Vigils {
-  readonly #vigils = new Map<string, Vigil>();
+  /** By source, then wallet; null: of the exchange. */
+  readonly #vigils = new Map<Source, Map<string | null, Vigil>>();
   readonly #deadlines: Deadlines;
   readonly #draft: () => Draft;
   readonly #note: (sighted: Sighted, draft: Draft) => void;
@@ -78,16 +79,17 @@ export class Vigils {
       if (rule.severity === "critical" && ofTheExchange.has(source))
         this.#add(source, null, asSighted(rule, source));
     }
-    for (const vigil of this.#vigils.values())
+    for (const vigil of [...this.#vigils.values()].flatMap((ofSource) => [...ofSource.values()]))
       this.#deadlines.set(vigil, options.startedMs + vigil.staleAfterMs + 1);
   }
 
   /** A source answered, all of it, at `atMs` at the latest. */
   seen(source: Source, wallet: string | null, atMs: number, draft: Draft): void {
-    const vigil = this.#vigils.get(keyOf(source, wallet));
+    const vigil = this.#vigils.get(source)?.get(wallet);
     if (!vigil) return;
     vigil.seen = true;
     this.#deadlines.set(vigil, Math.max(atMs + vigil.staleAfterMs, draft.atMs) + 1);
+    if (vigil.blind.length === 0) return;
     for (const one of vigil.blind.splice(0)) {
       one.unknown = null;
       this.#note(one, draft);
@@ -95,8 +97,8 @@ export class Vigils {
   }
 
   #add(source: Source, wallet: string | null, rule: Sighted["rule"]): void {
-    const key = keyOf(source, wallet);
-    const known = this.#vigils.get(key);
+    const ofSource = this.#vigils.get(source) ?? new Map<string | null, Vigil>();
+    const known = ofSource.get(wallet);
     const staleAfterMs = rule.staleAfterMs[source];
     if (known) {
       known.rules.push(rule);
@@ -119,7 +121,7 @@ export class Vigils {
         for (const one of vigil.blind) this.#note(one, this.#draft());
       },
     };
-    this.#vigils.set(key, vigil);
+    this.#vigils.set(source, ofSource.set(wallet, vigil));
   }
 }
 
@@ -127,8 +129,4 @@ export class Vigils {
 function asSighted(rule: RuleSet["events"][number], source: Source): Sighted["rule"] {
   const { name, severity, staleAfterMs } = rule;
   return { name, noData: "alert", levels: [{ severity }], reads: [{ sources: [source] }], staleAfterMs };
-}
-
-function keyOf(source: Source, wallet: string | null): string {
-  return `${wallet ?? ""}\n${source}`;
 }

@@ -7,22 +7,15 @@
  */
 import type { Event } from "../domain/event.ts";
 import type { Source } from "../domain/observation.ts";
-import type { Facts } from "../rules/index.ts";
+import type { FactValue } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { Draft } from "./draft.ts";
 import type { WatchedWallet } from "./settings.ts";
+import { type Snapshot, Snapshots } from "./snapshots.ts";
 import type { SubjectNode } from "./subjects.ts";
 
 /** How long the collateral history may lag behind the account's state. */
 const indexLagMs = 15_000;
-const snapshotsKeptMs = 180_000;
-
-/** Equity of a wallet at one of its answers. */
-export interface Snapshot {
-  readonly atMs: number;
-  readonly slot: number;
-  readonly equityUsd: number;
-}
 
 interface Flow {
   readonly slot: number;
@@ -57,7 +50,7 @@ export interface WalletEntry {
   readonly seenMs: Map<number, number>;
   /** The same of the histories that are read for each PDA index, by source. */
   readonly partsSeenMs: Map<Source, Map<number, number>>;
-  readonly snapshots: Snapshot[];
+  readonly snapshots: Snapshots;
   readonly flows: Flow[];
   kept: Kept | null;
 }
@@ -104,7 +97,7 @@ export function newWallet(wallet: WatchedWallet, node: SubjectNode): WalletEntry
     unacked: null,
     seenMs: new Map(),
     partsSeenMs: new Map(),
-    snapshots: [],
+    snapshots: new Snapshots(),
     flows: [],
     kept: null,
   };
@@ -116,56 +109,50 @@ export function restoreWallet(entry: WalletEntry, value: string): void {
 }
 
 /** Sums the accounts after one of them was assessed. A sum with an unknown part is unknown. */
-export function sumAccounts(entry: WalletEntry, accounts: Iterable<AccountEntry>): void {
+export function sumAccounts({ node }: WalletEntry, accounts: readonly AccountEntry[]): void {
   let equity = 0;
   let known = true;
   let any = false;
   let marketsMs = Number.POSITIVE_INFINITY;
   let viewMs = Number.POSITIVE_INFINITY;
   let ratesMs = Number.POSITIVE_INFINITY;
-  const nearest = new Nearest();
-  for (const account of accounts) {
+  // Subaccounts do not help each other: the one that is nearest to its end is how near the wallet is.
+  let together = Number.POSITIVE_INFINITY;
+  let adverse = Number.POSITIVE_INFINITY;
+  let funding = Number.POSITIVE_INFINITY;
+  const { values: sums, seenMs: seen } = node.facts;
+  for (let i = 0; i < accounts.length; i++) {
+    const { values, seenMs } = accounts[i]!.node.facts;
+    const value = values.equity;
     any = true;
-    const value = account.node.facts.values.equity;
     if (typeof value === "number") equity += value;
     else known = false;
-    marketsMs = Math.min(marketsMs, account.node.facts.seenMs.markets ?? Number.NEGATIVE_INFINITY);
-    viewMs = Math.min(viewMs, account.node.facts.seenMs.traderView ?? Number.NEGATIVE_INFINITY);
-    ratesMs = Math.min(ratesMs, account.node.facts.seenMs.fundingRates ?? Number.NEGATIVE_INFINITY);
-    nearest.note(account.node.facts.values);
-    const configMs = account.node.facts.seenMs.marketConfig;
-    if (configMs !== undefined) entry.node.facts.seenMs.marketConfig = configMs;
+    marketsMs = Math.min(marketsMs, seenMs.markets ?? Number.NEGATIVE_INFINITY);
+    viewMs = Math.min(viewMs, seenMs.traderView ?? Number.NEGATIVE_INFINITY);
+    ratesMs = Math.min(ratesMs, seenMs.fundingRates ?? Number.NEGATIVE_INFINITY);
+    // NaN goes through a minimum: one that is not known makes it unknown.
+    together = Math.min(together, numberOf(values.moveToLiquidation));
+    adverse = Math.min(adverse, numberOf(values.adverseMoveToLiquidation));
+    funding = Math.min(funding, numberOf(values.fundingUntilMaintenance));
+    const configMs = seenMs.marketConfig;
+    if (configMs !== undefined) seen.marketConfig = configMs;
   }
-  if (Number.isFinite(marketsMs)) entry.node.facts.seenMs.markets = marketsMs;
-  if (Number.isFinite(viewMs)) entry.node.facts.seenMs.traderView = viewMs;
-  if (Number.isFinite(ratesMs)) entry.node.facts.seenMs.fundingRates = ratesMs;
-  else if (entry.node.facts.seenMs.fundingRates !== undefined) delete entry.node.facts.seenMs.fundingRates;
-  nearest.write(entry.node.facts.values);
-  if (any && known) entry.node.facts.values.equity = equity;
-  else delete entry.node.facts.values.equity;
+  if (Number.isFinite(marketsMs)) seen.markets = marketsMs;
+  if (Number.isFinite(viewMs)) seen.traderView = viewMs;
+  if (Number.isFinite(ratesMs)) seen.fundingRates = ratesMs;
+  else if (seen.fundingRates !== undefined) delete seen.fundingRates;
+  if (!Number.isNaN(together)) sums.moveToLiquidation = together;
+  else if (sums.moveToLiquidation !== undefined) delete sums.moveToLiquidation;
+  if (!Number.isNaN(adverse)) sums.adverseMoveToLiquidation = adverse;
+  else if (sums.adverseMoveToLiquidation !== undefined) delete sums.adverseMoveToLiquidation;
+  if (!Number.isNaN(funding)) sums.fundingUntilMaintenance = funding;
+  else if (sums.fundingUntilMaintenance !== undefined) delete sums.fundingUntilMaintenance;
+  if (any && known) sums.equity = equity;
+  else if (sums.equity !== undefined) delete sums.equity;
 }
 
-/** Subaccounts do not help each other: the one that is nearest to its end is how near the wallet is. */
-const nearestOf = ["moveToLiquidation", "adverseMoveToLiquidation", "fundingUntilMaintenance"] as const;
-
-class Nearest {
-  readonly #figures = nearestOf.map(() => Number.POSITIVE_INFINITY);
-
-  note(values: Facts["values"]): void {
-    for (let i = 0; i < nearestOf.length; i++) {
-      const value = values[nearestOf[i]!];
-      // NaN goes through a minimum: one that is not known makes it unknown.
-      this.#figures[i] = Math.min(this.#figures[i]!, typeof value === "number" ? value : Number.NaN);
-    }
-  }
-
-  write(values: Facts["values"]): void {
-    for (let i = 0; i < nearestOf.length; i++) {
-      const name = nearestOf[i]!;
-      if (!Number.isNaN(this.#figures[i]!)) values[name] = this.#figures[i]!;
-      else if (values[name] !== undefined) delete values[name];
-    }
-  }
+function numberOf(value: FactValue | undefined): number {
+  return typeof value === "number" ? value : Number.NaN;
 }
 
 /** Notes an answer about the wallet's accounts; the oldest of its PDA indices is the wallet's age. */
@@ -176,9 +163,7 @@ export function walletSeen(entry: WalletEntry, pdaIndex: number, slot: number, a
   entry.node.facts.seenMs.traderState = oldestMs;
   const equity = entry.node.facts.values.equity;
   if (typeof equity !== "number") return;
-  entry.snapshots.push({ atMs, slot, equityUsd: equity });
-  while (entry.snapshots.length > 0 && entry.snapshots[0]!.atMs < atMs - snapshotsKeptMs)
-    entry.snapshots.shift();
+  entry.snapshots.push(atMs, slot, equity);
 }
 
 /** When all PDA indices of the wallet had been read, at the latest, ms; null while one was not since the start. */
@@ -245,7 +230,7 @@ function transferred(
 
 /** The newest snapshot that is old enough for the collateral history to have caught up; null: there is none yet. */
 export function settledAt({ snapshots }: WalletEntry, atMs: number): Snapshot | null {
-  return snapshots.findLast((snapshot) => snapshot.atMs <= atMs - indexLagMs) ?? null;
+  return snapshots.findLast((seenMs) => seenMs <= atMs - indexLagMs);
 }
 
 /** The collateral history was read at `atMs`: profit can be brought up to the newest settled snapshot. */

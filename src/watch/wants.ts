@@ -3,6 +3,8 @@ import type { NamedFact } from "../domain/template-data.ts";
 import { namedFields, type RuleSet } from "../rules/index.ts";
 
 export interface Needs {
+  /** Some rule looks at resting orders, or tells of them. */
+  readonly orders: boolean;
   /** Some rule asks or tells how long orders have rested. */
   readonly orderAges: boolean;
   /** Some rule reads or tells the profit of today. */
@@ -15,7 +17,10 @@ export interface Needs {
 export function needsOf(ruleSet: RuleSet, named: readonly NamedFact[] = []): Needs {
   const rules = [...ruleSet.conditions, ...ruleSet.events];
   const shown = [...rules.flatMap((rule) => rule.shows), ...namedFields(named)];
+  // Templates of channels name no lists.
+  const read = [...rules.flatMap((rule) => rule.shows), ...ruleSet.values.flatMap((value) => value.reads)];
   return {
+    orders: read.some(({ scope, field }) => scope === "trader" && field === "orders"),
     orderAges: shown.some(({ awaits }) => awaits === "orders"),
     midnight: shown.some(({ awaits }) => awaits === "portfolio"),
     equityCheck: shown.some(({ sources }) => sources.includes("portfolio")),

@@ -142,7 +142,9 @@ export class Watch {
     const draft = (): Draft => this.#draft;
     const wallet = (name: string): WatchedWallet | undefined => this.#world.wallet(name);
     const deadlines = this.#deadlines;
+    this.#needs = needsOf(settings.ruleSet, settings.named);
     this.#world = new World(
+      this.#needs,
       (node) => this.#welcome(node),
       (node, account, symbol, why) => this.#gone(node, account, symbol, why),
     );
@@ -272,7 +274,6 @@ export class Watch {
       onSight: (sight, into) => this.#blindness.note(sight, into),
       onJudged: (rule, subject, unknown, into) => this.#failing.event(rule, subject, unknown, into),
     });
-    this.#needs = needsOf(settings.ruleSet, settings.named);
     this.#openings = new Openings(remembered.facts);
     this.#rights = new Rights({
       facts: remembered.facts,

@@ -12,6 +12,7 @@ import { Placings } from "./placings.ts";
 import type { WatchedWallet } from "./settings.ts";
 import { newFacts, SubjectNode } from "./subjects.ts";
 import { newWallet, type WalletEntry } from "./wallets.ts";
+import type { Needs } from "./wants.ts";
 
 export type Gone = (node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting) => void;
 
@@ -30,8 +31,8 @@ export class World {
     this.markets.entries.get(symbol.toUpperCase())?.facts;
   readonly #onNew: (node: SubjectNode) => void;
 
-  /** @param onNew a trader account, a position, a market, a book or a pair appeared  @param onGone a trader account or a position went */
-  constructor(onNew: (node: SubjectNode) => void, onGone: Gone) {
+  /** @param needs what of it rules look at  @param onNew a trader account, a position, a market, a book or a pair appeared  @param onGone a trader account or a position went */
+  constructor(needs: Pick<Needs, "orders">, onNew: (node: SubjectNode) => void, onGone: Gone) {
     this.#onNew = onNew;
     this.exchange = this.#own("exchange");
     this.daemon = this.#own("daemon");
@@ -45,7 +46,7 @@ export class World {
         onGone(node, account, symbol, why);
       },
     };
-    this.accounts = new Accounts(this.markets, keeper, this.placings);
+    this.accounts = new Accounts(this.markets, keeper, this.placings, needs.orders);
   }
 
   wallet(name: string): WatchedWallet | undefined {
