@@ -7,7 +7,13 @@
 import { createHash } from "node:crypto";
 import { leadOf } from "../channels/message.ts";
 import { type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
-import type { Message, MessageContent, MessageItem, OwedItem } from "../domain/delivery.ts";
+import {
+  type Message,
+  type MessageContent,
+  type MessageItem,
+  type OwedItem,
+  untried,
+} from "../domain/delivery.ts";
 import { messageId, messageIdBytes } from "./message-id.ts";
 
 export interface Sealing {
@@ -61,14 +67,7 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
       threads: threadsOf(told, sender, instance),
       sender,
     },
-    sealedAtMs: nowMs,
-    status: "sealed",
-    attempts: 0,
-    nextAttemptMs: nowMs,
-    lastFailure: null,
-    lastDetail: null,
-    receipt: null,
-    deliveredAtMs: null,
+    ...untried(nowMs, nowMs),
   };
 }
 

@@ -1,5 +1,5 @@
 /** A marked message that proves that a channel works. It is in nobody's outbox: sent once, by whoever asks for it. */
-import type { Message } from "../domain/delivery.ts";
+import { type Message, untried } from "../domain/delivery.ts";
 import { messageId, messageIdBytes } from "./message-id.ts";
 
 export function testMessage(of: {
@@ -23,13 +23,6 @@ export function testMessage(of: {
       items: [],
       sender: of.sender,
     },
-    sealedAtMs: of.nowMs,
-    status: "sealed",
-    attempts: 0,
-    nextAttemptMs: null,
-    lastFailure: null,
-    lastDetail: null,
-    receipt: null,
-    deliveredAtMs: null,
+    ...untried(of.nowMs),
   };
 }

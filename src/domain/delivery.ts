@@ -62,6 +62,17 @@ export interface Message {
   readonly deliveredAtMs: number | null;
 }
 
+/** What a message is of which nothing was tried yet. `nextAttemptMs` null: nobody tries it by itself. */
+export function untried(
+  sealedAtMs: number,
+  nextAttemptMs: number | null = null,
+): Omit<Message, "id" | "receiver" | "severity" | "itemIds" | "alertIds" | "content"> {
+  return {
+    ...{ sealedAtMs, status: "sealed", attempts: 0, nextAttemptMs },
+    ...{ lastFailure: null, lastDetail: null, receipt: null, deliveredAtMs: null },
+  };
+}
+
 /** Channel-neutral content: a channel turns it into an embed, a mail, a line. */
 export interface MessageContent {
   readonly kind: "alert" | "digest" | "test";

@@ -2,7 +2,7 @@
 import type { Outgoing } from "../../src/channels/channel.ts";
 import { leadOf } from "../../src/channels/message.ts";
 import type { Alert, AlertChange, AlertChangeKind } from "../../src/domain/alert.ts";
-import type { Message, MessageContent } from "../../src/domain/delivery.ts";
+import { type Message, type MessageContent, untried } from "../../src/domain/delivery.ts";
 
 /** 2026-11-21 03:41:18 UTC */
 export const atMs = Date.UTC(2026, 10, 21, 3, 41, 18);
@@ -76,14 +76,7 @@ export function message(
     severity,
     itemIds: changes.map(({ id }) => id),
     alertIds: changes.map(({ alertId }) => alertId),
-    sealedAtMs,
-    status: "sealed",
-    attempts: 0,
-    nextAttemptMs: null,
-    lastFailure: null,
-    lastDetail: null,
-    receipt: null,
-    deliveredAtMs: null,
+    ...untried(sealedAtMs),
     ...rest,
     content: {
       kind: "alert",

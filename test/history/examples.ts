@@ -1,7 +1,7 @@
 /** One of each thing that the store keeps, for tests that change a field or two. */
 import type { Alert, AlertChange, RuleState } from "../../src/domain/alert.ts";
 import { type Changes, changes } from "../../src/domain/changes.ts";
-import type { Acknowledgement, Message, OwedItem } from "../../src/domain/delivery.ts";
+import { type Acknowledgement, type Message, type OwedItem, untried } from "../../src/domain/delivery.ts";
 import type { Event } from "../../src/domain/event.ts";
 import type { Tick } from "../../src/domain/observation.ts";
 
@@ -137,14 +137,7 @@ export function message(parts: Partial<Message> = {}): Message {
       items: [{ change: alertChange(), lead: "FIRING critical" }],
       sender: "perpwatch on test",
     },
-    sealedAtMs: t0 + 2,
-    status: "sealed",
-    attempts: 0,
-    nextAttemptMs: t0 + 2,
-    lastFailure: null,
-    lastDetail: null,
-    receipt: null,
-    deliveredAtMs: null,
+    ...untried(t0 + 2, t0 + 2),
     ...parts,
   };
 }

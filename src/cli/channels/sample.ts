@@ -2,7 +2,7 @@
 import { leadOf } from "../../channels/message.ts";
 import { type TemplateKind, templateKindOf } from "../../channels/template.ts";
 import type { Alert, AlertChange, AlertChangeKind, Ending } from "../../domain/alert.ts";
-import type { Message } from "../../domain/delivery.ts";
+import { type Message, untried } from "../../domain/delivery.ts";
 import type { TemplateFacts, TemplateValue } from "../../domain/template-data.ts";
 import { type Field, messageVocabulary } from "../../rules/index.ts";
 
@@ -159,13 +159,6 @@ export function sampleMessage(kind: TemplateKind, receiver: string): Message {
       items: [{ change, lead: leadOf(change) }],
       sender: "perpwatch on nuc",
     },
-    sealedAtMs: atMs + 30_000,
-    status: "sealed",
-    attempts: 0,
-    nextAttemptMs: null,
-    lastFailure: null,
-    lastDetail: null,
-    receipt: null,
-    deliveredAtMs: null,
+    ...untried(atMs + 30_000),
   };
 }

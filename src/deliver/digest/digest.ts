@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto";
 import { changes } from "../../domain/changes.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Message, MessageContent } from "../../domain/delivery.ts";
+import { type Message, type MessageContent, untried } from "../../domain/delivery.ts";
 import type { Store } from "../../domain/ports.ts";
 import type { DaemonStatus } from "../../domain/status.ts";
 import { type DeliverLog, silentLog } from "../log.ts";
@@ -177,14 +177,7 @@ export class Digest {
       itemIds: [],
       alertIds: [],
       content,
-      sealedAtMs: nowMs,
-      status: "sealed",
-      attempts: 0,
-      nextAttemptMs: nowMs,
-      lastFailure: null,
-      lastDetail: null,
-      receipt: null,
-      deliveredAtMs: null,
+      ...untried(nowMs, nowMs),
     };
   }
 }
