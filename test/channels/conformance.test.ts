@@ -320,6 +320,23 @@ describe.each(Object.entries(all))("%s", (name, start) => {
     for (const again of one.far.arrived().slice(1)) expect(withoutTime(again)).toBe(withoutTime(first));
   });
 
+  test("own words beyond all measure fit what the far side takes", async () => {
+    await using one = await rig(start);
+    await one.channel.start(never);
+    const description = "<&>[*_]`@é🦀\n".repeat(500);
+    const changes = Array.from({ length: 50 }, (_, i) => change("fired", { id: i + 1, description }));
+    const written = {
+      title: "{{ alert.description }}".repeat(20),
+      body: "**own** {{ alert.description }}".repeat(20),
+    };
+    for (const some of [changes.slice(0, 1), changes]) {
+      const sent = inWordsOf(message(some), written);
+      const result = await one.channel.send(outgoing({ message: sent }), never);
+      expect(result).toMatchObject({ kind: "delivered" });
+      if (one.channel.kind !== "console") expect(one.far.arrived().at(-1)).toContain(sent.id);
+    }
+  });
+
   test("a message that leaves late says so", async () => {
     await using one = await rig(start);
     await one.channel.start(never);

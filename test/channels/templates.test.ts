@@ -1,4 +1,5 @@
 /** A channel's own words for what it is told. */
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { consoleText } from "../../src/channels/console/channel.ts";
 import { discordBody, endedBody, endedIn, plainBody } from "../../src/channels/discord/render.ts";
@@ -212,6 +213,59 @@ describe("values are data, on every channel", () => {
       ],
     });
   });
+});
+
+test("whatever a value is, it stays a value on every channel, within its room", () => {
+  const dangerous = fc.constantFrom(
+    "@",
+    "everyone",
+    "://",
+    "](",
+    "<",
+    "!here>",
+    "&",
+    "*",
+    "_",
+    "~",
+    "`",
+    "\\",
+    "{{",
+    "#",
+    "\n",
+    "x",
+  );
+  const text = fc.oneof(
+    fc.array(dangerous, { maxLength: 40 }).map((parts) => parts.join("")),
+    fc.string({ unit: "binary" }),
+  );
+  const written = {
+    title: "<@1> {{ alert.symbol }}{{ alert.rule }}!",
+    body: "**{{ alert.rule }}**{{ alert.symbol }} {{ usd(alert.value) }}",
+  };
+  fc.assert(
+    fc.property(text, text, fc.double(), fc.integer({ min: 1, max: 12 }), (symbol, rule, value, count) => {
+      const changes = Array.from({ length: count }, (_, i) =>
+        change("fired", { id: i + 1, symbol, rule, value }),
+      );
+      const rendering = render(inWordsOf(message(changes), written));
+      const { content, embeds, allowed_mentions } = discordBody(rendering, null);
+      expect(allowed_mentions).toEqual({ parse: [] });
+      for (const shown of [
+        content,
+        ...embeds.flatMap(({ title = "", description = "" }) => [title, description]),
+      ]) {
+        expect(shown).not.toMatch(/@(everyone|here)|:\/\/|(?<!\\)\]\(/);
+        expect(shown.isWellFormed()).toBe(true);
+      }
+      const { html } = mailParts(rendering);
+      expect(
+        html.match(
+          /<(?!\/?(?:!doctype|html|head|meta|title|style|body|div|table|tr|td|h1|h2|p|span|a|br)\b)/g,
+        ),
+      ).toBeNull();
+    }),
+    { numRuns: 150 },
+  );
 });
 
 describe("limits hold", () => {

@@ -52,6 +52,7 @@ export async function startService(dialect: Dialect, options: ServiceOptions = {
   const waiting: ((one: Asked) => void)[] = [];
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     let text = "";
+    request.setEncoding("utf8");
     for await (const chunk of request) text += String(chunk);
     const one: Asked = {
       method: request.method ?? "",
