@@ -6,6 +6,7 @@ import { accountName, parseSubject } from "./domain/subject.ts";
 import type { RuleSet } from "./rules/index.ts";
 
 const spanMs = 6 * 3_600_000;
+const freshMs = 60_000;
 
 /** @returns null where the rule looks at more than one figure, or nothing is kept of it */
 export async function chartSeries(
@@ -21,10 +22,9 @@ export async function chartSeries(
   if (scope === undefined || field === undefined) return null;
   const place = placeOf(alert.subject, scope, field);
   if (place === null) return null;
-  const thresholds = rule.levels.flatMap(({ severity, when: { bound } }) =>
-    bound !== undefined && (bound.of.trim() === of || (rule.value !== null && bound.of.trim() === "value"))
-      ? [{ severity, value: bound.limit }]
-      : [],
+  const isOf = (text: string) => text.trim() === of || (rule.value !== null && text.trim() === "value");
+  const thresholds = rule.levels.flatMap(({ severity, when: { sufficient = [] } }) =>
+    sufficient.flatMap((bound) => (isOf(bound.of) ? [{ severity, value: bound.limit }] : [])),
   );
   const points: (readonly [number, number])[] = [];
   for await (const { atMs, series, values } of store.ticks({
@@ -35,9 +35,24 @@ export async function chartSeries(
     const value = values[series.indexOf(place.series)];
     if (value !== undefined && Number.isFinite(value)) points.push([atMs, value]);
   }
+  const now = rule.value === null ? null : presentOf(alert, points.at(-1)?.[0] ?? 0, nowMs);
+  if (now !== null) points.push(now);
   if (points.length < 2) return null;
   const unit = rule.value?.unit ?? unitOf(rule.levels[0]?.when.parts, of) ?? "none";
   return { title: `${alert.subject}: ${of}`, unit, points, thresholds };
+}
+
+/**
+ * What is known of it now, as messages say it: between two samples marks move on. Of an old reading it is drawn where that one
+ * was, not as if nothing had happened since.
+ */
+function presentOf(
+  { state, value, dataAtMs }: Alert,
+  lastMs: number,
+  nowMs: number,
+): readonly [number, number] | null {
+  if (state !== "firing" || value === null || !Number.isFinite(value) || dataAtMs < lastMs) return null;
+  return [nowMs - dataAtMs <= freshMs ? Math.max(nowMs, lastMs + 1) : Math.max(dataAtMs, lastMs + 1), value];
 }
 
 /** Where in history a field of a subject, or of what it belongs to, is kept. */

@@ -221,7 +221,8 @@ export class DaemonSource implements DashboardSource {
   async chart(alertId: number): Promise<ChartSeries | null> {
     const { store, clock, ingest } = this.#parts;
     const [alert] = await store.alerts({ ids: [alertId] });
-    return alert ? chartSeries(alert, ingest.watch.ruleSet, store, clock.nowMs()) : null;
+    if (!alert) return null;
+    return chartSeries(this.#asTheyAre([alert])[0]!, ingest.watch.ruleSet, store, clock.nowMs());
   }
 
   /** History has alerts as they were last told of; those that fire say what is known of them now, and of when that is. */

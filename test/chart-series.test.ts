@@ -1,6 +1,7 @@
 /** What is drawn of an alert: the series that its rule compares with a number, from where history keeps it. */
 import { expect, test } from "vitest";
 import { chartSeries } from "../src/chart-series.ts";
+import type { Alert } from "../src/domain/alert.ts";
 import type { Tick } from "../src/domain/observation.ts";
 import type { TickQuery } from "../src/domain/ports.ts";
 import { alert, atMs } from "./channels/messages.ts";
@@ -64,12 +65,42 @@ const ticks: Tick[] = [-7, -2, -1].flatMap((hours, index) => [
   },
 ]);
 
+test("what is known of it now is the last point, and alternatives are levels as well", async () => {
+  const rules = near.replace(
+    "value < 0.05",
+    "value < 0.05 || (trader.equity < 1.0 && value < 0.3) || value <= 0.02",
+  );
+  const now = alert({ rule: "Near", value: 0.04, dataAtMs: atMs - 15_000 });
+  const found = await chartSeries(now, ruleSet(rules), store(ticks), atMs);
+  expect(found?.points.at(-1)).toEqual([atMs, 0.04]);
+  expect(found?.points).toHaveLength(3);
+  expect(found?.thresholds).toEqual([
+    { severity: "warning", value: 0.1 },
+    { severity: "critical", value: 0.05 },
+    { severity: "critical", value: 0.02 },
+  ]);
+});
+
+test.each<[string, Partial<Alert>, number | null]>([
+  ["of an old reading it stands where that was", { dataAtMs: atMs - hourMs / 2 }, -hourMs / 2],
+  ["of the newest sample beside it", { dataAtMs: atMs - hourMs }, -hourMs + 1],
+  ["of what is older than the samples there is none", { dataAtMs: atMs - 2 * hourMs }, null],
+  ["what is no number is none", { value: Number.POSITIVE_INFINITY }, null],
+  ["what is not known is none", { value: null }, null],
+  ["what is over is none", { state: "ended" }, null],
+])("%s", async (_what, parts, afterMs) => {
+  const given = alert({ rule: "Near", value: 0.04, dataAtMs: atMs - 1_000, ...parts });
+  const found = await chartSeries(given, ruleSet(near), store(ticks), atMs);
+  const more = afterMs === null ? [] : [atMs + afterMs];
+  expect(found?.points.map(([ms]) => ms)).toEqual([atMs - 2 * hourMs, atMs - hourMs, ...more]);
+});
+
 test.each([
   ["Near", "main/0.0/SOL", "main/0.0", "ratio", [0.15, 0.1], [0.1, 0.05]],
   ["Rate", "main/0.0/SOL", "markets", "rate", [0.001, 0.002], [0.001]],
 ])("%s of %s", async (rule, subject, owner, unit, values, limits) => {
   const from = store(ticks);
-  const found = await chartSeries(alert({ rule, subject }), ruleSet(near), from, atMs);
+  const found = await chartSeries(alert({ rule, subject, value: null }), ruleSet(near), from, atMs);
   expect(from.asked).toEqual([{ owner, fromMs: atMs - 6 * hourMs, toMs: atMs }]);
   expect(found?.unit).toBe(unit);
   expect(found?.points.map(([, value]) => Math.round(value * 1e6) / 1e6)).toEqual(values);

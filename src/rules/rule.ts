@@ -30,6 +30,8 @@ export interface Compiled<T extends Value = Value> {
   readonly tick?: TickOf;
   /** Where the whole is one comparison with a number that is written out. */
   readonly bound?: Bound;
+  /** Such comparisons of which each alone makes the whole true: itself, or alternatives. Left out: there is none. */
+  readonly sufficient?: readonly Bound[];
 }
 
 /** A comparison with a number that is written out: `value < 0.1` as it is, `0.1 > value` turned around. */

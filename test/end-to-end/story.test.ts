@@ -157,6 +157,15 @@ test("a price that rises and falls through the levels is one alert, told at each
     "WORSE, now critical: main: SOL long is 4% from liquidation (#1)",
     "RESOLVED: main: SOL long is 50% from liquidation (#1)",
   ]);
+  // The figure behind it, once there is a line to draw; when it is over there is nothing to look at.
+  expect(house.smtp.mails.slice(1).map(({ inline }) => inline.map(({ type }) => type))).toEqual([
+    ["image/png"],
+    ["image/png"],
+    [],
+  ]);
+  expect(house.smtp.mails[2]?.html).toMatch(
+    /alt="main\/0\.0\/SOL: [^"]* to 4%[^"]*; fires at [^"]*5% \(critical\)/,
+  );
   const ids = house.smtp.mails.map(({ messageId }) => messageId);
   expect(house.smtp.mails.map(({ headers }) => headers.get("in-reply-to"))).toEqual([
     undefined,

@@ -62,7 +62,7 @@ export function compileExpression(
   if (wanted === "text" && !["double", "int", "duration", "time", "text", "bool"].includes(node.type.kind))
     tell({ start: 0, message: `${found} cannot be printed` });
   if (failed) return undefined;
-  const { type, run, bound } = node;
+  const { type, run, bound, sufficient = [] } = node;
   return {
     text,
     unit: unitOf(type),
@@ -71,6 +71,7 @@ export function compileExpression(
     parts: walk.parts,
     ...(unitOf(type) === "price" ? { tick: walk.tickOf(parsed.ast) } : {}),
     ...(bound === undefined ? {} : { bound }),
+    ...(sufficient.length === 0 ? {} : { sufficient }),
   };
 }
 

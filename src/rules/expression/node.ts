@@ -12,4 +12,6 @@ export interface Compiling {
   readonly constant?: FactScalar;
   /** Of a comparison with a number that is written out. */
   readonly bound?: Bound;
+  /** Such comparisons of which each alone makes it true. */
+  readonly sufficient?: readonly Bound[];
 }

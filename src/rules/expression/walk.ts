@@ -90,7 +90,12 @@ export class Walk {
       case "&&":
       case "||": {
         const [left, right] = [this.compile(node.args[0]), this.compile(node.args[1])];
-        return { type: bool, run: (node.op === "&&" ? operators.and : operators.or)(left.run, right.run) };
+        if (node.op === "&&") return { type: bool, run: operators.and(left.run, right.run) };
+        const sufficient = [...(left.sufficient ?? []), ...(right.sufficient ?? [])];
+        return {
+          ...{ type: bool, run: operators.or(left.run, right.run) },
+          ...(sufficient.length === 0 ? {} : { sufficient }),
+        };
       }
       case "!_":
         return { type: bool, run: operators.not(this.compile(node.args).run) };
@@ -139,7 +144,7 @@ export class Walk {
             ? operators.compareWithConstant(node.op, left.run, right.constant)
             : operators.compare(node.op, left.run, right.run);
         const bound = boundOf(node.op, node.args, [left, right], this.#text);
-        return bound === undefined ? { type: bool, run } : { type: bool, run, bound };
+        return bound === undefined ? { type: bool, run } : { type: bool, run, bound, sufficient: [bound] };
       }
       case "in":
         return this.#membership(node.args[0], node.args[1]);
