@@ -7,7 +7,7 @@
  * then those functions have to be asked. Where it answers, it answers the same; a property test holds them together.
  */
 import { isSound, ratioOf, riskStateOf, riskTierOf } from "./assess.ts";
-import { highestBelow, lowestAbove } from "./exact.ts";
+import { maxTicks } from "./exact.ts";
 import {
   FastRoom,
   FiguresRoom,
@@ -61,12 +61,11 @@ export class Sheet {
   #spotDiscounted = Number.NaN;
   /** A search went where doubles may err. */
   #doubtful = false;
-  /** Of the search for a liquidation price, see `#hits`. */
+  /** Of the search for a liquidation price, see `#hit`. */
   #leg = new SheetLeg();
   #rest = Number.NaN;
   #restBound = Number.NaN;
   #exactUpTo = Number.NaN;
-  readonly #hits = (ticks: number): boolean => this.#hit(ticks);
   readonly #up = (move: number): number => this.#left(move, 1);
   readonly #down = (move: number): number => this.#left(move, -1);
   readonly #adverse = (move: number): number => this.#left(move, 0);
@@ -244,14 +243,36 @@ export class Sheet {
       this.#restBound = restBound;
       this.#exactUpTo =
         markTicks + Math.floor((fastLimit - fast.bound - restBound) / Math.max(fast.growth, 1));
-      const found = this.#hit(markTicks)
-        ? markTicks
-        : fast.size > 0
-          ? highestBelow(markTicks, this.#hits)
-          : lowestAbove(markTicks, this.#hits);
-      leg.liquidationTicks = found ?? Number.NaN;
+      if (this.#hit(markTicks)) leg.liquidationTicks = markTicks;
+      else leg.liquidationTicks = fast.size > 0 ? this.#below(markTicks) : this.#above(markTicks);
     }
     return !this.#doubtful;
+  }
+
+  /** `highestBelow` of `exact.ts`, step for step. */
+  #below(markTicks: number): number {
+    if (!this.#hit(0)) return Number.NaN;
+    let low = 0;
+    let high = markTicks;
+    while (low + 1 < high) {
+      const middle = low + Math.floor((high - low) / 2);
+      if (this.#hit(middle)) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** `lowestAbove` of `exact.ts`, step for step. */
+  #above(markTicks: number): number {
+    if (markTicks >= maxTicks || !this.#hit(maxTicks)) return Number.NaN;
+    let low = markTicks;
+    let high = maxTicks;
+    while (low + 1 < high) {
+      const middle = low + Math.floor((high - low) / 2);
+      if (this.#hit(middle)) high = middle;
+      else low = middle;
+    }
+    return high;
   }
 
   /** Whether the account would be liquidatable with this market's mark there. */

@@ -104,6 +104,8 @@ export interface Marked {
   readonly figures: MarketFigures;
   /** NaN: there is none; undefined: not known. */
   readonly liquidationTicks: number | undefined;
+  /** Its size and its quote side, where those are numbers. */
+  readonly fast?: { readonly size: number; readonly virtualQuoteLots: number };
 }
 
 const usd = (quoteLots: Int): number => usdFromQuoteLots(quoteLots);
@@ -221,8 +223,9 @@ export function positionMarkFacts(
 ): void {
   const values = facts.values;
   if (market) {
-    const { baseLots, virtualQuoteLots } = position;
-    values.entryPrice = entryPriceUsd(baseLots, virtualQuoteLots, market);
+    const size = of?.fast?.size ?? position.baseLots;
+    const virtualQuoteLots = of?.fast?.virtualQuoteLots ?? position.virtualQuoteLots;
+    values.entryPrice = entryPriceUsd(size, virtualQuoteLots, market);
   } else delete values.entryPrice;
   if (!market || !of) {
     for (const field of markedPositionFields) delete values[field];

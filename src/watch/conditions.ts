@@ -27,6 +27,7 @@ import type { Draft } from "./draft.ts";
 import { Instance, noWindows, Timer } from "./instance.ts";
 import { noPlan, Plans, staysQuiet } from "./plan.ts";
 import type { WatchedWallet } from "./settings.ts";
+import type { Judging } from "./staleness.ts";
 import type { SubjectNode } from "./subjects.ts";
 import { type WindowPlan, WindowSet } from "./windows.ts";
 
@@ -79,8 +80,7 @@ export class Conditions {
   /** Counts judgings of subjects; see `Look`. */
   #turn = 0;
   readonly #due = (instance: Instance): void => this.judge(instance, this.#options.draft());
-  readonly #staleMsOf = ({ rule, node, index, staleMs }: Instance): number =>
-    node.quiet.has(index) ? freshUntilMs(rule.inputs, node.env) + 1 : staleMs;
+  readonly #judging: Judging;
   /** States found in history that no subject has claimed yet. */
   readonly #restored = new Map<string, { readonly state: RuleState; readonly alert: LiveAlert | null }>();
   /** Whose row stands in history: a position that flipped or reopened takes over the row of the one before it. */
@@ -88,6 +88,13 @@ export class Conditions {
 
   constructor(options: ConditionsOptions) {
     this.#options = options;
+    this.#judging = {
+      deadlines: options.deadlines,
+      judge: this.#due,
+      staleMsOf: ({ rule, node, index, staleMs }) =>
+        node.quiet.has(index) ? freshUntilMs(rule.inputs, node.env) + 1 : staleMs,
+      firstStaleMs: (node) => this.#firstStaleMs(node),
+    };
     for (const rule of options.ruleSet.conditions) {
       this.#byScope.set(rule.scope, [...(this.#byScope.get(rule.scope) ?? []), rule]);
       for (const spec of rule.windows) {
@@ -117,7 +124,7 @@ export class Conditions {
   /** Gives a subject the rules that select it. */
   attach(node: SubjectNode, draft: Draft): void {
     this.#prepare(node);
-    node.staleness.keep(this.#options.deadlines, this.#due, this.#staleMsOf);
+    node.staleness.keep(this.#judging);
     for (const rule of this.#byScope.get(node.subject.scope) ?? []) {
       if (!judges(rule, node.subject, this.#options.wallet)) continue;
       const windows = rule.windows.map((spec): Window => {
@@ -213,6 +220,16 @@ export class Conditions {
     }
     node.staleness.noted(staleMs);
     if (lookedBack && !held) this.#noteHeld(node, asked, atMs);
+  }
+
+  #firstStaleMs({ instances, plan, quiet, env }: SubjectNode): number {
+    const turn = ++this.#turn;
+    let firstMs = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < plan.length; i++) {
+      const staleMs = quiet.has(i) ? plan[i]!.look.untilMs(env, turn) + 1 : instances[i]!.staleMs;
+      if (staleMs < firstMs) firstMs = staleMs;
+    }
+    return firstMs;
   }
 
   /** Notes until when its windows hold, where all that was quiet because of them was looked at just now. */

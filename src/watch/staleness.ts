@@ -4,50 +4,50 @@
  */
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Instance } from "./instance.ts";
+import type { SubjectNode } from "./subjects.ts";
+
+/** What is the same for all subjects. */
+export interface Judging {
+  readonly deadlines: Deadlines;
+  /** Called with each rule whose moment has come; it sets a new one. */
+  readonly judge: (instance: Instance) => void;
+  /** A rule's moment, ms. */
+  readonly staleMsOf: (instance: Instance) => number;
+  /** The first of those of a subject. */
+  readonly firstStaleMs: (node: SubjectNode) => number;
+}
 
 export class Staleness implements Due {
   queuedMs = Number.POSITIVE_INFINITY;
   place = -1;
-  #judge: (instance: Instance) => void = () => {};
-  #deadlines: Deadlines | null = null;
-  #staleMsOf: (instance: Instance) => number = () => Number.POSITIVE_INFINITY;
-  readonly #of: { readonly instances: readonly Instance[] };
+  #judging: Judging | null = null;
+  readonly #of: SubjectNode;
 
-  constructor(of: { readonly instances: readonly Instance[] }) {
+  constructor(of: SubjectNode) {
     this.#of = of;
   }
 
   get dueMs(): number {
-    let firstMs = Number.POSITIVE_INFINITY;
-    for (const instance of this.#of.instances) firstMs = Math.min(firstMs, this.#staleMsOf(instance));
-    return firstMs;
+    return this.#judging === null ? Number.POSITIVE_INFINITY : this.#judging.firstStaleMs(this.#of);
   }
 
   /** The moment is the rules' own. */
   set dueMs(_: number) {}
 
-  /**
-   * @param judge called with each rule whose moment has come; it sets a new one
-   * @param staleMsOf a rule's moment
-   */
-  keep(
-    deadlines: Deadlines,
-    judge: (instance: Instance) => void,
-    staleMsOf: (instance: Instance) => number,
-  ): void {
-    this.#deadlines = deadlines;
-    this.#judge = judge;
-    this.#staleMsOf = staleMsOf;
+  keep(judging: Judging): void {
+    this.#judging = judging;
   }
 
   /** A rule's moment was set. */
   noted(staleMs: number): void {
-    if (staleMs < this.queuedMs) this.#deadlines?.set(this, staleMs);
+    if (staleMs < this.queuedMs) this.#judging?.deadlines.set(this, staleMs);
   }
 
   onDue(nowMs: number): void {
+    const judging = this.#judging;
+    if (judging === null) return;
     for (const instance of [...this.#of.instances])
-      if (this.#staleMsOf(instance) <= nowMs) this.#judge(instance);
+      if (judging.staleMsOf(instance) <= nowMs) judging.judge(instance);
     this.noted(this.dueMs);
   }
 }
