@@ -49,10 +49,7 @@ export interface AccountEntry {
   assessed: boolean;
   readonly positions: Map<string, PositionEntry>;
   seenMs: number;
-  /**
-   * When a position of it last got smaller or went away, ms; 0: never. An account without positions at its first sight may
-   * have lost them a moment ago, while nobody watched: then, for it.
-   */
+  /** When a position of it last got smaller or went away, ms; 0: never, as far as we know. */
   shrunkAtMs: number;
   /** What it holds changed since that was kept. */
   moved: boolean;
@@ -406,7 +403,7 @@ export class Accounts {
         assessed: false,
         positions: new Map(),
         seenMs: seen.atMs,
-        shrunkAtMs: state.positions.some(({ baseLots }) => baseLots !== 0n) ? 0 : seen.atMs,
+        shrunkAtMs: 0,
         moved: true,
         collaterals: [],
         placedMs: new Map(),

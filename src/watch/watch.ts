@@ -205,7 +205,8 @@ export class Watch {
       emptied: ({ subject }) => {
         if (subject.scope !== "trader") return false;
         const account = this.#world.accounts.get(subject);
-        return account?.positions.size === 0 && this.#endings.liquidatedSince(subject, account.shrunkAtMs);
+        if (account === undefined || account.positions.size > 0 || account.shrunkAtMs === 0) return false;
+        return this.#endings.liquidatedSince(subject, account.shrunkAtMs);
       },
       toldShare: (spec, { subject }, atMs) => this.#told.share(spec, subject, atMs, this.#today.startMs),
       onSight: (instance, into) => {
