@@ -40,7 +40,10 @@ export function acknowledgeWord(
   notificationType: string,
   ruleWords: readonly (AckWord | null)[],
 ): AckWord {
-  const byType = settings.types[notificationType];
+  // The exchange names types: one of a name that every object has is none of those that are configured.
+  const byType = Object.hasOwn(settings.types, notificationType)
+    ? settings.types[notificationType]
+    : undefined;
   const fallback: AckWord = byType ?? (settings.notifications === "never" ? "never" : "whenDelivered");
   let strictest = strictness.length - 1;
   for (const word of ruleWords) strictest = Math.min(strictest, strictness.indexOf(word ?? fallback));

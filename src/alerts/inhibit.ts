@@ -1,6 +1,6 @@
 /** Inhibition: while one alert fires, others that follow from it are held. Pure. */
 import { z } from "zod";
-import { type Labels, matches, matchSettings } from "./match.ts";
+import { type Labels, labelOf, matches, matchSettings } from "./match.ts";
 
 export const inhibitSettings = z.array(
   z.strictObject({
@@ -17,6 +17,6 @@ export function inhibits({ source, target, equal }: Inhibitions[number], from: L
   return (
     matches(target, of) &&
     matches(source, from) &&
-    equal.every((name) => (from[name] ?? "") === (of[name] ?? ""))
+    equal.every((name) => labelOf(from, name) === labelOf(of, name))
   );
 }

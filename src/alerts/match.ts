@@ -42,7 +42,7 @@ const compiled = new Map<string, RegExp>();
 
 export function matches(wanted: Matchers, labels: Labels): boolean {
   for (const [name, one] of Object.entries(wanted)) {
-    const actual = labels[name] ?? "";
+    const actual = labelOf(labels, name);
     if ("in" in one) {
       if (!one.in.includes(actual)) return false;
     } else if ("notIn" in one) {
@@ -52,6 +52,11 @@ export function matches(wanted: Matchers, labels: Labels): boolean {
     } else if (whole(one.notMatches, actual)) return false;
   }
   return true;
+}
+
+/** Names come from people: one that every object has by itself (`constructor`) is no label. */
+export function labelOf(labels: Labels, name: string): string {
+  return Object.hasOwn(labels, name) ? (labels[name] ?? "") : "";
 }
 
 /** A pattern covers the whole value, as in Alertmanager: `mm-.*`, not `mm-`. */
@@ -110,7 +115,7 @@ export function parseMatchers(texts: readonly string[]): Matchers | Wrong {
   const raw: Record<string, unknown> = {};
   for (const text of texts) {
     const [, name, operator, value] = /^([A-Za-z_][\w-]*)(=~|!~|!=|=)(.*)$/s.exec(text.trim()) ?? [];
-    if (name === undefined || value === undefined)
+    if (name === undefined || value === undefined || name === "__proto__")
       return new Wrong(
         `"${text}" is no matcher; they look like wallet=main, severity=warning,info, rule!=Blind, wallet=~mm-.*`,
       );

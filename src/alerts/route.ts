@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { parseDurationMs } from "../domain/duration.ts";
-import { type Labels, type Matchers, matches, matchSettings } from "./match.ts";
+import { type Labels, labelOf, type Matchers, matches, matchSettings } from "./match.ts";
 import { type MuteTimes, muteTimesSettings } from "./mute.ts";
 
 export const duration = z.string().transform((text, context) => {
@@ -146,7 +146,7 @@ export function allReceivers(routing: Routing): ReadonlySet<string> {
 
 /** What names the group of an alert on a way; the same for alerts that belong into one message. */
 export function groupKeyOf(way: Way, labels: RoutedLabels): string {
-  const values = way.groupBy.map((name) => `${name}=${labels[name] ?? ""}`);
+  const values = way.groupBy.map((name) => `${name}=${labelOf(labels, name)}`);
   return `${way.path.join(".")}{${values.join(",")}}`;
 }
 

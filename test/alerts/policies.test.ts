@@ -94,6 +94,7 @@ describe("what it takes until a notification is handled", () => {
     ],
     ["the rule's own word wins", { types: { adl: "never" } }, "adl", ["always"], "always"],
     ["the strictest of several", {}, "adl", ["always", "whenAcknowledged", null], "whenAcknowledged"],
+    ["a type that is called like what every object has", {}, "constructor", [null], "whenDelivered"],
     ["never is the strictest", {}, "adl", ["never", "whenAcknowledged"], "never"],
   ])("%s", (_, settings, type, words, word) => {
     expect(acknowledgeWord(acknowledgeSettings.parse(settings), type, words)).toBe(word);

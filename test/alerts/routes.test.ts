@@ -21,6 +21,10 @@ describe("matchers", () => {
     [{ desk: "" }, true],
     [{ desk: "alpha" }, false],
     [{ level: 3 }, false],
+    // What every object has by itself is no label.
+    [{ constructor: { matches: "x.*" } }, false],
+    [{ toString: { notMatches: "x.*" } }, true],
+    [{ valueOf: "" }, true],
   ])("%j: %s", (wanted, expected) => {
     expect(matches(matchSettings.parse(wanted), labels)).toBe(expected);
   });
@@ -68,10 +72,16 @@ describe("matchers", () => {
   test.each([
     [["wallet"], '"wallet" is no matcher; they look like wallet=main'],
     [["wallet=a", "wallet=b"], "wallet is given twice"],
+    [["__proto__=a"], '"__proto__=a" is no matcher'],
     [["wallet=~(a+)+"], "wallet.matches: a group in a pattern cannot repeat"],
   ])("%j is told what is wrong with it", (texts, words) => {
     expect(parseMatchers(texts)).toMatchObject({ wrong: expect.stringContaining(words) });
   });
+});
+
+test("a group by a name that every object has is the one of alerts without that label", () => {
+  const [way] = waysFor(routingSettings.parse({ receivers: ["chat"], groupBy: ["constructor"] }), {});
+  expect(groupKeyOf(way!, { rule: "A" })).toBe("{constructor=}");
 });
 
 describe("the tree", () => {
