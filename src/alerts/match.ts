@@ -11,6 +11,8 @@ const plain = z.union([z.string(), z.number().transform(String)]);
 /** Longest pattern, and longest text that one is held against: both come from people and are short. */
 const longestPattern = 200;
 const longestValue = 300;
+/** What may be missing in a pattern, and its groups of alternatives, multiply. */
+const mostWays = 64;
 
 const pattern = z
   .string()
@@ -83,7 +85,39 @@ function wrongPattern(text: string): string | null {
   if (/\)[*+{]/.test(text)) return "a group in a pattern cannot repeat: write alternatives, [classes] or .*";
   const repeats = text.replaceAll(/\\./g, "x").match(/[*+]|\{\d+,?\d*\}/g)?.length ?? 0;
   if (repeats > 3) return "a pattern repeats at most three times";
+  if (waysToFit(text) > mostWays)
+    return "a pattern has too many ways to fit: write fewer parts that may be missing (x?) and fewer (a|b) in a row";
   return null;
+}
+
+/**
+ * How many ways through a pattern there are, its repetitions apart: each part that may be missing doubles them, each group of
+ * alternatives multiplies them, and all are tried before the answer is no. Of alternatives of the whole it is the worst one's.
+ */
+function waysToFit(text: string): number {
+  let worst = 1;
+  let ways = 1;
+  const groups: number[] = [];
+  let before = "";
+  for (let i = 0; i < text.length; i++) {
+    const one = text[i]!;
+    if (one === "\\") i++;
+    else if (one === "[") {
+      for (i++; i < text.length && text[i] !== "]"; i++) if (text[i] === "\\") i++;
+    } else if (one === "(") {
+      groups.push(1);
+      if (text[i + 1] === "?") i++;
+    } else if (one === ")") ways *= groups.pop() ?? 1;
+    else if (one === "|") {
+      if (groups.length > 0) groups[groups.length - 1]!++;
+      else {
+        worst = Math.max(worst, ways);
+        ways = 1;
+      }
+    } else if (one === "?" && before !== "*" && before !== "+") ways *= 2;
+    before = one;
+  }
+  return Math.max(worst, ways);
 }
 
 /** As people write it: `severity=critical, wallet=~mm-.*`. */

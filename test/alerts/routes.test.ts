@@ -35,9 +35,24 @@ describe("matchers", () => {
     ["(?=x)x", "does not look around"],
     ["(a)\\1", "has no references"],
     [".*.*.*.*x", "repeats at most three times"],
+    [`${".?".repeat(60)}x`, "too many ways to fit"],
+    [`${"(.|)".repeat(40)}x`, "too many ways to fit"],
+    [`${"(?:.|..)".repeat(20)}x`, "too many ways to fit"],
+    [`${"\\p{L}?".repeat(30)}x`, "too many ways to fit"],
+    [`${"[(?]?".repeat(30)}x`, "too many ways to fit"],
+    [`${"\\*?".repeat(30)}x`, "too many ways to fit"],
   ])("the pattern %s is refused: %s", (text, words) => {
     const { error } = matchSettings.safeParse({ wallet: { matches: text } });
     expect(JSON.stringify(error?.issues)).toContain(words);
+  });
+
+  test.each([
+    "mm-(a|b|c|d|e|f)-(main|hedge)",
+    "a?b|c?d|e?f|g?h|i?j|k?l|m?n|o?p",
+    "(?:mm|desk)-.*?x?",
+    "\\?\\?[?|]*",
+  ])("the pattern %s is taken", (text) => {
+    expect(matchSettings.safeParse({ wallet: { matches: text } }).success).toBe(true);
   });
 
   test("no pattern that is taken takes long", () => {
@@ -47,7 +62,9 @@ describe("matchers", () => {
           unit: fc.constantFrom("a", ".", "*", "+", "|", "[ab]", "{1,3}", "?", "(", ")"),
           maxLength: 12,
         }),
-        (text) => {
+        fc.integer({ min: 1, max: 30 }),
+        (part, times) => {
+          const text = part.repeat(times);
           const parsed = matchSettings.safeParse({ wallet: { matches: text } });
           if (!parsed.success) return;
           const started = performance.now();
