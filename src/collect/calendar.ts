@@ -42,6 +42,8 @@ export class CronSchedule {
     // The day alone, asked at noon in UTC: months, weekdays, "last" and the like are node-cron's to understand.
     const [month, weekday, day] = [4, 5, 3].map((at) => partsOf(expression)[at]!);
     const task = cron.createTask(`0 0 12 ${day} ${month} ${weekday}`, () => {}, { timezone: "UTC" });
+    // node-cron holds on to every task that it makes; one that is destroyed can still be asked.
+    task.destroy();
     this.#matchesDay = (noon) => task.match(noon);
     this.#zone = new Zone(timezone);
   }

@@ -1,6 +1,8 @@
 /** Cron schedules in time zones, on ordinary days and on the two that are not. */
+import cron from "node-cron";
 import { describe, expect, test } from "vitest";
 import { CronSchedule, cronProblem } from "../../src/collect/calendar.ts";
+import { scheduleMs } from "../../src/collect/settings.ts";
 
 function times(expression: string, zone: string, from: string, count: number): string[] {
   const schedule = new CronSchedule(expression, zone);
@@ -57,6 +59,14 @@ describe("the day that has an hour twice", () => {
       "2026-10-25T02:00:00Z",
     ]);
   });
+});
+
+test("a schedule that is asked again and again leaves nothing behind", () => {
+  const before = cron.getTasks().size;
+  const schedule = { kind: "calendar", cron: "0 0 9 * * 1-5", timezone: "Europe/Berlin" } as const;
+  const monday = Date.parse("2026-06-01T00:00:00Z");
+  for (let i = 0; i < 3; i++) expect(scheduleMs(schedule, monday)).toBe(86_400_000);
+  expect(cron.getTasks().size).toBe(before);
 });
 
 test.each([
