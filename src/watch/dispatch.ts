@@ -47,10 +47,11 @@ interface Group {
   lastMs: number;
   /** When what waits leaves; in the past where nothing does. */
   releaseMs: number;
+  intervalMs: number;
 }
 
 const heldPrefix = "held/";
-/** Groups of which nothing was told for so long begin anew, ms. */
+/** Groups of which nothing was told for so long, and for longer than their interval, begin anew, ms. */
 const forgottenMs = 600_000;
 
 export class Dispatch {
@@ -204,15 +205,19 @@ export class Dispatch {
     if (group && group.releaseMs > nowMs && !urgent) return group.releaseMs;
     const lastMs = group ? Math.max(group.lastMs, group.releaseMs) : Number.NEGATIVE_INFINITY;
     const releaseMs = urgent ? nowMs : Math.max(nowMs + way.groupWaitMs, lastMs + way.groupIntervalMs);
-    this.#groups.set(name, { lastMs: urgent ? nowMs : lastMs, releaseMs });
+    this.#groups.set(name, {
+      lastMs: urgent ? nowMs : lastMs,
+      releaseMs,
+      intervalMs: way.groupIntervalMs,
+    });
     return releaseMs;
   }
 
   #sweep(nowMs: number): void {
     if (nowMs - this.#sweptMs < forgottenMs) return;
     this.#sweptMs = nowMs;
-    for (const [name, { releaseMs }] of this.#groups)
-      if (nowMs - releaseMs > forgottenMs) this.#groups.delete(name);
+    for (const [name, { releaseMs, intervalMs }] of this.#groups)
+      if (nowMs - releaseMs > Math.max(forgottenMs, intervalMs)) this.#groups.delete(name);
   }
 
   #hold(draft: Draft, change: AlertChange, labels: Labels, receivers: readonly string[], why: string): void {

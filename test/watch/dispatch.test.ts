@@ -110,6 +110,20 @@ group("groups", () => {
     ]);
   });
 
+  test("a groupInterval of an hour lasts an hour", () => {
+    const harness = begin({ routing: { receivers: ["chat"], groupWait: "1s", groupInterval: "1h" } });
+    harness.events("notifications", [notification("n1", "order_filled")]);
+    const [first] = releases(harness);
+    for (const id of ["n2", "n3"]) {
+      lasts(harness, calm, 15 * minute);
+      harness.events("notifications", [notification(id, "order_filled")]);
+    }
+    expect(releases(harness)).toEqual([first, first! + 60 * minute, first! + 60 * minute]);
+    lasts(harness, calm, 140 * minute);
+    harness.events("notifications", [notification("n4", "order_filled")]);
+    expect(releases(harness)[3]).toBe(harness.nowMs - startMs + 1_000);
+  });
+
   test("the end of a critical alert is told at once, like its beginning", () => {
     const harness = begin();
     look(harness, near);
