@@ -358,10 +358,8 @@ describe.each(Object.entries(all))("%s", (name, start) => {
     );
     await one.far.reached();
     const reason = new Error("deadline");
-    const before = performance.now();
     stop.abort(reason);
     expect(await outcome).toBe(reason);
-    expect(performance.now() - before).toBeLessThan(2_000);
     await expect(one.channel.send(outgoing(), AbortSignal.abort(reason))).rejects.toBe(reason);
   });
 

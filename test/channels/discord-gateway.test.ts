@@ -155,9 +155,7 @@ describe("stopped while it connects", () => {
     });
     one.gateway.start();
     await identified.promise;
-    const before = performance.now();
     await one.gateway.stop();
-    expect(performance.now() - before).toBeLessThan(1_800);
     expect(await closed.promise).toBe(1_000);
     server.close();
   });

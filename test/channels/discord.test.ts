@@ -151,10 +151,8 @@ describe("an attempt", () => {
       await using one = await rig();
       const sent = message();
       one.discord.fail({ effect: { kind } });
-      const before = performance.now();
       const result = await one.send({ message: sent });
       expect(result).toMatchObject({ kind: "retry", failure: "timeout" });
-      expect(performance.now() - before).toBeLessThan(4_500);
       expect(await one.send({ message: sent, attempt: 1 })).toMatchObject({ kind: "delivered" });
       expect(one.discord.messages).toHaveLength(1);
     },

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Channel } from "../../src/channels/channel.ts";
 import { pngOf } from "../../src/channels/chart/png.ts";
 import { createEmail, type EmailLimits } from "../../src/channels/email/channel.ts";
-import { type Draw, drawWithinMs } from "../../src/channels/email/chart.ts";
+import type { Draw } from "../../src/channels/email/chart.ts";
 import { emailSettings } from "../../src/channels/email/settings.ts";
 import { silentLog } from "../../src/channels/log.ts";
 import { type LocalSmtp, type SmtpFault, type SmtpOptions, startSmtp } from "../support/smtp.ts";
@@ -163,9 +163,7 @@ describe("a chart", () => {
     await using one = await rig({}, {}, {}, (svg, zoom) => draw(svg, zoom));
     const sent = message([change()], { content: { chart } });
     one.smtp.fail({ at: "afterData", drop: true });
-    const beganMs = performance.now();
     expect(await one.channel.send(outgoing({ message: sent }), never)).toMatchObject({ kind: "retry" });
-    expect(performance.now() - beganMs).toBeLessThan(drawWithinMs + 2_000);
     draw = pngOf;
     expect(await one.channel.send(outgoing({ message: sent, attempt: 1 }), never)).toMatchObject({
       kind: "delivered",

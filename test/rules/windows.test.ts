@@ -506,13 +506,12 @@ describe("by hand", () => {
     expect(dayOf(zone)(nowMs)).toEqual({ startMs: from, endMs: from + hours * 3_600_000 });
   });
 
-  test("a long window stays cheap: two days of seconds are read in milliseconds", () => {
+  // Looking at each of the samples each time would outlast the test's time many times over.
+  test("a long window stays cheap: two days of seconds are read again and again", () => {
     for (const fn of functions) {
       const window = made(fn, 86_400_000, 15_000);
       for (let s = 0; s < 2 * 86_400; s++) window.push(startMs + s * 1_000, -s, 1);
-      const began = performance.now();
-      window.read(startMs + 2 * 86_400_000);
-      expect(performance.now() - began, fn).toBeLessThan(1_000);
+      for (let i = 0; i < 5_000; i++) window.read(startMs + 2 * 86_400_000 + i);
     }
   });
 });
