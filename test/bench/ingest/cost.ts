@@ -3,7 +3,10 @@
  * with the same settings; in one process, without a network, in turns, by processor time.
  *
  *   daemon   bytes ─► parse ─► validate ─► translate ─► windows, 20 rules ─► commit (ticks and recording)
+ *   by hand  bytes ─► parse ─► validate ─► translate ─► windows, 20 conditions ─► insert: just this and nothing else
  *   bare     bytes ─► parse ─► validate ─────────────────────────────────► insert (ticks packed beforehand)
+ *
+ * What is written by hand (hand.ts) is the floor: a daemon that does all that a rule asks for cannot be nearer to the bare loop.
  *
  * 64 answers make a transaction on both sides. Marks move every 2 s of the time that is told; what that costs, which depends
  * on the number of wallets and not of answers, is told apart. Where the microseconds go is measured on the same answers, one
@@ -24,6 +27,7 @@ import { openStore } from "../../../src/history/index.ts";
 import { cpuUs, median } from "../daemon/figures.ts";
 import { benchFolder, newWatch, noRules, prices, rulesText } from "../daemon/judging.ts";
 import { type BenchWallet, benchWallets, statsText } from "../daemon/world.ts";
+import { ByHand } from "./hand.ts";
 import { tellPast } from "./past.ts";
 import { ingestSide, perCommit, readReply, toldClock } from "./side.ts";
 import { Account, ingestRules } from "./world.ts";
@@ -36,9 +40,13 @@ export interface CostResult {
   /** Processor time, µs an answer; medians over the rounds. */
   readonly daemonUs: number;
   readonly bareUs: number;
+  /** The same arithmetic, windows and conditions, written for these accounts and rules alone. */
+  readonly handUs: number;
   /** Bare against daemon: 1 is as fast. */
   readonly ratio: number;
   readonly bestRatio: number;
+  /** Bare against what is written by hand. */
+  readonly handRatio: number;
   /** µs an answer, stage by stage. */
   readonly stages: Readonly<Record<string, number>>;
   /** A change of all marks: for each account, µs. */
@@ -127,6 +135,38 @@ function bareSide() {
         if (waiting.length === perCommit) flush();
       }
       flush();
+      return cpuUs() - fromUs;
+    },
+    close,
+  };
+}
+
+function handSide(series: number) {
+  const { db, close } = openDatabase(path.join(folder, "hand.db"));
+  const insert = db.prepare("INSERT INTO ticks VALUES (?, ?, ?, ?, ?)");
+  const byHand = new ByHand(wallets.length, series, startMs);
+  const rows = Array.from({ length: perCommit }, () => Buffer.alloc(series * 8));
+  let seq = 0;
+  let waiting = 0;
+  const write = db.transaction((atMs: number) => {
+    for (let i = 0; i < waiting; i++) insert.run(++seq, atMs, 1 + (seq % wallets.length), 1, rows[i]!);
+  });
+  const flush = (atMs: number): void => {
+    write(atMs);
+    waiting = 0;
+  };
+  return {
+    round(answers: readonly Buffer[], roundMs: number): number {
+      const fromUs = cpuUs();
+      for (const [i, bytes] of answers.entries()) {
+        const { snapshot } = readReply(endpoints.traderState, bytes);
+        for (const row of snapshot.subaccounts) {
+          const values = byHand.take(i, row, roundMs);
+          rows[waiting++]!.set(new Uint8Array(values.buffer));
+        }
+        if (waiting === perCommit) flush(roundMs);
+      }
+      flush(roundMs);
       return cpuUs() - fromUs;
     },
     close,
@@ -224,13 +264,14 @@ await daemon.round(next(), roundMs);
 bare.pack(daemon.ticks);
 tellPast(daemon.watch, daemon.ticks, roundMs, random);
 const stages = only === undefined ? stagesOf() : null;
-const measured: { daemonUs: number; bareUs: number; marksUs: number }[] = [];
+const hand = handSide(daemon.ticks[0]!.values.length);
+const measured: { daemonUs: number; bareUs: number; handUs: number; marksUs: number }[] = [];
 let bytes = 0;
 for (let round = 0; round < warmUp + rounds; round++) {
   roundMs += everyMs;
   const answers = next();
   bytes = answers[0]!.length;
-  let [daemonUs, marksUs, bareUs] = [Number.NaN, Number.NaN, Number.NaN];
+  let [daemonUs, marksUs, bareUs, handUs] = [Number.NaN, Number.NaN, Number.NaN, Number.NaN];
   const runDaemon = async (): Promise<void> => {
     if (only === "bare") return;
     const spent = await daemon.round(answers, roundMs);
@@ -240,9 +281,10 @@ for (let round = 0; round < warmUp + rounds; round++) {
   // Who begins changes, so that neither always follows the other.
   if (round % 2 === 0) await runDaemon();
   if (only !== "daemon") bareUs = bare.round(answers, roundMs) / answers.length;
+  if (only === undefined) handUs = hand.round(answers, roundMs) / answers.length;
   if (round % 2 === 1) await runDaemon();
   await stages?.round(answers.slice(0, perCommit), roundMs);
-  if (round >= warmUp) measured.push({ daemonUs, bareUs, marksUs });
+  if (round >= warmUp) measured.push({ daemonUs, bareUs, handUs, marksUs });
 }
 const known = await stages?.close();
 const of = (pick: (one: (typeof measured)[number]) => number): number => median(measured.map(pick));
@@ -253,6 +295,8 @@ const result: CostResult = {
   series: daemon.ticks[0]!.values.length,
   daemonUs: of((one) => one.daemonUs),
   bareUs: of((one) => one.bareUs),
+  handUs: of((one) => one.handUs),
+  handRatio: of((one) => one.bareUs / one.handUs),
   ratio: of((one) => one.bareUs / one.daemonUs),
   bestRatio: least((one) => one.bareUs) / least((one) => one.daemonUs),
   stages: known ?? {},
@@ -260,4 +304,5 @@ const result: CostResult = {
 };
 await daemon.stop();
 bare.close();
+hand.close();
 process.stdout.write(`${JSON.stringify(result)}\n`);

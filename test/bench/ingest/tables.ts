@@ -7,14 +7,17 @@ const whole = (value: number): string => Math.round(value).toLocaleString("en-US
 const tenths = (value: number): string => value.toFixed(1);
 
 export function costTable(result: CostResult): string {
-  const { daemonUs, bareUs, ratio, bestRatio, stages } = result;
+  const { daemonUs, bareUs, handUs, ratio, bestRatio, handRatio, stages } = result;
   const sides = table(
     `Ingest, bytes to commit: ${whole(result.bytes)} bytes, ${result.series} series, 20 rules, ${whole(result.wallets)} wallets`,
     ["", "µs of processor time an answer", "median", "best rounds"],
     [
       ["daemon", tenths(daemonUs), "", ""],
+      ["by hand: the same figures, windows and conditions, nothing else", tenths(handUs), "", ""],
       ["bare loop", tenths(bareUs), "", ""],
       ["bare loop / daemon", "", ratio.toFixed(2), bestRatio.toFixed(2)],
+      ["bare loop / by hand", "", handRatio.toFixed(2), ""],
+      ["by hand / daemon", "", (handUs / daemonUs).toFixed(2), ""],
     ],
   );
   const known = Object.values(stages).reduce((sum, one) => sum + one, 0);
