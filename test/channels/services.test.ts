@@ -6,6 +6,7 @@ import { PassThrough } from "node:stream";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Channel } from "../../src/channels/channel.ts";
 import { channelSettings, createChannel, programEnvironment } from "../../src/channels/registry.ts";
+import type { AlertChange } from "../../src/domain/alert.ts";
 import { seededRandom, systemClock } from "../../src/domain/clock.ts";
 import {
   alertmanagerDialect,
@@ -340,6 +341,46 @@ describe("Slack", () => {
       { text: expect.stringMatching(/^<!here> \*FIRING critical/) },
       { text: expect.stringMatching(/^\*RESOLVED/), thread_ts: "1763696478.000001", reply_broadcast: true },
     ]);
+    await channel.stop();
+  });
+
+  test("what calls about something critical, or newly fires, is never hidden in the thread of another alert", async () => {
+    await using far = await startService(slackDialect(token, "C0123456789"), { sends: slackSends });
+    const channel = made(settings(far.url));
+    const first = message([change("fired", { severity: "warning" })]);
+    const inReplyTo = { messageId: first.id, receipt: "1763696478.000001", message: first };
+    const worse = change("worsened", { severity: "warning" });
+    const shown: [string, AlertChange[], boolean][] = [
+      ["a critical one beside news of the first", [change("fired", { id: 43 }), worse], true],
+      ["a warning beside news of the first", [change("fired", { id: 43, severity: "warning" }), worse], true],
+      ["nobody answered", [change("escalated", { severity: "warning" })], true],
+      ["a critical reminder", [change("reminder")], true],
+      ["a critical one that got worse", [change("worsened")], true],
+      ["a warning that got worse", [worse], false],
+      ["better", [change("fell", { severity: "warning" })], false],
+      ["somebody saw it", [change("acknowledged")], false],
+    ];
+    for (const [, changes] of shown)
+      await channel.send(outgoing({ message: message(changes), inReplyTo }), never);
+    const broadcast = far.asked.map(
+      ({ json }) => (json as { reply_broadcast?: boolean }).reply_broadcast === true,
+    );
+    expect(shown.map(([what], i) => [what, broadcast[i]])).toEqual(
+      shown.map(([what, , loud]) => [what, loud]),
+    );
+    await channel.stop();
+  });
+
+  test("of fifty alerts none is left out without a word", async () => {
+    await using far = await startService(slackDialect(token, "C0123456789"), { sends: slackSends });
+    const channel = made(settings(far.url));
+    const all = Array.from({ length: 50 }, (_, i) =>
+      change("fired", { id: 100 + i, summary: `alert of wallet ${i}` }),
+    );
+    expect(await channel.send(outgoing({ message: message(all) }), never)).toMatchObject({
+      kind: "delivered",
+    });
+    for (const { alert: one } of all) expect(far.taken[0]).toContain(`#${one.id}: ${one.summary}`);
     await channel.stop();
   });
 

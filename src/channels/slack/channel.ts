@@ -1,14 +1,14 @@
 /**
  * Slack: a bot in a channel, or an incoming webhook. Slack knows no key for repeats, so a message whose answer was lost on
- * the way may come twice. A bot's later messages about an alert stand in the thread of its first one; a rise and an ending
- * of a critical one are shown in the channel as well. A message whose blocks are refused goes as plain text.
+ * the way may come twice. A bot's later messages about an alert stand in the thread of its first one; what begins, rises or is
+ * about a critical one is shown in the channel as well. A message whose blocks are refused goes as plain text.
  */
 import { z } from "zod";
+import type { AlertChange } from "../../domain/alert.ts";
 import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
 import { blockLines, headOf, ledBy, plainLines, sectionLines, titleLines } from "../lines.ts";
-import type { MentionOfSeverity } from "../mention.ts";
-import { loudest } from "../mention.ts";
+import { calls, loudest, type MentionOfSeverity } from "../mention.ts";
 import { type Block, type CommandLine, type Rendering, render, type Tone } from "../message.ts";
 import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
 import { clean, dressed, shorten } from "../text.ts";
@@ -50,7 +50,8 @@ export interface SlackDeps {
 const timeoutMs = 8_000;
 const mostText = 3_900;
 const mostSection = 2_900;
-const mostSections = 40;
+/** Of 50: notes, those that have a line only, what else fires and the footer take the others. */
+const mostSections = 36;
 const colours: Readonly<Record<Tone, string>> = {
   critical: "#d92d20",
   warning: "#f79009",
@@ -165,10 +166,15 @@ export function createSlack(
 
 function threadOf({ message, inReplyTo }: Outgoing): object {
   if (inReplyTo === null || !/^\d+\.\d+$/.test(inReplyTo.receipt)) return {};
-  const loud = message.content.items.some(
-    ({ change: { kind, alert } }) => kind === "rose" || (kind === "ended" && alert.severity === "critical"),
-  );
+  const loud = message.content.items.some(({ change }) => isLoud(change));
   return { thread_ts: inReplyTo.receipt, ...(loud ? { reply_broadcast: true } : {}) };
+}
+
+/** Nobody looks into a thread: what begins, rises or has no answer stands in the channel too, and so does what calls about a critical alert. */
+function isLoud(change: AlertChange): boolean {
+  const { kind, alert } = change;
+  if (kind === "fired" || kind === "rose" || kind === "escalated") return true;
+  return alert.severity === "critical" && (kind === "ended" || calls(change));
 }
 
 interface Judged {
@@ -227,6 +233,9 @@ function bodyOf(rendering: Rendering, ping: string | null): object {
       text: sectionOf(block, rendering) + linkOf(block.runbook),
     },
   }));
+  // Those for which there is no room have a line each.
+  const rest = rendering.blocks.slice(mostSections).map((block) => forSlack(shorten(headOf(block), 150)));
+  const lines = inSections(rest).map((text) => ({ type: "section", text: { type: "mrkdwn", text } }));
   const notes = rendering.notes.map((note) => ({
     type: "section",
     text: { type: "mrkdwn", text: cut(note, mostSection) },
@@ -252,6 +261,7 @@ function bodyOf(rendering: Rendering, ping: string | null): object {
         blocks: [
           ...notes,
           ...sections,
+          ...lines,
           ...tables,
           ...standing,
           { type: "context", elements: [{ type: "mrkdwn", text: cut(rendering.footer, 400) }] },
@@ -259,6 +269,18 @@ function bodyOf(rendering: Rendering, ping: string | null): object {
       },
     ],
   };
+}
+
+/** Escaped lines in as few sections as take them all. */
+function inSections(lines: readonly string[]): string[] {
+  const texts: string[] = [];
+  for (const line of lines) {
+    const last = texts.at(-1);
+    if (last !== undefined && last.length + line.length < mostSection)
+      texts[texts.length - 1] = `${last}\n${line}`;
+    else texts.push(line);
+  }
+  return texts;
 }
 
 /** A template's markup is its author's; all else is text. */
