@@ -60,7 +60,12 @@ export function perform(options: RunOptions): {
     if (observing > 0) held = reason;
     else controller.abort(reason);
   };
+  /** What was held back while something was stored holds for all that the run does next: it may be at its end. */
+  const goOn = () => {
+    if (observing === 0 && held) controller.abort(held);
+  };
   async function observe(observation: Observation): Promise<void> {
+    goOn();
     if (over || signal.aborted) throw new NotTaken("the run is over");
     observing++;
     try {
@@ -69,7 +74,7 @@ export function perform(options: RunOptions): {
       throw new NotTaken("what was read could not be stored", { cause });
     } finally {
       observing--;
-      if (observing === 0 && held) controller.abort(held);
+      if (held instanceof CalledOff) goOn();
     }
   }
 
@@ -81,6 +86,7 @@ export function perform(options: RunOptions): {
     catchUp,
     gap,
     call: (other) => {
+      goOn();
       asked = true;
       return {
         ...(wallet === undefined ? {} : { wallet }),

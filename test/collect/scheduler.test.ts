@@ -234,7 +234,7 @@ describe("deadlines", () => {
   });
 
   test("storing is no part of the deadline", async () => {
-    const { clock, observations } = rig({
+    const { clock, observations, scheduler, log } = rig({
       observe: () => clock.sleep(20_000),
       run: async (run) => {
         await run.observe({ kind: "prices", atMs: 0, markets: [] });
@@ -243,6 +243,26 @@ describe("deadlines", () => {
     });
     await clock.advance(21_000);
     expect(observations.map((one) => one.kind)).toEqual(["prices"]);
+    // The exchange answered in time: that storing took so long is nothing that is wrong with it.
+    expect(scheduler.status()).toMatchObject([{ lastFailure: null, failuresInRow: 0 }]);
+    expect(log).toEqual([]);
+  });
+
+  test("what a run asks, or brings, after storing went beyond its deadline is not taken", async () => {
+    for (const more of ["asks", "brings"] as const) {
+      const { clock, observations, scheduler } = rig({
+        observe: (observation) => (observation.kind === "failed" ? Promise.resolve() : clock.sleep(20_000)),
+        run: async (run) => {
+          await run.observe({ kind: "prices", atMs: 0, markets: [] });
+          if (more === "asks") expect(run.call().signal?.aborted).toBe(true);
+          else await run.observe({ kind: "prices", atMs: 1, markets: [] });
+          return "done";
+        },
+      });
+      await clock.advance(21_000);
+      expect(observations.map((one) => one.kind)).toEqual(["prices", "failed"]);
+      expect(scheduler.status()).toMatchObject([{ lastFailure: { reason: "timeout" } }]);
+    }
   });
 });
 
