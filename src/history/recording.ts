@@ -46,6 +46,8 @@ export class RecordingLog {
   /** What was written last is not in the database. */
   #broken = false;
   #carried: Observation[] = [];
+  /** Seen within a minute before the section began: carried into it when a minute of it did not bring it again. */
+  #recent: Observation[] = [];
   readonly #insert: Database.Statement<[number, number, Buffer]>;
 
   constructor(db: Database.Database) {
@@ -62,6 +64,8 @@ export class RecordingLog {
       if (writer.length >= rowBytes) this.#row(writer);
     }
     const writer = this.#writer as RecordingWriter;
+    if (this.#recent.length > 0 && this.#atMs - this.#beganMs >= soonMs)
+      this.#carried = [...this.#recent.splice(0), ...this.#carried];
     for (const observation of this.#carried.splice(-carriedAtOnce)) {
       writer.write(observation, true);
       if (writer.length >= rowBytes) this.#row(writer);
@@ -82,10 +86,13 @@ export class RecordingLog {
       if (next.atMs - this.#beganMs < sectionMs) return before;
     if (before !== undefined && before.length > 0) this.#row(before);
     // A watch that begins knows nothing of what was seen before.
-    if (begins || before === undefined) this.#carried = [];
-    else
+    if (begins || before === undefined) {
+      this.#carried = [];
+      this.#recent = [];
+    } else
       for (const one of before.last())
-        if (!momentary.has(one.kind) && next.atMs - one.atMs > soonMs) this.#carried.push(one);
+        if (!momentary.has(one.kind))
+          (next.atMs - one.atMs > soonMs ? this.#carried : this.#recent).push(one);
     this.#writer = new RecordingWriter();
     this.#beganMs = next.atMs;
     this.#fresh = true;

@@ -97,6 +97,23 @@ test("every hour reading can begin anew, led by what was not seen again for long
   expect(later.some((name) => name.startsWith("failed"))).toBe(false);
 });
 
+test("what was seen just before the hour leads the next one too, when it does not come again by itself", async () => {
+  using opened = open();
+  const { feed, read } = opened;
+  await feed(watching(0), session(1), session(59.5, "other"), session(59.75, "third"));
+  for (const minute of [60, 60.5]) await feed(time(minute));
+  await feed(session(60.75, "third"));
+  for (let minute = 61; minute <= 70; minute++) await feed(time(minute));
+  const later = await read({ fromMs: t0 + 65 * minuteMs });
+  expect(later.filter((name) => name.startsWith("session"))).toEqual([
+    "session@1",
+    "session@60.75",
+    "session@59.5",
+  ]);
+  const whole = await read({});
+  expect(new Set(whole).size).toBe(whole.length);
+});
+
 test("what comes before it is carried on is not told twice", async () => {
   using opened = open();
   const { feed, read, store } = opened;
