@@ -110,7 +110,8 @@ export class History {
     const farthestMs = Math.max(openMs, run.nowMs() - OLDEST_OPEN_MS);
     const pastLimitMs = Math.min(run.nowMs() - pastMs, run.gap ? farthestMs : Number.POSITIVE_INFINITY);
     const firstMs = teller.firstMs(run.wallet.name);
-    const baseMs = edgeMs ?? firstMs;
+    // A row of the future is no edge: all that is indexed late would lie behind it.
+    const baseMs = Math.min(edgeMs ?? firstMs, run.nowMs());
     const untilMs = Math.max(pastLimitMs, Math.min(baseMs - LATE_ROWS_MS, openMs));
     const deep =
       run.gap || edgeMs === null || (elapsedMs - this.#deepMs > DEEP_AGAIN_MS && backlog.length === 0);

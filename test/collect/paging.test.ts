@@ -285,3 +285,18 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
     for (const event of told) expect(event.backfilled).toBe(event.happenedMs < startMs);
   },
 );
+
+test("a row of the future hides no row that is indexed late", async () => {
+  const { clock, list, boot } = world();
+  const nowMs = clock.nowMs();
+  for (let i = 0; i < 60; i++) list.add(`row${i}`, nowMs - i * 20_000);
+  list.add("future", nowMs + 365 * 86_400_000);
+  const first = boot();
+  await first.turn();
+  while (await first.catchUp());
+  // Among those of the second page.
+  list.add("late", nowMs - 15 * 20_000 - 1);
+  const second = boot();
+  await second.turn();
+  expect(keys(second.told)).toContain("late");
+});
