@@ -12,7 +12,7 @@ interface Known {
 
 export class LivePrices {
   readonly #told = new Map<string, Known>();
-  /** Exchange's second of the newest that either way told. */
+  /** Exchange's second of what either way told last and was taken. */
   readonly #seconds = new Map<string, number>();
   /** Second of the newest poll that was older than what the stream told; gone as soon as the stream tells more. */
   readonly #behind = new Map<string, number>();
@@ -49,11 +49,11 @@ export class LivePrices {
         this.#behind.set(key, Math.max(second, behind ?? second));
         if (behind === undefined || second <= behind) continue;
         this.#told.delete(key);
-        this.#seconds.delete(key);
       }
       this.#behind.delete(key);
       newest.push(row);
-      this.#seconds.set(key, Math.max(second, this.#seconds.get(key) ?? second));
+      // Not the latest of all polls: one that was ahead of its time would silence the stream until then.
+      this.#seconds.set(key, second);
     }
     return newest;
   }

@@ -61,6 +61,15 @@ describe("prices from two sides", () => {
     expect([33_000, 35_000, 37_000].map((ms) => prices.takePoll([row(31_000, 6)], ms))).toEqual([[], [], []]);
   });
 
+  test("a poll that was ahead of its time once does not silence the stream", () => {
+    const prices = new LivePrices();
+    prices.takePoll([row(3_600_000, 1)], 0);
+    expect(prices.takeLive(row(10_000, 2), 100)).toBe(false);
+    expect(marks(prices.takePoll([row(12_000, 3)], 2_000))).toEqual([3]);
+    expect(prices.takeLive(row(11_000, 4), 2_100)).toBe(false);
+    expect(prices.takeLive(row(13_000, 5), 3_000)).toBe(true);
+  });
+
   test("only a market that the stream told of shows that it does not any more", () => {
     const prices = new LivePrices();
     expect(prices.movedSince([row(20_000, 2)])).toBe(false);
