@@ -131,7 +131,9 @@ export class Scheduler {
     }
     const now = this.#clock.elapsedMs();
     const atMs = Math.max(now, job.lastStartMs + BETWEEN_ASKS_MS);
-    if (job.dueMs <= atMs && job.mode !== "catchUp") return;
+    // What is due for a look at the calendar alone would not run.
+    const looks = job.cron !== null && job.mode === "turn";
+    if (job.dueMs <= atMs && job.mode !== "catchUp" && !looks) return;
     job.mode = "asked";
     this.#wheel.set(job, atMs);
   }

@@ -599,6 +599,15 @@ describe("calendars", () => {
     ]);
   });
 
+  test("it runs when it is asked for, also just when the calendar is looked at again", async () => {
+    const run = () => clock.sleep(3).then(() => "done" as const);
+    const { clock, ran, scheduler } = rig({ schedules, sources: ["funding"], run });
+    await clock.advance(60_005);
+    scheduler.ask("funding", "w0");
+    await clock.advance(5_000);
+    expect(ran.length).toBe(2);
+  });
+
   test("a time that our own clock is set over runs within a minute of it", async () => {
     const { clock, ran } = rig({ schedules, sources: ["funding"] });
     await clock.advance(3_600_000);
