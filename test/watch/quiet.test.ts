@@ -1,0 +1,103 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { Conditions } from "../../src/watch/conditions.ts";
+import { Harness, marketConfig, position, prices, rulesOf, subaccount } from "./harness.ts";
+
+const seed = Number(process.env.PERPWATCH_SEED ?? Date.now() % 2 ** 31);
+console.log(`quiet rules: PERPWATCH_SEED=${seed}`);
+
+/** Rules of every kind that can be quiet, and some that cannot, with limits in the midst of what the stories below reach. */
+const conditions: readonly (readonly [scope: string, when: string, more?: string])[] = [
+  ["position", 'minOver("position.markPrice", "20s") > 150.0'],
+  ["position", 'maxOver("position.unrealizedPnl", "1m") > 60.0', "for: 5s"],
+  ["position", 'change("position.markPrice", "15s") < -6.0', "noData: alert"],
+  ["position", "position.markPrice < 145.0", "resolveWhen: position.markPrice > 155.0"],
+  ["position", 'maxOver("position.markPrice", "30s") - position.markPrice > 8.0'],
+  ["trader", 'drawdown("trader.equity", "1m") > 0.06', "for: 3s, keepFiringFor: 10s"],
+  ["trader", 'changeRatio("trader.equity", "20s") > 0.05'],
+  ["trader", 'ago("trader.equity", "10s") > 1060.0'],
+  ["trader", 'avgOver("trader.equity", "30s") < 960.0'],
+  ["trader", 'minOver("trader.marginRatio", "15s") > 0.05 && maxOver("trader.equity", "1m") < 1100.0'],
+  ["trader", 'since("trader.grossNotional") > duration("20s")'],
+  ["trader", "size(trader.positions) > 1 && trader.equity < 1000.0"],
+  ["market", 'maxOver("market.markPrice", "25s") > 160.0', "keepFiringFor: 0s"],
+  ["market", "market.markPrice > 158.0"],
+  ["wallet", "wallet.equity < 950.0", "noData: alert"],
+  ["position", 'market.markPrice > 155.0 && minOver("market.markPrice", "10s") > 150.0'],
+];
+const rules = `rules:\n${conditions
+  .map(
+    ([scope, when, more], i) =>
+      `  - { name: R${i}, scope: ${scope}, severity: warning, summary: s, when: '${when.replaceAll("'", "''")}'${more ? `, ${more}` : ""} }`,
+  )
+  .join("\n")}\n`;
+
+const story = fc.array(
+  fc.record({
+    /** Half seconds that pass first; now and then long enough for data to be stale. */
+    halves: fc.oneof(
+      { weight: 8, arbitrary: fc.integer({ min: 0, max: 10 }) },
+      { weight: 1, arbitrary: fc.integer({ min: 10, max: 90 }) },
+    ),
+    what: fc.constantFrom("account", "account", "account", "marks", "marks", "config"),
+    mark: fc.integer({ min: 138, max: 168 }),
+    size: fc.constantFrom(10, 10, 10, 11, -10, 0),
+    second: fc.boolean(),
+  }),
+  { minLength: 10, maxLength: 60, size: "max" },
+);
+
+/** As long as `work` takes, every rule is judged at length whenever something that it reads arrives. */
+function atLength<T>(work: () => T): T {
+  const { judgeNode } = Conditions.prototype;
+  Conditions.prototype.judgeNode = function (this: Conditions, { instances }, source, draft): void {
+    const arrived = source === null ? null : [source].flat();
+    for (const instance of instances) {
+      const read = instance.rule.reads.flatMap((one) => one.sources);
+      if (arrived === null || arrived.some((one) => read.includes(one))) this.judge(instance, draft);
+    }
+  };
+  try {
+    return work();
+  } finally {
+    Conditions.prototype.judgeNode = judgeNode;
+  }
+}
+
+test("a rule that is quiet says what it would say if it were judged at length each time", () => {
+  const ruleSet = rulesOf(rules);
+  const fired = new Map<string, number>();
+  fc.assert(
+    fc.property(story, (steps) => {
+      const quiet = new Harness({ rules: ruleSet });
+      const loud = atLength(() => new Harness({ rules: ruleSet }));
+      const both = (step: (harness: Harness) => unknown): void => {
+        step(quiet);
+        atLength(() => step(loud));
+        expect(quiet.all.at(-1)).toEqual(loud.all.at(-1));
+      };
+      for (const { halves, what, mark, size, second } of steps) {
+        for (let i = 0; i < halves; i++) {
+          both((harness) => {
+            harness.nowMs += 500;
+            harness.see({ kind: "time", atMs: harness.nowMs });
+          });
+        }
+        const held = [
+          ...(size === 0 ? [] : [position(size, 150)]),
+          ...(second ? [position(1, 90, "ETH")] : []),
+        ];
+        if (what === "account") both((harness) => harness.account([subaccount(1_000, held)]));
+        else if (what === "marks") both((harness) => harness.mark(mark, prices(mark - 60, "ETH")));
+        else both((harness) => harness.config(marketConfig(), marketConfig("ETH")));
+      }
+      for (const { alertChanges } of quiet.all)
+        for (const { kind, alert } of alertChanges)
+          if (kind === "fired") fired.set(alert.rule, (fired.get(alert.rule) ?? 0) + 1);
+    }),
+    { seed, numRuns: 30, interruptAfterTimeLimit: 20_000 },
+  );
+  // Rules that never fire would prove nothing.
+  for (const [i] of conditions.entries())
+    expect(fired.get(`R${i}`) ?? 0, conditions[i]![1]).toBeGreaterThan(0);
+});
