@@ -23,7 +23,7 @@ import { withChart } from "./sealed-chart.ts";
 import { Slots } from "./slots.ts";
 import type { Standing } from "./standing.ts";
 import { tellable } from "./tellable.ts";
-import { type Entry, type Leaving, type Taken, Waiting } from "./waiting.ts";
+import { dueSinceMs, type Entry, type Leaving, type Taken, Waiting } from "./waiting.ts";
 
 /** How long a critical message waits for the disk before it leaves unsealed, ms. */
 const sealPatienceMs = 5_000;
@@ -200,7 +200,7 @@ export class Line {
     const open = [...this.#waiting.entries(), ...[...this.#sealing.keys()].flat(), ...parcels];
     const itemless = [...this.#parcels].filter(({ entries }) => entries.length === 0);
     const sinceMs = [
-      ...open.map(({ item }) => item.owedAtMs),
+      ...open.map(({ item }) => dueSinceMs(item)),
       ...itemless.map(({ message }) => message.sealedAtMs),
     ];
     const oldest = sinceMs.reduce((least, ms) => Math.min(least, ms), Number.POSITIVE_INFINITY);
@@ -424,10 +424,10 @@ export class Line {
     parcel.underWay = false;
   }
 
-  /** Whether it leaves long after it was owed, and why. */
+  /** Whether it leaves long after it could have, and why. */
   #late({ message, entries }: Parcel): Late | null {
     const owedMs = entries.reduce(
-      (least, { item }) => Math.min(least, item.owedAtMs),
+      (least, { item }) => Math.min(least, dueSinceMs(item)),
       entries.length === 0 ? message.sealedAtMs : Number.POSITIVE_INFINITY,
     );
     const heldMs = this.#options.clock.nowMs() - owedMs;

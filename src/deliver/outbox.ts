@@ -67,7 +67,7 @@ export interface OutboxFigures {
 
 /** Critical messages that nobody got, whatever the number of those who should have; fire drills aside. */
 export interface CriticalFigures {
-  /** When the oldest of those that wait was owed, ms; null: none waits. */
+  /** When the oldest of those that wait was owed, or its group may leave (which may be still to come), ms; null: none waits. */
   readonly waitingSinceMs: number | null;
   /** How many were given up since the start. */
   readonly lost: number;

@@ -1,7 +1,7 @@
 /** Which critical changes reached nobody: as long as one channel took it, somebody knows. */
 import { drillGroup, type OwedItem } from "../domain/delivery.ts";
 import type { CriticalFigures } from "./outbox.ts";
-import type { Entry } from "./waiting.ts";
+import { dueSinceMs, type Entry } from "./waiting.ts";
 
 export function isUrgent({ severity, groupKey }: Pick<OwedItem, "severity" | "groupKey">): boolean {
   return severity === "critical" && groupKey?.startsWith(drillGroup) !== true;
@@ -40,7 +40,8 @@ export class Urgent {
       if (!isUrgent(item)) continue;
       // Taken, and not recorded yet.
       if (item.status === "delivered") taken.add(item.changeId);
-      since.set(item.changeId, Math.min(since.get(item.changeId) ?? item.owedAtMs, item.owedAtMs));
+      const sinceMs = dueSinceMs(item);
+      since.set(item.changeId, Math.min(since.get(item.changeId) ?? sinceMs, sinceMs));
     }
     for (const changeId of taken) since.delete(changeId);
     return { waitingSinceMs: since.size === 0 ? null : Math.min(...since.values()), lost: this.#lost };

@@ -16,6 +16,11 @@ export interface Entry {
   stuck: boolean;
 }
 
+/** From when on it could leave, ms: what its group waits before that is waited by wish. */
+export function dueSinceMs({ owedAtMs, releaseAtMs = 0 }: OwedItem): number {
+  return Math.max(owedAtMs, releaseAtMs);
+}
+
 /** Most reminders of one alert that one message stands for. */
 const mostReminders = 1_000;
 
@@ -29,9 +34,9 @@ export interface Leaving {
   readonly nowMs: number;
   /** More messages than this are folded into one. */
   readonly stormFold: number;
-  /** What was owed before this has waited for long, ms. */
+  /** What could have left before this has waited for long, ms. */
   readonly lateBeforeMs: number;
-  /** Where slots are scarce: a critical message that was owed before this waits no longer for a slot of its own, ms. */
+  /** Where slots are scarce: a critical message that could have left before this waits no longer for a slot of its own, ms. */
   readonly hurryBeforeMs?: number;
   /** The program ends: groups do not wait for more. */
   readonly draining: boolean;
@@ -204,11 +209,11 @@ function isDrill({ item }: Entry): boolean {
 }
 
 function isHurried({ item }: Entry, { hurryBeforeMs = Number.NEGATIVE_INFINITY }: Leaving): boolean {
-  return item.owedAtMs < hurryBeforeMs;
+  return dueSinceMs(item) < hurryBeforeMs;
 }
 
 function isLate({ item }: Entry, { lateBeforeMs }: Leaving): boolean {
-  return item.owedAtMs < lateBeforeMs;
+  return dueSinceMs(item) < lateBeforeMs;
 }
 
 /** By level, then alert by alert in the order in which they came. */

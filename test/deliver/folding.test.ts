@@ -24,6 +24,43 @@ test("a group waits for its time, then leaves as one message; another group is a
   expect(one.far.arrivals.map(({ items }) => items)).toEqual([[1, 2], [3]]);
 });
 
+test("time for which a group waits by wish is no lateness: nothing is folded, and nobody is told of a delay", async () => {
+  await using one = await rig();
+  const { alerts } = one;
+  const of = (group: string, severity: Severity) =>
+    alerts.step("fired", alerts.alert({ severity }), ["chat"], group, 10 * minute);
+  await one.owe(of("a", "warning"), of("b", "warning"), of("c", "info"));
+  await one.restart();
+  await one.clock.advance(9 * minute);
+  expect(one.outbox.figures()).toMatchObject({ undelivered: 3, oldestUndeliveredMs: 0 });
+  await one.clock.advance(minute + second);
+  expect(one.far.accepted.map(({ items, late }) => [items, late])).toEqual([
+    [[1], null],
+    [[2], null],
+    [[3], null],
+  ]);
+  // What waits on after that is late.
+  one.far.answer = () => ({ status: 503 });
+  await one.owe(of("a", "warning"));
+  await one.clock.advance(13 * minute);
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.advance(10 * minute);
+  expect(one.far.accepted.at(-1)?.late).toMatchObject({ because: "status 503" });
+  expect(one.far.accepted.at(-1)?.late?.heldMs).toBeLessThan(15 * minute);
+});
+
+test("a critical reminder that waits for its group is not stuck: no dead man's switch goes off for it", async () => {
+  await using one = await rig();
+  const { alerts, clock } = one;
+  await one.owe(alerts.step("reminder", alerts.alert(), ["chat"], "a", 10 * minute));
+  await clock.advance(9 * minute);
+  const { waitingSinceMs } = one.outbox.critical();
+  expect(clock.nowMs() - waitingSinceMs!).toBeLessThan(0);
+  one.far.answer = () => ({ status: 503 });
+  await clock.advance(3 * minute);
+  expect(clock.nowMs() - one.outbox.critical().waitingSinceMs!).toBe(2 * minute);
+});
+
 /** Wall time passes between any two readings of it, as on a real machine; timers keep to the time that tests move. */
 class CreepingClock extends FakeClock {
   creeps = false;
