@@ -75,6 +75,11 @@ export interface Channel {
   readonly deadlineMs: number;
   /** It is to be told what else was said of a message's group (`Outgoing.around`). Left out: it is not. */
   readonly keepsGroups?: boolean;
+  /**
+   * What it tells is kept elsewhere alert by alert: one that a message merely counted would never begin there, or never end. So
+   * nothing is folded, and no message holds more than it tells. Left out: large numbers are told as people read them.
+   */
+  readonly tellsEach?: boolean;
   /** Its messages are sealed with what there is to draw (`MessageContent.chart`). Left out: they are not. */
   readonly drawsSealed?: boolean;
   /** Resolves with "failed" rather than throwing when the other side refuses; the daemon starts all the same. */

@@ -18,7 +18,7 @@ import { Health } from "./health.ts";
 import type { Journal } from "./journal.ts";
 import type { DeliverLog } from "./log.ts";
 import type { Probe } from "./probe.ts";
-import { seal, type Told } from "./seal.ts";
+import { mostTold, seal, type Told } from "./seal.ts";
 import { withChart } from "./sealed-chart.ts";
 import { Slots } from "./slots.ts";
 import type { Standing } from "./standing.ts";
@@ -299,6 +299,7 @@ export class Line {
     return {
       ...{ nowMs, stormFold, lateBeforeMs: nowMs - lateAfterMs, draining: this.#draining },
       ...(scarce ? { hurryBeforeMs: nowMs - aloneForMs } : {}),
+      ...(this.channel.tellsEach === true ? { mostEach: mostTold } : {}),
     };
   }
 

@@ -35,7 +35,7 @@ export interface Told {
 }
 
 /** Most that one message tells of; the others are counted. A folded one tells the worst and counts the rest. */
-const mostTold = 50;
+export const mostTold = 50;
 const mostToldFolded = 10;
 
 /** @param told of one receiver, in the order of their ids; at least one */

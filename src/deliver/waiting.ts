@@ -38,6 +38,8 @@ export interface Leaving {
   readonly lateBeforeMs: number;
   /** Where slots are scarce: a critical message that could have left before this waits no longer for a slot of its own, ms. */
   readonly hurryBeforeMs?: number;
+  /** So many at most, and nothing is folded: each has to be told. Left out: as people read. */
+  readonly mostEach?: number;
   /** The program ends: groups do not wait for more. */
   readonly draining: boolean;
 }
@@ -111,8 +113,10 @@ export class Waiting {
       const most = !late ? fold : lane === "critical" ? mostLateSingly : 1;
       // A drill is told alone, and after what is real.
       const real = all.filter(([head]) => !isDrill(head!));
-      const folds = real.length > most;
-      const taken = folds ? worstFirst(real.flat()).slice(0, mostFolded) : (real[0] ?? all[0]!);
+      const folds = leaving.mostEach === undefined && real.length > most;
+      const taken = folds
+        ? worstFirst(real.flat()).slice(0, mostFolded)
+        : (real[0] ?? all[0]!).slice(0, leaving.mostEach);
       for (const entry of taken) this.#remove(entry);
       return { entries: taken, folded: !folds ? null : late ? "digest" : "storm" };
     }

@@ -10,9 +10,11 @@ import { seededRandom, systemClock } from "../../src/domain/clock.ts";
 import type { Charts } from "../../src/domain/ports.ts";
 import { CommitFailed } from "../../src/domain/ports.ts";
 import { openStore } from "../../src/history/index.ts";
+import { alertmanagerDialect, pagerdutyDialect } from "../support/dialects.ts";
 import { startDiscord } from "../support/discord.ts";
+import { startService } from "../support/service.ts";
 import { startSmtp } from "../support/smtp.ts";
-import { Alerts, temporaryFolder } from "./support.ts";
+import { Alerts, temporaryFolder, together } from "./support.ts";
 
 /** For an event that comes, on however busy a machine. */
 const eventMs = 60_000;
@@ -245,3 +247,43 @@ test.each([
   expect((await one.smtp.waitForMail(() => true, eventMs)).inline).toEqual([]);
   await outbox.idle();
 });
+
+test("PagerDuty and Alertmanager are told of each alert of a storm, and of each one's end: nothing there stays open", async () => {
+  await using one = await world();
+  const key = "0123456789abcdef0123456789abcdef";
+  await using pager = await startService(pagerdutyDialect(key));
+  await using manager = await startService(alertmanagerDialect("watch", "pass"));
+  const deps = { clock: one.clock, random: seededRandom(3), out: new Writable() };
+  const made = (name: string, settings: unknown): [string, Channel] => [
+    name,
+    createChannel(name, channelSettings.parse(settings), deps),
+  ];
+  const outbox = await one.boot({
+    channels: new Map([
+      made("chat", { type: "pagerduty", routingKey: key, apiUrl: pager.url }),
+      made("mail", { type: "alertmanager", url: manager.url, user: "watch", password: "pass" }),
+    ]),
+  });
+  const { alerts } = one;
+  // One large group, and more groups than are told one by one elsewhere.
+  const all = Array.from({ length: 90 }, (_, i) => alerts.alert({ subject: `main/0.0/S${i}` }));
+  const groupOf = (i: number) => (i < 60 ? "large" : `group ${i}`);
+  for (const kind of ["fired", "ended"] as const) {
+    await one.owe(
+      outbox,
+      together(all.map((alert, i) => alerts.step(kind, alert, ["chat", "mail"], groupOf(i)))),
+    );
+    await outbox.idle();
+  }
+  const events = pager.taken.map((text) => JSON.parse(text) as { event_action: string; dedup_key: string });
+  const keys = (action: string) =>
+    new Set(events.filter((event) => event.event_action === action).map((event) => event.dedup_key));
+  expect(keys("trigger").size).toBe(all.length);
+  expect(keys("resolve")).toEqual(keys("trigger"));
+  const given = manager.taken.flatMap(
+    (text) => JSON.parse(text) as { labels: { subject: string }; endsAt: string }[],
+  );
+  const over = new Map(given.map(({ labels, endsAt }) => [labels.subject, Date.parse(endsAt) <= Date.now()]));
+  expect(over.size).toBe(all.length);
+  expect([...over].filter(([, ended]) => !ended)).toEqual([]);
+}, 60_000);

@@ -90,6 +90,7 @@ export function createAlertmanager(
     name,
     kind: "alertmanager",
     deadlineMs: timeoutMs + 1_000,
+    tellsEach: true,
     start: probe,
     probe,
     stop: () => poster.close(),

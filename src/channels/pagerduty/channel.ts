@@ -53,6 +53,7 @@ export function createPagerduty(name: string, settings: PagerdutySettings, deps:
     name,
     kind: "pagerduty",
     deadlineMs: 30_000,
+    tellsEach: true,
     start: probe,
     probe,
     stop: () => poster.close(),
