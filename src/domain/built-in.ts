@@ -5,6 +5,8 @@ export const builtInRules = [
   "RuleFailing",
   "NotWatched",
   "ChannelBroken",
+  "DrillFailed",
+  "InboxDiffers",
   "UnknownNotification",
 ] as const;
 

@@ -3,10 +3,9 @@ import type { AcknowledgeSettings } from "../alerts/acknowledge.ts";
 import type { ConfigSource, Path } from "../config/index.ts";
 import { EVENT_NOTIFICATION_TYPES } from "../contract/records/notifications.ts";
 import { ownLabels, severities } from "../domain/alert.ts";
+import { builtInRules } from "../domain/built-in.ts";
 import { nearestName } from "../domain/nearest.ts";
 import type { RuleSet } from "../rules/index.ts";
-import { blindRule, unreachableRule } from "../watch/blind.ts";
-import { channelRule } from "../watch/channel-alerts.ts";
 
 export interface Referred {
   readonly channels: readonly string[];
@@ -15,15 +14,13 @@ export interface Referred {
   readonly ruleSet: RuleSet | undefined;
 }
 
-const ownRules = [blindRule, unreachableRule, channelRule];
-
 /** Looks at what is written, not at what a schema made of it: one mistake in the tree hides no other. */
 export function checkRouting(source: ConfigSource, referred: Referred): void {
   const rules = [...(referred.ruleSet?.conditions ?? []), ...(referred.ruleSet?.events ?? [])];
   const known: Readonly<Record<string, readonly string[] | undefined>> = {
     severity: severities,
     wallet: referred.wallets.map((wallet) => wallet.name),
-    rule: referred.ruleSet === undefined ? undefined : [...rules.map((rule) => rule.name), ...ownRules],
+    rule: referred.ruleSet === undefined ? undefined : [...rules.map((rule) => rule.name), ...builtInRules],
   };
   const labels = new Set([
     ...ownLabels,

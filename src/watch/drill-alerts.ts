@@ -4,13 +4,14 @@
  * concerns no notification of the exchange. A channel that does not take it is told on the others when nobody looked on.
  */
 import { type Alert, drillRule } from "../domain/alert.ts";
+import type { BuiltInRule } from "../domain/built-in.ts";
 import type { Event } from "../domain/event.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { AlertBook, LiveAlert } from "./alert-book.ts";
 import { eventDetailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
 
-export const drillFailedRule = "DrillFailed";
+export const drillFailedRule = "DrillFailed" satisfies BuiltInRule;
 
 export class DrillAlerts {
   readonly #alerts: AlertBook;

@@ -1,10 +1,11 @@
 /** Differences between the exchange's inbox and what is known here that an audit after the next still finds. */
+import type { BuiltInRule } from "../domain/built-in.ts";
 import { differenceWords } from "../domain/inbox.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { AlertBook, LiveAlert } from "./alert-book.ts";
 import type { Draft } from "./draft.ts";
 
-export const inboxRule = "InboxDiffers";
+export const inboxRule = "InboxDiffers" satisfies BuiltInRule;
 
 const mostNamed = 5;
 

@@ -445,3 +445,20 @@ test("a digest's expression, time zone and receivers are looked at, each at its 
   expect(told("{ receivers: [hear] }")).toEqual(['digest.receivers[0]: no channel is called "hear"']);
   expect(told("{ receivers: [here] }")).toEqual([]);
 });
+
+test("routes and inhibitions may name every alert that perpwatch raises itself", () => {
+  using at = desk();
+  const own =
+    "Blind, ExchangeUnreachable, RuleFailing, NotWatched, ChannelBroken, DrillFailed, InboxDiffers, UnknownNotification";
+  const text = `routing:\n  receivers: [here]\n  routes: [{ match: { rule: [${own}] }, receivers: [here] }]\ninhibit: [{ source: { rule: NotWatched }, target: { rule: [${own}] } }]`;
+  expect(problems(completed(text), at)).toEqual([]);
+  for (const name of own.split(", ")) {
+    at.write(
+      "own.yaml",
+      `rules:\n  - name: ${name}\n    scope: market\n    when: market.markPrice > 1\n    severity: info\n    summary: a\n`,
+    );
+    expect(problems(completed(""), at).map(({ message }) => message)).toEqual([
+      `${name} is an alert of perpwatch's own: choose another name`,
+    ]);
+  }
+});

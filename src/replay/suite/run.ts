@@ -1,4 +1,5 @@
 /** Runs the tests of a suite against rules: the engine is the live one, only clock, world and memory are made up. */
+import { builtInRules } from "../../domain/built-in.ts";
 import type { Source } from "../../domain/observation.ts";
 import { parseSubject } from "../../domain/subject.ts";
 import {
@@ -21,18 +22,6 @@ import {
 } from "./compare.ts";
 import { drive, lengthMs, type ToldFigure } from "./drive.ts";
 import type { Expectation, RuleTest, Suite, Wording } from "./suite.ts";
-
-/** Rules that no file holds: they are looked at where a test names them. */
-const builtIn = [
-  "Blind",
-  "ExchangeUnreachable",
-  "ChannelBroken",
-  "UnknownNotification",
-  "RuleFailing",
-  "NotWatched",
-  "DrillFailed",
-  "InboxDiffers",
-];
 
 export interface Failure {
   /** Since the beginning of the test, ms. */
@@ -261,7 +250,7 @@ function problem({ file }: Suite, line: number, message: string, nearest: string
 
 /** Names of rules that are not there: a test of a rule that was renamed would find nothing wrong. */
 function unknownRules(suite: Suite, { conditions, events }: RuleSet): RuleProblem[] {
-  const names = [...[...conditions, ...events].map((rule) => rule.name), ...builtIn];
+  const names = [...[...conditions, ...events].map((rule) => rule.name), ...builtInRules];
   const used: { readonly name: string; readonly line: number }[] = [];
   for (const test of suite.tests) {
     for (const { rule, line } of test.acknowledged) used.push({ name: rule, line });
