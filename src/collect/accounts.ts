@@ -13,17 +13,20 @@ export interface KnownAccount extends TraderIndex {
 
 interface Accounts {
   readonly byName: Map<string, KnownAccount>;
-  /** PDA indices whose state was read since the start. */
-  readonly seen: Set<number>;
-  /** Subaccounts that the newest states list, and their names. */
-  readonly listed: Map<number, readonly number[]>;
-  readonly present: Map<number, readonly string[]>;
+  /** What the newest state of each PDA index lists, of those that were read since the start. */
+  listed: readonly Listed[];
   stored: string;
   /** How many accounts `stored` was compared with: they are never forgotten, so as many are the same ones. */
   comparedCount: number;
 }
 
+interface Listed {
+  readonly pdaIndex: number;
+  readonly subaccounts: readonly number[];
+}
+
 const none: readonly KnownAccount[] = [];
+const nothingListed: readonly Listed[] = [];
 const cursorPrefix = "accounts/";
 
 export class AccountBook {
@@ -34,9 +37,7 @@ export class AccountBook {
       const stored = cursors.get(cursorPrefix + wallet.name) ?? "";
       const entry: Accounts = {
         byName: new Map(),
-        seen: new Set(),
-        listed: new Map(),
-        present: new Map(),
+        listed: nothingListed,
         stored,
         comparedCount: 0,
       };
@@ -58,7 +59,9 @@ export class AccountBook {
   present(wallet: string): readonly KnownAccount[] {
     const entry = this.#accounts.get(wallet);
     if (!entry) return [];
-    return [...entry.present.values()].flat().flatMap((name) => entry.byName.get(name) ?? []);
+    return entry.listed.flatMap(({ pdaIndex, subaccounts }) =>
+      subaccounts.flatMap((subaccount) => entry.byName.get(`${pdaIndex}.${subaccount}`) ?? []),
+    );
   }
 
   count(wallet: string): number {
@@ -68,7 +71,7 @@ export class AccountBook {
   /** Whether the state of every PDA index was read since the start. */
   complete(wallet: CollectedWallet): boolean {
     const entry = this.#accounts.get(wallet.name);
-    return wallet.pdaIndices.every((index) => entry?.seen.has(index));
+    return wallet.pdaIndices.every((index) => entry?.listed.some(({ pdaIndex }) => pdaIndex === index));
   }
 
   /** Takes what a trader state lists. @returns the accounts that were not known before */
@@ -76,15 +79,13 @@ export class AccountBook {
     const entry = this.#accounts.get(wallet.name);
     if (!entry) return [];
     // Nearly always the same as last time.
-    const before = entry.listed.get(pdaIndex);
+    const known = entry.listed.find((one) => one.pdaIndex === pdaIndex);
+    const before = known?.subaccounts;
     if (before?.length === subaccounts.length && before.every((one, i) => one === subaccounts[i]))
       return none;
-    entry.listed.set(pdaIndex, subaccounts);
-    entry.seen.add(pdaIndex);
-    entry.present.set(
-      pdaIndex,
-      subaccounts.map((subaccount) => `${pdaIndex}.${subaccount}`),
-    );
+    const now = { pdaIndex, subaccounts };
+    // Each in its place: those of the index that was read first come first.
+    entry.listed = known ? entry.listed.map((one) => (one === known ? now : one)) : [...entry.listed, now];
     const fresh: KnownAccount[] = [];
     for (const subaccount of subaccounts) {
       const account = add(entry, wallet, { pdaIndex, subaccount });

@@ -345,7 +345,8 @@ export class RecordingWriter {
     const shape = this.#shape(Object.keys(value));
     const slots: Slot[] = [];
     for (const key of shape.keys) slots.push(this.#put(value[key], nothing));
-    return new Node(shape, slots, value);
+    // A copy has room for just these: there are a dozen for each account, for months.
+    return new Node(shape, slots.slice(), value);
   }
 
   #shape(keys: readonly string[]): Shape {
@@ -371,7 +372,7 @@ export class RecordingWriter {
       out.whole(value.length);
       const slots: Slot[] = [];
       for (const one of value) slots.push(this.#put(one, nothing));
-      return new Node(null, slots, unheld);
+      return new Node(null, slots.slice(), unheld);
     }
     if (inPlace(value, known.slots)) {
       const { slots } = known;
@@ -455,7 +456,7 @@ export class Places {
       this.#after.push(this.#known[i]);
       kept++;
     }
-    return this.#after;
+    return this.#after.slice();
   }
 }
 

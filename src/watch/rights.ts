@@ -7,10 +7,18 @@ import { factName } from "./remembered.ts";
 
 const fact = "capabilities";
 
+/** Rights as history and as rules have them. */
+interface Written {
+  readonly value: string;
+  readonly held: Readonly<Record<string, boolean>>;
+}
+
 export class Rights {
   readonly #facts: ReadonlyMap<string, string>;
   /** What was put into history since, by account: one that goes and comes back is held against that. */
   readonly #put = new Map<string, string>();
+  /** What was written down last: nearly every account has the same. */
+  #last: Written | null = null;
   readonly #isOurs: (wallet: string) => boolean;
   readonly #happened: (event: Event, draft: Draft) => void;
 
@@ -34,9 +42,6 @@ export class Rights {
     // An answer that does not tell of them takes none away.
     if (Object.keys(rights).length === 0) return;
     account.rights = capabilities;
-    account.node.facts.values.capabilities = Object.fromEntries(
-      Object.entries(rights).map(([name, word]) => [name, word !== "no"]),
-    );
     const { name } = account.node;
     const known = this.#isOurs(account.ref.wallet) ? this.#facts.get(factName(name, fact)) : undefined;
     const stored = this.#put.get(name) ?? known;
@@ -46,11 +51,21 @@ export class Rights {
         ? null
         : JSON.parse(stored);
     const events = before === null ? [] : rightChanges(account.ref, before, rights, draft.atMs);
-    const value = JSON.stringify(rights);
+    const { value, held } = this.#shared(rights);
+    account.node.facts.values.capabilities = held;
     if (before === null || JSON.stringify(before) !== value) {
       this.#put.set(name, value);
       draft.changes.facts.push({ atMs: draft.atMs, owner: name, name: fact, value });
     }
     for (const event of events) this.#happened(event, draft);
+  }
+
+  #shared(rights: Readonly<Record<string, string>>): Written {
+    const value = JSON.stringify(rights);
+    if (this.#last?.value !== value) {
+      const held = Object.fromEntries(Object.entries(rights).map(([name, word]) => [name, word !== "no"]));
+      this.#last = { value, held };
+    }
+    return this.#last;
   }
 }

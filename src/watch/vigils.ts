@@ -13,12 +13,61 @@ import type { Draft } from "./draft.ts";
 import { parseLeg } from "./pair-legs.ts";
 import type { WatchedPair, WatchedWallet } from "./settings.ts";
 
-interface Vigil extends Due {
-  readonly rules: Sighted["rule"][];
-  staleAfterMs: number;
-  seen: boolean;
+type Rule = Sighted["rule"];
+
+interface BlindRule {
+  readonly rule: Rule;
+  readonly node: Sighted["node"];
+  unknown: Unknown | null;
+}
+
+/** What the vigils of many wallets have in common: those over one source with the same rules. */
+interface Post {
+  readonly source: Source;
+  readonly rules: readonly Rule[];
+  readonly staleAfterMs: number;
+  readonly note: (one: BlindRule) => void;
+}
+
+const nobody: readonly BlindRule[] = [];
+
+class Vigil implements Due {
+  readonly #post: Post;
+  readonly #wallet: string | null;
+  #seen = false;
   /** Those that are blind now. */
-  blind: { readonly rule: Sighted["rule"]; readonly node: Sighted["node"]; unknown: Unknown | null }[];
+  #blind = nobody;
+  dueMs = Number.POSITIVE_INFINITY;
+  queuedMs = Number.POSITIVE_INFINITY;
+  place = -1;
+  order: number | undefined = undefined;
+
+  /** @param wallet null: of the exchange */
+  constructor(post: Post, wallet: string | null) {
+    this.#post = post;
+    this.#wallet = wallet;
+  }
+
+  get staleAfterMs(): number {
+    return this.#post.staleAfterMs;
+  }
+
+  /** There is word. @returns those that were blind */
+  heard(): readonly BlindRule[] {
+    const blind = this.#blind;
+    this.#seen = true;
+    this.#blind = nobody;
+    return blind;
+  }
+
+  onDue(): void {
+    const { source, rules, note } = this.#post;
+    const wallet = this.#wallet;
+    const subject: Subject = wallet === null ? { scope: "exchange" } : { scope: "wallet", wallet };
+    const unknown = new Unknown(this.#seen ? "stale" : "missing", source, `nothing new from ${source}`);
+    this.#blind = rules.map((rule) => ({ rule, node: { subject }, unknown }));
+    for (const one of this.#blind) note(one);
+  }
 }
 
 /** What rests on all accounts of a wallet, whichever those are. Of books each wallet is a part. */
@@ -31,7 +80,6 @@ export class Vigils {
   /** By source, then wallet; null: of the exchange. */
   readonly #vigils = new Map<Source, Map<string | null, Vigil>>();
   readonly #deadlines: Deadlines;
-  readonly #draft: () => Draft;
   readonly #note: (sighted: Sighted, draft: Draft) => void;
 
   constructor(options: {
@@ -44,11 +92,12 @@ export class Vigils {
     readonly startedMs: number;
   }) {
     this.#deadlines = options.deadlines;
-    this.#draft = options.draft;
     this.#note = options.note;
     // Nobody hears of what a rule in shadow mode cannot see.
     const conditions = options.ruleSet.conditions.filter(({ mode }) => mode === "live");
     const events = options.ruleSet.events.filter(({ mode }) => mode === "live");
+    const asRules = new Map(events.map((rule) => [rule, asSighted(rule)]));
+    const sighted = (rule: (typeof events)[number]): Rule => asRules.get(rule)!;
     const walletsOfPairs = new Set(
       (options.pairs ?? []).flatMap(({ name, legs }) =>
         legs.map((leg) => `${name}\n${parseLeg(leg)?.wallet}`),
@@ -58,6 +107,7 @@ export class Vigils {
       (options.pairs ?? []).some(
         ({ name }) => (rule.select.pair?.includes(name) ?? true) && walletsOfPairs.has(`${name}\n${wallet}`),
       );
+    const wanting = new Wanting();
     for (const wallet of options.wallets) {
       // Symbols are no matter here: which ones a wallet holds is what is not known.
       const wanted = ({ select, needsSession }: RuleSet["conditions" | "events"][number]): boolean =>
@@ -66,67 +116,70 @@ export class Vigils {
         const { scope, noData } = rule;
         const concerned =
           scope === "pair" ? inPair(rule, wallet.name) : ofAccounts.has(scope) && wanted(rule);
-        if (noData === "alert" && concerned) this.#add("traderState", wallet.name, rule);
+        if (noData === "alert" && concerned) wanting.add("traderState", wallet.name, rule);
       }
       for (const rule of events) {
         const source = eventSources[rule.on as RuleEventKind];
         if (rule.severity !== "critical" || ofTheExchange.has(source) || !wanted(rule)) continue;
-        this.#add(source, wallet.name, asSighted(rule, source));
+        wanting.add(source, wallet.name, sighted(rule));
       }
     }
     for (const rule of events) {
       const source = eventSources[rule.on as RuleEventKind];
-      if (rule.severity === "critical" && ofTheExchange.has(source))
-        this.#add(source, null, asSighted(rule, source));
+      if (rule.severity === "critical" && ofTheExchange.has(source)) wanting.add(source, null, sighted(rule));
     }
-    for (const vigil of [...this.#vigils.values()].flatMap((ofSource) => [...ofSource.values()]))
+    const note = (one: BlindRule): void => options.note(one, options.draft());
+    for (const { post, wallet } of wanting.posts(note)) {
+      const vigil = new Vigil(post, wallet);
+      const ofSource = this.#vigils.get(post.source) ?? new Map<string | null, Vigil>();
+      this.#vigils.set(post.source, ofSource.set(wallet, vigil));
       this.#deadlines.set(vigil, options.startedMs + vigil.staleAfterMs + 1);
+    }
   }
 
   /** A source answered, all of it, at `atMs` at the latest. */
   seen(source: Source, wallet: string | null, atMs: number, draft: Draft): void {
     const vigil = this.#vigils.get(source)?.get(wallet);
     if (!vigil) return;
-    vigil.seen = true;
+    const blind = vigil.heard();
     this.#deadlines.set(vigil, Math.max(atMs + vigil.staleAfterMs, draft.atMs) + 1);
-    if (vigil.blind.length === 0) return;
-    for (const one of vigil.blind.splice(0)) {
+    for (const one of blind) {
       one.unknown = null;
       this.#note(one, draft);
     }
   }
+}
 
-  #add(source: Source, wallet: string | null, rule: Sighted["rule"]): void {
-    const ofSource = this.#vigils.get(source) ?? new Map<string | null, Vigil>();
+/** Which rules rest on which source of which wallet. */
+class Wanting {
+  readonly #rules = new Map<Source, Map<string | null, Rule[]>>();
+  readonly #numbers = new Map<Rule, number>();
+
+  add(source: Source, wallet: string | null, rule: Rule): void {
+    const ofSource = this.#rules.get(source) ?? new Map<string | null, Rule[]>();
+    this.#rules.set(source, ofSource);
     const known = ofSource.get(wallet);
-    const staleAfterMs = rule.staleAfterMs[source];
-    if (known) {
-      known.rules.push(rule);
-      known.staleAfterMs = Math.min(known.staleAfterMs, staleAfterMs);
-      return;
+    if (known) known.push(rule);
+    else ofSource.set(wallet, [rule]);
+    if (!this.#numbers.has(rule)) this.#numbers.set(rule, this.#numbers.size);
+  }
+
+  *posts(note: Post["note"]): Iterable<{ readonly post: Post; readonly wallet: string | null }> {
+    for (const [source, ofSource] of this.#rules) {
+      const posts = new Map<string, Post>();
+      for (const [wallet, rules] of ofSource) {
+        const key = rules.map((rule) => this.#numbers.get(rule)).join();
+        const staleAfterMs = Math.min(...rules.map((rule) => rule.staleAfterMs[source]));
+        const post = posts.get(key) ?? { source, rules, staleAfterMs, note };
+        posts.set(key, post);
+        yield { post, wallet };
+      }
     }
-    const subject: Subject = wallet === null ? { scope: "exchange" } : { scope: "wallet", wallet };
-    const vigil: Vigil = {
-      rules: [rule],
-      staleAfterMs,
-      seen: false,
-      blind: [],
-      dueMs: Number.POSITIVE_INFINITY,
-      queuedMs: Number.POSITIVE_INFINITY,
-      place: -1,
-      onDue: () => {
-        const reason = vigil.seen ? "stale" : "missing";
-        const unknown = new Unknown(reason, source, `nothing new from ${source}`);
-        vigil.blind = vigil.rules.map((one) => ({ rule: one, node: { subject }, unknown }));
-        for (const one of vigil.blind) this.#note(one, this.#draft());
-      },
-    };
-    this.#vigils.set(source, ofSource.set(wallet, vigil));
   }
 }
 
 /** An event rule as something that can be blind: only its own source counts. */
-function asSighted(rule: RuleSet["events"][number], source: Source): Sighted["rule"] {
-  const { name, severity, staleAfterMs } = rule;
+function asSighted({ name, on, severity, staleAfterMs }: RuleSet["events"][number]): Rule {
+  const source = eventSources[on as RuleEventKind];
   return { name, noData: "alert", levels: [{ severity }], reads: [{ sources: [source] }], staleAfterMs };
 }

@@ -49,7 +49,7 @@ export interface WalletEntry {
   unacked: number | null;
   readonly seenMs: Map<number, number>;
   /** The same of the histories that are read for each PDA index, by source. */
-  readonly partsSeenMs: Map<Source, Map<number, number>>;
+  partsSeenMs: Map<Source, Map<number, number>> | null;
   readonly snapshots: Snapshots;
   readonly flows: Flow[];
   kept: Kept | null;
@@ -96,7 +96,7 @@ export function newWallet(wallet: WatchedWallet, node: SubjectNode): WalletEntry
     sessionDetail: wallet.watchOnly ? "watch-only" : "not signed in yet",
     unacked: null,
     seenMs: new Map(),
-    partsSeenMs: new Map(),
+    partsSeenMs: null,
     snapshots: new Snapshots(),
     flows: [],
     kept: null,
@@ -184,6 +184,7 @@ export function partSeen(
   atMs: number,
 ): number | null {
   if (pdaIndex === undefined) return atMs;
+  entry.partsSeenMs ??= new Map();
   const parts = entry.partsSeenMs.get(source) ?? new Map<number, number>();
   entry.partsSeenMs.set(source, parts.set(pdaIndex, atMs));
   let oldestMs = atMs;

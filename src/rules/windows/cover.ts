@@ -31,7 +31,7 @@ export class Cover {
       to = Math.max(to, spans[after + 1]!);
       after += 2;
     }
-    spans.splice(first, after - first, from, to);
+    this.#spans = spans.toSpliced(first, after - first, from, to);
   }
 
   forgetBefore(ms: number): void {
