@@ -504,7 +504,7 @@ test("a published package runs its compiled files and installs nothing", async (
 
 describe("a daemon", () => {
   const telling = `
-console.log(JSON.stringify({ pid: process.pid, flags: process.execArgv, args: process.argv.slice(2), cwd: process.cwd() }));
+console.log(JSON.stringify({ pid: process.pid, flags: process.execArgv, args: process.argv.slice(2), cwd: process.cwd(), arenas: process.env.MALLOC_ARENA_MAX }));
 `;
 
   test("has a small young generation, under the id that it was started with", async () => {
@@ -519,6 +519,7 @@ console.log(JSON.stringify({ pid: process.pid, flags: process.execArgv, args: pr
       flags: daemonFlags,
       args: ["start", "--config", "c.yaml"],
       cwd: small.outside,
+      ...(process.platform === "linux" ? { arenas: "1" } : {}),
     });
     expect(JSON.parse((await small.run(["status"])).stdout)).toMatchObject({ flags: [] });
   });

@@ -139,7 +139,12 @@ if (wanted("ingest")) {
   const cost = await measured<CostResult>([script("cost", "ingest"), ...size], own);
   const fleet: FleetResult[] = [];
   for (const wallets of quick ? ["200"] : ["1000", "5000"])
-    fleet.push(await measured<FleetResult>([script("fleet", "ingest"), wallets, quick ? "10" : "60"], own));
+    fleet.push(
+      await measured<FleetResult>(
+        [script("fleet", "ingest"), wallets, ...(quick ? ["10", "10"] : ["60", "60"])],
+        own,
+      ),
+    );
   results.ingest = { cost, fleet };
   say(`\n${costTable(cost)}\n\n${fleetTable(fleet)}`);
 }

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
-import { daemonFlags } from "../../../launch.mjs";
+import { daemonEnvironment, daemonFlags } from "../../../launch.mjs";
 
 const root = path.join(import.meta.dirname, "..", "..", "..");
 
@@ -23,7 +23,10 @@ function spawned(args: readonly string[], core: number | null): ChildProcess {
   const node = [process.execPath, "--disable-warning=ExperimentalWarning", ...daemonFlags, ...args];
   const [program = "", ...rest] = core === null ? node : ["taskset", "-c", String(core), ...node];
   // As src/main.ts does: what was compiled once is kept.
-  const env = { ...process.env, NODE_COMPILE_CACHE: path.join(root, ".runtime", "compiled") };
+  const env = {
+    ...daemonEnvironment(process.env),
+    NODE_COMPILE_CACHE: path.join(root, ".runtime", "compiled"),
+  };
   return spawn(program, rest, { stdio: ["ignore", "pipe", "inherit", "ipc"], env });
 }
 

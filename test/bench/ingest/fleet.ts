@@ -1,13 +1,16 @@
 /**
  * What many wallets at 5 s cost, without a network: trader states every 5 s, marks every 2 s, time every second, 20 rules (two
- * with windows over 24 h, four over 1 h) that were filled with a day before. As fast as it goes; a share of a core is told for
- * the pace of life. Alone in its process, so that memory is its own.
+ * with windows over 24 h, four over 1 h) that were filled with a day before. First as fast as it goes: a share of a core is
+ * told for the pace of life. Then at the pace of life: how much garbage gathers depends on it, and so does memory. Alone in
+ * its process, so that memory is its own, and with the flags of a daemon.
  *
- *   node test/bench/ingest/fleet.ts WALLETS SECONDS (of the time that is told)
+ *   node test/bench/ingest/fleet.ts WALLETS SECONDS (of the time that is told) SECONDS (at the pace of life)
  */
 import path from "node:path";
 import { PerformanceObserver } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
+import v8 from "node:v8";
+import vm from "node:vm";
 import { seededRandom } from "../../../src/domain/clock.ts";
 import type { Tick } from "../../../src/domain/observation.ts";
 import { keepHeapSmall } from "../../../src/heap.ts";
@@ -30,8 +33,20 @@ export interface FleetResult {
   readonly marksUsPerAccount: number;
   /** Of one core: what of it, on the main thread, is collecting garbage. */
   readonly gcCpu: number;
+  /** The most of a second at the pace of life. */
   readonly rssMiB: number;
-  readonly heapMiB: number;
+  /** What of that lives, by what it is of, and what does not, MiB. */
+  readonly spent: {
+    readonly program: number;
+    /** States, facts, rules and what the recording knows of each wallet. */
+    readonly wallets: number;
+    readonly windows: number;
+    /** What came with the answers that followed. */
+    readonly later: number;
+    readonly garbage: number;
+    /** The program's own pages, the database's, the collector's. */
+    readonly outsideHeap: number;
+  };
   /** Before the first wallet is watched. */
   readonly idleMiB: number;
 }
@@ -43,8 +58,16 @@ const mib = 2 ** 20;
 const kinds = 50;
 
 keepHeapSmall();
-const [walletCount = "5000", seconds = "60"] = process.argv.slice(2);
+const [walletCount = "5000", seconds = "60", pacedSeconds = "30"] = process.argv.slice(2);
+v8.setFlagsFromString("--expose-gc");
+const collect = vm.runInNewContext("gc") as () => void;
+/** MiB of the heap that live. */
+const live = (): number => {
+  collect();
+  return process.memoryUsage().heapUsed / mib;
+};
 const idleMiB = process.memoryUsage.rss() / mib;
+const programMiB = live();
 const wallets = benchWallets(Number(walletCount));
 const startMs = Date.UTC(2026, 0, 2);
 const clock = toldClock(startMs);
@@ -71,13 +94,20 @@ const random = seededRandom(3);
 const accounts = Array.from({ length: kinds }, () => new Account(random, ["BTC"]));
 let [call, marksDueMs, timeDueMs] = [0, startMs, startMs];
 
-/** @returns µs of the answers and of the marks */
-async function round(roundMs: number): Promise<{ statesUs: number; marksUs: number }> {
+/**
+ * @param pace asked to wait until so many ms of the round are over
+ * @returns µs of the answers and of the marks
+ */
+async function round(
+  roundMs: number,
+  pace?: (ms: number) => Promise<unknown>,
+): Promise<{ statesUs: number; marksUs: number }> {
   const answers = accounts.map((one) => one.next());
   let marksUs = 0;
   const fromUs = cpuUs();
   for (const [i, wallet] of wallets.entries()) {
     const atMs = roundMs + Math.floor((i / wallets.length) * everyMs);
+    if (pace && i % 32 === 0) await pace(atMs - roundMs);
     clock.tell(atMs);
     if (atMs >= timeDueMs) {
       timeDueMs = atMs + 1_000;
@@ -98,9 +128,13 @@ async function round(roundMs: number): Promise<{ statesUs: number; marksUs: numb
 }
 
 await round(startMs - everyMs);
-tellPast(watch, [...newest.values()], startMs - everyMs, random);
-filled = true;
+const past = [...newest.values()];
 newest.clear();
+filled = true;
+const toldMiB = live();
+tellPast(watch, past, startMs - everyMs, random);
+past.length = 0;
+const filledMiB = live();
 for (let i = 0; i < 3; i++) await round(startMs + i * everyMs);
 let gcMs = 0;
 const collections = new PerformanceObserver((list) => {
@@ -118,8 +152,24 @@ for (let i = 0; i < rounds; i++) {
 // What is observed is told in a turn of its own.
 await sleep(10);
 collections.disconnect();
-const { rss, heapUsed } = process.memoryUsage();
 const polls = rounds * wallets.length;
+
+const atEndMiB = live();
+let most = { rss: 0, heapTotal: 0 };
+const pacedRounds = Math.ceil((Number(pacedSeconds) * 1_000) / everyMs);
+for (let i = 0; i < pacedRounds; i++) {
+  const beganMs = performance.now();
+  let nextLookMs = 0;
+  await round(startMs + (3 + rounds + i) * everyMs, (ms) => {
+    if (ms >= nextLookMs) {
+      nextLookMs = ms + 1_000;
+      const now = process.memoryUsage();
+      // What was left of the fast part is let go of meanwhile.
+      if (i >= pacedRounds / 2 && now.rss > most.rss) most = now;
+    }
+    return sleep(Math.max(0, beganMs + ms - performance.now()));
+  });
+}
 const result: FleetResult = {
   wallets: wallets.length,
   series,
@@ -129,8 +179,15 @@ const result: FleetResult = {
   gcCpu: gcMs / (rounds * everyMs),
   statesUs: spent.statesUs / polls,
   marksUsPerAccount: spent.marksUs / polls / (everyMs / marksEveryMs),
-  rssMiB: rss / mib,
-  heapMiB: heapUsed / mib,
+  rssMiB: most.rss / mib,
+  spent: {
+    program: programMiB,
+    wallets: toldMiB - programMiB,
+    windows: filledMiB - toldMiB,
+    later: atEndMiB - filledMiB,
+    garbage: most.heapTotal / mib - atEndMiB,
+    outsideHeap: (most.rss - most.heapTotal) / mib,
+  },
   idleMiB,
 };
 await side.stop();

@@ -34,7 +34,7 @@ export function costTable(result: CostResult): string {
 }
 
 export function fleetTable(results: readonly FleetResult[]): string {
-  return table(
+  const costs = table(
     "Wallets at 5 s, marks at 2 s, 20 rules (2 over 24 h, 4 over 1 h, filled), no network",
     [
       "wallets",
@@ -45,7 +45,6 @@ export function fleetTable(results: readonly FleetResult[]): string {
       "µs for its marks",
       "memory",
       "of it empty",
-      "heap",
     ],
     results.map((one) => [
       whole(one.wallets),
@@ -56,7 +55,31 @@ export function fleetTable(results: readonly FleetResult[]): string {
       tenths(one.marksUsPerAccount),
       `${whole(one.rssMiB)} MiB`,
       `${whole(one.idleMiB)} MiB`,
-      `${whole(one.heapMiB)} MiB`,
     ]),
   );
+  const memory = table(
+    "What that memory is spent on, MiB",
+    [
+      "wallets",
+      "program",
+      "wallets, facts, rules",
+      "windows",
+      "later answers",
+      "garbage",
+      "outside of the heap",
+    ],
+    results.map(({ wallets, spent }) => [
+      whole(wallets),
+      ...[spent.program, spent.wallets, spent.windows, spent.later, spent.garbage, spent.outsideHeap].map(
+        whole,
+      ),
+    ]),
+  );
+  const last = results.at(-1)!;
+  const perWallet = ((last.spent.wallets + last.spent.windows + last.spent.later) * 1_024) / last.wallets;
+  const floor = `A wallet takes ${tenths(perWallet)} KiB of the heap, of them ${tenths((last.spent.windows * 1_024) / last.wallets)} in windows.`;
+  return `${costs}
+
+${memory}
+${floor}`;
 }
