@@ -190,6 +190,7 @@ export class Conditions {
 
   /** Judges what a subject's rules make of an arrival from `source`, or from all of these at once. */
   judgeNode(node: SubjectNode, source: Source | readonly Source[] | null, draft: Draft): void {
+    if (node.plan.length === 0) return;
     const asked = source === null ? -1 : typeof source === "string" ? sourceBit(source) : bitsOf(source);
     const { instances, plan, quiet, env, windows } = node;
     const { atMs } = draft;
@@ -530,8 +531,10 @@ function bitsOf(read: readonly Source[]): number {
   return read.reduce((bits, source) => bits | sourceBit(source), 0);
 }
 
+const sourceBits: ReadonlyMap<Source, number> = new Map(sources.map((source, i) => [source, 1 << i]));
+
 function sourceBit(source: Source): number {
-  return 1 << sources.indexOf(source);
+  return sourceBits.get(source)!;
 }
 
 export function windowsOf(node: SubjectNode, none: WindowPlan): WindowSet {

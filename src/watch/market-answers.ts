@@ -114,7 +114,7 @@ export class MarketAnswers {
       else if (told === null || this.#world.accounts.dependsOn(account, told))
         this.#world.accounts.refreshAges(account);
       else continue;
-      touched.add(account.ref.wallet);
+      if (live) touched.add(account.ref.wallet);
       this.#parts.judgeAccount(account, "markets", draft);
     }
     for (const entry of this.#world.wallets.values()) {
