@@ -70,6 +70,7 @@ export interface DaemonParts {
 
 /** How long a person at a shell waits for the exchange or a channel. */
 const patienceMs = 20_000;
+const longestSilenceMs = 10 * 31_536_000_000;
 /** Alerts looked through when a query narrows by what the store has no index for. */
 const searchedAlerts = 10_000;
 const searchedNotifications = 20_000;
@@ -96,6 +97,8 @@ export class DaemonSource implements DashboardSource {
   readonly #parts: DaemonParts;
   #state: DaemonStatus["state"] = "starting";
   #databaseBytes = 0;
+  /** The newest number that a silence was given in this run. */
+  #silenceId = 0;
 
   constructor(parts: DaemonParts) {
     this.#parts = parts;
@@ -256,11 +259,16 @@ export class DaemonSource implements DashboardSource {
     const startsMs = wish.startsMs ?? nowMs;
     if (wish.endsMs <= Math.max(nowMs, startsMs))
       return { kind: "wrong", problem: "a silence ends after it begins, and after now" };
+    // No calendar knows the end of what is meant to be for ever, and nobody would be told of it again.
+    if (!(wish.endsMs <= nowMs + longestSilenceMs))
+      return { kind: "wrong", problem: "a silence ends within ten years" };
     const firing = ingest.watch.status(nowMs).firing.filter((alert) => matches(match, labelsOf(alert)));
     const worst = severities.findLast((one) => firing.some(({ severity }) => severity === one)) ?? "warning";
     const upTo = wish.upTo ?? (worst === "info" ? "warning" : worst);
     const { author, comment, endsMs } = wish;
-    const id = 1 + Math.max(0, ...this.silences().map((one) => one.id));
+    // One that was given a moment ago may not have been heard of yet.
+    const id = 1 + Math.max(this.#silenceId, ...this.silences().map((one) => one.id));
+    if (!preview) this.#silenceId = id;
     const silence = { id, match, upTo, author, comment, startsMs, endsMs, createdMs: nowMs };
     if (!preview) await ingest.observe({ kind: "silenced", atMs: nowMs, silence });
     return { kind: "done", silence, holds: firing.filter(({ severity }) => covers(upTo, severity)) };
