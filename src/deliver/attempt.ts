@@ -1,5 +1,5 @@
 /** One attempt to send a sealed message: what it replies to, and the answer within the channel's deadline. */
-import type { Channel, Outgoing, SendResult, ToldBefore } from "../channels/channel.ts";
+import type { Channel, Outgoing, ProbeResult, SendResult, ToldBefore } from "../channels/channel.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Message } from "../domain/delivery.ts";
 import type { Store } from "../domain/ports.ts";
@@ -22,12 +22,44 @@ export async function attemptWithin(
 ): Promise<SendResult | null> {
   const { deadlineMs, name } = channel;
   if (cut.aborted) return null;
+  let late = false;
+  const onLate = () => {
+    late = true;
+  };
+  try {
+    return await within(deadlineMs, (signal) => channel.send(outgoing, signal), { clock, cut, onLate });
+  } catch (error) {
+    if (cut.aborted) return null;
+    if (!late) {
+      const fault = error instanceof Error ? (error.stack ?? error.message) : "failed";
+      log.warn({ channel: name, detail: fault }, "a channel met a fault of its own");
+    }
+    const detail = late ? `no answer within ${deadlineMs / 1_000} s` : "the channel itself failed";
+    return { kind: "retry", failure: late ? "timeout" : "server-error", detail, afterMs: null };
+  }
+}
+
+/** @returns null when it failed by itself, had no answer within the channel's deadline, or was cut off */
+export async function probeWithin(
+  channel: Channel,
+  options: Pick<AttemptOptions, "clock" | "cut">,
+): Promise<ProbeResult | null> {
+  if (options.cut.aborted) return null;
+  return within(channel.deadlineMs, (signal) => channel.probe(signal), options).catch(() => null);
+}
+
+/** A channel that does not heed its signal must not hold the line. */
+async function within<T>(
+  deadlineMs: number,
+  work: (signal: AbortSignal) => Promise<T>,
+  { clock, cut, onLate }: Pick<AttemptOptions, "clock" | "cut"> & { readonly onLate?: () => void },
+): Promise<T> {
   const deadline = new AbortController();
   const signal = AbortSignal.any([deadline.signal, cut]);
-  const cancel = clock.after(deadlineMs, () =>
-    deadline.abort(new Error("the deadline of this attempt passed")),
-  );
-  // A channel that does not heed its signal must not hold the line.
+  const cancel = clock.after(deadlineMs, () => {
+    onLate?.();
+    deadline.abort(new Error("the deadline of this attempt passed"));
+  });
   let forget = () => {};
   const over = new Promise<never>((_resolve, reject) => {
     const abort = () => reject(signal.reason);
@@ -35,16 +67,7 @@ export async function attemptWithin(
     forget = () => signal.removeEventListener("abort", abort);
   });
   try {
-    return await Promise.race([channel.send(outgoing, signal), over]);
-  } catch (error) {
-    if (cut.aborted) return null;
-    const late = deadline.signal.aborted;
-    if (!late) {
-      const fault = error instanceof Error ? (error.stack ?? error.message) : "failed";
-      log.warn({ channel: name, detail: fault }, "a channel met a fault of its own");
-    }
-    const detail = late ? `no answer within ${deadlineMs / 1_000} s` : "the channel itself failed";
-    return { kind: "retry", failure: late ? "timeout" : "server-error", detail, afterMs: null };
+    return await Promise.race([work(signal), over]);
   } finally {
     cancel();
     forget();

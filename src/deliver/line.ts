@@ -12,7 +12,7 @@ import type { Clock, Random } from "../domain/clock.ts";
 import type { Message, SendFailure } from "../domain/delivery.ts";
 import type { Charts, Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
-import { attemptWithin, toldBefore } from "./attempt.ts";
+import { attemptWithin, probeWithin, toldBefore } from "./attempt.ts";
 import { Circuit } from "./circuit.ts";
 import { Health } from "./health.ts";
 import type { Journal } from "./journal.ts";
@@ -533,10 +533,7 @@ export class Line {
   async #look(): Promise<void> {
     this.#probing = true;
     const { clock, cut } = this.#options;
-    const deadline = new AbortController();
-    const cancel = clock.after(this.channel.deadlineMs, () => deadline.abort(new Error("deadline")));
-    const result = await this.channel.probe(AbortSignal.any([deadline.signal, cut])).catch(() => null);
-    cancel();
+    const result = await probeWithin(this.channel, { clock, cut });
     this.#probing = false;
     if (cut.aborted) return;
     if (result?.kind === "ok") return this.#works(result.detail);

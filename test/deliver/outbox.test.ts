@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { changes } from "../../src/domain/changes.ts";
 import { FakeClock } from "../support/clock.ts";
-import { rig, together } from "./support.ts";
+import { httpChannel, rig, together } from "./support.ts";
 
 const second = 1_000;
 const hour = 3_600_000;
@@ -402,6 +402,21 @@ test("a channel that was told to be deaf is looked at when nothing is owed there
   await one.clock.until(() => one.outbox.figures().deadMessages === 1);
   await one.clock.advance(2 * 60 * second);
   expect(chatWorks(one)).toEqual([true, false, true]);
+});
+
+test("a check that never answers and heeds nobody holds up no message", async () => {
+  await using one = await rig();
+  const chat = {
+    ...httpChannel("chat", one.far),
+    start: async () =>
+      ({ kind: "failed", failure: "authentication", detail: "status 401", fix: "" }) as const,
+    probe: () => new Promise<never>(() => {}),
+  };
+  await one.restart({ channels: new Map([["chat", chat]]) });
+  await one.clock.advance(5 * 60 * second);
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.advance(5 * 60 * second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[1]]);
 });
 
 test("trouble of a message that is gone says nothing of the next one before it was tried", async () => {
