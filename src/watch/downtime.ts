@@ -97,9 +97,9 @@ export class Downtime {
       if (position.startsWith(`${wallet}/${pdaIndex}.`)) this.gone(position, draft);
   }
 
-  /** These wallets are no longer watched, or their names are another's now. */
-  forget(isOurs: (wallet: string) => boolean, draft: Draft): void {
-    for (const position of this.#before) if (!isOurs(position.split("/", 1)[0]!)) this.gone(position, draft);
+  /** These are no longer watched, or the names of their wallets are another's now. */
+  forget(isOurs: (position: string) => boolean, draft: Draft): void {
+    for (const position of this.#before) if (!isOurs(position)) this.gone(position, draft);
   }
 }
 

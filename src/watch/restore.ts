@@ -76,9 +76,16 @@ export class Restoring {
     const ours = new Set(
       [...wallets].flatMap(([name, entry]) => (takeKey(entry, remembered.keep, draft) ? [] : [name])),
     );
-    this.#parts.downtime.forget((wallet) => ours.has(wallet), draft);
-    const lives = new Map<number, LiveAlert>();
     const walletOf = (name: string): WatchedWallet | undefined => this.#parts.world.wallet(name);
+    // What is no longer read of a wallet that still is would never be seen to end.
+    const isRead = ({ wallet, pdaIndex }: { readonly wallet: string; readonly pdaIndex?: number }): boolean =>
+      ours.has(wallet) &&
+      (pdaIndex === undefined || (walletOf(wallet)?.pdaIndices?.includes(pdaIndex) ?? true));
+    this.#parts.downtime.forget((position) => {
+      const subject = parseSubject(position);
+      return subject !== undefined && "wallet" in subject && isRead(subject);
+    }, draft);
+    const lives = new Map<number, LiveAlert>();
     const changesOf = Map.groupBy(remembered.alertChanges, (change) => change.alertId);
     for (const alert of remembered.alerts) {
       if (alert.state !== "firing") continue;
@@ -138,7 +145,7 @@ export class Restoring {
       const rule = rules.get(state.rule);
       const gone =
         !subject ||
-        ("wallet" in subject && !ours.has(subject.wallet)) ||
+        ("wallet" in subject && !isRead(subject)) ||
         (subject.scope === "pair" && !this.#parts.hasPair(subject.pair));
       const judged = subject !== undefined && rule !== undefined && judges(rule, subject, walletOf);
       if ((rule && gone) || !judged) {
@@ -169,7 +176,9 @@ export class Restoring {
         this.#parts.failing.restore(live, draft);
       else {
         const subject = rules.has(rule) ? parseSubject(live.alert.subject) : undefined;
-        if (subject?.scope === "position" || subject?.scope === "trader") {
+        if (subject && "wallet" in subject && !isRead(subject))
+          this.#parts.alerts.end(draft, live, "noLongerWatched", null);
+        else if (subject?.scope === "position" || subject?.scope === "trader") {
           // It had ended but for the word why. Where another of its name goes on, this one was the position before.
           const fallback = standing.has(`${rule}\n${live.alert.subject}`) ? "closed" : "recovered";
           this.#await({ subject, state: null, live, ending: endingOf(live), fallback });

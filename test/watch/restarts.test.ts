@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { event, Harness, marketConfig, position, prices, startMs, subaccount } from "./harness.ts";
+import {
+  event,
+  Harness,
+  mainWallet,
+  marketConfig,
+  position,
+  prices,
+  startMs,
+  subaccount,
+} from "./harness.ts";
 
 const near = `
 rules:
@@ -283,6 +292,27 @@ test("a broken channel that is no longer configured is not nagged about", () => 
   });
   after.pass(1_000);
   expect(after.told).toEqual(["ChannelBroken daemon ended critical noLongerWatched"]);
+});
+
+test("an account that is no longer read is not watched any more, also where its end waited for word", () => {
+  const standing = seen();
+  const waiting = seen();
+  waiting.account([subaccount(1_000, [])]);
+  expect(waiting.told).toEqual(["Near main/0.0/SOL fired critical"]);
+  for (const before of [standing, waiting]) {
+    const wallets = [{ ...mainWallet, pdaIndices: [7] }];
+    const { remembered } = before;
+    const after = new Harness({ rules: near, wallets, remembered, atMs: before.nowMs + 1_000 });
+    after.pass(1_000);
+    expect(after.told).toEqual(["Near main/0.0/SOL ended critical noLongerWatched"]);
+    expect(after.remembered.ruleStates).toEqual([]);
+    expect(after.all.flatMap(({ ruleStatesGone }) => ruleStatesGone)).toHaveLength(1);
+    // Nor does another start speak of it as open.
+    const open = before.remembered.keep.has("position/main/0.0/SOL");
+    const gone = after.all.flatMap(({ keep }) => keep).filter(({ name }) => name === "position/main/0.0/SOL");
+    expect(gone).toEqual(open ? [{ name: "position/main/0.0/SOL", value: null }] : []);
+  }
+  expect(standing.remembered.keep.has("position/main/0.0/SOL")).toBe(true);
 });
 
 test("an ending that waited for word of its reason goes on waiting with what was known of it", () => {
