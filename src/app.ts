@@ -268,6 +268,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       random,
       observe,
       store,
+      eventsKeptMs: retention.eventsMs,
       marginRatio: (wallet) => ingest.watch.marginRatio(wallet),
       wantedMarkets: (source) => ingest.watch.wantedMarkets(source),
       needs: {

@@ -61,6 +61,8 @@ export interface CollectorsOptions {
   /** Resolves when the observation was judged and stored. */
   readonly observe: (observation: Observation) => Promise<void>;
   readonly store: Pick<Store, "knownEvents" | "cursors">;
+  /** How long the store keeps events, ms; null or left out: for ever. */
+  readonly eventsKeptMs?: number | null;
   /** Of a wallet's worst account; null while unknown. */
   readonly marginRatio: (wallet: string) => number | null;
   /** Of which markets what is read market by market is needed now; absent: of none. */
@@ -136,7 +138,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     const cursors = ownCursors(await options.store.cursors(), wallets);
     const book = new MarketBook();
     const accounts = new AccountBook(wallets, cursors);
-    const teller = new Teller(options.store, wallets, cursors, clock);
+    const teller = new Teller(options.store, wallets, cursors, clock, options.eventsKeptMs);
     shelf = { accounts, book, teller };
     const elapsedMs = () => clock.elapsedMs();
     const shared = { teller, badRecords, cursors, elapsedMs };

@@ -1,6 +1,6 @@
 /**
  * Tells of events: only of those that are not stored yet, oldest first, and marked as of the past when they happened before
- * the wallet was first watched.
+ * the wallet was first watched, or so long ago that they may have been stored and let go of since.
  *
  * Two collectors, or two wallets, may bring the same event at once (a liquidation through inbox and history, an announcement
  * through every inbox): those are checked and told one batch after another, so that the second finds it known.
@@ -31,6 +31,8 @@ export function ownCursors(
   if (strangers.size === 0) return stored;
   return new Map([...stored].filter(([cursor]) => !cursor.split("/").some((part) => strangers.has(part))));
 }
+/** How much sooner than history lets go of an event it counts as of the past: whoever clears up there has a clock of its own. */
+const FORGOTTEN_SOONER_MS = 3_600_000;
 /** Told lately: known before the store says so (its commits may be held back). */
 const MOST_REMEMBERED = 50_000;
 
@@ -55,19 +57,23 @@ interface First {
 
 export class Teller {
   readonly #store: Pick<Store, "knownEvents">;
+  readonly #eventsKeptMs: number;
   readonly #first = new Map<string, First>();
   /** By wallet and PDA index: one that is added later has a past of its own. */
   readonly #firstOfPart = new Map<string, First>();
   readonly #told = new Set<string>();
   #shared: Promise<unknown> = Promise.resolve();
 
+  /** @param eventsKeptMs how long history keeps events: what it has let go of nobody knows to be told; null: for ever */
   constructor(
     store: Pick<Store, "knownEvents">,
     wallets: readonly CollectedWallet[],
     cursors: ReadonlyMap<string, string>,
     clock: Clock,
+    eventsKeptMs: number | null = null,
   ) {
     this.#store = store;
+    this.#eventsKeptMs = eventsKeptMs ?? Number.POSITIVE_INFINITY;
     const nowMs = clock.nowMs();
     const first = (name: string): First => {
       const stored = Number(cursors.get(cursorPrefix + name)?.split(" ")[0] ?? Number.NaN);
@@ -117,14 +123,19 @@ export class Teller {
 
   async #tell(run: TellingRun, source: Source, { events, ...rest }: Batch): Promise<void> {
     const { name } = run.wallet;
+    const atMs = run.nowMs();
+    const keptSinceMs = atMs - this.#eventsKeptMs + FORGOTTEN_SOONER_MS;
     const firstMs = ({ pdaIndex }: Event): number =>
-      (pdaIndex === null ? undefined : this.#firstOfPart.get(partOf(name, pdaIndex))?.atMs) ??
-      this.firstMs(name);
+      Math.max(
+        keptSinceMs,
+        (pdaIndex === null ? undefined : this.#firstOfPart.get(partOf(name, pdaIndex))?.atMs) ??
+          this.firstMs(name),
+      );
     await run.observe({
       kind: "events",
       source,
       wallet: run.wallet.name,
-      atMs: run.nowMs(),
+      atMs,
       events: inOrder(events).map((event) =>
         event.happenedMs < firstMs(event) ? { ...event, backfilled: true } : event,
       ),

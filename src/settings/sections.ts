@@ -32,6 +32,13 @@ export function readTimezone(source: ConfigSource): string {
 
 const kept = z.union([z.literal("forever").transform(() => null), durationSetting]);
 
+/** What is older when it is read is no news: a daemon that was down for a week still has to tell what happened meanwhile. */
+const shortestEventsMs = 7 * 86_400_000;
+const eventsKept = kept.refine(
+  (ms) => ms === null || ms >= shortestEventsMs,
+  "has to be 7d or more, or forever",
+);
+
 const historySettings = z.strictObject({
   path: z.string().min(1).default("./data/perpwatch.db"),
   retention: z
@@ -41,7 +48,7 @@ const historySettings = z.strictObject({
       hours: kept.optional(),
       payloads: kept.optional(),
       failedReads: kept.optional(),
-      events: kept.optional(),
+      events: eventsKept.optional(),
     })
     .default({}),
 });

@@ -52,10 +52,16 @@ class Daemon {
   #gap = true;
   storing = true;
 
-  constructor(list: List, store: MemoryStore, clock: FakeClock, pastMs: number) {
+  constructor(
+    list: List,
+    store: MemoryStore,
+    clock: FakeClock,
+    pastMs: number,
+    eventsKeptMs: number | null = null,
+  ) {
     this.#store = store;
     this.#clock = clock;
-    this.#teller = new Teller(store, [wallet], store.kept, clock);
+    this.#teller = new Teller(store, [wallet], store.kept, clock, eventsKeptMs);
     this.history = new History({
       name: "history/test",
       pastMs,
@@ -299,4 +305,26 @@ test("a row of the future hides no row that is indexed late", async () => {
   const second = boot();
   await second.turn();
   expect(keys(second.told)).toContain("late");
+});
+
+test("what history has let go of is not told again", async () => {
+  const { clock, list, store } = world();
+  const keptMs = 30 * 86_400_000;
+  const boot = () => new Daemon(list, store, clock, 365 * 86_400_000, keptMs);
+  const first = boot();
+  await first.turn();
+  await clock.advance(minute);
+  list.add("old", clock.nowMs());
+  await first.turn();
+  expect(first.told).toMatchObject([{ key: "old", backfilled: false }]);
+  await clock.advance(keptMs + minute);
+  list.add("new", clock.nowMs());
+  for (const [name, { happenedMs }] of store.events)
+    if (happenedMs < clock.nowMs() - keptMs) store.events.delete(name);
+  const second = boot();
+  await second.turn();
+  expect(second.told).toMatchObject([
+    { key: "old", backfilled: true },
+    { key: "new", backfilled: false },
+  ]);
 });

@@ -101,6 +101,10 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
       "1:34 history.retention.samples: expected forever or a duration such as 250ms, 5s, 10m, 4h or 7d, found 35",
     ],
   ],
+  [
+    "history: { retention: { events: 1d } }",
+    ['1:33 history.retention.events: has to be 7d or more, or forever, found "1d"'],
+  ],
   ["history: { retention: { weeks: 1y } }", ["1:25 history.retention.weeks: unknown key weeks"]],
   [
     "dashboard: { listen: 8787 }",
