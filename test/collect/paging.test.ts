@@ -1,6 +1,8 @@
 /** Paged histories against a list that grows at its front, gains rows late, fails, and outlives restarts. */
 import { expect, test } from "vitest";
-import type { CollectedWallet, WalletRun } from "../../src/collect/collector.ts";
+import { BadRecords } from "../../src/collect/bad-records.ts";
+import type { CollectedWallet, WalletCollector, WalletRun } from "../../src/collect/collector.ts";
+import { historyCollector } from "../../src/collect/collectors/history.ts";
 import { History, type HistoryPage } from "../../src/collect/paging.ts";
 import { Teller } from "../../src/collect/teller.ts";
 import { walletEvent } from "../../src/collect/translate/event.ts";
@@ -327,4 +329,43 @@ test("what history has let go of is not told again", async () => {
     { key: "old", backfilled: true },
     { key: "new", backfilled: false },
   ]);
+});
+
+test("a part whose past cannot be read holds up no other", async () => {
+  const { clock, store } = world();
+  const lists = [new List(), new List()];
+  for (const [part, list] of lists.entries())
+    for (let i = 0; i < 60; i++) list.add(`${part} ${i}`, clock.nowMs() - i * 60 * minute);
+  const log = { debug: () => {}, info: () => {}, warn: () => {} };
+  const teller = new Teller(store, [wallet], store.kept, clock);
+  const badRecords = new BadRecords(clock, log, () => {});
+  const elapsedMs = () => clock.elapsedMs();
+  const collector = historyCollector(
+    { teller, badRecords, cursors: store.kept, elapsedMs },
+    {
+      source: "funding",
+      endpoint: "fundingHourly",
+      pastMs: 365 * 86_400_000,
+      parts: () =>
+        lists.map((list, part) => ({
+          name: String(part),
+          page: async (_run, older, catchUp) => {
+            if (catchUp && part === 0)
+              throw new ExchangeError({ endpoint: "fundingHourly", reason: "bad-record", what: "rubbish" });
+            return list.page(older, 10);
+          },
+        })),
+    },
+  ) as WalletCollector;
+  const run = (catchUp: boolean): WalletRun => ({
+    ...{ client: {} as ExchangeClient, wallet, catchUp, gap: true },
+    call: () => ({ deadlineMs: 10_000 }),
+    nowMs: () => clock.nowMs(),
+    observe: async (observation) => store.take(observation),
+  });
+  await collector.run(run(false));
+  for (let i = 0; i < 10; i++) await expect(collector.run(run(true))).rejects.toThrow("rubbish");
+  const known = (part: number) => [...store.events.values()].filter(({ key }) => key.startsWith(`${part} `));
+  expect(known(0).length).toBeLessThan(60);
+  expect(known(1)).toHaveLength(60);
 });

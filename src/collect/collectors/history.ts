@@ -95,12 +95,24 @@ export function historyCollector(
 
   async function catchUp(run: WalletRun): Promise<RunOutcome> {
     const all = of(run);
-    const next = all.find((one) => one.history.hasBacklog);
-    if (!next) return "done";
-    const reading = await next.history.catchUp(run);
-    if (reading.batch.events.length > 0 || reading.batch.cursor)
-      await teller.tell(run, source, { ...reading.batch, ...next.of, past: true });
-    reading.done();
+    let failure: unknown = null;
+    for (const { history, of: whose } of all) {
+      if (!history.hasBacklog) continue;
+      let reading: Awaited<ReturnType<History["catchUp"]>>;
+      try {
+        reading = await history.catchUp(run);
+      } catch (error) {
+        // A part that cannot be read holds up no other.
+        if (!(error instanceof ExchangeError)) throw error;
+        failure ??= error;
+        continue;
+      }
+      if (reading.batch.events.length > 0 || reading.batch.cursor)
+        await teller.tell(run, source, { ...reading.batch, ...whose, past: true });
+      reading.done();
+      break;
+    }
+    if (failure !== null) throw failure;
     return all.some((one) => one.history.hasBacklog) ? "more" : "done";
   }
 

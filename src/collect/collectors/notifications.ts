@@ -204,12 +204,24 @@ export function notificationsCollector(parts: {
 
   async function catchUp(run: WalletRun): Promise<RunOutcome> {
     const all = accounts.of(run.wallet.name).map((account) => inboxOf(run, account));
-    const inbox = all.find((one) => one.history.hasBacklog);
-    if (!inbox) return "done";
-    const reading = await inbox.history.catchUp(run);
-    if (reading.batch.events.length > 0 || reading.batch.cursor)
-      await teller.tell(run, "notifications", reading.batch);
-    reading.done();
+    let failure: unknown = null;
+    for (const { history } of all) {
+      if (!history.hasBacklog) continue;
+      let reading: Awaited<ReturnType<History["catchUp"]>>;
+      try {
+        reading = await history.catchUp(run);
+      } catch (error) {
+        // An inbox that cannot be read holds up no other.
+        if (!(error instanceof ExchangeError)) throw error;
+        failure ??= error;
+        continue;
+      }
+      if (reading.batch.events.length > 0 || reading.batch.cursor)
+        await teller.tell(run, "notifications", reading.batch);
+      reading.done();
+      break;
+    }
+    if (failure !== null) throw failure;
     return all.some((one) => one.history.hasBacklog) ? "more" : "done";
   }
 
