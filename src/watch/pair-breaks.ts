@@ -78,17 +78,17 @@ function breakerOf({ kind, fields, inbox, backfilled }: Event): Breaker | null {
     case "fill":
       return fields.tradeType === "adl" || fields.tradeType === "liquidation" ? fields.tradeType : "fill";
     case "notification":
-      return notified[inbox?.notificationType ?? String(fields.type)] ?? null;
+      return notified.get(inbox?.notificationType ?? String(fields.type)) ?? null;
     default:
       return null;
   }
 }
 
-const notified: Readonly<Record<string, Breaker>> = {
-  adl: "adl",
-  liquidation: "liquidation",
-  backstop_liquidation: "liquidation",
-  stop_loss_executed: "stop",
-  conditional_order_executed: "stop",
-  order_filled: "fill",
-};
+const notified: ReadonlyMap<string, Breaker> = new Map([
+  ["adl", "adl"],
+  ["liquidation", "liquidation"],
+  ["backstop_liquidation", "liquidation"],
+  ["stop_loss_executed", "stop"],
+  ["conditional_order_executed", "stop"],
+  ["order_filled", "fill"],
+]);

@@ -208,6 +208,14 @@ describe("what broke it", () => {
     expect(why(h)).toBe(wanted);
   });
 
+  test("a notification that is called like what every object has hides nothing", () => {
+    const h = broken();
+    const odd = notification("n", "constructor", { wallet: "hedge", slot: 1_000 });
+    h.events("notifications", [odd], "hedge");
+    h.events("liquidations", [adl()], "hedge");
+    expect(why(h)).toBe("adl");
+  });
+
   test("a fill of the same trade, or of a repair, hides nothing that tells more", () => {
     const h = broken();
     h.events("liquidations", [adl()], "hedge");
