@@ -8,6 +8,9 @@ export interface ReplayedMessage {
   readonly atMs: number;
   readonly receiver: string;
   readonly changes: readonly AlertChange[];
+  readonly groupKey: string | null;
+  /** When its group leaves, ms: `atMs` where it waits for none. */
+  readonly leavesAtMs: number;
 }
 
 export class Journal {
@@ -25,7 +28,7 @@ export class Journal {
     }
     for (const event of changes.events) this.events.push(event);
     const together = new Map<string, AlertChange[]>();
-    for (const { receiver, groupKey, changeId } of changes.owed) {
+    for (const { receiver, groupKey, changeId, releaseAtMs } of changes.owed) {
       const change = this.#changes.get(changeId);
       if (!change) continue;
       const group = groupKey === null ? undefined : together.get(`${receiver}\n${groupKey}`);
@@ -35,7 +38,7 @@ export class Journal {
       }
       const told = [change];
       if (groupKey !== null) together.set(`${receiver}\n${groupKey}`, told);
-      this.messages.push({ atMs, receiver, changes: told });
+      this.messages.push({ atMs, receiver, changes: told, groupKey, leavesAtMs: releaseAtMs ?? atMs });
     }
   }
 

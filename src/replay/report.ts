@@ -4,6 +4,7 @@ import { severityRank } from "../domain/alert.ts";
 import type { Event } from "../domain/event.ts";
 import { accountName } from "../domain/subject.ts";
 import type { Backtested, Period, PeriodKind, Span } from "./backtest.ts";
+import type { ReplayedMessage } from "./journal.ts";
 
 export interface ReportedAlert {
   readonly rule: string;
@@ -77,16 +78,17 @@ export interface ReportParts {
 
 export function reportOf({ ran, rules, timezone, lead, title }: ReportParts): BacktestReport {
   const { journal, toMs } = ran;
+  const sent = leaving(journal.messages);
   const messagesOf = new Map<number, number>();
-  for (const { changes } of journal.messages)
+  for (const { changes } of sent)
     for (const id of new Set(changes.map((change) => change.alertId)))
       messagesOf.set(id, (messagesOf.get(id) ?? 0) + 1);
   const stepsOf = Map.groupBy(journal.changes, (change) => change.alertId);
   const alerts = [...journal.alerts.values()].map((alert) =>
     reported(alert, stepsOf.get(alert.id) ?? [], messagesOf.get(alert.id) ?? 0, rules, ran.periods),
   );
-  const messages = journal.messages.map(({ atMs, receiver, changes }) => ({
-    atMs,
+  const messages = sent.map(({ leavesAtMs, receiver, changes }) => ({
+    atMs: leavesAtMs,
     receiver,
     lead: lead(changes[0]!),
     title: title(changes),
@@ -125,6 +127,20 @@ export function reportOf({ ran, rules, timezone, lead, title }: ReportParts): Ba
     }),
     days: [...days].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, counts]) => ({ day: name, ...counts })),
   };
+}
+
+/** What was owed at several moments and waits for one group leaves as one, and tells each alert as it stands then. */
+function leaving(messages: readonly ReplayedMessage[]): readonly ReplayedMessage[] {
+  const waiting = new Map<string, ReplayedMessage>();
+  for (const [index, message] of messages.entries()) {
+    const { atMs, receiver, changes, groupKey, leavesAtMs } = message;
+    const waits = groupKey !== null && leavesAtMs > atMs;
+    const key = waits ? `${receiver}\n${groupKey}\n${leavesAtMs}` : `${index}`;
+    const before = waiting.get(key)?.changes ?? [];
+    const newest = new Map([...before, ...changes].map((change) => [change.alertId, change]));
+    waiting.set(key, before.length === 0 ? message : { ...message, changes: [...newest.values()] });
+  }
+  return [...waiting.values()].sort((a, b) => a.leavesAtMs - b.leavesAtMs);
 }
 
 function reported(

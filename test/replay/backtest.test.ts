@@ -7,12 +7,15 @@ import type { FactChange, Milestone } from "../../src/domain/changes.ts";
 import { type RollUp, resolutionMs } from "../../src/domain/history.ts";
 import type { Observation, Tick } from "../../src/domain/observation.ts";
 import { type Backtested, type BacktestHistory, backtest } from "../../src/replay/backtest.ts";
+import { Journal } from "../../src/replay/journal.ts";
 import { merged } from "../../src/replay/kept-past.ts";
+import { reportOf } from "../../src/replay/report.ts";
 import type { WatchSettings } from "../../src/watch/settings.ts";
 import {
   Harness,
   mainWallet,
   marketConfig,
+  notification,
   position,
   prices,
   rulesOf,
@@ -301,4 +304,39 @@ test("what comes in order from many is in order together", async () => {
   const all: number[] = [];
   for await (const { atMs } of merged([of(1, 4, 4, 9), of(), of(2, 4, 8), of(0, 10)])) all.push(atMs);
   expect(all).toEqual([0, 1, 2, 4, 4, 4, 8, 9, 10]);
+});
+
+test("what waits for its group counts as the one message that it leaves with", () => {
+  const harness = new Harness({
+    rules: `
+rules:
+  - name: Filled
+    on: notification
+    when: event.type == "order_filled"
+    severity: info
+    summary: "filled"
+`,
+    routing: { receivers: ["all"], groupWait: "10s", groupInterval: "1m" },
+  });
+  const journal = new Journal();
+  const see = (id: string) =>
+    journal.take(harness.events("notifications", [notification(id, "order_filled")]), harness.nowMs);
+  see("first");
+  harness.nowMs += 4_000;
+  see("with it");
+  harness.nowMs += 30_000;
+  see("after it");
+  const ran: Backtested = {
+    ...{ fromMs: startMs, toMs: harness.nowMs, journal, periods: [], down: [], gaps: [] },
+    ...{ liquidations: [], unkept: [] },
+  };
+  const report = reportOf({
+    ...{ ran, rules: new Set(["Filled"]), timezone: "UTC", lead: () => "" },
+    title: (told) => `${told.length}`,
+  });
+  expect(report.messages.map(({ atMs, title }) => [atMs - startMs, title])).toEqual([
+    [10_000, "2"],
+    [70_000, "1"],
+  ]);
+  expect(report.rules).toMatchObject([{ alerts: 3, messages: 3 }]);
 });
