@@ -28,8 +28,8 @@ export function routingCommand(program: Command, cli: Cli): void {
     summary:
       "print the routes that an alert with these labels takes, with its receivers, group and escalation",
     about:
-      "Labels are severity, rule, wallet, symbol, subject, and labels of wallets and rules. Those of a wallet that is named are added\n" +
-      "by themselves. Nothing is sent, and no daemon is asked.",
+      "Labels are severity, rule, wallet, symbol, subject, and labels of wallets and rules. Those of a wallet or a rule that is named\n" +
+      "are added by themselves. Nothing is sent, and no daemon is asked.",
     examples: [
       "routing test --labels severity=critical wallet=main",
       "routing test --labels rule=Blind,severity=warning,wallet=mm-7 --json",
@@ -42,9 +42,10 @@ export function routingCommand(program: Command, cli: Cli): void {
 async function test(cli: Cli, options: TestOptions): Promise<void> {
   const given = labelsFrom(options.labels);
   const { settings } = await loadSettings(cli, options.config);
-  const { routing, timezone, wallets } = settings;
+  const { routing, timezone, wallets, ruleSet } = settings;
   const wallet = wallets.find(({ name }) => name === given.wallet);
-  const labels = { ...wallet?.labels, ...given };
+  const rule = [...ruleSet.conditions, ...ruleSet.events].find(({ name }) => name === given.rule);
+  const labels = { ...wallet?.labels, ...rule?.labels, ...given };
   const nowMs = Date.now();
   const ways = waysFor(routing, labels).map((way) => ({
     path: pathOf(routing, way),

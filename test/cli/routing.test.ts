@@ -156,4 +156,23 @@ routing:
       stderr: expect.stringContaining('"wallet" is no label with a value'),
     });
   });
+
+  test("the labels of a rule that is named come by themselves, over those of the wallet, as an alert of it has them", async () => {
+    using place = desk();
+    place.write(
+      "own.yaml",
+      "rules:\n  - { name: Own, on: fill, when: event.size > 0, severity: info, summary: a, labels: { team: risk, desk: own } }\n",
+    );
+    place.write(
+      "config.yaml",
+      `${config.replace("match: { desk: alpha }", "match: { team: risk, desk: own }")}rules: [own.yaml]\n`,
+    );
+    const labels = ["--labels", "rule=Own", "severity=critical", "wallet=main"];
+    const { stdout, stderr } = await run(["routing", "test", ...labels], place);
+    expect(stderr).toBe("");
+    expect(stdout).toContain("desk=own team=risk rule=Own severity=critical wallet=main\n");
+    expect(stdout).toContain("tells there\n");
+    const over = await run(["routing", "test", ...labels, "team=other"], place);
+    expect(over.stdout).toContain("tells here\n");
+  });
 });
