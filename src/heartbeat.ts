@@ -3,7 +3,8 @@
  * the calls stay away. What is well: the loop turns, no critical message is stuck, and something was read from the exchange
  * since the last call. (One wallet that cannot be read is an alert, and no dead daemon.)
  *
- * When a critical message can leave by no channel for a minute, `failUrl` is called, and again each hour while that is so.
+ * When a critical message can leave by no channel for a minute, `failUrl` is called, and again each hour while that is so. One that
+ * was given up is told by it once; without it by an hour without a call, and no longer, since nobody could tell a dead daemon then.
  * That a call fails is logged once, shown in the status, and no alert: the other side notices by itself.
  */
 import { Agent, request } from "undici";
@@ -53,7 +54,9 @@ export class Heartbeat {
   #failDueMs = Number.NEGATIVE_INFINITY;
   #failToldMs: number | null = null;
   #failFailure: string | null = null;
+  /** How many that were given up are the past, and since when there are more, monotonic. */
   #lost = 0;
+  #lostSinceMs: number | null = null;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
@@ -105,8 +108,19 @@ export class Heartbeat {
     const waitedMs = waitingSinceMs === null ? 0 : clock.nowMs() - waitingSinceMs;
     if (waitedMs >= stuckMs)
       return `a critical message can leave by no channel for ${formatDurationMs(waitedMs)}`;
-    if (lost > this.#lost) return "a critical message was given up, and nobody got it";
-    return null;
+    if (lost <= this.#lost) return null;
+    this.#lostSinceMs ??= clock.elapsedMs();
+    if (this.#options.settings.failUrl === null && clock.elapsedMs() - this.#lostSinceMs >= failAgainMs) {
+      this.#settle(lost);
+      return null;
+    }
+    return "a critical message was given up, and nobody got it";
+  }
+
+  /** So many that were given up are told, or were long enough: they are the past. */
+  #settle(lost: number): void {
+    this.#lost = lost;
+    this.#lostSinceMs = null;
   }
 
   async #alarm(stuck: string | null): Promise<void> {
@@ -122,7 +136,7 @@ export class Heartbeat {
     const failure = await this.#call(settings.failUrl);
     if (failure === null) {
       this.#failToldMs = clock.nowMs();
-      this.#lost = lost;
+      this.#settle(lost);
       this.#failFailure = null;
       log.warn({}, `the heartbeat's failUrl was called: ${stuck}`);
       return;

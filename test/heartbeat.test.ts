@@ -10,7 +10,7 @@ import { FakeClock } from "./support/clock.ts";
 const second = 1_000;
 const minute = 60_000;
 
-async function world() {
+async function world({ failUrl = true } = {}) {
   const clock = new FakeClock("2026-03-01T12:00:00Z");
   const called: string[] = [];
   const state = {
@@ -34,7 +34,11 @@ async function world() {
     return { waitingSinceMs, lost };
   };
   const heartbeat = new Heartbeat({
-    settings: { url: `${base}/beat/s3cret`, failUrl: `${base}/fail/s3cret`, everyMs: minute },
+    settings: {
+      url: `${base}/beat/s3cret`,
+      failUrl: failUrl ? `${base}/fail/s3cret` : null,
+      everyMs: minute,
+    },
     clock,
     log: {
       info: (_fields, text) => void log.push(`info ${text}`),
@@ -145,6 +149,23 @@ test("a critical message that can leave by no channel for a minute is told at on
   await it.pass(3 * minute);
   expect(fails()).toBe(first + 2);
   expect(it.called.at(-1)).toBe("/beat/s3cret");
+});
+
+test("without a failUrl one that was given up keeps the heartbeat away for an hour, and is the past then", async () => {
+  await using it = await world({ failUrl: false });
+  await it.pass(minute);
+  const beats = it.called.length;
+  it.state.lost = 1;
+  await it.pass(55 * minute);
+  expect(it.called).toHaveLength(beats);
+  expect(it.heartbeat.status().withheld).toBe("a critical message was given up, and nobody got it");
+  // Else nobody could tell a daemon that died after that.
+  await it.pass(10 * minute);
+  expect(it.called.length).toBeGreaterThan(beats + 3);
+  expect(it.heartbeat.status().withheld).toBeNull();
+  it.state.lost = 2;
+  await it.pass(5 * minute);
+  expect(it.heartbeat.status().withheld).not.toBeNull();
 });
 
 test("the outbox says since when a critical message reached nobody", async () => {
