@@ -285,8 +285,8 @@ describe("what packs say", () => {
   });
 
   test.each([
-    ["MessagesLost", 1, "1 message was given up in the last hour and will not be delivered"],
-    ["MessagesLost", 3, "3 messages were given up in the last hour and will not be delivered"],
+    ["MessagesLost", 1, "1 message was given up since the start, and will not be delivered"],
+    ["MessagesLost", 3, "3 messages were given up since the start, and will not be delivered"],
     ["RecordsNotUnderstood", 1, "1 answer of the exchange could not be understood in the last hour"],
   ])("%s counts as people do: %i", (name, value, wanted) => {
     expect(condition(name).summary.render(env({ value }))).toBe(wanted);
