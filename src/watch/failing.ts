@@ -13,6 +13,11 @@ import { blindForMs } from "./settings.ts";
 
 export const failingRule = "RuleFailing" satisfies BuiltInRule;
 
+/**
+ * Events come one by one, of some of which a rule may have a result and of others not: what fails on none for so long, while
+ * it judges others, is over. Without it each turn would be told.
+ */
+const calmAfterMs = 120_000;
 /** By then every rule was judged by something, if it can be; else it is looked at again after as long. */
 const judgedAfterMs = 120_000;
 const mostNamed = 10;
@@ -23,6 +28,9 @@ interface Failure extends Due {
   /** What went wrong last, by subject. */
   readonly subjects: Map<string, string>;
   readonly sinceMs: number;
+  /** When it failed last, ms, and whether it judged since; of an event rule. */
+  failedMs: number;
+  judgedSince: boolean;
   alert: LiveAlert | null;
 }
 
@@ -73,14 +81,18 @@ export class Failing {
     else if (unknown === null) this.#leave(rule.name, subject, draft);
   }
 
-  /** An event was judged, or could not be. Events come once: nobody waits whether the next one fails as well. */
+  /** An event was judged, or could not be. Events come once: nobody waits whether the next one fails as well before it is told. */
   event(rule: EventRule, subject: string, unknown: Unknown | null, draft: Draft): void {
     if (unknown?.unknown === "error") {
       const failure = this.#enter(rule, subject, unknown, draft);
+      Object.assign(failure, { failedMs: draft.atMs, judgedSince: false });
       if (!failure.alert) this.#fire(failure);
     } else if (unknown === null) {
-      this.#failures.get(rule.name)?.subjects.clear();
-      this.#leave(rule.name, subject, draft);
+      const failure = this.#failures.get(rule.name);
+      if (failure && !failure.judgedSince) {
+        failure.judgedSince = true;
+        this.#deadlines.set(failure, Math.max(draft.atMs, failure.failedMs + calmAfterMs));
+      }
       const restored = this.#restored.get(rule.name);
       if (!restored) return;
       this.#forget(rule.name, restored);
@@ -100,11 +112,13 @@ export class Failing {
       rule,
       subjects: new Map([[subject, detail]]),
       sinceMs: draft.atMs,
+      failedMs: draft.atMs,
+      judgedSince: false,
       alert: restored?.live ?? null,
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
       place: -1,
-      onDue: () => this.#fire(failure),
+      onDue: (nowMs) => (failure.judgedSince ? this.#calm(failure, nowMs) : this.#fire(failure)),
     };
     this.#failures.set(rule.name, failure);
     if (failure.alert) this.#follow(failure, failure.alert);
@@ -120,6 +134,13 @@ export class Failing {
     this.#failures.delete(rule);
     this.#deadlines.cancel(failure);
     if (failure.alert) this.#end(failure.alert, draft);
+  }
+
+  /** Events were judged since it failed, and for long it failed no more. */
+  #calm(failure: Failure, nowMs: number): void {
+    if (nowMs - failure.failedMs < calmAfterMs) return;
+    const draft = this.#draft();
+    for (const subject of [...failure.subjects.keys()]) this.#leave(failure.rule.name, subject, draft);
   }
 
   #fire(failure: Failure): void {

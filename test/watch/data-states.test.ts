@@ -279,7 +279,7 @@ describe("a rule whose expression fails", () => {
     expect(harness.told).toEqual([]);
   });
 
-  test("on an event is told at once, and over when the next one can be judged", () => {
+  test("on an event is told at once, and over when later ones can be judged", () => {
     const rules = `
 rules:
   - name: Filled
@@ -293,9 +293,45 @@ rules:
     expect(harness.told).toEqual(["RuleFailing daemon fired warning"]);
     harness.account(safe);
     harness.events("fills", [event({ kind: "fill", key: "2" })]);
-    expect(harness.told.slice(1).sort()).toEqual([
-      "Filled main/0.0/SOL fired warning",
-      "RuleFailing daemon ended warning recovered",
-    ]);
+    expect(harness.told.slice(1)).toEqual(["Filled main/0.0/SOL fired warning"]);
+    harness.live(125_000, safe, 150);
+    expect(harness.told.slice(2)).toEqual(["RuleFailing daemon ended warning recovered"]);
+  });
+
+  test("on events of which one can be judged and the next cannot is one alert", () => {
+    const rules = `
+rules:
+  - name: Filled
+    on: fill
+    when: max(trader.positions.map(p, p.notional)) > 1000000.0
+    severity: critical
+    summary: "filled"
+`;
+    const two = { ...mainWallet, name: "two", authority: `${mainWallet.authority.slice(0, -1)}2` };
+    const harness = new Harness({ rules, wallets: [mainWallet, two] });
+    const own = () => harness.told.filter((line) => /^RuleFailing daemon (fired|ended)/.test(line));
+    const see = (ms: number, ...wallets: readonly string[]) => {
+      for (let passed = 0; passed < ms; passed += 5_000) {
+        harness.pass(5_000);
+        harness.config();
+        harness.mark(150);
+        harness.account(empty);
+        harness.account(safe, "two");
+        for (const wallet of wallets)
+          harness.events(
+            "fills",
+            [event({ kind: "fill", key: `${wallet} ${harness.nowMs}`, wallet })],
+            wallet,
+          );
+      }
+    };
+    see(300_000, "main", "two");
+    expect(own()).toEqual(["RuleFailing daemon fired critical"]);
+    see(130_000, "two");
+    expect(own().slice(1)).toEqual(["RuleFailing daemon ended critical recovered"]);
+    see(5_000, "main");
+    see(300_000);
+    // Nobody knows whether the next one could be judged.
+    expect(own().slice(2)).toEqual(["RuleFailing daemon fired critical"]);
   });
 });
