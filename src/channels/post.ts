@@ -16,6 +16,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
+  /** Its words broke off: what they would have said is not known, but the status is. Left out: they are whole. */
+  readonly cut?: NoAnswer;
 }
 
 /** No answer came. */
@@ -55,7 +57,7 @@ export class Poster {
   /** Rejects only with the reason of an aborted signal. Redirections are not followed: a secret goes where it was meant to. */
   async call(call: Call, signal: AbortSignal): Promise<Answer | NoAnswer> {
     signal.throwIfAborted();
-    const { who, timeoutMs } = this.#options;
+    const { timeoutMs } = this.#options;
     this.#agent ??= new Agent({ connections: 2, connect: { timeout: timeoutMs }, pipelining: 1 });
     const own = new AbortController();
     const abort = () => own.abort();
@@ -79,25 +81,36 @@ export class Poster {
         dispatcher: this.#agent,
       });
       let text = "";
-      for await (const chunk of body) {
-        text += String(chunk);
-        if (text.length > largestAnswer) break;
+      const answer = { kind: "answer", status: statusCode, headers } as const;
+      try {
+        for await (const chunk of body) {
+          text += String(chunk);
+          if (text.length > largestAnswer) break;
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        return { ...answer, text, cut: this.#none(error, own.signal.aborted) };
       }
-      return { kind: "answer", status: statusCode, headers, text };
+      return { ...answer, text };
     } catch (error) {
       signal.throwIfAborted();
-      if (own.signal.aborted) {
-        const detail = `${who} did not answer within ${timeoutMs / 1_000} s`;
-        return { kind: "none", failure: "timeout", detail };
-      }
-      const code = codeOf(error);
-      const failure = code !== null && /TIMEOUT/.test(code) ? "timeout" : "unreachable";
-      const how = failure === "timeout" ? "did not answer" : "cannot be reached";
-      return { kind: "none", failure, detail: `${who} ${how}${code === null ? "" : ` (${code})`}` };
+      return this.#none(error, own.signal.aborted);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);
     }
+  }
+
+  #none(error: unknown, late: boolean): NoAnswer {
+    const { who, timeoutMs } = this.#options;
+    if (late) {
+      const detail = `${who} did not answer within ${timeoutMs / 1_000} s`;
+      return { kind: "none", failure: "timeout", detail };
+    }
+    const code = codeOf(error);
+    const failure = code !== null && /TIMEOUT/.test(code) ? "timeout" : "unreachable";
+    const how = failure === "timeout" ? "did not answer" : "cannot be reached";
+    return { kind: "none", failure, detail: `${who} ${how}${code === null ? "" : ` (${code})`}` };
   }
 
   /** What a service said of its refusal, fit to be shown. */

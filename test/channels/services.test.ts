@@ -1,5 +1,8 @@
 /** What is particular to each channel that speaks HTTP, or runs a program, beyond what all of them have to do. */
+
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { PassThrough } from "node:stream";
@@ -108,6 +111,25 @@ describe("webhook", () => {
     // A redirection is not followed: the signature is for this address.
     expect(far.asked).toHaveLength(1);
     await channel.stop();
+  });
+
+  test("what was taken is taken, though the line is cut in the words about it: it is not sent again", async () => {
+    const server = createServer((_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.write('{"o', () => response.destroy());
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const webhook = made({ type: "webhook", url });
+    expect(await webhook.send(outgoing(), never)).toEqual({ kind: "delivered", receipt: '200 {"o' });
+    // Slack says in its words whether it took a message.
+    const slack = made({
+      ...{ type: "slack", token: "xoxb-0123456789-abcdef", channel: "C0123456789", apiUrl: url },
+    });
+    expect(await slack.send(outgoing(), never)).toMatchObject({ kind: "retry", failure: "unreachable" });
+    await webhook.stop();
+    await slack.stop();
+    await new Promise((resolve) => server.close(resolve));
   });
 
   test("a wait that is told as a date is counted on the other side's clock, and bounded", async () => {
