@@ -153,6 +153,12 @@ export class Poster {
   }
 }
 
+/** Of a service that takes alerts and nothing else. */
+export function noDigest(who: string): SendResult {
+  const detail = `${who} takes alerts, and no digest`;
+  return { kind: "refused", failure: "rejected", detail, channelBroken: false };
+}
+
 /** A failed send as a probe tells it. @param fix by what the failure is about */
 export function probeFailure(
   result: Exclude<SendResult, { kind: "delivered" }>,

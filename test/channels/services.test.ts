@@ -248,6 +248,16 @@ describe("ntfy", () => {
 describe("PagerDuty", () => {
   const routingKey = "R0123456789ABCDEF0123456789ABCDE";
 
+  test("a digest, of which nothing can be sent, is not called delivered", async () => {
+    await using far = await startService(pagerdutyDialect(routingKey));
+    const channel = made({ type: "pagerduty", routingKey, apiUrl: far.url });
+    const digest = message([], { content: { kind: "digest", sections: [{ title: "About", rows: [] }] } });
+    const refused = { kind: "refused", failure: "rejected", channelBroken: false };
+    expect(await channel.send(outgoing({ message: digest }), never)).toMatchObject(refused);
+    expect(far.asked).toEqual([]);
+    await channel.stop();
+  });
+
   test("an alert is one incident from its beginning to its end; another daemon's is another", async () => {
     await using far = await startService(pagerdutyDialect(routingKey));
     const channel = made({ type: "pagerduty", routingKey, apiUrl: far.url });
@@ -302,6 +312,16 @@ describe("Alertmanager", () => {
     readonly labels: Record<string, string>;
     readonly endsAt: string;
   }
+
+  test("a digest, of which nothing can be sent, is not called delivered", async () => {
+    await using far = await startService(alertmanagerDialect("watch", "pass"));
+    const channel = made({ type: "alertmanager", url: far.url, user: "watch", password: "pass" });
+    const digest = message([], { content: { kind: "digest", sections: [{ title: "About", rows: [] }] } });
+    const refused = { kind: "refused", failure: "rejected", channelBroken: false };
+    expect(await channel.send(outgoing({ message: digest }), never)).toMatchObject(refused);
+    expect(far.asked).toEqual([]);
+    await channel.stop();
+  });
 
   test("a rise ends the alert under its old level; an ending has its true time", async () => {
     await using far = await startService(alertmanagerDialect("u", "a-password"));

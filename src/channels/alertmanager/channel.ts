@@ -11,7 +11,7 @@ import { type AlertChange, severities } from "../../domain/alert.ts";
 import { anyAddress, isPlain, secretWord, trimmed } from "../address.ts";
 import type { Channel, ProbeResult } from "../channel.ts";
 import { type Block, type CommandLine, render } from "../message.ts";
-import { Poster, parsed, probeFailure } from "../post.ts";
+import { noDigest, Poster, parsed, probeFailure } from "../post.ts";
 
 const labelName = z
   .string()
@@ -95,6 +95,7 @@ export function createAlertmanager(
     probe,
     stop: () => poster.close(),
     async send({ message, late }, signal) {
+      if (message.content.kind === "digest") return noDigest("Alertmanager");
       const { blocks, headline, notes } = render(message, deps, late);
       const labels = { ...settings.labels, sender: message.content.sender };
       const atMs = message.sealedAtMs;

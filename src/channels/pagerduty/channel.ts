@@ -11,7 +11,7 @@ import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, ProbeResult, SendResult } from "../channel.ts";
 import { ledBy } from "../lines.ts";
 import { type Block, type CommandLine, render } from "../message.ts";
-import { Poster, parsed, probeFailure } from "../post.ts";
+import { noDigest, Poster, parsed, probeFailure } from "../post.ts";
 import { shorten } from "../text.ts";
 
 export const pagerdutySettings = z.strictObject({
@@ -58,6 +58,7 @@ export function createPagerduty(name: string, settings: PagerdutySettings, deps:
     probe,
     stop: () => poster.close(),
     async send({ message, late }, signal) {
+      if (message.content.kind === "digest") return noDigest("PagerDuty");
       const { blocks, headline, notes } = render(message, deps, late);
       const events =
         message.content.kind === "test"
