@@ -9,7 +9,7 @@
  * was told of it has to hear that it is over.
  */
 import type { Labels } from "../alerts/match.ts";
-import { groupKeyOf, type Routing, type Way, waysFor } from "../alerts/route.ts";
+import { allReceivers, groupKeyOf, type Routing, type Way, waysFor } from "../alerts/route.ts";
 import type { Alert, AlertChange, Severity } from "../domain/alert.ts";
 import type { OwedItem } from "../domain/delivery.ts";
 import type { Draft } from "./draft.ts";
@@ -72,8 +72,17 @@ export class Dispatch {
     for (const [name, value] of keep) {
       if (!name.startsWith(heldPrefix)) continue;
       const held = JSON.parse(value) as Held;
-      this.#held.set(held.alertId, held);
+      this.#held.set(held.alertId, { ...held, receivers: this.#stillThere(held) });
     }
+  }
+
+  /** Of what is held for receivers that are gone, those of now hear. Of an end only who was told of what ended. */
+  #stillThere({ receivers, labels, over }: Held): readonly string[] {
+    const { routing } = this.#options;
+    const known = allReceivers(routing);
+    if (over || receivers.every((one) => known.has(one))) return receivers;
+    const now = waysFor(routing, labels).flatMap((way) => way.receivers);
+    return [...new Set([...receivers.filter((one) => known.has(one)), ...now])];
   }
 
   ways(alert: Labelled): readonly Way[] {

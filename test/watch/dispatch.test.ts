@@ -155,6 +155,20 @@ group("silences", () => {
     expect(harness.watch.heldBack).toEqual([]);
   });
 
+  test("what they held for a channel that is gone meanwhile is told to those of now", () => {
+    const before = begin();
+    silence(before, { upTo: "critical" });
+    before.events("notifications", [notification("n1", "liquidation")]);
+    look(before, warned);
+    expect(before.owed).toEqual([]);
+    const after = again(before, { routing: { receivers: ["team"] } });
+    lasts(after, warned, 11 * minute);
+    expect(items(after).map(({ receiver, severity }) => `${receiver} ${severity}`)).toEqual([
+      "team critical",
+      "team warning",
+    ]);
+  });
+
   test("what came and went under one is not told", () => {
     const harness = begin();
     silence(harness, {});
