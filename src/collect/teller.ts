@@ -29,8 +29,16 @@ export function ownCursors(
     }),
   );
   if (strangers.size === 0) return stored;
-  return new Map([...stored].filter(([cursor]) => !cursor.split("/").some((part) => strangers.has(part))));
+  return new Map([...stored].filter(([cursor]) => !strangers.has(walletOf(cursor) ?? "")));
 }
+
+/** Whose a cursor is: `first/NAME/0`, `history/SOURCE/NAME/PART`; undefined: no wallet's (`past/market/SYMBOL`). */
+function walletOf(cursor: string): string | undefined {
+  const [what, first, second] = cursor.split("/");
+  if (what === "history") return second;
+  return what === "past" && second !== undefined ? undefined : first;
+}
+
 /** How much sooner than history lets go of an event it counts as of the past: whoever clears up there has a clock of its own. */
 const FORGOTTEN_SOONER_MS = 3_600_000;
 /** Told lately: known before the store says so (its commits may be held back). */

@@ -159,6 +159,41 @@ test("a name that passed to another key brings nothing along of what was stored"
   expect([...own.keys()]).toEqual(["first/hedge", "history/fills/hedge/all", "first/old"]);
 });
 
+test("a wallet that is called like a part of the names of cursors takes along only what is its own", () => {
+  const others = [
+    "first/main",
+    "first/main/0",
+    "history/fills/main/all",
+    "accounts/main",
+    "past/main",
+    "past/market/SOL",
+    "marketPnl/main",
+  ];
+  for (const name of [
+    "first",
+    "history",
+    "fills",
+    "accounts",
+    "past",
+    "market",
+    "marketPnl",
+    "0",
+    "SOL",
+    "all",
+  ]) {
+    const renamed = { ...wallet, name, authority: "6JMzcBHW9QMNkeXGLvD37tn4Y5gMrBiBTBVkUp6WEVye" };
+    const own = [
+      `first/${name}`,
+      `first/${name}/0`,
+      `history/fills/${name}/all`,
+      `accounts/${name}`,
+      `past/${name}`,
+    ];
+    const stored = new Map([...others, ...own].map((cursor) => [cursor, `1 ${wallet.authority}`]));
+    expect([...ownCursors(stored, [wallet, renamed]).keys()]).toEqual(others);
+  }
+});
+
 test("what happened to a PDA index before it was watched is the past, however long the wallet was", async () => {
   const clock = new FakeClock("2026-03-01T12:00:00Z");
   const store = new MemoryStore();
