@@ -150,6 +150,31 @@ describe("Telegram", () => {
   const token = "123456789:AAF-telegram-token-never-shown";
   const settings = (apiUrl: string) => ({ type: "telegram", token, chatId: "-100123", apiUrl });
 
+  test("nothing in a text calls somebody or leads anywhere; what the rule's author links does", async () => {
+    await using far = await startService(telegramDialect(token, -100_123));
+    const channel = createChannel("there", channelSettings.parse(settings(far.url)), {
+      ...{ clock: systemClock(), random: seededRandom(1), out: new PassThrough() },
+      commandLine: (words) => `run --config ./my.yaml ${words}`,
+    });
+    const hostile = "@everyone https://evil.example/x t.me/evil evil.example";
+    const sent = message([change("fired", { summary: hostile, description: hostile })], {
+      content: { title: hostile },
+    });
+    await channel.send(outgoing({ message: sent }), never);
+    const { text } = far.asked[0]!.json as { text: string };
+    for (const part of ["@everyone", "https://evil", "t.me", "evil.example"])
+      expect(text).not.toContain(part);
+    expect(text).toContain("https://runbooks.example.org/liquidation");
+    expect(text.replaceAll("\u200b", "")).toContain(hostile);
+    expect(text).toContain("run --config ./my.yaml alerts ack 42");
+    const words = inWordsOf(sent, { body: "https://own.example {{ alert.summary }}" });
+    await channel.send(outgoing({ message: words }), never);
+    const own = (far.asked[1]!.json as { text: string }).text;
+    expect(own).toContain("https://own.example ");
+    expect(own).not.toContain("@everyone");
+    await channel.stop();
+  });
+
   test("replies to the first message of an alert, and only what calls makes a sound", async () => {
     await using far = await startService(telegramDialect(token, -100_123));
     const channel = made(settings(far.url));

@@ -45,7 +45,7 @@ export function telegramDialect(token: string, chatId: number): Dialect {
     const body = telegramBody.safeParse(json);
     if (!body.success)
       return wrong(400, { ok: false, error_code: 400, description: `Bad Request: ${body.error.message}` });
-    take(body.data.text);
+    take(body.data.text.replaceAll("\u200b", ""));
     return { status: 200, body: { ok: true, result: { message_id: ++last } } };
   };
 }

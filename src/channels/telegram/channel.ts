@@ -1,14 +1,16 @@
 /**
  * A Telegram bot. It knows no key for repeats, so a message whose answer was lost on the way may come twice. Texts are sent
- * without markup, so nothing in them can be refused as markup or take effect; an info or an ending makes no sound.
+ * without markup, so nothing in them can be refused as such, and what looks like a link or a call in data is none; an info or an
+ * ending makes no sound.
  */
 import { z } from "zod";
+import type { WordedText } from "../../domain/template-data.ts";
 import { safeAddress, trimmed } from "../address.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../channel.ts";
 import { plainLines } from "../lines.ts";
-import { type CommandLine, render, type Tone } from "../message.ts";
+import { type Block, type CommandLine, type Rendering, render, type Tone } from "../message.ts";
 import { type Answer, type NoAnswer, Poster, parsed, probeFailure } from "../post.ts";
-import { shorten } from "../text.ts";
+import { dressed, shorten } from "../text.ts";
 
 export const telegramSettings = z.strictObject({
   type: z.literal("telegram"),
@@ -82,7 +84,7 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
     stop: () => poster.close(),
     async send(outgoing, signal) {
       const { message, inReplyTo } = outgoing;
-      const rendering = render(message, deps, outgoing.late);
+      const rendering = asText(render(message, deps, outgoing.late));
       const [headline = "", ...lines] = plainLines(rendering).slice(0, -1);
       const first = Number(inReplyTo?.receipt);
       const { answer, said } = await ask(
@@ -102,6 +104,50 @@ export function createTelegram(name: string, settings: TelegramSettings, deps: T
       );
       return verdict(answer, said, poster);
     },
+  };
+}
+
+/** Text from data as it is: Telegram makes links and calls of what looks like some, without any markup. */
+function forTelegram(text: string): string {
+  return withoutCalls(text).replaceAll(/\.(?=\p{L})/gu, ".\u200b");
+}
+
+/** Sentences of ours may hold a command to be copied, with names of files. */
+function withoutCalls(text: string): string {
+  return text.replaceAll("@", "@\u200b").replaceAll("://", ":\u200b//");
+}
+
+/** What a template's author wrote stays as it is, and so does a runbook. */
+function asText(rendering: Rendering): Rendering {
+  const lines = (texts: readonly string[]) => texts.map(forTelegram);
+  const pairs = (rows: Block["figures"]) =>
+    rows.map(([name, value]) => [forTelegram(name), forTelegram(value)] as const);
+  const worded = (words: WordedText | undefined, text: string) =>
+    words === undefined ? forTelegram(text) : dressed(words, forTelegram, Number.POSITIVE_INFINITY).trim();
+  const blocks = rendering.blocks.map((block) => ({
+    ...block,
+    what: worded(block.own?.title, block.what).replaceAll(/\s*\n\s*/g, " "),
+    description: worded(block.own?.body, block.description),
+    figures: pairs(block.figures),
+    fresh: lines(block.fresh),
+    now: block.now.map(withoutCalls),
+  }));
+  const [first] = rendering.blocks;
+  const told = first?.own?.title === undefined ? "" : first.what;
+  const at = told === "" ? -1 : rendering.headline.indexOf(told);
+  const { headline } = rendering;
+  return {
+    ...rendering,
+    blocks,
+    headline:
+      at < 0
+        ? forTelegram(headline)
+        : forTelegram(headline.slice(0, at)) +
+          blocks[0]!.what +
+          forTelegram(headline.slice(at + told.length)),
+    notes: rendering.notes.map(withoutCalls),
+    sections: rendering.sections.map(({ title, rows }) => ({ title: forTelegram(title), rows: pairs(rows) })),
+    standing: lines(rendering.standing),
   };
 }
 
