@@ -15,7 +15,7 @@ import {
 import { locate, type Place } from "./configuration.ts";
 import { ask, noDaemon } from "./daemon.ts";
 import { counted, type Paint, paintFor, severityTint, table } from "./print.ts";
-import { durationFrom, oneOf, timeFrom } from "./values.ts";
+import { durationFrom, oneOf, timeOf } from "./values.ts";
 import { whoAmI } from "./who.ts";
 
 interface AddOptions extends CommonOptions {
@@ -85,9 +85,11 @@ async function add(cli: Cli, matchers: readonly string[], options: AddOptions): 
   const nowMs = Date.now();
   if ((options.for === undefined) === (options.until === undefined))
     throw new CommandFailed("say for how long: --for 8h, or --until TIME", 2);
-  const startsMs = options.from === undefined ? undefined : timeFrom(options.from, nowMs);
+  const startsMs = options.from === undefined ? undefined : timeOf("--from", options.from, nowMs);
   const endsMs =
-    options.until === undefined ? (startsMs ?? nowMs) + options.for! : timeFrom(options.until, nowMs);
+    options.until === undefined
+      ? (startsMs ?? nowMs) + options.for!
+      : timeOf("--until", options.until, nowMs);
   const place = await locate(cli, options.config);
   const wish: SilenceWish & { readonly preview?: boolean } = {
     matchers,

@@ -1,6 +1,7 @@
 /** Readers of option values: what cannot be used is refused as wrong use, with what is allowed. */
 import { InvalidArgumentError } from "commander";
 import { parseDurationMs } from "../domain/duration.ts";
+import { CommandFailed } from "./command.ts";
 
 export function integerFrom(min: number, max: number): (text: string) => number {
   return (text) => {
@@ -47,4 +48,19 @@ export function timeFrom(text: string, nowMs: number): number {
   throw new InvalidArgumentError(
     "Expected a time such as 2026-03-01T12:00:00Z (with its zone), 10m (before now), now, or Unix milliseconds.",
   );
+}
+
+/**
+ * `timeFrom` of an option that is read when the command runs, where nobody else tells of what is wrong.
+ * @throws {CommandFailed} status 2, naming the option and what was found
+ */
+export function timeOf(option: string, text: string, nowMs: number): number {
+  try {
+    return timeFrom(text, nowMs);
+  } catch {
+    throw new CommandFailed(
+      `${option} is a duration such as 30d, or a time such as 2026-01-05T12:00:00Z; found ${text}`,
+      2,
+    );
+  }
 }

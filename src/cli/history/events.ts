@@ -4,7 +4,7 @@ import type { Event, EventKind } from "../../domain/event.ts";
 import { nearestName } from "../../domain/nearest.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { paintFor, table } from "../print.ts";
-import { integerFrom, timeFrom } from "../values.ts";
+import { integerFrom, timeOf } from "../values.ts";
 import { withHistory } from "./open.ts";
 
 interface EventsOptions extends CommonOptions {
@@ -35,7 +35,7 @@ export function eventsCommand(parent: Command, cli: Cli): void {
 async function run(cli: Cli, options: EventsOptions): Promise<void> {
   const nowMs = Date.now();
   const { kind, wallet, limit } = options;
-  const [fromMs, toMs] = [timeFrom(options.since, nowMs), timeFrom(options.until, nowMs)];
+  const [fromMs, toMs] = [timeOf("--since", options.since, nowMs), timeOf("--until", options.until, nowMs)];
   if (kind !== undefined) await refuseUnknown(kind);
   await withHistory(cli, options.config, async (history, { timezone }) => {
     const events = await history.events({

@@ -6,7 +6,7 @@ import { type Resolution, resolutionMs } from "../../domain/history.ts";
 import type { History } from "../../history/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, hint } from "../command.ts";
 import { counted } from "../print.ts";
-import { oneOf, timeFrom } from "../values.ts";
+import { oneOf, timeOf } from "../values.ts";
 import { findSeries, type Named, withHistory } from "./open.ts";
 
 const resolutions = ["samples", "minute", "hour"] as const;
@@ -46,8 +46,8 @@ export function exportCommand(parent: Command, cli: Cli): void {
 
 async function run(cli: Cli, options: ExportOptions): Promise<void> {
   const nowMs = Date.now();
-  const fromMs = timeFrom(options.since, nowMs);
-  const toMs = timeFrom(options.until, nowMs);
+  const fromMs = timeOf("--since", options.since, nowMs);
+  const toMs = timeOf("--until", options.until, nowMs);
   const { out } = options;
   if (out !== undefined && options.force !== true && existsSync(out))
     throw new CommandFailed(`${out} is there already: choose another name, or --force`);

@@ -12,7 +12,7 @@ import {
 import type { History } from "../../history/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { counted, paintFor, table } from "../print.ts";
-import { timeFrom } from "../values.ts";
+import { timeOf } from "../values.ts";
 import { findSeries, type Named, nameOf, withHistory } from "./open.ts";
 
 interface QueryOptions extends CommonOptions {
@@ -68,8 +68,8 @@ async function list(cli: Cli, options: QueryOptions): Promise<void> {
 
 async function query(cli: Cli, name: string, options: QueryOptions): Promise<void> {
   const nowMs = Date.now();
-  const fromMs = timeFrom(options.since, nowMs);
-  const toMs = timeFrom(options.until, nowMs);
+  const fromMs = timeOf("--since", options.since, nowMs);
+  const toMs = timeOf("--until", options.until, nowMs);
   if (fromMs >= toMs) throw new CommandFailed("--since has to be before --until", 2);
   const everyMs = options.every === undefined ? null : stepOf(options.every);
   await withHistory(cli, options.config, async (history, { timezone }) => {

@@ -48,6 +48,24 @@ async function left() {
   return { ...place, file, [Symbol.dispose]: () => place[Symbol.dispose]() };
 }
 
+describe("times that are none", () => {
+  const wrong: [args: string[], option: string, found: string][] = [
+    [["query", "trader.equity", "--since", "yesterday"], "--since", "yesterday"],
+    [["events", "--until", "1x"], "--until", "1x"],
+    [["export", "--series", "trader.equity", "--since", "7days"], "--since", "7days"],
+  ];
+  test.each(wrong)("%s", async (args, option, found) => {
+    using place = desk();
+    place.write("config.yaml", plainConfig);
+    const { status, stdout, stderr } = await run(["history", ...args], place);
+    expect({ status, stdout, stderr }).toEqual({
+      status: 2,
+      stdout: "",
+      stderr: `perpwatch: ${option} is a duration such as 30d, or a time such as 2026-01-05T12:00:00Z; found ${found}\n`,
+    });
+  });
+});
+
 describe("query", () => {
   test("lists owners and series", async () => {
     using place = await left();
