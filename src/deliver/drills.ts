@@ -109,7 +109,11 @@ export class Drills {
       // Before it is looked at, so that nothing is settled unseen.
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#waiting.set(drill.alertId, resolve);
-      const { failures, open } = await this.#look(drill.alertId, channels);
+      const { failures, open } = await this.#look(drill.alertId, channels).catch((error: unknown) => {
+        // It may be read again before time is over; if not, that is what is told.
+        const why = `What became of it cannot be read: ${error instanceof Error ? error.message : "failed"}`;
+        return { failures: new Map(channels.map((name) => [name, why])), open: channels.length };
+      });
       const leftMs = endMs - clock.elapsedMs();
       if (open === 0 || leftMs <= 0) {
         this.#waiting.delete(drill.alertId);
