@@ -68,7 +68,14 @@ export interface ConditionsOptions {
   /** Ends the alert of a position that is not the one of this name which stands now. */
   readonly onReplaced: (instance: Instance, live: LiveAlert, incarnation: string, draft: Draft) => void;
   /** Ends an alert whose condition is gone, with the reason that the facts give ("recovered" unless they say otherwise). */
-  readonly onRecovered: (instance: Instance, live: LiveAlert, text: AlertText, draft: Draft) => void;
+  readonly onRecovered: (instance: Instance, live: LiveAlert, recovered: Recovered, draft: Draft) => void;
+}
+
+/** What is said of a condition that is gone. */
+export interface Recovered {
+  readonly text: AlertText;
+  /** What would be said of it later: null once it holds again, cannot be judged, or what it is about is gone. */
+  readonly textAt: (nowMs: number) => AlertText | null;
 }
 
 export class Conditions {
@@ -300,7 +307,9 @@ export class Conditions {
         if (instance.alert) {
           const live = instance.alert;
           instance.alert = null;
-          this.#options.onRecovered(instance, live, this.#textOf(instance, env, judged), draft);
+          const text = this.#textOf(instance, env, judged);
+          const textAt = (nowMs: number): AlertText | null => this.#recoveredText(instance, nowMs);
+          this.#options.onRecovered(instance, live, { text, textAt }, draft);
         }
         instance.alreadySo = false;
         break;
@@ -338,6 +347,13 @@ export class Conditions {
       if (judged.kind === "known") return this.#textOf(instance, env, judged);
     }
     return null;
+  }
+
+  #recoveredText(instance: Instance, nowMs: number): AlertText | null {
+    if (instance.alert !== null || !instance.node.instances.includes(instance)) return null;
+    const env = this.#envOf(instance, nowMs);
+    const judged = judge(instance.rule, env, null);
+    return judged.kind === "known" && judged.severity === null ? this.#textOf(instance, env, judged) : null;
   }
 
   #envOf(instance: Instance, nowMs: number): Env {

@@ -42,6 +42,7 @@ interface Waiting extends Due {
   readonly symbol: string | null;
   readonly fallback: Ending;
   readonly text: AlertText | null;
+  readonly textAt?: (nowMs: number) => AlertText | null;
   readonly before?: AlertText | null;
   readonly fromMs: number;
   /** When it was seen to be gone, ms. */
@@ -90,6 +91,8 @@ export class Endings {
       readonly fallback: Ending;
       /** Where it recovered: what is said of the present. */
       readonly text: AlertText | null;
+      /** The same for later, when the wait for word is over; null: nothing newer. */
+      readonly textAt?: (nowMs: number) => AlertText | null;
       /** Where it is gone: what was known of it last. Null: what was told last. */
       readonly before?: AlertText | null;
       /** When it was last seen as it was, ms: a liquidation before that is not what ended it. */
@@ -191,7 +194,8 @@ export class Endings {
     const happenedMs = ending === "liquidated" ? this.#happenedMs(waiting) : null;
     if (happenedMs !== null) this.rememberEnded(waiting.live.alert, happenedMs);
     // "Before" is how it last stood, which a judgement of what a liquidation left over does not tell.
-    const text = ending === "recovered" ? waiting.text : (waiting.before ?? null);
+    const recovered = (): AlertText | null => waiting.textAt?.(draft.atMs) ?? waiting.text;
+    const text = ending === "recovered" ? recovered() : (waiting.before ?? null);
     this.#alerts.end(draft, waiting.live, ending, text, happenedMs, this.#stands(waiting));
     if (waiting.row) this.#release(waiting.row, draft);
   }

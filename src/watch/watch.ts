@@ -234,7 +234,7 @@ export class Watch {
           });
         }
       },
-      onRecovered: (instance, live, text, into) => {
+      onRecovered: (instance, live, { text, textAt }, into) => {
         const subject = instance.node.subject;
         if (subject.scope !== "position" && subject.scope !== "trader") {
           alerts.end(into, live, "recovered", text);
@@ -248,6 +248,7 @@ export class Watch {
           symbol: subject.scope === "position" ? subject.symbol : null,
           fallback: "recovered",
           text,
+          textAt,
           fromMs: Math.max(live.alert.sinceMs, instance.heldAtMs ?? 0),
           another: false,
           suspicious: account !== undefined && into.atMs - account.shrunkAtMs < endingPatienceMs,

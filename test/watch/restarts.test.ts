@@ -60,6 +60,28 @@ test("a recovery that waited for word of a liquidation goes on waiting, and is n
   expect(after.asks).toContain("liquidations main");
 });
 
+test("a recovery that waited for word is told with the figures of its telling, or of its time where it holds again", () => {
+  const rules = `
+rules:
+  - name: Poor
+    scope: trader
+    when: trader.equity < 1500.0
+    severity: warning
+    keepFiringFor: 0s
+    summary: "equity {{ usd(trader.equity) }}"
+`;
+  const ends = (later: number): string => {
+    const harness = seen(rules);
+    // Smaller and richer at once: it may have been a liquidation.
+    harness.account([subaccount(2_000, [position(50, 150)])]);
+    expect(harness.told).toEqual(["Poor main/0.0 fired warning"]);
+    harness.live(90_000, [subaccount(later, [position(50, 150)])], 150);
+    return harness.changes.find(({ kind }) => kind === "ended")!.alert.summary;
+  };
+  expect(ends(4_000)).toBe("equity $4,000.00");
+  expect(ends(1_200)).toBe("equity $2,000.00");
+});
+
 const liquidation = event({
   kind: "liquidation",
   key: "500.1.0",
