@@ -157,7 +157,7 @@ export class History {
     }
     const next = this.#withOpen({
       edgeMs: Number.isFinite(newestMs) ? newestMs : edgeMs,
-      backlog: left === null ? backlog : bounded([left, ...backlog]),
+      backlog: left === null ? backlog : joined([left, ...backlog]),
     });
     const walked = deep && next.backlog.length === 0;
     return {
@@ -244,6 +244,34 @@ export const historyCursor = (source: string, wallet: string, part: string): str
 function laterCall(run: WalletRun): ReturnType<WalletRun["call"]> {
   const call = run.call(lanes.catchUp);
   return { ...call, deadlineMs: Math.max(0, (call.deadlineMs ?? 0) - TELLING_MS) };
+}
+
+/**
+ * Ways that would come by the place where another one goes on become one: a daemon that is stopped again and again would
+ * otherwise walk the same rows once for each start.
+ */
+function joined(backlog: readonly Backlog[]): readonly Backlog[] {
+  const ways: Backlog[] = [];
+  for (const one of [...backlog].sort((a, b) => placeOf(b) - placeOf(a))) {
+    const above = ways.findIndex(({ untilMs }) => untilMs <= placeOf(one));
+    if (above < 0) {
+      ways.push(one);
+      continue;
+    }
+    const { older, untilMs } = ways[above]!;
+    const fromMs = coveredMs([ways[above]!, one]);
+    ways[above] = {
+      older,
+      untilMs: Math.min(untilMs, one.untilMs),
+      ...(Number.isFinite(fromMs) ? { fromMs } : {}),
+    };
+  }
+  return bounded(ways);
+}
+
+/** The time of the row that a way goes on behind. Nobody can say it of a way of earlier versions: it is passed by none. */
+function placeOf({ older, fromMs }: Backlog): number {
+  return older === null ? Number.POSITIVE_INFINITY : (fromMs ?? Number.NEGATIVE_INFINITY);
 }
 
 /** Too many places to go on from become one walk over all of them. */

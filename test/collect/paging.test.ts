@@ -199,6 +199,30 @@ test("more than fits into one run is told in the runs that follow, across a cras
   expect(new Set(all).size).toBe(400);
 });
 
+test("a daemon that dies again and again with too much to read walks over it once in the end", async () => {
+  const { clock, list, boot } = world();
+  await boot().turn();
+  await clock.advance(60 * minute);
+  const told: string[] = [];
+  let rows = 0;
+  for (let life = 0; life < 20; life++) {
+    for (let i = 0; i < 100; i++) list.add(`missed${rows++}`, clock.nowMs() - (100 - i) * 10);
+    const crashed = boot();
+    await crashed.turn();
+    if (life % 3 === 0) await crashed.catchUp();
+    told.push(...keys(crashed.told));
+    await clock.advance(2_000);
+  }
+  const last = boot();
+  await last.turn();
+  const before = list.asked;
+  while (await last.catchUp());
+  told.push(...keys(last.told));
+  expect(told.toSorted()).toEqual(list.rows.map(({ key }) => key).toSorted());
+  // Pages of 50.
+  expect(list.asked - before).toBeLessThanOrEqual(rows / 50 + 2);
+});
+
 test("a row that is indexed late stands among known ones, and is found: after a gap at once, else within minutes", async () => {
   const { clock, list, boot } = world();
   for (let i = 0; i < 40; i++) list.add(`a${i}`, clock.nowMs() - i * 15_000);
