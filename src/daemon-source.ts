@@ -14,7 +14,7 @@ import {
   type Outbox,
   testMessage,
 } from "./deliver/index.ts";
-import { type Alert, severities } from "./domain/alert.ts";
+import { type Alert, isOfSeverity, severities } from "./domain/alert.ts";
 import type { ChartSeries } from "./domain/chart.ts";
 import type { Clock } from "./domain/clock.ts";
 import type { Event, EventKind } from "./domain/event.ts";
@@ -212,7 +212,10 @@ export class DaemonSource implements DashboardSource {
     return this.#asTheyAre(found)
       .filter((alert) => query.rule === undefined || alert.rule === query.rule)
       .filter((alert) => query.wallet === undefined || alert.wallet === query.wallet)
-      .filter((alert) => query.severity === undefined || alert.severity === query.severity)
+      .filter(
+        (alert) =>
+          query.severity === undefined || isOfSeverity(alert, query.severity, query.state === "firing"),
+      )
       .slice(0, query.limit);
   }
 

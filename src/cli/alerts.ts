@@ -1,6 +1,6 @@
 /** `perpwatch alerts`: what fired, each with its story, and acknowledging it. */
 import type { Command } from "commander";
-import { type Alert, type AlertChange, type Severity, severities } from "../domain/alert.ts";
+import { type Alert, type AlertChange, type Severity, severities, worstSeverityOf } from "../domain/alert.ts";
 import type { Message, OwedItem } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { AlertQuery, AlertStory } from "../domain/ports.ts";
@@ -55,7 +55,11 @@ export function alertsCommand(program: Command, cli: Cli): void {
     .option("--shadow", "those of rules in shadow mode, of which nobody was told, instead")
     .option("--rule <name>", "only of this rule")
     .option("--wallet <name>", "only of this wallet")
-    .option("--severity <severity>", severities.join(", "), oneOf(severities))
+    .option(
+      "--severity <severity>",
+      `${severities.join(", ")}: the worst that they reached; with --firing, the present one`,
+      oneOf(severities),
+    )
     .option("--limit <n>", "at most so many", integerFrom(1, 1_000), 50)
     .action((options: ListOptions) => list(cli, options));
   declare(group, {
@@ -117,7 +121,7 @@ function alertTable(
   const rows = alerts.map((alert) => [
     String(alert.id),
     time(alert.firedAtMs, place.timezone),
-    paint(severityTint(alert.severity), alert.severity),
+    levelOf(alert, paint),
     stateOf(alert, paint),
     alert.rule,
     alert.subject,
@@ -136,6 +140,16 @@ function asOf(alert: Alert, nowMs: number | null, time: (ms: number) => string, 
   const { textAtMs = nowMs ?? alert.dataAtMs } = alert as Partial<FiringAlert>;
   if (alert.state !== "firing" || (nowMs !== null && nowMs - textAtMs <= 10_000)) return "";
   return ` ${paint("yellow", `(as of ${time(textAtMs)})`)}`;
+}
+
+/** The level, with the worst that it reached where that was another. */
+function levelOf(alert: Alert, paint: Paint): string {
+  const tinted = (severity: Severity) => paint(severityTint(severity), severity);
+  const worst = worstSeverityOf(alert);
+  if (worst === alert.severity) return tinted(worst);
+  return alert.state === "firing"
+    ? `${tinted(alert.severity)} (was ${worst})`
+    : `${tinted(worst)} → ${alert.severity}`;
 }
 
 function stateOf(alert: Alert, paint: Paint): string {
@@ -203,7 +217,7 @@ function storyText(
   if (alert.runbook !== null) facts.push(["what to do", alert.runbook]);
   const width = Math.max(...facts.map(([name]) => name.length));
   const lines = [
-    `${paint("bold", `#${alert.id}`)} ${paint(severityTint(alert.severity), alert.severity)}: ${oneLine(alert.summary)}${asOf(alert, nowMs, time, paint)}`,
+    `${paint("bold", `#${alert.id}`)} ${levelOf(alert, paint)}: ${oneLine(alert.summary)}${asOf(alert, nowMs, time, paint)}`,
     ...(alert.description === "" ? [] : alert.description.split("\n").map(oneLine)),
     "",
     ...facts.map(([name, value]) => `${`${name}:`.padEnd(width + 1)} ${oneLine(value)}`),

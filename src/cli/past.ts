@@ -1,5 +1,5 @@
 /** Reading the database where no daemon answers. */
-import type { Alert } from "../domain/alert.ts";
+import { type Alert, isOfSeverity } from "../domain/alert.ts";
 import type { AlertQuery } from "../domain/ports.ts";
 import type { History } from "../history/index.ts";
 import { type Cli, CommandFailed, hint } from "./command.ts";
@@ -49,6 +49,6 @@ export async function alertsOf(history: History, query: AlertQuery): Promise<rea
   return found
     .filter((alert) => rule === undefined || alert.rule === rule)
     .filter((alert) => wallet === undefined || alert.wallet === wallet)
-    .filter((alert) => severity === undefined || alert.severity === severity)
+    .filter((alert) => severity === undefined || isOfSeverity(alert, severity, state === "firing"))
     .slice(0, limit);
 }

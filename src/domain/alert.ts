@@ -27,6 +27,8 @@ export interface Alert {
   readonly labels: Readonly<Record<string, string>>;
   /** The level now; of an ended alert, the last one. */
   readonly severity: Severity;
+  /** The worst level that it reached. Absent: it was never worse than `severity`. */
+  readonly worstSeverity?: Severity;
   readonly state: "firing" | "ended";
   /** Events need no resolution: they are `ended` from the start, with `ending` null. */
   readonly event: boolean;
@@ -52,6 +54,24 @@ export interface Alert {
   readonly drill?: true;
   /** Natural key of the event, for event alerts. */
   readonly eventKey: string | null;
+}
+
+/** The worst level that an alert reached. */
+export function worstSeverityOf({ severity, worstSeverity = severity }: Alert): Severity {
+  return worseOf(worstSeverity, severity);
+}
+
+export function worseOf(a: Severity, b: Severity): Severity {
+  return severityRank[a] >= severityRank[b] ? a : b;
+}
+
+/**
+ * Whether somebody who asks for a level asks for this alert: for the worst that it reached, or for the one at which it
+ * fires. Asked of those that fire alone, for how they are now.
+ */
+export function isOfSeverity(alert: Alert, severity: Severity, firingAlone: boolean): boolean {
+  if (alert.state === "firing" && alert.severity === severity) return true;
+  return !firingAlone && worstSeverityOf(alert) === severity;
 }
 
 /** `worsened`: its value got markedly worse within its level. `escalated`: nobody acknowledged it, and others are told. */

@@ -169,6 +169,7 @@ export interface AlertQuery {
   readonly state?: Alert["state"];
   readonly rule?: string;
   readonly wallet?: string;
+  /** Those that reached it and nothing worse, or fire at it; with `state: "firing"`, those that fire at it. */
   readonly severity?: Severity;
   readonly limit: number;
 }

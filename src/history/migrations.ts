@@ -8,6 +8,7 @@ import { HistoryError } from "./errors.ts";
 import { sql as first } from "./migrations/001-first.ts";
 import { sql as recording } from "./migrations/002-recording.ts";
 import { sql as rollups } from "./migrations/003-rollups.ts";
+import { sql as worstLevels } from "./migrations/004-worst-levels.ts";
 
 export interface Migration {
   readonly version: number;
@@ -19,6 +20,7 @@ export const migrations: readonly Migration[] = [
   { version: 1, sql: first },
   { version: 2, sql: recording },
   { version: 3, sql: rollups },
+  { version: 4, sql: worstLevels },
 ];
 
 export function versionOf(db: Database.Database): number {

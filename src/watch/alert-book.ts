@@ -9,7 +9,15 @@ import type { Inhibitions } from "../alerts/inhibit.ts";
 import { covers, withoutAcknowledgement } from "../alerts/quiet.ts";
 import { isWorse, nextReminderMs, quietIfAcknowledged, type RemindSettings } from "../alerts/remind.ts";
 import type { Routing } from "../alerts/route.ts";
-import type { Alert, AlertChange, AlertChangeKind, Ending, Severity } from "../domain/alert.ts";
+import {
+  type Alert,
+  type AlertChange,
+  type AlertChangeKind,
+  type Ending,
+  type Severity,
+  worseOf,
+  worstSeverityOf,
+} from "../domain/alert.ts";
 import { drillGroup } from "../domain/delivery.ts";
 import type { Silence } from "../domain/silence.ts";
 import type { TemplateFacts } from "../domain/template-data.ts";
@@ -245,7 +253,13 @@ export class AlertBook {
 
   change(draft: Draft, live: LiveAlert, kind: "rose" | "fell", severity: Severity, text: AlertText): void {
     live.says(text);
-    live.alert = { ...live.alert, ...pick(text), severity };
+    const worstSeverity = worseOf(worstSeverityOf(live.alert), severity);
+    live.alert = {
+      ...live.alert,
+      ...pick(text),
+      severity,
+      ...(worstSeverity === severity ? {} : { worstSeverity }),
+    };
     if (kind === "rose" && !covers(live.alert.acknowledgedSeverity, severity))
       live.alert = withoutAcknowledgement(live.alert);
     this.#record(draft, live, kind, null);

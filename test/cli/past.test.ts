@@ -27,6 +27,18 @@ async function left() {
           firedAtMs: t0 + 5,
         }),
         alert({ id: 3, state: "ended", ending: "closed", endedAtMs: t0 + 60_000, firedAtMs: t0 + 9 }),
+        alert({
+          ...{
+            id: 4,
+            rule: "Fell",
+            wallet: null,
+            severity: "warning",
+            worstSeverity: "critical",
+            state: "ended",
+          },
+          ...{ ending: "recovered", endedAtMs: t0 + 60_000 },
+        }),
+        alert({ id: 5, rule: "Falls", wallet: null, severity: "info", worstSeverity: "warning" }),
       ],
       alertChanges: [alertChange()],
       owed: [owedItem({ status: "sealed", messageId: message().id })],
@@ -46,21 +58,31 @@ test("status tells what was firing and what is owed", async () => {
   expect(people.stdout).toContain("outbox: 1 item owed, 1 message not delivered (unreachable)");
   expect(people.stdout).toMatch(/Firing when it stopped\n.*\n +1 +critical .*\n +2 +warning/);
   const json = await run(["status", "--json"], place);
-  expect(json.json()).toMatchObject({ running: false, owed: 1, firing: [{ id: 2 }, { id: 1 }] });
+  expect(json.json()).toMatchObject({ running: false, owed: 1, firing: [{ id: 5 }, { id: 2 }, { id: 1 }] });
 });
 
 describe("alerts", () => {
   const cases: [args: string[], ids: number[]][] = [
-    [[], [3, 2, 1]],
-    [["--firing"], [2, 1]],
+    [[], [5, 4, 3, 2, 1]],
+    [["--firing"], [5, 2, 1]],
     [
       ["--wallet", "main"],
       [3, 1],
     ],
     [["--rule", "MarginHigh"], [2]],
     [["--severity", "critical", "--firing"], [1]],
-    [["--limit", "1"], [3]],
-    [["--severity", "critical", "--limit", "1"], [3]],
+    [["--limit", "1"], [5]],
+    [
+      ["--severity", "critical"],
+      [4, 3, 1],
+    ],
+    [
+      ["--severity", "warning"],
+      [5, 2],
+    ],
+    [["--severity", "warning", "--firing"], [2]],
+    [["--severity", "info", "--firing"], [5]],
+    [["--severity", "critical", "--limit", "1"], [4]],
   ];
   test("narrow as with a daemon", async () => {
     using place = await left();
@@ -73,6 +95,14 @@ describe("alerts", () => {
         args.join(" "),
       ).toEqual(ids);
     }
+  });
+
+  test("tell the worst level that they reached", async () => {
+    using place = await left();
+    const { stdout } = await run(["alerts"], place);
+    expect(stdout).toMatch(/ 4 .* critical → warning +resolved +Fell /);
+    expect(stdout).toMatch(/ 5 .* info \(was warning\) +firing.* +Falls /);
+    expect((await run(["alerts", "show", "3"], place)).stdout).toContain("#3 critical: ");
   });
 
   test("have their story", async () => {

@@ -170,19 +170,27 @@ test("its figures are those of its time", async () => {
   await one.owe(one.alerts.step("fired", one.alerts.alert()));
   const over = one.alerts.alert({ severity: "warning" });
   await one.owe(one.alerts.step("fired", over), one.alerts.step("ended", over));
+  const fallen = one.alerts.alert({ severity: "warning", worstSeverity: "critical" });
+  await one.owe(one.alerts.step("fired", fallen), one.alerts.step("ended", fallen));
+  await one.owe(
+    one.alerts.step("fired", one.alerts.alert({ severity: "warning", worstSeverity: "critical" })),
+  );
+  const drill = one.alerts.alert({ ...{ event: true, state: "ended", drill: true, rule: "FireDrill" } });
+  await one.owe(one.alerts.step("fired", drill));
   await one.clock.advance(2 * hour);
   const { title, sections = [] } = await digest.preview();
   const rows = Object.fromEntries(sections.flatMap((section) => section.rows.map((row) => [...row])));
-  expect(title).toBe("Digest of 2h 1m: equity $1,250.00 (+$250.00), 1 alert firing");
+  expect(title).toBe("Digest of 2h 1m: equity $1,250.00 (+$250.00), 2 alerts firing");
   expect(rows).toMatchObject({
     main: "$1,250.00 (+$250.00), profit +$110.00, today -$4.50",
     "Funding received": "$5.00",
     "Funding paid": "$2.25",
     Fees: "$0.75",
     Fills: "2, $1,000.00 in all",
-    critical: "1 fired, 0 ended, 1 still firing",
-    warning: "1 fired, 1 ended, 0 still firing",
-    chat: "3 delivered, 0 dead",
+    critical: "3 fired, 1 ended, 1 still firing",
+    warning: "1 fired, 1 ended, 1 still firing",
+    "Fire drills": "1, in which nothing happened",
+    chat: "7 delivered, 0 dead",
     "main/0.0/SOL": "4.2 % from liquidation",
     "Blind: main, funding": "since 2026-11-21 03:00:00 UTC",
     "Notifications of main": "3 not acknowledged at the exchange",

@@ -6,10 +6,12 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import type { Severity } from "../../src/domain/alert.ts";
 import { openDatabase } from "../../src/history/database.ts";
 import { HistoryError, type HistoryProblem, openStore } from "../../src/history/index.ts";
+import { encode } from "../../src/history/json.ts";
 import { migrations } from "../../src/history/migrations.ts";
-import { all, everything } from "./examples.ts";
+import { alert, alertChange, all, everything } from "./examples.ts";
 import { temporaryFolder } from "./folder.ts";
 
 /** What opening throws; a store that opens is closed and fails the test. */
@@ -216,6 +218,36 @@ test("an older database is copied beside itself before it is migrated, and a fai
   expect(await all(old.ticks({ owner: "main/0.0", fromMs: 0 }))).toEqual(everything().ticks);
   await old.close();
   expect(fs.existsSync(`${copy}.partial`)).toBe(false);
+});
+
+test("alerts of before their worst levels were kept have them from the steps in their lives", async () => {
+  using folder = temporaryFolder();
+  const file = folder.file();
+  const old = openDatabase(file, { migrations: migrations.slice(0, 3) });
+  const put = (id: number, ...severities: Severity[]): void => {
+    const value = Number.POSITIVE_INFINITY;
+    const last = alert({ id, value, severity: severities.at(-1)! });
+    old.db.prepare("INSERT INTO alerts VALUES (?, 'ended', ?)").run(id, encode(last));
+    for (const severity of severities) {
+      const change = alertChange({ alertId: id, alert: alert({ id, value, severity }) });
+      old.db.prepare("INSERT INTO alert_changes (alert_id, row) VALUES (?, ?)").run(id, encode(change));
+    }
+  };
+  put(1, "warning", "critical", "warning", "info");
+  put(2, "warning", "critical");
+  put(3, "info", "warning", "info");
+  old.close();
+  const store = openStore({ path: file });
+  const found = await store.alerts({});
+  expect(found.map(({ id, severity, worstSeverity }) => [id, severity, worstSeverity])).toEqual([
+    [3, "info", "warning"],
+    [2, "critical", undefined],
+    [1, "info", "critical"],
+  ]);
+  expect(found.at(-1)).toEqual(
+    alert({ id: 1, value: Number.POSITIVE_INFINITY, severity: "info", worstSeverity: "critical" }),
+  );
+  await store.close();
 });
 
 test("a reader sees each commit of a writer that goes on beside it", async () => {

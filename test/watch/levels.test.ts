@@ -1,5 +1,6 @@
 /** One alert that rises and falls: values against levels, each with its own way back, `for` and `keepFiringFor`. */
 import { describe, expect, test } from "vitest";
+import { worstSeverityOf } from "../../src/domain/alert.ts";
 import { Harness } from "./harness.ts";
 
 /** Info above 100 until below 95, warning above 110 until below 108, critical above 120. */
@@ -156,4 +157,21 @@ describe("an acknowledgement", () => {
     expect(after.told).toEqual(["High market/SOL fell warning", "High market/SOL rose critical"]);
     expect(after.changes.at(-1)!.alert.acknowledgedBy).toBe("ann");
   });
+});
+
+test("an alert keeps the worst level that it reached", () => {
+  const harness = new Harness({ rules: rules(0, 0), remind: quiet });
+  harness.config();
+  for (const mark of [111, 125, 109, 101, 111, 90]) {
+    harness.mark(mark);
+    harness.pass(1_000);
+  }
+  expect(harness.changes.map(({ kind, alert }) => [kind, alert.severity, worstSeverityOf(alert)])).toEqual([
+    ["fired", "warning", "warning"],
+    ["rose", "critical", "critical"],
+    ["fell", "warning", "critical"],
+    ["fell", "info", "critical"],
+    ["rose", "warning", "critical"],
+    ["ended", "warning", "critical"],
+  ]);
 });

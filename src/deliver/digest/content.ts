@@ -97,11 +97,12 @@ function flows({ wallets }: DigestFigures): Row[] {
   ];
 }
 
-function alerts({ alerts }: DigestFigures): Row[] {
-  return severities.toReversed().map((severity): Row => {
+function alerts({ alerts, drills }: DigestFigures): Row[] {
+  const rows = severities.toReversed().map((severity): Row => {
     const { fired, ended, firing } = alerts[severity];
     return [severity, `${fired} fired, ${ended} ended, ${firing} still firing`];
   });
+  return drills === 0 ? rows : [...rows, ["Fire drills", `${drills}, in which nothing happened`]];
 }
 
 function deliveries({ channels }: DigestFigures): Row[] {

@@ -1,5 +1,5 @@
 /** What a digest is made of: asked of history and of what the watch knows now. */
-import { type Alert, type Severity, severities } from "../../domain/alert.ts";
+import { type Alert, type Severity, severities, worstSeverityOf } from "../../domain/alert.ts";
 import type { Message } from "../../domain/delivery.ts";
 import type { Event, EventKind } from "../../domain/event.ts";
 import type { Store } from "../../domain/ports.ts";
@@ -28,7 +28,10 @@ export interface WalletDigest {
 
 export interface DigestFigures extends Span {
   readonly wallets: readonly WalletDigest[];
+  /** Fired and ended by the worst level that each reached, firing by the present one. Without fire drills. */
   readonly alerts: Readonly<Record<Severity, { fired: number; ended: number; firing: number }>>;
+  /** Fire drills in the span. */
+  readonly drills: number;
   readonly channels: readonly {
     readonly name: string;
     readonly delivered: number;
@@ -91,7 +94,11 @@ export async function gatherDigest(
   return {
     ...span,
     wallets,
-    alerts: bySeverity(alerts, span),
+    alerts: bySeverity(
+      alerts.filter(({ drill }) => !drill),
+      span,
+    ),
+    drills: alerts.filter(({ drill, firedAtMs }) => drill && within(firedAtMs, span)).length,
     channels: status.channels.map(({ name, waiting }) => ({ name, waiting, ...countOf(messages, name) })),
     positions: status.watch.wallets
       .flatMap(({ accounts }) => accounts.flatMap(({ positions }) => positions))
@@ -142,12 +149,14 @@ async function firstKnown(
 
 function bySeverity(alerts: readonly Alert[], span: Span): DigestFigures["alerts"] {
   const count = (severity: Severity) => {
-    const own = alerts.filter((alert) => alert.severity === severity);
+    const own = alerts.filter((alert) => worstSeverityOf(alert) === severity);
     return {
       fired: own.filter(({ firedAtMs }) => within(firedAtMs, span)).length,
       ended: own.filter(({ endedAtMs, event }) => !event && endedAtMs !== null && within(endedAtMs, span))
         .length,
-      firing: own.filter(({ state, event }) => state === "firing" && !event).length,
+      firing: alerts.filter(
+        (alert) => alert.severity === severity && alert.state === "firing" && !alert.event,
+      ).length,
     };
   };
   return Object.fromEntries(
