@@ -37,6 +37,7 @@ const figures: DigestFigures = {
       ...{ fundingReceived: 0, fundingPaid: -6.1, fees: 2.1, fills: 3, volume: 7_000 },
     },
   ],
+  drills: 0,
   alerts: {
     critical: { fired: 1, ended: 0, firing: 1 },
     warning: { fired: 4, ended: 4, firing: 0 },
