@@ -29,11 +29,25 @@ const figures: DigestFigures = {
   ...{ fromMs: toMs - day, toMs },
   wallets: [
     {
-      ...{ name: "main", equity: 48_213.4, equityChange: 612.75, pnlChange: 612.75, pnlToday: 181.2 },
+      ...{
+        name: "main",
+        stranger: false,
+        equity: 48_213.4,
+        equityChange: 612.75,
+        pnlChange: 612.75,
+        pnlToday: 181.2,
+      },
       ...{ fundingReceived: 41.3, fundingPaid: -12.85, fees: 9.42, fills: 17, volume: 31_400 },
     },
     {
-      ...{ name: "hedge", equity: 20_104.1, equityChange: -88.2, pnlChange: -88.2, pnlToday: 12.05 },
+      ...{
+        name: "hedge",
+        stranger: false,
+        equity: 20_104.1,
+        equityChange: -88.2,
+        pnlChange: -88.2,
+        pnlToday: 12.05,
+      },
       ...{ fundingReceived: 0, fundingPaid: -6.1, fees: 2.1, fills: 3, volume: 7_000 },
     },
   ],

@@ -43,6 +43,7 @@ export interface Explanation {
   readonly sinceMs: number | null;
   /** Of the alert, where one fires. */
   readonly severity: Severity | null;
+  /** Null also of the past where no alert fired then, as with rules that were others. */
   readonly alertId: number | null;
   /** Why it cannot be judged now; null: it can. */
   readonly unknown: string | null;

@@ -33,6 +33,7 @@ export interface WalletStatus {
   readonly name: string;
   readonly authority: string;
   readonly watchOnly: boolean;
+  readonly labels: Readonly<Record<string, string>>;
   readonly signedIn: boolean;
   readonly sessionDetail: string;
   /** When its trader state was last seen, ms; null: not yet. */

@@ -81,6 +81,7 @@ function walletStatus(entry: WalletEntry, accounts: Iterable<AccountEntry>): Wal
     name: entry.wallet.name,
     authority: entry.wallet.authority,
     watchOnly: entry.wallet.watchOnly,
+    labels: entry.wallet.labels,
     signedIn: entry.signedIn,
     sessionDetail: entry.sessionDetail,
     seenMs: entry.node.facts.seenMs.traderState ?? null,

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { type Changes, changes } from "../../src/domain/changes.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import { openStore } from "../../src/history/index.ts";
+import { alert } from "../history/examples.ts";
 import { event, Harness, marketConfig, position, prices, subaccount } from "../watch/harness.ts";
 import { desk, plainConfig, run } from "./run.ts";
 
@@ -186,6 +187,18 @@ test("a rule is explained as it stood at a time of the past", { timeout: 120_000
   using at = desk();
   const endMs = Date.now() - 60_000;
   await record(path.join(at.folder, "perpwatch"), endMs);
+  // Its number is that of the alert that fired, and not what judging anew counts.
+  const store = openStore({ path: path.join(at.folder, "perpwatch") });
+  const near = { rule: "Near", subject: "main/0.0/SOL", state: "ended" as const };
+  const fires = { firedAtMs: endMs - 320_000, endedAtMs: endMs - 200_000 };
+  const alerts = [
+    alert({ ...near, id: 56, firedAtMs: endMs - 500_000, endedAtMs: endMs - 400_000 }),
+    alert({ ...near, ...fires, id: 57 }),
+    alert({ ...near, ...fires, id: 58, subject: "other/0.0/SOL" }),
+    alert({ ...near, ...fires, id: 59, rule: "Another" }),
+  ];
+  await store.commit([changes({ alerts })]);
+  await store.close();
   at.write("config.yaml", config("./near.yaml"));
   at.write("near.yaml", nearBelow(0.2));
   const explain = (...args: string[]) =>
@@ -194,14 +207,14 @@ test("a rule is explained as it stood at a time of the past", { timeout: 120_000
   const worst = await explain("--at", new Date(endMs - 300_000).toISOString());
   expect(worst.stderr).toBe("");
   expect(worst.stdout).toMatch(/^As of .*, judged from what was observed: exactly as a live run, from /);
-  expect(worst.stdout).toMatch(/Near of main\/0\.0\/SOL fires \(critical, alert \d+\), since /);
+  expect(worst.stdout).toMatch(/Near of main\/0\.0\/SOL fires \(critical, alert 57\), since /);
   expect(worst.stdout).toMatch(/value < 0\.1 = true/);
   const calm = (await explain("--at", new Date(endMs - 1_000).toISOString(), "--json")).json();
   expect(calm).toMatchObject({ rule: "Near", state: "inactive", severity: null });
   // Of the hour long ago there are samples only.
   const before = await explain("--at", new Date(endMs - 3.5 * 3_600_000).toISOString());
   expect(before.stdout).toContain("judged from stored samples");
-  expect(before.stdout).toContain("fires (critical");
+  expect(before.stdout).toContain("fires (critical), since");
   const never = await explain("--at", "2020-01-01T00:00:00Z");
   expect(never).toMatchObject({
     status: 1,

@@ -58,7 +58,12 @@ export function account(of: Partial<AccountStatus> & { readonly name: string }):
 
 export function wallet(of: Partial<WalletStatus> & { readonly name: string }): WalletStatus {
   return {
-    ...{ authority: "8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K", watchOnly: false, signedIn: true },
+    ...{
+      authority: "8Xk4b2nUo7QwqVf3mT1pZr6cYh5dLs9eJg2aNu4iRt7K",
+      watchOnly: false,
+      labels: {},
+      signedIn: true,
+    },
     ...{ sessionDetail: "", seenMs: nowMs - 800, unacked: 0, figures: {}, accounts: [] },
     ...of,
   };

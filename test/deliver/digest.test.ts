@@ -23,7 +23,7 @@ const status = {
   watch: {
     wallets: [
       {
-        ...{ name: "main", unacked: 3 },
+        ...{ name: "main", labels: { watch: "desk" }, unacked: 3 },
         figures: { equity: 1_250, pnl: 210, pnlToday: -4.5 },
         accounts: [
           {
@@ -31,9 +31,15 @@ const status = {
               { name: "main/0.0/BTC", figures: { liquidationDistance: 0.4 } },
               { name: "main/0.0/SOL", figures: { liquidationDistance: 0.042 } },
               { name: "main/0.0/ETH", figures: { liquidationDistance: Number.POSITIVE_INFINITY } },
+              { name: "main/0.0/XRP", figures: { liquidationDistance: 18.38 } },
             ],
           },
         ],
+      },
+      {
+        ...{ name: "stranger", labels: { watch: "whale" }, unacked: null },
+        figures: { equity: 5_000_000, pnl: 1, pnlToday: 2 },
+        accounts: [{ positions: [{ name: "stranger/0.0/SOL", figures: { liquidationDistance: 0.01 } }] }],
       },
     ],
     blind: [{ wallet: "main", source: "funding", sinceMs: at("2026-11-21T03:00:00Z"), rules: [] }],
@@ -161,6 +167,7 @@ test("its figures are those of its time", async () => {
         event({ ...own, kind: "funding", key: "f1", fields: { payment: 5 } }),
         event({ ...own, kind: "funding", key: "f2", fields: { payment: -2.25 } }),
         event({ ...own, kind: "funding", key: "f0", happenedMs: startMs - hour, fields: { payment: 99 } }),
+        event({ ...own, wallet: "stranger", kind: "fill", key: "t0", fields: { fee: 70, notional: 9_000 } }),
         event({ ...own, kind: "fill", key: "t1", fields: { fee: 0.5, notional: 300 } }),
         event({ ...own, kind: "fill", key: "t2", fields: { fee: 0.25, notional: 700 } }),
       ],
@@ -183,6 +190,7 @@ test("its figures are those of its time", async () => {
   expect(title).toBe("Digest of 2h 1m: equity $1,250.00 (+$250.00), 2 alerts firing");
   expect(rows).toMatchObject({
     main: "$1,250.00 (+$250.00), profit +$110.00, today -$4.50",
+    stranger: "$5,000,000.00 (not known), profit not known, today +$2.00",
     "Funding received": "$5.00",
     "Funding paid": "$2.25",
     Fees: "$0.75",
@@ -196,7 +204,8 @@ test("its figures are those of its time", async () => {
     "Notifications of main": "3 not acknowledged at the exchange",
     "Not watched": "at no time that is known of",
   });
-  expect(rows).not.toHaveProperty("main/0.0/ETH");
+  for (const none of ["main/0.0/ETH", "main/0.0/XRP", "stranger/0.0/SOL", "All wallets"])
+    expect(Object.keys(rows)).not.toContain(none);
   await one.store.commit([
     changes({ milestones: [{ atMs: startMs + hour, kind: "started", value: "1.0.0" }] }),
   ]);

@@ -4,6 +4,7 @@ import { formatDurationMs } from "../../domain/duration.ts";
 import type { ExplainAnswer, ExplainedPart, Explanation } from "../../domain/explanation.ts";
 import { nearestName } from "../../domain/nearest.ts";
 import { formatTime } from "../../domain/time-text.ts";
+import type { History } from "../../history/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { loadSettings, locate } from "../configuration.ts";
 import { ask, noDaemon, queryOf } from "../daemon.ts";
@@ -77,10 +78,11 @@ async function explainedAt(
       },
     });
     const explanation = explainedOf(answer, rule, subject);
+    const alertId = explanation.alertId === null ? null : await alertThen(history, explanation);
     const { mode } = rules.ruleSet.conditions.find(({ name }) => name === rule)!;
     const last = ran.periods.at(-1)!;
     return {
-      explanation: { ...explanation, mode },
+      explanation: { ...explanation, mode, alertId },
       timezone,
       notes: [
         `As of ${formatTime(atMs, timezone)}, judged from ${resolutions[last.resolution]}, from ${formatTime(ran.fromMs, timezone)} on.`,
@@ -97,6 +99,20 @@ async function explainedAt(
     progress.done();
     await history.close();
   }
+}
+
+/** The number of the alert that fired at that time: judging anew counts from one. Null: none did. */
+async function alertThen(history: History, { rule, subject, atMs }: Explanation): Promise<number | null> {
+  const alerts = await history.alerts({});
+  const then = alerts.find(
+    (one) =>
+      one.rule === rule &&
+      one.subject === subject &&
+      !one.event &&
+      one.firedAtMs <= atMs &&
+      (one.endedAtMs === null || one.endedAtMs > atMs),
+  );
+  return then?.id ?? null;
 }
 
 /** @throws {CommandFailed} where there is nothing to explain, with what there is */
@@ -163,7 +179,8 @@ function stateText(of: Explanation, timezone: string, paint: Paint): string {
   const title = paint("bold", `${of.rule} of ${of.subject}`);
   if (of.state === "inactive") return `${title} does not hold.`;
   const since = `since ${formatTime(of.sinceMs ?? of.atMs, timezone)}`;
-  if (of.state === "firing") return `${title} fires (${of.severity}, alert ${of.alertId}), ${since}.`;
+  const alert = of.alertId === null ? "" : `, alert ${of.alertId}`;
+  if (of.state === "firing") return `${title} fires (${of.severity}${alert}), ${since}.`;
   return `${title} is pending ${since}: it fires when it has held for ${formatDurationMs(of.forMs)}.`;
 }
 

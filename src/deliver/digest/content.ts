@@ -3,7 +3,7 @@ import { severities } from "../../domain/alert.ts";
 import type { MessageContent } from "../../domain/delivery.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
 import { formatTime } from "../../domain/time-text.ts";
-import type { DigestFigures, WalletDigest } from "./gather.ts";
+import { type DigestFigures, nearLiquidation, type WalletDigest } from "./gather.ts";
 
 export interface DigestOccasion {
   readonly sender: string;
@@ -26,7 +26,9 @@ const maybe = (value: number | null, how = usd): string => (value === null ? "no
 /** Wallets that stand in a table; the rest is in the sums. */
 const mostWallets = 20;
 
-export function digestContent(figures: DigestFigures, occasion: DigestOccasion): MessageContent {
+export function digestContent(all: DigestFigures, occasion: DigestOccasion): MessageContent {
+  const figures = { ...all, wallets: all.wallets.filter(({ stranger }) => !stranger) };
+  const strangers = all.wallets.filter(({ stranger }) => stranger);
   return {
     kind: "digest",
     severity: "info",
@@ -37,6 +39,9 @@ export function digestContent(figures: DigestFigures, occasion: DigestOccasion):
       about(figures, occasion),
       section("Equity and profit", moneyRows(figures)),
       section("Funding, fees and fills", flows(figures)),
+      ...(strangers.length === 0
+        ? []
+        : [section("Watched, not your own", strangers.slice(0, mostWallets).map(moneyRow))]),
       section("Alerts", alerts(figures)),
       section("Deliveries", deliveries(figures)),
       section("Open risks", risks(figures, occasion.timezone)),
@@ -52,7 +57,8 @@ function titleOf({ wallets, alerts, fromMs, toMs }: DigestFigures): string {
   const state = firing === 0 ? "nothing fires" : `${firing} alert${firing === 1 ? "" : "s"} firing`;
   const change = total(wallets, "equityChange");
   const of = change === null ? "" : ` (${signed(change)})`;
-  return `Digest of ${formatDurationMs(toMs - fromMs)}: equity ${maybe(total(wallets, "equity"))}${of}, ${state}`;
+  const equity = wallets.length === 0 ? "" : `equity ${maybe(total(wallets, "equity"))}${of}, `;
+  return `Digest of ${formatDurationMs(toMs - fromMs)}: ${equity}${state}`;
 }
 
 function about(
@@ -73,17 +79,25 @@ function about(
   return section("About", rows);
 }
 
+type Money = Pick<WalletDigest, "name" | "equity" | "equityChange" | "pnlChange" | "pnlToday">;
+
+function moneyRow({ name, equity, equityChange, pnlChange, pnlToday }: Money): Row {
+  const profit = `profit ${maybe(pnlChange, signed)}, today ${maybe(pnlToday, signed)}`;
+  return [name, `${maybe(equity)} (${maybe(equityChange, signed)}), ${profit}`];
+}
+
 function moneyRows({ wallets }: DigestFigures): Row[] {
-  const text = (equity: number | null, change: number | null, pnl: number | null, today: number | null) =>
-    `${maybe(equity)} (${maybe(change, signed)}), profit ${maybe(pnl, signed)}, today ${maybe(today, signed)}`;
-  const rows = wallets
-    .slice(0, mostWallets)
-    .map((one): Row => [one.name, text(one.equity, one.equityChange, one.pnlChange, one.pnlToday)]);
+  if (wallets.length === 0) return [["No wallet of your own is watched.", ""]];
+  const rows = wallets.slice(0, mostWallets).map(moneyRow);
   if (wallets.length === 1) return rows;
-  const all = (["equity", "equityChange", "pnlChange", "pnlToday"] as const).map((field) =>
-    total(wallets, field),
-  );
-  return [...rows, ["All wallets", text(all[0]!, all[1]!, all[2]!, all[3]!)]];
+  const all = {
+    name: "All wallets",
+    equity: total(wallets, "equity"),
+    equityChange: total(wallets, "equityChange"),
+    pnlChange: total(wallets, "pnlChange"),
+    pnlToday: total(wallets, "pnlToday"),
+  };
+  return [...rows, moneyRow(all)];
 }
 
 function flows({ wallets }: DigestFigures): Row[] {
@@ -123,7 +137,12 @@ function risks({ positions, blind, unacked }: DigestFigures, timezone: string): 
     rows.push([`Notifications of ${wallet}`, `${count} not acknowledged at the exchange`]);
   return rows.length > 0
     ? rows
-    : [["No position that could be liquidated, nothing blind, nothing to acknowledge.", ""]];
+    : [
+        [
+          `No position within ${nearLiquidation * 100} % of liquidation, nothing blind, nothing to acknowledge.`,
+          "",
+        ],
+      ];
 }
 
 /** Null where one of them is not known. */

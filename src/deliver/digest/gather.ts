@@ -12,6 +12,8 @@ export interface Span {
 
 export interface WalletDigest {
   readonly name: string;
+  /** A stranger's (label `watch: whale`): it stands apart, and in no sum. */
+  readonly stranger: boolean;
   /** USD; null: not known. */
   readonly equity: number | null;
   /** Against the first known in the span. */
@@ -38,7 +40,7 @@ export interface DigestFigures extends Span {
     readonly dead: number;
     readonly waiting: number;
   }[];
-  /** Nearest to liquidation first. */
+  /** Own ones that are near liquidation, nearest first. */
   readonly positions: readonly { readonly name: string; readonly distance: number }[];
   readonly blind: readonly { readonly what: string; readonly sinceMs: number }[];
   readonly unacked: readonly { readonly wallet: string; readonly count: number }[];
@@ -53,6 +55,8 @@ export interface DigestFigures extends Span {
 /** Rows of one question; what is beyond is said to be missing. */
 const mostRows = 100_000;
 const mostPositions = 5;
+/** A position further from liquidation than this is no risk to speak of, as a share of the price. */
+export const nearLiquidation = 0.5;
 /** Equity of the beginning is the newest that is no older than this before it, ms. */
 const beforeMs = 3_600_000;
 /** Spans up to this are looked through by the minute, longer ones by the hour, ms. */
@@ -72,7 +76,7 @@ export async function gatherDigest(
   const messages = await store.messages({ sealedFromMs: fromMs });
   const beganMs = (await store.milestones("started"))[0]?.atMs ?? null;
   const wallets: WalletDigest[] = [];
-  for (const { name, figures } of status.watch.wallets) {
+  for (const { name, figures, labels } of status.watch.wallets) {
     const first = await firstKnown(name, span, store);
     const equity = known(figures.equity);
     const own = (events: readonly Event[]) => events.filter(({ wallet }) => wallet === name);
@@ -80,6 +84,7 @@ export async function gatherDigest(
     const trades = own(fills);
     wallets.push({
       name,
+      stranger: isStranger(labels),
       equity,
       equityChange: less(equity, first.equity),
       pnlChange: less(known(figures.pnl), first.pnl),
@@ -101,10 +106,11 @@ export async function gatherDigest(
     drills: alerts.filter(({ drill, firedAtMs }) => drill && within(firedAtMs, span)).length,
     channels: status.channels.map(({ name, waiting }) => ({ name, waiting, ...countOf(messages, name) })),
     positions: status.watch.wallets
+      .filter(({ labels }) => !isStranger(labels))
       .flatMap(({ accounts }) => accounts.flatMap(({ positions }) => positions))
       .flatMap(({ name, figures: { liquidationDistance } }) => {
         const distance = known(liquidationDistance);
-        return distance === null ? [] : [{ name, distance }];
+        return distance === null || distance > nearLiquidation ? [] : [{ name, distance }];
       })
       .sort((a, b) => a.distance - b.distance)
       .slice(0, mostPositions),
@@ -172,6 +178,7 @@ function countOf(messages: readonly Message[], receiver: string): { delivered: n
   };
 }
 
+const isStranger = (labels: Readonly<Record<string, string>>): boolean => labels.watch === "whale";
 const within = (ms: number, { fromMs, toMs }: Span): boolean => ms > fromMs && ms <= toMs;
 const known = (value: number | null | undefined): number | null =>
   typeof value === "number" && Number.isFinite(value) ? value : null;
