@@ -78,8 +78,10 @@ function whole(text: string, value: string): boolean {
 function wrongPattern(text: string): string | null {
   try {
     new RegExp(`^(?:${text})$`, "u");
-  } catch {
-    return `"${text}" is no pattern`;
+  } catch (error) {
+    // "Invalid regular expression: /…/u: Unterminated group"
+    const why = /\/u: (.+)$/s.exec((error as Error).message)?.[1];
+    return `"${text}" is no pattern${why === undefined ? "" : `: ${why.toLowerCase()}`}`;
   }
   if (/\\[1-9k]|\(\?[=!<]/.test(text)) return "a pattern has no references and does not look around";
   if (/\)[*+{]/.test(text)) return "a group in a pattern cannot repeat: write alternatives, [classes] or .*";

@@ -9,7 +9,6 @@ const clock = z
   .regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, "must be a time of day such as 22:00")
   .transform((text) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3)));
 
-const day = z.enum(days);
 const range = z.string().transform((text, context): readonly Day[] => {
   const [first, last, ...more] = text.toLowerCase().split("-");
   const from = days.indexOf(first as Day);
@@ -34,10 +33,7 @@ const range = z.string().transform((text, context): readonly Day[] => {
 const interval = z
   .strictObject({
     days: z
-      .union([
-        z.array(z.union([day.transform((one): readonly Day[] => [one]), range])).min(1),
-        range.transform((one) => [one]),
-      ])
+      .union([z.array(range).min(1), range.transform((one) => [one])])
       .transform((each) => [...new Set(each.flat())])
       .optional(),
     from: clock.optional(),

@@ -9,7 +9,7 @@ import { z } from "zod";
 import type { Alert, Severity } from "../domain/alert.ts";
 import { formatDurationMs, parseDurationMs } from "../domain/duration.ts";
 
-const duration = z.string().transform((text, context) => {
+const duration = z.string({ error: "expected a duration such as 5m or 1h" }).transform((text, context) => {
   const ms = parseDurationMs(text);
   if (ms !== undefined && ms > 0) return ms;
   context.addIssue({ code: "custom", message: `expected a duration such as 5m or 1h, found "${text}"` });

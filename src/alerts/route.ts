@@ -7,12 +7,14 @@ import { parseDurationMs } from "../domain/duration.ts";
 import { type Labels, labelOf, type Matchers, matches, matchSettings } from "./match.ts";
 import { type MuteTimes, muteTimesSettings } from "./mute.ts";
 
-export const duration = z.string().transform((text, context) => {
-  const ms = parseDurationMs(text);
-  if (ms !== undefined) return ms;
-  context.addIssue({ code: "custom", message: `expected a duration such as 1s or 5m, found "${text}"` });
-  return z.NEVER;
-});
+export const duration = z
+  .string({ error: "expected a duration such as 1s or 5m" })
+  .transform((text, context) => {
+    const ms = parseDurationMs(text);
+    if (ms !== undefined) return ms;
+    context.addIssue({ code: "custom", message: `expected a duration such as 1s or 5m, found "${text}"` });
+    return z.NEVER;
+  });
 const longer = duration.refine((ms) => ms > 0, "must be longer than nothing");
 
 const receivers = z.array(z.string()).min(1);

@@ -130,8 +130,9 @@ async function call(cli: Cli, group: Command, words: readonly string[]): Promise
     Date.now(),
   );
   if (options.help) {
-    const { describeText } = await import("./api/describe.ts");
-    print(cli, `${describeText(endpoint)}\n\n${optionsText(endpoint)}`);
+    const { describeText, exampleOf } = await import("./api/describe.ts");
+    const example = `Example:\n  ${exampleOf(endpoint)}`;
+    print(cli, `${describeText(endpoint)}\n\n${optionsText(endpoint)}\n\n${example}`);
     return;
   }
   const { target } = await import("./api/target.ts");

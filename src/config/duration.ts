@@ -2,13 +2,15 @@
 import { z } from "zod";
 import { parseDurationMs } from "../domain/duration.ts";
 
+const expected = "expected a duration such as 250ms, 5s, 10m, 4h or 7d";
+
 /** `5s`, `10m`, `35d`; ms. */
-export const durationSetting = z.string().transform((text, context): number => {
+export const durationSetting = z.string({ error: expected }).transform((text, context): number => {
   const ms = parseDurationMs(text);
   if (ms !== undefined && ms > 0) return ms;
   context.addIssue({
     code: "custom",
-    message: "expected a duration such as 250ms, 5s, 10m, 4h or 7d",
+    message: expected,
     input: text,
   });
   return z.NEVER;

@@ -8,4 +8,5 @@ export {
 } from "./problem.ts";
 export { ConfigSource, type FileSetting, type Path, type ProblemExtra, type SourceInput } from "./source.ts";
 export { readTextFile, type TextFile, type TextFileLimits } from "./text-file.ts";
+export { shownKey } from "./tree.ts";
 export type { Environment } from "./variables.ts";

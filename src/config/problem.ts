@@ -1,4 +1,5 @@
 /** A mistake in what a person configured, told so that it can be mended without opening the manual. */
+import { namesText } from "../domain/nearest.ts";
 
 export interface ConfigProblem {
   /** As the person named it. */
@@ -44,6 +45,6 @@ export function formatConfigProblem(problem: ConfigProblem): string {
     lines.push(`    ${shown}`, `    ${shown.slice(0, problem.column - 1 - from).replace(/[^\t]/g, " ")}^`);
   }
   if (problem.nearest !== null) lines.push(`  did you mean ${problem.nearest}?`);
-  if (problem.allowed.length > 0) lines.push(`  allowed: ${problem.allowed.join(", ")}`);
+  if (problem.allowed.length > 0) lines.push(`  allowed: ${namesText(problem.allowed, problem.nearest)}`);
   return lines.join("\n");
 }

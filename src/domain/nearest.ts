@@ -1,7 +1,11 @@
 /** What somebody may have meant who wrote a name that is not known. */
 
-/** @returns the candidate that differs by at most a third of its letters, the nearest first; null when none does. */
-export function nearestName(found: string, candidates: Iterable<string>): string | null {
+/**
+ * @returns the candidate that differs by at most a third of its letters, the nearest first; else the only one that begins so;
+ * null when there is none
+ */
+export function nearestName(found: string, given: Iterable<string>): string | null {
+  const candidates = [...given];
   let best: string | null = null;
   let bestDistance = Number.POSITIVE_INFINITY;
   const wanted = found.slice(0, 64).toLowerCase();
@@ -12,7 +16,21 @@ export function nearestName(found: string, candidates: Iterable<string>): string
       bestDistance = distance;
     }
   }
-  return best;
+  if (best !== null || wanted.length < 3) return best;
+  const longer = [...new Set(candidates)].filter((one) => one.toLowerCase().startsWith(wanted));
+  return longer.length === 1 ? longer[0]! : null;
+}
+
+/** More would be a page that nobody reads. */
+const mostNames = 40;
+
+/** Names to choose from, each once. Where they are too many the one that may have been meant is among those that are told. */
+export function namesText(names: readonly string[], nearest: string | null): string {
+  const each = [...new Set(names)];
+  if (each.length <= mostNames) return each.join(", ");
+  const near = each.filter((name) => name === nearest);
+  const shown = [...near, ...each.filter((name) => name !== nearest)].slice(0, mostNames);
+  return `${shown.join(", ")}, … and ${each.length - mostNames} more`;
 }
 
 /** Levenshtein's distance, in which two swapped neighbours count as one. */

@@ -67,7 +67,7 @@ export function partsOf(
     parts.push(text.slice(at, open));
     const close = closing(text, open + 2);
     if (close < 0) {
-      report({ start: open, message: "{{ without }}" });
+      report({ start: open, message: "`{{` is never closed by `}}`" });
       return undefined;
     }
     if (++holes > mostHoles) {

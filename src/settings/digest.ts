@@ -24,7 +24,7 @@ export function readDigest(
     const shown = source.hide(name).slice(0, 60);
     if (!channels.includes(name))
       source.problem(at, `no channel is called "${shown}"`, {
-        allowed: channels.slice(0, 20),
+        allowed: channels,
         nearest: nearestName(name, channels),
       });
     else {

@@ -80,7 +80,7 @@ function checkLegs(source: ConfigSource, at: Path, wallets: readonly { readonly 
     }
     if (!names.includes(leg.wallet)) {
       const nearest = nearestName(leg.wallet, names);
-      refuse(place, `no wallet is called ${leg.wallet}`, { nearest, allowed: names.slice(0, 20) });
+      refuse(place, `no wallet is called ${leg.wallet}`, { nearest, allowed: names });
       continue;
     }
     const [first] = legs;

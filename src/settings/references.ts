@@ -116,7 +116,7 @@ function judgeUnknownLabel(
   const what = atKey ? "the route matches nothing" : "it groups nothing";
   const message = `no wallet and no rule has the label ${label}: ${what}`;
   if (nearest === null) source.warn(at, message);
-  else source.problem(at, source.hide(message), { nearest, allowed: [...labels].slice(0, 20), atKey });
+  else source.problem(at, source.hide(message), { nearest, allowed: [...labels], atKey });
 }
 
 /** The values that wallets and rules give a label; null when it is of what is not known here. */
@@ -174,5 +174,5 @@ function refuseUnknown(
   if (known.includes(name) || source.isBroken(at)) return;
   const shown = source.hide(name).slice(0, 60);
   const message = kind === "severity" ? `"${shown}" is no severity` : `no ${kind} is called "${shown}"`;
-  source.problem(at, message, { allowed: known.slice(0, 20), nearest: nearestName(name, known) });
+  source.problem(at, message, { allowed: known, nearest: nearestName(name, known) });
 }

@@ -8,8 +8,9 @@
 import fs from "node:fs";
 import path from "node:path";
 import { z } from "zod";
-import type { ConfigSource, Path } from "../config/index.ts";
+import { type ConfigSource, type Path, shownKey } from "../config/index.ts";
 import { ownLabels } from "../domain/alert.ts";
+import { nearestName } from "../domain/nearest.ts";
 import { ownNames } from "../domain/subject.ts";
 import { isAddress } from "../wallet/address.ts";
 import { readKeyFile } from "../wallet/keypair-file.ts";
@@ -89,6 +90,7 @@ const authorityForm = z.strictObject({
     .refine(isAddress, { message: "expected an address, base58 of 32 bytes; what was found is none" }),
   ...shared,
 });
+const walletKeys = ["name", "keyFile", "secret", "authority", "keyDir", ...Object.keys(keyed)];
 const folderForm = z.strictObject({ keyDir: z.string().min(1), ...keyed });
 
 type Shared = Omit<z.output<typeof folderForm>, "keyDir">;
@@ -127,7 +129,14 @@ function readEntry(at: Path, reading: Reading): void {
   const kinds = ["keyFile", "secret", "authority", "keyDir"].filter((key) => source.keys(at).includes(key));
   if (kinds.length !== 1) {
     const found = kinds.length === 0 ? "none of them" : kinds.join(" and ");
-    source.problem(at, `a wallet has one of keyFile, secret, authority or keyDir; found ${found}`);
+    const message = `a wallet has one of keyFile, secret, authority or keyDir; found ${found}`;
+    const [unknown] = source.keys(at).filter((key) => !walletKeys.includes(key));
+    if (kinds.length > 0 || unknown === undefined) source.problem(at, message);
+    else {
+      const nearest = nearestName(unknown, walletKeys);
+      const shown = shownKey(unknown);
+      source.problem([...at, unknown], `unknown key ${shown}: ${message}`, { nearest, atKey: true });
+    }
     const name = source.raw([...at, "name"]);
     if (typeof name === "string") reading.known.push({ name, labels: {}, watchOnly: false });
     return;

@@ -3,9 +3,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readCall, refuseMisfits } from "../../src/cli/api/arguments.ts";
+import { exampleOf } from "../../src/cli/api/describe.ts";
 import { allEndpoints } from "../../src/contract/index.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { type Desk, desk, run } from "./run.ts";
+
+const someKey = "GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD";
 
 let simulator: Simulator;
 let place: Desk;
@@ -101,6 +105,23 @@ describe("what there is", () => {
     expect(status).toBe(0);
     expect(stdout).toMatch(/--timeframe \*/);
     expect(stdout).toMatch(/--url <url>/);
+    expect(stdout).toContain("\nExample:\n  perpwatch api candles --symbol SOL --timeframe 1h\n");
+  });
+
+  test("the example of each endpoint is taken as it stands", async () => {
+    for (const endpoint of allEndpoints) {
+      const [, , name, ...words] = exampleOf(endpoint).split(" ");
+      expect(name).toBe(endpoint.name);
+      const { args, options } = await readCall(
+        endpoint,
+        words,
+        async (file) => (file.endsWith(".json") ? '[{"type":"general","id":1}]' : "x"),
+        0,
+      );
+      const ofWallet = options.wallet === null ? {} : { authority: someKey, traderPubkey: someKey };
+      const known = Object.fromEntries(Object.entries(ofWallet).filter(([key]) => key in endpoint.params));
+      expect(() => refuseMisfits(endpoint, { ...known, ...args }), exampleOf(endpoint)).not.toThrow();
+    }
   });
 });
 

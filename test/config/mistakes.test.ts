@@ -162,6 +162,12 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
     "wallets: [{ name: x }]",
     ["1:11 wallets[0]: a wallet has one of keyFile, secret, authority or keyDir; found none of them"],
   ],
+  [
+    "wallets: [{ name: x, keyfile: a.json }]",
+    [
+      "1:22 wallets[0].keyfile: unknown key keyfile: a wallet has one of keyFile, secret, authority or keyDir; found none of them ~ keyFile",
+    ],
+  ],
   [`wallets: [{ authority: ${authority} }]`, ["1:11 wallets[0].name: missing: expected a text"]],
   [
     `wallets:\n  - { name: x, authority: ${authority}, session: external }`,
@@ -295,6 +301,19 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
     [
       '1:30 remind.critical.every: expected a duration such as 5m or 1h, found "soon"',
       '1:47 remind.warning: expected never or a mapping (key: value), found "sometimes"',
+    ],
+  ],
+  [
+    "remind: { critical: { evry: 5m } }",
+    [
+      "1:11 remind.critical.every: missing: expected a duration such as 5m or 1h",
+      "1:23 remind.critical.evry: unknown key evry ~ every",
+    ],
+  ],
+  [
+    'routing: { receivers: [here], muteTimes: { n: [{ days: [mon-fry], from: "22:00", to: "07:00" }] } }',
+    [
+      '1:57 routing.muteTimes.n[0].days[0]: must be a day or days: mon, tue, wed, thu, fri, sat, sun, mon-fri, found "mon-fry"',
     ],
   ],
   [
@@ -465,4 +484,17 @@ test("routes and inhibitions may name every alert that perpwatch raises itself",
       `${name} is an alert of perpwatch's own: choose another name`,
     ]);
   }
+});
+
+test("of more names than anybody reads the one that may be meant is told, and how many more there are; each once", () => {
+  const names = Array.from({ length: 60 }, (_, i) => `name${i}`);
+  const told = formatConfigProblem({
+    ...{ file: "config.yaml", line: 1, column: 1, path: "", message: "m", source: "" },
+    allowed: [...names, "name1", "wanted"],
+    nearest: "wanted",
+  });
+  expect(told).toContain("\n  allowed: wanted, name0, name1, name2,");
+  expect(told).toMatch(/name38, … and 21 more$/);
+  const few = { ...{ file: "f", line: 1, column: 1, path: "", message: "m", source: "" }, nearest: "b" };
+  expect(formatConfigProblem({ ...few, allowed: ["a", "b", "a"] })).toMatch(/allowed: a, b$/);
 });

@@ -42,7 +42,7 @@ describe("mistakes in expressions", () => {
     ["trader.equity.exists(p, true)", 11, "exists runs over a list, not a number", null],
     ["trader.positions.exists(trader, true)", 35, "the name trader is taken", null],
     ["trader.equity", 11, "a condition must be true or false, this is a number", null],
-    ['trader.equity + "x" > 1', 11, "types do not fit: double + string", null],
+    ['trader.equity + "x" > 1', 11, "types do not fit: a number + text", null],
     ["trader.equity > true", 11, "true and false have no order: compare them with == or !=", null],
     [
       "trader.positions == trader.positions",
@@ -403,7 +403,7 @@ describe("mistakes in the form", () => {
     ],
     [short("staleAfter: 0s\n    when: 1 < 2"), 6, 17, "staleAfter must be 1s at least", null],
     [when("1 < 2").replace("name: R", "name: my rule"), 2, 11, "my rule is no rule name", null],
-    [when("1 < 2").replace("summary: s", "summary: '{{ 1'"), 5, 15, "{{ without }}", null],
+    [when("1 < 2").replace("summary: s", "summary: '{{ 1'"), 5, 15, "`{{` is never closed by `}}`", null],
     [
       when("1 < 2").replace("summary: s", "summary: '{{ trader.positions }}'"),
       5,

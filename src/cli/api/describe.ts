@@ -129,6 +129,49 @@ export function describeText(endpoint: Endpoint): string {
   return lines.join("\n");
 }
 
+/** A call of the endpoint with all that it has to be given, as one types it. */
+export function exampleOf(endpoint: Endpoint): string {
+  const { name, params, constraints, session } = endpoint;
+  const first = constraints.flatMap((rule) => (rule.kind === "anyOf" ? rule.params.slice(0, 1) : []));
+  const needed = Object.entries(params).filter(([own, { required }]) => required || first.includes(own));
+  const ofWallet =
+    session !== "none" && needed.some(([own]) => own === "authority" || own === "traderPubkey");
+  const words = needed.flatMap(([own, param]) =>
+    ofWallet && (own === "authority" || own === "traderPubkey") ? [] : [`--${own}`, exampleValue(own, param)],
+  );
+  const wallet = ofWallet || session === "required" ? ["--wallet", "main"] : [];
+  return ["perpwatch", "api", name, ...wallet, ...words].join(" ");
+}
+
+const exampleKey = "GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD";
+
+function exampleValue(name: string, param: Param): string {
+  switch (param.type) {
+    case "choice":
+      return param.choices?.at(-1) ?? "";
+    case "integer":
+    case "number":
+      return String(Math.min(Math.max(name === "limit" ? 100 : 1, param.min ?? 0), param.max ?? 100));
+    case "key":
+      return exampleKey;
+    case "time":
+      return "1h";
+    case "boolean":
+      return "true";
+    case "string":
+      if (name === "symbol") return "SOL";
+      return name === "timeframe" ? "1h" : `@${dashedName(name)}.txt`;
+    case "list":
+      return `@${dashedName(name)}.txt`;
+    case "json":
+      return `@${dashedName(name)}.json`;
+  }
+}
+
+function dashedName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
 /** The rest of a line about a parameter. */
 function paramText(name: string, param: Param): string {
   const standard = defaultOf(param);

@@ -142,3 +142,6 @@ const history = [
     `${name}(string, string, string): double`,
   ]),
 ];
+
+/** `name(type, …): type`, of all that the language has beside CEL's own. */
+export const signatures: readonly string[] = [...ourFunctions, ...history];

@@ -5,8 +5,9 @@
  */
 import type { Compiled } from "../rule.ts";
 import { checkerFor, longestExpression, type ValueType } from "./checker.ts";
+import { plainWords } from "./checker-words.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
-import { joinNames, namedPrefix } from "./named.ts";
+import { joinNames } from "./named.ts";
 import { Names } from "./names.ts";
 import { describe, type StaticType, unitOf } from "./types.ts";
 import { Walk } from "./walk.ts";
@@ -91,16 +92,6 @@ function fromCel(error: unknown, text: string): ExpressionProblem {
     message?: string;
     range?: { start: number };
   };
-  const told = (summary ?? message ?? String(error)).split("\n")[0]!;
-  const plain = told
-    .replace(/google\.protobuf\.Duration/g, "duration")
-    .replace(/google\.protobuf\.Timestamp/g, "time")
-    .replaceAll(namedPrefix, "value.")
-    .replace(/^Unexpected token: EOF$/, "the expression ends too early")
-    .replace(/^Exceeded (\w+) \((\d+)\)$/, (_, limit: string, most: string) =>
-      limit === "maxMapEntries" ? "maps cannot be written here" : `too large: more than ${most} for ${limit}`,
-    )
-    .replace(/^no such overload: (.*)$/, "types do not fit: $1")
-    .replace(/^found no matching overload for /, "types do not fit: ");
+  const plain = plainWords((summary ?? message ?? String(error)).split("\n")[0]!);
   return { start: Math.min(range?.start ?? 0, text.length), message: plain };
 }

@@ -395,7 +395,9 @@ export class Walk {
     const tick = name === "price" ? this.tickOf(args[0]) : noTick;
     const result = callFunction(name, compiled, tick, (message) => this.#names.problem(node, message));
     if (result !== undefined) return result;
-    const names = [...functionNames, ...historyNames, "has", "market"];
+    // Messages look back over nothing, and know the market of their alert alone.
+    const looking = this.#names.naming.owners === undefined ? [...historyNames, "market"] : ["ago"];
+    const names = [...functionNames, ...looking, "has"];
     return this.#names.problem(node, `unknown function ${name}`, {
       nearest: nearestName(name, names),
       allowed: names,
