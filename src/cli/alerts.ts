@@ -20,6 +20,7 @@ import { ask, noDaemon, queryOf } from "./daemon.ts";
 import { alertsOf, withPast } from "./past.ts";
 import { counted, oneLine, type Paint, paintFor, severityTint, table } from "./print.ts";
 import { receiptTable } from "./receipts.ts";
+import { warnOfUnknownNames } from "./unknown-names.ts";
 import { integerFrom, oneOf } from "./values.ts";
 import { whoAmI } from "./who.ts";
 
@@ -104,6 +105,11 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
   const alerts = running
     ? answer.body.alerts
     : await withPast(cli, place, (history) => alertsOf(history, query));
+  if (alerts.length === 0 && (rule !== undefined || wallet !== undefined))
+    await warnOfUnknownNames(cli, options.config, {
+      ...(rule === undefined ? {} : { rule: [rule] }),
+      ...(wallet === undefined ? {} : { wallet: [wallet] }),
+    });
   if (options.json) return printJson(cli, { running, alerts });
   if (alerts.length === 0) return print(cli, options.firing === true ? "No alert is firing." : "No alerts.");
   const { formatTime } = await import("../channels/message.ts");

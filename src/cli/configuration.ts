@@ -29,6 +29,14 @@ export async function loadOwn(cli: Cli, file: string): Promise<Loaded> {
   throw await misconfigured(result.problems);
 }
 
+/** As `loadSettings`, for what can do without: null where there are mistakes, or secrets that this shell has not. */
+export async function settingsIfWhole(cli: Cli, file: string): Promise<DaemonSettings | null> {
+  return loadSettings(cli, file).then(
+    ({ settings }) => settings,
+    () => null,
+  );
+}
+
 export async function misconfigured(problems: readonly ConfigProblem[]): Promise<CommandFailed> {
   const { formatConfigProblem } = await import("../config/index.ts");
   const count = problems.length === 1 ? "1 mistake" : `${problems.length} mistakes`;

@@ -1,6 +1,6 @@
 /** `perpwatch routing`: which way an alert would take. */
 import type { Command } from "commander";
-import { matchersText } from "../alerts/match.ts";
+import { labelOf, matchersText } from "../alerts/match.ts";
 import { isMute } from "../alerts/mute.ts";
 import { groupKeyOf, type RouteSettings, type Routing, type Way, waysFor } from "../alerts/route.ts";
 import { formatDurationMs } from "../domain/duration.ts";
@@ -10,10 +10,12 @@ import {
   type CommonOptions,
   declare,
   declareGroup,
+  hint,
   print,
   printJson,
 } from "./command.ts";
 import { loadSettings } from "./configuration.ts";
+import { unknownNames } from "./unknown-names.ts";
 
 interface TestOptions extends CommonOptions {
   readonly labels: readonly string[];
@@ -51,12 +53,15 @@ async function test(cli: Cli, options: TestOptions): Promise<void> {
     path: pathOf(routing, way),
     receivers: way.receivers,
     group: groupKeyOf(way, labels),
+    groupOf: groupOf(way, labels),
     groupWaitMs: way.groupWaitMs,
     groupIntervalMs: way.groupIntervalMs,
     mute: way.mute,
     muteNow: way.mute.filter((name) => isMute(routing.muteTimes[name] ?? [], nowMs, timezone)),
     escalate: way.escalate,
   }));
+  const asked = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, [value]]));
+  for (const sentence of unknownNames(asked, settings)) hint(cli, `warning: ${sentence}`);
   if (options.json) return printJson(cli, { labels, ways });
   const shown = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
   print(cli, shown.join(" "));
@@ -66,7 +71,7 @@ async function test(cli: Cli, options: TestOptions): Promise<void> {
     const indent = "  ".repeat(way.path.length);
     const lines = [
       `tells ${way.receivers.join(", ")}`,
-      `in the group ${way.group}: after ${formatDurationMs(way.groupWaitMs)}, then every ${formatDurationMs(way.groupIntervalMs)} at most; critical at once`,
+      `in ${way.groupOf}: after ${formatDurationMs(way.groupWaitMs)}, then every ${formatDurationMs(way.groupIntervalMs)} at most; critical at once`,
       ...(way.mute.length === 0
         ? []
         : [
@@ -79,6 +84,16 @@ async function test(cli: Cli, options: TestOptions): Promise<void> {
     ];
     for (const line of lines) print(cli, `${indent}${line}`);
   }
+}
+
+/** The group as people name it. */
+function groupOf({ groupBy }: Way, labels: Readonly<Record<string, string>>): string {
+  if (groupBy.length === 0) return "one group with all that comes this way";
+  const values = groupBy.map((name) => {
+    const value = labelOf(labels, name);
+    return value === "" ? `no ${name}` : `${name}=${value}`;
+  });
+  return `the group of ${values.join(" and ")}`;
 }
 
 /** The way down the tree, a step a level. */

@@ -97,6 +97,20 @@ describe("alerts", () => {
     }
   });
 
+  test("of a name that nothing has there are none, and it is said", async () => {
+    using place = await left();
+    const { status, stdout, stderr } = await run(["alerts", "--rule", "Blnd", "--wallet", "mian"], place);
+    expect({ status, stdout, stderr }).toEqual({
+      status: 0,
+      stdout: "No alerts.\n",
+      stderr:
+        `${hint}warning: no rule is called Blnd (did you mean Blind?); it may have been removed\n` +
+        "warning: no wallet is called mian (did you mean main?); it may have been removed\n",
+    });
+    // It was removed, and has a past.
+    expect((await run(["alerts", "--rule", "MarginHigh"], place)).stderr).toBe(hint);
+  });
+
   test("tell the worst level that they reached", async () => {
     using place = await left();
     const { stdout } = await run(["alerts"], place);

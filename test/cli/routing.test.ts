@@ -5,12 +5,15 @@ import { openDashboard } from "../dashboard/open.ts";
 import { alert, nowMs } from "../dashboard/world.ts";
 import { desk, run } from "./run.ts";
 
+const wallets =
+  "wallets: [{ name: main, authority: GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD, labels: { desk: alpha } }]\n";
+
 async function daemon(of: Partial<DashboardSource> = {}) {
   const dashboard = await openDashboard(of);
   const place = desk();
   place.write(
     "config.yaml",
-    `history: { path: ${dashboard.socketPath.replace(/\.sock$/, "")} }\nchannels: { here: { type: console } }\n`,
+    `history: { path: ${dashboard.socketPath.replace(/\.sock$/, "")} }\nchannels: { here: { type: console } }\n${wallets}`,
   );
   return {
     asked: dashboard.asked,
@@ -53,6 +56,32 @@ describe("silence", () => {
     expect(stdout).toMatch(/^Silence 3: wallet=main, up to warning, until \S+ \S+ UTC\.\n/);
     expect(stdout).toContain("Of what fires now it holds 1 alert:\n  #57 warning main: margin ratio 71 %");
     expect(stdout).toContain("Critical alerts are told all the same");
+  });
+
+  test("names that nothing has are warned of, and silenced all the same", async () => {
+    const times = { startsMs: nowMs, endsMs: nowMs + 60_000, createdMs: nowMs };
+    await using it = await daemon({
+      silence: async ({ author, comment }) => ({
+        kind: "done",
+        silence: {
+          ...{ id: 3, upTo: "warning", author, comment, ...times },
+          match: {
+            walet: { in: ["main"] },
+            rule: { notIn: ["Nope"] },
+            wallet: { matches: "mian" },
+            desk: { in: ["beta"] },
+          },
+        },
+        holds: [],
+      }),
+    });
+    const { status, stdout, stderr } = await it.run("silence", "add", "walet=main", "--for", "8h");
+    expect(status).toBe(0);
+    expect(stdout).toContain("Silence 3: ");
+    expect(stderr).toBe(
+      "warning: no wallet and no rule has the label walet (did you mean wallet?)\n" +
+        "warning: no rule is called Nope; it may have been removed\n",
+    );
   });
 
   test("a preview asks for one", async () => {
@@ -141,15 +170,28 @@ routing:
         "  route 1: desk=alpha",
         "    route 1: severity=critical",
         "      tells there",
-        "      in the group 0.0{wallet=main,symbol=}: after 1s, then every 5s at most; critical at once",
+        "      in the group of wallet=main and no symbol: after 1s, then every 5s at most; critical at once",
         "      not acknowledged in 5m: tells phone",
         "",
       ].join("\n"),
     );
+    const all = await run(["routing", "test", "--labels", "severity=critical"], place);
+    expect(all.stdout).toContain("in the group of ");
+    expect(all.stdout).not.toContain("{");
     const info = await run(["routing", "test", "--labels", "severity=info", "desk=alpha", "--json"], place);
     expect(JSON.parse(info.stdout)).toMatchObject({
       ways: [{ receivers: ["here"], mute: ["always"], muteNow: ["always"] }],
     });
+    const slips = ["severty=critical", "rule=Blnd", "wallet=mian", "severity=critcal", "desk=none"];
+    const mistyped = await run(["routing", "test", "--labels", ...slips], place);
+    expect(mistyped.status).toBe(0);
+    expect(mistyped.stderr.split("\n")).toEqual([
+      "warning: no wallet and no rule has the label severty (did you mean severity?)",
+      "warning: no rule is called Blnd (did you mean Blind?); it may have been removed",
+      "warning: no wallet is called mian (did you mean main?); it may have been removed",
+      "warning: no severity is called critcal (did you mean critical?)",
+      "",
+    ]);
     const other = await run(["routing", "test", "--labels", "wallet"], place);
     expect(other).toMatchObject({
       status: 2,
