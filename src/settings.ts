@@ -259,6 +259,38 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   return { settings, warnings: source.warnings, problemAt };
 }
 
+/** What judges, and whom it is told to. */
+export type JudgingSettings = Pick<DaemonSettings, "timezone" | "history" | "ruleSet" | "routing">;
+
+/** As much of a configuration as it takes to judge: whatever is wrong with what sends (its secrets, say) is of no matter. */
+export function readJudging(
+  source: ConfigSource,
+): { readonly settings: JudgingSettings } | { readonly problems: readonly ConfigProblem[] } {
+  const exchange = source.read(["exchange"], exchangeSettings, {}) ?? exchangeSettings.parse({});
+  const timezone = readTimezone(source);
+  const { wallets, known } = readWallets(source);
+  const { known: pairs } = readPairs(source, known);
+  const schedules = source.read(["schedules"], scheduleSettings, {}) ?? scheduleSettings.parse({});
+  const history = readHistory(source);
+  const routing = source.read(["routing"], routingSettings, everywhere(source.keys(["channels"])));
+  const rules = readRules(source, shippedRules, {
+    scheduleMs: realSchedulesMs({
+      settings: schedules,
+      requestsPerSecond: exchange.requestsPerSecond,
+      wallets: wallets.map(({ key, pdaIndices }) => ({ watchOnly: key === null, pdaIndices })),
+      nowMs: systemClock().nowMs(),
+      streams: exchange.streams !== "off",
+    }),
+    wallets: known,
+    pairs,
+    timezone,
+    ...(history === undefined ? {} : { retentionMs: longestKept(history.retention) }),
+  });
+  if (history === undefined || source.isBroken(["history", "path"]) || routing === undefined || !rules)
+    return { problems: inOrder(source.problems, source.file) };
+  return { settings: { timezone, history, routing, ruleSet: rules.ruleSet } };
+}
+
 /** Without a tree everything goes to every channel. No channel at all is a mistake of its own, told where it is. */
 const everywhere = (channels: readonly string[]) => ({
   receivers: channels.length > 0 ? channels : ["none"],

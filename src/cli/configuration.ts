@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import type { KnownWallet } from "../settings/wallets.ts";
-import type { ConfigProblem, DaemonSettings, SettingsResult } from "../settings.ts";
+import type { ConfigProblem, DaemonSettings, JudgingSettings, SettingsResult } from "../settings.ts";
 import { commandLineOf } from "./called.ts";
 import { type Cli, CommandFailed, defaultConfig, hint } from "./command.ts";
 import { findDemo } from "./demo-place.ts";
@@ -91,6 +91,19 @@ export async function exchangePart(
   const problems = source.problems.filter(({ path: at }) => /^(exchange|wallets|walletDefaults)\b/.test(at));
   if (exchange === undefined || problems.length > 0) throw await misconfigured(problems);
   return { exchange, wallets };
+}
+
+/**
+ * What judges, and who hears of it, for commands that send nothing: secrets of channels, which need not be in this shell's
+ * environment, do not matter.
+ * @throws {CommandFailed} status 2, with every mistake that does
+ */
+export async function judgingPart(cli: Cli, file: string): Promise<JudgingSettings> {
+  const { readJudging } = await import("../settings.ts");
+  const source = await openSource(cli, orDemo(cli, file));
+  const read = readJudging(source);
+  if ("settings" in read) return read.settings;
+  throw await misconfigured(read.problems);
 }
 
 /** Whether a configuration can be found under this name, the demo's included. */

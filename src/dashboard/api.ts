@@ -88,7 +88,7 @@ export function serveApi(app: FastifyInstance, { source, clock, changes }: ApiOp
 
   app.get<{ Params: { rule: string } }>("/api/v1/rules/:rule/explanation", async (request) => {
     const { rule } = request.params;
-    const { subject } = parse(z.strictObject({ subject: name }), request.query, "query");
+    const { subject = null } = parse(z.strictObject({ subject: name.optional() }), request.query, "query");
     const answer = source.explain(rule, subject);
     switch (answer.kind) {
       case "explained":
@@ -98,7 +98,7 @@ export function serveApi(app: FastifyInstance, { source, clock, changes }: ApiOp
       case "noRule":
         throw new Refused(404, `no rule is called ${rule}${meant(rule, answer.known)}`);
       case "noSubject":
-        throw new Refused(404, `${rule} judges no ${subject} now${amongst(answer.known)}`);
+        throw new Refused(404, noSubject(rule, subject, answer.known));
     }
   });
 
@@ -206,10 +206,20 @@ function meant(given: string, known: readonly string[]): string {
 
 const mostListed = 10;
 
+function noSubject(rule: string, subject: string | null, known: readonly string[]): string {
+  if (subject !== null) return `${rule} judges no ${subject} now${amongst(known)}`;
+  if (known.length === 0) return `${rule} judges nothing now`;
+  return `say which with --subject: ${rule} judges ${listed(known)}`;
+}
+
 function amongst(known: readonly string[]): string {
   if (known.length === 0) return ", and nothing else";
+  return `; it judges ${listed(known)}`;
+}
+
+function listed(known: readonly string[]): string {
   const more = known.length > mostListed ? ` and ${known.length - mostListed} more` : "";
-  return `; it judges ${known.slice(0, mostListed).join(", ")}${more}`;
+  return `${known.slice(0, mostListed).join(", ")}${more}`;
 }
 
 /** @throws {Refused} 400 with everything that is wrong */

@@ -266,7 +266,7 @@ export type DigestAnswer =
 export interface DashboardSource extends Actions {
   status(): DaemonStatus;
   ready(): Readiness;
-  explain(rule: string, subject: string): ExplainAnswer;
+  explain(rule: string, subject: string | null): ExplainAnswer;
   alerts(query: AlertQuery): Promise<readonly Alert[]>;
   alert(id: number): Promise<AlertStory | null>;
   /** Newest first; null: no such wallet. */

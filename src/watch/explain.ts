@@ -13,13 +13,24 @@ export interface ExplainParts {
   readonly wallet: (name: string) => WatchedWallet | undefined;
 }
 
-/** @param subject its full name, or `main/SOL` where only one account of the wallet has it */
-export function explain(of: ExplainParts, rule: string, subject: string, nowMs: number): ExplainAnswer {
+/** @param subject its full name, or `main/SOL` where only one account of the wallet has it; null: the only one that it judges */
+export function explain(
+  of: ExplainParts,
+  rule: string,
+  subject: string | null,
+  nowMs: number,
+): ExplainAnswer {
   const { conditions, events } = of.ruleSet;
   if (events.some((one) => one.name === rule)) return { kind: "eventRule" };
   if (!conditions.some((one) => one.name === rule))
     return { kind: "noRule", known: [...conditions, ...events].map((one) => one.name) };
   const judged = [...of.nodes].flatMap((node) => node.instances.filter((one) => one.rule.name === rule));
+  if (subject === null) {
+    const [only, ...more] = judged;
+    if (only !== undefined && more.length === 0)
+      return { kind: "explained", explanation: explanationOf(only, of, nowMs) };
+    return { kind: "noSubject", known: judged.map(({ node }) => node.name).sort() };
+  }
   const named = judged.filter(({ node }) => node.name.toLowerCase() === subject.toLowerCase());
   const short = judged.filter(({ node }) => shortened(node.name).toLowerCase() === subject.toLowerCase());
   const instance = named[0] ?? (short.length === 1 ? short[0] : undefined);

@@ -401,7 +401,7 @@ export class Watch {
   }
 
   /** Why a rule says what it says of a subject now; asking changes nothing. */
-  explain(rule: string, subject: string, nowMs: number): ExplainAnswer {
+  explain(rule: string, subject: string | null, nowMs: number): ExplainAnswer {
     const { ruleSet } = this.#settings;
     const wallet = (name: string) => this.#world.wallet(name);
     const of = { ruleSet, nodes: this.#world.nodes.values(), alerts: this.#alerts, wallet };

@@ -116,7 +116,7 @@ describe("what there is", () => {
         endpoint,
         words,
         async (file) => (file.endsWith(".json") ? '[{"type":"general","id":1}]' : "x"),
-        0,
+        Date.UTC(2026, 0, 5),
       );
       const ofWallet = options.wallet === null ? {} : { authority: someKey, traderPubkey: someKey };
       const known = Object.fromEntries(Object.entries(ofWallet).filter(([key]) => key in endpoint.params));

@@ -98,6 +98,7 @@ test("a backtest tells when, how long, who is told, and how long before a liquid
   expect(ran.status).toBe(0);
   expect(ran.stdout).toMatch(/^2 alerts, \d+ messages in /);
   expect(ran.stdout).toMatch(/nobody watched .* \(2h 50m\)/);
+  expect(ran.stdout).toContain("\nWhat went on while nobody watched counts on.\n");
   expect(ran.stdout).toContain("stored samples");
   expect(ran.stdout).toContain("what was observed: exactly as a live run");
   expect(ran.stdout).toContain("Unprotected reads position.hasStopLoss, which samples do not keep");
@@ -177,6 +178,15 @@ test("what rules in shadow mode would have told is told apart", { timeout: 120_0
   expect(ran.status).toBe(0);
   expect(ran.stdout).toMatch(/Near +1 +\d+ +here/);
   expect(ran.stdout).toMatch(/Near +main\/0\.0\/SOL +(warning|critical) +recovered/);
+  // Whoever asks need not have what the daemon sends by.
+  at.write(
+    "config.yaml",
+    config("./near.yaml").replace("type: console", 'type: discord, webhookUrl: "$' + '{NOT_SET_HERE}"'),
+  );
+  const bare = await run(["rules", "shadow", "--since", "1d"], at);
+  expect(bare).toMatchObject({ status: 0, stderr: "" });
+  // The first line tells since when.
+  expect(bare.stdout.split("\n").slice(1)).toEqual(ran.stdout.split("\n").slice(1));
   const json = (await run(["rules", "shadow", "--json"], at)).json() as {
     rules: { rule: string; alerts: number }[];
   };

@@ -135,11 +135,21 @@ describe("rules explain", () => {
     });
   });
 
+  test("without a subject: the only one, else which there are", async () => {
+    const h = watched();
+    await using it = await daemon(h);
+    expect((await it.explain("Near")).stdout).toMatch(/^Near of main\/0\.0\/SOL fires /);
+    h.config(marketConfig(), marketConfig("ETH", { assetId: 2 }));
+    h.account([subaccount(5_000, [position(100, 150), position(1, 150, "ETH")])]);
+    const { status, stderr } = await it.explain("Near");
+    expect(status).not.toBe(0);
+    expect(stderr).toContain("say which with --subject: Near judges main/0.0/ETH, main/0.0/SOL");
+  });
+
   test.each([
     [["Neer", "--subject", "main"], /no rule is called Neer; did you mean Near\?/],
     [["Near", "--subject", "main/ETH"], /Near judges no main\/ETH now; it judges main\/0\.0\/SOL/],
     [["Told", "--subject", "main"], /Told is a rule on events: those are judged once, when they happen/],
-    [["Near"], /--subject/],
   ])("%j is refused with what there is", async (args, wanted) => {
     await using it = await daemon(watched());
     const { status, stderr } = await it.explain(...args);

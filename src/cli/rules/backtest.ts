@@ -278,7 +278,10 @@ function reportText(report: BacktestReport, { paint, timezone }: Shown): string 
         longestMs === 0 ? "–" : formatDurationMs(longestMs),
       ]),
       paint,
-    ),
+    ) +
+      countLines(report)
+        .map((line) => `\n${line}`)
+        .join(""),
   );
   const receivers = [...Map.groupBy(report.messages, ({ receiver }) => receiver)];
   if (report.days.length > 0)
@@ -306,6 +309,18 @@ function reportText(report: BacktestReport, { paint, timezone }: Shown): string 
       ),
     );
   return parts.join("\n\n");
+}
+
+/** How the columns of the table of rules are counted, where that may be misread. */
+function countLines({ rules, messages, down }: BacktestReport): readonly string[] {
+  const alone = rules.reduce((sum, rule) => sum + rule.messages, 0);
+  const lines: string[] = [];
+  if (alone > messages.length)
+    lines.push(
+      `Messages count for each alert that they tell of; grouped together they are ${messages.length}.`,
+    );
+  if (down.length > 0) lines.push("What went on while nobody watched counts on.");
+  return lines;
 }
 
 /** More rules than this are named without what they read. */

@@ -12,7 +12,7 @@ import { type Paint, paintFor } from "../print.ts";
 import { moment, progressOn, resolutions, rulesOf } from "./backtest.ts";
 
 interface ExplainOptions extends CommonOptions {
-  readonly subject: string;
+  readonly subject?: string;
   readonly at?: string;
 }
 
@@ -30,9 +30,9 @@ export function explainCommand(group: Command, cli: Cli): void {
       "rules explain LiquidationNear --subject main/SOL --at 2026-03-01T03:40:00Z",
     ],
   })
-    .requiredOption(
+    .option(
       "--subject <subject>",
-      "main/0.0/SOL, main/0.0, main, market/SOL, book/NAME, pair/NAME, exchange, daemon",
+      "main/0.0/SOL, main/0.0, main, market/SOL, book/NAME, pair/NAME, exchange, daemon; left out where there is one",
     )
     .option("--at <time>", "then instead of now: a time with its zone, or a duration before now, such as 20m")
     .action((name: string, options: ExplainOptions) => explain(cli, name, options));
@@ -45,12 +45,13 @@ const runUpMs = 2 * 3_600_000;
 async function explainedAt(
   cli: Cli,
   rule: string,
-  { subject, at = "", config }: ExplainOptions,
+  { subject: asked, at = "", config }: ExplainOptions,
 ): Promise<{
   readonly explanation: Explanation;
   readonly timezone: string;
   readonly notes: readonly string[];
 }> {
+  const subject = asked ?? null;
   const { settings } = await loadSettings(cli, config);
   const nowMs = Date.now();
   const atMs = moment(at, "--at", nowMs);
@@ -116,7 +117,7 @@ async function alertThen(history: History, { rule, subject, atMs }: Explanation)
 }
 
 /** @throws {CommandFailed} where there is nothing to explain, with what there is */
-function explainedOf(answer: ExplainAnswer | null, rule: string, subject: string): Explanation {
+function explainedOf(answer: ExplainAnswer | null, rule: string, subject: string | null): Explanation {
   switch (answer?.kind) {
     case "explained":
       return answer.explanation;
@@ -132,7 +133,9 @@ function explainedOf(answer: ExplainAnswer | null, rule: string, subject: string
     default: {
       const known = answer?.known ?? [];
       const others = known.length === 0 ? "nothing" : known.slice(0, 20).join(", ");
-      throw new CommandFailed(`${rule} judged no ${subject} then; it judged ${others}`);
+      if (subject === null && known.length > 0)
+        throw new CommandFailed(`say which with --subject: ${rule} judged ${others}`, 2);
+      throw new CommandFailed(`${rule} judged no ${subject ?? "subject"} then; it judged ${others}`);
     }
   }
 }
@@ -145,7 +148,7 @@ async function explain(cli: Cli, rule: string, options: ExplainOptions): Promise
     return print(cli, explanationText(explanation, timezone, paintFor(cli.out)));
   }
   const place = await locate(cli, options.config);
-  const path = `/api/v1/rules/${encodeURIComponent(rule)}/explanation${queryOf({ subject: options.subject })}`;
+  const path = `/api/v1/rules/${encodeURIComponent(rule)}/explanation${queryOf(options.subject === undefined ? {} : { subject: options.subject })}`;
   const answer = await ask<Explanation>(place, "GET", path);
   if (answer.kind === "noDaemon") throw noDaemon(place);
   if (options.json) return printJson(cli, answer.body);

@@ -4,7 +4,7 @@ import type { Alert } from "../../domain/alert.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
 import { formatTime } from "../../domain/time-text.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "../command.ts";
-import { loadSettings } from "../configuration.ts";
+import { judgingPart } from "../configuration.ts";
 import { counted, paintFor, severityTint, table } from "../print.ts";
 import { moment } from "./backtest.ts";
 
@@ -25,7 +25,8 @@ export function shadowCommand(group: Command, cli: Cli): void {
 }
 
 async function shadow(cli: Cli, options: ShadowOptions): Promise<void> {
-  const { settings } = await loadSettings(cli, options.config);
+  // What is needed to send has no part in it, and need not be there.
+  const settings = await judgingPart(cli, options.config);
   const nowMs = Date.now();
   const sinceMs = moment(options.since, "--since", nowMs);
   const { openPast } = await import("../past.ts");
