@@ -22,12 +22,15 @@ interface Kind {
   /** Whether squares are asked for. */
   readonly deviates: boolean;
   readonly blockMs: number;
+  /** Room for one reading. */
+  readonly total: Moments;
 }
 
 /** @param shape its edge by whole minutes where it is kept by the minute */
 export function momentsKind(fn: Kind["fn"], shape: Shape): Kind {
   const blockMs = shape.byMinute ? blockMinutes * minuteMs : minuteMs;
-  return { fn, shape, deviates: fn !== "avgOver", blockMs };
+  const deviates = fn !== "avgOver";
+  return { fn, shape, deviates, blockMs, total: new Moments(deviates) };
 }
 
 export class MomentsWindow implements Window {
@@ -84,7 +87,7 @@ export class MomentsWindow implements Window {
     const { samples } = pieces;
     if (fn === "zscore" && nowMs - pieces.newestMs > shape.staleAfterMs && samples.first !== samples.end)
       return new Unknown("stale", null, "the newest sample is too old");
-    const total = new Moments(this.#kind.deviates);
+    const { total } = this.#kind;
     const watched = this.#weigh(nowMs, total);
     if (watched < enoughCover) return notCovered(watched);
     const result = this.#figure(total);
@@ -92,7 +95,7 @@ export class MomentsWindow implements Window {
   }
 
   coverage(nowMs: number): number {
-    return this.#weigh(nowMs, new Moments(this.#kind.deviates));
+    return this.#weigh(nowMs, this.#kind.total);
   }
 
   nextEdgeMs(nowMs: number): number | null {
@@ -106,6 +109,7 @@ export class MomentsWindow implements Window {
 
   /** @returns the share of the window that was watched; the figures are in `total` then. */
   #weigh(nowMs: number, total: Moments): number {
+    total.clear();
     const pieces = this.#pieces;
     const { samples } = pieces;
     const last = samples.end - 1;
