@@ -224,7 +224,7 @@ function usual(item: MessageItem, zone: string, commandLine: CommandLine): Block
     tone: toneOfChange(change),
     lead: cleanLine(item.lead) || leadOf(change),
     what: isGone(change)
-      ? `${cleanLine(alert.subject)}${change.stands === "noPositions" ? " has no positions any more" : ""} (before: ${cleanLine(alert.summary)})`
+      ? `${cleanLine(alert.subject)}${change.stands === "noPositions" ? " has no positions any more" : ""} (before: ${unnamed(alert)})`
       : cleanLine(alert.summary),
     figures: figuresOf(change, zone),
     // What to do now is said while there is something to do.
@@ -246,6 +246,12 @@ function told(description: string): string {
  */
 function isGone({ kind, alert }: AlertChange): boolean {
   return kind === "ended" && alert.ending !== null && alert.ending !== "recovered";
+}
+
+/** The summary, without the subject in front of it. */
+function unnamed({ summary, subject }: AlertChange["alert"]): string {
+  const [text, lead] = [cleanLine(summary), `${cleanLine(subject)}: `];
+  return text.length > lead.length && text.startsWith(lead) ? text.slice(lead.length) : text;
 }
 
 /** Those of what is gone are the last that were seen, and say when that was. */
@@ -333,6 +339,12 @@ function toneOf(message: Message, blocks: readonly Block[]): Tone {
   return order.find((tone) => blocks.some((block) => block.tone === tone)) ?? message.severity;
 }
 
+/** The words for how all of several ended; empty where there are none that fit all. */
+function endedAlike([first, ...others]: readonly Block[]): string {
+  const over = first !== undefined && (first.tone === "over" || first.tone === "good");
+  return over && others.every(({ lead }) => lead === first.lead) ? `${first.lead}: ` : "";
+}
+
 function headlineOf({ content }: Message, blocks: readonly Block[]): string {
   const title = cleanLine(content.title);
   const [first, ...others] = blocks;
@@ -341,7 +353,7 @@ function headlineOf({ content }: Message, blocks: readonly Block[]): string {
   if (others.length > 0) {
     // Whoever is woken reads what is worst, which stands first, not a count.
     const loud = first.tone === "critical" || first.tone === "warning";
-    if (!loud) return title || `${blocks.length} alerts`;
+    if (!loud) return endedAlike(blocks) + (title || `${blocks.length} alerts`);
     return `${ledBy(first, first.what)}, and ${others.length + (content.more ?? 0)} more`;
   }
   if (first.own?.title !== undefined) return ledBy(first, first.what);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { plainLines } from "../../src/channels/lines.ts";
 import { formatTime, leadOf, render } from "../../src/channels/message.ts";
 import { clean, forDiscord, forHtml, safeLink, shorten, withoutSecrets } from "../../src/channels/text.ts";
-import type { Alert, AlertChange, AlertChangeKind } from "../../src/domain/alert.ts";
+import type { Alert, AlertChange, AlertChangeKind, Ending } from "../../src/domain/alert.ts";
 import type { Message } from "../../src/domain/delivery.ts";
 import { atMs, change, message } from "./messages.ts";
 
@@ -100,6 +100,22 @@ describe("endings", () => {
     );
     expect(ended).not.toContain("Mark $132.10, liq");
     expect(ended).toContain("Fired 2026-11-21 03:29:15 UTC, lasted 12m 3s.");
+  });
+
+  test("a summary that names its subject first does not name it twice", () => {
+    const summary = "main/0.0/SOL: nearly everything points one way";
+    const ended = text("ended", { ending: "ruleChanged", summary });
+    expect(ended).toMatch(/^RULE CHANGED: main\/0\.0\/SOL \(before: nearly everything points one way\)\n/);
+  });
+
+  test("several that ended in one way say which in their title", () => {
+    const titled = (...endings: Ending[]) => {
+      const sent = message(endings.map((ending, id) => change("ended", { ending, id: id + 1 })));
+      return render({ ...sent, content: { ...sent.content, title: "2 × LiquidationNear of main" } }).headline;
+    };
+    expect(titled("ruleChanged", "ruleChanged")).toBe("RULE CHANGED: 2 × LiquidationNear of main");
+    expect(titled("recovered", "recovered")).toBe("RESOLVED: 2 × LiquidationNear of main");
+    expect(titled("recovered", "closed")).toBe("2 × LiquidationNear of main");
   });
 
   test("the last figures of what is gone are told with their time", () => {
