@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Source } from "../domain/observation.ts";
+import type { Silence } from "../domain/silence.ts";
 import type { DaemonSettings } from "../settings.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "./command.ts";
 import { loadSettings, misconfigured } from "./configuration.ts";
@@ -52,6 +53,8 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
     if (warnings.length > 0) print(cli, "");
     for (const warning of warnings) print(cli, paint("yellow", `warning: ${formatConfigWarning(warning)}`));
   }
+  const idle = ground.running ? await idleSilences(settings) : [];
+  if (!options.json) for (const one of idle) print(cli, paint("yellow", `warning: ${one}`));
   const { runTestFiles, testFilesBeside, testsJson, testsText } = await import("./rules/test.ts");
   const tested = await runTestFiles(await testFilesBeside(settings.ruleFiles), "");
   const testsFail = tested.some(({ outcomes }) => outcomes.some(({ failures }) => failures.length > 0));
@@ -79,11 +82,32 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
       database: ground.database,
       running: ground.running,
       warnings: warnings.map(({ file, line, path, message }) => ({ file, line, path, message })),
+      silences: idle,
       tests: testsJson(tested).files,
       ...(options.online === true ? { online: findings } : {}),
     });
   }
-  print(cli, `\n${verdict(failed + Number(testsFail), warnings.length, options.online === true, paint)}`);
+  print(
+    cli,
+    `\n${verdict(failed + Number(testsFail), warnings.length + idle.length, options.online === true, paint)}`,
+  );
+}
+
+/** Silences of the running daemon that ask for what nothing has: they hold nothing. */
+async function idleSilences(settings: DaemonSettings): Promise<readonly string[]> {
+  const { askDaemon } = await import("../dashboard/index.ts");
+  const { askedOf, unknownNames } = await import("./unknown-names.ts");
+  const socketPath = `${settings.history.path}.sock`;
+  const answer = await askDaemon({ socketPath, method: "GET", path: "/api/v1/silences" }).catch(() => null);
+  if (answer?.kind !== "answered" || answer.status !== 200) return [];
+  const { silences, nowMs } = answer.body as { silences: readonly Silence[]; nowMs: number };
+  return silences
+    .filter(({ endsMs }) => endsMs > nowMs)
+    .flatMap((silence) =>
+      unknownNames(askedOf(silence), settings).map(
+        (why) => `silence ${silence.id} may match nothing: ${why}`,
+      ),
+    );
 }
 
 /** Nobody is told that all is well right below a warning. */

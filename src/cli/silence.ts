@@ -15,7 +15,7 @@ import {
 import { locate, type Place } from "./configuration.ts";
 import { ask, noDaemon } from "./daemon.ts";
 import { counted, type Paint, paintFor, severityTint, table } from "./print.ts";
-import { warnOfUnknownNames } from "./unknown-names.ts";
+import { askedOf, warnOfUnknownNames } from "./unknown-names.ts";
 import { durationFrom, oneOf, timeOf } from "./values.ts";
 import { whoAmI } from "./who.ts";
 
@@ -105,11 +105,7 @@ async function add(cli: Cli, matchers: readonly string[], options: AddOptions): 
   const answer = await ask<{ silence: Silence; holds: readonly Alert[] }>(place, "POST", path, wish);
   if (answer.kind === "noDaemon") throw noDaemon(place);
   const { silence, holds } = answer.body;
-  const asked = Object.entries(silence.match).map(([label, one]): [string, readonly string[]] => [
-    label,
-    "in" in one ? one.in : "notIn" in one ? one.notIn : [],
-  ]);
-  await warnOfUnknownNames(cli, options.config, Object.fromEntries(asked));
+  await warnOfUnknownNames(cli, options.config, askedOf(silence));
   if (options.json) return printJson(cli, { preview: options.preview === true, ...answer.body });
   const { matchersText } = await import("../alerts/match.ts");
   const { formatTime } = await import("../channels/message.ts");

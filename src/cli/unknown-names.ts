@@ -5,6 +5,7 @@
 import { drillRule, ownLabels, severities } from "../domain/alert.ts";
 import { builtInRules } from "../domain/built-in.ts";
 import { nearestName } from "../domain/nearest.ts";
+import type { Silence } from "../domain/silence.ts";
 import { type Cli, hint } from "./command.ts";
 import { settingsIfWhole } from "./configuration.ts";
 
@@ -20,6 +21,16 @@ export interface KnownNames {
 
 /** Labels of alerts, each with the values that are asked for; of a pattern none. */
 export type AskedLabels = Readonly<Record<string, readonly string[]>>;
+
+/** What a silence asks for. */
+export function askedOf({ match }: Pick<Silence, "match">): AskedLabels {
+  return Object.fromEntries(
+    Object.entries(match).map(([label, one]) => [
+      label,
+      "in" in one ? one.in : "notIn" in one ? one.notIn : [],
+    ]),
+  );
+}
 
 /** A sentence for each label, rule, wallet and severity that nothing has. */
 export function unknownNames(asked: AskedLabels, { wallets, ruleSet }: KnownNames): readonly string[] {

@@ -84,6 +84,26 @@ describe("silence", () => {
     );
   });
 
+  test("check warns of those of the running daemon that ask for what nothing has", async () => {
+    const of = (id: number, label: string, endsMs: number) => ({
+      ...{ id, author: "ann", comment: "", upTo: "warning" as const, startsMs: 0, createdMs: 0, endsMs },
+      match: { [label]: { in: ["main"] } },
+    });
+    const silences = () => [
+      of(1, "wallet", nowMs + 60_000),
+      of(2, "walet", nowMs + 60_000),
+      of(3, "valet", nowMs),
+    ];
+    await using it = await daemon({ silences });
+    const warning =
+      "silence 2 may match nothing: no wallet and no rule has the label walet (did you mean wallet?)";
+    const { status, stdout } = await it.run("check");
+    expect(status).toBe(0);
+    expect(stdout.match(/silence \d.*/g)).toEqual([warning]);
+    expect(stdout).toMatch(/No mistakes, \d+ warnings?\./);
+    expect(JSON.parse((await it.run("check", "--json")).stdout)).toMatchObject({ silences: [warning] });
+  });
+
   test("a preview asks for one", async () => {
     await using it = await daemon();
     const { status, stdout } = await it.run(
