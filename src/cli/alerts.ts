@@ -18,7 +18,7 @@ import {
 import { locate, type Place } from "./configuration.ts";
 import { ask, noDaemon, queryOf } from "./daemon.ts";
 import { alertsOf, withPast } from "./past.ts";
-import { counted, oneLine, type Paint, paintFor, severityTint, table } from "./print.ts";
+import { counted, oneLine, type Paint, paintFor, severityTint, table, tableWithin } from "./print.ts";
 import { receiptTable } from "./receipts.ts";
 import { warnOfUnknownNames } from "./unknown-names.ts";
 import { integerFrom, oneOf } from "./values.ts";
@@ -189,6 +189,7 @@ async function show(cli: Cli, id: number, options: CommonOptions): Promise<void>
       formatTime,
       leadOf,
       paintFor(cli.out),
+      cli.out.columns,
     ),
   );
 }
@@ -200,6 +201,7 @@ function storyText(
   formatTime: FormatTime,
   leadOf: (change: AlertChange) => string,
   paint: Paint,
+  columns: number | undefined,
 ): string {
   const { alert, changes, owed, messages } = story;
   const time = (ms: number | null) => (ms === null ? "–" : formatTime(ms, timezone));
@@ -229,10 +231,11 @@ function storyText(
     ...facts.map(([name, value]) => `${`${name}:`.padEnd(width + 1)} ${oneLine(value)}`),
     "",
     paint("bold", "Steps"),
-    table(
+    tableWithin(
       ["at", "step", "what", "figures"],
       changes.map((change) => stepRow(change, time, leadOf)),
       paint,
+      columns,
     ),
     "",
   ];

@@ -39,6 +39,32 @@ export function table(
   return [paint("gray", head), ...cells.map(line)].join("\n");
 }
 
+/**
+ * As `table`. Where a line is wider than the terminal, the last column stands below the row that it belongs to, broken
+ * between its parts (` · `).
+ * @param width of the terminal in characters; undefined: none, nothing is broken
+ */
+export function tableWithin(
+  columns: readonly (string | Column)[],
+  rows: readonly (readonly string[])[],
+  paint: Paint,
+  width: number | undefined,
+): string {
+  const whole = table(columns, rows, paint);
+  if (width === undefined || whole.split("\n").every((line) => widthOf(line) <= width)) return whole;
+  const [head, ...lines] = table(
+    columns.slice(0, -1),
+    rows.map((row) => row.slice(0, -1)),
+    paint,
+  ).split("\n");
+  const below = (index: number): string[] => {
+    const last = oneLine(rows[index]?.[columns.length - 1] ?? "");
+    const indent = "    ";
+    return last === "" ? [] : [wrapped(indent + last, indent, width, /(?<= · )/)];
+  };
+  return [head, ...lines.flatMap((line, index) => [line, ...below(index)])].join("\n");
+}
+
 function widthOf(text: string): number {
   return [...stripVTControlCharacters(text)].length;
 }
@@ -64,10 +90,10 @@ export function shortAddress(address: string): string {
   return address.length > 12 ? `${address.slice(0, 4)}…${address.slice(-4)}` : address;
 }
 
-/** Lines of at most so many characters, broken after commas; those after the first are indented. */
-export function wrapped(text: string, indent: string, width = 110): string {
+/** Lines of at most so many characters, broken after commas, or where else; those after the first are indented. */
+export function wrapped(text: string, indent: string, width = 110, where = /(?<=, )/): string {
   const lines = [""];
-  for (const part of text.split(/(?<=, )/)) {
+  for (const part of text.split(where)) {
     const last = lines.at(-1)!;
     if (last !== "" && last.length + part.trimEnd().length > width) {
       lines[lines.length - 1] = last.trimEnd();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { oneLine, table } from "../../src/cli/print.ts";
+import { oneLine, table, tableWithin } from "../../src/cli/print.ts";
 import { timeFrom } from "../../src/cli/values.ts";
 
 describe("times on the command line", () => {
@@ -31,6 +31,19 @@ describe("tables", () => {
     expect(table(["name", { title: "n", right: true }, "rest"], rows, paint)).toBe(
       ["NAME      N  REST", "main     \u001b[31m12\u001b[39m  x", "ünï   1,234"].join("\n"),
     );
+  });
+
+  test("what is wider than the terminal stands below its row, broken between its parts", () => {
+    const rows = [
+      ["1", "fired", "mark $132.10 · liq $126.55 · margin 78 %"],
+      ["2", "ended", ""],
+    ];
+    const heads = [{ title: "n", right: true }, "step", "figures"];
+    expect(tableWithin(heads, rows, paint, 32)).toBe(
+      ["N  STEP", "1  fired", "    mark $132.10 · liq $126.55 ·", "    margin 78 %", "2  ended"].join("\n"),
+    );
+    for (const width of [undefined, 60])
+      expect(tableWithin(heads, rows, paint, width)).toBe(table(heads, rows, paint));
   });
 
   test("nothing from outside moves the cursor or begins a line", () => {

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { Event, EventKind } from "../../domain/event.ts";
 import { nearestName } from "../../domain/nearest.ts";
+import type { RuleEventKind, Unit } from "../../rules/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { paintFor, table } from "../print.ts";
 import { integerFrom, timeOf } from "../values.ts";
@@ -46,12 +47,17 @@ async function run(cli: Cli, options: EventsOptions): Promise<void> {
     if (options.json) return printJson(cli, { events });
     if (events.length === 0) return print(cli, "Nothing happened in this time.");
     const { formatTime } = await import("../../channels/message.ts");
+    const { eventVocabulary, formatNumber } = await import("../../rules/index.ts");
+    const fieldUnits = (kind: string): ReadonlyMap<string, Unit> => {
+      const fields = Object.hasOwn(eventVocabulary, kind) ? eventVocabulary[kind as RuleEventKind] : [];
+      return new Map(fields.map(({ name, unit }) => [name, unit]));
+    };
     const rows = events.map((event) => [
       formatTime(event.happenedMs, timezone),
       event.kind,
       whose(event),
       event.symbol ?? "",
-      fieldsOf(event),
+      fieldsOf(event, fieldUnits(event.kind), formatNumber),
     ]);
     print(cli, table(["happened", "kind", "account", "market", "figures"], rows, paintFor(cli.out)));
     if (events.length === limit) print(cli, `\nThe newest ${limit}; --limit shows more.`);
@@ -74,9 +80,17 @@ function whose({ wallet, pdaIndex, subaccount }: Event): string {
   return pdaIndex === null || subaccount === null ? wallet : `${wallet}/${pdaIndex}.${subaccount}`;
 }
 
-function fieldsOf({ fields }: Event): string {
+/** Figures as messages have them: rounded, with their units. What the vocabulary does not know is a plain number. */
+function fieldsOf(
+  { fields }: Event,
+  units: ReadonlyMap<string, Unit>,
+  format: (value: number, unit: Unit) => string,
+): string {
   return Object.entries(fields)
     .filter(([, value]) => value !== null && value !== "")
-    .map(([name, value]) => `${name} ${value}`)
+    .map(([name, value]) => {
+      const text = typeof value === "number" ? format(value, units.get(name) ?? "none") : value;
+      return `${name} ${text}`;
+    })
     .join(" · ");
 }

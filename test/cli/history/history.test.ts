@@ -40,7 +40,11 @@ async function left() {
       ticks: all.slice(1_500),
       events: [
         event({ key: "k1", happenedMs: t0 }),
-        event({ key: "k2", kind: "funding", wallet: "other", happenedMs: t0 + 1 }),
+        event({
+          ...{ key: "k2", kind: "funding", wallet: "other", happenedMs: t0 + 1 },
+          fields: { payment: 1547.9099999999999, rate: 0.000125, size: -2.5000000000000004, side: "short" },
+        }),
+        event({ key: "k3", kind: "order", happenedMs: t0 - 3_600_000, fields: { placedAgo: 5_400_123 } }),
       ],
     }),
   ]);
@@ -205,6 +209,9 @@ test("events, by kind and wallet", async () => {
   expect(await listed("--wallet", "main")).toEqual(["k1"]);
   const people = await run(["history", "events", "--since", since], place);
   expect(people.stdout).toMatch(/^HAPPENED +KIND +ACCOUNT +MARKET +FIGURES\n/);
+  expect(people.stdout).toContain("payment $1,547.91 · rate 0.0125%/h · size -2.5 · side short\n");
+  const order = await run(["history", "events", "--since", "2026-03-01", "--kind", "order"], place);
+  expect(order.stdout).toMatch(/ placedAgo 1h 30m\n/);
   const wrong = await run(["history", "events", "--kind", "fundng"], place);
   expect(wrong.status).toBe(2);
   expect(wrong.stderr).toContain("no event is of the kind fundng (did you mean funding?)");
