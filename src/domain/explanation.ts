@@ -20,6 +20,8 @@ export interface ExplainedPart {
   } | null;
   /** Of the oldest of what it names, ms; null: nothing of it has an age. */
   readonly ageMs: number | null;
+  /** Of what it names, that which is nearest to being too old; null: nothing of it has an age. */
+  readonly nearestToStale: { readonly source: Source; readonly ageMs: number } | null;
 }
 
 /** One source that the rule rests on. */

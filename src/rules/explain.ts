@@ -1,6 +1,7 @@
 /** What each part of a condition comes to now, and how old what it rests on is. Pure; nothing is changed by asking. */
 import { formatDurationMs } from "../domain/duration.ts";
 import type { ExplainedInput, ExplainedPart } from "../domain/explanation.ts";
+import type { Source } from "../domain/observation.ts";
 import { pickMarket, pickScope } from "./expression/fields.ts";
 import { formatNumber } from "./format.ts";
 import type { Compiled, ConditionRule, Read } from "./rule.ts";
@@ -51,7 +52,7 @@ function partsOf(label: string, { text, parts }: Compiled, rule: ConditionRule, 
       const result = run(env);
       const unknown = isUnknown(result) ? reasonOf(result) : null;
       const value = isUnknown(result) ? null : printed(result, unit);
-      return [{ label, depth, text: own, value, unknown, ageMs: oldest(own, rule.reads, env) }];
+      return [{ label, depth, text: own, value, unknown, ...agesOf(own, rule, env) }];
     });
 }
 
@@ -59,9 +60,13 @@ function reasonOf({ unknown, source, wallet, detail }: Unknown): ExplainedPart["
   return { reason: unknown, source, wallet, detail };
 }
 
-/** Of what a text names, directly or in quotes; null: nothing of it has an age. */
-function oldest(text: string, reads: readonly Read[], env: Env): number | null {
-  let ageMs: number | null = null;
+/** Of what a text names, directly or in quotes: what is read each ten minutes is old long after what is read each second. */
+function agesOf(
+  text: string,
+  { reads, staleAfterMs }: ConditionRule,
+  env: Env,
+): Pick<ExplainedPart, "ageMs" | "nearestToStale"> {
+  const ages: { readonly source: Source; readonly ageMs: number }[] = [];
   for (const read of reads) {
     const name = read.symbol === null ? `${read.scope}.${read.field}` : `.${read.field}`;
     const at = text.indexOf(name);
@@ -70,10 +75,16 @@ function oldest(text: string, reads: readonly Read[], env: Env): number | null {
     if (read.symbol !== null && !text.includes(read.symbol)) continue;
     for (const source of read.sources) {
       const seenMs = factsOf(read, env)?.seenMs[source];
-      if (seenMs !== undefined) ageMs = Math.max(ageMs ?? 0, ageOf(seenMs, env));
+      if (seenMs !== undefined) ages.push({ source, ageMs: ageOf(seenMs, env) });
     }
   }
-  return ageMs;
+  const share = (one: (typeof ages)[number]) => one.ageMs / staleAfterMs[one.source];
+  const [first, ...others] = ages;
+  if (first === undefined) return { ageMs: null, nearestToStale: null };
+  return {
+    ageMs: ages.reduce((most, { ageMs }) => Math.max(most, ageMs), 0),
+    nearestToStale: others.reduce((most, one) => (share(one) > share(most) ? one : most), first),
+  };
 }
 
 /** What needs no answer at all is as old as now. */

@@ -1,7 +1,19 @@
 /** `rules explain`: a real watch, behind the real local API on a real socket. */
 import { describe, expect, test } from "vitest";
+import { explanationText } from "../../src/cli/rules/explain.ts";
+import type { ExplainedPart, Explanation } from "../../src/domain/explanation.ts";
+import { explainParts } from "../../src/rules/index.ts";
 import { openDashboard } from "../dashboard/open.ts";
-import { Harness, marketConfig, position, subaccount } from "../watch/harness.ts";
+import { env } from "../rules/kit.ts";
+import {
+  Harness,
+  marketConfig,
+  position,
+  rulesOf,
+  scheduleMs,
+  startMs,
+  subaccount,
+} from "../watch/harness.ts";
 import { desk, run } from "./run.ts";
 
 const rules = `
@@ -93,6 +105,26 @@ describe("rules explain", () => {
     ]);
     expect(lines).toContain("  position: traderState, 3s old, too old after 15s");
     expect(lines).toContain("Goes to chat");
+  });
+
+  test("the age is that of what is nearest to being too old, named where something else may be older", () => {
+    const part = {
+      ...{ label: "value", depth: 0, text: "position.size", value: "1", unknown: null, ageMs: 80_000 },
+      nearestToStale: { source: "markets", ageMs: 471 },
+    } as const;
+    const of = { ...watched().watch.explain("Near", "main/SOL", startMs) } as { explanation: Explanation };
+    const told = (one: ExplainedPart) =>
+      explanationText({ ...of.explanation, parts: [one] }, "UTC", (_, text) => text);
+    expect(told(part)).toContain("  position.size = 1  (prices 471ms old)\n");
+    expect(told({ ...part, ageMs: 471 })).toContain("  position.size = 1  (471ms old)\n");
+    const everyMs = { ...scheduleMs, marketConfig: 600_000 };
+    const [rule] = rulesOf(rules, undefined, everyMs).conditions;
+    const seenMs = { traderState: 19_000, markets: 17_000, marketConfig: 0, traderView: 19_000 };
+    const position = { values: { liquidationDistance: 0.3 }, seenMs };
+    expect(explainParts(rule!, env({ nowMs: 20_000, position, window: () => 1 }))[0]).toMatchObject({
+      ageMs: 20_000,
+      nearestToStale: { source: "markets", ageMs: 3_000 },
+    });
   });
 
   test("what is too old says so, and changes nothing of what is decided", async () => {

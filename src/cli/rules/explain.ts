@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { formatDurationMs } from "../../domain/duration.ts";
 import type { ExplainAnswer, ExplainedPart, Explanation } from "../../domain/explanation.ts";
 import { nearestName } from "../../domain/nearest.ts";
+import { sourceWords } from "../../domain/source-words.ts";
 import { formatTime } from "../../domain/time-text.ts";
 import type { History } from "../../history/index.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
@@ -187,8 +188,15 @@ function stateText(of: Explanation, timezone: string, paint: Paint): string {
   return `${title} is pending ${since}: it fires when it has held for ${formatDurationMs(of.forMs)}.`;
 }
 
-function partText({ depth, text, value, unknown, ageMs }: ExplainedPart, paint: Paint): string {
-  const age = ageMs === null ? "" : paint("gray", `  (${formatDurationMs(ageMs)} old)`);
+function partText(
+  { depth, text, value, unknown, ageMs, nearestToStale }: ExplainedPart,
+  paint: Paint,
+): string {
+  const old = nearestToStale === null ? null : formatDurationMs(nearestToStale.ageMs);
+  // Where something else is older, and may be, it is named.
+  const of =
+    nearestToStale === null || nearestToStale.ageMs === ageMs ? "" : `${sourceWords[nearestToStale.source]} `;
+  const age = old === null ? "" : paint("gray", `  (${of}${old} old)`);
   const shown = value ?? paint("yellow", `unknown, ${unknown?.reason}`);
   const why = depth > 0 && unknown && value === null ? paint("gray", `  ${unknown.detail}`) : "";
   return `  ${"  ".repeat(depth)}${text} = ${shown}${age}${why}`;

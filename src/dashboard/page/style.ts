@@ -84,9 +84,9 @@ footer { padding-top: 28px; padding-bottom: 32px; color: var(--soft); font-size:
 .warning > .measure b, .warning > dd .measure b { color: var(--warning); }
 .critical > .measure b, .critical > dd .measure b { color: var(--critical); }
 table { width: 100%; border-collapse: collapse; table-layout: fixed; }
-thead th:first-child { width: 17%; } thead th:nth-child(7) { width: 21%; }
+thead th:first-child { width: 15%; } thead th:nth-child(7) { width: 20%; } thead th:last-child { width: 12%; white-space: normal; }
 .worth { color: var(--soft); font-size: 12.5px; } .worth b { font-weight: 600; color: var(--ink); } .worth b.gain { color: var(--ok); } .worth b.loss { color: var(--critical); }
-thead th { color: var(--soft); font-size: 12px; font-weight: 450; padding: 4px 0 4px 14px; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+thead th { color: var(--soft); font-size: 12px; font-weight: 450; padding: 4px 0 4px 14px; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; vertical-align: bottom; }
 td, tbody th { padding: 7px 0 7px 14px; text-align: right; font-weight: 450; white-space: nowrap; }
 tbody tr + tr > * { border-top: 1px solid var(--line); }
 tbody th, thead th:first-child { text-align: left; padding-left: 0; font-weight: 620; }
