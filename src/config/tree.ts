@@ -75,6 +75,15 @@ const syntax: Readonly<Partial<Record<ErrorCode, string>>> = {
   TAB_AS_INDENT: "a tab cannot indent in YAML: use spaces",
   TAG_RESOLVE_FAILED: "a tag (!name) is not taken",
 };
+
+/** The parser has one code for all that may be missing; what it says then is always the same, and quotes nothing. */
+function missing(message: string): string {
+  if (message === "Sequence item without - indicator")
+    return "this line is indented otherwise than what it belongs to: a list's items begin with - in one column, their keys stand in another";
+  if (message.startsWith("Missing closing")) return "a closing quote is missing before here";
+  return syntax.MISSING_CHAR!;
+}
+
 const deepest = 50;
 
 export function parseTree(text: string, env: Environment): Tree {
@@ -94,8 +103,9 @@ export function parseTree(text: string, env: Environment): Tree {
   try {
     const document = parseDocument(markVariables(text), { prettyErrors: false, uniqueKeys: false });
     const seen = new Set<number>();
-    for (const { code, pos } of [...document.errors, ...document.warnings]) {
-      if (!seen.has(pos[0])) troubles.push({ at: pos[0], message: syntax[code] ?? "this is no valid YAML" });
+    for (const { code, pos, message } of [...document.errors, ...document.warnings]) {
+      const told = code === "MISSING_CHAR" ? missing(message) : (syntax[code] ?? "this is no valid YAML");
+      if (!seen.has(pos[0])) troubles.push({ at: pos[0], message: told });
       seen.add(pos[0]);
     }
     if (troubles.length > 0) return none(false);

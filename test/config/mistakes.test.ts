@@ -36,9 +36,12 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
     ],
   ],
   ["exchange:\n\tbaseUrl: x", ["2:1 a tab cannot indent in YAML: use spaces"]],
+  ['timezone: "UTC', ["6:1 a closing quote is missing before here"]],
   [
-    'timezone: "UTC',
-    ["6:1 something is missing before here: a closing quote, bracket or brace, a colon or a comma"],
+    "wallets:\n  - name: main\n   authority: x",
+    [
+      "3:1 this line is indented otherwise than what it belongs to: a list's items begin with - in one column, their keys stand in another",
+    ],
   ],
   ["timezone: UTC\u0000", ["1:14 a control character stands here: the file is no plain text"]],
   ["timezone: UTC\ntimezone: UTC", ["2:1 the key timezone stands here for the second time"]],
