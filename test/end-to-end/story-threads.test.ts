@@ -34,7 +34,7 @@ test("what joins while something of its group fires goes below it, over restarts
     return house.discord.messages.map(({ channelId, content, pings }) => {
       // What is over stands struck below what it came to.
       const found = /(STILL FIRING|FIRING|RESOLVED)[^:]*: (\w+)/.exec(content.replace(/^.*\n~~/s, ""));
-      const words = found === null ? "several" : `${found[1]} ${found[2]}`;
+      const words = found === null ? content : `${found[1]} ${found[2]}`;
       return `${places.indexOf(channelId)} ${words}${pings.users.length > 0 ? ", calls" : ""}`;
     });
   };
@@ -68,7 +68,7 @@ test("what joins while something of its group fires goes below it, over restarts
     "1 STILL FIRING BTC, calls",
     "1 FIRING ETH, calls",
     // The ends of BTC and ETH, together.
-    "1 several",
+    "1 RESOLVED 2",
     "0 FIRING SOL, calls",
   ]);
   expect(house.discord.threads).toHaveLength(1);
