@@ -12,7 +12,7 @@
  */
 import { type Event, eventName } from "../domain/event.ts";
 import { ExchangeError, lanes } from "../exchange/index.ts";
-import type { WalletRun } from "./collector.ts";
+import type { RunOutcome, WalletRun } from "./collector.ts";
 import type { Batch, Teller } from "./teller.ts";
 
 const LATE_ROWS_MS = 600_000;
@@ -235,6 +235,34 @@ export class History {
     const known = await this.#options.teller.known(events);
     return events.filter((event) => !known.has(eventName(event.kind, event.key)));
   }
+}
+
+/**
+ * Reads one page of the first of these parts that has a backlog and can be read.
+ * @throws {ExchangeError} of a part that could not be; it held up no other
+ */
+export async function catchUpOne<P extends { readonly history: History }>(
+  parts: readonly P[],
+  run: WalletRun,
+  tell: (part: P, batch: Batch) => Promise<void>,
+): Promise<RunOutcome> {
+  let failure: ExchangeError | null = null;
+  for (const part of parts) {
+    if (!part.history.hasBacklog) continue;
+    let reading: Reading;
+    try {
+      reading = await part.history.catchUp(run);
+    } catch (error) {
+      if (!(error instanceof ExchangeError)) throw error;
+      failure ??= error;
+      continue;
+    }
+    if (reading.batch.events.length > 0 || reading.batch.cursor) await tell(part, reading.batch);
+    reading.done();
+    break;
+  }
+  if (failure !== null) throw failure;
+  return parts.some(({ history }) => history.hasBacklog) ? "more" : "done";
 }
 
 /** Where histories begin in the store's cursors. */

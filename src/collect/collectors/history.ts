@@ -3,7 +3,7 @@ import type { Source } from "../../domain/observation.ts";
 import { ExchangeError } from "../../exchange/index.ts";
 import type { BadRecords } from "../bad-records.ts";
 import type { RunOutcome, WalletCollector, WalletRun } from "../collector.ts";
-import { History, type HistoryOptions, historyCursor } from "../paging.ts";
+import { catchUpOne, History, type HistoryOptions, historyCursor } from "../paging.ts";
 import type { Teller } from "../teller.ts";
 import type { OnUnknownWord } from "../words.ts";
 
@@ -93,28 +93,10 @@ export function historyCollector(
     return more ? "more" : "done";
   }
 
-  async function catchUp(run: WalletRun): Promise<RunOutcome> {
-    const all = of(run);
-    let failure: unknown = null;
-    for (const { history, of: whose } of all) {
-      if (!history.hasBacklog) continue;
-      let reading: Awaited<ReturnType<History["catchUp"]>>;
-      try {
-        reading = await history.catchUp(run);
-      } catch (error) {
-        // A part that cannot be read holds up no other.
-        if (!(error instanceof ExchangeError)) throw error;
-        failure ??= error;
-        continue;
-      }
-      if (reading.batch.events.length > 0 || reading.batch.cursor)
-        await teller.tell(run, source, { ...reading.batch, ...whose, past: true });
-      reading.done();
-      break;
-    }
-    if (failure !== null) throw failure;
-    return all.some((one) => one.history.hasBacklog) ? "more" : "done";
-  }
+  const catchUp = (run: WalletRun): Promise<RunOutcome> =>
+    catchUpOne(of(run), run, ({ of: whose }, batch) =>
+      teller.tell(run, source, { ...batch, ...whose, past: true }),
+    );
 
   return {
     source,

@@ -11,7 +11,7 @@ import { ExchangeError } from "../../exchange/index.ts";
 import type { AccountBook, KnownAccount } from "../accounts.ts";
 import type { RunOutcome, WalletCollector, WalletRun } from "../collector.ts";
 import type { MarketBook } from "../market-book.ts";
-import { History, type HistoryPage, historyCursor } from "../paging.ts";
+import { catchUpOne, History, type HistoryPage, historyCursor } from "../paging.ts";
 import type { StreamFeed } from "../stream-feed.ts";
 import type { Batch, Teller } from "../teller.ts";
 import { notificationEvents } from "../translate/notification.ts";
@@ -202,28 +202,12 @@ export function notificationsCollector(parts: {
     return more ? "more" : "done";
   }
 
-  async function catchUp(run: WalletRun): Promise<RunOutcome> {
-    const all = accounts.of(run.wallet.name).map((account) => inboxOf(run, account));
-    let failure: unknown = null;
-    for (const { history } of all) {
-      if (!history.hasBacklog) continue;
-      let reading: Awaited<ReturnType<History["catchUp"]>>;
-      try {
-        reading = await history.catchUp(run);
-      } catch (error) {
-        // An inbox that cannot be read holds up no other.
-        if (!(error instanceof ExchangeError)) throw error;
-        failure ??= error;
-        continue;
-      }
-      if (reading.batch.events.length > 0 || reading.batch.cursor)
-        await teller.tell(run, "notifications", reading.batch);
-      reading.done();
-      break;
-    }
-    if (failure !== null) throw failure;
-    return all.some((one) => one.history.hasBacklog) ? "more" : "done";
-  }
+  const catchUp = (run: WalletRun): Promise<RunOutcome> =>
+    catchUpOne(
+      accounts.of(run.wallet.name).map((account) => inboxOf(run, account)),
+      run,
+      (_inbox, batch) => teller.tell(run, "notifications", batch),
+    );
 
   return {
     source: "notifications",
