@@ -28,7 +28,7 @@ export interface ChartTheme {
   readonly levels: Readonly<Record<Severity, string>>;
 }
 
-export const darkChart: ChartTheme = {
+const darkChart: ChartTheme = {
   ...{ ground: "#1e1f22", text: "#dbdee1", faint: "#949ba4", now: "#ffffff" },
   levels: { info: "#2e90fa", warning: "#f79009", critical: "#d92d20" },
 };

@@ -8,7 +8,7 @@ import type { ChannelLog } from "../log.ts";
 /** Two pixels for each: screens of phones have more of them than pages count. */
 const zoom = 2;
 /** A picture takes some hundredths of a second; a mail waits no longer than this for it, ms. */
-export const drawWithinMs = 2_000;
+const drawWithinMs = 2_000;
 /** Messages under way at once are few. */
 const remembered = 20;
 

@@ -94,7 +94,7 @@ const steps: Readonly<Record<TemplateKind, readonly [AlertChangeKind, Ending | n
   ended: ["ended", "closed"],
 };
 
-export function sampleChange(kind: TemplateKind): AlertChange {
+function sampleChange(kind: TemplateKind): AlertChange {
   const [step, ending] = steps[kind];
   const ended = step === "ended";
   const event = kind === "event";
