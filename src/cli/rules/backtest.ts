@@ -1,7 +1,7 @@
 /** `perpwatch rules backtest`: what rules would have done over the recorded past. */
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
-import { formatDurationMs, parseDurationMs } from "../../domain/duration.ts";
+import { formatDurationMs } from "../../domain/duration.ts";
 import { formatTime } from "../../domain/time-text.ts";
 import type { History } from "../../history/index.ts";
 import type { Comparison } from "../../replay/compare-runs.ts";
@@ -11,6 +11,7 @@ import type { DaemonSettings } from "../../settings.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { loadSettings } from "../configuration.ts";
 import { counted, type Paint, paintFor, severityTint, table } from "../print.ts";
+import { timeOf } from "../values.ts";
 
 const largestFile = 512 * 1_024;
 /** Rows of a table; more is for programs. */
@@ -49,8 +50,8 @@ export function backtestCommand(group: Command, cli: Cli): void {
 async function backtestRules(cli: Cli, files: readonly string[], options: BacktestOptions): Promise<void> {
   const { settings } = await loadSettings(cli, options.config);
   const nowMs = Date.now();
-  const fromMs = moment(options.since, "--since", nowMs);
-  const toMs = options.until === undefined ? nowMs : moment(options.until, "--until", nowMs);
+  const fromMs = timeOf("--since", options.since, nowMs);
+  const toMs = options.until === undefined ? nowMs : timeOf("--until", options.until, nowMs);
   if (toMs <= fromMs) throw new CommandFailed("--until is not later than --since", 2);
   const wallets = settings.wallets.map(({ name }) => name);
   if (options.wallet !== undefined && !wallets.includes(options.wallet))
@@ -89,18 +90,6 @@ async function backtestRules(cli: Cli, files: readonly string[], options: Backte
   } finally {
     await history.close();
   }
-}
-
-/** `30d` ago, or a time as people write it. */
-export function moment(text: string, option: string, nowMs: number): number {
-  const agoMs = parseDurationMs(text);
-  if (agoMs !== undefined) return nowMs - agoMs;
-  const atMs = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(atMs)) return atMs;
-  throw new CommandFailed(
-    `${option} is a duration such as 30d, or a time such as 2026-01-05T12:00:00Z; found ${text}`,
-    2,
-  );
 }
 
 interface Rules {

@@ -10,7 +10,8 @@ import { type Cli, CommandFailed, type CommonOptions, declare, print, printJson 
 import { loadSettings, locate } from "../configuration.ts";
 import { ask, noDaemon, queryOf } from "../daemon.ts";
 import { type Paint, paintFor } from "../print.ts";
-import { moment, progressOn, resolutions, rulesOf } from "./backtest.ts";
+import { timeOf } from "../values.ts";
+import { progressOn, resolutions, rulesOf } from "./backtest.ts";
 
 interface ExplainOptions extends CommonOptions {
   readonly subject?: string;
@@ -55,7 +56,7 @@ async function explainedAt(
   const subject = asked ?? null;
   const { settings } = await loadSettings(cli, config);
   const nowMs = Date.now();
-  const atMs = moment(at, "--at", nowMs);
+  const atMs = timeOf("--at", at, nowMs);
   if (atMs > nowMs) throw new CommandFailed("--at is in the future", 2);
   const { timezone } = settings;
   const rules = await rulesOf(settings, [], nowMs);

@@ -6,7 +6,7 @@ import { formatTime } from "../../domain/time-text.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { judgingPart } from "../configuration.ts";
 import { counted, paintFor, severityTint, table } from "../print.ts";
-import { moment } from "./backtest.ts";
+import { timeOf } from "../values.ts";
 
 interface ShadowOptions extends CommonOptions {
   readonly since: string;
@@ -28,7 +28,7 @@ async function shadow(cli: Cli, options: ShadowOptions): Promise<void> {
   // What is needed to send has no part in it, and need not be there.
   const settings = await judgingPart(cli, options.config);
   const nowMs = Date.now();
-  const sinceMs = moment(options.since, "--since", nowMs);
+  const sinceMs = timeOf("--since", options.since, nowMs);
   const { openPast } = await import("../past.ts");
   const { shadowReport } = await import("../../replay/shadow.ts");
   const history = await openPast(settings.history.path);
