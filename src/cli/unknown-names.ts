@@ -2,22 +2,12 @@
  * Names on the command line that the configuration does not know. Nothing is refused for them, since a rule or a wallet
  * may have been removed and still have a past; whoever mistyped one is told, instead of finding nothing.
  */
-import { drillRule, ownLabels, severities } from "../domain/alert.ts";
-import { builtInRules } from "../domain/built-in.ts";
+import { drillRule } from "../domain/alert.ts";
 import { nearestName } from "../domain/nearest.ts";
 import type { Silence } from "../domain/silence.ts";
+import { knownNames, type Named } from "../settings/known-names.ts";
 import { type Cli, hint } from "./command.ts";
 import { settingsIfWhole } from "./configuration.ts";
-
-interface Labelled {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-}
-
-export interface KnownNames {
-  readonly wallets: readonly Labelled[];
-  readonly ruleSet: { readonly conditions: readonly Labelled[]; readonly events: readonly Labelled[] };
-}
 
 /** Labels of alerts, each with the values that are asked for; of a pattern none. */
 export type AskedLabels = Readonly<Record<string, readonly string[]>>;
@@ -33,18 +23,13 @@ export function askedOf({ match }: Pick<Silence, "match">): AskedLabels {
 }
 
 /** A sentence for each label, rule, wallet and severity that nothing has. */
-export function unknownNames(asked: AskedLabels, { wallets, ruleSet }: KnownNames): readonly string[] {
-  const rules = [...ruleSet.conditions, ...ruleSet.events];
-  const labels = new Set([...ownLabels, ...[...wallets, ...rules].flatMap((one) => Object.keys(one.labels))]);
-  const names = new Map<string, readonly string[]>([
-    ["severity", severities],
-    ["wallet", wallets.map(({ name }) => name)],
-    ["rule", [...rules.map(({ name }) => name), ...builtInRules, drillRule]],
-  ]);
+export function unknownNames(asked: AskedLabels, named: Named): readonly string[] {
+  const { labels, values: all } = knownNames(named);
   return Object.entries(asked).flatMap(([label, values]) => {
     if (!labels.has(label)) return [`no wallet and no rule has the label ${label}${meant(label, labels)}`];
-    const known = names.get(label);
-    if (known === undefined) return [];
+    if (!all.has(label)) return [];
+    // Found in the past; no route asks for it.
+    const known = [...(all.get(label) ?? []), ...(label === "rule" ? [drillRule] : [])];
     const removed = label === "severity" ? "" : "; it may have been removed";
     return values
       .filter((value) => value !== "" && !known.includes(value))

@@ -2,10 +2,11 @@
 import type { AcknowledgeSettings } from "../alerts/acknowledge.ts";
 import type { ConfigSource, Path } from "../config/index.ts";
 import { EVENT_NOTIFICATION_TYPES } from "../contract/records/notifications.ts";
-import { ownLabels, severities } from "../domain/alert.ts";
-import { builtInRules } from "../domain/built-in.ts";
+import { ownLabels } from "../domain/alert.ts";
+import { builtInLabels } from "../domain/built-in.ts";
 import { nearestName } from "../domain/nearest.ts";
 import type { RuleSet } from "../rules/index.ts";
+import { type KnownNames, knownNames } from "./known-names.ts";
 
 export interface Referred {
   readonly channels: readonly string[];
@@ -16,17 +17,7 @@ export interface Referred {
 
 /** Looks at what is written, not at what a schema made of it: one mistake in the tree hides no other. */
 export function checkRouting(source: ConfigSource, referred: Referred): void {
-  const rules = [...(referred.ruleSet?.conditions ?? []), ...(referred.ruleSet?.events ?? [])];
-  const known: Readonly<Record<string, readonly string[] | undefined>> = {
-    severity: severities,
-    wallet: referred.wallets.map((wallet) => wallet.name),
-    rule: referred.ruleSet === undefined ? undefined : [...rules.map((rule) => rule.name), ...builtInRules],
-  };
-  const labels = new Set([
-    ...ownLabels,
-    ...referred.wallets.flatMap((wallet) => Object.keys(wallet.labels)),
-    ...rules.flatMap((rule) => Object.keys(rule.labels)),
-  ]);
+  const known = knownNames(referred);
   const used = new Set<string>();
   const times = source.keys(["routing", "muteTimes"]);
   const muted = new Set<string>();
@@ -43,13 +34,12 @@ export function checkRouting(source: ConfigSource, referred: Referred): void {
       refuseUnknown(source, place, name, times, "mute time");
     }
     for (const [place, label] of textsAt(source, [...at, "groupBy"]))
-      if (referred.ruleSet !== undefined && !labels.has(label))
-        judgeUnknownLabel(source, place, label, labels, false);
-    checkMatchers(source, [...at, "match"], known, labels, referred, rules);
+      if (referred.ruleSet !== undefined && !known.labels.has(label))
+        judgeUnknownLabel(source, place, label, known.labels, false);
+    checkMatchers(source, [...at, "match"], known, referred);
   }
   for (const [index] of placesOf(source, ["inhibit"]).entries())
-    for (const side of ["source", "target"])
-      checkMatchers(source, ["inhibit", index, side], known, labels, referred, rules);
+    for (const side of ["source", "target"]) checkMatchers(source, ["inhibit", index, side], known, referred);
   for (const name of times)
     if (!muted.has(name)) source.warn(["routing", "muteTimes", name], `no route is mute at ${name}`);
   warnOfUnreachable(source);
@@ -68,24 +58,17 @@ function placesOf(source: ConfigSource, at: Path): Path[] {
   return Array.from({ length: source.length(at) }, (_, i) => [...at, i]);
 }
 
-function checkMatchers(
-  source: ConfigSource,
-  at: Path,
-  known: Readonly<Record<string, readonly string[] | undefined>>,
-  labels: ReadonlySet<string>,
-  referred: Referred,
-  rules: readonly { readonly labels: Readonly<Record<string, string>> }[],
-): void {
+function checkMatchers(source: ConfigSource, at: Path, known: KnownNames, referred: Referred): void {
   for (const label of source.keys(at)) {
     const place = [...at, label];
-    const names = Object.hasOwn(known, label) ? known[label] : undefined;
+    const names = known.values.get(label);
     const not = [...place, "not"];
     if (names !== undefined)
       for (const [valueAt, value] of [...textsAt(source, place), ...textsAt(source, not)])
         refuseUnknown(source, valueAt, value, names, label);
     if (referred.ruleSet === undefined) continue;
-    if (!labels.has(label)) judgeUnknownLabel(source, place, label, labels);
-    else if (names === undefined) warnOfValues(source, place, label, valuesOf(label, referred, rules));
+    if (!known.labels.has(label)) judgeUnknownLabel(source, place, label, known.labels);
+    else if (names === undefined) warnOfValues(source, place, label, valuesOf(label, known));
   }
 }
 
@@ -120,13 +103,9 @@ function judgeUnknownLabel(
 }
 
 /** The values that wallets and rules give a label; null when it is of what is not known here. */
-function valuesOf(
-  label: string,
-  referred: Referred,
-  rules: readonly { readonly labels: Readonly<Record<string, string>> }[],
-): readonly string[] | null {
-  if (ownLabels.includes(label)) return null;
-  return [...referred.wallets, ...rules].flatMap(({ labels }) => labels[label] ?? []);
+function valuesOf(label: string, { labelled }: KnownNames): readonly string[] | null {
+  if (ownLabels.includes(label) || builtInLabels.includes(label)) return null;
+  return labelled.flatMap(({ labels }) => labels[label] ?? []);
 }
 
 function warnOfValues(source: ConfigSource, at: Path, label: string, known: readonly string[] | null): void {

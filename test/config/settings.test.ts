@@ -274,13 +274,20 @@ describe("rules", () => {
 test("what is odd but no mistake is warned of", () => {
   using at = desk();
   const text = `${rest.replace("here: { type: console }", "here: { type: console }, spare: { type: console }")}
-routing: { receivers: [here], routes: [{ match: { team: alpha }, receivers: [here] }] }
+routing:
+  receivers: [here]
+  routes:
+    - { match: { team: alpha }, receivers: [here] }
+    # What only alerts of the built-in rules carry.
+    - { match: { source: markets }, receivers: [here] }
+    - { match: { channel: chat }, receivers: [here] }
+    - { match: { failing: Far }, receivers: [here] }
 acknowledge: { types: { order_filed: always } }
 `;
   expect(read(text, at).warnings.map(formatConfigWarning)).toEqual([
-    "config.yaml:6: no wallet and no rule has the label team: the route matches nothing",
+    "config.yaml:9: no wallet and no rule has the label team: the route matches nothing",
     "config.yaml:3: no route leads to the channel spare",
-    "config.yaml:7: order_filed is no known type of notification (did you mean order_filled?)",
+    "config.yaml:14: order_filed is no known type of notification (did you mean order_filled?)",
   ]);
 });
 
