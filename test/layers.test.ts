@@ -6,6 +6,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { channelTypes } from "../src/channels/registry.ts";
 import { ambientUses, importsOf } from "./source-scanner.ts";
 
 const root = path.join(import.meta.dirname, "..");
@@ -218,6 +219,52 @@ test("the tables themselves are sound", () => {
   });
   expect(cyclesIn(new Map(asFiles))).toEqual([]);
   expect(existsSync(path.join(root, "src", "main.ts"))).toBe(true);
+});
+
+describe("ARCHITECTURE.md tells what there is", () => {
+  const text = readFileSync(path.join(root, "ARCHITECTURE.md"), "utf8");
+  const picture = text.slice(text.indexOf("## One way"), text.indexOf("Follow one answer"));
+  const rows = text
+    .slice(text.indexOf("## Rooms"), text.indexOf("## Invariants"))
+    .split("\n")
+    .filter((line) => line.startsWith("| `"))
+    .map((line) => line.split("|").map((cell) => cell.trim()));
+  const filesAbove = (cell = "") =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name!.replace(/\/$/, ""));
+
+  test("the rooms, with what each knows", () => {
+    const told = rows
+      .filter((row) => row.length === 5)
+      .map(([, room, , knows]) => [filesAbove(room)[0], knows]);
+    const sorted = (rooms: readonly (readonly [string | undefined, string | undefined])[]) =>
+      rooms.map(([room, knows]) => `${room}: ${knows?.split(", ").sort().join(", ")}`).sort();
+    const held = Object.entries(mayImport).map(
+      ([room, known]) => [room, known.join(", ") || "nothing"] as const,
+    );
+    expect(sorted(told as [string, string][])).toEqual(sorted(held));
+  });
+
+  test("what is above them", () => {
+    const told = rows.filter((row) => row.length === 4).flatMap(([, files]) => filesAbove(files));
+    expect(told.sort()).toEqual([...roof].sort());
+  });
+
+  test("the channels", () => {
+    expect(channelTypes.filter((type) => !new RegExp(`\\b${type}\\b`).test(picture))).toEqual([]);
+  });
+
+  test("files and folders that are there", () => {
+    const listed = ["src", "test", "rules", "docs"].flatMap((folder) =>
+      readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" }).map(
+        (name) => `/${folder}/${name.split(path.sep).join("/")}`,
+      ),
+    );
+    const named = [...text.matchAll(/`([\w./-]+(?:\.ts|\.mjs|\.md|\/))`/g)].map(([, name]) => name!);
+    expect(named.length).toBeGreaterThan(100);
+    const isThere = (name: string) =>
+      existsSync(path.join(root, name)) || listed.some((one) => one.endsWith(`/${name.replace(/\/$/, "")}`));
+    expect(named.filter((name) => !isThere(name))).toEqual([]);
+  });
 });
 
 describe("bad source is told", () => {
