@@ -43,14 +43,17 @@ export interface DispatchOptions {
   readonly tellNow: (alertId: number, receivers: readonly string[], draft: Draft) => boolean;
 }
 
+/** Kept in history under its name, where its interval is longer than a restart takes. */
 interface Group {
-  lastMs: number;
-  /** When what waits leaves; in the past where nothing does. */
-  releaseMs: number;
-  intervalMs: number;
+  /** When what waits leaves; where nothing does, when something last left. */
+  readonly releaseMs: number;
+  readonly intervalMs: number;
 }
 
 const heldPrefix = "held/";
+const groupPrefix = "group/";
+/** An interval that is no longer is over before a start is: not worth a row each time, ms. */
+const briefMs = 10_000;
 /** Groups of which nothing was told for so long, and for longer than their interval, begin anew, ms. */
 const forgottenMs = 600_000;
 
@@ -70,6 +73,8 @@ export class Dispatch {
 
   restore(keep: ReadonlyMap<string, string>): void {
     for (const [name, value] of keep) {
+      if (name.startsWith(groupPrefix))
+        this.#groups.set(name.slice(groupPrefix.length), JSON.parse(value) as Group);
       if (!name.startsWith(heldPrefix)) continue;
       const held = JSON.parse(value) as Held;
       this.#held.set(held.alertId, { ...held, receivers: this.#stillThere(held) });
@@ -191,7 +196,7 @@ export class Dispatch {
   ): void {
     const key = groupKey ?? groupKeyOf(way, labels);
     const releaseAtMs =
-      groupKey === null ? this.#release(`${receiver}\n${key}`, way, urgent, draft.atMs) : draft.atMs;
+      groupKey === null ? this.#release(`${receiver}\n${key}`, way, urgent, draft) : draft.atMs;
     const item: OwedItem = {
       id: this.#options.nextId(),
       changeId,
@@ -208,25 +213,33 @@ export class Dispatch {
   }
 
   /** When the group of this name leaves next. */
-  #release(name: string, way: Way, urgent: boolean, nowMs: number): number {
-    this.#sweep(nowMs);
+  #release(name: string, way: Way, urgent: boolean, draft: Draft): number {
+    const { atMs: nowMs } = draft;
+    this.#sweep(draft);
     const group = this.#groups.get(name);
     if (group && group.releaseMs > nowMs && !urgent) return group.releaseMs;
-    const lastMs = group ? Math.max(group.lastMs, group.releaseMs) : Number.NEGATIVE_INFINITY;
-    const releaseMs = urgent ? nowMs : Math.max(nowMs + way.groupWaitMs, lastMs + way.groupIntervalMs);
-    this.#groups.set(name, {
-      lastMs: urgent ? nowMs : lastMs,
-      releaseMs,
-      intervalMs: way.groupIntervalMs,
-    });
+    const { groupWaitMs, groupIntervalMs: intervalMs } = way;
+    const lastMs = group?.releaseMs ?? Number.NEGATIVE_INFINITY;
+    const releaseMs = urgent ? nowMs : Math.max(nowMs + groupWaitMs, lastMs + intervalMs);
+    this.#keepGroup(name, { releaseMs, intervalMs }, draft);
     return releaseMs;
   }
 
-  #sweep(nowMs: number): void {
+  #keepGroup(name: string, group: Group | null, draft: Draft): void {
+    const before = this.#groups.get(name);
+    if (group === null) this.#groups.delete(name);
+    else this.#groups.set(name, group);
+    const kept = group !== null && group.intervalMs > briefMs;
+    if (!kept && (before === undefined || before.intervalMs <= briefMs)) return;
+    draft.changes.keep.push({ name: groupPrefix + name, value: kept ? JSON.stringify(group) : null });
+  }
+
+  #sweep(draft: Draft): void {
+    const { atMs: nowMs } = draft;
     if (nowMs - this.#sweptMs < forgottenMs) return;
     this.#sweptMs = nowMs;
     for (const [name, { releaseMs, intervalMs }] of this.#groups)
-      if (nowMs - releaseMs > Math.max(forgottenMs, intervalMs)) this.#groups.delete(name);
+      if (nowMs - releaseMs > Math.max(forgottenMs, intervalMs)) this.#keepGroup(name, null, draft);
   }
 
   #hold(draft: Draft, change: AlertChange, labels: Labels, receivers: readonly string[], why: string): void {

@@ -124,6 +124,44 @@ group("groups", () => {
     expect(releases(harness)[3]).toBe(harness.nowMs - startMs + 1_000);
   });
 
+  test("a restart forgets no groupInterval, and no moment at which a group leaves", () => {
+    const routing = { receivers: ["chat"], groupWait: "1m", groupInterval: "1h" };
+    const harness = begin({ routing });
+    harness.events("notifications", [notification("n1", "order_filled")]);
+    const first = releases(harness)[0]!;
+    // It waits still: what comes after a restart leaves with it.
+    const second = again(harness, { routing });
+    second.events("notifications", [notification("n2", "order_filled")]);
+    expect(releases(second)).toEqual([first]);
+    // It left.
+    lasts(second, calm, 15 * minute);
+    const third = again(second, { routing });
+    third.events("notifications", [notification("n3", "order_filled")]);
+    expect(releases(third)).toEqual([first + 60 * minute]);
+    // What was critical counts as well.
+    const soon = third.nowMs - startMs;
+    look(third, near);
+    expect(releases(third).at(-1)).toBe(soon);
+    const fourth = again(third, { routing });
+    fourth.events("notifications", [notification("n4", "order_filled")]);
+    expect(releases(fourth)).toEqual([soon + 60 * minute]);
+  });
+
+  test("what is kept of a group goes when it begins anew, and of a short interval nothing is kept", () => {
+    const routing = { receivers: ["chat"], groupBy: ["subject"], groupWait: "1s", groupInterval: "15m" };
+    const groupsOf = (of: Harness) => [...of.remembered.keep.keys()].filter((name) => /^group\//.test(name));
+    const harness = begin({ routing });
+    harness.events("notifications", [notification("n1", "order_filled")]);
+    expect(groupsOf(harness)).toHaveLength(1);
+    lasts(harness, calm, 20 * minute);
+    look(harness, warned);
+    expect(groupsOf(harness)).toHaveLength(1);
+    expect(groupsOf(harness)[0]).toContain("subject=main/0.0");
+    const brief = again(harness, { routing: { ...routing, groupInterval: "10s" } });
+    look(brief, near);
+    expect(groupsOf(brief)).toEqual([]);
+  });
+
   test("the end of a critical alert is told at once, like its beginning", () => {
     const harness = begin();
     look(harness, near);

@@ -191,10 +191,12 @@ export class Harness {
   readonly all: Changes[] = [];
   readonly asks: string[] = [];
   readonly notes: string[] = [];
+  readonly #keptBefore: Remembered["keep"];
   nowMs: number;
   slot = 1;
 
   constructor(options: HarnessOptions) {
+    this.#keptBefore = options.remembered?.keep ?? new Map();
     this.nowMs = options.atMs ?? startMs;
     const wallets = options.wallets ?? [mainWallet];
     this.watch = new Watch(
@@ -303,7 +305,7 @@ export class Harness {
   get remembered(): Remembered {
     const alerts = new Map<number, Alert>();
     const states = new Map<string, RuleState>();
-    const keep = new Map<string, string>();
+    const keep = new Map(this.#keptBefore);
     const facts = new Map<string, string>();
     const told = new Map<number, string[]>();
     const ids = { alert: 0, change: 0, owed: 0 };
