@@ -37,6 +37,9 @@ interface Failure extends Due {
 /** An alert from before the start, until it is known whether its rule still fails. */
 interface Restored extends Due {
   readonly live: LiveAlert;
+  readonly fromMs: number;
+  /** Whether it judged an event since, and failed on none. */
+  judgedSince: boolean;
 }
 
 export class Failing {
@@ -65,6 +68,8 @@ export class Failing {
     const name = live.alert.labels.failing ?? "";
     const restored: Restored = {
       live,
+      fromMs: draft.atMs,
+      judgedSince: false,
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
       place: -1,
@@ -94,9 +99,9 @@ export class Failing {
         this.#deadlines.set(failure, Math.max(draft.atMs, failure.failedMs + calmAfterMs));
       }
       const restored = this.#restored.get(rule.name);
-      if (!restored) return;
-      this.#forget(rule.name, restored);
-      this.#end(restored.live, draft);
+      if (!restored || restored.judgedSince) return;
+      restored.judgedSince = true;
+      this.#deadlines.set(restored, Math.max(draft.atMs, restored.fromMs + calmAfterMs));
     }
   }
 
@@ -159,7 +164,7 @@ export class Failing {
 
   #look(name: string, restored: Restored): void {
     const draft = this.#draft();
-    if (this.#judgedAll(name)) {
+    if (restored.judgedSince || this.#judgedAll(name)) {
       this.#forget(name, restored);
       this.#end(restored.live, draft);
     } else this.#deadlines.set(restored, draft.atMs + judgedAfterMs);

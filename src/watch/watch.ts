@@ -837,6 +837,7 @@ export class Watch {
   #judgedAll(name: string): boolean {
     const rule = this.#settings.ruleSet.conditions.find((one) => one.name === name);
     if (!rule) return false;
+    if (rule.scope === "market" && this.#world.markets.configAtMs === null) return false;
     const ofAccounts = rule.scope === "position" || rule.scope === "trader";
     const anywhere = { ...rule, select: { ...rule.select, symbol: null } };
     for (const { node, wallet } of ofAccounts ? this.#world.wallets.values() : []) {

@@ -273,6 +273,26 @@ describe("a rule whose expression fails", () => {
     expect(after.told.at(-1)).toBe("RuleFailing daemon ended warning recovered");
   });
 
+  test("is not over after a restart before the markets that it is about are known", () => {
+    const rules = `
+rules:
+  - name: Least
+    scope: market
+    when: max([1.0].filter(one, one > market.markPrice)) > 1.0
+    severity: warning
+    noData: keep
+    summary: "least"
+`;
+    const own = (of: Harness) => of.told.filter((line) => line.startsWith("RuleFailing"));
+    const before = seen(rules);
+    before.live(40_000, safe, 150);
+    expect(own(before)).toEqual(["RuleFailing daemon fired warning"]);
+    const after = new Harness({ rules, remembered: before.remembered, atMs: before.nowMs + 1_000 });
+    after.pass(10 * 60_000);
+    after.live(5 * 60_000, safe, 150);
+    expect(own(after)).toEqual([]);
+  });
+
   test("in shadow mode is shown and never told", () => {
     const harness = seen(failing("shadow"));
     harness.live(60_000, empty, 150);
@@ -308,8 +328,12 @@ rules:
     summary: "filled"
 `;
     const two = { ...mainWallet, name: "two", authority: `${mainWallet.authority.slice(0, -1)}2` };
-    const harness = new Harness({ rules, wallets: [mainWallet, two] });
+    let harness = new Harness({ rules, wallets: [mainWallet, two] });
     const own = () => harness.told.filter((line) => /^RuleFailing daemon (fired|ended)/.test(line));
+    const restart = () => {
+      const { remembered, nowMs } = harness;
+      harness = new Harness({ rules, wallets: [mainWallet, two], remembered, atMs: nowMs + 1_000 });
+    };
     const see = (ms: number, ...wallets: readonly string[]) => {
       for (let passed = 0; passed < ms; passed += 5_000) {
         harness.pass(5_000);
@@ -333,5 +357,15 @@ rules:
     see(300_000);
     // Nobody knows whether the next one could be judged.
     expect(own().slice(2)).toEqual(["RuleFailing daemon fired critical"]);
+
+    // After a restart too it takes more than one that can be judged.
+    restart();
+    see(300_000, "two", "main");
+    expect(own()).toEqual([]);
+    restart();
+    see(115_000, "two");
+    expect(own()).toEqual([]);
+    see(10_000, "two");
+    expect(own()).toEqual(["RuleFailing daemon ended critical recovered"]);
   });
 });
