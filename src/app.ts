@@ -443,6 +443,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
         const build = await preparedWatch({ ...watchSettings(next), reloaded: true }, store, clock.nowMs());
         await ingest.replace(() => build(clock.nowMs()));
         templates = next.templates;
+        audits.every(next.acknowledge.audit);
         await noteSets(store, next, clock.nowMs());
         // The new watch knows history; what is so now has to be asked again, and told again.
         for (const session of exchange.sessions.all) {

@@ -60,3 +60,20 @@ test("a channel's own words are taken by a reload, with what they name of the ac
   await house.clock.advance(90_000);
   expect(house.chats(/SOL is well, equity \$[\d,.]+/).length).toBeGreaterThan(0);
 });
+
+test("how often inboxes are audited is taken by a reload", { timeout: 30_000 }, async () => {
+  await using house = await openHouse();
+  const { daemon } = await house.start();
+  await house.clock.advance(130_000);
+  const [first] = daemon.status().inbox?.audits ?? [];
+  const reload = (audit: string) =>
+    house.clock.finish(daemon.reload(house.settings({ acknowledge: { audit } })));
+  expect(await reload("1m")).toEqual([]);
+  await house.clock.advance(65_000);
+  const [second] = daemon.status().inbox?.audits ?? [];
+  expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeLessThanOrEqual(75_000);
+  expect(second?.atMs).toBeGreaterThan(first?.atMs ?? 0);
+  await reload("off");
+  await house.clock.advance(180_000);
+  expect(daemon.status().inbox).toMatchObject({ everyMs: null, audits: [{ atMs: second?.atMs }] });
+});

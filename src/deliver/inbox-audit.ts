@@ -33,7 +33,7 @@ export interface ExchangeInbox {
 export interface InboxAuditsOptions {
   /** Those that have a session. */
   readonly wallets: readonly string[];
-  /** Null: only when somebody asks. */
+  /** At first; see `every`. */
   readonly everyMs: number | null;
   readonly clock: Clock;
   readonly store: Pick<Store, "events" | "acknowledgements" | "alerts" | "owed" | "knownEvents">;
@@ -59,18 +59,26 @@ export class InboxAudits {
   readonly #last = new Map<string, InboxAudit>();
   /** One at a time, for each wallet. */
   readonly #underWay = new Map<string, Promise<InboxAudit>>();
+  #everyMs: number | null;
   #cancel: () => void = () => {};
   #stopped = false;
 
   constructor(options: InboxAuditsOptions) {
     this.#options = options;
+    this.#everyMs = options.everyMs;
     this.#log = options.log ?? silentLog;
     this.#work = new Work(this.#log, "the inbox audit met a fault of its own");
   }
 
   start(): void {
-    const { everyMs } = this.#options;
-    if (everyMs !== null) this.#wait(Math.min(firstMs, everyMs), everyMs);
+    this.#wait(firstMs);
+  }
+
+  /** How often from now on, ms; null: only when somebody asks. */
+  every(everyMs: number | null): void {
+    if (everyMs === this.#everyMs) return;
+    this.#everyMs = everyMs;
+    this.#wait();
   }
 
   async stop(): Promise<void> {
@@ -84,7 +92,7 @@ export class InboxAudits {
       ...{ wallet, atMs, failure, differences: differences.length, left: left.length },
       lasting: differences.filter(({ lasting }) => lasting).length,
     }));
-    return { everyMs: this.#options.everyMs, audits };
+    return { everyMs: this.#everyMs, audits };
   }
 
   /** @returns one for each wallet that is asked about, in order */
@@ -98,13 +106,15 @@ export class InboxAudits {
     return audits;
   }
 
-  #wait(ms: number, everyMs: number): void {
-    if (this.#stopped) return;
-    this.#cancel = this.#options.clock.after(ms, () => {
+  /** @param mostMs the next one comes earlier than usual */
+  #wait(mostMs = Number.POSITIVE_INFINITY): void {
+    this.#cancel();
+    if (this.#stopped || this.#everyMs === null) return;
+    this.#cancel = this.#options.clock.after(Math.min(mostMs, this.#everyMs), () => {
       this.#work.track(
         this.audit()
           .then(() => {})
-          .finally(() => this.#wait(everyMs, everyMs)),
+          .finally(() => this.#wait()),
       );
     });
   }

@@ -22,6 +22,7 @@ export function watchSettingsOf(running: DaemonSettings, from: DaemonSettings, n
     routing: from.routing,
     inhibit: from.inhibit,
     channels: Object.keys(running.channels),
+    drills: running.drill.schedule !== null,
     named: from.templates.named,
     remind: from.remind,
     acknowledge: from.acknowledge,

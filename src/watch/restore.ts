@@ -33,7 +33,7 @@ export interface RestoreParts {
   readonly throttles: Throttles;
   readonly blindness: Blindness;
   readonly channels: ChannelAlerts;
-  readonly drills: DrillAlerts;
+  readonly drillAlerts: DrillAlerts;
   readonly inboxes: InboxAlerts;
   readonly endings: Endings;
   readonly failing: Failing;
@@ -44,6 +44,10 @@ export interface RestoreParts {
   readonly hasPair: (name: string) => boolean;
   /** Whether a channel of this name is configured. */
   readonly hasChannel: (name: string) => boolean;
+  /** Whether fire drills run by themselves. */
+  readonly drills: boolean;
+  /** Whether inboxes are audited by themselves. */
+  readonly audits: boolean;
 }
 
 interface Unclaimed {
@@ -167,10 +171,18 @@ export class Restoring {
       else if (rule === blindRule || rule === unreachableRule) this.#parts.blindness.restore(live);
       else if (rule === channelRule && this.#parts.hasChannel(live.alert.labels.channel ?? ""))
         this.#parts.channels.restore(live);
-      else if (rule === inboxRule) this.#parts.inboxes.restore(live);
-      else if (rule === drillFailedRule && this.#parts.hasChannel(live.alert.labels.channel ?? ""))
-        this.#parts.drills.restore(live);
-      else if (rule === channelRule || rule === drillFailedRule)
+      else if (rule === inboxRule) {
+        const why = !this.#parts.audits
+          ? "acknowledge.audit is off: no inbox is audited by itself"
+          : wallet !== null && walletOf(wallet)?.watchOnly
+            ? `${wallet} has no key here: its inbox cannot be read`
+            : null;
+        if (why === null) this.#parts.inboxes.restore(live);
+        else this.#endUnasked(live, why, draft);
+      } else if (rule === drillFailedRule && this.#parts.hasChannel(live.alert.labels.channel ?? "")) {
+        if (this.#parts.drills) this.#parts.drillAlerts.restore(live);
+        else this.#endUnasked(live, "drill.cron is not set: no fire drill runs by itself", draft);
+      } else if (rule === channelRule || rule === drillFailedRule)
         this.#parts.alerts.end(draft, live, "noLongerWatched", null);
       else if (rule === failingRule && this.#isLive(live.alert.labels.failing))
         this.#parts.failing.restore(live, draft);
@@ -185,6 +197,13 @@ export class Restoring {
         } else this.#parts.alerts.end(draft, live, "ruleChanged", null);
       }
     }
+  }
+
+  /** What would stand for ever, as nothing looks any more whether it is still so. */
+  #endUnasked(live: LiveAlert, why: string, draft: Draft): void {
+    const { summary, value, dataAtMs } = live.alert;
+    const text = { summary, description: `${why}.`, value, dataAtMs, details: live.details };
+    this.#parts.alerts.end(draft, live, "noLongerWatched", text);
   }
 
   #isLive(rule: string | undefined): boolean {

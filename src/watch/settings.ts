@@ -44,6 +44,8 @@ export interface WatchSettings {
   readonly scheduleMs: Readonly<Record<Source, number>>;
   /** What templates of channels name: noted down with each change of an alert. Left out: nothing. */
   readonly named?: readonly NamedFact[];
+  /** Whether fire drills run by themselves; left out: not known. */
+  readonly drills?: boolean;
   /** IANA name; of "today". */
   readonly timezone: string;
   /** Watching goes on and only these settings are new: nothing was "already so when watching began". Default false. */

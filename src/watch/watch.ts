@@ -308,7 +308,7 @@ export class Watch {
       throttles: this.#throttles,
       blindness: this.#blindness,
       channels: this.#channels,
-      drills: this.#drills,
+      drillAlerts: this.#drills,
       inboxes: this.#inboxes,
       endings: this.#endings,
       failing: this.#failing,
@@ -317,6 +317,8 @@ export class Watch {
       holdings: this.#holdings,
       hasPair: (name) => settings.pairs?.some((pair) => pair.name === name) ?? false,
       hasChannel: (name) => settings.channels?.includes(name) ?? true,
+      drills: settings.drills ?? true,
+      audits: settings.acknowledge.audit !== null,
     });
     this.#together = new Together({
       ruleSet: settings.ruleSet,

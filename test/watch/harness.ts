@@ -184,6 +184,7 @@ export interface HarnessOptions {
   readonly timezone?: string;
   readonly pairs?: readonly WatchedPair[];
   readonly named?: WatchSettings["named"];
+  readonly drills?: boolean;
 }
 
 export class Harness {
@@ -213,6 +214,7 @@ export class Harness {
         ...(options.reloaded ? { reloaded: true } : {}),
         ...(options.pairs ? { pairs: options.pairs } : {}),
         ...(options.named ? { named: options.named } : {}),
+        ...(options.drills === undefined ? {} : { drills: options.drills }),
       },
       options.remembered ?? nothingRemembered,
       this.nowMs,

@@ -1,6 +1,6 @@
 /** Alerts about fire drills and inboxes: told once, kept over a restart, ended by what mends them. */
 import { expect, test } from "vitest";
-import { Harness } from "./harness.ts";
+import { Harness, mainWallet } from "./harness.ts";
 
 const rules = `rules: []`;
 const routing = { receivers: ["chat", "mail"] };
@@ -28,12 +28,14 @@ test("a scheduled drill that a channel missed is told on the others, once, until
   expect(after.told).toEqual(["DrillFailed daemon ended warning recovered"]);
 });
 
+function audited(harness: Harness, differences: number, lasting: number): void {
+  harness.see({
+    ...{ kind: "inboxAudited", atMs: harness.nowMs, wallet: "main", differences },
+    lasting: Array.from({ length: lasting }, (_, i) => ({ kind: "notThere" as const, key: `event:${i}` })),
+  });
+}
+
 test("an inbox that differs in two audits is told once, until one finds no difference", () => {
-  const audited = (harness: Harness, differences: number, lasting: number) =>
-    harness.see({
-      ...{ kind: "inboxAudited", atMs: harness.nowMs, wallet: "main", differences },
-      lasting: Array.from({ length: lasting }, (_, i) => ({ kind: "notThere" as const, key: `event:${i}` })),
-    });
   const before = new Harness({ rules, routing });
   audited(before, 3, 0);
   expect(before.told).toEqual([]);
@@ -46,6 +48,40 @@ test("an inbox that differs in two audits is told once, until one finds no diffe
   expect(after.told).toEqual([]);
   audited(after, 0, 0);
   expect(after.told).toEqual(["InboxDiffers main ended warning recovered"]);
+});
+
+test.each([
+  ["drills run by themselves no more", { drills: false }, ["DrillFailed"], "drill.cron is not set"],
+  [
+    "inboxes are audited no more",
+    { acknowledge: { audit: "off" } },
+    ["InboxDiffers"],
+    "acknowledge.audit is off",
+  ],
+  [
+    "nobody signs in for a wallet any more",
+    { wallets: [{ ...mainWallet, watchOnly: true }] },
+    ["InboxDiffers"],
+    "main has no key here",
+  ],
+])("what nothing would end any more ends at the start, with the reason: %s", (_, now, ended, why) => {
+  const own = { rules, routing, channels: ["chat", "mail"], drills: true };
+  const before = new Harness(own);
+  drilled(before, true, "It was given up");
+  audited(before, 1, 1);
+  const { remembered } = before;
+  const same = new Harness({ ...own, remembered, atMs: before.nowMs + 1_000 });
+  same.pass(1_000);
+  expect(same.told).toEqual([]);
+  const after = new Harness({ ...own, ...now, remembered, atMs: before.nowMs + 1_000 });
+  after.pass(1_000);
+  expect(after.changes.map(({ kind, alert }) => [kind, alert.rule, alert.ending])).toEqual(
+    ended.map((rule) => ["ended", rule, "noLongerWatched"]),
+  );
+  const { alert, details } = after.changes[0]!;
+  expect(alert.description).toContain(why);
+  const fired = before.changes.find((change) => change.alertId === alert.id)!;
+  expect([alert.summary, details]).toEqual([fired.alert.summary, fired.details]);
 });
 
 test("a drill owes each channel that it names one marked alert, and decides nothing else", () => {
