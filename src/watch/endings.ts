@@ -59,6 +59,8 @@ export class Endings {
   readonly #release: (row: RuleRow, draft: Draft) => void;
   readonly #positionsOf: (account: AccountRef) => ReadonlyMap<string, unknown> | undefined;
   readonly #waiting = new Set<Waiting>();
+  /** Alerts of which history keeps what is known of their ending. */
+  readonly #kept = new Set<number>();
   /** When the newest liquidation of a position, or of anything in an account, happened. Bounded by what is watched. */
   readonly #liquidatedMs = new Map<string, number>();
   /** By rule and subject: the liquidation that ended its last alert. It is not why the next one ends as well. */
@@ -123,6 +125,7 @@ export class Endings {
       const kept: KeptEnding = { fallback, fromMs, goneMs, another: ending.another };
       const name = endingPrefix + ending.live.alert.id;
       draft.changes.keep.push({ name, value: JSON.stringify(kept) });
+      this.#kept.add(ending.live.alert.id);
       this.#askFor(draft, waiting);
       this.#deadlines.set(waiting, draft.atMs + settledAfterMs);
     }
@@ -136,6 +139,20 @@ export class Endings {
     for (const key of [keyOf(place, null), keyOf(place, symbol)]) {
       this.#liquidatedMs.set(key, Math.max(happenedMs, this.#liquidatedMs.get(key) ?? 0));
     }
+  }
+
+  /** Notes of which endings history keeps something, and lets go of it where the alert has ended. */
+  tidy(keep: ReadonlyMap<string, string>, fires: (alertId: number) => boolean, draft: Draft): void {
+    for (const name of keep.keys()) {
+      if (!name.startsWith(endingPrefix)) continue;
+      const alertId = Number(name.slice(endingPrefix.length));
+      this.#kept.add(alertId);
+      if (!fires(alertId)) this.#forget(alertId, draft);
+    }
+  }
+
+  #forget(alertId: number, draft: Draft): void {
+    if (this.#kept.delete(alertId)) draft.changes.keep.push({ name: endingPrefix + alertId, value: null });
   }
 
   /** Takes from history that this alert ended as liquidated, by what happened then. */
@@ -188,8 +205,8 @@ export class Endings {
   }
 
   #settle(draft: Draft, waiting: Waiting, ending: Ending): void {
-    if (this.#waiting.delete(waiting))
-      draft.changes.keep.push({ name: endingPrefix + waiting.live.alert.id, value: null });
+    this.#waiting.delete(waiting);
+    this.#forget(waiting.live.alert.id, draft);
     this.#deadlines.cancel(waiting);
     const happenedMs = ending === "liquidated" ? this.#happenedMs(waiting) : null;
     if (happenedMs !== null) this.rememberEnded(waiting.live.alert, happenedMs);

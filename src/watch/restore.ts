@@ -197,6 +197,7 @@ export class Restoring {
         } else this.#parts.alerts.end(draft, live, "ruleChanged", null);
       }
     }
+    this.#parts.endings.tidy(remembered.keep, (id) => this.#parts.alerts.live.has(id), draft);
   }
 
   /** What would stand for ever, as nothing looks any more whether it is still so. */

@@ -368,3 +368,25 @@ test("an ending that waited for word of its reason goes on waiting with what was
     "Near main/0.0/SOL ended critical liquidated",
   ]);
 });
+
+test.each([
+  ["word of a liquidation came", near, true, "liquidated"],
+  ["nothing came", near, false, "closed"],
+  ["the rule went", near.replace("Near", "Other"), false, "ruleChanged"],
+])("what was known of an ending goes with it, where after a restart %s", (_, rules, told, ending) => {
+  const before = seen();
+  before.account([subaccount(100, [])]);
+  const kept = (of: Harness) => [...of.remembered.keep.keys()].filter((name) => name.startsWith("ending/"));
+  expect(kept(before)).toEqual(["ending/1"]);
+  const news = told ? [{ ...liquidation, happenedMs: before.nowMs }] : [];
+  const remembered = { ...before.remembered, liquidations: news };
+  const after = new Harness({ rules, remembered, atMs: before.nowMs + 1_000 });
+  after.live(90_000, [subaccount(100, [])], 140);
+  expect(after.told).toEqual([`Near main/0.0/SOL ended critical ${ending}`]);
+  expect(kept(after)).toEqual([]);
+  // As well as what a start found that had not gone.
+  const later = { ...after.remembered, keep: new Map([["ending/1", remembered.keep.get("ending/1")!]]) };
+  const last = new Harness({ rules, remembered: later, atMs: after.nowMs + 1_000 });
+  last.pass(1_000);
+  expect(kept(last)).toEqual([]);
+});
