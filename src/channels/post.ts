@@ -81,12 +81,17 @@ export class Poster {
         dispatcher: this.#agent,
       });
       let text = "";
+      let bytes = 0;
+      // A character may lie in two parts.
+      const decoder = new TextDecoder();
       const answer = { kind: "answer", status: statusCode, headers } as const;
       try {
-        for await (const chunk of body) {
-          text += String(chunk);
-          if (text.length > largestAnswer) break;
+        for await (const chunk of body as AsyncIterable<Uint8Array>) {
+          text += decoder.decode(chunk, { stream: true });
+          bytes += chunk.length;
+          if (bytes > largestAnswer) return { ...answer, text };
         }
+        text += decoder.decode();
       } catch (error) {
         signal.throwIfAborted();
         return { ...answer, text, cut: this.#none(error, own.signal.aborted) };
