@@ -86,7 +86,10 @@ export class WindowPlan {
 export class WindowSet {
   #plan: WindowPlan;
   #windows: readonly Window[] = [];
-  /** Until when those that only look back through these windows are known to say the same, ms; set anew by every sample. */
+  /**
+   * Until when those that only look back through these windows are known to say the same, ms. A sample that moves no window
+   * (a price between the extremes) leaves it as it is.
+   */
   heldUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(none: WindowPlan) {
@@ -109,7 +112,7 @@ export class WindowSet {
    */
   feed(atMs: number, values: Readonly<Record<string, unknown>>, but?: ReadonlySet<string>): void {
     const { fed } = this.#plan;
-    this.heldUntilMs = Number.NEGATIVE_INFINITY;
+    let moved = false;
     for (let i = 0; i < fed.length; i++) {
       const { place, field, companion } = fed[i]!;
       if (but?.has(field)) continue;
@@ -117,9 +120,9 @@ export class WindowSet {
       if (typeof value !== "number" || Number.isNaN(value)) continue;
       const window = this.#windows[place]!;
       const beside = companion === null ? undefined : values[companion];
-      if (typeof beside === "number") window.push(atMs, value, beside);
-      else window.push(atMs, value);
+      if (window.push(atMs, value, typeof beside === "number" ? beside : undefined)) moved = true;
     }
+    if (moved) this.heldUntilMs = Number.NEGATIVE_INFINITY;
   }
 
   /** How many there are. */

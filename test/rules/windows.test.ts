@@ -340,6 +340,33 @@ describe.each([
     if (["ago", "change", "changeRatio", "minOver", "maxOver", "drawdown"].includes(fn))
       expect(held).toBeGreaterThan(20);
   });
+  test.each(functions)("%s is left as it was by what it says changed nothing", (fn) => {
+    let quiet = 0;
+    fc.assert(
+      fc.property(story(stepMs), (steps) => {
+        const window = made(fn, windowMs, staleAfterMs);
+        // A minimum holds over a window without gaps only.
+        const everyMs = staleAfterMs / 2;
+        for (let i = Math.ceil((windowMs * 1.2) / everyMs); i > 0; i--)
+          window.push(startMs - i * everyMs, (i * 7) % 9, 1 + (i % 5));
+        let nowMs = startMs;
+        // What was read last, and until when that was said to hold.
+        let last: { readonly figure: Answer; readonly untilMs: number } | null = null;
+        for (const step of steps) {
+          nowMs += Math.min(step.stepMs, everyMs);
+          if (step.value !== null && window.push(nowMs - step.lateMs, step.value, step.companion))
+            last = null;
+          const figure = answer(window.read(nowMs));
+          if (last !== null && nowMs <= last.untilMs) {
+            quiet++;
+            expect(figure, `at +${nowMs - startMs}`).toBe(last.figure);
+          } else last = { figure, untilMs: window.holdsUntilMs?.(nowMs) ?? Number.NEGATIVE_INFINITY };
+        }
+      }),
+      { seed, numRuns: 30 },
+    );
+    if (fn === "minOver" || fn === "maxOver") expect(quiet).toBeGreaterThan(20);
+  });
 });
 
 describe("fed from one-minute roll-ups", () => {

@@ -4,11 +4,11 @@ import type { WindowSpec } from "../rule.ts";
 import { rollingEdge, todayEdge } from "./edge.ts";
 import { ExtremeWindow, extremeKind } from "./extremes.ts";
 import { MomentsWindow, momentsKind } from "./moments.ts";
-import { PastWindow } from "./past.ts";
-import { QuantileWindow } from "./quantile.ts";
-import { minuteMs, rawUpToMs, type Shape, wholeMinutes } from "./shape.ts";
+import { PastWindow, pastKind } from "./past.ts";
+import { QuantileWindow, quantileKind } from "./quantile.ts";
+import { minuteMs, rawUpToMs, type Shape } from "./shape.ts";
 import { AgeWindow, SinceWindow } from "./since.ts";
-import { TotalWindow } from "./totals.ts";
+import { TotalWindow, totalKind } from "./totals.ts";
 import type { Window } from "./window.ts";
 
 type Spec = Pick<WindowSpec, "fn" | "windowMs" | "staleAfterMs" | "quantile">;
@@ -25,12 +25,14 @@ export function createWindow(spec: Spec, timezone: string): Window {
 export function windowMaker(spec: Spec, timezone: string): () => Window {
   const { fn } = spec;
   const shape = shapeOf(spec, timezone);
-  const inMinutes = shape.byMinute ? { ...shape, edge: wholeMinutes(shape.edge) } : shape;
+  const inMinutes: Shape = shape.byMinute ? { ...shape, edge: shape.edge.wholeMinutes() } : shape;
   switch (fn) {
     case "ago":
     case "change":
-    case "changeRatio":
-      return () => new PastWindow(fn, shape);
+    case "changeRatio": {
+      const kind = pastKind(fn, shape);
+      return () => new PastWindow(kind);
+    }
     case "minOver":
     case "maxOver":
     case "drawdown": {
@@ -44,16 +46,18 @@ export function windowMaker(spec: Spec, timezone: string): () => Window {
       return () => new MomentsWindow(kind);
     }
     case "quantileOver": {
-      const share = spec.quantile ?? 0.5;
-      return () => new QuantileWindow(share, inMinutes);
+      const kind = quantileKind(spec.quantile ?? 0.5, inMinutes);
+      return () => new QuantileWindow(kind);
     }
     case "since":
       return () => new SinceWindow(shape);
     case "seriesAge":
       return () => new AgeWindow(shape);
     case "sumOver":
-    case "countOver":
-      return () => new TotalWindow(shape);
+    case "countOver": {
+      const kind = totalKind(shape);
+      return () => new TotalWindow(kind);
+    }
     default:
       return unreachable(fn);
   }

@@ -5,10 +5,9 @@
  */
 import { Unknown } from "../value.ts";
 import { pushMinutes } from "./buckets.ts";
-import { Cover } from "./cover.ts";
-import type { Edge } from "./edge.ts";
+import { Cover, notCovered, overlap } from "./cover.ts";
 import { Samples } from "./samples.ts";
-import { enoughCover, minuteMs, type Shape } from "./shape.ts";
+import { enoughCover, type Layout, minuteMs, minuteOf, type Shape } from "./shape.ts";
 import type { BucketStats, Window } from "./window.ts";
 
 /** What the windows of one specification share. */
@@ -19,35 +18,53 @@ interface Kind {
   readonly sign: 1 | -1;
   /** Of what a sample stands for, ms. */
   readonly width: number;
+  readonly layout: Layout;
 }
 
 export function extremeKind(fn: Kind["fn"], shape: Shape): Kind {
-  return { fn, shape, sign: fn === "minOver" ? -1 : 1, width: shape.byMinute ? minuteMs : 1 };
+  const falls = fn === "drawdown";
+  return {
+    fn,
+    shape,
+    sign: fn === "minOver" ? -1 : 1,
+    width: shape.byMinute ? minuteMs : 1,
+    layout: { head: falls ? 3 : 2, stride: falls ? 3 : 2, most: shape.most },
+  };
 }
+
+/**
+ * In front of the samples: when the newest one was seen, since when all has been watched until it becomes stale, and, for a
+ * fall, its value.
+ */
+const [NEWEST_MS, WATCHED_MS, NEWEST] = [0, 1, 2] as const;
 
 export class ExtremeWindow implements Window {
   readonly #kind: Kind;
   readonly #queue: Samples;
-  readonly #cover = new Cover();
-  #newestMs = Number.NEGATIVE_INFINITY;
-  #newest = Number.NaN;
+  /** What was watched before the last gap. */
+  #earlier: Cover | null = null;
 
   constructor(kind: Kind) {
     this.#kind = kind;
-    this.#queue = new Samples(kind.fn === "drawdown" ? 1 : 0, kind.shape.most);
+    this.#queue = new Samples(kind.layout);
+    this.#begin();
   }
 
-  push(atMs: number, value: number, companion?: number): void {
-    if (Number.isNaN(value)) return;
+  push(atMs: number, value: number, companion?: number): boolean {
+    if (Number.isNaN(value)) return false;
     const { fn, sign, shape } = this.#kind;
     const { byMinute } = shape;
-    const isNewest = atMs >= this.#newestMs;
+    const queue = this.#queue;
     const time = byMinute ? minuteOf(atMs) : atMs;
-    this.#take(atMs, value, time);
-    this.#place(time, sign * value, companion ?? value);
+    const isNewest = this.#take(atMs, value, time);
+    const place = this.#place(time, sign * value, companion ?? value);
     // A fall that is measured against the peak itself needs no more than the peak.
-    if (byMinute && fn === "drawdown" && isNewest && companion !== undefined) this.#behind(time, companion);
+    const falls = fn === "drawdown";
+    if (falls && byMinute && isNewest && companion !== undefined) this.#behind(time, companion);
+    if (place < 0) return falls || !isNewest;
+    const isFirst = place === queue.first;
     if (isNewest) this.#forget(atMs);
+    return falls || isFirst || !isNewest;
   }
 
   pushBucket(atMs: number, stats: BucketStats, companion?: BucketStats, widthMs?: number): void {
@@ -56,8 +73,7 @@ export class ExtremeWindow implements Window {
 
   takeMinute(atMs: number, stats: BucketStats, companion: BucketStats | undefined): void {
     const { sign, shape } = this.#kind;
-    const isNewest = stats.lastMs >= this.#newestMs;
-    this.#take(stats.lastMs, stats.last, minuteOf(atMs));
+    const isNewest = this.#take(stats.lastMs, stats.last, minuteOf(atMs));
     this.#place(
       shape.byMinute ? minuteOf(atMs) : stats.lastMs,
       sign * (sign < 0 ? stats.min : stats.max),
@@ -68,75 +84,124 @@ export class ExtremeWindow implements Window {
 
   read(nowMs: number): number | Unknown {
     const queue = this.#queue;
-    const { fn, sign } = this.#kind;
-    this.#forget(nowMs);
-    if (queue.first === queue.end) return new Unknown("uncovered", null, "no sample in the window yet");
-    const peak = queue.valueAt(queue.first);
-    if (fn === "drawdown") return drawdown(peak, this.#newest, queue.moreAt(queue.first, 0));
-    if (fn === "minOver") {
+    const { fn, sign, shape } = this.#kind;
+    const fromMs = shape.edge.at(nowMs);
+    this.#forgetBefore(fromMs);
+    const { first } = queue;
+    if (first === queue.end) return new Unknown("uncovered", null, "no sample in the window yet");
+    const peak = queue.valueAt(first);
+    if (fn === "drawdown") return drawdown(peak, queue.head(NEWEST), queue.moreAt(first, 0));
+    if (fn === "minOver" && !this.#isWhole(fromMs, nowMs)) {
       const share = this.coverage(nowMs);
       if (share < enoughCover) return notCovered(share);
     }
     return sign * peak;
   }
 
+  /** Share of the window that was watched. */
   coverage(nowMs: number): number {
-    return shareWatched(this.#cover, this.#kind.shape.edge, nowMs);
+    const queue = this.#queue;
+    const { edge, staleAfterMs } = this.#kind.shape;
+    const fromMs = edge.at(nowMs);
+    if (!(nowMs > fromMs)) return 0;
+    const now = overlap(queue.head(WATCHED_MS), queue.head(NEWEST_MS) + staleAfterMs, fromMs, nowMs);
+    return (now + (this.#earlier?.within(fromMs, nowMs) ?? 0)) / (nowMs - fromMs);
   }
 
   nextEdgeMs(nowMs: number): number | null {
     const queue = this.#queue;
     const { fn, width, shape } = this.#kind;
-    this.#forget(nowMs);
+    const { edge, staleAfterMs } = shape;
+    const fromMs = edge.at(nowMs);
+    this.#forgetBefore(fromMs);
     if (queue.first === queue.end) return null;
-    const leaves = shape.edge.leavesAt(queue.timeAt(queue.first) + width - 1, nowMs);
+    const leaves = edge.leavesAt(queue.timeAt(queue.first) + width - 1, nowMs);
     if (fn !== "minOver") return leaves;
-    return Math.min(leaves, nextCoverChange(this.#cover, shape.edge, nowMs));
+    // Fully watched: nothing changes before the newest sample gets stale. With gaps, the share moves all the time.
+    const whole = this.#isWhole(fromMs, nowMs);
+    return Math.min(leaves, whole ? queue.head(NEWEST_MS) + staleAfterMs : nowMs + edge.fineStepMs);
   }
 
   holdsUntilMs(nowMs: number): number {
     const { fn, shape } = this.#kind;
     // With gaps, the share that was watched moves all the time.
-    if (fn === "minOver" && !isWhole(this.#cover, shape.edge, nowMs)) return nowMs;
+    if (fn === "minOver" && !this.#isWhole(shape.edge.at(nowMs), nowMs)) return nowMs;
     return (this.nextEdgeMs(nowMs) ?? nowMs) - 1;
   }
 
   clear(): void {
     this.#queue.clear();
-    this.#cover.clear();
-    this.#newestMs = Number.NEGATIVE_INFINITY;
+    this.#earlier = null;
+    this.#begin();
+  }
+
+  #begin(): void {
+    this.#queue.setHead(NEWEST_MS, Number.NEGATIVE_INFINITY);
+    this.#queue.setHead(WATCHED_MS, Number.NEGATIVE_INFINITY);
+  }
+
+  #isWhole(fromMs: number, nowMs: number): boolean {
+    const queue = this.#queue;
+    return queue.head(WATCHED_MS) <= fromMs && queue.head(NEWEST_MS) + this.#kind.shape.staleAfterMs > nowMs;
   }
 
   #forget(nowMs: number): void {
-    const queue = this.#queue;
-    const { shape, width } = this.#kind;
-    const from = shape.edge.at(nowMs);
-    let first = queue.first;
-    while (first < queue.end && queue.timeAt(first) + width - 1 < from) first++;
-    if (first !== queue.first) queue.forgetUntil(first);
-    this.#cover.forgetBefore(from);
+    this.#forgetBefore(this.#kind.shape.edge.at(nowMs));
   }
 
-  /** @param coverFromMs since when it counts as watched, from the sample or from the beginning of its minute */
-  #take(atMs: number, value: number, coverFromMs: number): void {
-    this.#cover.add(coverFromMs, atMs + this.#kind.shape.staleAfterMs);
-    if (atMs >= this.#newestMs) {
-      this.#newestMs = atMs;
-      this.#newest = value;
+  #forgetBefore(fromMs: number): void {
+    const queue = this.#queue;
+    const { width } = this.#kind;
+    let { first } = queue;
+    while (first < queue.end && queue.timeAt(first) + width - 1 < fromMs) first++;
+    if (first !== queue.first) queue.forgetUntil(first);
+    if (this.#earlier !== null) {
+      this.#earlier.forgetBefore(fromMs);
+      if (this.#earlier.isEmpty) this.#earlier = null;
     }
   }
 
-  /** Puts a height where it can still become the extreme. */
-  #place(time: number, height: number, companion: number): void {
+  /**
+   * @param watchedMs since when it counts as watched, from the sample or from the beginning of its minute
+   * @returns whether none is newer
+   */
+  #take(atMs: number, value: number, watchedMs: number): boolean {
+    const queue = this.#queue;
+    const { fn, shape } = this.#kind;
+    const newestMs = queue.head(NEWEST_MS);
+    const sinceMs = queue.head(WATCHED_MS);
+    const isNewest = atMs >= newestMs;
+    if (isNewest) {
+      queue.setHead(NEWEST_MS, atMs);
+      if (fn === "drawdown") queue.setHead(NEWEST, value);
+    }
+    if (watchedMs < sinceMs || watchedMs > newestMs + shape.staleAfterMs)
+      this.#takeApart(watchedMs, atMs, sinceMs, newestMs);
+    return isNewest;
+  }
+
+  /** Something was watched before the newest span, or after it and apart from it. */
+  #takeApart(watchedMs: number, atMs: number, sinceMs: number, newestMs: number): void {
+    const { staleAfterMs } = this.#kind.shape;
+    const cover = this.#earlier ?? new Cover();
+    if (newestMs !== Number.NEGATIVE_INFINITY) cover.add(sinceMs, newestMs + staleAfterMs);
+    cover.add(watchedMs, atMs + staleAfterMs);
+    this.#queue.setHead(WATCHED_MS, cover.pop());
+    this.#earlier = cover.isEmpty ? null : cover;
+  }
+
+  /** Puts a height where it can still become the extreme. @returns its index; -1: it cannot */
+  #place(time: number, height: number, companion: number): number {
     const queue = this.#queue;
     const at = queue.above(time);
     // Beaten by a newer one, or by a higher one of the same instant.
-    if (at < queue.end && queue.valueAt(at) >= height) return;
-    if (at > queue.first && queue.timeAt(at - 1) === time && queue.valueAt(at - 1) > height) return;
+    if (at < queue.end && queue.valueAt(at) >= height) return -1;
+    if (at > queue.first && queue.timeAt(at - 1) === time && queue.valueAt(at - 1) > height) return -1;
     let beaten = at;
     while (beaten > queue.first && queue.valueAt(beaten - 1) <= height) beaten--;
     if (beaten < at) queue.remove(beaten, at - beaten);
     queue.insert(beaten, time, height, companion);
+    return beaten;
   }
 
   /** By the minute, what stands behind a peak is what stood there at the end of its minute: that a roll-up knows, too. */
@@ -145,33 +210,6 @@ export class ExtremeWindow implements Window {
     const at = queue.above(minute) - 1;
     if (at >= queue.first && queue.timeAt(at) === minute) queue.set(at, minute, queue.valueAt(at), companion);
   }
-}
-
-const minuteOf = (ms: number): number => Math.floor(ms / minuteMs) * minuteMs;
-
-/** Share of the window that was watched. */
-function shareWatched(cover: Cover, edge: Edge, nowMs: number): number {
-  const from = edge.at(nowMs);
-  return nowMs > from ? cover.within(from, nowMs) / (nowMs - from) : 0;
-}
-
-export function notCovered(share: number): Unknown {
-  return new Unknown("uncovered", null, `only ${Math.floor(share * 100)} % of the window was watched`);
-}
-
-/** A hundredth of the window, between a second and a minute: how finely a figure that moves all the time is followed. */
-export function fineStep(edge: Edge): number {
-  return Math.min(Math.max(edge.longestMs / 100, 1_000), minuteMs);
-}
-
-function nextCoverChange(cover: Cover, edge: Edge, nowMs: number): number {
-  // Fully watched: nothing changes before the newest sample gets stale. With gaps, the share moves all the time.
-  return isWhole(cover, edge, nowMs) ? cover.endMs : nowMs + fineStep(edge);
-}
-
-function isWhole(cover: Cover, edge: Edge, nowMs: number): boolean {
-  const from = edge.at(nowMs);
-  return cover.within(from, nowMs) >= nowMs - from && cover.endMs > nowMs;
 }
 
 /** From the peak to now, as a share of what stood behind it. Behind nothing, any fall is endless. */

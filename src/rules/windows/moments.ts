@@ -5,153 +5,204 @@
  * fed. A running sum would drift.
  */
 import { Unknown } from "../value.ts";
-import { pushMinutes } from "./buckets.ts";
-import { fineStep, notCovered } from "./extremes.ts";
-import { Pieces, type Weighing } from "./pieces.ts";
-import { enoughCover, minuteMs, type Shape } from "./shape.ts";
-import type { BucketStats, Window } from "./window.ts";
+import { notCovered } from "./cover.ts";
+import { doubles } from "./samples.ts";
+import { enoughCover, minuteMs, minuteOf, type Shape } from "./shape.ts";
+import {
+  AROUND,
+  COUNT,
+  found,
+  HELD_MS,
+  LAST,
+  LAST_VALUE,
+  MEAN,
+  OWN_MS,
+  SEEN_MS,
+  SteppedWindow,
+  type StepsKind,
+  stepsKind,
+  TOTAL,
+  VARIANCE,
+} from "./steps.ts";
 
 const blockMinutes = 60;
 /** A deviation that is smaller than this share of the mean is what is left of rounding. */
 const noise = 1e-12;
 
 /** What the windows of one specification share. */
-interface Kind {
+interface Kind extends StepsKind {
   readonly fn: "avgOver" | "stddevOver" | "zscore";
-  readonly shape: Shape;
-  /** Whether squares are asked for. */
-  readonly deviates: boolean;
   readonly blockMs: number;
-  /** Room for one reading. */
-  readonly total: Moments;
+  readonly meansOfMinutes: boolean;
 }
 
 /** @param shape its edge by whole minutes where it is kept by the minute */
 export function momentsKind(fn: Kind["fn"], shape: Shape): Kind {
   const blockMs = shape.byMinute ? blockMinutes * minuteMs : minuteMs;
   const deviates = fn !== "avgOver";
-  return { fn, shape, deviates, blockMs, total: new Moments(deviates) };
+  return { fn, blockMs, meansOfMinutes: shape.byMinute && !deviates, ...stepsKind(shape, deviates) };
 }
 
-export class MomentsWindow implements Window {
-  readonly #kind: Kind;
-  readonly #pieces: Pieces;
-  readonly #blocks = new Map<number, Moments>();
-  /** All but the newest sample, as it was worked out last. */
-  readonly #settled: Moments;
-  #settledFrom = Number.NaN;
+/**
+ * Moments of steps are three numbers in a row: time, sum, and squares around the mean where deviations are asked for. Two of
+ * them add up to that of all their steps.
+ */
+const [MS, SUM, SQUARES] = [0, 1, 2] as const;
+const width = 3;
+/** Where those of a window stand: of all but the newest sample, of the whole blocks, and of the newest block. */
+const [SETTLED, MIDDLE, TAIL] = [0, width, 2 * width] as const;
+/** The edge that `SETTLED` is about, from when to when it lies there, and since when the newest sample stands. */
+const [SETTLED_FROM, SETTLED_AT, SETTLED_UNTIL, NEWEST_BEGINS] = [
+  3 * width,
+  3 * width + 1,
+  3 * width + 2,
+  3 * width + 3,
+] as const;
+/** Well above `enoughCover`. */
+const amply = 0.91;
+/** No block. */
+const none = -1;
+const noBlocks: readonly number[] = doubles(0);
+
+/** What the reading that goes on has come to; one for all windows. */
+const total = doubles(width);
+
+export class MomentsWindow extends SteppedWindow<Kind> {
+  readonly #sums = doubles(NEWEST_BEGINS + 1);
   #settledLast = -1;
-  #version = -1;
+  /** Of which version all this is. */
+  #of = -1;
   /** The first sample behind the edge. */
   #known = -1;
 
-  /** Of the samples of its block, each together with all that follow it: time, sum and squares in turn, the last one first. */
-  #head: number[] = [];
-  #headKey = Number.NaN;
+  /** Of the samples of its block, each together with all that follow it, the last one first. */
+  #head: readonly number[] = noBlocks;
+  #headKey = none;
   #headFirst = 0;
   #headEnd = 0;
-  readonly #middle: Moments;
-  #middleFrom = Number.NaN;
-  #middleUntil = Number.NaN;
-  readonly #tail: Moments;
-  #tailKey = Number.NaN;
+  /** Of the blocks that lie in the window as a whole. */
+  #blocks: readonly number[] = noBlocks;
+  #middleFrom = none;
+  #middleUntil = none;
+  #tailKey = none;
   #tailUntil = 0;
 
-  constructor(kind: Kind) {
-    const { shape, deviates } = kind;
-    this.#kind = kind;
-    this.#pieces = new Pieces(shape, deviates);
-    this.#settled = new Moments(deviates);
-    this.#middle = new Moments(deviates);
-    this.#tail = new Moments(deviates);
-  }
-
-  push(atMs: number, value: number): void {
-    if (Number.isNaN(value)) return;
-    this.#pieces.push(atMs, value);
-    this.#forget(atMs);
-  }
-
-  pushBucket(atMs: number, stats: BucketStats, companion?: BucketStats, widthMs?: number): void {
-    pushMinutes(this, atMs, stats, companion, widthMs);
-  }
-
-  takeMinute(atMs: number, stats: BucketStats): void {
-    this.#pieces.pushMinute(atMs, stats);
-    this.#forget(stats.lastMs);
-  }
-
   read(nowMs: number): number | Unknown {
-    const { fn, shape } = this.#kind;
-    const pieces = this.#pieces;
-    const { samples } = pieces;
-    if (fn === "zscore" && nowMs - pieces.newestMs > shape.staleAfterMs && samples.first !== samples.end)
-      return new Unknown("stale", null, "the newest sample is too old");
-    const { total } = this.#kind;
-    const watched = this.#weigh(nowMs, total);
+    const { fn, shape, deviates, meansOfMinutes } = this.kind;
+    this.#settle(nowMs);
+    if (meansOfMinutes) return this.#mean(nowMs);
+    const { samples } = this;
+    if (fn === "zscore" && samples.first !== samples.end)
+      if (nowMs - samples.timeAt(samples.end - 1) > shape.staleAfterMs)
+        return new Unknown("stale", null, "the newest sample is too old");
+    this.#addNewest(nowMs);
+    const lengthMs = nowMs - this.#sums[SETTLED_FROM]!;
+    const watched = lengthMs > 0 ? total[MS]! / lengthMs : 0;
     if (watched < enoughCover) return notCovered(watched);
-    const result = this.#figure(total);
+    const result = deviates ? this.#deviation() : total[SUM]! / total[MS]!;
     return Number.isNaN(result) ? new Unknown("nan", null, noAnswer[fn]) : result;
   }
 
   coverage(nowMs: number): number {
-    return this.#weigh(nowMs, this.#kind.total);
+    this.#settle(nowMs);
+    this.#addNewest(nowMs);
+    const lengthMs = nowMs - this.#sums[SETTLED_FROM]!;
+    return lengthMs > 0 ? total[MS]! / lengthMs : 0;
   }
 
-  nextEdgeMs(nowMs: number): number | null {
-    const { samples } = this.#pieces;
-    return samples.first === samples.end ? null : nowMs + fineStep(this.#kind.shape.edge);
+  /** Leaves the moments of the window in `total`: what has settled, and the newest sample until now. */
+  #addNewest(nowMs: number): void {
+    const { samples } = this;
+    const { deviates } = this.kind;
+    const sums = this.#sums;
+    for (let part = 0; part < width; part++) total[part] = sums[SETTLED + part]!;
+    if (samples.first === samples.end) return;
+    this.look(samples.end - 1, sums[SETTLED_FROM]!, nowMs);
+    addFound(total, 0, deviates);
   }
 
-  clear(): void {
-    this.#pieces.clear();
-  }
-
-  /** @returns the share of the window that was watched; the figures are in `total` then. */
-  #weigh(nowMs: number, total: Moments): number {
-    total.clear();
-    const pieces = this.#pieces;
-    const { samples } = pieces;
-    const last = samples.end - 1;
-    if (last < samples.first) return 0;
-    const from = this.#kind.shape.edge.at(nowMs);
-    // The newest sample may lie before the window.
-    if (samples.timeAt(last) >= from) {
-      this.#settle(from, last);
-      total.set(this.#settled);
+  /** What most ask for, the mean of minutes, in one go: with calls and figures in between it would cost twice as much. */
+  #mean(nowMs: number): number | Unknown {
+    const { samples } = this;
+    const sums = this.#sums;
+    const fromMs = sums[SETTLED_FROM]!;
+    let ms = sums[SETTLED + MS]!;
+    let sum = sums[SETTLED + SUM]!;
+    if (samples.first !== samples.end) {
+      const { ring } = samples;
+      const at = samples.offset(samples.end - 1);
+      const beginsMs = sums[NEWEST_BEGINS]!;
+      const endsMs = beginsMs + minuteMs;
+      const ownMs = Math.min(endsMs, nowMs) - Math.max(beginsMs, fromMs);
+      if (ownMs > 0) {
+        ms += ownMs;
+        sum += (ring[at + TOTAL]! / ring[at + COUNT]!) * ownMs;
+      }
+      const untilMs = Math.min(ring[at + SEEN_MS]! + this.kind.shape.staleAfterMs, nowMs);
+      const heldMs = untilMs - Math.max(endsMs, fromMs);
+      if (heldMs > 0) {
+        ms += heldMs;
+        sum += ring[at + LAST]! * heldMs;
+      }
     }
-    pieces.weigh(last, from, nowMs, total);
-    return nowMs > from ? total.ms / (nowMs - from) : 0;
+    const lengthMs = nowMs - fromMs;
+    // A division is dear enough to be left out where the answer is plain.
+    if (!(ms > lengthMs * amply)) {
+      const watched = lengthMs > 0 ? ms / lengthMs : 0;
+      if (watched < enoughCover) return notCovered(watched);
+    }
+    const mean = sum / ms;
+    return Number.isNaN(mean) ? new Unknown("nan", null, noAnswer.avgOver) : mean;
   }
 
-  #settle(from: number, last: number): void {
-    const pieces = this.#pieces;
-    const { samples } = pieces;
-    const { blockMs } = this.#kind;
-    if (this.#version !== pieces.version) {
-      this.#blocks.clear();
-      this.#headKey = this.#middleFrom = this.#tailKey = this.#settledFrom = Number.NaN;
-      this.#version = pieces.version;
-    } else if (from === this.#settledFrom && last === this.#settledLast) return;
-    const before = this.#settledFrom;
-    this.#settledFrom = from;
+  #settle(nowMs: number): void {
+    const last = this.samples.end - 1;
+    const sums = this.#sums;
+    const same = nowMs < sums[SETTLED_UNTIL]! && nowMs >= sums[SETTLED_AT]!;
+    if (!same || this.#settledLast !== last || this.#of !== this.version) this.#settleAnew(nowMs, last);
+  }
+
+  #settleAnew(nowMs: number, last: number): void {
+    const { samples } = this;
+    const { blockMs, deviates, shape } = this.kind;
+    const sums = this.#sums;
+    if (this.#of !== this.version) {
+      this.#headKey = this.#middleFrom = this.#tailKey = none;
+      sums[SETTLED_FROM] = Number.NaN;
+      this.#of = this.version;
+    }
+    const before = sums[SETTLED_FROM]!;
+    const fromMs = shape.edge.at(nowMs);
+    sums[SETTLED_FROM] = fromMs;
+    sums[SETTLED_AT] = nowMs;
+    sums[SETTLED_UNTIL] = shape.edge.staysUntil(fromMs, nowMs);
     this.#settledLast = last;
-    const settled = this.#settled;
-    settled.clear();
-    const lastMs = pieces.beginsAt(last);
+    clear(sums, SETTLED);
+    if (last < samples.first) return;
+    const lastMs = this.beginsAt(last);
+    sums[NEWEST_BEGINS] = lastMs;
+    // It may lie before the window.
+    if (samples.timeAt(last) < fromMs) return;
     const known = this.#known;
     // The edge moves on by a sample or two at a time.
-    let first = from >= before && known >= samples.first && known <= last ? known : samples.above(from - 1);
-    while (first < last && samples.timeAt(first) < from) first++;
+    let first =
+      fromMs >= before && known >= samples.first && known <= last ? known : samples.above(fromMs - 1);
+    while (first < last && samples.timeAt(first) < fromMs) first++;
     this.#known = first;
-    if (first > samples.first) pieces.weigh(first - 1, from, lastMs, settled);
-    const fromKey = Math.floor(from / blockMs);
+    if (first > samples.first && this.beginsAt(first) > fromMs) {
+      this.look(first - 1, fromMs, lastMs);
+      addFound(sums, SETTLED, deviates);
+    }
+    const fromKey = Math.floor(fromMs / blockMs);
     const lastKey = Math.floor(lastMs / blockMs);
     if (fromKey >= lastKey) {
-      for (let i = first; i < last; i++) pieces.weigh(i, from, lastMs, settled);
+      for (let i = first; i < last; i++) {
+        this.look(i, fromMs, lastMs);
+        addFound(sums, SETTLED, deviates);
+      }
       return;
     }
-    const isWhole = fromKey * blockMs === from;
+    const isWhole = fromKey * blockMs === fromMs;
     if (!isWhole) this.#addHead(fromKey, first);
     this.#addMiddle(isWhole ? fromKey : fromKey + 1, lastKey);
     this.#addTail(lastKey, last);
@@ -159,89 +210,107 @@ export class MomentsWindow implements Window {
 
   /** What of its block lies behind the edge: summed up from the block's end, so that the edge can move through it. */
   #addHead(key: number, first: number): void {
-    const { samples } = this.#pieces;
-    const { deviates, blockMs } = this.#kind;
+    const { samples } = this;
+    const { deviates, blockMs } = this.kind;
     if (this.#headKey !== key || first < this.#headFirst) {
       this.#headKey = key;
       this.#headFirst = first;
       this.#headEnd = samples.above((key + 1) * blockMs - 1);
-      this.#head = [];
-      const rest = new Moments(deviates);
-      for (let i = this.#headEnd - 1; i >= first; i--) {
-        const moments = new Moments(deviates);
-        this.#whole(i, moments);
-        moments.merge(rest);
-        rest.set(moments);
-        this.#head.push(rest.ms, rest.sum, rest.squares);
+      const count = Math.max(this.#headEnd - first, 0);
+      const head = doubles(count * width);
+      for (let n = 0; n < count; n++) {
+        clear(head, n * width);
+        this.#addWhole(this.#headEnd - 1 - n, head, n * width);
+        if (n > 0) merge(head, n * width, head, (n - 1) * width, deviates);
       }
+      this.#head = head;
     }
-    const at = (this.#headEnd - 1 - first) * 3;
-    const head = this.#head;
-    if (at >= 0 && at < head.length) this.#settled.mergeOf(head[at]!, head[at + 1]!, head[at + 2]!);
+    const at = (this.#headEnd - 1 - first) * width;
+    if (at >= 0 && at < this.#head.length) merge(this.#sums, SETTLED, this.#head, at, deviates);
   }
 
   /** The blocks that lie in the window as a whole. */
   #addMiddle(fromKey: number, untilKey: number): void {
-    const { samples } = this.#pieces;
-    const { blockMs } = this.#kind;
+    const { deviates } = this.kind;
+    const sums = this.#sums;
     if (this.#middleFrom !== fromKey || this.#middleUntil !== untilKey) {
+      const blocks = doubles((untilKey - fromKey) * width);
+      const [known, knownFrom, knownUntil] = [this.#blocks, this.#middleFrom, this.#middleUntil];
+      clear(sums, MIDDLE);
+      for (let key = fromKey; key < untilKey; key++) {
+        const at = (key - fromKey) * width;
+        if (knownFrom === none || key < knownFrom || key >= knownUntil) this.#sumBlock(key, blocks, at);
+        else
+          for (let part = 0; part < width; part++)
+            blocks[at + part] = known[(key - knownFrom) * width + part]!;
+        merge(sums, MIDDLE, blocks, at, deviates);
+      }
+      this.#blocks = blocks;
       this.#middleFrom = fromKey;
       this.#middleUntil = untilKey;
-      this.#middle.clear();
-      let i = samples.above(fromKey * blockMs - 1);
-      while (i < samples.end) {
-        const key = Math.floor(samples.timeAt(i) / blockMs);
-        if (key >= untilKey) break;
-        const end = samples.above((key + 1) * blockMs - 1);
-        this.#middle.merge(this.#block(key, i, end));
-        i = end;
-      }
-      for (const key of this.#blocks.keys()) if (key < fromKey) this.#blocks.delete(key);
     }
-    this.#settled.merge(this.#middle);
+    merge(sums, SETTLED, sums, MIDDLE, deviates);
+  }
+
+  #sumBlock(key: number, into: number[], at: number): void {
+    const { samples } = this;
+    const { blockMs } = this.kind;
+    const end = samples.above((key + 1) * blockMs - 1);
+    // Just now it was the newest.
+    if (key === this.#tailKey) {
+      const sums = this.#sums;
+      while (this.#tailUntil < end) this.#addWhole(this.#tailUntil++, sums, TAIL);
+      for (let part = 0; part < width; part++) into[at + part] = sums[TAIL + part]!;
+      return;
+    }
+    clear(into, at);
+    for (let i = samples.above(key * blockMs - 1); i < end; i++) this.#addWhole(i, into, at);
   }
 
   /** What has settled of the newest block. */
   #addTail(key: number, last: number): void {
+    const { blockMs, deviates } = this.kind;
+    const sums = this.#sums;
     if (this.#tailKey !== key || last < this.#tailUntil) {
       this.#tailKey = key;
-      this.#tail.clear();
-      this.#tailUntil = this.#pieces.samples.above(key * this.#kind.blockMs - 1);
+      clear(sums, TAIL);
+      this.#tailUntil = this.samples.above(key * blockMs - 1);
     }
-    while (this.#tailUntil < last) this.#whole(this.#tailUntil++, this.#tail);
-    this.#settled.merge(this.#tail);
+    while (this.#tailUntil < last) this.#addWhole(this.#tailUntil++, sums, TAIL);
+    merge(sums, SETTLED, sums, TAIL, deviates);
   }
 
-  #block(key: number, index: number, end: number): Moments {
-    const known = this.#blocks.get(key);
-    if (known !== undefined) return known;
-    const made = new Moments(this.#kind.deviates);
-    for (let i = index; i < end; i++) this.#whole(i, made);
-    this.#blocks.set(key, made);
-    return made;
+  /** Adds a sample that another one follows. */
+  #addWhole(index: number, into: number[], at: number): void {
+    const { samples } = this;
+    const { deviates, shape } = this.kind;
+    const { ring } = samples;
+    const sample = samples.offset(index);
+    const seenMs = ring[sample + SEEN_MS]!;
+    const staleMs = seenMs + shape.staleAfterMs;
+    const nextMs = ring[samples.offset(index + 1) + SEEN_MS]!;
+    if (!shape.byMinute) {
+      const ms = Math.min(nextMs, staleMs) - seenMs;
+      if (ms > 0) add(into, at, deviates, ms, ring[sample + TOTAL]!, 0);
+      return;
+    }
+    const count = ring[sample + COUNT]!;
+    const variance = deviates ? ring[sample + AROUND]! / count : 0;
+    add(into, at, deviates, minuteMs, ring[sample + TOTAL]! / count, variance);
+    const endsMs = minuteOf(seenMs) + minuteMs;
+    // Mostly the next minute has one, too.
+    if (nextMs < endsMs + minuteMs) return;
+    const heldMs = Math.min(minuteOf(nextMs), staleMs) - endsMs;
+    if (heldMs > 0) add(into, at, deviates, heldMs, ring[sample + LAST]!, 0);
   }
 
-  #whole(index: number, into: Moments): void {
-    this.#pieces.weigh(index, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, into);
-  }
-
-  #figure(total: Moments): number {
-    const { fn } = this.#kind;
-    const mean = total.sum / total.ms;
-    if (fn === "avgOver") return mean;
-    const deviation = Math.sqrt(total.squares / total.ms);
+  #deviation(): number {
+    const mean = total[SUM]! / total[MS]!;
+    const deviation = Math.sqrt(total[SQUARES]! / total[MS]!);
     const known = deviation > Math.abs(mean) * noise ? deviation : Number.isNaN(deviation) ? deviation : 0;
-    if (fn === "stddevOver") return known;
-    const apart = this.#pieces.newest - mean;
+    if (this.kind.fn === "stddevOver") return known;
+    const apart = this.newest - mean;
     return (known === 0 && Math.abs(apart) <= Math.abs(mean) * noise ? 0 : apart) / known;
-  }
-
-  #forget(atMs: number): void {
-    const { samples } = this.#pieces;
-    const from = this.#kind.shape.edge.at(atMs);
-    // The one before the edge may reach in over it.
-    while (samples.first + 1 < samples.end && samples.timeAt(samples.first + 1) < from)
-      this.#pieces.forgetUntil(samples.first + 1);
   }
 }
 
@@ -251,50 +320,50 @@ const noAnswer = {
   zscore: "the series does not deviate",
 } as const;
 
-/** Time, sum and squares around the mean of steps: two of them add up to that of all their steps. */
-class Moments implements Weighing {
-  ms = 0;
-  sum = 0;
-  squares = 0;
-  readonly #deviates: boolean;
+function clear(moments: number[], at: number): void {
+  moments[at + MS] = moments[at + SUM] = moments[at + SQUARES] = 0;
+}
 
-  /** @param deviates whether the squares are asked for */
-  constructor(deviates: boolean) {
-    this.#deviates = deviates;
-  }
+/** Adds the steps that were looked at. */
+function addFound(into: number[], at: number, deviates: boolean): void {
+  if (found[OWN_MS]! > 0) add(into, at, deviates, found[OWN_MS]!, found[MEAN]!, found[VARIANCE]!);
+  if (found[HELD_MS]! > 0) add(into, at, deviates, found[HELD_MS]!, found[LAST_VALUE]!, 0);
+}
 
-  add(ms: number, value: number, variance: number): void {
-    if (this.#deviates && this.ms > 0) {
-      const apart = value - this.sum / this.ms;
-      this.squares += (apart * apart * this.ms * ms) / (this.ms + ms);
+function add(
+  into: number[],
+  at: number,
+  deviates: boolean,
+  ms: number,
+  value: number,
+  variance: number,
+): void {
+  if (deviates) {
+    const before = into[at + MS]!;
+    let squares = into[at + SQUARES]!;
+    if (before > 0) {
+      const apart = value - into[at + SUM]! / before;
+      squares += (apart * apart * before * ms) / (before + ms);
     }
-    this.squares += variance * ms;
-    this.ms += ms;
-    this.sum += value * ms;
+    into[at + SQUARES] = squares + variance * ms;
   }
+  into[at + MS]! += ms;
+  into[at + SUM]! += value * ms;
+}
 
-  merge({ ms, sum, squares }: Moments): void {
-    this.mergeOf(ms, sum, squares);
-  }
-
-  mergeOf(ms: number, sum: number, squares: number): void {
-    if (ms === 0) return;
-    if (this.#deviates && this.ms > 0) {
-      const apart = sum / ms - this.sum / this.ms;
-      this.squares += (apart * apart * this.ms * ms) / (this.ms + ms);
+function merge(into: number[], at: number, more: readonly number[], from: number, deviates: boolean): void {
+  const ms = more[from + MS]!;
+  if (ms === 0) return;
+  const sum = more[from + SUM]!;
+  if (deviates) {
+    const before = into[at + MS]!;
+    let squares = into[at + SQUARES]!;
+    if (before > 0) {
+      const apart = sum / ms - into[at + SUM]! / before;
+      squares += (apart * apart * before * ms) / (before + ms);
     }
-    this.squares += squares;
-    this.ms += ms;
-    this.sum += sum;
+    into[at + SQUARES] = squares + more[from + SQUARES]!;
   }
-
-  set(other: Moments): void {
-    this.ms = other.ms;
-    this.sum = other.sum;
-    this.squares = other.squares;
-  }
-
-  clear(): void {
-    this.ms = this.sum = this.squares = 0;
-  }
+  into[at + MS]! += ms;
+  into[at + SUM]! += sum;
 }

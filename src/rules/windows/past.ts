@@ -4,34 +4,53 @@
  */
 import { Unknown } from "../value.ts";
 import { pushMinutes } from "./buckets.ts";
-import { Samples } from "./samples.ts";
-import { minuteMs, type Shape } from "./shape.ts";
+import { Samples, TIME, VALUE } from "./samples.ts";
+import { type Layout, minuteMs, minuteOf, type Shape } from "./shape.ts";
 import type { BucketStats, Window } from "./window.ts";
 
-export class PastWindow implements Window {
-  readonly #fn: "ago" | "change" | "changeRatio";
-  readonly #shape: Shape;
-  readonly #samples: Samples;
+/** What the windows of one specification share. */
+interface Kind {
+  readonly fn: "ago" | "change" | "changeRatio";
+  readonly shape: Shape;
+  readonly layout: Layout;
+}
 
-  constructor(fn: "ago" | "change" | "changeRatio", shape: Shape) {
-    this.#fn = fn;
-    this.#shape = shape;
-    this.#samples = new Samples(0, shape.most);
+export function pastKind(fn: Kind["fn"], shape: Shape): Kind {
+  return { fn, shape, layout: { head: 1, stride: 2, most: shape.most } };
+}
+
+/** In front of the samples: the minute in which the edge lay when it was looked for. */
+const MINUTE = 0;
+
+export class PastWindow implements Window {
+  readonly #kind: Kind;
+  readonly #samples: Samples;
+  /** The sample that counted at the edge then. */
+  #counts = -1;
+
+  constructor(kind: Kind) {
+    this.#kind = kind;
+    this.#samples = new Samples(kind.layout);
+    this.#samples.setHead(MINUTE, Number.NaN);
   }
 
-  push(atMs: number, value: number): void {
-    if (Number.isNaN(value)) return;
+  push(atMs: number, value: number): boolean {
+    if (Number.isNaN(value)) return false;
     const samples = this.#samples;
     const index = samples.above(atMs);
-    if (this.#shape.byMinute) {
-      if (index < samples.end && minuteOf(samples.timeAt(index)) === minuteOf(atMs)) return;
-      if (index > samples.first && minuteOf(samples.timeAt(index - 1)) === minuteOf(atMs)) {
+    if (this.#kind.shape.byMinute) {
+      const minute = minuteOf(atMs);
+      if (index < samples.end && minuteOf(samples.timeAt(index)) === minute) return false;
+      if (index > samples.first && samples.timeAt(index - 1) >= minute) {
         samples.set(index - 1, atMs, value);
-        return;
+        return true;
       }
     }
+    // What is late may count before what did.
+    if (index < samples.end) samples.setHead(MINUTE, Number.NaN);
     samples.insert(index, atMs, value);
     this.#forget(samples.timeAt(samples.end - 1));
+    return true;
   }
 
   pushBucket(atMs: number, stats: BucketStats, companion?: BucketStats, widthMs?: number): void {
@@ -43,37 +62,41 @@ export class PastWindow implements Window {
   }
 
   read(nowMs: number): number | Unknown {
-    const before = this.#then(nowMs);
-    if (this.#fn === "ago" || typeof before !== "number") return before;
     const samples = this.#samples;
-    const last = samples.end - 1;
-    if (nowMs - samples.timeAt(last) > this.#shape.staleAfterMs)
+    const { fn, shape } = this.#kind;
+    const then = this.#then(nowMs);
+    if (then < 0) return new Unknown("uncovered", null, "nothing was seen at the beginning of the window");
+    const { ring } = samples;
+    const before = ring[samples.offset(then) + VALUE]!;
+    if (fn === "ago") return before;
+    const newest = samples.offset(samples.end - 1);
+    if (nowMs - ring[newest + TIME]! > shape.staleAfterMs)
       return new Unknown("stale", null, "the newest sample is too old");
-    const change = samples.valueAt(last) - before;
-    const result = this.#fn === "change" ? change : change / Math.abs(before);
+    const change = ring[newest + VALUE]! - before;
+    const result = fn === "change" ? change : change / Math.abs(before);
     return Number.isNaN(result) ? new Unknown("nan", null, "change of an infinite or zero value") : result;
   }
 
   coverage(nowMs: number): number {
-    return this.#then(nowMs) instanceof Unknown ? 0 : 1;
+    return this.#then(nowMs) < 0 ? 0 : 1;
   }
 
   nextEdgeMs(nowMs: number): number | null {
     const samples = this.#samples;
-    const { edge, staleAfterMs, byMinute } = this.#shape;
+    const { edge, staleAfterMs, byMinute } = this.#kind.shape;
     if (samples.first === samples.end) return null;
     const next = samples.above(this.#lastInstant(nowMs));
     let first = Number.POSITIVE_INFINITY;
     if (next < samples.end) {
       const at = samples.timeAt(next);
-      const enters = edge.leavesAt((byMinute ? minuteOf(at) * minuteMs : at) - 1, nowMs);
+      const enters = edge.leavesAt((byMinute ? minuteOf(at) : at) - 1, nowMs);
       if (enters > nowMs) first = enters;
     }
     if (next - 1 >= samples.first) {
       const stale = edge.leavesAt(samples.timeAt(next - 1) + staleAfterMs, nowMs);
       if (stale > nowMs && stale < first) first = stale;
     }
-    if (this.#fn !== "ago") {
+    if (this.#kind.fn !== "ago") {
       const stale = samples.timeAt(samples.end - 1) + staleAfterMs + 1;
       if (stale > nowMs && stale < first) first = stale;
     }
@@ -86,6 +109,7 @@ export class PastWindow implements Window {
 
   clear(): void {
     this.#samples.clear();
+    this.#samples.setHead(MINUTE, Number.NaN);
   }
 
   /** Everything before the sample that counts at the edge; what is staler than that can never count. */
@@ -96,21 +120,27 @@ export class PastWindow implements Window {
   }
 
   #instantOf(from: number): number {
-    return this.#shape.byMinute ? minuteOf(from) * minuteMs + minuteMs - 1 : from;
+    return this.#kind.shape.byMinute ? minuteOf(from) + minuteMs - 1 : from;
   }
 
   #lastInstant(nowMs: number): number {
-    return this.#instantOf(this.#shape.edge.at(nowMs));
+    return this.#instantOf(this.#kind.shape.edge.at(nowMs));
   }
 
-  #then(nowMs: number): number | Unknown {
+  /** @returns the index of the sample that counts at the edge; -1: there is none */
+  #then(nowMs: number): number {
     const samples = this.#samples;
-    const from = this.#shape.edge.at(nowMs);
-    const index = samples.above(this.#instantOf(from)) - 1;
-    if (index < samples.first || from - samples.timeAt(index) > this.#shape.staleAfterMs)
-      return new Unknown("uncovered", null, "nothing was seen at the beginning of the window");
-    return samples.valueAt(index);
+    const { edge, byMinute, staleAfterMs } = this.#kind.shape;
+    const fromMs = edge.at(nowMs);
+    let index = this.#counts;
+    const minute = samples.head(MINUTE);
+    // By the minute it is the same one for a minute.
+    if (!(byMinute && fromMs >= minute && fromMs < minute + minuteMs && index >= samples.first)) {
+      index = samples.above(this.#instantOf(fromMs)) - 1;
+      this.#counts = index;
+      // The newest may be followed by another one of that minute.
+      samples.setHead(MINUTE, index < samples.end - 1 ? minuteOf(fromMs) : Number.NaN);
+    }
+    return index < samples.first || fromMs - samples.timeAt(index) > staleAfterMs ? -1 : index;
   }
 }
-
-const minuteOf = (ms: number): number => Math.floor(ms / minuteMs);

@@ -4,50 +4,43 @@
  * looked at beside it. By the minute it is the quantile of one-minute means.
  */
 import { Unknown } from "../value.ts";
-import { pushMinutes } from "./buckets.ts";
-import { fineStep, notCovered } from "./extremes.ts";
-import { Pieces, type Weighing } from "./pieces.ts";
+import { notCovered } from "./cover.ts";
 import { enoughCover, type Shape } from "./shape.ts";
-import type { BucketStats, Window } from "./window.ts";
+import {
+  found,
+  HELD_MS,
+  LAST_VALUE,
+  MEAN,
+  OWN_MS,
+  SteppedWindow,
+  type StepsKind,
+  stepsKind,
+} from "./steps.ts";
 
-export class QuantileWindow implements Window {
-  readonly #share: number;
-  readonly #shape: Shape;
-  readonly #pieces: Pieces;
+/** What the windows of one specification share. */
+interface Kind extends StepsKind {
+  readonly share: number;
+}
+
+/** @param share 0–1: 0.5 is the median. @param shape its edge by whole minutes where it is kept by the minute */
+export function quantileKind(share: number, shape: Shape): Kind {
+  return { share, ...stepsKind(shape, false) };
+}
+
+export class QuantileWindow extends SteppedWindow<Kind> {
   readonly #sorted = new Sorted();
   /** Samples of these indices are in `sorted`. */
   #from = 0;
   #until = 0;
-  #version = -1;
-
-  /** @param share 0–1: 0.5 is the median. @param shape its edge by whole minutes where it is kept by the minute */
-  constructor(share: number, shape: Shape) {
-    this.#share = share;
-    this.#shape = shape;
-    this.#pieces = new Pieces(shape, false);
-  }
-
-  push(atMs: number, value: number): void {
-    if (Number.isNaN(value)) return;
-    this.#pieces.push(atMs, value);
-    this.#forget(atMs);
-  }
-
-  pushBucket(atMs: number, stats: BucketStats, companion?: BucketStats, widthMs?: number): void {
-    pushMinutes(this, atMs, stats, companion, widthMs);
-  }
-
-  takeMinute(atMs: number, stats: BucketStats): void {
-    this.#pieces.pushMinute(atMs, stats);
-    this.#forget(stats.lastMs);
-  }
+  /** Of which version that is. */
+  #of = -1;
 
   read(nowMs: number): number | Unknown {
     const watchedMs = this.#weigh(nowMs);
     const cover = this.#covered(nowMs, watchedMs);
     if (cover < enoughCover) return notCovered(cover);
     return (
-      this.#sorted.at(this.#share * watchedMs, beside) ?? new Unknown("nan", null, "quantile of nothing")
+      this.#sorted.at(this.kind.share * watchedMs, beside) ?? new Unknown("nan", null, "quantile of nothing")
     );
   }
 
@@ -55,13 +48,8 @@ export class QuantileWindow implements Window {
     return this.#covered(nowMs, this.#weigh(nowMs));
   }
 
-  nextEdgeMs(nowMs: number): number | null {
-    const { samples } = this.#pieces;
-    return samples.first === samples.end ? null : nowMs + fineStep(this.#shape.edge);
-  }
-
-  clear(): void {
-    this.#pieces.clear();
+  override clear(): void {
+    super.clear();
     this.#sorted.clear();
     this.#from = this.#until = 0;
   }
@@ -69,32 +57,34 @@ export class QuantileWindow implements Window {
   #settle(first: number, last: number): void {
     const sorted = this.#sorted;
     if (
-      this.#version !== this.#pieces.version ||
+      this.#of !== this.version ||
       first > this.#until ||
       first < this.#from ||
-      last < this.#until
+      last < this.#until ||
+      // What is sorted and forgotten unread could not be taken out again.
+      this.#from < this.samples.first
     ) {
       sorted.clear();
       this.#from = this.#until = first;
-      this.#version = this.#pieces.version;
-      for (; this.#until < last; this.#until++) this.#whole(this.#until, sorted);
+      this.#of = this.version;
+      for (; this.#until < last; this.#until++) this.#whole(this.#until);
       sorted.order();
       return;
     }
-    for (; this.#until < last; this.#until++) this.#whole(this.#until, sorted);
+    for (; this.#until < last; this.#until++) this.#whole(this.#until);
     sorted.sign = -1;
-    for (; this.#from < first; this.#from++) this.#whole(this.#from, sorted);
+    for (; this.#from < first; this.#from++) this.#whole(this.#from);
     sorted.sign = 1;
   }
 
-  #whole(index: number, into: Weighing): void {
-    this.#pieces.weigh(index, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, into);
+  #whole(index: number): void {
+    this.lookAtAll(index);
+    addFound(this.#sorted);
   }
 
   /** Brings `sorted` and `beside` up to date. @returns ms that were watched. */
   #weigh(nowMs: number): number {
-    const pieces = this.#pieces;
-    const { samples } = pieces;
+    const { samples } = this;
     beside.clear();
     const last = samples.end - 1;
     if (last < samples.first) {
@@ -102,28 +92,33 @@ export class QuantileWindow implements Window {
       this.#from = this.#until = samples.end;
       return 0;
     }
-    const fromMs = this.#shape.edge.at(nowMs);
+    const fromMs = this.kind.shape.edge.at(nowMs);
     const first = Math.min(samples.above(fromMs - 1), last);
     this.#settle(first, last);
-    if (first > samples.first) pieces.weigh(first - 1, fromMs, pieces.beginsAt(first), beside);
-    pieces.weigh(last, fromMs, nowMs, beside);
+    if (first > samples.first) {
+      this.look(first - 1, fromMs, this.beginsAt(first));
+      addFound(beside);
+    }
+    this.look(last, fromMs, nowMs);
+    addFound(beside);
     return this.#sorted.total + beside.total;
   }
 
   #covered(nowMs: number, watchedMs: number): number {
-    const length = nowMs - this.#shape.edge.at(nowMs);
+    const length = nowMs - this.kind.shape.edge.at(nowMs);
     return length > 0 ? watchedMs / length : 0;
   }
+}
 
-  #forget(atMs: number): void {
-    const { samples } = this.#pieces;
-    // The one before the edge may reach in over it.
-    const keep = samples.above(this.#shape.edge.at(atMs) - 1) - 1;
-    if (keep <= samples.first) return;
-    // What is sorted and forgotten unread could not be taken out again: it is sorted anew.
-    if (this.#from < keep) this.#version = -1;
-    this.#pieces.forgetUntil(keep);
-  }
+/** Takes what stood: for how long, ms, and which value. */
+interface Weighing {
+  add(ms: number, value: number): void;
+}
+
+/** Hands on the steps that were looked at. */
+function addFound(into: Weighing): void {
+  if (found[OWN_MS]! > 0) into.add(found[OWN_MS]!, found[MEAN]!);
+  if (found[HELD_MS]! > 0) into.add(found[HELD_MS]!, found[LAST_VALUE]!);
 }
 
 const blockSize = 64;

@@ -3,17 +3,22 @@
  *
  * Kept in a ring that grows as needed, shrinks where little of it is used, and is written over: windows hold few
  * samples, are many, and change with every answer, so whatever they let go of must cost nothing. Indices count from the
- * first sample ever taken; those from `first` to `end` are held.
+ * first sample ever taken; those from `first` to `end` are held. In front of the ring lie a few numbers of the window
+ * itself: with thousands of subjects, what costs is to fetch memory, and in an object each would be a place of its own.
  */
-const [TIME, VALUE] = [0, 1] as const;
+import type { Layout } from "./shape.ts";
+
+/** Where a sample has them. */
+export const [TIME, VALUE] = [0, 1] as const;
 const smallest = 4;
 /** Below this it is not worth while to give room back, and room doubles; above it grows by a quarter. */
 const roomy = 64;
 
 export class Samples {
-  /** Time, value and what else is kept of each sample in turn. */
-  #ring: number[] = empty;
-  /** How many fit. */
+  readonly #layout: Layout;
+  /** The window's own numbers; then time, value and what else is kept of each sample in turn. */
+  #ring: number[];
+  /** How many samples fit. */
   #room = 0;
   /** Where in the ring the first one is. */
   #place = 0;
@@ -21,17 +26,10 @@ export class Samples {
   #end = 0;
   /** What `above` found last by searching: the edge of a window lies there again, or one further. */
   #found = 0;
-  /** Numbers of each sample in the ring. */
-  readonly #stride: number;
-  readonly #most: number;
 
-  /**
-   * @param more how many numbers are kept of each beside its time and value, 0 to 3
-   * @param most how many samples there will hardly be more of: the ring grows up to that at first
-   */
-  constructor(more: 0 | 1 | 2 | 3, most = Number.POSITIVE_INFINITY) {
-    this.#stride = 2 + more;
-    this.#most = most;
+  constructor(layout: Layout) {
+    this.#layout = layout;
+    this.#ring = layout.head === 0 ? empty : doubles(layout.head);
   }
 
   get first(): number {
@@ -52,10 +50,26 @@ export class Samples {
     return this.#ring[this.#at(index) + 2 + which]!;
   }
 
+  /** For who reads several numbers of a sample at once: those of index `i` begin at `offset(i)`, until something is inserted. */
+  get ring(): readonly number[] {
+    return this.#ring;
+  }
+  offset(index: number): number {
+    return this.#at(index);
+  }
+
+  /** One of the window's own numbers. Undefined in sense until it is set, and it outlives `clear`. */
+  head(which: 0 | 1 | 2): number {
+    return this.#ring[which]!;
+  }
+  setHead(which: 0 | 1 | 2, value: number): void {
+    this.#ring[which] = value;
+  }
+
   /** Replaces what stands at an index; its time must keep the order. What is not kept of it is left out. */
   set(index: number, timeMs: number, value: number, more0 = 0, more1 = 0, more2 = 0): void {
     const ring = this.#ring;
-    const stride = this.#stride;
+    const { stride } = this.#layout;
     const at = this.#at(index);
     ring[at + TIME] = timeMs;
     ring[at + VALUE] = value;
@@ -66,15 +80,18 @@ export class Samples {
 
   /** The first index whose time is above `ms`; from the end, since samples come nearly in order. */
   above(ms: number): number {
+    const first = this.#first;
     let index = this.#end;
-    if (index === this.#first || this.timeAt(index - 1) <= ms) return index;
-    let low = this.#first;
-    for (let near = this.#found; near <= this.#found + 1; near++) {
-      if (near < low || near >= index) continue;
-      if (this.timeAt(near) > ms) {
-        if (near > low && this.timeAt(near - 1) > ms) break;
-        this.#found = near;
-        return near;
+    if (index === first || this.timeAt(index - 1) <= ms) return index;
+    let low = first;
+    const near = this.#found;
+    if (near >= first && near < index && (near === first || this.timeAt(near - 1) <= ms)) {
+      if (this.timeAt(near) > ms) return near;
+      // Not the newest, which lies above.
+      low = near + 1;
+      if (this.timeAt(low) > ms) {
+        this.#found = low;
+        return low;
       }
     }
     while (low < index) {
@@ -108,32 +125,36 @@ export class Samples {
   }
 
   clear(): void {
-    this.#ring = empty;
-    this.#room = this.#place = this.#first = this.#end = 0;
+    const { head } = this.#layout;
+    this.#ring = head === 0 ? empty : this.#ring.slice(0, head);
+    this.#room = this.#place = this.#first = this.#end = this.#found = 0;
   }
 
   #at(index: number): number {
     const place = this.#place + index - this.#first;
-    return (place < this.#room ? place : place - this.#room) * this.#stride;
+    const { head, stride } = this.#layout;
+    return head + (place < this.#room ? place : place - this.#room) * stride;
   }
 
   #copy(from: number, to: number): void {
     const ring = this.#ring;
     const [source, target] = [this.#at(from), this.#at(to)];
-    for (let part = 0; part < this.#stride; part++) ring[target + part] = ring[source + part]!;
+    for (let part = 0; part < this.#layout.stride; part++) ring[target + part] = ring[source + part]!;
   }
 
   #larger(): number {
     const room = this.#room;
+    const { most } = this.#layout;
     if (room < smallest) return smallest;
     const larger = room < roomy ? room * 2 : room + (room >> 2);
-    return room < this.#most ? Math.min(larger, this.#most) : larger;
+    return room < most ? Math.min(larger, most) : larger;
   }
 
   #resize(room: number): void {
-    const stride = this.#stride;
-    const ring = blank(room * stride);
-    for (let index = this.#first, to = 0; index < this.#end; index++) {
+    const { head, stride } = this.#layout;
+    const ring = doubles(head + room * stride);
+    for (let which = 0; which < head; which++) ring[which] = this.#ring[which]!;
+    for (let index = this.#first, to = head; index < this.#end; index++) {
       const from = this.#at(index);
       for (let part = 0; part < stride; part++) ring[to++] = this.#ring[from + part]!;
     }
@@ -147,8 +168,8 @@ export class Samples {
 const blanks: number[] = [0.5];
 const empty: number[] = blanks.slice(0, 0);
 
-/** An array of just this length: one that is pushed to keeps room for half as many more. */
-function blank(length: number): number[] {
+/** An array of just this length: one that is pushed to keeps room for half as many more. What stands in it means nothing. */
+export function doubles(length: number): number[] {
   while (blanks.length < length) blanks.push(0.5);
   return blanks.slice(0, length);
 }

@@ -3,6 +3,9 @@ import type { Edge } from "./edge.ts";
 
 export const minuteMs = 60_000;
 
+/** @returns when the minute began that an instant lies in, ms. */
+export const minuteOf = (ms: number): number => Math.floor(ms / minuteMs) * minuteMs;
+
 /** A window is covered when this share of it is. */
 export const enoughCover = 0.9;
 
@@ -25,11 +28,12 @@ export interface Shape {
   readonly most: number;
 }
 
-/** An edge at the beginning of the minute that the other lies in: what is kept by the minute enters and leaves whole. */
-export function wholeMinutes(edge: Edge): Edge {
-  return {
-    at: (nowMs) => Math.floor(edge.at(nowMs) / minuteMs) * minuteMs,
-    leavesAt: (lastMs, nowMs) => edge.leavesAt(lastMs, nowMs),
-    longestMs: edge.longestMs,
-  };
+/** How samples lie in memory. */
+export interface Layout {
+  /** Numbers of the window itself in front of them, up to 3. */
+  readonly head: number;
+  /** Numbers of each: time, value, and up to three more. */
+  readonly stride: number;
+  /** How many samples there will hardly be more of: room is made up to that at first. */
+  readonly most: number;
 }

@@ -21,8 +21,8 @@ export class SinceWindow implements Window {
     this.#edge = edge;
   }
 
-  push(atMs: number, value: number): void {
-    if (Number.isNaN(value)) return;
+  push(atMs: number, value: number): boolean {
+    if (Number.isNaN(value)) return false;
     if (atMs >= this.#newestMs) {
       if (value !== this.#newest) this.#begin(atMs, value);
       this.#newestMs = atMs;
@@ -33,6 +33,7 @@ export class SinceWindow implements Window {
       this.#startMs = atMs + 1;
       this.#witnessed = true;
     }
+    return true;
   }
 
   pushBucket(atMs: number, stats: BucketStats, companion?: BucketStats, widthMs?: number): void {
@@ -86,8 +87,10 @@ export class AgeWindow implements Window {
     this.#edge = edge;
   }
 
-  push(atMs: number, value: number): void {
-    if (!Number.isNaN(value)) this.#newestMs = Math.max(this.#newestMs, atMs);
+  push(atMs: number, value: number): boolean {
+    if (Number.isNaN(value)) return false;
+    this.#newestMs = Math.max(this.#newestMs, atMs);
+    return true;
   }
 
   pushBucket(atMs: number, stats: BucketStats, companion?: BucketStats, widthMs?: number): void {

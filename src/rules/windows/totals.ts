@@ -1,8 +1,18 @@
 /** `sumOver` and `countOver`: events of the window, added up. By the minute, each minute keeps its total. */
 import { pushMinutes } from "./buckets.ts";
 import { Samples } from "./samples.ts";
-import { minuteMs, type Shape } from "./shape.ts";
+import { type Layout, minuteMs, type Shape } from "./shape.ts";
 import type { BucketStats, Window } from "./window.ts";
+
+/** What the windows of one specification share. */
+interface Kind {
+  readonly shape: Shape;
+  readonly layout: Layout;
+}
+
+export function totalKind(shape: Shape): Kind {
+  return { shape, layout: { head: 0, stride: 2, most: shape.most } };
+}
 
 export class TotalWindow implements Window {
   readonly #shape: Shape;
@@ -11,13 +21,13 @@ export class TotalWindow implements Window {
   #sum: number | null = null;
   #summedFrom = 0;
 
-  constructor(shape: Shape) {
+  constructor({ shape, layout }: Kind) {
     this.#shape = shape;
-    this.#samples = new Samples(0, shape.most);
+    this.#samples = new Samples(layout);
   }
 
-  push(atMs: number, value: number): void {
-    if (Number.isNaN(value)) return;
+  push(atMs: number, value: number): boolean {
+    if (Number.isNaN(value)) return false;
     this.#sum = null;
     const samples = this.#samples;
     const width = this.#width;
@@ -27,6 +37,7 @@ export class TotalWindow implements Window {
       samples.set(index - 1, time, samples.valueAt(index - 1) + value);
     else samples.insert(index, time, value);
     if (index >= samples.end - 1) this.#forget(atMs);
+    return true;
   }
 
   pushBucket(atMs: number, stats: BucketStats, companion?: BucketStats, widthMs?: number): void {

@@ -20,8 +20,9 @@ export interface Window {
    * @param atMs when it was seen (samples) or happened (events). Late ones are taken in at their own time.
    * @param value of the series; 1 for `countOver`. NaN is ignored.
    * @param companion of `drawdown`: what the fall is measured against; default the value itself.
+   * @returns false only where it surely left everything as it was: the figure, and until when that was said to hold
    */
-  push(atMs: number, value: number, companion?: number): void;
+  push(atMs: number, value: number, companion?: number): boolean;
   /**
    * Takes a stretch of the past that is known by its roll-up only. Minutes give, to the minute, what their samples would
    * have given; wider buckets are exact to their own width.
