@@ -16,13 +16,18 @@ export class Cover {
 
   add(fromMs: number, toMs: number): void {
     const spans = this.#spans;
+    const { length } = spans;
+    if (length > 0 && fromMs >= spans[length - 2]! && fromMs <= spans[length - 1]!) {
+      if (toMs > spans[length - 1]!) spans[length - 1] = toMs;
+      return;
+    }
     // The spans that [from, to] touches become one with it.
     let first = 0;
-    while (first < spans.length && spans[first + 1]! < fromMs) first += 2;
+    while (first < length && spans[first + 1]! < fromMs) first += 2;
     let after = first;
     let from = fromMs;
     let to = toMs;
-    while (after < spans.length && spans[after]! <= toMs) {
+    while (after < length && spans[after]! <= toMs) {
       from = Math.min(from, spans[after]!);
       to = Math.max(to, spans[after + 1]!);
       after += 2;

@@ -28,15 +28,15 @@ export function extremeKind(fn: Kind["fn"], shape: Shape): Kind {
     shape,
     sign: fn === "minOver" ? -1 : 1,
     width: shape.byMinute ? minuteMs : 1,
-    layout: { head: falls ? 3 : 2, stride: falls ? 3 : 2, most: shape.most },
+    layout: { head: falls ? 5 : 4, stride: falls ? 3 : 2, most: shape.most },
   };
 }
 
 /**
- * In front of the samples: when the newest one was seen, since when all has been watched until it becomes stale, and, for a
- * fall, its value.
+ * In front of the samples: when the newest one was seen; since when all has been watched until it becomes stale; time and
+ * height at the end of the queue; and, for a fall, the newest value. Most samples ask for no more than this.
  */
-const [NEWEST_MS, WATCHED_MS, NEWEST] = [0, 1, 2] as const;
+const [NEWEST_MS, WATCHED_MS, END_TIME, END_HEIGHT, NEWEST] = [0, 1, 2, 3, 4] as const;
 
 export class ExtremeWindow implements Window {
   readonly #kind: Kind;
@@ -55,6 +55,14 @@ export class ExtremeWindow implements Window {
     const { fn, sign, shape } = this.#kind;
     const { byMinute } = shape;
     const queue = this.#queue;
+    if (byMinute && fn !== "drawdown" && queue.head(END_HEIGHT) > sign * value) {
+      // Its minute has a higher one, and is watched.
+      const sinceMs = queue.head(END_TIME);
+      if (atMs >= queue.head(NEWEST_MS) && atMs >= sinceMs && atMs < sinceMs + minuteMs) {
+        queue.setHead(NEWEST_MS, atMs);
+        return false;
+      }
+    }
     const time = byMinute ? minuteOf(atMs) : atMs;
     const isNewest = this.#take(atMs, value, time);
     const place = this.#place(time, sign * value, companion ?? value);
@@ -138,6 +146,7 @@ export class ExtremeWindow implements Window {
   #begin(): void {
     this.#queue.setHead(NEWEST_MS, Number.NEGATIVE_INFINITY);
     this.#queue.setHead(WATCHED_MS, Number.NEGATIVE_INFINITY);
+    this.#queue.setHead(END_HEIGHT, Number.NEGATIVE_INFINITY);
   }
 
   #isWhole(fromMs: number, nowMs: number): boolean {
@@ -184,6 +193,12 @@ export class ExtremeWindow implements Window {
   #takeApart(watchedMs: number, atMs: number, sinceMs: number, newestMs: number): void {
     const { staleAfterMs } = this.#kind.shape;
     const cover = this.#earlier ?? new Cover();
+    // A past that comes after the present lies before all that was seen, sample for sample.
+    if (atMs + staleAfterMs < sinceMs) {
+      cover.add(watchedMs, atMs + staleAfterMs);
+      this.#earlier = cover;
+      return;
+    }
     if (newestMs !== Number.NEGATIVE_INFINITY) cover.add(sinceMs, newestMs + staleAfterMs);
     cover.add(watchedMs, atMs + staleAfterMs);
     this.#queue.setHead(WATCHED_MS, cover.pop());
@@ -201,6 +216,10 @@ export class ExtremeWindow implements Window {
     while (beaten > queue.first && queue.valueAt(beaten - 1) <= height) beaten--;
     if (beaten < at) queue.remove(beaten, at - beaten);
     queue.insert(beaten, time, height, companion);
+    if (beaten === queue.end - 1) {
+      queue.setHead(END_TIME, time);
+      queue.setHead(END_HEIGHT, height);
+    }
     return beaten;
   }
 

@@ -59,10 +59,10 @@ export class Samples {
   }
 
   /** One of the window's own numbers. Undefined in sense until it is set, and it outlives `clear`. */
-  head(which: 0 | 1 | 2): number {
+  head(which: 0 | 1 | 2 | 3 | 4): number {
     return this.#ring[which]!;
   }
-  setHead(which: 0 | 1 | 2, value: number): void {
+  setHead(which: 0 | 1 | 2 | 3 | 4, value: number): void {
     this.#ring[which] = value;
   }
 

@@ -30,7 +30,7 @@ export interface Shape {
 
 /** How samples lie in memory. */
 export interface Layout {
-  /** Numbers of the window itself in front of them, up to 3. */
+  /** Numbers of the window itself in front of them, up to 5. */
   readonly head: number;
   /** Numbers of each: time, value, and up to three more. */
   readonly stride: number;
