@@ -297,7 +297,8 @@ export class IngestLoop implements Ingest {
     if (this.#stopped) return;
     const { clock } = this.#options;
     const nowMs = clock.nowMs();
-    const dueMs = Math.min(this.#watch.nextDeadlineMs() ?? Number.POSITIVE_INFINITY, nowMs + tickEveryMs);
+    const tickMs = nowMs + tickEveryMs;
+    const dueMs = Math.min(this.#watch.nextDeadlineMs(tickMs) ?? tickMs, tickMs);
     if (this.#cancelTimer && this.#timerAtMs <= dueMs && this.#timerAtMs > nowMs) return;
     this.#cancelTimer?.();
     this.#timerAtMs = dueMs;

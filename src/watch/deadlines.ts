@@ -35,11 +35,15 @@ export class Deadlines {
     owner.dueMs = Number.POSITIVE_INFINITY;
   }
 
-  /** When the next moment is, or null. */
-  nextMs(): number | null {
+  /**
+   * When the next moment is, or null.
+   * @param untilMs one after this is not looked for: what is told then is after it, too, and maybe too early
+   */
+  nextMs(untilMs = Number.POSITIVE_INFINITY): number | null {
     for (;;) {
       const top = this.#heap[0];
       if (top === undefined) return null;
+      if (top.queuedMs > untilMs) return top.queuedMs;
       const { dueMs } = top;
       if (dueMs <= top.queuedMs) return top.queuedMs;
       this.#settle(top, dueMs);

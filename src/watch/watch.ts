@@ -375,9 +375,9 @@ export class Watch {
     return { atMs: this.#startedMs, reloaded: this.#settings.reloaded === true };
   }
 
-  /** When time alone may change something next, ms; null when nothing is due. */
-  nextDeadlineMs(): number | null {
-    return this.#deadlines.nextMs();
+  /** When time alone may change something next, ms; null when nothing is due. @param untilMs as of `Deadlines.nextMs` */
+  nextDeadlineMs(untilMs?: number): number | null {
+    return this.#deadlines.nextMs(untilMs);
   }
 
   /** Takes one observation, then works off the deadlines that have come. An observation never moves time back. */

@@ -49,6 +49,10 @@ test("every owner is called once when its newest moment has come, and not before
           expect(called.splice(0).sort((a, b) => a - b)).toEqual(due.sort((a, b) => a - b));
         }
         const next = wanted.size === 0 ? null : Math.min(...wanted.values());
+        const untilMs = nowMs + 3;
+        const near = deadlines.nextMs(untilMs);
+        if (next !== null && next <= untilMs) expect(near).toBe(next);
+        else expect(near ?? Number.POSITIVE_INFINITY).toBeGreaterThan(untilMs);
         expect(deadlines.nextMs()).toBe(next);
         expect(deadlines.size).toBeLessThanOrEqual(owners);
       }
