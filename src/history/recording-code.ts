@@ -10,7 +10,8 @@
  *   decimal   a double that is a whole number of 1/100 … 1/10^9: that number, likewise
  *   text      a number in a table of the latest texts, or itself
  *
- * Writer and reader keep the same picture of each stream's last value (`Node`), and both change it in the same way.
+ * Writer and reader keep the same picture of each stream, its last observation (`Picture`): there are thousands, for months,
+ * so the writer holds on to what it was handed, and to no copy. Observations are never changed once they are made.
  */
 import type { Observation } from "../domain/observation.ts";
 import { ByteWriter, mostWhole, zigzag } from "./recording-bytes.ts";
@@ -55,7 +56,9 @@ export const textsKept = 4_096;
 /** Deeper values are JSON text: nothing that is ours goes that deep. */
 const deepest = 64;
 /** Members of an observation's own list that are remembered while they are not in it: markets are told of in parts. */
-export const absentKept = 128;
+const absentKept = 128;
+/** How deep those lists are. */
+export const listDepth = 2;
 /** How many known members are compared with a new one. */
 const compared = 64;
 /** Beyond these, writing starts afresh: what is kept in memory has to have an end. */
@@ -67,36 +70,41 @@ export interface Shape {
   readonly keys: readonly string[];
 }
 
-/** What is known of an object (with a shape) or a list (without): its members. */
-export class Node {
-  readonly shape: Shape | null;
-  slots: Slot[];
-  /**
-   * The object as it last was. The writer holds it only where it was met again (many accounts share what they may do) and of
-   * whole observations: to hold on to each new one costs a quarter of the writing.
-   */
-  source: object;
+/** Stands for "nothing is known of it": equal to no value. */
+export const nothing: unknown = Object.freeze({});
 
-  constructor(shape: Shape | null, slots: Slot[], source: object) {
-    this.shape = shape;
-    this.slots = slots;
-    this.source = source;
+/** What is known of a stream. */
+export class Picture {
+  last: unknown = nothing;
+  #lists: Map<string, readonly unknown[]> | null = null;
+
+  /** What is known of a list of the observation's own: `list`, as it was last, and behind that who is remembered of it. */
+  membersOf(key: string, list: readonly unknown[]): readonly unknown[] {
+    return this.#lists?.get(key) ?? list;
+  }
+
+  /** The same from here on. */
+  keep(key: string, list: readonly unknown[], members: readonly unknown[]): void {
+    if (members.length > list.length) {
+      this.#lists ??= new Map();
+      this.#lists.set(key, members);
+    } else this.#lists?.delete(key);
   }
 }
 
-export type Slot = Node | string | number | bigint | boolean | null | undefined;
-
-/** In place of a source that is not held. */
-const unheld = {};
-
-/** Stands for "nothing is known of it": equal to no value. */
-export const nothing = new Node(null, [], {});
-
-interface Stream {
+class Stream extends Picture {
   readonly id: number;
-  node: Slot;
+  /** How many the observation has. */
   readonly keys: number;
-  readonly parts: readonly unknown[];
+  /** Another one of the same kind and owner. */
+  readonly next: Stream | undefined;
+
+  constructor(id: number, keys: number, next: Stream | undefined) {
+    super();
+    this.id = id;
+    this.keys = keys;
+    this.next = next;
+  }
 }
 
 /**
@@ -104,39 +112,33 @@ interface Stream {
  * never exactness. No text is made of it, as that would cost as much as the rest.
  */
 class Streams {
-  readonly #byKind = new Map<string, Map<unknown, Stream[]>>();
+  readonly #byKind = new Map<string, Map<unknown, Stream>>();
   readonly all: Stream[] = [];
 
   find(observation: Observation): Stream | undefined {
     const o = observation as unknown as Known;
-    const list = this.#byKind.get(o.kind)?.get(o.wallet ?? o.symbol ?? o.owner ?? o.channel);
-    if (list === undefined) return undefined;
+    const first = this.#byKind.get(o.kind)?.get(o.wallet ?? o.symbol ?? o.owner ?? o.channel);
+    if (first === undefined) return undefined;
     let keys = 0;
     for (const _ in o) keys++;
-    for (const stream of list) {
-      const { parts } = stream;
-      if (stream.keys !== keys || parts[0] !== o.pdaIndex || parts[1] !== o.source) continue;
-      if (parts[2] !== o.symbol || parts[3] !== o.live) continue;
-      if (parts[4] === o.view?.pdaIndex && parts[5] === o.view?.subaccount) return stream;
+    for (let stream: Stream | undefined = first; stream !== undefined; stream = stream.next) {
+      const last = stream.last as Known;
+      if (stream.keys !== keys || last.pdaIndex !== o.pdaIndex || last.source !== o.source) continue;
+      if (last.symbol !== o.symbol || last.live !== o.live) continue;
+      if (last.view?.pdaIndex === o.view?.pdaIndex && last.view?.subaccount === o.view?.subaccount)
+        return stream;
     }
     return undefined;
   }
 
   add(observation: Observation): Stream {
     const o = observation as unknown as Known;
-    const stream = {
-      id: this.all.length + firstStream,
-      node: nothing,
-      keys: Object.keys(o).length,
-      parts: [o.pdaIndex, o.source, o.symbol, o.live, o.view?.pdaIndex, o.view?.subaccount],
-    };
-    this.all.push(stream);
     const owner = o.wallet ?? o.symbol ?? o.owner ?? o.channel;
-    const owners = this.#byKind.get(o.kind) ?? new Map<unknown, Stream[]>();
+    const owners = this.#byKind.get(o.kind) ?? new Map<unknown, Stream>();
     this.#byKind.set(o.kind, owners);
-    const list = owners.get(owner);
-    if (list === undefined) owners.set(owner, [stream]);
-    else list.push(stream);
+    const stream = new Stream(this.all.length + firstStream, Object.keys(o).length, owners.get(owner));
+    this.all.push(stream);
+    owners.set(owner, stream);
     return stream;
   }
 }
@@ -162,6 +164,9 @@ export class RecordingWriter {
   readonly #textPlaces: (string | undefined)[] = new Array(textsKept).fill(undefined);
   #nextPlace = 0;
   #depth = 0;
+  /** Of what is being written: whose picture it is held against, and under which key of the observation it stands. */
+  #picture = new Picture();
+  #key = "";
 
   /** Bytes since the last `take`. */
   get length(): number {
@@ -175,7 +180,7 @@ export class RecordingWriter {
 
   /** The last observation of each stream. */
   *last(): Generator<Observation> {
-    for (const { node } of this.#streams.all) if (node instanceof Node) yield node.source as Observation;
+    for (const { last } of this.#streams.all) yield last as Observation;
   }
 
   /** What was written; to be copied before the next write. */
@@ -196,42 +201,45 @@ export class RecordingWriter {
       if (carried) return;
       out.whole(known.id);
       const before = out.at;
-      const node = this.#put(observation, known.node);
+      this.#observation(observation, known);
       if (out.at === before) out.byte(tags.same);
-      if (node instanceof Node) node.source = observation;
-      known.node = node;
       return;
     }
     if (carried) out.whole(carriedMark);
     out.whole(newStream);
-    this.#streams.add(observation).node = this.#put(observation, nothing);
+    this.#observation(observation, this.#streams.add(observation));
   }
 
-  /** Writes `value`, or nothing at all where it is what is known. @returns what is known from here on */
-  #put(value: unknown, known: Slot): Slot {
+  #observation(observation: Observation, picture: Picture): void {
+    this.#picture = picture;
+    this.#put(observation, picture.last);
+    picture.last = observation;
+  }
+
+  /** Writes `value`, or nothing at all where it is what is known. */
+  #put(value: unknown, known: unknown): void {
     switch (typeof value) {
       case "number":
-        if (value === known && (value !== 0 || Object.is(value, known))) return known;
-        this.#number(value, known);
-        return value;
+        if (value !== known || (value === 0 && !Object.is(value, known))) this.#number(value, known);
+        return;
       case "string":
         if (value !== known) this.#text(value);
-        return value;
+        return;
       case "bigint":
         if (value !== known) this.#bigint(value, known);
-        return value;
+        return;
       case "boolean":
         if (value !== known) this.#out.byte(value ? tags.true : tags.false);
-        return value;
+        return;
       case "object":
-        return this.#composite(value, known);
+        this.#composite(value, known);
+        return;
       default:
         if (known !== undefined) this.#out.byte(tags.undefined);
-        return undefined;
     }
   }
 
-  #number(value: number, known: Slot): void {
+  #number(value: number, known: unknown): void {
     const out = this.#out;
     if (Number.isInteger(value) && !Object.is(value, -0)) {
       const difference = value - wholeOf(known);
@@ -258,7 +266,7 @@ export class RecordingWriter {
     out.double(value);
   }
 
-  #bigint(value: bigint, known: Slot): void {
+  #bigint(value: bigint, known: unknown): void {
     const out = this.#out;
     const number = Number(value);
     if (Math.abs(number) < mostWhole) {
@@ -293,60 +301,54 @@ export class RecordingWriter {
     }
   }
 
-  #composite(value: object | null, known: Slot): Slot {
+  #composite(value: object | null, known: unknown): void {
     const out = this.#out;
     if (value === null) {
       if (known !== null) out.byte(tags.null);
-      return null;
+      return;
     }
-    // Observations are never changed once they are made.
-    if (known instanceof Node && known.source === value) return known;
     if (this.#depth >= deepest) {
       out.byte(tags.json);
       out.text(
         JSON.stringify(value, (_, inner) => (typeof inner === "bigint" ? `${inner}` : inner)),
         "utf8",
       );
-      return nothing;
+      return;
     }
+    // Many accounts share what they may do.
+    if (value === known) return;
     this.#depth++;
-    const now = Array.isArray(value)
-      ? this.#list(value, known)
-      : this.#object(value as Record<string, unknown>, known);
+    if (Array.isArray(value)) this.#list(value, known);
+    else this.#object(value as Record<string, unknown>, known);
     this.#depth--;
-    return now;
   }
 
-  #object(value: Record<string, unknown>, known: Slot): Node {
+  #object(value: Record<string, unknown>, known: unknown): void {
     const out = this.#out;
-    if (known instanceof Node && known.shape !== null && hasKeys(value, known.shape.keys)) {
-      const { slots } = known;
+    const own = this.#depth === 1;
+    const keys = isObject(known) ? Object.keys(known) : null;
+    if (isObject(known) && keys !== null && hasKeys(value, keys)) {
       const start = out.at;
       out.byte(tags.objectChanged);
-      const bits = out.bits(slots.length);
+      const bits = out.bits(keys.length);
       const end = out.at;
       let i = 0;
       for (const key in value) {
+        if (own) this.#key = key;
         const before = out.at;
-        const slot = this.#put(value[key], slots[i]);
-        if (out.at !== before) {
-          out.setBit(bits, i);
-          slots[i] = slot;
-        }
+        this.#put(value[key], known[key]);
+        if (out.at !== before) out.setBit(bits, i);
         i++;
       }
-      if (out.at === end) {
-        out.at = start;
-        if (known.source === unheld) known.source = value;
-      } else if (known.source !== unheld) known.source = unheld;
-      return known;
+      if (out.at === end) out.at = start;
+      return;
     }
     out.byte(tags.objectNew);
     const shape = this.#shape(Object.keys(value));
-    const slots: Slot[] = [];
-    for (const key of shape.keys) slots.push(this.#put(value[key], nothing));
-    // A copy has room for just these: there are a dozen for each account, for months.
-    return new Node(shape, slots.slice(), value);
+    for (const key of shape.keys) {
+      if (own) this.#key = key;
+      this.#put(value[key], nothing);
+    }
   }
 
   #shape(keys: readonly string[]): Shape {
@@ -365,51 +367,52 @@ export class RecordingWriter {
     return shape;
   }
 
-  #list(value: readonly unknown[], known: Slot): Node {
+  #list(value: readonly unknown[], known: unknown): void {
     const out = this.#out;
-    if (!(known instanceof Node) || known.shape !== null || known === nothing) {
+    const picture = this.#depth === listDepth ? this.#picture : null;
+    const key = this.#key;
+    if (!Array.isArray(known)) {
       out.byte(tags.listNew);
       out.whole(value.length);
-      const slots: Slot[] = [];
-      for (const one of value) slots.push(this.#put(one, nothing));
-      return new Node(null, slots.slice(), unheld);
+      for (const one of value) this.#put(one, nothing);
+      picture?.keep(key, value, value);
+      return;
     }
-    if (inPlace(value, known.slots)) {
-      const { slots } = known;
+    const members: readonly unknown[] = picture?.membersOf(key, known) ?? known;
+    if (inPlace(value, members)) {
       const start = out.at;
       out.byte(tags.listChanged);
-      const bits = out.bits(slots.length);
+      const bits = out.bits(members.length);
       const end = out.at;
-      for (let i = 0; i < slots.length; i++) {
+      for (let i = 0; i < members.length; i++) {
         const before = out.at;
-        const slot = this.#put(value[i], slots[i]);
-        if (out.at === before) continue;
-        out.setBit(bits, i);
-        slots[i] = slot;
+        this.#put(value[i], members[i]);
+        if (out.at !== before) out.setBit(bits, i);
       }
-      if (out.at === end) out.at = start;
-    } else {
-      out.byte(tags.listMoved);
-      out.whole(value.length);
-      const places = new Places(known.slots);
-      for (const one of value) {
-        const place = places.find(one);
-        if (place === -1) {
-          out.whole(0);
-          places.add(this.#put(one, nothing));
-          continue;
-        }
-        const slot = known.slots[place];
-        // Whether it changed is known only when it is written; in front of it there is one byte for that.
-        out.whole(place + 1);
-        const before = out.at;
-        const now = this.#put(one, slot);
-        if (out.at === before) out.byte(tags.same);
-        places.take(place, now);
-      }
-      known.slots = places.after(this.#depth <= 2 && value.length > 0 ? absentKept : 0);
+      // Members that were away and are back as they were are a change, too.
+      if (out.at === end && members.length === known.length) out.at = start;
+      picture?.keep(key, value, value);
+      return;
     }
-    return known;
+    out.byte(tags.listMoved);
+    out.whole(value.length);
+    const places = new Places(members);
+    for (const one of value) {
+      const place = places.find(one);
+      if (place === -1) {
+        out.whole(0);
+        this.#put(one, nothing);
+        places.add(one);
+        continue;
+      }
+      // Whether it changed is known only when it is written; in front of it there is one byte for that.
+      out.whole(place + 1);
+      const before = out.at;
+      this.#put(one, members[place]);
+      if (out.at === before) out.byte(tags.same);
+      places.take(place, one);
+    }
+    picture?.keep(key, value, places.after());
   }
 }
 
@@ -418,12 +421,12 @@ export class RecordingWriter {
  * `find` is the writer's: the reader is told.
  */
 export class Places {
-  readonly #known: readonly Slot[];
+  readonly #known: readonly unknown[];
   readonly #taken: boolean[] = [];
-  readonly #after: Slot[] = [];
+  readonly #after: unknown[] = [];
   #next = 0;
 
-  constructor(known: readonly Slot[]) {
+  constructor(known: readonly unknown[]) {
     this.#known = known;
   }
 
@@ -438,26 +441,33 @@ export class Places {
     return -1;
   }
 
-  take(place: number, now: Slot): void {
+  take(place: number, now: unknown): void {
     this.#taken[place] = true;
     this.#after.push(now);
     this.#next = place + 1;
   }
 
-  add(slot: Slot): void {
-    this.#after.push(slot);
+  add(now: unknown): void {
+    this.#after.push(now);
   }
 
-  /** The members from here on: those of now in their order, then up to `absent` of those that are not among them. */
-  after(absent: number): Slot[] {
+  /** The members from here on: those of now in their order, then some of those that are not among them. */
+  after(): readonly unknown[] {
+    const after = this.#after;
+    if (after.length === 0) return after;
     let kept = 0;
-    for (let i = 0; i < this.#known.length && kept < absent; i++) {
+    for (let i = 0; i < this.#known.length && kept < absentKept; i++) {
       if (this.#taken[i] === true) continue;
-      this.#after.push(this.#known[i]);
+      after.push(this.#known[i]);
       kept++;
     }
-    return this.#after.slice();
+    return after;
   }
+}
+
+/** @returns whether it has members with names, and is not the value that stands for nothing known */
+function isObject(known: unknown): known is Record<string, unknown> {
+  return typeof known === "object" && known !== null && known !== nothing && !Array.isArray(known);
 }
 
 function hasKeys(value: Record<string, unknown>, keys: readonly string[]): boolean {
@@ -470,11 +480,11 @@ function hasKeys(value: Record<string, unknown>, keys: readonly string[]): boole
  * Whether each member stands where it stood. Looked at in every answer, so told by first values alone: an order that took
  * another's place is that one, changed.
  */
-function inPlace(value: readonly unknown[], slots: readonly Slot[]): boolean {
-  if (value.length !== slots.length) return false;
-  for (let i = 0; i < slots.length; i++) {
-    const slot = slots[i];
-    if (slot instanceof Node && slot.shape !== null && !isSame(value[i], slot, 1)) return false;
+function inPlace(value: readonly unknown[], members: readonly unknown[]): boolean {
+  if (value.length !== members.length) return false;
+  for (let i = 0; i < members.length; i++) {
+    const known = members[i];
+    if (isObject(known) && !isSame(value[i], known, 1)) return false;
   }
   return true;
 }
@@ -483,32 +493,31 @@ function inPlace(value: readonly unknown[], slots: readonly Slot[]): boolean {
  * Whether an object is the one that is known, only changed: told by its first value (a symbol, an index), and, where two are
  * looked at, by its second where that is a text, too (the symbol and number of an order, the kind and key of an event).
  */
-function isSame(value: unknown, slot: Slot, looked: 1 | 2): boolean {
-  if (!(slot instanceof Node) || slot.shape === null) return false;
-  if (typeof value !== "object" || value === null) return false;
-  const { shape, slots } = slot;
+function isSame(value: unknown, known: unknown, looked: 1 | 2): boolean {
+  if (!isObject(value) || !isObject(known)) return false;
+  const keys = Object.keys(known);
   let i = 0;
   for (const key in value) {
-    if (key !== shape.keys[i]) return false;
-    const one = (value as Record<string, unknown>)[key];
-    if (one !== slots[i] && (typeof one === "string" || (i === 0 && typeof one === "number"))) return false;
+    if (key !== keys[i]) return false;
+    const one = value[key];
+    if (one !== known[key] && (typeof one === "string" || (i === 0 && typeof one === "number"))) return false;
     if (++i === looked) return true;
   }
-  return i === shape.keys.length;
+  return i === keys.length;
 }
 
 /** The whole number that a difference is from: 0 where none is known. */
-export function wholeOf(known: Slot): number {
+export function wholeOf(known: unknown): number {
   return typeof known === "number" && Number.isInteger(known) && Math.abs(known) < mostWhole ? known : 0;
 }
 
-export function bigintOf(known: Slot): number {
+export function bigintOf(known: unknown): number {
   if (typeof known !== "bigint") return 0;
   const number = Number(known);
   return Math.abs(number) < mostWhole / 2 ? number : 0;
 }
 
-export function scaledOf(known: Slot, scale: number): number {
+export function scaledOf(known: unknown, scale: number): number {
   if (typeof known !== "number") return 0;
   const scaled = Math.round(known * scale);
   return Math.abs(scaled) < mostWhole ? scaled : 0;

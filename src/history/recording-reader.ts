@@ -2,16 +2,15 @@
 import type { Observation } from "../domain/observation.ts";
 import { ByteReader, unzigzag } from "./recording-bytes.ts";
 import {
-  absentKept,
   bigintOf,
   carriedMark,
   firstStream,
-  Node,
+  listDepth,
   newStream,
   nothing,
+  Picture,
   Places,
   type Shape,
-  type Slot,
   scaledOf,
   scales,
   tags,
@@ -27,14 +26,15 @@ export interface Read {
 
 /** Reads what one RecordingWriter wrote, from its first byte on. */
 export class RecordingReader {
-  readonly #streams: Slot[] = [];
+  readonly #streams: Picture[] = [];
   readonly #shapes: Shape[] = [];
   readonly #textPlaces: string[] = [];
   #nextPlace = 0;
   #depth = 0;
   #in = new ByteReader(Buffer.alloc(0));
-  /** The value that was read last; its slot is what `#get` returned. */
-  #value: unknown;
+  /** Of what is being read: whose picture it is held against, and under which key of the observation it stands. */
+  #picture = new Picture();
+  #key = "";
 
   /** @throws when the bytes are not what was written */
   *read(bytes: Buffer): Generator<Read> {
@@ -46,19 +46,16 @@ export class RecordingReader {
       const index = id === newStream ? this.#streams.length : id - firstStream;
       if (index < 0 || (id !== newStream && index >= this.#streams.length))
         throw new RangeError(`stream ${id}`);
-      this.#streams[index] = this.#get(this.#in.byte(), id === newStream ? nothing : this.#streams[index]);
-      yield { observation: this.#value as Observation, carried };
+      const picture = this.#streams[index] ?? new Picture();
+      this.#streams[index] = picture;
+      this.#picture = picture;
+      picture.last = this.#get(this.#in.byte(), picture.last);
+      yield { observation: picture.last as Observation, carried };
     }
   }
 
-  /** Reads one value by its tag. @returns what is known of it from here on */
-  #get(tag: number, known: Slot): Slot {
-    const slot = this.#slot(tag, known);
-    if (tag !== tags.json) this.#value = lastOf(slot);
-    return slot;
-  }
-
-  #slot(tag: number, known: Slot): Slot {
+  /** Reads one value by its tag. */
+  #get(tag: number, known: unknown): unknown {
     const from = this.#in;
     if (tag >= tags.small) return wholeOf(known) + unzigzag(tag - tags.small);
     switch (tag) {
@@ -96,70 +93,66 @@ export class RecordingReader {
       case tags.textRaw:
         return from.text("utf16le");
       case tags.json:
-        this.#value = JSON.parse(from.text("utf8"));
-        return nothing;
+        return JSON.parse(from.text("utf8"));
     }
     const decimal = scales[tag - tags.decimal];
     if (decimal !== undefined) return (scaledOf(known, decimal) + from.signed()) / decimal;
     this.#depth++;
-    const node = this.#composite(tag, known);
+    const value =
+      tag === tags.objectNew || tag === tags.objectChanged
+        ? this.#object(tag, known)
+        : this.#list(tag, known);
     this.#depth--;
-    return node;
+    return value;
   }
 
-  #composite(tag: number, known: Slot): Node {
+  #object(tag: number, known: unknown): object {
     const from = this.#in;
-    if (tag === tags.objectNew) {
-      const shape = this.#shape();
-      const slots: Slot[] = [];
-      const values: unknown[] = [];
-      for (const _ of shape.keys) {
-        slots.push(this.#get(from.byte(), nothing));
-        values.push(this.#value);
-      }
-      return new Node(shape, slots, objectOf(shape.keys, values));
+    const own = this.#depth === 1;
+    const isNew = tag === tags.objectNew;
+    if (!isNew && (!isComposite(known) || Array.isArray(known)))
+      throw new RangeError(`tag ${tag} on nothing`);
+    const before = (isNew ? {} : known) as Readonly<Record<string, unknown>>;
+    const keys = isNew ? this.#shape().keys : Object.keys(before);
+    const bits = isNew ? 0 : from.bits(keys.length);
+    const values: unknown[] = [];
+    for (const [i, key] of keys.entries()) {
+      if (own) this.#key = key;
+      if (isNew) values.push(this.#get(from.byte(), nothing));
+      else values.push(from.bit(bits, i) ? this.#get(from.byte(), before[key]) : before[key]);
     }
+    return objectOf(keys, values);
+  }
+
+  #list(tag: number, known: unknown): readonly unknown[] {
+    const from = this.#in;
+    const picture = this.#depth === listDepth ? this.#picture : null;
+    const key = this.#key;
+    const values: unknown[] = [];
     if (tag === tags.listNew) {
-      const length = from.whole();
-      const slots: Slot[] = [];
-      const values: unknown[] = [];
-      for (let i = 0; i < length; i++) {
-        slots.push(this.#get(from.byte(), nothing));
-        values.push(this.#value);
+      for (let count = from.whole(); count > 0; count--) values.push(this.#get(from.byte(), nothing));
+      picture?.keep(key, values, values);
+      return values;
+    }
+    if (!Array.isArray(known)) throw new RangeError(`tag ${tag} on nothing`);
+    const members: readonly unknown[] = picture?.membersOf(key, known) ?? known;
+    if (tag === tags.listChanged) {
+      const bits = from.bits(members.length);
+      for (const [i, one] of members.entries())
+        values.push(from.bit(bits, i) ? this.#get(from.byte(), one) : one);
+      picture?.keep(key, values, values);
+    } else if (tag === tags.listMoved) {
+      const places = new Places(members);
+      for (let count = from.whole(); count > 0; count--) {
+        const place = from.whole() - 1;
+        const value = this.#get(from.byte(), place === -1 ? nothing : members[place]);
+        if (place === -1) places.add(value);
+        else places.take(place, value);
+        values.push(value);
       }
-      return new Node(null, slots, values);
-    }
-    if (!(known instanceof Node)) throw new RangeError(`tag ${tag} on nothing`);
-    if (tag === tags.listMoved) return this.#moved(known);
-    const { slots, shape } = known;
-    const bits = from.bits(slots.length);
-    const values: unknown[] = [];
-    for (let i = 0; i < slots.length; i++) {
-      if (from.bit(bits, i)) {
-        slots[i] = this.#get(from.byte(), slots[i]);
-        values.push(this.#value);
-      } else values.push(lastOf(slots[i]));
-    }
-    if (tag === tags.objectChanged && shape !== null) known.source = objectOf(shape.keys, values);
-    else if (tag === tags.listChanged) known.source = values;
-    else throw new RangeError(`tag ${tag}`);
-    return known;
-  }
-
-  #moved(known: Node): Node {
-    const from = this.#in;
-    const length = from.whole();
-    const places = new Places(known.slots);
-    const values: unknown[] = [];
-    for (let i = 0; i < length; i++) {
-      const place = from.whole() - 1;
-      if (place === -1) places.add(this.#get(from.byte(), nothing));
-      else places.take(place, this.#get(from.byte(), known.slots[place]));
-      values.push(this.#value);
-    }
-    known.slots = places.after(this.#depth <= 2 && length > 0 ? absentKept : 0);
-    known.source = values;
-    return known;
+      picture?.keep(key, values, places.after());
+    } else throw new RangeError(`tag ${tag}`);
+    return values;
   }
 
   #shape(): Shape {
@@ -170,7 +163,7 @@ export class RecordingReader {
     if (id !== this.#shapes.length) throw new RangeError(`shape ${id}`);
     const keys: string[] = [];
     for (let count = from.whole(); count > 0; count--) {
-      const key = this.#slot(from.byte(), nothing);
+      const key = this.#get(from.byte(), nothing);
       if (typeof key !== "string") throw new RangeError("a key that is no text");
       keys.push(key);
     }
@@ -180,8 +173,8 @@ export class RecordingReader {
   }
 }
 
-function lastOf(slot: Slot): unknown {
-  return slot instanceof Node ? slot.source : slot;
+function isComposite(known: unknown): known is object {
+  return typeof known === "object" && known !== null && known !== nothing;
 }
 
 function objectOf(keys: readonly string[], values: readonly unknown[]): object {

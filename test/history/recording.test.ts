@@ -153,6 +153,26 @@ describe("what is recorded is what was seen", () => {
     );
   });
 
+  test("who was not told of and is told of again as before", () => {
+    const prices = (...symbols: string[]) =>
+      ({
+        kind: "prices",
+        atMs: t0,
+        markets: symbols.map((symbol) => ({ symbol, markPriceUsd: 3 })),
+      }) as unknown as Observation;
+    const told = [
+      prices("SOL", "BTC"),
+      prices("SOL"),
+      prices("SOL", "BTC"),
+      prices("BTC"),
+      prices("BTC", "SOL"),
+    ];
+    const writer = new RecordingWriter();
+    for (const one of told) writer.write(one);
+    const read = [...new RecordingReader().read(writer.take())].map(({ observation }) => observation);
+    expect(read).toEqual(told);
+  });
+
   test("through a file, with packings, retention and restarts between, from any point on", {
     timeout: 60_000,
   }, async () => {
