@@ -24,7 +24,7 @@ import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { coverOf, detailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
-import { Instance, noWindows, Timer } from "./instance.ts";
+import { Instance, noInstances, noViews, noWindows, Timer } from "./instance.ts";
 import { noPlan, Plans, staysQuiet } from "./plan.ts";
 import type { WatchedWallet } from "./settings.ts";
 import type { Judging } from "./staleness.ts";
@@ -97,9 +97,7 @@ export class Conditions {
     this.#options = options;
     this.#judging = {
       deadlines: options.deadlines,
-      judge: this.#due,
-      staleMsOf: ({ rule, node, index, staleMs }) =>
-        node.quiet.has(index) ? freshUntilMs(rule.inputs, node.env) + 1 : staleMs,
+      judgeStale: (node, nowMs) => this.#judgeStale(node, nowMs),
       firstStaleMs: (node) => this.#firstStaleMs(node),
     };
     for (const rule of options.ruleSet.conditions) {
@@ -132,21 +130,25 @@ export class Conditions {
   attach(node: SubjectNode, draft: Draft): void {
     this.#prepare(node);
     node.staleness.keep(this.#judging);
-    for (const rule of this.#byScope.get(node.subject.scope) ?? []) {
-      if (!judges(rule, node.subject, this.#options.wallet)) continue;
-      const windows = rule.windows.map((spec): Window => {
-        if (spec.path.kind === "event") return windowsOf(node, this.#options.windows).of(spec);
-        const owner = this.#options.owner(node, spec.path) ?? node;
-        return windowsOf(owner, this.#options.windows).of(spec);
-      });
-      const { length } = node.instances;
-      const instance = new Instance(rule, node, windows.length === 0 ? noWindows : windows, length);
-      node.instances.push(instance);
+    const all = this.#byScope.get(node.subject.scope) ?? [];
+    const rules = all.filter((rule) => judges(rule, node.subject, this.#options.wallet));
+    node.views = rules.map((rule) => this.#viewOf(rule, node));
+    node.instances = rules.map((rule, i) => new Instance(rule, node, node.views[i]!, i));
+    node.plan = this.#plans.of(rules);
+    for (const instance of node.instances) {
       this.#claim(instance, draft);
       // Judged once even when nothing of what it reads ever arrives: then it is blind, and somebody has to say so.
       this.#setTimer(instance, draft.atMs + driftMs);
     }
-    node.plan = this.#plans.of(node.instances.map(({ rule }) => rule));
+  }
+
+  /** The windows through which a rule looks back from this subject. */
+  #viewOf(rule: ConditionRule, node: SubjectNode): readonly Window[] {
+    if (rule.windows.length === 0) return noWindows;
+    return rule.windows.map((spec) => {
+      const owner = spec.path.kind === "event" ? node : (this.#options.owner(node, spec.path) ?? node);
+      return windowsOf(owner, this.#options.windows).of(spec);
+    });
   }
 
   /**
@@ -187,7 +189,8 @@ export class Conditions {
         instance.alert = null;
       } else this.#drop(instance, draft);
     }
-    node.instances = [];
+    node.instances = noInstances;
+    node.views = noViews;
     node.plan = noPlan;
   }
 
@@ -199,7 +202,7 @@ export class Conditions {
   judgeNode(node: SubjectNode, source: Source | readonly Source[] | null, draft: Draft): void {
     if (node.plan.length === 0) return;
     const asked = source === null ? -1 : typeof source === "string" ? sourceBit(source) : bitsOf(source);
-    const { instances, plan, quiet, env, windows } = node;
+    const { views, plan, quiet, env, windows } = node;
     const { atMs } = draft;
     const turn = ++this.#turn;
     const held = windows !== null && atMs <= windows.heldUntilMs;
@@ -218,13 +221,13 @@ export class Conditions {
             continue;
           }
         }
-        if (planned.looksBack) node.looked = instances[i]!.windows;
+        if (planned.looksBack) node.looked = views[i]!;
         if (staysQuiet(planned, env, turn)) {
           staleMs = Math.min(staleMs, planned.look.untilMs(env, turn) + 1);
           continue;
         }
       }
-      this.judge(instances[i]!, draft);
+      this.judge(node.rouse(i), draft);
     }
     node.staleness.noted(staleMs);
     if (lookedBack && !held) this.#noteHeld(node, asked, atMs);
@@ -233,22 +236,31 @@ export class Conditions {
   #firstStaleMs({ instances, plan, quiet, env }: SubjectNode): number {
     const turn = ++this.#turn;
     let firstMs = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < plan.length; i++) {
-      const staleMs = quiet.has(i) ? plan[i]!.look.untilMs(env, turn) + 1 : instances[i]!.staleMs;
-      if (staleMs < firstMs) firstMs = staleMs;
-    }
+    for (let i = 0; i < plan.length; i++)
+      if (quiet.has(i)) firstMs = Math.min(firstMs, plan[i]!.look.untilMs(env, turn) + 1);
+    for (const { index, staleMs } of instances) if (!quiet.has(index) && staleMs < firstMs) firstMs = staleMs;
     return firstMs;
   }
 
+  /** Judges by those rules of a subject that rest on something stale by now. */
+  #judgeStale(node: SubjectNode, nowMs: number): void {
+    const draft = this.#options.draft();
+    for (let i = 0; i < node.plan.length; i++) {
+      const { rule } = node.plan[i]!;
+      const staleMs = node.quiet.has(i) ? freshUntilMs(rule.inputs, node.env) + 1 : node.instance(i).staleMs;
+      if (staleMs <= nowMs) this.judge(node.rouse(i), draft);
+    }
+  }
+
   /** Notes until when its windows hold, where all that was quiet because of them was looked at just now. */
-  #noteHeld({ instances, plan, quiet, windows }: SubjectNode, asked: number, atMs: number): void {
+  #noteHeld({ views, plan, quiet, windows }: SubjectNode, asked: number, atMs: number): void {
     if (windows === null) return;
     let untilMs = Number.POSITIVE_INFINITY;
     for (let i = 0; i < plan.length; i++) {
       const { looksBackOnly, sources: read } = plan[i]!;
       if (!looksBackOnly || !quiet.has(i)) continue;
       if ((read & asked) === 0) return;
-      for (const window of instances[i]!.windows)
+      for (const window of views[i]!)
         untilMs = Math.min(untilMs, window.holdsUntilMs?.(atMs) ?? Number.NEGATIVE_INFINITY);
     }
     windows.heldUntilMs = untilMs;
@@ -350,10 +362,13 @@ export class Conditions {
   }
 
   #recoveredText(instance: Instance, nowMs: number): AlertText | null {
-    if (instance.alert !== null || !instance.node.instances.includes(instance)) return null;
-    const env = this.#envOf(instance, nowMs);
-    const judged = judge(instance.rule, env, null);
-    return judged.kind === "known" && judged.severity === null ? this.#textOf(instance, env, judged) : null;
+    const { node, index } = instance;
+    if (index >= node.plan.length) return null;
+    const now = node.instance(index);
+    if (now.alert !== null) return null;
+    const env = this.#envOf(now, nowMs);
+    const judged = judge(now.rule, env, null);
+    return judged.kind === "known" && judged.severity === null ? this.#textOf(now, env, judged) : null;
   }
 
   #envOf(instance: Instance, nowMs: number): Env {
@@ -440,7 +455,7 @@ export class Conditions {
       node.quiet.set(index, true);
       // Those that were quiet before hold until another moment than this one does.
       if (node.windows !== null) node.windows.heldUntilMs = Number.NEGATIVE_INFINITY;
-      instance.settle();
+      node.rest(instance);
     } else instance.staleMs = staleMs;
     node.staleness.noted(staleMs);
   }

@@ -24,10 +24,17 @@ export function dataStates(
   );
   const unjudged: UnjudgedSubject[] = [];
   for (const node of nodes) {
+    for (const { rule } of node.plan) {
+      const count = counts.get(rule.name);
+      if (count) count.ok++;
+    }
     for (const { rule, unknown, unknownSinceMs } of node.instances) {
       const state = dataStateOf(unknown);
       const count = counts.get(rule.name);
-      if (count) count[state]++;
+      if (count) {
+        count.ok--;
+        count[state]++;
+      }
       if (unknown === null || state === "ok" || unjudged.length >= mostListed) continue;
       const source = unknown.unknown === "unset" ? "configuration" : unknown.source;
       unjudged.push({

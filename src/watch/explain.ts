@@ -24,7 +24,10 @@ export function explain(
   if (events.some((one) => one.name === rule)) return { kind: "eventRule" };
   if (!conditions.some((one) => one.name === rule))
     return { kind: "noRule", known: [...conditions, ...events].map((one) => one.name) };
-  const judged = [...of.nodes].flatMap((node) => node.instances.filter((one) => one.rule.name === rule));
+  const judged = [...of.nodes].flatMap((node) => {
+    const index = node.plan.findIndex((one) => one.rule.name === rule);
+    return index === -1 ? [] : [node.instance(index)];
+  });
   if (subject === null) {
     const [only, ...more] = judged;
     if (only !== undefined && more.length === 0)

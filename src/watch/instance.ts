@@ -1,6 +1,6 @@
 /**
- * One rule judging one subject: its clocks, its windows, and the alert that it raised. There are a hundred thousand of them
- * where thousands of wallets are watched, nearly all of them quiet: those have no more than the fields below.
+ * One rule judging one subject: its clocks, its windows, and the alert that it raised. There would be a hundred thousand of them
+ * where thousands of wallets are watched, nearly all of them quiet: of those there is nothing to tell, and none is kept.
  */
 import { type Lifecycle, newLifecycle } from "../alerts/lifecycle.ts";
 import type { ConditionRule, Unknown, Window } from "../rules/index.ts";
@@ -9,6 +9,8 @@ import type { Due } from "./deadlines.ts";
 import type { SubjectNode } from "./subjects.ts";
 
 export const noWindows: readonly Window[] = [];
+export const noViews: readonly (readonly Window[])[] = [];
+export const noInstances: readonly Instance[] = [];
 
 export class Instance {
   readonly rule: ConditionRule;
@@ -101,11 +103,12 @@ export class Instance {
     this.#own().staleMs = staleMs;
   }
 
-  /** It is known, nothing holds and no clock runs: nothing of what came before means anything from here on. */
-  settle(): void {
+  /** Of one that is known, of which nothing holds and no clock runs: whether anything of what came before means something still. */
+  get isMarked(): boolean {
     const course = this.#course;
-    if (course === null || course.lifecycle.sinceMs !== null || course.alert !== null) return;
-    if (course.unknown === null && !course.stored && !course.alreadySo) this.#course = null;
+    if (course === null) return false;
+    const { lifecycle, alert, unknown, stored, alreadySo } = course;
+    return lifecycle.sinceMs !== null || alert !== null || unknown !== null || stored || alreadySo;
   }
 
   #own(): Course {

@@ -3,23 +3,21 @@
  * and it is looked for among them only when it comes up.
  */
 import type { Deadlines, Due } from "./deadlines.ts";
-import type { Instance } from "./instance.ts";
 import type { SubjectNode } from "./subjects.ts";
 
 /** What is the same for all subjects. */
 export interface Judging {
   readonly deadlines: Deadlines;
-  /** Called with each rule whose moment has come; it sets a new one. */
-  readonly judge: (instance: Instance) => void;
-  /** A rule's moment, ms. */
-  readonly staleMsOf: (instance: Instance) => number;
-  /** The first of those of a subject. */
+  /** The first moment of a subject's rules, ms. */
   readonly firstStaleMs: (node: SubjectNode) => number;
+  /** Judges by those whose moment has come; they set new ones. */
+  readonly judgeStale: (node: SubjectNode, nowMs: number) => void;
 }
 
 export class Staleness implements Due {
   queuedMs = Number.POSITIVE_INFINITY;
   place = -1;
+  order: number | undefined = undefined;
   #judging: Judging | null = null;
   readonly #of: SubjectNode;
 
@@ -46,8 +44,7 @@ export class Staleness implements Due {
   onDue(nowMs: number): void {
     const judging = this.#judging;
     if (judging === null) return;
-    for (const instance of [...this.#of.instances])
-      if (judging.staleMsOf(instance) <= nowMs) judging.judge(instance);
+    judging.judgeStale(this.#of, nowMs);
     this.noted(this.dueMs);
   }
 }

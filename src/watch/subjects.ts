@@ -5,7 +5,7 @@
 import type { Source } from "../domain/observation.ts";
 import { type Subject, subjectName } from "../domain/subject.ts";
 import type { Env, Facts, Window } from "../rules/index.ts";
-import { type Instance, noWindows } from "./instance.ts";
+import { Instance, noInstances, noViews, noWindows } from "./instance.ts";
 import { noPlan, type Plan, Quiet } from "./plan.ts";
 import { Staleness } from "./staleness.ts";
 import type { WindowSet } from "./windows.ts";
@@ -23,9 +23,12 @@ export class SubjectNode {
   bornMs = 0;
   /** When a position was opened, ms; null: not known. */
   openedMs: number | null = null;
-  instances: Instance[] = [];
-  /** How those are looked at, one by one. */
+  /** Its rules, and how they are looked at one by one. */
   plan: Plan = noPlan;
+  /** By their place in the plan: the windows through which they look back. */
+  views: readonly (readonly Window[])[] = noViews;
+  /** What is told of its rules, in their order; none of one that is quiet (see `Quiet`) and was not marked by anything. */
+  instances: readonly Instance[] = noInstances;
   readonly quiet = new Quiet();
   readonly staleness: Staleness = new Staleness(this);
   windows: WindowSet | null = null;
@@ -40,6 +43,30 @@ export class SubjectNode {
     this.incarnation = incarnation;
     this.first = first;
     env.window = (index) => this.looked[index]!.read(env.nowMs);
+  }
+
+  /** What there is to tell of the rule of this place in the plan. Of a quiet one that is kept nowhere; see `rouse`. */
+  instance(index: number): Instance {
+    for (let i = 0; i < this.instances.length; i++)
+      if (this.instances[i]!.index === index) return this.instances[i]!;
+    const instance = new Instance(this.plan[index]!.rule, this, this.views[index]!, index);
+    instance.judged = true;
+    return instance;
+  }
+
+  /** The same to be judged: what becomes of it is kept. */
+  rouse(index: number): Instance {
+    const instance = this.instance(index);
+    if (!this.instances.includes(instance))
+      this.instances = [...this.instances, instance].sort((a, b) => a.index - b.index);
+    return instance;
+  }
+
+  /** It is known, nothing holds and no clock runs: nothing of what came before means anything from here on. */
+  rest(instance: Instance): void {
+    if (instance.isMarked) return;
+    this.instances =
+      this.instances.length === 1 ? noInstances : this.instances.filter((one) => one !== instance);
   }
 
   seen(source: Source, atMs: number): void {

@@ -46,18 +46,18 @@ export class WantedMarkets {
     if (wish.all) return "all";
     const symbols = new Set(wish.named);
     if (wish.ofPositions.size === 0 && !wish.held) return symbols;
-    for (const { subject, instances } of nodes) {
+    for (const { subject, plan } of nodes) {
       if (subject.scope !== "position" || symbols.has(subject.symbol)) continue;
-      if (wish.held || instances.some(({ rule }) => wish.ofPositions.has(rule))) symbols.add(subject.symbol);
+      if (wish.held || plan.some(({ rule }) => wish.ofPositions.has(rule))) symbols.add(subject.symbol);
     }
     return symbols;
   }
 
   /** What has to be read of a position's market for its sake. */
-  ofPosition({ instances }: SubjectNode): readonly Source[] {
+  ofPosition({ plan }: SubjectNode): readonly Source[] {
     return marketReads.filter((source) => {
       const wish = this.#wishes.get(source)!;
-      return wish.held || instances.some(({ rule }) => wish.ofPositions.has(rule));
+      return wish.held || plan.some(({ rule }) => wish.ofPositions.has(rule));
     });
   }
 

@@ -50,11 +50,11 @@ const story = fc.array(
 /** As long as `work` takes, every rule is judged at length whenever something that it reads arrives. */
 function atLength<T>(work: () => T): T {
   const { judgeNode } = Conditions.prototype;
-  Conditions.prototype.judgeNode = function (this: Conditions, { instances }, source, draft): void {
+  Conditions.prototype.judgeNode = function (this: Conditions, node, source, draft): void {
     const arrived = source === null ? null : [source].flat();
-    for (const instance of instances) {
-      const read = instance.rule.reads.flatMap((one) => one.sources);
-      if (arrived === null || arrived.some((one) => read.includes(one))) this.judge(instance, draft);
+    for (const [i, { rule }] of node.plan.entries()) {
+      const read = rule.reads.flatMap((one) => one.sources);
+      if (arrived === null || arrived.some((one) => read.includes(one))) this.judge(node.rouse(i), draft);
     }
   };
   try {
