@@ -74,8 +74,9 @@ export class NamedValues {
       node.looked = windows;
       const result = value.value.run(env);
       const name = fieldOf(value);
-      delete node.facts.values[name];
+      // Written over and not removed first, since an object that loses properties becomes slow for good.
       if (typeof result === "number") known[name] = node.facts.values[name] = result;
+      else delete node.facts.values[name];
     }
     return known;
   }

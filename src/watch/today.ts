@@ -153,9 +153,9 @@ export class Today implements Due {
     const { values } = node.facts;
     const [day] = book.days;
     if (this.#isTold(wallet.name, "fills")) values.feesToday = day!.fees;
-    else delete values.feesToday;
+    else if (values.feesToday !== undefined) delete values.feesToday;
     if (this.#isTold(wallet.name, "funding", wallet.pdaIndices)) values.fundingToday = day!.funding;
-    else delete values.fundingToday;
+    else if (values.fundingToday !== undefined) delete values.fundingToday;
   }
 
   /** What an account realized today in a market; undefined while that is not known. */

@@ -633,7 +633,7 @@ export class Watch {
       this.#holdings.take(account, draft);
       this.#world.accounts.assess(account);
     }
-    sumAccounts(entry, this.#world.accounts.ofWallet(seen.wallet));
+    sumAccounts(entry, this.#world.accounts.ofWallet(seen.wallet), true);
     const whole = seen.told === undefined;
     if (whole) {
       walletSeen(entry, seen.pdaIndex, seen.slot, draft.atMs);
@@ -782,8 +782,9 @@ export class Watch {
     for (const [symbol, { node }] of positions) {
       node.seen("fills", fills);
       const usd = this.#today.realized(ref.wallet, `${ref.pdaIndex}.${ref.subaccount}`, symbol);
-      if (usd === undefined) delete node.facts.values.realizedPnlToday;
-      else node.facts.values.realizedPnlToday = usd;
+      const { values } = node.facts;
+      if (usd !== undefined) values.realizedPnlToday = usd;
+      else if (values.realizedPnlToday !== undefined) delete values.realizedPnlToday;
     }
   }
 

@@ -45,6 +45,17 @@ describe("a wallet is as near as its nearest account", () => {
     expect(h.told.at(-1)).toBe("Move main ended critical recovered");
   });
 
+  test("of accounts that no answer told of yet nothing is claimed; of a wallet without any, that nothing moves it", () => {
+    const h = new Harness({ rules });
+    h.config(marketConfig());
+    h.mark(150);
+    const figures = () => h.watch.status(h.nowMs).wallets[0]!.figures;
+    expect(figures()).not.toHaveProperty("moveToLiquidation");
+    h.account([]);
+    expect(figures()).toMatchObject({ moveToLiquidation: Number.POSITIVE_INFINITY });
+    expect(figures()).not.toHaveProperty("equity");
+  });
+
   test("funding is judged when a rate arrives, and when a mark does", () => {
     const h = begun();
     // 50 left, 1500 × 0.1 % = 1.5 an hour: 33 h 20 m.
