@@ -12,7 +12,7 @@ export interface KnownAccount extends TraderIndex {
 }
 
 interface Accounts {
-  readonly byName: Map<string, KnownAccount>;
+  known: readonly KnownAccount[];
   /** What the newest state of each PDA index lists, of those that were read since the start. */
   listed: readonly Listed[];
   stored: string;
@@ -36,7 +36,7 @@ export class AccountBook {
     for (const wallet of wallets) {
       const stored = cursors.get(cursorPrefix + wallet.name) ?? "";
       const entry: Accounts = {
-        byName: new Map(),
+        known: none,
         listed: nothingListed,
         stored,
         comparedCount: 0,
@@ -52,7 +52,7 @@ export class AccountBook {
   }
 
   of(wallet: string): readonly KnownAccount[] {
-    return [...(this.#accounts.get(wallet)?.byName.values() ?? [])];
+    return this.#accounts.get(wallet)?.known ?? none;
   }
 
   /** Those that the newest states list. */
@@ -60,12 +60,12 @@ export class AccountBook {
     const entry = this.#accounts.get(wallet);
     if (!entry) return [];
     return entry.listed.flatMap(({ pdaIndex, subaccounts }) =>
-      subaccounts.flatMap((subaccount) => entry.byName.get(`${pdaIndex}.${subaccount}`) ?? []),
+      subaccounts.flatMap((subaccount) => find(entry, { pdaIndex, subaccount }) ?? []),
     );
   }
 
   count(wallet: string): number {
-    return this.#accounts.get(wallet)?.byName.size ?? 0;
+    return this.#accounts.get(wallet)?.known.length ?? 0;
   }
 
   /** Whether the state of every PDA index was read since the start. */
@@ -85,7 +85,7 @@ export class AccountBook {
       return none;
     const now = { pdaIndex, subaccounts };
     // Each in its place: those of the index that was read first come first.
-    entry.listed = known ? entry.listed.map((one) => (one === known ? now : one)) : [...entry.listed, now];
+    entry.listed = known ? entry.listed.map((one) => (one === known ? now : one)) : entry.listed.concat(now);
     const fresh: KnownAccount[] = [];
     for (const subaccount of subaccounts) {
       const account = add(entry, wallet, { pdaIndex, subaccount });
@@ -98,10 +98,10 @@ export class AccountBook {
   unstored(wallet: CollectedWallet, atMs: number): (Observation & { kind: "events" }) | null {
     const entry = this.#accounts.get(wallet.name);
     if (!entry) return null;
-    if (entry.comparedCount === entry.byName.size) return null;
-    const names = [...entry.byName.keys()].join(" ");
+    if (entry.comparedCount === entry.known.length) return null;
+    const names = namesOf(entry);
     if (names === entry.stored) {
-      entry.comparedCount = entry.byName.size;
+      entry.comparedCount = entry.known.length;
       return null;
     }
     return noteOf(cursorPrefix + wallet.name, names, atMs);
@@ -111,17 +111,27 @@ export class AccountBook {
   stored(wallet: CollectedWallet): void {
     const entry = this.#accounts.get(wallet.name);
     if (!entry) return;
-    entry.stored = [...entry.byName.keys()].join(" ");
-    entry.comparedCount = entry.byName.size;
+    entry.stored = namesOf(entry);
+    entry.comparedCount = entry.known.length;
   }
 }
 
 function add(entry: Accounts, wallet: CollectedWallet, index: TraderIndex): KnownAccount | null {
-  const name = `${index.pdaIndex}.${index.subaccount}`;
-  if (entry.byName.has(name)) return null;
-  const account = { ...index, address: traderAddress(wallet.authority, index) };
-  entry.byName.set(name, account);
+  if (find(entry, index)) return null;
+  const { pdaIndex, subaccount } = index;
+  const account = { pdaIndex, subaccount, address: traderAddress(wallet.authority, index) };
+  entry.known = entry.known.concat(account);
   return account;
+}
+
+/** Nearly always there is but one. */
+function find({ known }: Accounts, { pdaIndex, subaccount }: TraderIndex): KnownAccount | undefined {
+  return known.find((one) => one.subaccount === subaccount && one.pdaIndex === pdaIndex);
+}
+
+/** As they are stored. */
+function namesOf({ known }: Accounts): string {
+  return known.map(({ pdaIndex, subaccount }) => `${pdaIndex}.${subaccount}`).join(" ");
 }
 
 /** An observation that stores a cursor and tells of nothing: of no wallet, so that no source counts as read. */

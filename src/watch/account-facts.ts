@@ -26,15 +26,17 @@ export interface SpotValue {
 /** Room for an account as the margin arithmetic reads it: written over by each answer, used for every mark. */
 export class RiskRoom implements AccountRisk {
   collateralQuoteLots: Int = 0;
-  readonly positions: PositionRoom[] = [];
-  readonly orders: OrderRoom[] = [];
+  positions: readonly PositionRoom[] = [];
+  orders: readonly OrderRoom[] = [];
   spot: readonly SpotRisk[] | undefined = undefined;
 
   take(state: SubaccountState, spot: SpotValue | null): void {
     this.collateralQuoteLots = shrink(state.collateralQuoteLots);
+    if (this.positions.length !== state.positions.length)
+      this.positions = roomFor(state.positions.length, this.positions, () => new PositionRoom());
+    if (this.orders.length !== state.orders.length)
+      this.orders = roomFor(state.orders.length, this.orders, () => new OrderRoom());
     const { positions, orders } = this;
-    while (positions.length < state.positions.length) positions.push(new PositionRoom());
-    while (positions.length > state.positions.length) positions.pop();
     for (let i = 0; i < positions.length; i++) {
       const [room, position] = [positions[i]!, state.positions[i]!];
       room.symbol = symbolKey(position.symbol);
@@ -42,8 +44,6 @@ export class RiskRoom implements AccountRisk {
       room.virtualQuoteLots = shrink(position.virtualQuoteLots);
       room.unsettledFundingQuoteLots = shrink(position.unsettledFundingQuoteLots);
     }
-    while (orders.length < state.orders.length) orders.push(new OrderRoom());
-    while (orders.length > state.orders.length) orders.pop();
     for (let i = 0; i < orders.length; i++) {
       const [room, order] = [orders[i]!, state.orders[i]!];
       room.symbol = symbolKey(order.symbol);
@@ -62,6 +62,11 @@ export class RiskRoom implements AccountRisk {
         ]
       : undefined;
   }
+}
+
+/** Those that are there, as many as are wanted of them, and new ones behind. A list that grows would make room for 16 more. */
+function roomFor<Room>(count: number, there: readonly Room[], room: () => Room): readonly Room[] {
+  return Array.from({ length: count }, (_, i) => there[i] ?? room());
 }
 
 class PositionRoom implements PositionRisk {

@@ -9,6 +9,7 @@ import {
   type SubaccountState,
   type TraderViewState,
 } from "../domain/account.ts";
+import { FewMap } from "../domain/few-map.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
 import { symbolKey } from "../domain/symbol.ts";
@@ -47,16 +48,16 @@ export interface AccountEntry {
   rights: SubaccountState["capabilities"] | null;
   /** Whether its sums were known when it was last assessed. */
   assessed: boolean;
-  readonly positions: Map<string, PositionEntry>;
+  readonly positions: FewMap<string, PositionEntry>;
   seenMs: number;
   /** When a position of it last got smaller or went away, ms; 0: never, as far as we know. */
   shrunkAtMs: number;
   /** What it holds changed since that was kept. */
   moved: boolean;
   /** Its deposited collateral as it changed lately, oldest first. */
-  readonly collaterals: { readonly slot: number; readonly usd: number }[];
+  collaterals: readonly { readonly slot: number; readonly usd: number }[];
   /** When each of its orders was placed, as far as it is known, ms. */
-  readonly placedMs: Map<string, number>;
+  readonly placedMs: FewMap<string, number>;
   /** Value of its collateral in other assets as the newest view tells it; null: none, or not told yet. */
   spot: SpotValue | null;
   view: { readonly atMs: number; readonly view: TraderViewState } | null;
@@ -67,6 +68,7 @@ export interface AccountEntry {
 /** Enough to look back from a collateral history that is read once a minute. */
 const collateralsKept = 32;
 const noAccounts: readonly AccountEntry[] = [];
+const noCollaterals: AccountEntry["collaterals"] = [];
 const nothingToMove = { together: Number.POSITIVE_INFINITY, adverse: Number.POSITIVE_INFINITY };
 
 const nothingHeld: Omit<SubaccountState, "subaccount"> = {
@@ -90,7 +92,7 @@ const noPosition: Omit<PositionState, "symbol" | "baseLots"> = {
 interface Group {
   slot: number;
   slotIndex: number;
-  readonly accounts: Map<number, AccountEntry>;
+  readonly accounts: FewMap<number, AccountEntry>;
 }
 
 export type AccountsSeen = Observation & { readonly kind: "accounts" };
@@ -108,7 +110,7 @@ export interface SubjectKeeper {
 
 export class Accounts {
   /** By wallet, then PDA index: most questions are about one wallet of thousands. */
-  readonly #groups = new Map<string, Map<number, Group>>();
+  readonly #groups = new Map<string, FewMap<number, Group>>();
   /** Lists of them, made when they are asked for. */
   readonly #byWallet = new Map<string, readonly AccountEntry[]>();
   #all: readonly AccountEntry[] | null = null;
@@ -139,7 +141,8 @@ export class Accounts {
     if (known !== undefined) return known;
     const groups = this.#groups.get(wallet);
     if (groups === undefined) return noAccounts;
-    const list = [...groups.values()].flatMap(({ accounts }) => [...accounts.values()]);
+    // A copy has room for just these, as have all lists here that stay: there are several for each account.
+    const list = [...groups.values()].flatMap(({ accounts }) => [...accounts.values()]).slice();
     this.#byWallet.set(wallet, list);
     return list;
   }
@@ -179,7 +182,7 @@ export class Accounts {
 
   /** @returns the accounts that were told of, or null when the answer is older than what is known. */
   take(seen: AccountsSeen): AccountEntry[] | null {
-    const groups = this.#groups.get(seen.wallet) ?? new Map<number, Group>();
+    const groups = this.#groups.get(seen.wallet) ?? new FewMap<number, Group>();
     const known = groups.get(seen.pdaIndex);
     if (known && (seen.slot < known.slot || (seen.slot === known.slot && seen.slotIndex < known.slotIndex)))
       return null;
@@ -187,7 +190,7 @@ export class Accounts {
     // A part is added to a whole; the whole is on its way.
     if (onlyOf && !known) return null;
     const first = known === undefined;
-    const group = known ?? { slot: 0, slotIndex: 0, accounts: new Map<number, AccountEntry>() };
+    const group = known ?? { slot: 0, slotIndex: 0, accounts: new FewMap<number, AccountEntry>() };
     if (first) this.#groups.set(seen.wallet, groups.set(seen.pdaIndex, group));
     const newer = seen.slot > group.slot;
     group.slot = seen.slot;
@@ -227,8 +230,8 @@ export class Accounts {
     const ref: AccountRef = { wallet, pdaIndex, subaccount };
     const known = this.get(ref);
     if (known) return known;
-    const groups = this.#groups.get(ref.wallet) ?? new Map<number, Group>();
-    const group = groups.get(ref.pdaIndex) ?? { slot: 0, slotIndex: 0, accounts: new Map() };
+    const groups = this.#groups.get(ref.wallet) ?? new FewMap<number, Group>();
+    const group = groups.get(ref.pdaIndex) ?? { slot: 0, slotIndex: 0, accounts: new FewMap() };
     this.#groups.set(ref.wallet, groups.set(ref.pdaIndex, group));
     const state: SubaccountState = { ...nothingHeld, subaccount: ref.subaccount };
     const account: AccountEntry = {
@@ -239,12 +242,12 @@ export class Accounts {
       risk: new RiskRoom(),
       rights: null,
       assessed: true,
-      positions: new Map(),
+      positions: new FewMap(),
       seenMs: atMs,
       shrunkAtMs: 0,
       moved: false,
-      collaterals: [],
-      placedMs: new Map(),
+      collaterals: noCollaterals,
+      placedMs: new FewMap(),
       spot: null,
       view: null,
       given: true,
@@ -290,10 +293,7 @@ export class Accounts {
     else this.#atLength(account, unpricedSpot);
     const { values } = account.node.facts;
     if (!listsAll(values.positions, account.positions))
-      values.positions = Array.from(
-        account.positions.values(),
-        ({ node }) => node.facts.values as FactRecord,
-      );
+      values.positions = [...account.positions.values()].map(({ node }) => node.facts.values as FactRecord);
     this.refreshAges(account);
   }
 
@@ -401,12 +401,12 @@ export class Accounts {
         risk: new RiskRoom(),
         rights: null,
         assessed: false,
-        positions: new Map(),
+        positions: new FewMap(),
         seenMs: seen.atMs,
         shrunkAtMs: 0,
         moved: true,
-        collaterals: [],
-        placedMs: new Map(),
+        collaterals: noCollaterals,
+        placedMs: new FewMap(),
         spot: null,
         view: null,
         given: false,
@@ -441,7 +441,7 @@ export class Accounts {
 
   #orderFacts(account: AccountEntry, atMs: number, first: boolean): void {
     const { state, node } = account;
-    node.facts.values.orders = state.orders.flatMap((order): FactRecord[] => {
+    const orders = state.orders.flatMap((order): FactRecord[] => {
       const market = this.#markets.risk.get(symbolKey(order.symbol));
       if (!market || order.status.toLowerCase() !== "active") return [];
       const price = usdFromTicks(order.priceTicks, market);
@@ -451,6 +451,7 @@ export class Accounts {
       const placedMs = this.#placedMs(account, order, atMs, first);
       return [placedMs === undefined ? item : { ...item, age: Math.max(0, atMs - placedMs) }];
     });
+    node.facts.values.orders = orders.slice();
     if (account.placedMs.size <= state.orders.length) return;
     const resting = new Set(state.orders.map((one) => orderName(one.symbol, one.sequence, one.side)));
     for (const order of account.placedMs.keys()) if (!resting.has(order)) account.placedMs.delete(order);
@@ -562,11 +563,11 @@ function noteView({ state, view, seenMs, node, positions }: AccountEntry): void 
   for (const position of positions.values()) position.node.seen("traderView", atMs);
 }
 
-function noteCollateral({ state, collaterals }: AccountEntry, slot: number): void {
+function noteCollateral(account: AccountEntry, slot: number): void {
+  const { state, collaterals } = account;
   const usd = usdFromQuoteLots(state.collateralQuoteLots);
   if (collaterals.at(-1)?.usd === usd) return;
-  collaterals.push({ slot, usd });
-  if (collaterals.length > collateralsKept) collaterals.shift();
+  account.collaterals = collaterals.slice(1 - collateralsKept).concat({ slot, usd });
 }
 
 /** @param atMs as of when; an age that is not known is no figure */

@@ -10,32 +10,31 @@ export interface Snapshot {
 /** How far before the newest one they go back. */
 const keptMs = 180_000;
 const parts = 3;
-/** From so many on, those that are too old are let go of. */
-const roomy = 64;
+/** From so many on, those that are too old are let go of: a few more than come in that time, one every 5 s. */
+const roomy = 40;
 
 export class Snapshots {
   readonly #of: number[] = [];
 
   push(atMs: number, slot: number, equityUsd: number): void {
     const of = this.#of;
-    if (of.length >= roomy * parts) of.splice(0, this.#first(atMs));
+    if (of.length >= roomy * parts) of.splice(0, firstOf(of, atMs));
     of.push(atMs, slot, equityUsd);
   }
 
   /** The newest of those whose time is wanted; null: none is kept. */
   findLast(wanted: (atMs: number) => boolean): Snapshot | null {
     const of = this.#of;
-    const first = of.length === 0 ? 0 : this.#first(of[of.length - parts]!);
+    const first = of.length === 0 ? 0 : firstOf(of, of[of.length - parts]!);
     for (let i = of.length - parts; i >= first; i -= parts)
       if (wanted(of[i]!)) return { atMs: of[i]!, slot: of[i + 1]!, equityUsd: of[i + 2]! };
     return null;
   }
+}
 
-  /** Where the first one stands that is kept, as of the newest. */
-  #first(newestMs: number): number {
-    const of = this.#of;
-    let first = 0;
-    while (first < of.length && of[first]! < newestMs - keptMs) first += parts;
-    return first;
-  }
+/** Where the first one stands that is kept, as of the newest. */
+function firstOf(of: readonly number[], newestMs: number): number {
+  let first = 0;
+  while (first < of.length && of[first]! < newestMs - keptMs) first += parts;
+  return first;
 }

@@ -6,6 +6,7 @@
  * equity that is old enough for the history to have caught up, against the flows up to that very slot.
  */
 import type { Event } from "../domain/event.ts";
+import { FewMap } from "../domain/few-map.ts";
 import type { Source } from "../domain/observation.ts";
 import type { FactValue } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
@@ -47,9 +48,9 @@ export interface WalletEntry {
   signedIn: boolean;
   sessionDetail: string;
   unacked: number | null;
-  readonly seenMs: Map<number, number>;
+  readonly seenMs: FewMap<number, number>;
   /** The same of the histories that are read for each PDA index, by source. */
-  partsSeenMs: Map<Source, Map<number, number>> | null;
+  partsSeenMs: Map<Source, FewMap<number, number>> | null;
   readonly snapshots: Snapshots;
   readonly flows: Flow[];
   kept: Kept | null;
@@ -95,7 +96,7 @@ export function newWallet(wallet: WatchedWallet, node: SubjectNode): WalletEntry
     signedIn: false,
     sessionDetail: wallet.watchOnly ? "watch-only" : "not signed in yet",
     unacked: null,
-    seenMs: new Map(),
+    seenMs: new FewMap(),
     partsSeenMs: null,
     snapshots: new Snapshots(),
     flows: [],
@@ -195,7 +196,7 @@ export function partSeen(
 ): number | null {
   if (pdaIndex === undefined) return atMs;
   entry.partsSeenMs ??= new Map();
-  const parts = entry.partsSeenMs.get(source) ?? new Map<number, number>();
+  const parts = entry.partsSeenMs.get(source) ?? new FewMap<number, number>();
   entry.partsSeenMs.set(source, parts.set(pdaIndex, atMs));
   let oldestMs = atMs;
   for (const index of entry.wallet.pdaIndices ?? parts.keys()) {

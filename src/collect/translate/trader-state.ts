@@ -15,13 +15,14 @@ import type {
 } from "../../domain/account.ts";
 import { type OnUnknownWord, wordOf } from "../words.ts";
 
-const noTriggers: ReadonlyMap<string, TriggerRow> = new Map();
+const noTriggers: readonly TriggerState[] = [];
+const nothingListed: ReadonlyMap<string, TriggerRow> = new Map();
 
 export function subaccountState(row: SubaccountSnapshot, onUnknown: OnUnknownWord): SubaccountState {
   // Most accounts have none listed.
   const triggers =
     row.triggers.length === 0
-      ? noTriggers
+      ? nothingListed
       : new Map(row.triggers.map((one) => [one.symbol.toUpperCase(), one]));
   const positions: PositionState[] = [];
   for (const position of row.positions) {
@@ -40,23 +41,31 @@ export function subaccountState(row: SubaccountSnapshot, onUnknown: OnUnknownWor
       ),
     });
   }
+  const orders = row.orders.flatMap(({ symbol, orders }) =>
+    orders.map((order) => orderState(symbol, order, onUnknown)),
+  );
   return {
     subaccount: row.subaccountIndex,
     sequence: row.sequence,
     collateralQuoteLots: row.collateral,
-    spotCollaterals: row.spotCollaterals.map(({ assetIndex, symbol, balance, decimals }) => ({
-      assetIndex,
-      symbol,
-      balance,
-      decimals,
-    })),
+    spotCollaterals: row.spotCollaterals.length === 0 ? noSpot : row.spotCollaterals.map(spotState),
     lifecycle: wordOf(TRADER_STATES, row.capabilities?.state ?? "active", "state", onUnknown),
     capabilities: sameAsBefore(row.capabilities?.capabilities as Capabilities | undefined),
-    positions,
-    orders: row.orders.flatMap(({ symbol, orders }) =>
-      orders.map((order) => orderState(symbol, order, onUnknown)),
-    ),
+    // Copies have room for just these: each account holds on to its newest state.
+    positions: positions.slice(),
+    orders: orders.slice(),
   };
+}
+
+const noSpot: SubaccountState["spotCollaterals"] = [];
+
+function spotState({
+  assetIndex,
+  symbol,
+  balance,
+  decimals,
+}: SubaccountSnapshot["spotCollaterals"][number]): SubaccountState["spotCollaterals"][number] {
+  return { assetIndex, symbol, balance, decimals };
 }
 
 type Capabilities = Readonly<Record<string, Capability>>;
@@ -107,8 +116,8 @@ function orderState(symbol: string, row: OrderRowOf, onUnknown: OnUnknownWord): 
  * Triggers stand in a list of their own, and in the position in a form that is deprecated: servers write one of them or
  * both. One that stands in both is one trigger.
  */
-function triggersOf(position: TriggerRow, listed: TriggerRow | undefined): TriggerState[] {
-  if (!hasTriggers(position) && (listed === undefined || !hasTriggers(listed))) return [];
+function triggersOf(position: TriggerRow, listed: TriggerRow | undefined): readonly TriggerState[] {
+  if (!hasTriggers(position) && (listed === undefined || !hasTriggers(listed))) return noTriggers;
   const found = new Map<string, TriggerState>();
   for (const row of listed ? [listed, position] : [position]) {
     if (!hasTriggers(row)) continue;
