@@ -26,7 +26,7 @@ export interface Moves {
 /** Prices that are multiplied by eleven count as never; downward the end is a mark of 0. */
 export const farthest = 10;
 /** Answers are at most this far from the boundary: 0.001 %. */
-const resolution = 1e-5;
+export const resolution = 1e-5;
 /** Looks along the chord before halving takes over. */
 const mostChords = 12;
 
@@ -105,13 +105,21 @@ function spotAfter(
  *
  * Found by the chord (Illinois), which needs a third of the looks that halving does; halving takes over where a crooked
  * curve makes the chord slow. Whatever it is, the answer is not hit and one resolution further is.
+ *
+ * @param atFrom what is left over there, where the caller knows it already; so `atTo`
  */
-export function firstHit(from: number, to: number, left: (move: number) => number): number {
+export function firstHit(
+  from: number,
+  to: number,
+  left: (move: number) => number,
+  atFrom?: number,
+  atTo?: number,
+): number {
   let low = from;
   let high = to;
-  let atHigh = left(to);
+  let atHigh = atTo ?? left(to);
   if (!(atHigh < 0)) return Number.POSITIVE_INFINITY;
-  let atLow = left(from);
+  let atLow = atFrom ?? left(from);
   let side = 0;
   for (let looks = 0; high - low > resolution; looks++) {
     let middle = low + (high - low) * (atLow / (atLow - atHigh));

@@ -18,9 +18,13 @@ import {
   isActive,
 } from "./fast.ts";
 import type { AccountRisk, MarketRisk, Markets, MarkTicks, RiskState, RiskTier } from "./model.ts";
-import { farthest, firstHit } from "./moves.ts";
+import { farthest, firstHit, resolution } from "./moves.ts";
 
 const msPerHour = 3_600_000;
+/** Rounding takes an excess less than 4 quote lots from the line that it follows; four times that is beyond doubt. */
+const beyondRounding = 16;
+/** Guesses at a liquidation price before halving takes over: one for each bend of the line, mostly. */
+const mostGuesses = 4;
 
 /** One market of the account. */
 export class SheetLeg {
@@ -59,6 +63,8 @@ export class Sheet {
   #discounted = Number.NaN;
   #spotNotional = Number.NaN;
   #spotDiscounted = Number.NaN;
+  /** No sum of parts is larger. */
+  #bound = Number.NaN;
   /** A search went where doubles may err. */
   #doubtful = false;
   /** Of the search for a liquidation price, see `#hit`. */
@@ -99,13 +105,21 @@ export class Sheet {
   /** How far all marks may move together; as `Moves.together`. */
   together(): number {
     if (this.effectiveCollateralQuoteLots < this.maintenanceMarginQuoteLots) return 0;
-    return Math.min(firstHit(0, farthest, this.#up), firstHit(0, 1, this.#down));
+    const now = this.effectiveCollateralQuoteLots - this.maintenanceMarginQuoteLots;
+    const downFirst = this.netNotionalQuoteLots > 0;
+    const nearer = downFirst ? this.#downTo(now) : this.#upTo(now);
+    if (nearer !== Number.POSITIVE_INFINITY && this.#isFarther(downFirst ? 1 : -1, nearer, now))
+      return nearer;
+    return Math.min(nearer, downFirst ? this.#upTo(now) : this.#downTo(now));
   }
 
   /** How far each mark may move against its own position; as `Moves.adverse`. */
   adverse(): number {
     if (this.effectiveCollateralQuoteLots < this.maintenanceMarginQuoteLots) return 0;
-    return this.#left(1, 0) < 0 ? firstHit(0, 1, this.#adverse) : firstHit(1, farthest, this.#adverse);
+    const atNothing = this.#left(1, 0);
+    if (!(atNothing < 0)) return firstHit(1, farthest, this.#adverse, atNothing);
+    const now = this.effectiveCollateralQuoteLots - this.maintenanceMarginQuoteLots;
+    return firstHit(0, 1, this.#adverse, now, atNothing);
   }
 
   /** As `fundingUntilMaintenanceMs`. */
@@ -147,12 +161,17 @@ export class Sheet {
   ): boolean {
     const market = markets.get(symbol);
     const mark = marks.get(symbol);
-    if (market === undefined || mark === undefined || !isSound(market)) return false;
+    if (market === undefined || mark === undefined) return false;
     if (!Number.isSafeInteger(mark) || mark <= 0) return false;
     while (this.legs.length <= this.count) this.legs.push(new SheetLeg());
-    const leg = this.legs[this.count++]!;
+    const leg = this.legs[this.count]!;
+    // Account after account holds the same markets.
+    if (leg.market !== market) {
+      if (!isSound(market)) return false;
+      leg.market = market;
+    }
+    this.count++;
     leg.symbol = symbol;
-    leg.market = market;
     leg.markTicks = mark;
     leg.against = baseLots > 0 ? -1 : baseLots < 0 ? 1 : 0;
     fillFastMarket(leg.fast, market, baseLots, virtualQuoteLots, account.orders, symbol, mark);
@@ -201,6 +220,7 @@ export class Sheet {
     }
     // No sum of parts is larger than the sum of their bounds.
     if (!(bound <= fastLimit)) return false;
+    this.#bound = bound;
     const settled = this.collateral + this.funding;
     const effective = settled + discounted + this.#spotDiscounted;
     this.#discounted = discounted;
@@ -243,10 +263,51 @@ export class Sheet {
       this.#restBound = restBound;
       this.#exactUpTo =
         markTicks + Math.floor((fastLimit - fast.bound - restBound) / Math.max(fast.growth, 1));
-      if (this.#hit(markTicks)) leg.liquidationTicks = markTicks;
-      else leg.liquidationTicks = fast.size > 0 ? this.#below(markTicks) : this.#above(markTicks);
+      const excess = rest + figures.discountedQuoteLots - figures.maintenanceMarginQuoteLots;
+      if (excess < 0) leg.liquidationTicks = markTicks;
+      else leg.liquidationTicks = this.#guessed(leg, excess) ?? this.#halved(leg);
     }
     return !this.#doubtful;
+  }
+
+  /**
+   * The boundary, found along the line that the excess follows; undefined where it is not beyond doubt that halving would
+   * find the same.
+   *
+   * The excess is a sum of shares of straight lines, concave in the mark, with less than 4 quote lots of rounding on
+   * it. Where it falls from `beyondRounding` or more to below 0 with one tick, it falls on as steeply from there: all further
+   * ones are hit. Where it is that far above 0 at the mark too, it is above 0 all the way between: none of those is hit. With
+   * one boundary only, whoever searches finds that one.
+   */
+  #guessed({ fast, markTicks }: SheetLeg, atMark: number): number | undefined {
+    if (!(atMark >= beyondRounding)) return undefined;
+    const { positionUnit, positionLeverage, maintenanceBps, size } = fast;
+    const on = size > 0 ? -1 : 1;
+    const last = size > 0 ? 0 : Math.min(maxTicks, this.#exactUpTo);
+    const margin = (positionUnit * maintenanceBps) / (positionLeverage * 10_000);
+    // Without profits that count in part and without orders the line is straight, and this meets it at once.
+    let reach = atMark / (positionUnit + on * margin);
+    let knownAt = 0;
+    let known = atMark;
+    for (let guess = 0; guess < mostGuesses; guess++) {
+      // As many ticks towards the loss: the first one that is hit, if the guess is right.
+      const steps = Math.ceil(reach);
+      const ticks = markTicks + on * steps;
+      if (!(steps >= 1 && (size > 0 ? ticks >= last : ticks <= last))) return undefined;
+      const hit = fastExcess(fast, this.#rest, ticks);
+      const before = steps === 1 ? atMark : fastExcess(fast, this.#rest, ticks - on);
+      if (hit < 0 && before >= 0) return before >= beyondRounding ? ticks : undefined;
+      // On from here with the slope from where we were before.
+      const slope = (known - hit) / (steps - knownAt);
+      knownAt = steps;
+      known = hit;
+      reach = steps + hit / slope;
+    }
+    return undefined;
+  }
+
+  #halved({ fast, markTicks }: SheetLeg): number {
+    return fast.size > 0 ? this.#below(markTicks) : this.#above(markTicks);
   }
 
   /** `highestBelow` of `exact.ts`, step for step. */
@@ -284,6 +345,24 @@ export class Sheet {
       if (Math.abs(excess) <= doubt) this.#doubtful = true;
     }
     return excess < 0;
+  }
+
+  /** @param now what is left over without a move, here and below */
+  #upTo(now: number): number {
+    return firstHit(0, farthest, this.#up, now);
+  }
+
+  #downTo(now: number): number {
+    return firstHit(0, 1, this.#down, now);
+  }
+
+  /**
+   * Whether a search in this direction is sure to end farther away than `move`: what is left over is concave in it, so that
+   * where it is above 0 beyond doubt now and somewhat beyond the move, it is so all the way.
+   */
+  #isFarther(direction: -1 | 1, move: number, now: number): boolean {
+    const doubt = beyondRounding * (this.count + 1) + this.#bound * 2 ** -40;
+    return now >= doubt && this.#left(move + 2 * resolution, direction) >= doubt;
   }
 
   /** What is left over after a move of all marks in one direction, or (0) of each against its own position. */

@@ -1,6 +1,8 @@
 /** Random accounts for property tests: every shape of position, order and market, at every magnitude. */
 
 import fc from "fast-check";
+import { activeOrders } from "../../src/risk/assess.ts";
+import { fastExcess, fastMarket } from "../../src/risk/fast.ts";
 import type { AccountRisk, MarketRisk, OrderRisk, PositionRisk } from "../../src/risk/model.ts";
 import { shrink } from "../../src/risk/units.ts";
 
@@ -17,7 +19,11 @@ const tiers = fc
   .array(
     fc.record({
       width: fc.integer({ min: 1, max: 10_000_000 }),
-      leverage: fc.integer({ min: 1, max: 50 }),
+      // At 1, with all of it required, what is left over hardly moves with the mark.
+      leverage: fc.oneof(
+        { weight: 1, arbitrary: fc.constant(1) },
+        { weight: 4, arbitrary: fc.integer({ min: 1, max: 50 }) },
+      ),
       factor: fc.integer({ min: 1, max: 10_000 }),
     }),
     { minLength: 1, maxLength: 4 },
@@ -41,7 +47,10 @@ const market = (symbol: string) =>
     baseLotsDecimals: fc.integer({ min: -2, max: 5 }),
     leverageTiers: tiers,
     riskFactors: fc.record({
-      maintenance: share,
+      maintenance: fc.oneof(
+        { weight: 1, arbitrary: fc.integer({ min: 9_990, max: 10_000 }) },
+        { weight: 4, arbitrary: share },
+      ),
       cancelOrder: share,
       backstop: share,
       highRisk: share,
@@ -123,3 +132,84 @@ export function randomCase(largestSize: number): fc.Arbitrary<RandomCase> {
       };
     });
 }
+
+/**
+ * Accounts with as much collateral as leaves next to nothing over at some mark of their first position: where rounding
+ * decides.
+ */
+export function edgeCase(cases: fc.Arbitrary<RandomCase>): fc.Arbitrary<RandomCase> {
+  return fc
+    .tuple(
+      cases,
+      fc.oneof(fc.integer({ min: 0, max: 2_500 }), fc.integer({ min: 985, max: 1_015 })),
+      fc.oneof(fc.integer({ min: -4, max: 4 }), fc.integer({ min: -40, max: 40 })),
+    )
+    .map(([it, permille, left]) => {
+      const { account, markets, marks } = it;
+      const [first] = account.positions;
+      if (first === undefined) return it;
+      const at = Math.round((marks.get(first.symbol)! * permille) / 1_000);
+      const orders = activeOrders(account.orders);
+      let excess = 0;
+      for (const symbol of new Set([...account.positions, ...account.orders].map((one) => one.symbol))) {
+        const held = account.positions.find((one) => one.symbol === symbol);
+        excess += Number(held?.unsettledFundingQuoteLots ?? 0);
+        const size = Number(held?.baseLots ?? 0);
+        const virtual = Number(held?.virtualQuoteLots ?? 0);
+        const mark = marks.get(symbol)!;
+        const fast = fastMarket(markets.get(symbol)!, size, virtual, orders.get(symbol), mark);
+        excess += fastExcess(fast, 0, symbol === first.symbol ? at : mark);
+      }
+      if (!Number.isSafeInteger(excess)) return it;
+      return { ...it, account: { ...account, collateralQuoteLots: left - excess } };
+    });
+}
+
+/**
+ * A long of a few lots whose profit counts hardly more than its margin takes: rounding alone decides at which marks
+ * something is left over, so that there are many boundaries.
+ */
+export const flatCase: fc.Arbitrary<RandomCase> = fc
+  .record({
+    market: market("A"),
+    leverage: fc.integer({ min: 1, max: 5 }),
+    required: fc.integer({ min: 1, max: 2_000 }),
+    steeper: fc.oneof(fc.integer({ min: -1, max: 3 }), fc.integer({ min: 0, max: 100 })),
+    size: fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 100, max: 1_000 })),
+    mark: fc.integer({ min: 20, max: 30_000 }),
+    paid: fc.integer({ min: 0, max: 110 }),
+    bid: fc.integer({ min: 0, max: 3 }),
+  })
+  .map(({ market: any, leverage, required, steeper, size, mark, paid, bid }) => ({
+    account: {
+      collateralQuoteLots: 0,
+      positions: [
+        {
+          symbol: "A",
+          baseLots: size,
+          virtualQuoteLots: -Math.round((size * mark * paid) / 100),
+          unsettledFundingQuoteLots: 0,
+        },
+      ],
+      orders:
+        bid === 0
+          ? []
+          : [{ symbol: "A", side: "bid", priceTicks: mark - 1, remainingLots: bid, reduceOnly: false }],
+    },
+    markets: new Map([
+      [
+        "A",
+        {
+          ...any,
+          tickSize: 1,
+          leverageTiers: [{ maxSizeBaseLots: 1_000, maxLeverage: leverage, limitOrderRiskFactorBps: 5_000 }],
+          riskFactors: {
+            ...any.riskFactors,
+            maintenance: required * leverage,
+            upnl: Math.max(1, required + steeper),
+          },
+        },
+      ],
+    ]),
+    marks: new Map([["A", mark]]),
+  }));

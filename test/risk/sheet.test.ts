@@ -5,8 +5,9 @@ import { fundingUntilMaintenanceMs } from "../../src/risk/funding.ts";
 import type { AccountRisk } from "../../src/risk/model.ts";
 import { movesToLiquidation } from "../../src/risk/moves.ts";
 import { Sheet } from "../../src/risk/sheet.ts";
-import { randomCase, seed } from "./random-account.ts";
+import { edgeCase, flatCase, type RandomCase, randomCase, seed } from "./random-account.ts";
 
+const runs = Number(process.env.PERPWATCH_RUNS ?? 600);
 console.log(`sheet: PERPWATCH_SEED=${seed}`);
 
 const rates = new Map(["A", "B", "C"].map((symbol, i) => [symbol, (i - 1) * 1e-5]));
@@ -29,17 +30,21 @@ const sums = [
   "riskTier",
 ] as const;
 
-test.each([
-  ["within doubles", 10_000_000, 0.5],
-  ["at the edge of doubles", 100_000_000_000, 0],
-  ["beyond doubles", 100_000_000_000_000, 0],
-] as const)(
-  "one sheet for account after account says what each of them is assessed to: sizes %s",
-  (_name, largest, answersAtLeast) => {
+test.each<[string, fc.Arbitrary<RandomCase>, answersAtLeast: number, more?: number]>([
+  ["of sizes within doubles", randomCase(10_000_000), 0.5],
+  ["of sizes at the edge of doubles", randomCase(100_000_000_000), 0],
+  ["of sizes beyond doubles", randomCase(100_000_000_000_000), 0],
+  ["of a few lots with next to nothing left over", edgeCase(randomCase(3)), 0.5],
+  ["with next to nothing left over", edgeCase(randomCase(10_000_000)), 0.5],
+  ["of a profit that hardly moves what is left over", edgeCase(flatCase), 0.5, 5],
+  ["with next to nothing left over at the edge of doubles", edgeCase(randomCase(1_000_000_000)), 0],
+])(
+  "one sheet for account after account says what each of them is assessed to: accounts %s",
+  (_name, cases, answersAtLeast, more = 1) => {
     const sheet = new Sheet();
     const seen = { asked: 0, answered: 0 };
     fc.assert(
-      fc.property(randomCase(largest), fc.integer({ min: 0, max: 1e9 }), (it, spotLots) => {
+      fc.property(cases, fc.integer({ min: 0, max: 1e9 }), (it, spotLots) => {
         const spot =
           spotLots % 3 === 0
             ? [{ notionalQuoteLots: spotLots, discountedQuoteLots: spotLots >> 1 }]
@@ -66,7 +71,7 @@ test.each([
         expect(sheet.adverse()).toBe(moves.adverse);
         expect(sheet.fundingUntilMs(rates)).toBe(fundingUntilMaintenanceMs(assessed, rates));
       }),
-      { seed, numRuns: 600, interruptAfterTimeLimit: 10_000 },
+      { seed, numRuns: runs * more, interruptAfterTimeLimit: 10_000 * Math.ceil(runs / 600) },
     );
     expect(seen.answered).toBeGreaterThanOrEqual(seen.asked * answersAtLeast);
   },
