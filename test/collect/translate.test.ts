@@ -10,6 +10,7 @@ import { notificationEvents } from "../../src/collect/translate/notification.ts"
 import { subaccountState } from "../../src/collect/translate/trader-state.ts";
 import { traderViewState } from "../../src/collect/translate/trader-view.ts";
 import { type EndpointName, endpoints, parseReply, type RecordFor } from "../../src/contract/index.ts";
+import type { SubaccountState } from "../../src/domain/account.ts";
 import type { Event } from "../../src/domain/event.ts";
 import { eventVocabulary } from "../../src/rules/index.ts";
 import { traderAddress } from "../../src/wallet/address.ts";
@@ -133,6 +134,36 @@ describe("trader state", () => {
       "sl-15800",
       "csl-1",
     ]);
+  });
+
+  test("what is as it was in the answer before is the same again", () => {
+    const json = structuredClone(example("trader-state-snapshot")) as { snapshot: { subaccounts: Json[] } };
+    const translated = (before?: SubaccountState): SubaccountState =>
+      subaccountState(read("traderState", json).snapshot.subaccounts[0]!, onUnknown, before);
+    const first = translated();
+    const [position] = json.snapshot.subaccounts[0]!.positions as Json[];
+    position!.unsettledFundingQuoteLots = "-77";
+    const second = translated(first);
+    expect(second).toEqual(translated());
+    expect(second.positions[0]!.unsettledFundingQuoteLots).toBe(-77n);
+    expect(second.orders.length).toBeGreaterThan(1);
+    expect(second.orders).toBe(first.orders);
+    expect(second.positions.map(({ triggers }) => triggers)).toEqual(
+      first.positions.map(({ triggers }) => triggers),
+    );
+    for (const [i, { triggers }] of second.positions.entries())
+      expect(triggers).toBe(first.positions[i]!.triggers);
+    const [market] = json.snapshot.subaccounts[0]!.orders as { orders: Json[] }[];
+    market!.orders[0]!.sizeRemainingLots = "3";
+    const third = translated(second);
+    expect(third).toEqual(translated());
+    expect(third.orders[0]).not.toBe(second.orders[0]);
+    expect(third.orders[1]).toBe(second.orders[1]);
+    expect(third.positions).toBe(second.positions);
+    expect(translated(third)).toBe(third);
+    // One that went leaves the others in other places.
+    market!.orders.shift();
+    expect(translated(third)).toEqual(translated());
   });
 
   test("numbers beyond 2^53 stay exact, an empty row is no position, an unknown state reads as other", () => {

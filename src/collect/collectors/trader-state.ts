@@ -1,10 +1,14 @@
 /** All subaccounts of a wallet: what risk is computed from. The floor under what the stream tells. */
+
+import type { SubaccountState } from "../../domain/account.ts";
 import { ExchangeError, type Mirrored } from "../../exchange/index.ts";
 import type { AccountBook } from "../accounts.ts";
 import type { BadRecords } from "../bad-records.ts";
-import type { WalletCollector } from "../collector.ts";
+import type { CollectedWallet, WalletCollector } from "../collector.ts";
 import type { StreamFeed } from "../stream-feed.ts";
 import { subaccountState } from "../translate/trader-state.ts";
+
+const nothing: readonly SubaccountState[] = [];
 
 export function traderStateCollector(parts: {
   readonly accounts: AccountBook;
@@ -15,6 +19,8 @@ export function traderStateCollector(parts: {
   readonly live?: Pick<StreamFeed, "elapsedMs" | "polledState"> | null;
 }): WalletCollector {
   const { accounts, badRecords, live } = parts;
+  /** What each wallet's last answers said, in the order of its PDA indices: the next ones share with them what is the same. */
+  const last = new Map<CollectedWallet, (readonly SubaccountState[])[]>();
   const onUnknown = (field: string, word: string) => badRecords.unknownWord("traderState", field, word);
   return {
     source: "traderState",
@@ -22,7 +28,9 @@ export function traderStateCollector(parts: {
     needsSession: false,
     async run({ client, wallet, call, nowMs, observe }) {
       let failure: unknown = null;
-      for (const pdaIndex of wallet.pdaIndices) {
+      const before = last.get(wallet) ?? Array.from(wallet.pdaIndices, () => nothing);
+      last.set(wallet, before);
+      for (const [place, pdaIndex] of wallet.pdaIndices.entries()) {
         const { authority } = wallet;
         let state: Awaited<ReturnType<typeof client.traderState>>;
         const askedMs = live?.elapsedMs() ?? 0;
@@ -37,7 +45,15 @@ export function traderStateCollector(parts: {
         const whole: Mirrored = { ...state, subaccounts: state.snapshot.subaccounts, told: null };
         const known = live ? live.polledState(wallet, pdaIndex, state, askedMs) : whole;
         if (known === null) continue;
-        const subaccounts = known.subaccounts.map((row) => subaccountState(row, onUnknown));
+        const subaccounts = known.subaccounts.map((row, i) => {
+          const there = before[place]?.[i];
+          return subaccountState(
+            row,
+            onUnknown,
+            there?.subaccount === row.subaccountIndex ? there : undefined,
+          );
+        });
+        before[place] = subaccounts;
         const atMs = nowMs();
         const fresh = accounts.take(
           wallet,

@@ -1,4 +1,9 @@
-/** A trader state as the exchange tells it, in the house's words. Exact integers stay exact. */
+/**
+ * A trader state as the exchange tells it, in the house's words. Exact integers stay exact.
+ *
+ * Most of an account is as it was in the answer before (its orders, its triggers). That much is the same objects again: what is
+ * new with each answer has to be held on to, collected, and compared by whoever records it.
+ */
 import {
   type ConditionalTrigger,
   type SubaccountSnapshot,
@@ -18,7 +23,12 @@ import { type OnUnknownWord, wordOf } from "../words.ts";
 const noTriggers: readonly TriggerState[] = [];
 const nothingListed: ReadonlyMap<string, TriggerRow> = new Map();
 
-export function subaccountState(row: SubaccountSnapshot, onUnknown: OnUnknownWord): SubaccountState {
+/** @param before the same account as it was translated last */
+export function subaccountState(
+  row: SubaccountSnapshot,
+  onUnknown: OnUnknownWord,
+  before?: SubaccountState,
+): SubaccountState {
   // Most accounts have none listed.
   const triggers =
     row.triggers.length === 0
@@ -35,26 +45,46 @@ export function subaccountState(row: SubaccountSnapshot, onUnknown: OnUnknownWor
       unsettledFundingQuoteLots: position.unsettledFundingQuoteLots,
       accumulatedFundingQuoteLots: position.accumulatedFundingQuoteLots,
       sequence: position.positionSequenceNumber,
-      triggers: triggersOf(
-        position,
-        triggers.size === 0 ? undefined : triggers.get(position.symbol.toUpperCase()),
+      triggers: shared(
+        triggersOf(position, triggers.size === 0 ? undefined : triggers.get(position.symbol.toUpperCase())),
+        before?.positions[positions.length]?.triggers,
       ),
     });
   }
   const orders = row.orders.flatMap(({ symbol, orders }) =>
     orders.map((order) => orderState(symbol, order, onUnknown)),
   );
-  return {
+  const state: SubaccountState = {
     subaccount: row.subaccountIndex,
     sequence: row.sequence,
     collateralQuoteLots: row.collateral,
-    spotCollaterals: row.spotCollaterals.length === 0 ? noSpot : row.spotCollaterals.map(spotState),
+    spotCollaterals:
+      row.spotCollaterals.length === 0
+        ? noSpot
+        : shared(row.spotCollaterals.map(spotState), before?.spotCollaterals),
     lifecycle: wordOf(TRADER_STATES, row.capabilities?.state ?? "active", "state", onUnknown),
     capabilities: sameAsBefore(row.capabilities?.capabilities as Capabilities | undefined),
     // Copies have room for just these: each account holds on to its newest state.
-    positions: positions.slice(),
-    orders: orders.slice(),
+    positions: shared(positions.slice(), before?.positions),
+    orders: shared(orders.slice(), before?.orders),
   };
+  return before !== undefined && isSame(state, before) ? before : state;
+}
+
+/** Members that are as they were are those that were there, and so is a list of nothing else. */
+function shared<T extends object>(list: readonly T[], before: readonly T[] | undefined): readonly T[] {
+  if (before === undefined) return list;
+  const members = list.map((one, i) => {
+    const last = before[i];
+    return last !== undefined && isSame(one, last) ? last : one;
+  });
+  return members.length === before.length && members.every((one, i) => one === before[i]) ? before : members;
+}
+
+/** Of two with the same fields, whose own parts are shared already. */
+function isSame<T extends object>(one: T, other: T): boolean {
+  for (const field in one) if (one[field] !== other[field]) return false;
+  return true;
 }
 
 const noSpot: SubaccountState["spotCollaterals"] = [];
