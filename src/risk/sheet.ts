@@ -63,6 +63,10 @@ export class Sheet {
   #discounted = Number.NaN;
   #spotNotional = Number.NaN;
   #spotDiscounted = Number.NaN;
+  /** Every market of it is held long: then each mark moves against its own position when all of them fall. */
+  #allLong = false;
+  /** How far all marks may fall; NaN: not asked yet. */
+  #fall = Number.NaN;
   /** No sum of parts is larger. */
   #bound = Number.NaN;
   /** A search went where doubles may err. */
@@ -81,6 +85,8 @@ export class Sheet {
     const { collateralQuoteLots: collateral, positions, orders } = account;
     if (!isExact(collateral)) return false;
     this.count = 0;
+    this.#allLong = true;
+    this.#fall = Number.NaN;
     let funding = 0;
     let bound = Math.abs(collateral);
     for (let i = 0; i < positions.length; i++) {
@@ -116,6 +122,7 @@ export class Sheet {
   /** How far each mark may move against its own position; as `Moves.adverse`. */
   adverse(): number {
     if (this.effectiveCollateralQuoteLots < this.maintenanceMarginQuoteLots) return 0;
+    if (this.#allLong && !Number.isNaN(this.#fall)) return this.#fall;
     const atNothing = this.#left(1, 0);
     if (!(atNothing < 0)) return firstHit(1, farthest, this.#adverse, atNothing);
     const now = this.effectiveCollateralQuoteLots - this.maintenanceMarginQuoteLots;
@@ -174,6 +181,7 @@ export class Sheet {
     leg.symbol = symbol;
     leg.markTicks = mark;
     leg.against = baseLots > 0 ? -1 : baseLots < 0 ? 1 : 0;
+    if (!(baseLots > 0)) this.#allLong = false;
     fillFastMarket(leg.fast, market, baseLots, virtualQuoteLots, account.orders, symbol, mark);
     if (leg.fast.bound > fastLimit) return false;
     fillFigures(leg.figures, leg.fast, market, mark);
@@ -353,7 +361,8 @@ export class Sheet {
   }
 
   #downTo(now: number): number {
-    return firstHit(0, 1, this.#down, now);
+    this.#fall = firstHit(0, 1, this.#down, now);
+    return this.#fall;
   }
 
   /**

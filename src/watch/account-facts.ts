@@ -38,14 +38,16 @@ export class RiskRoom implements AccountRisk {
       this.orders = roomFor(state.orders.length, this.orders, () => new OrderRoom());
     const { positions, orders } = this;
     for (let i = 0; i < positions.length; i++) {
-      const [room, position] = [positions[i]!, state.positions[i]!];
+      const room = positions[i]!;
+      const position = state.positions[i]!;
       room.symbol = symbolKey(position.symbol);
       room.baseLots = shrink(position.baseLots);
       room.virtualQuoteLots = shrink(position.virtualQuoteLots);
       room.unsettledFundingQuoteLots = shrink(position.unsettledFundingQuoteLots);
     }
     for (let i = 0; i < orders.length; i++) {
-      const [room, order] = [orders[i]!, state.orders[i]!];
+      const room = orders[i]!;
+      const order = state.orders[i]!;
       room.symbol = symbolKey(order.symbol);
       room.side = order.side;
       room.priceTicks = shrink(order.priceTicks);
@@ -236,7 +238,7 @@ export function positionMarkFacts(
     for (const field of markedPositionFields) delete values[field];
     return;
   }
-  const long = position.baseLots > 0n;
+  const long = of.fast ? of.fast.size > 0 : position.baseLots > 0n;
   const mark = usdFromTicks(of.markTicks, market);
   const notional = Math.abs(usd(of.figures.positionValueQuoteLots));
   values.markPrice = mark;
@@ -269,7 +271,10 @@ export function positionMarkFacts(
 const noTriggers: readonly TriggerState[] = [];
 
 function active(triggers: readonly TriggerState[], kind: TriggerState["kind"]): readonly TriggerState[] {
-  return triggers.filter((trigger) => trigger.kind === kind && trigger.status.toLowerCase() === "active");
+  return triggers.filter(
+    (trigger) =>
+      trigger.kind === kind && (trigger.status === "active" || trigger.status.toLowerCase() === "active"),
+  );
 }
 
 function nearest(triggers: readonly TriggerState[], which: "highest" | "lowest"): TriggerState | undefined {

@@ -312,7 +312,8 @@ export class Accounts {
     for (const [symbol, position] of positions) {
       // Positions come first and in their own order; the search is for a row that was left out.
       const leg = sheet.legOf(symbol, index++);
-      positionMarkFacts(position.node.facts, position.state, leg, risk.get(symbol), effectiveUsd);
+      const market = leg?.market ?? risk.get(symbol);
+      positionMarkFacts(position.node.facts, position.state, leg, market, effectiveUsd);
     }
     fundingFacts(node.facts, sheet.fundingUntilMs(rates));
   }
@@ -472,14 +473,13 @@ export class Accounts {
     for (const position of account.state.positions) {
       if (position.baseLots === 0n) continue;
       const symbol = symbolKey(position.symbol);
-      const side = sideOf(position);
-      const incarnation = `${side} ${position.sequence}`;
       let entry = account.positions.get(symbol);
-      if (entry && entry.node.incarnation !== incarnation) {
+      if (entry && !isSameOne(entry, position)) {
+        const why = sideOf(entry.state) === sideOf(position) ? "reopened" : "flipped";
         account.positions.delete(symbol);
         account.shrunkAtMs = atMs;
         account.moved = true;
-        this.#keeper.gone(entry.node, account, symbol, sideOf(entry.state) === side ? "reopened" : "flipped");
+        this.#keeper.gone(entry.node, account, symbol, why);
         entry = undefined;
       }
       if (entry) {
@@ -488,7 +488,7 @@ export class Accounts {
         entry.state = position;
       } else {
         // Listed before the node is made, so that whatever looks around from there sees the whole account.
-        const node = this.#keeper.position(account, symbol, incarnation, first);
+        const node = this.#keeper.position(account, symbol, incarnationOf(position), first);
         entry = { state: position, node };
         account.positions.set(symbol, entry);
         account.moved = true;
@@ -573,6 +573,23 @@ function noteCollateral(account: AccountEntry, slot: number): void {
 /** @param atMs as of when; an age that is not known is no figure */
 export function openFacts({ facts, openedMs }: SubjectNode, atMs: number): void {
   if (openedMs !== null) facts.values.openedAgo = Math.max(0, atMs - openedMs);
+}
+
+/** Tells a position from the one of its name before it. */
+function incarnationOf(position: PositionState): string {
+  return `${sideOf(position)} ${position.sequence}`;
+}
+
+/** Whether it is that position still. Asked with each answer: mostly what made its name tells, and no name is made. */
+function isSameOne({ state, node }: PositionEntry, position: PositionState): boolean {
+  const { sequence } = position;
+  if (
+    node.incarnation.endsWith(sequence) &&
+    state.sequence === sequence &&
+    sideOf(state) === sideOf(position)
+  )
+    return true;
+  return node.incarnation === incarnationOf(position);
 }
 
 function sideOf(position: PositionState): "long" | "short" {

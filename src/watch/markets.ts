@@ -2,7 +2,7 @@
 import type { MarketConfig, MarketPrices } from "../domain/account.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import type { MarketRisk } from "../risk/model.ts";
-import { ticksFromUsd, unitsFromBaseLots, usdFromTicks } from "../risk/units.ts";
+import { shrink, ticksFromUsd, unitsFromBaseLots, usdFromTicks } from "../risk/units.ts";
 import type { Facts } from "../rules/index.ts";
 
 const hoursPerYear = 8_760;
@@ -56,7 +56,12 @@ export class Markets {
     entry.config = config;
     entry.facts.seenMs.marketConfig = atMs;
     this.configAtMs = atMs;
-    this.risk.set(entry.symbol, { ...config, symbol: entry.symbol });
+    // Sizes as numbers: they are compared with each account's at each mark.
+    const leverageTiers = config.leverageTiers.map((tier) => ({
+      ...tier,
+      maxSizeBaseLots: shrink(tier.maxSizeBaseLots),
+    }));
+    this.risk.set(entry.symbol, { ...config, symbol: entry.symbol, leverageTiers });
     if (entry.prices) this.#takeMark(entry, entry.prices);
     marketFacts(entry);
     return entry;
