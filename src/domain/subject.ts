@@ -41,13 +41,13 @@ export type Subject =
   | { readonly scope: "pair"; readonly pair: string };
 
 export function accountName(account: AccountRef): string {
-  return `${account.wallet}/${account.pdaIndex}.${account.subaccount}`;
+  return inOnePiece(account.wallet, `${account.pdaIndex}.${account.subaccount}`);
 }
 
 export function subjectName(subject: Subject): string {
   switch (subject.scope) {
     case "position":
-      return `${accountName(subject)}/${subject.symbol}`;
+      return inOnePiece(accountName(subject), subject.symbol);
     case "trader":
       return accountName(subject);
     case "wallet":
@@ -61,6 +61,11 @@ export function subjectName(subject: Subject): string {
     default:
       return subject.scope;
   }
+}
+
+/** Names stay for as long as their subjects, and a text that is put together holds its pieces beside the whole. */
+function inOnePiece(...parts: readonly string[]): string {
+  return parts.join("/");
 }
 
 /** Words that begin the names of what belongs to no wallet: no wallet may be called so. */

@@ -221,6 +221,16 @@ function readFolder(at: Path, reading: Reading): void {
   }
 }
 
+const onlyFirst: readonly number[] = [0];
+
+/** What all wallets have, and over it what is this one's own. Most have nothing of their own, and share the same object. */
+function over<Value>(
+  all: Readonly<Record<string, Value>>,
+  own: Readonly<Record<string, Value>> = {},
+): Readonly<Record<string, Value>> {
+  return Object.keys(own).length === 0 ? all : { ...all, ...own };
+}
+
 /** Notes the name, whatever else is wrong with its wallet. */
 function nameIsFree(
   at: Path,
@@ -240,9 +250,9 @@ function nameIsFree(
   names.set(name, at);
   known.push({
     name,
-    labels: { ...defaults.labels, ...settings?.labels },
+    labels: over(defaults.labels, settings?.labels),
     watchOnly,
-    limits: { ...defaults.limits, ...settings?.limits },
+    limits: over(defaults.limits, settings?.limits),
   });
   return true;
 }
@@ -276,9 +286,9 @@ function add(
   wallets.push({
     name,
     authority,
-    labels: { ...defaults.labels, ...settings.labels },
-    limits: { ...defaults.limits, ...settings.limits },
-    pdaIndices: settings.accounts ?? defaults.accounts ?? [0],
+    labels: over(defaults.labels, settings.labels),
+    limits: over(defaults.limits, settings.limits),
+    pdaIndices: settings.accounts ?? defaults.accounts ?? onlyFirst,
     login: settings.login ?? defaults.login ?? "message",
     key,
   });

@@ -11,7 +11,7 @@ import {
 } from "../domain/account.ts";
 import { FewMap } from "../domain/few-map.ts";
 import type { Observation, Source } from "../domain/observation.ts";
-import { type AccountRef, accountName } from "../domain/subject.ts";
+import type { AccountRef } from "../domain/subject.ts";
 import { symbolKey } from "../domain/symbol.ts";
 import { assessAccount } from "../risk/assess.ts";
 import { fundingUntilMaintenanceMs } from "../risk/funding.ts";
@@ -233,11 +233,12 @@ export class Accounts {
     const groups = this.#groups.get(ref.wallet) ?? new FewMap<number, Group>();
     const group = groups.get(ref.pdaIndex) ?? { slot: 0, slotIndex: 0, accounts: new FewMap() };
     this.#groups.set(ref.wallet, groups.set(ref.pdaIndex, group));
+    const node = this.#keeper.trader(ref, true);
     const state: SubaccountState = { ...nothingHeld, subaccount: ref.subaccount };
     const account: AccountEntry = {
       ref,
-      name: accountName(ref),
-      node: this.#keeper.trader(ref, true),
+      name: node.name,
+      node,
       state,
       risk: new RiskRoom(),
       rights: null,
@@ -394,10 +395,11 @@ export class Accounts {
     let account = group.accounts.get(state.subaccount);
     if (!account) {
       const ref: AccountRef = { wallet: seen.wallet, pdaIndex: seen.pdaIndex, subaccount: state.subaccount };
+      const node = this.#keeper.trader(ref, first);
       account = {
         ref,
-        name: accountName(ref),
-        node: this.#keeper.trader(ref, first),
+        name: node.name,
+        node,
         state,
         risk: new RiskRoom(),
         rights: null,

@@ -238,9 +238,12 @@ export class World {
 
   traderNode(ref: AccountRef, first: boolean): SubjectNode {
     const facts = newFacts();
-    const wallet = this.wallets.get(ref.wallet)?.node.facts;
+    const { wallet: name, pdaIndex, subaccount } = ref;
+    // Written out here and below: what is spread takes twice the room, and it stays.
+    const subject: Subject = { scope: "trader", wallet: name, pdaIndex, subaccount };
+    const wallet = this.wallets.get(name)?.node.facts;
     const env = this.#env({ trader: facts, ...(wallet ? { wallet } : {}) });
-    const node = new SubjectNode({ scope: "trader", ...ref }, facts, env, "", first);
+    const node = new SubjectNode(subject, facts, env, "", first);
     this.#adopt(node);
     return node;
   }
@@ -248,20 +251,16 @@ export class World {
   positionNode(account: AccountEntry, symbol: string, incarnation: string, first: boolean): SubjectNode {
     const facts = newFacts();
     const market = this.marketNode(symbol).facts;
-    const wallet = this.wallets.get(account.ref.wallet)?.node.facts;
+    const { wallet: name, pdaIndex, subaccount } = account.ref;
+    const subject: Subject = { scope: "position", wallet: name, pdaIndex, subaccount, symbol };
+    const wallet = this.wallets.get(name)?.node.facts;
     const env = this.#env({
       position: facts,
       trader: account.node.facts,
       market,
       ...(wallet ? { wallet } : {}),
     });
-    const node = new SubjectNode(
-      { scope: "position", ...account.ref, symbol },
-      facts,
-      env,
-      incarnation,
-      first,
-    );
+    const node = new SubjectNode(subject, facts, env, incarnation, first);
     this.#adopt(node);
     return node;
   }

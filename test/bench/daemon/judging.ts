@@ -40,6 +40,9 @@ export function ruleSetOf(text: string): RuleSet {
   return loaded.ruleSet;
 }
 
+/** As the configuration hands it to wallets that have nothing of their own. */
+const none = {};
+
 /** A watch on these wallets that knows the markets already. */
 export function newWatch(wallets: readonly BenchWallet[], rules: string, nowMs: number): Watch {
   const watch = new Watch(
@@ -47,8 +50,8 @@ export function newWatch(wallets: readonly BenchWallet[], rules: string, nowMs: 
       wallets: wallets.map(({ name, authority }) => ({
         name,
         authority,
-        labels: {},
-        limits: {},
+        labels: none,
+        limits: none,
         watchOnly: true,
       })),
       ruleSet: ruleSetOf(rules),
