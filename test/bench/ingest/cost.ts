@@ -19,6 +19,7 @@ import { subaccountState } from "../../../src/collect/translate/trader-state.ts"
 import { endpoints } from "../../../src/contract/endpoints.ts";
 import { parseJson } from "../../../src/contract/json.ts";
 import { parseReply } from "../../../src/contract/reply.ts";
+import type { SubaccountState } from "../../../src/domain/account.ts";
 import { type Changes, changes } from "../../../src/domain/changes.ts";
 import { seededRandom } from "../../../src/domain/clock.ts";
 import type { Observation, Tick } from "../../../src/domain/observation.ts";
@@ -186,6 +187,8 @@ function stagesOf() {
   const recorded = openStore({ path: path.join(folder, "recorded.db"), clock });
   const times = new Map<string, number[]>();
   let filled = false;
+  /** What was translated last: the next answers share with it what is the same, as the collector has it. */
+  let before: readonly (readonly SubaccountState[])[] = [];
   return {
     async round(answers: readonly Buffer[], atMs: number): Promise<void> {
       const time = async <T>(name: string, work: () => T | Promise<T>): Promise<T> => {
@@ -213,10 +216,13 @@ function stagesOf() {
             atMs,
             slot,
             slotIndex,
-            subaccounts: snapshot.subaccounts.map((row) => subaccountState(row, () => {})),
+            subaccounts: snapshot.subaccounts.map((row, place) =>
+              subaccountState(row, () => {}, before[i]?.[place]),
+            ),
           }),
         ),
       );
+      before = seen.map((one) => (one.kind === "accounts" ? one.subaccounts : []));
       for (const one of Object.values(watches)) one.observe(prices(0, atMs));
       const outcomes: Changes[] = [];
       for (const [name, watch] of Object.entries(watches))
