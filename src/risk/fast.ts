@@ -5,8 +5,8 @@
  * Why it is exact: `bound` is an upper bound, taken beforehand, of every product and sum that can arise at the
  * mark or anywhere between it and 0. While it is within 2^52, each is an integer that a double holds. A quotient
  * a / b of such integers misses the next integer by at least 1 / b, which is more than a double's rounding of
- * it, so that Math.floor and Math.ceil see the true side. Shares in bps are split so that no product is larger
- * than its result.
+ * it, so that Math.floor and Math.ceil see the true side. Shares in bps of large amounts are split so that no product is
+ * larger than its result.
  *
  * Above the mark there is no such bound (a short's search goes up to tick 2³² − 1): there `excess` says by how
  * much a rounded result may be wrong, and the caller asks the exact arithmetic when the answer lies within it.
@@ -263,12 +263,22 @@ function discounted(unrealized: number, bps: number): number {
 }
 
 function shareDown(value: number, bps: number): number {
-  const thousands = Math.floor(value / 10_000);
-  return thousands * bps + Math.floor(((value - thousands * 10_000) * bps) / 10_000);
+  const times = value * bps;
+  return times <= fastLimit ? Math.floor(times / 10_000) : largeShareDown(value, bps);
 }
 
 function shareUp(value: number, bps: number): number {
   if (bps === 10_000) return value;
+  const times = value * bps;
+  return times <= fastLimit ? Math.ceil(times / 10_000) : largeShareUp(value, bps);
+}
+
+function largeShareDown(value: number, bps: number): number {
+  const thousands = Math.floor(value / 10_000);
+  return thousands * bps + Math.floor(((value - thousands * 10_000) * bps) / 10_000);
+}
+
+function largeShareUp(value: number, bps: number): number {
   const thousands = Math.floor(value / 10_000);
   return thousands * bps + Math.ceil(((value - thousands * 10_000) * bps) / 10_000);
 }
