@@ -37,12 +37,9 @@ export class Holdings {
     }
     if (!account.moved) return;
     account.moved = false;
-    const held = Object.fromEntries(
-      [...account.positions].map(([symbol, { node, state }]) => [
-        symbol,
-        [node.incarnation, String(state.baseLots)] as const,
-      ]),
-    );
+    const held: Record<string, Kept["held"][string]> = {};
+    for (const [symbol, { node, state }] of account.positions)
+      held[symbol] = [node.incarnation, String(state.baseLots)];
     const value = JSON.stringify({ shrunkAtMs: account.shrunkAtMs, held } satisfies Kept);
     if (value !== before) draft.changes.keep.push({ name: walletKeepPrefix + account.name + suffix, value });
   }
