@@ -216,12 +216,13 @@ export class Dispatch {
   #release(name: string, way: Way, urgent: boolean, draft: Draft): number {
     const { atMs: nowMs } = draft;
     this.#sweep(draft);
-    const group = this.#groups.get(name);
-    if (group && group.releaseMs > nowMs && !urgent) return group.releaseMs;
+    const knownMs = this.#groups.get(name)?.releaseMs ?? Number.NEGATIVE_INFINITY;
     const { groupWaitMs, groupIntervalMs: intervalMs } = way;
-    const lastMs = group?.releaseMs ?? Number.NEGATIVE_INFINITY;
-    const releaseMs = urgent ? nowMs : Math.max(nowMs + groupWaitMs, lastMs + intervalMs);
-    this.#keepGroup(name, { releaseMs, intervalMs }, draft);
+    // What a clock said that was fast before a restart, or a longer interval, holds nothing back for longer than this one.
+    const lastMs = Math.min(knownMs, nowMs + Math.max(groupWaitMs, intervalMs));
+    const nextMs = lastMs > nowMs ? lastMs : Math.max(nowMs + groupWaitMs, lastMs + intervalMs);
+    const releaseMs = urgent ? nowMs : nextMs;
+    if (urgent || releaseMs !== knownMs) this.#keepGroup(name, { releaseMs, intervalMs }, draft);
     return releaseMs;
   }
 

@@ -147,6 +147,24 @@ group("groups", () => {
     expect(releases(fourth)).toEqual([soon + 60 * minute]);
   });
 
+  test("a clock that was fast before a restart, and an interval that is shorter after it, hold nothing back for longer", () => {
+    const routing = { receivers: ["chat"], groupWait: "1s", groupInterval: "15m" };
+    const fast = begin({ routing });
+    fast.events("notifications", [notification("n1", "order_filled")]);
+    const right = again(fast, { routing, atMs: fast.nowMs - 24 * 60 * minute });
+    look(right, calm);
+    const at = right.nowMs - startMs;
+    right.events("notifications", [notification("n2", "order_filled")]);
+    lasts(right, calm, 5 * minute);
+    right.events("notifications", [notification("n3", "order_filled")]);
+    expect(releases(right)).toEqual([at + 15 * minute, at + 15 * minute]);
+    const shorter = again(right, { routing: { ...routing, groupInterval: "1m" } });
+    look(shorter, calm);
+    const then = shorter.nowMs - startMs;
+    shorter.events("notifications", [notification("n4", "order_filled")]);
+    expect(releases(shorter)).toEqual([then + minute]);
+  });
+
   test("what is kept of a group goes when it begins anew, and of a short interval nothing is kept", () => {
     const routing = { receivers: ["chat"], groupBy: ["subject"], groupWait: "1s", groupInterval: "15m" };
     const groupsOf = (of: Harness) => [...of.remembered.keep.keys()].filter((name) => /^group\//.test(name));

@@ -8,17 +8,17 @@ console.log(`quiet rules: PERPWATCH_SEED=${seed}`);
 
 /** Rules of every kind that can be quiet, and some that cannot, with limits in the midst of what the stories below reach. */
 const conditions: readonly (readonly [scope: string, when: string, more?: string])[] = [
-  ["position", 'minOver("position.markPrice", "20s") > 150.0'],
+  ["position", 'minOver("position.markPrice", "10s") > 142.0'],
   ["position", 'maxOver("position.unrealizedPnl", "1m") > 60.0', "for: 5s"],
-  ["position", 'change("position.markPrice", "15s") < -6.0', "noData: alert"],
+  ["position", 'change("position.markPrice", "10s") < -4.0', "noData: alert"],
   ["position", "position.markPrice < 145.0", "resolveWhen: position.markPrice > 155.0"],
   ["position", 'maxOver("position.markPrice", "30s") - position.markPrice > 8.0'],
   ["trader", 'drawdown("trader.equity", "1m") > 0.06', "for: 3s, keepFiringFor: 10s"],
   ["trader", 'changeRatio("trader.equity", "20s") > 0.05'],
   ["trader", 'ago("trader.equity", "10s") > 1060.0'],
-  ["trader", 'avgOver("trader.equity", "30s") < 960.0'],
-  ["trader", 'minOver("trader.marginRatio", "15s") > 0.05 && maxOver("trader.equity", "1m") < 1100.0'],
-  ["trader", 'since("trader.grossNotional") > duration("20s")'],
+  ["trader", 'avgOver("trader.equity", "15s") < 1000.0'],
+  ["trader", 'minOver("trader.marginRatio", "10s") > 0.05 && maxOver("trader.equity", "20s") < 1100.0'],
+  ["trader", 'since("trader.grossNotional") > duration("10s")'],
   ["trader", "size(trader.positions) > 1 && trader.equity < 1000.0"],
   ["market", 'maxOver("market.markPrice", "25s") > 160.0', "keepFiringFor: 0s"],
   ["market", "market.markPrice > 158.0"],
