@@ -1,5 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Changes } from "../../src/domain/changes.ts";
+import type { RuleSet } from "../../src/rules/index.ts";
 import { Conditions } from "../../src/watch/conditions.ts";
 import { Harness, marketConfig, position, prices, rulesOf, subaccount } from "./harness.ts";
 
@@ -31,6 +33,8 @@ const rules = `rules:\n${conditions
       `  - { name: R${i}, scope: ${scope}, severity: warning, summary: s, when: '${when.replaceAll("'", "''")}'${more ? `, ${more}` : ""} }`,
   )
   .join("\n")}\n`;
+
+type Story = typeof story extends fc.Arbitrary<infer T> ? T : never;
 
 const story = fc.array(
   fc.record({
@@ -64,40 +68,47 @@ function atLength<T>(work: () => T): T {
   }
 }
 
+/** Tells the same story to rules that may be quiet and to those that never are. @returns what the quiet ones told */
+function told(ruleSet: RuleSet, steps: Story): readonly Changes[] {
+  const quiet = new Harness({ rules: ruleSet });
+  const loud = atLength(() => new Harness({ rules: ruleSet }));
+  const both = (step: (harness: Harness) => unknown): void => {
+    step(quiet);
+    atLength(() => step(loud));
+    expect(quiet.all.at(-1)).toEqual(loud.all.at(-1));
+  };
+  for (const { halves, what, mark, size, second } of steps) {
+    for (let i = 0; i < halves; i++) {
+      both((harness) => {
+        harness.nowMs += 500;
+        harness.see({ kind: "time", atMs: harness.nowMs });
+      });
+    }
+    const held = [...(size === 0 ? [] : [position(size, 150)]), ...(second ? [position(1, 90, "ETH")] : [])];
+    if (what === "account") both((harness) => harness.account([subaccount(1_000, held)]));
+    else if (what === "marks") both((harness) => harness.mark(mark, prices(mark - 60, "ETH")));
+    else both((harness) => harness.config(marketConfig(), marketConfig("ETH")));
+  }
+  return quiet.all;
+}
+
 test("a rule that is quiet says what it would say if it were judged at length each time", () => {
   const ruleSet = rulesOf(rules);
-  const fired = new Map<string, number>();
   fc.assert(
-    fc.property(story, (steps) => {
-      const quiet = new Harness({ rules: ruleSet });
-      const loud = atLength(() => new Harness({ rules: ruleSet }));
-      const both = (step: (harness: Harness) => unknown): void => {
-        step(quiet);
-        atLength(() => step(loud));
-        expect(quiet.all.at(-1)).toEqual(loud.all.at(-1));
-      };
-      for (const { halves, what, mark, size, second } of steps) {
-        for (let i = 0; i < halves; i++) {
-          both((harness) => {
-            harness.nowMs += 500;
-            harness.see({ kind: "time", atMs: harness.nowMs });
-          });
-        }
-        const held = [
-          ...(size === 0 ? [] : [position(size, 150)]),
-          ...(second ? [position(1, 90, "ETH")] : []),
-        ];
-        if (what === "account") both((harness) => harness.account([subaccount(1_000, held)]));
-        else if (what === "marks") both((harness) => harness.mark(mark, prices(mark - 60, "ETH")));
-        else both((harness) => harness.config(marketConfig(), marketConfig("ETH")));
-      }
-      for (const { alertChanges } of quiet.all)
-        for (const { kind, alert } of alertChanges)
-          if (kind === "fired") fired.set(alert.rule, (fired.get(alert.rule) ?? 0) + 1);
-    }),
-    { seed, numRuns: 30, interruptAfterTimeLimit: 20_000 },
+    fc.property(story, (steps) => void told(ruleSet, steps)),
+    { seed, numRuns: 25, interruptAfterTimeLimit: 20_000 },
   );
-  // Rules that never fire would prove nothing.
+});
+
+test("and so does each of these rules where it fires", () => {
+  const ruleSet = rulesOf(rules);
+  const fired = new Map<string, number>();
+  // Always the same stories: rules that never fire would prove nothing.
+  for (const steps of fc.sample(story, { seed: 1, numRuns: 25 })) {
+    for (const { alertChanges } of told(ruleSet, steps))
+      for (const { kind, alert } of alertChanges)
+        if (kind === "fired") fired.set(alert.rule, (fired.get(alert.rule) ?? 0) + 1);
+  }
   for (const [i] of conditions.entries())
     expect(fired.get(`R${i}`) ?? 0, conditions[i]![1]).toBeGreaterThan(0);
 });
