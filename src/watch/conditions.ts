@@ -455,7 +455,8 @@ export class Conditions {
       node.quiet.set(index, true);
       // Those that were quiet before hold until another moment than this one does.
       if (node.windows !== null) node.windows.heldUntilMs = Number.NEGATIVE_INFINITY;
-      node.rest(instance);
+      // It makes another timer when it is roused: this one would stand in the heap for as long as its clock might have run.
+      if (node.rest(instance) && instance.timer !== null) this.#options.deadlines.drop(instance.timer);
     } else instance.staleMs = staleMs;
     node.staleness.noted(staleMs);
   }

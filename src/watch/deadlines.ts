@@ -35,6 +35,12 @@ export class Deadlines {
     owner.dueMs = Number.POSITIVE_INFINITY;
   }
 
+  /** Lets go of an owner: unlike one that is cancelled, it does not wait in the heap until its place comes up. */
+  drop(owner: Due): void {
+    owner.dueMs = Number.POSITIVE_INFINITY;
+    if (owner.place !== -1) this.#take(owner);
+  }
+
   /**
    * When the next moment is, or null.
    * @param untilMs one after this is not looked for: what is told then is after it, too, and maybe too early
@@ -79,13 +85,15 @@ export class Deadlines {
     }
   }
 
-  #take(top: Due): void {
+  #take(owner: Due): void {
+    const { place } = owner;
     const last = this.#heap.pop()!;
-    top.queuedMs = Number.POSITIVE_INFINITY;
-    top.place = -1;
-    if (last === top) return;
-    last.place = 0;
+    owner.queuedMs = Number.POSITIVE_INFINITY;
+    owner.place = -1;
+    if (last === owner) return;
+    last.place = place;
     this.#sink(last);
+    this.#rise(last);
   }
 
   #rise(owner: Due): void {

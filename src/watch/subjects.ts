@@ -62,11 +62,15 @@ export class SubjectNode {
     return instance;
   }
 
-  /** It is known, nothing holds and no clock runs: nothing of what came before means anything from here on. */
-  rest(instance: Instance): void {
-    if (instance.isMarked) return;
+  /**
+   * It is known, nothing holds and no clock runs: nothing of what came before means anything from here on.
+   * @returns whether it is let go of
+   */
+  rest(instance: Instance): boolean {
+    if (instance.isMarked) return false;
     this.instances =
       this.instances.length === 1 ? noInstances : this.instances.filter((one) => one !== instance);
+    return true;
   }
 
   seen(source: Source, atMs: number): void {

@@ -5,7 +5,7 @@ import { Deadlines, type Due } from "../../src/watch/deadlines.ts";
 
 type Act =
   | { readonly kind: "set"; readonly owner: number; readonly inMs: number }
-  | { readonly kind: "cancel"; readonly owner: number }
+  | { readonly kind: "cancel" | "drop"; readonly owner: number }
   | { readonly kind: "pass"; readonly ms: number };
 
 const owners = 12;
@@ -14,7 +14,13 @@ const act: fc.Arbitrary<Act> = fc.oneof(
     weight: 5,
     arbitrary: fc.record({ kind: fc.constant("set" as const), owner: fc.nat(owners - 1), inMs: fc.nat(50) }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("cancel" as const), owner: fc.nat(owners - 1) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constantFrom("cancel" as const, "drop" as const),
+      owner: fc.nat(owners - 1),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("pass" as const), ms: fc.nat(20) }) },
 );
 
@@ -38,8 +44,9 @@ test("every owner is called once when its newest moment has come, and not before
         if (one.kind === "set") {
           deadlines.set(all[one.owner]!, nowMs + 1 + one.inMs);
           wanted.set(one.owner, nowMs + 1 + one.inMs);
-        } else if (one.kind === "cancel") {
-          deadlines.cancel(all[one.owner]!);
+        } else if (one.kind !== "pass") {
+          deadlines[one.kind](all[one.owner]!);
+          if (one.kind === "drop") expect(all[one.owner]!.place).toBe(-1);
           wanted.delete(one.owner);
         } else {
           nowMs += one.ms;

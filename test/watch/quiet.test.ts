@@ -1,8 +1,9 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Changes } from "../../src/domain/changes.ts";
 import type { RuleSet } from "../../src/rules/index.ts";
 import { Conditions } from "../../src/watch/conditions.ts";
+import { Deadlines } from "../../src/watch/deadlines.ts";
 import { Harness, marketConfig, position, prices, rulesOf, subaccount } from "./harness.ts";
 
 const seed = Number(process.env.PERPWATCH_SEED ?? Date.now() % 2 ** 31);
@@ -111,4 +112,26 @@ test("and so does each of these rules where it fires", () => {
   }
   for (const [i] of conditions.entries())
     expect(fired.get(`R${i}`) ?? 0, conditions[i]![1]).toBeGreaterThan(0);
+});
+
+test("what begins to hold again and again, and never for long, leaves nothing behind", () => {
+  const set = vi.spyOn(Deadlines.prototype, "set");
+  const harness = new Harness({
+    rules: `
+rules:
+  - { name: Low, scope: position, severity: warning, summary: s, when: position.markPrice < 145.0, for: 1h }
+`,
+  });
+  const look = (mark: number): void => {
+    harness.pass(1_000);
+    harness.config();
+    harness.mark(mark);
+    harness.account([subaccount(1_000, [position(10, 150)])]);
+  };
+  for (let i = 0; i < 5; i++) look(i === 0 ? 140 : 150);
+  const deadlines = set.mock.contexts[0] as Deadlines;
+  set.mockRestore();
+  const { size } = deadlines;
+  for (let i = 0; i < 20; i++) for (const mark of [140, 150, 150]) look(mark);
+  expect(deadlines.size).toBeLessThanOrEqual(size);
 });
