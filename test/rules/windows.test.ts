@@ -491,6 +491,18 @@ describe("by hand", () => {
     expect(window.read(startMs + 11 * minute + 1)).toBe(0);
   });
 
+  test("a minimum that was not watched enough is not said to hold against a sample of that very moment", () => {
+    const window = createWindow({ fn: "minOver", windowMs: 20 * minute, staleAfterMs: 2.5 * minute }, "UTC");
+    const begin = Math.floor(startMs / minute) * minute;
+    for (let i = 0; i <= 15; i++) window.push(begin + i * minute, i === 15 ? 3 : 9);
+    const nowMs = begin + 18 * minute + 50_000;
+    expect(answer(window.read(nowMs))).toBe("uncovered");
+    expect(window.holdsUntilMs?.(nowMs)).toBeLessThan(nowMs);
+    // It is no new minimum, but its minute is watched now.
+    expect(window.push(nowMs, 9)).toBe(false);
+    expect(window.read(nowMs)).toBe(3);
+  });
+
   test("a fall with nothing behind it is endless", () => {
     const window = fed("drawdown", 10 * minute, [
       [startMs, 10, 0],

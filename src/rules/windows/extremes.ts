@@ -132,8 +132,8 @@ export class ExtremeWindow implements Window {
 
   holdsUntilMs(nowMs: number): number {
     const { fn, shape } = this.#kind;
-    // With gaps, the share that was watched moves all the time.
-    if (fn === "minOver" && !this.#isWhole(shape.edge.at(nowMs), nowMs)) return nowMs;
+    // With gaps, the share that was watched moves all the time, and with each sample, be it of this very moment.
+    if (fn === "minOver" && !this.#isWhole(shape.edge.at(nowMs), nowMs)) return nowMs - 1;
     return (this.nextEdgeMs(nowMs) ?? nowMs) - 1;
   }
 

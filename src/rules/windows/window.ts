@@ -38,8 +38,8 @@ export interface Window {
   /** The next time at which the figure can change without a push, ms; null: never. */
   nextEdgeMs(nowMs: number): number | null;
   /**
-   * Until when `read` surely answers the same without a push, ms; `nowMs` where that cannot be said. Not there: it never can.
-   * Other than `nextEdgeMs`, which says how finely a figure is followed that moves all the time.
+   * Until when `read` surely answers the same without a push that moves it, ms; before `nowMs` where that cannot be said. Not
+   * there: it never can. Other than `nextEdgeMs`, which says how finely a figure is followed that moves all the time.
    */
   holdsUntilMs?(nowMs: number): number;
   /** Forgets everything: the subject is a new one. */
