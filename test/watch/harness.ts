@@ -222,6 +222,8 @@ export class Harness {
   }
 
   see(observation: Observation): Changes {
+    // Nobody writes into what a watch is fed: the recording holds on to it, and answers share what is the same.
+    freeze(observation);
     const { changes, asks, notes } = this.watch.observe(observation);
     this.notes.push(...notes.map((note) => note.text));
     this.all.push(changes);
@@ -342,4 +344,10 @@ export function describe(change: AlertChange): string {
   const { alert } = change;
   const ending = change.kind === "ended" ? ` ${alert.ending}` : "";
   return `${alert.rule} ${alert.subject} ${change.kind} ${alert.severity}${ending}`;
+}
+
+function freeze(value: unknown): void {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
+  Object.freeze(value);
+  for (const part of Object.values(value)) freeze(part);
 }
