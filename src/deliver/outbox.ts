@@ -156,7 +156,8 @@ class WorkingOutbox implements Outbox {
     const { store } = this.#options;
     signal.throwIfAborted();
     const messages = await store.messages({ open: true });
-    const items = await store.owed({ open: true });
+    const nowMs = this.#options.clock.nowMs();
+    const items = (await store.owed({ open: true })).map((item) => soon(item, nowMs));
     const changeIds = items.map(({ changeId }) => changeId);
     const changes = new Map(
       (await store.alertChanges({ ids: changeIds })).map((change) => [change.id, change]),
@@ -355,4 +356,11 @@ class WorkingOutbox implements Outbox {
     const alertIds = [...new Set(settled.map(({ item }) => item.alertId))];
     for (const listener of this.#listeners) listener(alertIds);
   }
+}
+
+/** The same where the clock was fast when it was owed: it waits for its group as long as was wished, from now on. */
+function soon(item: OwedItem, nowMs: number): OwedItem {
+  const { owedAtMs, releaseAtMs } = item;
+  if (releaseAtMs === undefined || owedAtMs <= nowMs) return item;
+  return { ...item, releaseAtMs: nowMs + releaseAtMs - owedAtMs };
 }

@@ -506,6 +506,24 @@ test("a message that was recorded is not sent again after a restart; one that wa
   expect(one.far.arrivals).toHaveLength(4);
 });
 
+test("what waits for its group waits no longer because the clock was fast before a crash", async () => {
+  await using one = await rig();
+  const step = one.alerts.step("fired", one.alerts.alert({ severity: "info" }), ["chat"], "all", 5_000);
+  const day = 24 * hour;
+  await one.owe({
+    ...step,
+    owed: step.owed.map((item) => ({
+      ...item,
+      owedAtMs: item.owedAtMs + day,
+      releaseAtMs: item.releaseAtMs! + day,
+    })),
+  });
+  await one.restart();
+  const startedMs = one.clock.nowMs();
+  await one.clock.advance(10_000);
+  expect(one.far.arrivals.map(({ atMs }) => atMs - startedMs)).toEqual([5_000]);
+});
+
 test("what is owed to a channel that is not configured is dead, and says so", async () => {
   await using one = await rig();
   await one.owe(one.alerts.step("fired", one.alerts.alert(), ["pager", "chat"]));
