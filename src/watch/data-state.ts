@@ -24,6 +24,7 @@ export function dataStates(
   );
   const unjudged: UnjudgedSubject[] = [];
   for (const node of nodes) {
+    // Of a rule that is quiet nothing is kept: all count as known first, and those of which something is are set right.
     for (const { rule } of node.plan) {
       const count = counts.get(rule.name);
       if (count) count.ok++;
