@@ -47,8 +47,8 @@ export class SubjectNode {
 
   /** What there is to tell of the rule of this place in the plan. Of a quiet one that is kept nowhere; see `rouse`. */
   instance(index: number): Instance {
-    for (let i = 0; i < this.instances.length; i++)
-      if (this.instances[i]!.index === index) return this.instances[i]!;
+    const kept = this.instances[placeOf(this.instances, index)];
+    if (kept?.index === index) return kept;
     const instance = new Instance(this.plan[index]!.rule, this, this.views[index]!, index);
     instance.judged = true;
     return instance;
@@ -56,9 +56,9 @@ export class SubjectNode {
 
   /** The same to be judged: what becomes of it is kept. */
   rouse(index: number): Instance {
+    const place = placeOf(this.instances, index);
     const instance = this.instance(index);
-    if (!this.instances.includes(instance))
-      this.instances = [...this.instances, instance].sort((a, b) => a.index - b.index);
+    if (this.instances[place] !== instance) this.instances = this.instances.toSpliced(place, 0, instance);
     return instance;
   }
 
@@ -76,6 +76,18 @@ export class SubjectNode {
   seen(source: Source, atMs: number): void {
     this.facts.seenMs[source] = atMs;
   }
+}
+
+/** Where the instance of this place in the plan stands, or would: where data are missing there is one of each of hundreds of rules. */
+function placeOf(instances: readonly Instance[], index: number): number {
+  let low = 0;
+  let high = instances.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (instances[middle]!.index < index) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 export function newFacts(): Facts {
