@@ -1,5 +1,4 @@
 /** All subaccounts of a wallet: what risk is computed from. The floor under what the stream tells. */
-
 import type { SubaccountState } from "../../domain/account.ts";
 import { ExchangeError, type Mirrored } from "../../exchange/index.ts";
 import type { AccountBook } from "../accounts.ts";

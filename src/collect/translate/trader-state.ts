@@ -64,16 +64,19 @@ export function subaccountState(
         : shared(row.spotCollaterals.map(spotState), before?.spotCollaterals),
     lifecycle: wordOf(TRADER_STATES, row.capabilities?.state ?? "active", "state", onUnknown),
     capabilities: sameAsBefore(row.capabilities?.capabilities as Capabilities | undefined),
-    // Copies have room for just these: each account holds on to its newest state.
-    positions: shared(positions.slice(), before?.positions),
-    orders: shared(orders.slice(), before?.orders),
+    positions: shared(positions, before?.positions),
+    orders: shared(orders, before?.orders),
   };
   return before !== undefined && isSame(state, before) ? before : state;
 }
 
-/** Members that are as they were are those that were there, and so is a list of nothing else. */
+/**
+ * Members that are as they were are those that were there, and so is a list of nothing else. One that is new has room for just
+ * these: each account holds on to its newest state.
+ */
 function shared<T extends object>(list: readonly T[], before: readonly T[] | undefined): readonly T[] {
-  if (before === undefined) return list;
+  if (list.length === 0) return before?.length === 0 ? before : list;
+  if (before === undefined) return list.slice();
   const members = list.map((one, i) => {
     const last = before[i];
     return last !== undefined && isSame(one, last) ? last : one;
