@@ -264,6 +264,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       })),
       schedules: settings.schedules,
       requestsPerSecond: settings.exchange.requestsPerSecond,
+      budget: exchange.budget,
       clock,
       random,
       observe,

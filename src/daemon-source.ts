@@ -40,7 +40,7 @@ import type {
 } from "./domain/ports.ts";
 import type { Silence, SilenceWish } from "./domain/silence.ts";
 import type { ChannelStatus, DaemonStatus } from "./domain/status.ts";
-import type { Exchange } from "./exchange/index.ts";
+import { type Exchange, rateLimitCause } from "./exchange/index.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { History } from "./history/index.ts";
 import type { IngestLoop } from "./ingest/loop.ts";
@@ -131,6 +131,7 @@ export class DaemonSource implements DashboardSource {
         ratePerSecond: exchange.budget.ratePerSecond,
         used: exchange.budget.usage,
         waiting: exchange.budget.waiting,
+        limited: rateLimitCause(exchange.budget.limit, clock.nowMs()),
       },
       streams: this.#streams(),
       channels: outbox.status(),

@@ -10,9 +10,17 @@
  * a source works again after the exchange was unwell, all that back off for the same reasons are tried again soon.
  */
 import type { Clock, Random } from "../domain/clock.ts";
-import type { FailureReason, Observation, Source } from "../domain/observation.ts";
+import type { FailureCause, FailureReason, Observation, Source } from "../domain/observation.ts";
 import type { ExchangeOutage, ScheduleStatus } from "../domain/status.ts";
-import { type ExchangeClient, ExchangeError, failureOf, type Lane, lanes } from "../exchange/index.ts";
+import {
+  type ExchangeClient,
+  ExchangeError,
+  failureOf,
+  type Lane,
+  lanes,
+  type RateLimit,
+  rateLimitCause,
+} from "../exchange/index.ts";
 import { backoffMs } from "./backoff.ts";
 import type { CollectedWallet, Collector, RunOutcome } from "./collector.ts";
 import { type Demand, type DemandInput, demandOf, laneOf, requestsOf, sourceOrder } from "./demand.ts";
@@ -44,6 +52,8 @@ export interface SchedulerOptions {
   readonly requestsPerSecond: number;
   /** What may leave now: less than the ceiling after a 429. */
   readonly ratePerSecond: () => number;
+  /** The limit that the exchange enforces with 429 now; null: none. Absent: never any. */
+  readonly rateLimit?: () => RateLimit | null;
   readonly clock: Clock;
   readonly random: Random;
   readonly observe: (observation: Observation) => Promise<void>;
@@ -347,9 +357,8 @@ export class Scheduler {
   async #failed(job: Job, mode: Mode, error: unknown): Promise<void> {
     const { source } = job.collector;
     const wallet = job.wallet?.name ?? null;
-    const told: { reason: FailureReason; detail: string } =
-      error instanceof RunTooLong ? { reason: "timeout", detail: error.message } : failureOf(error);
     const atMs = this.#clock.nowMs();
+    const told = this.#failureOf(error, atMs);
     const askedMs = job.running?.startedMs ?? this.#clock.elapsedMs();
     const taken = !(error instanceof NotTaken);
     if (mode === "catchUp") {
@@ -370,6 +379,14 @@ export class Scheduler {
       const detail = cause instanceof Error ? cause.message : "unknown";
       this.#options.log.warn({ source, wallet, detail }, "a failed read could not be recorded");
     }
+  }
+
+  #failureOf(error: unknown, atMs: number): { reason: FailureReason; detail: string; cause?: FailureCause } {
+    const failure =
+      error instanceof RunTooLong ? { reason: "timeout" as const, detail: error.message } : failureOf(error);
+    const cause =
+      failure.reason === "rate-limited" ? rateLimitCause(this.#options.rateLimit?.(), atMs) : null;
+    return cause === null ? failure : { ...failure, cause };
   }
 
   #next(job: Job, mode: Mode, outcome: RunOutcome | null, failure: unknown): void {

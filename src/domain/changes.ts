@@ -5,7 +5,7 @@
 import type { Alert, AlertChange, RuleState } from "./alert.ts";
 import type { Acknowledgement, Message, OwedItem } from "./delivery.ts";
 import type { Event } from "./event.ts";
-import type { FailureReason, Observation, Source, Tick } from "./observation.ts";
+import type { FailureCause, FailureReason, Observation, Source, Tick } from "./observation.ts";
 
 export interface FailedRead {
   readonly atMs: number;
@@ -14,6 +14,8 @@ export interface FailedRead {
   readonly symbol: string | null;
   readonly reason: FailureReason;
   readonly detail: string;
+  /** Not stored with the failed read; the recording has it. */
+  readonly cause?: FailureCause;
 }
 
 /** A value that is no number, or a structure, stored when it changes: `riskTier` of an account, a market's configuration. */

@@ -60,6 +60,16 @@ export type FailureReason =
   | "refused"
   | "bad-record";
 
+/**
+ * The cause of a failed read where more is known than its reason. `rateLimited`: the exchange has refused requests with
+ * 429 since `sinceMs`, and the next request is sent at `untilMs`; ms by our clock.
+ */
+export interface FailureCause {
+  readonly kind: "rateLimited";
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}
+
 /** What the daemon knows of itself; fields of `daemon.*` in rules. Durations in ms. */
 export interface DaemonFigures {
   /** How late the latest poll is against its schedule. */
@@ -241,6 +251,7 @@ export type Observation =
       readonly reason: FailureReason;
       /** For people; never a secret. */
       readonly detail: string;
+      readonly cause?: FailureCause;
     }
   | {
       readonly kind: "session";

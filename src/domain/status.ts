@@ -1,6 +1,6 @@
 /** What the daemon tells about itself: `/api/v1/status`, `perpwatch status`, the page and the metrics read this. */
 import type { Alert } from "./alert.ts";
-import type { FailureReason, Source } from "./observation.ts";
+import type { FailureCause, FailureReason, Source } from "./observation.ts";
 
 /** What rules can be blind by: a source that is silent, or a configuration that names what is not there. */
 export type BlindSource = Source | "configuration";
@@ -136,6 +136,7 @@ export interface ScheduleStatus {
     readonly atMs: number;
     readonly reason: FailureReason;
     readonly detail: string;
+    readonly cause?: FailureCause;
   } | null;
   readonly failuresInRow: number;
   /** Why older pages cannot be caught up with; null while they can, or none are missing. */
@@ -236,6 +237,8 @@ export interface DaemonStatus {
     readonly ratePerSecond: number;
     readonly used: number;
     readonly waiting: number;
+    /** The exchange refuses requests with 429 now; null or absent: it does not. */
+    readonly limited?: FailureCause | null;
   };
   /** Null: streams are off, and everything is polled. */
   readonly streams?: {

@@ -14,6 +14,7 @@
  *  - Waiting ends with the caller's signal. A lane that is full refuses, so the queue is bounded.
  */
 import type { Clock } from "../domain/clock.ts";
+import type { FailureCause } from "../domain/observation.ts";
 
 /** What a request is for; lower goes first. */
 export const lanes = { atRisk: 0, state: 1, inbox: 2, rest: 3, catchUp: 4 } as const;
@@ -49,6 +50,16 @@ export interface Take {
 export interface Grant {
   /** It was answered with 429: slows everybody. @param retryAfterMs what the answer asked for */
   throttled(retryAfterMs: number | null): void;
+  /** It was answered with anything but 429. */
+  answered(): void;
+}
+
+/** A period in which the exchange refuses requests with 429: from the first refusal to the first other answer after it. */
+export interface RateLimit {
+  /** Time since the first refusal, ms. */
+  readonly forMs: number;
+  /** Time until the next request is sent, ms. */
+  readonly retryInMs: number;
 }
 
 /** Too many requests wait in this lane already. */
@@ -114,6 +125,10 @@ export class RequestBudget {
   #filledAtMs: number;
   #pausedUntilMs = 0;
   #cutAtMs = Number.NEGATIVE_INFINITY;
+  /** Monotonic time of the first refusal of the limit that lasts; null: none does. */
+  #limitedSinceMs: number | null = null;
+  /** Monotonic time of the newest refusal. */
+  #refusedAtMs = Number.NEGATIVE_INFINITY;
   #timer: (() => void) | null = null;
   #timerDueMs = Number.POSITIVE_INFINITY;
   readonly #granted = new Float64Array(USAGE_SECONDS);
@@ -152,6 +167,12 @@ export class RequestBudget {
   /** How many 429 were told since the start. */
   get throttledCount(): number {
     return this.#throttled;
+  }
+
+  /** The limit that lasts now, or null. */
+  get limit(): RateLimit | null {
+    if (this.#limitedSinceMs === null) return null;
+    return { forMs: this.#clock.elapsedMs() - this.#limitedSinceMs, retryInMs: this.pausedForMs };
   }
 
   /** ms until anything may leave again; 0 when nothing is paused. */
@@ -234,7 +255,13 @@ export class RequestBudget {
     this.#turnUsage();
     this.#granted[this.#grantedSecond % USAGE_SECONDS]! += weight;
     const grantedAtMs = this.#clock.elapsedMs();
-    return { throttled: (retryAfterMs) => this.#slowDown(grantedAtMs, retryAfterMs) };
+    return {
+      throttled: (retryAfterMs) => this.#slowDown(grantedAtMs, retryAfterMs),
+      answered: () => {
+        // Requests sent before a refusal may be answered after it, which does not end the limit.
+        if (this.#limitedSinceMs !== null && grantedAtMs > this.#refusedAtMs) this.#limitedSinceMs = null;
+      },
+    };
   }
 
   #slowDown(grantedAtMs: number, retryAfterMs: number | null): void {
@@ -242,6 +269,8 @@ export class RequestBudget {
     const nowMs = this.#clock.elapsedMs();
     const pauseMs = Math.min(retryAfterMs ?? DEFAULT_PAUSE_MS, LONGEST_PAUSE_MS);
     this.#throttled++;
+    this.#limitedSinceMs ??= nowMs;
+    this.#refusedAtMs = nowMs;
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + pauseMs);
     this.#tokens = Math.min(this.#tokens, 1);
     // Requests that left before the last cut say nothing about the rate since.
@@ -300,4 +329,11 @@ export class RequestBudget {
       this.#grantedSecond = second;
     }
   }
+}
+
+/** The cause of failures during a rate limit, in wall time. */
+export function rateLimitCause(limit: RateLimit | null | undefined, nowMs: number): FailureCause | null {
+  if (!limit) return null;
+  const sinceMs = Math.round(nowMs - limit.forMs);
+  return { kind: "rateLimited", sinceMs, untilMs: Math.round(nowMs + limit.retryInMs) };
 }

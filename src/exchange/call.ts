@@ -85,6 +85,7 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
           signal,
         });
         if (answer.status === 429) grant.throttled(answer.retryAfterMs);
+        else grant.answered();
         if (answer.status >= 200 && answer.status < 300) return read(endpoint, answer);
         error = refusal(
           name,

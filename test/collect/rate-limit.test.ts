@@ -1,0 +1,27 @@
+/** Collectors while the exchange answers with 429, and afterwards. */
+import { expect, test } from "vitest";
+import { Rig } from "./rig.ts";
+
+test("a failed read during a rate limit states since when the exchange refuses, and when it is asked again", async () => {
+  await using rig = await Rig.start();
+  const daemon = await rig.boot({ traderState: { every: "5s" }, markets: { every: "2s" } });
+  await rig.clock.advance(20_000);
+  const startMs = rig.clock.nowMs();
+  await rig.call("fault", { path: "/v1/*", status: 429, error: "rate_limited", retryAfter: "3" });
+  await rig.clock.advance(60_000);
+  const failed = daemon.failed("traderState");
+  expect(failed.length).toBeGreaterThan(0);
+  for (const { cause, atMs } of failed) {
+    expect(cause?.kind).toBe("rateLimited");
+    expect(cause!.sinceMs).toBeGreaterThanOrEqual(startMs);
+    expect(cause!.sinceMs).toBeLessThan(startMs + 5_000);
+    expect(cause!.untilMs).toBeGreaterThanOrEqual(atMs);
+    expect(cause!.untilMs).toBeLessThanOrEqual(atMs + 3_000);
+  }
+  expect(new Set(failed.map(({ cause }) => cause!.sinceMs)).size).toBe(1);
+  expect(daemon.exchange.budget.limit).not.toBeNull();
+
+  rig.simulator.faults.clear();
+  await rig.clock.advance(10_000);
+  expect(daemon.exchange.budget.limit).toBeNull();
+});
