@@ -34,6 +34,10 @@ export function simulateCommand(program: Command, cli: Cli): void {
       1,
     )
     .option("--traders <n>", "how many traders live in it", integerFrom(0, 10_000), 10)
+    .option(
+      "--markets <symbols>",
+      "list these too, with commas: PUMP (one base lot is 100 units), TSLA (an equity)",
+    )
     .option("--keys-dir <folder>", "write the traders' key files there (mode 0600)")
     .option("--scenario <file>", "YAML: a list of { at: 10s, call: mark-price, with: {…} }")
     .option(

@@ -1,5 +1,6 @@
 /** Which markets there are, as the newest configuration says: symbols by asset id, lots and ticks in human units. */
 import type { MarketConfig } from "../domain/account.ts";
+import { unitsFromBaseLots, usdFromTicks } from "../domain/market-scale.ts";
 
 export class MarketBook {
   #bySymbol = new Map<string, MarketConfig>();
@@ -30,13 +31,12 @@ export class MarketBook {
 
 /** A size in base lots as units of the asset; null without a market. */
 export function unitsOf(lots: bigint, market: MarketConfig | undefined): number | null {
-  return market === undefined ? null : Number(lots) / 10 ** market.baseLotsDecimals;
+  return market === undefined ? null : unitsFromBaseLots(lots, market);
 }
 
 /** A price in ticks as USD; null without a market. */
 export function usdOfTicks(ticks: bigint, market: MarketConfig | undefined): number | null {
-  if (market === undefined) return null;
-  return (Number(ticks) * market.tickSize * 10 ** market.baseLotsDecimals) / 1e6;
+  return market === undefined ? null : usdFromTicks(ticks, market);
 }
 
 export function usdOfQuoteLots(quoteLots: bigint): number {

@@ -8,9 +8,12 @@ import {
   decimalText,
   type MarketConfig,
   type NamedInstruction,
+  parseDecimal,
+  priceText,
   type RecordFor,
   type StopLossOrder,
   stopLossInstruction,
+  ticksNearest,
 } from "../contract/index.ts";
 import { logAuthority, stopLossAddress, traderAddress } from "../wallet/address.ts";
 import { assembleTransaction, type LedgerTransaction } from "../wallet/ledger-transaction.ts";
@@ -286,35 +289,31 @@ function standing(state: State, subaccount: number, { symbol, stopLossTriggers }
 
 /** The nearest tick to a price. */
 function ticksOf(market: MarketConfig, price: string, what: string): bigint {
-  const micro = unitsOf(price, microUsd, what);
-  const perTick = perTickMicroUsd(market);
-  const ticks = (micro + perTick / 2n) / perTick;
+  unitsOf(price, microUsd + Math.max(0, -market.baseLotsDecimals), what);
+  const ticks = ticksNearest(price, market) ?? 0n;
   if (ticks < 1n || ticks > 2n ** 52n) throw new BadStopLoss(`${what} is out of range: ${price}`);
   return ticks;
 }
 
-const perTickMicroUsd = ({ tickSize, baseLotsDecimals }: MarketConfig): bigint =>
-  BigInt(tickSize) * 10n ** BigInt(Math.max(0, baseLotsDecimals));
-
-/** Ticks as USD a unit, without zeros that say nothing. */
+/** A price in ticks as USD per unit, exact. */
 export function usd(market: MarketConfig, ticks: bigint): string {
-  return trimmed(decimalText(ticks * perTickMicroUsd(market), microUsd));
+  return priceText(ticks, market);
 }
 
 const trimmed = (decimal: string): string => decimal.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 
-/** A decimal above 0, in its smallest units. */
+/**
+ * Reads a decimal above 0 as an integer of 10^-decimals.
+ * @throws {BadStopLoss} for anything else, or a number that is not a whole count of those steps
+ */
 function unitsOf(text: string, decimals: number, what: string): bigint {
-  const [, whole = "", fraction = ""] = /^(\d{1,15})(?:\.(\d+))?$/.exec(text) ?? [];
-  const places = Math.max(0, decimals);
-  const value =
-    whole === "" || fraction.replace(/0+$/, "").length > places
-      ? 0n
-      : BigInt(whole + fraction.slice(0, places).padEnd(places, "0"));
-  if (value > 0n) return value;
-  throw new BadStopLoss(
-    `${what} is a number above 0 with at most ${places} digits behind the point, not ${text}`,
-  );
+  const value = /^\d{1,15}(\.\d+)?$/.test(text) ? parseDecimal(text, decimals) : undefined;
+  if (value !== undefined && value > 0n) return value;
+  const wanted =
+    decimals < 0
+      ? `a multiple of ${10n ** BigInt(-decimals)} above 0`
+      : `a number above 0 with at most ${decimals} digits behind the point`;
+  throw new BadStopLoss(`${what} is ${wanted}, not ${text}`);
 }
 
 const abs = (value: bigint): bigint => (value < 0n ? -value : value);

@@ -3,11 +3,11 @@
  * on loopback takes them. Each call answers after all that follows at that instant has happened.
  */
 import { z } from "zod";
-import { isPublicKey } from "../contract/index.ts";
+import { isPublicKey, ticksNearest } from "../contract/index.ts";
 import { sessionNow } from "./answers/calendars.ts";
 import { placeOrder } from "./book.ts";
 import { moveExternally } from "./collateral.ts";
-import { divideRound, parseDecimal, usdDecimals } from "./decimals.ts";
+import { parseDecimal, scaledRound, usdDecimals } from "./decimals.ts";
 import type { Faults } from "./faults.ts";
 import { type ControlRequest, errorReply, type Reply } from "./http.ts";
 import { announce, eventNotification, tell } from "./inbox.ts";
@@ -265,11 +265,13 @@ export function createControl(parts: ControlParts): Control {
     }
     const old = it.positions.get(symbol);
     const entry = body.entryPrice ?? undefined;
-    const perUnit = 10n ** BigInt(baseLotsDecimals);
     const quote =
       entry === undefined
         ? -lots * BigInt(market.markTicks) * market.tickSize
-        : divideRound(-lots * lotsOf(entry, usdDecimals, "entryPrice"), perUnit);
+        : scaledRound(
+            -lots * lotsOf(entry, priceDecimals(market), "entryPrice"),
+            usdDecimals - priceDecimals(market) - baseLotsDecimals,
+          );
     const triggers: Trigger[] = [];
     if (lots !== 0n) {
       for (const [kind, price] of [
@@ -373,11 +375,13 @@ function lotsOf(text: string, decimals: number, name: string): bigint {
   return value;
 }
 
+/** Fractional digits that a price of the market may have: a tick may be smaller than a micro-dollar. */
+const priceDecimals = ({ spec }: Market): number => usdDecimals + Math.max(0, -spec.baseLotsDecimals);
+
 /** The nearest tick to a price in USD. */
 function ticksOf(market: Market, price: string, name: string): number {
-  const micro = lotsOf(price, usdDecimals, name);
-  const perTick = market.tickSize * 10n ** BigInt(market.spec.baseLotsDecimals);
-  const ticks = Number(divideRound(micro, perTick));
+  lotsOf(price, priceDecimals(market), name);
+  const ticks = Number(ticksNearest(price, market.spec));
   if (ticks < 1 || ticks > 2 ** 32 - 1) throw new BadCall(`${name}: out of range`);
   return ticks;
 }

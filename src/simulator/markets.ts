@@ -24,6 +24,7 @@ export interface MarketSpec {
   readonly maxLiquidationSizeBaseLots: bigint;
   readonly isolatedOnly: boolean;
   readonly commodity: boolean;
+  readonly equity?: boolean;
   readonly startTicks: number;
   /** Standard deviation of a year's log return. */
   readonly yearlyVolatility: number;
@@ -128,6 +129,50 @@ export const marketSpecs: readonly MarketSpec[] = [
     startTicks: 24_116,
     yearlyVolatility: 0.15,
     crowdUnitsPerMinute: 4,
+  },
+];
+
+/** Markets that the simulated exchange lists on request (`markets`), beside those of `marketSpecs`. */
+export const moreMarketSpecs: readonly MarketSpec[] = [
+  {
+    symbol: "PUMP",
+    name: "Pump",
+    assetId: 27,
+    marketPubkey: "7xkZPTP5ifKYG1aTLQJYqphXrrTsxmVTzXgcuFZAiegx",
+    tickSize: 100,
+    // One base lot is 100 units.
+    baseLotsDecimals: -2,
+    ...fees,
+    leverageTiers: [{ maxLeverage: 5, maxSizeBaseLots: 4_000_000, limitOrderRiskFactor: 100 }],
+    maxFundingRatePerInterval: 1,
+    maxFundingRatePerIntervalPercentage: 0.2,
+    openInterestCapBaseLots: 30_000_000n,
+    maxLiquidationSizeBaseLots: 300_000n,
+    isolatedOnly: false,
+    commodity: false,
+    startTicks: 4_520,
+    yearlyVolatility: 1.4,
+    crowdUnitsPerMinute: 900_000,
+  },
+  {
+    symbol: "TSLA",
+    name: "Tesla",
+    assetId: 31,
+    marketPubkey: "4jfEg9wCxGDEkrQHnP3fnUTWDBnEVcFCQyWYMVSbUsy2",
+    tickSize: 10,
+    baseLotsDecimals: 3,
+    ...fees,
+    leverageTiers: [{ maxLeverage: 10, maxSizeBaseLots: 2_000_000, limitOrderRiskFactor: 100 }],
+    maxFundingRatePerInterval: 40,
+    maxFundingRatePerIntervalPercentage: 0.2,
+    openInterestCapBaseLots: 6_000_000n,
+    maxLiquidationSizeBaseLots: 60_000n,
+    isolatedOnly: true,
+    commodity: false,
+    equity: true,
+    startTicks: 43_512,
+    yearlyVolatility: 0.55,
+    crowdUnitsPerMinute: 20,
   },
 ];
 

@@ -1,5 +1,5 @@
 /** Resting orders fill and triggers fire when the mark crosses them. */
-import { usdFromTicks } from "../risk/units.ts";
+import { unitsFromBaseLots, usdFromTicks } from "../risk/units.ts";
 import { dropOrder } from "./book.ts";
 import { sweep } from "./collateral.ts";
 import { abs, min } from "./decimals.ts";
@@ -151,7 +151,7 @@ export function tradeData(
 
 export function tradeAmounts(market: Market, baseLots: bigint, quoteLots: bigint) {
   return {
-    baseAmount: Number(abs(baseLots)) / 10 ** market.spec.baseLotsDecimals,
+    baseAmount: unitsFromBaseLots(abs(baseLots), market.spec),
     quoteAmount: Number(abs(quoteLots)) / 1e6,
   };
 }

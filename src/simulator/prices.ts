@@ -4,6 +4,7 @@
  * only operations that every machine rounds alike.
  */
 import type { Random } from "../domain/clock.ts";
+import { baseLotsFromUnits } from "../risk/units.ts";
 import type { Bar, Market, World } from "./state.ts";
 import { slotAt } from "./time.ts";
 
@@ -94,7 +95,7 @@ function barAt(market: Market, bars: Bar[], lengthMs: number, most: number, nowM
 export function crowd(world: World, market: Market, stepMs: number): void {
   const units = market.spec.crowdUnitsPerMinute * (stepMs / barMs) * 2 * world.random();
   const buys = world.random() < 0.5;
-  const lots = BigInt(Math.round(units * 10 ** market.spec.baseLotsDecimals));
+  const lots = BigInt(baseLotsFromUnits(units, market.spec));
   if (lots === 0n) return;
   const quote = lots * BigInt(market.markTicks) * market.tickSize;
   noteTrade(market, world.nowMs, lots, quote);

@@ -2,9 +2,12 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import type { Clock } from "../domain/clock.ts";
+import { moreMarketSpecs } from "./markets.ts";
 import { plainWords } from "./plain-words.ts";
 import { BadScenario, parseScenario } from "./scenario.ts";
 import { type Simulator, startSimulator } from "./simulator.ts";
+
+const moreSymbols = moreMarketSpecs.map(({ symbol }) => symbol);
 
 const flagNumber = (check: z.ZodNumber) => z.coerce.number().pipe(check);
 
@@ -20,6 +23,14 @@ export const simulateSettings = z.strictObject({
   ).default(1),
   speed: flagNumber(z.number().min(0).max(10_000)).default(1),
   traders: flagNumber(z.int().min(0).max(10_000)).default(10),
+  /** Symbols listed beside the usual ones, with commas. */
+  markets: z
+    .string()
+    .transform((text) => text.split(",").map((symbol) => symbol.trim().toUpperCase()))
+    .refine((symbols) => symbols.every((symbol) => moreSymbols.includes(symbol)), {
+      error: `must be among ${moreSymbols.join(", ")}`,
+    })
+    .optional(),
   keysDir: z.string().optional(),
   /** Path of a scenario file. */
   scenario: z.string().optional(),
@@ -60,9 +71,11 @@ export async function runSimulator(
   if (!parsed.success) {
     throw new BadSettings(parsed.error.issues.map((it) => `${it.path.join(".")}: ${it.message}`));
   }
-  const { walk, keysDir, scenario, accessTtl, refreshTtl, requestsPerSecond, ...plain } = parsed.data;
+  const { walk, keysDir, scenario, accessTtl, refreshTtl, requestsPerSecond, markets, ...plain } =
+    parsed.data;
   const simulator = await startSimulator({
     ...plain,
+    ...(markets === undefined ? {} : { markets }),
     walk: walk === "on",
     keysDir: keysDir ?? null,
     scenario: scenario === undefined ? null : scenarioText(scenario),

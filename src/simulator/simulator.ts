@@ -48,6 +48,8 @@ export interface SimulatorOptions extends Partial<SessionSettings> {
   readonly activity?: boolean;
   /** How long the world has lived when it starts. Default: a day when prices move, else nothing. */
   readonly pastMs?: number;
+  /** Markets listed beside SOL, BTC, ETH and GOLD: PUMP (negative `baseLotsDecimals`), TSLA (an equity). */
+  readonly markets?: readonly string[];
   /** Of the grid of steps; divides an hour. */
   readonly stepMs?: number;
   /** A ceiling, answered with 429 and Retry-After. */
@@ -112,6 +114,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     stepMs,
     walk,
     activity: options.activity ?? walk,
+    moreMarkets: options.markets ?? [],
     houseAuthority: keyFor(seed, house).address,
     deriveAddress: (authority, pdaIndex, subaccount) => traderAddress(authority, { pdaIndex, subaccount }),
   });

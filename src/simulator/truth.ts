@@ -2,7 +2,7 @@
 
 import { notificationItem } from "./answers/notifications.ts";
 import { ticksText } from "./answers/trader.ts";
-import { abs, divideRound, writeDecimal } from "./decimals.ts";
+import { abs, scaledRound, writeDecimal } from "./decimals.ts";
 import { assess } from "./risk.ts";
 import type { Account, World } from "./state.ts";
 import { unsettledFunding } from "./trade.ts";
@@ -27,8 +27,8 @@ export function accountTruth(world: World, account: Account) {
     positions: [...account.positions].map(([symbol, position]) => {
       const market = world.markets.get(symbol)!;
       const leg = it.markets.find((one) => one.symbol === symbol);
-      const scale = 10n ** BigInt(market.spec.baseLotsDecimals);
-      const entry = divideRound(abs(position.virtualQuoteLots) * scale, abs(position.baseLots));
+      const { baseLotsDecimals } = market.spec;
+      const entry = scaledRound(abs(position.virtualQuoteLots), baseLotsDecimals, abs(position.baseLots));
       return {
         symbol,
         size: writeDecimal(position.baseLots, market.spec.baseLotsDecimals),

@@ -9,7 +9,7 @@ import { accrueFunding, samplePremium } from "./funding.ts";
 import { Journal } from "./journal.ts";
 import { createLedger } from "./ledger.ts";
 import { enforceMargin } from "./liquidation.ts";
-import { fundingIntervalMs, type MarketSpec, marketSpecs, riskOf } from "./markets.ts";
+import { fundingIntervalMs, type MarketSpec, marketSpecs, moreMarketSpecs, riskOf } from "./markets.ts";
 import { fireTriggers, matchOrders } from "./orders.ts";
 import { momentMs, noteMoment, noteVersion } from "./past.ts";
 import { barsAt, crowd, walkPrices } from "./prices.ts";
@@ -23,6 +23,8 @@ export interface WorldOptions {
   readonly stepMs: number;
   readonly walk: boolean;
   readonly activity: boolean;
+  /** Symbols of `moreMarketSpecs` that are listed too. */
+  readonly moreMarkets?: readonly string[];
   readonly houseAuthority: string;
   readonly deriveAddress: World["deriveAddress"];
 }
@@ -66,7 +68,15 @@ export function createWorld(options: WorldOptions): World {
   const reserve = 1_000_000_000_000_000n;
   house.collateral = reserve;
   world.externalFlows = reserve;
-  for (const [index, spec] of marketSpecs.entries()) addMarket(world, spec, index + 1);
+  const more = (options.moreMarkets ?? []).map((symbol) => {
+    const spec = moreMarketSpecs.find((one) => one.symbol === symbol.toUpperCase());
+    if (spec === undefined)
+      throw new RangeError(
+        `markets: ${symbol} is none of ${moreMarketSpecs.map((it) => it.symbol).join(", ")}`,
+      );
+    return spec;
+  });
+  for (const [index, spec] of [...marketSpecs, ...more].entries()) addMarket(world, spec, index + 1);
   return world;
 }
 

@@ -2,6 +2,7 @@
 import type { MarketConfig } from "../domain/account.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Event } from "../domain/event.ts";
+import { unitsFromBaseLots } from "../risk/units.ts";
 import { formatAmount } from "../rules/index.ts";
 import { own } from "./own-events.ts";
 
@@ -84,10 +85,7 @@ function fee(fraction: number): string {
 }
 
 /** @param lots as text where the configuration comes from history; undefined where it did not hold it */
-function units(
-  lots: bigint | string | undefined,
-  { symbol, baseLotsDecimals }: MarketConfig,
-): string | undefined {
+function units(lots: bigint | string | undefined, config: MarketConfig): string | undefined {
   if (lots === undefined) return undefined;
-  return `${formatAmount(Number(lots) / 10 ** baseLotsDecimals)} ${symbol}`;
+  return `${formatAmount(unitsFromBaseLots(Number(lots), config))} ${config.symbol}`;
 }

@@ -3,7 +3,7 @@
  * the account again at the view's marks, and is made only where both speak of the same positions.
  */
 import { assessAccount } from "../risk/assess.ts";
-import { ticksFromUsd, usdFromQuoteLots } from "../risk/units.ts";
+import { ticksFromUsd, unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { Markets } from "./markets.ts";
 
@@ -22,7 +22,7 @@ export function compareWithView(account: AccountEntry, markets: Markets): readon
     const entry = account.positions.get(symbol);
     const market = markets.risk.get(symbol);
     if (!entry || !market || position.markPriceUsd <= 0) return [];
-    const size = Number(entry.state.baseLots) / 10 ** market.baseLotsDecimals;
+    const size = unitsFromBaseLots(entry.state.baseLots, market);
     if (Math.abs(size - position.sizeUnits) > 1e-9 * Math.abs(size)) return [];
     marks.set(symbol, ticksFromUsd(position.markPriceUsd, market));
   }
@@ -54,7 +54,7 @@ export function compareWithView(account: AccountEntry, markets: Markets): readon
       const market = markets.risk.get(symbol)!;
       const of = ours.markets.find((one) => one.symbol === symbol);
       if (!of || of.liquidation.kind === "unknown") continue;
-      const tickUsd = (market.tickSize * 10 ** market.baseLotsDecimals) / 1e6;
+      const tickUsd = usdFromTicks(1, market);
       const our = of.liquidation.kind === "price" ? of.liquidation.usd : 0;
       check(`liquidation price of ${symbol}`, our, position.liquidationPriceUsd, tickUsd * 1.001);
     }

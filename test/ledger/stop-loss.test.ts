@@ -5,14 +5,15 @@ import { systemClock } from "../../src/domain/clock.ts";
 import { createExchange } from "../../src/exchange/index.ts";
 import { InstructionsRefused } from "../../src/ledger/review.ts";
 import { createLedger } from "../../src/ledger/rpc.ts";
-import { BadStopLoss, planStopLoss, type StopLossAsked } from "../../src/ledger/stop-loss.ts";
+import { BadStopLoss, planStopLoss, type StopLossAsked, usd } from "../../src/ledger/stop-loss.ts";
+import type { SimulatorOptions } from "../../src/simulator/index.ts";
 import { signTransaction } from "../../src/wallet/ledger-transaction.ts";
 import { MemorySessions } from "../exchange/rig.ts";
 import { ask, quiet, read, sim } from "../simulator/support.ts";
 
 /** `main` is long 0.25 BTC at 60400, short 90 SOL at 151.35, and long GOLD in subaccount 1. */
-async function place() {
-  const simulator = await quiet();
+async function place(options: SimulatorOptions = {}) {
+  const simulator = await quiet(options);
   const key = simulator.keyOf("main");
   const exchange = createExchange({
     settings: { baseUrl: simulator.url, requestsPerSecond: 1_000 },
@@ -172,4 +173,33 @@ test("an instruction that is another than the one asked for is refused, whatever
   expect(readStopLoss(Uint8Array.from(whole))?.baseLots).toBe(0n);
   expect(await answered([{ ...instruction, data: whole }])).toBe("passed");
   expect(await answered([{ ...instruction, data: whole }], { size: "0.1" })).toMatch(/its data are/);
+});
+
+test("a market with negative lot decimals: prices and sizes are its own", async () => {
+  await using it = await place({ markets: ["PUMP"] });
+  // 1,234,500 units at 0.0045 USD; one base lot is 100 units, one tick a micro-dollar.
+  await sim(it.simulator, "position", {
+    trader: "main",
+    symbol: "PUMP",
+    size: "1234500",
+    entryPrice: "0.0045",
+  });
+  const plan = await it.plan({ symbol: "PUMP", triggerPrice: "0.0041", slippagePercent: 2 });
+  expect(plan.order).toMatchObject({
+    triggerTicks: 4_100n,
+    executionTicks: 4_018n,
+    baseLots: 12_345n,
+    direction: "below",
+  });
+  expect(plan.mark).toBe(0.00452);
+  expect(usd(plan.market, plan.order.triggerTicks)).toBe("0.0041");
+  const part = await it.plan({ symbol: "PUMP", triggerPrice: "0.0041", size: "5000" });
+  expect(part.order.baseLots).toBe(50n);
+  await expect(it.plan({ symbol: "PUMP", triggerPrice: "0.0041", size: "5050" })).rejects.toThrow(
+    "the size is a multiple of 100 above 0, not 5050",
+  );
+  // Above the mark of 0.00452: a long's stop loss would go off at once.
+  await expect(it.plan({ symbol: "PUMP", triggerPrice: "0.0046" })).rejects.toThrow(BadStopLoss);
+  await it.execute(signTransaction(plan.transaction, it.key).wire);
+  expect(await it.triggers("PUMP")).toEqual([4_100]);
 });

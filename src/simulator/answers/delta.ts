@@ -1,6 +1,6 @@
 /** What a transaction changed in one account, as the stream tells it. */
 import type { MessageWireFor } from "../../contract/streams.ts";
-import { abs, writeDecimal } from "../decimals.ts";
+import { abs, microPerUnit, writeDecimal } from "../decimals.ts";
 import type { Account, Fill, Order, Place, World } from "../state.ts";
 import { type AccountChange, signatureAt } from "../transaction.ts";
 import { seconds } from "./context.ts";
@@ -50,7 +50,6 @@ function placeOf({ slot, slotIndex, instructionIndex, eventIndex, atMs }: Place)
 function tradeRow(world: World, it: Fill) {
   const decimals = world.markets.get(it.symbol)!.spec.baseLotsDecimals;
   const size = (lots: bigint) => writeDecimal(lots, decimals);
-  const price = (abs(it.quoteLots) * 10n ** BigInt(decimals)) / abs(it.baseLots);
   return {
     ...placeOf(it),
     market: it.symbol,
@@ -61,7 +60,7 @@ function tradeRow(world: World, it: Fill) {
     baseQtyAfter: size(it.baseLotsAfter),
     size: size(abs(it.baseLots)),
     liquidity: it.liquidity,
-    price: writeDecimal(price, 6),
+    price: writeDecimal(microPerUnit(it.quoteLots, it.baseLots, decimals), 6),
     fee: writeDecimal(it.fee, 6),
     realizedPnl: writeDecimal(it.realizedPnl, 6),
     signature: signatureAt(it),

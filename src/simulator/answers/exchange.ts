@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { base58 } from "@scure/base";
 import { type Handlers, PROGRAM_ID, SYSTEM_KEY, type WireFor, writeAmount } from "../../contract/index.ts";
+import { scaledRound } from "../decimals.ts";
 import { fundingIntervalMs, fundingPeriodMs, riskFactors } from "../markets.ts";
 import { derivedAddress, splineOf } from "../program-addresses.ts";
 import type { Market, World } from "../state.ts";
@@ -85,8 +86,7 @@ function common(market: Market, nowMs: number) {
 
 function commodityOf(market: Market, nowMs: number) {
   const afterHours = sessionNow(market, nowMs).state === "afterHours";
-  const usdPerTick = market.tickSize * 10n ** BigInt(market.spec.baseLotsDecimals);
-  const price = BigInt(market.oracleTicks) * usdPerTick;
+  const price = scaledRound(BigInt(market.oracleTicks) * market.tickSize, market.spec.baseLotsDecimals);
   return {
     isCommodity: true,
     isReopen: false,

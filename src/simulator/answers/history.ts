@@ -1,7 +1,7 @@
 /** Paged histories of wallets, newest first. Cursors stay right while rows are added. */
 import { createHash } from "node:crypto";
 import type { Handlers, WireFor } from "../../contract/index.ts";
-import { abs, writeDecimal } from "../decimals.ts";
+import { abs, microPerUnit, writeDecimal } from "../decimals.ts";
 import { Journal, type Page } from "../journal.ts";
 import type {
   Account,
@@ -48,8 +48,7 @@ export function units(world: World, symbol: string, lots: bigint): string {
 
 /** Micro-dollars of one unit, for `lots` at a value of `quote` quote lots. */
 export function unitPrice(world: World, symbol: string, lots: bigint, quote: bigint): string {
-  const scale = 10n ** BigInt(world.markets.get(symbol)!.spec.baseLotsDecimals);
-  return usd((abs(quote) * scale) / abs(lots));
+  return usd(microPerUnit(quote, lots, world.markets.get(symbol)!.spec.baseLotsDecimals));
 }
 
 function collateralRow(it: CollateralMove): Row<"collateral"> {

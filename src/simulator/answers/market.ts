@@ -1,5 +1,6 @@
 /** Prices, statistics, candles, funding rates and fills of the markets. */
 import type { Handlers, WireFor } from "../../contract/index.ts";
+import { timesPowerOfTen } from "../../domain/market-scale.ts";
 import { currentRate, fractionOf, percentageOf } from "../funding.ts";
 import { fundingIntervalMs } from "../markets.ts";
 import { priceUsd } from "../orders.ts";
@@ -194,11 +195,12 @@ export const marketAnswers = {
           .filter((it) => it.atMs >= startTime && it.atMs <= endTime)
           .slice(-perMarketLimit)
           .map((it) => {
-            const lotsPerUnit = 10 ** market.spec.baseLotsDecimals;
+            const perUnit = (perLot: bigint) =>
+              timesPowerOfTen(Number(perLot), market.spec.baseLotsDecimals - 6).toFixed(12);
             return {
               timestamp: seconds(it.atMs),
-              fundingAmountPerUnit: ((Number(it.perLot) * lotsPerUnit) / 1e6).toFixed(12),
-              markPrice: ((Number(it.markPerLot) * lotsPerUnit) / 1e6).toFixed(12),
+              fundingAmountPerUnit: perUnit(it.perLot),
+              markPrice: perUnit(it.markPerLot),
               fundingRate: fractionOf(it).toFixed(12),
             };
           }),

@@ -6,6 +6,7 @@ import {
   type StopLossOrder,
   stopLossInstruction,
 } from "../../contract/index.ts";
+import { baseLotsFromUnits, ticksFromUsd } from "../../risk/units.ts";
 import { abs } from "../decimals.ts";
 import { stopLossParts } from "../ledger-accounts.ts";
 import { Refusal } from "../sessions.ts";
@@ -51,7 +52,7 @@ function ordersOf(args: Args, market: Market, position: Position): StopLossOrder
     throw bad(`side: a ${closing === "ask" ? "long" : "short"} is closed by ${closing}`);
   if (args.numBaseLots !== undefined && args.quantity !== undefined)
     throw bad("numBaseLots, quantity: give one of the two");
-  const asked = args.numBaseLots ?? (args.quantity ?? 0) * 10 ** market.spec.baseLotsDecimals;
+  const asked = args.numBaseLots ?? baseLotsFromUnits(args.quantity ?? 0, market.spec);
   const baseLots = BigInt(Math.round(asked));
   if (baseLots <= 0n || baseLots > held)
     throw bad(`The size has to be above 0 and at most ${held} base lots`);
@@ -83,6 +84,5 @@ function ordersOf(args: Args, market: Market, position: Position): StopLossOrder
 function ticksOf(market: Market, ticks: number | undefined, usd: number | undefined): bigint | undefined {
   if (ticks !== undefined) return BigInt(ticks);
   if (usd === undefined) return undefined;
-  const perTick = (market.spec.tickSize * 10 ** market.spec.baseLotsDecimals) / 1e6;
-  return BigInt(Math.round(usd / perTick));
+  return BigInt(ticksFromUsd(usd, market.spec));
 }

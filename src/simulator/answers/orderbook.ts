@@ -3,6 +3,7 @@
  * for, the curve of the market maker. The same mark and the same orders give the same book.
  */
 import { type WireFor, writeAmount } from "../../contract/index.ts";
+import { timesPowerOfTen, unitsFromBaseLots } from "../../domain/market-scale.ts";
 import { priceUsd } from "../orders.ts";
 import { splineOf } from "../program-addresses.ts";
 import type { Market, Side, World } from "../state.ts";
@@ -15,7 +16,8 @@ const splineLevels = 10;
 /** Distance between two levels of outsiders, in ticks. */
 const gapOf = (market: Market): number => Math.max(1, Math.round(market.markTicks * 0.0001));
 /** What outsiders trade in a minute, in lots. */
-const crowdLots = ({ spec }: Market): number => spec.crowdUnitsPerMinute * 10 ** spec.baseLotsDecimals;
+const crowdLots = ({ spec }: Market): number =>
+  timesPowerOfTen(spec.crowdUnitsPerMinute, spec.baseLotsDecimals);
 /** What the market maker offers at each level. */
 const splineLots = (market: Market): number => Math.max(1, Math.round(crowdLots(market) * 0.5));
 
@@ -47,7 +49,7 @@ function levels(market: Market, side: Side, splines: boolean): [number, number][
     if (order.side === side) add(order.priceTicks, Number(order.remainingLots));
   return [...lotsAt]
     .sort(([a], [b]) => direction * (a - b))
-    .map(([ticks, lots]) => [priceUsd(market, ticks), lots / 10 ** market.spec.baseLotsDecimals]);
+    .map(([ticks, lots]) => [priceUsd(market, ticks), unitsFromBaseLots(lots, market.spec)]);
 }
 
 function spline(market: Market) {
@@ -60,7 +62,7 @@ function spline(market: Market) {
     return {
       start,
       end,
-      density: lots / 10 ** spec.baseLotsDecimals / Math.abs(end - start),
+      density: unitsFromBaseLots(lots, spec) / Math.abs(end - start),
       totalSize: size(lots),
       filledSize: size(0),
     };

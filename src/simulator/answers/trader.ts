@@ -1,8 +1,7 @@
 /** Trader accounts as the exchange shows them: state in exact lots, view with margin and risk. */
-import { type Handlers, type WireFor, writeAmount } from "../../contract/index.ts";
+import { type Handlers, priceText, type WireFor, writeAmount } from "../../contract/index.ts";
 import type { MarketAssessment } from "../../risk/model.ts";
-import { abs, divideRound, writeDecimal } from "../decimals.ts";
-import { priceUsd } from "../orders.ts";
+import { abs, divideRound, scaledRound, writeDecimal } from "../decimals.ts";
 import { assess } from "../risk.ts";
 import type { Account, Market, Order, Position, Trigger, Wallet, World } from "../state.ts";
 import { unsettledFunding } from "../trade.ts";
@@ -114,8 +113,7 @@ export function positionRow(market: Market, position: Position) {
 
 /** Micro-dollars of one unit. */
 function entryPrice(market: Market, position: Position): bigint {
-  const scale = 10n ** BigInt(market.spec.baseLotsDecimals);
-  return divideRound(abs(position.virtualQuoteLots) * scale, abs(position.baseLots));
+  return scaledRound(abs(position.virtualQuoteLots), market.spec.baseLotsDecimals, abs(position.baseLots));
 }
 
 export function triggerRow(position: Position) {
@@ -159,8 +157,7 @@ export function orderRow(market: Market, order: Order) {
 
 /** A price in ticks as an exact decimal in USD. */
 export function ticksText(market: Market, ticks: number): string {
-  const microPerUnit = BigInt(ticks) * market.tickSize * 10n ** BigInt(market.spec.baseLotsDecimals);
-  return writeDecimal(microPerUnit, 6);
+  return priceText(BigInt(ticks), market.spec);
 }
 
 function bySymbol(account: Account): Map<string, Order[]> {
@@ -299,7 +296,7 @@ function viewOrder(market: Market, order: Order, leg: MarketAssessment | undefin
 }
 
 function priceAmount(market: Market, ticks: number) {
-  return usd(BigInt(Math.round(priceUsd(market, ticks) * 1e6)));
+  return usd(scaledRound(BigInt(ticks) * market.tickSize, market.spec.baseLotsDecimals));
 }
 
 export const traderAnswers = {
