@@ -3,8 +3,8 @@
  *
  * Every level of a rule has two clocks. `heldMs` runs while the judged level is known to be at or above it, and
  * activates the level at `for`; `goneMs` runs while it is known to be below, and releases the level at `keepFiringFor`.
- * Time between a known judgement and an unknown one, or across a stop of the daemon, counts for neither clock and
- * resets neither. The alert's severity is the highest active level:
+ * A known judgement counts until its inputs are stale. The time from then to the next known judgement counts for neither
+ * clock and resets neither. The alert's severity is the highest active level:
  *
  *   none active ──a level held for `for`──► fired ──higher one──► rose ──it was gone──► fell ──none active──► ended
  */
@@ -27,7 +27,10 @@ export interface Lifecycle {
   readonly sinceMs: number | null;
 }
 
-export type Judged = { readonly known: true; readonly severity: Severity | null } | { readonly known: false };
+export type Judged =
+  | { readonly known: true; readonly severity: Severity | null }
+  /** `fromMs`: the judgement before counts until then. Absent: nothing after it counts. */
+  | { readonly known: false; readonly fromMs?: number };
 
 export type Transition = "none" | "pending" | "cleared" | "fired" | "rose" | "fell" | "ended";
 
@@ -59,8 +62,9 @@ export function step(
   nowMs: number,
 ): { readonly state: Lifecycle; readonly transition: Transition } {
   if (!judged.known) {
-    if (state.blind) return { state: { ...state, countedAtMs: nowMs }, transition: "none" };
-    return { state: { ...state, countedAtMs: nowMs, blind: true }, transition: "none" };
+    const { fromMs = state.countedAtMs } = judged;
+    const levels = state.blind ? state.levels : counted(state, Math.min(fromMs, nowMs), rule);
+    return { state: { ...state, levels, countedAtMs: nowMs, blind: true }, transition: "none" };
   }
   const elapsedMs = state.blind ? 0 : Math.max(0, nowMs - state.countedAtMs);
   const rank = judged.severity === null ? -1 : severityRank[judged.severity];
@@ -75,6 +79,25 @@ export function step(
     state: { levels, countedAtMs: nowMs, blind: false, sinceMs },
     transition: transition(before, after, state.sinceMs !== null, sinceMs !== null),
   };
+}
+
+/**
+ * The levels after the time up to `untilMs`, with the judgement as it was. An unknown judgement moves no level: one whose
+ * clock has run out moves with the next known judgement.
+ */
+function counted(
+  { levels, countedAtMs }: Lifecycle,
+  untilMs: number,
+  rule: LifecycleRule,
+): readonly LevelState[] {
+  const elapsedMs = untilMs - countedAtMs;
+  if (elapsedMs <= 0) return levels;
+  return levels.map((level) => {
+    if (level.holds) return { ...level, heldMs: Math.min(level.heldMs + elapsedMs, rule.forMs) };
+    return level.active
+      ? { ...level, goneMs: Math.min(level.goneMs + elapsedMs, rule.keepFiringForMs) }
+      : level;
+  });
 }
 
 function stepLevel(level: LevelState, holds: boolean, elapsedMs: number, rule: LifecycleRule): LevelState {

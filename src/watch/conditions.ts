@@ -34,6 +34,9 @@ import { type WindowPlan, WindowSet } from "./windows.ts";
 /** Judging again at most this often for what drifts with time alone (`now`, window edges). */
 const driftMs = 1_000;
 
+/** Deadlines that come up this late: the process stood still, and nobody watched. As after a restart, no time is counted. */
+const stoodStillMs = 2_000;
+
 /** Names a row of rule states. */
 export interface RuleRow {
   readonly rule: string;
@@ -293,7 +296,7 @@ export class Conditions {
     const over = known && judged.severity === null && this.#options.emptied(node);
     const { state, transition } = step(
       before,
-      known ? { known, severity: judged.severity } : { known },
+      known ? { known, severity: judged.severity } : { known, ...countsUntil(instance, draft.atMs) },
       over ? { ...rule, keepFiringForMs: 0 } : rule,
       draft.atMs,
     );
@@ -548,6 +551,11 @@ export class Conditions {
     this.#rows.delete(rowName(row));
     draft.changes.ruleStatesGone.push(row);
   }
+}
+
+/** The end of the time for which the judgement before an unknown one counts: nothing where the process stood still. */
+function countsUntil({ staleMs }: Instance, nowMs: number): { readonly fromMs?: number } {
+  return nowMs - staleMs > stoodStillMs ? {} : { fromMs: staleMs - 1 };
 }
 
 /** One past the last moment at which all that counts now still does. */
