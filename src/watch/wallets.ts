@@ -110,27 +110,30 @@ export function restoreWallet(entry: WalletEntry, value: string): void {
 }
 
 /**
- * Sums the accounts after one of them was assessed. A sum with an unknown part is unknown.
+ * Sums the accounts after one of them was assessed. A sum with an unknown part is unknown, and so is the sum of a wallet of
+ * which not every PDA index was read since the start.
  *
  * @param answered whether an answer told which accounts there are: before that nothing is known of none. A figure that is
  * written then and taken away with the first answer would leave the wallet's figures in V8's slow form for good.
  */
 export function sumAccounts(
-  { node, seenMs: answers }: WalletEntry,
+  entry: WalletEntry,
   accounts: readonly AccountEntry[],
-  answered: boolean = answers.size > 0,
+  answered: boolean = entry.seenMs.size > 0,
 ): void {
   if (!answered && accounts.length === 0) return;
+  const { node } = entry;
   let equity = 0;
-  let known = true;
+  let known = isWhole(entry);
   let any = false;
   let marketsMs = Number.POSITIVE_INFINITY;
   let viewMs = Number.POSITIVE_INFINITY;
   let ratesMs = Number.POSITIVE_INFINITY;
   // Subaccounts do not help each other: the one that is nearest to its end is how near the wallet is.
-  let together = Number.POSITIVE_INFINITY;
-  let adverse = Number.POSITIVE_INFINITY;
-  let funding = Number.POSITIVE_INFINITY;
+  const start = known ? Number.POSITIVE_INFINITY : Number.NaN;
+  let together = start;
+  let adverse = start;
+  let funding = start;
   const { values: sums, seenMs: seen } = node.facts;
   for (let i = 0; i < accounts.length; i++) {
     const { values, seenMs } = accounts[i]!.node.facts;
@@ -167,20 +170,29 @@ function numberOf(value: FactValue | undefined): number {
 }
 
 /** Notes an answer about the wallet's accounts; the oldest of its PDA indices is the wallet's age. */
-export function walletSeen(entry: WalletEntry, pdaIndex: number, slot: number, atMs: number): void {
+export function walletSeen(entry: WalletEntry, pdaIndex: number, atMs: number): void {
   entry.seenMs.set(pdaIndex, atMs);
+  if (!isWhole(entry)) return;
   let oldestMs = atMs;
   for (const seenMs of entry.seenMs.values()) if (seenMs < oldestMs) oldestMs = seenMs;
   entry.node.facts.seenMs.traderState = oldestMs;
-  const equity = entry.node.facts.values.equity;
-  if (typeof equity !== "number") return;
-  entry.snapshots.push(atMs, slot, equity);
+}
+
+/** Notes what the wallet is worth by the answer of this slot. */
+export function noteSnapshot({ node, snapshots }: WalletEntry, slot: number, atMs: number): void {
+  const { equity } = node.facts.values;
+  if (typeof equity === "number") snapshots.push(atMs, slot, equity);
+}
+
+/** True once every PDA index of the wallet was read since the start. Injected figures are whole by themselves. */
+function isWhole({ wallet: { pdaIndices }, seenMs, node }: WalletEntry): boolean {
+  if (pdaIndices === undefined || node.facts.seenMs.traderState !== undefined) return true;
+  for (let i = 0; i < pdaIndices.length; i++) if (!seenMs.has(pdaIndices[i]!)) return false;
+  return true;
 }
 
 /** When all PDA indices of the wallet had been read, at the latest, ms; null while one was not since the start. */
 export function wholeSeenMs(entry: WalletEntry): number | null {
-  const { pdaIndices } = entry.wallet;
-  if (pdaIndices?.some((index) => !entry.seenMs.has(index))) return null;
   return entry.node.facts.seenMs.traderState ?? null;
 }
 

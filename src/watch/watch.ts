@@ -56,6 +56,7 @@ import { compareWithView } from "./view-check.ts";
 import { Vigils } from "./vigils.ts";
 import {
   flowOf,
+  noteSnapshot,
   partSeen,
   settledAt,
   sumAccounts,
@@ -633,12 +634,13 @@ export class Watch {
       this.#holdings.take(account, draft);
       this.#world.accounts.assess(account);
     }
-    sumAccounts(entry, this.#world.accounts.ofWallet(seen.wallet), true);
     const whole = seen.told === undefined;
     if (whole) {
-      walletSeen(entry, seen.pdaIndex, seen.slot, draft.atMs);
+      walletSeen(entry, seen.pdaIndex, draft.atMs);
       this.#blindness.seen("traderState", seen.wallet, draft);
     }
+    sumAccounts(entry, this.#world.accounts.ofWallet(seen.wallet), true);
+    if (whole) noteSnapshot(entry, seen.slot, draft.atMs);
     const wholeMs = whole ? wholeSeenMs(entry) : null;
     if (wholeMs !== null) this.#vigils.seen("traderState", seen.wallet, wholeMs, draft);
     for (const account of told) {
@@ -649,6 +651,7 @@ export class Watch {
       for (const position of account.positions.values())
         position.node.windows?.feed(draft.atMs, position.node.facts.values);
     }
+    if (entry.node.windows?.hasFields) this.#sampleWallet(entry, draft);
     for (const account of told) {
       this.#realizedToday(entry, account);
       if (whole && this.#needs.equityCheck) this.#equityCheck.note(account, draft.atMs);
@@ -759,12 +762,7 @@ export class Watch {
     }
     const flowsRead = seen.source === "collateral" && walletFlowsRead(entry, draft.atMs, draft);
     if (seen.source === "collateral") this.#today.settled(entry, settledAt(entry, draft.atMs));
-    if (flowsRead) {
-      const values = entry.node.facts.values;
-      this.#named.update(entry.node, draft.atMs);
-      draft.changes.ticks.push(this.#series.wallet(entry.wallet.name, values, draft.atMs));
-      entry.node.windows?.feed(draft.atMs, values);
-    }
+    if (flowsRead) this.#sampleWallet(entry, draft);
     if (seen.source === "liquidations" && !seen.past)
       this.#endings.read(draft, entry.wallet.name, seen.pdaIndex);
     this.#conditions.judgeNode(entry.node, seen.source, draft);
@@ -773,6 +771,14 @@ export class Watch {
       for (const account of this.#world.accounts.ofWallet(entry.wallet.name))
         this.#judgeAccount(account, null, draft);
     }
+  }
+
+  /** Stores the wallet's figures in history and feeds them to its windows. */
+  #sampleWallet({ node, wallet }: WalletEntry, draft: Draft): void {
+    const { values } = node.facts;
+    this.#named.update(node, draft.atMs);
+    draft.changes.ticks.push(this.#series.wallet(wallet.name, values, draft.atMs));
+    node.windows?.feed(draft.atMs, values);
   }
 
   /** What the positions of an account realized today, as old as the fills that were read. */

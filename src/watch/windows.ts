@@ -154,6 +154,11 @@ export class WindowSet {
     }
   }
 
+  /** True if it has a window over a field. */
+  get hasFields(): boolean {
+    return this.#plan.fed.length > 0;
+  }
+
   get hasEvents(): boolean {
     return this.#plan.overEvents.length > 0;
   }
