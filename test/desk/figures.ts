@@ -1,0 +1,263 @@
+/** Figures of messages against the range that the truth had within the age that the message states. */
+import { freshMs, type Judge, slackMs } from "./judge.ts";
+import {
+  drawdown,
+  fastWindowMs,
+  lossToday,
+  lostWithin,
+  pairFigures,
+  positionOf,
+  profitToday,
+} from "./models.ts";
+import { fits, printed, type Range, rangeOf, shown } from "./numbers.ts";
+import type { Item } from "./receiver.ts";
+import { type Moment, tick } from "./truth.ts";
+
+interface Claim {
+  readonly name: string;
+  readonly text: string;
+  readonly truth: Range | undefined;
+  /** Share of the value that may be off beside the printed digits. */
+  readonly slack?: number;
+}
+
+const money = String.raw`(-?\$[\d,.]*\d|-?∞)`;
+const percent = String.raw`(-?[\d,.]*\d%|∞%?)`;
+
+export function checkFigures(judge: Judge, item: Item): void {
+  if (item.event) return;
+  const gone = item.change === "ended" && item.ending !== "recovered";
+  const { trace } = judge.context;
+  const wallets = item.wallet === null ? [] : [item.wallet];
+  const troubled = wallets.some((one) => judge.troubles(one, item.dataMs - 2_000, item.atMs).length > 0);
+  const allowedMs = freshMs + judge.graceMs;
+  if (
+    !troubled &&
+    !gone &&
+    judge.context.labels.has(item.wallet ?? "") &&
+    item.atMs - item.dataMs > allowedMs * 2
+  )
+    judge.report(
+      "wrong figures",
+      item,
+      `its data is ${((item.atMs - item.dataMs) / 1_000).toFixed(1)} s old while everything answers`,
+    );
+  const fromMs = gone
+    ? item.dataMs - 3_000
+    : troubled
+      ? item.dataMs
+      : Math.max(item.dataMs, item.atMs - allowedMs);
+  const toMs = gone ? item.dataMs + 1_000 : item.atMs;
+  const window = trace.between(fromMs - slackMs - judge.graceMs, toMs + slackMs);
+  for (const claim of [...generic(judge, item, window), ...special(judge, item, window)]) {
+    const number = printed(claim.text);
+    if (number === undefined) {
+      judge.report("wrong figures", item, `${claim.name}: ${claim.text} is no number`);
+      continue;
+    }
+    if (claim.truth === undefined || fits(number, claim.truth, claim.slack)) continue;
+    judge.report("wrong figures", item, `${claim.name}: ${claim.text}, true is ${shown(claim.truth)}`);
+  }
+}
+
+/** Every pair of an account's state and prices within the window. */
+function pairsOf(window: readonly Moment[]): readonly (readonly [Moment, Moment])[] {
+  const thinned =
+    window.length > 40 ? window.filter((_, at) => at % Math.ceil(window.length / 40) === 0) : window;
+  const ends = window.length > 40 ? [...thinned, window.at(-1)!] : thinned;
+  return ends.flatMap((held) => ends.map((marks) => [held, marks] as const));
+}
+
+function ranged(window: readonly Moment[], value: (held: Moment, marks: Moment) => number | undefined) {
+  const values: number[] = [];
+  for (const [held, marks] of pairsOf(window)) {
+    const one = value(held, marks);
+    if (one !== undefined) values.push(one);
+  }
+  return rangeOf(values);
+}
+
+/** The lines of context below each summary. */
+function generic(judge: Judge, item: Item, window: readonly Moment[]): readonly Claim[] {
+  const { trace, labels, startedMs } = judge.context;
+  const [wallet = "", place, symbol] = item.subject.split("/");
+  if (!labels.has(wallet)) return [];
+  const account = `${wallet}/${place}`;
+  const claims: Claim[] = [];
+  const add = (name: string, value: (held: Moment, marks: Moment) => number | undefined, slack?: number) => {
+    const text = item.figures[name];
+    if (text === undefined || text === "none" || text === "–" || /out of reach|^no/.test(text)) return;
+    claims.push({ name, text, truth: ranged(window, value), ...(slack === undefined ? {} : { slack }) });
+  };
+  if (symbol !== undefined) {
+    const position = (held: Moment, marks: Moment) => positionOf(trace, held, item.subject, marks)?.position;
+    add("Mark price", (held, marks) => position(held, marks)?.mark);
+    add(
+      "Liquidation price",
+      (held, marks) => position(held, marks)?.liquidation,
+      1.2 * ((tick[symbol] ?? 0) / (window[0]?.marks[symbol] ?? 1)) + 1e-4,
+    );
+    add("Distance", (held, marks) => position(held, marks)?.distance, 2e-3);
+    add("Unrealized PnL", (held, marks) => position(held, marks)?.unrealized);
+  }
+  if (place !== undefined) {
+    const figures = (held: Moment, marks: Moment) => trace.account(held, account, marks);
+    add("Margin ratio", (held, marks) => figures(held, marks)?.ratio);
+    add("Equity", (held, marks) => figures(held, marks)?.equity);
+    add("Free collateral", (held, marks) => figures(held, marks)?.free);
+  } else {
+    const base = trace.wallet(trace.at(startedMs), wallet).pnl;
+    add("Equity", (held, marks) => trace.wallet(held, wallet, marks).equity);
+    if (!open(judge, item)) add("PnL", (held, marks) => trace.wallet(held, wallet, marks).pnl - base);
+  }
+  return claims;
+}
+
+/** Returns true if money moved and the history does not show it yet: profit is an interval then, in words of its own. */
+function open(judge: Judge, item: Item): boolean {
+  return judge.desk.lateHistories.some(
+    ({ wallet, fromMs, toMs }) =>
+      wallet === item.wallet && fromMs <= item.atMs && toMs + 10_000 >= item.dataMs,
+  );
+}
+
+/** Figures of the summaries, rule by rule. */
+function special(judge: Judge, item: Item, window: readonly Moment[]): readonly Claim[] {
+  const { context } = judge;
+  const { trace } = context;
+  const text = item.summary;
+  const found = (pattern: string) => new RegExp(pattern).exec(text)?.slice(1) ?? [];
+  if (item.change === "ended" && item.ending !== "recovered") return [];
+  const wallet = item.wallet ?? "";
+  const times = [...window.map(({ atMs }) => atMs), item.atMs].filter((ms) => ms <= item.atMs + slackMs);
+  const overTime = (of: (moment: Moment, atMs: number) => Range | undefined): Range | undefined => {
+    const all = times.flatMap((ms) => {
+      const one = of(trace.at(ms), ms);
+      return one ? [one.low, one.high] : [];
+    });
+    return rangeOf(all);
+  };
+  const just = (value: number | undefined) => (value === undefined ? undefined : { low: value, high: value });
+  const claims: Claim[] = [];
+  const add = (name: string, value: string | undefined, truth: Range | undefined, slack?: number) => {
+    if (value !== undefined)
+      claims.push({ name, text: value, truth, ...(slack === undefined ? {} : { slack }) });
+  };
+  switch (item.rule) {
+    case "LiquidationNear": {
+      const [distance] = found(`is ${percent} from liquidation`);
+      const [joint] = found(`, ${percent} if every position`);
+      add(
+        "distance",
+        distance,
+        ranged(window, (held, marks) => positionOf(trace, held, item.subject, marks)?.position.distance),
+        2e-3,
+      );
+      add(
+        "joint move",
+        joint,
+        ranged(window, (held, marks) => positionOf(trace, held, item.subject, marks)?.account.adverse),
+        2e-3,
+      );
+      break;
+    }
+    case "AccountLiquidationNear": {
+      const [joint] = found(`is ${percent} of a joint move`);
+      add(
+        "joint move",
+        joint,
+        ranged(window, (held, marks) => trace.account(held, item.subject, marks)?.adverse),
+        2e-3,
+      );
+      break;
+    }
+    case "MarginHigh": {
+      const [ratio] = found(` is ${percent}`);
+      add(
+        "margin ratio",
+        ratio,
+        ranged(window, (held, marks) => trace.account(held, item.subject, marks)?.ratio),
+      );
+      break;
+    }
+    case "Drawdown": {
+      const [share] = found(`down ${percent} from its peak`);
+      if (!open(judge, item))
+        add(
+          "drawdown",
+          share,
+          overTime((moment, atMs) => drawdown(context, moment, atMs, wallet)),
+          5e-3,
+        );
+      break;
+    }
+    case "LosingFast": {
+      const [share] = found(`lost ${percent} of its equity`);
+      if (!open(judge, item))
+        add(
+          "lost in the window",
+          share,
+          overTime((moment, atMs) => lostWithin(context, moment, atMs, wallet, fastWindowMs)),
+          1e-2,
+        );
+      break;
+    }
+    case "DailyLoss": {
+      const [share, amount] = found(`lost ${percent} today, ${money}`);
+      if (open(judge, item)) break;
+      add(
+        "loss of the day",
+        share,
+        overTime((moment, atMs) => just(lossToday(context, moment, atMs, wallet))),
+        5e-3,
+      );
+      add(
+        "profit of the day",
+        amount,
+        overTime((moment, atMs) => just(profitToday(context, moment, atMs, wallet))),
+        2e-3,
+      );
+      break;
+    }
+    case "HedgeBroken": {
+      const [direction, size, amount] = found(String.raw`: (long|short) ([\d,.]*\d) \w+ naked \(${money}\)`);
+      const truth = (of: (pair: ReturnType<typeof pairFigures>) => number) =>
+        overTime((moment) => just(of(pairFigures(context, moment, item.subject))));
+      if (size !== undefined)
+        add(
+          "naked size",
+          direction === "short" ? `-${size}` : size,
+          truth(({ naked }) => naked),
+        );
+      add(
+        "naked USD",
+        amount,
+        truth(({ nakedUsd }) => nakedUsd),
+      );
+      break;
+    }
+    case "StopLossMissing": {
+      const [notional] = found(`of ${money}`);
+      add(
+        "notional",
+        notional,
+        ranged(window, (held, marks) => positionOf(trace, held, item.subject, marks)?.position.notional),
+      );
+      break;
+    }
+    case "FundingRateHigh": {
+      const [rate] = found(`pays ${percent} a year`);
+      const symbol = item.symbol ?? "";
+      const side = text.includes(" short ") ? -1 : 1;
+      add(
+        "rate",
+        rate,
+        overTime((moment) => just((moment.rates[symbol] ?? 0) * 8_760 * side)),
+        1e-2,
+      );
+      break;
+    }
+    default:
+  }
+  return claims;
+}

@@ -1,0 +1,52 @@
+/** Numbers as messages print them, with the precision of what is printed. */
+
+export interface Printed {
+  readonly value: number;
+  /** Half a unit of the last printed digit. */
+  readonly half: number;
+}
+
+/** Reads `4.37%`, `$1,234.50`, `-$0.42`, `12,000`, `∞`. Undefined where the text is no number. */
+export function printed(text: string): Printed | undefined {
+  const infinite = /^(-?)∞%?$/.exec(text);
+  if (infinite) return { value: infinite[1] ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY, half: 0 };
+  const found = /^(-?)\$?(\d[\d,]*)(?:\.(\d+))?(%?)$/.exec(text);
+  if (!found) return undefined;
+  const [, minus, whole = "", decimals = "", percent] = found;
+  const scale = percent ? 0.01 : 1;
+  const number = Number(`${whole.replaceAll(",", "")}.${decimals || "0"}`) * scale;
+  // A percentage has three digits and no trailing zeros: `12%` may stand for 12.0%.
+  const digits = percent ? Math.max(decimals.length, 3 - whole.length) : decimals.length;
+  return { value: minus ? -number : number, half: 0.5 * 10 ** -Math.max(0, digits) * scale };
+}
+
+/** The least and the greatest that a figure was within some time. */
+export interface Range {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Returns true if what is printed lies in the range, as far as its digits tell. `slack` is a share of the value. */
+export function fits({ value, half }: Printed, { low, high }: Range, slack = 1e-4): boolean {
+  if (value === low || value === high) return true;
+  const room = half * 1.02 + Math.abs(value) * slack;
+  return value >= low - room && value <= high + room;
+}
+
+export function rangeOf(values: Iterable<number>): Range | undefined {
+  let low = Number.POSITIVE_INFINITY;
+  let high = Number.NEGATIVE_INFINITY;
+  let any = false;
+  for (const value of values) {
+    any = true;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  return any ? { low, high } : undefined;
+}
+
+export function shown({ low, high }: Range): string {
+  const one = (value: number) =>
+    Number.isFinite(value) ? String(Number(value.toPrecision(6))) : String(value);
+  return one(low) === one(high) ? one(low) : `${one(low)} … ${one(high)}`;
+}
