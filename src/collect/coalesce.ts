@@ -1,13 +1,14 @@
 /**
- * Turns many small changes into few observations: what comes is noted at once and handed on a moment later, all of it
- * together, the first at once and then at most four times a second. Where judging takes long the pauses are four times as
- * long, up to two seconds, so that polls have their share; what is noted meanwhile replaces what was noted before.
+ * Combines small changes into fewer observations. A change that comes after the pause is handed on in the same turn of the
+ * event loop, without a timer. After each hand-over there is a pause of four times the time that it took, at least 10 ms
+ * and at most two seconds, so that polls keep their share of the process. Changes that come during the pause are handed on
+ * together when it ends.
  */
 import type { Clock } from "../domain/clock.ts";
 
-const SHORTEST_MS = 250;
-const LONGEST_MS = 2_000;
-const TIMES_THE_COST = 4;
+const MIN_PAUSE_MS = 10;
+const MAX_PAUSE_MS = 2_000;
+const PAUSE_PER_COST = 4;
 
 export class Coalescer {
   readonly #clock: Clock;
@@ -29,12 +30,18 @@ export class Coalescer {
   noted(): void {
     if (this.#running) this.#again = true;
     else if (!this.#cancel && !this.#stopped) {
-      const waitMs = Math.max(0, this.#notBeforeMs - this.#clock.elapsedMs());
-      this.#cancel = this.#clock.after(waitMs, () => {
-        this.#cancel = null;
-        this.#under = this.#run();
-      });
+      const waitMs = this.#notBeforeMs - this.#clock.elapsedMs();
+      if (waitMs > 0) this.#cancel = this.#clock.after(waitMs, () => this.#begin());
+      else {
+        this.#cancel = () => {};
+        queueMicrotask(() => this.#begin());
+      }
     }
+  }
+
+  #begin(): void {
+    this.#cancel = null;
+    if (!this.#stopped) this.#under = this.#run();
   }
 
   /** Nothing is handed on any more; resolves when what is being handed on is stored. */
@@ -53,7 +60,7 @@ export class Coalescer {
       await this.#handOn();
     } finally {
       const endMs = this.#clock.elapsedMs();
-      const pauseMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, TIMES_THE_COST * (endMs - startMs)));
+      const pauseMs = Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, PAUSE_PER_COST * (endMs - startMs)));
       this.#notBeforeMs = endMs + pauseMs;
       this.#running = false;
       if (this.#again) this.noted();

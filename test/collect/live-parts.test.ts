@@ -82,7 +82,7 @@ describe("prices from two sides", () => {
 
 describe("handing on", () => {
   test.each([
-    ["that is quick leaves a quarter of a second between", 10, 250],
+    ["that is quick leaves ten milliseconds between", 1, 10],
     ["that takes long leaves four times as long", 300, 1_200],
     ["that takes for ever leaves two seconds", 5_000, 2_000],
   ])("%s", async (_name, costMs, pauseMs) => {
@@ -100,6 +100,42 @@ describe("handing on", () => {
     const { length } = begun;
     await clock.advance(60_000);
     expect(begun).toHaveLength(length);
+  });
+
+  test("sets no timer when nothing has to wait, and takes what arrived together as one", async () => {
+    const clock = new FakeClock();
+    let handed = 0;
+    const coalescer = new Coalescer(clock, async () => void handed++);
+    for (const _ of [1, 2, 3]) {
+      coalescer.noted();
+      coalescer.noted();
+      expect(clock.pending).toBe(0);
+      await clock.settle();
+      await clock.advance(1_000);
+    }
+    expect(handed).toBe(3);
+    coalescer.noted();
+    await coalescer.stop();
+    await clock.settle();
+    expect(handed).toBe(3);
+  });
+
+  test("a change among 100 a second waits for 10 ms at most while judging is quick", async () => {
+    const clock = new FakeClock();
+    const waits: number[] = [];
+    let notedMs: number[] = [];
+    const coalescer = new Coalescer(clock, async () => {
+      waits.push(...notedMs.map((atMs) => clock.elapsedMs() - atMs));
+      notedMs = [];
+    });
+    for (let update = 0; update < 100; update++) {
+      notedMs.push(clock.elapsedMs());
+      coalescer.noted();
+      await clock.advance(update % 3 === 0 ? 2 : 14);
+    }
+    await clock.advance(100);
+    expect(waits).toHaveLength(100);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(10);
   });
 });
 
