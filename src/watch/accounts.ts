@@ -29,6 +29,7 @@ import {
   type SpotValue,
   traderFacts,
 } from "./account-facts.ts";
+import { MarketIndex } from "./market-index.ts";
 import type { Markets } from "./markets.ts";
 import type { Placings } from "./placings.ts";
 import type { SubjectNode } from "./subjects.ts";
@@ -48,6 +49,10 @@ export interface AccountEntry {
   rights: SubaccountState["capabilities"] | null;
   /** Whether its sums were known when it was last assessed. */
   assessed: boolean;
+  /** Symbols of its positions and orders; written by MarketIndex. */
+  markets: readonly string[];
+  /** Its place in `Accounts.all()`. */
+  place: number;
   readonly positions: FewMap<string, PositionEntry>;
   seenMs: number;
   /** When a position of it last got smaller or went away, ms; 0: never, as far as we know. */
@@ -68,6 +73,7 @@ export interface AccountEntry {
 /** Enough to look back from a collateral history that is read once a minute. */
 const collateralsKept = 32;
 const noAccounts: readonly AccountEntry[] = [];
+const noMarkets: readonly string[] = [];
 const noCollaterals: AccountEntry["collaterals"] = [];
 const nothingToMove = { together: Number.POSITIVE_INFINITY, adverse: Number.POSITIVE_INFINITY };
 
@@ -117,6 +123,7 @@ export class Accounts {
   readonly #markets: Markets;
   readonly #keeper: SubjectKeeper;
   readonly #placings: Placings;
+  readonly #index = new MarketIndex();
   readonly #ordersRead: boolean;
   readonly #sheet = new Sheet();
   readonly #moves = { together: Number.NaN, adverse: Number.NaN };
@@ -131,8 +138,18 @@ export class Accounts {
 
   /** As they are now: who comes or goes is in the next list. */
   all(): readonly AccountEntry[] {
-    this.#all ??= [...this.#groups.keys()].flatMap((wallet) => this.ofWallet(wallet));
+    if (this.#all) return this.#all;
+    this.#all = [...this.#groups.keys()].flatMap((wallet) => this.ofWallet(wallet));
+    for (const [place, account] of this.#all.entries()) account.place = place;
     return this.#all;
+  }
+
+  /** The accounts whose figures depend on one of these markets, in the order of `all()`. */
+  inMarkets(symbols: Iterable<string>): readonly AccountEntry[] {
+    const found = this.#index.in(symbols);
+    if (found.length < 2) return found;
+    this.all();
+    return found.sort((a, b) => a.place - b.place);
   }
 
   /** The same of one wallet. */
@@ -173,11 +190,7 @@ export class Accounts {
 
   /** Whether anybody holds or rests something in a market. */
   anyIn(symbol: string): boolean {
-    for (const account of this.all()) {
-      if (account.positions.has(symbol) || account.risk.orders.some((order) => order.symbol === symbol))
-        return true;
-    }
-    return false;
+    return this.#index.holds(symbol);
   }
 
   /** @returns the accounts that were told of, or null when the answer is older than what is known. */
@@ -243,6 +256,8 @@ export class Accounts {
       risk: new RiskRoom(),
       rights: null,
       assessed: true,
+      markets: noMarkets,
+      place: 0,
       positions: new FewMap(),
       seenMs: atMs,
       shrunkAtMs: 0,
@@ -268,6 +283,7 @@ export class Accounts {
     const node = this.#keeper.position(account, symbol, `${side} given`, first);
     const entry = { state, node };
     account.positions.set(symbol, entry);
+    this.#index.take(account);
     return entry;
   }
 
@@ -282,6 +298,7 @@ export class Accounts {
     const entry = account.positions.get(symbol);
     if (!entry) return;
     account.positions.delete(symbol);
+    this.#index.take(account);
     this.#keeper.gone(entry.node, account, symbol, why);
   }
 
@@ -292,6 +309,7 @@ export class Accounts {
     const unpricedSpot = account.spot === null && hasSpot(account.state);
     if (!unpricedSpot && this.#sheet.assess(account.risk, risk, markTicks)) this.#fromSheet(account);
     else this.#atLength(account, unpricedSpot);
+    this.#index.noteAssessed(account);
     const { values } = account.node.facts;
     if (!listsAll(values.positions, account.positions))
       values.positions = [...account.positions.values()].map(({ node }) => node.facts.values as FactRecord);
@@ -378,10 +396,9 @@ export class Accounts {
     else if (seenMs.fundingRates !== undefined) delete seenMs.fundingRates;
   }
 
-  /** Whether an account's figures depend on one of these markets. */
+  /** Returns true if the account's figures depend on one of these markets. */
   dependsOn(account: AccountEntry, symbols: ReadonlySet<string>): boolean {
-    for (const symbol of account.positions.keys()) if (symbols.has(symbol)) return true;
-    for (const order of account.risk.orders) if (symbols.has(order.symbol)) return true;
+    for (const symbol of account.markets) if (symbols.has(symbol)) return true;
     return !account.assessed;
   }
 
@@ -404,6 +421,8 @@ export class Accounts {
         risk: new RiskRoom(),
         rights: null,
         assessed: false,
+        markets: noMarkets,
+        place: 0,
         positions: new FewMap(),
         seenMs: seen.atMs,
         shrunkAtMs: 0,
@@ -428,6 +447,7 @@ export class Accounts {
     account.node.facts.seenMs.traderState = seen.atMs;
     this.#stateFacts(account, seen.atMs, first);
     this.#takePositions(account, seen.atMs, first);
+    this.#index.take(account);
     noteView(account);
     return account;
   }
@@ -515,6 +535,7 @@ export class Accounts {
     this.#listAnew(account.ref.wallet);
     for (const [symbol, entry] of account.positions) this.#keeper.gone(entry.node, account, symbol, "closed");
     account.positions.clear();
+    this.#index.remove(account);
     this.#keeper.gone(account.node, account, null, "closed");
   }
 

@@ -109,16 +109,14 @@ export class MarketAnswers {
       this.#parts.conditions.judgeNode(this.#world.marketNode(market.symbol), "markets", draft);
     const told = live ? new Set(entries.map((market) => market.symbol)) : null;
     const touched = new Set<string>();
-    for (const account of this.#world.accounts.all()) {
-      if (this.#world.accounts.dependsOn(account, moved)) this.#world.accounts.assess(account);
-      else if (told === null || this.#world.accounts.dependsOn(account, told))
-        this.#world.accounts.refreshAges(account);
-      else continue;
+    const { accounts } = this.#world;
+    for (const account of told === null ? accounts.all() : accounts.inMarkets(told)) {
+      if (accounts.dependsOn(account, moved)) accounts.assess(account);
+      else accounts.refreshAges(account);
       if (live) touched.add(account.ref.wallet);
       this.#parts.judgeAccount(account, "markets", draft);
     }
-    for (const entry of this.#world.wallets.values()) {
-      if (live && !touched.has(entry.wallet.name)) continue;
+    for (const entry of live ? this.#world.inOrder(touched) : this.#world.wallets.values()) {
       sumAccounts(entry, this.#world.accounts.ofWallet(entry.wallet.name));
       this.#parts.conditions.judgeNode(entry.node, "markets", draft);
     }
@@ -168,7 +166,7 @@ export class MarketAnswers {
     blindness.seen("fundingRates", null, draft);
     const { accounts, wallets } = this.#world;
     const touched = new Set<string>();
-    for (const account of accounts.all()) {
+    for (const account of accounts.inMarkets([symbol.toUpperCase()])) {
       if (!account.positions.has(symbol.toUpperCase())) continue;
       accounts.refreshFunding(account);
       accounts.refreshAges(account);
@@ -244,7 +242,9 @@ export class MarketAnswers {
     const { conditions } = this.#parts;
     const { nodes, wallets } = this.#world;
     const named = this.#namedBy.has(source);
-    this.#judgeAccounts(source, draft, (account) => named || account.positions.has(symbol));
+    const { accounts } = this.#world;
+    for (const account of named ? accounts.all() : accounts.inMarkets([symbol]))
+      if (named || account.positions.has(symbol)) this.#parts.judgeAccount(account, source, draft);
     if (!named) {
       conditions.judgeNode(this.#world.marketNode(symbol), source, draft);
       for (const name of touched) {
@@ -278,7 +278,8 @@ export class MarketAnswers {
       if (event !== "first") this.#parts.happened(event, draft);
     }
     this.#parts.conditions.judgeNode(this.#world.exchange, "exchangeStatus", draft);
-    this.#judgeAccounts("exchangeStatus", draft, () => true);
+    for (const account of this.#world.accounts.all())
+      this.#parts.judgeAccount(account, "exchangeStatus", draft);
     this.#parts.together.judge("exchangeStatus", draft);
   }
 
@@ -335,11 +336,6 @@ export class MarketAnswers {
       this.#reportedMismatches.add(name);
       for (const text of texts) this.#parts.warn(text);
     }
-  }
-
-  #judgeAccounts(source: Source, draft: Draft, which: (account: AccountEntry) => boolean): void {
-    for (const account of this.#world.accounts.all())
-      if (which(account)) this.#parts.judgeAccount(account, source, draft);
   }
 }
 

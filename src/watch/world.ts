@@ -29,6 +29,7 @@ export class World {
   readonly #listed = (): boolean => this.markets.configAtMs !== null && this.markets.pricesAtMs !== null;
   readonly #marketFacts = (symbol: string): Facts | undefined =>
     this.markets.entries.get(symbol.toUpperCase())?.facts;
+  readonly #walletPlaces = new Map<string, number>();
   readonly #onNew: (node: SubjectNode) => void;
 
   /** @param needs what of it rules look at  @param onNew a trader account, a position, a market, a book or a pair appeared  @param onGone a trader account or a position went */
@@ -47,6 +48,17 @@ export class World {
       },
     };
     this.accounts = new Accounts(this.markets, keeper, this.placings, needs.orders);
+  }
+
+  /** The wallets of these names, in the order of `wallets`. */
+  inOrder(names: ReadonlySet<string>): WalletEntry[] {
+    if (this.#walletPlaces.size !== this.wallets.size) {
+      this.#walletPlaces.clear();
+      for (const name of this.wallets.keys()) this.#walletPlaces.set(name, this.#walletPlaces.size);
+    }
+    return [...names]
+      .sort((a, b) => (this.#walletPlaces.get(a) ?? 0) - (this.#walletPlaces.get(b) ?? 0))
+      .flatMap((name) => this.wallets.get(name) ?? []);
   }
 
   wallet(name: string): WatchedWallet | undefined {

@@ -1,0 +1,69 @@
+/** The accounts that hold a position or an order in each market, so that a price visits these and no others. */
+import type { AccountEntry } from "./accounts.ts";
+
+export class MarketIndex {
+  readonly #accounts = new Map<string, Set<AccountEntry>>();
+  /** Accounts whose sums are unknown: any price may be the one that is missing. */
+  readonly #unassessed = new Set<AccountEntry>();
+
+  /** Takes an account as its state is now. */
+  take(account: AccountEntry): void {
+    this.noteAssessed(account);
+    if (isCurrent(account)) return;
+    const markets = new Set(account.positions.keys());
+    for (const { symbol } of account.risk.orders) markets.add(symbol);
+    for (const symbol of account.markets) if (!markets.has(symbol)) this.#leave(symbol, account);
+    for (const symbol of markets) this.#enter(symbol, account);
+    account.markets = [...markets];
+  }
+
+  /** Forgets an account that is gone. */
+  remove(account: AccountEntry): void {
+    for (const symbol of account.markets) this.#leave(symbol, account);
+    account.markets = [];
+    this.#unassessed.delete(account);
+  }
+
+  noteAssessed(account: AccountEntry): void {
+    if (!account.assessed) this.#unassessed.add(account);
+    else if (this.#unassessed.size > 0) this.#unassessed.delete(account);
+  }
+
+  /** Returns true if any account holds a position or an order in the market. */
+  holds(symbol: string): boolean {
+    return this.#accounts.has(symbol);
+  }
+
+  /** The accounts in any of these markets, and those whose sums are unknown; in no particular order. */
+  in(symbols: Iterable<string>): AccountEntry[] {
+    const found = new Set(this.#unassessed);
+    for (const symbol of symbols) for (const account of this.#accounts.get(symbol) ?? []) found.add(account);
+    return [...found];
+  }
+
+  #enter(symbol: string, account: AccountEntry): void {
+    const accounts = this.#accounts.get(symbol);
+    if (accounts) accounts.add(account);
+    else this.#accounts.set(symbol, new Set([account]));
+  }
+
+  #leave(symbol: string, account: AccountEntry): void {
+    const accounts = this.#accounts.get(symbol);
+    accounts?.delete(account);
+    if (accounts?.size === 0) this.#accounts.delete(symbol);
+  }
+}
+
+/** Returns true if the account is in the same markets as when it was taken last: nearly every answer leaves them as they are. */
+function isCurrent({ markets, positions, risk }: AccountEntry): boolean {
+  let found = 0;
+  for (const symbol of markets) if (positions.has(symbol)) found++;
+  if (found !== positions.size) return false;
+  for (const { symbol } of risk.orders) {
+    if (!markets.includes(symbol)) return false;
+  }
+  if (found === markets.length) return true;
+  return markets.every(
+    (symbol) => positions.has(symbol) || risk.orders.some((order) => order.symbol === symbol),
+  );
+}
