@@ -111,16 +111,16 @@ export function hasConfiguration(cli: Cli, file: string): boolean {
   return existsSync(orDemo(cli, file));
 }
 
-/** Told once a command. */
-let demoTold = false;
+/** Commands that have printed that the demo's configuration is used. */
+const demoReported = new WeakSet<Cli>();
 
 function orDemo(cli: Cli, file: string): string {
   if (file !== defaultConfig || existsSync(file)) return file;
   const demo = findDemo();
   if (demo === null) return file;
-  if (!demoTold)
+  if (!demoReported.has(cli))
     hint(cli, "there is no config.yaml here; this is about the demo that was started in this folder");
-  demoTold = true;
+  demoReported.add(cli);
   return demo;
 }
 

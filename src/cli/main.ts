@@ -46,7 +46,7 @@ const commands = [
 ];
 
 /**
- * Runs one command.
+ * Runs one command of this process.
  * @param argv what follows the program's name
  * @returns the exit status: 0 done, 1 tried and failed, 2 wrong use, configuration or rules
  */
@@ -64,6 +64,15 @@ export async function main(argv: readonly string[]): Promise<number> {
       if (error.code !== "EPIPE") throw error;
     });
   }
+  await runCommand(argv, cli);
+  await Promise.all([written(cli.out), written(cli.err)]);
+  // Whatever a command left open (half a start that failed, a connection that idles) does not keep it from ending.
+  setTimeout(() => process.exit(cli.status), lingerMs).unref();
+  return cli.status;
+}
+
+/** Runs one command on the given streams and environment, and leaves its exit status in `cli.status`. Never rejects. */
+export async function runCommand(argv: readonly string[], cli: Cli): Promise<void> {
   const program = new Command("perpwatch")
     .description("Watches leveraged perpetual-futures positions and alerts by your rules.")
     .version(version, "-V, --version", "print the version")
@@ -83,10 +92,6 @@ export async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     cli.status = failed(cli, error, argv.includes("--json"));
   }
-  await Promise.all([written(cli.out), written(cli.err)]);
-  // Whatever a command left open (half a start that failed, a connection that idles) does not keep it from ending.
-  setTimeout(() => process.exit(cli.status), lingerMs).unref();
-  return cli.status;
 }
 
 const lingerMs = 500;

@@ -19,7 +19,10 @@ async function logged(
     const { log, flush } = await createLog(cli, options);
     write(log);
     flush();
-    return readFileSync(file, "utf8");
+    // A write that is already under way ends on its own.
+    const written = () => readFileSync(file, "utf8");
+    await expect.poll(written, { interval: 1 }).toMatch(/\n$/);
+    return written();
   } finally {
     closeSync(fd);
   }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore } from "../../src/history/index.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import { startProgram } from "../support/program.ts";
-import { type Desk, desk, plainConfig, run } from "./run.ts";
+import { type Desk, desk, plainConfig, run, runProcess } from "./run.ts";
 
 let simulator: Simulator;
 let keys: Desk;
@@ -60,7 +60,7 @@ describe("start", () => {
         stdout: "",
         stderr: `perpwatch: ${said}\n`,
       });
-    const second = await run(["start"], place);
+    const second = await runProcess(["start"], place);
     expect(second.status).toBe(1);
     expect(second.stderr.trimEnd().split("\n").at(-1)).toMatch(/^perpwatch: .*another perpwatch/);
     expect(await daemon.end("SIGTERM")).toEqual({ status: 0, signal: null });
@@ -173,7 +173,7 @@ describe("start", () => {
     const { port } = taken.address() as AddressInfo;
     place.write("config.yaml", configuration("").replace("listen: off", `listen: 127.0.0.1:${port}`));
     const before = simulator.requests.query(undefined).total;
-    const ran = await run(["start"], place);
+    const ran = await runProcess(["start"], place);
     const checked = await run(["check", "--json"], place);
     await new Promise((resolve) => taken.close(resolve));
     expect(ran).toMatchObject({ status: 1, stdout: "" });
@@ -215,7 +215,7 @@ describe("start", () => {
   test("mistakes keep it from starting anything", async () => {
     using place = desk();
     place.write("config.yaml", plainConfig.replace("type: console", "type: pigeon"));
-    const ran = await run(["start"], place);
+    const ran = await runProcess(["start"], place);
     expect(ran).toMatchObject({ status: 2, stdout: "" });
     expect(ran.stderr).toMatch(/config\.yaml:4:\d+: channels\.here\.type: .*pigeon/);
     expect(existsSync(path.join(place.folder, "perpwatch"))).toBe(false);

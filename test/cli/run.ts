@@ -1,9 +1,15 @@
-/** The command line as people meet it: a process in a folder, to its end. */
+/**
+ * Runs perpwatch commands to their end: `run` in this process, which is fast; `runProcess` as a process of its own, for
+ * what only a process shows (the whole daemon, its exit, standard streams that are pipes).
+ */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { PassThrough, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import type { Cli } from "../../src/cli/command.ts";
+import { runCommand } from "../../src/cli/main.ts";
 
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
@@ -11,25 +17,49 @@ export interface Ran {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** What stands on stdout, parsed. */
+  /** Parses stdout. */
   json(): unknown;
 }
 
 export interface RunOptions {
+  /** The working folder. */
   readonly folder?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
 }
 
-export function run(
-  args: readonly string[],
-  { folder, env = {}, input = "" }: RunOptions = {},
-): Promise<Ran> {
+const environment = { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "", TZ: "UTC" };
+
+/**
+ * Runs a command in this process. The working folder is the process's own, so commands in different folders wait for
+ * each other; TZ has to be the one of the test run.
+ */
+export async function run(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const { folder = tmpdir(), env = {}, input = "" } = options;
+  if (env.TZ !== undefined) throw new Error("the time zone of this process is fixed: use runProcess");
+  const [stdin, stdout, stderr] = [new PassThrough(), new Collected(), new Collected()];
+  stdin.end(input);
+  const cli: Cli = {
+    in: stdin as unknown as NodeJS.ReadStream,
+    out: stdout as unknown as NodeJS.WriteStream,
+    err: stderr as unknown as Cli["err"],
+    env: { ...environment, PERPWATCH_CALLED: `node ${main}`, ...env },
+    status: 0,
+  };
+  const leave = await enter(folder);
+  try {
+    await runCommand(args, cli);
+  } finally {
+    leave();
+  }
+  return ranWith(cli.status, stdout.text(), stderr.text());
+}
+
+/** Runs a command as a process of its own. */
+export function runProcess(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const { folder = tmpdir(), env = {}, input = "" } = options;
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [main, ...args], {
-      cwd: folder ?? tmpdir(),
-      env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "", TZ: "UTC", ...env },
-    });
+    const child = spawn(process.execPath, [main, ...args], { cwd: folder, env: { ...environment, ...env } });
     let [stdout, stderr] = ["", ""];
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout += text;
@@ -37,14 +67,51 @@ export function run(
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       stderr += text;
     });
-    // A command that reads nothing may be gone before we have written.
+    // A command that reads nothing may be gone before the input is written.
     child.stdin.on("error", () => {});
     child.stdin.end(input);
     child.once("error", reject);
-    child.once("close", (status) =>
-      resolve({ status, stdout, stderr, json: () => JSON.parse(stdout) as unknown }),
-    );
+    child.once("close", (status) => resolve(ranWith(status, stdout, stderr)));
   });
+}
+
+function ranWith(status: number | null, stdout: string, stderr: string): Ran {
+  return { status, stdout, stderr, json: () => JSON.parse(stdout) as unknown };
+}
+
+/** A stream that is no terminal and keeps everything that is written to it. */
+class Collected extends Writable {
+  readonly #chunks: Buffer[] = [];
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.#chunks.push(chunk);
+    done();
+  }
+
+  text(): string {
+    return Buffer.concat(this.#chunks).toString();
+  }
+}
+
+/** The folder that commands are in now, with how many, and those that wait for another one. */
+let inside: { readonly folder: string; readonly back: string; count: number; left: Promise<void> } | null =
+  null;
+
+/** Makes `folder` the working folder as soon as no command is in another one. Returns what gives it up. */
+async function enter(folder: string): Promise<() => void> {
+  while (inside !== null && inside.folder !== folder) await inside.left;
+  const left = Promise.withResolvers<void>();
+  inside ??= { folder, back: process.cwd(), count: 0, left: left.promise };
+  const here = inside;
+  here.count++;
+  process.chdir(folder);
+  return () => {
+    here.count--;
+    if (here.count > 0) return;
+    process.chdir(here.back);
+    inside = null;
+    left.resolve();
+  };
 }
 
 export interface Desk extends Disposable {

@@ -1,5 +1,5 @@
 /**
- * `npm run soak`: what takes too long for `npm test`, which does a tenth or a twentieth of it.
+ * `npm run soak`: the full length of what the tests do a tenth or a twentieth of.
  *
  *   requests    100,000 mutated requests and stream messages at a simulator                 requests.ts
  *   deliveries  20,000 events while the daemon is killed and its channels misbehave         deliveries.ts

@@ -9,7 +9,7 @@ import type { Tick } from "../../../src/domain/observation.ts";
 import { openStore } from "../../../src/history/index.ts";
 import { openDashboard } from "../../dashboard/open.ts";
 import { event } from "../../history/examples.ts";
-import { desk, plainConfig, run } from "../run.ts";
+import { desk, plainConfig, run, runProcess } from "../run.ts";
 
 const minuteMs = 60_000;
 const t0 = Date.UTC(2026, 2, 1, 12);
@@ -224,7 +224,7 @@ describe("backup and restore", () => {
     const writer = openStore({ path: place.file });
     const marked = (value: string) => writer.commit([changes({ keep: [{ name: "mark", value }] })]);
     await marked("before");
-    const backing = run(["history", "backup", copy], place);
+    const backing = runProcess(["history", "backup", copy], place);
     let commits = 0;
     for (let ended = false; !ended; commits++) {
       await marked(`${commits}`);
@@ -244,7 +244,7 @@ describe("backup and restore", () => {
       stderr: expect.stringContaining("--force") as unknown,
     });
     // Somebody writes: no restore.
-    const refused = await run(["history", "restore", copy], place);
+    const refused = await runProcess(["history", "restore", copy], place);
     expect(refused.status).toBe(1);
     expect(refused.stderr).toContain("another perpwatch");
     await marked("after");
