@@ -15,9 +15,11 @@ import type { Subject } from "../domain/subject.ts";
 import { formatTime, timeOfDay } from "../domain/time-text.ts";
 import type { Unknown } from "../rules/index.ts";
 import type { AlertBook, AlertText, LiveAlert, NewAlert } from "./alert-book.ts";
+import { DarkTime, darkWindowMs } from "./dark-time.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import { blindForMs, blindWalletsFold, type WatchedWallet } from "./settings.ts";
+import { Trickles } from "./trickles.ts";
 
 export const blindRule = "Blind" satisfies BuiltInRule;
 export const unreachableRule = "ExchangeUnreachable" satisfies BuiltInRule;
@@ -76,6 +78,10 @@ export class Blindness {
   readonly #lastSeenMs: LastSeen;
   readonly #dark = new Map<string, Dark>();
   readonly #keyOf = new Map<Sighted, string>();
+  readonly #darkTime = new DarkTime();
+  readonly #trickles: Trickles;
+  /** When the last alert of each key ended, ms. */
+  readonly #endedMs = new Map<string, number>();
   /** How many sources of a wallet are dark. */
   readonly #darkWallets = new Map<string, number>();
   /** Wallets of which nothing was seen since the start. */
@@ -113,6 +119,7 @@ export class Blindness {
     this.#startedMs = options.startedMs;
     this.#alerts = options.alerts;
     this.#deadlines = options.deadlines;
+    this.#trickles = new Trickles(options.deadlines);
     this.#draft = options.draft;
     this.#wallet = options.wallet;
     this.#lastSeenMs = options.lastSeenMs;
@@ -185,12 +192,12 @@ export class Blindness {
     if (known) {
       known.instances.add(instance);
       this.#raise(known, instance, draft);
-      if (known.alert || countsFromMs >= known.countsFromMs) return;
+      if (countsFromMs >= known.countsFromMs) return;
       known.countsFromMs = countsFromMs;
-      this.#deadlines.set(known, countsFromMs + blindForMs);
+      if (!known.alert) this.#deadlines.set(known, countsFromMs + this.#untilReported(known, countsFromMs));
       return;
     }
-    const restored = this.#restored.get(key) ?? null;
+    const restored = this.#restored.get(key) ?? this.#trickles.get(key)?.live ?? null;
     this.#restored.delete(key);
     const dark: Dark = {
       key,
@@ -212,10 +219,18 @@ export class Blindness {
       this.#raise(dark, instance, draft);
       this.#deadlines.set(dark, draft.atMs + fallsAfterMs);
     }
-    if (dark.wallet !== null)
-      this.#darkWallets.set(dark.wallet, (this.#darkWallets.get(dark.wallet) ?? 0) + 1);
+    this.#countDark(dark.wallet, 1);
     if (restored && this.#unreachable && dark.wallet !== null) this.#alerts.hold(draft, restored, true);
-    if (!restored) this.#deadlines.set(dark, countsFromMs + blindForMs);
+    if (!restored) this.#deadlines.set(dark, countsFromMs + this.#untilReported(dark, countsFromMs));
+    if (this.#trickles.leave(key)) this.#countDark(dark.wallet, -1);
+  }
+
+  /** How much longer it has to be dark until it is reported, ms: 30 s of the last two minutes, and since its last alert. */
+  #untilReported({ key, countsFromMs }: Dark, nowMs: number): number {
+    const fromMs = Math.max(nowMs - darkWindowMs, this.#endedMs.get(key) ?? Number.NEGATIVE_INFINITY);
+    const darkMs =
+      this.#darkTime.within(key, fromMs, nowMs) + Math.max(0, nowMs - Math.max(countsFromMs, fromMs));
+    return Math.max(0, blindForMs - darkMs);
   }
 
   /**
@@ -246,22 +261,41 @@ export class Blindness {
       return;
     }
     this.#dark.delete(key);
-    if (dark.wallet !== null) {
-      const left = (this.#darkWallets.get(dark.wallet) ?? 1) - 1;
-      if (left > 0) this.#darkWallets.set(dark.wallet, left);
-      else this.#darkWallets.delete(dark.wallet);
-    }
     this.#deadlines.cancel(dark);
-    if (dark.alert) {
-      const text = this.#seenAgain(dark.alert, dark.source, dark.wallet, dark.answeredMs);
-      this.#alerts.end(draft, dark.alert, "recovered", text);
-    }
-    this.#fold(draft);
+    this.#darkTime.add(key, dark.countsFromMs, draft.atMs);
+    const end = (into: Draft): void => {
+      this.#countDark(dark.wallet, -1);
+      if (dark.alert) {
+        this.#endedMs.set(key, into.atMs);
+        const text = this.#seenAgain(dark.alert, dark.source, dark.wallet, dark.answeredMs);
+        this.#alerts.end(into, dark.alert, "recovered", text);
+      }
+      this.#fold(into);
+    };
+    // Single answers do not end it: it would fire again soon after each of them.
+    const calmMs = this.#darkTime.calmMs(key, blindForMs);
+    const before = this.#darkTime.within(key, draft.atMs - darkWindowMs, dark.countsFromMs) > 0;
+    if (!before || calmMs <= draft.atMs || !(dark.alert || this.#unreachable)) end(draft);
+    else
+      this.#trickles.begin(key, { wallet: dark.wallet, live: dark.alert }, calmMs, () => end(this.#draft()));
+  }
+
+  #countDark(wallet: string | null, by: number): void {
+    if (wallet === null) return;
+    const count = (this.#darkWallets.get(wallet) ?? 0) + by;
+    if (count > 0) this.#darkWallets.set(wallet, count);
+    else this.#darkWallets.delete(wallet);
   }
 
   #fire(dark: Dark): void {
     const draft = this.#draft();
     if (this.#dark.get(dark.key) !== dark || dark.alert) return;
+    const restMs = this.#untilReported(dark, draft.atMs);
+    if (restMs > 0) {
+      // Earlier spells are no longer among the last two minutes.
+      this.#deadlines.set(dark, draft.atMs + restMs);
+      return;
+    }
     const fold =
       this.#unreachable !== null ||
       this.#walletsInTheDark(draft.atMs, blindWalletsFold + 1).size > blindWalletsFold;
@@ -341,12 +375,15 @@ export class Blindness {
     });
     this.#unreachable = null;
     for (const dark of this.#dark.values()) if (dark.alert) this.#alerts.hold(draft, dark.alert, false);
+    for (const { live } of this.#trickles.all) if (live) this.#alerts.hold(draft, live, false);
   }
 
   #fireUnreachable(draft: Draft): void {
     const wallets = [...this.#walletsInTheDark(draft.atMs)].sort();
     for (const { alert, wallet } of this.#dark.values())
       if (alert && wallet !== null) this.#alerts.hold(draft, alert, true);
+    for (const { live, wallet } of this.#trickles.all)
+      if (live && wallet !== null) this.#alerts.hold(draft, live, true);
     this.#unreachable = this.#alerts.fire(draft, {
       rule: unreachableRule,
       subject: "exchange",

@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Harness, position, subaccount } from "./harness.ts";
+import { Harness, mainWallet, position, startMs, subaccount } from "./harness.ts";
 
 /** Inputs are stale after three intervals of their schedule. */
 const staleAfterMs = 15_000;
@@ -103,5 +103,138 @@ describe("a rule that is true in every answer", () => {
     expect(h.told).toEqual([]);
     h.pass(1);
     expect(h.told).toEqual(["Near main/0.0/SOL fired critical"]);
+  });
+});
+
+describe("a source that answers now and then", () => {
+  const rules = near("0s", "0s", "alert");
+  const blind = (h: Harness): string[] =>
+    h.changes
+      .filter(({ alert, kind }) => alert.rule === "Blind" && kind !== "reminder")
+      .map(({ kind, atMs }) => `${kind} ${(atMs - startMs) / 1_000}`);
+  const answers = (h: Harness, everyS: number, times: number): void => {
+    for (let i = 0; i < times; i++) {
+      answer(h, safe);
+      h.pass(everyS * 1_000);
+    }
+  };
+
+  test.each([24, 30, 44])(
+    "is reported once, with answers every %i s, and resolved once they are frequent again",
+    (everyS) => {
+      const h = new Harness({ rules });
+      answers(h, everyS, Math.ceil(600 / everyS));
+      expect(blind(h).map((one) => one.split(" ")[0])).toEqual(["fired"]);
+      const endsMs = h.nowMs;
+      answers(h, 5, 24);
+      expect(blind(h)).toHaveLength(2);
+      expect(blind(h)[1]).toMatch(/^ended/);
+      const endedMs = h.changes.at(-1)!.atMs;
+      expect(endedMs).toBeGreaterThan(endsMs);
+      // It is resolved once it was stale for less than 30 s of the last two minutes.
+      const answeredMs = Array.from(
+        { length: Math.ceil(600 / everyS) },
+        (_, i) => startMs + i * everyS * 1_000,
+      );
+      const darkMs = answeredMs.reduce((sum, ms) => {
+        const fromMs = Math.max(ms + staleAfterMs + 1, endedMs - 120_000);
+        return sum + Math.max(0, Math.min(ms + everyS * 1_000, endedMs) - fromMs);
+      }, 0);
+      expect(darkMs).toBe(29_999);
+    },
+  );
+
+  test("is reported at 30 s of two minutes", () => {
+    const h = new Harness({ rules });
+    // Stale from 1 ms after second 15 to second 30, and from 45 to 60: 2 ms are left for the third time.
+    answers(h, 30, 3);
+    expect(blind(h)).toEqual(["fired 75.003"]);
+  });
+
+  test("is not reported where it is stale for less than 30 s of any two minutes", () => {
+    const h = new Harness({ rules });
+    answers(h, 18, 60);
+    expect(blind(h)).toEqual([]);
+  });
+
+  test("after an outage of minutes is resolved with its first answer", () => {
+    const h = new Harness({ rules });
+    answer(h, safe);
+    h.pass(600_000);
+    answer(h, safe);
+    expect(blind(h)).toEqual(["fired 45.001", "ended 600"]);
+    // The next one is counted anew.
+    h.pass(30_000);
+    answer(h, safe);
+    expect(blind(h)).toHaveLength(2);
+  });
+
+  test("every 50 s is reported and resolved once, then reported until it is over", () => {
+    const h = new Harness({ rules });
+    answers(h, 50, 20);
+    expect(blind(h).map((one) => one.split(" ")[0])).toEqual(["fired", "ended", "fired"]);
+  });
+
+  test("twelve wallets that answer now and then are one outage, not a new one with each answer", () => {
+    const wallets = Array.from({ length: 12 }, (_, i) => ({
+      ...mainWallet,
+      name: `w${i}`,
+      authority: `${mainWallet.authority.slice(0, -2)}${String.fromCharCode(65 + i)}1`,
+    }));
+    const h = new Harness({ rules, wallets });
+    const turns = (everyS: number, passedS: number): void => {
+      for (let second = 0; second < passedS; second++) {
+        h.config();
+        h.mark(150);
+        for (const [i, { name }] of wallets.entries())
+          if (second % everyS === Math.floor(i / 3)) h.account(safe, name);
+        h.pass(1_000);
+      }
+    };
+    turns(5, 30);
+    // All of them are stale for 25 s, then all answer within 4 s.
+    turns(40, 900);
+    const told = (): string[] => h.told.filter((one) => !one.includes("reminder") && !one.startsWith("Near"));
+    expect(told()).toEqual(["ExchangeUnreachable exchange fired critical"]);
+    turns(5, 150);
+    expect(told().slice(1)).toEqual(["ExchangeUnreachable exchange ended critical recovered"]);
+  });
+
+  test("whatever answers when: no outage is left once all answer again", () => {
+    const wallets = Array.from({ length: 6 }, (_, i) => ({
+      ...mainWallet,
+      name: `w${i}`,
+      authority: `${i}`,
+    }));
+    const rounds = fc.array(fc.tuple(fc.subarray(wallets), fc.boolean(), fc.integer({ min: 1, max: 40 })), {
+      minLength: 1,
+      maxLength: 40,
+    });
+    let reported = 0;
+    fc.assert(
+      fc.property(rounds, (list) => {
+        const h = new Harness({ rules, wallets });
+        const round = (answering: readonly { readonly name: string }[], market: boolean): void => {
+          if (market) h.config();
+          if (market) h.mark(150);
+          for (const { name } of answering) h.account(safe, name);
+        };
+        for (const [answering, market, seconds] of list) {
+          round(answering, market);
+          h.pass(seconds * 1_000);
+        }
+        for (let i = 0; i < 30; i++) {
+          round(wallets, true);
+          h.pass(5_000);
+        }
+        reported += h.changes.length;
+        const { firing, blind: left } = h.watch.status(h.nowMs);
+        expect(firing).toEqual([]);
+        expect(left).toEqual([]);
+        expect(h.watch.status(h.nowMs).wallets).toHaveLength(6);
+      }),
+      { seed, numRuns: 60 },
+    );
+    expect(reported).toBeGreaterThan(20);
   });
 });
