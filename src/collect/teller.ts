@@ -179,9 +179,9 @@ function partOf(wallet: string, pdaIndex: number): string {
   return `${wallet}/${pdaIndex}`;
 }
 
-/** May be brought by another collector or another wallet at the same time. */
+/** May be brought by another collector at the same time. */
 function isShared(event: Event): boolean {
-  return event.kind === "liquidation" || event.inbox?.source === "admin";
+  return event.kind === "liquidation";
 }
 
 /** Oldest first; what the ledger orders, in the ledger's order. */

@@ -13,13 +13,13 @@ import type {
 import type { NotificationItem } from "./records/notifications.ts";
 import type { TradeRow } from "./records/trader.ts";
 
-/** Events by their five indices (ids of live copies do not last), admin items by id, general ones by wallet and id. */
+/** Events by their five indices (ids of live copies do not last), the others by wallet and id: an announcement has one id, and a copy for each wallet. */
 export function notificationKey(item: NotificationItem, authority: string): string {
   switch (item.source) {
     case "event":
       return `notification:event:${item.slot}:${item.slotIndex}:${item.instructionIndex}:${item.eventIndex}:${item.recipientIndex}`;
     case "admin":
-      return `notification:admin:${item.id}`;
+      return `notification:admin:${authority}:${item.id}`;
     case "general":
       return `notification:general:${authority}:${item.id}`;
   }

@@ -67,6 +67,16 @@ export interface InboxItem {
   readonly liquidationKey: string | null;
 }
 
+/**
+ * The key under which earlier versions stored an event; null where it is the same. They kept one row of an announcement
+ * for all wallets, so that its copies count as stored.
+ */
+export function earlierKeyOf(key: string): string | null {
+  return /^notification:admin:[^:]+:\d+$/.test(key)
+    ? `notification:admin:${key.slice(key.lastIndexOf(":") + 1)}`
+    : null;
+}
+
 /** How an event is called in sets and maps: its key is unique only together with its kind. */
 export function eventName(kind: EventKind, key: string): string {
   return `${kind}/${key}`;

@@ -3,7 +3,7 @@ import type Database from "better-sqlite3";
 import type { Alert, AlertChange, RuleState } from "../domain/alert.ts";
 import type { FactChange, FailedRead, KeptPayload, Milestone } from "../domain/changes.ts";
 import type { Acknowledgement, Message, OwedItem } from "../domain/delivery.ts";
-import { type Event, type EventKind, eventName } from "../domain/event.ts";
+import { type Event, type EventKind, earlierKeyOf, eventName } from "../domain/event.ts";
 import type { EventQuery } from "../domain/ports.ts";
 import { decompress } from "./compression.ts";
 import { type EventRow, eventOf } from "./eventrow.ts";
@@ -29,10 +29,15 @@ export class Reader {
   knownEvents(keys: readonly { readonly kind: EventKind; readonly key: string }[]): ReadonlySet<string> {
     const known = new Set<string>();
     const kinds = new Map<EventKind, string[]>();
+    const renamed = new Map<string, string[]>();
     for (const { kind, key } of keys) {
-      const list = kinds.get(kind);
-      if (list) list.push(key);
-      else kinds.set(kind, [key]);
+      const list = kinds.get(kind) ?? [];
+      kinds.set(kind, list);
+      list.push(key);
+      const earlier = kind === "notification" ? earlierKeyOf(key) : null;
+      if (earlier === null) continue;
+      list.push(earlier);
+      renamed.set(earlier, [...(renamed.get(earlier) ?? []), key]);
     }
     for (const [kind, list] of kinds) {
       const rows = this.#all<{ key: string }>(
@@ -40,7 +45,8 @@ export class Reader {
         kind,
         JSON.stringify(list),
       );
-      for (const { key } of rows) known.add(eventName(kind, key));
+      for (const { key } of rows)
+        for (const one of [key, ...(renamed.get(key) ?? [])]) known.add(eventName(kind, one));
     }
     return known;
   }

@@ -21,6 +21,7 @@ import {
   type Unknown,
 } from "../rules/index.ts";
 import type { AlertBook, NewAlert } from "./alert-book.ts";
+import { Announcements } from "./announcements.ts";
 import { blindRule, type Sighted } from "./blind.ts";
 import { applies } from "./conditions.ts";
 import type { Deadlines } from "./deadlines.ts";
@@ -68,11 +69,14 @@ export interface HappeningsOptions {
   readonly onJudged: (rule: EventRule, subject: string, unknown: Unknown | null, draft: Draft) => void;
 }
 
+type EventLabels = Pick<NewAlert, "labels" | "severity"> & { readonly shadow: boolean };
+
 export class Happenings {
   readonly #options: HappeningsOptions;
   readonly #byKind = new Map<EventKind, readonly EventRule[]>();
   readonly #liquidations = new Map<string, readonly Match[]>();
   readonly #held: HeldEvents;
+  readonly #announcements = new Announcements();
 
   constructor(options: HappeningsOptions) {
     this.#options = options;
@@ -103,6 +107,10 @@ export class Happenings {
   restore(alerts: readonly Alert[], keep: ReadonlyMap<string, string>, held: readonly Event[]): void {
     const ruleOf = (name: string): EventRule | undefined =>
       this.#options.ruleSet.events.find((one) => one.name === name);
+    const wordOf = (name: string): Match["word"] =>
+      name === unknownTypeRule ? "whenAcknowledged" : (ruleOf(name)?.acknowledge ?? null);
+    for (const alert of alerts.toSorted((a, b) => a.id - b.id))
+      this.#announcements.restore(alert, wordOf(alert.rule), () => this.#options.alerts.receivers(alert));
     for (const alert of alerts) {
       if (alert.shadow || !alert.eventKey?.startsWith("liquidation:")) continue;
       const key = alert.eventKey.slice("liquidation:".length);
@@ -163,8 +171,9 @@ export class Happenings {
       if (isUnknown(holds)) {
         if (this.#mayBecomeKnown(event, holds, sinceMs)) open.push({ rule, unknown: holds });
       } else if (holds) {
-        const alertId = this.#tell(rule, event, env, draft);
-        if (rule.mode === "live") matches.push({ rule: rule.name, alertId, word: rule.acknowledge });
+        const tell = (except: readonly string[]) => this.#tell(rule, event, env, draft, except);
+        const found = this.#notifyOnce(rule.name, rule.acknowledge, event, this.#labelsOf(event, rule), tell);
+        if (rule.mode === "live") matches.push(...found);
       }
     }
     return { matches, open };
@@ -184,7 +193,14 @@ export class Happenings {
     let all = matches;
     if (all.length === 0 && event.kind === "notification" && isUnknownType(event)) {
       // What nobody foresaw is delivered as it is, and stays unacknowledged until a person says otherwise.
-      all = [{ rule: unknownTypeRule, alertId: this.#tellUnknown(event, draft), word: "whenAcknowledged" }];
+      const labels = event.wallet === null ? {} : (this.#options.wallet(event.wallet)?.labels ?? {});
+      all = this.#notifyOnce(
+        unknownTypeRule,
+        "whenAcknowledged",
+        event,
+        { labels, severity: "warning", shadow: false },
+        (except) => this.#tellUnknown(event, draft, except),
+      );
     }
     if (event.kind === "liquidation") for (const match of all) this.#remember(event.key, match);
     if (event.inbox) this.#acknowledge(event, all, draft);
@@ -214,7 +230,36 @@ export class Happenings {
     return { rule: blindRule, alertId, word: "never" };
   }
 
-  #tell(rule: EventRule, event: Event, env: Env, draft: Draft): number {
+  /**
+   * Raises the alert of a rule for an event. Where the event is another wallet's copy of an announcement, only for
+   * receivers that were not notified of it yet, and not at all where there are none.
+   * @returns this alert and those of earlier copies
+   */
+  #notifyOnce(
+    rule: string,
+    word: Match["word"],
+    event: Event,
+    { labels, severity, shadow }: EventLabels,
+    tell: (except: readonly string[]) => number,
+  ): readonly Match[] {
+    const earlier = this.#announcements.earlier(rule, event);
+    const notified = earlier.flatMap(({ receivers }) => receivers);
+    const matches = earlier.map(({ match }) => match);
+    const { wallet, symbol } = event;
+    const routed = { labels, rule, severity, subject: eventSubject(event), wallet, symbol };
+    const receivers = this.#options.alerts.receivers(routed, notified);
+    if (earlier.length > 0 && receivers.length === 0) return matches;
+    const own: Match = { rule, alertId: tell(notified), word };
+    if (!shadow) this.#announcements.note(event, own, receivers);
+    return [...matches, own];
+  }
+
+  #labelsOf(event: Event, { labels, severity, mode }: EventRule): EventLabels {
+    const ofWallet = event.wallet === null ? {} : this.#options.wallet(event.wallet)?.labels;
+    return { labels: { ...ofWallet, ...labels }, severity, shadow: mode === "shadow" };
+  }
+
+  #tell(rule: EventRule, event: Event, env: Env, draft: Draft, except: readonly string[]): number {
     const subject = eventSubject(event);
     const shadow = rule.mode === "shadow";
     const throttled = rule.throttleMs !== null && !shadow;
@@ -226,11 +271,8 @@ export class Happenings {
         subject,
         wallet: event.wallet,
         symbol: event.symbol,
-        labels: {
-          ...(event.wallet === null ? {} : this.#options.wallet(event.wallet)?.labels),
-          ...rule.labels,
-        },
-        severity: rule.severity,
+        ...this.#labelsOf(event, rule),
+        except,
         sinceMs: event.happenedMs,
         alreadySo: false,
         runbook: rule.runbook,
@@ -241,7 +283,6 @@ export class Happenings {
         dataAtMs: event.seenMs,
         details: [...eventDetailsOf(event, env.market), ...this.#olderFigures(rule, event)],
         facts: this.#options.facts(env),
-        shadow,
       },
       `${event.kind}:${event.key}`,
       null,
@@ -259,7 +300,7 @@ export class Happenings {
     return [["Account's figures", `of ${timeOfDay(atMs, this.#options.timezone)}, before this happened`]];
   }
 
-  #tellUnknown(event: Event, draft: Draft): number {
+  #tellUnknown(event: Event, draft: Draft, except: readonly string[]): number {
     const type = event.inbox?.notificationType ?? "";
     return this.#tellOf(
       event,
@@ -267,6 +308,7 @@ export class Happenings {
         rule: unknownTypeRule,
         severity: "warning",
         labels: {},
+        except,
         summary: `The exchange sent a notification of a kind that is not known here: ${type}`,
         description: `As it came: ${JSON.stringify(event.data).slice(0, 1_500)}`,
         groupKey: null,
@@ -278,7 +320,7 @@ export class Happenings {
   /** Tells of an event on behalf of no rule of the user's. */
   #tellOf(
     event: Event,
-    own: Pick<NewAlert, "rule" | "severity" | "labels" | "summary" | "description"> & {
+    own: Pick<NewAlert, "rule" | "severity" | "labels" | "summary" | "description" | "except"> & {
       readonly groupKey: string | null;
     },
     draft: Draft,

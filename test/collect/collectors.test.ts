@@ -100,14 +100,15 @@ test("what happened before the first start is stored in silence; what comes afte
 });
 
 describe("the inbox", () => {
-  test("an announcement is told once, however many wallets show it", async () => {
+  test("an announcement is an event of each wallet whose inbox shows it", async () => {
     await using rig = await Rig.start({ traders: 8 });
     const daemon = await rig.boot({ notifications: { every: "1s" } });
     await rig.clock.advance(5_000);
     await rig.call("notification", maintenance);
     await rig.clock.advance(10_000);
     const told = daemon.events("notification").filter((one) => one.inbox?.source === "admin");
-    expect(told.length).toBe(1);
+    expect(new Set(told.map(({ wallet }) => wallet)).size).toBe(8);
+    expect(told).toHaveLength(8);
     expect(told[0]).toMatchObject({ backfilled: false, fields: { title: "Pause", type: "maintenance" } });
   });
 

@@ -279,7 +279,7 @@ describe("notifications", () => {
       },
     });
     expect(of("maintenance")[0]).toMatchObject({
-      key: "notification:admin:311",
+      key: `notification:admin:${authority}:311`,
       pdaIndex: null,
       fields: { title: "Scheduled maintenance", source: "admin" },
       data: { startsAt: "2026-10-05T18:00:00Z" },

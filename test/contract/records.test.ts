@@ -334,7 +334,7 @@ describe("notifications", () => {
       "notification:event:404119300:402:0:3:0",
       "notification:event:404114900:18:1:4:0",
       "notification:event:404114500:5:0:0:0",
-      "notification:admin:311",
+      `notification:admin:${WALLET}:311`,
       "notification:event:403905200:90:2:0:0",
       `notification:general:${WALLET}:5120`,
     ]);

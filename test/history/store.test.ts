@@ -139,6 +139,21 @@ test("an event that is stored is left as it is, and known by kind and key togeth
   });
 });
 
+test("an announcement that an earlier version stored for all wallets is known for each of them", async () => {
+  using folder = temporaryFolder();
+  await inStore(folder.file(), async (store) => {
+    await store.commit([
+      changes({ events: [example.event({ kind: "notification", key: "notification:admin:7" })] }),
+    ]);
+    const keys = ["notification:admin:KeyA:7", "notification:admin:KeyB:7", "notification:admin:KeyA:8"];
+    const known = await store.knownEvents(keys.map((key) => ({ kind: "notification", key })));
+    expect([...known].filter((name) => /Key/.test(name))).toEqual([
+      "notification/notification:admin:KeyA:7",
+      "notification/notification:admin:KeyB:7",
+    ]);
+  });
+});
+
 test("events come by time of happening, then by their order inside the exchange, and by what is asked", async () => {
   using folder = temporaryFolder();
   await inStore(folder.file(), async (store) => {
