@@ -20,6 +20,20 @@ export interface Clock {
 /** A number in [0, 1). */
 export type Random = () => number;
 
+/** The longest delay that a timer of Node takes, ms (24.8 days); it fires at once for a longer one. */
+const maxTimerMs = 2 ** 31 - 1;
+
+/** A timer for any delay; one that is longer than Node takes is set again until it has passed. */
+function timerAfter(ms: number, run: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout>;
+  const set = (leftMs: number) => {
+    timer =
+      leftMs > maxTimerMs ? setTimeout(() => set(leftMs - maxTimerMs), maxTimerMs) : setTimeout(run, leftMs);
+  };
+  set(ms);
+  return () => clearTimeout(timer);
+}
+
 /** The machine's own clock. */
 export function systemClock(): Clock {
   return {
@@ -29,19 +43,16 @@ export function systemClock(): Clock {
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason);
         const onAbort = () => {
-          clearTimeout(timer);
+          cancel();
           reject(signal?.reason);
         };
-        const timer = setTimeout(() => {
+        const cancel = timerAfter(ms, () => {
           signal?.removeEventListener("abort", onAbort);
           resolve();
-        }, ms);
+        });
         signal?.addEventListener("abort", onAbort, { once: true });
       }),
-    after: (ms, run) => {
-      const timer = setTimeout(run, ms);
-      return () => clearTimeout(timer);
-    },
+    after: timerAfter,
   };
 }
 

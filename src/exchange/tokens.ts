@@ -1,4 +1,5 @@
 /** The two tokens of a session: when they expire, and how they are written down to be sealed. */
+import { decodeJwt } from "jose/jwt/decode";
 import type { AuthSession } from "../contract/records/auth.ts";
 
 export interface Tokens {
@@ -15,21 +16,23 @@ export interface Tokens {
 }
 
 const REFRESH_BEFORE_MS = 60_000;
+const MIN_LIFETIME_MS = 10_000;
+const MAX_LIFETIME_MS = 365 * 86_400_000;
 /** A token is not used for its last moments, in which it would expire on the way. */
 const SPARED_MS = 2_000;
 
 /** @param nowMs the exchange's time at reception */
 export function tokensFrom(session: AuthSession, nowMs: number): Tokens {
-  const statedMs = nowMs + session.expires_in * 1_000;
   const claimedMs = expiryOf(session.access_token);
   // An expiry that has passed already on arrival is a clock that went wrong, not a token that did.
-  const accessExpiresMs = claimedMs !== null && claimedMs > nowMs ? claimedMs : statedMs;
+  const believed = claimedMs !== null && claimedMs > nowMs ? claimedMs - nowMs : session.expires_in * 1_000;
+  const accessLifetimeMs = plausible(believed);
   return {
     access: session.access_token,
     refresh: session.refresh_token,
-    accessExpiresMs,
-    accessLifetimeMs: Math.max(0, accessExpiresMs - nowMs),
-    refreshExpiresMs: nowMs + session.refresh_expires_in * 1_000,
+    accessExpiresMs: nowMs + accessLifetimeMs,
+    accessLifetimeMs,
+    refreshExpiresMs: nowMs + plausible(session.refresh_expires_in * 1_000),
     popKey: session.pop_key,
   };
 }
@@ -44,16 +47,19 @@ export function usableUntilMs(tokens: Tokens): number {
   return tokens.accessExpiresMs - Math.min(SPARED_MS, tokens.accessLifetimeMs / 10);
 }
 
-/** `exp` of a JWT in ms; null when the token is opaque. Its signature is the exchange's business. */
+/** `exp` of a JWT in ms; null when the token is opaque. The exchange verifies the signature. */
 function expiryOf(token: string): number | null {
-  const payload = token.split(".")[1];
-  if (payload === undefined) return null;
   try {
-    const { exp } = JSON.parse(Buffer.from(payload, "base64url").toString()) as { exp?: unknown };
-    return typeof exp === "number" && Number.isFinite(exp) ? exp * 1_000 : null;
+    const { exp } = decodeJwt(token);
+    return typeof exp === "number" ? exp * 1_000 : null;
   } catch {
     return null;
   }
+}
+
+/** A lifetime in ms between 10 s and a year; anything else is a mistake of whoever stated it. */
+function plausible(lifetimeMs: number): number {
+  return Math.min(Math.max(lifetimeMs, MIN_LIFETIME_MS), MAX_LIFETIME_MS);
 }
 
 const FORMAT = 1;
