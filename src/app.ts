@@ -553,7 +553,6 @@ const neededAtOnce: readonly Source[] = [
   "traderState",
   "exchangeStatus",
   "collateral",
-  "traderView",
   "fundingRates",
   "orderbook",
   "calendars",

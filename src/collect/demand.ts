@@ -163,7 +163,7 @@ export function requestsOf(
     case "exchangeStatus":
       return 1;
     case "marketConfig":
-      return 2;
+      return 3;
     case "fundingRates":
       return input.markets ?? 30;
     case "orderbook":

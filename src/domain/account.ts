@@ -115,6 +115,20 @@ export interface MarketConfig {
   readonly commodityStatus: string | null;
 }
 
+/** An asset that may be deposited as collateral beside the quote token, and how it counts. */
+export interface CollateralAsset {
+  readonly assetIndex: number;
+  readonly symbol: string;
+  /** One unit is 10^this native units. */
+  readonly decimals: number;
+  /** `assetId` of the market whose index price values it; null: it does not count as collateral. */
+  readonly perpAssetId: number | null;
+  /** Native units. */
+  readonly maxGlobalBalance: bigint;
+  readonly minMarginDiscountBps: number;
+  readonly maxMarginDiscountBps: number;
+}
+
 /** Live figures of one market. Rates are fractions an hour. */
 export interface MarketPrices {
   readonly symbol: string;

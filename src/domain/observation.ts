@@ -4,7 +4,13 @@
  * `atMs` is our clock at arrival; windows, `for` and throttles run on it. `slot` orders answers about one account: an
  * older one is dropped. The exchange's own times are kept in the values and shown.
  */
-import type { MarketConfig, MarketPrices, SubaccountState, TraderViewState } from "./account.ts";
+import type {
+  CollateralAsset,
+  MarketConfig,
+  MarketPrices,
+  SubaccountState,
+  TraderViewState,
+} from "./account.ts";
 import type { Alert } from "./alert.ts";
 import type { Event } from "./event.ts";
 import type { InboxDifferenceKind } from "./inbox.ts";
@@ -138,6 +144,12 @@ export type Observation =
       readonly live?: boolean;
     }
   | { readonly kind: "marketConfig"; readonly atMs: number; readonly markets: readonly MarketConfig[] }
+  /** All assets that may be collateral beside the quote token; balances of others are not known to count. */
+  | {
+      readonly kind: "collateralAssets";
+      readonly atMs: number;
+      readonly assets: readonly CollateralAsset[];
+    }
   /** The newest funding rate of one market, a fraction an hour, from the funding history. */
   | {
       readonly kind: "fundingRate";

@@ -17,20 +17,15 @@ import type {
 import { entryPriceUsd, shrink, unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
 import type { Facts } from "../rules/index.ts";
 
-/** Values in USD of collateral in other assets, as the exchange's own view prices them. */
-export interface SpotValue {
-  readonly notionalUsd: number;
-  readonly discountedUsd: number;
-}
-
 /** Room for an account as the margin arithmetic reads it: written over by each answer, used for every mark. */
 export class RiskRoom implements AccountRisk {
   collateralQuoteLots: Int = 0;
   positions: readonly PositionRoom[] = [];
   orders: readonly OrderRoom[] = [];
+  /** Collateral in other assets; undefined: none, or its value is not known. */
   spot: readonly SpotRisk[] | undefined = undefined;
 
-  take(state: SubaccountState, spot: SpotValue | null): void {
+  take(state: SubaccountState): void {
     this.collateralQuoteLots = shrink(state.collateralQuoteLots);
     if (this.positions.length !== state.positions.length)
       this.positions = roomFor(state.positions.length, this.positions, () => new PositionRoom());
@@ -55,14 +50,6 @@ export class RiskRoom implements AccountRisk {
       room.reduceOnly = order.reduceOnly;
       room.status = order.status;
     }
-    this.spot = spot
-      ? [
-          {
-            notionalQuoteLots: Math.round(spot.notionalUsd * 1e6),
-            discountedQuoteLots: Math.round(spot.discountedUsd * 1e6),
-          },
-        ]
-      : undefined;
   }
 }
 
@@ -262,10 +249,9 @@ export function positionMarkFacts(
     values.liquidationDistance = Math.abs(of.markTicks - liquidationTicks) / of.markTicks;
   }
   const stop = values.stopLossPrice;
-  values.stopLossDistance =
-    values.hasStopLoss === true && typeof stop === "number" && mark > 0
-      ? Math.abs(mark - stop) / mark
-      : Number.POSITIVE_INFINITY;
+  if (values.hasStopLoss !== true) values.stopLossDistance = Number.POSITIVE_INFINITY;
+  else if (typeof stop === "number") values.stopLossDistance = Math.abs(mark - stop) / mark;
+  else delete values.stopLossDistance;
 }
 
 const noTriggers: readonly TriggerState[] = [];

@@ -14,6 +14,7 @@ import type { Observation, Source } from "../domain/observation.ts";
 import type { AccountRef } from "../domain/subject.ts";
 import { symbolKey } from "../domain/symbol.ts";
 import { assessAccount } from "../risk/assess.ts";
+import { isActive } from "../risk/fast.ts";
 import { fundingUntilMaintenanceMs } from "../risk/funding.ts";
 import type { MarketAssessment } from "../risk/model.ts";
 import { movesToLiquidation } from "../risk/moves.ts";
@@ -26,12 +27,12 @@ import {
   positionMarkFacts,
   positionStateFacts,
   RiskRoom,
-  type SpotValue,
   traderFacts,
 } from "./account-facts.ts";
 import { MarketIndex } from "./market-index.ts";
 import type { Markets } from "./markets.ts";
 import type { Placings } from "./placings.ts";
+import { hasSpot, priceBalances } from "./spot-collateral.ts";
 import type { SubjectNode } from "./subjects.ts";
 
 export interface PositionEntry {
@@ -49,7 +50,7 @@ export interface AccountEntry {
   rights: SubaccountState["capabilities"] | null;
   /** Whether its sums were known when it was last assessed. */
   assessed: boolean;
-  /** Symbols of its positions and orders; written by MarketIndex. */
+  /** Symbols of its positions and `otherMarkets`; written by MarketIndex. */
   markets: readonly string[];
   /** Its place in `Accounts.all()`. */
   place: number;
@@ -63,8 +64,8 @@ export interface AccountEntry {
   collaterals: readonly { readonly slot: number; readonly usd: number }[];
   /** When each of its orders was placed, as far as it is known, ms. */
   readonly placedMs: FewMap<string, number>;
-  /** Value of its collateral in other assets as the newest view tells it; null: none, or not told yet. */
-  spot: SpotValue | null;
+  /** Markets beside those of its positions that its figures depend on: of resting orders and of spot collateral. */
+  otherMarkets: readonly string[];
   view: { readonly atMs: number; readonly view: TraderViewState } | null;
   /** Its figures are told as such (see figures.ts): there is nothing to compute them from. */
   readonly given: boolean;
@@ -223,18 +224,10 @@ export class Accounts {
     return told;
   }
 
-  takeView(
-    wallet: string,
-    view: TraderViewState,
-    atMs: number,
-    spot: SpotValue | null,
-  ): AccountEntry | undefined {
+  takeView(wallet: string, view: TraderViewState, atMs: number): AccountEntry | undefined {
     const account = this.get({ wallet, pdaIndex: view.pdaIndex, subaccount: view.subaccount });
     if (!account) return undefined;
     account.view = { atMs, view };
-    account.spot = hasSpot(account.state) ? spot : null;
-    account.risk.take(account.state, account.spot);
-    noteView(account);
     return account;
   }
 
@@ -264,11 +257,11 @@ export class Accounts {
       moved: false,
       collaterals: noCollaterals,
       placedMs: new FewMap(),
-      spot: null,
+      otherMarkets: noMarkets,
       view: null,
       given: true,
     };
-    account.risk.take(state, null);
+    account.risk.take(state);
     group.accounts.set(ref.subaccount, account);
     this.#listAnew(ref.wallet);
     return account;
@@ -306,7 +299,7 @@ export class Accounts {
   assess(account: AccountEntry): void {
     if (account.given) return;
     const { risk, markTicks } = this.#markets;
-    const unpricedSpot = account.spot === null && hasSpot(account.state);
+    const unpricedSpot = !this.#priceSpot(account);
     if (!unpricedSpot && this.#sheet.assess(account.risk, risk, markTicks)) this.#fromSheet(account);
     else this.#atLength(account, unpricedSpot);
     this.#index.noteAssessed(account);
@@ -314,6 +307,15 @@ export class Accounts {
     if (!listsAll(values.positions, account.positions))
       values.positions = [...account.positions.values()].map(({ node }) => node.facts.values as FactRecord);
     this.refreshAges(account);
+  }
+
+  /** Values the collateral in other assets. @returns false if its value is not known */
+  #priceSpot({ state, risk }: AccountEntry): boolean {
+    risk.spot = undefined;
+    if (!hasSpot(state)) return true;
+    const priced = priceBalances(state, this.#markets);
+    risk.spot = priced ?? undefined;
+    return priced !== null;
   }
 
   /** From what was just worked out in doubles. */
@@ -341,7 +343,8 @@ export class Accounts {
   #atLength(account: AccountEntry, unpricedSpot: boolean): void {
     const { risk, markTicks, rates } = this.#markets;
     const { node, positions } = account;
-    const computed = assessAccount(account.risk, risk, markTicks);
+    // Without the value of its spot collateral nothing that rests on collateral is known.
+    const computed = assessAccount(account.risk, risk, markTicks, { liquidation: !unpricedSpot });
     const assessment = unpricedSpot ? { ...computed, totals: undefined } : computed;
     const { totals, markets } = assessment;
     account.assessed = totals !== undefined;
@@ -372,28 +375,58 @@ export class Accounts {
   /** Brings the ages of an account's inputs up to date: prices were seen, whether they moved or not. */
   refreshAges(account: AccountEntry): void {
     if (account.given) return;
-    const { entries, configAtMs, pricesAtMs } = this.#markets;
+    const { positions, otherMarkets } = account;
+    const { entries, pricesAtMs } = this.#markets;
     const seenMs = account.node.facts.seenMs;
-    if (configAtMs !== null) seenMs.marketConfig = configAtMs;
     let oldestMarkMs = Number.POSITIVE_INFINITY;
     let oldestRateMs = Number.POSITIVE_INFINITY;
-    for (const [symbol, position] of account.positions) {
+    let unpriced = false;
+    let configMs = this.#configMs(account);
+    for (const [symbol, position] of positions) {
       const market = entries.get(symbol)?.facts.seenMs;
       const own = position.node.facts.seenMs;
       oldestRateMs = Math.min(oldestRateMs, market?.fundingRates ?? Number.NEGATIVE_INFINITY);
       if (market?.markets !== undefined) {
         own.markets = market.markets;
         if (market.markets < oldestMarkMs) oldestMarkMs = market.markets;
+      } else {
+        unpriced = true;
+        if (own.markets !== undefined) delete own.markets;
       }
       if (market?.marketConfig !== undefined) own.marketConfig = market.marketConfig;
+      else configMs = null;
     }
-    if (Number.isFinite(oldestMarkMs)) seenMs.markets = oldestMarkMs;
-    else if (account.positions.size === 0 && pricesAtMs !== null) seenMs.markets = pricesAtMs;
+    for (const symbol of otherMarkets) {
+      const market = entries.get(symbol)?.facts.seenMs;
+      if (market?.markets === undefined) unpriced = true;
+      else if (market.markets < oldestMarkMs) oldestMarkMs = market.markets;
+      if (market?.marketConfig === undefined) configMs = null;
+    }
+    // A position's liquidation price rests on the marks of the whole account.
+    if (positions.size + otherMarkets.length > 1) {
+      for (const { node } of positions.values()) {
+        const own = node.facts.seenMs;
+        if (own.markets !== undefined && oldestMarkMs < own.markets) own.markets = oldestMarkMs;
+      }
+    }
+    if (configMs !== null) seenMs.marketConfig = configMs;
+    else if (seenMs.marketConfig !== undefined) delete seenMs.marketConfig;
+    const empty = positions.size === 0 && otherMarkets.length === 0;
+    const marksMs = empty ? pricesAtMs : oldestMarkMs;
+    if (!unpriced && marksMs !== null && Number.isFinite(marksMs)) seenMs.markets = marksMs;
+    else if (seenMs.markets !== undefined) delete seenMs.markets;
     // What holds nothing pays nothing, whatever the rates.
-    if (account.positions.size === 0) seenMs.fundingRates = account.seenMs;
+    if (positions.size === 0) seenMs.fundingRates = account.seenMs;
     else if (Number.isFinite(oldestRateMs)) seenMs.fundingRates = oldestRateMs;
     // Asked first: to delete what is not there costs more than all else here.
     else if (seenMs.fundingRates !== undefined) delete seenMs.fundingRates;
+  }
+
+  /** Time of the configuration that an account depends on, ms; null: not read. Spot collateral needs the list of assets. */
+  #configMs({ state }: AccountEntry): number | null {
+    const { configAtMs, assetsAtMs } = this.#markets;
+    if (configAtMs === null || !hasSpot(state)) return configAtMs;
+    return assetsAtMs === null ? null : Math.min(configAtMs, assetsAtMs);
   }
 
   /** Returns true if the account's figures depend on one of these markets. */
@@ -429,17 +462,20 @@ export class Accounts {
         moved: true,
         collaterals: noCollaterals,
         placedMs: new FewMap(),
-        spot: null,
+        otherMarkets: noMarkets,
         view: null,
         given: false,
       };
-      account.risk.take(state, null);
+      account.risk.take(state);
+      this.#linkMarkets(account);
       group.accounts.set(state.subaccount, account);
       this.#listAnew(seen.wallet);
     } else if (newer || state.sequence >= account.state.sequence) {
+      const { orders, spotCollaterals } = account.state;
       account.state = state;
-      if (!hasSpot(state)) account.spot = null;
-      account.risk.take(state, account.spot);
+      account.risk.take(state);
+      // Answers share what did not change.
+      if (orders !== state.orders || spotCollaterals !== state.spotCollaterals) this.#linkMarkets(account);
     }
     account.seenMs = seen.atMs;
     noteCollateral(account, seen.slot);
@@ -448,8 +484,32 @@ export class Accounts {
     this.#stateFacts(account, seen.atMs, first);
     this.#takePositions(account, seen.atMs, first);
     this.#index.take(account);
-    noteView(account);
     return account;
+  }
+
+  /** Takes the figures that follow from state and market configuration anew: the latter was read. */
+  configured(account: AccountEntry): void {
+    if (account.given) return;
+    this.#linkMarkets(account);
+    this.#index.take(account);
+    for (const [symbol, { node, state }] of account.positions)
+      positionStateFacts(node.facts, state, this.#markets.risk.get(symbol));
+    if (this.#ordersRead) this.#orderFacts(account, account.seenMs, false);
+  }
+
+  #linkMarkets(account: AccountEntry): void {
+    const { risk, state } = account;
+    if (risk.orders.length === 0 && state.spotCollaterals.length === 0) {
+      account.otherMarkets = noMarkets;
+      return;
+    }
+    const symbols = new Set<string>();
+    for (const order of risk.orders) if (isActive(order)) symbols.add(order.symbol);
+    for (const { assetIndex, balance } of state.spotCollaterals) {
+      const symbol = balance > 0n ? this.#markets.symbolOfAsset(assetIndex) : undefined;
+      if (symbol !== undefined) symbols.add(symbol);
+    }
+    account.otherMarkets = [...symbols];
   }
 
   #stateFacts(account: AccountEntry, atMs: number, first: boolean): void {
@@ -465,17 +525,24 @@ export class Accounts {
 
   #orderFacts(account: AccountEntry, atMs: number, first: boolean): void {
     const { state, node } = account;
+    let unknown = false;
     const orders = state.orders.flatMap((order): FactRecord[] => {
+      if (order.status.toLowerCase() !== "active") return [];
+      const placedMs = this.#placedMs(account, order, atMs, first);
       const market = this.#markets.risk.get(symbolKey(order.symbol));
-      if (!market || order.status.toLowerCase() !== "active") return [];
+      if (!market) {
+        unknown = true;
+        return [];
+      }
       const price = usdFromTicks(order.priceTicks, market);
       const size = unitsFromBaseLots(order.remainingLots, market);
       const { side, kind, reduceOnly } = order;
       const item = { symbol: order.symbol, side, price, size, notional: price * size, reduceOnly, kind };
-      const placedMs = this.#placedMs(account, order, atMs, first);
       return [placedMs === undefined ? item : { ...item, age: Math.max(0, atMs - placedMs) }];
     });
-    node.facts.values.orders = orders.slice();
+    // A list without one of them would be a false one.
+    if (unknown) delete node.facts.values.orders;
+    else node.facts.values.orders = orders.slice();
     if (account.placedMs.size <= state.orders.length) return;
     const resting = new Set(state.orders.map((one) => orderName(one.symbol, one.sequence, one.side)));
     for (const order of account.placedMs.keys()) if (!resting.has(order)) account.placedMs.delete(order);
@@ -573,18 +640,6 @@ function holdsAll({ positions, state }: AccountEntry): boolean {
 
 function holds({ positions }: SubaccountState, symbol: string): boolean {
   return positions.some((one) => one.baseLots !== 0n && symbolKey(one.symbol) === symbol);
-}
-
-function hasSpot({ spotCollaterals }: SubaccountState): boolean {
-  return spotCollaterals.some((spot) => spot.balance > 0n);
-}
-
-/** Figures are as old as the view where collateral in other assets is part of them; elsewhere the view adds nothing. */
-function noteView({ state, view, seenMs, node, positions }: AccountEntry): void {
-  const atMs = hasSpot(state) ? view?.atMs : seenMs;
-  if (atMs === undefined) return;
-  node.facts.seenMs.traderView = atMs;
-  for (const position of positions.values()) position.node.facts.seenMs.traderView = atMs;
 }
 
 function noteCollateral(account: AccountEntry, slot: number): void {

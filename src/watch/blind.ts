@@ -243,7 +243,6 @@ export class Blindness {
     let graceMs = 0;
     for (const read of instance.rule.reads) {
       for (const one of read.sources) {
-        if (one === "traderView" && source !== one) continue;
         if (!ofTheExchange.has(one) || byMarket.has(one))
           graceMs = Math.max(graceMs, instance.rule.staleAfterMs[one]);
       }

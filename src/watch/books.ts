@@ -29,7 +29,7 @@ import type { WalletEntry } from "./wallets.ts";
 import type { World } from "./world.ts";
 
 /** Of sources that no wallet owns, nobody's silence is the cause. */
-const ofWallets: ReadonlySet<Source> = new Set(["traderState", "traderView", "collateral"]);
+const ofWallets: ReadonlySet<Source> = new Set(["traderState", "collateral"]);
 
 export interface BooksParts {
   readonly ruleSet: RuleSet;
@@ -180,7 +180,6 @@ class Book {
       traderState: least(),
       markets: least(),
       marketConfig: least(),
-      traderView: least(),
       collateral: least(),
     };
     this.#ratio = least();

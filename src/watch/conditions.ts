@@ -25,6 +25,7 @@ import type { Deadlines } from "./deadlines.ts";
 import { coverOf, detailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
 import { Instance, noInstances, noViews, noWindows, Timer } from "./instance.ts";
+import { unreadFigure } from "./known-figures.ts";
 import { noPlan, Plans, staysQuiet } from "./plan.ts";
 import type { WatchedWallet } from "./settings.ts";
 import type { Judging } from "./staleness.ts";
@@ -60,6 +61,8 @@ export interface ConditionsOptions {
   readonly facts: (env: Env) => TemplateFacts | undefined;
   /** Until when what holds at its first judgement was so when watching began, ms. */
   readonly firstLookUntilMs: number;
+  /** Returns true while the first answers after a start are on their way. */
+  readonly starting: (atMs: number) => boolean;
   /** Whether the account that a node is lost its last position to a liquidation just now. */
   readonly emptied: (node: SubjectNode) => boolean;
   /** The share of a window over events whose time is told, 0–1; null where nobody can say. */
@@ -274,7 +277,7 @@ export class Conditions {
     node.quiet.set(instance.index, false);
     const env = this.#envOf(instance, draft.atMs);
     const current = instance.lifecycle.sinceMs === null ? null : (instance.alert?.alert.severity ?? null);
-    const judged = judge(rule, env, current);
+    const judged = this.#withTexts(instance, env, judge(rule, env, current));
     this.#noteSight(instance, judged, draft);
     const known = judged.kind === "known";
     const idle = instance.lifecycle.sinceMs === null;
@@ -289,6 +292,8 @@ export class Conditions {
     if (idle && (!known || judged.severity === null)) {
       if (node.plan[instance.index]?.restless !== false) this.#schedule(instance, env);
       else this.#rest(instance, env);
+      // Arrivals of what only texts name are no reason to judge.
+      if (!known && this.#options.starting(draft.atMs)) this.#setTimer(instance, draft.atMs + driftMs);
       return;
     }
     const before = instance.lifecycle;
@@ -346,6 +351,16 @@ export class Conditions {
     }
     this.#store(instance, before !== state && (transition !== "none" || clocksRun(state)), draft);
     this.#schedule(instance, env);
+  }
+
+  /** Waits with a new alert until the figures that its texts name were read, for some seconds after a start. */
+  #withTexts(instance: Instance, env: Env, judged: Judgement): Judgement {
+    if (judged.kind === "unknown" || judged.severity === null || instance.alert !== null) return judged;
+    if (!this.#options.starting(env.nowMs)) return judged;
+    const unknown = unreadFigure(instance.rule, env);
+    if (unknown === null) return judged;
+    const { value, dataAtMs } = judged;
+    return { kind: "unknown", unknown, value, dataAtMs };
   }
 
   /**

@@ -52,12 +52,19 @@ export class Given {
   readonly #parts: GivenParts;
   /** Sources of a wallet's own figures, `wallet\nsource`: those of its accounts make them no fresher. */
   readonly #own = new Set<string>();
+  #any = false;
+
+  /** Returns true if figures were ever given: this is no watch over answers. */
+  get any(): boolean {
+    return this.#any;
+  }
 
   constructor(parts: GivenParts) {
     this.#parts = parts;
   }
 
   take({ given }: Observation & { readonly kind: "figures" }, draft: Draft): void {
+    this.#any = true;
     const taken: Taken[] = [];
     const fresh = new Set<AccountEntry>();
     for (const one of given) {

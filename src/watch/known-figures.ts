@@ -2,7 +2,14 @@
  * Which of the figures that a rule reads are known at one moment. Whoever waits for some of them has a reason to look again
  * when this text changes, and none when a figure that was known all the while has moved.
  */
-import type { Env, EventRule, Facts, Read } from "../rules/index.ts";
+import {
+  type ConditionRule,
+  type Env,
+  type EventRule,
+  type Facts,
+  type Read,
+  Unknown,
+} from "../rules/index.ts";
 
 type Reading = Pick<EventRule, "reads" | "staleAfterMs">;
 
@@ -22,6 +29,25 @@ export function knownFigures({ reads, staleAfterMs }: Reading, env: Env): string
     }
   }
   return known;
+}
+
+/** Returns why the texts of a rule cannot be written: a source of them has not answered since the start; null: they can. */
+export function unreadFigure({ shows }: Pick<ConditionRule, "shows">, env: Env): Unknown | null {
+  for (const read of shows) {
+    const facts = factsOf(read, env);
+    // What does not exist has no figures.
+    if (!facts || facts.values[read.field] !== undefined) continue;
+    for (const source of read.sources) {
+      if (facts.seenMs[source] !== undefined) continue;
+      const path = `${read.symbol === null ? read.scope : `market("${read.symbol}")`}.${read.field}`;
+      return new Unknown(
+        "missing",
+        source,
+        `${path}, which its text names, was not seen yet: nothing from ${source}`,
+      );
+    }
+  }
+  return null;
 }
 
 function factsOf({ scope, symbol }: Read, env: Env): Facts | undefined {

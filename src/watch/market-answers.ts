@@ -26,6 +26,7 @@ import { factName } from "./remembered.ts";
 import type { Restoring } from "./restore.ts";
 import { readApart, type Series } from "./series.ts";
 import type { WatchSettings } from "./settings.ts";
+import { hasSpot } from "./spot-collateral.ts";
 import type { SubjectNode } from "./subjects.ts";
 import type { Together } from "./together.ts";
 import type { Vigils } from "./vigils.ts";
@@ -70,6 +71,8 @@ export class MarketAnswers {
   /** When each market last entered windows and history, ms. */
   readonly #sampledMs = new Map<string, number>();
   readonly #liveSampleMs: number;
+  /** Assets that were asked for because no list named them. */
+  readonly #wantedAssets = new Set<number>();
   /** What some rule reads of a market that it names. */
   readonly #namedBy: ReadonlySet<Source>;
 
@@ -148,11 +151,49 @@ export class MarketAnswers {
     this.#dropMarkets(new Set(seen.markets.map((one) => one.symbol.toUpperCase())), draft);
     this.#parts.blindness.seen("marketConfig", null, draft);
     this.#parts.vigils.seen("marketConfig", null, draft.atMs, draft);
-    for (const account of this.#world.accounts.all()) {
-      this.#world.accounts.assess(account);
-      this.#parts.judgeAccount(account, "marketConfig", draft);
-    }
+    this.#world.markets.linkAssets();
+    for (const account of this.#world.accounts.all()) this.#configured(account, draft);
+    this.#walletsChanged(this.#world.wallets.keys(), "marketConfig", draft);
     this.#parts.together.manyChanged(null, "marketConfig", false, draft);
+  }
+
+  /** The assets that may be collateral beside the quote token. */
+  collateralAssets({ assets }: Seen<"collateralAssets">, draft: Draft): void {
+    this.#world.markets.takeAssets(assets, draft.atMs);
+    const touched = new Set<string>();
+    for (const account of this.#world.accounts.all()) {
+      if (!hasSpot(account.state)) continue;
+      this.#configured(account, draft);
+      touched.add(account.ref.wallet);
+    }
+    this.#walletsChanged(touched, "marketConfig", draft);
+    if (touched.size > 0) this.#parts.together.manyChanged(touched, "marketConfig", false, draft);
+  }
+
+  /** Asks once for the list of assets where it does not name one that an account holds. */
+  wantAssets({ state }: AccountEntry, draft: Draft): void {
+    for (const { assetIndex, balance } of state.spotCollaterals) {
+      if (balance <= 0n || this.#world.markets.assets?.has(assetIndex) || this.#wantedAssets.has(assetIndex))
+        continue;
+      this.#wantedAssets.add(assetIndex);
+      draft.ask("marketConfig", null);
+    }
+  }
+
+  #configured(account: AccountEntry, draft: Draft): void {
+    this.#world.accounts.configured(account);
+    this.#world.accounts.assess(account);
+    this.#parts.judgeAccount(account, "marketConfig", draft);
+  }
+
+  #walletsChanged(names: Iterable<string>, source: Source, draft: Draft): void {
+    const { accounts, wallets } = this.#world;
+    for (const name of names) {
+      const entry = wallets.get(name);
+      if (!entry) continue;
+      sumAccounts(entry, accounts.ofWallet(name));
+      this.#parts.conditions.judgeNode(entry.node, source, draft);
+    }
   }
 
   /** The newest funding rate of one market. */

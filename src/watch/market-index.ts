@@ -1,4 +1,7 @@
-/** The accounts that hold a position or an order in each market, so that a price visits these and no others. */
+/**
+ * The accounts whose figures depend on each market (a position, a resting order, collateral that it values), so that a price
+ * visits these and no others.
+ */
 import type { AccountEntry } from "./accounts.ts";
 
 export class MarketIndex {
@@ -11,7 +14,7 @@ export class MarketIndex {
     this.noteAssessed(account);
     if (isCurrent(account)) return;
     const markets = new Set(account.positions.keys());
-    for (const { symbol } of account.risk.orders) markets.add(symbol);
+    for (const symbol of account.otherMarkets) markets.add(symbol);
     for (const symbol of account.markets) if (!markets.has(symbol)) this.#leave(symbol, account);
     for (const symbol of markets) this.#enter(symbol, account);
     account.markets = [...markets];
@@ -29,7 +32,7 @@ export class MarketIndex {
     else if (this.#unassessed.size > 0) this.#unassessed.delete(account);
   }
 
-  /** Returns true if any account holds a position or an order in the market. */
+  /** Returns true if any account depends on the market. */
   holds(symbol: string): boolean {
     return this.#accounts.has(symbol);
   }
@@ -55,15 +58,11 @@ export class MarketIndex {
 }
 
 /** Returns true if the account is in the same markets as when it was taken last: nearly every answer leaves them as they are. */
-function isCurrent({ markets, positions, risk }: AccountEntry): boolean {
+function isCurrent({ markets, positions, otherMarkets }: AccountEntry): boolean {
   let found = 0;
   for (const symbol of markets) if (positions.has(symbol)) found++;
   if (found !== positions.size) return false;
-  for (const { symbol } of risk.orders) {
-    if (!markets.includes(symbol)) return false;
-  }
+  for (const symbol of otherMarkets) if (!markets.includes(symbol)) return false;
   if (found === markets.length) return true;
-  return markets.every(
-    (symbol) => positions.has(symbol) || risk.orders.some((order) => order.symbol === symbol),
-  );
+  return markets.every((symbol) => positions.has(symbol) || otherMarkets.includes(symbol));
 }

@@ -1,5 +1,5 @@
 /** What is known of the markets: configuration, live figures, funding rates; and the facts that rules see of them. */
-import type { MarketConfig, MarketPrices } from "../domain/account.ts";
+import type { CollateralAsset, MarketConfig, MarketPrices } from "../domain/account.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import type { MarketRisk } from "../risk/model.ts";
 import { shrink, ticksFromUsd, unitsFromBaseLots, usdFromTicks } from "../risk/units.ts";
@@ -22,6 +22,11 @@ export class Markets {
   readonly markTicks = new Map<string, number>();
   /** Funding rates as fractions an hour; positive: longs pay. */
   readonly rates = new Map<string, number>();
+  /** Assets that may be collateral beside the quote token, by index; null: not read since the start. */
+  assets: ReadonlyMap<number, CollateralAsset> | null = null;
+  assetsAtMs: number | null = null;
+  /** Symbol of the market that values each asset, by asset index. */
+  readonly #symbolOfAsset = new Map<number, string>();
   configAtMs: number | null = null;
   pricesAtMs: number | null = null;
   /** When a source that is read market by market last answered about any of them, ms. */
@@ -67,19 +72,50 @@ export class Markets {
     return entry;
   }
 
+  takeAssets(assets: readonly CollateralAsset[], atMs: number): void {
+    this.assets = new Map(assets.map((asset) => [asset.assetIndex, asset]));
+    this.assetsAtMs = atMs;
+    this.linkAssets();
+  }
+
+  /** Finds the market of each collateral asset. To be called when the configuration of markets was read. */
+  linkAssets(): void {
+    this.#symbolOfAsset.clear();
+    for (const { assetIndex, perpAssetId } of this.assets?.values() ?? []) {
+      for (const { symbol, config } of this.entries.values())
+        if (perpAssetId !== null && config?.assetId === perpAssetId)
+          this.#symbolOfAsset.set(assetIndex, symbol);
+    }
+  }
+
+  /** Symbol of the market whose index price values an asset; undefined: it has none, or it is not known. */
+  symbolOfAsset(assetIndex: number): string | undefined {
+    return this.#symbolOfAsset.get(assetIndex);
+  }
+
+  #valuesAssets(symbol: string): boolean {
+    for (const one of this.#symbolOfAsset.values()) if (one === symbol) return true;
+    return false;
+  }
+
   /**
    * @param live between two readings of all markets
-   * @returns whether the mark moved by a tick or more, which is when accounts have to be assessed anew.
+   * @returns whether accounts have to be assessed anew: the mark moved by a tick or more, or the index price of a market
+   * that values collateral moved
    */
   takePrices(prices: MarketPrices, atMs: number, live = false): boolean {
     const entry = this.entry(prices.symbol);
+    const indexMoved =
+      this.#symbolOfAsset.size > 0 &&
+      entry.prices?.oraclePriceUsd !== prices.oraclePriceUsd &&
+      this.#valuesAssets(entry.symbol);
     entry.prices = prices;
     entry.facts.seenMs.markets = atMs;
     if (!live) this.pricesAtMs = atMs;
     const before = this.markTicks.get(entry.symbol);
     this.#takeMark(entry, prices);
     marketFacts(entry);
-    return before !== this.markTicks.get(entry.symbol);
+    return indexMoved || before !== this.markTicks.get(entry.symbol);
   }
 
   takeRate(symbol: string, ratePerHour: number, atMs: number): MarketEntry {

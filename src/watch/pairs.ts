@@ -69,7 +69,7 @@ export class Pairs {
       // A pair of which a wallet is not watched can never be judged, and was refused when it was read.
       if (legs.length < 2 || legs.some((leg) => !world.wallets.has(leg.wallet))) continue;
       const silent = (source: Source, sinceMs: number): readonly string[] =>
-        source === "traderState" || source === "traderView"
+        source === "traderState"
           ? walletsOf(legs).filter((name) => this.#seenMs(name, source) < sinceMs)
           : [];
       const node = world.togetherNode(

@@ -54,6 +54,8 @@ export interface WatchSettings {
 
 /** What is first seen later than this after a start may have come about since, so that nobody can say it was so then. */
 export const firstLookMs = 60_000;
+/** How long a new alert waits for figures that its texts name and that were not read since the start. */
+export const textPatienceMs = 5_000;
 /** How long a wallet may be without fresh data, beyond `staleAfter`, until `Blind` fires. */
 export const blindForMs = 30_000;
 /** More blind wallets than this are one alert, `ExchangeUnreachable`. */

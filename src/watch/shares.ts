@@ -63,7 +63,7 @@ export function shareOf(entry: WalletEntry, accounts: Iterable<AccountEntry>): S
 }
 
 /** Sources that the figures of books and pairs rest on. */
-export const sharedSources = ["traderState", "markets", "marketConfig", "traderView", "collateral"] as const;
+export const sharedSources = ["traderState", "markets", "marketConfig", "collateral"] as const;
 export type SharedSource = (typeof sharedSources)[number];
 
 /** When a source last told of all of a wallet, ms; -∞: not since the start. What holds nothing waits for no price: +∞. */

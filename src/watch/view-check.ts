@@ -2,8 +2,16 @@
  * Holds our risk against the exchange's own. The view has its own moment and its own marks, so the comparison computes
  * the account again at the view's marks, and is made only where both speak of the same positions.
  */
+import type { TraderViewState } from "../domain/account.ts";
 import { assessAccount } from "../risk/assess.ts";
-import { ticksFromUsd, unitsFromBaseLots, usdFromQuoteLots, usdFromTicks } from "../risk/units.ts";
+import type { SpotRisk } from "../risk/model.ts";
+import {
+  quoteLotsFromUsd,
+  ticksFromUsd,
+  unitsFromBaseLots,
+  usdFromQuoteLots,
+  usdFromTicks,
+} from "../risk/units.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { Markets } from "./markets.ts";
 
@@ -11,6 +19,20 @@ import type { Markets } from "./markets.ts";
 const tolerance = 0.001;
 /** One cent: figures in USD are rounded by the exchange. */
 const cent = 0.01;
+
+/**
+ * Spot collateral as the view values it: at the index price of its moment, which no other source states.
+ * @returns null if the two cannot be compared
+ */
+function spotOfView(
+  { spotNotionalUsd, spotDiscountedUsd }: TraderViewState,
+  ours: readonly SpotRisk[] | undefined,
+): readonly SpotRisk[] | null | undefined {
+  if (ours === undefined || ours.length === 0) return spotNotionalUsd ? null : undefined;
+  if (ours.length > 1 || spotNotionalUsd === null || spotDiscountedUsd === null) return null;
+  const notionalQuoteLots = quoteLotsFromUsd(spotNotionalUsd);
+  return [{ ...ours[0]!, notionalQuoteLots, discountedQuoteLots: quoteLotsFromUsd(spotDiscountedUsd) }];
+}
 
 /** @returns what differs, for people; empty when the two agree or cannot be compared. */
 export function compareWithView(account: AccountEntry, markets: Markets): readonly string[] {
@@ -26,7 +48,9 @@ export function compareWithView(account: AccountEntry, markets: Markets): readon
     if (Math.abs(size - position.sizeUnits) > 1e-9 * Math.abs(size)) return [];
     marks.set(symbol, ticksFromUsd(position.markPriceUsd, market));
   }
-  const ours = assessAccount(account.risk, markets.risk, marks);
+  const spot = spotOfView(view, account.risk.spot);
+  if (spot === null) return [];
+  const ours = assessAccount({ ...account.risk, spot }, markets.risk, marks);
   if (!ours.totals) return [];
   const differences: string[] = [];
   const check = (name: string, our: number, theirs: number, step: number): void => {

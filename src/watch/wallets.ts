@@ -127,7 +127,6 @@ export function sumAccounts(
   let known = isWhole(entry);
   let any = false;
   let marketsMs = Number.POSITIVE_INFINITY;
-  let viewMs = Number.POSITIVE_INFINITY;
   let ratesMs = Number.POSITIVE_INFINITY;
   // Subaccounts do not help each other: the one that is nearest to its end is how near the wallet is.
   const start = known ? Number.POSITIVE_INFINITY : Number.NaN;
@@ -142,7 +141,6 @@ export function sumAccounts(
     if (typeof value === "number") equity += value;
     else known = false;
     marketsMs = Math.min(marketsMs, seenMs.markets ?? Number.NEGATIVE_INFINITY);
-    viewMs = Math.min(viewMs, seenMs.traderView ?? Number.NEGATIVE_INFINITY);
     ratesMs = Math.min(ratesMs, seenMs.fundingRates ?? Number.NEGATIVE_INFINITY);
     // NaN goes through a minimum: one that is not known makes it unknown.
     together = Math.min(together, numberOf(values.moveToLiquidation));
@@ -152,7 +150,8 @@ export function sumAccounts(
     if (configMs !== undefined) seen.marketConfig = configMs;
   }
   if (Number.isFinite(marketsMs)) seen.markets = marketsMs;
-  if (Number.isFinite(viewMs)) seen.traderView = viewMs;
+  // One of the accounts needs a price that was not read.
+  else if (marketsMs < 0 && seen.markets !== undefined) delete seen.markets;
   if (Number.isFinite(ratesMs)) seen.fundingRates = ratesMs;
   else if (seen.fundingRates !== undefined) delete seen.fundingRates;
   if (!Number.isNaN(together)) sums.moveToLiquidation = together;

@@ -45,7 +45,13 @@ import { factName, type Remembered } from "./remembered.ts";
 import { Restoring } from "./restore.ts";
 import { Rights } from "./rights.ts";
 import { Series } from "./series.ts";
-import { endingPatienceMs, firstLookMs, type WatchedWallet, type WatchSettings } from "./settings.ts";
+import {
+  endingPatienceMs,
+  firstLookMs,
+  textPatienceMs,
+  type WatchedWallet,
+  type WatchSettings,
+} from "./settings.ts";
 import { watchStatus } from "./status.ts";
 import type { SubjectNode } from "./subjects.ts";
 import { Throttles } from "./throttles.ts";
@@ -203,6 +209,7 @@ export class Watch {
       deadlines,
       draft,
       firstLookUntilMs: settings.reloaded ? Number.NEGATIVE_INFINITY : nowMs + firstLookMs,
+      starting: (atMs) => atMs - nowMs <= textPatienceMs && !this.#given.any,
       emptied: ({ subject }) => {
         if (subject.scope !== "trader") return false;
         const account = this.#world.accounts.get(subject);
@@ -518,6 +525,9 @@ export class Watch {
       case "marketConfig":
         this.#market.config(observation, draft);
         return;
+      case "collateralAssets":
+        this.#market.collateralAssets(observation, draft);
+        return;
       case "fundingRate":
         this.#market.rate(observation, draft);
         return;
@@ -632,6 +642,7 @@ export class Watch {
     this.#replayEvents(draft);
     for (const account of told) {
       this.#holdings.take(account, draft);
+      this.#market.wantAssets(account, draft);
       this.#world.accounts.assess(account);
     }
     const whole = seen.told === undefined;
@@ -664,21 +675,8 @@ export class Watch {
   }
 
   #takeView(seen: Observation & { readonly kind: "traderView" }, draft: Draft): void {
-    const { view } = seen;
-    const spot =
-      view.spotNotionalUsd === null || view.spotDiscountedUsd === null
-        ? null
-        : { notionalUsd: view.spotNotionalUsd, discountedUsd: view.spotDiscountedUsd };
-    const account = this.#world.accounts.takeView(seen.wallet, view, seen.atMs, spot);
-    const entry = this.#world.wallets.get(seen.wallet);
-    if (!account || !entry) return;
-    if (account.spot !== null) {
-      this.#world.accounts.assess(account);
-      sumAccounts(entry, this.#world.accounts.ofWallet(seen.wallet));
-      this.#judgeAccount(account, "traderView", draft);
-      this.#conditions.judgeNode(entry.node, "traderView", draft);
-    }
-    this.#together.changed(entry, "traderView", draft);
+    const account = this.#world.accounts.takeView(seen.wallet, seen.view, seen.atMs);
+    if (!account) return;
     this.#blindness.seen("traderView", seen.wallet, draft);
     const differences = compareWithView(account, this.#world.markets);
     if (differences.length === 0) {

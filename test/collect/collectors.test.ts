@@ -28,7 +28,7 @@ test("everything is asked once within two seconds of the start, what risk needs 
   await rig.clock.advance(2_000);
   const kinds = daemon.observations.map((one) => one.kind);
   expect(daemon.of("failed")).toEqual([]);
-  expect(kinds.slice(0, 3).sort()).toEqual(["accounts", "marketConfig", "prices"]);
+  expect(kinds.slice(0, 4).sort()).toEqual(["accounts", "collateralAssets", "marketConfig", "prices"]);
   expect(kinds).toContain("exchangeStatus");
   await rig.clock.advance(2_000);
   expect(daemon.of("traderView").length).toBe(daemon.of("accounts")[0]!.subaccounts.length);

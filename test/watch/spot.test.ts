@@ -1,7 +1,7 @@
-/** Collateral in other assets: its value comes from the exchange's own view, which is read more seldom than the rest. */
-import { expect, test } from "vitest";
-import type { TraderViewState } from "../../src/domain/account.ts";
-import { Harness, mainWallet, rulesOf, scheduleMs, subaccount } from "./harness.ts";
+/** Collateral in other assets: valued from the balance in the account's state, the list of assets and the index price. */
+import { describe, expect, test } from "vitest";
+import type { CollateralAsset, MarketPrices, SubaccountState } from "../../src/domain/account.ts";
+import { Harness, mainWallet, marketConfig, position, prices, rulesOf, subaccount } from "./harness.ts";
 
 const rules = `
 rules:
@@ -10,71 +10,192 @@ rules:
     when: trader.equity < 1000.0
     severity: critical
     keepFiringFor: 0s
-    summary: "poor"
+    summary: "{{ usd(trader.equity) }}"
+  - name: Liquidatable
+    scope: trader
+    when: trader.marginRatio > 1.0
+    severity: critical
+    keepFiringFor: 0s
+    summary: "liquidatable"
+  - name: Distance
+    scope: position
+    when: position.liquidationDistance < 10.0
+    severity: info
+    summary: "{{ position.liquidationPrice }}"
+  - name: Move
+    scope: trader
+    when: trader.moveToLiquidation < 10.0
+    severity: info
+    summary: "{{ trader.moveToLiquidation }}"
 `;
-const spotCollaterals = [{ assetIndex: 1, symbol: "SOL", balance: 5_000n, decimals: 9 }];
-const account = (balance: bigint) => [
-  subaccount(500, [], { spotCollaterals: [{ ...spotCollaterals[0]!, balance }] }),
-];
 
-function view(harness: Harness, spotUsd: number): void {
-  const figures = {
-    effectiveCollateralUsd: 0,
-    portfolioValueUsd: 0,
-    initialMarginUsd: 0,
-    maintenanceMarginUsd: 0,
-  };
-  const state: TraderViewState = {
-    ...figures,
-    pdaIndex: 0,
-    subaccount: 0,
-    slot: harness.slot,
-    spotNotionalUsd: spotUsd,
-    spotDiscountedUsd: spotUsd,
-    riskState: "healthy",
-    riskTier: "safe",
-    positions: [],
-  };
-  harness.see({ kind: "traderView", atMs: harness.nowMs, wallet: "main", view: state });
+const sol: CollateralAsset = {
+  assetIndex: 4_294_901_760,
+  symbol: "SOL",
+  decimals: 9,
+  perpAssetId: 1,
+  maxGlobalBalance: 1_000_000n * 10n ** 9n,
+  minMarginDiscountBps: 1_000,
+  maxMarginDiscountBps: 3_000,
+};
+const units = (balance: number) => BigInt(Math.round(balance * 1e9));
+
+function account(balance: number, over: Partial<SubaccountState> = {}, collateralUsd = 500): SubaccountState {
+  const { assetIndex, symbol, decimals } = sol;
+  return subaccount(collateralUsd, [], {
+    spotCollaterals: [{ assetIndex, symbol, balance: units(balance), decimals }],
+    ...over,
+  });
 }
 
-function open(balance = 5_000n): Harness {
-  const ruleSet = rulesOf(rules, [mainWallet], { ...scheduleMs, traderView: 60_000 });
-  const harness = new Harness({ rules: ruleSet });
+function assets(harness: Harness, ...list: readonly CollateralAsset[]): void {
+  harness.see({ kind: "collateralAssets", atMs: harness.nowMs, assets: list });
+}
+
+function open(text = rules): Harness {
+  const harness = new Harness({ rules: rulesOf(text, [mainWallet]) });
   harness.config();
   harness.mark(150);
-  harness.account(account(balance));
   return harness;
 }
 
-test("an account with it is judged as soon as the view tells its value", () => {
+const numberIn = (text = ""): number => Number(text.replaceAll(/[$,%]/g, ""));
+const summaryOf = (harness: Harness, rule: string): string | undefined =>
+  harness.changes.findLast(({ alert }) => alert.rule === rule)?.alert.summary;
+const figure = (harness: Harness, name: string): unknown =>
+  harness.watch.status(harness.nowMs).wallets[0]!.accounts[0]!.figures[name];
+
+test("the first state is valued at once, the balance of each further one with it", () => {
   const harness = open();
-  expect(harness.told).toEqual([]);
-  view(harness, 100);
+  assets(harness, sol);
+  harness.account([account(100)]);
+  // Equity counts the whole value.
+  expect(figure(harness, "equity")).toBe(500 + 15_000);
+  expect(figure(harness, "effectiveCollateral")).toBeCloseTo(500 + 15_000 * 0.9, 6);
+  harness.account([account(2)]);
+  expect(harness.told).toEqual(["Poor main/0.0 fired critical"]);
+  expect(summaryOf(harness, "Poor")).toBe("$800.00");
+  harness.account([account(0)]);
+  expect(figure(harness, "equity")).toBe(500);
+});
+
+test.each([false, true])("the value moves with the index price, not with the mark; live: %s", (live) => {
+  const harness = open();
+  assets(harness, sol);
+  harness.account([account(10)]);
+  const tell = (price: MarketPrices): void => {
+    harness.nowMs += 250;
+    harness.see({ kind: "prices", atMs: harness.nowMs, markets: [price], ...(live ? { live } : {}) });
+  };
+  tell({ ...prices(150), markPriceUsd: 20 });
+  expect(figure(harness, "equity")).toBe(2_000);
+  tell({ ...prices(150), oraclePriceUsd: 40 });
+  expect(figure(harness, "equity")).toBe(900);
   expect(harness.told).toEqual(["Poor main/0.0 fired critical"]);
 });
 
-test("a value that is too old is none: nothing fires or resolves by it, and somebody says so", () => {
-  const harness = open();
-  view(harness, 2_000);
-  harness.live(175_000, account(5_000n), 150);
-  expect(harness.told).toEqual([]);
-  harness.live(60_000, account(4_000n), 150);
-  expect(harness.told).toEqual(["Blind main fired critical"]);
-  expect(harness.changes[0]?.alert.labels.source).toBe("traderView");
-  view(harness, 2_000);
-  expect(harness.told.at(-1)).toBe("Blind main ended critical recovered");
+describe("the printed liquidation price", () => {
+  const held = { long: position(60, 150), short: position(-60, 150) };
+  const cases: [string, "long" | "short", number, number][] = [
+    ["of a long that is backed by the same asset", "long", 50, -2_000],
+    ["of a long with little of it", "long", 3, 900],
+    ["of a short that is backed by the same asset", "short", 20, 0],
+  ];
+  test.each(cases)("%s is where the account becomes liquidatable", (_, side, balance, collateralUsd) => {
+    const harness = open();
+    assets(harness, sol);
+    harness.account([account(balance, { positions: [held[side]] }, collateralUsd)]);
+    const liquidation = numberIn(summaryOf(harness, "Distance"));
+    const move = numberIn(summaryOf(harness, "Move")) / 100;
+    expect(liquidation).toBeGreaterThan(0);
+    // The only market moves alone or with all: the two figures mean the same price.
+    expect(150 * (1 + (side === "long" ? -move : move))).toBeCloseTo(liquidation, 0);
+    const fired = () => harness.told.filter((line) => line.startsWith("Liquidatable"));
+    harness.mark(liquidation + (side === "long" ? 0.01 : -0.01));
+    expect(fired()).toEqual([]);
+    harness.mark(liquidation);
+    expect(fired()).toEqual(["Liquidatable main/0.0 fired critical"]);
+  });
+
+  test("counts what the fall takes from the collateral: 23 % away, not 31 %", () => {
+    const harness = open();
+    assets(harness, { ...sol, minMarginDiscountBps: 0, maxMarginDiscountBps: 0 });
+    // Without a fall of the collateral 30 × 150 USD are lost at 31 %.
+    harness.account([account(10, { positions: [position(30, 150)] }, 0)]);
+    const liquidation = numberIn(summaryOf(harness, "Distance"));
+    const fixed = (150 * 30 - 1_500) / (30 - 30 / 30);
+    expect((150 - fixed) / 150).toBeCloseTo(0.3103, 4);
+    expect((150 - liquidation) / 150).toBeCloseTo(0.2308, 3);
+  });
 });
 
-test("without any of it the view is of no matter, and what was withdrawn counts no more", () => {
-  const none = open(0n);
-  expect(none.told).toEqual(["Poor main/0.0 fired critical"]);
-  none.live(600_000, account(0n), 150);
-  expect(none.told.filter((line) => line.startsWith("Blind"))).toEqual([]);
+describe("while an input was not read, the figures that need it are unknown, and not computed without it", () => {
+  const held = account(100, { positions: [position(60, 150)] });
+  const blind = (harness: Harness) =>
+    harness.changes.filter(({ alert }) => alert.rule === "Blind").map(({ alert }) => alert.labels.source);
 
-  const withdrawn = open();
-  view(withdrawn, 2_000);
-  expect(withdrawn.told).toEqual([]);
-  withdrawn.account(account(0n));
-  expect(withdrawn.told).toEqual(["Poor main/0.0 fired critical"]);
+  test("the list of assets", () => {
+    const harness = open();
+    harness.account([held]);
+    harness.live(40_000, [held], 150);
+    expect(harness.told.filter((line) => !line.startsWith("Blind"))).toEqual([]);
+    expect(blind(harness)).toEqual(["marketConfig"]);
+    assets(harness, sol);
+    expect(harness.told.slice(1)).toEqual([
+      "Distance main/0.0/SOL fired info",
+      "Blind exchange ended critical recovered",
+      "Move main/0.0 fired info",
+    ]);
+  });
+
+  test("an asset that the list does not name", () => {
+    const harness = open();
+    assets(harness, { ...sol, assetIndex: 7 });
+    harness.account([held]);
+    expect(harness.told).toEqual([]);
+    expect(figure(harness, "equity")).toBeUndefined();
+    expect(harness.asks).toContain("marketConfig null");
+  });
+
+  test("the price of its market, though nothing is held there", () => {
+    const harness = open();
+    harness.config(marketConfig(), marketConfig("BTC", { assetId: 2 }));
+    assets(harness, { ...sol, perpAssetId: 2 });
+    harness.account([held]);
+    harness.live(40_000, [held], 150);
+    expect(harness.told.filter((line) => !line.startsWith("Blind"))).toEqual([]);
+    expect(blind(harness)).toEqual(["markets"]);
+  });
+});
+
+test("what does not count as collateral at present adds nothing", () => {
+  const harness = open();
+  assets(harness, { ...sol, perpAssetId: null });
+  harness.account([account(100)]);
+  expect(harness.told).toEqual(["Poor main/0.0 fired critical"]);
+  expect(summaryOf(harness, "Poor")).toBe("$500.00");
+});
+
+test("a price that is too old makes the value too old", () => {
+  const harness = open();
+  const answer = (balance: number, ...markets: readonly (number | MarketPrices)[]): void => {
+    harness.pass(5_000);
+    harness.config(marketConfig(), marketConfig("BTC", { assetId: 2 }));
+    assets(harness, { ...sol, perpAssetId: 2 });
+    harness.mark(150, ...markets);
+    harness.account([account(balance)]);
+  };
+  const btc = prices(60_000, "BTC");
+  answer(0.001, btc);
+  expect(harness.told).toEqual(["Poor main/0.0 fired critical"]);
+  for (let i = 0; i < 12; i++) answer(i < 4 ? 0.001 : 1);
+  // The price of BTC was told a minute ago: what the collateral is worth now is not known.
+  expect(harness.told.slice(1)).toEqual(["Blind exchange fired critical"]);
+  expect(harness.changes.at(-1)?.alert.labels.source).toBe("markets");
+  answer(1, btc);
+  answer(1, btc);
+  expect(harness.told.slice(2)).toEqual([
+    "Poor main/0.0 ended critical recovered",
+    "Blind exchange ended critical recovered",
+  ]);
 });

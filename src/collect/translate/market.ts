@@ -1,12 +1,13 @@
 /** Markets as the exchange tells them, in the house's words. */
 import type {
+  CollateralAsset as AssetRecord,
   MarketConfig as ConfigRecord,
   FundingRate,
   LatestMarketStats,
   MarketStatsMessage,
 } from "../../contract/index.ts";
 import { COMMODITY_STATUSES, MARKET_STATUSES } from "../../contract/index.ts";
-import type { MarketConfig, MarketPrices } from "../../domain/account.ts";
+import type { CollateralAsset, MarketConfig, MarketPrices } from "../../domain/account.ts";
 import { type OnUnknownWord, wordOf } from "../words.ts";
 
 /** The market list writes factors in percent; margin wants bps, which stand beside them where the server writes both. */
@@ -43,6 +44,19 @@ export function marketConfigOf(record: ConfigRecord, onUnknown: OnUnknownWord): 
       record.commodityStatus === null
         ? null
         : wordOf(COMMODITY_STATUSES, record.commodityStatus, "commodityStatus", onUnknown),
+  };
+}
+
+/** Inactive assets, those without a market and the quote token do not count beside the deposited collateral. */
+export function collateralAssetOf({ assetIndex, symbol, decimals, spot }: AssetRecord): CollateralAsset {
+  return {
+    assetIndex,
+    symbol,
+    decimals,
+    perpAssetId: spot?.isActive === true ? spot.perpAssetIndex : null,
+    maxGlobalBalance: spot?.maxGlobalBalance ?? 0n,
+    minMarginDiscountBps: spot?.minMarginDiscountBps ?? 0,
+    maxMarginDiscountBps: spot?.maxMarginDiscountBps ?? 0,
   };
 }
 

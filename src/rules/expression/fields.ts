@@ -65,7 +65,7 @@ export function inputsOf(
 
 /** What is asked seldom on purpose: it goes stale by its own pace, and sets nobody else's. */
 export function isSlow(source: Source): boolean {
-  return source === "marketConfig" || source === "traderView" || source === "calendars";
+  return source === "marketConfig" || source === "calendars";
 }
 
 /** @returns why the figure is too old or was never seen, or null when it is fresh. */
@@ -179,6 +179,9 @@ function knownWords(field: Field, run: Run): Run {
   };
 }
 
+/** Sources that may have answered, and not of all that a figure needs. */
+const lastRead = ["collateral", "markets"] as const;
+
 function readPlain(
   path: string,
   pick: Pick,
@@ -188,7 +191,10 @@ function readPlain(
 ): Run {
   const { name } = field;
   const fresh = freshness(path, field.sources, staleAfterMs);
-  const missing = new Unknown("missing", field.awaits ?? field.sources[0] ?? null, `${path} is not there`);
+  // All sources are fresh: what is missing is a flow, or the price of one market.
+  const partial = lastRead.find((source) => field.sources.includes(source));
+  const cause = field.awaits ?? partial ?? field.sources[0];
+  const missing = new Unknown("missing", cause ?? null, `${path} is not there`);
   const nan = new Unknown("nan", null, `${path} is not a number`);
   if (fresh === null) {
     return (env) => {

@@ -8,10 +8,8 @@ const risk: readonly Source[] = ["traderState", "markets", "marketConfig"];
 
 const state = group(["traderState"]);
 const marked = group(risk);
-/** What rests on the account's collateral: its part in other assets is priced by the exchange's own view. */
-const backed = group([...risk, "traderView"]);
 /** What funding does to an account: by the newest rate of each market that it holds. */
-const funded = group([...risk, "traderView", "fundingRates"]);
+const funded = group([...risk, "fundingRates"]);
 const none = group([]);
 const fills = group(["fills"]);
 const fundingHistory = group(["funding"]);
@@ -38,13 +36,13 @@ const position: readonly Field[] = [
   marked.number("notional", "usd", "size × mark price, positive"),
   marked.number("entryPrice", "price", "average entry price"),
   marked.number("markPrice", "price", "mark price"),
-  backed.number(
+  marked.number(
     "liquidationPrice",
     "price",
     "mark price at which the account becomes liquidatable, all else unchanged",
     "0 for a long, +∞ for a short",
   ),
-  backed.number("liquidationDistance", "ratio", "|mark − liquidation price| / mark", "+∞"),
+  marked.number("liquidationDistance", "ratio", "|mark − liquidation price| / mark", "+∞"),
   marked.number("unrealizedPnl", "usd", "positive is profit"),
   fills.number(
     "realizedPnlToday",
@@ -55,7 +53,7 @@ const position: readonly Field[] = [
   state.number("accumulatedFunding", "usd", "settled so far on this position, positive: received"),
   marked.number("initialMargin", "usd", "initial margin of this market, resting orders included"),
   marked.number("maintenanceMargin", "usd", "maintenance margin of this market, resting orders included"),
-  backed.number(
+  marked.number(
     "leverage",
     "times",
     "notional / the account's effective collateral",
@@ -86,40 +84,40 @@ const trader: readonly Field[] = [
   none.number("account", "none", "PDA index"),
   none.number("subaccount", "none", "subaccount index, 0 is cross margin"),
   state.oneOf("state", ["uninitialized", "cold", "active", "reduceOnly", "frozen"], "state of the account"),
-  backed.oneOf(
+  marked.oneOf(
     "riskState",
     ["healthy", "unhealthy", "underwater", "zeroCollateralNoPositions"],
     "effective collateral against initial margin",
   ),
-  backed.oneOf(
+  marked.oneOf(
     "riskTier",
     ["safe", "atRisk", "cancellable", "liquidatable", "backstopLiquidatable", "highRisk"],
     "what the exchange may do to the account",
   ),
-  backed.number("equity", "usd", "collateral + unrealized PnL + unsettled funding (+ spot)"),
+  marked.number("equity", "usd", "collateral + unrealized PnL + unsettled funding (+ spot)"),
   state.number("collateral", "usd", "deposited collateral after realized profit, fees and funding"),
-  backed.number("effectiveCollateral", "usd", "what margin is measured against"),
-  backed.number("freeCollateral", "usd", "effective collateral less initial margin, never negative"),
+  marked.number("effectiveCollateral", "usd", "what margin is measured against"),
+  marked.number("freeCollateral", "usd", "effective collateral less initial margin, never negative"),
   marked.number("unrealizedPnl", "usd", "positive is profit"),
   marked.number("initialMargin", "usd", "initial margin of the account"),
   marked.number("maintenanceMargin", "usd", "maintenance margin of the account"),
   marked.number("cancelMargin", "usd", "below it the exchange may cancel orders"),
-  backed.number(
+  marked.number(
     "marginRatio",
     "ratio",
     "maintenance margin / effective collateral; liquidation begins at 1",
     "0 with nothing at stake, +∞ with margin but no collateral",
   ),
-  backed.number("leverage", "times", "gross notional / effective collateral", "+∞ without collateral"),
+  marked.number("leverage", "times", "gross notional / effective collateral", "+∞ without collateral"),
   marked.number("grossNotional", "usd", "sum of the positions' notionals"),
   marked.number("netNotional", "usd", "longs less shorts"),
-  backed.number(
+  marked.number(
     "moveToLiquidation",
     "ratio",
     "smallest move of all marks together, either way, that makes it liquidatable",
     "+∞",
   ),
-  backed.number(
+  marked.number(
     "adverseMoveToLiquidation",
     "ratio",
     "smallest move of each mark against its own position that makes it liquidatable",
@@ -136,7 +134,7 @@ const trader: readonly Field[] = [
   state.list("capabilities", "capabilities", "what it may do: trader.capabilities.placeLimitOrder"),
 ];
 
-const pnl = group([...risk, "collateral", "traderView"]);
+const pnl = group([...risk, "collateral"]);
 const inbox = group(["notifications"]);
 const flows = group(["collateral"]);
 
@@ -153,7 +151,7 @@ const wallet: readonly Field[] = [
   none.boolean("signedIn", "it has a working session"),
   state.duration("dataAge", "time since its trader state was read", "dataAge"),
   inbox.number("unacked", "count", "unacknowledged notifications at the exchange"),
-  backed.number("equity", "usd", "of all its accounts"),
+  marked.number("equity", "usd", "of all its accounts"),
   flows.number("netDeposits", "usd", "deposits less withdrawals since watching began"),
   pnl.number("pnl", "usd", "equity less net deposits and transfers, since watching began"),
   pnl.awaited(
@@ -169,13 +167,13 @@ const wallet: readonly Field[] = [
     "funding of the hours that ended since midnight, positive: received",
   ),
   pnl.number("highWaterMark", "usd", "highest pnl since watching began"),
-  backed.number(
+  marked.number(
     "moveToLiquidation",
     "ratio",
     "smallest move of all marks together, either way, that makes one of its accounts liquidatable",
     "+∞",
   ),
-  backed.number(
+  marked.number(
     "adverseMoveToLiquidation",
     "ratio",
     "smallest move of each mark against its own position that makes one of its accounts liquidatable",

@@ -6,8 +6,7 @@ import { group } from "./field.ts";
 const risk: readonly Source[] = ["traderState", "markets", "marketConfig"];
 const held = group(["traderState", "marketConfig"]);
 const marked = group(risk);
-const backed = group([...risk, "traderView"]);
-const pnl = group([...risk, "collateral", "traderView"]);
+const pnl = group([...risk, "collateral"]);
 const none = group([]);
 
 /** What broke a pair; empty while nothing did, or nothing has told yet. */
@@ -17,21 +16,21 @@ const book: readonly Field[] = [
   marked.number("netNotional", "usd", "longs less shorts of what it counts: of its market, or of all"),
   marked.number("grossNotional", "usd", "longs and shorts of what it counts"),
   marked.number("netSize", "units", "signed, base units; of books of one market"),
-  backed.number("equity", "usd", "of its wallets, whatever they hold"),
+  marked.number("equity", "usd", "of its wallets, whatever they hold"),
   pnl.awaited("pnlToday", "usd", "portfolio", "sum of its wallets' pnlToday; positive is profit"),
-  backed.number(
+  marked.number(
     "worstMarginRatio",
     "ratio",
     "highest margin ratio among its wallets' accounts",
     "0 with nothing at stake, +∞ with margin but no collateral",
   ),
-  backed.number(
+  marked.number(
     "moveToLiquidation",
     "ratio",
     "smallest move of all marks together, either way, that makes one of its wallets' accounts liquidatable",
     "+∞",
   ),
-  backed.number(
+  marked.number(
     "adverseMoveToLiquidation",
     "ratio",
     "smallest move of each mark against its own position that makes one of its wallets' accounts liquidatable",

@@ -76,7 +76,7 @@ export class ByHand {
     const account = this.#accounts[index]!;
     const state = subaccountState(row, () => {});
     const sheet = this.#sheet;
-    account.risk.take(state, null);
+    account.risk.take(state);
     if (!sheet.assess(account.risk, this.#markets, this.#marks)) throw new Error("no hard case");
     const values = this.#values;
     const equity = usdFromQuoteLots(sheet.portfolioValueQuoteLots);
