@@ -139,7 +139,7 @@ export interface MarketPrices {
   readonly openInterestUnits: number;
   readonly dayVolumeUsd: number;
   readonly prevDayMarkPriceUsd: number;
-  /** As the statistics state it; its unit is unstated by the exchange, hence compared with the funding history. */
+  /** Of the running hour as stated: a fraction or a percentage an hour, which the watch decides (`watch/funding-unit.ts`). */
   readonly statedFundingRate: number;
 }
 

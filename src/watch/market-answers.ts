@@ -11,12 +11,14 @@ import type { AlertBook } from "./alert-book.ts";
 import type { Blindness } from "./blind.ts";
 import type { Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
+import { fundingUnits } from "./funding-unit.ts";
 import { comparable, marketChanges, sessionChange } from "./market-changes.ts";
 import {
   bookFields,
   candleFields,
   type MarketEntry,
   priceMismatches,
+  rateFacts,
   rateMismatch,
   sessionMismatch,
 } from "./markets.ts";
@@ -38,6 +40,9 @@ import type { World } from "./world.ts";
  * moving market would fill the disk, and windows hold what history stores.
  */
 const longestLiveSampleMs = 2_000;
+
+/** Name of the fact that keeps the unit over restarts. */
+const fundingUnitFact = "fundingUnit";
 
 type MarketRead = "orderbook" | "calendars" | "candles";
 type Seen<K extends Observation["kind"]> = Observation & { readonly kind: K };
@@ -85,6 +90,8 @@ export class MarketAnswers {
     );
     this.#world = parts.world;
     this.#liveSampleMs = Math.min(parts.settings.scheduleMs.markets, longestLiveSampleMs);
+    const unit = parts.facts.get(factName("exchange", fundingUnitFact));
+    parts.world.markets.fundingUnit = fundingUnits.find((one) => one === unit) ?? null;
     this.#rememberedStatus = JSON.parse(parts.facts.get(factName("exchange", "status")) ?? "{}");
   }
 
@@ -196,14 +203,30 @@ export class MarketAnswers {
     }
   }
 
-  /** The newest funding rate of one market. */
+  /** Decides the unit of the rates in the statistics, once enough markets can be compared, and reports it. */
+  #decideFundingUnit(draft: Draft): void {
+    const { markets } = this.#world;
+    const { unit, compared } = markets.decideFundingUnit();
+    if (unit === null || unit === markets.fundingUnit) return;
+    markets.fundingUnit = unit;
+    draft.changes.facts.push({ atMs: draft.atMs, owner: "exchange", name: fundingUnitFact, value: unit });
+    const word = unit === "percent" ? "percentage" : "fraction";
+    this.#parts.warn(
+      `funding rates in the market statistics are taken as a ${word} an hour: ${compared} ` +
+        `${compared === 1 ? "market was" : "markets were"} compared with the funding history`,
+    );
+  }
+
+  /** The funding rate that one market settled last. */
   rate({ symbol, ratePerHour, atMs }: Seen<"fundingRate">, draft: Draft): void {
     const { blindness, series } = this.#parts;
     const node = this.#world.marketNode(symbol);
     this.#world.markets.takeRate(symbol, ratePerHour, atMs);
+    this.#decideFundingUnit(draft);
     this.#compare(this.#world.markets.entry(symbol));
-    node.windows?.feed(draft.atMs, { fundingRate: ratePerHour });
-    draft.changes.ticks.push(series.fundingRate(node.facts.values.symbol as string, ratePerHour, draft.atMs));
+    const settled = rateFacts(ratePerHour);
+    node.windows?.feed(draft.atMs, settled);
+    draft.changes.ticks.push(series.fundingRate(node.facts.values.symbol as string, settled, draft.atMs));
     blindness.seen("fundingRates", null, draft);
     const { accounts, wallets } = this.#world;
     const touched = new Set<string>();
@@ -364,7 +387,7 @@ export class MarketAnswers {
 
   /** What one answer says of a market is held against what others do; a difference is told once while it lasts. */
   #compare(entry: MarketEntry): void {
-    const rate = rateMismatch(entry);
+    const rate = rateMismatch(entry, this.#world.markets.fundingUnit);
     const session = sessionMismatch(entry);
     this.#mismatch(`rate ${entry.symbol}`, rate === null ? [] : [rate]);
     this.#mismatch(`session ${entry.symbol}`, session === null ? [] : [session]);

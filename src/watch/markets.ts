@@ -4,6 +4,7 @@ import type { Observation, Source } from "../domain/observation.ts";
 import type { MarketRisk } from "../risk/model.ts";
 import { shrink, ticksFromUsd, unitsFromBaseLots, usdFromTicks } from "../risk/units.ts";
 import type { Facts } from "../rules/index.ts";
+import { decideFundingUnit, type FundingUnit, inFraction } from "./funding-unit.ts";
 
 const hoursPerYear = 8_760;
 
@@ -11,7 +12,8 @@ export interface MarketEntry {
   readonly symbol: string;
   config: MarketConfig | null;
   prices: MarketPrices | null;
-  ratePerHour: number | null;
+  /** Funding rate of the last settled hour, a fraction; null: not read. */
+  settledPerHour: number | null;
   readonly facts: Facts;
 }
 
@@ -20,13 +22,15 @@ export class Markets {
   /** For the margin arithmetic; kept in step with `entries`. */
   readonly risk = new Map<string, MarketRisk>();
   readonly markTicks = new Map<string, number>();
-  /** Funding rates as fractions an hour; positive: longs pay. */
+  /** Present funding rates as fractions an hour; positive: longs pay. */
   readonly rates = new Map<string, number>();
   /** Assets that may be collateral beside the quote token, by index; null: not read since the start. */
   assets: ReadonlyMap<number, CollateralAsset> | null = null;
   assetsAtMs: number | null = null;
   /** Symbol of the market that values each asset, by asset index. */
   readonly #symbolOfAsset = new Map<number, string>();
+  /** Unit of the rates in the statistics; null: not decided. */
+  #fundingUnit: FundingUnit | null = null;
   configAtMs: number | null = null;
   pricesAtMs: number | null = null;
   /** When a source that is read market by market last answered about any of them, ms. */
@@ -41,12 +45,32 @@ export class Markets {
         symbol: key,
         config: null,
         prices: null,
-        ratePerHour: null,
+        settledPerHour: null,
         facts: { values: {}, seenMs: {} },
       };
       this.entries.set(key, entry);
     }
     return entry;
+  }
+
+  get fundingUnit(): FundingUnit | null {
+    return this.#fundingUnit;
+  }
+
+  set fundingUnit(unit: FundingUnit | null) {
+    this.#fundingUnit = unit;
+    for (const entry of this.entries.values()) this.#takeFacts(entry);
+  }
+
+  /** Compares the funding rates of the statistics with the settled ones. */
+  decideFundingUnit(): { readonly unit: FundingUnit | null; readonly compared: number } {
+    const priced = [...this.entries.values()].filter(({ prices }) => prices !== null);
+    const markets = priced.map(({ prices, settledPerHour, config }) => ({
+      stated: prices?.statedFundingRate ?? null,
+      settled: settledPerHour,
+      cap: capPerHour(config),
+    }));
+    return decideFundingUnit(markets, this.#fundingUnit);
   }
 
   remove(symbol: string): void {
@@ -68,7 +92,7 @@ export class Markets {
     }));
     this.risk.set(entry.symbol, { ...config, symbol: entry.symbol, leverageTiers });
     if (entry.prices) this.#takeMark(entry, entry.prices);
-    marketFacts(entry);
+    this.#takeFacts(entry);
     return entry;
   }
 
@@ -100,8 +124,8 @@ export class Markets {
 
   /**
    * @param live between two readings of all markets
-   * @returns whether accounts have to be assessed anew: the mark moved by a tick or more, or the index price of a market
-   * that values collateral moved
+   * @returns true if accounts have to be assessed anew: the mark moved by a tick or more, the funding rate changed, or the
+   * index price of a market that values collateral moved
    */
   takePrices(prices: MarketPrices, atMs: number, live = false): boolean {
     const entry = this.entry(prices.symbol);
@@ -113,18 +137,33 @@ export class Markets {
     entry.facts.seenMs.markets = atMs;
     if (!live) this.pricesAtMs = atMs;
     const before = this.markTicks.get(entry.symbol);
+    const rateBefore = this.rates.get(entry.symbol);
     this.#takeMark(entry, prices);
-    marketFacts(entry);
-    return indexMoved || before !== this.markTicks.get(entry.symbol);
+    this.#takeFacts(entry);
+    const moved = before !== this.markTicks.get(entry.symbol) || rateBefore !== this.rates.get(entry.symbol);
+    return indexMoved || moved;
   }
 
-  takeRate(symbol: string, ratePerHour: number, atMs: number): MarketEntry {
+  takeRate(symbol: string, settledPerHour: number, atMs: number): MarketEntry {
     const entry = this.entry(symbol);
-    entry.ratePerHour = ratePerHour;
-    this.rates.set(entry.symbol, ratePerHour);
+    entry.settledPerHour = settledPerHour;
     this.#seen(entry, "fundingRates", atMs);
-    marketFacts(entry);
+    this.#takeFacts(entry);
     return entry;
+  }
+
+  #takeFacts(entry: MarketEntry): void {
+    const { prices, settledPerHour, facts } = entry;
+    const unit = this.#fundingUnit;
+    const rate =
+      prices !== null && unit !== null ? inFraction(prices.statedFundingRate, unit) : settledPerHour;
+    if (rate !== null) {
+      this.rates.set(entry.symbol, rate);
+      facts.values.fundingRate = rate;
+      facts.values.annualizedFundingRate = rate * hoursPerYear;
+    }
+    if (settledPerHour !== null) facts.values.settledFundingRate = settledPerHour;
+    marketFacts(entry);
   }
 
   takeDepth(depth: Observation & { readonly kind: "depth" }, atMs: number): MarketEntry {
@@ -164,22 +203,35 @@ export class Markets {
   }
 }
 
-/** Rates nearer to 0 than this are not compared: their sign and size mean nothing. */
-const leastComparedRate = 1e-5;
-/** The statistics are of this moment, the history of the last whole interval: they may differ, but not by a unit. */
-const mostRateFactor = 5;
+/** Funding rates by field, from a rate that is a fraction an hour. */
+export function rateFacts(ratePerHour: number): Record<(typeof rateFields)[number], number> {
+  return { fundingRate: ratePerHour, annualizedFundingRate: ratePerHour * hoursPerYear };
+}
 
-/** @returns what is wrong with the statistics' funding rate, whose unit nobody states, held against the history's */
-export function rateMismatch({ symbol, prices, ratePerHour }: MarketEntry): string | null {
-  const stated = prices?.statedFundingRate ?? null;
-  if (stated === null || ratePerHour === null) return null;
-  const [small, large] = [Math.abs(stated), Math.abs(ratePerHour)].sort((a, b) => a - b) as [number, number];
-  if (large < leastComparedRate) return null;
-  const opposite = stated * ratePerHour < 0 && small >= leastComparedRate;
-  if (!opposite && large <= mostRateFactor * small) return null;
-  // A rate that has just left 0 is no other unit.
-  if (!opposite && small < leastComparedRate) return null;
-  return `${symbol}: the statistics state a funding rate of ${stated}, the funding history one of ${ratePerHour} an hour; rules see the latter`;
+/** The highest funding rate that a market allows, a fraction an hour; null: not known. */
+function capPerHour(config: MarketConfig | null): number | null {
+  const percent = config?.maxFundingRatePercent;
+  if (typeof percent !== "number" || !(config!.fundingIntervalSeconds > 0)) return null;
+  return (percent / 100) * (3_600 / config!.fundingIntervalSeconds);
+}
+
+/** A running rate this many times the settled one, or the reverse, is likely in another unit than the other markets'. */
+const mostRateFactor = 50;
+const leastComparedRate = 1e-6;
+
+/** @returns what is wrong with a market's running funding rate, held against its last settled one */
+export function rateMismatch(
+  { symbol, prices, settledPerHour }: MarketEntry,
+  unit: FundingUnit | null,
+): string | null {
+  if (unit === null || prices === null || settledPerHour === null) return null;
+  const running = inFraction(prices.statedFundingRate, unit);
+  const [small, large] = [Math.abs(running), Math.abs(settledPerHour)].sort((a, b) => a - b) as [
+    number,
+    number,
+  ];
+  if (small < leastComparedRate || large <= mostRateFactor * small) return null;
+  return `${symbol}: the statistics state a funding rate of ${running} an hour, the funding history one of ${settledPerHour}; rules see the former`;
 }
 
 /** Mark and middle of the book, or other venues, further apart than this are not of one thing. */
@@ -212,6 +264,8 @@ export function sessionMismatch({ symbol, config, facts }: MarketEntry): string 
 
 /** Figures of the book. They are fed to windows when the book is read, and by nothing else. */
 export const bookFields = ["bid", "ask", "midPrice", "spread", "bidDepth50Bps", "askDepth50Bps"] as const;
+/** Funding rates, whose windows hold the settled hours. */
+export const rateFields = ["fundingRate", "annualizedFundingRate"] as const;
 /** The same of candles. */
 export const candleFields = ["externalPrice", "dailyVolatility"] as const;
 
@@ -244,9 +298,5 @@ function marketFacts(entry: MarketEntry): void {
   if (config && prices) {
     const cap = unitsFromBaseLots(config.openInterestCapBaseLots, config);
     values.openInterestCapUsed = cap > 0 ? prices.openInterestUnits / cap : 0;
-  }
-  if (entry.ratePerHour !== null) {
-    values.fundingRate = entry.ratePerHour;
-    values.annualizedFundingRate = entry.ratePerHour * hoursPerYear;
   }
 }

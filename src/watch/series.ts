@@ -5,7 +5,7 @@
 import type { Tick } from "../domain/observation.ts";
 import { type RuleSet, vocabulary } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
-import { bookFields, candleFields, type MarketEntry } from "./markets.ts";
+import { bookFields, candleFields, type MarketEntry, type rateFacts, rateFields } from "./markets.ts";
 import { fieldOf } from "./named-values.ts";
 import type { SubjectNode } from "./subjects.ts";
 
@@ -32,7 +32,7 @@ const positionFields = [
   "unsettledFunding",
 ];
 /** Fields of a market that come with another answer than the prices do. */
-export const readApart: ReadonlySet<string> = new Set([...bookFields, ...candleFields]);
+export const readApart: ReadonlySet<string> = new Set([...bookFields, ...candleFields, ...rateFields]);
 const marketFields = ["markPrice", "oraclePrice", "openInterest", "dayVolume"];
 const walletFields = ["equity", "pnl", "netDeposits"];
 const daemonFields = ["lag", "loopLag", "clockOffset", "budgetUsed", "undelivered", "databaseBytes"];
@@ -52,7 +52,7 @@ interface LayoutNode {
 
 export class Series {
   readonly #fields: Record<
-    "trader" | "position" | "market" | "wallet" | "daemon" | "book" | "pair",
+    "trader" | "position" | "market" | "rate" | "wallet" | "daemon" | "book" | "pair",
     readonly string[]
   >;
   readonly #layouts = new Map<string, readonly string[]>();
@@ -90,6 +90,7 @@ export class Series {
       trader: extra("trader", traderFields),
       position: extra("position", positionFields),
       market: extra("market", marketFields).filter((field) => !readApart.has(field)),
+      rate: rateFields.filter((field) => field === "fundingRate" || extra("market", []).includes(field)),
       wallet: extra("wallet", walletFields),
       daemon: extra("daemon", daemonFields),
       book: extra("book", sharedFields),
@@ -152,9 +153,12 @@ export class Series {
     return { atMs, owner: "markets", series: layout, values };
   }
 
-  fundingRate(symbol: string, ratePerHour: number, atMs: number): Tick {
-    const layout = this.#layout(`rate|${symbol}`, () => [`market[${symbol}].fundingRate`]);
-    return { atMs, owner: "fundingRates", series: layout, values: [ratePerHour] };
+  fundingRate(symbol: string, settled: ReturnType<typeof rateFacts>, atMs: number): Tick {
+    const fields = this.#fields.rate;
+    const layout = this.#layout(`rate|${symbol}`, () => fields.map((field) => `market[${symbol}].${field}`));
+    const values: number[] = [];
+    pick(values, settled, fields);
+    return { atMs, owner: "fundingRates", series: layout, values };
   }
 
   wallet(name: string, values: Readonly<Record<string, unknown>>, atMs: number): Tick {

@@ -4,6 +4,7 @@ import { group } from "./field.ts";
 
 const prices = group(["markets"]);
 const rates = group(["fundingRates"]);
+const running = group(["fundingRates", "markets"]);
 const config = group(["marketConfig"]);
 const book = group(["orderbook"]);
 const hours = group(["calendars"]);
@@ -36,8 +37,14 @@ const market: readonly Field[] = [
     "what can be bought within 50 bps of the middle: notional of the asks there",
     "0",
   ),
-  rates.number("fundingRate", "rate", "a fraction an hour; positive: longs pay"),
-  rates.number("annualizedFundingRate", "yearlyRate", "funding rate × 24 × 365"),
+  running.number(
+    "fundingRate",
+    "rate",
+    "of the running hour, from the market statistics; positive: longs pay. Until their unit is decided: of the last " +
+      "settled hour. Its history (`avgOver` and the like) holds the settled hours",
+  ),
+  running.number("annualizedFundingRate", "yearlyRate", "fundingRate × 24 × 365"),
+  rates.number("settledFundingRate", "rate", "of the last settled hour"),
   prices.number("openInterest", "units", "open interest, base units"),
   group(["markets", "marketConfig"]).number("openInterestCapUsed", "ratio", "open interest / its cap"),
   prices.number("dayVolume", "usd", "volume of the last 24 h"),
