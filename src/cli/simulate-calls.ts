@@ -36,6 +36,11 @@ const documented: readonly DocumentedCall[] = [
     body: '{"authority": "ADDRESS", "amount": "4000"}',
   },
   {
+    call: "spot-collateral",
+    does: "sets how much native SOL stands as an account's collateral, SOL",
+    body: '{"authority": "ADDRESS", "balance": "40"}',
+  },
+  {
     call: "order",
     does: "places a limit order, bid or ask",
     body: '{"authority": "ADDRESS", "symbol": "ETH", "side": "bid", "price": "2990", "size": "0.1"}',

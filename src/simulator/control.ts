@@ -17,6 +17,7 @@ import { plainWords } from "./plain-words.ts";
 import { setMark } from "./prices.ts";
 import type { RequestLog } from "./request-log.ts";
 import { roles, type Sessions } from "./sessions.ts";
+import { spotDecimals } from "./spot.ts";
 import type { Account, Market, Trigger, Wallet, World } from "./state.ts";
 import { setPosition, settleFunding } from "./trade.ts";
 import { transact } from "./transaction.ts";
@@ -87,6 +88,7 @@ const bodies = {
     takeProfitPrice: decimal.optional(),
   }),
   collateral: z.strictObject({ ...account, amount: decimal }),
+  "spot-collateral": z.strictObject({ ...account, balance: decimal }),
   order: z.strictObject({
     ...account,
     symbol: z.string(),
@@ -190,6 +192,16 @@ export function createControl(parts: ControlParts): Control {
       const it = accountFor(body);
       const amount = lotsOf(body.amount, usdDecimals, "amount");
       transact(world, (tx) => moveExternally(world, tx, it, amount - it.collateral));
+      follow(world, []);
+      return accountTruth(world, it);
+    },
+    "spot-collateral": (body) => {
+      if (body.subaccountIndex !== 0) throw new BadCall("subaccountIndex: spot collateral stands in 0 only");
+      const it = accountFor(body);
+      const balance = lotsOf(body.balance, spotDecimals, "balance");
+      if (balance < 0n) throw new BadCall("balance: must not be negative");
+      it.spot = balance;
+      transact(world, (tx) => void tx.touch(it));
       follow(world, []);
       return accountTruth(world, it);
     },

@@ -5,6 +5,7 @@
  * kept as what changed, and a figure of the past is made when somebody asks for it: series of every resolution, by
  * account or by market, come out of the same few facts and cannot disagree.
  */
+import { spotMarket, spotNotional } from "./spot.ts";
 import type { Account, AccountSample, AccountVersion, Market, MarketMoment, World } from "./state.ts";
 
 /** Between two notes of a market that moves by itself. */
@@ -25,6 +26,7 @@ export function noteMoment(market: Market, atMs: number): void {
 /** Whether money and positions are those of the version; accrual alone is told by the market's funding index. */
 function isAs(version: AccountVersion | undefined, account: Account): boolean {
   if (version?.collateral !== account.collateral || version.netDeposits !== account.netDeposits) return false;
+  if (version.spot !== account.spot) return false;
   if (version.positions.length !== account.positions.size) return false;
   return version.positions.every(({ symbol, baseLots, virtualQuoteLots, fundingIndex }) => {
     const it = account.positions.get(symbol);
@@ -42,6 +44,7 @@ export function noteVersion(world: World, account: Account): void {
   account.versions.push({
     atMs: world.nowMs,
     collateral: account.collateral,
+    spot: account.spot,
     netDeposits: account.netDeposits,
     positions: [...account.positions].map(([symbol, it]) => ({
       symbol,
@@ -86,6 +89,12 @@ export function sampleAt(world: World, account: Account, ms: number): AccountSam
   return version && valued(world, version, ms);
 }
 
+/** Quote lots; the mark of the past stands in for the oracle price, which is not kept. */
+function spotValueAt(world: World, spot: bigint | null, ms: number): bigint {
+  const market = world.markets.get(spotMarket);
+  return market && spot ? spotNotional(market, spot, momentAt(world, market, ms).markTicks) : 0n;
+}
+
 /** A version at the marks of a moment. Funding counts when it is accrued. */
 export function valued(world: World, version: AccountVersion, ms: number): AccountSample {
   let unrealizedPnl = 0n;
@@ -100,7 +109,7 @@ export function valued(world: World, version: AccountVersion, ms: number): Accou
     return { symbol, baseLots, virtualQuoteLots, unsettledFunding: unsettled, markTicks };
   });
   const { collateral, netDeposits, totals } = version;
-  const portfolioValue = collateral + unrealizedPnl + unsettledFunding;
+  const portfolioValue = collateral + unrealizedPnl + unsettledFunding + spotValueAt(world, version.spot, ms);
   return {
     atMs: ms,
     collateral,

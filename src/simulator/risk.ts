@@ -1,6 +1,7 @@
 /** An account as the margin arithmetic wants it. */
 import { assessAccount } from "../risk/assess.ts";
 import type { AccountRisk, AccountTotals, Assessment, PositionRisk } from "../risk/model.ts";
+import { spotRisk } from "./spot.ts";
 import type { Account, World } from "./state.ts";
 import { unsettledFunding } from "./trade.ts";
 
@@ -16,7 +17,13 @@ export function riskOfAccount(world: World, account: Account): AccountRisk {
       unsettledFundingQuoteLots: unsettledFunding(market, position),
     });
   }
-  return { collateralQuoteLots: account.collateral, positions, orders: [...account.orders] };
+  const spot = spotRisk(world, account);
+  return {
+    collateralQuoteLots: account.collateral,
+    positions,
+    orders: [...account.orders],
+    ...(spot ? { spot: [spot] } : {}),
+  };
 }
 
 export function assess(world: World, account: Account, liquidation: boolean): Assessment {

@@ -78,6 +78,8 @@ export interface Account {
   /** Room for positions, fixed when it is registered. */
   maxPositions: number;
   collateral: bigint;
+  /** Native SOL that stands as collateral, native units; null: it never held any. Subaccount 0 only. */
+  spot: bigint | null;
   readonly positions: Map<string, Position>;
   /** Resting, oldest first. */
   readonly orders: Set<Order>;
@@ -93,6 +95,7 @@ export interface Account {
 export interface AccountVersion {
   readonly atMs: number;
   readonly collateral: bigint;
+  readonly spot: bigint | null;
   readonly netDeposits: bigint;
   readonly positions: readonly (Readonly<Pick<Position, "baseLots" | "virtualQuoteLots" | "fundingIndex">> & {
     readonly symbol: string;

@@ -4,6 +4,7 @@ import { notificationItem } from "./answers/notifications.ts";
 import { ticksText } from "./answers/trader.ts";
 import { abs, scaledRound, writeDecimal } from "./decimals.ts";
 import { assess } from "./risk.ts";
+import { spotDecimals } from "./spot.ts";
 import type { Account, World } from "./state.ts";
 import { unsettledFunding } from "./trade.ts";
 import { present } from "./world.ts";
@@ -20,6 +21,7 @@ export function accountTruth(world: World, account: Account) {
     sequence: account.sequence,
     collateral: usd(account.collateral),
     netDeposits: usd(account.netDeposits),
+    spotCollateral: writeDecimal(account.spot ?? 0n, spotDecimals),
     riskTier: it.totals?.riskTier ?? null,
     effectiveCollateral: usd(it.totals?.effectiveCollateralQuoteLots ?? 0),
     maintenanceMargin: usd(it.totals?.maintenanceMarginQuoteLots ?? 0),

@@ -156,6 +156,7 @@ function emptyAccount(
     onboarded: true,
     maxPositions: subaccount === 0 ? 128 : 1,
     collateral: 0n,
+    spot: null,
     positions: new Map(),
     orders: new Set(),
     lastDepositSlot: 0,

@@ -291,8 +291,10 @@ export const marginCalls: Calls = {
   normalizeMarketParams: margin(({ params }) => sdk.normalizeMarketParams(params[0]!).symbol),
   spotCollateralParamsFromAssets: margin(async ({ desk }) => {
     const assets = await desk.client.api.collateral().getAssets();
-    expect(sdk.spotCollateralParamsFromAssets(assets, new Map())).toEqual([]);
-    return "the simulator's collateral is USDC alone";
+    expect(sdk.spotCollateralParamsFromAssets(assets, new Map([[0, "SOL"]]))).toEqual([
+      expect.objectContaining({ symbol: "SOL", perpSymbol: "SOL", decimals: 9 }),
+    ]);
+    return "native SOL, priced by its market";
   }),
   spotCollateralBalancesFromInputs: margin(({ cross }) => {
     expect(sdk.spotCollateralBalancesFromInputs(cross)).toEqual({});

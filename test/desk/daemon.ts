@@ -55,7 +55,7 @@ function sections({ exchangeUrl, hookUrl, keyFiles, folder }: DaemonOptions, ver
       fundingRates: every("30s"),
       orders: every("15s"),
       fills: every("10s"),
-      traderView: every("30s"),
+      traderView: every("10s"),
       exchangeStatus: every("10s"),
       marketConfig: every("1m"),
     },

@@ -17,7 +17,7 @@ import { transact } from "../../src/simulator/transaction.ts";
 import { Cable } from "./cable.ts";
 import { DeskDaemon } from "./daemon.ts";
 import { Receiver } from "./receiver.ts";
-import { readMoment, Trace } from "./truth.ts";
+import { readMoment, Trace, tick } from "./truth.ts";
 import { startPrices, wallets } from "./wallets.ts";
 
 /** A time in which something cannot be read. */
@@ -66,7 +66,7 @@ export class Desk {
   readonly cable: Cable;
   readonly receiver: Receiver;
   readonly daemon: DeskDaemon;
-  readonly trace = new Trace(1);
+  readonly trace = new Trace();
   readonly troubles: Trouble[] = [];
   readonly lateHistories: LateHistory[] = [];
   readonly deeds: Deed[] = [];
@@ -77,10 +77,20 @@ export class Desk {
   startedMs = Number.NaN;
   /** The longest time by which this script's own timers were late, ms. */
   worstLagMs = 0;
-  readonly #spot = { units: new Map<string, number>(), retained: 1 };
+  readonly #spotPaid = new Map<string, number>();
   readonly #lateByMs = new Map<string, number>();
   #dirty = true;
   #sampling = true;
+
+  /** Spot collateral, SOL: what is paid in or taken out is no profit and no loss. */
+  async spot(wallet: string, units: number): Promise<void> {
+    const { world } = this.simulator;
+    const before = Number(this.account(wallet).spot ?? 0n) / 1e9;
+    const usd = (units - before) * world.markets.get("SOL")!.oracleTicks * tick.SOL!;
+    this.#spotPaid.set(wallet, (this.#spotPaid.get(wallet) ?? 0) + usd);
+    await this.call("spot-collateral", { trader: wallet, balance: String(units) });
+    this.note(`${wallet}: ${units} SOL of spot collateral, ${before} before`);
+  }
 
   private constructor(parts: Pick<Desk, "simulator" | "cable" | "receiver" | "daemon" | "folder" | "say">) {
     this.simulator = parts.simulator;
@@ -141,7 +151,9 @@ export class Desk {
       shiftMs,
       now,
     });
-    return new Desk({ simulator, cable, receiver, daemon, folder, say });
+    const desk = new Desk({ simulator, cable, receiver, daemon, folder, say });
+    for (const { name, spot } of wallets) if (spot !== undefined) await desk.spot(name, spot);
+    return desk;
   }
 
   now(): number {
@@ -170,7 +182,7 @@ export class Desk {
   /** Writes down what the exchange holds now. */
   sample(): void {
     this.#dirty = false;
-    this.trace.moments.push(readMoment(this.simulator.world, this.now(), this.#spot));
+    this.trace.moments.push(readMoment(this.simulator.world, this.now(), this.#spotPaid));
   }
 
   /** Writes down an act of the script. */

@@ -1,4 +1,5 @@
 /** Figures of messages against the range that the truth had within the age that the message states. */
+import { time } from "./desk.ts";
 import { freshMs, type Judge, slackMs } from "./judge.ts";
 import {
   drawdown,
@@ -27,37 +28,28 @@ const percent = String.raw`(-?[\d,.]*\d%|∞%?)`;
 export function checkFigures(judge: Judge, item: Item): void {
   if (item.event) return;
   const gone = item.change === "ended" && item.ending !== "recovered";
-  const { trace } = judge.context;
-  const wallets = item.wallet === null ? [] : [item.wallet];
-  const troubled = wallets.some((one) => judge.troubles(one, item.dataMs - 2_000, item.atMs).length > 0);
+  const { trace, labels } = judge.context;
+  const watched = labels.has(item.wallet ?? "");
+  const troubled = watched && judge.troubles(item.wallet, item.dataMs - 2_000, item.atMs).length > 0;
   const allowedMs = freshMs + judge.graceMs;
-  if (
-    !troubled &&
-    !gone &&
-    judge.context.labels.has(item.wallet ?? "") &&
-    item.atMs - item.dataMs > allowedMs * 2
-  )
-    judge.report(
-      "wrong figures",
-      item,
-      `its data is ${((item.atMs - item.dataMs) / 1_000).toFixed(1)} s old while everything answers`,
-    );
-  const fromMs = gone
-    ? item.dataMs - 3_000
-    : troubled
-      ? item.dataMs
-      : Math.max(item.dataMs, item.atMs - allowedMs);
+  const ageMs = item.atMs - item.dataMs;
+  const wrong: string[] = [];
+  if (watched && !troubled && !gone && ageMs > allowedMs * 2)
+    wrong.push(`its data is ${(ageMs / 1_000).toFixed(1)} s old while everything answers`);
+  const fromMs = gone ? item.dataMs - 3_000 : troubled ? item.dataMs : item.atMs - Math.min(ageMs, allowedMs);
   const toMs = gone ? item.dataMs + 1_000 : item.atMs;
   const window = trace.between(fromMs - slackMs - judge.graceMs, toMs + slackMs);
-  for (const claim of [...generic(judge, item, window), ...special(judge, item, window)]) {
-    const number = printed(claim.text);
-    if (number === undefined) {
-      judge.report("wrong figures", item, `${claim.name}: ${claim.text} is no number`);
-      continue;
-    }
-    if (claim.truth === undefined || fits(number, claim.truth, claim.slack)) continue;
-    judge.report("wrong figures", item, `${claim.name}: ${claim.text}, true is ${shown(claim.truth)}`);
+  for (const { name, text, truth, slack } of [
+    ...generic(judge, item, window),
+    ...special(judge, item, window),
+  ]) {
+    const number = printed(text);
+    if (number === undefined) wrong.push(`${name}: ${text} is no number`);
+    else if (truth !== undefined && !fits(number, truth, slack))
+      wrong.push(`${name}: ${text}, true is ${shown(truth)}`);
   }
+  if (wrong.length === 0) return;
+  judge.report("wrong figures", item, `${wrong.join("; ")}, from ${time(fromMs)} to ${time(toMs)}`);
 }
 
 /** Every pair of an account's state and prices within the window. */

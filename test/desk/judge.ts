@@ -73,8 +73,10 @@ export class Judge {
     for (const model of models) this.#conditions(model);
     for (const item of items) {
       const model = models.find(({ rule }) => rule === item.rule);
+      const before = this.findings.discrepancies.length;
       if (model) this.#item(model, item);
-      checkFigures(this, item);
+      // Figures of what is false anyway need no second word.
+      if (this.findings.discrepancies.length === before) checkFigures(this, item);
     }
     const judged = judgeEvents(this);
     const known = new Set([...models.map(({ rule }) => rule), ...noDataRules, ...judged]);

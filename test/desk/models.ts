@@ -108,7 +108,7 @@ export function lostWithin(context: Context, moment: Moment, atMs: number, walle
   const now = trace.wallet(moment, wallet);
   const shares = trace.between(atMs - windowMs - 4_000, atMs - windowMs + 4_000).map((one) => {
     const lost = trace.wallet(one, wallet).pnl - now.pnl;
-    return lost <= 0 ? 0 : Math.min(1, lost / Math.max(1e-9, now.equity + lost));
+    return Math.min(1, lost / Math.max(1e-9, now.equity + lost));
   });
   return { low: Math.min(...shares), high: Math.max(...shares) };
 }

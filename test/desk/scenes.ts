@@ -17,7 +17,9 @@ const marketsOf = ({ GOLD: _gold, ...rest }: Readonly<Record<string, number>>) =
 async function recover(desk: Desk, overMs: number): Promise<void> {
   desk.note("recovery: prices, then accounts");
   await desk.moveTo(marketsOf(startPrices), overMs);
-  for (const { name, accounts } of wallets) {
+  for (const { name, accounts, spot } of wallets) {
+    if (spot !== undefined && Number(desk.account(name).spot ?? 0n) / 1e9 !== spot)
+      await desk.spot(name, spot);
     for (const { collateral, holdings, pdaIndex, subaccountIndex } of accounts) {
       const account = desk.account(name, `${pdaIndex}.${subaccountIndex}`);
       const place = { trader: name, pdaIndex, subaccountIndex };
@@ -94,9 +96,9 @@ export const scenes: readonly Scene[] = [
     about: "a collateral history that is 40 s late for one wallet and 120 s for another",
     async play(desk) {
       desk.delayHistory("kilo", 40 * s);
-      desk.delayHistory("golf", 120 * s);
+      desk.delayHistory("lima", 120 * s);
       await desk.flow("kilo", 6_000);
-      await desk.flow("golf", -3_600);
+      await desk.flow("lima", -3_000);
       await desk.pause(20 * s);
       desk.reload(false);
       await desk.pause(30 * s);
@@ -105,7 +107,24 @@ export const scenes: readonly Scene[] = [
       desk.reload(true);
       await desk.pause(65 * s);
       desk.delayHistory("kilo", 0);
-      desk.delayHistory("golf", 0);
+      desk.delayHistory("lima", 0);
+    },
+  },
+  {
+    name: "spot",
+    about: "spot collateral is paid in and taken out, and its price falls",
+    async play(desk) {
+      await desk.spot("golf", 60);
+      await desk.pause(12 * s);
+      desk.reload(false);
+      await desk.spot("golf", 30);
+      await desk.pause(12 * s);
+      await desk.move({ SOL: 0.95 }, 5 * s);
+      desk.reload(true);
+      await desk.pause(8 * s);
+      await desk.moveTo(marketsOf(startPrices), 3 * s);
+      await desk.spot("golf", 40);
+      await desk.pause(12 * s);
     },
   },
   {

@@ -52,16 +52,16 @@ export interface Moment {
   readonly rates: Marks;
 }
 
-/** Units of spot collateral by wallet, and the share of its value that counts as margin. */
-export interface SpotBook {
-  readonly units: Map<string, number>;
-  readonly retained: number;
-}
+/** Share of the value of spot collateral that counts as margin. */
+export const retained = 0.9;
 
 const usd = (lots: bigint): number => Number(lots) / 1e6;
 
-/** Reads the simulated world as it is now: numbers that it stores, none that it computes. */
-export function readMoment(world: World, atMs: number, spot: SpotBook): Moment {
+/**
+ * Reads the simulated world as it is now: numbers that it stores, none that it computes.
+ * @param spotPaid by wallet, USD of spot collateral that was paid in, each at its price then
+ */
+export function readMoment(world: World, atMs: number, spotPaid: ReadonlyMap<string, number>): Moment {
   const marks: Record<string, number> = {};
   const oracles: Record<string, number> = {};
   const statuses: Record<string, string> = {};
@@ -94,8 +94,8 @@ export function readMoment(world: World, atMs: number, spot: SpotBook): Moment {
         wallet: wallet.name,
         name,
         collateral: usd(account.collateral),
-        netDeposits: usd(account.netDeposits),
-        spot: name === "0.0" ? (spot.units.get(wallet.name) ?? 0) : 0,
+        netDeposits: usd(account.netDeposits) + (name === "0.0" ? (spotPaid.get(wallet.name) ?? 0) : 0),
+        spot: Number(account.spot ?? 0n) / 1e9,
         positions,
       });
     }
@@ -129,13 +129,7 @@ export interface AccountFigures {
   readonly positions: readonly PositionFigures[];
 }
 
-/** @param retained share of spot collateral that counts as margin */
-export function accountFigures(
-  account: AccountTruth,
-  marks: Marks,
-  oracles: Marks,
-  retained: number,
-): AccountFigures {
+export function accountFigures(account: AccountTruth, marks: Marks, oracles: Marks): AccountFigures {
   const spotUsd = account.spot * (oracles.SOL ?? 0);
   const legs = account.positions.map((position) => {
     const { symbol, size, entry, funding, stops } = position;
@@ -204,12 +198,7 @@ export interface WalletFigures {
 /** Moments in order, and what the desk's figures were at each. */
 export class Trace {
   readonly moments: Moment[] = [];
-  readonly retained: number;
   readonly #wallets = new Map<Moment, Map<string, WalletFigures>>();
-
-  constructor(retained: number) {
-    this.retained = retained;
-  }
 
   /** Index of the moment that holds at a time; the first one before the beginning. */
   indexAt(atMs: number): number {
@@ -234,7 +223,7 @@ export class Trace {
 
   account(moment: Moment, name: string, marks: Moment = moment): AccountFigures | undefined {
     const account = moment.accounts.get(name);
-    return account && accountFigures(account, marks.marks, marks.oracles, this.retained);
+    return account && accountFigures(account, marks.marks, marks.oracles);
   }
 
   wallet(moment: Moment, name: string, marks: Moment = moment): WalletFigures {
@@ -244,7 +233,7 @@ export class Trace {
     let deposits = 0;
     for (const account of moment.accounts.values()) {
       if (account.wallet !== name) continue;
-      equity += accountFigures(account, marks.marks, marks.oracles, this.retained).equity;
+      equity += accountFigures(account, marks.marks, marks.oracles).equity;
       deposits += account.netDeposits;
     }
     const figures = { equity, pnl: equity - deposits };

@@ -25,6 +25,8 @@ export interface WalletPlan {
   readonly labels: Readonly<Record<string, string>>;
   readonly limits?: Readonly<Record<string, number>>;
   readonly pdaIndices?: readonly number[];
+  /** SOL as spot collateral of the cross account. */
+  readonly spot?: number;
   readonly accounts: readonly AccountPlan[];
 }
 
@@ -59,8 +61,13 @@ export const wallets: readonly WalletPlan[] = [
     pdaIndices: [0, 3],
     accounts: [account(9_000, [hold("SOL", 100)]), account(4_000, [hold("BTC", 0.1)], 3)],
   },
-  // A short, for withdrawals that history shows late.
-  { name: "golf", labels: { desk: "two", ...noStops }, accounts: [account(12_000, [hold("SOL", -100)])] },
+  // Spot collateral whose price moves with the position's.
+  {
+    name: "golf",
+    labels: { desk: "two", ...noStops },
+    spot: 40,
+    accounts: [account(3_000, [hold("SOL", 100)])],
+  },
   // The same market in two accounts.
   {
     name: "hotel",
@@ -82,11 +89,11 @@ export const wallets: readonly WalletPlan[] = [
   },
   // Deposits that history shows late.
   { name: "kilo", labels: { desk: "four", ...noStops }, accounts: [account(12_000, [hold("SOL", -100)])] },
-  // Gold in an isolated account, and an empty one beside it.
+  // Gold in an isolated account, and money beside it.
   {
     name: "lima",
     labels: { desk: "four", ...noStops },
-    accounts: [account(3_000, []), account(6_000, [hold("GOLD", 5)], 0, 1)],
+    accounts: [account(6_000, []), account(6_000, [hold("GOLD", 5)], 0, 1)],
   },
 ];
 

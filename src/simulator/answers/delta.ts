@@ -1,6 +1,7 @@
 /** What a transaction changed in one account, as the stream tells it. */
 import type { MessageWireFor } from "../../contract/streams.ts";
 import { abs, microPerUnit, writeDecimal } from "../decimals.ts";
+import { spotBalances } from "../spot.ts";
 import type { Account, Fill, Order, Place, World } from "../state.ts";
 import { type AccountChange, signatureAt } from "../transaction.ts";
 import { seconds } from "./context.ts";
@@ -20,6 +21,7 @@ export function deltaOf(world: World, account: Account, change: AccountChange): 
     subaccountIndex: account.subaccount,
     sequence: account.sequence,
     collateral: account.collateral.toString(),
+    ...(account.spot === null ? {} : { spotCollaterals: spotBalances(account) }),
     positions: [...change.positions].map((symbol) => {
       const position = account.positions.get(symbol);
       if (!position) return { symbol, change: "closed" };

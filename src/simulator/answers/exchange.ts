@@ -5,6 +5,7 @@ import { type Handlers, PROGRAM_ID, SYSTEM_KEY, type WireFor, writeAmount } from
 import { scaledRound } from "../decimals.ts";
 import { fundingIntervalMs, fundingPeriodMs, riskFactors } from "../markets.ts";
 import { derivedAddress, splineOf } from "../program-addresses.ts";
+import { spotAsset } from "../spot.ts";
 import type { Market, World } from "../state.ts";
 import { present } from "../world.ts";
 import { sessionNow } from "./calendars.ts";
@@ -157,7 +158,7 @@ function snapshot(world: World): WireFor<"exchangeSnapshot"> {
       },
       markPriceParameters,
     })),
-    spotCollaterals: [],
+    spotCollaterals: [spotAsset(world)],
   };
 }
 
@@ -187,5 +188,7 @@ export const exchangeAnswers = {
   market: ({ symbol }, { world }) => marketConfig(world, marketOf(world, symbol)),
   exchangeStatus: (_args, { world }) => ({ ...world.exchange }),
   exchangeSnapshot: (_args, { world }) => snapshot(world),
-  collateralAssets: () => ({ assets: [{ assetIndex: 0, symbol: "USDC", decimals: 6, spot: null }] }),
+  collateralAssets: (_args, { world }) => ({
+    assets: [{ assetIndex: 0, symbol: "USDC", decimals: 6, spot: null }, spotAsset(world)],
+  }),
 } satisfies Partial<Handlers<Context>>;

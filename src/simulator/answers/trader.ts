@@ -3,6 +3,7 @@ import { type Handlers, priceText, type WireFor, writeAmount } from "../../contr
 import type { MarketAssessment } from "../../risk/model.ts";
 import { abs, divideRound, scaledRound, writeDecimal } from "../decimals.ts";
 import { assess } from "../risk.ts";
+import { spotBalances, spotView } from "../spot.ts";
 import type { Account, Market, Order, Position, Trigger, Wallet, World } from "../state.ts";
 import { unsettledFunding } from "../trade.ts";
 import { present } from "../world.ts";
@@ -81,7 +82,7 @@ function subaccountRow(world: World, account: Account, lastDepositSlot: number):
     subaccountIndex: account.subaccount,
     sequence: account.sequence,
     collateral: account.collateral.toString(),
-    spotCollaterals: [],
+    spotCollaterals: spotBalances(account),
     capabilities: capabilities(account.onboarded),
     cooldownStatus: { lastDepositSlot, cooldownPeriodInSlots },
     positions,
@@ -216,7 +217,7 @@ function view(world: World, account: Account): WireFor<"traderView"> {
     ...present(world),
     ...capabilities(account.onboarded),
     collateralBalance: usd(account.collateral),
-    spotCollaterals: [],
+    spotCollaterals: spotView(world, account),
     effectiveCollateral: usd(sums.effectiveCollateralQuoteLots),
     effectiveCollateralForWithdrawals: usd(sums.effectiveCollateralForWithdrawalsQuoteLots),
     unrealizedPnl: usd(sums.unrealizedQuoteLots),
