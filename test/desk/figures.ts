@@ -7,6 +7,7 @@ import {
   lossToday,
   lostWithin,
   pairFigures,
+  pairName,
   positionOf,
   profitToday,
 } from "./models.ts";
@@ -20,6 +21,8 @@ interface Claim {
   readonly truth: Range | undefined;
   /** Share of the value that may be off beside the printed digits. */
   readonly slack?: number;
+  /** The same, in units of the value. */
+  readonly room?: number;
 }
 
 const money = String.raw`(-?\$[\d,.]*\d|-?∞)`;
@@ -39,13 +42,13 @@ export function checkFigures(judge: Judge, item: Item): void {
   const fromMs = gone ? item.dataMs - 3_000 : troubled ? item.dataMs : item.atMs - Math.min(ageMs, allowedMs);
   const toMs = gone ? item.dataMs + 1_000 : item.atMs;
   const window = trace.between(fromMs - slackMs - judge.graceMs, toMs + slackMs);
-  for (const { name, text, truth, slack } of [
+  for (const { name, text, truth, slack, room } of [
     ...generic(judge, item, window),
     ...special(judge, item, window),
   ]) {
     const number = printed(text);
     if (number === undefined) wrong.push(`${name}: ${text} is no number`);
-    else if (truth !== undefined && !fits(number, truth, slack))
+    else if (truth !== undefined && !fits(number, truth, slack, room))
       wrong.push(`${name}: ${text}, true is ${shown(truth)}`);
   }
   if (wrong.length === 0) return;
@@ -76,18 +79,25 @@ function generic(judge: Judge, item: Item, window: readonly Moment[]): readonly 
   if (!labels.has(wallet)) return [];
   const account = `${wallet}/${place}`;
   const claims: Claim[] = [];
-  const add = (name: string, value: (held: Moment, marks: Moment) => number | undefined, slack?: number) => {
+  const add = (
+    name: string,
+    value: (held: Moment, marks: Moment) => number | undefined,
+    slack = 1e-4,
+    room = 0,
+  ) => {
     const text = item.figures[name];
     if (text === undefined || text === "none" || text === "–" || /out of reach|^no/.test(text)) return;
-    claims.push({ name, text, truth: ranged(window, value), ...(slack === undefined ? {} : { slack }) });
+    claims.push({ name, text, truth: ranged(window, value), slack, room });
   };
   if (symbol !== undefined) {
     const position = (held: Moment, marks: Moment) => positionOf(trace, held, item.subject, marks)?.position;
     add("Mark price", (held, marks) => position(held, marks)?.mark);
+    // The exchange's figure is a whole tick.
     add(
       "Liquidation price",
       (held, marks) => position(held, marks)?.liquidation,
-      1.2 * ((tick[symbol] ?? 0) / (window[0]?.marks[symbol] ?? 1)) + 1e-4,
+      undefined,
+      1.1 * tick[symbol]!,
     );
     add("Distance", (held, marks) => position(held, marks)?.distance, 2e-3);
     add("Unrealized PnL", (held, marks) => position(held, marks)?.unrealized);
@@ -214,7 +224,7 @@ function special(judge: Judge, item: Item, window: readonly Moment[]): readonly 
     case "HedgeBroken": {
       const [direction, size, amount] = found(String.raw`: (long|short) ([\d,.]*\d) \w+ naked \(${money}\)`);
       const truth = (of: (pair: ReturnType<typeof pairFigures>) => number) =>
-        overTime((moment) => just(of(pairFigures(context, moment, item.subject))));
+        overTime((moment) => just(of(pairFigures(context, moment, pairName(item.subject)))));
       if (size !== undefined)
         add(
           "naked size",

@@ -5,7 +5,7 @@ import { judgeEvents } from "./events.ts";
 import { checkFigures } from "./figures.ts";
 import { Findings } from "./findings.ts";
 import { type Due, dueOf, isNews } from "./machine.ts";
-import { type Context, type Model, models, rank, type Severity } from "./models.ts";
+import { type Context, type Model, models, pairName, rank, type Severity } from "./models.ts";
 import { judgeNoData, noDataRules } from "./no-data.ts";
 import type { Item } from "./receiver.ts";
 
@@ -93,9 +93,10 @@ export class Judge {
     for (const due of dueOf(model, context, desk.startedMs, untilMs)) {
       const news = isNews(due, before.get(due.subject));
       before.set(due.subject, due);
-      if (!news || due.untilMs - due.atMs < withinMs + slackMs) continue;
+      const within = model.withinMs ?? withinMs;
+      if (!news || due.untilMs - due.atMs < within + slackMs) continue;
       const wallet = walletOf(due.subject);
-      const pair = context.pairs.get(due.subject)?.map((leg) => leg.split("/")[0]!);
+      const pair = context.pairs.get(pairName(due.subject))?.map((leg) => leg.split("/")[0]!);
       const blind = (pair ?? [wallet]).flatMap((one) =>
         this.troubles(one, due.atMs - model.windowMs - model.keepMs - 2_000, due.atMs + withinMs),
       );
@@ -104,7 +105,7 @@ export class Judge {
       if (this.#isLate(wallet, due.atMs)) continue;
       const start = due.atMs - desk.startedMs < 2_000;
       const deadlineMs = Math.max(
-        due.atMs + withinMs + this.graceMs + (start ? 10_000 : 0),
+        due.atMs + within + this.graceMs + (start ? 10_000 : 0),
         ...blind
           .filter((one) => this.#hides(one, model, due))
           .map(
@@ -165,7 +166,7 @@ export class Judge {
   #item(model: Model, item: Item): void {
     const { context } = this;
     const { trace } = context;
-    const wallets = context.pairs.get(item.subject)?.map((leg) => leg.split("/")[0]!) ?? [
+    const wallets = context.pairs.get(pairName(item.subject))?.map((leg) => leg.split("/")[0]!) ?? [
       walletOf(item.subject),
     ];
     const troubled = wallets.some((one) => this.troubles(one, item.dataMs - 2_000, item.atMs).length > 0);

@@ -26,14 +26,16 @@ export interface Context {
   readonly midnight: (atMs: number) => number | null;
   /** When the daemon began to watch, ms. */
   readonly startedMs: number;
-  /** Wallets that cannot be read at a time. */
-  readonly unread: (wallet: string, fromMs: number, toMs: number) => boolean;
+  /** When money was withdrawn, by wallet, ms. */
+  readonly withdrawals: ReadonlyMap<string, readonly number[]>;
 }
 
 export interface Model {
   readonly rule: string;
   readonly forMs: number;
   readonly keepMs: number;
+  /** Within which a change is to be reported, where that is longer than for prices and positions, ms. */
+  readonly withinMs?: number;
   /** Looks back: what it says is open for so long after a time without readings, ms. */
   readonly windowMs: number;
   readonly subjects: (context: Context, moment: Moment) => readonly string[];
@@ -137,6 +139,9 @@ export function lossToday(
   const { equity } = context.trace.wallet(moment, wallet);
   return equity - profit > 0 ? Math.min(-profit / (equity - profit), 1) : profit < 0 ? 1 : 0;
 }
+
+/** `pair/basis` → `basis`. */
+export const pairName = (subject: string): string => subject.replace(/^pair\//, "");
 
 export interface PairFigures {
   readonly imbalance: number;
@@ -306,16 +311,29 @@ export const models: readonly Model[] = [
     forMs: 0,
     keepMs,
     windowMs: 0,
-    subjects: ({ pairs }) => [...pairs.keys()],
+    subjects: ({ pairs }) => [...pairs.keys()].map((name) => `pair/${name}`),
     levels: (context, moment, _atMs, subject, ease) => {
-      const { imbalance } = pairFigures(context, moment, subject);
+      const { imbalance } = pairFigures(context, moment, pairName(subject));
       return [above(imbalance, level("critical", 0.02, 0.02), ease)];
+    },
+  },
+  {
+    rule: "ManyWithdrawals",
+    forMs: 0,
+    keepMs: 0,
+    withinMs: 15_000,
+    windowMs: 0,
+    subjects: wallets,
+    levels: ({ withdrawals }, _moment, atMs, wallet) => {
+      const within = (withdrawals.get(wallet) ?? []).filter((ms) => ms <= atMs && ms > atMs - 3_600_000);
+      return [{ severity: "warning", on: within.length >= 3, off: within.length < 3 }];
     },
   },
   {
     rule: "MarketNotTrading",
     forMs: 3_000,
     keepMs,
+    withinMs: 15_000,
     windowMs: 0,
     subjects: positions,
     levels: ({ trace }, moment, _atMs, subject) => {
@@ -328,6 +346,7 @@ export const models: readonly Model[] = [
     rule: "FundingRateHigh",
     forMs: 5_000,
     keepMs,
+    withinMs: 15_000,
     windowMs: 0,
     subjects: positions,
     levels: ({ trace }, moment, _atMs, subject, ease) => {

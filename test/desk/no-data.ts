@@ -77,7 +77,11 @@ function recovery(judge: Judge, item: Item, troubles: readonly Trouble[]): void 
 
 function expected(judge: Judge, trouble: Trouble, items: readonly Item[]): void {
   const scene = judge.sceneAt(trouble.fromMs + 1_000);
-  const fromHere = items.filter(({ atMs }) => atMs >= trouble.fromMs && atMs <= trouble.toMs + 120_000);
+  const next =
+    judge.desk.troubles.find(({ kind, fromMs }) => kind !== "down" && fromMs > trouble.toMs)?.fromMs ??
+    Number.POSITIVE_INFINITY;
+  const lastMs = Math.min(trouble.toMs + 60_000, next);
+  const fromHere = items.filter(({ atMs }) => atMs >= trouble.fromMs && atMs < lastMs);
   const begun = fromHere.filter(({ change }) => change === "fired");
   const common = { scene, atMs: trouble.fromMs };
   const names = trouble.wallets ?? [null];

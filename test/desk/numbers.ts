@@ -26,11 +26,15 @@ export interface Range {
   readonly high: number;
 }
 
-/** Returns true if what is printed lies in the range, as far as its digits tell. `slack` is a share of the value. */
-export function fits({ value, half }: Printed, { low, high }: Range, slack = 1e-4): boolean {
+/**
+ * Returns true if what is printed lies in the range, as far as its digits tell.
+ * @param slack share of the value by which it may be off beside that
+ * @param room the same, in units of the value
+ */
+export function fits({ value, half }: Printed, { low, high }: Range, slack = 1e-4, room = 0): boolean {
   if (value === low || value === high) return true;
-  const room = half * 1.02 + Math.abs(value) * slack;
-  return value >= low - room && value <= high + room;
+  const most = half * 1.02 + Math.abs(value) * slack + room;
+  return value >= low - most && value <= high + most;
 }
 
 export function rangeOf(values: Iterable<number>): Range | undefined {

@@ -81,7 +81,12 @@ const context: Context = {
   limits: new Map(wallets.map(({ name, limits }) => [name, limits ?? {}])),
   midnight: (atMs) => (atMs >= midnightMs ? midnightMs : null),
   startedMs: desk.startedMs,
-  unread: () => false,
+  withdrawals: new Map(
+    [...desk.simulator.world.wallets.values()].map(({ name, collateral }) => [
+      name,
+      collateral.all().flatMap(({ type, atMs }) => (type === "withdrawal" ? [atMs] : [])),
+    ]),
+  ),
 };
 const { receiver } = desk;
 const findings = new Judge(desk, context, untilMs, Number(values.grace)).run();
