@@ -13,18 +13,6 @@ export const stages: Readonly<Record<string, readonly string[]>> = {
   launcher: ["test/launch.test.ts", "test/contract/new-endpoint.test.ts"],
 };
 
-/**
- * Files that need a process of their own. All others of `npm test` share one process a worker, which loads the sources
- * once: they leave no changed environment, working folder or timer behind.
- */
-export const isolated: readonly string[] = [
-  "test/{channels,collect,dashboard,deliver,end-to-end,exchange,history,ledger,simulator}/**/*.test.ts",
-  "test/*.test.ts",
-];
-
-const everything = "test/**/*.test.ts";
-const staged = Object.values(stages).flat();
-
 export default defineConfig({
   test: {
     // Real processes, sockets and databases share two cores: files side by side, but not more than two.
@@ -38,16 +26,21 @@ export default defineConfig({
     passWithNoTests: false,
     allowOnly: false,
     projects: [
-      project("shared", [everything], [...isolated, ...staged], false),
-      project("isolated", isolated, staged),
-      ...Object.entries(stages).map(([name, files]) => project(name, files)),
+      {
+        extends: true,
+        test: {
+          name: "main",
+          include: ["test/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, ...Object.values(stages).flat()],
+          // All files of a worker share its process, which loads the sources once.
+          isolate: false,
+          restoreMocks: true,
+        },
+      },
+      ...Object.entries(stages).map(([name, include]) => ({
+        extends: true as const,
+        test: { name, include: [...include] },
+      })),
     ],
   },
 });
-
-function project(name: string, include: readonly string[], exclude: readonly string[] = [], isolate = true) {
-  return {
-    extends: true as const,
-    test: { name, include: [...include], exclude: [...configDefaults.exclude, ...exclude], isolate },
-  };
-}

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { isolated, stages } from "../vitest.config.ts";
+import { stages } from "../vitest.config.ts";
 
 const root = path.join(import.meta.dirname, "..");
 const { scripts } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as {
@@ -18,13 +18,13 @@ test("each stage has a script of its name, and each script of tests a stage", ()
   const testScripts = Object.entries(scripts).filter(([name]) => /^test(:|$)/.test(name));
   const found = Object.fromEntries(testScripts.map(([name, script]) => [name, projectsOf(script)]));
   expect(found).toEqual({
-    test: ["shared", "isolated"],
+    test: ["main"],
     ...Object.fromEntries(Object.keys(stages).map((name) => [`test:${name}`, [name]])),
   });
 });
 
 test("each pattern matches a file", () => {
-  const patterns = [...Object.values(stages).flat(), ...isolated];
+  const patterns = Object.values(stages).flat();
   expect(patterns.filter((pattern) => globSync(pattern, { cwd: root }).length === 0)).toEqual([]);
 });
 
