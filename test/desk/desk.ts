@@ -1,6 +1,6 @@
 /**
  * The desk: a simulated exchange over real sockets, a cable to it that can be cut, the daemon as a process, a webhook that
- * keeps what was sent, and a recording of the truth. The exchange's clock begins half a minute before midnight.
+ * keeps what was sent, and a recording of the truth. The exchange's clock begins a little before midnight.
  *
  * The daemon's clock is moved to the exchange's, so that profits of the day have a midnight to begin at. Prices stand still
  * but for what the scenes do to them.
@@ -54,10 +54,11 @@ export interface DeskOptions {
   readonly checkout: string;
   readonly seed: number;
   readonly say: (line: string) => void;
+  /** From the beginning to midnight, ms. */
+  readonly beforeMidnightMs: number;
 }
 
-/** Exchange's time at the beginning, and the midnight that follows. */
-const beginsMs = Date.parse("2026-03-02T23:59:30Z");
+/** The exchange's clock begins a little before. */
 export const midnightMs = Date.parse("2026-03-03T00:00:00Z");
 const sampleMs = 100;
 
@@ -104,13 +105,13 @@ export class Desk {
     });
   }
 
-  static async open({ checkout, seed, say }: DeskOptions): Promise<Desk> {
+  static async open({ checkout, seed, say, beforeMidnightMs }: DeskOptions): Promise<Desk> {
     const folder = mkdtempSync(path.join(os.tmpdir(), "perpwatch-desk-"));
     mkdirSync(path.join(folder, "keys"));
     const simulator = await startSimulator({
       seed,
       traders: 0,
-      startMs: beginsMs,
+      startMs: midnightMs - beforeMidnightMs,
       // A day of prices before, which then stand still.
       walk: true,
       activity: false,

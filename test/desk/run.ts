@@ -52,7 +52,12 @@ const checkout = path.resolve(values.daemon ?? fileURLToPath(new URL("../..", im
 const seed = Number(values.seed);
 console.log(`seed ${seed}, daemon of ${checkout}`);
 const beganMs = performance.now();
-const desk = await Desk.open({ checkout, seed, say: console.log });
+const desk = await Desk.open({
+  checkout,
+  seed,
+  say: console.log,
+  beforeMidnightMs: values.quick ? 15_000 : 30_000,
+});
 let broken: unknown;
 try {
   await desk.start();
