@@ -26,6 +26,8 @@ export interface Run {
   readonly client: ExchangeClient;
   /** Only work off older pages. */
   readonly catchUp: boolean;
+  /** Somebody asked for this run, apart from the schedule. */
+  readonly asked?: boolean;
   /** Something may have been missed: the first run, or the first after failures or a long pause. */
   readonly gap: boolean;
   /** Options of one request: session, lane, signal, what is left of the deadline. */

@@ -161,7 +161,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     stopWaiting = calendars.stop;
     const needs = options.needs ?? noNeeds;
     const collectors: Collector[] = [
-      marketConfigCollector(book, badRecords),
+      marketConfigCollector(book, badRecords, elapsedMs),
       marketsCollector(live),
       exchangeStatusCollector(live),
       traderStateCollector({ accounts, badRecords, onNewAccount, live }),

@@ -4,7 +4,7 @@
  */
 import type { Source } from "../domain/observation.ts";
 import { type Lane, lanes } from "../exchange/index.ts";
-import { longestMs, type ScheduleSettings, scheduleMs } from "./settings.ts";
+import { freshnessMs, longestMs, type ScheduleSettings, scheduleMs } from "./settings.ts";
 
 export interface DemandInput {
   readonly settings: ScheduleSettings;
@@ -54,6 +54,10 @@ export interface Demand {
 const PLANNED = 0.9;
 /** Share that each later lane keeps, however much the earlier ones want. */
 const KEPT = 0.05;
+
+/** The source that is not stretched, and the share of what is planned that it may take for that. */
+const listed = "marketConfig" satisfies Source;
+const LISTED = 0.15;
 
 /** In the order in which sources are first asked: what risk needs first. */
 export const sourceOrder: readonly Source[] = [
@@ -109,11 +113,17 @@ export function demandOf(input: DemandInput): Demand {
     left -= Math.min(planned * (1 - 3 * KEPT), (requests * 1_000) / riskMs);
   }
   const riskPerSecond = planned - left;
+  // One request tells of pauses and sessions of every market: it keeps its pace, up to a share of the ceiling.
+  const list = wanted.get(listed)!;
+  const listFactor = Math.max(1, list.perSecond / (planned * LISTED));
+  left -= list.perSecond / listFactor;
   const factors = new Map<Lane, number>();
   const order = [lanes.state, lanes.inbox, lanes.rest] as const;
   for (const [index, lane] of order.entries()) {
     const wants = sum(
-      [...wanted].filter(([source]) => laneOf(source) === lane).map(([, one]) => one.perSecond),
+      [...wanted]
+        .filter(([source]) => source !== listed && laneOf(source) === lane)
+        .map(([, one]) => one.perSecond),
     );
     const kept = planned * KEPT * (order.length - 1 - index);
     const gets = Math.max(planned * KEPT, Math.min(wants, left - kept));
@@ -127,7 +137,7 @@ export function demandOf(input: DemandInput): Demand {
       source,
       lane,
       everyMs,
-      effectiveMs: Math.round(everyMs * factors.get(lane)!),
+      effectiveMs: Math.round(source === listed ? everyMs * listFactor : everyMs * factors.get(lane)!),
       requestsPerSecond: perSecond + (source === "traderState" ? riskPerSecond : 0),
     };
   });
@@ -147,7 +157,7 @@ export function realSchedulesMs(input: DemandInput & { readonly streams?: boolea
   return Object.fromEntries(
     demandOf(input).sources.map(({ source, effectiveMs }) => [
       source,
-      Math.max(longest(source), effectiveMs),
+      freshnessMs(source, Math.max(longest(source), effectiveMs)),
     ]),
   ) as Record<Source, number>;
 }
@@ -161,9 +171,8 @@ export function requestsOf(
   switch (source) {
     case "markets":
     case "exchangeStatus":
-      return 1;
     case "marketConfig":
-      return 3;
+      return 1;
     case "fundingRates":
       return input.markets ?? 30;
     case "orderbook":

@@ -30,6 +30,7 @@ export interface RunOptions {
   readonly clock: Clock;
   readonly observe: (observation: Observation) => Promise<void>;
   readonly catchUp: boolean;
+  readonly asked: boolean;
   readonly gap: boolean;
   readonly lane: Lane;
   readonly limitMs: number;
@@ -84,6 +85,7 @@ export function perform(options: RunOptions): {
     // An exchange's collector does not look at it.
     wallet: options.wallet as CollectedWallet,
     catchUp,
+    asked: options.asked,
     gap,
     call: (other) => {
       goOn();

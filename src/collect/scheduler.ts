@@ -290,6 +290,7 @@ export class Scheduler {
       clock,
       observe,
       catchUp,
+      asked: mode === "asked",
       gap: job.gap || job.gapAsked,
       lane: this.#lane(job, mode),
       limitMs: catchUp ? CATCH_UP_DEADLINE_MS : deadlineMs(job.collector.source, everyMs),

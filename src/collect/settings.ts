@@ -90,7 +90,7 @@ export const scheduleSettings = z.strictObject({
   fills: schedule(interval).prefault(every("30s")),
   pnl: schedule(interval).prefault(every("5m")),
   portfolio: schedule(interval).prefault(every("5m")),
-  marketConfig: schedule(interval).prefault(every("10m")),
+  marketConfig: schedule(interval).prefault(every("8s")),
   exchangeStatus: schedule(interval).prefault(every("30s")),
   orderbook: schedule(interval).prefault(every("15s")),
   calendars: schedule(interval).prefault(every("1h")),
@@ -115,6 +115,14 @@ export function longestMs(schedule: Schedule, nowMs: number, streams: boolean): 
   return Math.max(usualMs, schedule.whenStreamingMs ?? 0);
 }
 
+/** Settings of markets change seldom: figures that rest on them are not stale when the list is late for a while, ms. */
+const MARKET_CONFIG_KEEPS_MS = 10 * 60_000;
+
+/** The interval that a source's freshness is measured against, ms. */
+export function freshnessMs(source: Source, everyMs: number): number {
+  return source === "marketConfig" ? Math.max(everyMs, MARKET_CONFIG_KEEPS_MS) : everyMs;
+}
+
 /** By source, what the watch measures freshness against. @param streams whether there may be any */
 export function schedulesMs(
   settings: ScheduleSettings,
@@ -122,6 +130,9 @@ export function schedulesMs(
   streams = false,
 ): Record<Source, number> {
   return Object.fromEntries(
-    Object.entries(settings).map(([source, one]) => [source, longestMs(one, nowMs, streams)]),
+    Object.entries(settings).map(([source, one]) => [
+      source,
+      freshnessMs(source as Source, longestMs(one, nowMs, streams)),
+    ]),
   ) as Record<Source, number>;
 }

@@ -139,6 +139,8 @@ export class StreamFeed implements StreamListener {
     // Few and for all first, in case the exchange takes only so many.
     streams.common.subscribe("marketStats", {});
     streams.common.subscribe("exchangeStatus", {});
+    // Of this only that something changed: its snapshot comes compressed, and is not read.
+    streams.common.subscribe("exchange", {});
     for (const { wallet, pdaIndex } of this.#followed.values())
       streams.common.subscribe("traderState", { authority: wallet.authority, traderPdaIndex: pdaIndex });
     streams.start();
@@ -251,6 +253,11 @@ export class StreamFeed implements StreamListener {
         this.#options.ask("exchangeStatus", null);
         return;
       }
+      case "exchange":
+        // The status has a channel of its own; of anything else the market list tells how it is now.
+        if (message.ops.some(({ kind }) => kind !== "exchangeStatusChanged"))
+          this.#askSoon("marketConfig", null, BETWEEN_DOUBTS_MS);
+        return;
       case "notifications":
         if (wallet !== null) this.#takeNotification(wallet, message);
         return;

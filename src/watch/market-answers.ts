@@ -137,9 +137,11 @@ export class MarketAnswers {
 
   /** How the markets are configured, and which there are. */
   config(seen: Seen<"marketConfig">, draft: Draft): void {
+    let changed = false;
     for (const config of seen.markets) {
       const node = this.#world.marketNode(config.symbol);
       const before = this.#world.markets.entry(config.symbol).config;
+      changed ||= before === null || !sameConfig(before, config);
       const known = before ? comparable(before) : this.#rememberedConfig(node.name);
       const events = known ? marketChanges(known, config, draft.atMs) : [];
       this.#world.markets.takeConfig(config, draft.atMs);
@@ -153,15 +155,37 @@ export class MarketAnswers {
       }
       for (const event of events) this.#parts.happened(event, draft);
       this.#parts.conditions.judgeNode(node, "marketConfig", draft);
+      if (before !== null && before.commodityStatus !== config.commodityStatus)
+        this.#sessionListed(config, draft);
     }
     this.#noteUnlisted(seen.markets.map((one) => one.symbol));
     this.#dropMarkets(new Set(seen.markets.map((one) => one.symbol.toUpperCase())), draft);
     this.#parts.blindness.seen("marketConfig", null, draft);
     this.#parts.vigils.seen("marketConfig", null, draft.atMs, draft);
-    this.#world.markets.linkAssets();
-    for (const account of this.#world.accounts.all()) this.#configured(account, draft);
+    if (changed) this.#world.markets.linkAssets();
+    for (const account of this.#world.accounts.all()) {
+      if (changed || !account.assessed) this.#configured(account, draft);
+      else {
+        this.#world.accounts.refreshAges(account);
+        this.#parts.judgeAccount(account, "marketConfig", draft);
+      }
+    }
     this.#walletsChanged(this.#world.wallets.keys(), "marketConfig", draft);
     this.#parts.together.manyChanged(null, "marketConfig", false, draft);
+  }
+
+  /**
+   * The market list tells of a session that began or ended before the calendar does, which is read seldom: it counts at
+   * once, and the calendar is asked for the next transition.
+   */
+  #sessionListed({ symbol, commodityStatus }: MarketConfig, draft: Draft): void {
+    const known = this.#world.markets.entry(symbol).facts.values.sessionState;
+    const sessionState =
+      commodityStatus === "afterHours" ? "afterHours" : commodityStatus === "active" ? "open" : null;
+    if (known === undefined) return;
+    draft.ask("calendars", null);
+    if (sessionState === null || known === sessionState) return;
+    this.session({ kind: "calendar", atMs: draft.atMs, symbol, sessionState, nextTransitionMs: null }, draft);
   }
 
   /** The assets that may be collateral beside the quote token. */
@@ -406,6 +430,11 @@ export class MarketAnswers {
 /** Some of a market's figures, by name. */
 function only({ facts }: MarketEntry, fields: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(fields.map((field) => [field, facts.values[field]]));
+}
+
+/** Compared by value: a replay reads configurations back as other objects than the ones that were recorded. */
+function sameConfig(a: MarketConfig, b: MarketConfig): boolean {
+  return a === b || exactJson(a) === exactJson(b);
 }
 
 function exactJson(value: unknown): string {

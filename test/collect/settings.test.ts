@@ -1,5 +1,6 @@
 /** The `schedules:` section, and what it asks of the exchange. */
 import { expect, test } from "vitest";
+import { realSchedulesMs } from "../../src/collect/demand.ts";
 import { demandOf, scheduleMs, scheduleSettings } from "../../src/collect/index.ts";
 
 const nowMs = Date.parse("2026-06-01T00:00:00Z");
@@ -8,7 +9,7 @@ test("an empty section has the usual schedules", () => {
   const settings = scheduleSettings.parse({});
   expect(settings.traderState).toEqual({ kind: "interval", everyMs: 5_000, atRiskMs: 1_000 });
   expect(settings.markets).toMatchObject({ everyMs: 2_000 });
-  expect(scheduleMs(settings.marketConfig, nowMs)).toBe(600_000);
+  expect(scheduleMs(settings.marketConfig, nowMs)).toBe(8_000);
 });
 
 test("durations, intervals at risk and calendars are read", () => {
@@ -74,4 +75,20 @@ test("wallets at risk are counted at their own interval, and are not stretched",
   const calm = demandOf({ settings, requestsPerSecond: 20, wallets: [wallet], nowMs });
   const risky = demandOf({ settings, requestsPerSecond: 20, wallets: [{ ...wallet, atRisk: true }], nowMs });
   expect(risky.wantedPerSecond - calm.wantedPerSecond).toBeCloseTo(1 - 1 / 5, 6);
+});
+
+test("the market list keeps its pace under any ceiling, and its figures keep for ten minutes", () => {
+  const wallet = { watchOnly: false, pdaIndices: [0] };
+  const settings = scheduleSettings.parse({});
+  const input = { settings, requestsPerSecond: 1, wallets: Array(12).fill(wallet), nowMs };
+  const { sources } = demandOf(input);
+  const of = (name: string) => sources.find(({ source }) => source === name)!;
+  expect(of("traderState").effectiveMs).toBeGreaterThan(10_000);
+  expect(of("marketConfig")).toMatchObject({ everyMs: 8_000, effectiveMs: 8_000 });
+  expect(realSchedulesMs(input).marketConfig).toBe(600_000);
+  const often = scheduleSettings.parse({ marketConfig: { every: "200ms" } });
+  const share = demandOf({ ...input, settings: often }).sources.find((it) => it.source === "marketConfig")!;
+  expect(share.effectiveMs).toBeGreaterThan(7_000);
+  const seldom = scheduleSettings.parse({ marketConfig: { every: "1h" } });
+  expect(realSchedulesMs({ ...input, settings: seldom }).marketConfig).toBe(3_600_000);
 });

@@ -219,6 +219,23 @@ describe("between polls a minute apart", () => {
     expect(unacked).toBe(own.booted.events("notification").length);
   });
 
+  test("a pause of a market is read as soon as the stream tells that something changed", async () => {
+    await using own = await StreamRig.start();
+    const status = () =>
+      own.booted
+        .of("marketConfig")
+        .at(-1)
+        ?.markets.find(({ symbol }) => symbol === "SOL")?.status;
+    await own.rig.call("market", { symbol: "SOL", status: "paused" });
+    expect(await own.until("paused", () => status() === "paused")).toBeLessThanOrEqual(2_000);
+    await own.rig.call("market", { symbol: "SOL", status: "active" });
+    expect(await own.until("active", () => status() === "active")).toBeLessThanOrEqual(7_000);
+    const asked = own.rig.asked("/v1/view/exchange/markets");
+    await own.rig.call("exchange", { gated: true });
+    await own.pass(8_000);
+    expect(own.rig.asked("/v1/view/exchange/markets")).toBe(asked);
+  });
+
   test("an announcement, whose id may not last, is told by the inbox, at once", async () => {
     await using own = await StreamRig.start();
     await own.rig.call("notification", { source: "admin", notificationType: "admin", title: "T", body: "B" });

@@ -1,29 +1,51 @@
 /**
- * Configuration of every market: what margin is computed with, and which symbol an asset id means. With it the assets that
- * may be collateral beside the quote token.
+ * Configuration of every market in one request: what margin is computed with, which symbol an asset id means, status and
+ * session. With it, seldom, the assets that may be collateral beside the quote token.
  */
+import { isDeepStrictEqual } from "node:util";
+import type { MarketConfig } from "../../domain/account.ts";
 import { ExchangeError } from "../../exchange/index.ts";
 import type { BadRecords } from "../bad-records.ts";
 import type { ExchangeCollector } from "../collector.ts";
 import type { MarketBook } from "../market-book.ts";
 import { collateralAssetOf, marketConfigOf } from "../translate/market.ts";
 
-export function marketConfigCollector(book: MarketBook, badRecords: BadRecords): ExchangeCollector {
+/** Between two readings of the collateral assets that nobody asked for, ms. */
+const ASSETS_EVERY_MS = 10 * 60_000;
+
+/** @param elapsedMs monotonic */
+export function marketConfigCollector(
+  book: MarketBook,
+  badRecords: BadRecords,
+  elapsedMs: () => number,
+): ExchangeCollector {
   const onUnknown = (field: string, word: string) => badRecords.unknownWord("markets", field, word);
+  let assetsReadMs = Number.NEGATIVE_INFINITY;
+  /** By symbol; what did not change stays the same object. */
+  let known = new Map<string, MarketConfig>();
   return {
     source: "marketConfig",
     scope: "exchange",
-    async run({ client, call, nowMs, observe }) {
+    async run({ client, call, nowMs, observe, asked }) {
       const records = await client.markets({}, call());
-      const markets = records.map((record) => marketConfigOf(record, onUnknown));
+      const markets = records.map((record) => {
+        const config = marketConfigOf(record, onUnknown);
+        const before = known.get(config.symbol);
+        return isDeepStrictEqual(before, config) ? before! : config;
+      });
+      known = new Map(markets.map((config) => [config.symbol, config]));
       book.take(markets);
       await observe({ kind: "marketConfig", atMs: nowMs(), markets });
+      if (!asked && elapsedMs() - assetsReadMs < ASSETS_EVERY_MS) return "done";
+      assetsReadMs = elapsedMs();
       try {
         const { assets } = await client.collateralAssets({}, call());
         await observe({ kind: "collateralAssets", atMs: nowMs(), assets: assets.map(collateralAssetOf) });
       } catch (error) {
         // A server without this list has no such collateral.
-        if (!(error instanceof ExchangeError && error.reason === "refused")) throw error;
+        if (error instanceof ExchangeError && error.reason === "refused") return "done";
+        assetsReadMs = Number.NEGATIVE_INFINITY;
+        throw error;
       }
       return "done";
     },

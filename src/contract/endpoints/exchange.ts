@@ -26,7 +26,6 @@ export const exchangeEndpoints = group("exchange", {
   markets: get("/v1/view/exchange/markets", {
     summary: "Configuration of every market.",
     reply: rowsOf(marketConfig),
-    weight: 2,
   }),
   market: get("/v1/view/exchange/market/{symbol}", {
     summary: "Configuration of one market.",

@@ -92,7 +92,7 @@ const scheduler = new Scheduler({
     return ingest.observe(observation);
   },
   collectors: [
-    marketConfigCollector(new MarketBook(), badRecords),
+    marketConfigCollector(new MarketBook(), badRecords, () => clock.elapsedMs()),
     marketsCollector(),
     exchangeStatusCollector(),
     traderStateCollector({ accounts, badRecords, onNewAccount: () => {} }),
