@@ -56,6 +56,10 @@ export interface AccountEntry {
   place: number;
   readonly positions: FewMap<string, PositionEntry>;
   seenMs: number;
+  /** Slot of the newest state that told of it; 0: none did. */
+  slot: number;
+  /** Slot of a state before the last stop that showed what it held then; 0: not known. */
+  slotBefore: number;
   /** When a position of it last got smaller or went away, ms; 0: never, as far as we know. */
   shrunkAtMs: number;
   /** What it holds changed since that was kept. */
@@ -253,6 +257,8 @@ export class Accounts {
       place: 0,
       positions: new FewMap(),
       seenMs: atMs,
+      slot: 0,
+      slotBefore: 0,
       shrunkAtMs: 0,
       moved: false,
       collaterals: noCollaterals,
@@ -458,6 +464,8 @@ export class Accounts {
         place: 0,
         positions: new FewMap(),
         seenMs: seen.atMs,
+        slot: 0,
+        slotBefore: 0,
         shrunkAtMs: 0,
         moved: true,
         collaterals: noCollaterals,
@@ -483,6 +491,7 @@ export class Accounts {
     account.node.facts.seenMs.traderState = seen.atMs;
     this.#stateFacts(account, seen.atMs, first);
     this.#takePositions(account, seen.atMs, first);
+    account.slot = seen.slot;
     this.#index.take(account);
     return account;
   }

@@ -31,8 +31,17 @@ export const endingPrefix = "ending/";
 export interface KeptEnding {
   readonly fallback: Ending;
   readonly fromMs: number;
+  /** Absent in databases of earlier versions. */
+  readonly fromSlot?: number;
   readonly goneMs: number;
   readonly another: boolean;
+}
+
+interface Liquidated {
+  readonly happenedMs: number;
+  readonly slot: number;
+  /** A part of the position was left. */
+  readonly leftSome: boolean;
 }
 
 interface Waiting extends Due {
@@ -45,6 +54,7 @@ interface Waiting extends Due {
   readonly textAt?: (nowMs: number) => AlertText | null;
   readonly before?: AlertText | null;
   readonly fromMs: number;
+  readonly fromSlot: number;
   /** When it was seen to be gone, ms. */
   readonly goneMs: number;
   /** Since when it waits for word in this run, ms: nobody could hear it while nobody watched. */
@@ -61,8 +71,8 @@ export class Endings {
   readonly #waiting = new Set<Waiting>();
   /** Alerts of which history keeps what is known of their ending. */
   readonly #kept = new Set<number>();
-  /** When the newest liquidation of a position, or of anything in an account, happened. Bounded by what is watched. */
-  readonly #liquidatedMs = new Map<string, number>();
+  /** The newest liquidation of a position, or of anything in an account. Bounded by what is watched. */
+  readonly #liquidated = new Map<string, Liquidated>();
   /** By rule and subject: the liquidation that ended its last alert. It is not why the next one ends as well. */
   readonly #toldMs = new Map<string, number>();
 
@@ -99,6 +109,8 @@ export class Endings {
       readonly before?: AlertText | null;
       /** When it was last seen as it was, ms: a liquidation before that is not what ended it. */
       readonly fromMs: number;
+      /** Slot of the last state that showed it; left out: not known. */
+      readonly fromSlot?: number;
       /** When it was seen to be gone, ms; left out: now. A liquidation well after that is not what ended it. */
       readonly goneMs?: number;
       /** Another position of its name stands there now. */
@@ -110,6 +122,7 @@ export class Endings {
     const waiting: Waiting = {
       ...ending,
       goneMs: ending.goneMs ?? draft.atMs,
+      fromSlot: ending.fromSlot ?? 0,
       sinceMs: draft.atMs,
       fills: new FillTrail(ending.another),
       dueMs: Number.POSITIVE_INFINITY,
@@ -121,8 +134,8 @@ export class Endings {
     else if (!ending.suspicious) this.#settle(draft, waiting, ending.fallback);
     else {
       this.#waiting.add(waiting);
-      const { fallback, fromMs, goneMs } = waiting;
-      const kept: KeptEnding = { fallback, fromMs, goneMs, another: ending.another };
+      const { fallback, fromMs, fromSlot, goneMs } = waiting;
+      const kept: KeptEnding = { fallback, fromMs, fromSlot, goneMs, another: ending.another };
       const name = endingPrefix + ending.live.alert.id;
       draft.changes.keep.push({ name, value: JSON.stringify(kept) });
       this.#kept.add(ending.live.alert.id);
@@ -132,12 +145,14 @@ export class Endings {
   }
 
   /** What history knows from before the start, which nobody tells again. Events that are no liquidation of ours mean nothing. */
-  remember({ kind, wallet, pdaIndex, subaccount, symbol, happenedMs, fields }: Event): void {
+  remember({ kind, wallet, pdaIndex, subaccount, symbol, happenedMs, slot, fields }: Event): void {
     if (kind !== "liquidation" || wallet === null || fields.role !== "liquidatee") return;
     const named = pdaIndex !== null && subaccount !== null;
     const place = named ? accountName({ wallet, pdaIndex, subaccount }) : wallet;
     for (const key of [keyOf(place, null), keyOf(place, symbol)]) {
-      this.#liquidatedMs.set(key, Math.max(happenedMs, this.#liquidatedMs.get(key) ?? 0));
+      const known = this.#liquidated.get(key);
+      if (known !== undefined && (known.happenedMs - happenedMs || known.slot - slot) > 0) continue;
+      this.#liquidated.set(key, { happenedMs, slot, leftSome: fields.positionClosed === false });
     }
   }
 
@@ -208,7 +223,7 @@ export class Endings {
     this.#waiting.delete(waiting);
     this.#forget(waiting.live.alert.id, draft);
     this.#deadlines.cancel(waiting);
-    const happenedMs = ending === "liquidated" ? this.#happenedMs(waiting) : null;
+    const happenedMs = ending === "liquidated" ? (this.#newest(waiting)?.happenedMs ?? null) : null;
     if (happenedMs !== null) this.rememberEnded(waiting.live.alert, happenedMs);
     // "Before" is how it last stood, which a judgement of what a liquidation left over does not tell.
     const recovered = (): AlertText | null => waiting.textAt?.(draft.atMs) ?? waiting.text;
@@ -226,21 +241,26 @@ export class Endings {
 
   /** Whether anything of an account was liquidated since a time, give or take what clocks differ by. */
   liquidatedSince(account: AccountRef, sinceMs: number): boolean {
-    const happenedMs = this.#liquidatedMs.get(keyOf(accountName(account), null));
+    const happenedMs = this.#liquidated.get(keyOf(accountName(account), null))?.happenedMs;
     return happenedMs !== undefined && happenedMs >= sinceMs - clockSlackMs;
   }
 
   /** The newest of the account's own and of those that named only its wallet, which may have been the account's. */
-  #happenedMs({ account, symbol }: Waiting): number | null {
-    const own = this.#liquidatedMs.get(keyOf(accountName(account), symbol));
-    const anybodys = this.#liquidatedMs.get(keyOf(account.wallet, symbol));
-    return own === undefined && anybodys === undefined ? null : Math.max(own ?? 0, anybodys ?? 0);
+  #newest({ account, symbol }: Waiting): Liquidated | undefined {
+    const own = this.#liquidated.get(keyOf(accountName(account), symbol));
+    const anybodys = this.#liquidated.get(keyOf(account.wallet, symbol));
+    if (own === undefined || anybodys === undefined) return own ?? anybodys;
+    return anybodys.happenedMs > own.happenedMs ? anybodys : own;
   }
 
   /** A liquidation ended what stood when it happened and not after it; the clocks may differ a little. */
   #wasLiquidated(waiting: Waiting): boolean {
-    const happenedMs = this.#happenedMs(waiting);
-    if (happenedMs === null) return false;
+    const newest = this.#newest(waiting);
+    if (newest === undefined) return false;
+    const { happenedMs, slot, leftSome } = newest;
+    // A position that stood after a liquidation of a part of it went by something else.
+    const gone = waiting.symbol !== null && waiting.fallback !== "recovered";
+    if (gone && (leftSome || slot <= waiting.fromSlot)) return false;
     const { rule, subject } = waiting.live.alert;
     const toldMs = this.#toldMs.get(`${rule}\n${subject}`) ?? Number.NEGATIVE_INFINITY;
     const before = happenedMs <= waiting.goneMs + settledAfterMs;

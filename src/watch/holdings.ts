@@ -12,6 +12,8 @@ interface Kept {
   readonly shrunkAtMs: number;
   /** By symbol: which position it is, and how large, in base lots. */
   readonly held: Readonly<Record<string, readonly [incarnation: string, size: string]>>;
+  /** Of the state that told of these positions first. Absent in databases of earlier versions. */
+  readonly slot?: number;
 }
 
 export class Holdings {
@@ -27,12 +29,20 @@ export class Holdings {
     }
   }
 
+  /** Slot of a state before the stop that showed what an account held until the stop; 0: not known. */
+  slotBefore(name: string, account: AccountEntry | undefined): number {
+    const before = this.#before.get(name);
+    if (before === undefined) return account?.slotBefore ?? 0;
+    return (JSON.parse(before) as Kept).slot ?? 0;
+  }
+
   /** Takes an account as it was just seen. */
   take(account: AccountEntry, draft: Draft): void {
     const before = this.#before.size > 0 ? this.#before.get(account.name) : undefined;
     if (before !== undefined) {
       this.#before.delete(account.name);
       const kept = JSON.parse(before) as Kept;
+      account.slotBefore = kept.slot ?? 0;
       account.shrunkAtMs = hasShrunk(kept, account) ? draft.atMs : kept.shrunkAtMs;
     }
     if (!account.moved) return;
@@ -40,9 +50,17 @@ export class Holdings {
     const held: Record<string, Kept["held"][string]> = {};
     for (const [symbol, { node, state }] of account.positions)
       held[symbol] = [node.incarnation, String(state.baseLots)];
-    const value = JSON.stringify({ shrunkAtMs: account.shrunkAtMs, held } satisfies Kept);
-    if (value !== before) draft.changes.keep.push({ name: walletKeepPrefix + account.name + suffix, value });
+    const { shrunkAtMs, slot } = account;
+    const value = JSON.stringify({ shrunkAtMs, held, slot } satisfies Kept);
+    if (before === undefined || !isSame(before, { shrunkAtMs, held }))
+      draft.changes.keep.push({ name: walletKeepPrefix + account.name + suffix, value });
   }
+}
+
+/** Returns true if a kept value differs by its slot at most. */
+function isSame(before: string, now: Kept): boolean {
+  const { shrunkAtMs, held } = JSON.parse(before) as Kept;
+  return JSON.stringify({ shrunkAtMs, held }) === JSON.stringify(now);
 }
 
 function hasShrunk({ held }: Kept, account: AccountEntry): boolean {

@@ -2,7 +2,7 @@
  * What the exchange says of its markets and of itself: prices, configuration, funding rates, status. Each is taken into
  * the facts and windows that rest on it, and everything that reads it is judged.
  */
-import type { MarketConfig } from "../domain/account.ts";
+import type { MarketConfig, MarketPrices } from "../domain/account.ts";
 import type { Event } from "../domain/event.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import { unlistedSymbols } from "../rules/index.ts";
@@ -16,6 +16,7 @@ import { comparable, marketChanges, sessionChange } from "./market-changes.ts";
 import {
   bookFields,
   candleFields,
+  isPrice,
   type MarketEntry,
   priceMismatches,
   rateFacts,
@@ -76,6 +77,8 @@ export class MarketAnswers {
   /** When each market last entered windows and history, ms. */
   readonly #sampledMs = new Map<string, number>();
   readonly #liveSampleMs: number;
+  /** What was wrong with the prices of each market in the newest answer. */
+  readonly #badPrices = new Map<string, string>();
   /** Assets that were asked for because no list named them. */
   readonly #wantedAssets = new Set<number>();
   /** What some rule reads of a market that it names. */
@@ -100,10 +103,16 @@ export class MarketAnswers {
     const live = seen.live === true;
     const moved = new Set<string>();
     const entries: MarketEntry[] = [];
+    /** Of which the answer states no price. */
+    const unpriced: MarketEntry[] = [];
     for (const prices of seen.markets) {
       const node = this.#world.marketNode(prices.symbol);
       if (this.#world.markets.takePrices(prices, draft.atMs, live)) moved.add(prices.symbol.toUpperCase());
       const market = this.#world.markets.entry(prices.symbol);
+      if (market.prices === null) {
+        unpriced.push(market);
+        continue;
+      }
       entries.push(market);
       if (live && draft.atMs - (this.#sampledMs.get(market.symbol) ?? 0) < this.#liveSampleMs) continue;
       this.#sampledMs.set(market.symbol, draft.atMs);
@@ -112,12 +121,14 @@ export class MarketAnswers {
       if (live) draft.changes.ticks.push(this.#parts.series.markets([market], draft.atMs));
     }
     if (!live) {
-      draft.changes.ticks.push(this.#parts.series.markets(entries, draft.atMs));
+      if (entries.length > 0) draft.changes.ticks.push(this.#parts.series.markets(entries, draft.atMs));
       this.#parts.blindness.seen("markets", null, draft);
     }
-    for (const market of entries)
+    for (const prices of seen.markets) this.#noteBadPrices(prices, draft);
+    const answered = unpriced.length === 0 ? entries : [...entries, ...unpriced];
+    for (const market of answered)
       this.#parts.conditions.judgeNode(this.#world.marketNode(market.symbol), "markets", draft);
-    const told = live ? new Set(entries.map((market) => market.symbol)) : null;
+    const told = live ? new Set(answered.map((market) => market.symbol)) : null;
     const touched = new Set<string>();
     const { accounts } = this.#world;
     for (const account of told === null ? accounts.all() : accounts.inMarkets(told)) {
@@ -133,6 +144,35 @@ export class MarketAnswers {
     if (this.#namedBy.has("markets"))
       this.#parts.conditions.judgeNode(this.#world.exchange, "markets", draft);
     this.#parts.together.manyChanged(live ? touched : null, "markets", !live, draft);
+  }
+
+  /** Reports a mark or index price that cannot be one, once while it lasts. */
+  #noteBadPrices({ symbol, markPriceUsd, oraclePriceUsd }: MarketPrices, draft: Draft): void {
+    const name = symbol.toUpperCase();
+    const bad = isPrice(markPriceUsd)
+      ? isPrice(oraclePriceUsd)
+        ? null
+        : `an index price of ${oraclePriceUsd}`
+      : `a mark price of ${markPriceUsd}`;
+    if (bad === null) {
+      if (this.#badPrices.size > 0) this.#badPrices.delete(name);
+      return;
+    }
+    const detail = `the statistics of ${name} state ${bad}, which is no price: it counts as not read`;
+    const { atMs } = draft;
+    const failure = {
+      source: "markets",
+      wallet: null,
+      symbol: name,
+      atMs,
+      reason: "bad-record",
+      detail,
+    } as const;
+    this.#parts.blindness.failed(failure);
+    if (this.#badPrices.get(name) === bad) return;
+    this.#badPrices.set(name, bad);
+    draft.changes.failedReads.push(failure);
+    this.#parts.warn(detail);
   }
 
   /** How the markets are configured, and which there are. */

@@ -129,6 +129,7 @@ export class Markets {
    */
   takePrices(prices: MarketPrices, atMs: number, live = false): boolean {
     const entry = this.entry(prices.symbol);
+    if (!isPrice(prices.markPriceUsd)) return this.#dropPrices(entry);
     const indexMoved =
       this.#symbolOfAsset.size > 0 &&
       entry.prices?.oraclePriceUsd !== prices.oraclePriceUsd &&
@@ -142,6 +143,18 @@ export class Markets {
     this.#takeFacts(entry);
     const moved = before !== this.markTicks.get(entry.symbol) || rateBefore !== this.rates.get(entry.symbol);
     return indexMoved || moved;
+  }
+
+  /** Forgets the prices of a market: the newest answer states none that can be one. @returns whether there were any */
+  #dropPrices(entry: MarketEntry): boolean {
+    const had = entry.prices !== null;
+    entry.prices = null;
+    delete entry.facts.seenMs.markets;
+    for (const field of priceFields) delete entry.facts.values[field];
+    this.markTicks.delete(entry.symbol);
+    this.rates.delete(entry.symbol);
+    this.#takeFacts(entry);
+    return had;
   }
 
   takeRate(symbol: string, settledPerHour: number, atMs: number): MarketEntry {
@@ -185,7 +198,8 @@ export class Markets {
     const entry = this.entry(seen.symbol);
     this.#seen(entry, "candles", atMs);
     // A fresh answer that there is none is no silence: nothing is missing, and nobody is blind for it.
-    entry.facts.values.externalPrice = seen.externalPriceUsd ?? Number.NaN;
+    const { externalPriceUsd: usd } = seen;
+    entry.facts.values.externalPrice = usd !== null && isPrice(usd) ? usd : Number.NaN;
     entry.facts.values.dailyVolatility = seen.dailyVolatility ?? Number.NaN;
     return entry;
   }
@@ -197,11 +211,18 @@ export class Markets {
 
   #takeMark(entry: MarketEntry, prices: MarketPrices): void {
     const risk = this.risk.get(entry.symbol);
-    if (risk && prices.markPriceUsd > 0) {
-      this.markTicks.set(entry.symbol, ticksFromUsd(prices.markPriceUsd, risk));
-    } else this.markTicks.delete(entry.symbol);
+    if (risk) this.markTicks.set(entry.symbol, ticksFromUsd(prices.markPriceUsd, risk));
+    else this.markTicks.delete(entry.symbol);
   }
 }
+
+/** Returns true if a number can be a price: what an exchange states in place of one is 0. */
+export function isPrice(usd: number): boolean {
+  return usd > 0 && Number.isFinite(usd);
+}
+
+/** Fields of a market that the statistics bring. */
+const priceFields = ["markPrice", "oraclePrice", "openInterest", "dayVolume", "openInterestCapUsed"] as const;
 
 /** Funding rates by field, from a rate that is a fraction an hour. */
 export function rateFacts(ratePerHour: number): Record<(typeof rateFields)[number], number> {
@@ -291,7 +312,8 @@ function marketFacts(entry: MarketEntry): void {
   }
   if (prices) {
     values.markPrice = prices.markPriceUsd;
-    values.oraclePrice = prices.oraclePriceUsd;
+    if (isPrice(prices.oraclePriceUsd)) values.oraclePrice = prices.oraclePriceUsd;
+    else if (values.oraclePrice !== undefined) delete values.oraclePrice;
     values.openInterest = prices.openInterestUnits;
     values.dayVolume = prices.dayVolumeUsd;
   }

@@ -3,7 +3,7 @@
  * still is goes on, and the time in between counts as time in which nothing was seen.
  */
 import type { AlertChangeKind, Ending, RuleState } from "../domain/alert.ts";
-import { parseSubject, type Subject } from "../domain/subject.ts";
+import { type AccountRef, accountName, parseSubject, type Subject } from "../domain/subject.ts";
 import type { RuleSet } from "../rules/index.ts";
 import type { AlertBook, LiveAlert } from "./alert-book.ts";
 import { type Blindness, blindRule, unreachableRule } from "./blind.ts";
@@ -229,6 +229,11 @@ export class Restoring {
     }
   }
 
+  #slotBefore(ref: AccountRef): number {
+    const { holdings, world } = this.#parts;
+    return holdings.slotBefore(accountName(ref), world.accounts.get(ref));
+  }
+
   /** After an account was read: what stood about parts of it that are no more ends now. */
   endUnclaimed(wallet: string, pdaIndex: number, draft: Draft): void {
     this.#parts.downtime.read(wallet, pdaIndex, draft);
@@ -253,6 +258,7 @@ export class Restoring {
           fallback: ending?.fallback ?? fallback,
           text: null,
           fromMs: ending?.fromMs ?? live.alert.sinceMs,
+          fromSlot: ending ? (ending.fromSlot ?? 0) : this.#slotBefore(subject),
           ...(ending ? { goneMs: ending.goneMs } : {}),
           another: ending?.another ?? false,
           suspicious: true,

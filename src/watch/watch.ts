@@ -14,6 +14,7 @@ import type { ExplainAnswer } from "../domain/explanation.ts";
 import type { DaemonFigures, Observation, Source, Tick } from "../domain/observation.ts";
 import type { Silence } from "../domain/silence.ts";
 import type { WatchStatus } from "../domain/status.ts";
+import { accountName } from "../domain/subject.ts";
 import { unreachable } from "../domain/unreachable.ts";
 import { factReader } from "../rules/index.ts";
 import { type AccountEntry, openFacts, type Parting } from "./accounts.ts";
@@ -237,6 +238,7 @@ export class Watch {
             fallback: incarnation.split(" ")[0] === node.incarnation.split(" ")[0] ? "closed" : "flipped",
             text: null,
             fromMs: live.alert.sinceMs,
+            fromSlot: this.#holdings.slotBefore(accountName(subject), this.#world.accounts.get(subject)),
             another: true,
             suspicious: true,
           });
@@ -933,6 +935,7 @@ export class Watch {
         fallback: why === "flipped" ? "flipped" : "closed",
         text: null,
         fromMs: Math.max(live.alert.sinceMs, node.facts.seenMs.traderState ?? 0),
+        fromSlot: account.slot,
         another: why !== "closed",
         suspicious: true,
       }),

@@ -149,7 +149,7 @@ function stepsOf(list: readonly Round[]): { readonly afterMs: number; readonly s
       source: "liquidations",
       wallet: "main",
       atMs,
-      events: liquidated ? [liquidation(key, atMs)] : [],
+      events: liquidated ? [liquidation(key, at - 5, atMs)] : [],
     }));
     if (one.filled)
       add((atMs) => ({
@@ -181,9 +181,9 @@ function accountOf({ collateral, holds }: Round & { readonly kind: "seen" }): Su
   return subaccount(collateral, [holds === "another" ? { ...held, sequence: "2" } : held]);
 }
 
-function liquidation(key: string, atMs: number) {
+function liquidation(key: string, slot: number, atMs: number) {
   const fields = { kind: "market", role: "liquidatee", size: 100, price: 144, positionClosed: true };
-  return event({ kind: "liquidation", key, happenedMs: atMs, seenMs: atMs, fields });
+  return event({ kind: "liquidation", key, slot, happenedMs: atMs, seenMs: atMs, fields });
 }
 
 function failed(source: Source, atMs: number): Observation {

@@ -69,7 +69,7 @@ test("after a restart its past is what it was", () => {
 test("what cannot be worked out is no sample", () => {
   const harness = new Harness({ rules });
   harness.config(marketConfig());
-  harness.mark({ ...at(0), oraclePriceUsd: 0 });
+  harness.mark({ ...at(1), oraclePriceUsd: 0 });
   const { ticks } = harness.all.at(-1)!;
   const index = ticks[0]!.series.indexOf("market[SOL].value.basis");
   expect(ticks[0]!.values[index]).toBeNaN();

@@ -1,5 +1,5 @@
 /** A position that is closed and opened again on the same side between two readings is another one. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { PositionState, SubaccountState } from "../../src/domain/account.ts";
 import type { Event } from "../../src/domain/event.ts";
 import { event, Harness, position, startMs, subaccount } from "./harness.ts";
@@ -54,7 +54,9 @@ test("what was liquidated before it was opened anew ends as liquidated", () => {
   const harness = seen(near, holding("7"));
   harness.account(holding("8"));
   const fields = { kind: "market", role: "liquidatee", positionClosed: true };
-  harness.events("liquidations", [event({ kind: "liquidation", key: "1.0.0", happenedMs: startMs, fields })]);
+  harness.events("liquidations", [
+    event({ kind: "liquidation", key: "1.0.0", slot: 15, happenedMs: startMs, fields }),
+  ]);
   expect(harness.told.at(-1)).toBe("Near main/0.0/SOL ended critical liquidated");
 });
 
@@ -68,6 +70,7 @@ function fill(slot: number, data: object | null, tradeType = "limit"): Event {
 
 const taken = event({
   kind: "liquidation",
+  slot: 15,
   key: "1.0.0",
   happenedMs: startMs + 1_500,
   fields: { kind: "market", role: "liquidatee", positionClosed: true },
@@ -143,7 +146,7 @@ test("opened anew while nobody watched it is another one as well, which may have
     const fields = { kind: "market", role: "liquidatee", positionClosed: true };
     if (liquidated)
       before.events("liquidations", [
-        event({ kind: "liquidation", key: "1.0.0", happenedMs: startMs, fields }),
+        event({ kind: "liquidation", key: "1.0.0", slot: 15, happenedMs: startMs, fields }),
       ]);
     const after = again(before, near);
     after.live(30_000, holding("8"), 150);
@@ -171,4 +174,54 @@ test("its windows start anew, before a restart and after one", () => {
   const fallen = again(harness, dropped);
   fallen.live(10_000, rich("8", 150), 148);
   expect(fallen.told).toEqual(["Dropped main/0.0/SOL fired critical"]);
+});
+
+describe("a liquidation of a part, after which the position stood", () => {
+  const smaller = [subaccount(600, [{ ...position(60, 150), sequence: "7" }])];
+  const part = (harness: Harness, positionClosed: boolean | null): Event => {
+    const fields = {
+      kind: "market",
+      role: "liquidatee",
+      ...(positionClosed === null ? {} : { positionClosed }),
+    };
+    return event({
+      kind: "liquidation",
+      key: "part",
+      slot: harness.slot + 5,
+      happenedMs: harness.nowMs,
+      fields,
+    });
+  };
+  const restarted = (before: Harness): Harness => {
+    const after = again(before, near);
+    after.slot = before.slot;
+    after.config();
+    after.mark(150);
+    return after;
+  };
+
+  test.each([
+    ["told by the history", false, false],
+    ["told by the inbox, which does not say what was left", null, false],
+    ["told by the inbox, with a restart before the close", null, true],
+  ] as const)("is not why the owner's own close ends it: %s", (_, positionClosed, restart) => {
+    let harness = seen(near, holding("7"));
+    harness.events("notifications", [part(harness, positionClosed)]);
+    harness.account(smaller);
+    harness.live(10_000, smaller, 150);
+    if (restart) harness = restarted(harness);
+    harness.live(20_000, [subaccount(10, [])], 150);
+    expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical closed"]);
+  });
+
+  test("does not hide that the rest of it was liquidated later", () => {
+    const harness = seen(near, holding("7"));
+    harness.events("notifications", [part(harness, null)]);
+    harness.account(smaller);
+    harness.live(10_000, smaller, 150);
+    const rest = part(harness, null);
+    harness.account([subaccount(10, [])]);
+    harness.events("notifications", [{ ...rest, key: "rest" }]);
+    expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical liquidated"]);
+  });
 });

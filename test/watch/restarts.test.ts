@@ -84,6 +84,7 @@ rules:
 
 const liquidation = event({
   kind: "liquidation",
+  slot: 1_000,
   key: "500.1.0",
   wallet: "main",
   pdaIndex: 0,

@@ -219,6 +219,7 @@ describe("endings", () => {
   const liquidation = event({
     kind: "liquidation",
     key: "l1",
+    slot: 15,
     happenedMs: startMs + 1_000,
     fields: {
       kind: "market",
