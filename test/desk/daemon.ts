@@ -97,6 +97,7 @@ function sections({ exchangeUrl, hookUrl, keyFiles, folder }: DaemonOptions, ver
       groupInterval: "500ms",
       stormFold: 100,
     },
+    acknowledge: { audit: "1m" },
     dashboard: { listen: "off" },
   };
 }

@@ -71,6 +71,7 @@ export class Desk {
   readonly troubles: Trouble[] = [];
   readonly lateHistories: LateHistory[] = [];
   readonly deeds: Deed[] = [];
+  readonly announcements: Deed[] = [];
   readonly scenes: SceneTime[] = [];
   readonly folder: string;
   readonly say: (line: string) => void;
@@ -227,6 +228,13 @@ export class Desk {
       ([symbol, price]) => [symbol, price / marks[symbol]!] as const,
     );
     await this.move(Object.fromEntries(factors), overMs, stepMs);
+  }
+
+  /** An announcement of the exchange to every wallet. */
+  async announce(title: string): Promise<void> {
+    this.announcements.push({ atMs: this.now(), text: title });
+    await this.call("notification", { source: "admin", notificationType: "maintenance", title });
+    this.note(`announcement: ${title}`);
   }
 
   async call(name: string, body: object): Promise<void> {

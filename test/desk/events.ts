@@ -22,10 +22,14 @@ interface Happening {
 /** Polls of histories, notifications that stream, and the message, ms. */
 const withinMs = 15_000;
 const afterTroubleMs = 20_000;
+/** Ten seconds in which only one reading of a change makes a loss of it, a poll and a message, ms. */
+const openMs = 18_000;
 
 /** @returns rules that are judged here */
 export function judgeEvents(judge: Judge): readonly string[] {
   const { items } = judge.desk.receiver;
+  openProfits(judge);
+  announcements(judge);
   const all = [...liquidations(judge), ...stops(judge), ...withdrawals(judge), ...funding(judge)];
   const rules = ["Liquidated", "AutoDeleveraged", "StopLossExecuted", "UnusualWithdrawal", "DeskFundingPaid"];
   const taken = new Set<Item>();
@@ -82,7 +86,7 @@ export function judgeEvents(judge: Judge): readonly string[] {
     )
       judge.report("false", item, "this did not happen, or was reported before");
   }
-  return [...rules, "MarketRulesChanged", "NotWatched"];
+  return [...rules, "MarketRulesChanged", "NotWatched", "Announcement"];
 }
 
 /** Funding of the day is told of each new position of the same account anew, with the same sum. */
@@ -193,6 +197,66 @@ function withdrawals(judge: Judge): readonly Happening[] {
     }
   }
   return found;
+}
+
+/**
+ * A withdrawal that no history shows yet may be a loss: where it would be one that counts, a message says that it is one or the
+ * other, with its amount.
+ */
+function openProfits(judge: Judge): void {
+  for (const { wallet, fromMs, toMs, amount } of judge.desk.lateHistories) {
+    const { equity } = judge.context.trace.wallet(judge.context.trace.at(fromMs), wallet);
+    if (amount > -0.12 * equity || toMs - fromMs < openMs + 5_000) continue;
+    const scene = judge.sceneAt(fromMs);
+    judge.findings.count(scene, "expected");
+    const found = judge.desk.receiver.items.find((item) => {
+      const words = `${item.summary} ${item.description}`;
+      const says = /withdraw/i.test(words) && /\bor\b/.test(words);
+      return item.wallet === wallet && says && item.arrivedMs > fromMs && item.arrivedMs < toMs + 5_000;
+    });
+    const text = `${wallet}: a withdrawal, or a loss of $${-amount}`;
+    const common = { scene, atMs: fromMs, wallet };
+    const truth = `history shows it at ${time(toMs)}`;
+    if (!found) judge.findings.add({ ...common, fault: "lost", text, truth });
+    else if (found.arrivedMs > fromMs + openMs + judge.graceMs)
+      judge.findings.add({ ...common, fault: "late", text: textOf(found), truth });
+    else {
+      const amounts = `${found.summary} ${found.description}`.match(/\$\d[\d,]*(\.\d+)?/g) ?? [];
+      const range = { low: -amount, high: -amount };
+      if (!amounts.some((one) => fits(printed(one) ?? { value: 0, half: 0 }, range, 2e-3)))
+        judge.report("wrong figures", found, `none of its amounts is $${-amount}`);
+    }
+  }
+}
+
+/** Each announcement is reported once and acknowledged in the inbox of every wallet. */
+function announcements(judge: Judge): void {
+  const { desk, findings, context } = judge;
+  for (const { atMs, text: title } of desk.announcements) {
+    const scene = judge.sceneAt(atMs);
+    findings.count(scene, "expected");
+    const common = { scene, atMs, wallet: "–" };
+    const found = desk.receiver.items.filter(
+      ({ rule, summary }) => rule === "Announcement" && summary.includes(title),
+    );
+    const [first, ...more] = found;
+    const text = `announcement: ${title}`;
+    if (!first) findings.add({ ...common, fault: "lost", text, truth: "never came" });
+    else if (first.arrivedMs > atMs + withinMs + judge.graceMs)
+      findings.add({ ...common, fault: "late", text: textOf(first), truth: `made at ${time(atMs)}` });
+    for (const item of more) judge.report("false", item, "it was reported before");
+    for (const { name, notifications } of desk.simulator.world.wallets.values()) {
+      const one = notifications.all().find((it) => it.title === title);
+      if (context.labels.has(name) && one && !one.acked)
+        findings.add({
+          ...common,
+          wallet: name,
+          fault: "lost",
+          text,
+          truth: `not acknowledged in the inbox of ${name}`,
+        });
+    }
+  }
 }
 
 /** What each account paid at midnight, by market. */

@@ -17,6 +17,8 @@ const afterTroubleMs = 7_000;
 const lostAfterMs = 45_000;
 /** Of clocks, and of samples of the truth, ms. */
 export const slackMs = 400;
+/** An alert that goes on for so long after its condition is forgotten, ms. */
+const standingMs = 60_000;
 /** How old data may be while everything answers, ms. */
 export const freshMs = 6_000;
 /** Thresholds are met a little sooner or later than the truth says. */
@@ -70,7 +72,10 @@ export class Judge {
   run(): Findings {
     const { items } = this.desk.receiver;
     for (const item of items) this.findings.count(this.sceneAt(item.atMs), "sent");
-    for (const model of models) this.#conditions(model);
+    for (const model of models) {
+      this.#conditions(model);
+      this.#standing(model);
+    }
     for (const item of items) {
       const model = models.find(({ rule }) => rule === item.rule);
       const before = this.findings.discrepancies.length;
@@ -160,6 +165,31 @@ export class Judge {
         truth: `${so}; came at ${time(found.arrivedMs)}, ${(lateMs / 1_000).toFixed(1)} s late: ${textOf(found)}`,
       });
     } else this.findings.add({ ...common, fault: "lost", truth: `${so}; never came` });
+  }
+
+  /** Alerts that nothing ended although their condition has been over for a minute at the end of the desk. */
+  #standing(model: Model): void {
+    const { context, desk, untilMs } = this;
+    const last = new Map<string, Item>();
+    for (const item of desk.receiver.items) if (item.rule === model.rule) last.set(item.subject, item);
+    const ends = [untilMs - standingMs, untilMs - standingMs / 2, untilMs];
+    for (const [subject, item] of last) {
+      if (item.change === "ended" || item.atMs > ends[0]!) continue;
+      if (this.troubles(walletOf(subject), ends[0]! - 10_000, untilMs).length > 0) continue;
+      const over = ends.every((atMs) => {
+        const levels = model.levels(context, context.trace.at(atMs), atMs, subject, -lenient);
+        return !levels || levels[0]!.off;
+      });
+      if (!over) continue;
+      this.findings.add({
+        scene: this.sceneAt(untilMs - 1),
+        fault: "lost",
+        atMs: untilMs,
+        wallet: walletOf(subject),
+        text: `${model.rule} ${subject}: recovered`,
+        truth: `its condition has been over for a minute; the last word is ${textOf(item)}`,
+      });
+    }
   }
 
   /** Returns true if what a message says of its condition was true when its data was. */

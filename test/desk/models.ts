@@ -169,6 +169,8 @@ export function pairFigures({ trace, pairs }: Context, moment: Moment, name: str
 /** Window of LosingFast at the desk, ms. */
 export const fastWindowMs = 40_000;
 const keepMs = 5_000;
+/** Of rules that each price judges: a frame, the judgement, the message, and half a second of the grid of expectations. */
+const pricedMs = 3_500;
 
 function ofWallet(
   rule: string,
@@ -208,6 +210,7 @@ export const models: readonly Model[] = [
     rule: "LiquidationNear",
     forMs: 0,
     keepMs,
+    withinMs: pricedMs,
     windowMs: 0,
     subjects: positions,
     levels: ({ trace }, moment, _atMs, subject, ease) => {
@@ -229,6 +232,7 @@ export const models: readonly Model[] = [
     rule: "AccountLiquidationNear",
     forMs: 0,
     keepMs,
+    withinMs: pricedMs,
     windowMs: 0,
     subjects: accounts,
     levels: ({ trace }, moment, _atMs, subject, ease) => {
@@ -243,6 +247,7 @@ export const models: readonly Model[] = [
     rule: "MarginHigh",
     forMs: 0,
     keepMs,
+    withinMs: pricedMs,
     windowMs: 0,
     subjects: accounts,
     levels: ({ trace }, moment, _atMs, subject, ease) => {
@@ -260,6 +265,7 @@ export const models: readonly Model[] = [
     rule: "AccountLiquidatable",
     forMs: 0,
     keepMs,
+    withinMs: pricedMs,
     windowMs: 0,
     subjects: accounts,
     levels: ({ trace }, moment, _atMs, subject, ease) => {

@@ -253,8 +253,9 @@ export const scenes: readonly Scene[] = [
   },
   {
     name: "pause",
-    about: "the market of SOL is paused for 30 s",
+    about: "an announcement to all, and the market of SOL is paused for 30 s",
     async play(desk) {
+      await desk.announce("SOL pauses for 30 s");
       await desk.call("market", { symbol: "SOL", status: "paused" });
       desk.note("SOL is paused");
       await desk.pause(15 * s);
