@@ -45,7 +45,7 @@ export interface SessionChange {
 
 /** What sessions count, together. */
 export interface SessionFigures {
-  /** Refused requests, refused refreshes, failed sign-ins. */
+  /** Refused requests, refreshes and sign-ins; those that got no answer, 5xx or 429 are none. */
   authFailures: number;
   logins: number;
   refreshes: number;
@@ -328,7 +328,7 @@ export class WalletSession {
         } catch (error) {
           // A refresh that cannot be done for long is worth a sign-in once nothing else is left to use.
           if (!isTerminal(error) && (this.#usable() !== null || this.#failures < 2)) throw error;
-          figures.authFailures++;
+          if (isRefusal(error)) figures.authFailures++;
           why = error instanceof ExchangeError ? (error.code ?? String(error.status)) : null;
         }
       } else why = "refresh_expired";
@@ -351,7 +351,7 @@ export class WalletSession {
             what: `cannot sign in as ${this.wallet.key.address}: ${cleanText(thrown instanceof Error ? thrown.message : "failed")}`,
             sent: false,
           });
-    this.#parts.figures.authFailures++;
+    if (isRefusal(error)) this.#parts.figures.authFailures++;
     this.#lastError = error;
     this.#backOff(error);
     if (this.#usable() === null) this.#tell(false, error.message);
@@ -491,6 +491,11 @@ export class WalletSession {
 /** An exchange that cannot be reached is not a session that was lost. */
 function sessionReason(error: ExchangeError | null): ExchangeError["reason"] {
   return error?.retryable ? error.reason : "signed-out";
+}
+
+/** Returns true if the exchange, or this program itself, refused to sign in; false if nobody decided. */
+function isRefusal(error: unknown): boolean {
+  return !(error instanceof ExchangeError && error.retryable);
 }
 
 /** The refresh token will never work again. 409, 429, 5xx and silence say nothing about it. */

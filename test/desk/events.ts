@@ -21,7 +21,7 @@ interface Happening {
 
 /** Polls of histories, notifications that stream, and the message, ms. */
 const withinMs = 15_000;
-const afterTroubleMs = 20_000;
+const afterTroubleMs = 35_000;
 /** Ten seconds in which only one reading of a change makes a loss of it, a poll and a message, ms. */
 const openMs = 18_000;
 

@@ -202,8 +202,13 @@ export class Judge {
     const troubled = wallets.some((one) => this.troubles(one, item.dataMs - 2_000, item.atMs).length > 0);
     const oldestMs = troubled ? item.dataMs : Math.max(item.dataMs, item.atMs - freshMs);
     const window = trace.between(oldestMs - slackMs - this.graceMs, item.atMs + slackMs);
+    // A price arrives before what it does to an account, or after it.
+    const mixed = window.flatMap((moment, index) => {
+      const next = window[index + 1];
+      return next ? [moment, { ...moment, marks: next.marks, oracles: next.oracles }] : [moment];
+    });
     const at = (ease: number) =>
-      window.map((moment) =>
+      mixed.map((moment) =>
         model.levels(
           context,
           moment,

@@ -398,6 +398,24 @@ describe("losing a session", () => {
     await poll(set);
   });
 
+  test.each([
+    ["answers 503", { status: 503 }, 0],
+    ["hangs up", { kind: "drop" }, 0],
+    ["answers 429", { status: 429 }, 0],
+    ["refuses", { status: 403, body: { error: "forbidden" } }, 1],
+  ] as const)(
+    "a sign-in to an exchange that %s is counted only if it is refused",
+    async (_name, fault, least) => {
+      await using set = await open();
+      set.venue.fault("/v1/auth/", fault, Number.POSITIVE_INFINITY);
+      await refused(set, ask(set, set.exchange, 5_000));
+      await set.clock.advance(60_000);
+      const { authFailures } = set.exchange.sessions.figures;
+      if (least === 0) expect(authFailures).toBe(0);
+      else expect(authFailures).toBeGreaterThanOrEqual(least);
+    },
+  );
+
   test("Retry-After of a sign-in is honoured", async () => {
     await using set = await open();
     set.venue.fault("/v1/auth/nonce", { status: 503, headers: { "retry-after": "45" } }, 3);
