@@ -14,16 +14,16 @@ export class EventWindows {
   readonly #kept = new Map<string, Event[]>();
   #taken = 0;
   readonly #env: (event: Event, nowMs: number) => Env;
-  /** The account that an event without a subaccount belongs to; null where two could be meant. */
-  readonly #subaccountOf: (event: Event) => number | null;
+  /** The accounts, as `0.1`, that an event without a subaccount may belong to. */
+  readonly #ownersOf: (event: Event) => readonly string[];
 
   constructor(
     ruleSet: RuleSet,
     env: (event: Event, nowMs: number) => Env,
-    subaccountOf: (event: Event) => number | null,
+    ownersOf: (event: Event) => readonly string[],
   ) {
     this.#env = env;
-    this.#subaccountOf = subaccountOf;
+    this.#ownersOf = ownersOf;
     for (const rule of [...ruleSet.conditions, ...ruleSet.events]) {
       for (const spec of rule.windows) {
         if (spec.path.kind !== "event") continue;
@@ -51,8 +51,10 @@ export class EventWindows {
   }
 
   feed(node: SubjectNode, event: Event, nowMs: number): void {
-    if (!this.#covers(node, event)) return;
-    node.windows?.feedEvent(event.kind, (spec) => this.#amount(spec, event, nowMs), event.happenedMs);
+    const covers = this.#covers(node, event);
+    if (covers === "no") return;
+    const amount = (spec: WindowSpec): number | null => this.#amount(spec, event, nowMs);
+    node.windows?.feedEvent(event.kind, amount, event.happenedMs, covers === "yes");
   }
 
   /** Gives a subject that has just appeared its past. */
@@ -64,7 +66,12 @@ export class EventWindows {
     const { subject } = node;
     const lists = "wallet" in subject ? [this.#kept.get(subject.wallet) ?? []] : this.#kept.values();
     for (const list of lists) {
-      for (const event of list) if (event.happenedMs >= node.bornMs) this.feed(node, event, nowMs);
+      for (const event of list) {
+        if (event.happenedMs < node.bornMs) continue;
+        // An account that appeared while we watched held nothing before.
+        if (subject.scope === "trader" && !node.first && event.subaccount === null) continue;
+        this.feed(node, event, nowMs);
+      }
     }
   }
 
@@ -79,17 +86,22 @@ export class EventWindows {
     return typeof amount === "number" ? amount : null;
   }
 
-  #covers(node: SubjectNode, event: Event): boolean {
+  /** Returns whether an event is a subject's; `maybe`: several accounts of the wallet could be meant. */
+  #covers(node: SubjectNode, event: Event): "yes" | "no" | "maybe" {
     const subject = node.subject;
-    if (subject.scope === "exchange") return event.wallet === null;
-    if (subject.scope === "daemon" || subject.scope === "book" || subject.scope === "pair") return false;
-    if (subject.scope === "market") return event.symbol?.toUpperCase() === subject.symbol.toUpperCase();
-    if (event.wallet !== subject.wallet) return false;
-    if (subject.scope === "wallet") return true;
-    if (event.pdaIndex !== null && event.pdaIndex !== subject.pdaIndex) return false;
-    const subaccount = event.subaccount ?? this.#subaccountOf(event);
-    if (subaccount !== subject.subaccount) return false;
-    return subject.scope === "trader" || event.symbol?.toUpperCase() === subject.symbol.toUpperCase();
+    const sure = (holds: boolean): "yes" | "no" => (holds ? "yes" : "no");
+    if (subject.scope === "exchange") return sure(event.wallet === null);
+    if (subject.scope === "daemon" || subject.scope === "book" || subject.scope === "pair") return "no";
+    if (subject.scope === "market") return sure(event.symbol?.toUpperCase() === subject.symbol.toUpperCase());
+    if (event.wallet !== subject.wallet) return "no";
+    if (subject.scope === "wallet") return "yes";
+    if (event.pdaIndex !== null && event.pdaIndex !== subject.pdaIndex) return "no";
+    if (subject.scope === "position" && event.symbol?.toUpperCase() !== subject.symbol.toUpperCase())
+      return "no";
+    if (event.subaccount !== null) return sure(event.subaccount === subject.subaccount);
+    const owners = this.#ownersOf(event);
+    if (!owners.includes(`${subject.pdaIndex}.${subject.subaccount}`)) return "no";
+    return owners.length === 1 ? "yes" : "maybe";
   }
 
   #prune(nowMs: number): void {

@@ -114,6 +114,7 @@ export class Restoring {
       );
     }
     this.#parts.holdings.restore(remembered.keep, (wallet) => ours.has(wallet));
+    this.#parts.world.holders.restore(remembered.keep, (wallet) => ours.has(wallet));
     const held = remembered.held.filter(({ wallet }) => wallet === null || ours.has(wallet));
     this.#parts.happenings.restore(remembered.alerts, remembered.keep, held);
     for (const { kind, alert, happenedMs } of remembered.alertChanges) {

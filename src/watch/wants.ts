@@ -1,6 +1,6 @@
 /** What rules and templates need beyond what is read for everybody: what nobody looks at is not asked for. */
 import type { NamedFact } from "../domain/template-data.ts";
-import { namedFields, type RuleSet } from "../rules/index.ts";
+import { namedFields, type RuleSet, type WindowSpec } from "../rules/index.ts";
 
 export interface Needs {
   /** Some rule looks at resting orders, or tells of them. */
@@ -9,8 +9,14 @@ export interface Needs {
   readonly orderAges: boolean;
   /** Some rule reads or tells the profit of today. */
   readonly midnight: boolean;
+  /** How far rules look back over events, ms; 0: not at all. */
+  readonly lookBackMs: number;
   /** Some rule reads or tells how far our equity is from the exchange's. */
   readonly equityCheck: boolean;
+}
+
+function eventsMs({ path, windowMs }: WindowSpec): number {
+  return path.kind !== "event" ? 0 : windowMs === "today" ? 2 * 86_400_000 : windowMs;
 }
 
 /** @param named by templates of channels */
@@ -22,6 +28,7 @@ export function needsOf(ruleSet: RuleSet, named: readonly NamedFact[] = []): Nee
   return {
     orders: read.some(({ scope, field }) => scope === "trader" && field === "orders"),
     orderAges: shown.some(({ awaits }) => awaits === "orders"),
+    lookBackMs: Math.max(0, ...rules.flatMap(({ windows }) => windows.map(eventsMs))),
     midnight: shown.some(({ awaits }) => awaits === "portfolio"),
     equityCheck: shown.some(({ sources }) => sources.includes("portfolio")),
   };

@@ -138,6 +138,8 @@ export class Watch {
   readonly #between: Draft;
   #startedMs: number;
   #viewMismatches = 0;
+  /** A position or an account went with the answer that is being taken. */
+  #parted = false;
   #nowMs: number;
 
   constructor(settings: WatchSettings, remembered: Remembered, nowMs: number) {
@@ -268,7 +270,7 @@ export class Watch {
     this.#eventWindows = new EventWindows(
       settings.ruleSet,
       (event, atMs) => this.#world.eventEnv(event, eventFacts(event, atMs), atMs),
-      (event) => this.#world.subaccountOf(event),
+      (event) => this.#world.ownersOf(event),
     );
     this.#happenings = new Happenings({
       facts,
@@ -641,6 +643,7 @@ export class Watch {
     if (!entry) return;
     const told = this.#world.accounts.take(seen);
     if (told === null) return;
+    this.#noteHolders(seen, told, draft);
     this.#replayEvents(draft);
     for (const account of told) {
       this.#holdings.take(account, draft);
@@ -674,6 +677,18 @@ export class Watch {
     this.#conditions.judgeNode(entry.node, "traderState", draft);
     this.#together.changed(entry, "traderState", draft);
     if (whole) this.#restoring.endUnclaimed(seen.wallet, seen.pdaIndex, draft);
+  }
+
+  /** Notes who holds which market, where that changed. */
+  #noteHolders(
+    { wallet, pdaIndex }: Observation & { readonly kind: "accounts" },
+    told: readonly AccountEntry[],
+    draft: Draft,
+  ): void {
+    if (!this.#parted && !told.some(({ moved }) => moved)) return;
+    this.#parted = false;
+    const accounts = this.#world.accounts.ofWallet(wallet).filter(({ ref }) => ref.pdaIndex === pdaIndex);
+    this.#world.holders.take(wallet, pdaIndex, accounts, draft);
   }
 
   #takeView(seen: Observation & { readonly kind: "traderView" }, draft: Draft): void {
@@ -924,6 +939,7 @@ export class Watch {
   #gone(node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting): void {
     const draft = this.#draft;
     if (symbol !== null) this.#downtime.gone(node.name, draft);
+    this.#parted = true;
     if (symbol === null) this.#equityCheck.forget(account);
     this.#conditions.detach(node, draft, (live, row, before) =>
       this.#endings.end(draft, {

@@ -145,12 +145,23 @@ export class WindowSet {
     for (const window of this.#windows) window.clear();
   }
 
-  /** Feeds an event to the windows of its kind; `amount` is null for those that it does not belong in. */
-  feedEvent(kind: EventKind, amount: (spec: WindowSpec) => number | null, happenedMs: number): void {
+  /**
+   * Feeds an event to the windows of its kind.
+   * @param amount null for windows that it does not belong in
+   * @param attributed false: it is not known whether it is the subject's
+   */
+  feedEvent(
+    kind: EventKind,
+    amount: (spec: WindowSpec) => number | null,
+    happenedMs: number,
+    attributed: boolean,
+  ): void {
     for (const { place, spec } of this.#plan.overEvents) {
       if (spec.path.kind !== "event" || spec.path.event !== kind) continue;
       const value = amount(spec);
-      if (value !== null) this.#windows[place]!.push(happenedMs, value);
+      if (value === null) continue;
+      if (attributed) this.#windows[place]!.push(happenedMs, value);
+      else this.#windows[place]!.pushUnknown?.(happenedMs);
     }
   }
 

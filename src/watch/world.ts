@@ -7,6 +7,7 @@ import type { Source } from "../domain/observation.ts";
 import type { AccountRef, Subject } from "../domain/subject.ts";
 import type { Env, Facts } from "../rules/index.ts";
 import { type AccountEntry, Accounts, type Parting, type SubjectKeeper } from "./accounts.ts";
+import { Holders } from "./holders.ts";
 import { Markets } from "./markets.ts";
 import { Placings } from "./placings.ts";
 import type { WatchedWallet } from "./settings.ts";
@@ -24,6 +25,7 @@ export class World {
   readonly markets = new Markets();
   readonly placings = new Placings();
   readonly accounts: Accounts;
+  readonly holders: Holders;
   readonly exchange: SubjectNode;
   readonly daemon: SubjectNode;
   readonly #listed = (): boolean => this.markets.configAtMs !== null && this.markets.pricesAtMs !== null;
@@ -33,7 +35,7 @@ export class World {
   readonly #onNew: (node: SubjectNode) => void;
 
   /** @param needs what of it rules look at  @param onNew a trader account, a position, a market, a book or a pair appeared  @param onGone a trader account or a position went */
-  constructor(needs: Pick<Needs, "orders">, onNew: (node: SubjectNode) => void, onGone: Gone) {
+  constructor(needs: Pick<Needs, "orders" | "lookBackMs">, onNew: (node: SubjectNode) => void, onGone: Gone) {
     this.#onNew = onNew;
     this.exchange = this.#own("exchange");
     this.daemon = this.#own("daemon");
@@ -47,6 +49,7 @@ export class World {
         onGone(node, account, symbol, why);
       },
     };
+    this.holders = new Holders(needs.lookBackMs);
     this.accounts = new Accounts(this.markets, keeper, this.placings, needs.orders);
   }
 
@@ -175,12 +178,23 @@ export class World {
     return shown ? null : atMs;
   }
 
-  /** The subaccount that a row without one belongs to: the only one that holds the symbol; null where unclear. */
+  /** The subaccount that a row without one belongs to; null where it is unclear. */
   subaccountOf(event: Event): number | null {
-    if (event.wallet === null) return null;
-    if (event.symbol === null) return null;
-    const holding = this.accounts.holding(event.wallet, event.pdaIndex, event.symbol);
-    return holding.length === 1 ? holding[0]!.ref.subaccount : null;
+    const [owner, ...others] = this.ownersOf(event);
+    return owner === undefined || others.length > 0 ? null : Number(owner.slice(owner.indexOf(".") + 1));
+  }
+
+  /** The accounts, as `0.1`, that an event without a subaccount may belong to: those that held its market then. */
+  ownersOf(event: Event): readonly string[] {
+    const { wallet, pdaIndex, symbol } = event;
+    if (wallet === null || symbol === null) return [];
+    const held = this.holders.of(event);
+    if (held !== undefined && held.length > 0) return held;
+    const holding = held === undefined ? this.accounts.holding(wallet, pdaIndex, symbol) : [];
+    const any = holding.length > 0 ? holding : this.accounts.ofWallet(wallet);
+    return any
+      .filter(({ ref }) => pdaIndex === null || ref.pdaIndex === pdaIndex)
+      .map(({ ref }) => `${ref.pdaIndex}.${ref.subaccount}`);
   }
 
   /**

@@ -77,7 +77,7 @@ test("at random: the accounts of a market are those whose state names it, in the
   const random = seededRandom(seed);
   const pick = (n: number) => Math.floor(random() * n);
   const world = new World(
-    { orders: false },
+    { orders: false, lookBackMs: 0 },
     () => {},
     () => {},
   );

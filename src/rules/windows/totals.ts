@@ -1,4 +1,5 @@
 /** `sumOver` and `countOver`: events of the window, added up. By the minute, each minute keeps its total. */
+import { Unknown } from "../value.ts";
 import { pushMinutes } from "./buckets.ts";
 import { Samples } from "./samples.ts";
 import { type Layout, minuteMs, type Shape } from "./shape.ts";
@@ -14,12 +15,20 @@ export function totalKind(shape: Shape): Kind {
   return { shape, layout: { head: 0, stride: 2, most: shape.most } };
 }
 
+const unattributed = new Unknown(
+  "absent",
+  null,
+  "an event in this window may belong to another account of the wallet: the exchange does not state which",
+);
+
 export class TotalWindow implements Window {
   readonly #shape: Shape;
   readonly #samples: Samples;
   /** Taken afresh when something came or went: a running sum would drift. */
   #sum: number | null = null;
   #summedFrom = 0;
+  /** The newest event of which it is not known whether it belongs in. */
+  #unknownMs = Number.NEGATIVE_INFINITY;
 
   constructor({ shape, layout }: Kind) {
     this.#shape = shape;
@@ -40,6 +49,10 @@ export class TotalWindow implements Window {
     return true;
   }
 
+  pushUnknown(atMs: number): void {
+    this.#unknownMs = Math.max(this.#unknownMs, Math.floor(atMs / this.#width) * this.#width);
+  }
+
   pushBucket(atMs: number, stats: BucketStats, companion?: BucketStats, widthMs?: number): void {
     pushMinutes(this, atMs, stats, companion, widthMs);
   }
@@ -48,8 +61,9 @@ export class TotalWindow implements Window {
     this.push(atMs, sum);
   }
 
-  read(nowMs: number): number {
+  read(nowMs: number): number | Unknown {
     this.#forget(nowMs);
+    if (this.#unknownMs > this.#shape.edge.at(nowMs) - this.#width) return unattributed;
     const samples = this.#samples;
     if (this.#sum === null || this.#summedFrom !== samples.first) {
       let sum = 0;
@@ -68,13 +82,17 @@ export class TotalWindow implements Window {
   nextEdgeMs(nowMs: number): number | null {
     this.#forget(nowMs);
     const samples = this.#samples;
-    if (samples.first === samples.end) return null;
-    return this.#shape.edge.leavesAt(samples.timeAt(samples.first) + this.#width - 1, nowMs);
+    const unknown = this.#unknownMs > this.#shape.edge.at(nowMs) - this.#width;
+    if (samples.first === samples.end && !unknown) return null;
+    const firstMs = samples.first === samples.end ? this.#unknownMs : samples.timeAt(samples.first);
+    const leavingMs = unknown ? Math.min(firstMs, this.#unknownMs) : firstMs;
+    return this.#shape.edge.leavesAt(leavingMs + this.#width - 1, nowMs);
   }
 
   clear(): void {
     this.#samples.clear();
     this.#sum = null;
+    this.#unknownMs = Number.NEGATIVE_INFINITY;
   }
 
   get #width(): number {

@@ -23,6 +23,8 @@ export interface Window {
    * @returns false only where it surely left everything as it was: the figure, and until when that was said to hold
    */
   push(atMs: number, value: number, companion?: number): boolean;
+  /** Takes an event of which it is not known whether it belongs in. Windows over events only: unknown until it has left. */
+  pushUnknown?(atMs: number): void;
   /**
    * Takes a stretch of the past that is known by its roll-up only. Minutes give, to the minute, what their samples would
    * have given; wider buckets are exact to their own width.
