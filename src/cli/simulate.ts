@@ -41,6 +41,12 @@ export function simulateCommand(program: Command, cli: Cli): void {
     .option("--keys-dir <folder>", "write the traders' key files there (mode 0600)")
     .option("--scenario <file>", "YAML: a list of { at: 10s, call: mark-price, with: {…} }")
     .option(
+      "--observed <on|off>",
+      "off: answers in the forms of the contract, not in those seen at the live exchange",
+      oneOf(["on", "off"]),
+      "on",
+    )
+    .option(
       "--walk <on|off>",
       "off: prices and traders move by control calls and the scenario only",
       oneOf(["on", "off"]),

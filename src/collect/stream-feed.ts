@@ -12,6 +12,7 @@
  * a reason to read the inbox, since the ids of live copies may not last.
  */
 import type {
+  ChannelName,
   MarketStatsMessage,
   NotificationItem,
   NotificationMessage,
@@ -39,6 +40,7 @@ import { InboxTrust } from "./inbox-trust.ts";
 import { LivePrices } from "./live-prices.ts";
 import type { CollectLog } from "./log.ts";
 import type { MarketBook } from "./market-book.ts";
+import { PriceChannel } from "./price-channel.ts";
 import { SpreadAsks } from "./spread-asks.ts";
 import { StreamOutages } from "./stream-outages.ts";
 import type { Teller } from "./teller.ts";
@@ -107,6 +109,7 @@ export class StreamFeed implements StreamListener {
   readonly #outages: StreamOutages;
   readonly #trust = new InboxTrust();
   #streams: Streams | null = null;
+  #priceChannel: PriceChannel | null = null;
   #missed = 0;
 
   constructor(options: StreamFeedOptions) {
@@ -137,7 +140,8 @@ export class StreamFeed implements StreamListener {
   start(streams: Streams): void {
     this.#streams = streams;
     // Few and for all first, in case the exchange takes only so many.
-    streams.common.subscribe("marketStats", {});
+    const { clock, log } = this.#options;
+    this.#priceChannel = new PriceChannel({ link: streams.common, clock, log });
     streams.common.subscribe("exchangeStatus", {});
     // Of this only that something changed: its snapshot comes compressed, and is not read.
     streams.common.subscribe("exchange", {});
@@ -149,6 +153,7 @@ export class StreamFeed implements StreamListener {
   async stop(): Promise<void> {
     await this.#streams?.stop();
     this.#outages.stop();
+    this.#priceChannel?.stop();
     this.#spread.stop();
     for (const cancel of this.#later.values()) cancel();
     this.#later.clear();
@@ -241,7 +246,11 @@ export class StreamFeed implements StreamListener {
   message(wallet: string | null, { channel, message }: StreamMessage): void {
     switch (channel) {
       case "marketStats":
-        this.#takePrices(message);
+        this.#takePrices([message]);
+        return;
+      case "marketStatsV2":
+        if (message.stats.length > 0) this.#priceChannel?.told();
+        this.#takePrices(message.stats);
         return;
       case "traderState":
         this.#takeState(message);
@@ -268,12 +277,18 @@ export class StreamFeed implements StreamListener {
   misfit(wallet: string | null, { channel, frame }: StreamMisfit): void {
     if (channel === "notifications" && wallet !== null) this.#askInbox(wallet);
     else if (channel === "exchangeStatus") this.#options.ask("exchangeStatus", null);
-    else if (channel === "marketStats") this.#askSoon("markets", null, BETWEEN_DOUBTS_MS);
-    else if (channel === "traderState") {
+    else if (channel === "marketStats" || channel === "marketStatsV2") {
+      if (channel === "marketStatsV2") this.#priceChannel?.misfit();
+      this.#askSoon("markets", null, BETWEEN_DOUBTS_MS);
+    } else if (channel === "traderState") {
       const { authority, traderPdaIndex } = frame as Record<string, unknown>;
       const followed = this.#followed.get(familyOf(String(authority), Number(traderPdaIndex)));
       if (followed) this.#doubt(followed.wallet.name);
     }
+  }
+
+  refused(wallet: string | null, channel: ChannelName | null): void {
+    if (wallet === null) this.#priceChannel?.refused(channel);
   }
 
   badFrame(report: BadRecordReport): void {
@@ -288,6 +303,7 @@ export class StreamFeed implements StreamListener {
       this.#spread.add("notifications", [wallet]);
       return;
     }
+    this.#priceChannel?.up();
     if (!again) return;
     ask("markets", null);
     ask("exchangeStatus", null);
@@ -295,7 +311,10 @@ export class StreamFeed implements StreamListener {
   }
 
   down(wallet: string | null, detail: string, why: DownReason): void {
-    if (wallet === null) for (const { mirror } of this.#followed.values()) mirror.lost();
+    if (wallet === null) {
+      this.#priceChannel?.down();
+      for (const { mirror } of this.#followed.values()) mirror.lost();
+    }
     // From now on the inbox is read as often as without a stream.
     if (this.#outages.down(wallet, detail, why) && wallet !== null)
       this.#spread.add("notifications", [wallet]);
@@ -316,17 +335,21 @@ export class StreamFeed implements StreamListener {
     this.#coalescer.noted();
   }
 
-  #takePrices(message: MarketStatsMessage): void {
-    const prices = livePricesOf(message);
+  /** @throws when the time of a row is ahead of the clock; the other rows are taken */
+  #takePrices(rows: readonly MarketStatsMessage[]): void {
     const nowMs = this.#clock.nowMs();
-    if (prices.exchangeMs > nowMs + MOST_AHEAD_MS) {
-      throw new Error("its time is ahead of the clock");
+    let ahead = false;
+    for (const row of rows) {
+      const prices = livePricesOf(row);
+      ahead ||= prices.exchangeMs > nowMs + MOST_AHEAD_MS;
+      if (prices.exchangeMs > nowMs + MOST_AHEAD_MS) continue;
+      // Markets are what the market list says, here as in polls.
+      if (!this.#options.book.of(prices.symbol)) continue;
+      if (!this.#prices.takeLive(prices, this.#clock.elapsedMs())) continue;
+      this.#notedPrices.set(prices.symbol.toUpperCase(), prices);
+      this.#coalescer.noted();
     }
-    // Markets are what the market list says, here as in polls.
-    if (!this.#options.book.of(prices.symbol)) return;
-    if (!this.#prices.takeLive(prices, this.#clock.elapsedMs())) return;
-    this.#notedPrices.set(prices.symbol.toUpperCase(), prices);
-    this.#coalescer.noted();
+    if (ahead) throw new Error("its time is ahead of the clock");
   }
 
   #takeState(message: TraderStateMessage): void {

@@ -12,6 +12,7 @@ import {
   key,
   level,
   listOf,
+  lots,
   mapOf,
   maybe,
   num,
@@ -35,7 +36,7 @@ import { ArgumentsRefused, type ParamProblem } from "./request.ts";
 
 /** One parameter of a subscription. */
 export interface ChannelParam<T = unknown, Need extends boolean = boolean> {
-  readonly type: "key" | "string" | "integer" | "boolean" | "timeframe" | "encoding";
+  readonly type: "key" | "string" | "strings" | "integer" | "boolean" | "timeframe" | "encoding";
   readonly required: Need;
   readonly description: string;
   readonly argument?: T;
@@ -92,8 +93,7 @@ export const notificationMessage = record({
 });
 export type NotificationMessage = Output<typeof notificationMessage>;
 
-/** Newest statistics of one market. */
-export const marketStatsMessage = record({
+const marketStatsFields = {
   symbol: text,
   timestamp: time,
   openInterest: num,
@@ -105,8 +105,17 @@ export const marketStatsMessage = record({
   currentFundingRate: num,
   eightHourFundingRate: num,
   annualizedFundingRate: num,
-});
+};
+
+/** Newest statistics of one market. */
+export const marketStatsMessage = record(marketStatsFields);
 export type MarketStatsMessage = Output<typeof marketStatsMessage>;
+
+/** The same of several markets in one message. */
+export const marketStatsV2Message = record({
+  stats: listOf(record({ ...marketStatsFields, midPrice: maybe(num) })),
+});
+export type MarketStatsV2Message = Output<typeof marketStatsV2Message>;
 
 /** The exchange's status changed. */
 export const exchangeStatusMessage = record({
@@ -133,6 +142,28 @@ export const allMidsMessage = record({ mids: mapOf(num), slot: int, slotIndex: i
 export type AllMidsMessage = Output<typeof allMidsMessage>;
 export const fundingRateMessage = record({ symbol: text, funding: num });
 export type FundingRateMessage = Output<typeof fundingRateMessage>;
+/** Public trades of one market: what one taker took at once. Lots and sequence numbers as decimal strings. */
+export const tradesMessage = record({
+  symbol: text,
+  trades: listOf(
+    record({
+      slot: int,
+      slotIndex: int,
+      timestamp: time,
+      symbol: text,
+      taker: key,
+      tradeSequenceNumber: sequence,
+      side: text,
+      baseLotsFilled: lots,
+      quoteLotsFilled: lots,
+      feeInQuoteLots: lots,
+      baseAmount: num,
+      quoteAmount: num,
+      numFills: int,
+    }),
+  ),
+});
+export type TradesMessage = Output<typeof tradesMessage>;
 export const fillsMessage = record({ symbol: text, fills: listOf(marketFill) });
 export type FillsMessage = Output<typeof fillsMessage>;
 
@@ -223,6 +254,13 @@ export const channels = {
     messages: "marketStats",
     schema: marketStatsMessage,
   }),
+  marketStatsV2: channel({
+    summary: "Statistics of several markets in one message, of all of them unless symbols are given.",
+    session: false,
+    params: { symbols: may<readonly string[]>("strings", "Only these markets.") },
+    messages: "marketStatsV2",
+    schema: marketStatsV2Message,
+  }),
   exchangeStatus: channel({
     summary: "Changes of the exchange's status.",
     session: false,
@@ -257,6 +295,13 @@ export const channels = {
     params: { marketSymbol: may<string>("string", "Only this market.") },
     messages: "fills",
     schema: fillsMessage,
+  }),
+  trades: channel({
+    summary: "Public trades of one market.",
+    session: false,
+    params: { symbol: need<string>("string", "The market.") },
+    messages: "trades",
+    schema: tradesMessage,
   }),
   candles: channel({
     summary: "The candle under way of one market, when it changes.",
@@ -378,6 +423,10 @@ function misfit(type: ChannelParam["type"], value: unknown): string | null {
         : "must be a base58 public key of 32 bytes";
     case "string":
       return typeof value === "string" && value !== "" ? null : "must be text that is not empty";
+    case "strings":
+      return Array.isArray(value) && value.every((one) => typeof one === "string" && one !== "")
+        ? null
+        : "must be a list of texts that are not empty";
     case "integer":
       return Number.isSafeInteger(value) && (value as number) >= 0
         ? null

@@ -53,6 +53,8 @@ export interface LinkOptions {
   readonly onMessage: (message: StreamMessage) => void;
   /** A message of a known channel that does not fit or could not be taken: something was told and is lost. */
   readonly onMisfit: (misfit: StreamMisfit) => void;
+  /** The exchange refused a subscription of this connection. @param channel null: it does not say which */
+  readonly onRefused?: (channel: ChannelName | null) => void;
   /** Open, and subscriptions are sent. `again`: not for the first time. */
   readonly onUp: (again: boolean) => void;
   /** Lost, or not to be had. Told each time. */
@@ -366,6 +368,7 @@ export class StreamLink {
         const code = frame.code ?? "";
         const said = cleanText(frame.message ?? "refused", this.#token === null ? [] : [this.#token]);
         this.#detail = `connected; ${what} was refused: ${said}`;
+        this.#options.onRefused?.(about?.channel ?? null);
         // What this connection is there for is not to be had with this token.
         if (this.#options.auth && this.#token !== null && (code === "401" || code === "403")) {
           this.#unwelcome = `${what}: ${code} ${said}`;

@@ -5,6 +5,7 @@
  *
  * Nothing here makes data fresh or stale: what is told is handed on, and how the connections are is shown.
  */
+import type { ChannelName } from "../contract/index.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { StreamStatus } from "../domain/status.ts";
 import type { BadRecordReport } from "./client.ts";
@@ -25,6 +26,8 @@ export type { DownReason, StreamMessage, StreamMisfit } from "./stream-link.ts";
 export interface StreamListener {
   message(wallet: string | null, message: StreamMessage): void;
   misfit(wallet: string | null, misfit: StreamMisfit): void;
+  /** A subscription was refused to a connection. @param channel null: the exchange does not say which */
+  refused?(wallet: string | null, channel: ChannelName | null): void;
   /** Open and subscribed; `again`: after it was lost, so that something may have been missed. */
   up(wallet: string | null, again: boolean): void;
   /** Lost, or not to be had; told at every attempt. */
@@ -85,6 +88,7 @@ export function createStreams(options: StreamsOptions): Streams {
       ...(options.limits ? { limits: options.limits } : {}),
       onMessage: (message) => listener.message(wallet, message),
       onMisfit: (misfit) => listener.misfit(wallet, misfit),
+      onRefused: (channel) => listener.refused?.(wallet, channel),
       onUp: (again) => listener.up(wallet, again),
       onDown: (detail, why) => listener.down(wallet, detail, why),
       onQuiet: () => listener.quiet(wallet),

@@ -34,6 +34,8 @@ export const simulateSettings = z.strictObject({
   keysDir: z.string().optional(),
   /** Path of a scenario file. */
   scenario: z.string().optional(),
+  /** `off`: answers in the forms of the contract alone. */
+  observed: z.enum(["on", "off"]).default("on"),
   /** `off`: prices and traders move by control calls and the scenario only. */
   walk: z.enum(["on", "off"]).default("on"),
   requestsPerSecond: flagNumber(z.number().positive()).optional(),
@@ -71,11 +73,12 @@ export async function runSimulator(
   if (!parsed.success) {
     throw new BadSettings(parsed.error.issues.map((it) => `${it.path.join(".")}: ${it.message}`));
   }
-  const { walk, keysDir, scenario, accessTtl, refreshTtl, requestsPerSecond, markets, ...plain } =
+  const { walk, keysDir, scenario, accessTtl, refreshTtl, requestsPerSecond, markets, observed, ...plain } =
     parsed.data;
   const simulator = await startSimulator({
     ...plain,
     ...(markets === undefined ? {} : { markets }),
+    observed: observed === "on",
     walk: walk === "on",
     keysDir: keysDir ?? null,
     scenario: scenario === undefined ? null : scenarioText(scenario),

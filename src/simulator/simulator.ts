@@ -48,6 +48,8 @@ export interface SimulatorOptions extends Partial<SessionSettings> {
   readonly activity?: boolean;
   /** How long the world has lived when it starts. Default: a day when prices move, else nothing. */
   readonly pastMs?: number;
+  /** Forms of answers as seen at the live exchange, where its contract says otherwise or nothing. Default: true. */
+  readonly observed?: boolean;
   /** Markets listed beside SOL, BTC, ETH and GOLD: PUMP (negative `baseLotsDecimals`), TSLA (an equity). */
   readonly markets?: readonly string[];
   /** Of the grid of steps; divides an hour. */
@@ -114,6 +116,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     stepMs,
     walk,
     activity: options.activity ?? walk,
+    observed: options.observed ?? true,
     moreMarkets: options.markets ?? [],
     houseAuthority: keyFor(seed, house).address,
     deriveAddress: (authority, pdaIndex, subaccount) => traderAddress(authority, { pdaIndex, subaccount }),

@@ -338,6 +338,8 @@ export interface Market {
 
 export interface World {
   readonly seed: number;
+  /** Answers take the forms that the live exchange was seen to use where they differ from its contract. */
+  readonly observed: boolean;
   readonly random: Random;
   readonly startMs: number;
   /** Time up to which the world has lived. */

@@ -12,7 +12,7 @@ import { type RawData, WebSocket, WebSocketServer } from "ws";
 import { type ChannelName, readSubscription, TIMEFRAMES } from "../contract/streams.ts";
 import type { Clock } from "../domain/clock.ts";
 import { type Delta, deltaOf } from "./answers/delta.ts";
-import { publicFill } from "./answers/history.ts";
+import { publicFill, publicTrade } from "./answers/history.ts";
 import { notificationItem } from "./answers/notifications.ts";
 import {
   type BookChannel,
@@ -21,6 +21,7 @@ import {
   marketMessage,
   mids,
   type PriceChannel,
+  statsV2Message,
   statusMessage,
 } from "./answers/prices.ts";
 import { stateSnapshot } from "./answers/trader.ts";
@@ -201,10 +202,10 @@ export function createStreams(parts: StreamParts): Streams {
     const read = readSubscription(frame);
     if (!read.ok) throw new Refusal(400, read.message);
     const { channel, params } = read;
-    const symbol = symbolOf(params);
-    if (typeof symbol === "string" && !world.markets.has(symbol.toUpperCase())) {
-      throw new Refusal(400, "unknown symbol");
-    }
+    if (!world.observed && newerChannels.has(channel)) throw new Refusal(400, "unknown channel");
+    for (const symbol of [symbolOf(params), ...((params.symbols as readonly string[] | undefined) ?? [])])
+      if (typeof symbol === "string" && !world.markets.has(symbol.toUpperCase()))
+        throw new Refusal(400, "unknown symbol");
     if (channel === "notifications") {
       if (!connection.token) throw new Refusal(401, "missing_access_token");
       if (connection.token.session?.role === "service") throw new Refusal(403, "user_only");
@@ -237,6 +238,9 @@ export function createStreams(parts: StreamParts): Streams {
         send(connection, { channel, authority, traderPdaIndex, slot, messageType: "snapshot", ...snapshot });
         return;
       }
+      case "marketStatsV2":
+        send(connection, statsV2Message(world, params.symbols as readonly string[] | undefined));
+        return;
       case "marketStats":
       case "market":
       case "markPrice":
@@ -312,6 +316,7 @@ export function createStreams(parts: StreamParts): Streams {
       return;
     }
     let midsMoved = false;
+    const statsMoved = new Set<string>();
     for (const market of world.markets.values()) {
       const { symbol } = market.spec;
       const now: Sent = {
@@ -330,20 +335,34 @@ export function createStreams(parts: StreamParts): Streams {
       if (moved || before?.oracle !== now.oracle || before?.rate !== now.rate) {
         tellMarket("marketStats", market);
         tellMarket("market", market);
+        statsMoved.add(symbol);
       }
       if (moved || before?.book !== now.book) tellBook(market);
       if (moved || before?.fills !== now.fills) tellCandles(market);
       if (before && before.fills !== now.fills) {
         const fills = market.fills.since(before.fills).map((it) => publicFill(world, symbol, it));
+        const trades = market.fills.since(before.fills).map((it) => publicTrade(world, symbol, it));
+        broadcast(keyOf("trades", { symbol }), { channel: "trades", symbol, trades });
         const message = { channel: "fills", symbol, fills };
         broadcast(keyOf("fills", {}), message);
         broadcast(keyOf("fills", { marketSymbol: symbol }), message);
       }
     }
     if (midsMoved) broadcast(keyOf("allMids", {}), mids(world));
+    if (statsMoved.size > 0) tellStatsV2(statsMoved);
     tellStatus();
     tellExchange();
     for (const connection of connections) endSession(connection);
+  }
+
+  /** Each subscription is sent the markets that moved, of those that it is about. */
+  function tellStatsV2(moved: ReadonlySet<string>): void {
+    for (const key of subscribers.keys()) {
+      if (!key.startsWith("marketStatsV2 ")) continue;
+      const wanted = key.split(" ")[3] ?? "";
+      const some = [...moved].filter((symbol) => wanted === "" || wanted.split(",").includes(symbol));
+      if (some.length > 0) broadcast(key, statsV2Message(world, some));
+    }
   }
 
   function tellMarket(channel: PriceChannel, market: Market): void {
@@ -428,10 +447,14 @@ export function createStreams(parts: StreamParts): Streams {
 const symbolOf = (params: Readonly<Record<string, unknown>>): unknown =>
   params.symbol ?? params.marketSymbol ?? params.coin;
 
+/** Channels of newer servers, which a contract of the older ones does not name. */
+const newerChannels: ReadonlySet<ChannelName> = new Set<ChannelName>(["marketStatsV2", "trades"]);
+
 /** One key for a subscription, however its symbol was written. How a snapshot is encoded is no part of it. */
 function keyOf(channel: ChannelName, params: Readonly<Record<string, unknown>>): string {
   const symbol = symbolOf(params);
-  const symbolKey = typeof symbol === "string" ? symbol.toUpperCase() : "";
+  const symbols = Array.isArray(params.symbols) ? params.symbols.map(String).sort() : [symbol ?? ""];
+  const symbolKey = symbols.join(",").toUpperCase();
   const form = `${params.timeframe ?? ""}${params.bypassExecutionBand === true ? "whole" : ""}`;
   return `${channel} ${params.authority ?? ""} ${params.traderPdaIndex ?? ""} ${symbolKey} ${form}`;
 }

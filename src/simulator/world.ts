@@ -23,6 +23,8 @@ export interface WorldOptions {
   readonly stepMs: number;
   readonly walk: boolean;
   readonly activity: boolean;
+  /** Default: true. */
+  readonly observed?: boolean;
   /** Symbols of `moreMarketSpecs` that are listed too. */
   readonly moreMarkets?: readonly string[];
   readonly houseAuthority: string;
@@ -39,6 +41,7 @@ export function createWorld(options: WorldOptions): World {
   const house = emptyAccount(houseWallet, 0, 0, address, 1);
   const world: World = {
     seed,
+    observed: options.observed ?? true,
     random: seededRandom(seed),
     startMs,
     nowMs: startMs,

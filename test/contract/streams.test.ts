@@ -50,6 +50,36 @@ describe("inbound", () => {
     expect(message("ws-funding-rate", "fundingRate").message.funding).toBe(0.000019);
     expect(message("ws-fills", "fills").message.fills[0]?.quoteQty).toBe("-9066");
   });
+  test("statistics of several markets, with and without a mid price", () => {
+    const { channel: _, ...row } = example("ws-market-stats") as Record<string, unknown>;
+    const frame = readFrame({ channel: "marketStatsV2", stats: [{ ...row, midPrice: 151.4 }, row] });
+    expect(frame).toMatchObject({
+      ...{ kind: "message", channel: "marketStatsV2" },
+      message: { stats: [{ symbol: "SOL", midPrice: 151.4, timestamp: 1791212400000 }, { midPrice: null }] },
+    });
+    expect(readFrame({ channel: "marketStatsV2", stats: 7 })).toMatchObject({ kind: "misfit" });
+    const all = { channel: "marketStatsV2" };
+    expect(subscribeFrame("marketStatsV2", {}).subscription).toEqual(all);
+    const some = subscribeFrame("marketStatsV2", { symbols: ["SOL", "BTC"] });
+    expect(readSubscription(some)).toMatchObject({ ok: true, params: { symbols: ["SOL", "BTC"] } });
+    for (const symbols of ["SOL", [""], [7]])
+      expect(
+        readSubscription({ type: "subscribe", subscription: { channel: "marketStatsV2", symbols } }),
+      ).toMatchObject({ ok: false });
+  });
+  test("public trades, whose integers are decimal strings", () => {
+    const trade = {
+      ...{ slot: "123456789", slotIndex: 5, timestamp: "1775578550", symbol: "SOL", taker: WALLET },
+      ...{ tradeSequenceNumber: "100", side: "bid", baseLotsFilled: "1000", quoteLotsFilled: "150000" },
+      ...{ feeInQuoteLots: "30", baseAmount: 10, quoteAmount: 1500, numFills: 2 },
+    };
+    expect(readFrame({ channel: "trades", symbol: "SOL", trades: [trade] })).toMatchObject({
+      kind: "message",
+      message: {
+        trades: [{ slot: 123_456_789, timestamp: 1_775_578_550_000, baseLotsFilled: 1_000n, side: "bid" }],
+      },
+    });
+  });
   test("control frames in all four forms", () => {
     const frames = (example("ws-control-frames") as unknown[]).map(readFrame);
     expect(frames).toMatchObject([

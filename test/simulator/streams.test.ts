@@ -40,6 +40,41 @@ async function connect(simulator: Simulator, token?: string) {
   return { socket, next, subscribe, kept };
 }
 
+test("marketStatsV2 begins with all markets that are asked for, and goes on with those that moved", async () => {
+  await using simulator = await quiet({ markets: ["PUMP"] });
+  const all = await connect(simulator);
+  const two = await connect(simulator);
+  await all.subscribe("marketStatsV2", {});
+  await two.subscribe("marketStatsV2", { symbols: ["btc", "PUMP"] });
+  const rows = async ({ next }: typeof all) =>
+    ((await next("marketStatsV2")).stats as Message[]).map(({ symbol, midPrice }) => `${symbol} ${midPrice}`);
+  expect(await rows(all)).toEqual(["SOL 151.35", "BTC 60400", "ETH 3012.4", "GOLD 2411.6", "PUMP 0.00452"]);
+  expect(await rows(two)).toEqual(["BTC 60400", "PUMP 0.00452"]);
+  // The first look after a connection finds every market changed.
+  await sim(simulator, "mark-price", { symbol: "SOL", price: "151" });
+  for (const one of [all, two]) await rows(one);
+  await sim(simulator, "mark-price", { symbol: "SOL", price: "150" });
+  await sim(simulator, "mark-price", { symbol: "PUMP", price: "0.0046" });
+  expect([await rows(all), await rows(all)]).toEqual([["SOL 150"], ["PUMP 0.0046"]]);
+  expect(await rows(two)).toEqual(["PUMP 0.0046"]);
+  expect(await all.subscribe("marketStatsV2", { symbols: ["NONE"] })).toMatchObject({ accepted: false });
+  for (const { socket } of [all, two]) socket.terminate();
+});
+
+test("trades of a market come as they happen", async () => {
+  await using simulator = await quiet({ walk: true, activity: false, pastMs: 0 });
+  const { subscribe, next, socket } = await connect(simulator);
+  await subscribe("trades", { symbol: "SOL" });
+  await sim(simulator, "advance", { ms: 5_000 });
+  await sim(simulator, "advance", { ms: 5_000 });
+  const { symbol, trades } = await next("trades");
+  expect(symbol).toBe("SOL");
+  const [trade] = trades as Message[];
+  expect(trade).toMatchObject({ symbol: "SOL", side: expect.stringMatching(/^(bid|ask)$/), numFills: 1 });
+  expect(Number(trade!.baseAmount)).toBeCloseTo(Number(trade!.baseLotsFilled) / 100, 9);
+  socket.terminate();
+});
+
 test("trader state begins with the snapshot that HTTP gives, and its deltas lead to the next one", async () => {
   await using simulator = await quiet();
   const { authority } = simulator.traders[0]!;

@@ -158,6 +158,8 @@ export const fill = record({
   signature: maybe(text),
   /** Name-based, hence stable. */
   fillId: maybe(text),
+  /** `trader:number` of the order over time that it belongs to. */
+  parentTwapId: maybe(text),
   timestamp: time,
   slot: int,
   slotIndex: int,

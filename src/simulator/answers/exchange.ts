@@ -54,6 +54,13 @@ const factors = {
   ...Object.fromEntries(Object.entries(riskFactors).map(([name, percent]) => [`${name}Bps`, percent * 100])),
 };
 
+/** Fields that the live exchange adds for equities; no contract names them. */
+const equityMetadata = ({ name, symbol }: Market["spec"]) => ({
+  earningsDates: ["2026-10-21"],
+  searchAliases: [name.toLowerCase(), symbol.toLowerCase()],
+  classifications: ["equity"],
+});
+
 /** What list and snapshot say alike. */
 function common(market: Market, nowMs: number) {
   const { spec } = market;
@@ -71,6 +78,7 @@ function common(market: Market, nowMs: number) {
       tokensXyzAssetId: null,
       calendar: null,
       displayColor: null,
+      ...(spec.equity ? equityMetadata(spec) : {}),
     },
     marketPubkey: spec.marketPubkey,
     splinePubkey: splineOf(spec),

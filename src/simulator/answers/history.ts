@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { Handlers, WireFor } from "../../contract/index.ts";
 import { abs, microPerUnit, writeDecimal } from "../decimals.ts";
 import { Journal, type Page } from "../journal.ts";
+import { tradeAmounts } from "../orders.ts";
 import type {
   Account,
   CollateralMove,
@@ -14,6 +15,7 @@ import type {
   PublicFill,
   World,
 } from "../state.ts";
+import { feeOf } from "../trade.ts";
 import { signatureAt } from "../transaction.ts";
 import { accountOf, type Context, iso, marketOf, seconds, walletOf } from "./context.ts";
 import { ticksText } from "./trader.ts";
@@ -204,6 +206,25 @@ export function publicFill(world: World, symbol: string, it: PublicFill) {
     timestamp: iso(it.atMs),
     transactionSignature: signatureAt(it),
     instructionType: it.instructionType,
+  };
+}
+
+/** A trade of the stream. Outsiders trade among themselves, and pay what everybody pays. */
+export function publicTrade(world: World, symbol: string, it: PublicFill) {
+  const market = world.markets.get(symbol)!;
+  return {
+    slot: String(it.slot),
+    slotIndex: it.slotIndex,
+    timestamp: String(seconds(it.atMs)),
+    symbol,
+    taker: world.house.address,
+    tradeSequenceNumber: `${it.slot}${it.eventIndex}`,
+    side: it.baseLots > 0n ? "bid" : "ask",
+    baseLotsFilled: abs(it.baseLots).toString(),
+    quoteLotsFilled: abs(it.quoteLots).toString(),
+    feeInQuoteLots: feeOf(market, abs(it.quoteLots), "taker").toString(),
+    ...tradeAmounts(market, it.baseLots, it.quoteLots),
+    numFills: 1,
   };
 }
 

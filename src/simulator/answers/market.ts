@@ -36,7 +36,8 @@ export function latestStats(world: World, market: Market): WireFor<"latestMarket
     volumeLots += bar.volumeLots;
     volumeQuote += bar.volumeQuoteLots;
   }
-  const rate = currentRate(market);
+  // Percent an hour on the live exchange; its contract leaves the unit open.
+  const rate = currentRate(market) * (world.observed ? 100 : 1);
   const intervalsADay = dayMs / fundingIntervalMs;
   return {
     symbol: market.spec.symbol,
@@ -115,6 +116,9 @@ function candle(market: Market, bar: Bar) {
   };
 }
 
+/** The overview multiplies rates by this: on the live exchange 10,000 where tickSize is 100, 100 where it is 10. */
+const overviewScale = (world: World, { spec }: Market): number => (world.observed ? spec.tickSize ** 2 : 1);
+
 /** Other venues whose candles the service keeps; commodities are traded nowhere else. They follow the oracle. */
 const venues = ["venue-a", "venue-b"];
 
@@ -171,7 +175,10 @@ export const marketAnswers = {
         400,
         "invalid_request",
       );
-    const rows = buckets(market, frameMs, startTime ?? 0, endTime ?? nowMs);
+    const all = buckets(market, frameMs, startTime ?? 0, endTime ?? nowMs);
+    // The live exchange lists an hour once it is over.
+    const running = (bar: Bar) => world.observed && timeframe === "1h" && bar.startMs + frameMs > nowMs;
+    const rows = all.filter((bar) => !running(bar));
     const others = enableExternalSource && !market.spec.commodity ? venues : [];
     return rows
       .flatMap((bar) => [candle(market, bar), ...others.map((venue) => elsewhere(market, bar, venue))])
@@ -201,7 +208,7 @@ export const marketAnswers = {
               timestamp: seconds(it.atMs),
               fundingAmountPerUnit: perUnit(it.perLot),
               markPrice: perUnit(it.markPerLot),
-              fundingRate: fractionOf(it).toFixed(12),
+              fundingRate: (fractionOf(it) * overviewScale(world, market)).toFixed(12),
             };
           }),
       })),

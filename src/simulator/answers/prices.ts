@@ -16,8 +16,8 @@ export function marketMessage(world: World, channel: PriceChannel, market: Marke
     return { channel, symbol, ...present(world), markPrice: priceUsd(market, market.markTicks) };
   }
   if (channel === "fundingRate") return { channel, symbol, funding: currentRate(market) };
-  const it = latestStats(world, market);
   if (channel === "market") {
+    const it = latestStats(world, market);
     const short: MessageWireFor<"market"> = {
       symbol,
       openInterest: it.open_interest,
@@ -26,12 +26,27 @@ export function marketMessage(world: World, channel: PriceChannel, market: Marke
       oraclePx: it.oracle_price,
       prevDayPx: it.prev_day_mark_price,
       dayNtlVlm: it.day_volume_usd,
-      funding: it.current_funding_rate,
+      funding: currentRate(market),
     };
     return { channel, ...short };
   }
-  const message: MessageWireFor<"marketStats"> = {
-    symbol,
+  return { channel, ...statsRow(world, market) };
+}
+
+/** Rows of one message, of these markets or of all. */
+export function statsV2Message(world: World, symbols?: readonly string[]): object {
+  const wanted = symbols?.map((symbol) => symbol.toUpperCase());
+  const stats = [...world.markets.values()]
+    .filter(({ spec }) => wanted === undefined || wanted.includes(spec.symbol))
+    .map((market) => ({ ...statsRow(world, market), midPrice: priceUsd(market, market.markTicks) }));
+  const message: MessageWireFor<"marketStatsV2"> = { stats };
+  return { channel: "marketStatsV2", ...message };
+}
+
+function statsRow(world: World, market: Market): MessageWireFor<"marketStats"> {
+  const it = latestStats(world, market);
+  return {
+    symbol: market.spec.symbol,
     timestamp: seconds(world.nowMs),
     openInterest: it.open_interest,
     markPrice: it.mark_price,
@@ -43,7 +58,6 @@ export function marketMessage(world: World, channel: PriceChannel, market: Marke
     eightHourFundingRate: it.eight_hour_funding_rate,
     annualizedFundingRate: it.annualized_funding_rate,
   };
-  return { channel, ...message };
 }
 
 export function mids(world: World): object {

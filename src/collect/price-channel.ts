@@ -1,0 +1,86 @@
+/**
+ * The channel that prices are streamed by: `marketStatsV2`, or the older `marketStats` where the exchange refuses the newer
+ * one, sends nothing on it, or sends what cannot be read. Decided anew for each connection, and logged once.
+ */
+import type { ChannelName } from "../contract/index.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { StreamLink } from "../exchange/stream-link.ts";
+import type { CollectLog } from "./log.ts";
+
+/** Without a message of the newer channel for this long after it was subscribed to, the older one is used, ms. */
+const SILENT_MS = 10_000;
+
+export interface PriceChannelOptions {
+  readonly link: Pick<StreamLink, "subscribe" | "unsubscribe" | "subscriptions">;
+  readonly clock: Clock;
+  readonly log: CollectLog;
+}
+
+export class PriceChannel {
+  readonly #options: PriceChannelOptions;
+  #older = false;
+  /** A message of the newer channel was read on this connection. */
+  #read = false;
+  #cancel: () => void = () => {};
+  #logged = false;
+
+  constructor(options: PriceChannelOptions) {
+    this.#options = options;
+    options.link.subscribe("marketStatsV2", {});
+  }
+
+  /** The connection is open. */
+  up(): void {
+    this.#cancel();
+    this.#cancel = this.#options.clock.after(SILENT_MS, () =>
+      this.#fallBack(`told nothing for ${SILENT_MS / 1_000} s`),
+    );
+  }
+
+  /** A message of the newer channel was read. */
+  told(): void {
+    this.#read = true;
+    this.#cancel();
+  }
+
+  /** A message of the newer channel could not be read. */
+  misfit(): void {
+    if (!this.#read) this.#fallBack("sent what cannot be read");
+  }
+
+  /** @param channel null: the exchange does not say which; it answers in order, and this one is asked for first */
+  refused(channel: ChannelName | null): void {
+    const { subscriptions } = this.#options.link;
+    if (
+      channel === "marketStatsV2" ||
+      (channel === null && subscriptions.stateOf("marketStatsV2", {}) === "asked")
+    )
+      this.#fallBack("was refused");
+  }
+
+  /** The connection is lost: the next one is asked for the newer channel again. */
+  down(): void {
+    this.#cancel();
+    this.#read = false;
+    if (!this.#older) return;
+    this.#older = false;
+    this.#options.link.unsubscribe("marketStats", {});
+    this.#options.link.subscribe("marketStatsV2", {});
+  }
+
+  /** Uses the older channel for the rest of this connection. @param why what the newer one did, for people */
+  #fallBack(why: string): void {
+    this.#cancel();
+    if (this.#older) return;
+    this.#older = true;
+    const { link, log } = this.#options;
+    link.unsubscribe("marketStatsV2", {});
+    link.subscribe("marketStats", {});
+    if (!this.#logged) log.info({}, `the stream's channel marketStatsV2 ${why}: prices come by marketStats`);
+    this.#logged = true;
+  }
+
+  stop(): void {
+    this.#cancel();
+  }
+}
