@@ -85,14 +85,16 @@ export const lateAfterMs = 60_000;
 export function render(message: Message, options: RenderOptions = {}, late?: Late): Rendering {
   const { content } = message;
   const zone = options.timezone ?? "UTC";
-  const blocks = content.items.map((item) => renderItem(item, zone, options.commandLine ?? plainCommandLine));
+  const call = options.commandLine ?? plainCommandLine;
+  const settled = isSettled(content);
+  const blocks = content.items.map((item) => renderItem(item, zone, call, settled));
   const notes: string[] = [];
   if (content.kind === "test") notes.push("This is a test. Nothing has happened.");
   if (content.items.some(({ change }) => change.alert.drill))
     notes.push("This is a fire drill. Nothing has happened, and there is nothing to do.");
   const note = lateNote(message, late);
   if (note !== null) notes.push(note);
-  const list = (options.commandLine ?? plainCommandLine)("alerts");
+  const list = call("alerts");
   if (content.folded === "digest")
     notes.push("Nothing could leave for a while; this is what piled up, the worst first.");
   if (content.folded === "storm") notes.push("More than can be told one by one; the worst first.");
@@ -107,6 +109,11 @@ export function render(message: Message, options: RenderOptions = {}, late?: Lat
     standing: standingLines(content),
     footer: `${shorten(cleanLine(content.sender), 80)} · ${message.id}`,
   };
+}
+
+/** Returns true if nothing of a message needs anybody: all alerts in it ended, and no other alert of its group fires. */
+function isSettled({ items, standing, more }: Message["content"]): boolean {
+  return standing === undefined && more === undefined && items.every(({ change }) => change.kind === "ended");
 }
 
 function sectionsOf({ sections = [] }: Message["content"]): Section[] {
@@ -192,7 +199,7 @@ function endingLead(ending: Ending | null): string {
 
 /** What an ending means, so that nobody takes silence for safety. */
 const endingMeaning: Readonly<Record<Ending, string>> = {
-  recovered: "The condition no longer holds. Nothing to do.",
+  recovered: "The condition no longer holds.",
   closed: "The position is closed. Nothing is left to watch.",
   liquidated: "The exchange liquidated the position. Look at what is left of the account.",
   flipped: "The position changed its side. It is watched as a new one.",
@@ -200,8 +207,8 @@ const endingMeaning: Readonly<Record<Ending, string>> = {
   noLongerWatched: "This is no longer watched. It may be no better.",
 };
 
-function renderItem(item: MessageItem, zone: string, commandLine: CommandLine): Block {
-  const block = usual(item, zone, commandLine);
+function renderItem(item: MessageItem, zone: string, commandLine: CommandLine, settled: boolean): Block {
+  const block = usual(item, zone, commandLine, settled);
   const { title, body } = item;
   if (title === undefined && body === undefined) return block;
   return {
@@ -216,7 +223,7 @@ function renderItem(item: MessageItem, zone: string, commandLine: CommandLine): 
   };
 }
 
-function usual(item: MessageItem, zone: string, commandLine: CommandLine): Block {
+function usual(item: MessageItem, zone: string, commandLine: CommandLine, settled: boolean): Block {
   const { change } = item;
   const { alert } = change;
   return {
@@ -230,7 +237,7 @@ function usual(item: MessageItem, zone: string, commandLine: CommandLine): Block
     // What to do now is said while there is something to do.
     description: change.kind === "ended" ? "" : told(clean(alert.description).trim()),
     fresh: freshness(change, zone),
-    now: whatNow(change, zone, commandLine),
+    now: whatNow(change, zone, commandLine, settled),
     runbook: change.kind === "ended" && alert.ending === "recovered" ? null : safeLink(alert.runbook),
   };
 }
@@ -291,9 +298,9 @@ function freshness(change: AlertChange, zone: string): string[] {
   return lines;
 }
 
-function whatNow(change: AlertChange, zone: string, commandLine: CommandLine): string[] {
+function whatNow(change: AlertChange, zone: string, commandLine: CommandLine, settled: boolean): string[] {
   const { alert } = change;
-  if (change.kind === "ended") return meaningOf(change);
+  if (change.kind === "ended") return meaningOf(change, settled);
   if (alert.acknowledgedBy !== null) {
     const when = alert.acknowledgedAtMs === null ? "" : ` at ${formatTime(alert.acknowledgedAtMs, zone)}`;
     const quiet = change.quietIfAcknowledged === undefined ? "" : `: quiet ${change.quietIfAcknowledged}`;
@@ -305,8 +312,11 @@ function whatNow(change: AlertChange, zone: string, commandLine: CommandLine): s
   return [`To stop the reminders${quiet}: ${commandLine(`alerts ack ${alert.id}`)}`];
 }
 
-function meaningOf({ alert, stands }: AlertChange): string[] {
+function meaningOf({ alert, stands }: AlertChange, settled: boolean): string[] {
   if (alert.ending === null) return [];
+  if (alert.ending === "recovered" && stands === "noData")
+    return ["What this alert listed is read again. Other data are still missing."];
+  if (alert.ending === "recovered" && settled) return [`${endingMeaning.recovered} Nothing to do.`];
   if (alert.ending === "closed" && stands === "another")
     return ["It was replaced by another position of the same name, which is watched as a new one."];
   if (alert.ending === "closed" && stands === "noPositions")

@@ -100,10 +100,10 @@ export interface AlertChange {
   /** When what caused it happened at the exchange, ms; null where only our own clock knows. */
   readonly happenedMs: number | null;
   /**
-   * Of an ending, what is there now: another position of the same name, or an account without positions. Absent where
-   * nothing is to be said of it.
+   * Of an ending, what is there now: another position of the same name, an account without positions, or other data that
+   * are still missing. Absent where nothing is to be said of it.
    */
-  readonly stands?: "another" | "noPositions";
+  readonly stands?: "another" | "noPositions" | "noData";
   /** How long an acknowledgement keeps it quiet: `for 1h, unless it gets worse by 20% or rises`. Absent where it does nothing. */
   readonly quietIfAcknowledged?: string;
 }

@@ -14,3 +14,8 @@ export const builtInRules = [
 export const builtInLabels: readonly string[] = ["channel", "source", "failing"];
 
 export type BuiltInRule = (typeof builtInRules)[number];
+
+/** Data are missing of some wallets, markets or the exchange. */
+export const blindRule = "Blind" satisfies BuiltInRule;
+/** No read of the exchange succeeds, and more than three wallets are without data. */
+export const unreachableRule = "ExchangeUnreachable" satisfies BuiltInRule;

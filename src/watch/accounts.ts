@@ -38,6 +38,9 @@ import type { SubjectNode } from "./subjects.ts";
 export interface PositionEntry {
   state: PositionState;
   readonly node: SubjectNode;
+  /** Distance to liquidation and mark as of the last reading of the account, a fraction and USD; NaN: not known. */
+  readDistance: number;
+  readMark: number;
 }
 
 export interface AccountEntry {
@@ -280,7 +283,7 @@ export class Accounts {
     if (known && sideOf(known.state) === side) return known;
     if (known) this.takeGiven(account, symbol, account.seenMs, "flipped");
     const node = this.#keeper.position(account, symbol, `${side} given`, first);
-    const entry = { state, node };
+    const entry = { state, node, readDistance: Number.NaN, readMark: Number.NaN };
     account.positions.set(symbol, entry);
     this.#index.take(account);
     return entry;
@@ -588,7 +591,7 @@ export class Accounts {
       } else {
         // Listed before the node is made, so that whatever looks around from there sees the whole account.
         const node = this.#keeper.position(account, symbol, incarnationOf(position), first);
-        entry = { state: position, node };
+        entry = { state: position, node, readDistance: Number.NaN, readMark: Number.NaN };
         account.positions.set(symbol, entry);
         account.moved = true;
       }
@@ -649,6 +652,16 @@ function holdsAll({ positions, state }: AccountEntry): boolean {
 
 function holds({ positions }: SubaccountState, symbol: string): boolean {
   return positions.some((one) => one.baseLots !== 0n && symbolKey(one.symbol) === symbol);
+}
+
+/** Keeps what a reading of an account says of its positions, once that is assessed: marks move on, readings may stop. */
+export function noteReading({ positions }: AccountEntry): void {
+  for (const position of positions.values()) {
+    const { liquidationDistance, markPrice } = position.node.facts.values;
+    if (typeof liquidationDistance !== "number" || typeof markPrice !== "number") continue;
+    position.readDistance = liquidationDistance;
+    position.readMark = markPrice;
+  }
 }
 
 function noteCollateral(account: AccountEntry, slot: number): void {

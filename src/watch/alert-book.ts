@@ -251,7 +251,13 @@ export class AlertBook {
     return change;
   }
 
-  change(draft: Draft, live: LiveAlert, kind: "rose" | "fell", severity: Severity, text: AlertText): void {
+  change(
+    draft: Draft,
+    live: LiveAlert,
+    kind: "rose" | "fell" | "worsened",
+    severity: Severity,
+    text: AlertText,
+  ): void {
     live.says(text);
     const worstSeverity = worseOf(worstSeverityOf(live.alert), severity);
     live.alert = {
@@ -260,9 +266,12 @@ export class AlertBook {
       severity,
       ...(worstSeverity === severity ? {} : { worstSeverity }),
     };
-    if (kind === "rose" && !covers(live.alert.acknowledgedSeverity, severity))
+    // What a person saw when they acknowledged it was less.
+    if (kind === "worsened" || (kind === "rose" && !covers(live.alert.acknowledgedSeverity, severity)))
       live.alert = withoutAcknowledgement(live.alert);
     this.#record(draft, live, kind, null);
+    // A lesser alert may hold back others no longer.
+    if (kind === "fell") this.#holds.sourceEnded(draft.atMs);
   }
 
   /**

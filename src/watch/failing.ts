@@ -9,7 +9,7 @@ import type { ConditionRule, EventRule, Unknown } from "../rules/index.ts";
 import type { AlertBook, LiveAlert, NewAlert } from "./alert-book.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
-import { blindForMs } from "./settings.ts";
+import { noDataForMs } from "./settings.ts";
 
 export const failingRule = "RuleFailing" satisfies BuiltInRule;
 
@@ -127,7 +127,7 @@ export class Failing {
     };
     this.#failures.set(rule.name, failure);
     if (failure.alert) this.#follow(failure, failure.alert);
-    else this.#deadlines.set(failure, draft.atMs + blindForMs);
+    else this.#deadlines.set(failure, draft.atMs + noDataForMs);
     return failure;
   }
 

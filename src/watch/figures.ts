@@ -17,10 +17,10 @@ import {
 import { type AccountRef, accountName, parseSubject, type Scope, type Subject } from "../domain/subject.ts";
 import { type Field, vocabulary } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
-import type { Blindness } from "./blind.ts";
 import type { Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
 import type { NamedValues } from "./named-values.ts";
+import type { NoData } from "./no-data.ts";
 import type { Restoring } from "./restore.ts";
 import type { SubjectNode } from "./subjects.ts";
 import type { Vigils } from "./vigils.ts";
@@ -30,7 +30,7 @@ export interface GivenParts {
   readonly named: NamedValues;
   readonly world: World;
   readonly conditions: Conditions;
-  readonly blindness: Blindness;
+  readonly noData: NoData;
   readonly vigils: Vigils;
   readonly restoring: Restoring;
   /** Gives subjects that appeared the events of before. */
@@ -168,7 +168,7 @@ export class Given {
 
   /** Whoever waited for a source has heard of it. */
   #sources(taken: readonly Taken[], draft: Draft): void {
-    const { world, blindness, vigils } = this.#parts;
+    const { world, noData, vigils } = this.#parts;
     const { atMs } = draft;
     const told = new Set<string>();
     for (const { node, sources } of taken) {
@@ -186,7 +186,7 @@ export class Given {
         const key = `${of}\n${source}`;
         if (told.has(key)) continue;
         told.add(key);
-        blindness.seen(source, of, draft);
+        noData.seen(source, of, draft);
         vigils.seen(source, of, atMs, draft);
       }
     }

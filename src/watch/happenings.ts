@@ -5,7 +5,7 @@
 
 import { type AcknowledgeSettings, acknowledgeWord } from "../alerts/acknowledge.ts";
 import { type Alert, severityRank } from "../domain/alert.ts";
-import type { BuiltInRule } from "../domain/built-in.ts";
+import { type BuiltInRule, blindRule } from "../domain/built-in.ts";
 import type { AckStatus, AckWord } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { type Event, type EventKind, eventName } from "../domain/event.ts";
@@ -22,12 +22,12 @@ import {
 } from "../rules/index.ts";
 import type { AlertBook, NewAlert } from "./alert-book.ts";
 import { Announcements } from "./announcements.ts";
-import { blindRule, type Sighted } from "./blind.ts";
 import { applies } from "./conditions.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { eventDetailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
 import { eventFacts, eventSubject } from "./event-facts.ts";
+import type { Sighted } from "./gaps.ts";
 import {
   type HeldEvent,
   HeldEvents,

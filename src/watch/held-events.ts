@@ -8,9 +8,9 @@ import type { AckWord } from "../domain/delivery.ts";
 import { type Event, type EventKind, eventName } from "../domain/event.ts";
 import type { Subject } from "../domain/subject.ts";
 import type { EventRule, Unknown } from "../rules/index.ts";
-import type { Sighted } from "./blind.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
+import type { Sighted } from "./gaps.ts";
 
 /** How long an event waits for the figures of its rules, restarts included. */
 export const heldForMs = 300_000;

@@ -8,7 +8,6 @@ import type { Observation, Source } from "../domain/observation.ts";
 import { unlistedSymbols } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { AlertBook } from "./alert-book.ts";
-import type { Blindness } from "./blind.ts";
 import type { Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
 import { fundingUnits } from "./funding-unit.ts";
@@ -24,6 +23,7 @@ import {
   sessionMismatch,
 } from "./markets.ts";
 import type { NamedValues } from "./named-values.ts";
+import type { NoData } from "./no-data.ts";
 import { statusChange } from "./own-events.ts";
 import { factName } from "./remembered.ts";
 import type { Restoring } from "./restore.ts";
@@ -53,7 +53,7 @@ export interface MarketAnswersParts {
   readonly world: World;
   readonly alerts: AlertBook;
   readonly conditions: Conditions;
-  readonly blindness: Blindness;
+  readonly noData: NoData;
   readonly vigils: Vigils;
   readonly series: Series;
   readonly named: NamedValues;
@@ -122,7 +122,7 @@ export class MarketAnswers {
     }
     if (!live) {
       if (entries.length > 0) draft.changes.ticks.push(this.#parts.series.markets(entries, draft.atMs));
-      this.#parts.blindness.seen("markets", null, draft);
+      this.#parts.noData.seen("markets", null, draft);
     }
     for (const prices of seen.markets) this.#noteBadPrices(prices, draft);
     const answered = unpriced.length === 0 ? entries : [...entries, ...unpriced];
@@ -168,7 +168,7 @@ export class MarketAnswers {
       reason: "bad-record",
       detail,
     } as const;
-    this.#parts.blindness.failed(failure);
+    this.#parts.noData.failed(failure);
     if (this.#badPrices.get(name) === bad) return;
     this.#badPrices.set(name, bad);
     draft.changes.failedReads.push(failure);
@@ -200,7 +200,7 @@ export class MarketAnswers {
     }
     this.#noteUnlisted(seen.markets.map((one) => one.symbol));
     this.#dropMarkets(new Set(seen.markets.map((one) => one.symbol.toUpperCase())), draft);
-    this.#parts.blindness.seen("marketConfig", null, draft);
+    this.#parts.noData.seen("marketConfig", null, draft);
     this.#parts.vigils.seen("marketConfig", null, draft.atMs, draft);
     if (changed) this.#world.markets.linkAssets();
     for (const account of this.#world.accounts.all()) {
@@ -283,7 +283,7 @@ export class MarketAnswers {
 
   /** The funding rate that one market settled last. */
   rate({ symbol, ratePerHour, atMs }: Seen<"fundingRate">, draft: Draft): void {
-    const { blindness, series } = this.#parts;
+    const { noData, series } = this.#parts;
     const node = this.#world.marketNode(symbol);
     this.#world.markets.takeRate(symbol, ratePerHour, atMs);
     this.#decideFundingUnit(draft);
@@ -291,7 +291,7 @@ export class MarketAnswers {
     const settled = rateFacts(ratePerHour);
     node.windows?.feed(draft.atMs, settled);
     draft.changes.ticks.push(series.fundingRate(node.facts.values.symbol as string, settled, draft.atMs));
-    blindness.seen("fundingRates", null, draft);
+    noData.seen("fundingRates", null, draft);
     const { accounts, wallets } = this.#world;
     const touched = new Set<string>();
     for (const account of accounts.inMarkets([symbol.toUpperCase()])) {
@@ -352,7 +352,7 @@ export class MarketAnswers {
   ): { readonly market: MarketEntry; readonly node: SubjectNode } {
     const node = this.#world.marketNode(symbol);
     const market = take(this.#world.markets);
-    this.#parts.blindness.seen(source, null, draft);
+    this.#parts.noData.seen(source, null, draft);
     this.#compare(market);
     return { market, node };
   }
@@ -397,7 +397,7 @@ export class MarketAnswers {
     values.gated = seen.gated;
     values.withdrawalsAvailable = seen.withdrawalsAvailable;
     this.#world.exchange.seen("exchangeStatus", draft.atMs);
-    this.#parts.blindness.seen("exchangeStatus", null, draft);
+    this.#parts.noData.seen("exchangeStatus", null, draft);
     this.#parts.vigils.seen("exchangeStatus", null, draft.atMs, draft);
     if (event) {
       const { active, gated, withdrawalsAvailable } = seen;

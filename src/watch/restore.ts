@@ -3,10 +3,10 @@
  * still is goes on, and the time in between counts as time in which nothing was seen.
  */
 import type { AlertChangeKind, Ending, RuleState } from "../domain/alert.ts";
+import { blindRule, unreachableRule } from "../domain/built-in.ts";
 import { type AccountRef, accountName, parseSubject, type Subject } from "../domain/subject.ts";
 import type { RuleSet } from "../rules/index.ts";
 import type { AlertBook, LiveAlert } from "./alert-book.ts";
-import { type Blindness, blindRule, unreachableRule } from "./blind.ts";
 import { type ChannelAlerts, channelRule } from "./channel-alerts.ts";
 import { type Conditions, judges } from "./conditions.ts";
 import type { Downtime } from "./downtime.ts";
@@ -17,6 +17,8 @@ import { type Failing, failingRule } from "./failing.ts";
 import type { Happenings } from "./happenings.ts";
 import type { Holdings } from "./holdings.ts";
 import { type InboxAlerts, inboxRule } from "./inbox-alerts.ts";
+import { keptNoData } from "./incident.ts";
+import type { NoData } from "./no-data.ts";
 import type { Remembered } from "./remembered.ts";
 import type { WatchedWallet } from "./settings.ts";
 import type { Throttles } from "./throttles.ts";
@@ -31,7 +33,7 @@ export interface RestoreParts {
   readonly conditions: Conditions;
   readonly happenings: Happenings;
   readonly throttles: Throttles;
-  readonly blindness: Blindness;
+  readonly noData: NoData;
   readonly channels: ChannelAlerts;
   readonly drillAlerts: DrillAlerts;
   readonly inboxes: InboxAlerts;
@@ -169,7 +171,8 @@ export class Restoring {
       if (claimed.has(id)) continue;
       const { rule, wallet } = live.alert;
       if (wallet !== null && !ours.has(wallet)) this.#parts.alerts.end(draft, live, "noLongerWatched", null);
-      else if (rule === blindRule || rule === unreachableRule) this.#parts.blindness.restore(live);
+      else if (rule === blindRule || rule === unreachableRule)
+        this.#parts.noData.restore(live, remembered.keep.get(keptNoData + id));
       else if (rule === channelRule && this.#parts.hasChannel(live.alert.labels.channel ?? ""))
         this.#parts.channels.restore(live);
       else if (rule === inboxRule) {

@@ -56,9 +56,9 @@ export interface WatchSettings {
 export const firstLookMs = 60_000;
 /** How long a new alert waits for figures that its texts name and that were not read since the start. */
 export const textPatienceMs = 5_000;
-/** How long a wallet may be without fresh data, beyond `staleAfter`, until `Blind` fires. */
-export const blindForMs = 30_000;
-/** More blind wallets than this are one alert, `ExchangeUnreachable`. */
-export const blindWalletsFold = 3;
+/** Time without data, beyond `staleAfter`, after which it is reported, ms. */
+export const noDataForMs = 30_000;
+/** More wallets without data than this are one alert. */
+export const groupedFromWallets = 3;
 /** How long the end of a position waits for word of a liquidation, at the most, before it counts as closed. */
 export const endingPatienceMs = 60_000;

@@ -6,10 +6,10 @@
 import type { Source } from "../domain/observation.ts";
 import type { Scope, Subject } from "../domain/subject.ts";
 import { eventSources, type RuleEventKind, type RuleSet, Unknown } from "../rules/index.ts";
-import type { Sighted } from "./blind.ts";
 import { applies } from "./conditions.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
+import type { Sighted } from "./gaps.ts";
 import { parseLeg } from "./pair-legs.ts";
 import type { WatchedPair, WatchedWallet } from "./settings.ts";
 

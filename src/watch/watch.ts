@@ -17,9 +17,8 @@ import type { WatchStatus } from "../domain/status.ts";
 import { accountName } from "../domain/subject.ts";
 import { unreachable } from "../domain/unreachable.ts";
 import { factReader } from "../rules/index.ts";
-import { type AccountEntry, openFacts, type Parting } from "./accounts.ts";
+import { type AccountEntry, noteReading, openFacts, type Parting } from "./accounts.ts";
 import { AlertBook } from "./alert-book.ts";
-import { Blindness } from "./blind.ts";
 import { ChannelAlerts } from "./channel-alerts.ts";
 import { applies, Conditions } from "./conditions.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -40,6 +39,7 @@ import { Holdings } from "./holdings.ts";
 import { InboxAlerts } from "./inbox-alerts.ts";
 import { MarketAnswers } from "./market-answers.ts";
 import { NamedValues } from "./named-values.ts";
+import { bringsData, NoData } from "./no-data.ts";
 import { Openings } from "./openings.ts";
 import { Recall } from "./recall.ts";
 import { factName, type Remembered } from "./remembered.ts";
@@ -105,7 +105,7 @@ export class Watch {
   readonly #happenings: Happenings;
   readonly #eventWindows: EventWindows;
   readonly #endings: Endings;
-  readonly #blindness: Blindness;
+  readonly #noData: NoData;
   readonly #failing: Failing;
   readonly #downtime: Downtime;
   readonly #vigils: Vigils;
@@ -168,14 +168,10 @@ export class Watch {
       draft,
     });
     const alerts = this.#alerts;
-    this.#blindness = new Blindness({
-      alerts,
-      deadlines,
-      draft,
-      wallet,
-      lastSeenMs: (source, name, symbols) => this.#world.lastSeenMs(source, name, symbols),
+    this.#noData = new NoData({
+      ...{ alerts, deadlines, draft, world: this.#world, startedMs: nowMs },
       wallets: settings.wallets,
-      startedMs: nowMs,
+      scheduleMs: settings.scheduleMs,
       timezone: settings.timezone,
     });
     this.#failing = new Failing({ alerts, deadlines, draft, judgedAll: (rule) => this.#judgedAll(rule) });
@@ -186,7 +182,7 @@ export class Watch {
       pairs: settings.pairs,
       deadlines,
       draft,
-      note: (sighted, into) => this.#blindness.note(sighted, into),
+      note: (sighted, into) => this.#noData.note(sighted, into),
       startedMs: nowMs,
     });
     this.#channels = new ChannelAlerts(alerts);
@@ -221,7 +217,7 @@ export class Watch {
       },
       toldShare: (spec, { subject }, atMs) => this.#told.share(spec, subject, atMs, this.#today.startMs),
       onSight: (instance, into) => {
-        this.#blindness.note(instance, into);
+        this.#noData.note(instance, into);
         this.#failing.condition(instance.rule, instance.node.name, instance.unknown, into);
       },
       onPending: ({ rule, node }) => {
@@ -285,7 +281,7 @@ export class Watch {
       absent: (event, unknown, sinceMs) => this.#world.knownAbsent(event, unknown.source, sinceMs),
       deadlines,
       draft,
-      onSight: (sight, into) => this.#blindness.note(sight, into),
+      onSight: (sight, into) => this.#noData.note(sight, into),
       onJudged: (rule, subject, unknown, into) => this.#failing.event(rule, subject, unknown, into),
     });
     this.#openings = new Openings(remembered.facts);
@@ -318,7 +314,7 @@ export class Watch {
       conditions: this.#conditions,
       happenings: this.#happenings,
       throttles: this.#throttles,
-      blindness: this.#blindness,
+      noData: this.#noData,
       channels: this.#channels,
       drillAlerts: this.#drills,
       inboxes: this.#inboxes,
@@ -347,7 +343,7 @@ export class Watch {
       world: this.#world,
       alerts,
       conditions: this.#conditions,
-      blindness: this.#blindness,
+      noData: this.#noData,
       vigils: this.#vigils,
       series: this.#series,
       named: this.#named,
@@ -362,12 +358,13 @@ export class Watch {
       named: this.#named,
       world: this.#world,
       conditions: this.#conditions,
-      blindness: this.#blindness,
+      noData: this.#noData,
       vigils: this.#vigils,
       restoring: this.#restoring,
       welcomed: (into) => this.#replayEvents(into),
       changed: (wallets, into) => this.#together.manyChanged(wallets, null, true, into),
     });
+    this.#world.daemon.facts.values.noDataAlerts = 0;
     for (const event of remembered.liquidations) this.#endings.remember(event);
     this.#alerts.recall(remembered.keep, remembered.alerts, nowMs);
     this.#restoring.restore(remembered, this.#draft);
@@ -404,6 +401,7 @@ export class Watch {
     // What was due before this arrived is judged first, by what was known then: data that went stale in a gap (a machine
     // that slept) do not count as seen all the while.
     this.#deadlines.run(atMs);
+    if (bringsData(observation)) this.#noData.answered(atMs);
     this.#take(observation, draft);
     if (observation.kind !== "time")
       this.#happenings.retry("wallet" in observation ? observation.wallet : null, draft);
@@ -435,7 +433,7 @@ export class Watch {
       nodes: this.#world.nodes,
       ruleSet: this.#settings.ruleSet,
       viewMismatches: this.#viewMismatches,
-      blind: this.#blindness.list(),
+      blind: this.#noData.list(),
     });
   }
 
@@ -562,7 +560,7 @@ export class Watch {
       case "failed": {
         const { kind: _, ...failure } = observation;
         draft.changes.failedReads.push(failure);
-        this.#blindness.failed(failure);
+        this.#noData.failed(failure);
         return;
       }
       case "session": {
@@ -649,15 +647,16 @@ export class Watch {
       this.#holdings.take(account, draft);
       this.#market.wantAssets(account, draft);
       this.#world.accounts.assess(account);
+      noteReading(account);
     }
     const whole = seen.told === undefined;
     if (whole) {
       walletSeen(entry, seen.pdaIndex, draft.atMs);
-      this.#blindness.seen("traderState", seen.wallet, draft);
     }
     sumAccounts(entry, this.#world.accounts.ofWallet(seen.wallet), true);
     if (whole) noteSnapshot(entry, seen.slot, draft.atMs);
     const wholeMs = whole ? wholeSeenMs(entry) : null;
+    if (whole) this.#noData.seen("traderState", seen.wallet, draft, wholeMs !== null);
     if (wholeMs !== null) this.#vigils.seen("traderState", seen.wallet, wholeMs, draft);
     for (const account of told) {
       this.#named.update(account.node, draft.atMs);
@@ -694,7 +693,7 @@ export class Watch {
   #takeView(seen: Observation & { readonly kind: "traderView" }, draft: Draft): void {
     const account = this.#world.accounts.takeView(seen.wallet, seen.view, seen.atMs);
     if (!account) return;
-    this.#blindness.seen("traderView", seen.wallet, draft);
+    this.#noData.seen("traderView", seen.wallet, draft);
     const differences = compareWithView(account, this.#world.markets);
     if (differences.length === 0) {
       this.#reportedMismatches.delete(account.name);
@@ -712,7 +711,7 @@ export class Watch {
     const entry = this.#world.wallets.get(seen.wallet);
     if (!entry) return;
     const { wallet, midnight } = seen;
-    this.#blindness.seen("portfolio", wallet, draft);
+    this.#noData.seen("portfolio", wallet, draft);
     if (midnight && this.#today.midnight(wallet, midnight.startMs, { ...midnight, readMs: seen.atMs })) {
       this.#today.settled(entry, settledAt(entry, draft.atMs));
       this.#today.keep(wallet, draft);
@@ -761,7 +760,7 @@ export class Watch {
     }
     const wholeMs = partSeen(entry, seen.source, seen.pdaIndex, draft.atMs);
     if (wholeMs !== null) {
-      this.#blindness.seen(seen.source, seen.wallet, draft);
+      this.#noData.seen(seen.source, seen.wallet, draft);
       this.#vigils.seen(seen.source, entry.wallet.name, wholeMs, draft);
       entry.node.seen(seen.source, wholeMs);
     }
@@ -880,7 +879,8 @@ export class Watch {
     values.loopLag = figures.loopLagMs;
     values.failedPolls = figures.failedPolls;
     values.failingReads = figures.failingReads;
-    values.blindWallets = this.#blindness.blindWallets;
+    values.blindWallets = this.#noData.wallets;
+    values.noDataAlerts = this.#noData.alerts;
     values.clockOffset = figures.clockOffsetMs;
     values.streamConnected = figures.streamConnected;
     values.budgetUsed = figures.budgetUsed;

@@ -50,7 +50,7 @@ test("a wallet without positions is told too, since one could be opened unseen",
   const harness = new Harness({ rules: near });
   harness.account([subaccount(5_000, [])]);
   silent(harness, 60_000, "traderState", "main");
-  expect(harness.told).toEqual(["Blind main fired critical"]);
+  expect(harness.told).toEqual(["Blind main fired warning"]);
 });
 
 test("one PDA index that is not read is enough", () => {
@@ -93,7 +93,7 @@ rules:
   harness.events("liquidations", []);
   expect(harness.told.at(-1)).toBe("Blind main ended critical recovered");
   expect(harness.changes.at(-1)!.alert.summary).toBe(
-    "Seen again: liquidation history of wallet main, after 45s",
+    "The exchange answers again: liquidation history of wallet main, after 45s",
   );
   silent(harness, 60_000, "liquidations", "main");
   expect(harness.told).toHaveLength(3);
@@ -120,8 +120,8 @@ rules:
 test("the common alert ends after a restart in which all is well", () => {
   const before = new Harness({ rules: near, wallets: five });
   round(before, 5_000, five);
-  round(before, 90_000, []);
-  expect(before.told).toEqual(["ExchangeUnreachable exchange fired critical"]);
+  before.pass(90_000);
+  expect(before.told).toEqual(["ExchangeUnreachable exchange fired warning"]);
   const after = new Harness({
     rules: near,
     wallets: five,
@@ -131,23 +131,23 @@ test("the common alert ends after a restart in which all is well", () => {
   after.account(safe, "a");
   expect(after.told).toEqual([]);
   round(after, 60_000, five);
-  expect(after.told).toEqual(["ExchangeUnreachable exchange ended critical recovered"]);
+  expect(after.told).toEqual(["ExchangeUnreachable exchange ended warning recovered"]);
 });
 
 test("the common alert holds those that were told before it, and their ends are told", () => {
   const harness = new Harness({ rules: near, wallets: five });
   round(harness, 5_000, five);
   round(harness, 60_000, five.slice(0, 3));
-  expect([...harness.told].sort()).toEqual(["Blind d fired critical", "Blind e fired critical"]);
-  round(harness, 60_000, []);
+  expect([...harness.told].sort()).toEqual(["Blind d fired warning", "Blind e fired warning"]);
+  harness.pass(60_000);
   const before = harness.owed.length;
-  round(harness, 20 * 60_000, []);
+  harness.pass(20 * 60_000);
   expect(harness.owed.slice(before).filter((line) => line.includes("Blind "))).toEqual([]);
   round(harness, 10_000, five);
   expect(harness.owed.filter((line) => line.includes("ended")).sort()).toEqual([
-    "chat: Blind d ended critical recovered",
-    "chat: Blind e ended critical recovered",
-    "chat: ExchangeUnreachable exchange ended critical recovered",
+    "chat: Blind d ended warning recovered",
+    "chat: Blind e ended warning recovered",
+    "chat: ExchangeUnreachable exchange ended warning recovered",
   ]);
 });
 
@@ -159,30 +159,40 @@ test("what is not seen is told in words, with a time that stays true; its end sa
     harness.pass(5_000);
   }
   const texts = () => harness.changes.map(({ kind, alert }) => `${kind}: ${alert.summary}`);
-  expect(texts()).toEqual(["fired: Blind for 45s: no prices from the exchange since 12:00:15 UTC"]);
-  expect(harness.changes[0]!.details.slice(0, 2)).toEqual([
-    ["Not seen", "prices (schedule markets)"],
-    ["Last seen", "2026-01-05 12:00:15 UTC"],
+  expect(texts()).toEqual([
+    "fired: main SOL long was 31% from liquidation 45s ago. No data for 45s: no prices and market rules from the exchange since 12:00:15 UTC",
+  ]);
+  expect(harness.changes[0]!.details.slice(1)).toEqual([
+    ["Not read", "prices (schedule markets): last read 2026-01-05 12:00:15 UTC"],
+    ["Not read", "market rules (schedule marketConfig): last read 2026-01-05 12:00:15 UTC"],
+    ["Rules that cannot judge", "Near"],
   ]);
   // The status speaks of now.
   expect(harness.watch.status(harness.nowMs).firing).toMatchObject([
-    { summary: texts()[0]!.slice("fired: ".length).replace("45s", "1m 5s"), textAtMs: harness.nowMs },
+    { summary: texts()[0]!.slice("fired: ".length).replaceAll("45s", "1m 5s"), textAtMs: harness.nowMs },
   ]);
   round(harness, 5_000, [mainWallet]);
-  expect(texts()[1]).toBe("ended: Seen again: prices from the exchange, after 1m 5s");
+  expect(texts()[1]).toBe("ended: Read again: prices from the exchange, after 1m 5s");
   expect(harness.changes[1]!.details).toEqual([
-    ["Not seen from", "2026-01-05 12:00:15 UTC"],
+    ["Not read from", "2026-01-05 12:00:15 UTC"],
     ["Until", "2026-01-05 12:01:20 UTC"],
   ]);
 });
 
-test("the end of the common alert says that the exchange answers again", () => {
+test("the common alert does not end while one of those that it lists is not read", () => {
   const harness = new Harness({ rules: near, wallets: five });
   round(harness, 5_000, five);
-  round(harness, 90_000, []);
-  round(harness, 5_000, five.slice(0, 4));
-  expect(harness.changes.at(-1)!.alert.summary).toMatch(/^The exchange answers again, after /);
-  expect(harness.changes.at(-1)!.details).toEqual([["Not seen again yet", "c, d, e"]]);
+  harness.pass(90_000);
+  round(harness, 10 * 60_000, five.slice(0, 4));
+  expect(harness.told).toEqual(["ExchangeUnreachable exchange fired warning", "Blind exchange fell warning"]);
+  expect(harness.changes.at(-1)!.alert.summary).toMatch(
+    /No data on wallet e for 2m .*: no positions and balances since/,
+  );
+  round(harness, 5_000, five);
+  expect(harness.told.slice(2)).toEqual(["Blind exchange ended warning recovered"]);
+  expect(harness.changes.at(-1)!.alert.summary).toMatch(
+    /^The exchange answers again: .* of 5 wallets, after 11m/,
+  );
 });
 
 test("a channel that works again is not said not to", () => {

@@ -128,11 +128,16 @@ describe("missing data", () => {
     silence(harness, 60_000);
     const blind = harness.changes.filter(({ alert }) => alert.rule === "Blind");
     expect(blind.map(({ alert }) => alert.summary)).toEqual([
-      "Blind on wallet main for 45s: no positions and balances since 12:00:00 UTC",
+      "main SOL long was 3.45% from liquidation 45s ago. No data on wallet main for 45s: no read of the exchange succeeds since 12:00:00 UTC (no route)",
     ]);
     expect(blind[0]!.details).toEqual([
-      ["Not seen", "positions and balances (schedule traderState)"],
-      ["Last seen", "2026-01-05 12:00:00 UTC"],
+      ["Nearest position", "main SOL long was 3.45% from liquidation 45s ago"],
+      [
+        "Not read",
+        "positions and balances of main (schedule traderState): no route, last read 2026-01-05 12:00:00 UTC",
+      ],
+      ["Not read", "prices (schedule markets): no route, last read 2026-01-05 12:00:00 UTC"],
+      ["Not read", "market rules (schedule marketConfig): last read 2026-01-05 12:00:00 UTC"],
       ["Rules that cannot judge", "Near"],
       ["Last failure", "unreachable: no route"],
     ]);
@@ -147,10 +152,10 @@ describe("missing data", () => {
     silence(harness, 60_000);
     const blind = harness.changes.find(({ alert }) => alert.rule === "Blind" && alert.wallet === "main")!;
     expect(blind.atMs - blind.alert.dataAtMs).toBeGreaterThanOrEqual(45_000);
-    expect(blind.alert.summary).toMatch(/ever since the start$/);
+    expect(blind.alert.summary).toMatch(/ever since the start \(no route\)$/);
   });
 
-  test("that blinds only lesser rules after a while is told as less, once it is sure", () => {
+  test("is told as less once it is sure that less is at stake, and as more at once", () => {
     const rules = near(`
   - name: Poor
     scope: trader
@@ -167,7 +172,7 @@ describe("missing data", () => {
     silence(harness, 60_000);
     const told = () =>
       harness.changes
-        .filter(({ alert }) => alert.rule === "Blind" && alert.wallet === null)
+        .filter(({ alert }) => alert.rule === "Blind")
         .map(({ kind, alert }) => `${kind} ${alert.severity}`);
     const without = (accounts: typeof endangered, ms: number): void => {
       for (let passed = 0; passed < ms; passed += 5_000) {
@@ -176,16 +181,17 @@ describe("missing data", () => {
       }
     };
     without(endangered, 60_000);
-    expect(told()).toEqual(["fired critical"]);
-    // The position is closed: only the rule of its account goes on being blind, for want of marks.
+    // Positions are read again, prices are not.
+    expect(told()).toEqual(["fired critical", "fell critical"]);
+    // The position is closed: nothing is at stake.
     without(empty, 20_000);
-    expect(told()).toEqual(["fired critical"]);
-    without(empty, 20_000);
-    expect(told()).toEqual(["fired critical", "fell warning"]);
+    expect(told().slice(2)).toEqual([]);
+    without(empty, 40_000);
+    expect(told().slice(2)).toEqual(["fell warning"]);
     without(endangered, 5_000);
-    expect(told().at(-1)).toBe("rose critical");
+    expect(told().slice(3)).toEqual(["rose critical"]);
     harness.live(5_000, endangered, 150);
-    expect(told().slice(3)).toEqual(["ended critical"]);
+    expect(told().slice(4)).toEqual(["ended critical"]);
   });
 });
 

@@ -69,7 +69,7 @@ rules:
       expect(unknown("Rich", "main/0.0")).toContain("too old: nothing new from markets");
       expect(unknown("Distant", "main/0.0/SOL")).toContain("too old: nothing new from markets");
       harness.pass(30_000);
-      expect(harness.told).toContain("Blind exchange fired critical");
+      expect(harness.told).toContain("Blind exchange fired warning");
     }
   });
 

@@ -125,7 +125,7 @@ describe.each(rows)("market.$field", ({ field, when, calm, alarming, source }) =
     expect(blind[0]?.labels.source).toBe(source);
     expect(harness.told.filter((one) => one.startsWith("Told"))).toEqual(fired);
     alarming(harness);
-    expect(harness.told.at(-1)).toBe("Blind exchange ended critical recovered");
+    expect(harness.told.at(-1)).toBe("Blind exchange ended warning recovered");
   });
 
   test("is seen by rules about positions, and of a market by its name", () => {

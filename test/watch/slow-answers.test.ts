@@ -195,9 +195,9 @@ describe("a source that answers now and then", () => {
     // All of them are stale for 25 s, then all answer within 4 s.
     turns(40, 900);
     const told = (): string[] => h.told.filter((one) => !one.includes("reminder") && !one.startsWith("Near"));
-    expect(told()).toEqual(["ExchangeUnreachable exchange fired critical"]);
+    expect(told()).toEqual(["Blind exchange fired warning"]);
     turns(5, 150);
-    expect(told().slice(1)).toEqual(["ExchangeUnreachable exchange ended critical recovered"]);
+    expect(told().slice(1)).toEqual(["Blind exchange ended warning recovered"]);
   });
 
   test("whatever answers when: no outage is left once all answer again", () => {

@@ -190,12 +190,12 @@ test("a price that is too old makes the value too old", () => {
   expect(harness.told).toEqual(["Poor main/0.0 fired critical"]);
   for (let i = 0; i < 12; i++) answer(i < 4 ? 0.001 : 1);
   // The price of BTC was told a minute ago: what the collateral is worth now is not known.
-  expect(harness.told.slice(1)).toEqual(["Blind exchange fired critical"]);
+  expect(harness.told.slice(1)).toEqual(["Blind exchange fired warning"]);
   expect(harness.changes.at(-1)?.alert.labels.source).toBe("markets");
   answer(1, btc);
   answer(1, btc);
   expect(harness.told.slice(2)).toEqual([
     "Poor main/0.0 ended critical recovered",
-    "Blind exchange ended critical recovered",
+    "Blind exchange ended warning recovered",
   ]);
 });

@@ -75,8 +75,13 @@ describe("a wallet is as near as its nearest account", () => {
   test("without a rate it is not known, and the rates are what is missing", () => {
     const h = begun();
     h.pass(3 * scheduleMs.fundingRates + 60_000);
-    const blind = h.changes.filter(({ alert }) => alert.rule === "Blind").map(({ alert }) => alert);
-    expect(blind.some((alert) => alert.labels.source === "fundingRates")).toBe(true);
+    const blind = h.changes.filter(({ alert }) => alert.rule === "Blind");
+    // Rates alone are no risk; then nothing else is read either.
+    expect(blind.map(({ kind }) => kind)).toEqual(["fired", "rose"]);
+    const missing = blind[0]!.details.filter(([name]) => name === "Not read").map(([, text]) => text);
+    expect(missing.some((text) => text.startsWith("funding rates of SOL (schedule fundingRates)"))).toBe(
+      true,
+    );
   });
 
   test("an account that holds nothing asks for no rate", () => {

@@ -376,7 +376,7 @@ describe("blindness", () => {
     expect(blind.map((change) => change.alert.labels.source).sort()).toEqual(["traderState"]);
     expect(blind[0]?.alert.severity).toBe("critical");
     expect(blind[0]?.alert.summary).toBe(
-      "Blind on wallet main for 45s: no positions and balances since 12:00:00 UTC",
+      "main SOL long was 3.45% from liquidation 45s ago. No data on wallet main for 45s: no read of the exchange succeeds since 12:00:00 UTC",
     );
     expect(harness.told.filter((line) => line.includes("ended"))).toEqual([]);
   });
@@ -409,10 +409,10 @@ describe("blindness", () => {
       harness.config();
       harness.mark(150);
     }
-    expect(harness.told).toEqual(["ExchangeUnreachable exchange fired critical"]);
+    expect(harness.told).toEqual(["Blind exchange fired warning"]);
     for (const wallet of wallets) harness.account(safe, wallet.name);
     harness.pass(1_000);
-    expect(harness.told.at(-1)).toBe("ExchangeUnreachable exchange ended critical recovered");
+    expect(harness.told.at(-1)).toBe("Blind exchange ended warning recovered");
     expect(harness.told).toHaveLength(2);
   });
 

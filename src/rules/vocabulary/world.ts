@@ -84,6 +84,7 @@ const daemon: readonly Field[] = [
   none.number("failedPolls", "count", "polls in a row that failed, of the worst collector"),
   none.text("failingReads", "which reads fail and why, for people; empty while none does"),
   none.number("blindWallets", "count", "wallets without fresh data"),
+  none.number("noDataAlerts", "count", "no-data alerts that fire (Blind, ExchangeUnreachable)"),
   none.duration("clockOffset", "our clock less the exchange's; signed"),
   none.boolean("streamConnected", "the live stream is connected (true where streams are off)"),
   none.number("budgetUsed", "ratio", "share of the request ceiling in use"),

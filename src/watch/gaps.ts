@@ -1,0 +1,259 @@
+/**
+ * Gaps in the data: which rules cannot be judged for want of which source of which wallet, and since when. Sources that
+ * no wallet owns (prices, configuration, status) belong to the exchange.
+ *
+ *   open ──30 s without data in the last two minutes──► due ──data again──► closed
+ *                                                        └──data now and then──► settling ──less than those 30 s──► closed
+ */
+import type { Severity } from "../domain/alert.ts";
+import { exchangeSources, marketSources, type Source } from "../domain/observation.ts";
+import type { BlindSource } from "../domain/status.ts";
+import type { Subject } from "../domain/subject.ts";
+import type { Unknown } from "../rules/index.ts";
+import { DarkTime, darkWindowMs } from "./dark-time.ts";
+import type { Deadlines, Due } from "./deadlines.ts";
+import type { Draft } from "./draft.ts";
+import { noDataForMs } from "./settings.ts";
+
+/** A rule that judges a subject, or one whose subjects cannot even be known (vigils.ts). */
+export interface Sighted {
+  readonly rule: {
+    readonly name: string;
+    readonly noData: "alert" | "keep";
+    readonly levels: readonly { readonly severity: Severity }[];
+    readonly reads: readonly { readonly sources: readonly Source[]; readonly symbol?: string | null }[];
+    readonly staleAfterMs: Readonly<Record<Source, number>>;
+  };
+  readonly node: { readonly subject: Subject };
+  /** Why it cannot be judged now; null: it can. */
+  readonly unknown: Unknown | null;
+}
+
+export interface Gap extends Due {
+  readonly key: string;
+  /** Null: of the exchange, or of the configuration. */
+  readonly wallet: string | null;
+  readonly source: BlindSource;
+  /** What cannot be judged now. */
+  readonly unjudged: Set<Sighted>;
+  /** Since when something of it cannot be judged, ms. */
+  sinceMs: number;
+  /** From when on its time counts, ms: at a start the first round of readings takes its time. */
+  countsFromMs: number;
+  /** It was open before within the last two minutes: its source answers now and then. */
+  readonly intermittent: boolean;
+  /** When its source answered last while it was open, ms: a part of it may still be missing. */
+  answeredMs: number | null;
+  /** Something cannot be judged now; false: settling. */
+  open: boolean;
+  /** It lasted long enough to be reported. */
+  due: boolean;
+}
+
+export interface GapsOptions {
+  readonly deadlines: Deadlines;
+  readonly draft: () => Draft;
+  readonly startedMs: number;
+  /** The source whose silence is the cause; null: none's. */
+  readonly sourceOf: (one: Sighted, unknown: Unknown) => Source | null;
+  /** A gap is listed by an alert already: it is due at once. */
+  readonly isListed: (wallet: string | null, source: BlindSource) => boolean;
+  readonly onDue: (gap: Gap, draft: Draft) => void;
+  /** Rules that could not be judged for want of one that is due cannot be judged for want of this one now: it is due, too. */
+  readonly onMoved: (gap: Gap, from: Gap, draft: Draft) => void;
+  /** Of one that is due, other rules cannot be judged than before. */
+  readonly onChanged: (gap: Gap, draft: Draft) => void;
+  /** All can be judged again, or nothing is to be judged any more. */
+  readonly onClosed: (gap: Gap, draft: Draft) => void;
+}
+
+/** No wallet owns these. */
+const ofTheExchange: ReadonlySet<BlindSource> = new Set<BlindSource>(["configuration", ...exchangeSources]);
+
+export class Gaps {
+  readonly #options: GapsOptions;
+  readonly #gaps = new Map<string, Gap>();
+  readonly #keyOf = new Map<Sighted, string>();
+  readonly #darkTime = new DarkTime();
+  /** When each that was due closed last, by key, ms. */
+  readonly #closedMs = new Map<string, number>();
+
+  constructor(options: GapsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#gaps.size;
+  }
+
+  get(source: BlindSource, wallet: string | null): Gap | undefined {
+    return this.#gaps.get(gapKey(source, wallet));
+  }
+
+  /** Those that are open now. */
+  *open(): Iterable<Gap> {
+    for (const gap of this.#gaps.values()) if (gap.open) yield gap;
+  }
+
+  /** Wallets of which something cannot be judged now. @param max no more are looked for */
+  wallets(nowMs: number, max = Number.POSITIVE_INFINITY): Set<string> {
+    const wallets = new Set<string>();
+    for (const { wallet, open, due, countsFromMs } of this.#gaps.values()) {
+      if (wallet !== null && open && (due || countsFromMs <= nowMs)) wallets.add(wallet);
+      if (wallets.size >= max) break;
+    }
+    return wallets;
+  }
+
+  /** A judgement turned unknown, known again, or unknown for another reason. */
+  note(one: Sighted, draft: Draft): void {
+    const before = this.#keyOf.get(one);
+    const found = one.rule.noData === "alert" ? this.#gapOf(one) : null;
+    const key = found === null ? undefined : gapKey(found.source, found.wallet);
+    if (before === key) return;
+    const from = before === undefined ? undefined : this.#gaps.get(before);
+    if (found !== null) {
+      const gap = this.#enter(found, one, this.#countsFromMs(one, found.source, draft), draft);
+      const moved = from?.due && from.source !== "configuration" && gap.source !== "configuration";
+      if (moved && !gap.due) {
+        gap.due = true;
+        this.#options.deadlines.cancel(gap);
+      }
+      if (moved) this.#options.onMoved(gap, from, draft);
+    }
+    if (before !== undefined) this.#leave(before, one, draft);
+  }
+
+  #gapOf(one: Sighted): { readonly source: BlindSource; readonly wallet: string | null } | null {
+    const { unknown, node } = one;
+    if (unknown === null) return null;
+    const { unknown: cause } = unknown;
+    if (cause === "unset") return { source: "configuration", wallet: null };
+    if (cause !== "stale" && cause !== "missing" && cause !== "absent") return null;
+    const source = this.#options.sourceOf(one, unknown);
+    if (source === null) return null;
+    const wallet = unknown.wallet ?? ("wallet" in node.subject ? node.subject.wallet : null);
+    return { source, wallet: ofTheExchange.has(source) ? null : wallet };
+  }
+
+  #enter(
+    { source, wallet }: { readonly source: BlindSource; readonly wallet: string | null },
+    one: Sighted,
+    countsFromMs: number,
+    draft: Draft,
+  ): Gap {
+    const key = gapKey(source, wallet);
+    this.#keyOf.set(one, key);
+    const known = this.#gaps.get(key);
+    if (known === undefined) {
+      const gap = this.#make(key, source, wallet, draft.atMs);
+      gap.unjudged.add(one);
+      gap.countsFromMs = countsFromMs;
+      if (this.#options.isListed(wallet, source)) this.#due(gap);
+      else this.#options.deadlines.set(gap, countsFromMs + this.#untilDueMs(gap, countsFromMs));
+      return gap;
+    }
+    known.unjudged.add(one);
+    if (known.due) this.#options.onChanged(known, draft);
+    if (!known.open) {
+      known.open = true;
+      known.sinceMs = draft.atMs;
+      known.countsFromMs = countsFromMs;
+    } else if (countsFromMs >= known.countsFromMs) return known;
+    else known.countsFromMs = countsFromMs;
+    if (known.due) this.#options.deadlines.cancel(known);
+    else this.#options.deadlines.set(known, countsFromMs + this.#untilDueMs(known, countsFromMs));
+    return known;
+  }
+
+  /** How much longer it has to be open until it is due, ms: 30 s of the last two minutes, and since it closed last. */
+  #untilDueMs({ key, countsFromMs }: Gap, nowMs: number): number {
+    const fromMs = Math.max(nowMs - darkWindowMs, this.#closedMs.get(key) ?? Number.NEGATIVE_INFINITY);
+    const openMs = Math.max(0, nowMs - Math.max(countsFromMs, fromMs));
+    return Math.max(0, noDataForMs - openMs - this.#darkTime.within(key, fromMs, nowMs));
+  }
+
+  #make(key: string, source: BlindSource, wallet: string | null, atMs: number): Gap {
+    const intermittent = this.#darkTime.within(key, atMs - darkWindowMs, atMs) > 0;
+    const gap: Gap = {
+      ...{ key, wallet, source, unjudged: new Set(), sinceMs: atMs, countsFromMs: atMs },
+      ...{ intermittent, answeredMs: null, open: true, due: false },
+      ...{ dueMs: Number.POSITIVE_INFINITY, queuedMs: Number.POSITIVE_INFINITY, place: -1 },
+      onDue: () => (gap.open ? this.#due(gap) : this.#close(gap, this.#options.draft())),
+    };
+    this.#gaps.set(key, gap);
+    return gap;
+  }
+
+  #due(gap: Gap): void {
+    if (this.#gaps.get(gap.key) !== gap || gap.due) return;
+    const draft = this.#options.draft();
+    const restMs = this.#options.isListed(gap.wallet, gap.source) ? 0 : this.#untilDueMs(gap, draft.atMs);
+    if (restMs > 0) {
+      // Earlier periods are no longer among the last two minutes.
+      this.#options.deadlines.set(gap, draft.atMs + restMs);
+      return;
+    }
+    // A part of what was missing may have come, and what is missing now may be another source's.
+    for (const one of [...gap.unjudged]) {
+      const found = this.#gapOf(one);
+      if (found !== null && gapKey(found.source, found.wallet) === gap.key) continue;
+      gap.unjudged.delete(one);
+      this.#keyOf.delete(one);
+      if (found !== null) this.#enter(found, one, gap.countsFromMs, draft);
+    }
+    if (gap.unjudged.size === 0) {
+      this.#close(gap, draft);
+      return;
+    }
+    gap.due = true;
+    this.#options.onDue(gap, draft);
+  }
+
+  #leave(key: string, one: Sighted, draft: Draft): void {
+    if (this.#keyOf.get(one) === key) this.#keyOf.delete(one);
+    const gap = this.#gaps.get(key);
+    if (!gap?.unjudged.delete(one)) return;
+    if (gap.unjudged.size > 0) {
+      if (gap.due) this.#options.onChanged(gap, draft);
+      return;
+    }
+    const { key: name, countsFromMs } = gap;
+    this.#darkTime.add(name, countsFromMs, draft.atMs);
+    gap.open = false;
+    // Single answers do not close it: it would be due again soon after each of them.
+    const calmMs = this.#darkTime.calmMs(name, noDataForMs);
+    const before = this.#darkTime.within(name, draft.atMs - darkWindowMs, countsFromMs) > 0;
+    if (!gap.due || !before || calmMs <= draft.atMs) this.#close(gap, draft);
+    else this.#options.deadlines.set(gap, calmMs);
+  }
+
+  #close(gap: Gap, draft: Draft): void {
+    if (this.#gaps.get(gap.key) !== gap) return;
+    this.#gaps.delete(gap.key);
+    this.#options.deadlines.cancel(gap);
+    if (gap.due) this.#closedMs.set(gap.key, draft.atMs);
+    this.#options.onClosed(gap, draft);
+  }
+
+  /**
+   * What was seen and is too old counts at once. What is missing after a start may still be on its way: the first round
+   * over many wallets takes long, and some figures need two readings.
+   */
+  #countsFromMs(one: Sighted, source: BlindSource, draft: Draft): number {
+    const ofMarkets = marketSources.has(source as Source);
+    if (one.unknown?.unknown !== "missing" || (ofTheExchange.has(source) && !ofMarkets)) return draft.atMs;
+    let graceMs = 0;
+    for (const read of one.rule.reads) {
+      for (const of of read.sources) {
+        if (!ofTheExchange.has(of) || marketSources.has(of))
+          graceMs = Math.max(graceMs, one.rule.staleAfterMs[of]);
+      }
+    }
+    return Math.max(draft.atMs, this.#options.startedMs + graceMs);
+  }
+}
+
+export function gapKey(source: BlindSource, wallet: string | null): string {
+  return `${ofTheExchange.has(source) ? "" : (wallet ?? "")}\n${source}`;
+}

@@ -1,0 +1,164 @@
+/** One no-data alert with what it lists: gaps that are open, and after a start those that the alert listed before it. */
+import { z } from "zod";
+import type { Severity } from "../domain/alert.ts";
+import { unreachableRule } from "../domain/built-in.ts";
+import { type Source, sources } from "../domain/observation.ts";
+import type { BlindSource } from "../domain/status.ts";
+import type { LiveAlert } from "./alert-book.ts";
+import type { Due } from "./deadlines.ts";
+import { type Gap, gapKey } from "./gaps.ts";
+import type { NoDataText } from "./no-data-text.ts";
+import { groupedFromWallets, type WatchedWallet } from "./settings.ts";
+
+/** Followed by the alert's id: what it lists, among the kept values. */
+export const keptNoData = "noData/";
+
+const keptSchema = z.object({
+  members: z.array(z.tuple([z.enum(sources), z.string().nullable()])),
+  silent: z.boolean(),
+  wallets: z.number(),
+  risky: z.boolean(),
+});
+type Kept = z.infer<typeof keptSchema>;
+
+/** Gaps that are kept; others join again after a start as they are found. */
+const maxKept = 200;
+
+interface Listed {
+  readonly source: BlindSource;
+  readonly wallet: string | null;
+}
+
+/** What was reported last. */
+interface Told {
+  readonly silent: boolean;
+  readonly wallets: number;
+  readonly risky: boolean;
+}
+
+export class Incident implements Due {
+  /** Whose data are missing; null: of several wallets, or of the exchange. */
+  readonly wallet: string | null;
+  readonly live: LiveAlert;
+  /** Open gaps by their keys. */
+  readonly members = new Map<string, Gap>();
+  /** Listed before the start, and neither read nor missing since, by key. */
+  readonly awaited = new Map<string, Listed>();
+  /** All that it ever listed. */
+  readonly sources = new Set<BlindSource>();
+  readonly wallets = new Set<string>();
+  told: Told = { silent: false, wallets: 0, risky: false };
+  /** No read of the exchange succeeded at some time of it. */
+  wasSilent = false;
+  /** Since when less is missing than was reported, ms; null: it is not. */
+  betterSinceMs: number | null = null;
+  lookedMs = Number.NEGATIVE_INFINITY;
+  /** When something that it listed was read again last, ms; null: nothing was. */
+  readMs: number | null = null;
+  onReview: () => void = () => {};
+  dueMs = Number.POSITIVE_INFINITY;
+  queuedMs = Number.POSITIVE_INFINITY;
+  place = -1;
+  readonly #isRestored: boolean;
+  #kept = "";
+
+  constructor(wallet: string | null, live: LiveAlert, isRestored = false) {
+    this.wallet = wallet;
+    this.live = live;
+    this.#isRestored = isRestored;
+  }
+
+  /** @param kept what `toKeep` gave; undefined: an older version fired the alert */
+  static restored(live: LiveAlert, kept: string | undefined, watched: readonly WatchedWallet[]): Incident {
+    const { alert } = live;
+    const incident = new Incident(alert.subject === "exchange" ? null : alert.wallet, live, true);
+    const { members, ...told } = keptOf(live, kept, watched);
+    incident.told = told;
+    incident.wasSilent = told.silent;
+    for (const [source, wallet] of members) {
+      if (wallet !== null && !watched.some(({ name }) => name === wallet)) continue;
+      incident.#list({ source, wallet });
+      incident.awaited.set(gapKey(source, wallet), { source, wallet });
+    }
+    return incident;
+  }
+
+  /** More than single wallets: alerts of those are held while it fires. */
+  get isWide(): boolean {
+    return this.told.silent || this.told.wallets > groupedFromWallets;
+  }
+
+  lists(key: string): boolean {
+    return this.members.has(key) || this.awaited.has(key);
+  }
+
+  listsWallet(wallet: string): boolean {
+    for (const one of this.members.values()) if (one.wallet === wallet) return true;
+    for (const one of this.awaited.values()) if (one.wallet === wallet) return true;
+    return false;
+  }
+
+  add(gap: Gap): void {
+    this.awaited.delete(gap.key);
+    this.members.set(gap.key, gap);
+    this.#list(gap);
+  }
+
+  #list({ source, wallet }: Listed): void {
+    this.sources.add(source);
+    if (wallet !== null) this.wallets.add(wallet);
+  }
+
+  /** @param seenMs when its source answered last, ms; null: not since the start */
+  closed({ answeredMs }: Gap, seenMs: number | null): void {
+    const readMs = Math.max(answeredMs ?? 0, seenMs ?? 0);
+    if (readMs > this.live.alert.sinceMs) this.readMs = Math.max(this.readMs ?? 0, readMs);
+  }
+
+  reported({ silence, wallets, risky }: Pick<NoDataText, "silence" | "wallets" | "risky">): void {
+    const silent = silence !== null;
+    this.told = { silent, wallets: wallets.length, risky };
+    this.wasSilent ||= silent;
+    this.betterSinceMs = null;
+  }
+
+  /** What an extent is worked out from. */
+  state(): { gaps: Iterable<Gap>; awaited: Iterable<Listed>; unreadSeverity: Severity } {
+    return {
+      gaps: this.members.values(),
+      awaited: this.awaited.values(),
+      // What was read before the start is in the severity that the alert had.
+      unreadSeverity: this.#isRestored ? this.live.alert.severity : "critical",
+    };
+  }
+
+  /** JSON of what it lists; null: as it was kept last. */
+  toKeep(): string | null {
+    const members: Kept["members"] = [];
+    for (const { source, wallet } of [...this.members.values(), ...this.awaited.values()]) {
+      if (members.length >= maxKept) break;
+      members.push([source as Source, wallet]);
+    }
+    const kept = JSON.stringify({ members, ...this.told });
+    if (kept === this.#kept) return null;
+    this.#kept = kept;
+    return kept;
+  }
+
+  onDue(): void {
+    this.onReview();
+  }
+}
+
+function keptOf({ alert }: LiveAlert, kept: string | undefined, watched: readonly WatchedWallet[]): Kept {
+  const parsed = kept === undefined ? undefined : keptSchema.safeParse(JSON.parse(kept));
+  if (parsed?.success) return parsed.data;
+  const all = alert.rule === unreachableRule;
+  const source = sources.find((one) => one === alert.labels.source);
+  const members: Kept["members"] = all
+    ? watched.map(({ name }) => ["traderState", name])
+    : source === undefined
+      ? []
+      : [[source, alert.wallet]];
+  return { members, silent: all, wallets: all ? watched.length : 1, risky: true };
+}

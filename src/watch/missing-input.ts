@@ -1,0 +1,59 @@
+/**
+ * The input that is missing where a figure of an account is not there although the account was read: the price of a market
+ * that it depends on, or the configuration of the market or of its collateral.
+ */
+import type { Source } from "../domain/observation.ts";
+import type { Subject } from "../domain/subject.ts";
+import type { Unknown } from "../rules/index.ts";
+import type { AccountEntry } from "./accounts.ts";
+import { hasSpot } from "./spot-collateral.ts";
+import type { World } from "./world.ts";
+
+/** @returns the source that would bring what is missing; the one that the judgement names, where nothing else is found */
+export function missingInput(world: World, subject: Subject, unknown: Unknown): Source | null {
+  const { source } = unknown;
+  if (unknown.unknown !== "missing" || (source !== "traderState" && source !== "markets")) return source;
+  for (const account of accountsOf(world, subject, unknown.wallet)) {
+    if (account.given || account.node.facts.seenMs.traderState === undefined) continue;
+    const missing = missingOf(world, account);
+    if (missing !== null) return missing;
+  }
+  return source;
+}
+
+/** Markets that the accounts of a subject depend on and of which a source told nothing since `sinceMs`. */
+export function silentMarkets(world: World, subject: Subject, source: Source, sinceMs: number): string[] {
+  const symbols =
+    "symbol" in subject && subject.symbol !== null
+      ? [subject.symbol.toUpperCase()]
+      : accountsOf(world, subject, null).flatMap(symbolsOf);
+  return symbols.filter((symbol) => {
+    const market = world.markets.entries.get(symbol);
+    const seen = market?.facts.seenMs[source];
+    return (
+      seen === undefined || seen < sinceMs || (source === "markets" && !world.markets.markTicks.has(symbol))
+    );
+  });
+}
+
+function accountsOf(world: World, subject: Subject, wallet: string | null): readonly AccountEntry[] {
+  if ("subaccount" in subject) {
+    const account = world.accounts.get(subject);
+    return account === undefined ? [] : [account];
+  }
+  const name = wallet ?? ("wallet" in subject ? subject.wallet : null);
+  return name === null ? [] : world.accounts.ofWallet(name);
+}
+
+function symbolsOf({ positions, otherMarkets }: AccountEntry): string[] {
+  return [...positions.keys(), ...otherMarkets];
+}
+
+function missingOf({ markets }: World, account: AccountEntry): Source | null {
+  for (const symbol of symbolsOf(account)) {
+    if (!markets.risk.has(symbol)) return "marketConfig";
+    if (!markets.markTicks.has(symbol)) return "markets";
+  }
+  if (!hasSpot(account.state) || account.risk.spot !== undefined) return null;
+  return markets.assetsAtMs === null ? "marketConfig" : "markets";
+}

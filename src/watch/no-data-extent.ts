@@ -1,0 +1,171 @@
+/** The extent of a no-data alert: what is missing, which wallets it concerns, and how severe that is. */
+import { type Severity, worseOf } from "../domain/alert.ts";
+import type { Source } from "../domain/observation.ts";
+import type { BlindSource } from "../domain/status.ts";
+import { formatTime } from "../domain/time-text.ts";
+import type { AlertText } from "./alert-book.ts";
+import type { Gap } from "./gaps.ts";
+import type { Incident } from "./incident.ts";
+import {
+  descriptionOf,
+  detailsOf,
+  endSummary,
+  type Missing,
+  missingOf,
+  type NoDataText,
+  oldest,
+  summaryOf,
+  type TextSources,
+} from "./no-data-text.ts";
+import type { WatchedWallet } from "./settings.ts";
+import { stakeOf } from "./stake.ts";
+import { wholeSeenMs } from "./wallets.ts";
+
+export interface Extent extends NoDataText {
+  readonly severity: Severity;
+  /** Since when it lasts, ms. */
+  readonly sinceMs: number;
+  /** When the oldest of it was read last, ms; the start where it was not. */
+  readonly dataAtMs: number;
+}
+
+interface Listed {
+  readonly source: BlindSource;
+  readonly wallet: string | null;
+}
+
+/** The figures of positions rest on these. */
+const riskSources: ReadonlySet<BlindSource> = new Set<Source>([
+  "traderState",
+  "markets",
+  "marketConfig",
+  "traderView",
+]);
+
+export interface ExtentsOptions extends TextSources {
+  readonly wallets: readonly WatchedWallet[];
+  readonly silence: (nowMs: number) => NoDataText["silence"];
+}
+
+export class Extents {
+  readonly #options: ExtentsOptions;
+
+  constructor(options: ExtentsOptions) {
+    this.#options = options;
+  }
+
+  /** @param state `unreadSeverity`: how severe it is that a wallet was never read */
+  of(
+    state: {
+      readonly gaps: Iterable<Gap>;
+      readonly awaited: Iterable<Listed>;
+      readonly unreadSeverity: Severity;
+    },
+    nowMs: number,
+  ): Extent {
+    const { world, failures, wallets: watched, startedMs, freshMs } = this.#options;
+    const gaps = [...state.gaps];
+    const listed: readonly Listed[] = [...gaps, ...state.awaited];
+    const missing = missingOf(gaps, this.#options, nowMs);
+    const wallets = new Set<string>();
+    for (const { wallet } of listed) if (wallet !== null) wallets.add(wallet);
+    const silence = this.#options.silence(nowMs);
+    const risky = silence !== null || listed.some(({ source }) => riskSources.has(source));
+    const stake = stakeOf(
+      world,
+      this.#atRisk(gaps, listed, missing, silence !== null),
+      nowMs,
+      freshMs("markets"),
+    );
+    const unread = stake.unread || this.#neverRead(listed);
+    const near = risky && stake.isNear;
+    const severity = worseOf(near ? "critical" : "warning", unread ? state.unreadSeverity : "warning");
+    const rules = [
+      ...new Set(gaps.flatMap(({ unjudged }) => [...unjudged].map(({ rule }) => rule.name))),
+    ].sort();
+    let failure = null;
+    for (const { source, wallet } of gaps) {
+      const one = failures.of(source as Source, wallet);
+      if (one !== null && (failure === null || one.atMs > failure.atMs)) failure = one;
+    }
+    const leading = missing.filter(({ source }) => source === missing[0]?.source);
+    const readMs = silence === null ? oldest(leading) : silence.sinceMs;
+    return {
+      ...{ missing, wallets: [...wallets].sort(), watched: watched.length, silence, risky },
+      ...{ stake, critical: severity === "critical", rules, severity },
+      lastFailure: failure === null ? null : `${failure.reason}: ${failure.detail}`,
+      sinceMs: readMs ?? gaps.reduce((first, { sinceMs }) => Math.min(first, sinceMs), nowMs),
+      dataAtMs: readMs ?? startedMs,
+    };
+  }
+
+  text(extent: Extent, nowMs: number): AlertText {
+    return {
+      summary: summaryOf(extent, this.#options, nowMs),
+      description: descriptionOf(extent),
+      value: extent.wallets.length > 1 ? extent.wallets.length : null,
+      dataAtMs: extent.dataAtMs,
+      details: detailsOf(extent, this.#options, nowMs),
+    };
+  }
+
+  /** Wallets of which the figures of positions rest on what is missing. */
+  #atRisk(
+    gaps: readonly Gap[],
+    listed: readonly Listed[],
+    missing: readonly Missing[],
+    silent: boolean,
+  ): Iterable<string> {
+    const all = this.#options.wallets.map(({ name }) => name);
+    const ofMarkets = missing.filter(
+      ({ source, wallets }) => riskSources.has(source) && wallets.length === 0,
+    );
+    if (silent || ofMarkets.some(({ symbols }) => symbols.length === 0)) return all;
+    const wallets = new Set<string>();
+    for (const { source, wallet } of listed)
+      if (wallet !== null && riskSources.has(source)) wallets.add(wallet);
+    for (const { source, wallet, unjudged } of gaps) {
+      if (wallet !== null || !riskSources.has(source)) continue;
+      for (const { node } of unjudged) if ("wallet" in node.subject) wallets.add(node.subject.wallet);
+    }
+    return wallets;
+  }
+
+  /** Of a wallet that it lists, or for want of one of all wallets, nothing was read since the start. */
+  #neverRead(listed: readonly Listed[]): boolean {
+    const { wallets } = this.#options.world;
+    const isUnread = (name: string): boolean => {
+      const entry = wallets.get(name);
+      return entry !== undefined && wholeSeenMs(entry) === null;
+    };
+    const names = listed.flatMap(({ wallet }) => (wallet === null ? [] : [wallet]));
+    if (names.length > 0) return names.some(isUnread);
+    return wallets.size > 0 && [...wallets.keys()].every(isUnread);
+  }
+}
+
+export function endText(
+  { live, sources, wallets, wasSilent, readMs }: Incident,
+  others: readonly string[],
+  nowMs: number,
+  timezone: string,
+): AlertText {
+  const { sinceMs, summary, description } = live.alert;
+  const still: (readonly [string, string])[] =
+    others.length > 0 ? [["Still without data", others.join(", ")]] : [];
+  if (readMs === null) {
+    const text = `No rule needs it any more: ${summary}`;
+    return { summary: text, description, value: null, dataAtMs: nowMs, details: still };
+  }
+  return {
+    summary: endSummary(sources, [...wallets].sort(), wasSilent, readMs - sinceMs),
+    description,
+    value: null,
+    dataAtMs: readMs,
+    details: [
+      ["Not read from", formatTime(sinceMs, timezone)],
+      ["Until", formatTime(readMs, timezone)],
+      ...still,
+    ],
+  };
+}

@@ -1,0 +1,297 @@
+/** Texts of the no-data alerts: what is missing, of whom, since when, for which cause, and what is at stake. */
+import { formatDurationMs } from "../domain/duration.ts";
+import { formatPercent } from "../domain/number-text.ts";
+import { exchangeSources, marketSources, type Source } from "../domain/observation.ts";
+import { sourceWords } from "../domain/source-words.ts";
+import type { BlindSource } from "../domain/status.ts";
+import { formatTime, timeOfDay } from "../domain/time-text.ts";
+import { type Gap, gapKey } from "./gaps.ts";
+import { silentMarkets } from "./missing-input.ts";
+import { causeText, type ReadFailures } from "./read-failures.ts";
+import type { NearPosition, Stake } from "./stake.ts";
+import type { World } from "./world.ts";
+
+type Line = readonly [string, string];
+
+/** From this age on a time is printed with its date. */
+const dateFromMs = 12 * 3_600_000;
+const maxRows = 8;
+const maxCauses = 2;
+
+/** Sources by how much rests on them. */
+const byWeight: readonly Source[] = [
+  "traderState",
+  "markets",
+  "marketConfig",
+  "traderView",
+  "exchangeStatus",
+  "liquidations",
+  "notifications",
+];
+
+/** What one source leaves out, for one cause. */
+export interface Missing {
+  readonly source: Source;
+  /** Markets that are missing; none: all that the source brings. */
+  readonly symbols: readonly string[];
+  /** Whose; none: the exchange's. */
+  readonly wallets: readonly string[];
+  /** Null: nothing is known of it. */
+  readonly cause: string | null;
+  /** When the oldest of it was read last, ms; null: never since the start. */
+  readonly readMs: number | null;
+}
+
+export interface TextSources {
+  readonly world: World;
+  readonly failures: ReadFailures;
+  readonly timezone: string;
+  readonly startedMs: number;
+  /** How long a whole answer counts as lately, ms. */
+  readonly freshMs: (source: Source) => number;
+}
+
+/** What an alert lists, its parts by source and cause, the weightiest first. */
+export function missingOf(gaps: Iterable<Gap>, of: TextSources, nowMs: number): Missing[] {
+  const rows = new Map<string, { -readonly [K in keyof Missing]: Missing[K] }>();
+  for (const gap of withOthers([...gaps], of, nowMs).values()) {
+    const source = gap.source as Source;
+    const { wallet } = gap;
+    const symbols = marketsOf(gap, of, nowMs);
+    const readMs = of.world.lastSeenMs(source, wallet, symbols);
+    const cause = causeOf(gap, symbols, readMs, of, nowMs);
+    const key = `${source}\n${cause ?? ""}`;
+    const known = rows.get(key);
+    if (known === undefined) {
+      rows.set(key, { source, symbols, wallets: wallet === null ? [] : [wallet], cause, readMs });
+      continue;
+    }
+    if (wallet !== null) known.wallets = [...known.wallets, wallet];
+    if (readMs === null || known.readMs === null) known.readMs = null;
+    else known.readMs = Math.min(known.readMs, readMs);
+  }
+  const weight = ({ source }: Missing): number => (byWeight.indexOf(source) + 1 || byWeight.length + 1) - 1;
+  return [...rows.values()].sort((a, b) => weight(a) - weight(b) || b.wallets.length - a.wallets.length);
+}
+
+type Lack = Pick<Gap, "source" | "wallet" | "unjudged" | "sinceMs" | "answeredMs" | "intermittent">;
+
+/**
+ * Gaps, and what else their rules read that is too old. A judgement names one source, though all of them may be missing.
+ */
+function withOthers(gaps: readonly Gap[], { world }: TextSources, nowMs: number): Map<string, Lack> {
+  const found = new Map<string, Lack>(
+    gaps.flatMap((gap) => (gap.source === "configuration" ? [] : [[gap.key, gap] as const])),
+  );
+  const looked = new Set<string>();
+  for (const { wallet, unjudged, source: first } of gaps) {
+    for (const { rule } of unjudged) {
+      if (first === "configuration" || looked.has(`${wallet}\n${rule.name}`)) continue;
+      looked.add(`${wallet}\n${rule.name}`);
+      for (const source of rule.reads.flatMap(({ sources }) => sources)) {
+        // Which of these an account needs is not known here.
+        if (source === "traderView" || marketSources.has(source)) continue;
+        const owner = exchangeSources.has(source) ? null : wallet;
+        const key = gapKey(source, owner);
+        if (found.has(key) || (owner === null && !exchangeSources.has(source))) continue;
+        const readMs = world.lastSeenMs(source, owner);
+        if (readMs === null || nowMs - readMs <= rule.staleAfterMs[source]) continue;
+        const sinceMs = readMs + rule.staleAfterMs[source];
+        found.set(key, {
+          source,
+          wallet: owner,
+          unjudged: new Set(),
+          sinceMs,
+          answeredMs: null,
+          intermittent: false,
+        });
+      }
+    }
+  }
+  return found;
+}
+
+/** The markets of a gap, where other markets of its source are read. */
+function marketsOf({ source, unjudged }: Lack, { world, freshMs }: TextSources, nowMs: number): string[] {
+  const of = source as Source;
+  const perMarket = marketSources.has(of);
+  if (!perMarket && of !== "markets" && of !== "marketConfig") return [];
+  const wholeMs = perMarket ? null : world.lastSeenMs(of, null);
+  const fromMs = nowMs - freshMs(of);
+  if (!perMarket && (wholeMs === null || wholeMs < fromMs)) return [];
+  const symbols = new Set<string>();
+  for (const { rule, node } of unjudged) {
+    for (const { sources, symbol = null } of rule.reads) {
+      if (!sources.includes(of)) continue;
+      if (symbol !== null) symbols.add(symbol.toUpperCase());
+      else if (perMarket && "symbol" in node.subject && node.subject.symbol !== null)
+        symbols.add(node.subject.symbol.toUpperCase());
+      else for (const one of silentMarkets(world, node.subject, of, fromMs)) symbols.add(one);
+    }
+  }
+  return [...symbols].sort();
+}
+
+function causeOf(
+  { source, wallet, sinceMs, answeredMs, intermittent }: Lack,
+  symbols: readonly string[],
+  readMs: number | null,
+  { failures, timezone }: TextSources,
+  nowMs: number,
+): string | null {
+  const failure = failures.of(source as Source, wallet);
+  const concerns = !failure?.symbol || symbols.length === 0 || symbols.includes(failure.symbol.toUpperCase());
+  if (failure !== null && concerns && failure.atMs > (readMs ?? 0))
+    return causeText(failure, (ms) => timeText(ms, nowMs, timezone));
+  const answered = answeredMs !== null && answeredMs >= sinceMs;
+  if (symbols.length > 0)
+    return answered && !marketSources.has(source as Source) ? "not in the answers" : null;
+  return intermittent || (answered && readMs !== null) ? "answers too slow" : null;
+}
+
+export interface NoDataText {
+  readonly missing: readonly Missing[];
+  /** Those that the alert lists, sorted. */
+  readonly wallets: readonly string[];
+  /** How many are watched. */
+  readonly watched: number;
+  /** No read of the exchange succeeds, since when, ms (null: none did since the start); null: some do. */
+  readonly silence: { readonly sinceMs: number | null } | null;
+  /** The figures of positions rest on what is missing. */
+  readonly risky: boolean;
+  readonly stake: Stake;
+  readonly critical: boolean;
+  readonly rules: readonly string[];
+  readonly lastFailure: string | null;
+}
+
+/** One line: the nearest position, then what is missing. */
+export function summaryOf(text: NoDataText, of: TextSources, nowMs: number): string {
+  const { wallets, watched, silence, missing } = text;
+  const who =
+    wallets.length === 0
+      ? ""
+      : wallets.length === 1
+        ? ` on wallet ${wallets[0]}`
+        : ` on ${wallets.length} of ${watched} wallets`;
+  const leading = missing.filter(({ source }) => source === missing[0]?.source);
+  const readMs = silence === null ? oldest(leading) : silence.sinceMs;
+  const sinceMs = readMs ?? of.startedMs;
+  const since = readMs === null ? "ever since the start" : `since ${timeText(sinceMs, nowMs, of.timezone)}`;
+  const what = silence === null ? `no ${whatOf(missing)}` : "no read of the exchange succeeds";
+  const causes = causesOf(silence === null ? leading : missing);
+  const cause = causes === "" ? "" : ` (${causes})`;
+  const lasted = formatDurationMs(nowMs - sinceMs);
+  const sentence = `No data${who} for ${lasted}: ${what} ${since}${cause}`;
+  const lead = leadOf(text, nowMs);
+  return lead === null ? sentence : `${lead}. ${sentence}`;
+}
+
+function leadOf({ risky, stake: { nearest } }: NoDataText, nowMs: number): string | null {
+  return risky && nearest !== null ? nearestText(nearest, nowMs) : null;
+}
+
+function nearestText({ wallet, symbol, side, distance, readMs, moved }: NearPosition, nowMs: number): string {
+  const far = Number.isNaN(distance) ? "at an unknown distance" : formatPercent(distance);
+  const since = moved === null ? "" : `, ${movedText(moved)} since`;
+  return `${wallet} ${symbol} ${side} was ${far} from liquidation ${formatDurationMs(nowMs - readMs)} ago${since}`;
+}
+
+function movedText({ share, by }: NonNullable<NearPosition["moved"]>): string {
+  const of = by === "mark" ? "mark" : `price (${by})`;
+  if (Math.abs(share) < 0.00005) return `${of} unchanged`;
+  return `${of} ${share < 0 ? "down" : "up"} ${formatPercent(Math.abs(share))}`;
+}
+
+function whatOf(missing: readonly Missing[]): string {
+  const names: string[] = [];
+  for (const { source, symbols } of missing) {
+    const words = symbols.length === 0 ? sourceWords[source] : `${sourceWords[source]} of ${listed(symbols)}`;
+    if (!names.includes(words)) names.push(words);
+  }
+  const from = missing.every(({ wallets }) => wallets.length === 0) ? " from the exchange" : "";
+  if (names.length <= 2) return names.join(" and ") + from;
+  return `${names.slice(0, 2).join(", ")} and ${names.length - 2} more${from}`;
+}
+
+function causesOf(missing: readonly Missing[]): string {
+  const causes = [...new Set(missing.flatMap(({ cause }) => (cause === null ? [] : [cause])))];
+  const more = causes.length > maxCauses ? ` and ${causes.length - maxCauses} more` : "";
+  return causes.slice(0, maxCauses).join(", ") + more;
+}
+
+export function descriptionOf({ critical, stake, risky, silence }: NoDataText): string {
+  const why = critical
+    ? risky && stake.isNear
+      ? "Critical: at the last reading a position was within three daily moves of liquidation, or liquidatable."
+      : "Critical: nothing was read of a wallet since the start."
+    : risky
+      ? "At the last reading no position was within three daily moves of liquidation."
+      : "Positions and prices are read.";
+  const now =
+    silence === null
+      ? "Look at the exchange itself if you hold risk there."
+      : "Check the network of this machine and the exchange's status page.";
+  return `The rules that read this cannot be judged: they neither fire nor resolve until it is read again. ${why} ${now}`;
+}
+
+export function detailsOf(text: NoDataText, of: TextSources, nowMs: number): Line[] {
+  const { missing, rules, lastFailure, stake, risky } = text;
+  const lines: Line[] = [];
+  if (risky && stake.nearest !== null) lines.push(["Nearest position", nearestText(stake.nearest, nowMs)]);
+  for (const row of missing.slice(0, maxRows)) {
+    const words = sourceWords[row.source];
+    const of_ = [...row.wallets].sort();
+    const whose = of_.length > 0 ? of_ : row.symbols;
+    const read = row.readMs === null ? "never" : formatTime(row.readMs, of.timezone);
+    const cause = row.cause === null ? "" : `${row.cause}, `;
+    const owner = whose.length === 0 ? "" : ` of ${listed(whose)}`;
+    lines.push(["Not read", `${words}${owner} (schedule ${row.source}): ${cause}last read ${read}`]);
+  }
+  if (missing.length > maxRows) lines.push(["Not read", `${missing.length - maxRows} more`]);
+  if (rules.length > 0) lines.push(["Rules that cannot judge", listed(rules)]);
+  if (lastFailure !== null) lines.push(["Last failure", lastFailure]);
+  return lines;
+}
+
+/** Null: something of it was never read since the start. */
+export function oldest(missing: readonly Missing[]): number | null {
+  let oldestMs = Number.POSITIVE_INFINITY;
+  for (const { readMs } of missing) {
+    if (readMs === null) return null;
+    oldestMs = Math.min(oldestMs, readMs);
+  }
+  return Number.isFinite(oldestMs) ? oldestMs : null;
+}
+
+/** What was listed is read again. */
+export function endSummary(
+  sources: ReadonlySet<BlindSource>,
+  wallets: readonly string[],
+  wasSilent: boolean,
+  lastedMs: number,
+): string {
+  const after = `after ${formatDurationMs(lastedMs)}`;
+  const whose =
+    wallets.length === 0
+      ? "from the exchange"
+      : wallets.length === 1
+        ? `of wallet ${wallets[0]}`
+        : `of ${wallets.length} wallets`;
+  const names = [...sources].map((source) => sourceWords[source as Source]);
+  const what =
+    names.length > 2 ? `${names.slice(0, 2).join(", ")} and ${names.length - 2} more` : names.join(" and ");
+  return wasSilent
+    ? `The exchange answers again: ${what} ${whose}, ${after}`
+    : `Read again: ${what} ${whose}, ${after}`;
+}
+
+export function timeText(ms: number, nowMs: number, timezone: string): string {
+  return (nowMs - ms > dateFromMs ? formatTime : timeOfDay)(ms, timezone);
+}
+
+export function listed(names: readonly string[]): string {
+  return names.length <= 10
+    ? names.join(", ")
+    : `${names.slice(0, 10).join(", ")} and ${names.length - 10} more`;
+}

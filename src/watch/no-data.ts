@@ -1,0 +1,382 @@
+/**
+ * The no-data alerts. One outage is one alert: it lists what is missing, is updated in place as that changes, and ends
+ * when all that it listed is read again.
+ *
+ *   up to 3 wallets           one alert a wallet, `Blind`, and one for what no wallet owns (prices, status, …)
+ *   more than 3 wallets       one alert for all of them, `Blind`; it holds those of single wallets
+ *   no read succeeds at all   the same, `ExchangeUnreachable` where more than 3 wallets are without data
+ *
+ * It is critical where a position was near liquidation at the last reading, or nothing was read since the start.
+ */
+import { severityRank } from "../domain/alert.ts";
+import { blindRule, unreachableRule } from "../domain/built-in.ts";
+import type { FailedRead } from "../domain/changes.ts";
+import type { Observation, Source } from "../domain/observation.ts";
+import type { BlindSource } from "../domain/status.ts";
+import type { AlertBook, LiveAlert } from "./alert-book.ts";
+import type { Deadlines } from "./deadlines.ts";
+import type { Draft } from "./draft.ts";
+import { type Gap, Gaps, gapKey, type Sighted } from "./gaps.ts";
+import { Incident, keptNoData } from "./incident.ts";
+import { Misnamed } from "./misnamed.ts";
+import { missingInput } from "./missing-input.ts";
+import { type Extent, Extents, endText } from "./no-data-extent.ts";
+import { ReadFailures } from "./read-failures.ts";
+import { groupedFromWallets, noDataForMs, type WatchedWallet } from "./settings.ts";
+import type { World } from "./world.ts";
+
+export interface NoDataOptions {
+  readonly alerts: AlertBook;
+  readonly deadlines: Deadlines;
+  readonly draft: () => Draft;
+  readonly world: World;
+  readonly wallets: readonly WatchedWallet[];
+  readonly scheduleMs: Readonly<Record<Source, number>>;
+  readonly startedMs: number;
+  /** Of times in texts. */
+  readonly timezone: string;
+}
+
+/** So many schedules without an answer are a silence of the exchange. */
+const silentSchedules = 3;
+
+export class NoData {
+  readonly #options: NoDataOptions;
+  readonly #gaps: Gaps;
+  readonly #failures = new ReadFailures();
+  readonly #extents: Extents;
+  readonly #misnamed: Misnamed;
+  readonly #incidents = new Set<Incident>();
+  /** When any read succeeded last, ms; null: none did since the start. */
+  #answeredMs: number | null = null;
+  /** When the first read after a silence succeeded, ms. */
+  #silenceEndedMs = Number.NEGATIVE_INFINITY;
+  readonly #silentAfterMs: number;
+
+  constructor(options: NoDataOptions) {
+    this.#options = options;
+    const { scheduleMs } = options;
+    // As soon as the first source is missing that is read most often.
+    this.#silentAfterMs =
+      noDataForMs + silentSchedules * Math.min(scheduleMs.traderState, scheduleMs.markets);
+    this.#misnamed = new Misnamed(options);
+    this.#gaps = new Gaps({
+      ...options,
+      sourceOf: ({ node }, unknown) => missingInput(options.world, node.subject, unknown),
+      isListed: (wallet, source) =>
+        source === "configuration"
+          ? this.#misnamed.isListed
+          : this.#listing(gapKey(source, wallet)) !== undefined,
+      onDue: (gap, draft) => this.#onDue(gap, draft),
+      onMoved: (gap, from, draft) => {
+        for (const incident of this.#incidents) {
+          if (!incident.members.has(from.key)) continue;
+          incident.add(gap);
+          this.#look(incident, draft);
+        }
+      },
+      onChanged: (gap, draft) => {
+        if (gap.source === "configuration") this.#misnamed.changed(draft);
+      },
+      onClosed: (gap, draft) => this.#onClosed(gap, draft),
+    });
+    this.#extents = new Extents({
+      ...options,
+      failures: this.#failures,
+      freshMs: (source) => silentSchedules * scheduleMs[source],
+      silence: (nowMs) => (this.#isSilent(nowMs) ? { sinceMs: this.#answeredMs } : null),
+    });
+  }
+
+  /** Takes back an alert that fired when the daemon stopped: it goes on, or ends when what it lists is read. */
+  restore(live: LiveAlert, kept: string | undefined): void {
+    const { alert } = live;
+    if (alert.labels.source === "configuration") {
+      this.#misnamed.restore(live);
+      return;
+    }
+    const incident = Incident.restored(live, kept, this.#options.wallets);
+    this.#incidents.add(incident);
+    this.#follow(incident);
+    this.#options.deadlines.set(incident, this.#options.startedMs + noDataForMs);
+    const wide = [...this.#incidents].find((one) => one.wallet === null && one.isWide);
+    if (wide === undefined) return;
+    for (const one of this.#incidents)
+      if (one.wallet !== null) this.#options.alerts.hold(this.#options.draft(), one.live, true);
+  }
+
+  list(): { wallet: string | null; source: BlindSource; sinceMs: number; rules: string[] }[] {
+    return [...this.#gaps.open()].map(({ wallet, source, sinceMs, unjudged }) => ({
+      wallet,
+      source,
+      sinceMs,
+      rules: [...new Set([...unjudged].map(({ rule }) => rule.name))].sort(),
+    }));
+  }
+
+  /** Wallets of which something is missing. */
+  get wallets(): number {
+    return this.#gaps.wallets(this.#options.draft().atMs).size;
+  }
+
+  /** No-data alerts that fire. */
+  get alerts(): number {
+    return this.#incidents.size;
+  }
+
+  failed(failure: FailedRead): void {
+    this.#failures.failed(failure);
+  }
+
+  /** Some read of the exchange succeeded, or its stream brought something. */
+  answered(atMs: number): void {
+    if (this.#isSilent(atMs)) this.#silenceEndedMs = atMs;
+    this.#answeredMs = atMs;
+  }
+
+  /** A source answered. `whole`: all of what is read of it for the wallet was read since the start. */
+  seen(source: Source, wallet: string | null, draft: Draft, whole = true): void {
+    // Nearly always there is nothing that an answer could end.
+    if (this.#failures.none && this.#gaps.size === 0 && this.#incidents.size === 0) return;
+    const gap = this.#gaps.get(source, wallet);
+    if (gap === undefined) this.#failures.forget(source, wallet);
+    else gap.answeredMs = draft.atMs;
+    if (source === "traderState" || source === "markets")
+      for (const incident of this.#incidents) if (incident.members.size > 0) this.#look(incident, draft);
+    if (!whole || gap?.open) return;
+    const key = gapKey(source, wallet);
+    for (const incident of this.#incidents) {
+      if (!incident.awaited.delete(key)) continue;
+      if (draft.atMs > incident.live.alert.sinceMs) incident.readMs = draft.atMs;
+      this.#endIfRead(incident, draft);
+    }
+  }
+
+  /** A judgement turned unknown, known again, or unknown for another reason. */
+  note(one: Sighted, draft: Draft): void {
+    this.#gaps.note(one, draft);
+  }
+
+  #isSilent(nowMs: number): boolean {
+    return nowMs - (this.#answeredMs ?? this.#options.startedMs) > this.#silentAfterMs;
+  }
+
+  #listing(key: string): Incident | undefined {
+    for (const incident of this.#incidents) if (incident.lists(key)) return incident;
+    return undefined;
+  }
+
+  #find(wallet: string | null): Incident | undefined {
+    for (const incident of this.#incidents) if (incident.wallet === wallet) return incident;
+    return undefined;
+  }
+
+  #onDue(gap: Gap, draft: Draft): void {
+    if (gap.source === "configuration") {
+      this.#misnamed.due(gap, draft);
+      return;
+    }
+    const nowMs = draft.atMs;
+    const listing = [...this.#incidents].filter((one) => one.lists(gap.key));
+    for (const one of listing) one.add(gap);
+    const silent = this.#isSilent(nowMs);
+    const grouped = this.#gaps.wallets(nowMs, groupedFromWallets + 1).size > groupedFromWallets;
+    const common = this.#find(null);
+    if (silent || (grouped && (gap.wallet !== null || common !== undefined))) {
+      if (listing.some((one) => one.wallet === null)) this.#look(common!, draft);
+      else this.#gather(silent, draft);
+      return;
+    }
+    if (listing.length > 0) return;
+    // What a common alert lists of a wallet stays together.
+    const own = gap.wallet !== null && common?.listsWallet(gap.wallet) ? common : this.#find(gap.wallet);
+    if (own === undefined) this.#open(gap.wallet, [gap], draft);
+    else {
+      own.add(gap);
+      this.#look(own, draft);
+    }
+  }
+
+  /** One alert lists all gaps from now on, and holds those of single wallets. */
+  #gather(silent: boolean, draft: Draft): void {
+    const gaps = [...this.#gaps.open()].filter(
+      ({ source, wallet, due, countsFromMs }) =>
+        source !== "configuration" && (due || silent || (wallet !== null && countsFromMs <= draft.atMs)),
+    );
+    if (gaps.length === 0) return;
+    const { wallets, alerts } = this.#options;
+    // Where one wallet is watched, its own alert tells of the exchange, too.
+    const [first] = wallets;
+    const only =
+      wallets.length === 1 && gaps.some(({ wallet }) => wallet === first?.name) ? first!.name : null;
+    let carrier = this.#find(null) ?? (only === null ? undefined : this.#find(only));
+    if (carrier === undefined) carrier = this.#open(only, gaps, draft);
+    else {
+      for (const gap of gaps) carrier.add(gap);
+      this.#look(carrier, draft);
+    }
+    for (const one of this.#incidents) if (one !== carrier) alerts.hold(draft, one.live, true);
+  }
+
+  #open(wallet: string | null, gaps: readonly Gap[], draft: Draft): Incident {
+    const nowMs = draft.atMs;
+    const extent = this.#extents.of({ gaps, awaited: [], unreadSeverity: "critical" }, nowMs);
+    const labels = wallet === null ? this.#commonLabels(extent.wallets) : this.#labels(wallet);
+    const live = this.#options.alerts.fire(draft, {
+      ...this.#extents.text(extent, nowMs),
+      rule: ruleOf(extent),
+      subject: wallet ?? "exchange",
+      wallet,
+      symbol: null,
+      labels: { ...labels, source: extent.missing[0]?.source ?? gaps[0]!.source },
+      severity: extent.severity,
+      sinceMs: extent.sinceMs,
+      alreadySo: false,
+      runbook: null,
+      happenedMs: null,
+    });
+    const incident = new Incident(wallet, live);
+    for (const gap of gaps) incident.add(gap);
+    incident.reported(extent);
+    this.#incidents.add(incident);
+    this.#follow(incident);
+    this.#keep(incident, draft);
+    this.#options.deadlines.set(incident, nowMs + noDataForMs);
+    return incident;
+  }
+
+  #labels(wallet: string): Readonly<Record<string, string>> {
+    return this.#options.world.wallet(wallet)?.labels ?? {};
+  }
+
+  /** Labels on which all of these wallets agree, so that routes by a desk's label find what concerns that desk alone. */
+  #commonLabels([first, ...others]: readonly string[]): Readonly<Record<string, string>> {
+    if (first === undefined) return {};
+    const labels = Object.entries(this.#labels(first));
+    return Object.fromEntries(
+      labels.filter(([name, value]) => others.every((other) => this.#labels(other)[name] === value)),
+    );
+  }
+
+  /** Lets an alert speak of now, and looks at it again from time to time. */
+  #follow(incident: Incident): void {
+    incident.live.textNow = (nowMs) =>
+      this.#incidents.has(incident) && incident.members.size > 0
+        ? this.#extents.text(this.#extents.of(incident.state(), nowMs), nowMs)
+        : null;
+    incident.onReview = () => this.#review(incident);
+  }
+
+  #review(incident: Incident): void {
+    if (!this.#incidents.has(incident)) return;
+    const draft = this.#options.draft();
+    const { startedMs, scheduleMs } = this.#options;
+    // Where no rule turns out to need what a restored alert lists, nobody reads it.
+    for (const [key, { source }] of incident.awaited) {
+      const patienceMs = 4 * noDataForMs + silentSchedules * scheduleMs[source as Source];
+      if (draft.atMs >= startedMs + patienceMs) incident.awaited.delete(key);
+    }
+    if (this.#endIfRead(incident, draft)) return;
+    if (this.#isSilent(draft.atMs)) this.#gather(true, draft);
+    if (incident.members.size > 0) this.#look(incident, draft, true);
+    this.#keep(incident, draft);
+    this.#options.deadlines.set(incident, draft.atMs + noDataForMs);
+  }
+
+  /**
+   * Holds what is missing now against what was reported: what is worse is reported at once where it is graver, else at the
+   * next review; what is better, when it has been so for 30 s.
+   */
+  #look(incident: Incident, draft: Draft, review = false): void {
+    const nowMs = draft.atMs;
+    if (!review && nowMs - incident.lookedMs < 1_000) return;
+    incident.lookedMs = nowMs;
+    const { live, told } = incident;
+    const extent = this.#extents.of(incident.state(), nowMs);
+    const rise = severityRank[extent.severity] - severityRank[live.alert.severity];
+    const silent = extent.silence !== null;
+    const { alerts } = this.#options;
+    const update = (kind: "rose" | "fell" | "worsened"): void => {
+      live.alert = { ...live.alert, rule: ruleOf(extent) };
+      alerts.change(draft, live, kind, extent.severity, this.#extents.text(extent, nowMs));
+      incident.reported(extent);
+      this.#keep(incident, draft);
+    };
+    const wider =
+      !told.silent &&
+      ((extent.wallets.length > told.wallets &&
+        (extent.wallets.length >= 1.5 * told.wallets ||
+          extent.wallets.length === this.#options.wallets.length)) ||
+        (extent.risky && !told.risky));
+    if (rise > 0) update("rose");
+    else if (silent && !told.silent) update("worsened");
+    else if (review && wider && rise === 0) update("worsened");
+    else if (rise < 0 || (told.silent && !silent)) {
+      incident.betterSinceMs ??= nowMs;
+      // Single answers do not end a silence.
+      const quiet = told.silent && nowMs - this.#silenceEndedMs <= this.#silentAfterMs;
+      if (review && !quiet && nowMs - incident.betterSinceMs >= noDataForMs) update("fell");
+      return;
+    }
+    incident.betterSinceMs = null;
+  }
+
+  #onClosed(gap: Gap, draft: Draft): void {
+    if (gap.source === "configuration") {
+      this.#misnamed.closed(draft);
+      return;
+    }
+    for (const incident of this.#incidents) {
+      if (!incident.members.delete(gap.key)) continue;
+      incident.closed(gap, this.#options.world.lastSeenMs(gap.source as Source, gap.wallet));
+      this.#endIfRead(incident, draft);
+    }
+    this.#failures.forget(gap.source as Source, gap.wallet);
+  }
+
+  /** @returns whether all that it listed is read again, and it ended */
+  #endIfRead(incident: Incident, draft: Draft): boolean {
+    if (incident.members.size > 0 || incident.awaited.size > 0) return false;
+    const { alerts, deadlines, timezone } = this.#options;
+    this.#incidents.delete(incident);
+    deadlines.cancel(incident);
+    const others = [...this.#gaps.wallets(draft.atMs)].filter((name) => !incident.wallets.has(name)).sort();
+    const text = endText(incident, others, draft.atMs, timezone);
+    alerts.end(draft, incident.live, "recovered", text, null, others.length > 0 ? "noData" : undefined);
+    draft.changes.keep.push({ name: keptNoData + incident.live.alert.id, value: null });
+    return true;
+  }
+
+  #keep(incident: Incident, draft: Draft): void {
+    const value = incident.toKeep();
+    if (value !== null) draft.changes.keep.push({ name: keptNoData + incident.live.alert.id, value });
+  }
+}
+
+function ruleOf({ silence, wallets }: Pick<Extent, "silence" | "wallets">): string {
+  return silence !== null && wallets.length > groupedFromWallets ? unreachableRule : blindRule;
+}
+
+/** Returns true for what the exchange answers or its stream brings. */
+export function bringsData(observation: Observation): boolean {
+  switch (observation.kind) {
+    case "accounts":
+    case "prices":
+    case "marketConfig":
+    case "collateralAssets":
+    case "fundingRate":
+    case "depth":
+    case "calendar":
+    case "external":
+    case "exchangeStatus":
+    case "traderView":
+    case "portfolio":
+    case "events":
+    case "backfill":
+      return true;
+    case "figures":
+      return observation.given.some(({ owner }) => owner !== "daemon");
+    default:
+      return false;
+  }
+}

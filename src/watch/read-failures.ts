@@ -1,0 +1,70 @@
+/** The newest failed read of each source and wallet, and its cause in words. */
+import type { FailedRead } from "../domain/changes.ts";
+import type { Source } from "../domain/observation.ts";
+
+export class ReadFailures {
+  readonly #newest = new Map<string, FailedRead>();
+
+  /** True while no read has failed, or each that did was read since. */
+  get none(): boolean {
+    return this.#newest.size === 0;
+  }
+
+  failed(failure: FailedRead): void {
+    this.#newest.set(nameOf(failure.source, failure.wallet), failure);
+  }
+
+  forget(source: Source, wallet: string | null): void {
+    this.#newest.delete(nameOf(source, wallet));
+  }
+
+  of(source: Source, wallet: string | null): FailedRead | null {
+    return this.#newest.get(nameOf(source, wallet)) ?? null;
+  }
+}
+
+/** Texts of Node.js and undici by their error codes. */
+const networkCauses: readonly (readonly [RegExp, string])[] = [
+  [/ECONNREFUSED/, "connection refused"],
+  [/ECONNRESET|other side closed|socket hang up|EPIPE/, "connection closed"],
+  [/ENOTFOUND|EAI_AGAIN/, "host name not found"],
+  [/ENETUNREACH|EHOSTUNREACH/, "no route to the host"],
+  [/CERT|certificate|TLS/i, "TLS error"],
+];
+
+const maxDetail = 60;
+
+/**
+ * The cause of a failed read as the exchange or the network gave it: `HTTP 503`, `timed out`, `connection refused`.
+ * @param time formats a time of day
+ */
+export function causeText({ reason, detail, cause }: FailedRead, time: (ms: number) => string): string {
+  // Of `traderState: 503 unavailable` the endpoint is not part of the cause.
+  const text = detail.replace(/^\w+: /, "");
+  const status = /^([1-5]\d\d)\b/.exec(text)?.[1];
+  switch (reason) {
+    case "rate-limited": {
+      if (cause === undefined) return status === undefined ? short(text) : `rate limited (HTTP ${status})`;
+      const until = cause.untilMs > cause.sinceMs ? `, next request at ${time(cause.untilMs)}` : "";
+      return `rate limited since ${time(cause.sinceMs)}${until}`;
+    }
+    case "timeout":
+      return status === undefined ? "timed out" : `HTTP ${status}`;
+    case "bad-record":
+      return "unreadable record";
+    case "unreachable":
+      return networkCauses.find(([pattern]) => pattern.test(text))?.[1] ?? short(text);
+    case "signed-out":
+      return status === undefined ? "not signed in" : `not signed in (HTTP ${status})`;
+    default:
+      return status === undefined ? short(text) : `HTTP ${status}`;
+  }
+}
+
+function short(text: string): string {
+  return text.length <= maxDetail ? text : `${text.slice(0, maxDetail - 1)}…`;
+}
+
+function nameOf(source: Source, wallet: string | null): string {
+  return `${source}\n${wallet ?? ""}`;
+}

@@ -1,0 +1,117 @@
+/** What the last readings of wallets had at stake: their nearest position to liquidation, measured in daily moves. */
+import type { Facts } from "../rules/index.ts";
+import type { PositionEntry } from "./accounts.ts";
+import { wholeSeenMs } from "./wallets.ts";
+import type { World } from "./world.ts";
+
+/** A position is near from this many daily moves of its market on. */
+export const nearMoves = 3;
+/** The daily move of a market whose volatility is not known, a fraction. */
+const unknownDailyMove = 0.1;
+/** A market that stood still lately is not taken to move less than this in a day, a fraction. */
+const minDailyMove = 0.01;
+
+const liquidatableTiers: ReadonlySet<unknown> = new Set(["liquidatable", "backstopLiquidatable", "highRisk"]);
+
+/** A change of price since a reading, as a source tells it that still answers. */
+export interface Moved {
+  /** A fraction, signed. */
+  readonly share: number;
+  readonly by: "mark" | "order book" | "other venues";
+}
+
+export interface NearPosition {
+  readonly wallet: string;
+  readonly symbol: string;
+  readonly side: string;
+  /** At the last reading, a fraction; NaN: not known. */
+  readonly distance: number;
+  /** In daily moves; not positive where the distance is not known. */
+  readonly moves: number;
+  /** Age of the older one of positions and price. */
+  readonly readMs: number;
+  readonly moved: Moved | null;
+}
+
+export interface Stake {
+  /** A part of these wallets was not read since the start. */
+  readonly unread: boolean;
+  /** A position was within three daily moves of liquidation, or an account could be liquidated already. */
+  readonly isNear: boolean;
+  /** Null: no position, or none that can be liquidated. */
+  readonly nearest: NearPosition | null;
+}
+
+/** @param freshMs age up to which a mark is preferred to a newer price of another source, ms */
+export function stakeOf(world: World, wallets: Iterable<string>, nowMs: number, freshMs: number): Stake {
+  let unread = false;
+  let liquidatable = false;
+  let nearest: Omit<NearPosition, "moved"> | null = null;
+  let of: PositionEntry | null = null;
+  for (const wallet of wallets) {
+    const entry = world.wallets.get(wallet);
+    if (entry === undefined) continue;
+    if (wholeSeenMs(entry) === null) unread = true;
+    for (const account of world.accounts.ofWallet(wallet)) {
+      if (liquidatableTiers.has(account.node.facts.values.riskTier)) liquidatable = true;
+      for (const [symbol, position] of account.positions) {
+        const market = world.markets.entries.get(symbol)?.facts;
+        const distance = distanceOf(position);
+        if (distance === Number.POSITIVE_INFINITY) continue;
+        // Without a price of its market comes before without that of another one of the account.
+        const unknown = world.markets.markTicks.has(symbol) ? 0 : -1;
+        const moves = Number.isNaN(distance) ? unknown : distance / dailyMoveOf(market);
+        if (nearest !== null && moves >= nearest.moves) continue;
+        const { values, seenMs } = position.node.facts;
+        const readMs = Math.min(seenMs.traderState ?? nowMs, market?.seenMs.markets ?? nowMs);
+        nearest = { wallet, symbol, side: String(values.side ?? ""), distance, moves, readMs };
+        of = position;
+      }
+    }
+  }
+  if (nearest === null || of === null) return { unread, isNear: liquidatable, nearest: null };
+  const market = world.markets.entries.get(nearest.symbol)?.facts;
+  const moved = market ? movedSince(market, markOf(of), nearest.readMs, nowMs - freshMs) : null;
+  return { unread, isNear: liquidatable || nearest.moves <= nearMoves, nearest: { ...nearest, moved } };
+}
+
+function distanceOf({ readDistance, node }: PositionEntry): number {
+  return Number.isNaN(readDistance) ? numberOf(node.facts.values.liquidationDistance) : readDistance;
+}
+
+function markOf({ readMark, node }: PositionEntry): number {
+  return Number.isNaN(readMark) ? numberOf(node.facts.values.markPrice) : readMark;
+}
+
+function dailyMoveOf(market: Facts | undefined): number {
+  const daily = numberOf(market?.values.dailyVolatility);
+  return daily >= 0 ? Math.max(daily, minDailyMove) : unknownDailyMove;
+}
+
+/** The newest price that is younger than a reading, held against the mark of the reading. */
+function movedSince(
+  { values, seenMs }: Facts,
+  readMark: number,
+  readMs: number,
+  freshFromMs: number,
+): Moved | null {
+  const prices = [
+    ["mark", values.markPrice, seenMs.markets],
+    ["order book", values.midPrice, seenMs.orderbook],
+    ["other venues", values.externalPrice, seenMs.candles],
+  ] as const;
+  let newest: Moved | null = null;
+  let newestMs = readMs;
+  for (const [by, price, seen] of prices) {
+    if (typeof price !== "number" || !(price > 0) || !(readMark > 0) || seen === undefined) continue;
+    if (seen <= newestMs) continue;
+    newest = { share: price / readMark - 1, by };
+    newestMs = seen;
+    if (by === "mark" && seen >= freshFromMs) break;
+  }
+  return newest;
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === "number" ? value : Number.NaN;
+}

@@ -1,0 +1,347 @@
+/** No-data alerts: one for each outage, with what is missing, its cause, and what is at stake. */
+import { describe, expect, test } from "vitest";
+import { render } from "../../src/channels/message.ts";
+import type { FailureCause, FailureReason, Source } from "../../src/domain/observation.ts";
+import {
+  Harness,
+  type HarnessOptions,
+  mainWallet,
+  marketConfig,
+  position,
+  prices,
+  startMs,
+  subaccount,
+} from "./harness.ts";
+
+const near = `
+rules:
+  - name: Near
+    scope: position
+    when: position.liquidationDistance < 0.05
+    severity: critical
+    summary: "near"
+`;
+
+/** 100 SOL long at 150: 31 % and 17.2 % from liquidation. */
+const far = [subaccount(5_000, [position(100, 150)])];
+const closer = [subaccount(3_000, [position(100, 150)])];
+
+const wallets = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    ...mainWallet,
+    name: `w${index + 1}`,
+    authority: `${mainWallet.authority.slice(0, -2)}${10 + index}`,
+  }));
+const twelve = wallets(12);
+const names = twelve.map(({ name }) => name);
+
+class World extends Harness {
+  readonly #names: readonly string[];
+
+  constructor(options: Partial<HarnessOptions> = {}) {
+    super({ rules: near, ...options });
+    this.#names = (options.wallets ?? [mainWallet]).map(({ name }) => name);
+  }
+
+  /** Every 5 s everything is read; reads of the positions of `failing` fail. Prices are as long as `priced` says so. */
+  read(
+    ms: number,
+    failing: readonly string[] = [],
+    accounts = far,
+    detail = "traderState: 503 unavailable",
+  ): void {
+    for (let passed = 0; passed < ms; passed += 5_000) {
+      this.config();
+      this.mark(150);
+      for (const name of this.#names)
+        if (failing.includes(name)) this.fail("traderState", name, "server-error", detail);
+        else this.account(accounts, name);
+      this.pass(5_000);
+    }
+  }
+
+  /** Every read of the exchange fails. */
+  nothing(
+    ms: number,
+    reason: FailureReason = "unreachable",
+    detail = "connect ECONNREFUSED 127.0.0.1:1",
+  ): void {
+    for (let passed = 0; passed < ms; passed += 5_000) {
+      this.fail("markets", null, reason, `latestMarketsStats: ${detail}`);
+      this.fail("marketConfig", null, reason, `markets: ${detail}`);
+      for (const name of this.#names) this.fail("traderState", name, reason, `traderState: ${detail}`);
+      this.pass(5_000);
+    }
+  }
+
+  fail(
+    source: Source,
+    wallet: string | null,
+    reason: FailureReason,
+    detail: string,
+    cause?: FailureCause,
+  ): void {
+    const more = cause === undefined ? {} : { cause };
+    this.see({
+      kind: "failed",
+      atMs: this.nowMs,
+      symbol: null,
+      ...{ source, wallet, reason, detail },
+      ...more,
+    });
+  }
+
+  get summaries(): string[] {
+    return this.changes.map(({ kind, alert }) => `${alert.rule} ${kind} ${alert.severity}: ${alert.summary}`);
+  }
+}
+
+describe("one outage is one alert", () => {
+  test("that widens from four wallets to everything, narrows and ends in place", () => {
+    const world = new World({ wallets: twelve });
+    world.read(20_000);
+    const four = names.slice(0, 4);
+    world.read(120_000, four);
+    world.nothing(300_000);
+    world.read(120_000, four);
+    world.read(60_000);
+    expect(world.summaries).toEqual([
+      "Blind fired warning: w1 SOL long was 31% from liquidation 45s ago, mark unchanged since. No data on 4 of 12 wallets for 45s: no positions and balances since 12:00:15 UTC (HTTP 503)",
+      "ExchangeUnreachable worsened warning: w1 SOL long was 31% from liquidation 2m 45s ago, mark unchanged since. No data on 12 of 12 wallets for 45s: no read of the exchange succeeds since 12:02:15 UTC (connection refused)",
+      expect.stringMatching(
+        /^Blind fell warning: w1 SOL long was 31% from liquidation 8m 15s ago, mark unchanged since\. No data on 4 of 12 wallets for 8m 15s: no positions and balances since 12:00:15 UTC \(HTTP 503\)$/,
+      ),
+      expect.stringMatching(
+        /^Blind ended warning: The exchange answers again: positions and balances of 12 wallets, after 9m /,
+      ),
+    ]);
+    expect(new Set(world.changes.map(({ alertId }) => alertId)).size).toBe(1);
+  });
+
+  test("also where one wallet is watched and everything fails", () => {
+    const world = new World();
+    world.read(20_000);
+    world.nothing(600_000);
+    world.read(60_000);
+    expect(world.told).toEqual(["Blind main fired warning", "Blind main ended warning recovered"]);
+    expect(world.changes[0]!.alert.labels).toEqual({ desk: "alpha", source: "traderState" });
+    expect(world.changes[0]!.alert.summary).toMatch(/no read of the exchange succeeds since 12:00:15 UTC/);
+  });
+
+  test("that ends only once its rules can be judged: what comes back piece by piece is no end in between", () => {
+    const world = new World();
+    world.read(20_000);
+    world.nothing(120_000);
+    const told = world.told.length;
+    // Positions first, prices five minutes later.
+    for (let passed = 0; passed < 300_000; passed += 5_000) {
+      world.account(far);
+      world.fail("markets", null, "server-error", "latestMarketsStats: 503");
+      world.pass(5_000);
+    }
+    expect(world.told.slice(told)).toEqual(["Blind main fell warning"]);
+    expect(world.changes.at(-1)!.alert.summary).toMatch(/No data .*: no prices .*\(HTTP 503\)$/);
+    world.read(10_000);
+    expect(world.told.slice(told + 1)).toEqual(["Blind main ended warning recovered"]);
+  });
+
+  test.each([
+    [3, ["Blind w1", "Blind w2", "Blind w3"]],
+    [4, ["Blind exchange"]],
+  ])("%i wallets without data", (count, alerts) => {
+    const world = new World({ wallets: twelve });
+    world.read(20_000);
+    world.read(300_000, names.slice(0, count));
+    expect(world.told).toEqual(alerts.map((one) => `${one} fired warning`));
+  });
+
+  test.each([
+    [3, "Blind exchange"],
+    [4, "ExchangeUnreachable exchange"],
+  ])("nothing answers, and %i wallets are watched", (count, alert) => {
+    const world = new World({ wallets: wallets(count) });
+    world.read(20_000);
+    world.nothing(300_000);
+    expect(world.told).toEqual([`${alert} fired warning`]);
+  });
+
+  test("goes on over a restart, and ends when the last wallet is read", () => {
+    const before = new World({ wallets: twelve });
+    before.read(20_000);
+    before.read(120_000, names.slice(0, 4));
+    expect(before.told).toEqual(["Blind exchange fired warning"]);
+    const { remembered, nowMs } = before;
+    const after = new World({ wallets: twelve, remembered, atMs: nowMs + 1_000 });
+    after.read(300_000, names.slice(0, 2));
+    expect(after.told).toEqual([]);
+    after.read(5_000, names.slice(0, 1));
+    expect(after.told).toEqual([]);
+    after.read(5_000);
+    expect(after.told).toEqual(["Blind exchange ended warning recovered"]);
+    expect([...after.remembered.keep.keys()].filter((name) => name.startsWith("noData/"))).toEqual([]);
+  });
+
+  test("that lists more wallets than it was reported with is reported again, not for each of them", () => {
+    const world = new World({ wallets: twelve });
+    world.read(20_000);
+    for (let count = 4; count <= 12; count++) world.read(30_000, names.slice(0, count));
+    world.read(60_000, names);
+    const counts = world.summaries.map((one) =>
+      /^Blind (\w+) .* on (\d+) of 12/.exec(one)?.slice(1).join(" "),
+    );
+    expect(counts).toEqual(["fired 5", "worsened 9", "worsened 12"]);
+  });
+
+  test("an end beside wallets that are still unread does not say that there is nothing to do", () => {
+    const world = new World({ wallets: twelve });
+    world.read(20_000);
+    world.read(120_000, names.slice(0, 2));
+    world.read(60_000, names.slice(1, 2));
+    const change = world.changes.at(-1)!;
+    expect(world.told.at(-1)).toBe("Blind w1 ended warning recovered");
+    expect(change.details).toContainEqual(["Still without data", "w2"]);
+    const item = { change, lead: "" };
+    const content = { kind: "alerts", items: [item], resolved: true, title: "", sender: "x" } as const;
+    const message = { id: "1", severity: "warning", sealedAtMs: change.atMs, content };
+    const [block] = render(message as never).blocks;
+    expect(block!.now).toEqual(["What this alert listed is read again. Other data are still missing."]);
+  });
+});
+
+describe("what is missing", () => {
+  test("is the price of one market, not the positions, where that market has no price", () => {
+    const world = new World();
+    const both = [subaccount(9_000, [position(100, 150), position(1, 3_000, "ETH")])];
+    const read = (ms: number, ...marks: (number | ReturnType<typeof prices>)[]) => {
+      for (let passed = 0; passed < ms; passed += 5_000) {
+        world.config(marketConfig(), marketConfig("ETH", { assetId: 2 }));
+        world.mark(...marks);
+        world.account(both);
+        world.pass(5_000);
+      }
+    };
+    read(60_000, 150);
+    expect(world.told).toEqual(["Blind exchange fired critical"]);
+    const { alert, details } = world.changes[0]!;
+    expect(alert.summary).toBe(
+      "main ETH long was at an unknown distance from liquidation 5s ago. No data for 30s: no prices of ETH from the exchange ever since the start (not in the answers)",
+    );
+    expect(details).toContainEqual([
+      "Not read",
+      "prices of ETH (schedule markets): not in the answers, last read never",
+    ]);
+    read(5_000, 150, prices(3_000, "ETH"));
+    expect(world.told.slice(1)).toEqual(["Blind exchange ended critical recovered"]);
+  });
+
+  const since = { sinceMs: startMs + 20_000, untilMs: startMs + 80_000 };
+  test.each<[string, FailureReason, string, FailureCause?]>([
+    ["HTTP 503", "server-error", "traderState: 503 unavailable"],
+    ["HTTP 403", "refused", "traderState: 403 user_only"],
+    ["timed out", "timeout", "traderState: no whole answer in time"],
+    ["connection refused", "unreachable", "traderState: connect ECONNREFUSED 127.0.0.1:443"],
+    ["host name not found", "unreachable", "traderState: getaddrinfo ENOTFOUND api.example"],
+    ["unreadable record", "bad-record", "traderState: snapshot.slot: expected a number"],
+    ["rate limited (HTTP 429)", "rate-limited", "traderState: 429"],
+    [
+      "rate limited since 12:00:20 UTC, next request at 12:01:20 UTC",
+      "rate-limited",
+      "traderState: 429",
+      { kind: "rateLimited", ...since },
+    ],
+  ])("has the cause %s", (words, reason, detail, cause) => {
+    const world = new World();
+    world.read(20_000);
+    for (let passed = 0; passed < 60_000; passed += 5_000) {
+      world.config();
+      world.mark(150);
+      world.fail("traderState", "main", reason, detail, cause);
+      world.pass(5_000);
+    }
+    expect(world.summaries[0]).toMatch(/no positions and balances since 12:00:15 UTC \(/);
+    expect(world.summaries[0]!.endsWith(`(${words})`), world.summaries[0]).toBe(true);
+  });
+
+  test("are answers that come more slowly than they grow old: one alert while that lasts", () => {
+    const world = new World();
+    world.read(20_000);
+    const slowly = (times: number) => {
+      for (let i = 0; i < times; i++) {
+        for (let passed = 0; passed < 40_000; passed += 5_000) {
+          world.config();
+          world.mark(150);
+          world.pass(5_000);
+        }
+        world.account(far);
+      }
+    };
+    slowly(12);
+    expect(world.told).toEqual(["Blind main fired warning"]);
+    expect(world.summaries[0]).toMatch(/\(answers too slow\)$/);
+    world.read(60_000);
+    expect(world.told.slice(1)).toEqual([]);
+    world.read(60_000);
+    expect(world.told.slice(1)).toEqual(["Blind main ended warning recovered"]);
+  });
+});
+
+describe("what is at stake", () => {
+  const silent = (world: World, ms: number, markUsd: number | null) => {
+    for (let passed = 0; passed < ms; passed += 5_000) {
+      world.config();
+      if (markUsd !== null) world.mark(markUsd);
+      world.pass(5_000);
+    }
+  };
+  const volatility = (world: World, dailyVolatility: number, externalPriceUsd = 150) =>
+    world.see({ kind: "external", atMs: world.nowMs, symbol: "SOL", externalPriceUsd, dailyVolatility });
+
+  test.each([
+    ["far in daily moves that are not known", far, null, "warning"],
+    ["near in daily moves that are not known", closer, null, "critical"],
+    ["far in daily moves of its market", closer, 0.05, "warning"],
+    ["near in daily moves of its market", far, 0.11, "critical"],
+    ["near in a market that stood still", [subaccount(800, [position(100, 150)])], 0, "critical"],
+  ] as const)("decides how severe it is: a position that was %s", (_, accounts, daily, severity) => {
+    const world = new World({ rules: near.replace("< 0.05", "< 0.001") });
+    if (daily !== null) volatility(world, daily);
+    world.read(20_000, [], [...accounts]);
+    silent(world, 60_000, 150);
+    expect(world.told).toEqual([`Blind main fired ${severity}`]);
+  });
+
+  test("leads the text, with how far its price has moved since", () => {
+    const world = new World();
+    world.read(20_000);
+    silent(world, 60_000, 147);
+    expect(world.summaries[0]).toMatch(
+      /^Blind fired warning: main SOL long was 31% from liquidation 45s ago, mark down 2% since\. No data on wallet main/,
+    );
+  });
+
+  test("prices of other venues tell it where marks are missing, too", () => {
+    const world = new World();
+    world.read(20_000);
+    for (let passed = 0; passed < 60_000; passed += 5_000) {
+      volatility(world, 0.05, 153);
+      world.pass(5_000);
+    }
+    expect(world.summaries[0]).toMatch(
+      /was 31% from liquidation 45s ago, price \(other venues\) up 2% since\./,
+    );
+  });
+
+  test("is nothing where positions and prices are read", () => {
+    const rules = `
+rules:
+  - { name: Sold, on: liquidation, severity: critical, summary: sold }
+`;
+    const world = new World({ rules });
+    world.read(20_000, [], closer);
+    world.read(60_000, [], closer);
+    expect(world.told).toEqual(["Blind main fired warning"]);
+    expect(world.summaries[0]).toMatch(
+      /: No data on wallet main for .*: no liquidation history ever since the start$/,
+    );
+  });
+});
