@@ -81,6 +81,7 @@ async function askExchange(desk: Desk): Promise<boolean> {
   }
   if (markets === undefined && desk.exchange.http.time.known === false) return false;
   await read("latestMarketsStats", desk, () => client.latestMarketsStats({}, call));
+  await read("collateralAssets", desk, () => client.collateralAssets({}, call));
   await read(
     "exchangeStatus",
     desk,

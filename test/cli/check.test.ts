@@ -226,7 +226,7 @@ describe("check --online", () => {
     expect(status).toBe(0);
     const found = findings.map(({ what }) => what);
     expect(found).toEqual([
-      ...["markets", "latestMarketsStats", "exchangeStatus", "fundingRates", "candles"],
+      ...["markets", "latestMarketsStats", "collateralAssets", "exchangeStatus", "fundingRates", "candles"],
       ...["orderbook", "nextMarketCalendarTransition"],
       ...["main: sign-in", "main/0: traderState", "main/0: traderView", "main/0: portfolioValues"],
       ...["main/0: marketPnl", "main/0: fundingHourly"],
