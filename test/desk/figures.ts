@@ -110,17 +110,9 @@ function generic(judge: Judge, item: Item, window: readonly Moment[]): readonly 
   } else {
     const base = trace.wallet(trace.at(startedMs), wallet).pnl;
     add("Equity", (held, marks) => trace.wallet(held, wallet, marks).equity);
-    if (!open(judge, item)) add("PnL", (held, marks) => trace.wallet(held, wallet, marks).pnl - base);
+    if (!judge.explained(item)) add("PnL", (held, marks) => trace.wallet(held, wallet, marks).pnl - base);
   }
   return claims;
-}
-
-/** Returns true if money moved and the history does not show it yet: profit is an interval then, in words of its own. */
-function open(judge: Judge, item: Item): boolean {
-  return judge.desk.lateHistories.some(
-    ({ wallet, fromMs, toMs }) =>
-      wallet === item.wallet && fromMs <= item.atMs && toMs + 10_000 >= item.dataMs,
-  );
 }
 
 /** Figures of the summaries, rule by rule. */
@@ -184,7 +176,7 @@ function special(judge: Judge, item: Item, window: readonly Moment[]): readonly 
     }
     case "Drawdown": {
       const [share] = found(`down ${percent} from its peak`);
-      if (!open(judge, item))
+      if (!judge.explained(item))
         add(
           "drawdown",
           share,
@@ -195,7 +187,7 @@ function special(judge: Judge, item: Item, window: readonly Moment[]): readonly 
     }
     case "LosingFast": {
       const [share] = found(`lost ${percent} of its equity`);
-      if (!open(judge, item))
+      if (!judge.explained(item))
         add(
           "lost in the window",
           share,
@@ -206,7 +198,7 @@ function special(judge: Judge, item: Item, window: readonly Moment[]): readonly 
     }
     case "DailyLoss": {
       const [share, amount] = found(`lost ${percent} today, ${money}`);
-      if (open(judge, item)) break;
+      if (judge.explained(item)) break;
       add(
         "loss of the day",
         share,

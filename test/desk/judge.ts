@@ -105,8 +105,9 @@ export class Judge {
       const blind = (pair ?? [wallet]).flatMap((one) =>
         this.troubles(one, due.atMs - model.windowMs - model.keepMs - 2_000, due.atMs + withinMs),
       );
-      // What looks back has nothing to look back on after a trouble.
-      if (model.windowMs > 0 && blind.length > 0) continue;
+      // What looks back has nothing to look back on after a start or a trouble.
+      if (model.windowMs > 0 && (blind.length > 0 || due.atMs < desk.startedMs + model.windowMs + 5_000))
+        continue;
       if (this.#isLate(wallet, due.atMs)) continue;
       const start = due.atMs - desk.startedMs < 2_000;
       const deadlineMs = Math.max(
@@ -175,7 +176,9 @@ export class Judge {
     const ends = [untilMs - standingMs, untilMs - standingMs / 2, untilMs];
     for (const [subject, item] of last) {
       if (item.change === "ended" || item.atMs > ends[0]!) continue;
-      if (this.troubles(walletOf(subject), ends[0]! - 10_000, untilMs).length > 0) continue;
+      const wallet = walletOf(subject);
+      if (this.troubles(wallet, ends[0]! - 10_000, untilMs).length > 0) continue;
+      if (desk.lateHistories.some((late) => late.wallet === wallet && late.toMs > untilMs - 12_000)) continue;
       const over = ends.every((atMs) => {
         const levels = model.levels(context, context.trace.at(atMs), atMs, subject, -lenient);
         return !levels || levels[0]!.off;
@@ -185,7 +188,7 @@ export class Judge {
         scene: this.sceneAt(untilMs - 1),
         fault: "lost",
         atMs: untilMs,
-        wallet: walletOf(subject),
+        wallet,
         text: `${model.rule} ${subject}: recovered`,
         truth: `its condition has been over for a minute; the last word is ${textOf(item)}`,
       });
@@ -220,7 +223,7 @@ export class Judge {
     if (item.change === "ended") {
       if (item.ending === "recovered") {
         const over = at(lenient).some((levels) => !levels || levels[0]!.off);
-        if (!over && !this.#explained(item)) this.report("false recovery", item, this.#truth(model, item));
+        if (!over && !this.explained(item)) this.report("false recovery", item, this.#truth(model, item));
       } else if (item.ending === "closed" || item.ending === "liquidated" || item.ending === "flipped") {
         this.#gone(item);
       }
@@ -238,8 +241,8 @@ export class Judge {
     const holds = at(lenient).some((levels) =>
       levels?.some((one) => one.severity === item.severity && (one.on || (repeats && !one.off))),
     );
-    if (!holds && !repeats && !this.#explained(item)) this.report("false", item, this.#truth(model, item));
-    else if (repeats && !holds && !troubled && !this.#explained(item))
+    if (!holds && !repeats && !this.explained(item)) this.report("false", item, this.#truth(model, item));
+    else if (repeats && !holds && !troubled && !this.explained(item))
       this.report("false", item, this.#truth(model, item));
     if (item.change === "fired") this.#marked(model, item);
     if (item.change === "fired" && this.#isRepeated(item))
@@ -262,8 +265,8 @@ export class Judge {
       this.report("false", item, "it held when watching began, and is not marked so");
   }
 
-  /** Money that moved and that no history shows yet: a message that names both readings is right. */
-  #explained(item: Item): boolean {
+  /** Money moved and no history shows it yet: a message that names both readings is right. */
+  explained(item: Item): boolean {
     const late = this.desk.lateHistories.some(
       ({ wallet, fromMs, toMs }) =>
         wallet === item.wallet && fromMs <= item.atMs && toMs + 10_000 >= item.atMs,
