@@ -1,7 +1,8 @@
 /**
  * The daemon's time: the machine's, corrected to the exchange's. It never goes back, since windows, `for` and staleness
  * run on it, and it never stands still either: where it turns out to be ahead (a clock that was fast until the first answer
- * of the exchange said so) it goes on at half its pace until the truth has caught up.
+ * of the exchange said so) it goes on at half its pace until the truth has caught up. Its times are whole milliseconds,
+ * which database keys and the ids of buttons rely on.
  */
 import type { Clock } from "./domain/clock.ts";
 
@@ -15,7 +16,7 @@ export function steadyClock(machine: Clock, offsetMs: () => number): Clock {
       const ranMs = nowElapsedMs - elapsedMs;
       elapsedMs = nowElapsedMs;
       lastMs = Math.max(machine.nowMs() - offsetMs(), lastMs + ranMs / 2);
-      return lastMs;
+      return Math.floor(lastMs);
     },
     elapsedMs: () => machine.elapsedMs(),
     sleep: (ms, signal) => machine.sleep(ms, signal),

@@ -21,3 +21,17 @@ test("a clock that was fast neither goes back nor stands still, and is right in 
   await machine.advance(1_200_000);
   expect(clock.nowMs()).toBe(machine.nowMs() - 600_000);
 });
+
+test("times are whole milliseconds while a fast clock is corrected", async () => {
+  const machine = new FakeClock("2026-01-01T00:00:00Z");
+  let offsetMs = 0;
+  const clock = steadyClock(machine, () => offsetMs);
+  const startMs = clock.nowMs();
+  offsetMs = 600_000;
+  const seen: number[] = [];
+  for (let i = 0; i < 5; i++) {
+    await machine.advance(1);
+    seen.push(clock.nowMs() - startMs);
+  }
+  expect(seen).toEqual([0, 1, 1, 2, 2]);
+});
