@@ -8,6 +8,7 @@ import { sessionNow } from "./answers/calendars.ts";
 import { placeOrder } from "./book.ts";
 import { moveExternally } from "./collateral.ts";
 import { parseDecimal, scaledRound, usdDecimals } from "./decimals.ts";
+import { usualEventData } from "./event-data.ts";
 import type { Faults } from "./faults.ts";
 import { type ControlRequest, errorReply, type Reply } from "./http.ts";
 import { announce, eventNotification, tell } from "./inbox.ts";
@@ -228,7 +229,10 @@ export function createControl(parts: ControlParts): Control {
       const id = world.nextNotificationId;
       transact(world, (tx) =>
         eventNotification(world, tx, it, tx.next(), notificationType, {
-          data: typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {},
+          data:
+            typeof data === "object" && data !== null
+              ? (data as Record<string, unknown>)
+              : usualEventData(world, it, notificationType),
           details: body.details ?? null,
         }),
       );

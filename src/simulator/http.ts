@@ -64,16 +64,17 @@ export const errorReply = (
   headers?: Readonly<Record<string, string>>,
 ): Reply => ({ status, text: JSON.stringify({ error }), ...(headers ? { headers } : {}) });
 
-/** A request that cannot be: a code, and which of its parts is wrong. */
-const requestRefused = (status: number, code: string, message: string): Reply => ({
-  status,
-  text: JSON.stringify({ error: code, message }),
-});
+/** A request that cannot be: what kind of mistake it is and where, in the one field that errors have. */
+const requestRefused = (status: number, kind: string, message: string): Reply =>
+  errorReply(status, `${kind}: ${message}`);
 
 export function createHttp(parts: HttpParts): HttpServer {
   const { world, sessions, answers, faults, log, clock } = parts;
   const router = createRouter(allEndpoints);
   const limiter = createLimiter(parts.requestsPerSecond);
+  const { requestsPerSecond } = parts;
+  // Authenticated callers get more, for all sessions of the host together.
+  const forSessions = createLimiter(requestsPerSecond === null ? null : requestsPerSecond * SESSION_FACTOR);
   const date = httpDates();
   let held = 0;
 
@@ -119,6 +120,13 @@ export function createHttp(parts: HttpParts): HttpServer {
     send(response, reply, parts.present());
   }
 
+  async function isSession(bearer: string): Promise<boolean> {
+    return sessions.authorize(bearer).then(
+      () => true,
+      () => false,
+    );
+  }
+
   async function answer(
     request: IncomingMessage,
     method: string,
@@ -126,7 +134,9 @@ export function createHttp(parts: HttpParts): HttpServer {
     query: string,
   ): Promise<Reply> {
     const nowMs = parts.present();
-    const waitMs = limiter(nowMs);
+    const bearer = request.headers.authorization;
+    const known = requestsPerSecond !== null && bearer !== undefined && (await isSession(bearer));
+    const waitMs = (known ? forSessions : limiter)(nowMs);
     if (waitMs > 0)
       return errorReply(429, "rate_limited", { "Retry-After": String(Math.ceil(waitMs / 1000)) });
     if (path === "/rpc") return answerRpc(request, method);
@@ -277,6 +287,9 @@ function readBody(request: IncomingMessage): Promise<{ body: unknown } | { refus
 }
 
 /** A bucket that holds one second's requests. @returns ms to wait, 0 when the request may pass */
+/** How many times the ceiling of anonymous callers those with a session have. */
+const SESSION_FACTOR = 2;
+
 function createLimiter(perSecond: number | null): (nowMs: number) => number {
   if (perSecond === null) return () => 0;
   let tokens = perSecond;

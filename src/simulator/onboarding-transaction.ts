@@ -20,6 +20,8 @@ export interface Wanted {
   readonly recentBlockhash?: string;
 }
 
+const COMPUTE_BUDGET = "ComputeBudget111111111111111111111111111111";
+
 const bad = (why: string, code = "invalid_transaction") => new NotFound(why, 400, code);
 
 function read(wire: string): LedgerTransaction {
@@ -46,7 +48,9 @@ export function registeredRoom(wire: string): number {
 /** The transaction, when it is what was wanted and lacks the onboarder's signature alone. @throws {NotFound} 400 */
 export function checked(wire: string, wanted: Wanted, world: World): LedgerTransaction {
   const transaction = read(wire);
-  const { feePayer, instructions, blockhash } = transaction;
+  const { feePayer, blockhash } = transaction;
+  // A wallet may add what says how much computing it pays for.
+  const instructions = transaction.instructions.filter(({ programId }) => programId !== COMPUTE_BUDGET);
   const onboarder = world.ledger.onboarder.address;
   if (feePayer !== wanted.feePayer) throw bad(`The fee payer is ${feePayer} instead of ${wanted.feePayer}`);
   if (wanted.recentBlockhash !== undefined && blockhash !== wanted.recentBlockhash)

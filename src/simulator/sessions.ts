@@ -3,7 +3,7 @@
  *
  *   nonce ──signed──► session (access token, refresh token) ──refresh──► both new ──revoke or logout──► gone
  *
- * Access tokens are JWTs (EdDSA) with `sid`, `jti`, `exp`; a refresh token is opaque and good once. After a refresh
+ * Both tokens are JWTs (EdDSA) with `sid`, `jti`, `exp`; a refresh token is good once. After a refresh
  * the access token before it is honoured for a grace window. All times are simulated.
  */
 import { createPublicKey, type KeyObject } from "node:crypto";
@@ -210,19 +210,23 @@ export async function createSessions(
     if (session.jti !== "") session.previous = { jti: session.jti, untilMs: now + settings.graceMs };
     session.jti = uuid();
     byRefresh.delete(session.refreshToken);
-    session.refreshToken = Buffer.from(hex(48), "hex").toString("base64url");
     session.refreshExpiresMs = now + settings.refreshTtlMs;
-    byRefresh.set(session.refreshToken, session);
     const issued = Math.floor(now / 1000);
     const expiresIn = Math.round(settings.accessTtlMs / 1000);
-    const { refreshToken, popKey, wallet, sid, jti } = session;
-    const access_token = await new SignJWT({ wallet, sid })
-      .setProtectedHeader({ alg: "EdDSA", typ: "JWT", kid: jwk.kid as string })
-      .setSubject(wallet)
-      .setJti(jti)
-      .setIssuedAt(issued)
-      .setExpirationTime(issued + expiresIn)
-      .sign(privateKey);
+    const { popKey, wallet, sid, jti } = session;
+    const signed = (claims: JWTPayload, id: string, expires: number) =>
+      new SignJWT({ ...claims, sid })
+        .setProtectedHeader({ alg: "EdDSA", typ: "JWT", kid: jwk.kid as string })
+        .setSubject(wallet)
+        .setJti(id)
+        .setIssuedAt(issued)
+        .setExpirationTime(expires)
+        .sign(privateKey);
+    const refreshExpires = issued + Math.round(settings.refreshTtlMs / 1000);
+    const refreshToken = await signed({ use: "refresh" }, uuid(), refreshExpires);
+    session.refreshToken = refreshToken;
+    byRefresh.set(refreshToken, session);
+    const access_token = await signed({ wallet }, jti, issued + expiresIn);
     return {
       token_type: "Bearer",
       access_token,
@@ -269,6 +273,7 @@ export async function createSessions(
       claims = error.payload;
     }
     const { sid, jti, exp } = claims;
+    if (claims.use === "refresh") throw new Refusal(401, "invalid_access_token");
     if (typeof sid !== "string" || typeof jti !== "string" || typeof exp !== "number") {
       throw new Refusal(401, "invalid_access_token");
     }

@@ -244,8 +244,9 @@ test("a service may sign out", async () => {
 test("requests that cannot be have codes too", async () => {
   const outcome = async (path: string, options: Parameters<typeof ask>[2] = {}) => {
     const { status, json } = await ask(simulator, path, options);
-    expect(json.message).toBeTypeOf("string");
-    return `${status} ${json.error}`;
+    expect(Object.keys(json)).toEqual(["error"]);
+    expect(json.error).toMatch(/^[a-z_]+: ./);
+    return `${status} ${json.error.split(":")[0]}`;
   };
   const login = "/v1/auth/login/wallet";
   const { authority } = trader();

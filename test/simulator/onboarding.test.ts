@@ -13,8 +13,8 @@ import {
 import { WalletKey } from "../../src/wallet/wallet-key.ts";
 import { type Answer, ask, quiet, read, signIn, sim } from "./support.ts";
 
-/** Of a refusal: what is wrong, which stands in `message` where there is a code. */
-const said = ({ json }: Answer): string => json.message ?? json.error;
+/** Text of a refusal, without the kind of mistake that it begins with. */
+const said = ({ json }: Answer): string => json.error.replace(/^[a-z_]+: /, "");
 
 const keyOf = (seed: number) => WalletKey.fromSeed(new Uint8Array(32).fill(seed));
 const [newcomer, sponsor, stranger] = [keyOf(21), keyOf(22), keyOf(23)];
@@ -97,8 +97,27 @@ test("a wallet is registered, and the world holds it from then on", async () => 
   // It trades like any other.
   await sim(simulator, "collateral", { authority: newcomer.address, amount: "500" });
   expect((await state(simulator, newcomer.address)).subaccounts[0].collateral).toBe("500000000");
-  expect(await build(simulator)).toMatchObject({ status: 409, json: { error: "already_onboarded" } });
+  expect(await build(simulator)).toMatchObject({
+    status: 409,
+    json: { error: expect.stringMatching(/^already_onboarded/) },
+  });
   expect((await send(simulator, signed.wire, { maxPositions: 64 })).status).toBe(409);
+});
+
+test("Compute Budget instructions may stand anywhere in a registration", async () => {
+  await using simulator = await quiet();
+  const built = (await build(simulator)).json;
+  // SetComputeUnitLimit and SetComputeUnitPrice.
+  const budget = (data: number[]): LedgerInstruction => ({
+    programId: "ComputeBudget111111111111111111111111111111",
+    accounts: [],
+    data: Uint8Array.from(data),
+  });
+  const signed = await transaction(simulator, built, {
+    instructions: (all) => [budget([2, 64, 13, 3, 0]), ...all, budget([3, 1, 0, 0, 0, 0, 0, 0, 0])],
+  });
+  expect((await send(simulator, signed.wire)).status).toBe(200);
+  expect((await state(simulator, newcomer.address)).capabilities.state).toBe("active");
 });
 
 test("an account that stands on the chain already is only onboarded", async () => {

@@ -220,8 +220,7 @@ test("a year is the longest range, and no longer", async () => {
   // Without an end it is as long as until now.
   const path = `/v1/funding/SOL/rates?startTime=${now - 365 * day - 1}`;
   expect((await ask(simulator, path)).json).toEqual({
-    error: "invalid_request",
-    message: "startTime to endTime must be at most 365 days",
+    error: "invalid_request: startTime to endTime must be at most 365 days",
   });
 });
 

@@ -36,6 +36,19 @@ export function sessionNow({ session }: Market, nowMs: number): Market["session"
   return { state: other[session.state], nextMs: null };
 }
 
+/**
+ * Prices in ticks between which a commodity can be traded after hours: a share of 1 / maximum leverage around the last
+ * oracle price. Null in session.
+ */
+export function executionBand(
+  market: Market,
+  nowMs: number,
+): { readonly min: number; readonly max: number } | null {
+  if (!market.spec.commodity || sessionNow(market, nowMs).state === "open") return null;
+  const radius = market.oracleTicks / market.spec.leverageTiers[0]!.maxLeverage;
+  return { min: Math.ceil(market.oracleTicks - radius), max: Math.floor(market.oracleTicks + radius) };
+}
+
 function transition(world: World, market: Market | undefined) {
   const { state, nextMs } = market
     ? sessionNow(market, world.nowMs)

@@ -8,7 +8,7 @@ import { derivedAddress, splineOf } from "../program-addresses.ts";
 import { spotAsset } from "../spot.ts";
 import type { Market, World } from "../state.ts";
 import { present } from "../world.ts";
-import { sessionNow } from "./calendars.ts";
+import { executionBand, sessionNow } from "./calendars.ts";
 import { type Context, marketOf, seconds } from "./context.ts";
 import { bits } from "./prices.ts";
 
@@ -95,6 +95,7 @@ function common(market: Market, nowMs: number) {
 
 function commodityOf(market: Market, nowMs: number) {
   const afterHours = sessionNow(market, nowMs).state === "afterHours";
+  const band = executionBand(market, nowMs);
   const price = scaledRound(BigInt(market.oracleTicks) * market.tickSize, market.spec.baseLotsDecimals);
   return {
     isCommodity: true,
@@ -104,7 +105,10 @@ function commodityOf(market: Market, nowMs: number) {
     afterHoursRadius: writeAmount(price / 100n, 6),
     lastKnownIndexPrice: writeAmount(price, 6),
     markPriceBand: null,
-    executionPriceBand: null,
+    executionPriceBand: band && {
+      min: writeAmount(scaledRound(BigInt(band.min) * market.tickSize, market.spec.baseLotsDecimals), 6),
+      max: writeAmount(scaledRound(BigInt(band.max) * market.tickSize, market.spec.baseLotsDecimals), 6),
+    },
     lastIndexExpiryTimestamp: null,
   };
 }

@@ -129,10 +129,10 @@ function elsewhere(market: Market, bar: Bar, externalSource: string) {
 }
 
 export const marketAnswers = {
-  orderbook: ({ symbol, includeSplines }, { world }) => {
+  orderbook: ({ symbol, includeSplines, bypassExecutionBand }, { world }) => {
     const market = world.markets.get(symbol.toUpperCase());
     if (!market) throw new NotFound(`Orderbook not found for symbol: ${symbol}`);
-    return book(world, market, includeSplines === true);
+    return book(world, market, includeSplines === true, bypassExecutionBand === true);
   },
   markPrice: ({ symbol }, { world }) => {
     const market = marketOf(world, symbol);

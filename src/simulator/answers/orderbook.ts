@@ -8,6 +8,7 @@ import { priceUsd } from "../orders.ts";
 import { splineOf } from "../program-addresses.ts";
 import type { Market, Side, World } from "../state.ts";
 import { present } from "../world.ts";
+import { executionBand } from "./calendars.ts";
 
 const levelsASide = 20;
 /** How many levels next to the mark the market maker's curve covers. */
@@ -21,19 +22,32 @@ const crowdLots = ({ spec }: Market): number =>
 /** What the market maker offers at each level. */
 const splineLots = (market: Market): number => Math.max(1, Math.round(crowdLots(market) * 0.5));
 
-export function book(world: World, market: Market, splines = false): WireFor<"orderbook"> {
+/** @param whole levels outside of the execution band too, which exists after hours only */
+export function book(world: World, market: Market, splines = false, whole = false): WireFor<"orderbook"> {
+  const band = whole ? null : executionBand(market, world.nowMs);
+  const within = ([ticks]: Level) => band === null || (ticks >= band.min && ticks <= band.max);
+  const shown = (side: Side) =>
+    levels(market, side, splines)
+      .filter(within)
+      .map(([ticks, lots]): [number, number] => [
+        priceUsd(market, ticks),
+        unitsFromBaseLots(lots, market.spec),
+      ]);
   return {
     slot: present(world).slot,
     symbol: market.spec.symbol,
-    bids: levels(market, "bid", splines),
-    asks: levels(market, "ask", splines),
+    bids: shown("bid"),
+    asks: shown("ask"),
     mid: priceUsd(market, market.markTicks),
     ...(splines ? { splines: [spline(market)] } : {}),
   };
 }
 
+/** Price in ticks and size in base lots. */
+type Level = readonly [number, number];
+
 /** Best first. */
-function levels(market: Market, side: Side, splines: boolean): [number, number][] {
+function levels(market: Market, side: Side, splines: boolean): readonly Level[] {
   const direction = side === "bid" ? -1 : 1;
   const gap = gapOf(market);
   const crowd = crowdLots(market);
@@ -47,9 +61,7 @@ function levels(market: Market, side: Side, splines: boolean): [number, number][
   }
   for (const order of market.orders)
     if (order.side === side) add(order.priceTicks, Number(order.remainingLots));
-  return [...lotsAt]
-    .sort(([a], [b]) => direction * (a - b))
-    .map(([ticks, lots]) => [priceUsd(market, ticks), unitsFromBaseLots(lots, market.spec)]);
+  return [...lotsAt].sort(([a], [b]) => direction * (a - b));
 }
 
 function spline(market: Market) {

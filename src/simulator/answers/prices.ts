@@ -86,7 +86,7 @@ export function bookMessage(
   market: Market,
   bypassExecutionBand: boolean,
 ): object {
-  const { slot, bids, asks, mid } = book(world, market);
+  const { slot, bids, asks, mid } = book(world, market, false, bypassExecutionBand);
   if (channel === "l2Book") {
     const message: MessageWireFor<"l2Book"> = {
       coin: market.spec.symbol,
