@@ -70,6 +70,10 @@ test.each<[string, fc.Arbitrary<RandomCase>, answersAtLeast: number, more?: numb
         expect(sheet.together()).toBe(moves.together);
         expect(sheet.adverse()).toBe(moves.adverse);
         expect(sheet.fundingUntilMs(rates)).toBe(fundingUntilMaintenanceMs(assessed, rates));
+        // A market that is held without a known rate makes it unknown.
+        const [first] = rates.keys();
+        const some = new Map([...rates].filter(([symbol]) => symbol !== first));
+        expect(sheet.fundingUntilMs(some)).toBe(fundingUntilMaintenanceMs(assessed, some));
       }),
       { seed, numRuns: runs * more, interruptAfterTimeLimit: 10_000 * Math.ceil(runs / 600) },
     );
