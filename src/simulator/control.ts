@@ -18,10 +18,10 @@ import { plainWords } from "./plain-words.ts";
 import { setMark } from "./prices.ts";
 import type { RequestLog } from "./request-log.ts";
 import { roles, type Sessions } from "./sessions.ts";
-import { spotDecimals } from "./spot.ts";
+import { spotDecimals, spotMarket } from "./spot.ts";
 import type { Account, Market, Trigger, Wallet, World } from "./state.ts";
 import { setPosition, settleFunding } from "./trade.ts";
-import { transact } from "./transaction.ts";
+import { noteHolder, transact } from "./transaction.ts";
 import { accountTruth, truth } from "./truth.ts";
 import { follow, openAccount } from "./world.ts";
 
@@ -202,6 +202,8 @@ export function createControl(parts: ControlParts): Control {
       const balance = lotsOf(body.balance, spotDecimals, "balance");
       if (balance < 0n) throw new BadCall("balance: must not be negative");
       it.spot = balance;
+      const market = world.markets.get(spotMarket);
+      if (market) noteHolder(market, it);
       transact(world, (tx) => void tx.touch(it));
       follow(world, []);
       return accountTruth(world, it);

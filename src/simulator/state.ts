@@ -331,7 +331,7 @@ export interface Market {
   tradeSequence: number;
   positionSequence: number;
   openInterestLots: bigint;
-  /** Accounts with a position or a resting order here. */
+  /** Accounts with a position or a resting order here, and those whose spot collateral it values. */
   readonly holders: Set<Account>;
   readonly orders: Set<Order>;
 }

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { base58 } from "@scure/base";
 import { noteVersion } from "./past.ts";
+import { spotMarket } from "./spot.ts";
 import type { Account, Fill, Market, Notification, Order, Place, World } from "./state.ts";
 import { slotAt } from "./time.ts";
 
@@ -85,7 +86,7 @@ export function signatureAt(place: { readonly slot: number; readonly slotIndex: 
 /** Keeps the market's list of accounts to look at when its mark moves. */
 export function noteHolder(market: Market, account: Account): void {
   const symbol = market.spec.symbol;
-  let holds = account.positions.has(symbol);
+  let holds = account.positions.has(symbol) || (symbol === spotMarket && Boolean(account.spot));
   if (!holds) for (const order of account.orders) if (order.symbol === symbol) holds = true;
   if (holds) market.holders.add(account);
   else market.holders.delete(account);
