@@ -111,7 +111,7 @@ export class Judge {
       if (this.#isLate(wallet, due.atMs)) continue;
       const start = due.atMs - desk.startedMs < 2_000;
       const deadlineMs = Math.max(
-        due.atMs + within + this.graceMs + (start ? 10_000 : 0),
+        due.atMs + within + this.graceMs + (start ? 10_000 : 0) + this.#waitsForWord(wallet, due),
         ...blind
           .filter((one) => this.#hides(one, model, due))
           .map(
@@ -263,6 +263,13 @@ export class Judge {
       this.report("false", item, "it is marked as already so, and it was not when watching began");
     else if (!item.alreadySo && item.atMs < desk.startedMs + 3_000 && held(desk.startedMs, -lenient))
       this.report("false", item, "it held when watching began, and is not marked so");
+  }
+
+  /** An ending soon after a liquidation waits for the liquidation history, ms. */
+  #waitsForWord(wallet: string, due: Due): number {
+    if (due.severity !== null || !this.context.labels.has(wallet)) return 0;
+    const { liquidations } = this.desk.account(wallet).wallet;
+    return liquidations.all().some(({ atMs }) => atMs <= due.atMs && due.atMs - atMs < 90_000) ? 20_000 : 0;
   }
 
   /** Money moved and no history shows it yet: a message that names both readings is right. */

@@ -67,11 +67,13 @@ const above = (value: number, { severity, on, off }: Bounds, ease: number): Leve
 });
 const level = (severity: Severity, on: number, off: number): Bounds => ({ severity, on, off });
 
-const positions = (_: Context, moment: Moment): string[] =>
-  [...moment.accounts].flatMap(([name, account]) =>
-    account.positions.map(({ symbol }) => `${name}/${symbol}`),
+/** Of the desk's own wallets; the simulated exchange has others. */
+const accounts = ({ labels }: Context, moment: Moment): string[] =>
+  [...moment.accounts].flatMap(([name, { wallet }]) => (labels.has(wallet) ? [name] : []));
+const positions = (context: Context, moment: Moment): string[] =>
+  accounts(context, moment).flatMap((name) =>
+    moment.accounts.get(name)!.positions.map(({ symbol }) => `${name}/${symbol}`),
   );
-const accounts = (_: Context, moment: Moment): string[] => [...moment.accounts.keys()];
 const wallets = ({ labels }: Context): string[] => [...labels.keys()];
 
 /** `wallet/0.0/SYMBOL` → its account and position. */
