@@ -88,6 +88,8 @@ export interface Env {
   value?: number | Unknown | undefined;
   /** Set by the judge while it runs, when all inputs of the rule were found fresh at once; leave it alone. */
   allFresh?: boolean;
+  /** What accounts hold counts as fresh, however old: the newest reading of it, at the current marks. */
+  oldAccounts?: boolean;
   /** Set by the judge: until when those inputs that are fresh now stay so without a new answer, ms; +∞ without any. */
   freshUntilMs?: number;
 }

@@ -26,6 +26,7 @@ import { coverOf, detailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
 import { Instance, noInstances, noViews, noWindows, Timer } from "./instance.ts";
 import { unreadFigure } from "./known-figures.ts";
+import { judgeOld, labelled, raisedByOld } from "./old-accounts.ts";
 import { noPlan, Plans, staysQuiet } from "./plan.ts";
 import type { WatchedWallet } from "./settings.ts";
 import type { Judging } from "./staleness.ts";
@@ -45,6 +46,10 @@ export interface RuleRow {
 }
 
 export interface ConditionsOptions {
+  /** IANA name, for times in texts. */
+  readonly timezone: string;
+  /** Returns true if the figures of a subject are computed at the current marks, and not given as such. */
+  readonly isMarked: (node: SubjectNode) => boolean;
   readonly ruleSet: RuleSet;
   /** What subjects without windows begin with. */
   readonly windows: WindowPlan;
@@ -277,13 +282,25 @@ export class Conditions {
     node.quiet.set(instance.index, false);
     const env = this.#envOf(instance, draft.atMs);
     const current = instance.lifecycle.sinceMs === null ? null : (instance.alert?.alert.severity ?? null);
-    const judged = this.#withTexts(instance, env, judge(rule, env, current));
-    this.#noteSight(instance, judged, draft);
+    const fresh = this.#withTexts(instance, env, judge(rule, env, current));
+    this.#noteSight(instance, fresh, draft);
+    const old = fresh.kind === "unknown" ? this.#raisedByOld(instance, env) : null;
+    this.#advance(instance, env, old ?? fresh, old !== null, draft);
+    env.oldAccounts = false;
+  }
+
+  #raisedByOld(instance: Instance, env: Env): Judgement | null {
+    return this.#options.isMarked(instance.node) ? raisedByOld(instance, env) : null;
+  }
+
+  /** @param old judged by positions that are too old */
+  #advance(instance: Instance, env: Env, judged: Judgement, old: boolean, draft: Draft): void {
+    const { rule, node } = instance;
     const known = judged.kind === "known";
     const idle = instance.lifecycle.sinceMs === null;
-    if (known) instance.knownAtMs = draft.atMs;
+    if (known && !old) instance.knownAtMs = draft.atMs;
     if (known && judged.severity !== null) instance.heldAtMs = draft.atMs;
-    if (known && !instance.judged) {
+    if (known && !old && !instance.judged) {
       instance.judged = true;
       const atTheStart = node.first && draft.atMs <= this.#options.firstLookUntilMs;
       instance.alreadySo ||= atTheStart && judged.severity !== null && idle;
@@ -350,7 +367,7 @@ export class Conditions {
       }
     }
     this.#store(instance, before !== state && (transition !== "none" || clocksRun(state)), draft);
-    this.#schedule(instance, env);
+    this.#schedule(instance, env, instance.unknown === null || old);
   }
 
   /** Waits with a new alert until the figures that its texts name were read, for some seconds after a start. */
@@ -375,6 +392,8 @@ export class Conditions {
       const env = this.#envOf(instance, atMs);
       const judged = judge(instance.rule, env, instance.alert?.alert.severity ?? null);
       if (judged.kind === "known") return this.#textOf(instance, env, judged);
+      const old = atMs === nowMs && this.#options.isMarked(instance.node) ? judgeOld(instance, env) : null;
+      if (old !== null) return this.#textOf(instance, env, old);
     }
     return null;
   }
@@ -392,6 +411,7 @@ export class Conditions {
   #envOf(instance: Instance, nowMs: number): Env {
     const env = instance.node.env;
     env.nowMs = nowMs;
+    env.oldAccounts = false;
     instance.node.looked = instance.windows;
     return env;
   }
@@ -425,7 +445,7 @@ export class Conditions {
       (spec.path.kind === "event"
         ? this.#options.toldShare(spec, node, nowMs)
         : windows[index]?.coverage(nowMs)) ?? 1;
-    return {
+    const text: AlertText = {
       summary: rule.summary.render(env),
       description: rule.description?.render(env) ?? "",
       value: judged.value,
@@ -433,6 +453,7 @@ export class Conditions {
       details: [...detailsOf(node.subject.scope, env), ...coverOf(rule.windows, shareOf)],
       facts: this.#options.facts(env),
     };
+    return env.oldAccounts ? labelled(text, env, this.#options.timezone) : text;
   }
 
   /** Lets an alert speak for its instance while it stands. */
@@ -442,7 +463,8 @@ export class Conditions {
       if (instance.alert !== alert) return null;
       const env = this.#envOf(instance, nowMs);
       const judged = judge(instance.rule, env, alert.alert.severity);
-      return judged.kind === "known" ? this.#textOf(instance, env, judged) : null;
+      const found = judged.kind === "known" ? judged : this.#raisedByOld(instance, env);
+      return found === null ? null : this.#textOf(instance, env, found);
     };
     alert.lastText = (nowMs) => (instance.alert === alert ? this.#lastText(instance, nowMs) : null);
   }
@@ -479,11 +501,12 @@ export class Conditions {
     node.staleness.noted(staleMs);
   }
 
-  #schedule(instance: Instance, env: Env): void {
+  /** @param known it was judged, by whatever is behind it */
+  #schedule(instance: Instance, env: Env, known = instance.unknown === null): void {
     const { rule } = instance;
     let dueMs = nextDeadlineMs(instance.lifecycle, rule) ?? Number.POSITIVE_INFINITY;
     let staleMs = Number.POSITIVE_INFINITY;
-    if (instance.unknown === null) {
+    if (known) {
       staleMs = staleFromMs(env);
     }
     // What time moves is unknown until something arrives, but for what nothing is behind that could.

@@ -200,6 +200,9 @@ export class Watch {
     const facts = factReader(settings.named ?? [], settings.scheduleMs);
     this.#conditions = new Conditions({
       facts,
+      timezone: settings.timezone,
+      isMarked: ({ subject }) =>
+        "wallet" in subject && !this.#world.accounts.ofWallet(subject.wallet).some(({ given }) => given),
       ruleSet: settings.ruleSet,
       windows,
       wallet,

@@ -142,6 +142,7 @@ export class World {
       window: noWindow,
       value: undefined,
       allFresh: false,
+      oldAccounts: false,
       freshUntilMs: Number.POSITIVE_INFINITY,
     };
   }

@@ -68,8 +68,11 @@ export function isSlow(source: Source): boolean {
   return source === "marketConfig" || source === "calendars";
 }
 
+/** What accounts hold is read from these. */
+const ofAccounts: ReadonlySet<Source> = new Set<Source>(["traderState", "traderView"]);
+
 /** @returns why the figure is too old or was never seen, or null when it is fresh. */
-export type Freshness = (facts: Facts, nowMs: number) => Unknown | null;
+export type Freshness = (facts: Facts, nowMs: number, oldAccounts?: boolean) => Unknown | null;
 
 export function freshness(
   path: string,
@@ -84,10 +87,11 @@ export function freshness(
     stale: new Unknown("stale", source, `${path} is too old: nothing new from ${source}`),
     missing: new Unknown("missing", source, `${path} was not seen yet: nothing from ${source}`),
   }));
-  return (facts, nowMs) => {
+  return (facts, nowMs, oldAccounts = false) => {
     for (let i = 0; i < checks.length; i++) {
       const check = checks[i]!;
       const seen = facts.seenMs[check.source];
+      if (oldAccounts && seen !== undefined && ofAccounts.has(check.source)) continue;
       if (seen === undefined) {
         if (neverSeen === "missing") return named(path, check.missing, facts, nowMs - check.limitMs);
       } else if (nowMs - seen > check.limitMs) return named(path, check.stale, facts, nowMs - check.limitMs);
@@ -206,7 +210,7 @@ function readPlain(
     const facts = pick(env);
     if (facts === undefined) return absent(env);
     if (env.allFresh !== true) {
-      const problem = fresh(facts, env.nowMs);
+      const problem = fresh(facts, env.nowMs, env.oldAccounts);
       if (problem !== null) return problem;
     }
     return checked(facts.values[name], missing, nan);

@@ -1,0 +1,61 @@
+/**
+ * Judgements by positions that are too old, where prices are newer: the last known positions at the current marks. They
+ * fire and raise alerts and never lower or end one; their texts state the age of the positions. It goes on until the
+ * account is read again. Nothing of it outlives a restart, which knows no positions before it has read them.
+ */
+import { severityRank } from "../domain/alert.ts";
+import { formatDurationMs } from "../domain/duration.ts";
+import type { Source } from "../domain/observation.ts";
+import type { Scope } from "../domain/subject.ts";
+import { type ConditionRule, type Env, type Judgement, judge } from "../rules/index.ts";
+import type { AlertText } from "./alert-book.ts";
+import type { Instance } from "./instance.ts";
+import { timeText } from "./no-data-text.ts";
+
+/** After a pause of the process accounts are read at once: what they hold is not judged by old readings before that. */
+const patienceMs = 5_000;
+
+const scopes: ReadonlySet<Scope> = new Set(["position", "trader", "wallet"]);
+const oldSources: ReadonlySet<Source | null> = new Set<Source>(["traderState", "traderView"]);
+
+/**
+ * Judges by the last known positions, and leaves `env` so that texts are rendered from them.
+ * @returns the level that holds; null: none does, or something else is missing, too
+ */
+export function judgeOld(instance: Instance, env: Env): (Judgement & { readonly kind: "known" }) | null {
+  const { rule, unknown, unknownSinceMs } = instance;
+  if (unknown?.unknown !== "stale" || !oldSources.has(unknown.source) || !readsMarks(rule)) return null;
+  if (env.nowMs - unknownSinceMs < patienceMs) return null;
+  env.oldAccounts = true;
+  const judged = judge(rule, env, instance.alert?.alert.severity ?? null);
+  if (judged.kind === "known") return judged;
+  env.oldAccounts = false;
+  return null;
+}
+
+/** The same, where it fires or raises: it is at least the level that is active or on its way. */
+export function raisedByOld(instance: Instance, env: Env): (Judgement & { readonly kind: "known" }) | null {
+  const judged = judgeOld(instance, env);
+  if (judged === null) return null;
+  const standing = instance.lifecycle.levels.findLast(({ active, holds }) => active || holds);
+  const rank = judged.severity === null ? -1 : severityRank[judged.severity];
+  if (rank >= 0 && rank >= (standing === undefined ? 0 : severityRank[standing.severity])) return judged;
+  env.oldAccounts = false;
+  return null;
+}
+
+function readsMarks({ scope, inputs }: ConditionRule): boolean {
+  return scopes.has(scope) && inputs.some(({ sources }) => sources.includes("markets"));
+}
+
+/** A text that was rendered from old positions, with their age. */
+export function labelled(text: AlertText, env: Env, timezone: string): AlertText {
+  const { nowMs } = env;
+  const readMs = (env.position ?? env.trader ?? env.wallet)?.seenMs.traderState ?? text.dataAtMs;
+  const age = `positions as of ${timeText(readMs, nowMs, timezone)}, ${formatDurationMs(nowMs - readMs)} old`;
+  return {
+    ...text,
+    summary: `${text.summary} (${age})`,
+    details: [["Judged by", age], ...text.details],
+  };
+}

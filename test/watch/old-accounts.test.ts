@@ -1,0 +1,168 @@
+/** Positions that are too old, and prices that are not: the last known positions are judged at the current marks. */
+import { describe, expect, test } from "vitest";
+import { Harness, mainWallet, position, startMs, subaccount } from "./harness.ts";
+
+const near = (more = ""): string => `
+rules:
+  - name: Near
+    scope: position
+    value: position.liquidationDistance
+    levels:
+      warning: { when: value < 0.15 }
+      critical: { when: value < 0.05 }
+    keepFiringFor: 0s
+    summary: "{{ wallet.name }} {{ position.symbol }} is {{ percent(value) }} from liquidation"
+${more}`;
+
+/** 100 SOL long at 150, liquidated at 124.14: 17.2 % away. */
+const held = [subaccount(3_000, [position(100, 150)])];
+
+/** Prices every second, live; positions as long as `read`. */
+function stream(h: Harness, ms: number, usd: number, read = false): void {
+  for (let passed = 0; passed < ms; passed += 1_000) {
+    if (passed % 5_000 === 0) h.config();
+    if (passed % 5_000 === 0) h.mark(usd);
+    if (read && passed % 5_000 === 0) h.account(held);
+    h.pass(1_000);
+  }
+}
+
+function begun(rules = near()): Harness {
+  const h = new Harness({ rules });
+  stream(h, 20_000, 150, true);
+  return h;
+}
+
+const own = (h: Harness) =>
+  h.changes.filter(({ alert, kind }) => alert.rule === "Near" && kind !== "reminder");
+const told = (h: Harness) => own(h).map(({ kind, alert }) => `${kind} ${alert.severity}`);
+
+describe("positions that are too old", () => {
+  test("fire at the current marks, labelled with their age; what lacks data is reported beside it", () => {
+    const h = begun();
+    stream(h, 25_000, 150);
+    expect(h.told).toEqual([]);
+    stream(h, 1_000, 140);
+    expect(told(h)).toEqual(["fired warning"]);
+    const { alert, details, atMs } = own(h)[0]!;
+    expect(atMs - startMs).toBe(45_000);
+    expect(alert.summary).toBe("main SOL is 11.3% from liquidation (positions as of 12:00:15 UTC, 30s old)");
+    expect(details[0]).toEqual(["Judged by", "positions as of 12:00:15 UTC, 30s old"]);
+    expect(alert.dataAtMs).toBe(startMs + 15_000);
+    stream(h, 60_000, 140);
+    expect(h.told.filter((line) => line.startsWith("Blind"))).toEqual(["Blind main fired critical"]);
+  });
+
+  test("raise an alert, and never lower or end it", () => {
+    const h = begun();
+    stream(h, 5_000, 140, true);
+    expect(told(h)).toEqual(["fired warning"]);
+    stream(h, 60_000, 140);
+    stream(h, 5_000, 128);
+    expect(told(h)).toEqual(["fired warning", "rose critical"]);
+    expect(own(h)[1]!.alert.summary).toMatch(
+      /3\.02% from liquidation \(positions as of 12:00:20 UTC, 1m 5s old\)$/,
+    );
+    stream(h, 60_000, 140);
+    stream(h, 600_000, 190);
+    expect(told(h)).toEqual(["fired warning", "rose critical"]);
+    // Read again, it is judged as ever.
+    stream(h, 5_000, 140, true);
+    expect(told(h).slice(2)).toEqual(["fell warning"]);
+    expect(own(h)[2]!.alert.summary).toBe("main SOL is 11.3% from liquidation");
+    stream(h, 5_000, 190, true);
+    expect(told(h).slice(3)).toEqual(["ended warning"]);
+  });
+
+  test("a reminder and the status state their age", () => {
+    const h = begun();
+    stream(h, 5_000, 126, true);
+    stream(h, 6 * 60_000, 126);
+    const reminder = h.changes.find(({ alert, kind }) => alert.rule === "Near" && kind === "reminder")!;
+    expect(reminder.alert.summary).toMatch(/\(positions as of 12:00:20 UTC, 5m old\)$/);
+    const firing = h.watch.status(h.nowMs).firing.find(({ rule }) => rule === "Near")!;
+    expect(firing.summary).toMatch(/\(positions as of 12:00:20 UTC, 6m \d+s old\)$/);
+  });
+
+  test("count for the time that a condition has to hold", () => {
+    const h = begun(near().replace("keepFiringFor: 0s", "keepFiringFor: 0s\n    for: 30s"));
+    stream(h, 60_000, 150);
+    stream(h, 29_000, 128);
+    expect(told(h)).toEqual([]);
+    stream(h, 5_000, 128);
+    expect(told(h)).toEqual(["fired critical"]);
+  });
+
+  test("a condition that is on its way is not put back by them", () => {
+    const h = begun(near().replace("keepFiringFor: 0s", "keepFiringFor: 0s\n    for: 40s"));
+    stream(h, 20_000, 128, true);
+    stream(h, 11_000, 128);
+    stream(h, 120_000, 190);
+    expect(told(h)).toEqual([]);
+    // Thirty seconds were known before.
+    stream(h, 9_000, 128, true);
+    expect(told(h)).toEqual([]);
+    stream(h, 3_000, 128, true);
+    expect(told(h)).toEqual(["fired critical"]);
+  });
+
+  test("are not judged where prices are too old, too, or nothing but the account is read", () => {
+    const h = begun(`
+rules:
+  - name: Near
+    scope: trader
+    when: trader.collateral < 3100.0 && now > timestamp("2026-01-05T12:00:40Z")
+    severity: critical
+    summary: poor
+  - name: Near2
+    scope: position
+    when: position.liquidationDistance < 0.2 && now > timestamp("2026-01-05T12:00:40Z")
+    severity: critical
+    summary: near
+`);
+    h.pass(300_000);
+    expect(h.told.filter((line) => line.startsWith("Near"))).toEqual([]);
+  });
+
+  test("are not judged in the moment after the process stood still", () => {
+    const h = begun();
+    h.nowMs += 8 * 3_600_000;
+    h.see({ kind: "time", atMs: h.nowMs });
+    h.config();
+    h.mark(126);
+    h.pass(1_000);
+    h.account([subaccount(3_000, [])]);
+    stream(h, 60_000, 126);
+    expect(told(h)).toEqual([]);
+  });
+
+  test("are not known after a restart, and the alert goes on", () => {
+    const before = begun();
+    stream(before, 40_000, 150);
+    stream(before, 5_000, 140);
+    expect(told(before)).toEqual(["fired warning"]);
+    const { remembered, nowMs } = before;
+    const after = new Harness({ rules: near(), remembered, atMs: nowMs + 1_000 });
+    stream(after, 60_000, 126);
+    expect(told(after)).toEqual([]);
+    stream(after, 5_000, 150, true);
+    expect(told(after)).toEqual(["ended warning"]);
+  });
+
+  test("end with a wallet that is no longer watched", () => {
+    const before = begun();
+    stream(before, 40_000, 150);
+    stream(before, 5_000, 140);
+    const { remembered, nowMs } = before;
+    const other = { ...mainWallet, name: "other" };
+    const after = new Harness({
+      rules: near(),
+      wallets: [other],
+      remembered,
+      atMs: nowMs + 1_000,
+      reloaded: true,
+    });
+    after.pass(1_000);
+    expect(after.told).toContain("Near main/0.0/SOL ended warning noLongerWatched");
+  });
+});
