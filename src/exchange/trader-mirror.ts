@@ -98,7 +98,11 @@ export class TraderMirror {
       if (message.subaccounts === null) return { ...NOTHING, doubt: "a snapshot without subaccounts" };
       const state = message.capabilities?.state;
       // As over HTTP: a list that got lost must not read as positions that are gone.
-      if (message.subaccounts.length === 0 && state !== "cold" && state !== "uninitialized")
+      const empty = message.subaccounts.length === 0 && state !== "cold" && state !== "uninitialized";
+      if (
+        empty &&
+        [...this.#known.values()].some(({ row }) => row.positions.length > 0 || row.collateral !== 0n)
+      )
         return { ...NOTHING, doubt: "an empty snapshot of an account that is not cold" };
       const { slot, subaccounts: rows } = message;
       return this.#takeWhole({

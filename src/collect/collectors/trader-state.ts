@@ -7,6 +7,10 @@ import type { CollectedWallet, WalletCollector } from "../collector.ts";
 import type { StreamFeed } from "../stream-feed.ts";
 import { subaccountState } from "../translate/trader-state.ts";
 
+/** A list of subaccounts that got lost must not read as positions that are gone. */
+const holdsAnything = ({ positions, collateralQuoteLots }: SubaccountState): boolean =>
+  positions.length > 0 || collateralQuoteLots !== 0n;
+
 const nothing: readonly SubaccountState[] = [];
 
 export function traderStateCollector(parts: {
@@ -39,6 +43,16 @@ export function traderStateCollector(parts: {
           // One that cannot be read does not blind the others.
           if (!(error instanceof ExchangeError)) throw error;
           failure ??= error;
+          continue;
+        }
+        const { subaccounts: listed, capabilities } = state.snapshot;
+        const cold = capabilities.state === "cold" || capabilities.state === "uninitialized";
+        if (listed.length === 0 && !cold && before[place]?.some(holdsAnything)) {
+          failure ??= new ExchangeError({
+            endpoint: "traderState",
+            reason: "bad-record",
+            what: "no subaccounts of an account that holds something and is not cold",
+          });
           continue;
         }
         const whole: Mirrored = { ...state, subaccounts: state.snapshot.subaccounts, told: null };

@@ -304,15 +304,8 @@ export const stateSnapshotFields = {
   subaccounts: listOf(subaccountSnapshot),
 };
 
-/**
- * Servers leave empty lists out, but an account that trades has at least its cross-margin subaccount. A list that got lost
- * must not read as positions that are gone.
- */
-const stateSnapshot = record(stateSnapshotFields).refine(
-  ({ subaccounts, capabilities: { state } }) =>
-    subaccounts.length > 0 || state === "cold" || state === "uninitialized",
-  { path: ["subaccounts"], message: "expected at least one of an account that is not cold" },
-);
+/** Active accounts without any subaccount occur; whoever knew of some has to expect a list that got lost. */
+const stateSnapshot = record(stateSnapshotFields);
 
 /** All subaccounts of one (authority, PDA index). Never partly read: a lost row would be a vanished position. */
 export const traderState = record({
