@@ -258,9 +258,10 @@ export class Endings {
     const newest = this.#newest(waiting);
     if (newest === undefined) return false;
     const { happenedMs, slot, leftSome } = newest;
-    // A position that stood after a liquidation of a part of it went by something else.
+    // A position that stood after a liquidation of a part of it went by something else. A reading in the slot of the
+    // liquidation may be from before it.
     const gone = waiting.symbol !== null && waiting.fallback !== "recovered";
-    if (gone && (leftSome || slot <= waiting.fromSlot)) return false;
+    if (gone && (leftSome || slot < waiting.fromSlot)) return false;
     const { rule, subject } = waiting.live.alert;
     const toldMs = this.#toldMs.get(`${rule}\n${subject}`) ?? Number.NEGATIVE_INFINITY;
     const before = happenedMs <= waiting.goneMs + settledAfterMs;

@@ -52,7 +52,7 @@ function sections({ exchangeUrl, hookUrl, keyFiles, folder }: DaemonOptions, ver
       notifications: { every: "5s", whenStreaming: "15s" },
       liquidations: every("10s"),
       funding: every("10s"),
-      fundingRates: every("30s"),
+      fundingRates: every("5s"),
       orders: every("15s"),
       fills: every("10s"),
       traderView: every("10s"),

@@ -60,6 +60,8 @@ export interface DeskOptions {
 
 /** The exchange's clock begins a little before. */
 export const midnightMs = Date.parse("2026-03-03T00:00:00Z");
+/** Percent an hour, of every market: above 0, as on the exchange, so that its unit shows. */
+export const usualRate = "0.001";
 const sampleMs = 100;
 
 export class Desk {
@@ -122,7 +124,7 @@ export class Desk {
     const now = () => Date.now() + shiftMs;
     for (const [symbol, price] of Object.entries(startPrices)) {
       await simulator.call("mark-price", { symbol, price: String(price) });
-      await simulator.call("funding-rate", { symbol, ratePercentage: "0" });
+      await simulator.call("funding-rate", { symbol, ratePercentage: usualRate });
     }
     for (const { name, accounts } of wallets) {
       await simulator.call("trader", { name });

@@ -55,6 +55,11 @@ export function checkFigures(judge: Judge, item: Item): void {
   judge.report("wrong figures", item, `${wrong.join("; ")}, from ${time(fromMs)} to ${time(toMs)}`);
 }
 
+/** A tick as a share of the mark: liquidation prices are whole ticks. */
+function tickShare(symbol: string, window: readonly Moment[]): number {
+  return 1.1 * ((tick[symbol] ?? 0) / (window[0]?.marks[symbol] ?? 1));
+}
+
 /** Every pair of an account's state and prices within the window. */
 function pairsOf(window: readonly Moment[]): readonly (readonly [Moment, Moment])[] {
   const thinned =
@@ -99,7 +104,7 @@ function generic(judge: Judge, item: Item, window: readonly Moment[]): readonly 
       undefined,
       1.1 * tick[symbol]!,
     );
-    add("Distance", (held, marks) => position(held, marks)?.distance, 2e-3);
+    add("Distance", (held, marks) => position(held, marks)?.distance, 2e-3, tickShare(symbol, window));
     add("Unrealized PnL", (held, marks) => position(held, marks)?.unrealized);
   }
   if (place !== undefined) {
@@ -133,9 +138,8 @@ function special(judge: Judge, item: Item, window: readonly Moment[]): readonly 
   };
   const just = (value: number | undefined) => (value === undefined ? undefined : { low: value, high: value });
   const claims: Claim[] = [];
-  const add = (name: string, value: string | undefined, truth: Range | undefined, slack?: number) => {
-    if (value !== undefined)
-      claims.push({ name, text: value, truth, ...(slack === undefined ? {} : { slack }) });
+  const add = (name: string, value: string | undefined, truth: Range | undefined, slack = 1e-4, room = 0) => {
+    if (value !== undefined) claims.push({ name, text: value, truth, slack, room });
   };
   switch (item.rule) {
     case "LiquidationNear": {
@@ -146,6 +150,7 @@ function special(judge: Judge, item: Item, window: readonly Moment[]): readonly 
         distance,
         ranged(window, (held, marks) => positionOf(trace, held, item.subject, marks)?.position.distance),
         2e-3,
+        tickShare(item.symbol ?? "", window),
       );
       add(
         "joint move",

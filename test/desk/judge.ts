@@ -99,7 +99,8 @@ export class Judge {
       const news = isNews(due, before.get(due.subject));
       before.set(due.subject, due);
       const within = model.withinMs ?? withinMs;
-      if (!news || due.untilMs - due.atMs < within + slackMs) continue;
+      const lastedMs = due.untilMs - due.atMs - (due.severity === null ? 0 : model.keepMs);
+      if (!news || lastedMs < within + slackMs) continue;
       const wallet = walletOf(due.subject);
       const pair = context.pairs.get(pairName(due.subject))?.map((leg) => leg.split("/")[0]!);
       const blind = (pair ?? [wallet]).flatMap((one) =>

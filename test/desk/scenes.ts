@@ -1,6 +1,6 @@
 /** What happens at the desk, scene by scene. Each leaves the world as the next one may find it. */
 import type { Desk } from "./desk.ts";
-import { midnightMs } from "./desk.ts";
+import { midnightMs, usualRate } from "./desk.ts";
 import { startPrices, wallets } from "./wallets.ts";
 
 export interface Scene {
@@ -23,6 +23,10 @@ async function recover(desk: Desk, overMs: number): Promise<void> {
     for (const { collateral, holdings, pdaIndex, subaccountIndex } of accounts) {
       const account = desk.account(name, `${pdaIndex}.${subaccountIndex}`);
       const place = { trader: name, pdaIndex, subaccountIndex };
+      // Money before positions, so that none is liquidated in between.
+      const missing = () => collateral - Number(account.collateral) / 1e6;
+      const refill = () => desk.flow(name, missing(), `${pdaIndex}.${subaccountIndex}`);
+      if (missing() > 500) await refill();
       for (const { symbol, size, stop } of holdings) {
         const held = account.positions.get(symbol);
         const scale = 10 ** desk.simulator.world.markets.get(symbol)!.spec.baseLotsDecimals;
@@ -34,8 +38,7 @@ async function recover(desk: Desk, overMs: number): Promise<void> {
           ...(stop === undefined ? {} : { stopLossPrice: String(stop) }),
         });
       }
-      const missing = collateral - Number(account.collateral) / 1e6;
-      if (Math.abs(missing) > 500) await desk.flow(name, missing, `${pdaIndex}.${subaccountIndex}`);
+      if (Math.abs(missing()) > 500) await refill();
     }
   }
 }
@@ -59,11 +62,12 @@ export const scenes: readonly Scene[] = [
     name: "funding",
     about: "the current rate of SOL rises to 175 % a year for longs, and falls again",
     async play(desk) {
+      await desk.pause(10 * s);
       await desk.call("funding-rate", { symbol: "SOL", ratePercentage: "0.02" });
       desk.note("the rate of SOL is 0.02 % an hour");
       await desk.pause(28 * s);
-      await desk.call("funding-rate", { symbol: "SOL", ratePercentage: "0" });
-      desk.note("the rate of SOL is 0");
+      await desk.call("funding-rate", { symbol: "SOL", ratePercentage: usualRate });
+      desk.note(`the rate of SOL is ${usualRate} %`);
       await desk.pause(25 * s);
     },
   },

@@ -214,6 +214,14 @@ describe("a liquidation of a part, after which the position stood", () => {
     expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical closed"]);
   });
 
+  test("a reading in the slot of a liquidation may be from before it", () => {
+    const harness = seen(near, holding("7"));
+    const whole = { ...part(harness, true), slot: harness.slot };
+    harness.account([subaccount(10, [])]);
+    harness.events("notifications", [whole]);
+    expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical liquidated"]);
+  });
+
   test("does not hide that the rest of it was liquidated later", () => {
     const harness = seen(near, holding("7"));
     harness.events("notifications", [part(harness, null)]);
