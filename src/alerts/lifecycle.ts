@@ -15,7 +15,11 @@ export interface LifecycleRule {
   readonly levels: readonly { readonly severity: Severity }[];
   readonly forMs: number;
   readonly keepFiringForMs: number;
+  /** Levels above this one may hold because of something that is not explained: they fire no sooner than `uncertainForMs`. */
+  readonly certain?: Severity | null;
 }
+
+export const uncertainForMs = 10_000;
 
 export interface Lifecycle {
   readonly levels: readonly LevelState[];
@@ -104,11 +108,12 @@ function stepLevel(level: LevelState, holds: boolean, elapsedMs: number, rule: L
   // A span counts for a clock only when both of its ends say the same.
   const spanMs = level.holds === holds ? elapsedMs : 0;
   if (holds) {
+    const forMs = forMsOf(rule, level.severity);
     // Bounded, so that a level that has fired stays the same value while nothing changes.
-    const heldMs = Math.min((level.holds ? level.heldMs : 0) + spanMs, rule.forMs);
+    const heldMs = Math.min((level.holds ? level.heldMs : 0) + spanMs, forMs);
     return {
       severity: level.severity,
-      active: level.active || heldMs >= rule.forMs,
+      active: level.active || heldMs >= forMs,
       holds,
       heldMs,
       goneMs: 0,
@@ -117,6 +122,12 @@ function stepLevel(level: LevelState, holds: boolean, elapsedMs: number, rule: L
   const goneMs = level.active ? (level.holds ? 0 : level.goneMs) + spanMs : 0;
   const active = level.active && goneMs < rule.keepFiringForMs;
   return { severity: level.severity, active, holds, heldMs: 0, goneMs: active ? goneMs : 0 };
+}
+
+function forMsOf({ forMs, certain }: LifecycleRule, severity: Severity): number {
+  const isCertain =
+    certain === undefined || (certain !== null && severityRank[severity] <= severityRank[certain]);
+  return isCertain ? forMs : Math.max(forMs, uncertainForMs);
 }
 
 function transition(
@@ -143,7 +154,7 @@ export function nextDeadlineMs(state: Lifecycle, rule: LifecycleRule): number | 
   if (state.blind) return null;
   let restMs = Number.POSITIVE_INFINITY;
   for (const level of state.levels) {
-    if (!level.active && level.holds) restMs = Math.min(restMs, rule.forMs - level.heldMs);
+    if (!level.active && level.holds) restMs = Math.min(restMs, forMsOf(rule, level.severity) - level.heldMs);
     if (level.active && !level.holds) restMs = Math.min(restMs, rule.keepFiringForMs - level.goneMs);
   }
   return Number.isFinite(restMs) ? state.countedAtMs + Math.max(0, Math.ceil(restMs)) : null;

@@ -186,6 +186,8 @@ function endingLead(ending: Ending | null): string {
       return "LIQUIDATED";
     case "flipped":
       return "FLIPPED";
+    case "explained":
+      return "EXPLAINED";
     case "ruleChanged":
       return "RULE CHANGED";
     case "noLongerWatched":
@@ -203,6 +205,7 @@ const endingMeaning: Readonly<Record<Ending, string>> = {
   closed: "The position is closed. Nothing is left to watch.",
   liquidated: "The exchange liquidated the position. Look at what is left of the account.",
   flipped: "The position changed its side. It is watched as a new one.",
+  explained: "Money was paid in or out. That is no profit and no loss. Nothing to do.",
   ruleChanged: "The rule was changed, so this alert ends. What it watched may be no better.",
   noLongerWatched: "This is no longer watched. It may be no better.",
 };

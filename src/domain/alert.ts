@@ -15,7 +15,15 @@ export const ownLabels: readonly string[] = ["severity", "rule", "wallet", "symb
 export const severityRank: Readonly<Record<Severity, number>> = { info: 0, warning: 1, critical: 2 };
 
 /** Why an alert ended. Only `recovered` is good news and shown green. */
-export type Ending = "recovered" | "closed" | "liquidated" | "flipped" | "ruleChanged" | "noLongerWatched";
+export type Ending =
+  | "recovered"
+  | "closed"
+  | "liquidated"
+  | "flipped"
+  /** It held because of a change of collateral that turned out to be a deposit or a withdrawal. */
+  | "explained"
+  | "ruleChanged"
+  | "noLongerWatched";
 
 export interface Alert {
   /** Grows by one; what people type. */

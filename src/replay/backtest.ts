@@ -9,6 +9,8 @@ import { resolutionMs } from "../domain/history.ts";
 import type { Source } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import { eventSources, type RuleEventKind, type RuleSet } from "../rules/index.ts";
+import { accountOf } from "../watch/flows.ts";
+import { profitBefore } from "../watch/profit.ts";
 import type { WatchSettings } from "../watch/settings.ts";
 import type { Watch } from "../watch/watch.ts";
 import { asLive } from "./as-live.ts";
@@ -288,10 +290,7 @@ function incarnations(facts: readonly FactChange[], atMs: number): (subject: str
   return (subject) => known.get(subject);
 }
 
-/**
- * What a wallet's profit was measured from then. Deposits that came later are taken out of their sum again; how high the
- * profit ever was is not known of then, and begins anew.
- */
+/** What the profit of each wallet was measured from then. */
 async function profits(
   history: BacktestHistory,
   { wallets }: WatchSettings,
@@ -300,17 +299,16 @@ async function profits(
   const keep = await history.keep();
   const found: [string, string][] = [];
   for (const { name } of wallets) {
-    const text = keep.get(`wallet/${name}/profit`);
+    const key = `wallet/${name}/profit`;
+    const text = keep.get(key);
     if (text === undefined) continue;
-    const kept = JSON.parse(text) as { readonly netUsd: number; readonly highUsd: number };
-    let later = 0;
-    for (const { fields, seenMs, backfilled } of await history.events({ kind: "collateral", wallet: name })) {
-      if (seenMs >= atMs && !backfilled && typeof fields.amountUsd === "number") later += fields.amountUsd;
-    }
-    found.push([
-      `wallet/${name}/profit`,
-      JSON.stringify({ ...kept, netUsd: kept.netUsd - later, highUsd: 0 }),
-    ]);
+    const later = (await history.events({ kind: "collateral", wallet: name })).flatMap((event) => {
+      const { seenMs, backfilled, fields, slot } = event;
+      const account = accountOf(event);
+      const counts = seenMs >= atMs && !backfilled && account !== null;
+      return counts && typeof fields.amountUsd === "number" ? [{ account, slot, usd: fields.amountUsd }] : [];
+    });
+    found.push([key, profitBefore(text, later)]);
   }
   return found;
 }

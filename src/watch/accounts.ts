@@ -482,7 +482,8 @@ export class Accounts {
       group.accounts.set(state.subaccount, account);
       this.#listAnew(seen.wallet);
     } else if (newer || state.sequence >= account.state.sequence) {
-      const { orders, spotCollaterals } = account.state;
+      const { orders, spotCollaterals, collateralQuoteLots } = account.state;
+      if (state.collateralQuoteLots !== collateralQuoteLots) account.moved = true;
       account.state = state;
       account.risk.take(state);
       // Answers share what did not change.

@@ -11,6 +11,8 @@ import { applies, type Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
 import { Least } from "./least.ts";
 import type { NamedValues } from "./named-values.ts";
+import type { ExplainedFlow } from "./open-changes.ts";
+import type { Doubt } from "./profit.ts";
 import type { Series } from "./series.ts";
 import type { WatchedWallet } from "./settings.ts";
 import {
@@ -99,6 +101,22 @@ export class Books {
       for (const node of book.nodes) this.#parts.conditions.judgeNode(node, source, draft);
   }
 
+  /** @param rule whose book */
+  doubtOf(rule: string): Doubt | null {
+    return this.#books.find((book) => book.isOf(rule))?.doubt ?? null;
+  }
+
+  /** As of `Profit.explainedAt`. */
+  explainedAt(rule: string, atMs: number): ExplainedFlow | null {
+    const book = this.#books.find((one) => one.isOf(rule));
+    if (!book) return null;
+    for (const { wallet, profit } of this.#parts.world.wallets.values()) {
+      const explained = book.has(wallet.name) ? profit.explainedAt(atMs) : null;
+      if (explained !== null) return explained;
+    }
+    return null;
+  }
+
   /** @returns the books that it is a part of */
   #take(entry: WalletEntry): readonly Book[] {
     const { name } = entry.wallet;
@@ -136,7 +154,7 @@ class Sum {
   }
 }
 
-class Book {
+class Book implements Doubt {
   readonly #rule: ConditionRule;
   readonly #world: World;
   /** Members and their places. */
@@ -154,6 +172,7 @@ class Book {
   #startedMs = 0;
   #equity = 0;
   #pnlToday = 0;
+  #openToday = 0;
   /** Members whose profit of the day is not known. */
   #untold = 0;
   /** Members whose account figures are not known. */
@@ -187,6 +206,29 @@ class Book {
     this.#adverse = least();
     for (const source of sharedSources)
       for (const index of this.#names.keys()) this.#seen[source].set(index, Number.NEGATIVE_INFINITY);
+  }
+
+  isOf(rule: string): boolean {
+    return this.#rule.name === rule;
+  }
+
+  get usd(): number {
+    return this.#openToday / usdScale;
+  }
+
+  /** The doubt about the profit of today; null: there is none. */
+  get doubt(): Doubt | null {
+    return this.#openToday === 0 ? null : this;
+  }
+
+  assume(flowed: boolean): void {
+    if (this.#untold > 0) return;
+    const pnlToday = (this.#pnlToday - (flowed ? this.#openToday : 0)) / usdScale;
+    for (const { facts } of this.#nodes.values()) facts.values.pnlToday = pnlToday;
+  }
+
+  leave(): void {
+    for (const { facts } of this.#nodes.values()) delete facts.values.pnlToday;
   }
 
   get nodes(): Iterable<SubjectNode> {
@@ -227,7 +269,10 @@ class Book {
     if (Number.isNaN(share.equity)) this.#unassessed += sign;
     else this.#equity += sign * share.equity;
     if (Number.isNaN(share.pnlToday)) this.#untold += sign;
-    else this.#pnlToday += sign * share.pnlToday;
+    else {
+      this.#pnlToday += sign * share.pnlToday;
+      this.#openToday += sign * share.openToday;
+    }
     for (const [symbol, held] of share.bySymbol) {
       if (this.#symbols?.has(symbol) === false) continue;
       this.#touched.add(symbol);
@@ -309,7 +354,7 @@ class Book {
     const oneMarket = symbol !== "" || this.#symbols?.size === 1;
     if (oneMarket && sum.unsized === 0) values.netSize = sum.size / unitScale;
     else if ("netSize" in values) delete values.netSize;
-    if (this.#untold > 0) delete values.pnlToday;
+    if (this.#untold > 0 || this.#openToday !== 0) delete values.pnlToday;
     else values.pnlToday = this.#pnlToday / usdScale;
     if (this.#unassessed > 0) {
       for (const field of ofAccounts) delete values[field];

@@ -3,8 +3,8 @@
  * arrived or time alone can change the outcome, and turns what they conclude into the life of an alert.
  */
 
-import { firingSeverity, nextDeadlineMs, step } from "../alerts/lifecycle.ts";
-import type { RuleState } from "../domain/alert.ts";
+import { firingSeverity, type LifecycleRule, nextDeadlineMs, step } from "../alerts/lifecycle.ts";
+import type { RuleState, Severity } from "../domain/alert.ts";
 import { type Source, sources } from "../domain/observation.ts";
 import type { Scope, Subject } from "../domain/subject.ts";
 import type { TemplateFacts } from "../domain/template-data.ts";
@@ -21,16 +21,21 @@ import {
   type WindowSpec,
 } from "../rules/index.ts";
 import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
+import { isUncertain, type Judged, judgeBothEnds, unexplainedText } from "./both-ends.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { coverOf, detailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
 import { Instance, noInstances, noViews, noWindows, Timer } from "./instance.ts";
 import { unreadFigure } from "./known-figures.ts";
 import { judgeOld, labelled, raisedByOld } from "./old-accounts.ts";
+import type { ExplainedFlow } from "./open-changes.ts";
 import { noPlan, Plans, staysQuiet } from "./plan.ts";
+import { PresentWindow } from "./present-window.ts";
+import type { Doubt } from "./profit.ts";
 import type { WatchedWallet } from "./settings.ts";
 import type { Judging } from "./staleness.ts";
 import type { SubjectNode } from "./subjects.ts";
+import { isProfit } from "./wants.ts";
 import { type WindowPlan, WindowSet } from "./windows.ts";
 
 /** Judging again at most this often for what drifts with time alone (`now`, window edges). */
@@ -72,6 +77,10 @@ export interface ConditionsOptions {
   readonly emptied: (node: SubjectNode) => boolean;
   /** The share of a window over events whose time is told, 0–1; null where nobody can say. */
   readonly toldShare: (spec: WindowSpec, node: SubjectNode, nowMs: number) => number | null;
+  /** The doubt about the profit that a rule of this subject reads; null: there is none. */
+  readonly doubtOf: (node: SubjectNode) => Doubt | null;
+  /** The change of collateral of this subject that was explained, at this very moment, as paid in or out. */
+  readonly explainedAt: (node: SubjectNode, atMs: number) => ExplainedFlow | null;
   /** Told of each judgement that turned unknown or known again: blindness is gathered from these. */
   readonly onSight: (instance: Instance, draft: Draft) => void;
   /** It holds, and does not fire before it has held for a while. */
@@ -87,6 +96,8 @@ export interface Recovered {
   readonly text: AlertText;
   /** What would be said of it later: null once it holds again, cannot be judged, or what it is about is gone. */
   readonly textAt: (nowMs: number) => AlertText | null;
+  /** It held because of a change of collateral that was paid in or out; null: it did not. */
+  readonly explained: ExplainedFlow | null;
 }
 
 export class Conditions {
@@ -95,6 +106,8 @@ export class Conditions {
   /** Windows over the series of each scope, whichever subjects look through them. */
   readonly #series = new Map<Scope, { readonly rule: ConditionRule; readonly spec: WindowSpec }[]>();
   readonly #plans: Plans;
+  /** Rules that read the profit of wallets. */
+  readonly #ofProfit: ReadonlySet<ConditionRule>;
   /** Counts judgings of subjects; see `Look`. */
   #turn = 0;
   readonly #due = (instance: Instance): void => this.judge(instance, this.#options.draft());
@@ -119,6 +132,7 @@ export class Conditions {
         this.#series.set(scope, [...(this.#series.get(scope) ?? []), { rule, spec }]);
       }
     }
+    this.#ofProfit = new Set(options.ruleSet.conditions.filter((rule) => rule.reads.some(isProfit)));
     this.#plans = new Plans(options.ruleSet.conditions, ({ reads }) =>
       bitsOf(reads.flatMap(({ sources: read }) => read)),
     );
@@ -157,8 +171,11 @@ export class Conditions {
   #viewOf(rule: ConditionRule, node: SubjectNode): readonly Window[] {
     if (rule.windows.length === 0) return noWindows;
     return rule.windows.map((spec) => {
-      const owner = spec.path.kind === "event" ? node : (this.#options.owner(node, spec.path) ?? node);
-      return windowsOf(owner, this.#options.windows).of(spec);
+      const { path } = spec;
+      const owner = path.kind === "event" ? node : (this.#options.owner(node, path) ?? node);
+      const window = windowsOf(owner, this.#options.windows).of(spec);
+      if (path.kind === "event" || !isProfit(path)) return window;
+      return new PresentWindow(window, owner.facts, path.field, path.companion);
     });
   }
 
@@ -278,11 +295,39 @@ export class Conditions {
   }
 
   judge(instance: Instance, draft: Draft): void {
-    const { rule, node } = instance;
-    node.quiet.set(instance.index, false);
+    instance.node.quiet.set(instance.index, false);
     const env = this.#envOf(instance, draft.atMs);
     const current = instance.lifecycle.sinceMs === null ? null : (instance.alert?.alert.severity ?? null);
-    const fresh = this.#withTexts(instance, env, judge(rule, env, current));
+    const doubt = this.#doubtOf(instance);
+    if (doubt === null) {
+      this.#conclude(instance, env, judge(instance.rule, env, current), draft);
+      return;
+    }
+    this.#conclude(instance, env, judgeBothEnds(instance.rule, env, current, doubt), draft);
+    doubt.leave();
+  }
+
+  /** Judges at another moment, and uses the judgement while the figures are those that it was made by. */
+  #look<T>(
+    instance: Instance,
+    nowMs: number,
+    current: Severity | null,
+    use: (judged: Judged, env: Env) => T,
+  ): T {
+    const env = this.#envOf(instance, nowMs);
+    const doubt = this.#doubtOf(instance);
+    if (doubt === null) return use(judge(instance.rule, env, current), env);
+    const used = use(judgeBothEnds(instance.rule, env, current, doubt), env);
+    doubt.leave();
+    return used;
+  }
+
+  #doubtOf({ rule, node }: Instance): Doubt | null {
+    return this.#ofProfit.has(rule) ? this.#options.doubtOf(node) : null;
+  }
+
+  #conclude(instance: Instance, env: Env, judged: Judged, draft: Draft): void {
+    const fresh = this.#withTexts(instance, env, judged);
     this.#noteSight(instance, fresh, draft);
     const old = fresh.kind === "unknown" ? this.#raisedByOld(instance, env) : null;
     this.#advance(instance, env, old ?? fresh, old !== null, draft);
@@ -290,11 +335,13 @@ export class Conditions {
   }
 
   #raisedByOld(instance: Instance, env: Env): Judgement | null {
-    return this.#options.isMarked(instance.node) ? raisedByOld(instance, env) : null;
+    // While a change of collateral is not explained, old positions say nothing certain.
+    if (this.#doubtOf(instance) !== null || !this.#options.isMarked(instance.node)) return null;
+    return raisedByOld(instance, env);
   }
 
   /** @param old judged by positions that are too old */
-  #advance(instance: Instance, env: Env, judged: Judgement, old: boolean, draft: Draft): void {
+  #advance(instance: Instance, env: Env, judged: Judged, old: boolean, draft: Draft): void {
     const { rule, node } = instance;
     const known = judged.kind === "known";
     const idle = instance.lifecycle.sinceMs === null;
@@ -307,7 +354,7 @@ export class Conditions {
     }
     // Nothing holds and nothing did: no clock runs, whatever the time.
     if (idle && (!known || judged.severity === null)) {
-      if (node.plan[instance.index]?.restless !== false) this.#schedule(instance, env);
+      if (node.plan[instance.index]?.restless !== false) this.#schedule(instance, env, rule);
       else this.#rest(instance, env);
       // Arrivals of what only texts name are no reason to judge.
       if (!known && this.#options.starting(draft.atMs)) this.#setTimer(instance, draft.atMs + driftMs);
@@ -315,11 +362,15 @@ export class Conditions {
     }
     const before = instance.lifecycle;
     // What a liquidation left nothing of cannot come back a moment later: nobody waits whether it does.
-    const over = known && judged.severity === null && this.#options.emptied(node);
+    // Nor can what held because of a withdrawal that is explained now.
+    const explained = known && judged.severity === null ? this.#explained(instance, draft.atMs) : null;
+    const over = explained !== null || (known && judged.severity === null && this.#options.emptied(node));
+    const { doubt } = judged;
+    const terms = doubt === undefined ? rule : { ...rule, certain: doubt.certain };
     const { state, transition } = step(
       before,
       known ? { known, severity: judged.severity } : { known, ...countsUntil(instance, draft.atMs) },
-      over ? { ...rule, keepFiringForMs: 0 } : rule,
+      over ? { ...terms, keepFiringForMs: 0 } : terms,
       draft.atMs,
     );
     instance.lifecycle = state;
@@ -346,7 +397,7 @@ export class Conditions {
           instance.alert = null;
           const text = this.#textOf(instance, env, judged);
           const textAt = (nowMs: number): AlertText | null => this.#recoveredText(instance, nowMs);
-          this.#options.onRecovered(instance, live, { text, textAt }, draft);
+          this.#options.onRecovered(instance, live, { text, textAt, explained }, draft);
         }
         instance.alreadySo = false;
         break;
@@ -367,11 +418,18 @@ export class Conditions {
       }
     }
     this.#store(instance, before !== state && (transition !== "none" || clocksRun(state)), draft);
-    this.#schedule(instance, env, instance.unknown === null || old);
+    this.#schedule(instance, env, terms, instance.unknown === null || old);
+  }
+
+  /** The flow that an alert was raised by, where that is explained at this very moment. */
+  #explained({ rule, node, alert }: Instance, atMs: number): ExplainedFlow | null {
+    if (alert === null || !this.#ofProfit.has(rule)) return null;
+    const explained = this.#options.explainedAt(node, atMs);
+    return explained !== null && alert.alert.firedAtMs >= explained.sinceMs ? explained : null;
   }
 
   /** Waits with a new alert until the figures that its texts name were read, for some seconds after a start. */
-  #withTexts(instance: Instance, env: Env, judged: Judgement): Judgement {
+  #withTexts(instance: Instance, env: Env, judged: Judged): Judged {
     if (judged.kind === "unknown" || judged.severity === null || instance.alert !== null) return judged;
     if (!this.#options.starting(env.nowMs)) return judged;
     const unknown = unreadFigure(instance.rule, env);
@@ -389,13 +447,26 @@ export class Conditions {
     const times = instance.windows.length === 0 ? [nowMs, instance.knownAtMs] : [nowMs];
     for (const atMs of times) {
       if (Number.isNaN(atMs)) continue;
-      const env = this.#envOf(instance, atMs);
-      const judged = judge(instance.rule, env, instance.alert?.alert.severity ?? null);
-      if (judged.kind === "known") return this.#textOf(instance, env, judged);
-      const old = atMs === nowMs && this.#options.isMarked(instance.node) ? judgeOld(instance, env) : null;
-      if (old !== null) return this.#textOf(instance, env, old);
+      const current = instance.alert?.alert.severity ?? null;
+      const text = this.#textAt(instance, atMs, current, (env) =>
+        atMs === nowMs && this.#options.isMarked(instance.node) ? judgeOld(instance, env) : null,
+      );
+      if (text !== null) return text;
     }
     return null;
+  }
+
+  /** @param otherwise the judgement to use where there is none by figures that are fresh */
+  #textAt(
+    instance: Instance,
+    nowMs: number,
+    current: Severity | null,
+    otherwise: (env: Env) => Judgement | null,
+  ): AlertText | null {
+    return this.#look(instance, nowMs, current, (judged, env) => {
+      const found = judged.kind === "known" ? judged : otherwise(env);
+      return found === null ? null : this.#textOf(instance, env, found);
+    });
   }
 
   #recoveredText(instance: Instance, nowMs: number): AlertText | null {
@@ -403,9 +474,9 @@ export class Conditions {
     if (index >= node.plan.length) return null;
     const now = node.instance(index);
     if (now.alert !== null) return null;
-    const env = this.#envOf(now, nowMs);
-    const judged = judge(now.rule, env, null);
-    return judged.kind === "known" && judged.severity === null ? this.#textOf(now, env, judged) : null;
+    return this.#look(now, nowMs, null, (judged, env) =>
+      judged.kind === "known" && judged.severity === null ? this.#textOf(now, env, judged) : null,
+    );
   }
 
   #envOf(instance: Instance, nowMs: number): Env {
@@ -416,7 +487,7 @@ export class Conditions {
     return env;
   }
 
-  #fire(instance: Instance, env: Env, judged: Judgement, draft: Draft): void {
+  #fire(instance: Instance, env: Env, judged: Judged, draft: Draft): void {
     const { rule, node } = instance;
     const severity = firingSeverity(instance.lifecycle.levels)!;
     const subject = node.subject;
@@ -439,15 +510,19 @@ export class Conditions {
     this.#follow(instance, instance.alert);
   }
 
-  #textOf({ rule, node, windows }: Instance, env: Env, judged: Judgement): AlertText {
+  #textOf({ rule, node, windows, lifecycle }: Instance, env: Env, judged: Judged): AlertText {
     const { nowMs } = env;
     const shareOf = (spec: WindowSpec, index: number): number =>
       (spec.path.kind === "event"
         ? this.#options.toldShare(spec, node, nowMs)
         : windows[index]?.coverage(nowMs)) ?? 1;
+    const { doubt } = judged;
+    const open = doubt?.matters ? unexplainedText(doubt.usd) : null;
+    const uncertain = open !== null && isUncertain(judged, firingSeverity(lifecycle.levels));
+    const description = rule.description?.render(env) ?? "";
     const text: AlertText = {
-      summary: rule.summary.render(env),
-      description: rule.description?.render(env) ?? "",
+      summary: rule.summary.render(env) + (uncertain ? ` (${open})` : ""),
+      description: open === null ? description : `Not explained yet: ${open}. ${description}`,
       value: judged.value,
       dataAtMs: judged.dataAtMs,
       details: [...detailsOf(node.subject.scope, env), ...coverOf(rule.windows, shareOf)],
@@ -461,15 +536,12 @@ export class Conditions {
     alert.falling = valueFalls(instance.rule);
     alert.textNow = (nowMs) => {
       if (instance.alert !== alert) return null;
-      const env = this.#envOf(instance, nowMs);
-      const judged = judge(instance.rule, env, alert.alert.severity);
-      const found = judged.kind === "known" ? judged : this.#raisedByOld(instance, env);
-      return found === null ? null : this.#textOf(instance, env, found);
+      return this.#textAt(instance, nowMs, alert.alert.severity, (env) => this.#raisedByOld(instance, env));
     };
     alert.lastText = (nowMs) => (instance.alert === alert ? this.#lastText(instance, nowMs) : null);
   }
 
-  #noteSight(instance: Instance, judged: Judgement, draft: Draft): void {
+  #noteSight(instance: Instance, judged: Judged, draft: Draft): void {
     const unknown = judged.kind === "unknown" ? judged.unknown : null;
     const { unknown: before } = instance;
     if (unknown === null && before === null) return;
@@ -501,10 +573,13 @@ export class Conditions {
     node.staleness.noted(staleMs);
   }
 
-  /** @param known it was judged, by whatever is behind it */
-  #schedule(instance: Instance, env: Env, known = instance.unknown === null): void {
+  /**
+   * @param terms of the rule, as the last judgement has them
+   * @param known it was judged, by whatever is behind it
+   */
+  #schedule(instance: Instance, env: Env, terms: LifecycleRule, known = instance.unknown === null): void {
     const { rule } = instance;
-    let dueMs = nextDeadlineMs(instance.lifecycle, rule) ?? Number.POSITIVE_INFINITY;
+    let dueMs = nextDeadlineMs(instance.lifecycle, terms) ?? Number.POSITIVE_INFINITY;
     let staleMs = Number.POSITIVE_INFINITY;
     if (known) {
       staleMs = staleFromMs(env);

@@ -1,8 +1,9 @@
 /**
  * What each account held when it was last seen, kept over a stop: a position that shrank or went while nobody watched is seen
- * to have done so at the first sight after it, as it would have been without the stop.
+ * to have done so at the first sight after it, as it would have been without the stop. So is a change of its collateral.
  */
 import type { AccountEntry } from "./accounts.ts";
+import type { Balance } from "./balance-change.ts";
 import type { Draft } from "./draft.ts";
 import { walletKeepPrefix } from "./wallets.ts";
 
@@ -12,20 +13,45 @@ interface Kept {
   readonly shrunkAtMs: number;
   /** By symbol: which position it is, and how large, in base lots. */
   readonly held: Readonly<Record<string, readonly [incarnation: string, size: string]>>;
-  /** Of the state that told of these positions first. Absent in databases of earlier versions. */
+  /** Of a state that told of these. Absent in databases of earlier versions. */
   readonly slot?: number;
+  readonly balance?: KeptBalance;
+}
+
+/** A `Balance`, its integers as text. */
+interface KeptBalance {
+  readonly collateral: string;
+  readonly positions: readonly (readonly [
+    symbol: string,
+    sequence: string,
+    base: string,
+    quote: string,
+    unsettled: string,
+    accumulated: string,
+  ])[];
 }
 
 export class Holdings {
   /** Of accounts that were not seen yet since the start. */
   readonly #before = new Map<string, string>();
 
-  /** @param ours says whose past is still theirs */
-  restore(keep: ReadonlyMap<string, string>, ours: (wallet: string) => boolean): void {
+  /**
+   * @param ours says whose past is still theirs
+   * @param seen takes the state that an account had
+   */
+  restore(
+    keep: ReadonlyMap<string, string>,
+    ours: (wallet: string) => boolean,
+    seen: (wallet: string, account: string, slot: number, balance: Balance) => void,
+  ): void {
     for (const [name, value] of keep) {
       if (!name.startsWith(walletKeepPrefix) || !name.endsWith(suffix)) continue;
       const account = name.slice(walletKeepPrefix.length, -suffix.length);
-      if (ours(account.slice(0, account.lastIndexOf("/")))) this.#before.set(account, value);
+      const wallet = account.slice(0, account.lastIndexOf("/"));
+      if (!ours(wallet)) continue;
+      this.#before.set(account, value);
+      const { balance, slot } = JSON.parse(value) as Kept;
+      if (balance !== undefined && slot !== undefined) seen(wallet, account, slot, balanceOf(balance));
     }
   }
 
@@ -51,16 +77,46 @@ export class Holdings {
     for (const [symbol, { node, state }] of account.positions)
       held[symbol] = [node.incarnation, String(state.baseLots)];
     const { shrunkAtMs, slot } = account;
-    const value = JSON.stringify({ shrunkAtMs, held, slot } satisfies Kept);
-    if (before === undefined || !isSame(before, { shrunkAtMs, held }))
+    const balance = keptBalance(account);
+    const value = JSON.stringify({ shrunkAtMs, held, slot, balance } satisfies Kept);
+    if (before === undefined || !isSame(before, { shrunkAtMs, held, balance }))
       draft.changes.keep.push({ name: walletKeepPrefix + account.name + suffix, value });
   }
 }
 
 /** Returns true if a kept value differs by its slot at most. */
 function isSame(before: string, now: Kept): boolean {
-  const { shrunkAtMs, held } = JSON.parse(before) as Kept;
-  return JSON.stringify({ shrunkAtMs, held }) === JSON.stringify(now);
+  const { shrunkAtMs, held, balance } = JSON.parse(before) as Kept;
+  return JSON.stringify({ shrunkAtMs, held, balance }) === JSON.stringify(now);
+}
+
+function keptBalance({ state }: AccountEntry): KeptBalance {
+  return {
+    collateral: String(state.collateralQuoteLots),
+    positions: state.positions.map((one) => [
+      one.symbol,
+      one.sequence,
+      String(one.baseLots),
+      String(one.virtualQuoteLots),
+      String(one.unsettledFundingQuoteLots),
+      String(one.accumulatedFundingQuoteLots),
+    ]),
+  };
+}
+
+function balanceOf({ collateral, positions }: KeptBalance): Balance {
+  return {
+    collateralQuoteLots: BigInt(collateral),
+    spotCollaterals: [],
+    positions: positions.map(([symbol, sequence, base, quote, unsettled, accumulated]) => ({
+      symbol,
+      sequence,
+      baseLots: BigInt(base),
+      virtualQuoteLots: BigInt(quote),
+      unsettledFundingQuoteLots: BigInt(unsettled),
+      accumulatedFundingQuoteLots: BigInt(accumulated),
+    })),
+  };
 }
 
 function hasShrunk({ held }: Kept, account: AccountEntry): boolean {

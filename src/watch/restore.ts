@@ -23,7 +23,7 @@ import type { Remembered } from "./remembered.ts";
 import type { WatchedWallet } from "./settings.ts";
 import type { Throttles } from "./throttles.ts";
 import { type Today, todayKeepSuffix } from "./today.ts";
-import { restoreWallet, takeKey, walletKeepPrefix } from "./wallets.ts";
+import { takeKey, walletKeepPrefix } from "./wallets.ts";
 import type { World } from "./world.ts";
 
 export interface RestoreParts {
@@ -115,7 +115,12 @@ export class Restoring {
         ),
       );
     }
-    this.#parts.holdings.restore(remembered.keep, (wallet) => ours.has(wallet));
+    this.#parts.holdings.restore(
+      remembered.keep,
+      (wallet) => ours.has(wallet),
+      (wallet, account, slot, balance) =>
+        wallets.get(wallet)?.profit.changes.restoreState(account, slot, balance),
+    );
     this.#parts.world.holders.restore(remembered.keep, (wallet) => ours.has(wallet));
     const held = remembered.held.filter(({ wallet }) => wallet === null || ours.has(wallet));
     this.#parts.happenings.restore(remembered.alerts, remembered.keep, held);
@@ -135,7 +140,7 @@ export class Restoring {
       if (!name.endsWith("/profit")) continue;
       const wallet = name.slice(walletKeepPrefix.length, -"/profit".length);
       const entry = ours.has(wallet) ? wallets.get(wallet) : undefined;
-      if (entry) restoreWallet(entry, value);
+      entry?.profit.restore(value);
     }
     const endingOf = ({ alert }: LiveAlert): KeptEnding | null => {
       const text = remembered.keep.get(endingPrefix + alert.id);

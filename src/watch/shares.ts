@@ -25,6 +25,8 @@ export interface Share {
   /** NaN: not known, as the figures below. */
   readonly equity: number;
   readonly pnlToday: number;
+  /** The part of it that may have been paid in or out. */
+  readonly openToday: number;
   readonly marginRatio: number;
   readonly moveToLiquidation: number;
   readonly adverseMoveToLiquidation: number;
@@ -58,8 +60,13 @@ export function shareOf(entry: WalletEntry, accounts: Iterable<AccountEntry>): S
       else held.size += units;
     }
   }
-  const pnlToday = Math.round(numberOf(entry.node.facts.values.pnlToday) * usdScale);
-  return { bySymbol, equity, pnlToday, marginRatio, moveToLiquidation, adverseMoveToLiquidation };
+  const { profit } = entry;
+  const walletUsd = numberOf(entry.node.facts.values.equity);
+  const isOpen = profit.doubt !== null;
+  const todayUsd = isOpen ? walletUsd - profit.zeroTodayUsd : numberOf(entry.node.facts.values.pnlToday);
+  const pnlToday = Math.round(todayUsd * usdScale);
+  const openToday = isOpen ? Math.round(profit.openTodayUsd * usdScale) : 0;
+  return { bySymbol, equity, pnlToday, openToday, marginRatio, moveToLiquidation, adverseMoveToLiquidation };
 }
 
 /** Sources that the figures of books and pairs rest on. */

@@ -12,7 +12,6 @@ import { accountName } from "../domain/subject.ts";
 import { dayOf } from "../rules/index.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
-import type { Snapshot } from "./snapshots.ts";
 import type { ToldSince } from "./told-since.ts";
 import { type WalletEntry, walletKeepPrefix } from "./wallets.ts";
 
@@ -23,8 +22,12 @@ const beforeMidnightMs = 60_000;
 /** Equity of midnight. */
 interface Base {
   readonly usd: number;
-  /** What came in or went out after it counts; null: after midnight, by the exchange's time. */
+  /** Of our own, by account: what came in or went out after this slot counts. Absent: see `slot`. */
+  readonly slots?: Readonly<Record<string, number>>;
+  /** Of our own as an earlier version stored it: one slot for all accounts. Null: after midnight, by the exchange's time. */
   readonly slot: number | null;
+  /** The PDA indices that it covers. Absent in what an earlier version stored. */
+  readonly indices?: readonly number[] | null;
   /** Accounts whose values it adds up, and until when there were no others, ms. */
   readonly accounts: readonly string[];
   readonly readMs: number;
@@ -111,7 +114,9 @@ export class Today implements Due {
     const kept = JSON.parse(text) as { readonly timezone: string; readonly days: Day[] };
     if (kept.timezone !== this.#timezone) return;
     const book = this.#book(wallet);
+    const { pdaIndices } = this.#wallets.get(wallet)?.wallet ?? {};
     book.days = kept.days.filter(({ startMs }) => startMs >= this.#day.startMs);
+    for (const day of book.days) if (!covers(day.base, pdaIndices)) day.base = null;
     if (book.days[0]?.startMs !== this.#day.startMs) book.days.unshift(newDay(this.#day.startMs));
     book.whole = true;
   }
@@ -165,32 +170,26 @@ export class Today implements Due {
     return book.days[0]!.realized[`${account}/${symbol}`] ?? 0;
   }
 
-  /** The collateral history was read, and equity is settled as of this snapshot; null: none is yet. */
-  settled({ wallet, node, given }: WalletEntry, at: Snapshot | null): void {
+  /** Works out from what equity on the profit of today counts, after flows, states or the equity of midnight. */
+  refresh({ wallet, profit, given }: WalletEntry): void {
     if (given) return;
-    const book = this.#book(wallet.name);
-    const { base, flows, startMs } = book.days[0]!;
-    const { values } = node.facts;
-    if (!base || !this.#isTold(wallet.name, "collateral")) {
-      delete values.pnlToday;
-      return;
-    }
-    // As of before midnight there is nothing to tell yet.
-    if (!at || at.atMs < startMs) return;
-    let net = 0;
-    for (const { usd, slot, atMs, account } of flows) {
-      const before = base.slot === null ? atMs < startMs : slot <= base.slot;
-      if (before || slot > at.slot) continue;
+    const { base, flows, startMs } = this.#book(wallet.name).days[0]!;
+    profit.zeroTodayUsd = Number.NaN;
+    if (!base || !this.#isTold(wallet.name, "collateral")) return;
+    let usd = base.usd;
+    for (const flow of flows) {
+      const { account, atMs } = flow;
+      if (isBefore(flow, base, startMs)) continue;
       // An account that was gone when the values of midnight were asked for may have held something then.
       const untold =
-        base.slot === null && atMs <= base.readMs && !(account && base.accounts.includes(account));
-      if (usd === null || untold) {
-        delete values.pnlToday;
-        return;
-      }
-      net += usd;
+        isFromExchange(base) && atMs <= base.readMs && !(account && base.accounts.includes(account));
+      if (flow.usd === null || untold) return;
+      // What no state shows yet is not in the equity.
+      if (account !== null && flow.slot > profit.changes.slotOf(account)) continue;
+      usd += flow.usd;
     }
-    values.pnlToday = at.equityUsd - base.usd - net;
+    profit.zeroTodayUsd = usd;
+    profit.openTodayUsd = profit.changes.usdAfter(isFromExchange(base) ? startMs - 1 : base.readMs);
   }
 
   /** The exchange tells the equity of midnight; where we saw it ourselves, that counts. @returns whether it is taken */
@@ -202,7 +201,7 @@ export class Today implements Due {
     const book = this.#book(wallet);
     const [day] = book.days;
     if (day!.startMs !== startMs || day!.base) return false;
-    day!.base = { ...told, slot: null };
+    day!.base = { ...told, slot: null, indices: this.#wallets.get(wallet)?.wallet.pdaIndices ?? null };
     book.changed = true;
     return true;
   }
@@ -233,17 +232,19 @@ export class Today implements Due {
     const before = book.days;
     const day = before.find((one) => one.startMs === startMs) ?? newDay(startMs);
     book.days = [day];
-    const snapshot = entry.snapshots.findLast((atMs) => atMs < startMs);
-    if (snapshot && snapshot.atMs >= startMs - beforeMidnightMs) {
-      day.base = { usd: snapshot.equityUsd, slot: snapshot.slot, accounts: [], readMs: snapshot.atMs };
+    const { profit } = entry;
+    if (profit.answerMs < startMs && profit.answerMs >= startMs - beforeMidnightMs) {
+      const indices = entry.wallet.pdaIndices ?? null;
+      const slots = profit.changes.slots();
+      day.base = { usd: profit.answerUsd, slots, slot: null, indices, accounts: [], readMs: profit.answerMs };
+      const { base } = day;
       const since = before.flatMap((one) => (one === day ? [] : one.flows));
-      day.flows.push(...since.filter(({ slot }) => slot > snapshot.slot));
+      day.flows.push(...since.filter((flow) => !isBefore(flow, base, startMs)));
     }
     book.changed = true;
     this.keep(name, draft);
-    const { values } = entry.node.facts;
-    if (day.base && values.pnlToday !== undefined) values.pnlToday = 0;
-    else delete values.pnlToday;
+    this.refresh(entry);
+    if (!entry.given) profit.publish();
     this.publish(entry);
   }
 
@@ -251,14 +252,17 @@ export class Today implements Due {
     const { slot, happenedMs: atMs, wallet, pdaIndex, subaccount } = event;
     if (usd === 0) return;
     const [today] = book.days;
-    const late = today?.base && today.base.slot !== null && slot > today.base.slot && atMs < today.startMs;
-    const day = late ? today : this.#dayFor(book, atMs);
-    if (!day) return;
     const account =
       wallet !== null && pdaIndex !== null && subaccount !== null
         ? accountName({ wallet, pdaIndex, subaccount })
         : null;
-    day.flows.push({ slot, atMs, usd, account });
+    const flow: DayFlow = { slot, atMs, usd, account };
+    const base = today?.base;
+    const late =
+      base && !isFromExchange(base) && atMs < today.startMs && !isBefore(flow, base, today.startMs);
+    const day = late ? today : this.#dayFor(book, atMs);
+    if (!day) return;
+    day.flows.push(flow);
     book.changed = true;
   }
 
@@ -287,6 +291,24 @@ export class Today implements Due {
     this.#books.set(wallet, book);
     return book;
   }
+}
+
+function isFromExchange({ slot, slots }: Base): boolean {
+  return slot === null && slots === undefined;
+}
+
+/** True if a flow is contained in the equity of midnight. */
+function isBefore({ slot, account, atMs }: DayFlow, base: Base, startMs: number): boolean {
+  if (base.slots !== undefined) return account !== null && slot <= (base.slots[account] ?? -1);
+  return base.slot === null ? atMs < startMs : slot <= base.slot;
+}
+
+/** True if a stored equity of midnight is the sum over these PDA indices, as far as that is known. */
+function covers(base: Base | null, indices: readonly number[] | undefined): boolean {
+  if (base === null || indices === undefined || base.indices === null) return true;
+  // Our own of an earlier version may be a sum over those that had been read.
+  if (base.indices === undefined) return base.slot === null || indices.length <= 1;
+  return base.indices.length === indices.length && indices.every((one) => base.indices!.includes(one));
 }
 
 function newDay(startMs: number): Day {

@@ -6,10 +6,13 @@ import { Books } from "./books.ts";
 import type { Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
 import type { NamedValues } from "./named-values.ts";
+import type { ExplainedFlow } from "./open-changes.ts";
 import { Pairs } from "./pairs.ts";
+import type { Doubt } from "./profit.ts";
 import type { Remembered } from "./remembered.ts";
 import type { Series } from "./series.ts";
 import type { WatchedPair, WatchedWallet } from "./settings.ts";
+import type { SubjectNode } from "./subjects.ts";
 import type { WalletEntry } from "./wallets.ts";
 import type { World } from "./world.ts";
 
@@ -62,6 +65,16 @@ export class Together {
   judge(source: Source, draft: Draft): void {
     this.#books.judge(source, draft);
     this.#pairs.judge(source, draft);
+  }
+
+  /** The doubt about the profit of a book; null: there is none, or it is no book. */
+  doubtOf({ subject }: SubjectNode): Doubt | null {
+    return subject.scope === "book" ? this.#books.doubtOf(subject.rule) : null;
+  }
+
+  /** As of `Profit.explainedAt`, of the wallets of a book. */
+  explainedAt({ subject }: SubjectNode, atMs: number): ExplainedFlow | null {
+    return subject.scope === "book" ? this.#books.explainedAt(subject.rule, atMs) : null;
   }
 
   happened(event: Event, draft: Draft): void {

@@ -1,42 +1,12 @@
-/**
- * The watched wallets as subjects: sums over their accounts, their inbox, and their profit since watching began.
- *
- * Profit is equity less deposits, and the two come from different readings: a deposit that the account shows already
- * and the history not yet would read as a profit, and its withdrawal as a loss at 4 a.m. So profit is taken from an
- * equity that is old enough for the history to have caught up, against the flows up to that very slot.
- */
-import type { Event } from "../domain/event.ts";
+/** The watched wallets as subjects: sums over their accounts, their inbox, and how old what is known of them is. */
 import { FewMap } from "../domain/few-map.ts";
 import type { Source } from "../domain/observation.ts";
 import type { FactValue } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { Draft } from "./draft.ts";
+import { Profit } from "./profit.ts";
 import type { WatchedWallet } from "./settings.ts";
-import { type Snapshot, Snapshots } from "./snapshots.ts";
 import type { SubjectNode } from "./subjects.ts";
-
-/** How long the collateral history may lag behind the account's state. */
-const indexLagMs = 15_000;
-
-interface Flow {
-  readonly slot: number;
-  readonly amountUsd: number;
-}
-
-/** What survives a restart. */
-interface Kept {
-  readonly baselineUsd: number;
-  readonly baselineSlot: number;
-  /** Deposits less withdrawals since the baseline, all that are known. */
-  readonly netUsd: number;
-  readonly highUsd: number;
-}
-
-/** How an event of a transfer says what its fields do not (see the collateral history's translation). */
-interface TransferData {
-  readonly transferUsd: number;
-  readonly within: boolean;
-}
 
 export interface WalletEntry {
   readonly wallet: WatchedWallet;
@@ -51,9 +21,7 @@ export interface WalletEntry {
   readonly seenMs: FewMap<number, number>;
   /** The same of the histories that are read for each PDA index, by source. */
   partsSeenMs: Map<Source, FewMap<number, number>> | null;
-  readonly snapshots: Snapshots;
-  readonly flows: Flow[];
-  kept: Kept | null;
+  readonly profit: Profit;
 }
 
 export const walletKeepPrefix = "wallet/";
@@ -98,15 +66,8 @@ export function newWallet(wallet: WatchedWallet, node: SubjectNode): WalletEntry
     unacked: null,
     seenMs: new FewMap(),
     partsSeenMs: null,
-    snapshots: new Snapshots(),
-    flows: [],
-    kept: null,
+    profit: new Profit(node.facts, `${walletKeepPrefix}${wallet.name}/profit`),
   };
-}
-
-export function restoreWallet(entry: WalletEntry, value: string): void {
-  entry.kept = JSON.parse(value) as Kept;
-  profit(entry, null);
 }
 
 /**
@@ -162,6 +123,7 @@ export function sumAccounts(
   else if (sums.fundingUntilMaintenance !== undefined) delete sums.fundingUntilMaintenance;
   if (any && known) sums.equity = equity;
   else if (sums.equity !== undefined) delete sums.equity;
+  if (!entry.given) entry.profit.publish();
 }
 
 function numberOf(value: FactValue | undefined): number {
@@ -175,12 +137,6 @@ export function walletSeen(entry: WalletEntry, pdaIndex: number, atMs: number): 
   let oldestMs = atMs;
   for (const seenMs of entry.seenMs.values()) if (seenMs < oldestMs) oldestMs = seenMs;
   entry.node.facts.seenMs.traderState = oldestMs;
-}
-
-/** Notes what the wallet is worth by the answer of this slot. */
-export function noteSnapshot({ node, snapshots }: WalletEntry, slot: number, atMs: number): void {
-  const { equity } = node.facts.values;
-  if (typeof equity === "number") snapshots.push(atMs, slot, equity);
 }
 
 /** True once every PDA index of the wallet was read since the start. Injected figures are whole by themselves. */
@@ -216,88 +172,4 @@ export function partSeen(
     oldestMs = Math.min(oldestMs, seenMs);
   }
   return oldestMs;
-}
-
-/**
- * What a collateral move did to the wallet as a whole, USD: nothing between accounts that are both watched, null where nobody
- * can say. @param account whose collateral it moved, as far as it is known
- */
-export function flowOf(event: Event, account: AccountEntry | undefined): number | null {
-  const transfer = event.fields.eventType === "transfer" ? (event.data as TransferData | null) : null;
-  if (transfer?.within) return 0;
-  const amount = event.fields.amountUsd ?? (transfer ? transferred(event, transfer, account) : null);
-  return typeof amount === "number" ? amount : null;
-}
-
-/** Takes a collateral move into account, as `flowOf` weighed it. @returns false when nobody can say what it did */
-export function walletFlow(entry: WalletEntry, event: Event, flowUsd: number | null, draft: Draft): boolean {
-  if (event.backfilled || (entry.kept && event.slot <= entry.kept.baselineSlot)) return true;
-  if (flowUsd === null) return event.fields.eventType !== "transfer";
-  if (flowUsd === 0) return true;
-  entry.flows.push({ slot: event.slot, amountUsd: flowUsd });
-  if (entry.flows.length > 1_000) entry.flows.shift();
-  if (entry.kept) keep(entry, { ...entry.kept, netUsd: entry.kept.netUsd + flowUsd }, draft);
-  return true;
-}
-
-/** What a transfer brought in (positive) or took out: its account had more or less before. Null: not known. */
-function transferred(
-  { slot, fields }: Event,
-  { transferUsd }: TransferData,
-  account: AccountEntry | undefined,
-): number | null {
-  const before = account?.collaterals.findLast((one) => one.slot < slot);
-  if (!before || typeof fields.after !== "number") return null;
-  return fields.after > before.usd ? transferUsd : -transferUsd;
-}
-
-/** The newest snapshot that is old enough for the collateral history to have caught up; null: there is none yet. */
-export function settledAt({ snapshots }: WalletEntry, atMs: number): Snapshot | null {
-  return snapshots.findLast((seenMs) => seenMs <= atMs - indexLagMs);
-}
-
-/** The collateral history was read at `atMs`: profit can be brought up to the newest settled snapshot. */
-export function walletFlowsRead(entry: WalletEntry, atMs: number, draft: Draft): boolean {
-  entry.node.facts.seenMs.collateral = atMs;
-  const settled = settledAt(entry, atMs);
-  if (!settled) return false;
-  if (!entry.kept) {
-    keep(entry, { baselineUsd: settled.equityUsd, baselineSlot: settled.slot, netUsd: 0, highUsd: 0 }, draft);
-    const later = entry.flows.filter((flow) => flow.slot > settled.slot);
-    entry.flows.length = 0;
-    entry.flows.push(...later);
-    const net = later.reduce((sum, flow) => sum + flow.amountUsd, 0);
-    if (net !== 0 && entry.kept) keep(entry, { ...(entry.kept as Kept), netUsd: net }, draft);
-  }
-  const pnl = profit(entry, settled);
-  const kept = entry.kept as Kept | null;
-  if (kept && pnl !== null && pnl > kept.highUsd) {
-    keep(entry, { ...kept, highUsd: pnl }, draft);
-    entry.node.facts.values.highWaterMark = pnl;
-  }
-  return pnl !== null;
-}
-
-function profit(entry: WalletEntry, at: Snapshot | null): number | null {
-  const { kept } = entry;
-  if (!kept) return null;
-  const values = entry.node.facts.values;
-  values.highWaterMark = kept.highUsd;
-  const slot = at?.slot ?? Number.POSITIVE_INFINITY;
-  // Flows after the snapshot are in the sum already and have to come out of it again.
-  const later = entry.flows.reduce((sum, flow) => (flow.slot > slot ? sum + flow.amountUsd : sum), 0);
-  const net = kept.netUsd - later;
-  values.netDeposits = net;
-  if (!at) return null;
-  const pnl = at.equityUsd - kept.baselineUsd - net;
-  values.pnl = pnl;
-  return pnl;
-}
-
-function keep(entry: WalletEntry, kept: Kept, draft: Draft): void {
-  entry.kept = kept;
-  draft.changes.keep.push({
-    name: `${walletKeepPrefix}${entry.wallet.name}/profit`,
-    value: JSON.stringify(kept),
-  });
 }

@@ -1,12 +1,14 @@
 /** What rules and templates need beyond what is read for everybody: what nobody looks at is not asked for. */
 import type { NamedFact } from "../domain/template-data.ts";
-import { namedFields, type RuleSet, type WindowSpec } from "../rules/index.ts";
+import { namedFields, type Read, type RuleSet, type WindowSpec } from "../rules/index.ts";
 
 export interface Needs {
   /** Some rule looks at resting orders, or tells of them. */
   readonly orders: boolean;
   /** Some rule asks or tells how long orders have rested. */
   readonly orderAges: boolean;
+  /** Some rule reads the profit of wallets. */
+  readonly profit: boolean;
   /** Some rule reads or tells the profit of today. */
   readonly midnight: boolean;
   /** How far rules look back over events, ms; 0: not at all. */
@@ -29,7 +31,15 @@ export function needsOf(ruleSet: RuleSet, named: readonly NamedFact[] = []): Nee
     orders: read.some(({ scope, field }) => scope === "trader" && field === "orders"),
     orderAges: shown.some(({ awaits }) => awaits === "orders"),
     lookBackMs: Math.max(0, ...rules.flatMap(({ windows }) => windows.map(eventsMs))),
+    profit: rules.some((rule) => rule.reads.some(isProfit)),
     midnight: shown.some(({ awaits }) => awaits === "portfolio"),
     equityCheck: shown.some(({ sources }) => sources.includes("portfolio")),
   };
+}
+
+const profitFields: ReadonlySet<string> = new Set(["pnl", "pnlToday", "highWaterMark"]);
+
+/** True for a figure that is not exact while a change of collateral is not explained. */
+export function isProfit({ scope, field }: Pick<Read, "scope" | "field">): boolean {
+  return (scope === "wallet" || scope === "book") && profitFields.has(field);
 }

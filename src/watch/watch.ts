@@ -19,6 +19,7 @@ import { unreachable } from "../domain/unreachable.ts";
 import { factReader } from "../rules/index.ts";
 import { type AccountEntry, noteReading, openFacts, type Parting } from "./accounts.ts";
 import { AlertBook } from "./alert-book.ts";
+import { explainedText } from "./both-ends.ts";
 import { ChannelAlerts } from "./channel-alerts.ts";
 import { applies, Conditions } from "./conditions.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -41,6 +42,7 @@ import { MarketAnswers } from "./market-answers.ts";
 import { NamedValues } from "./named-values.ts";
 import { bringsData, NoData } from "./no-data.ts";
 import { Openings } from "./openings.ts";
+import { Profits } from "./profits.ts";
 import { Recall } from "./recall.ts";
 import { factName, type Remembered } from "./remembered.ts";
 import { Restoring } from "./restore.ts";
@@ -61,18 +63,7 @@ import { Together } from "./together.ts";
 import { ToldSince } from "./told-since.ts";
 import { compareWithView } from "./view-check.ts";
 import { Vigils } from "./vigils.ts";
-import {
-  flowOf,
-  noteSnapshot,
-  partSeen,
-  settledAt,
-  sumAccounts,
-  type WalletEntry,
-  walletFlow,
-  walletFlowsRead,
-  walletSeen,
-  wholeSeenMs,
-} from "./wallets.ts";
+import { partSeen, sumAccounts, type WalletEntry, walletSeen, wholeSeenMs } from "./wallets.ts";
 import { WantedMarkets, type WantedSymbols } from "./wanted-markets.ts";
 import { type Needs, needsOf } from "./wants.ts";
 import { WindowPlan } from "./windows.ts";
@@ -122,6 +113,7 @@ export class Watch {
   readonly #openings: Openings;
   readonly #told = new ToldSince();
   readonly #today: Today;
+  readonly #profits: Profits;
   readonly #holdings = new Holdings();
   readonly #together: Together;
   readonly #market: MarketAnswers;
@@ -218,6 +210,9 @@ export class Watch {
         if (account === undefined || account.positions.size > 0 || account.shrunkAtMs === 0) return false;
         return this.#endings.liquidatedSince(subject, account.shrunkAtMs);
       },
+      doubtOf: (node) => this.#together.doubtOf(node) ?? this.#walletOf(node)?.profit.doubt ?? null,
+      explainedAt: (node, atMs) =>
+        this.#together.explainedAt(node, atMs) ?? this.#walletOf(node)?.profit.explainedAt(atMs) ?? null,
       toldShare: (spec, { subject }, atMs) => this.#told.share(spec, subject, atMs, this.#today.startMs),
       onSight: (instance, into) => {
         this.#noData.note(instance, into);
@@ -245,8 +240,13 @@ export class Watch {
           });
         }
       },
-      onRecovered: (instance, live, { text, textAt }, into) => {
+      onRecovered: (instance, live, { text, textAt, explained }, into) => {
         const subject = instance.node.subject;
+        if (explained !== null) {
+          const summary = `${instance.node.name}: ${explainedText(explained.usd)}`;
+          alerts.end(into, live, "explained", { ...text, summary });
+          return;
+        }
         if (subject.scope !== "position" && subject.scope !== "trader") {
           alerts.end(into, live, "recovered", text);
           return;
@@ -309,6 +309,15 @@ export class Watch {
       draft,
       nowMs,
       rolled: (into) => this.#newDay(into),
+    });
+    this.#profits = new Profits({
+      markets: this.#world.markets,
+      accountsOf: (name) => this.#world.accounts.ofWallet(name),
+      today: this.#today,
+      deadlines,
+      draft,
+      note: (text) => this.#notes.push({ level: "warn", text }),
+      asked: this.#needs.profit,
     });
     this.#restoring = new Restoring({
       ruleSet: settings.ruleSet,
@@ -646,6 +655,7 @@ export class Watch {
     if (told === null) return;
     this.#noteHolders(seen, told, draft);
     this.#replayEvents(draft);
+    this.#profits.takeStates(entry, told, seen, draft);
     for (const account of told) {
       this.#holdings.take(account, draft);
       this.#market.wantAssets(account, draft);
@@ -657,7 +667,7 @@ export class Watch {
       walletSeen(entry, seen.pdaIndex, draft.atMs);
     }
     sumAccounts(entry, this.#world.accounts.ofWallet(seen.wallet), true);
-    if (whole) noteSnapshot(entry, seen.slot, draft.atMs);
+    this.#profits.answered(entry, draft);
     const wholeMs = whole ? wholeSeenMs(entry) : null;
     if (whole) this.#noData.seen("traderState", seen.wallet, draft, wholeMs !== null);
     if (wholeMs !== null) this.#vigils.seen("traderState", seen.wallet, wholeMs, draft);
@@ -716,7 +726,8 @@ export class Watch {
     const { wallet, midnight } = seen;
     this.#noData.seen("portfolio", wallet, draft);
     if (midnight && this.#today.midnight(wallet, midnight.startMs, { ...midnight, readMs: seen.atMs })) {
-      this.#today.settled(entry, settledAt(entry, draft.atMs));
+      this.#today.refresh(entry);
+      entry.profit.publish();
       this.#today.keep(wallet, draft);
       this.#conditions.judgeNode(entry.node, null, draft);
       this.#together.changed(entry, null, draft);
@@ -739,8 +750,9 @@ export class Watch {
     const events = [...seen.events].sort(
       (a, b) => Number(b.kind === "liquidation") - Number(a.kind === "liquidation"),
     );
+    let profitMoved = false;
     for (const event of events) {
-      if (entry && event.kind === "collateral") this.#takeFlow(entry, event, draft);
+      if (entry && this.#profits.takeEvent(entry, event, draft)) profitMoved = true;
       if (event.kind === "fill") this.#takeFill(event, draft);
       if (entry && event.kind !== "collateral") this.#today.take(event, null);
       if (event.kind === "order") this.#world.placings.event(event);
@@ -756,7 +768,9 @@ export class Watch {
     if (seen.coversMs !== undefined) this.#told.note(wallet, seen.source, seen.pdaIndex, seen.coversMs);
     this.#today.publish(entry);
     this.#today.keep(wallet, draft);
+    if (profitMoved && !entry.given) entry.profit.publish();
     if (seen.live === true) {
+      if (profitMoved) this.#judgeProfit(entry, draft);
       for (const account of this.#world.accounts.ofWallet(entry.wallet.name))
         this.#judgeAccount(account, null, draft);
       return;
@@ -777,14 +791,16 @@ export class Watch {
       entry.unacked = seen.unacked;
       entry.node.facts.values.unacked = seen.unacked;
     }
-    const flowsRead = seen.source === "collateral" && walletFlowsRead(entry, draft.atMs, draft);
-    if (seen.source === "collateral") this.#today.settled(entry, settledAt(entry, draft.atMs));
-    if (flowsRead) this.#sampleWallet(entry, draft);
+    if (seen.source === "collateral") {
+      if (this.#profits.historyRead(entry, seen.past === true, draft)) profitMoved = true;
+      const known = typeof entry.node.facts.values.equity === "number";
+      if (known && !entry.node.windows?.hasFields) this.#sampleWallet(entry, draft);
+    }
     if (seen.source === "liquidations" && !seen.past)
       this.#endings.read(draft, entry.wallet.name, seen.pdaIndex);
-    this.#conditions.judgeNode(entry.node, seen.source, draft);
-    if (seen.source === "collateral") this.#together.changed(entry, "collateral", draft);
-    if (seen.events.length > 0) {
+    this.#conditions.judgeNode(entry.node, profitMoved ? null : seen.source, draft);
+    if (profitMoved || seen.source === "collateral") this.#together.changed(entry, "collateral", draft);
+    if (profitMoved || seen.events.length > 0) {
       for (const account of this.#world.accounts.ofWallet(entry.wallet.name))
         this.#judgeAccount(account, null, draft);
     }
@@ -830,16 +846,10 @@ export class Watch {
     openFacts(node, node.facts.seenMs.traderState ?? draft.atMs);
   }
 
-  #takeFlow(entry: WalletEntry, event: Event, draft: Draft): void {
-    const { pdaIndex, subaccount } = event;
-    const known = pdaIndex !== null && subaccount !== null;
-    const wallet = entry.wallet.name;
-    const account = known ? this.#world.accounts.get({ wallet, pdaIndex, subaccount }) : undefined;
-    const flowUsd = flowOf(event, account);
-    this.#today.take(event, flowUsd);
-    if (walletFlow(entry, event, flowUsd, draft)) return;
-    const text = `${wallet}: a transfer at slot ${event.slot} does not say whether it came in or went out; wallet.pnl counts it as profit or loss`;
-    this.#notes.push({ level: "warn", text });
+  /** Judges what may read the profit of a wallet. */
+  #judgeProfit(entry: WalletEntry, draft: Draft): void {
+    this.#conditions.judgeNode(entry.node, null, draft);
+    this.#together.changed(entry, "collateral", draft);
   }
 
   /** One new event: windows first, so that a rule which counts it sees it. */
@@ -851,6 +861,10 @@ export class Watch {
     this.#endings.happened(draft, event);
     this.#together.happened(event, draft);
     this.#happenings.take(event, draft);
+  }
+
+  #walletOf({ subject }: SubjectNode): WalletEntry | undefined {
+    return "wallet" in subject ? this.#world.wallets.get(subject.wallet) : undefined;
   }
 
   #judgeAccount(account: AccountEntry, source: Source | null, draft: Draft): void {
@@ -943,7 +957,12 @@ export class Watch {
     const draft = this.#draft;
     if (symbol !== null) this.#downtime.gone(node.name, draft);
     this.#parted = true;
-    if (symbol === null) this.#equityCheck.forget(account);
+    if (symbol === null) {
+      this.#equityCheck.forget(account);
+      const entry = this.#world.wallets.get(account.ref.wallet);
+      const slot = this.#world.accounts.slotOf(account.ref.wallet, account.ref.pdaIndex);
+      if (entry) this.#profits.takeAccountGone(entry, account, slot, draft);
+    }
     this.#conditions.detach(node, draft, (live, row, before) =>
       this.#endings.end(draft, {
         live,

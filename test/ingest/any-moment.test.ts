@@ -12,7 +12,7 @@ import { routingSettings } from "../../src/alerts/route.ts";
 import type { SubaccountState } from "../../src/domain/account.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import type { Changes } from "../../src/domain/changes.ts";
-import { eventName } from "../../src/domain/event.ts";
+import { type Event, eventName } from "../../src/domain/event.ts";
 import type { Observation, Source } from "../../src/domain/observation.ts";
 import { type History, openStore } from "../../src/history/index.ts";
 import { rememberedWatch } from "../../src/ingest/remember.ts";
@@ -57,10 +57,23 @@ rules:${near("Near", "live")}${near("Trial", "shadow")}
     severity: warning
     keepFiringFor: 5s
     summary: d
+  - { name: Losing, scope: wallet, when: wallet.pnl < -400.0, severity: warning, for: 5s, keepFiringFor: 5s, noData: keep, summary: o }
+  - { name: Sunk, scope: wallet, when: 'drawdown("wallet.pnl", "1h") > 0.3', severity: info, for: 0s, keepFiringFor: 0s, noData: keep, summary: u }
   - { name: Filled, on: notification, when: event.type == "order_filled", severity: info, throttle: 30s, summary: f }
   - { name: Liquidated, on: liquidation, severity: critical, summary: x }
 `;
-const ours = new Set(["Near", "Trial", "Margin", "Low", "Poor", "Dropped", "Filled", "Liquidated"]);
+const ours = new Set([
+  "Near",
+  "Trial",
+  "Margin",
+  "Low",
+  "Poor",
+  "Losing",
+  "Sunk",
+  "Dropped",
+  "Filled",
+  "Liquidated",
+]);
 
 const settings: WatchSettings = {
   wallets: [mainWallet],
@@ -85,6 +98,8 @@ type Round =
       readonly holds: Holds;
       readonly liquidated: boolean;
       readonly filled: boolean;
+      /** Whether the history tells by now how the collateral changed last. */
+      readonly flowed: boolean;
       readonly acknowledge: boolean;
     };
 
@@ -99,6 +114,7 @@ const round: fc.Arbitrary<Round> = fc.oneof(
       holds: fc.constantFrom("long", "long", "long", "long", "short", "none", "another"),
       liquidated: fc.boolean(),
       filled: fc.boolean(),
+      flowed: fc.boolean(),
       acknowledge: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
     }),
   },
@@ -115,7 +131,15 @@ const stops = fc.array(fc.record({ at: fc.nat(400), downS: fc.integer({ min: 20,
 /** Long enough for every ending to have its reason and every timer to run out. */
 const calm: Round = {
   kind: "seen",
-  ...{ mark: 150, collateral: 9_000, holds: "none", liquidated: false, filled: false, acknowledge: false },
+  ...{
+    mark: 150,
+    collateral: 9_000,
+    holds: "none",
+    liquidated: false,
+    filled: false,
+    flowed: true,
+    acknowledge: false,
+  },
 };
 
 type Step = (atMs: number, run: Run) => Observation | null;
@@ -124,6 +148,8 @@ function stepsOf(list: readonly Round[]): { readonly afterMs: number; readonly s
   const steps: { readonly afterMs: number; readonly step: Step }[] = [];
   let slot = 0;
   let held: Holds = "none";
+  let collateral: number | null = null;
+  let flows: Event[] = [];
   // Within a minute of a liquidation the clocks do not tell which of two positions it was; nothing is opened so soon here.
   let openFrom = 0;
   for (const [number, one] of [...list, ...Array.from({ length: 30 }, () => calm)].entries()) {
@@ -131,7 +157,7 @@ function stepsOf(list: readonly Round[]): { readonly afterMs: number; readonly s
       steps.push({ afterMs: 1_000, step: (atMs) => ({ kind: "time", atMs }) });
     const add = (step: Step): unknown => steps.push({ afterMs: 0, step });
     if (one.kind === "failed") {
-      for (const source of ["traderState", "markets", "liquidations"] as const)
+      for (const source of ["traderState", "markets", "liquidations", "collateral"] as const)
         add((atMs) => failed(source, atMs));
       continue;
     }
@@ -170,6 +196,13 @@ function stepsOf(list: readonly Round[]): { readonly afterMs: number; readonly s
       slotIndex: 0,
       subaccounts,
     }));
+    const amountUsd = one.collateral - (collateral ?? one.collateral);
+    collateral = one.collateral;
+    const fields = { eventType: amountUsd < 0 ? "withdrawal" : "deposit", amountUsd };
+    if (amountUsd !== 0) flows.push(event({ kind: "collateral", key, symbol: null, slot: at, fields }));
+    const told = one.flowed ? flows : [];
+    if (one.flowed) flows = [];
+    add((atMs) => ({ kind: "events", source: "collateral", wallet: "main", atMs, events: told }));
     if (one.acknowledge) add((atMs, run) => run.acknowledgement(atMs));
   }
   return steps;

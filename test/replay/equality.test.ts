@@ -63,6 +63,22 @@ rules:
     for: 0s
     keepFiringFor: 0s
     summary: "{{ wallet.name }} paid {{ usd(sumOver(\\"funding.payment\\", \\"1m\\")) }}"
+  - name: Poorer
+    scope: wallet
+    value: wallet.pnl
+    levels:
+      warning: { when: value < -400.0 }
+      critical: { when: value < -1200.0, resolveWhen: value > -800.0 }
+    for: 2s
+    keepFiringFor: 6s
+    noData: keep
+    summary: "{{ wallet.name }} {{ usd(value) }} of {{ usd(wallet.netDeposits) }}"
+  - name: Sinking
+    scope: wallet
+    when: change("wallet.pnl", "30s") < -300.0 || drawdown("wallet.pnl", "5m") > 0.1
+    severity: info
+    noData: keep
+    summary: "{{ usd(wallet.pnl) }}"
   - name: Filled
     on: notification
     when: event.type == "order_filled"
@@ -101,7 +117,7 @@ type Step =
   | { readonly do: "hold"; readonly size: number; readonly collateral: number; readonly sequence: number }
   | {
       readonly do: "events";
-      readonly kind: "fill" | "funding" | "filled" | "liquidation";
+      readonly kind: "fill" | "funding" | "filled" | "liquidation" | "collateral";
       readonly key: number;
     }
   | { readonly do: "status"; readonly active: boolean }
@@ -145,7 +161,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       do: fc.constant("events" as const),
-      kind: fc.constantFrom("fill" as const, "funding" as const, "filled" as const, "liquidation" as const),
+      kind: fc.constantFrom(
+        ...(["fill", "funding", "filled", "liquidation", "collateral", "collateral"] as const),
+      ),
       key: fc.integer({ min: 1, max: 6 }),
     }),
   },
@@ -257,11 +275,14 @@ class Live {
       failing.includes("notifications") ? failed("notifications", "main") : read("notifications"),
       read("liquidations"),
       read("funding"),
+      read("collateral"),
       { kind: "exchangeStatus", atMs, active: this.#active, gated: false, withdrawalsAvailable: true },
     );
   }
 
   #active = true;
+  /** Collateral before the newest change of it. */
+  #before = 0;
 
   #accounts(): Observation {
     this.#slot += 10;
@@ -301,6 +322,7 @@ class Live {
           ...(one.live ? { live: true } : {}),
         });
       case "hold":
+        this.#before = this.#held.collateral;
         this.#held = one;
         return this.#see(this.#accounts());
       case "events":
@@ -353,6 +375,10 @@ class Live {
           "funding",
           event({ kind, ...common, fields: { payment: -key, rate: 0.001, size: 1, side: "long" } }),
         );
+      case "collateral": {
+        const fields = { eventType: "deposit", amountUsd: this.#held.collateral - this.#before };
+        return of("collateral", event({ kind, ...common, symbol: null, fields }));
+      }
       case "filled":
         return of("notifications", notification(common.key, "order_filled", common));
       case "liquidation":

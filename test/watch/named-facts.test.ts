@@ -79,7 +79,10 @@ test("what is read only where somebody needs it is read for what templates name,
     const { watch } = harness;
     return [watch.wantedMarkets("orderbook"), watch.wantedMarkets("candles"), watch.needs];
   };
-  const nothing = { lookBackMs: 0, orders: false, orderAges: false, midnight: false, equityCheck: false };
+  const nothing = {
+    ...{ lookBackMs: 0, orders: false, orderAges: false, profit: false },
+    ...{ midnight: false, equityCheck: false },
+  };
   expect(needs({})).toEqual([new Set(), new Set(), nothing]);
   const pnl = { owner: "wallet", field: "pnlToday" };
   expect(needs({ named: [...named, pnl] })).toEqual([

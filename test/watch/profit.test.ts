@@ -1,7 +1,19 @@
 /** Equity and profit of a wallet: complete, as fresh as its accounts, and moved by no deposit or withdrawal. */
 import { expect, test } from "vitest";
+import type { SubaccountState } from "../../src/domain/account.ts";
+import type { Event } from "../../src/domain/event.ts";
 import type { Source } from "../../src/domain/observation.ts";
-import { Harness, mainWallet, position, rulesOf, scheduleMs, subaccount } from "./harness.ts";
+import {
+  event,
+  Harness,
+  type HarnessOptions,
+  mainWallet,
+  position,
+  prices,
+  rulesOf,
+  scheduleMs,
+  subaccount,
+} from "./harness.ts";
 
 const minute = 60_000;
 
@@ -52,4 +64,340 @@ test("equity of a wallet is sampled with each answer, as that of an account is",
   expect(h.told).toEqual([]);
   h.live(5_000, [subaccount(5_000, [position(10, 150)])], 90);
   expect(h.told).toEqual(["R main fired warning"]);
+});
+
+const second = 1_000;
+const calm = (collateralUsd: number) => [subaccount(collateralUsd, [position(100, 150)])];
+
+/** Answers every 5 s, and the collateral history with each of them. */
+function live(h: Harness, ms: number, accounts: readonly SubaccountState[], markUsd = 150): void {
+  for (let passed = 0; passed < ms; passed += 5_000) {
+    h.live(5_000, accounts, markUsd);
+    h.events("collateral", []);
+  }
+}
+
+/** Begins with an equity of 10,000 USD that stands still for a minute. */
+function boot(rules: string, over: Partial<HarnessOptions> = {}): Harness {
+  const h = new Harness({ rules, ...over });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  live(h, minute, calm(10_000));
+  expect(h.told).toEqual([]);
+  return h;
+}
+
+const loss = (when = "wallet.pnl < -300.0") =>
+  `rules:\n  - { name: Loss, scope: wallet, when: '${when}', severity: critical, summary: "pnl {{ usd(wallet.pnl) }}" }`;
+
+let rows = 0;
+/** A record of the newest answer's slot. */
+const flow = (h: Harness, amountUsd: number, slot = h.slot): Event =>
+  event({
+    kind: "collateral",
+    key: `flow${++rows}`,
+    symbol: null,
+    slot,
+    fields: { eventType: amountUsd < 0 ? "withdrawal" : "deposit", amountUsd },
+  });
+const fill = (h: Harness, side: string, size: number, price: number, fee = 0): Event =>
+  event({ kind: "fill", key: `fill${++rows}`, slot: h.slot, fields: { side, size, price, fee } });
+const summaries = (h: Harness) => h.changes.map(({ alert }) => alert.summary);
+
+test("a price that makes a loss is notified with it, and the figure is that of the moment", () => {
+  const h = boot(loss());
+  h.pass(second);
+  h.see({ kind: "prices", atMs: h.nowMs, markets: [prices(145)], live: true });
+  expect(h.told).toEqual(["Loss main fired critical"]);
+  expect(summaries(h)).toEqual(["pnl -$500.00"]);
+});
+
+test("a fall within ten minutes is seen in the price that makes it, not with the next answer", () => {
+  const h = boot(loss('change("wallet.pnl", "1m") < -300.0 && drawdown("wallet.pnl", "24h") > 0.04'));
+  live(h, minute, calm(10_000));
+  h.pass(second);
+  h.see({ kind: "prices", atMs: h.nowMs, markets: [prices(145)], live: true });
+  expect(h.told).toEqual(["Loss main fired critical"]);
+});
+
+test("a trade is no flow: what it lost is known with the state that shows it", () => {
+  const h = boot(loss());
+  h.pass(second);
+  h.mark(145);
+  expect(h.told).toEqual(["Loss main fired critical"]);
+  // Closed at 145.2, with its fee.
+  h.account([subaccount(10_000 - 480 - 5.1, [])]);
+  expect(figure(h, "pnl")).toBeCloseTo(-485.1, 6);
+  expect(h.asks).toEqual([]);
+});
+
+test("a withdrawal whose record is late is reported as what it may be, and ends as what it was", () => {
+  const h = boot(loss());
+  h.pass(second);
+  h.account(calm(9_000));
+  expect(figure(h, "pnl")).toBe(undefined);
+  expect(h.asks).toEqual(["collateral main", "fills main"]);
+  live(h, 5 * second, calm(9_000));
+  expect(h.told).toEqual([]);
+  expect(h.asks.filter((one) => one === "collateral main").length).toBeGreaterThan(2);
+  const slot = h.slot - 10;
+  live(h, minute, calm(9_000));
+  expect(h.told).toEqual(["Loss main fired critical"]);
+  expect(h.changes[0]!.atMs - startOf(h)).toBeLessThan(11 * second);
+  expect(summaries(h)).toEqual(["pnl -$1,000.00 (a withdrawal, or a loss of $1,000.00)"]);
+  h.events("collateral", [flow(h, -1_000, slot)]);
+  expect(h.told.at(-1)).toBe("Loss main ended critical explained");
+  expect(summaries(h).at(-1)).toBe("main: a withdrawal of $1,000.00, no loss");
+  expect([figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([0, -1_000]);
+  h.asks.length = 0;
+  live(h, minute, calm(9_000));
+  expect(h.asks).toEqual([]);
+  expect(h.told.length).toBe(2);
+});
+
+/** When the change of collateral was seen. */
+function startOf(h: Harness): number {
+  return h.changes[0]!.alert.sinceMs;
+}
+
+test("a withdrawal whose record comes within ten seconds is reported to nobody", () => {
+  const h = boot(loss());
+  h.pass(second);
+  h.account(calm(9_000));
+  const slot = h.slot;
+  live(h, 5 * second, calm(9_000));
+  h.events("collateral", [flow(h, -1_000, slot)]);
+  live(h, minute, calm(9_000));
+  expect([h.told, figure(h, "pnl")]).toEqual([[], 0]);
+});
+
+test("a deposit whose record is late makes no peak and no drawdown", () => {
+  const rules = loss(
+    'drawdown("wallet.pnl", "24h") > 0.05 || wallet.pnl < -300.0 || wallet.highWaterMark > 0.0',
+  );
+  const h = boot(rules.replace("wallet.highWaterMark > 0.0", "wallet.pnl > 5000.0"));
+  h.pass(second);
+  h.account(calm(14_000));
+  const slot = h.slot;
+  live(h, 70 * second, calm(14_000));
+  h.events("collateral", [flow(h, 4_000, slot)]);
+  live(h, 2 * minute, calm(14_000));
+  expect([h.told, figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([[], 0, 0]);
+});
+
+test("a loss that stands is not resolved by money that may have been paid in", () => {
+  const h = boot(loss());
+  live(h, 10 * second, calm(10_000), 145);
+  expect(h.told).toEqual(["Loss main fired critical"]);
+  h.pass(second);
+  h.account(calm(10_400));
+  const slot = h.slot;
+  live(h, 2 * minute, calm(10_400), 145);
+  h.events("collateral", [flow(h, 400, slot)]);
+  live(h, 2 * minute, calm(10_400), 145);
+  expect(h.told).toEqual(["Loss main fired critical"]);
+  expect(figure(h, "pnl")).toBe(-500);
+});
+
+test("what holds at both ends is reported at once, and says what is not explained", () => {
+  const h = boot(loss());
+  h.pass(second);
+  h.account(calm(9_500));
+  expect(h.told).toEqual([]);
+  h.mark(145);
+  expect(h.told).toEqual(["Loss main fired critical"]);
+  expect(h.changes[0]!.alert.summary).toBe("pnl -$500.00");
+  expect(h.changes[0]!.alert.description).toBe("Not explained yet: a withdrawal, or a loss of $500.00. ");
+});
+
+test.each([
+  ["before it is reported", 5 * second, "pnl -$500.00"],
+  [
+    "after it was reported as what it may be",
+    30 * second,
+    "pnl -$500.00 (a withdrawal, or a loss of $500.00)",
+  ],
+])("fills that explain a change make it a loss, %s", (_, lateMs, summary) => {
+  const h = boot(loss());
+  h.pass(second);
+  // Bought and sold again between two answers.
+  h.account(calm(9_500));
+  const round = [fill(h, "bid", 100, 150), fill(h, "ask", 100, 145)];
+  live(h, lateMs, calm(9_500));
+  h.events("fills", round);
+  live(h, 10 * second, calm(9_500));
+  expect([h.told, summaries(h)]).toEqual([["Loss main fired critical"], [summary]]);
+  expect(figure(h, "pnl")).toBe(-500);
+});
+
+test("a takeover by the liquidator is a loss, with the part that it kept", () => {
+  const h = boot(loss());
+  h.pass(second);
+  h.mark(145);
+  h.account([subaccount(10_000 - 500 - 145, [])]);
+  expect([h.told, figure(h, "pnl")]).toEqual([["Loss main fired critical"], undefined]);
+  h.events("liquidations", [
+    event({ kind: "liquidation", key: "l1", slot: h.slot, fields: { kind: "backstop", role: "liquidatee" } }),
+  ]);
+  expect(figure(h, "pnl")).toBe(-645);
+});
+
+test("a change that the history does not explain for five minutes is profit or loss", () => {
+  const h = boot(loss());
+  h.pass(second);
+  h.account(calm(9_000));
+  live(h, 4 * minute, calm(9_000));
+  expect(figure(h, "pnl")).toBe(undefined);
+  live(h, 2 * minute, calm(9_000));
+  expect(figure(h, "pnl")).toBe(-1_000);
+  // Nobody acknowledged it.
+  expect(h.told).toEqual(["Loss main fired critical", "Loss main reminder critical"]);
+  expect(summaries(h).at(-1)).toBe("pnl -$1,000.00");
+  // The record comes all the same.
+  h.events("collateral", [flow(h, -1_000, h.slot - 700)]);
+  expect(figure(h, "pnl")).toBe(0);
+});
+
+test("a position's rule that reads profit is judged at both ends, too", () => {
+  const h = boot(
+    'rules:\n  - { name: R, scope: position, when: "wallet.pnl < -300.0", severity: info, summary: "{{ usd(wallet.pnl) }}" }',
+  );
+  h.pass(second);
+  h.account(calm(9_000));
+  live(h, 15 * second, calm(9_000));
+  expect(h.told).toEqual(["R main/0.0/SOL fired info"]);
+  expect(summaries(h)).toEqual(["-$1,000.00 (a withdrawal, or a loss of $1,000.00)"]);
+});
+
+test("nothing that may not be profit enters history", () => {
+  const h = boot(loss('change("wallet.pnl", "1m") < -300.0'));
+  h.pass(second);
+  const tick = h.account(calm(9_000)).ticks.find(({ owner }) => owner === "main")!;
+  expect(tick.values[tick.series.indexOf("wallet.equity")]).toBe(9_000);
+  expect(tick.values[tick.series.indexOf("wallet.pnl")]).toBe(Number.NaN);
+});
+
+test("a stop with a withdrawal in it loses nothing, and neither does one while a change is open", () => {
+  const before = boot(loss());
+  const start = (from: Harness, rules = loss()): Harness => {
+    const h = new Harness({ rules, remembered: from.remembered, atMs: from.nowMs + minute });
+    h.slot = from.slot + 100;
+    h.config();
+    h.mark(150);
+    h.account(calm(9_000));
+    h.events("collateral", [], "main", { coversMs: 0 });
+    return h;
+  };
+  const h = start(before);
+  expect([h.told, figure(h, "pnl")]).toEqual([[], undefined]);
+  const again = start(h);
+  expect([again.told, figure(again, "pnl")]).toEqual([[], undefined]);
+  again.events("collateral", [flow(again, -1_000, before.slot + 50)]);
+  expect([again.told, figure(again, "pnl"), figure(again, "netDeposits")]).toEqual([[], 0, -1_000]);
+  const settled = start(again);
+  live(settled, minute, calm(9_000));
+  expect([settled.told, figure(settled, "pnl")]).toEqual([[], 0]);
+});
+
+test("a record that came before the state that shows it is remembered over a stop", () => {
+  const before = boot(loss());
+  before.events("collateral", [flow(before, -1_000, before.slot + 5)]);
+  expect(figure(before, "pnl")).toBe(0);
+  const h = new Harness({ rules: loss(), remembered: before.remembered, atMs: before.nowMs + minute });
+  h.slot = before.slot + 100;
+  h.config();
+  h.mark(150);
+  h.account(calm(9_000));
+  h.events("collateral", []);
+  expect([h.told, figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([[], 0, -1_000]);
+});
+
+test("the profit of today has the same two ends, and so has the sum over a book", () => {
+  const rules = `rules:
+  - { name: Today, scope: wallet, when: wallet.pnlToday < -300.0, severity: warning, summary: "{{ usd(wallet.pnlToday) }}" }
+  - { name: Desk, scope: book, by: none, when: book.pnlToday < -300.0, severity: warning, summary: "{{ usd(book.pnlToday) }}" }`;
+  const wallets = [{ ...mainWallet, pdaIndices: [0] }];
+  const atMs = Date.UTC(2026, 0, 6) - 90 * second;
+  const h = boot(rules, { rules: rulesOf(rules, wallets), wallets, atMs });
+  live(h, 2 * minute, calm(10_000));
+  expect(figure(h, "pnlToday")).toBe(0);
+  h.pass(second);
+  h.account(calm(9_000));
+  const slot = h.slot;
+  expect(figure(h, "pnlToday")).toBe(undefined);
+  live(h, 15 * second, calm(9_000));
+  expect(h.told.sort()).toEqual(["Desk book/Desk fired warning", "Today main fired warning"]);
+  expect(new Set(summaries(h))).toEqual(new Set(["-$1,000.00 (a withdrawal, or a loss of $1,000.00)"]));
+  h.events("collateral", [flow(h, -1_000, slot)]);
+  expect(h.told.slice(2).sort()).toEqual([
+    "Desk book/Desk ended warning explained",
+    "Today main ended warning explained",
+  ]);
+  expect(figure(h, "pnlToday")).toBe(0);
+});
+
+test("a withdrawal before midnight that is explained after it is none of today's", () => {
+  const wallets = [{ ...mainWallet, pdaIndices: [0] }];
+  const midnight = Date.UTC(2026, 0, 6);
+  const rules = rulesOf(loss("wallet.pnlToday < -300.0").replace(/ }$/, ", noData: keep }"), wallets);
+  const h = boot(loss(), { rules, wallets, atMs: midnight - 65 * second });
+  h.pass(second);
+  h.account(calm(9_000));
+  const slot = h.slot;
+  live(h, 30 * second, calm(9_000));
+  expect(h.nowMs).toBeGreaterThan(midnight);
+  h.events("collateral", [{ ...flow(h, -1_000, slot), happenedMs: midnight - 4 * second }]);
+  live(h, minute, calm(9_000));
+  expect([h.told, figure(h, "pnlToday")]).toEqual([[], 0]);
+});
+
+const two = [{ ...mainWallet, pdaIndices: [0, 1] }];
+const stored = (profit: object) => {
+  const none = new Harness({ rules: loss() }).remembered;
+  return { ...none, keep: new Map([["wallet/main/profit", JSON.stringify(profit)]]) };
+};
+
+function bothRead(h: Harness, one: number, other: number): void {
+  h.config();
+  h.mark(150);
+  answer(h, 0, one);
+  h.events("collateral", []);
+  expect(figure(h, "pnl")).toBe(undefined);
+  h.pass(20 * second);
+  h.config();
+  h.mark(150);
+  answer(h, 0, one);
+  answer(h, 1, other);
+  h.events("collateral", []);
+}
+
+test.each([
+  ["lacks an index is repaired", { baselineUsd: 1_000, highUsd: 1_510 }, 20, 0],
+  ["is whole stays as it is", { baselineUsd: 2_400, highUsd: 150 }, 120, 150],
+  ["is whole and much too low stays as it is", { baselineUsd: 500, highUsd: 3_000 }, 2_020, 3_000],
+])("a baseline that an earlier version stored and that %s", (_, kept, pnl, high) => {
+  const rules = rulesOf(loss(), two);
+  const remembered = stored({ baselineSlot: 0, netUsd: 0, ...kept });
+  const h = new Harness({ rules, wallets: two, remembered });
+  bothRead(h, 1_020, 1_500);
+  expect(figure(h, "pnl")).toBe(pnl);
+  expect(h.notes.filter((text) => text.includes("baseline")).length).toBe(kept.baselineUsd === 1_000 ? 1 : 0);
+  expect(figure(h, "highWaterMark")).toBe(Math.max(high, pnl));
+  const again = new Harness({ rules, wallets: two, remembered: h.remembered, atMs: h.nowMs + minute });
+  again.slot = h.slot;
+  bothRead(again, 1_020, 1_500);
+  expect([figure(again, "pnl"), again.notes]).toEqual([pnl, []]);
+});
+
+test("a PDA index that the configuration adds is no profit", () => {
+  const one = [{ ...mainWallet, pdaIndices: [0] }];
+  const before = new Harness({ rules: rulesOf(loss(), one), wallets: one });
+  before.config();
+  before.mark(150);
+  answer(before, 0, 1_000);
+  before.events("collateral", []);
+  expect(figure(before, "pnl")).toBe(0);
+  const h = new Harness({ rules: rulesOf(loss(), two), wallets: two, remembered: before.remembered });
+  h.slot = before.slot;
+  bothRead(h, 1_000, 2_000);
+  expect(figure(h, "pnl")).toBe(0);
 });

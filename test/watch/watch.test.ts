@@ -983,12 +983,12 @@ rules:
     const flow = (key: string, amountUsd: number, slot: number) =>
       event({ kind: "collateral", key, symbol: null, slot, fields: { eventType: "deposit", amountUsd } });
     const step = (collateralUsd: number, events: Parameters<Harness["events"]>[1] = []): void => {
-      harness.live(10_000, [subaccount(collateralUsd, [position(100, 150)])], 150);
+      harness.live(5_000, [subaccount(collateralUsd, [position(100, 150)])], 150);
       harness.events("collateral", events);
     };
     for (let i = 0; i < 4; i++) step(5_000);
     step(6_000);
-    step(6_000, [flow("d1", 1_000, harness.slot - 15)]);
+    step(6_000, [flow("d1", 1_000, harness.slot - 5)]);
     for (let i = 0; i < 6; i++) step(6_000);
     expect(harness.told).toEqual([]);
     const wallet = harness.watch.status(harness.nowMs).wallets[0];
@@ -1015,7 +1015,7 @@ rules:
     collateralUsd: number,
     events: Parameters<Harness["events"]>[1] = [],
   ): void => {
-    harness.live(10_000, [subaccount(collateralUsd, [position(100, 150)])], 150);
+    harness.live(5_000, [subaccount(collateralUsd, [position(100, 150)])], 150);
     harness.events("collateral", events);
   };
 
@@ -1026,7 +1026,7 @@ rules:
     const harness = new Harness({ rules });
     for (let i = 0; i < 4; i++) step(harness, 5_000);
     step(harness, after);
-    step(harness, after, [transfer(harness.slot - 15, after, false)]);
+    step(harness, after, [transfer(harness.slot - 5, after, false)]);
     for (let i = 0; i < 6; i++) step(harness, after);
     expect(harness.told).toEqual([]);
     const figures = harness.watch.status(harness.nowMs).wallets[0]?.figures;
@@ -1041,13 +1041,40 @@ rules:
     expect(harness.told).toEqual([]);
   });
 
-  test("between two accounts that are both watched moves nothing", () => {
+  test("between two accounts that are both watched moves nothing, though states and rows come one after the other", () => {
     const harness = new Harness({ rules });
-    for (let i = 0; i < 4; i++) step(harness, 5_000);
-    step(harness, 5_000, [transfer(harness.slot, 4_000, true, -1_000)]);
-    for (let i = 0; i < 6; i++) step(harness, 5_000);
+    const both = (one: number, other: number) => [
+      subaccount(one, [position(100, 150)]),
+      subaccount(other, [], { subaccount: 1 }),
+    ];
+    const row = (subaccountIndex: number, amountUsd: number) => ({
+      ...transfer(harness.slot, 0, true, amountUsd),
+      key: `t${subaccountIndex}`,
+      subaccount: subaccountIndex,
+    });
+    for (let i = 0; i < 4; i++) {
+      harness.live(5_000, both(5_000, 0), 150);
+      harness.events("collateral", []);
+    }
+    harness.pass(1_000);
+    harness.slot += 10;
+    harness.see({
+      kind: "accounts",
+      wallet: "main",
+      pdaIndex: 0,
+      atMs: harness.nowMs,
+      slot: harness.slot,
+      slotIndex: 0,
+      subaccounts: both(4_000, 0),
+      told: [0],
+    });
+    const moved = [row(0, -1_000), row(1, 1_000)];
+    harness.pass(2_000);
+    harness.account(both(4_000, 1_000));
+    harness.events("collateral", moved);
+    harness.live(30_000, both(4_000, 1_000), 150);
     expect(harness.told).toEqual([]);
-    expect(harness.watch.status(harness.nowMs).wallets[0]?.figures).toMatchObject({ netDeposits: 0 });
+    expect(harness.watch.status(harness.nowMs).wallets[0]?.figures).toMatchObject({ pnl: 0, netDeposits: 0 });
   });
 });
 

@@ -10,6 +10,7 @@ const endings: readonly Ending[] = [
   "closed",
   "liquidated",
   "flipped",
+  "explained",
   "ruleChanged",
   "noLongerWatched",
 ];

@@ -152,13 +152,21 @@ const wallet: readonly Field[] = [
   state.duration("dataAge", "time since its trader state was read", "dataAge"),
   inbox.number("unacked", "count", "unacknowledged notifications at the exchange"),
   marked.number("equity", "usd", "of all its accounts"),
-  flows.number("netDeposits", "usd", "deposits less withdrawals since watching began"),
-  pnl.number("pnl", "usd", "equity less net deposits and transfers, since watching began"),
+  flows.number(
+    "netDeposits",
+    "usd",
+    "deposits less withdrawals since watching began, as the collateral history tells",
+  ),
+  pnl.number(
+    "pnl",
+    "usd",
+    "equity less net deposits and transfers, since watching began; judged both ways while a change of collateral may be either",
+  ),
   pnl.awaited(
     "pnlToday",
     "usd",
     "portfolio",
-    "equity less what it was at midnight and what was paid in and out since; positive is profit",
+    "equity less what it was at midnight and what was paid in and out since; positive is profit; judged as `pnl`",
   ),
   fills.number("feesToday", "usd", "trading fees since midnight, positive: paid; rebates count against them"),
   fundingHistory.number(

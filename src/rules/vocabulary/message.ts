@@ -12,7 +12,15 @@ const word = (name: string, members: readonly string[], meaning: string): Field 
 });
 
 const changes = ["fired", "rose", "fell", "worsened", "reminder", "escalated", "acknowledged", "ended"];
-const endings = ["recovered", "closed", "liquidated", "flipped", "ruleChanged", "noLongerWatched"];
+const endings = [
+  "recovered",
+  "closed",
+  "liquidated",
+  "flipped",
+  "explained",
+  "ruleChanged",
+  "noLongerWatched",
+];
 
 const alert: readonly Field[] = [
   text("id", "its number: what `perpwatch alerts ack` takes"),

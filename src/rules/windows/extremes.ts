@@ -75,6 +75,11 @@ export class ExtremeWindow implements Window {
     return falls || isFirst || !isNewest;
   }
 
+  pushBeside(atMs: number, companion: number): void {
+    const { fn, shape } = this.#kind;
+    if (fn === "drawdown" && shape.byMinute) this.#behind(minuteOf(atMs), companion);
+  }
+
   pushBucket(atMs: number, stats: BucketStats, companion?: BucketStats, widthMs?: number): void {
     pushMinutes(this, atMs, stats, companion, widthMs);
   }
@@ -104,6 +109,19 @@ export class ExtremeWindow implements Window {
       if (share < enoughCover) return notCovered(share);
     }
     return sign * peak;
+  }
+
+  readWith(nowMs: number, value: number, companion = value): number | Unknown {
+    const queue = this.#queue;
+    const { fn, sign } = this.#kind;
+    const reading = this.read(nowMs);
+    if (typeof reading !== "number" && queue.first === queue.end) return reading;
+    if (fn !== "drawdown")
+      return typeof reading === "number" ? sign * Math.max(sign * reading, sign * value) : reading;
+    const peak = queue.valueAt(queue.first);
+    return value >= peak
+      ? drawdown(value, value, companion)
+      : drawdown(peak, value, queue.moreAt(queue.first, 0));
   }
 
   /** Share of the window that was watched. */

@@ -72,8 +72,18 @@ export class PastWindow implements Window {
     const newest = samples.offset(samples.end - 1);
     if (nowMs - ring[newest + TIME]! > shape.staleAfterMs)
       return new Unknown("stale", null, "the newest sample is too old");
-    const change = ring[newest + VALUE]! - before;
-    const result = fn === "change" ? change : change / Math.abs(before);
+    return this.#change(before, ring[newest + VALUE]!);
+  }
+
+  readWith(nowMs: number, value: number): number | Unknown {
+    const before = this.#kind.fn === "ago" ? undefined : this.#then(nowMs);
+    if (before === undefined || before < 0) return this.read(nowMs);
+    return this.#change(this.#samples.valueAt(before), value);
+  }
+
+  #change(before: number, now: number): number | Unknown {
+    const change = now - before;
+    const result = this.#kind.fn === "change" ? change : change / Math.abs(before);
     return Number.isNaN(result) ? new Unknown("nan", null, "change of an infinite or zero value") : result;
   }
 

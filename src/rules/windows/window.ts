@@ -26,6 +26,11 @@ export interface Window {
   /** Takes an event of which it is not known whether it belongs in. Windows over events only: unknown until it has left. */
   pushUnknown?(atMs: number): void;
   /**
+   * Takes what `drawdown` is measured against at a moment at which the value itself is not known. Absent: nothing is
+   * measured against anything.
+   */
+  pushBeside?(atMs: number, companion: number): void;
+  /**
    * Takes a stretch of the past that is known by its roll-up only. Minutes give, to the minute, what their samples would
    * have given; wider buckets are exact to their own width.
    * @param atMs start of the stretch, a whole minute. It lies before every sample that is pushed.
@@ -35,6 +40,11 @@ export interface Window {
   pushBucket(atMs: number, stats: BucketStats, companion?: BucketStats, widthMs?: number): void;
   /** @returns the figure over [now − window, now], or why there is none. */
   read(nowMs: number): number | Unknown;
+  /**
+   * Returns the figure as it would be with one more sample now, which is not kept. Absent: such a sample is no part of it.
+   * @param companion as of `push`
+   */
+  readWith?(nowMs: number, value: number, companion?: number): number | Unknown;
   /** Share of the window that was watched, 0–1. */
   coverage(nowMs: number): number;
   /** The next time at which the figure can change without a push, ms; null: never. */

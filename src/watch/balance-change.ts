@@ -1,0 +1,119 @@
+/**
+ * The change of an account's cash between two of its states: its collateral and the quote sides of its positions, less the
+ * funding that was settled. Trades move it by what was paid or received for the traded size, and by fees. What trades do not
+ * explain flowed in or out, or comes of something that the states do not show: a position that was opened and closed in
+ * between, a takeover by the liquidator. Amounts are USD.
+ */
+import type { PositionState, SpotCollateralState } from "../domain/account.ts";
+import { symbolKey } from "../domain/symbol.ts";
+import { usdFromQuoteLots } from "../risk/units.ts";
+
+/** The part of an account's state that its cash depends on. */
+export interface Balance {
+  readonly collateralQuoteLots: bigint;
+  readonly spotCollaterals: readonly SpotCollateralState[];
+  readonly positions: readonly Pick<
+    PositionState,
+    | "symbol"
+    | "baseLots"
+    | "virtualQuoteLots"
+    | "unsettledFundingQuoteLots"
+    | "accumulatedFundingQuoteLots"
+    | "sequence"
+  >[];
+}
+
+/** The change of the size in one market, in base units, at an estimated price. */
+export interface Traded {
+  readonly units: number;
+  readonly price: number;
+  /** Share of its value by which the estimate may be wrong. */
+  readonly slack: number;
+}
+
+export interface BalanceChange {
+  readonly cashUsd: number;
+  readonly traded: Readonly<Record<string, Traded>>;
+  /** Funding that was settled with a position that is gone is known only roughly. */
+  readonly slackUsd: number;
+}
+
+export interface Pricing {
+  /** Base units of one base lot. */
+  readonly unitsPerLot: number;
+  /** Undefined: not known. */
+  readonly markUsd: number | undefined;
+}
+
+/** Taker fees and makers' rebates, as a share of the traded value. */
+const feeSlack = 0.002;
+/** A closing trade is estimated at the mark. */
+const markSlack = 0.005;
+/** Without a mark it is estimated at the entry price. */
+const entrySlack = 0.05;
+/** Funding of a position that is gone, accrued since the state before: a share of its value. */
+const fundingSlack = 0.0005;
+
+const noPosition = {
+  baseLots: 0n,
+  virtualQuoteLots: 0n,
+  unsettledFundingQuoteLots: 0n,
+  accumulatedFundingQuoteLots: 0n,
+} as const;
+
+export const emptyBalance: Balance = { collateralQuoteLots: 0n, spotCollaterals: [], positions: [] };
+
+/** @param pricingOf of the market of this symbol; undefined: it is not known */
+export function balanceChange(
+  before: Balance,
+  after: Balance,
+  pricingOf: (symbol: string) => Pricing | undefined,
+): BalanceChange {
+  let cashLots = after.collateralQuoteLots - before.collateralQuoteLots;
+  let slackUsd = 0;
+  const traded: Record<string, Traded> = {};
+  for (const symbol of symbolsOf(before, after)) {
+    const old = positionOf(before, symbol) ?? noPosition;
+    const now = positionOf(after, symbol) ?? noPosition;
+    const same = "sequence" in old && "sequence" in now && old.sequence === now.sequence;
+    cashLots += now.virtualQuoteLots - old.virtualQuoteLots - now.accumulatedFundingQuoteLots;
+    // The funding of a position that is gone was settled with it.
+    cashLots -= same ? -old.accumulatedFundingQuoteLots : old.unsettledFundingQuoteLots;
+    const lots = now.baseLots - old.baseLots;
+    const pricing = pricingOf(symbol);
+    if (lots === 0n || pricing === undefined) continue;
+    const units = Number(lots) * pricing.unitsPerLot;
+    const one = estimate(old, now, units, pricing);
+    traded[symbol] = one;
+    if (!same && old.baseLots !== 0n)
+      slackUsd += Math.abs(Number(old.baseLots)) * pricing.unitsPerLot * one.price * fundingSlack;
+  }
+  return { cashUsd: usdFromQuoteLots(cashLots), traded, slackUsd };
+}
+
+/** Size that was added says at what price; size that was taken off does not. */
+function estimate(
+  old: Pick<PositionState, "baseLots" | "virtualQuoteLots">,
+  now: Pick<PositionState, "baseLots" | "virtualQuoteLots">,
+  units: number,
+  { unitsPerLot, markUsd }: Pricing,
+): Traded {
+  const quoteUsd = usdFromQuoteLots(now.virtualQuoteLots - old.virtualQuoteLots);
+  const grew =
+    old.baseLots === 0n || (old.baseLots > 0n ? now.baseLots > old.baseLots : now.baseLots < old.baseLots);
+  if (grew) return { units, price: Math.abs(quoteUsd / units), slack: feeSlack };
+  if (markUsd !== undefined && markUsd > 0) return { units, price: markUsd, slack: feeSlack + markSlack };
+  const entryUsd = Math.abs(usdFromQuoteLots(old.virtualQuoteLots) / (Number(old.baseLots) * unitsPerLot));
+  return { units, price: entryUsd, slack: feeSlack + entrySlack };
+}
+
+function symbolsOf(before: Balance, after: Balance): ReadonlySet<string> {
+  const symbols = new Set<string>();
+  for (const { symbol } of before.positions) symbols.add(symbolKey(symbol));
+  for (const { symbol } of after.positions) symbols.add(symbolKey(symbol));
+  return symbols;
+}
+
+function positionOf({ positions }: Balance, symbol: string): Balance["positions"][number] | undefined {
+  return positions.find((one) => one.baseLots !== 0n && symbolKey(one.symbol) === symbol);
+}

@@ -1,0 +1,51 @@
+/** Records of the histories as movements of an account's cash. */
+import type { Event } from "../domain/event.ts";
+import { accountName } from "../domain/subject.ts";
+import type { AccountEntry } from "./accounts.ts";
+import type { CashRecord } from "./open-changes.ts";
+
+/** Data of a transfer's event beside its fields (see the translation of the collateral history). */
+interface TransferData {
+  readonly transferUsd: number;
+  readonly within: boolean;
+}
+
+/** The name of the account that an event is about; null: it names none. */
+export function accountOf({ wallet, pdaIndex, subaccount }: Event): string | null {
+  return wallet === null || pdaIndex === null || subaccount === null
+    ? null
+    : accountName({ wallet, pdaIndex, subaccount });
+}
+
+/**
+ * Returns what a record of the collateral history brought to its account or, negative, took from it, USD; null where the
+ * direction of a transfer is not known.
+ */
+export function flowOf(event: Event, account: AccountEntry | undefined): number | null {
+  const { amountUsd, eventType, after } = event.fields;
+  if (typeof amountUsd === "number") return amountUsd;
+  const transfer = eventType === "transfer" ? (event.data as TransferData | null) : null;
+  if (transfer === null || typeof after !== "number") return null;
+  // Its account had more or less before.
+  const before = account?.collaterals.findLast((one) => one.slot < event.slot);
+  if (!before) return null;
+  return after > before.usd ? transfer.transferUsd : -transfer.transferUsd;
+}
+
+/** The size of a transfer whose direction is not known, and whether both of its sides are watched. */
+export function transferOf({ fields, data }: Event): TransferData | null {
+  return fields.eventType === "transfer" ? (data as TransferData | null) : null;
+}
+
+/** A fill or a takeover as a movement of cash; null: it is none, or does not say where. */
+export function tradeOf(event: Event): CashRecord | null {
+  const { kind, fields, slot, symbol } = event;
+  const account = accountOf(event);
+  if (account === null || symbol === null) return null;
+  if (kind === "liquidation") return { kind: "takeover", account, slot };
+  const { side, size, price, fee } = fields;
+  if (kind !== "fill" || typeof size !== "number" || typeof price !== "number") return null;
+  const units = side === "ask" ? -size : size;
+  const usd = -units * price - (typeof fee === "number" ? fee : 0);
+  return { kind: "fill", account, slot, symbol: symbol.toUpperCase(), units, usd };
+}

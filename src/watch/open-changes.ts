@@ -1,0 +1,316 @@
+/**
+ * Changes of the collateral of a wallet's accounts that nothing explains yet.
+ *
+ * Each state of an account is compared with the one before. What its trades and its funding do not explain is an open change
+ * until records of the histories explain it, which may be minutes late: a record of the collateral history as paid in or out,
+ * fills and takeovers as profit or loss. States and records of an account are ordered by slot: a record of a later slot than
+ * the newest state waits until a state shows it.
+ */
+
+import { FewMap } from "../domain/few-map.ts";
+import {
+  type Balance,
+  type BalanceChange,
+  balanceChange,
+  emptyBalance,
+  type Pricing,
+} from "./balance-change.ts";
+
+/** How long an open change waits, at readings of the collateral history that succeed, before it is profit or loss, ms. */
+export const openPatienceMs = 300_000;
+/** A liquidator that takes over a position keeps up to this share of its value. */
+const takeoverSlack = 0.05;
+/** Prices of fills are rounded: a share of their value. */
+const roundingSlack = 0.0001;
+const centUsd = 0.01;
+const maxOpen = 100;
+const maxAhead = 1_000;
+
+interface Place {
+  /** Name of the account. */
+  readonly account: string;
+  readonly slot: number;
+}
+
+/** A record of a history that moved an account's cash. Amounts are USD, positive: received. */
+export type CashRecord = Place &
+  (
+    | { readonly kind: "flow"; readonly usd: number }
+    /** `units`: signed change of the size; `usd`: after fees. */
+    | { readonly kind: "fill"; readonly symbol: string; readonly units: number; readonly usd: number }
+    | { readonly kind: "takeover" }
+  );
+
+export interface OpenChange extends BalanceChange {
+  readonly account: string;
+  /** It happened after the first slot, and at the second at the latest. */
+  readonly fromSlot: number;
+  readonly toSlot: number;
+  /** When it was seen, ms. */
+  readonly atMs: number;
+  /** The part that the collateral history explains. */
+  readonly flowUsd: number;
+}
+
+/** A change that turned out to be paid in (positive) or out. */
+export interface ExplainedFlow {
+  /** When it was seen, and when it was explained, ms. */
+  readonly sinceMs: number;
+  readonly atMs: number;
+  readonly usd: number;
+}
+
+export interface KeptChanges {
+  readonly open: readonly OpenChange[];
+  readonly ahead: readonly CashRecord[];
+}
+
+interface Seen {
+  slot: number;
+  balance: Balance;
+}
+
+export class OpenChanges {
+  readonly #seen = new FewMap<string, Seen>();
+  #open: readonly OpenChange[] = [];
+  #ahead: readonly CashRecord[] = [];
+  /** Sum of the open changes, USD. */
+  usd = 0;
+  /** The newest one that turned out to be paid in or out. */
+  explained: ExplainedFlow | null = null;
+
+  get open(): readonly OpenChange[] {
+    return this.#open;
+  }
+
+  get kept(): KeptChanges {
+    return { open: this.#open, ahead: this.#ahead };
+  }
+
+  restore({ open = [], ahead = [] }: Partial<KeptChanges>): void {
+    this.#ahead = ahead;
+    this.#setOpen(open);
+  }
+
+  /** Takes the state that an account had before a restart. */
+  restoreState(account: string, slot: number, balance: Balance): void {
+    this.#seen.set(account, { slot, balance });
+  }
+
+  /** Slot of the newest state of an account; -1 before the first. */
+  slotOf(account: string): number {
+    return this.#seen.get(account)?.slot ?? -1;
+  }
+
+  /** By account. */
+  slots(): Record<string, number> {
+    return Object.fromEntries([...this.#seen].map(([account, { slot }]) => [account, slot]));
+  }
+
+  accounts(): Iterable<string> {
+    return this.#seen.keys();
+  }
+
+  /** Flows that no state shows yet, USD. */
+  aheadUsd(): number {
+    return this.#ahead.reduce((sum, one) => (one.kind === "flow" ? sum + one.usd : sum), 0);
+  }
+
+  /** Sum of the changes that were seen after a time, USD. */
+  usdAfter(ms: number): number {
+    return sumOf(this.#open.filter(({ atMs }) => atMs > ms));
+  }
+
+  /**
+   * Takes the newest state of an account.
+   * @param first the first answer about its PDA index: an account that is not known belongs to the beginning
+   * @returns true if open changes, or what waits, are others now
+   */
+  takeState(
+    account: string,
+    slot: number,
+    balance: Balance,
+    first: boolean,
+    pricingOf: (symbol: string) => Pricing | undefined,
+    atMs: number,
+  ): boolean {
+    const seen = this.#seen.get(account);
+    if (seen === undefined) {
+      this.#seen.set(account, { slot, balance });
+      const waited = this.#takeAhead(account, slot);
+      if (first) return true;
+      this.#compare({ account, fromSlot: -1, toSlot: slot, atMs }, emptyBalance, balance, waited, pricingOf);
+      return true;
+    }
+    const before = seen.balance;
+    const fromSlot = seen.slot;
+    seen.balance = balance;
+    seen.slot = slot;
+    const waited = this.#ahead.length === 0 ? noRecords : this.#takeAhead(account, slot);
+    if (before.collateralQuoteLots === balance.collateralQuoteLots) return waited.length > 0;
+    const opened = this.#compare(
+      { account, fromSlot, toSlot: slot, atMs },
+      before,
+      balance,
+      waited,
+      pricingOf,
+    );
+    return opened || waited.length > 0;
+  }
+
+  /** Takes that an account is no longer there. @returns as of `takeState` */
+  takeGone(
+    account: string,
+    slot: number,
+    pricingOf: (symbol: string) => Pricing | undefined,
+    atMs: number,
+  ): boolean {
+    return this.#seen.has(account) && this.takeState(account, slot, emptyBalance, false, pricingOf, atMs);
+  }
+
+  /** @returns true if open changes, or what waits, are others now */
+  takeRecord(record: CashRecord, atMs: number): boolean {
+    if (record.slot > this.slotOf(record.account)) {
+      this.#ahead = [...this.#ahead.slice(1 - maxAhead), record];
+      return true;
+    }
+    const index = this.#placeOf(record);
+    if (index < 0) return false;
+    const open = this.#applied(this.#open[index]!, record, atMs);
+    this.#setOpen(this.#open.toSpliced(index, 1, ...(open === null ? [] : [open])));
+    return true;
+  }
+
+  /**
+   * The unexplained change of an account nearest to a transfer whose record does not say which way it went, USD; null: there
+   * is none of that size.
+   */
+  directionOf({ account, slot }: Place, sizeUsd: number): number | null {
+    for (const one of this.#open) {
+      if (one.account !== account || slot > one.toSlot || slot <= one.fromSlot) continue;
+      const usd = unexplainedUsd(one);
+      if (Math.abs(Math.abs(usd) - sizeUsd) <= slackOf(one)) return Math.sign(usd) * sizeUsd;
+    }
+    return null;
+  }
+
+  /** Lets go of all open changes. */
+  forget(): void {
+    this.#setOpen([]);
+  }
+
+  /** The collateral history was read: what it has not explained for long is profit or loss. @returns true if there was any */
+  expire(atMs: number): boolean {
+    const left = this.#open.filter((one) => atMs - one.atMs < openPatienceMs);
+    if (left.length === this.#open.length) return false;
+    this.#setOpen(left);
+    return true;
+  }
+
+  /** @returns true if it stays open */
+  #compare(
+    at: Omit<OpenChange, keyof BalanceChange | "flowUsd">,
+    before: Balance,
+    after: Balance,
+    waited: readonly CashRecord[],
+    pricingOf: (symbol: string) => Pricing | undefined,
+  ): boolean {
+    let open: OpenChange | null = { ...at, ...balanceChange(before, after, pricingOf), flowUsd: 0 };
+    if (isExplained(open)) return false;
+    for (const record of waited) {
+      open = this.#applied(open, record, at.atMs);
+      if (open === null) return false;
+    }
+    this.#setOpen([...this.#open.slice(1 - maxOpen), open]);
+    return true;
+  }
+
+  /** Removes what waited for a state of this slot. */
+  #takeAhead(account: string, slot: number): readonly CashRecord[] {
+    const isDue = (one: CashRecord): boolean => one.account === account && one.slot <= slot;
+    const due = this.#ahead.filter(isDue);
+    if (due.length > 0) this.#ahead = this.#ahead.filter((one) => !isDue(one));
+    return due;
+  }
+
+  /** Index of the open change that a record belongs to, by slot, or a flow by its very amount; -1: there is none. */
+  #placeOf(record: CashRecord): number {
+    const { account, slot } = record;
+    const index = this.#open.findIndex(
+      (one) => one.account === account && slot > one.fromSlot && slot <= one.toSlot,
+    );
+    if (index >= 0 || record.kind !== "flow") return index;
+    return this.#open.findIndex(
+      (one) => one.account === account && Math.abs(unexplainedUsd(one) - record.usd) <= slackOf(one),
+    );
+  }
+
+  /** @returns what is left open of a change after a record of it; null: nothing */
+  #applied(open: OpenChange, record: CashRecord, atMs: number): OpenChange | null {
+    const left = less(open, record);
+    if (!isExplained(left)) return left;
+    if (left.flowUsd !== 0) this.explained = { sinceMs: open.atMs, atMs, usd: left.flowUsd };
+    return null;
+  }
+
+  #setOpen(open: readonly OpenChange[]): void {
+    this.#open = open;
+    this.usd = sumOf(open);
+  }
+}
+
+const noRecords: readonly CashRecord[] = [];
+
+function less(open: OpenChange, record: CashRecord): OpenChange {
+  switch (record.kind) {
+    case "flow":
+      return { ...open, cashUsd: open.cashUsd - record.usd, flowUsd: open.flowUsd + record.usd };
+    case "fill": {
+      const { symbol, units, usd } = record;
+      const { [symbol]: known, ...others } = open.traded;
+      const left = (known?.units ?? 0) - units;
+      const price = known?.price ?? Math.abs(usd / units);
+      // What is left of rounding when fills add up to what was traded.
+      const traded =
+        Math.abs(left) < Math.abs(units) * 1e-9
+          ? others
+          : { ...others, [symbol]: { units: left, price, slack: known?.slack ?? roundingSlack } };
+      const slackUsd = open.slackUsd + Math.abs(usd) * roundingSlack;
+      return { ...open, cashUsd: open.cashUsd - usd, traded, slackUsd };
+    }
+    case "takeover":
+      return { ...open, slackUsd: open.slackUsd + tradedUsd(open) * takeoverSlack };
+  }
+}
+
+/** Changes that cancel out, as those of the two sides of a transfer do, come to nothing. */
+function sumOf(changes: readonly OpenChange[]): number {
+  let usd = 0;
+  let slackUsd = 0;
+  for (const one of changes) {
+    usd += unexplainedUsd(one);
+    slackUsd += slackOf(one);
+  }
+  return Math.abs(usd) <= slackUsd ? 0 : usd;
+}
+
+/** The part of a change that trades at their estimated prices do not explain, USD. */
+function unexplainedUsd({ cashUsd, traded }: OpenChange): number {
+  let usd = cashUsd;
+  for (const { units, price } of Object.values(traded)) usd += units * price;
+  return usd;
+}
+
+function slackOf({ traded, slackUsd }: OpenChange): number {
+  let usd = centUsd + slackUsd;
+  for (const { units, price, slack } of Object.values(traded)) usd += Math.abs(units) * price * slack;
+  return usd;
+}
+
+function tradedUsd({ traded }: OpenChange): number {
+  return Object.values(traded).reduce((sum, { units, price }) => sum + Math.abs(units) * price, 0);
+}
+
+function isExplained(open: OpenChange): boolean {
+  return Math.abs(unexplainedUsd(open)) <= slackOf(open);
+}

@@ -1,0 +1,274 @@
+/**
+ * Profit of one wallet: its equity less a baseline, less what was paid in and out since.
+ *
+ * Equity is known with each answer and each price. While a change of collateral is open (see open-changes.ts) profit lies
+ * between two ends: none of the change was paid in or out, or all of it was. The figures are absent then, and who judges by
+ * them looks at both ends (`Doubt`). Where nothing is open they are as fresh as equity.
+ */
+import type { Facts } from "../rules/index.ts";
+import type { AccountEntry } from "./accounts.ts";
+import type { Draft } from "./draft.ts";
+import { type ExplainedFlow, type KeptChanges, OpenChanges } from "./open-changes.ts";
+
+/** A partial baseline is recognized where profit is the equity of PDA indices to within this share of it. */
+const partialShare = 0.1;
+
+/** What is kept over a restart. */
+interface Kept extends Partial<KeptChanges> {
+  readonly baselineUsd: number;
+  /** Of a baseline that an earlier version stored: one slot for all accounts. */
+  readonly baselineSlot?: number;
+  /** By account, the slot up to which the baseline contains its flows. An account that is not listed came later. */
+  readonly slots?: Readonly<Record<string, number>>;
+  /** The PDA indices that it covers. Absent in what an earlier version stored. */
+  readonly indices?: readonly number[] | null;
+  /** Deposits less withdrawals since the baseline, all that are known. */
+  readonly netUsd: number;
+  readonly highUsd: number;
+}
+
+/** Two ends between which profit lies while a change of collateral is not explained. */
+export interface Doubt {
+  /** The change, USD: positive came in. */
+  readonly usd: number;
+  /** Sets the figures to one end. @param flowed all of the change was paid in or out */
+  assume(flowed: boolean): void;
+  /** Removes them again: they are not known. */
+  leave(): void;
+}
+
+export class Profit implements Doubt {
+  readonly changes = new OpenChanges();
+  /** PDA indices of which states were compared since the start. */
+  comparedIndices: readonly number[] = [];
+  /** Equity at which the profit of today would be 0; NaN: it is not known. */
+  zeroTodayUsd = Number.NaN;
+  /** Of the open changes, those that today's profit is about, USD. */
+  openTodayUsd = 0;
+  /** Equity by the newest answer about the accounts, and when that came: a day begins with it. */
+  answerUsd = Number.NaN;
+  answerMs = Number.NEGATIVE_INFINITY;
+  readonly #facts: Facts;
+  readonly #keepName: string;
+  #kept: Kept | null = null;
+  /** The baseline is known to cover the PDA indices that are read now. */
+  #checked = false;
+  /** Equity at which profit would be 0; NaN: it is not known. */
+  #zeroUsd = Number.NaN;
+  #highUsd = 0;
+
+  constructor(facts: Facts, keepName: string) {
+    this.#facts = facts;
+    this.#keepName = keepName;
+  }
+
+  get usd(): number {
+    return this.changes.usd;
+  }
+
+  get hasBegun(): boolean {
+    return this.#checked;
+  }
+
+  /** The doubt about the figures now; null: there is none. */
+  get doubt(): Doubt | null {
+    return this.changes.usd === 0 ? null : this;
+  }
+
+  explainedAt(atMs: number): ExplainedFlow | null {
+    const { explained } = this.changes;
+    return explained?.atMs === atMs ? explained : null;
+  }
+
+  restore(text: string): void {
+    this.#kept = JSON.parse(text) as Kept;
+    this.#highUsd = this.#kept.highUsd;
+    this.changes.restore(this.#kept);
+    this.#facts.values.highWaterMark = this.#highUsd;
+  }
+
+  /**
+   * Takes a flow into the sum. @returns true if it counts
+   * @param usd positive: paid in
+   */
+  takeFlow(account: string, slot: number, usd: number): boolean {
+    const kept = this.#kept;
+    if (kept === null) return true;
+    if (slot <= sinceSlot(kept, account)) return false;
+    this.#kept = { ...kept, netUsd: kept.netUsd + usd };
+    return true;
+  }
+
+  /**
+   * All of the wallet was read and its equity is known: begins where nothing is kept, and holds what is kept against the PDA
+   * indices that are read now.
+   *
+   * @param historyRead the collateral history was read, so that the flows since the baseline are known
+   * @returns a text for the log; null: nothing to report
+   */
+  begin(
+    indices: readonly number[] | undefined,
+    accounts: readonly AccountEntry[],
+    historyRead: boolean,
+    draft: Draft,
+  ): string | null {
+    if (this.#checked) return null;
+    const { equity } = this.#facts.values;
+    if (typeof equity !== "number") return null;
+    const kept = this.#kept;
+    const now = indices ?? null;
+    const fresh = (): Kept => {
+      // What was not explained so far is in the baseline.
+      this.changes.forget();
+      const slots = this.changes.slots();
+      return { baselineUsd: equity, slots, indices: now, netUsd: this.changes.aheadUsd(), highUsd: 0 };
+    };
+    let text: string | null = null;
+    if (kept === null) this.#kept = fresh();
+    else if (kept.indices === undefined && now !== null && now.length > 1) {
+      // Whether it covers all of them shows in the profit, for which the flows have to be known.
+      if (!historyRead || this.changes.usd !== 0) return null;
+      const missingUsd = this.#missingFrom(kept, equity, accounts);
+      this.#kept = { ...kept, indices: now };
+      if (missingUsd !== 0) {
+        this.#kept = { ...this.#kept, baselineUsd: kept.baselineUsd + missingUsd, highUsd: 0 };
+        text =
+          "the stored profit baseline covered only some of the PDA indices; the others count from now on";
+      }
+    } else if (kept.indices && now !== null) {
+      const gone = kept.indices.some((index) => !now.includes(index));
+      const added = now.filter((index) => !kept.indices!.includes(index));
+      if (gone) {
+        this.#kept = fresh();
+        text = "a PDA index is no longer read; profit since watching began starts anew";
+      } else if (added.length > 0) {
+        const usd = equityOf(accounts, added);
+        const slots = { ...kept.slots };
+        for (const { name, ref } of accounts)
+          if (added.includes(ref.pdaIndex)) slots[name] = this.changes.slotOf(name);
+        this.#kept = { ...kept, baselineUsd: kept.baselineUsd + usd, slots, indices: now };
+      }
+    }
+    this.#checked = true;
+    this.#highUsd = this.#kept!.highUsd;
+    this.refresh();
+    this.keep(draft);
+    return text;
+  }
+
+  /**
+   * Equity that a stored baseline lacks, USD; 0: it lacks none.
+   *
+   * A baseline of an earlier version may be a sum over some of the PDA indices only: it was taken before the others were read.
+   * The equity of those then stands in the profit ever since, its highest value included. So the baseline is partial if
+   * profit and its highest value are, to a tenth, the equity of some of the indices, but not of all.
+   */
+  #missingFrom(kept: Kept, equity: number, accounts: readonly AccountEntry[]): number {
+    const usd = equity - kept.baselineUsd - kept.netUsd + this.changes.aheadUsd();
+    const indices = [...new Set(accounts.map(({ ref }) => ref.pdaIndex))];
+    let best = 0;
+    let bestApart = Number.POSITIVE_INFINITY;
+    for (let set = 1; set < 2 ** Math.min(indices.length, 16) - 1; set++) {
+      const missing = indices.filter((_, i) => (set & (1 << i)) !== 0);
+      const missingUsd = equityOf(accounts, missing);
+      const apart = Math.abs(usd - missingUsd);
+      if (apart > partialShare * missingUsd || kept.highUsd < (1 - partialShare) * missingUsd) continue;
+      if (apart >= bestApart) continue;
+      best = missingUsd;
+      bestApart = apart;
+    }
+    return best;
+  }
+
+  /** Works out the figures anew after flows or open changes. */
+  refresh(): void {
+    const kept = this.#kept;
+    const { values } = this.#facts;
+    if (kept === null || !this.#checked) return;
+    const netUsd = kept.netUsd - this.changes.aheadUsd();
+    values.netDeposits = netUsd;
+    this.#zeroUsd = kept.baselineUsd + netUsd;
+  }
+
+  /** Writes the figures by the newest equity. */
+  publish(): void {
+    const { values } = this.#facts;
+    const { equity } = values;
+    if (typeof equity !== "number" || this.changes.usd !== 0) {
+      this.leave();
+      return;
+    }
+    const pnl = equity - this.#zeroUsd;
+    if (!Number.isNaN(pnl)) {
+      if (pnl > this.#highUsd) this.#highUsd = pnl;
+      values.pnl = pnl;
+      values.highWaterMark = this.#highUsd;
+    } else if (values.pnl !== undefined) delete values.pnl;
+    const pnlToday = equity - this.zeroTodayUsd;
+    if (!Number.isNaN(pnlToday)) values.pnlToday = pnlToday;
+    else if (values.pnlToday !== undefined) delete values.pnlToday;
+  }
+
+  assume(flowed: boolean): void {
+    const { values } = this.#facts;
+    const { equity } = values;
+    if (typeof equity !== "number") return;
+    const pnl = equity - this.#zeroUsd - (flowed ? this.changes.usd : 0);
+    if (!Number.isNaN(pnl)) {
+      values.pnl = pnl;
+      values.highWaterMark = Math.max(this.#highUsd, pnl);
+    }
+    const pnlToday = equity - this.zeroTodayUsd - (flowed ? this.openTodayUsd : 0);
+    if (!Number.isNaN(pnlToday)) values.pnlToday = pnlToday;
+  }
+
+  leave(): void {
+    const { values } = this.#facts;
+    if (values.pnl !== undefined) delete values.pnl;
+    if (values.pnlToday !== undefined) delete values.pnlToday;
+    if (this.#kept !== null) values.highWaterMark = this.#highUsd;
+  }
+
+  /** Puts it where a start finds it. */
+  keep(draft: Draft): void {
+    if (this.#kept === null) return;
+    this.#kept = { ...this.#kept, highUsd: this.#highUsd, ...this.changes.kept };
+    draft.changes.keep.push({ name: this.#keepName, value: JSON.stringify(this.#kept) });
+  }
+
+  /** The same where only the highest profit changed since. */
+  keepHigh(draft: Draft): void {
+    if (this.#kept !== null && this.#kept.highUsd !== this.#highUsd) this.keep(draft);
+  }
+}
+
+/** Slot up to which a baseline contains the flows of an account. */
+function sinceSlot(
+  { slots, baselineSlot = 0 }: Pick<Kept, "slots" | "baselineSlot">,
+  account: string,
+): number {
+  return slots === undefined ? baselineSlot : (slots[account] ?? -1);
+}
+
+/**
+ * Returns what was kept as it was before some of its flows, for a replay of the past. How high the profit ever was and which
+ * changes of collateral were not explained is not known of then, and begins anew.
+ */
+export function profitBefore(
+  text: string,
+  flows: readonly { readonly account: string; readonly slot: number; readonly usd: number }[],
+): string {
+  const kept = JSON.parse(text) as Kept;
+  const counted = flows.filter(({ account, slot }) => slot > sinceSlot(kept, account));
+  const netUsd = counted.reduce((sum, { usd }) => sum - usd, kept.netUsd);
+  return JSON.stringify({ ...kept, netUsd, highUsd: 0, open: [], ahead: [] } satisfies Kept);
+}
+
+function equityOf(accounts: readonly AccountEntry[], indices: readonly number[]): number {
+  let usd = 0;
+  for (const { node, ref } of accounts) {
+    const { equity } = node.facts.values;
+    if (indices.includes(ref.pdaIndex) && typeof equity === "number") usd += equity;
+  }
+  return usd;
+}

@@ -1,0 +1,211 @@
+/**
+ * Keeps the profit of each wallet up with the states of its accounts and the records of its histories, and has the histories
+ * read at once, and again, while a change of collateral is not explained.
+ */
+import type { Event } from "../domain/event.ts";
+import { unitsFromBaseLots } from "../risk/units.ts";
+import type { AccountEntry, AccountsSeen } from "./accounts.ts";
+import type { Pricing } from "./balance-change.ts";
+import type { Deadlines, Due } from "./deadlines.ts";
+import type { Draft } from "./draft.ts";
+import { accountOf, flowOf, tradeOf, transferOf } from "./flows.ts";
+import type { Markets } from "./markets.ts";
+import type { Today } from "./today.ts";
+import type { WalletEntry } from "./wallets.ts";
+
+/** How soon the histories are read again while a change is open: often at first. */
+const againMs = 2_000;
+const laterMs = 10_000;
+const oftenForMs = 30_000;
+
+/** Readings of the histories of one wallet outside of their schedules. */
+class Reading implements Due {
+  dueMs = Number.POSITIVE_INFINITY;
+  queuedMs = Number.POSITIVE_INFINITY;
+  place = -1;
+  order: number | undefined;
+  readonly #due: () => void;
+
+  constructor(due: () => void) {
+    this.#due = due;
+  }
+
+  onDue(): void {
+    this.#due();
+  }
+}
+
+export class Profits {
+  readonly #markets: Markets;
+  readonly #accountsOf: (wallet: string) => readonly AccountEntry[];
+  readonly #today: Today;
+  readonly #deadlines: Deadlines;
+  readonly #draft: () => Draft;
+  readonly #note: (text: string) => void;
+  /** Some rule reads profit: the histories are read at once for it. */
+  readonly #asked: boolean;
+  readonly #readings = new Map<string, Reading>();
+  readonly #pricingOf = (symbol: string): Pricing | undefined => {
+    const market = this.#markets.risk.get(symbol);
+    if (market === undefined) return undefined;
+    const markUsd = this.#markets.entries.get(symbol)?.prices?.markPriceUsd;
+    return { unitsPerLot: unitsFromBaseLots(1, market), markUsd };
+  };
+
+  constructor(options: {
+    readonly markets: Markets;
+    readonly accountsOf: (wallet: string) => readonly AccountEntry[];
+    readonly today: Today;
+    readonly deadlines: Deadlines;
+    readonly draft: () => Draft;
+    /** For the log. */
+    readonly note: (text: string) => void;
+    readonly asked: boolean;
+  }) {
+    this.#markets = options.markets;
+    this.#accountsOf = options.accountsOf;
+    this.#today = options.today;
+    this.#deadlines = options.deadlines;
+    this.#draft = options.draft;
+    this.#note = options.note;
+    this.#asked = options.asked;
+  }
+
+  /** True once markets and prices were read: before that no trade can be told from a flow, and no equity is whole. */
+  get #isReady(): boolean {
+    return this.#markets.configAtMs !== null && this.#markets.pricesAtMs !== null;
+  }
+
+  /** Takes the newest states of accounts of a wallet, before its figures are summed up. */
+  takeStates(entry: WalletEntry, told: readonly AccountEntry[], seen: AccountsSeen, draft: Draft): void {
+    const { changes, comparedIndices } = entry.profit;
+    const first = !comparedIndices.includes(seen.pdaIndex);
+    // A part of an account family says nothing of the others, which have to be known first.
+    if (!this.#isReady || (first && seen.told !== undefined)) return;
+    if (first) entry.profit.comparedIndices = [...comparedIndices, seen.pdaIndex];
+    const openBefore = changes.open;
+    let moved = false;
+    for (let i = 0; i < told.length; i++) {
+      const { name, state } = told[i]!;
+      if (changes.takeState(name, seen.slot, state, first, this.#pricingOf, draft.atMs)) moved = true;
+    }
+    if (first && this.#takeGone(entry, told, seen, draft)) moved = true;
+    if (moved) this.#refresh(entry);
+    if (changes.open !== openBefore) this.#opened(entry, draft);
+    else if (first && changes.open.length > 0) this.#readAll(entry, draft);
+  }
+
+  /** An account is no longer there. */
+  takeAccountGone(entry: WalletEntry, { name }: AccountEntry, slot: number, draft: Draft): void {
+    if (!entry.profit.changes.takeGone(name, slot, this.#pricingOf, draft.atMs)) return;
+    this.#refresh(entry);
+    this.#opened(entry, draft);
+  }
+
+  /** The wallet's figures were summed up after an answer about its accounts. */
+  answered(entry: WalletEntry, draft: Draft): void {
+    const { profit, node, given } = entry;
+    const { equity } = node.facts.values;
+    if (given || typeof equity !== "number") return;
+    profit.answerUsd = equity;
+    profit.answerMs = draft.atMs;
+    this.#begin(entry, draft);
+  }
+
+  /** Takes a new record of a history. @returns true if the figures changed */
+  takeEvent(entry: WalletEntry, event: Event, draft: Draft): boolean {
+    if (event.kind === "collateral") return this.#takeFlow(entry, event, draft);
+    const record = event.backfilled ? null : tradeOf(event);
+    if (record === null || !entry.profit.changes.takeRecord(record, draft.atMs)) return false;
+    this.#refresh(entry);
+    entry.profit.keep(draft);
+    return true;
+  }
+
+  /** The collateral history was read. @param past only older pages of it @returns true if open changes were settled */
+  historyRead(entry: WalletEntry, past: boolean, draft: Draft): boolean {
+    entry.node.facts.seenMs.collateral = draft.atMs;
+    const { profit } = entry;
+    this.#begin(entry, draft);
+    const expired = !past && profit.changes.expire(draft.atMs);
+    this.#refresh(entry);
+    if (!entry.given) profit.publish();
+    if (expired) profit.keep(draft);
+    else profit.keepHigh(draft);
+    return expired;
+  }
+
+  #takeFlow(entry: WalletEntry, event: Event, draft: Draft): boolean {
+    const { profit, wallet } = entry;
+    const account = accountOf(event);
+    const found = this.#accountsOf(wallet.name).find(({ name }) => name === account);
+    let usd = flowOf(event, found);
+    const transfer = transferOf(event);
+    if (usd === null && account !== null && transfer !== null)
+      usd = profit.changes.directionOf({ account, slot: event.slot }, transfer.transferUsd);
+    // Between two accounts that are both watched the wallet as a whole has neither more nor less.
+    this.#today.take(event, usd ?? (transfer?.within ? 0 : null));
+    if (event.backfilled || account === null) return false;
+    if (usd === null) {
+      if (transfer !== null && !transfer.within)
+        this.#note(
+          `${wallet.name}: a transfer at slot ${event.slot} does not say whether it came in or went out; wallet.pnl counts it as profit or loss`,
+        );
+      return false;
+    }
+    if (usd === 0) return false;
+    const { slot } = event;
+    const counts = profit.takeFlow(account, slot, usd);
+    if (!profit.changes.takeRecord({ kind: "flow", account, slot, usd }, draft.atMs) && !counts) return false;
+    this.#refresh(entry);
+    profit.keep(draft);
+    return true;
+  }
+
+  #begin(entry: WalletEntry, draft: Draft): void {
+    const { profit, wallet, node, given } = entry;
+    if (given || profit.hasBegun) return;
+    if (!(wallet.pdaIndices ?? profit.comparedIndices).every((one) => profit.comparedIndices.includes(one)))
+      return;
+    if (profit.comparedIndices.length === 0) return;
+    const historyRead = node.facts.seenMs.collateral !== undefined;
+    const text = profit.begin(wallet.pdaIndices, this.#accountsOf(wallet.name), historyRead, draft);
+    if (text !== null) this.#note(`${wallet.name}: ${text}`);
+    if (profit.hasBegun) profit.publish();
+  }
+
+  /** Accounts that a restart remembers and the first answer does not list are gone. */
+  #takeGone(entry: WalletEntry, told: readonly AccountEntry[], seen: AccountsSeen, draft: Draft): boolean {
+    const { changes } = entry.profit;
+    const prefix = `${seen.wallet}/${seen.pdaIndex}.`;
+    let moved = false;
+    for (const name of [...changes.accounts()])
+      if (name.startsWith(prefix) && !told.some((one) => one.name === name))
+        moved = changes.takeGone(name, seen.slot, this.#pricingOf, draft.atMs) || moved;
+    return moved;
+  }
+
+  #refresh(entry: WalletEntry): void {
+    entry.profit.refresh();
+    this.#today.refresh(entry);
+  }
+
+  #opened(entry: WalletEntry, draft: Draft): void {
+    entry.profit.keep(draft);
+    this.#readAll(entry, draft);
+  }
+
+  /** Asks for the histories that may explain what is open, now and again. */
+  #readAll(entry: WalletEntry, draft: Draft): void {
+    const { name } = entry.wallet;
+    const { open } = entry.profit.changes;
+    if (!this.#asked || open.length === 0) return;
+    const reading = this.#readings.get(name) ?? new Reading(() => this.#readAll(entry, this.#draft()));
+    this.#readings.set(name, reading);
+    draft.ask("collateral", name);
+    draft.ask("fills", name);
+    if (open.some(({ traded }) => Object.keys(traded).length > 0)) draft.ask("liquidations", name);
+    const often = open.some(({ atMs }) => draft.atMs - atMs < oftenForMs);
+    this.#deadlines.set(reading, draft.atMs + (often ? againMs : laterMs));
+  }
+}
