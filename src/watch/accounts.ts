@@ -483,7 +483,8 @@ export class Accounts {
       this.#listAnew(seen.wallet);
     } else if (newer || state.sequence >= account.state.sequence) {
       const { orders, spotCollaterals, collateralQuoteLots } = account.state;
-      if (state.collateralQuoteLots !== collateralQuoteLots) account.moved = true;
+      if (state.collateralQuoteLots !== collateralQuoteLots || state.spotCollaterals !== spotCollaterals)
+        account.moved = true;
       account.state = state;
       account.risk.take(state);
       // Answers share what did not change.

@@ -91,6 +91,31 @@ export function balanceChange(
   return { cashUsd: usdFromQuoteLots(cashLots), traded, slackUsd };
 }
 
+/**
+ * Returns the value of what was added to or taken from the collateral in other assets, USD; null where an asset cannot be
+ * valued. Nothing but deposits, withdrawals and liquidations changes these balances, and no history tells of the first two.
+ *
+ * @param unitUsdOf value of the smallest unit of an asset; undefined: not known
+ */
+export function spotChangeUsd(
+  before: Balance,
+  after: Balance,
+  unitUsdOf: (spot: SpotCollateralState) => number | undefined,
+): number | null {
+  const [old, now] = [before.spotCollaterals, after.spotCollaterals];
+  if (old === now || (old.length === 0 && now.length === 0)) return 0;
+  let usd = 0;
+  for (const spot of now) {
+    const balance = old.find(({ assetIndex }) => assetIndex === spot.assetIndex)?.balance ?? 0n;
+    if (spot.balance !== balance) usd += Number(spot.balance - balance) * (unitUsdOf(spot) ?? Number.NaN);
+  }
+  for (const spot of old) {
+    if (spot.balance === 0n || now.some(({ assetIndex }) => assetIndex === spot.assetIndex)) continue;
+    usd -= Number(spot.balance) * (unitUsdOf(spot) ?? Number.NaN);
+  }
+  return Number.isNaN(usd) ? null : usd;
+}
+
 /** Size that was added says at what price; size that was taken off does not. */
 function estimate(
   old: Pick<PositionState, "baseLots" | "virtualQuoteLots">,

@@ -2,6 +2,7 @@
  * What each account held when it was last seen, kept over a stop: a position that shrank or went while nobody watched is seen
  * to have done so at the first sight after it, as it would have been without the stop. So is a change of its collateral.
  */
+import type { SpotCollateralState } from "../domain/account.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { Balance } from "./balance-change.ts";
 import type { Draft } from "./draft.ts";
@@ -28,6 +29,13 @@ interface KeptBalance {
     quote: string,
     unsettled: string,
     accumulated: string,
+  ])[];
+  /** Collateral in other assets. Absent: none. */
+  readonly spot?: readonly (readonly [
+    assetIndex: number,
+    symbol: string,
+    balance: string,
+    decimals: number,
   ])[];
 }
 
@@ -101,13 +109,28 @@ function keptBalance({ state }: AccountEntry): KeptBalance {
       String(one.unsettledFundingQuoteLots),
       String(one.accumulatedFundingQuoteLots),
     ]),
+    ...(state.spotCollaterals.length === 0 ? {} : { spot: state.spotCollaterals.map(keptSpot) }),
   };
 }
 
-function balanceOf({ collateral, positions }: KeptBalance): Balance {
+function keptSpot({
+  assetIndex,
+  symbol,
+  balance,
+  decimals,
+}: SpotCollateralState): NonNullable<KeptBalance["spot"]>[number] {
+  return [assetIndex, symbol, String(balance), decimals];
+}
+
+function balanceOf({ collateral, positions, spot = [] }: KeptBalance): Balance {
   return {
     collateralQuoteLots: BigInt(collateral),
-    spotCollaterals: [],
+    spotCollaterals: spot.map(([assetIndex, symbol, balance, decimals]) => ({
+      assetIndex,
+      symbol,
+      balance: BigInt(balance),
+      decimals,
+    })),
     positions: positions.map(([symbol, sequence, base, quote, unsettled, accumulated]) => ({
       symbol,
       sequence,

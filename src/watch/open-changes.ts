@@ -22,6 +22,8 @@ export const openPatienceMs = 300_000;
 const takeoverSlack = 0.05;
 /** Prices of fills are rounded: a share of their value. */
 const roundingSlack = 0.0001;
+/** Collateral in another asset is sold at a discount when it is liquidated: up to this share of its value. */
+const saleSlack = 0.2;
 const centUsd = 0.01;
 const maxOpen = 100;
 const maxAhead = 1_000;
@@ -102,6 +104,11 @@ export class OpenChanges {
     return this.#seen.get(account)?.slot ?? -1;
   }
 
+  /** The newest state of an account. */
+  balanceOf(account: string): Balance | undefined {
+    return this.#seen.get(account)?.balance;
+  }
+
   /** By account. */
   slots(): Record<string, number> {
     return Object.fromEntries([...this.#seen].map(([account, { slot }]) => [account, slot]));
@@ -124,6 +131,7 @@ export class OpenChanges {
   /**
    * Takes the newest state of an account.
    * @param first the first answer about its PDA index: an account that is not known belongs to the beginning
+   * @param soldUsd value of collateral in other assets that was sold for it, positive
    * @returns true if open changes, or what waits, are others now
    */
   takeState(
@@ -133,6 +141,7 @@ export class OpenChanges {
     first: boolean,
     pricingOf: (symbol: string) => Pricing | undefined,
     atMs: number,
+    soldUsd = 0,
   ): boolean {
     const seen = this.#seen.get(account);
     if (seen === undefined) {
@@ -148,13 +157,8 @@ export class OpenChanges {
     seen.slot = slot;
     const waited = this.#ahead.length === 0 ? noRecords : this.#takeAhead(account, slot);
     if (before.collateralQuoteLots === balance.collateralQuoteLots) return waited.length > 0;
-    const opened = this.#compare(
-      { account, fromSlot, toSlot: slot, atMs },
-      before,
-      balance,
-      waited,
-      pricingOf,
-    );
+    const at = { account, fromSlot, toSlot: slot, atMs };
+    const opened = this.#compare(at, before, balance, waited, pricingOf, soldUsd);
     return opened || waited.length > 0;
   }
 
@@ -214,8 +218,16 @@ export class OpenChanges {
     after: Balance,
     waited: readonly CashRecord[],
     pricingOf: (symbol: string) => Pricing | undefined,
+    soldUsd = 0,
   ): boolean {
-    let open: OpenChange | null = { ...at, ...balanceChange(before, after, pricingOf), flowUsd: 0 };
+    const { cashUsd, traded, slackUsd } = balanceChange(before, after, pricingOf);
+    let open: OpenChange | null = {
+      ...at,
+      cashUsd: cashUsd - soldUsd,
+      traded,
+      slackUsd: slackUsd + soldUsd * saleSlack,
+      flowUsd: 0,
+    };
     if (isExplained(open)) return false;
     for (const record of waited) {
       open = this.#applied(open, record, at.atMs);

@@ -2,14 +2,16 @@
  * Keeps the profit of each wallet up with the states of its accounts and the records of its histories, and has the histories
  * read at once, and again, while a change of collateral is not explained.
  */
+import type { SpotCollateralState } from "../domain/account.ts";
 import type { Event } from "../domain/event.ts";
 import { unitsFromBaseLots } from "../risk/units.ts";
 import type { AccountEntry, AccountsSeen } from "./accounts.ts";
-import type { Pricing } from "./balance-change.ts";
+import { type Balance, type Pricing, spotChangeUsd } from "./balance-change.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import { accountOf, flowOf, tradeOf, transferOf } from "./flows.ts";
 import type { Markets } from "./markets.ts";
+import { hasSpot } from "./spot-collateral.ts";
 import type { Today } from "./today.ts";
 import type { WalletEntry } from "./wallets.ts";
 
@@ -52,6 +54,17 @@ export class Profits {
     return { unitsPerLot: unitsFromBaseLots(1, market), markUsd };
   };
 
+  readonly #unitUsdOf = ({ assetIndex, decimals }: SpotCollateralState): number | undefined => {
+    const asset = this.#markets.assets?.get(assetIndex);
+    if (asset === undefined) return undefined;
+    // As in equity: an asset without a market counts for nothing.
+    if (asset.perpAssetId === null) return 0;
+    const symbol = this.#markets.symbolOfAsset(assetIndex);
+    const indexUsd =
+      symbol === undefined ? undefined : this.#markets.entries.get(symbol)?.prices?.oraclePriceUsd;
+    return indexUsd === undefined ? undefined : indexUsd / 10 ** decimals;
+  };
+
   constructor(options: {
     readonly markets: Markets;
     readonly accountsOf: (wallet: string) => readonly AccountEntry[];
@@ -71,9 +84,11 @@ export class Profits {
     this.#asked = options.asked;
   }
 
-  /** True once markets and prices were read: before that no trade can be told from a flow, and no equity is whole. */
-  get #isReady(): boolean {
-    return this.#markets.configAtMs !== null && this.#markets.pricesAtMs !== null;
+  /** True once what values these accounts was read: before that no trade can be told from a flow, and no equity is whole. */
+  #isReady(told: readonly AccountEntry[]): boolean {
+    const { configAtMs, pricesAtMs, assets } = this.#markets;
+    if (configAtMs === null || pricesAtMs === null) return false;
+    return assets !== null || !told.some(({ state }) => hasSpot(state));
   }
 
   /** Takes the newest states of accounts of a wallet, before its figures are summed up. */
@@ -81,18 +96,43 @@ export class Profits {
     const { changes, comparedIndices } = entry.profit;
     const first = !comparedIndices.includes(seen.pdaIndex);
     // A part of an account family says nothing of the others, which have to be known first.
-    if (!this.#isReady || (first && seen.told !== undefined)) return;
+    if (!this.#isReady(told) || (first && seen.told !== undefined)) return;
     if (first) entry.profit.comparedIndices = [...comparedIndices, seen.pdaIndex];
     const openBefore = changes.open;
     let moved = false;
     for (let i = 0; i < told.length; i++) {
       const { name, state } = told[i]!;
-      if (changes.takeState(name, seen.slot, state, first, this.#pricingOf, draft.atMs)) moved = true;
+      const soldUsd = this.#takeSpot(entry, name, state, seen.slot, draft);
+      // It is compared when its collateral can be valued, as its equity is known then.
+      if (soldUsd === null) continue;
+      if (changes.takeState(name, seen.slot, state, first, this.#pricingOf, draft.atMs, soldUsd))
+        moved = true;
     }
     if (first && this.#takeGone(entry, told, seen, draft)) moved = true;
     if (moved) this.#refresh(entry);
     if (changes.open !== openBefore) this.#opened(entry, draft);
     else if (first && changes.open.length > 0) this.#readAll(entry, draft);
+  }
+
+  /**
+   * Takes a change of the collateral in other assets. It was paid in or out, at its present value, unless it was sold for
+   * collateral in the quote token.
+   * @returns the value that was sold, USD; null where it cannot be valued
+   */
+  #takeSpot(entry: WalletEntry, account: string, after: Balance, slot: number, draft: Draft): number | null {
+    const { profit, wallet } = entry;
+    const before = profit.changes.balanceOf(account);
+    if (before === undefined) return 0;
+    const usd = spotChangeUsd(before, after, this.#unitUsdOf);
+    if (usd === null) return null;
+    if (usd < 0 && after.collateralQuoteLots > before.collateralQuoteLots) return -usd;
+    if (usd === 0) return 0;
+    profit.takeFlow(account, slot, usd);
+    this.#today.takeFlow(wallet.name, { slot, atMs: draft.atMs, usd, account });
+    this.#today.keep(wallet.name, draft);
+    this.#refresh(entry);
+    profit.keep(draft);
+    return 0;
   }
 
   /** An account is no longer there. */

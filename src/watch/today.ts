@@ -8,10 +8,10 @@
  */
 import type { Event } from "../domain/event.ts";
 import type { Source } from "../domain/observation.ts";
-import { accountName } from "../domain/subject.ts";
 import { dayOf } from "../rules/index.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
+import { accountOf } from "./flows.ts";
 import type { ToldSince } from "./told-since.ts";
 import { type WalletEntry, walletKeepPrefix } from "./wallets.ts";
 
@@ -135,7 +135,8 @@ export class Today implements Due {
     if (wallet === null || (kind !== "fill" && kind !== "funding" && kind !== "collateral")) return;
     const book = this.#book(wallet);
     if (kind === "collateral") {
-      this.#flow(book, event, flowUsd);
+      const { slot, happenedMs: atMs } = event;
+      if (flowUsd !== 0) this.takeFlow(wallet, { slot, atMs, usd: flowUsd, account: accountOf(event) });
       return;
     }
     // An hour of funding belongs to the day in which it ends, and that which ends at midnight to the day that ends.
@@ -248,15 +249,14 @@ export class Today implements Due {
     this.publish(entry);
   }
 
-  #flow(book: Book, event: Event, usd: number | null): void {
-    const { slot, happenedMs: atMs, wallet, pdaIndex, subaccount } = event;
-    if (usd === 0) return;
+  /** Takes what was paid in or, negative, out of an account; null: nobody can say. */
+  takeFlow(
+    wallet: string,
+    flow: { slot: number; atMs: number; usd: number | null; account: string | null },
+  ): void {
+    const book = this.#book(wallet);
+    const { atMs } = flow;
     const [today] = book.days;
-    const account =
-      wallet !== null && pdaIndex !== null && subaccount !== null
-        ? accountName({ wallet, pdaIndex, subaccount })
-        : null;
-    const flow: DayFlow = { slot, atMs, usd, account };
     const base = today?.base;
     const late =
       base && !isFromExchange(base) && atMs < today.startMs && !isBefore(flow, base, today.startMs);

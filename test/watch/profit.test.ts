@@ -401,3 +401,47 @@ test("a PDA index that the configuration adds is no profit", () => {
   bothRead(h, 1_000, 2_000);
   expect(figure(h, "pnl")).toBe(0);
 });
+
+const sol = {
+  assetIndex: 4_294_901_760,
+  symbol: "SOL",
+  decimals: 9,
+  perpAssetId: 1,
+  maxGlobalBalance: 10n ** 15n,
+  minMarginDiscountBps: 1_000,
+  maxMarginDiscountBps: 3_000,
+};
+const withSol = (balance: number, collateralUsd = 10_000) => [
+  subaccount(collateralUsd, [position(100, 150)], {
+    spotCollaterals:
+      balance === 0
+        ? []
+        : [{ assetIndex: sol.assetIndex, symbol: "SOL", balance: BigInt(balance) * 10n ** 9n, decimals: 9 }],
+  }),
+];
+
+test("collateral in another asset is paid in and out at its value, and its price makes profit and loss", () => {
+  const h = new Harness({ rules: loss("wallet.pnl < -300.0 || wallet.pnl > 300.0") });
+  h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [sol] });
+  live(h, minute, calm(10_000));
+  live(h, 10 * second, withSol(20));
+  expect([figure(h, "equity"), figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([13_000, 0, 3_000]);
+  live(h, 10 * second, withSol(5));
+  expect([figure(h, "pnl"), figure(h, "netDeposits"), h.told]).toEqual([0, 750, []]);
+  const stopped = h.remembered;
+  const started = new Harness({ rules: loss(), remembered: stopped, atMs: h.nowMs + minute });
+  started.slot = h.slot;
+  started.see({ kind: "collateralAssets", atMs: started.nowMs, assets: [sol] });
+  live(started, 10 * second, withSol(0));
+  expect([figure(started, "pnl"), figure(started, "netDeposits"), started.told]).toEqual([0, 0, []]);
+  h.mark({ ...prices(150), oraclePriceUsd: 250 });
+  expect(figure(h, "pnl")).toBe(500);
+});
+
+test("collateral in another asset that is sold for a debt is no flow, and its discount is a loss", () => {
+  const h = new Harness({ rules: loss() });
+  h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [sol] });
+  live(h, 5 * second, withSol(20));
+  live(h, 5 * second, withSol(10, 10_000 + 1_425));
+  expect([figure(h, "pnl"), figure(h, "netDeposits"), h.told]).toEqual([-75, 0, []]);
+});
