@@ -54,7 +54,7 @@ export interface CollectorsOptions {
   /** The request ceiling, which schedules are stretched to. */
   readonly requestsPerSecond: number;
   /** What may leave now; without it the ceiling is taken for it. */
-  readonly budget?: Pick<RequestBudget, "ratePerSecond" | "limit">;
+  readonly budget?: Pick<RequestBudget, "ratePerSecond" | "limit" | "onLimit">;
   /** Corrected to the exchange's time where that is known. */
   readonly clock: Clock;
   readonly random: Random;
@@ -184,7 +184,6 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       collectors,
       settings: options.schedules,
       ratePerSecond,
-      rateLimit: () => options.budget?.limit ?? null,
       accounts: (wallet) => accounts.count(wallet),
       marketReads: () => marketReadsOf((source) => marketsToRead(ofMarkets, source)?.length ?? 0),
       equityCheck: () => needs.equityCheck(),

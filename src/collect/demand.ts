@@ -3,7 +3,7 @@
  * really get. Pure: `perpwatch check` asks before any daemon runs, the scheduler stretches its intervals by the same.
  */
 import type { Source } from "../domain/observation.ts";
-import { type Lane, lanes } from "../exchange/index.ts";
+import { type Lane, lanes, laneWeights } from "../exchange/index.ts";
 import { freshnessMs, longestMs, type ScheduleSettings, scheduleMs } from "./settings.ts";
 
 export interface DemandInput {
@@ -47,17 +47,13 @@ export interface Demand {
   readonly ceilingPerSecond: number;
   /** With all schedules as configured. */
   readonly wantedPerSecond: number;
+  /** The interval of trader states of wallets at risk, ms, as it will be under the ceiling; null: they have none of their own. */
+  readonly atRiskMs: number | null;
   readonly sources: readonly SourceDemand[];
 }
 
 /** Share of the ceiling that schedules may plan with; the rest is for sign-ins, repeats and what is asked at once. */
 const PLANNED = 0.9;
-/** Share that each later lane keeps, however much the earlier ones want. */
-const KEPT = 0.05;
-
-/** The source that is not stretched, and the share of what is planned that it may take for that. */
-const listed = "marketConfig" satisfies Source;
-const LISTED = 0.15;
 
 /** In the order in which sources are first asked: what risk needs first. */
 export const sourceOrder: readonly Source[] = [
@@ -83,9 +79,10 @@ export const sourceOrder: readonly Source[] = [
 /** The lane of a source for a wallet that is not at risk. */
 export function laneOf(source: Source): Lane {
   switch (source) {
-    case "traderState":
     case "markets":
     case "marketConfig":
+      return lanes.prices;
+    case "traderState":
     case "exchangeStatus":
       return lanes.state;
     case "notifications":
@@ -97,7 +94,6 @@ export function laneOf(source: Source): Lane {
 
 export function demandOf(input: DemandInput): Demand {
   const { settings, requestsPerSecond: ceiling } = input;
-  const planned = ceiling * PLANNED;
   const wanted = new Map<Source, { everyMs: number; perSecond: number }>();
   for (const source of sourceOrder) {
     const everyMs = scheduleMs(settings[source], input.nowMs);
@@ -106,30 +102,19 @@ export function demandOf(input: DemandInput): Demand {
   const riskMs = settings.traderState.kind === "interval" ? settings.traderState.atRiskMs : null;
   const atRisk = input.wallets.filter((wallet) => wallet.atRisk === true);
   const state = wanted.get("traderState")!;
-  let left = planned;
+  let riskPerSecond = 0;
   if (riskMs !== null) {
-    const requests = atRisk.reduce((sum, wallet) => sum + wallet.pdaIndices.length, 0);
+    const requests = sum(atRisk.map((wallet) => wallet.pdaIndices.length));
     state.perSecond -= (requests * 1_000) / state.everyMs;
-    left -= Math.min(planned * (1 - 3 * KEPT), (requests * 1_000) / riskMs);
+    riskPerSecond = (requests * 1_000) / riskMs;
   }
-  const riskPerSecond = planned - left;
-  // One request tells of pauses and sessions of every market: it keeps its pace, up to a share of the ceiling.
-  const list = wanted.get(listed)!;
-  const listFactor = Math.max(1, list.perSecond / (planned * LISTED));
-  left -= list.perSecond / listFactor;
-  const factors = new Map<Lane, number>();
-  const order = [lanes.state, lanes.inbox, lanes.rest] as const;
-  for (const [index, lane] of order.entries()) {
-    const wants = sum(
-      [...wanted]
-        .filter(([source]) => source !== listed && laneOf(source) === lane)
-        .map(([, one]) => one.perSecond),
-    );
-    const kept = planned * KEPT * (order.length - 1 - index);
-    const gets = Math.max(planned * KEPT, Math.min(wants, left - kept));
-    factors.set(lane, wants > gets ? wants / gets : 1);
-    left -= Math.min(wants, gets);
+  const wantedOf = new Map<Lane, number>([[lanes.atRisk, riskPerSecond]]);
+  for (const [source, { perSecond }] of wanted) {
+    const lane = laneOf(source);
+    wantedOf.set(lane, (wantedOf.get(lane) ?? 0) + perSecond);
   }
+  const given = shareOut(ceiling * PLANNED, wantedOf);
+  const factorOf = (lane: Lane) => Math.max(1, (wantedOf.get(lane) ?? 0) / (given.get(lane) ?? 0) || 1);
   const sources = sourceOrder.map((source): SourceDemand => {
     const { everyMs, perSecond } = wanted.get(source)!;
     const lane = laneOf(source);
@@ -137,15 +122,40 @@ export function demandOf(input: DemandInput): Demand {
       source,
       lane,
       everyMs,
-      effectiveMs: Math.round(source === listed ? everyMs * listFactor : everyMs * factors.get(lane)!),
+      effectiveMs: Math.round(everyMs * factorOf(lane)),
       requestsPerSecond: perSecond + (source === "traderState" ? riskPerSecond : 0),
     };
   });
   return {
     ceilingPerSecond: ceiling,
     wantedPerSecond: sum(sources.map((one) => one.requestsPerSecond)),
+    atRiskMs: riskMs === null ? null : Math.round(riskMs * factorOf(lanes.atRisk)),
     sources,
   };
+}
+
+/**
+ * What each lane gets of a rate, as the request budget shares it: what a lane does not want goes to the others by weight.
+ */
+function shareOut(perSecond: number, wanted: ReadonlyMap<Lane, number>): ReadonlyMap<Lane, number> {
+  const given = new Map<Lane, number>();
+  let open = [...wanted.keys()];
+  let left = perSecond;
+  while (open.length > 0) {
+    const weights = sum(open.map((lane) => laneWeights[lane]));
+    const shareOf = (lane: Lane) => (left * laneWeights[lane]) / weights;
+    const content = open.filter((lane) => wanted.get(lane)! <= shareOf(lane));
+    if (content.length === 0) {
+      for (const lane of open) given.set(lane, shareOf(lane));
+      break;
+    }
+    for (const lane of content) {
+      given.set(lane, wanted.get(lane)!);
+      left -= wanted.get(lane)!;
+    }
+    open = open.filter((lane) => !content.includes(lane));
+  }
+  return given;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What the scheduler knows of one collector for one wallet. */
 import type { FailureReason, Source } from "../domain/observation.ts";
 import type { ScheduleStatus } from "../domain/status.ts";
+import type { Lane } from "../exchange/index.ts";
 import { CronSchedule } from "./calendar.ts";
 import type { CollectedWallet, Collector } from "./collector.ts";
 import type { Schedule } from "./settings.ts";
@@ -21,6 +22,8 @@ export interface Job extends WheelEntry {
     readonly startedMs: number;
     readonly abort: (reason: Error) => void;
   } | null;
+  /** It is due and waits for others of its lane to end: the lane and what it will run as. */
+  ready: { readonly lane: Lane; readonly mode: Mode } | null;
   /** Run again as soon as this run ends. */
   again: Mode | null;
   /** Something else than a success came last, or nothing yet. */
@@ -47,6 +50,7 @@ export function createJob(collector: Collector, wallet: CollectedWallet | null, 
     turnMs: 0,
     mode: "turn",
     running: null,
+    ready: null,
     again: null,
     gap: true,
     gapAsked: false,
@@ -71,7 +75,7 @@ export function unwell(reason: FailureReason | undefined): boolean {
   );
 }
 
-/** ms; waiting for the ceiling included. */
+/** Limit of a run, ms, without the time that it waits for the request budget. */
 export function deadlineMs(source: Source, everyMs: number): number {
   switch (source) {
     case "traderState":

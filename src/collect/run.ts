@@ -1,10 +1,11 @@
 /**
  * One run of one collector: within its deadline, and without anything of it being taken afterwards, whether the collector
- * listens or not. What was read before the deadline is let be stored, however long that takes.
+ * listens or not. What was read before the deadline is let be stored, however long that takes. The deadline stands still
+ * while a request of the run waits for the request budget: that says nothing about the exchange.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { Observation } from "../domain/observation.ts";
-import { type ExchangeClient, type Lane, lanes } from "../exchange/index.ts";
+import type { ExchangeClient, Lane } from "../exchange/index.ts";
 import type { CollectedWallet, Collector, RunOutcome, WalletRun } from "./collector.ts";
 
 /** A run went on for too long. */
@@ -49,7 +50,6 @@ export function perform(options: RunOptions): {
   readonly ended: Promise<RunEnd>;
 } {
   const { collector, clock, limitMs, lane, client, catchUp, gap } = options;
-  const endMs = clock.elapsedMs() + limitMs;
   const controller = new AbortController();
   const { signal } = controller;
   let observing = 0;
@@ -79,6 +79,10 @@ export function perform(options: RunOptions): {
     }
   }
 
+  const stopwatch = new Stopwatch(clock, limitMs + GRACE_MS, () =>
+    // Made when it is needed: an error takes the stack along, which no run should pay for.
+    abort(new RunTooLong(`no answer within ${limitMs / 1_000} s`)),
+  );
   const wallet = options.wallet?.name;
   const run: WalletRun = {
     client,
@@ -93,9 +97,12 @@ export function perform(options: RunOptions): {
       return {
         ...(wallet === undefined ? {} : { wallet }),
         // Never before its own lane.
-        lane: Math.max(lane, other ?? lanes.atRisk) as Lane,
+        lane: Math.max(lane, other ?? lane) as Lane,
         signal,
-        deadlineMs: Math.max(0, endMs - clock.elapsedMs()),
+        deadlineMs: Math.max(0, stopwatch.leftMs - GRACE_MS),
+        // As long as it takes: each lane has its share, and stopping or a more urgent run ends the wait.
+        waitMs: Number.POSITIVE_INFINITY,
+        onWait: (waiting) => stopwatch.hold(waiting),
       };
     },
     nowMs: () => clock.nowMs(),
@@ -103,10 +110,6 @@ export function perform(options: RunOptions): {
   };
 
   async function ended(): Promise<RunEnd> {
-    // Made when it is needed: an error takes the stack along, which no run should pay for.
-    const cancel = clock.after(limitMs + GRACE_MS, () =>
-      abort(new RunTooLong(`no answer within ${limitMs / 1_000} s`)),
-    );
     const called = new Promise<never>((_, reject) =>
       signal.addEventListener("abort", () => reject(signal.reason), { once: true }),
     );
@@ -121,8 +124,46 @@ export function perform(options: RunOptions): {
       return { outcome: null, failure: signal.aborted ? signal.reason : error, asked };
     } finally {
       over = true;
-      cancel();
+      stopwatch.stop();
     }
   }
   return { abort, ended: ended() };
+}
+
+/** Counts down, except while it is held. */
+class Stopwatch {
+  readonly #clock: Clock;
+  readonly #onEnd: () => void;
+  #leftMs: number;
+  #fromMs: number;
+  #holds = 0;
+  #cancel: (() => void) | null = null;
+
+  constructor(clock: Clock, limitMs: number, onEnd: () => void) {
+    this.#clock = clock;
+    this.#onEnd = onEnd;
+    this.#leftMs = limitMs;
+    this.#fromMs = clock.elapsedMs();
+    this.#cancel = clock.after(limitMs, onEnd);
+  }
+
+  get leftMs(): number {
+    return this.#leftMs - (this.#holds > 0 ? 0 : this.#clock.elapsedMs() - this.#fromMs);
+  }
+
+  /** Begins (true) or ends (false) one reason to stand still; several may overlap. */
+  hold(begins: boolean): void {
+    if (begins && this.#holds++ === 0) {
+      this.#leftMs -= this.#clock.elapsedMs() - this.#fromMs;
+      this.#cancel?.();
+    } else if (!begins && --this.#holds === 0) {
+      this.#fromMs = this.#clock.elapsedMs();
+      if (this.#cancel) this.#cancel = this.#clock.after(Math.max(0, this.#leftMs), this.#onEnd);
+    }
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+  }
 }

@@ -1,16 +1,17 @@
 /**
  * Runs collectors: each for one wallet at a time, on its schedule, with a deadline.
  *
- *   wheel ──due──► run ──► done ────────────────► next turn of its beat
- *     ▲                ├─► more ────────────────► soon, older pages only, last lane; gives way to the next turn
- *     │                ├─► failed, past deadline ► backs off; told once (reporter), observed each time
- *     └─ ask (now) ────┘
+ *   wheel ──due──► ready ──► run ──► done ────────────────► next turn of its beat
+ *     ▲           (ready.ts)     ├─► more ────────────────► soon, older pages only, last lane; gives way to the next turn
+ *     │                          ├─► failed, past deadline ► backs off; reported once (reporter), observed each time
+ *     └─ ask (now) ──────────────┘
  *
- * The first turns are handed out one after another, what risk needs first, as fast as the request ceiling lets them. When
- * a source works again after the exchange was unwell, all that back off for the same reasons are tried again soon.
+ * The first turns are handed out one after another, what risk needs first, as fast as the request ceiling lets them. When a
+ * source works again after the exchange was unwell, all that back off for the same reasons are tried again soon; at the end
+ * of a rate limit those that it turned away are tried at once.
  */
 import type { Clock, Random } from "../domain/clock.ts";
-import type { FailureCause, FailureReason, Observation, Source } from "../domain/observation.ts";
+import type { Observation, Source } from "../domain/observation.ts";
 import type { ExchangeOutage, ScheduleStatus } from "../domain/status.ts";
 import {
   type ExchangeClient,
@@ -18,16 +19,19 @@ import {
   failureOf,
   type Lane,
   lanes,
-  type RateLimit,
+  type RequestBudget,
   rateLimitCause,
 } from "../exchange/index.ts";
 import { backoffMs } from "./backoff.ts";
 import type { CollectedWallet, Collector, RunOutcome } from "./collector.ts";
 import { type Demand, type DemandInput, demandOf, laneOf, requestsOf, sourceOrder } from "./demand.ts";
 import { createJob, deadlineMs, type Job, jobName, type Mode, unwell } from "./job.ts";
+import { LimitWaits, type ReadFailure } from "./limit-waits.ts";
 import type { CollectLog } from "./log.ts";
-import { Reporter, withoutEndpoint } from "./reporter.ts";
+import { ReadyJobs } from "./ready.ts";
+import { Reporter } from "./reporter.ts";
 import { CalledOff, NotTaken, perform, type RunEnd, RunTooLong } from "./run.ts";
+import { type ScheduleFigures, scheduleFigures } from "./schedule-figures.ts";
 import { type ScheduleSettings, scheduleMs } from "./settings.ts";
 import { nextTurn, Wheel } from "./wheel.ts";
 
@@ -41,19 +45,18 @@ const LONGEST_WAIT_MS = 60_000;
 /** Accounts come and go, and the ceiling falls after a 429: intervals follow. */
 const PLAN_AGAIN_MS = 5_000;
 const CATCH_UP_DEADLINE_MS = 60_000;
-const MOST_LISTED = 2;
 
 export interface SchedulerOptions {
   readonly client: ExchangeClient;
   readonly collectors: readonly Collector[];
   readonly wallets: readonly CollectedWallet[];
   readonly settings: ScheduleSettings;
-  /** The configured ceiling. */
+  /** The ceiling that `demand` is measured against. */
   readonly requestsPerSecond: number;
-  /** What may leave now: less than the ceiling after a 429. */
+  /** Requests a second that are sent at most now: less than the ceiling after a 429. */
   readonly ratePerSecond: () => number;
-  /** The limit that the exchange enforces with 429 now; null: none. Absent: never any. */
-  readonly rateLimit?: () => RateLimit | null;
+  /** Limits that the exchange enforces with 429. Absent: none. */
+  readonly budget?: Pick<RequestBudget, "limit" | "onLimit">;
   readonly clock: Clock;
   readonly random: Random;
   readonly observe: (observation: Observation) => Promise<void>;
@@ -79,8 +82,11 @@ export class Scheduler {
   readonly #byName = new Map<string, Job>();
   readonly #reporter: Reporter;
   readonly #under = new Set<Promise<void>>();
+  readonly #ready = new ReadyJobs((job, mode, lane) => this.#track(this.#run(job, mode, lane)));
+  readonly #waits: LimitWaits;
   readonly #atRisk = new Set<string>();
   #effectiveMs = new Map<Source, number>();
+  #atRiskMs: number | null = null;
   #plannedMs = 0;
   #stopped = true;
   #spreadAgainMs = Number.NEGATIVE_INFINITY;
@@ -91,6 +97,16 @@ export class Scheduler {
     this.#random = options.random;
     this.#wheel = new Wheel(options.clock, (job) => this.#onDue(job));
     this.#reporter = new Reporter(options.clock, options.log);
+    this.#waits = new LimitWaits({
+      clock: options.clock,
+      limit: () => options.budget?.limit ?? null,
+      jobs: this.#jobs,
+      everyMs: (job) => this.#everyMs(job),
+      report: (job, atMs, failure) => {
+        job.lastFailure = { atMs, ...failure };
+        void this.#track(this.#observeFailure(job, atMs, failure));
+      },
+    });
     for (const collector of options.collectors) {
       if (collector.scope === "exchange") this.#addJob(collector, null);
       else {
@@ -102,6 +118,7 @@ export class Scheduler {
 
   start(): void {
     this.#stopped = false;
+    this.#options.budget?.onLimit((limited) => (limited ? this.#limitBegan() : this.#limitEnded()));
     this.#plan();
     const rank = new Map(sourceOrder.map((source, index) => [source, index]));
     const order = [...this.#jobs].sort(
@@ -110,7 +127,7 @@ export class Scheduler {
     const now = this.#clock.elapsedMs();
     let cost = 0;
     for (const job of order) {
-      const atMs = now + (cost * 1_000) / this.#options.requestsPerSecond;
+      const atMs = now + (cost * 1_000) / this.#options.ratePerSecond();
       cost += requestsOf(job.collector.source, {
         wallets: job.wallet ? [{ ...job.wallet, accounts: this.#options.accounts(job.wallet.name) }] : [],
       });
@@ -124,6 +141,8 @@ export class Scheduler {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#wheel.stop();
+    this.#ready.stop();
+    this.#waits.stop();
     this.#reporter.stop();
     for (const job of this.#jobs) job.running?.abort(new CalledOff("stopping"));
     while (this.#under.size > 0) await Promise.all(this.#under);
@@ -137,6 +156,12 @@ export class Scheduler {
     if (job.running) {
       job.again = "asked";
       if (job.running.mode === "catchUp") job.running.abort(new CalledOff("asked"));
+      return;
+    }
+    if (job.ready) {
+      // It is due; what is asked for may go before others that are.
+      this.#wheel.cancel(job);
+      this.#ready.put(job, "asked", this.#lane(job, "asked"));
       return;
     }
     const now = this.#clock.elapsedMs();
@@ -185,32 +210,12 @@ export class Scheduler {
     });
   }
 
-  /** How late the latest poll is against its schedule, ms, and the most failures in a row of any. */
-  figures(): { readonly lagMs: number; readonly failedPolls: number; readonly failingReads: string } {
-    const now = this.#clock.elapsedMs();
-    let lagMs = 0;
-    let failedPolls = 0;
-    for (const job of this.#jobs) {
-      failedPolls = Math.max(failedPolls, job.failures);
-      if (job.backingOff || job.cron) continue;
-      const overdue = job.running ? now - job.running.startedMs - this.#everyMs(job) : now - job.dueMs;
-      lagMs = Math.max(lagMs, overdue, now - job.lastStartMs < 10_000 ? job.lateMs : 0);
-    }
-    return { lagMs: Math.round(lagMs), failedPolls, failingReads: this.#failingReads() };
-  }
-
-  /** `everything (connect ECONNREFUSED …)`, or those that fail for longest: `notifications of main (503) and 4 more`. */
-  #failingReads(): string {
-    const { outage } = this;
-    if (outage) return `everything (${outage.detail})`;
-    const failing = this.#jobs.filter(({ failures }) => failures > 0);
-    failing.sort((a, b) => b.failures - a.failures);
-    const names = failing.slice(0, MOST_LISTED).map(({ collector, wallet, lastFailure }) => {
-      const name = wallet ? `${collector.source} of ${wallet.name}` : collector.source;
-      return `${name} (${withoutEndpoint(lastFailure?.detail ?? "failing")})`;
+  figures(): ScheduleFigures {
+    return scheduleFigures(this.#jobs, {
+      nowMs: this.#clock.elapsedMs(),
+      outage: this.outage,
+      everyMs: (job) => this.#everyMs(job),
     });
-    const more = failing.length - names.length;
-    return more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ");
   }
 
   #addJob(collector: Collector, wallet: CollectedWallet | null): void {
@@ -222,13 +227,14 @@ export class Scheduler {
 
   #plan(): void {
     this.#plannedMs = this.#clock.elapsedMs();
-    const rate = Math.min(this.#options.requestsPerSecond, this.#options.ratePerSecond());
-    this.#effectiveMs = new Map(this.#demandAt(rate).sources.map((one) => [one.source, one.effectiveMs]));
+    const demand = this.#demandAt(this.#options.ratePerSecond());
+    this.#effectiveMs = new Map(demand.sources.map((one) => [one.source, one.effectiveMs]));
+    this.#atRiskMs = demand.atRiskMs;
   }
 
   #everyMs(job: Job): number {
     const schedule = this.#options.settings[job.collector.source];
-    const atRiskMs = schedule.kind === "interval" ? schedule.atRiskMs : null;
+    const atRiskMs = schedule.kind === "interval" && schedule.atRiskMs !== null ? this.#atRiskMs : null;
     if (atRiskMs !== null && job.wallet && this.#atRisk.has(job.wallet.name)) return atRiskMs;
     const usualMs = this.#effectiveMs.get(job.collector.source) ?? scheduleMs(schedule, this.#clock.nowMs());
     const streamingMs = schedule.kind === "interval" ? schedule.whenStreamingMs : undefined;
@@ -262,6 +268,11 @@ export class Scheduler {
       job.running.abort(new CalledOff("the next turn is due"));
       return;
     }
+    if (job.ready) {
+      // Older pages wait for a place: the turn goes first.
+      this.#ready.put(job, "turn", this.#lane(job, "turn"));
+      return;
+    }
     const lateMs = Math.max(0, now - job.dueMs);
     if (job.mode === "turn" && !job.cron && lateMs > Math.max(SPREAD_MS, this.#everyMs(job))) {
       // The process stood still, for everybody: not all at once.
@@ -269,15 +280,20 @@ export class Scheduler {
       return;
     }
     job.lateMs = lateMs;
-    this.#track(this.#run(job, job.mode));
+    this.#ready.put(job, job.mode, this.#lane(job, job.mode));
+    // Its next turn comes while its older pages wait for a place.
+    if (job.mode === "catchUp" && job.ready && !job.cron) {
+      job.mode = "turn";
+      this.#wheel.set(job, job.turnMs + this.#everyMs(job));
+    }
   }
 
-  #track(run: Promise<void>): void {
+  #track(run: Promise<void>): Promise<void> {
     this.#under.add(run);
-    void run.finally(() => this.#under.delete(run));
+    return run.finally(() => this.#under.delete(run));
   }
 
-  async #run(job: Job, mode: Mode): Promise<void> {
+  async #run(job: Job, mode: Mode, lane: Lane): Promise<void> {
     const startedMs = this.#clock.elapsedMs();
     const everyMs = this.#everyMs(job);
     const catchUp = mode === "catchUp";
@@ -292,7 +308,7 @@ export class Scheduler {
       catchUp,
       asked: mode === "asked",
       gap: job.gap || job.gapAsked,
-      lane: this.#lane(job, mode),
+      lane,
       limitMs: catchUp ? CATCH_UP_DEADLINE_MS : deadlineMs(job.collector.source, everyMs),
     });
     job.running = { mode, startedMs, abort };
@@ -309,7 +325,7 @@ export class Scheduler {
     if (mode === "catchUp") return lanes.catchUp;
     const lane = laneOf(job.collector.source);
     if (job.wallet && lane <= lanes.inbox && this.#atRisk.has(job.wallet.name)) return lanes.atRisk;
-    return mode === "asked" ? lanes.state : lane;
+    return mode === "asked" ? (Math.min(lane, lanes.state) as Lane) : lane;
   }
 
   async #after(job: Job, mode: Mode, { outcome, failure, asked }: RunEnd): Promise<void> {
@@ -355,6 +371,22 @@ export class Scheduler {
     }
   }
 
+  #limitBegan(): void {
+    if (!this.#stopped) this.#waits.start();
+  }
+
+  /** The exchange takes requests again: those that a 429 made back off are due now. */
+  #limitEnded(): void {
+    this.#waits.stop();
+    if (this.#stopped) return;
+    this.#plan();
+    const now = this.#clock.elapsedMs();
+    for (const job of this.#jobs) {
+      if (job.backingOff && !job.running && !job.ready && job.lastFailure?.reason === "rate-limited")
+        this.#wheel.set(job, Math.min(job.dueMs, now));
+    }
+  }
+
   async #failed(job: Job, mode: Mode, error: unknown): Promise<void> {
     const { source } = job.collector;
     const wallet = job.wallet?.name ?? null;
@@ -374,19 +406,25 @@ export class Scheduler {
     // Without a store there is nobody to tell, and whoever stores has said why already.
     if (!taken) return;
     this.#reporter.failed({ source, wallet }, told.reason, told.detail, askedMs);
+    await this.#observeFailure(job, atMs, told);
+  }
+
+  async #observeFailure(job: Job, atMs: number, failure: ReadFailure): Promise<void> {
+    const { source } = job.collector;
+    const wallet = job.wallet?.name ?? null;
     try {
-      await this.#options.observe({ kind: "failed", source, wallet, symbol: null, atMs, ...told });
+      await this.#options.observe({ kind: "failed", source, wallet, symbol: null, atMs, ...failure });
     } catch (cause) {
       const detail = cause instanceof Error ? cause.message : "unknown";
       this.#options.log.warn({ source, wallet, detail }, "a failed read could not be recorded");
     }
   }
 
-  #failureOf(error: unknown, atMs: number): { reason: FailureReason; detail: string; cause?: FailureCause } {
+  #failureOf(error: unknown, atMs: number): ReadFailure {
     const failure =
       error instanceof RunTooLong ? { reason: "timeout" as const, detail: error.message } : failureOf(error);
     const cause =
-      failure.reason === "rate-limited" ? rateLimitCause(this.#options.rateLimit?.(), atMs) : null;
+      failure.reason === "rate-limited" ? rateLimitCause(this.#options.budget?.limit, atMs) : null;
     return cause === null ? failure : { ...failure, cause };
   }
 

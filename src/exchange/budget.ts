@@ -1,57 +1,69 @@
 /**
- * The ceiling on requests for the whole process: one token bucket, and a queue in lanes before it.
+ * The request budget of the process: who may send the next request, and when.
  *
- *   take(lane) ──► tokens? ──yes──────────────────────► granted
- *                    └─no─► lane 0 │ 1 │ sign-in │ 2 │ 3 │ 4 ──► granted, lowest lane first, in order within a lane
+ *   take(lane) ──► waits in its lane ──► rate (token bucket), requests in flight ──► Grant ──► sent ──► grant ends
  *
+ *  - Lanes share the budget by weight (fair-queue.ts): each that has something to send gets its share of any rate, however
+ *    small, and what others leave. Prices, which every judgement needs, and positions at risk have the largest.
  *  - The bucket fills at the current rate and holds a fifth of a second's worth (at least one), so that in no second more
- *    than 1.2 × the ceiling leaves.
- *  - A tenth of what flows in is kept for sign-in calls while any of that reserve is missing: wallets at risk cannot
- *    starve the sign-in that they need.
- *  - A 429 is told to everybody: nothing leaves before `Retry-After` (or 1 s) is over, and the rate is halved, at most
- *    once for all the requests that were under way; then it doubles within a minute, until the ceiling or the next 429.
- *    So a ceiling set too high costs about one 429 a minute. The rate never falls below one request a second.
+ *    than 1.2 × the rate is sent. A 429 answer changes the rate for everybody (rate-control.ts).
+ *  - At most `maxInFlight` requests are under way, so that none waits in the connection pool while its time limit runs.
+ *  - After a 429 one request at a time is sent until one is answered.
  *  - Waiting ends with the caller's signal. A lane that is full refuses, so the queue is bounded.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { FailureCause } from "../domain/observation.ts";
+import { type FairEntry, FairQueue } from "./fair-queue.ts";
+import { RateControl } from "./rate-control.ts";
 
-/** What a request is for; lower goes first. */
-export const lanes = { atRisk: 0, state: 1, inbox: 2, rest: 3, catchUp: 4 } as const;
+/** The purpose of a request; of two that could go first the lower one does. */
+export const lanes = { prices: 0, atRisk: 1, state: 2, inbox: 3, rest: 4, catchUp: 5 } as const;
 export type Lane = (typeof lanes)[keyof typeof lanes];
 
+/** Share of each lane while all have something to send, relative to the others. Schedules are planned by the same. */
+export const laneWeights: Readonly<Record<Lane, number>> = {
+  [lanes.prices]: 30,
+  [lanes.atRisk]: 30,
+  [lanes.state]: 30,
+  [lanes.inbox]: 3,
+  [lanes.rest]: 3,
+  [lanes.catchUp]: 1,
+};
+const SIGN_IN_WEIGHT = 10;
+
 const BURST_SECONDS = 0.2;
-const SIGN_IN_SHARE = 0.1;
-const SIGN_IN_RESERVE = 2;
-const DOUBLING_MS = 60_000;
-const FLOOR_PER_SECOND = 1;
-const DEFAULT_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
 const USAGE_SECONDS = 10;
+const MAX_IN_FLIGHT = 64;
+/** A probe that is not answered for so long holds up no other. */
+const PROBE_MS = 2_000;
 
 export interface BudgetOptions {
   readonly clock: Clock;
-  /** The ceiling. */
-  readonly requestsPerSecond: number;
+  /** The user's ceiling; null: as much as the exchange grants. */
+  readonly requestsPerSecond: number | null;
   /** Most that wait in one lane. Default 20 000. */
   readonly mostWaiting?: number;
+  /** Most that are under way. Default 64. */
+  readonly maxInFlight?: number;
 }
 
 export interface Take {
   readonly lane: Lane;
   /** Cost, relative to a plain read. Default 1. */
   readonly weight?: number;
-  /** A call that signs in or refreshes: may use the reserve. */
+  /** A call that signs in or refreshes: it has a lane of its own. */
   readonly signIn?: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** The right to send one request now. */
+/** The right to send one request now. It ends with one of these; further calls change nothing. */
 export interface Grant {
   /** It was answered with 429: slows everybody. @param retryAfterMs what the answer asked for */
   throttled(retryAfterMs: number | null): void;
   /** It was answered with anything but 429. */
   answered(): void;
+  /** It was not answered, or given up. */
+  failed(): void;
 }
 
 /** A period in which the exchange refuses requests with 429: from the first refusal to the first other answer after it. */
@@ -70,132 +82,109 @@ export class BudgetFull extends Error {
   }
 }
 
-interface Waiter {
-  readonly weight: number;
+type Queued = Lane | "signIn";
+
+interface Waiter extends FairEntry {
   resolve: (grant: Grant) => void;
-  gone: boolean;
-}
-
-/** First in, first out; those who left are skipped. */
-class Queue {
-  #waiters: Waiter[] = [];
-  #head = 0;
-  size = 0;
-
-  push(waiter: Waiter): void {
-    this.#waiters.push(waiter);
-    this.size++;
-  }
-  leave(waiter: Waiter): void {
-    waiter.gone = true;
-    this.size--;
-  }
-  first(): Waiter | undefined {
-    while (this.#waiters[this.#head]?.gone) this.#head++;
-    if (this.size === 0) {
-      this.#waiters = [];
-      this.#head = 0;
-    } else if (this.#head > 1_024 && this.#head * 2 > this.#waiters.length) {
-      this.#waiters = this.#waiters.slice(this.#head);
-      this.#head = 0;
-    }
-    return this.#waiters[this.#head];
-  }
 }
 
 export class RequestBudget {
-  readonly ceilingPerSecond: number;
-  readonly floorPerSecond: number;
   readonly #clock: Clock;
-  readonly #mostWaiting: number;
-  readonly #lanes = [new Queue(), new Queue(), new Queue(), new Queue(), new Queue()] as const;
-  readonly #signIns = new Queue();
-  /** In the order in which common tokens are handed out. */
-  readonly #order = [
-    this.#lanes[0],
-    this.#lanes[1],
-    this.#signIns,
-    this.#lanes[2],
-    this.#lanes[3],
-    this.#lanes[4],
-  ];
-  #rate: number;
+  readonly #maxWaiting: number;
+  readonly #maxInFlight: number;
+  readonly #rate: RateControl;
+  /** The user's ceiling; null: none. */
+  readonly #requestsPerSecond: number | null;
+  readonly #queue = new FairQueue<Queued, Waiter>([
+    [lanes.prices, laneWeights[lanes.prices]],
+    [lanes.atRisk, laneWeights[lanes.atRisk]],
+    [lanes.state, laneWeights[lanes.state]],
+    ["signIn", SIGN_IN_WEIGHT],
+    [lanes.inbox, laneWeights[lanes.inbox]],
+    [lanes.rest, laneWeights[lanes.rest]],
+    [lanes.catchUp, laneWeights[lanes.catchUp]],
+  ]);
   #tokens: number;
-  #reserve = SIGN_IN_RESERVE;
   #filledAtMs: number;
-  #pausedUntilMs = 0;
-  #cutAtMs = Number.NEGATIVE_INFINITY;
-  /** Monotonic time of the first refusal of the limit that lasts; null: none does. */
-  #limitedSinceMs: number | null = null;
-  /** Monotonic time of the newest refusal. */
-  #refusedAtMs = Number.NEGATIVE_INFINITY;
+  #inFlight = 0;
+  /** Requests since the start. */
+  #sent = 0;
+  /** Number of the newest probe. */
+  #probe = 0;
+  /** When the probe was sent that is under way during a limit, monotonic ms. */
+  #probeSentMs = Number.NEGATIVE_INFINITY;
   #timer: (() => void) | null = null;
   #timerDueMs = Number.POSITIVE_INFINITY;
   readonly #granted = new Float64Array(USAGE_SECONDS);
   #grantedSecond = 0;
   #throttled = 0;
+  readonly #onLimit: ((limited: boolean, lastedMs: number) => void)[] = [];
 
   constructor(options: BudgetOptions) {
     this.#clock = options.clock;
-    this.ceilingPerSecond = options.requestsPerSecond;
-    this.floorPerSecond = Math.min(this.ceilingPerSecond, FLOOR_PER_SECOND);
-    this.#mostWaiting = options.mostWaiting ?? 20_000;
-    this.#rate = this.ceilingPerSecond;
-    this.#tokens = this.#capacity();
+    this.#requestsPerSecond = options.requestsPerSecond;
+    this.#maxWaiting = options.mostWaiting ?? 20_000;
+    this.#maxInFlight = options.maxInFlight ?? MAX_IN_FLIGHT;
     this.#filledAtMs = this.#clock.elapsedMs();
+    this.#rate = new RateControl(options.requestsPerSecond, this.#filledAtMs);
+    this.#tokens = this.#capacity();
   }
 
-  /** Requests a second that may leave now: the ceiling, or less after a 429. */
+  /** The user's ceiling, requests a second; null: none. */
+  get ceilingPerSecond(): number | null {
+    return this.#requestsPerSecond;
+  }
+
+  /** Requests a second that are sent at most now: the ceiling, or less after a 429. */
   get ratePerSecond(): number {
     this.#fill();
-    return this.#rate;
+    return this.#rate.perSecond;
   }
 
-  /** Share of what may leave that left in the last 10 s, 0–1; 1 during the pause after a 429. */
+  /** How long the rate has been what it is, ms. */
+  get rateForMs(): number {
+    return this.#clock.elapsedMs() - this.#rate.changedMs;
+  }
+
+  /** Share of the rate that was used in the last 10 s, 0–1; 1 during the pause after a 429. */
   get usage(): number {
     if (this.pausedForMs > 0) return 1;
-    this.#turnUsage();
-    const sum = this.#granted.reduce((total, count) => total + count, 0);
-    return Math.min(1, sum / (USAGE_SECONDS * this.ratePerSecond));
+    return Math.min(1, this.#usedPerSecond() / this.ratePerSecond);
   }
 
   /** How many requests wait. */
   get waiting(): number {
-    return this.#order.reduce((sum, queue) => sum + queue.size, 0);
+    return this.#queue.size;
   }
 
-  /** How many 429 were told since the start. */
+  /** How many 429 were received since the start. */
   get throttledCount(): number {
     return this.#throttled;
   }
 
   /** The limit that lasts now, or null. */
   get limit(): RateLimit | null {
-    if (this.#limitedSinceMs === null) return null;
-    return { forMs: this.#clock.elapsedMs() - this.#limitedSinceMs, retryInMs: this.pausedForMs };
+    const sinceMs = this.#rate.limitedSinceMs;
+    if (sinceMs === null) return null;
+    return { forMs: this.#clock.elapsedMs() - sinceMs, retryInMs: this.pausedForMs };
   }
 
-  /** ms until anything may leave again; 0 when nothing is paused. */
+  /** ms until anything may be sent again; 0 when nothing is paused. */
   get pausedForMs(): number {
-    return Math.max(0, this.#pausedUntilMs - this.#clock.elapsedMs());
+    return Math.max(0, this.#rate.pausedUntilMs - this.#clock.elapsedMs());
   }
 
-  /** The turn of one request, when nothing stands before it; null when it would have to wait. */
-  takeNow({ lane, weight = 1, signIn = false }: Take): Grant | null {
+  /** Calls `run` at the beginning of each limit (true), and at its end (false) with its length in ms. */
+  onLimit(run: (limited: boolean, lastedMs: number) => void): void {
+    this.#onLimit.push(run);
+  }
+
+  /** The turn of one request, when nothing waits; null when it would have to wait. */
+  takeNow({ weight = 1 }: Take): Grant | null {
     this.#fill();
-    if (this.pausedForMs > 0) return null;
-    if (signIn && this.#reserve >= 1 && this.#signIns.size === 0) {
-      this.#reserve -= weight;
-      return this.#granting(weight);
-    }
-    const own = signIn ? this.#signIns : this.#lanes[lane];
-    for (const queue of this.#order) {
-      if (queue.size > 0) return null;
-      if (queue === own) break;
-    }
-    if (this.#tokens < Math.min(weight, this.#capacity())) return null;
-    this.#tokens -= weight;
-    return this.#granting(weight);
+    if (this.#queue.size > 0 || !this.#open() || this.#tokens < Math.min(weight, this.#capacity()))
+      return null;
+    return this.#grant(weight);
   }
 
   /**
@@ -204,110 +193,116 @@ export class RequestBudget {
    */
   take({ lane, weight = 1, signIn = false, signal }: Take): Promise<Grant> {
     if (signal?.aborted) return Promise.reject(signal.reason);
-    const queue = signIn ? this.#signIns : this.#lanes[lane];
-    if (queue.size >= this.#mostWaiting) return Promise.reject(new BudgetFull(lane, queue.size));
+    const name = signIn ? "signIn" : lane;
+    const size = this.#queue.sizeOf(name);
+    if (size >= this.#maxWaiting) return Promise.reject(new BudgetFull(lane, size));
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = { weight, gone: false, resolve };
-      queue.push(waiter);
+      const waiter: Waiter = { size: weight, gone: false, resolve };
+      this.#queue.push(name, waiter);
       this.#drain();
       if (waiter.gone || !signal) return;
       const onAbort = () => {
         if (waiter.gone) return;
-        queue.leave(waiter);
+        this.#queue.leave(name, waiter);
         reject(signal.reason);
       };
       signal.addEventListener("abort", onAbort, { once: true });
-      const granted = waiter.resolve;
       waiter.resolve = (grant) => {
         signal.removeEventListener("abort", onAbort);
-        granted(grant);
+        resolve(grant);
       };
     });
   }
 
   #drain(): void {
     this.#fill();
-    if (this.pausedForMs === 0) {
-      for (let next = this.#signIns.first(); next && this.#reserve >= 1; next = this.#signIns.first()) {
-        this.#reserve -= next.weight;
-        this.#grant(this.#signIns, next);
-      }
-      for (const queue of this.#order) {
-        for (let next = queue.first(); next; next = queue.first()) {
-          if (this.#tokens < Math.min(next.weight, this.#capacity())) {
-            this.#wakeLater();
-            return;
-          }
-          this.#tokens -= next.weight;
-          this.#grant(queue, next);
-        }
-      }
+    for (let next = this.#queue.first(); next && this.#open(); next = this.#queue.first()) {
+      if (this.#tokens < Math.min(next.size, this.#capacity())) break;
+      this.#queue.shift();
+      next.resolve(this.#grant(next.size));
     }
-    if (this.waiting > 0) this.#wakeLater();
+    this.#wakeLater();
   }
 
-  #grant(queue: Queue, waiter: Waiter): void {
-    queue.leave(waiter);
-    waiter.resolve(this.#granting(waiter.weight));
+  /** Returns true if a request may be sent now as far as anything but tokens is concerned. */
+  #open(): boolean {
+    if (this.#inFlight >= this.#maxInFlight || this.pausedForMs > 0) return false;
+    return this.#rate.limitedSinceMs === null || this.#probeOverMs() <= this.#clock.elapsedMs();
   }
 
-  #granting(weight: number): Grant {
+  /** When the next probe may be sent, monotonic ms. */
+  #probeOverMs(): number {
+    return this.#probeSentMs + PROBE_MS;
+  }
+
+  #grant(weight: number): Grant {
+    this.#tokens -= weight;
     this.#turnUsage();
     this.#granted[this.#grantedSecond % USAGE_SECONDS]! += weight;
-    const grantedAtMs = this.#clock.elapsedMs();
+    const nth = ++this.#sent;
+    if (this.#rate.limitedSinceMs !== null) {
+      this.#probe = nth;
+      this.#probeSentMs = this.#clock.elapsedMs();
+    }
+    this.#inFlight++;
+    let over = false;
+    const end = (how: (nowMs: number) => void) => {
+      if (over) return;
+      over = true;
+      this.#inFlight--;
+      if (nth === this.#probe) this.#probeSentMs = Number.NEGATIVE_INFINITY;
+      this.#fill();
+      how(this.#clock.elapsedMs());
+      this.#drain();
+    };
     return {
-      throttled: (retryAfterMs) => this.#slowDown(grantedAtMs, retryAfterMs),
-      answered: () => {
-        // Requests sent before a refusal may be answered after it, which does not end the limit.
-        if (this.#limitedSinceMs !== null && grantedAtMs > this.#refusedAtMs) this.#limitedSinceMs = null;
-      },
+      throttled: (retryAfterMs) => end((nowMs) => this.#refused(nth, retryAfterMs, nowMs)),
+      answered: () => end((nowMs) => this.#answered(nth, nowMs)),
+      failed: () => end(() => {}),
     };
   }
 
-  #slowDown(grantedAtMs: number, retryAfterMs: number | null): void {
-    this.#fill();
-    const nowMs = this.#clock.elapsedMs();
-    const pauseMs = Math.min(retryAfterMs ?? DEFAULT_PAUSE_MS, LONGEST_PAUSE_MS);
+  #refused(nth: number, retryAfterMs: number | null, nowMs: number): void {
     this.#throttled++;
-    this.#limitedSinceMs ??= nowMs;
-    this.#refusedAtMs = nowMs;
-    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + pauseMs);
     this.#tokens = Math.min(this.#tokens, 1);
-    // Requests that left before the last cut say nothing about the rate since.
-    if (grantedAtMs > this.#cutAtMs) {
-      this.#rate = Math.max(this.floorPerSecond, this.#rate / 2);
-      this.#cutAtMs = nowMs;
-    }
-    if (this.waiting > 0) this.#wakeLater();
+    const limited = this.#rate.limitedSinceMs !== null;
+    this.#rate.refused({ nth, sent: this.#sent }, retryAfterMs, nowMs);
+    if (!limited && this.#rate.limitedSinceMs !== null) for (const run of this.#onLimit) run(true, 0);
   }
 
-  /** Lets in what has flown since the last look, and lets the rate recover. Nothing flows during a pause. */
+  #answered(nth: number, nowMs: number): void {
+    const sinceMs = this.#rate.limitedSinceMs;
+    if (!this.#rate.answered({ nth }, nowMs)) return;
+    for (const run of this.#onLimit) run(false, nowMs - sinceMs!);
+  }
+
+  /** Lets in what has flown since the last look, and lets the rate grow. Nothing flows during a pause. */
   #fill(): void {
     const nowMs = this.#clock.elapsedMs();
-    const fromMs = Math.max(this.#filledAtMs, Math.min(this.#pausedUntilMs, nowMs));
+    const fromMs = Math.max(this.#filledAtMs, Math.min(this.#rate.pausedUntilMs, nowMs));
     this.#filledAtMs = nowMs;
     if (nowMs <= fromMs) return;
-    const before = this.#rate;
-    this.#rate = Math.min(this.ceilingPerSecond, before * 2 ** ((nowMs - fromMs) / DOUBLING_MS));
-    let flow = (((before + this.#rate) / 2) * (nowMs - fromMs)) / 1_000;
-    const kept = Math.min(flow * SIGN_IN_SHARE, Math.max(0, SIGN_IN_RESERVE - this.#reserve));
-    this.#reserve += kept;
-    flow -= kept;
-    this.#tokens = Math.min(this.#capacity(), this.#tokens + flow);
+    this.#tokens = Math.min(
+      this.#capacity(),
+      this.#tokens + (this.#rate.perSecond * (nowMs - fromMs)) / 1_000,
+    );
+    this.#rate.grow(this.#usedPerSecond(), nowMs);
   }
 
   #capacity(): number {
-    return Math.max(1, this.#rate * BURST_SECONDS);
+    return Math.max(1, this.#rate.perSecond * BURST_SECONDS);
   }
 
-  /** Wakes when the first waiter's tokens will be there. */
+  /** Wakes when the first waiter can be served: of places in flight the end of a request tells. */
   #wakeLater(): void {
-    const next = this.#order.find((queue) => queue.size > 0)?.first();
-    if (!next) return;
-    const missing = Math.max(0, Math.min(next.weight, this.#capacity()) - this.#tokens);
-    const share = this.#reserve < SIGN_IN_RESERVE ? 1 - SIGN_IN_SHARE : 1;
-    const waitMs = this.pausedForMs + Math.max(1, Math.ceil((missing * 1_000) / (this.#rate * share)));
-    const dueMs = this.#clock.elapsedMs() + waitMs;
+    const next = this.#queue.first();
+    if (!next || this.#inFlight >= this.#maxInFlight) return;
+    const nowMs = this.#clock.elapsedMs();
+    const missing = Math.max(0, Math.min(next.size, this.#capacity()) - this.#tokens);
+    const probeMs = this.#rate.limitedSinceMs === null ? 0 : Math.max(0, this.#probeOverMs() - nowMs);
+    const tokensMs = this.pausedForMs + Math.ceil((missing * 1_000) / this.#rate.perSecond);
+    const waitMs = Math.max(1, tokensMs, probeMs);
+    const dueMs = nowMs + waitMs;
     if (this.#timer && this.#timerDueMs <= dueMs) return;
     this.#timer?.();
     this.#timerDueMs = dueMs;
@@ -316,6 +311,11 @@ export class RequestBudget {
       this.#timerDueMs = Number.POSITIVE_INFINITY;
       this.#drain();
     });
+  }
+
+  #usedPerSecond(): number {
+    this.#turnUsage();
+    return this.#granted.reduce((total, count) => total + count, 0) / USAGE_SECONDS;
   }
 
   #turnUsage(): void {

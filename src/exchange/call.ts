@@ -5,9 +5,10 @@
  *                            ▲                           └─ 429, 5xx, no answer ─► ExchangeError
  *                            └──── again, when that is safe, at most twice, within the caller's limit
  *
- * The limit (default 30 s) is for all of it: waiting for the ceiling, attempts, pauses between them. Only what the table
- * calls safe is repeated; after a 429 not before `Retry-After`, otherwise after 0.25 s, 0.5 s, with jitter. A 429 slows
- * the whole process (budget.ts). Sessions are not known here: a bearer is handed in.
+ * The limit (default 30 s) is for attempts and the pauses between them. Waiting for the budget has a limit of its own: it is
+ * no failure of the exchange. Only what the table calls safe is repeated; after a 429 as soon as the budget lets it, otherwise
+ * after 0.25 s, 0.5 s, with jitter. A 429 slows the whole process (budget.ts). Sessions are not known here: a bearer is
+ * handed in.
  */
 import type { Args, Endpoint, RecordOf } from "../contract/endpoint.ts";
 import { parseJson } from "../contract/json.ts";
@@ -23,14 +24,17 @@ export const DEFAULT_DEADLINE_MS = 30_000;
 const ATTEMPT_MS = 10_000;
 const REPEATS = 2;
 const FIRST_PAUSE_MS = 250;
-const DEFAULT_THROTTLED_MS = 1_000;
 
 export interface CallOptions {
   /** Default: the rest (3). */
   readonly lane?: Lane;
   readonly signal?: AbortSignal | undefined;
-  /** Limit for the whole call, ms. Default 30 000. */
+  /** Limit for attempts and the pauses between them, ms: waiting for the budget does not count. Default 30 000. */
   readonly deadlineMs?: number;
+  /** Limit for all waiting for the budget, ms. Default: as `deadlineMs`. */
+  readonly waitMs?: number;
+  /** Called with true when the call begins to wait for the budget, with false when it ends to. */
+  readonly onWait?: (waiting: boolean) => void;
   readonly bearer?: string | null;
   /** The call signs in or refreshes: it may use the ceiling's reserve. */
   readonly signIn?: boolean;
@@ -52,6 +56,13 @@ export interface Caller {
   readonly budget: RequestBudget;
 }
 
+interface Patience {
+  readonly patienceMs: number;
+  readonly signal: AbortSignal | undefined;
+  /** The refusal that the request is repeated after. */
+  readonly refused: ExchangeError | null;
+}
+
 export interface CallerOptions {
   readonly http: Http;
   readonly budget: RequestBudget;
@@ -69,12 +80,28 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
     const { name } = endpoint;
     const { signal } = options;
     const bearer = options.bearer ?? null;
-    const endMs = clock.elapsedMs() + (options.deadlineMs ?? DEFAULT_DEADLINE_MS);
+    let endMs = clock.elapsedMs() + (options.deadlineMs ?? DEFAULT_DEADLINE_MS);
+    let patienceMs = options.waitMs ?? options.deadlineMs ?? DEFAULT_DEADLINE_MS;
     const lane = options.lane ?? lanes.rest;
+    const take = { lane, weight: endpoint.weight, signIn: options.signIn === true };
+    /** Waits for the budget; the call's time stands still meanwhile. */
+    async function turn(refused: ExchangeError | null): Promise<Grant> {
+      signal?.throwIfAborted();
+      if (refused && budget.pausedForMs >= patienceMs) throw refused;
+      const fromMs = clock.elapsedMs();
+      options.onWait?.(true);
+      try {
+        return await waitForTurn(name, take, { patienceMs, signal, refused });
+      } finally {
+        const waitedMs = clock.elapsedMs() - fromMs;
+        endMs += waitedMs;
+        patienceMs -= waitedMs;
+        options.onWait?.(false);
+      }
+    }
+    let error: ExchangeError | null = null;
     for (let attempt = 0; ; attempt++) {
-      const take = { lane, weight: endpoint.weight, signIn: options.signIn === true };
-      const grant = budget.takeNow(take) ?? (await turn(name, take, endMs, signal));
-      let error: ExchangeError;
+      const grant = budget.takeNow(take) ?? (await turn(error));
       try {
         const answer = await http.send({
           method: request.method,
@@ -97,31 +124,34 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
       } catch (thrown) {
         if (!(thrown instanceof HttpFailure)) throw thrown;
         error = unanswered(name, thrown);
+      } finally {
+        grant.failed();
       }
       if (!error.retryable || !endpoint.safeToRetry || attempt >= REPEATS) throw error;
+      // After a 429 the budget says when the next request is sent.
+      if (error.reason === "rate-limited") continue;
       const pauseMs = pauseBefore(error, attempt);
       if (clock.elapsedMs() + pauseMs >= endMs) throw error;
       await clock.sleep(pauseMs, signal);
     }
   }
 
-  /** Waits for the request ceiling, no longer than until `endMs`. */
-  async function turn(
+  /** @throws `refused`, or that there was no turn in time */
+  async function waitForTurn(
     endpoint: string,
     take: Take,
-    endMs: number,
-    signal: AbortSignal | undefined,
+    { patienceMs, signal, refused }: Patience,
   ): Promise<Grant> {
-    signal?.throwIfAborted();
     const tooLong = (what: string) =>
-      new ExchangeError({ endpoint, reason: "rate-limited", code: "budget", what, sent: false });
+      refused ?? new ExchangeError({ endpoint, reason: "rate-limited", code: "budget", what, sent: false });
     const stop = new AbortController();
     const onAbort = () => stop.abort(signal?.reason);
     signal?.addEventListener("abort", onAbort, { once: true });
-    const limitMs = Math.max(0, endMs - clock.elapsedMs());
-    const cancel = clock.after(limitMs, () =>
-      stop.abort(tooLong("no turn under the request ceiling in time")),
-    );
+    const cancel = Number.isFinite(patienceMs)
+      ? clock.after(Math.max(0, patienceMs), () =>
+          stop.abort(tooLong("no turn under the request ceiling in time")),
+        )
+      : () => {};
     try {
       return await budget.take({ ...take, signal: stop.signal });
     } catch (thrown) {
@@ -134,7 +164,6 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
 
   function pauseBefore(error: ExchangeError, attempt: number): number {
     const jitter = 0.85 + 0.3 * random();
-    if (error.reason === "rate-limited") return error.retryAfterMs ?? DEFAULT_THROTTLED_MS * jitter;
     return Math.max(FIRST_PAUSE_MS * 2 ** attempt * jitter, error.retryAfterMs ?? 0);
   }
 

@@ -31,8 +31,12 @@ export interface ClientCall {
   /** Default: the rest (3). */
   readonly lane?: Lane | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Limit for everything: turn, attempts, sign-in, repeats; ms. Default 30 000. */
+  /** Limit for attempts, sign-in and repeats; ms. Waiting for the budget does not count. Default 30 000. */
   readonly deadlineMs?: number | undefined;
+  /** Limit for waiting for the budget, ms, in each attempt. Default: what is left of `deadlineMs`. */
+  readonly waitMs?: number | undefined;
+  /** Called with true when the call begins to wait for the budget, with false when it ends to. */
+  readonly onWait?: ((waiting: boolean) => void) | undefined;
 }
 
 export type ExchangeClient = Client<ClientCall>;
@@ -60,7 +64,13 @@ export function createClient({ caller, sessions, clock, onBadRecord }: ClientOpt
     const wallet = call.wallet ?? null;
     try {
       const session = wallet === null || endpoint.session === "none" ? undefined : sessions.of(wallet);
-      const endMs = clock.elapsedMs() + (call.deadlineMs ?? DEFAULT_DEADLINE_MS);
+      let endMs = clock.elapsedMs() + (call.deadlineMs ?? DEFAULT_DEADLINE_MS);
+      let waitsFromMs = 0;
+      const onWait = (waiting: boolean) => {
+        if (waiting) waitsFromMs = clock.elapsedMs();
+        else endMs += clock.elapsedMs() - waitsFromMs;
+        call.onWait?.(waiting);
+      };
       // What cannot be asked is not worth a sign-in. (What needs none is looked at as it is sent.)
       if (endpoint.session === "required") {
         const problems = checkArgs(endpoint, args as Readonly<Record<string, unknown>>, clock.nowMs());
@@ -71,11 +81,13 @@ export function createClient({ caller, sessions, clock, onBadRecord }: ClientOpt
           bearer,
           signal: call.signal,
           deadlineMs: Math.max(0, endMs - clock.elapsedMs()),
+          onWait,
+          ...(call.waitMs === undefined ? {} : { waitMs: call.waitMs }),
           ...(call.lane === undefined ? {} : { lane: call.lane }),
         });
       const called =
         endpoint.session === "required"
-          ? await required(endpoint, session, wallet, send, { endMs, signal: call.signal })
+          ? await required(endpoint, session, wallet, send, () => ({ endMs, signal: call.signal }))
           : await optional(session, send);
       for (const row of called.rejected) {
         const { message, fields } = row.problem;
@@ -108,7 +120,7 @@ async function required(
   session: WalletSession | undefined,
   wallet: string | null,
   send: Send,
-  patience: { endMs: number; signal: AbortSignal | undefined },
+  patience: () => { endMs: number; signal: AbortSignal | undefined },
 ): Promise<Called<unknown>> {
   if (!session) {
     throw new ExchangeError({
@@ -119,7 +131,7 @@ async function required(
       sent: false,
     });
   }
-  let access = await session.access(patience);
+  let access = await session.access(patience());
   for (let recoveries = 0; ; recoveries++) {
     try {
       const called = await send(access);
@@ -131,7 +143,7 @@ async function required(
         session.refused(access, error);
         throw error;
       }
-      access = await session.recover(access, error, patience);
+      access = await session.recover(access, error, patience());
     }
   }
 }

@@ -5,7 +5,7 @@ import { Scheduler } from "../../src/collect/scheduler.ts";
 import { scheduleSettings } from "../../src/collect/settings.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { Observation, Source } from "../../src/domain/observation.ts";
-import { type ExchangeClient, ExchangeError } from "../../src/exchange/index.ts";
+import { type ExchangeClient, ExchangeError, lanes } from "../../src/exchange/index.ts";
 import { FakeClock } from "../support/clock.ts";
 
 interface Ran {
@@ -74,7 +74,7 @@ function rig(options: {
     wallets,
     settings: scheduleSettings.parse(options.schedules ?? { traderState: { every: "5s" } }),
     requestsPerSecond: options.requestsPerSecond ?? 1_000,
-    ratePerSecond: options.ratePerSecond ?? (() => 1_000),
+    ratePerSecond: options.ratePerSecond ?? (() => options.requestsPerSecond ?? 1_000),
     clock,
     random: seededRandom(9),
     observe: async (observation) => {
@@ -151,13 +151,13 @@ describe("beats", () => {
       marginRatio: () => ratio,
     });
     await clock.advance(20_000);
-    expect(ran.at(-1)!.lane).toBe(1);
+    expect(ran.at(-1)!.lane).toBe(lanes.state);
     ratio = 0.6;
     await clock.advance(10_000);
     const before = ran.length;
     await clock.advance(10_000);
     expect(ran.length - before).toBe(10);
-    expect(ran.at(-1)!.lane).toBe(0);
+    expect(ran.at(-1)!.lane).toBe(lanes.atRisk);
     ratio = 0.4;
     await clock.advance(10_000);
     const calm = ran.length;
@@ -536,7 +536,7 @@ describe("asks", () => {
     for (let i = 0; i < 5; i++) scheduler.ask("liquidations", "w0");
     await clock.advance(100);
     expect(ran.length - before).toBe(1);
-    expect(ran.at(-1)!.lane).toBe(1);
+    expect(ran.at(-1)!.lane).toBe(lanes.state);
     for (let i = 0; i < 5; i++) scheduler.ask("liquidations", "w0");
     await clock.advance(5_000);
     expect(ran.length - before).toBe(2);
@@ -574,7 +574,7 @@ describe("catching up", () => {
     await clock.advance(20_000);
     const caught = ran.filter((one) => one.catchUp);
     expect(caught.length).toBeGreaterThan(10);
-    expect(caught.every((one) => one.lane === 4)).toBe(true);
+    expect(caught.every((one) => one.lane === lanes.catchUp)).toBe(true);
     slow = true;
     const before = ran.filter((one) => !one.catchUp).length;
     await clock.advance(60_000);

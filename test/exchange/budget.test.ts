@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { BudgetFull, type Lane, lanes, RequestBudget } from "../../src/exchange/budget.ts";
+import { BudgetFull, type Grant, type Lane, lanes, RequestBudget } from "../../src/exchange/budget.ts";
 import { FakeClock } from "../support/clock.ts";
 
 function setUp(requestsPerSecond: number, mostWaiting?: number) {
@@ -10,18 +10,28 @@ function setUp(requestsPerSecond: number, mostWaiting?: number) {
     ...(mostWaiting === undefined ? {} : { mostWaiting }),
   });
   const left: { name: string; atMs: number }[] = [];
-  const take = (name: string, lane: Lane, more: { signIn?: boolean; weight?: number } = {}) =>
+  const keep = (name: string, lane: Lane, more: { signIn?: boolean; weight?: number } = {}) =>
     budget.take({ lane, ...more }).then((grant) => {
       left.push({ name, atMs: clock.elapsedMs() });
       return grant;
     });
+  /** A request that is answered as soon as it is sent. */
+  const take: typeof keep = async (name, lane, more) => {
+    const grant = await keep(name, lane, more);
+    grant.answered();
+    return grant;
+  };
   const names = () => left.map((one) => one.name).join(" ");
-  return { clock, budget, left, take, names };
+  return { clock, budget, left, take, keep, names };
 }
 
 /** Takes so many at once, at the lowest lane, and waits until they are through. */
 async function spend({ clock, budget }: ReturnType<typeof setUp>, count: number) {
-  await clock.finish(Promise.all(Array.from({ length: count }, () => budget.take({ lane: lanes.catchUp }))));
+  await clock.finish(
+    Promise.all(
+      Array.from({ length: count }, async () => (await budget.take({ lane: lanes.catchUp })).answered()),
+    ),
+  );
 }
 
 describe("the request ceiling", () => {
@@ -107,51 +117,59 @@ describe("the request ceiling", () => {
     expect(set.names()).toBe("risk a b");
   });
 
-  test("a 429 pauses everybody, halves the rate once, and the rate climbs back in a minute", async () => {
-    const set = setUp(20);
-    const { clock, budget, take, left } = set;
-    const grants = await Promise.all([take("a", lanes.state), take("b", lanes.state), take("c", lanes.rest)]);
+  test("a 429 pauses everybody; then one request at a time is sent until one is answered", async () => {
+    const { clock, budget, keep, left } = setUp(20);
+    const grants = await Promise.all([keep("a", lanes.state), keep("b", lanes.state), keep("c", lanes.rest)]);
     for (const grant of grants) grant.throttled(2_500);
-    expect(budget.ratePerSecond).toBe(10);
+    expect(budget.throttledCount).toBe(3);
     expect(budget.pausedForMs).toBe(2_500);
     expect(budget.usage).toBe(1);
-    void take("risk", lanes.atRisk);
+    expect(budget.limit).toEqual({ forMs: 0, retryInMs: 2_500 });
+    const later = [keep("rest", lanes.rest), keep("risk", lanes.atRisk), keep("price", lanes.prices)];
     await clock.advance(2_400);
     expect(left).toHaveLength(3);
     await clock.advance(300);
-    expect(left.at(-1)!.name).toBe("risk");
-    await clock.advance(30_000);
-    expect(budget.ratePerSecond).toBeGreaterThan(14);
-    expect(budget.ratePerSecond).toBeLessThan(16);
-    await clock.advance(31_000);
-    expect(budget.ratePerSecond).toBe(20);
+    expect(left.slice(3).map(({ name }) => name)).toEqual(["price"]);
+    // A probe without an answer holds up the next one for two seconds only.
+    await clock.advance(2_000);
+    expect(left.slice(4).map(({ name }) => name)).toEqual(["risk"]);
+    (await later[1]!).answered();
+    expect(budget.limit).toBeNull();
+    await clock.advance(200);
+    expect(left.at(-1)!.name).toBe("rest");
   });
 
-  test("nothing flows and nothing recovers during a pause", async () => {
-    const set = setUp(20);
-    (await set.take("a", lanes.state)).throttled(50_000);
-    await set.clock.advance(50_000);
-    expect(set.budget.ratePerSecond).toBeCloseTo(10, 5);
-    expect(set.budget.takeNow({ lane: lanes.state, weight: 2 })).toBeNull();
+  test("a pause is never longer than a minute, whatever the exchange asks for", async () => {
+    const { clock, budget, keep } = setUp(20);
+    (await keep("a", lanes.state)).throttled(86_400_000);
+    expect(budget.pausedForMs).toBe(60_000);
+    await clock.advance(60_000);
+    expect(budget.pausedForMs).toBe(0);
+    expect(budget.takeNow({ lane: lanes.state, weight: 2 })).toBeNull();
   });
 
-  test("429 upon 429 stops at the floor, and a pause is never longer than a minute", async () => {
-    const set = setUp(20);
-    for (let i = 0; i < 12; i++) {
-      const grant = await set.clock.finish(set.budget.take({ lane: lanes.state }));
-      grant.throttled(i === 11 ? 3_600_000 : 0);
-      await set.clock.advance(1);
-    }
-    expect(set.budget.ratePerSecond).toBeCloseTo(1, 1);
-    expect(set.budget.pausedForMs).toBeLessThanOrEqual(60_000);
-    expect(set.budget.throttledCount).toBe(12);
+  test("requests under way are bounded, and the end of one, however it ends, lets the next be sent", async () => {
+    const clock = new FakeClock(0);
+    const budget = new RequestBudget({ clock, requestsPerSecond: 10_000, maxInFlight: 3 });
+    const grants: Grant[] = [];
+    for (let i = 0; i < 10; i++) void budget.take({ lane: lanes.state }).then((grant) => grants.push(grant));
+    await clock.advance(1_000);
+    expect(grants).toHaveLength(3);
+    expect(budget.takeNow({ lane: lanes.prices })).toBeNull();
+    grants[0]!.answered();
+    grants[0]!.failed();
+    await clock.advance(10);
+    expect(grants).toHaveLength(4);
+    grants[1]!.failed();
+    await clock.advance(10);
+    expect(grants).toHaveLength(5);
   });
 
   test("usage is the share of the ceiling over the last ten seconds", async () => {
     const set = setUp(20);
     expect(set.budget.usage).toBe(0);
     for (let i = 0; i < 100; i++) {
-      await set.budget.take({ lane: lanes.state });
+      (await set.budget.take({ lane: lanes.state })).answered();
       await set.clock.advance(100);
     }
     expect(set.budget.usage).toBeCloseTo(0.5, 1);

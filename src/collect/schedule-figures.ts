@@ -1,0 +1,44 @@
+/** Figures over all schedules, for the daemon's own status. */
+import type { ExchangeOutage } from "../domain/status.ts";
+import type { Job } from "./job.ts";
+import { withoutEndpoint } from "./reporter.ts";
+
+const MAX_LISTED = 2;
+/** A run that began late counts for so long, ms. */
+const RECENT_MS = 10_000;
+
+export interface ScheduleFigures {
+  /** Lateness of the latest schedule, ms. */
+  readonly lagMs: number;
+  /** The most failures in a row of any schedule. */
+  readonly failedPolls: number;
+  /** `everything (connect ECONNREFUSED …)`, or the longest failing: `notifications of main (503) and 4 more`. */
+  readonly failingReads: string;
+}
+
+export function scheduleFigures(
+  jobs: readonly Job[],
+  { nowMs, outage, everyMs }: { nowMs: number; outage: ExchangeOutage | null; everyMs: (job: Job) => number },
+): ScheduleFigures {
+  let lagMs = 0;
+  let failedPolls = 0;
+  for (const job of jobs) {
+    failedPolls = Math.max(failedPolls, job.failures);
+    if (job.backingOff || job.cron) continue;
+    const overdueMs = job.running ? nowMs - job.running.startedMs - everyMs(job) : nowMs - job.dueMs;
+    lagMs = Math.max(lagMs, overdueMs, nowMs - job.lastStartMs < RECENT_MS ? job.lateMs : 0);
+  }
+  return { lagMs: Math.round(lagMs), failedPolls, failingReads: failingReads(jobs, outage) };
+}
+
+function failingReads(jobs: readonly Job[], outage: ExchangeOutage | null): string {
+  if (outage) return `everything (${outage.detail})`;
+  const failing = jobs.filter(({ failures }) => failures > 0);
+  failing.sort((a, b) => b.failures - a.failures);
+  const names = failing.slice(0, MAX_LISTED).map(({ collector, wallet, lastFailure }) => {
+    const name = wallet ? `${collector.source} of ${wallet.name}` : collector.source;
+    return `${name} (${withoutEndpoint(lastFailure?.detail ?? "failing")})`;
+  });
+  const more = failing.length - names.length;
+  return more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ");
+}

@@ -1,0 +1,122 @@
+/**
+ * Queues that share one server by weight: self-clocked fair queueing.
+ *
+ * Each queue is first in, first out. Among the heads of all queues the one with the smallest finish tag is next; the tag is
+ * the virtual time at which the queue became busy, or the tag of the entry before, plus size / weight. So a queue that is
+ * never empty gets at least its weight's share of what is served, however busy the others are, and an entry of an idle queue
+ * is served after at most as much work of the others as its weight allows. An entry can leave before its turn.
+ */
+export interface FairEntry {
+  /** Size of the work, relative to the others. */
+  readonly size: number;
+  /** Left before its turn. Only the queue writes it. */
+  gone: boolean;
+}
+
+class Fifo<E extends FairEntry> {
+  readonly weight: number;
+  size = 0;
+  /** Finish tag of the entry that was served last, or the virtual time at which the queue became busy. */
+  tag = 0;
+  #entries: E[] = [];
+  #head = 0;
+
+  constructor(weight: number) {
+    this.weight = weight;
+  }
+
+  push(entry: E): void {
+    this.#entries.push(entry);
+    this.size++;
+  }
+
+  /** Finish tag of the first entry. */
+  get headTag(): number {
+    return this.tag + this.first()!.size / this.weight;
+  }
+
+  first(): E | undefined {
+    while (this.#entries[this.#head]?.gone) this.#head++;
+    if (this.size === 0) {
+      this.#entries = [];
+      this.#head = 0;
+    } else if (this.#head > 1_024 && this.#head * 2 > this.#entries.length) {
+      this.#entries = this.#entries.slice(this.#head);
+      this.#head = 0;
+    }
+    return this.#entries[this.#head];
+  }
+}
+
+export class FairQueue<Name extends string | number, E extends FairEntry> {
+  readonly #queues = new Map<Name, Fifo<E>>();
+  #virtual = 0;
+  #size = 0;
+
+  /** @param weights by name; of equal tags the first named goes first */
+  constructor(weights: readonly (readonly [Name, number])[]) {
+    for (const [name, weight] of weights) this.#queues.set(name, new Fifo(weight));
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  sizeOf(name: Name): number {
+    return this.#queues.get(name)!.size;
+  }
+
+  push(name: Name, entry: E): void {
+    const queue = this.#queues.get(name)!;
+    if (queue.size === 0) queue.tag = Math.max(queue.tag, this.#virtual);
+    queue.push(entry);
+    this.#size++;
+  }
+
+  /** Takes an entry out that is still in the queue. */
+  leave(name: Name, entry: E): void {
+    entry.gone = true;
+    this.#queues.get(name)!.size--;
+    this.#noteLess();
+  }
+
+  /** The next entry, which stays in its queue; undefined when all queues are empty. */
+  first(): E | undefined {
+    return this.#next()?.first();
+  }
+
+  /** Takes the next entry out. */
+  shift(): E | undefined {
+    const queue = this.#next();
+    const entry = queue?.first();
+    if (!queue || !entry) return undefined;
+    queue.tag = queue.headTag;
+    this.#virtual = queue.tag;
+    entry.gone = true;
+    queue.size--;
+    this.#noteLess();
+    return entry;
+  }
+
+  #next(): Fifo<E> | undefined {
+    let next: Fifo<E> | undefined;
+    let tag = Number.POSITIVE_INFINITY;
+    for (const queue of this.#queues.values()) {
+      if (queue.size === 0) continue;
+      const { headTag } = queue;
+      if (headTag < tag) {
+        next = queue;
+        tag = headTag;
+      }
+    }
+    return next;
+  }
+
+  #noteLess(): void {
+    this.#size--;
+    if (this.#size > 0) return;
+    // Tags grow with each entry; without anybody who waits they have no meaning.
+    this.#virtual = 0;
+    for (const queue of this.#queues.values()) queue.tag = 0;
+  }
+}
