@@ -36,7 +36,7 @@ import { type Clock, type Random, systemClock } from "./domain/clock.ts";
 import { formatDurationMs } from "./domain/duration.ts";
 import type { Observation, Source } from "./domain/observation.ts";
 import type { DaemonStatus } from "./domain/status.ts";
-import { createExchange, createStreams } from "./exchange/index.ts";
+import { createExchange, createStreams, logRate, plannedPerSecond } from "./exchange/index.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { type History, openStore } from "./history/index.ts";
 import { IngestLoop } from "./ingest/loop.ts";
@@ -134,6 +134,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       onTrouble: (wallet, detail) => log.warn({ wallet }, detail),
       onBadRecord: (report) => collectors?.badRecord(report),
     });
+    logRate(exchange.budget, log);
     undo.push(() => exchange.stop());
     exchangeOffsetMs = () => exchange.http.offsetMs;
     // What time it is there decides what is past and what is news. When it does not say so soon, the machine's has to do.
@@ -263,7 +264,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
         pdaIndices,
       })),
       schedules: settings.schedules,
-      requestsPerSecond: settings.exchange.requestsPerSecond,
+      requestsPerSecond: plannedPerSecond(settings.exchange),
       budget: exchange.budget,
       clock,
       random,

@@ -118,7 +118,7 @@ export class DaemonSource implements DashboardSource {
   }
 
   status(): DaemonStatus {
-    const { clock, exchange, ingest, outbox, acknowledger, collectors, settings } = this.#parts;
+    const { clock, exchange, ingest, outbox, acknowledger, collectors } = this.#parts;
     return {
       version,
       startedMs: this.#parts.startedMs,
@@ -127,11 +127,13 @@ export class DaemonSource implements DashboardSource {
       outage: collectors.outage(),
       schedules: collectors.status(),
       requests: {
-        ceilingPerSecond: settings.exchange.requestsPerSecond,
+        ceilingPerSecond: exchange.budget.ceilingPerSecond,
         ratePerSecond: exchange.budget.ratePerSecond,
         used: exchange.budget.usage,
         waiting: exchange.budget.waiting,
         limited: rateLimitCause(exchange.budget.limit, clock.nowMs()),
+        granted: this.#granted(),
+        refused: exchange.budget.throttledCount,
       },
       streams: this.#streams(),
       channels: outbox.status(),
@@ -147,6 +149,12 @@ export class DaemonSource implements DashboardSource {
       clockOffsetMs: exchange.http.offsetMs,
       loopLagMs: this.#parts.loopLag.worstMs,
     };
+  }
+
+  #granted(): { readonly perSecond: number; readonly sinceMs: number } | null {
+    const { granted } = this.#parts.exchange.budget;
+    if (granted === null) return null;
+    return { perSecond: granted.perSecond, sinceMs: Math.round(this.#parts.clock.nowMs() - granted.forMs) };
   }
 
   explain(rule: string, subject: string): ExplainAnswer {

@@ -30,7 +30,7 @@ import {
 } from "./config/index.ts";
 import type { DigestSettings } from "./deliver/digest/settings.ts";
 import { systemClock } from "./domain/clock.ts";
-import { type ExchangeSettings, exchangeSettings } from "./exchange/settings.ts";
+import { type ExchangeSettings, exchangeSettings, plannedPerSecond } from "./exchange/settings.ts";
 import type { Retention } from "./history/index.ts";
 import { type LedgerSettings, ledgerSettings } from "./ledger/settings.ts";
 import type { RuleSet } from "./rules/index.ts";
@@ -199,7 +199,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     // Rules are judged against the usual schedules while those of the file have mistakes.
     scheduleMs: realSchedulesMs({
       settings: schedules ?? scheduleSettings.parse({}),
-      requestsPerSecond: (exchange ?? exchangeSettings.parse({})).requestsPerSecond,
+      requestsPerSecond: plannedPerSecond(exchange ?? exchangeSettings.parse({})),
       wallets: wallets.map(({ key, pdaIndices }) => ({ watchOnly: key === null, pdaIndices })),
       nowMs: systemClock().nowMs(),
       streams: exchange?.streams !== "off",
@@ -276,7 +276,7 @@ export function readJudging(
   const rules = readRules(source, shippedRules, {
     scheduleMs: realSchedulesMs({
       settings: schedules,
-      requestsPerSecond: exchange.requestsPerSecond,
+      requestsPerSecond: plannedPerSecond(exchange),
       wallets: wallets.map(({ key, pdaIndices }) => ({ watchOnly: key === null, pdaIndices })),
       nowMs: systemClock().nowMs(),
       streams: exchange.streams !== "off",

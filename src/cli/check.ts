@@ -38,11 +38,12 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
   const warnings = [...loaded.warnings, ...doubts];
   const { formatConfigWarning } = await import("../config/index.ts");
   const { demandOf, marketReadsOf } = await import("../collect/demand.ts");
+  const { plannedPerSecond } = await import("../exchange/settings.ts");
   const { WantedMarkets } = await import("../watch/wanted-markets.ts");
   const wanted = new WantedMarkets(settings.ruleSet, settings.templates.named);
   const demand = demandOf({
     settings: settings.schedules,
-    requestsPerSecond: settings.exchange.requestsPerSecond,
+    requestsPerSecond: plannedPerSecond(settings.exchange),
     wallets: settings.wallets.map(({ key, pdaIndices }) => ({ watchOnly: key === null, pdaIndices })),
     marketReads: marketReadsOf((source) => wanted.estimate(source, { markets, held: heldAtAGuess })),
     nowMs: Date.now(),
@@ -173,7 +174,8 @@ function offlineText(settings: DaemonSettings, demand: Demand, ground: Ground, p
     paint,
   );
   const { wantedPerSecond, ceilingPerSecond } = demand;
-  const share = `${rate(wantedPerSecond)} of ${ceilingPerSecond} requests/s`;
+  const auto = settings.exchange.requestsPerSecond === "auto" ? " that are tried first" : "";
+  const share = `${rate(wantedPerSecond)} of ${ceilingPerSecond} requests/s${auto}`;
   return [
     `${paint("bold", counted(settings.wallets.length, "wallet"))}\n${wallets}`,
     rulesText(rulesByFile(settings.ruleSet, settings.ruleFiles), paint),

@@ -488,12 +488,23 @@ function drillLine({ drill }: Status, paint: Paint, time: Time): readonly string
   return [`fire drill: ${before}${nextMs === null ? "" : `; next ${time(Number(nextMs))}`}`];
 }
 
+function requestsLine({ requests }: Status, show: Show, paint: Paint, time: Time): string {
+  const { used, ratePerSecond, ceilingPerSecond, waiting, granted, limited } = requests;
+  const bounds = [
+    ceilingPerSecond === null ? "no ceiling" : `ceiling ${show(ceilingPerSecond, "count")}/s`,
+    ...(granted ? [`granted by the exchange since ${time(Number(granted.sinceMs))}`] : []),
+  ];
+  const line = `requests: ${show(used, "ratio")} of ${show(ratePerSecond, "count")}/s (${bounds.join(", ")}), ${waiting} waiting`;
+  if (!limited) return line;
+  const until = `asked again at ${time(Number(limited.untilMs))}`;
+  return `${line}; ${paint("red", `refused with 429 since ${time(Number(limited.sinceMs))}, ${until}`)}`;
+}
+
 function footer(status: Status, show: Show, paint: Paint, time: Time): string {
-  const { requests, acknowledgements, database } = status;
+  const { acknowledgements, database } = status;
   const waitingCommits = Number(database.waitingCommits);
   return [
-    `requests: ${show(requests.used, "ratio")} of ${show(requests.ratePerSecond, "count")}/s ` +
-      `(ceiling ${show(requests.ceilingPerSecond, "count")}/s), ${requests.waiting} waiting`,
+    requestsLine(status, show, paint, time),
     `acknowledging: ${acknowledgements.waiting} waiting, ${acknowledgements.due} due; since the start ` +
       `${acknowledgements.confirmed} confirmed, ${acknowledgements.left} left alone`,
     ...auditLines(status, paint, time),

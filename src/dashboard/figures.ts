@@ -53,8 +53,21 @@ function daemonFigures(sheet: Sheet, status: DaemonStatus, { ready }: Readiness)
     "Times that the exchange's own view of a trader differed from the risk computed here",
     watch.viewMismatches,
   );
-  sheet.gauge("request_ceiling_per_second", "The configured ceiling", requests.ceilingPerSecond);
+  if (requests.ceilingPerSecond !== null)
+    sheet.gauge("request_ceiling_per_second", "The configured ceiling", requests.ceilingPerSecond);
   sheet.gauge("request_rate_per_second", "The ceiling that the exchange allows now", requests.ratePerSecond);
+  if (requests.granted)
+    sheet.gauge(
+      "request_rate_granted_since_seconds",
+      "Since when this is the rate that the exchange grants, Unix time; absent while it refuses nothing",
+      requests.granted.sinceMs / 1_000,
+    );
+  sheet.gauge("request_limit", "1 while the exchange refuses requests with 429", requests.limited != null);
+  sheet.counter(
+    "requests_refused_total",
+    "Requests that the exchange refused with 429",
+    requests.refused ?? 0,
+  );
   sheet.gauge("request_budget_used_ratio", "Share of it in use, 0 to 1", requests.used);
   sheet.gauge("requests_waiting", "Requests that wait for the ceiling", requests.waiting);
   for (const state of ["waiting", "due", "confirmed", "left"] as const)

@@ -233,8 +233,14 @@ export interface DaemonStatus {
   readonly outage: ExchangeOutage | null;
   readonly schedules: readonly ScheduleStatus[];
   readonly requests: {
-    readonly ceilingPerSecond: number;
+    /** The user's; null: as much as the exchange grants. */
+    readonly ceilingPerSecond: number | null;
+    /** Requests a second that are sent at most now. */
     readonly ratePerSecond: number;
+    /** The rate that refusals of the exchange led to, and since when it is used; null or absent: they do not lower it. */
+    readonly granted?: { readonly perSecond: number; readonly sinceMs: number } | null;
+    /** 429 answers since the start. */
+    readonly refused?: number;
     readonly used: number;
     readonly waiting: number;
     /** The exchange refuses requests with 429 now; null or absent: it does not. */

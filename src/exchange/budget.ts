@@ -118,6 +118,8 @@ export class RequestBudget {
   readonly #granted = new Float64Array(USAGE_SECONDS);
   #grantedSecond = 0;
   #throttled = 0;
+  readonly #onSettled: ((perSecond: number) => void)[] = [];
+  #settledPerSecond: number | null = null;
   readonly #onLimit: ((limited: boolean, lastedMs: number) => void)[] = [];
 
   constructor(options: BudgetOptions) {
@@ -139,11 +141,6 @@ export class RequestBudget {
   get ratePerSecond(): number {
     this.#fill();
     return this.#rate.perSecond;
-  }
-
-  /** How long the rate has been what it is, ms. */
-  get rateForMs(): number {
-    return this.#clock.elapsedMs() - this.#rate.changedMs;
   }
 
   /** Share of the rate that was used in the last 10 s, 0–1; 1 during the pause after a 429. */
@@ -172,6 +169,17 @@ export class RequestBudget {
   /** ms until anything may be sent again; 0 when nothing is paused. */
   get pausedForMs(): number {
     return Math.max(0, this.#rate.pausedUntilMs - this.#clock.elapsedMs());
+  }
+
+  /** The rate that the exchange's refusals left, and how long it has been that, ms; null: they do not lower it. */
+  get granted(): { readonly perSecond: number; readonly forMs: number } | null {
+    if (!this.#rate.lowered) return null;
+    return { perSecond: this.#rate.perSecond, forMs: this.#clock.elapsedMs() - this.#rate.changedMs };
+  }
+
+  /** Calls `run` when the search for the granted rate ends with another rate than before. */
+  onSettled(run: (perSecond: number) => void): void {
+    this.#onSettled.push(run);
   }
 
   /** Calls `run` at the beginning of each limit (true), and at its end (false) with its length in ms. */
@@ -287,6 +295,10 @@ export class RequestBudget {
       this.#tokens + (this.#rate.perSecond * (nowMs - fromMs)) / 1_000,
     );
     this.#rate.grow(this.#usedPerSecond(), nowMs);
+    const settled = this.#rate.settledPerSecond;
+    if (settled === null || !differs(settled, this.#settledPerSecond)) return;
+    this.#settledPerSecond = settled;
+    for (const run of this.#onSettled) run(settled);
   }
 
   #capacity(): number {
@@ -329,6 +341,11 @@ export class RequestBudget {
       this.#grantedSecond = second;
     }
   }
+}
+
+/** Returns true where a rate is another one than before, not only another step of the same search. */
+function differs(rate: number, before: number | null): boolean {
+  return before === null || Math.abs(rate - before) > 0.15 * before;
 }
 
 /** The cause of failures during a rate limit, in wall time. */

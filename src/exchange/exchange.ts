@@ -43,7 +43,10 @@ export interface Exchange {
 export function createExchange(options: ExchangeOptions): Exchange {
   const { settings, clock, random } = options;
   const http = createHttp({ baseUrl: settings.baseUrl, version: options.version, clock });
-  const budget = new RequestBudget({ clock, requestsPerSecond: settings.requestsPerSecond });
+  const budget = new RequestBudget({
+    clock,
+    requestsPerSecond: settings.requestsPerSecond === "auto" ? null : settings.requestsPerSecond,
+  });
   const caller = createCaller({ http, budget, clock, random });
   const sessions = createSessions({
     caller,

@@ -5,7 +5,8 @@
  *   client.ts         one typed method for each endpoint, under a wallet's session
  *   session(s).ts     access tokens: sign in, refresh, recover; tokens.ts, sign-in.ts: their parts
  *   call.ts           one call: arguments, turn, attempts, record
- *   budget.ts         the request ceiling of the process, in lanes
+ *   budget.ts         the request budget of the process: lanes with shares (fair-queue.ts), and the rate that the exchange
+ *                     grants (rate-control.ts)
  *   http.ts           one request, one answer; exchange-time.ts: the exchange's clock
  *   streams.ts        the stream: one common connection, and one a wallet; stream-link.ts: a connection that comes back,
  *                     stream-socket.ts, -subscriptions.ts, -liveness.ts, -auth.ts: its parts
@@ -19,6 +20,7 @@ export * from "./client.ts";
 export * from "./errors.ts";
 export * from "./exchange.ts";
 export { createHttp, type Http, type HttpOptions } from "./http.ts";
+export { logRate } from "./rate-log.ts";
 export type { SessionChange, SessionFigures, SessionWallet, WalletSession } from "./session.ts";
 export * from "./sessions.ts";
 export * from "./settings.ts";

@@ -60,6 +60,9 @@ export class RateControl {
   #heldPerSecond: number | null = null;
   #patienceMs = FIRST_PATIENCE_MS;
   #exploring = false;
+  /** The rate that the search ended with, once the exchange's refusals made one necessary; null: it did not yet. */
+  settledPerSecond: number | null = null;
+  #lowered = false;
 
   /** @param ceilingPerSecond the user's; null: as much as the exchange grants */
   constructor(ceilingPerSecond: number | null, nowMs: number) {
@@ -67,6 +70,11 @@ export class RateControl {
     this.perSecond = ceilingPerSecond ?? AUTO_START_PER_SECOND;
     this.floorPerSecond = Math.min(this.perSecond, FLOOR_PER_SECOND);
     this.changedMs = nowMs;
+  }
+
+  /** The exchange's refusals hold the rate below what it would be. */
+  get lowered(): boolean {
+    return this.#lowered && this.perSecond < this.ceilingPerSecond;
   }
 
   /** Since when requests are refused, monotonic ms; null: they are not. */
@@ -116,6 +124,7 @@ export class RateControl {
     if (this.#exploring) this.#patienceMs = Math.min(MAX_PATIENCE_MS, this.#patienceMs * 2);
     this.#exploring = false;
     this.#refusedPerSecond = refused;
+    this.#lowered = true;
     this.#set(Math.max(this.floorPerSecond, refused / 2, this.#heldPerSecond ?? 0), nowMs);
   }
 
@@ -127,9 +136,14 @@ export class RateControl {
     if (this.#limit || nowMs - this.changedMs < HOLDS_AFTER_MS || nowMs < this.pausedUntilMs) return;
     if (this.perSecond >= this.ceilingPerSecond) {
       this.#refusedPerSecond = null;
+      this.#settle();
+      this.#lowered = false;
       return;
     }
-    if (usedPerSecond < USED * this.perSecond) return;
+    if (usedPerSecond < USED * this.perSecond) {
+      this.#settle();
+      return;
+    }
     this.#heldPerSecond = this.perSecond;
     const refused = this.#refusedPerSecond;
     if (refused === null) {
@@ -143,7 +157,11 @@ export class RateControl {
       this.#exploring = true;
       this.#refusedPerSecond = null;
       this.#set(Math.min(this.ceilingPerSecond, this.perSecond * 1.25), nowMs);
-    }
+    } else this.#settle();
+  }
+
+  #settle(): void {
+    if (this.#lowered) this.settledPerSecond = this.perSecond;
   }
 
   #set(perSecond: number, nowMs: number): void {

@@ -1,5 +1,6 @@
 /** The `exchange:` section of the configuration. */
 import { z } from "zod";
+import { AUTO_START_PER_SECOND } from "./rate-control.ts";
 
 export const PUBLIC_BASE_URL = "https://perp-api.phoenix.trade";
 
@@ -22,12 +23,20 @@ const baseUrl = z
     if (/\/v1\/?$/.test(url.pathname)) return wrong("is given without /v1, which every path begins with");
   });
 
+/** Another word than `auto` is answered like a number of the wrong kind. */
+const requestsPerSecond = z.literal("auto").or(z.number().min(0.1).max(10_000)).default("auto");
+
 export const exchangeSettings = z.strictObject({
   /** Origin of the API, maybe with a path before `/v1`. */
   baseUrl,
   /** `auto`: what is streamed comes at once, beside the polls; `off`: everything is polled. */
   streams: z.enum(["auto", "off"]).default("auto"),
-  /** Ceiling for the whole daemon; 429 and Retry-After lower it. */
-  requestsPerSecond: z.number().min(0.1).max(10_000).default(20),
+  /** Ceiling for the whole daemon, which 429 answers lower; `auto`: as much as the exchange grants. */
+  requestsPerSecond,
 });
 export type ExchangeSettings = z.output<typeof exchangeSettings>;
+
+/** The rate that schedules are planned for before the exchange has answered, requests a second. */
+export function plannedPerSecond({ requestsPerSecond }: Pick<ExchangeSettings, "requestsPerSecond">): number {
+  return requestsPerSecond === "auto" ? AUTO_START_PER_SECOND : requestsPerSecond;
+}

@@ -782,10 +782,7 @@ export class Watch {
       entry.node.seen(seen.source, wholeMs);
     }
     if (seen.source === "fills") {
-      for (const account of this.#world.accounts.ofWallet(wallet)) {
-        this.#realizedToday(entry, account);
-        this.#judgeAccount(account, "fills", draft);
-      }
+      for (const account of this.#world.accounts.ofWallet(wallet)) this.#realizedToday(entry, account);
     }
     if (seen.unacked !== undefined) {
       entry.unacked = seen.unacked;
@@ -800,10 +797,10 @@ export class Watch {
       this.#endings.read(draft, entry.wallet.name, seen.pdaIndex);
     this.#conditions.judgeNode(entry.node, profitMoved ? null : seen.source, draft);
     if (profitMoved || seen.source === "collateral") this.#together.changed(entry, "collateral", draft);
-    if (profitMoved || seen.events.length > 0) {
-      for (const account of this.#world.accounts.ofWallet(entry.wallet.name))
-        this.#judgeAccount(account, null, draft);
-    }
+    // A source that answers again without anything new can be judged again, too.
+    const source = profitMoved || seen.events.length > 0 ? null : seen.source;
+    for (const account of this.#world.accounts.ofWallet(entry.wallet.name))
+      this.#judgeAccount(account, source, draft);
   }
 
   /** Stores the wallet's figures in history and feeds them to its windows. */

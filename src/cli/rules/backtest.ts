@@ -106,6 +106,7 @@ export async function rulesOf(
   const { readTextFile } = await import("../../config/index.ts");
   const { formatProblem, loadRules } = await import("../../rules/index.ts");
   const { realSchedulesMs } = await import("../../collect/demand.ts");
+  const { plannedPerSecond } = await import("../../exchange/settings.ts");
   const configured = JSON.parse(settings.ruleSetText) as Pick<LoadInput, "files" | "overrides">;
   const texts =
     files.length === 0
@@ -127,7 +128,7 @@ export async function rulesOf(
   }));
   const usual = realSchedulesMs({
     settings: settings.schedules,
-    requestsPerSecond: settings.exchange.requestsPerSecond,
+    requestsPerSecond: plannedPerSecond(settings.exchange),
     wallets,
     nowMs,
     streams: settings.exchange.streams !== "off",

@@ -120,15 +120,23 @@ export function createHouseView(format: Format, parts: Parts) {
     const { requests, database, acknowledgements, watch } = status;
     const n = (value: Parameters<typeof numeric>[0]) => numeric(value) ?? 0;
     const offset = n(status.clockOffsetMs);
-    const slowed = n(requests.ratePerSecond) < n(requests.ceilingPerSecond);
+    const { granted, limited } = requests;
+    const limits = [
+      ...(limited
+        ? [
+            `refused since ${clock(n(limited.sinceMs), nowMs)}, asked again at ${clock(n(limited.untilMs), nowMs)}`,
+          ]
+        : []),
+      ...(granted ? [`granted by the exchange since ${clock(n(granted.sinceMs), nowMs)}`] : []),
+    ];
     return html`<h2>Daemon</h2><dl class="pairs">${[
       fact("Running", span(nowMs - n(status.startedMs)), `since ${clock(n(status.startedMs), nowMs)}`),
       exchange(status, nowMs),
       fact(
         "Requests",
         `${percent(numeric(requests.used))} of ${amount(numeric(requests.ratePerSecond))}/s`,
-        `${slowed ? `slowed down from ${amount(numeric(requests.ceilingPerSecond))}/s · ` : ""}${plural(n(requests.waiting), "request")} waiting`,
-        slowed ? "caution" : "",
+        [...limits, `${plural(n(requests.waiting), "request")} waiting`].join(" · "),
+        limits.length > 0 ? "caution" : "",
       ),
       ...streams(status),
       fact(
