@@ -55,6 +55,10 @@ export interface Demand {
 /** Share of the ceiling that schedules may plan with; the rest is for sign-ins, repeats and what is asked at once. */
 const PLANNED = 0.9;
 
+/** The source that is not stretched, and the share of what is planned that it may take for that. */
+const listed = "marketConfig" satisfies Source;
+const LISTED = 0.15;
+
 /** In the order in which sources are first asked: what risk needs first. */
 export const sourceOrder: readonly Source[] = [
   "marketConfig",
@@ -109,11 +113,16 @@ export function demandOf(input: DemandInput): Demand {
     riskPerSecond = (requests * 1_000) / riskMs;
   }
   const wantedOf = new Map<Lane, number>([[lanes.atRisk, riskPerSecond]]);
+  const planned = ceiling * PLANNED;
+  // One request tells of pauses and sessions of every market: it keeps its pace, up to a share of the ceiling.
+  const list = wanted.get(listed)!;
+  const listFactor = Math.max(1, list.perSecond / (planned * LISTED));
   for (const [source, { perSecond }] of wanted) {
+    if (source === listed) continue;
     const lane = laneOf(source);
     wantedOf.set(lane, (wantedOf.get(lane) ?? 0) + perSecond);
   }
-  const given = shareOut(ceiling * PLANNED, wantedOf);
+  const given = shareOut(planned - list.perSecond / listFactor, wantedOf);
   const factorOf = (lane: Lane) => Math.max(1, (wantedOf.get(lane) ?? 0) / (given.get(lane) ?? 0) || 1);
   const sources = sourceOrder.map((source): SourceDemand => {
     const { everyMs, perSecond } = wanted.get(source)!;
@@ -122,7 +131,7 @@ export function demandOf(input: DemandInput): Demand {
       source,
       lane,
       everyMs,
-      effectiveMs: Math.round(everyMs * factorOf(lane)),
+      effectiveMs: Math.round(everyMs * (source === listed ? listFactor : factorOf(lane))),
       requestsPerSecond: perSecond + (source === "traderState" ? riskPerSecond : 0),
     };
   });

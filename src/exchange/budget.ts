@@ -22,7 +22,7 @@ export type Lane = (typeof lanes)[keyof typeof lanes];
 
 /** Share of each lane while all have something to send, relative to the others. Schedules are planned by the same. */
 export const laneWeights: Readonly<Record<Lane, number>> = {
-  [lanes.prices]: 30,
+  [lanes.prices]: 60,
   [lanes.atRisk]: 30,
   [lanes.state]: 30,
   [lanes.inbox]: 3,

@@ -66,11 +66,11 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
   ["exchange:\n  requestsPerSecond: 0", ["2:22 exchange.requestsPerSecond: expected at least 0.1, found 0"]],
   [
     "exchange: { requestsPerSecond: .inf }",
-    ["1:32 exchange.requestsPerSecond: expected a number, found .inf"],
+    ["1:32 exchange.requestsPerSecond: expected auto or a number, found .inf"],
   ],
   [
     "exchange: { requestsPerSecond: fast }",
-    ['1:32 exchange.requestsPerSecond: expected a number, found "fast"'],
+    ['1:32 exchange.requestsPerSecond: expected auto or a number, found "fast"'],
   ],
   [
     "exchange: { baseUrl: http://exchange.example }",

@@ -35,7 +35,7 @@ test("what is left out has its usual value", () => {
   expect(settings).toMatchObject({
     file: "config.yaml",
     folder: at.path,
-    exchange: { requestsPerSecond: 20 },
+    exchange: { requestsPerSecond: "auto" },
     timezone: "UTC",
     wallets: [
       { name: "watched", authority, labels: {}, limits: {}, pdaIndices: [0], login: "message", key: null },

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { exchangeSettings, PUBLIC_BASE_URL } from "../../src/exchange/index.ts";
 
-test("nothing said: the public exchange, 20 requests a second, streams where they are served", () => {
+test("nothing said: the public exchange, as many requests as it grants, streams where they are served", () => {
   expect(exchangeSettings.parse({})).toEqual({
     baseUrl: PUBLIC_BASE_URL,
-    requestsPerSecond: 20,
+    requestsPerSecond: "auto",
     streams: "auto",
   });
 });
