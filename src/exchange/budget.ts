@@ -15,6 +15,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { FailureCause } from "../domain/observation.ts";
 import { type FairEntry, FairQueue } from "./fair-queue.ts";
 import { RateControl } from "./rate-control.ts";
+import { RouteLimits } from "./route-limits.ts";
 
 /** The purpose of a request; of two that could go first the lower one does. */
 export const lanes = { prices: 0, atRisk: 1, state: 2, inbox: 3, rest: 4, catchUp: 5 } as const;
@@ -53,6 +54,8 @@ export interface Take {
   readonly weight?: number;
   /** A call that signs in or refreshes: it has a lane of its own. */
   readonly signIn?: boolean;
+  /** Name of the endpoint: one that refuses everything by itself slows nobody else. */
+  readonly route?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -85,6 +88,7 @@ export class BudgetFull extends Error {
 type Queued = Lane | "signIn";
 
 interface Waiter extends FairEntry {
+  readonly route: string;
   resolve: (grant: Grant) => void;
 }
 
@@ -104,6 +108,7 @@ export class RequestBudget {
     [lanes.rest, laneWeights[lanes.rest]],
     [lanes.catchUp, laneWeights[lanes.catchUp]],
   ]);
+  readonly #routes = new RouteLimits();
   #tokens: number;
   #filledAtMs: number;
   #inFlight = 0;
@@ -115,8 +120,8 @@ export class RequestBudget {
   #probeSentMs = Number.NEGATIVE_INFINITY;
   #timer: (() => void) | null = null;
   #timerDueMs = Number.POSITIVE_INFINITY;
-  readonly #granted = new Float64Array(USAGE_SECONDS);
-  #grantedSecond = 0;
+  readonly #granted: RecentCount;
+  readonly #answers: RecentCount;
   #throttled = 0;
   readonly #onSettled: ((perSecond: number) => void)[] = [];
   #settledPerSecond: number | null = null;
@@ -127,6 +132,8 @@ export class RequestBudget {
     this.#requestsPerSecond = options.requestsPerSecond;
     this.#maxWaiting = options.mostWaiting ?? 20_000;
     this.#maxInFlight = options.maxInFlight ?? MAX_IN_FLIGHT;
+    this.#granted = new RecentCount(this.#clock);
+    this.#answers = new RecentCount(this.#clock);
     this.#filledAtMs = this.#clock.elapsedMs();
     this.#rate = new RateControl(options.requestsPerSecond, this.#filledAtMs);
     this.#tokens = this.#capacity();
@@ -146,7 +153,7 @@ export class RequestBudget {
   /** Share of the rate that was used in the last 10 s, 0–1; 1 during the pause after a 429. */
   get usage(): number {
     if (this.pausedForMs > 0) return 1;
-    return Math.min(1, this.#usedPerSecond() / this.ratePerSecond);
+    return Math.min(1, this.#granted.perSecond / this.ratePerSecond);
   }
 
   /** How many requests wait. */
@@ -188,24 +195,24 @@ export class RequestBudget {
   }
 
   /** The turn of one request, when nothing waits; null when it would have to wait. */
-  takeNow({ weight = 1 }: Take): Grant | null {
+  takeNow({ weight = 1, route = "" }: Take): Grant | null {
     this.#fill();
     if (this.#queue.size > 0 || !this.#open() || this.#tokens < Math.min(weight, this.#capacity()))
       return null;
-    return this.#grant(weight);
+    return this.#grant(weight, route);
   }
 
   /**
    * Waits for the turn of one request.
    * @throws {BudgetFull}; the signal's reason when it aborts first
    */
-  take({ lane, weight = 1, signIn = false, signal }: Take): Promise<Grant> {
+  take({ lane, weight = 1, signIn = false, route = "", signal }: Take): Promise<Grant> {
     if (signal?.aborted) return Promise.reject(signal.reason);
     const name = signIn ? "signIn" : lane;
     const size = this.#queue.sizeOf(name);
     if (size >= this.#maxWaiting) return Promise.reject(new BudgetFull(lane, size));
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = { size: weight, gone: false, resolve };
+      const waiter: Waiter = { size: weight, gone: false, route, resolve };
       this.#queue.push(name, waiter);
       this.#drain();
       if (waiter.gone || !signal) return;
@@ -227,7 +234,7 @@ export class RequestBudget {
     for (let next = this.#queue.first(); next && this.#open(); next = this.#queue.first()) {
       if (this.#tokens < Math.min(next.size, this.#capacity())) break;
       this.#queue.shift();
-      next.resolve(this.#grant(next.size));
+      next.resolve(this.#grant(next.size, next.route));
     }
     this.#wakeLater();
   }
@@ -243,10 +250,9 @@ export class RequestBudget {
     return this.#probeSentMs + PROBE_MS;
   }
 
-  #grant(weight: number): Grant {
+  #grant(weight: number, route: string): Grant {
     this.#tokens -= weight;
-    this.#turnUsage();
-    this.#granted[this.#grantedSecond % USAGE_SECONDS]! += weight;
+    this.#granted.add(weight);
     const nth = ++this.#sent;
     if (this.#rate.limitedSinceMs !== null) {
       this.#probe = nth;
@@ -264,23 +270,27 @@ export class RequestBudget {
       this.#drain();
     };
     return {
-      throttled: (retryAfterMs) => end((nowMs) => this.#refused(nth, retryAfterMs, nowMs)),
-      answered: () => end((nowMs) => this.#answered(nth, nowMs)),
+      throttled: (retryAfterMs) => end((nowMs) => this.#refused(nth, route, retryAfterMs, nowMs)),
+      answered: () => end((nowMs) => this.#answered(nth, route, nowMs)),
       failed: () => end(() => {}),
     };
   }
 
-  #refused(nth: number, retryAfterMs: number | null, nowMs: number): void {
+  #refused(nth: number, route: string, retryAfterMs: number | null, nowMs: number): void {
     this.#throttled++;
+    // The limit is the endpoint's own: its schedule backs off by itself.
+    if (this.#routes.refused(route)) return;
     this.#tokens = Math.min(this.#tokens, 1);
     const limited = this.#rate.limitedSinceMs !== null;
     this.#rate.refused({ nth, sent: this.#sent }, retryAfterMs, nowMs);
     if (!limited && this.#rate.limitedSinceMs !== null) for (const run of this.#onLimit) run(true, 0);
   }
 
-  #answered(nth: number, nowMs: number): void {
+  #answered(nth: number, route: string, nowMs: number): void {
+    const again = this.#routes.answered(route);
+    this.#answers.add(1);
     const sinceMs = this.#rate.limitedSinceMs;
-    if (!this.#rate.answered({ nth }, nowMs)) return;
+    if (!this.#rate.answered({ nth }, { again, answeredPerSecond: this.#answers.perSecond }, nowMs)) return;
     for (const run of this.#onLimit) run(false, nowMs - sinceMs!);
   }
 
@@ -294,7 +304,7 @@ export class RequestBudget {
       this.#capacity(),
       this.#tokens + (this.#rate.perSecond * (nowMs - fromMs)) / 1_000,
     );
-    this.#rate.grow(this.#usedPerSecond(), nowMs);
+    this.#rate.grow(this.#granted.perSecond, nowMs);
     const settled = this.#rate.settledPerSecond;
     if (settled === null || !differs(settled, this.#settledPerSecond)) return;
     this.#settledPerSecond = settled;
@@ -324,22 +334,35 @@ export class RequestBudget {
       this.#drain();
     });
   }
+}
 
-  #usedPerSecond(): number {
-    this.#turnUsage();
-    return this.#granted.reduce((total, count) => total + count, 0) / USAGE_SECONDS;
+/** Counts what happened in the last ten seconds. */
+class RecentCount {
+  readonly #clock: Clock;
+  readonly #seconds = new Float64Array(USAGE_SECONDS);
+  #second = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
-  #turnUsage(): void {
+  add(amount: number): void {
+    this.#turn();
+    this.#seconds[this.#second % USAGE_SECONDS]! += amount;
+  }
+
+  get perSecond(): number {
+    this.#turn();
+    return this.#seconds.reduce((total, count) => total + count, 0) / USAGE_SECONDS;
+  }
+
+  #turn(): void {
     const second = Math.floor(this.#clock.elapsedMs() / 1_000);
-    for (let skipped = 0; this.#grantedSecond < second && skipped < USAGE_SECONDS; skipped++) {
-      this.#grantedSecond++;
-      this.#granted[this.#grantedSecond % USAGE_SECONDS] = 0;
+    if (second - this.#second >= USAGE_SECONDS) {
+      this.#seconds.fill(0);
+      this.#second = second;
     }
-    if (this.#grantedSecond < second) {
-      this.#granted.fill(0);
-      this.#grantedSecond = second;
-    }
+    while (this.#second < second) this.#seconds[++this.#second % USAGE_SECONDS] = 0;
   }
 }
 

@@ -83,7 +83,7 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
     let endMs = clock.elapsedMs() + (options.deadlineMs ?? DEFAULT_DEADLINE_MS);
     let patienceMs = options.waitMs ?? options.deadlineMs ?? DEFAULT_DEADLINE_MS;
     const lane = options.lane ?? lanes.rest;
-    const take = { lane, weight: endpoint.weight, signIn: options.signIn === true };
+    const take = { lane, weight: endpoint.weight, signIn: options.signIn === true, route: name };
     /** Waits for the budget; the call's time stands still meanwhile. */
     async function turn(refused: ExchangeError | null): Promise<Grant> {
       signal?.throwIfAborted();

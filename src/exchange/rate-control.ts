@@ -6,9 +6,10 @@
  *  - A refusal pauses everything for `Retry-After` (at most a minute), else for one second, from the second probe on for two.
  *  - A limit that also refused a probe, or that asked for a longer pause, has nothing to do with the rate as long as the one
  *    before it ended more than a minute ago: the rate is what it was as soon as a probe is answered.
- *  - Any other limit is the exchange's own rate: half of the refused rate is used, at least what was seen to hold, and the
- *    grant is found by bisection between what held for ten seconds and what was refused. Steps are made only while the rate
- *    is used to three quarters. Within a tenth the search ends: the rate is settled.
+ *  - Any other limit is the exchange's own rate if the refused endpoint is answered soon after it: half of the refused rate
+ *    is used, at least what was answered, and the grant is found by bisection between what held for ten seconds and what was
+ *    refused. Steps are made only while the rate is used to three quarters. Within a tenth the search ends: the rate is
+ *    settled. An endpoint that refuses everything changes no rate (route-limits.ts).
  *  - A settled rate is tried above after five minutes. Each refusal there doubles this time, up to an hour.
  *  - Without a ceiling of the user's the rate starts at 20 a second and grows in the same steps, up to 200.
  */
@@ -24,7 +25,8 @@ export const MAX_PAUSE_MS = 60_000;
 /** Pauses up to this long are those of a limiter that waits for its next token. */
 const TOKEN_PAUSE_MS = 2_000;
 const PASSING_AFTER_MS = 60_000;
-export const HOLDS_AFTER_MS = 10_000;
+const HOLDS_AFTER_MS = 10_000;
+const DOUBT_MS = 10_000;
 const USED = 0.75;
 const PRECISION = 0.1;
 const FIRST_PATIENCE_MS = 5 * 60_000;
@@ -42,6 +44,13 @@ interface SentRequest {
   readonly sent: number;
 }
 
+interface Answer {
+  /** Its endpoint had been refused before. */
+  readonly again: boolean;
+  /** Answers in the last ten seconds. */
+  readonly answeredPerSecond: number;
+}
+
 export class RateControl {
   /** The user's, or the most that is tried without one. */
   readonly ceilingPerSecond: number;
@@ -55,6 +64,8 @@ export class RateControl {
   /** Requests up to this number had been sent at the newest refusal. */
   #sentBefore = 0;
   #endedMs = Number.NEGATIVE_INFINITY;
+  /** Until then an answer of a refused endpoint shows that the limit was one of the rate, not one of that endpoint. */
+  #doubtUntilMs = Number.NEGATIVE_INFINITY;
   /** The lowest rate that was refused; null: none was, as far as is remembered. */
   #refusedPerSecond: number | null = null;
   #heldPerSecond: number | null = null;
@@ -105,27 +116,33 @@ export class RateControl {
    * A request was answered with anything else.
    * @returns true if that ends the limit
    */
-  answered({ nth }: Pick<SentRequest, "nth">, nowMs: number): boolean {
+  answered({ nth }: Pick<SentRequest, "nth">, { again, answeredPerSecond }: Answer, nowMs: number): boolean {
     const limit = this.#limit;
     // Requests that were sent before the refusal may be answered after it.
-    if (!limit || nth <= this.#sentBefore) return false;
-    this.#limit = null;
-    const passing = limit.blocked && limit.sinceMs - this.#endedMs > PASSING_AFTER_MS;
-    this.#endedMs = nowMs;
-    if (!passing) this.#lower(nowMs);
-    this.changedMs = Math.max(this.changedMs, passing ? this.changedMs : nowMs);
-    return true;
+    const ends = limit !== null && nth > this.#sentBefore;
+    if (ends) {
+      this.#limit = null;
+      const passing = limit.blocked && limit.sinceMs - this.#endedMs > PASSING_AFTER_MS;
+      this.#endedMs = nowMs;
+      this.#doubtUntilMs = passing ? Number.NEGATIVE_INFINITY : nowMs + DOUBT_MS;
+    }
+    if (again && this.#limit === null && nowMs <= this.#doubtUntilMs) {
+      this.#doubtUntilMs = Number.NEGATIVE_INFINITY;
+      this.#lower(answeredPerSecond, nowMs);
+    }
+    return ends;
   }
 
-  /** Half of the refused rate, at least what held: unless that is what was refused. */
-  #lower(nowMs: number): void {
+  /** Half of the refused rate, at least what held, unless that is what was refused, and at least what was answered. */
+  #lower(answeredPerSecond: number, nowMs: number): void {
     const refused = this.perSecond;
     if (this.#heldPerSecond !== null && this.#heldPerSecond >= refused) this.#heldPerSecond = null;
     if (this.#exploring) this.#patienceMs = Math.min(MAX_PATIENCE_MS, this.#patienceMs * 2);
     this.#exploring = false;
     this.#refusedPerSecond = refused;
     this.#lowered = true;
-    this.#set(Math.max(this.floorPerSecond, refused / 2, this.#heldPerSecond ?? 0), nowMs);
+    const least = Math.max(this.floorPerSecond, this.#heldPerSecond ?? 0, answeredPerSecond);
+    this.#set(Math.min(refused, Math.max(refused / 2, least)), nowMs);
   }
 
   /**

@@ -140,3 +140,36 @@ test("a limit soon after another is the exchange's own rate", async () => {
     await pass(5_000);
   }
 });
+
+test("a route that refuses everything by itself halves the rate at most once, and soon slows nobody else", async () => {
+  const clock = new FakeClock(0);
+  const budget = new RequestBudget({ clock, requestsPerSecond: 20 });
+  let answered = 0;
+  const others = ["markets", "traderState", "notifications"];
+  for (const [i, route] of others.entries()) {
+    void (async () => {
+      await clock.sleep(i * 37);
+      for (;;) {
+        const grant = await budget.take({ lane: lanes.state, route });
+        await clock.sleep(50);
+        grant.answered();
+        answered++;
+        await clock.sleep(500);
+      }
+    })();
+  }
+  void (async () => {
+    for (;;) {
+      const grant = await budget.take({ lane: lanes.rest, route: "fundingHourly" });
+      await clock.sleep(50);
+      grant.throttled(2_000);
+      await clock.sleep(1_000);
+    }
+  })();
+  await clock.advance(20_000);
+  expect(budget.ratePerSecond).toBeGreaterThanOrEqual(10);
+  answered = 0;
+  await clock.advance(60_000);
+  expect(answered).toBeGreaterThan(290);
+  expect(budget.limit).toBeNull();
+});
