@@ -205,7 +205,7 @@ const endingMeaning: Readonly<Record<Ending, string>> = {
   closed: "The position is closed. Nothing is left to watch.",
   liquidated: "The exchange liquidated the position. Look at what is left of the account.",
   flipped: "The position changed its side. It is watched as a new one.",
-  explained: "Money was paid in or out. That is no profit and no loss. Nothing to do.",
+  explained: "Money was paid in or out. That is no profit and no loss.",
   ruleChanged: "The rule was changed, so this alert ends. What it watched may be no better.",
   noLongerWatched: "This is no longer watched. It may be no better.",
 };
@@ -255,7 +255,8 @@ function told(description: string): string {
  * must not be read as the present. A recovery is judged like a beginning, so its texts are of the moment.
  */
 function isGone({ kind, alert }: AlertChange): boolean {
-  return kind === "ended" && alert.ending !== null && alert.ending !== "recovered";
+  if (kind !== "ended" || alert.ending === null) return false;
+  return alert.ending !== "recovered" && alert.ending !== "explained";
 }
 
 /** The summary, without the subject in front of it. */
