@@ -443,21 +443,11 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
         if (unknown.length > 0)
           throw new Error(`routes lead to ${unknown.join(", ")}: a new channel runs only after a restart`);
         const build = await preparedWatch({ ...watchSettings(next), reloaded: true }, store, clock.nowMs());
-        await ingest.replace(() => build(clock.nowMs()));
+        await ingest.replace((before) => build(clock.nowMs(), before));
         templates = next.templates;
         audits.every(next.acknowledge.audit);
         await noteSets(store, next, clock.nowMs());
-        // The new watch knows history; what is so now has to be asked again, and told again.
-        for (const session of exchange.sessions.all) {
-          const { signedIn, detail } = session;
-          await observe({
-            kind: "session",
-            wallet: session.wallet.name,
-            atMs: clock.nowMs(),
-            signedIn,
-            detail,
-          });
-        }
+        // What was known is known still; what only the new rules read is asked for now.
         const schedules = collecting.status();
         for (const source of neededAtOnce) {
           for (const schedule of schedules)
@@ -547,7 +537,7 @@ function unwatched(firing: readonly Pick<Alert, "id" | "severity">[]): string | 
   return `${parts.join(", ")}: nobody watches ${firing.length === 1 ? "it" : "them"} now`;
 }
 
-/** What a new watch cannot judge without, what risk rests on first; histories come at their own pace. */
+/** What new rules may read and nobody asked for before, what risk rests on first; histories come at their own pace. */
 const neededAtOnce: readonly Source[] = [
   "marketConfig",
   "markets",

@@ -77,3 +77,26 @@ test("how often inboxes are audited is taken by a reload", { timeout: 30_000 }, 
   await house.clock.advance(180_000);
   expect(daemon.status().inbox).toMatchObject({ everyMs: null, audits: [{ atMs: second?.atMs }] });
 });
+
+test("twenty reloads of an unchanged configuration send no message and forget nothing", {
+  timeout: 60_000,
+}, async () => {
+  await using house = await openHouse();
+  await house.hold({ collateral: "4000", symbol: "SOL", size: "10", entryPrice: "150" });
+  const { daemon } = await house.start({ channels: { chat: house.chat() } });
+  await house.clock.advance(130_000);
+  const figures = () => Object.keys(daemon.status().watch.wallets[0]?.figures ?? {}).sort();
+  const before = figures();
+  const known = daemon.status().watch;
+  const messages = house.chats(/./).length;
+  expect(before).toContain("equity");
+  for (let i = 0; i < 20; i++) {
+    await house.clock.finish(daemon.reload(house.settings({ channels: { chat: house.chat() } })));
+    // Nothing was read since: all of it is known from before.
+    expect(figures()).toEqual(before);
+    expect(daemon.status().watch.unjudged).toEqual(known.unjudged);
+    await house.clock.advance(1_700);
+  }
+  await house.clock.advance(150_000);
+  expect(house.chats(/./).slice(messages)).toEqual([]);
+});

@@ -334,7 +334,13 @@ export type Observation =
    * A watch begins here, at a start or (`reloaded`) with newly read rules: it knows what history knows. Recorded, so that
    * who replays makes a new one here, too; no watch is fed it.
    */
-  | { readonly kind: "watching"; readonly atMs: number; readonly reloaded: boolean }
+  | {
+      readonly kind: "watching";
+      readonly atMs: number;
+      readonly reloaded: boolean;
+      /** It took over what the watch before it knew. Absent: it knew what history holds and nothing else. */
+      readonly wentOn?: true;
+    }
   | { readonly kind: "time"; readonly atMs: number };
 
 /** All numbers seen of one owner at one moment; float64, unrounded. */

@@ -85,8 +85,8 @@ export class RecordingLog {
     if (before !== undefined && !this.#broken && !begins && !before.full)
       if (next.atMs - this.#beganMs < sectionMs) return before;
     if (before !== undefined && before.length > 0) this.#row(before);
-    // A watch that begins knows nothing of what was seen before.
-    if (begins || before === undefined) {
+    // A watch that begins knows nothing of what was seen before; after a reload it goes on with all of it.
+    if ((begins && !next.wentOn) || before === undefined) {
       this.#carried = [];
       this.#recent = [];
     } else

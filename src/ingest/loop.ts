@@ -105,14 +105,18 @@ export class IngestLoop implements Ingest {
    * Judges by another watch from the next observation on. What arrives while `build` reads history waits in the queue, so
    * that nothing is judged by a watch that is on its way out.
    */
-  async replace(build: () => Promise<Watch>): Promise<void> {
+  async replace(build: (before: Watch) => Promise<Watch>): Promise<void> {
     this.#paused = true;
     try {
       await this.settled();
       // What is held is not in history yet, and the next watch could not know it.
       if (this.#held.length > 0) throw new Error("history does not take commits now; try again when it does");
-      this.#watch = await build();
+      this.#watch = await build(this.#watch);
       this.#begin();
+    } catch (error) {
+      // What it knew went over to a watch that never came to be.
+      if (this.#watch.replaced) this.#options.onBroken(error);
+      throw error;
     } finally {
       this.#paused = false;
       if (this.#queue.length > 0) this.#wake();

@@ -39,14 +39,16 @@ export type Rememberable = Pick<
   | "lastIds"
 >;
 
+/** @param before the watch that it replaces at a reload, whose knowledge goes over; null: a start */
 export async function rememberedWatch(
   settings: WatchSettings,
   store: Rememberable,
   nowMs: number,
+  before: Watch | null = null,
 ): Promise<Watch> {
   const pasts: Past[] = [];
   for await (const past of readPasts(settings, store, nowMs)) pasts.push(past);
-  return watchOf(settings, store, pasts, nowMs);
+  return watchOf(settings, store, pasts, nowMs, before);
 }
 
 /**
@@ -57,12 +59,12 @@ export async function preparedWatch(
   settings: WatchSettings,
   store: Rememberable,
   nowMs: number,
-): Promise<(nowMs: number) => Promise<Watch>> {
+): Promise<(nowMs: number, before?: Watch) => Promise<Watch>> {
   const pasts: Past[] = [];
   for await (const past of readPasts(settings, store, nowMs)) pasts.push(past);
-  return async (thenMs) => {
+  return async (thenMs, before) => {
     for (const past of pasts) await readOn(past, store);
-    return watchOf(settings, store, pasts, thenMs);
+    return watchOf(settings, store, pasts, thenMs, before ?? null);
   };
 }
 
@@ -71,8 +73,9 @@ async function watchOf(
   store: Rememberable,
   pasts: readonly Past[],
   nowMs: number,
+  before: Watch | null,
 ): Promise<Watch> {
-  const watch = new Watch(settings, await remembered(store), nowMs);
+  const watch = new Watch(settings, await remembered(store), nowMs, before);
   let fed = 0;
   for (const { minutes, ticks } of pasts) {
     watch.rememberMinutes(minutes);

@@ -188,7 +188,7 @@ async function raw(
   let begun = false;
   for await (const observation of history.recording({ fromMs: period.fromMs, toMs })) {
     if (observation.kind === "watching") {
-      await replay.begin(observation.atMs, observation.reloaded, settings);
+      await replay.begin(observation.atMs, observation.reloaded, settings, begun && observation.wentOn);
       begun = true;
     } else if (!begun) {
       await replay.begin(period.fromMs, begunBefore, settings);

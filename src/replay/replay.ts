@@ -48,13 +48,15 @@ export class Replay {
 
   /**
    * Watching begins, at first or anew, with what the store knows.
-   * @param reloaded as of WatchSettings   @param by other settings from here on
+   * @param reloaded as of WatchSettings   @param by other settings from here on   @param wentOn it takes over what the one before it knows
    */
-  async begin(atMs: number, reloaded: boolean, by?: WatchSettings): Promise<void> {
+  async begin(atMs: number, reloaded: boolean, by?: WatchSettings, wentOn = false): Promise<void> {
     if (by !== undefined) this.#settings = by;
     this.#nowMs = Math.max(this.#nowMs, atMs);
     const { reloaded: _, ...settings } = this.#settings;
-    this.#watch = await rememberedWatch(reloaded ? { ...settings, reloaded } : settings, this.store, atMs);
+    const before = wentOn ? this.#watch : null;
+    const watched = reloaded ? { ...settings, reloaded } : settings;
+    this.#watch = await rememberedWatch(watched, this.store, atMs, before);
   }
 
   observe(observation: Observation): void {

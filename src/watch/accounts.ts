@@ -132,7 +132,7 @@ export class Accounts {
   readonly #keeper: SubjectKeeper;
   readonly #placings: Placings;
   readonly #index = new MarketIndex();
-  readonly #ordersRead: boolean;
+  #ordersRead: boolean;
   readonly #sheet = new Sheet();
   readonly #moves = { together: Number.NaN, adverse: Number.NaN };
 
@@ -142,6 +142,24 @@ export class Accounts {
     this.#markets = markets;
     this.#keeper = keeper;
     this.#placings = placings;
+  }
+
+  /** Whether facts of resting orders are needed from the next answer on. */
+  readOrders(read: boolean): void {
+    this.#ordersRead = read;
+  }
+
+  /** Removes all accounts of a wallet. */
+  forget(wallet: string): void {
+    for (const group of this.#groups.get(wallet)?.values() ?? [])
+      for (const account of [...group.accounts.values()]) this.#remove(group, account);
+    this.#groups.delete(wallet);
+    this.#listAnew(wallet);
+  }
+
+  /** The PDA indices of a wallet that were read. */
+  readIndices(wallet: string): Iterable<number> {
+    return this.#groups.get(wallet)?.keys() ?? [];
   }
 
   /** As they are now: who comes or goes is in the next list. */

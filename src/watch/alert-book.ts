@@ -105,6 +105,11 @@ export class LiveAlert implements Due {
     this.#onDue = onDue;
   }
 
+  /** Goes on where it was before a reload. */
+  goOn({ toldAtMs, toldValue, reminders, held, details, facts, judgedAtMs }: LiveAlert): void {
+    Object.assign(this, { toldAtMs, toldValue, reminders, held, details, facts, judgedAtMs });
+  }
+
   says({ details, facts }: Pick<AlertText, "details" | "facts">): void {
     this.details = details;
     this.facts = facts;
@@ -125,6 +130,8 @@ export class AlertBook {
   readonly #escalations: Escalations;
   /** Events whose chains run: they are over, and only here until somebody settles them. */
   readonly #unsettled = new Map<number, Alert>();
+  /** Alerts of before a reload, until they are taken over. */
+  #former: ReadonlyMap<number, LiveAlert>;
   /** The draft of the tick that runs; reminders come due inside one. */
   #draft: () => Draft;
 
@@ -136,8 +143,10 @@ export class AlertBook {
     timezone: string;
     deadlines: Deadlines;
     draft: () => Draft;
+    before?: AlertBook | undefined;
   }) {
-    const { deadlines, draft, routing, inhibit, timezone } = options;
+    const { deadlines, draft, routing, inhibit, timezone, before } = options;
+    this.#former = before?.live ?? new Map();
     this.ids = options.ids;
     this.#remind = options.remind;
     this.#deadlines = deadlines;
@@ -147,15 +156,18 @@ export class AlertBook {
       firing: () => this.#firingLabels(),
       changed: () => this.#dispatch.reconsider(),
     });
-    this.#dispatch = new Dispatch({
-      ...{ routing, draft, holds: this.#holds },
-      nextId: () => ++this.ids.owed,
-      isFresh: (id, nowMs) => {
-        const live = this.live.get(id);
-        return live !== undefined && (live.judgedAtMs === nowMs || live.textNow(nowMs) !== null);
+    this.#dispatch = new Dispatch(
+      {
+        ...{ routing, draft, holds: this.#holds },
+        nextId: () => ++this.ids.owed,
+        isFresh: (id, nowMs) => {
+          const live = this.live.get(id);
+          return live !== undefined && (live.judgedAtMs === nowMs || live.textNow(nowMs) !== null);
+        },
+        tellNow: (id, receivers, into) => this.#tellNow(id, receivers, into),
       },
-      tellNow: (id, receivers, into) => this.#tellNow(id, receivers, into),
-    });
+      before ? before.#dispatch : undefined,
+    );
     this.#escalations = new Escalations({
       ...{ deadlines, draft },
       escalate: (into, id, receivers, words) => this.#escalate(into, id, receivers, words),
@@ -194,6 +206,11 @@ export class AlertBook {
     this.#holds.put(silence, draft);
   }
 
+  /** What a reload took over is complete. */
+  tookOver(): void {
+    this.#former = new Map();
+  }
+
   /** Takes an alert that fires back from history. */
   restore(
     alert: Alert,
@@ -202,14 +219,17 @@ export class AlertBook {
     reminders: number,
     toldValue: number | null,
   ): LiveAlert {
-    const live = new LiveAlert(alert, told, [], this.#onReminder);
+    const except = this.#former.get(alert.id)?.except ?? [];
+    const live = new LiveAlert(alert, told, except, this.#onReminder);
     live.toldAtMs = lastTold?.atMs ?? alert.firedAtMs;
     live.toldValue = toldValue;
     live.reminders = reminders;
     live.details = lastTold?.details ?? [];
     live.facts = lastTold?.facts;
+    const former = this.#former.get(alert.id);
+    if (former) live.goOn(former);
     this.live.set(alert.id, live);
-    this.#schedule(live);
+    if (!live.held) this.#schedule(live);
     return live;
   }
 

@@ -40,26 +40,59 @@ export interface BooksParts {
   readonly conditions: Conditions;
   readonly series: Series;
   readonly named: NamedValues;
+  /** Wallets that were watched before a reload in the same way. */
+  readonly kept: ReadonlySet<string>;
 }
 
 export class Books {
   readonly #parts: BooksParts;
   readonly #books: readonly Book[];
+  /** Those that were not there before a reload. */
+  readonly #fresh = new Set<Book>();
   /** What each wallet adds now. */
   readonly #shares = new Map<string, Share>();
 
-  constructor(parts: BooksParts) {
+  /** @param before those of the watch that is replaced at a reload: books of the same condition and members go on */
+  constructor(parts: BooksParts, before?: Books) {
     this.#parts = parts;
+    const { kept, world } = parts;
+    const known = new Map<string, Book>();
+    if (before) for (const book of before.#books) known.set(book.name, book);
+    if (before) for (const [name, share] of before.#shares) if (kept.has(name)) this.#shares.set(name, share);
     this.#books = parts.ruleSet.conditions.flatMap((rule) => {
       if (rule.scope !== "book") return [];
-      const members = parts.wallets.filter(({ name }) => isMember(rule, name, parts.world));
-      return members.length === 0 ? [] : [new Book(rule, members, parts.world)];
+      const members = parts.wallets.filter(({ name }) => isMember(rule, name, world));
+      if (members.length === 0) return [];
+      const names = members.map(({ name }) => name);
+      const old = known.get(rule.name);
+      if (old?.goesOn(rule, names) && names.every((name) => kept.has(name))) {
+        known.delete(rule.name);
+        return [old];
+      }
+      const book = new Book(rule, members, world);
+      this.#fresh.add(book);
+      return [book];
     });
+    for (const book of known.values()) for (const node of book.nodes) world.nodes.delete(node.name);
   }
 
   /** @param standing subjects of which something stands in history: it ends by being judged */
   start(standing: readonly string[], atMs: number): void {
-    for (const book of this.#books) book.start(standing, atMs);
+    for (const book of this.#fresh) book.start(standing, atMs);
+  }
+
+  /** After a reload: what its members hold is known already. */
+  goOn(): void {
+    const { wallets, accounts } = this.#parts.world;
+    for (const book of this.#fresh) {
+      for (const [name, entry] of wallets) {
+        if (!book.has(name)) continue;
+        const share = this.#shares.get(name) ?? shareOf(entry, accounts.ofWallet(name));
+        this.#shares.set(name, share);
+        book.take(entry, undefined, share);
+      }
+      book.writeAll();
+    }
   }
 
   /** Something about a wallet's accounts is new. */
@@ -155,7 +188,7 @@ class Sum {
 }
 
 class Book implements Doubt {
-  readonly #rule: ConditionRule;
+  #rule: ConditionRule;
   readonly #world: World;
   /** Members and their places. */
   readonly #places: ReadonlyMap<string, number>;
@@ -229,6 +262,17 @@ class Book implements Doubt {
 
   leave(): void {
     for (const { facts } of this.#nodes.values()) delete facts.values.pnlToday;
+  }
+
+  get name(): string {
+    return this.#rule.name;
+  }
+
+  /** Whether it is the book of this rule, too; it is judged by it then. */
+  goesOn(rule: ConditionRule, names: readonly string[]): boolean {
+    const same = rule.fingerprint === this.#rule.fingerprint && names.join("\n") === this.#names.join("\n");
+    if (same) this.#rule = rule;
+    return same;
   }
 
   get nodes(): Iterable<SubjectNode> {

@@ -34,7 +34,7 @@ import { PresentWindow } from "./present-window.ts";
 import type { Doubt } from "./profit.ts";
 import type { WatchedWallet } from "./settings.ts";
 import type { Judging } from "./staleness.ts";
-import type { SubjectNode } from "./subjects.ts";
+import type { Former, SubjectNode } from "./subjects.ts";
 import { isProfit } from "./wants.ts";
 import { type WindowPlan, WindowSet } from "./windows.ts";
 
@@ -71,8 +71,8 @@ export interface ConditionsOptions {
   readonly facts: (env: Env) => TemplateFacts | undefined;
   /** Until when what holds at its first judgement was so when watching began, ms. */
   readonly firstLookUntilMs: number;
-  /** Returns true while the first answers after a start are on their way. */
-  readonly starting: (atMs: number) => boolean;
+  /** Returns true while the first answers are on their way: after a start, or after the reload that brought the rule. */
+  readonly starting: (rule: string, atMs: number) => boolean;
   /** Whether the account that a node is lost its last position to a liquidation just now. */
   readonly emptied: (node: SubjectNode) => boolean;
   /** The share of a window over events whose time is told, 0–1; null where nobody can say. */
@@ -162,9 +162,36 @@ export class Conditions {
     node.plan = this.#plans.of(rules);
     for (const instance of node.instances) {
       this.#claim(instance, draft);
+      if (node.former && this.#goOn(instance, node.former, draft)) continue;
       // Judged once even when nothing of what it reads ever arrives: then it is blind, and somebody has to say so.
-      this.#setTimer(instance, draft.atMs + driftMs);
+      this.#setTimer(instance, node.former ? draft.atMs : draft.atMs + driftMs);
     }
+    if (node.former === null) return;
+    node.former = null;
+    node.instances = node.instances.filter(({ index }) => !node.quiet.has(index));
+    node.staleness.noted(this.#firstStaleMs(node));
+  }
+
+  /** After a reload: a rule whose condition is as it was goes on with its clocks and its data state. */
+  #goOn(instance: Instance, { plan, instances, quiet }: Former, draft: Draft): boolean {
+    const { rule, node } = instance;
+    // Nearly always the rules are the same.
+    const index =
+      plan[instance.index]?.rule.name === rule.name
+        ? instance.index
+        : plan.findIndex((one) => one.rule.name === rule.name);
+    const was = plan[index]?.rule;
+    if (was?.fingerprint !== rule.fingerprint) return false;
+    const before = instances.find((one) => one.index === index);
+    if (before === undefined) instance.judged = quiet.has(index);
+    else instance.goOn(before);
+    if (instance.unknown !== null && rule.mode === "live") this.#options.onSight(instance, draft);
+    // With other times or ages it may say something else at once.
+    if (!isSameJudging(was, rule)) return false;
+    if (quiet.has(index)) node.quiet.set(instance.index, true);
+    else if (before?.timer && Number.isFinite(before.timer.dueMs))
+      this.#setTimer(instance, before.timer.dueMs);
+    return true;
   }
 
   /** The windows through which a rule looks back from this subject. */
@@ -357,7 +384,8 @@ export class Conditions {
       if (node.plan[instance.index]?.restless !== false) this.#schedule(instance, env, rule);
       else this.#rest(instance, env);
       // Arrivals of what only texts name are no reason to judge.
-      if (!known && this.#options.starting(draft.atMs)) this.#setTimer(instance, draft.atMs + driftMs);
+      if (!known && this.#options.starting(rule.name, draft.atMs))
+        this.#setTimer(instance, draft.atMs + driftMs);
       return;
     }
     const before = instance.lifecycle;
@@ -431,7 +459,7 @@ export class Conditions {
   /** Waits with a new alert until the figures that its texts name were read, for some seconds after a start. */
   #withTexts(instance: Instance, env: Env, judged: Judged): Judged {
     if (judged.kind === "unknown" || judged.severity === null || instance.alert !== null) return judged;
-    if (!this.#options.starting(env.nowMs)) return judged;
+    if (!this.#options.starting(instance.rule.name, env.nowMs)) return judged;
     const unknown = unreadFigure(instance.rule, env);
     if (unknown === null) return judged;
     const { value, dataAtMs } = judged;
@@ -471,7 +499,8 @@ export class Conditions {
 
   #recoveredText(instance: Instance, nowMs: number): AlertText | null {
     const { node, index } = instance;
-    if (index >= node.plan.length) return null;
+    // A reload may have put another rule in its place.
+    if (node.plan[index]?.rule.fingerprint !== instance.rule.fingerprint) return null;
     const now = node.instance(index);
     if (now.alert !== null) return null;
     return this.#look(now, nowMs, null, (judged, env) =>
@@ -669,6 +698,22 @@ export class Conditions {
 /** The end of the time for which the judgement before an unknown one counts: nothing where the process stood still. */
 function countsUntil({ staleMs }: Instance, nowMs: number): { readonly fromMs?: number } {
   return nowMs - staleMs > stoodStillMs ? {} : { fromMs: staleMs - 1 };
+}
+
+/** Whether two rules of one condition judge with the same times. */
+function isSameJudging(one: ConditionRule, other: ConditionRule): boolean {
+  return one === other || timesOf(one) === timesOf(other);
+}
+
+const times = new WeakMap<ConditionRule, string>();
+
+function timesOf(rule: ConditionRule): string {
+  const known = times.get(rule);
+  if (known !== undefined) return known;
+  const { forMs, keepFiringForMs, staleAfterMs, noData, windows } = rule;
+  const text = JSON.stringify([forMs, keepFiringForMs, staleAfterMs, noData, windows.map(({ key }) => key)]);
+  times.set(rule, text);
+  return text;
 }
 
 /** One past the last moment at which all that counts now still does. */

@@ -59,12 +59,15 @@ const forgottenMs = 600_000;
 
 export class Dispatch {
   readonly #options: DispatchOptions;
-  readonly #groups = new Map<string, Group>();
+  readonly #groups: Map<string, Group>;
   readonly #held = new Map<number, Held>();
-  #sweptMs = 0;
+  #sweptMs: number;
 
-  constructor(options: DispatchOptions) {
+  /** @param before that of the watch which is replaced at a reload: its groups go on */
+  constructor(options: DispatchOptions, before?: Dispatch) {
     this.#options = options;
+    this.#groups = before ? before.#groups : new Map();
+    this.#sweptMs = before ? before.#sweptMs : 0;
   }
 
   get held(): Iterable<Held> {

@@ -72,9 +72,11 @@ export class Endings {
   /** Alerts of which history keeps what is known of their ending. */
   readonly #kept = new Set<number>();
   /** The newest liquidation of a position, or of anything in an account. Bounded by what is watched. */
-  readonly #liquidated = new Map<string, Liquidated>();
+  readonly #liquidated: Map<string, Liquidated> = new Map();
   /** By rule and subject: the liquidation that ended its last alert. It is not why the next one ends as well. */
-  readonly #toldMs = new Map<string, number>();
+  readonly #toldMs: Map<string, number> = new Map();
+  /** What waited before a reload, by alert, until it is known what of it waits still. */
+  readonly #former = new Map<number, Waiting>();
 
   constructor(options: {
     alerts: AlertBook;
@@ -83,12 +85,18 @@ export class Endings {
     release: (row: RuleRow, draft: Draft) => void;
     /** The positions of an account, by symbol; undefined: there is no such account. */
     positionsOf: (account: AccountRef) => ReadonlyMap<string, unknown> | undefined;
+    before?: Endings | undefined;
   }) {
     this.#alerts = options.alerts;
     this.#deadlines = options.deadlines;
     this.#draft = options.draft;
     this.#release = options.release;
     this.#positionsOf = options.positionsOf;
+    const { before } = options;
+    if (!before) return;
+    for (const waiting of before.#waiting) this.#former.set(waiting.live.alert.id, waiting);
+    this.#liquidated = before.#liquidated;
+    this.#toldMs = before.#toldMs;
   }
 
   /** Ends at once where the reason is plain; else waits for word. */
@@ -119,12 +127,14 @@ export class Endings {
       readonly suspicious: boolean;
     },
   ): void {
+    const former = this.#former.get(ending.live.alert.id);
     const waiting: Waiting = {
       ...ending,
+      ...(former && wordsOf(former)),
       goneMs: ending.goneMs ?? draft.atMs,
       fromSlot: ending.fromSlot ?? 0,
-      sinceMs: draft.atMs,
-      fills: new FillTrail(ending.another),
+      sinceMs: former?.sinceMs ?? draft.atMs,
+      fills: former?.fills ?? new FillTrail(ending.another),
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
       place: -1,
@@ -132,7 +142,10 @@ export class Endings {
     };
     if (this.#wasLiquidated(waiting)) this.#settle(draft, waiting, "liquidated");
     else if (!ending.suspicious) this.#settle(draft, waiting, ending.fallback);
-    else {
+    else if (former) {
+      this.#waiting.add(waiting);
+      this.#deadlines.set(waiting, former.dueMs);
+    } else {
       this.#waiting.add(waiting);
       const { fallback, fromMs, fromSlot, goneMs } = waiting;
       const kept: KeptEnding = { fallback, fromMs, fromSlot, goneMs, another: ending.another };
@@ -142,6 +155,11 @@ export class Endings {
       this.#askFor(draft, waiting);
       this.#deadlines.set(waiting, draft.atMs + settledAfterMs);
     }
+  }
+
+  /** What a reload took over is complete. */
+  tookOver(): void {
+    this.#former.clear();
   }
 
   /** What history knows from before the start, which nobody tells again. Events that are no liquidation of ours mean nothing. */
@@ -267,6 +285,11 @@ export class Endings {
     const before = happenedMs <= waiting.goneMs + settledAfterMs;
     return before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;
   }
+}
+
+/** What is said of an ending. */
+function wordsOf({ text, textAt, before }: Waiting): Pick<Waiting, "text" | "textAt" | "before"> {
+  return { text, ...(textAt ? { textAt } : {}), ...(before === undefined ? {} : { before }) };
 }
 
 /** Whether an event is a fill of the position whose end waits for word, since it was last seen. */

@@ -26,10 +26,11 @@ interface Noted {
 }
 
 export class EquityCheck {
-  readonly #noted = new Map<AccountEntry, Noted>();
+  readonly #noted: Map<AccountEntry, Noted>;
   readonly #warn: (text: string) => void;
 
-  constructor(warn: (text: string) => void) {
+  constructor(warn: (text: string) => void, before?: EquityCheck) {
+    this.#noted = before ? before.#noted : new Map();
     this.#warn = warn;
   }
 

@@ -49,23 +49,44 @@ export class Failing {
   readonly #judgedAll: (rule: string) => boolean;
   readonly #failures = new Map<string, Failure>();
   readonly #restored = new Map<string, Restored>();
-
   constructor(options: {
     readonly alerts: AlertBook;
     readonly deadlines: Deadlines;
     readonly draft: () => Draft;
     /** Whether all subjects of a condition are there and could be judged since the start. */
     readonly judgedAll: (rule: string) => boolean;
+    readonly before?: Failing | undefined;
+    /** The rule of this name now. */
+    readonly ruleOf: (name: string) => ConditionRule | EventRule | undefined;
+    /** Whether a subject of before a reload is watched still. */
+    readonly stands: (subject: string) => boolean;
   }) {
     this.#alerts = options.alerts;
     this.#deadlines = options.deadlines;
     this.#draft = options.draft;
     this.#judgedAll = options.judgedAll;
+    if (!options.before) return;
+    for (const [name, { subjects, ...failure }] of options.before.#failures) {
+      const rule = options.ruleOf(name);
+      if (rule?.fingerprint !== failure.rule.fingerprint) continue;
+      const left = [...subjects].filter(([subject]) => rule.kind === "event" || options.stands(subject));
+      if (left.length === 0) continue;
+      const went = this.#make({ ...failure, rule, subjects: new Map(left), alert: null });
+      this.#failures.set(name, went);
+      if (failure.alert === null) this.#deadlines.set(went, failure.dueMs);
+      else if (failure.judgedSince) this.#deadlines.set(went, failure.failedMs + calmAfterMs);
+    }
   }
 
   /** Takes back an alert that stood when the daemon stopped: it goes on, or ends when its rule has judged. */
   restore(live: LiveAlert, draft: Draft): void {
     const name = live.alert.labels.failing ?? "";
+    const failure = this.#failures.get(name);
+    if (failure) {
+      failure.alert = live;
+      this.#follow(failure, live);
+      return;
+    }
     const restored: Restored = {
       live,
       fromMs: draft.atMs,
@@ -113,21 +134,29 @@ export class Failing {
     }
     const restored = this.#restored.get(rule.name);
     if (restored) this.#forget(rule.name, restored);
-    const failure: Failure = {
+    const failure = this.#make({
       rule,
       subjects: new Map([[subject, detail]]),
       sinceMs: draft.atMs,
       failedMs: draft.atMs,
       judgedSince: false,
       alert: restored?.live ?? null,
-      dueMs: Number.POSITIVE_INFINITY,
-      queuedMs: Number.POSITIVE_INFINITY,
-      place: -1,
-      onDue: (nowMs) => (failure.judgedSince ? this.#calm(failure, nowMs) : this.#fire(failure)),
-    };
+    });
     this.#failures.set(rule.name, failure);
     if (failure.alert) this.#follow(failure, failure.alert);
     else this.#deadlines.set(failure, draft.atMs + noDataForMs);
+    return failure;
+  }
+
+  #make(of: Pick<Failure, "rule" | "subjects" | "sinceMs" | "failedMs" | "judgedSince" | "alert">): Failure {
+    const failure: Failure = {
+      ...of,
+      dueMs: Number.POSITIVE_INFINITY,
+      queuedMs: Number.POSITIVE_INFINITY,
+      place: -1,
+      order: undefined,
+      onDue: (nowMs) => (failure.judgedSince ? this.#calm(failure, nowMs) : this.#fire(failure)),
+    };
     return failure;
   }
 

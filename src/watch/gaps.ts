@@ -53,12 +53,15 @@ export interface Gap extends Due {
 export interface GapsOptions {
   readonly deadlines: Deadlines;
   readonly draft: () => Draft;
-  readonly startedMs: number;
+  /** Since when a rule has been judged by, ms. */
+  readonly sinceMs: (rule: string) => number;
   /** The source whose silence is the cause; null: none's. */
   readonly sourceOf: (one: Sighted, unknown: Unknown) => Source | null;
   /** A gap is listed by an alert already: it is due at once. */
   readonly isListed: (wallet: string | null, source: BlindSource) => boolean;
   readonly onDue: (gap: Gap, draft: Draft) => void;
+  /** It was settling before a reload, and goes on. */
+  readonly onSettling: (gap: Gap) => void;
   /** Rules that could not be judged for want of one that is due cannot be judged for want of this one now: it is due, too. */
   readonly onMoved: (gap: Gap, from: Gap, draft: Draft) => void;
   /** Of one that is due, other rules cannot be judged than before. */
@@ -74,12 +77,35 @@ export class Gaps {
   readonly #options: GapsOptions;
   readonly #gaps = new Map<string, Gap>();
   readonly #keyOf = new Map<Sighted, string>();
-  readonly #darkTime = new DarkTime();
+  readonly #darkTime: DarkTime;
   /** When each that was due closed last, by key, ms. */
-  readonly #closedMs = new Map<string, number>();
+  readonly #closedMs: Map<string, number>;
+  /** Those of before a reload, until they are taken over. */
+  #former: ReadonlyMap<string, Gap>;
 
-  constructor(options: GapsOptions) {
+  /** @param before those of the watch that is replaced at a reload */
+  constructor(options: GapsOptions, before?: Gaps) {
     this.#options = options;
+    this.#darkTime = before ? before.#darkTime : new DarkTime();
+    this.#closedMs = before ? before.#closedMs : new Map();
+    this.#former = before ? before.#gaps : new Map();
+  }
+
+  /** All rules of a reload are attached: what is not open any more was so until now. */
+  tookOver(draft: Draft): void {
+    for (const [key, { source, wallet, open, due, countsFromMs, dueMs, ...former }] of this.#former) {
+      if (this.#gaps.has(key)) continue;
+      if (open) {
+        this.#darkTime.add(key, countsFromMs, draft.atMs);
+        if (due) this.#closedMs.set(key, draft.atMs);
+        continue;
+      }
+      const gap = this.#make(key, source, wallet, draft.atMs);
+      Object.assign(gap, { open, due, countsFromMs, sinceMs: former.sinceMs, answeredMs: former.answeredMs });
+      this.#options.deadlines.set(gap, dueMs);
+      this.#options.onSettling(gap);
+    }
+    this.#former = new Map();
   }
 
   get size(): number {
@@ -149,8 +175,17 @@ export class Gaps {
       const gap = this.#make(key, source, wallet, draft.atMs);
       gap.unjudged.add(one);
       gap.countsFromMs = countsFromMs;
+      const former = this.#former.get(key);
+      if (former?.open) {
+        const { sinceMs, answeredMs } = former;
+        Object.assign(gap, {
+          sinceMs,
+          answeredMs,
+          countsFromMs: Math.min(countsFromMs, former.countsFromMs),
+        });
+      }
       if (this.#options.isListed(wallet, source)) this.#due(gap);
-      else this.#options.deadlines.set(gap, countsFromMs + this.#untilDueMs(gap, countsFromMs));
+      else this.#options.deadlines.set(gap, gap.countsFromMs + this.#untilDueMs(gap, gap.countsFromMs));
       return gap;
     }
     known.unjudged.add(one);
@@ -174,7 +209,8 @@ export class Gaps {
   }
 
   #make(key: string, source: BlindSource, wallet: string | null, atMs: number): Gap {
-    const intermittent = this.#darkTime.within(key, atMs - darkWindowMs, atMs) > 0;
+    const intermittent =
+      this.#former.get(key)?.intermittent ?? this.#darkTime.within(key, atMs - darkWindowMs, atMs) > 0;
     const gap: Gap = {
       ...{ key, wallet, source, unjudged: new Set(), sinceMs: atMs, countsFromMs: atMs },
       ...{ intermittent, answeredMs: null, open: true, due: false },
@@ -250,7 +286,7 @@ export class Gaps {
           graceMs = Math.max(graceMs, one.rule.staleAfterMs[of]);
       }
     }
-    return Math.max(draft.atMs, this.#options.startedMs + graceMs);
+    return Math.max(draft.atMs, this.#options.sinceMs(one.rule.name) + graceMs);
   }
 }
 

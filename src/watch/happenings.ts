@@ -49,6 +49,8 @@ export interface HappeningsOptions {
   readonly alerts: AlertBook;
   readonly throttles: Throttles;
   readonly wallet: (name: string) => WatchedWallet | undefined;
+  /** As of `HeldEventsOptions`. */
+  readonly reloaded: boolean;
   /** Surroundings of an event, with `event` filled in. */
   readonly env: (event: Event, facts: Facts) => Env;
   /**
@@ -80,10 +82,11 @@ export class Happenings {
 
   constructor(options: HappeningsOptions) {
     this.#options = options;
-    const { deadlines, draft, onSight } = options;
+    const { deadlines, draft, onSight, reloaded } = options;
     this.#held = new HeldEvents({
       deadlines,
       draft,
+      reloaded,
       onSight,
       judge: (held, rules, into) => {
         const { matches, open } = this.#judge(held.event, rules, held.sinceMs, into);

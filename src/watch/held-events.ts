@@ -65,6 +65,8 @@ interface Kept {
 export interface HeldEventsOptions {
   readonly deadlines: Deadlines;
   readonly draft: () => Draft;
+  /** What was read before goes on: nothing has to be waited for anew. */
+  readonly reloaded: boolean;
   readonly onSight: (sight: Sighted, draft: Draft) => void;
   /** Judges anew. @returns the rules that still cannot; what matched is added to the held event. */
   readonly judge: (held: HeldEvent, rules: readonly EventRule[], draft: Draft) => readonly OpenRule[];
@@ -110,7 +112,8 @@ export class HeldEvents {
     const { atMs } = this.#options.draft();
     const kept = past.map(({ event, value }) => ({ event, ...(JSON.parse(value) as Kept) }));
     for (const { event, sinceMs, open, matches, settled } of kept.sort((a, b) => a.sinceMs - b.sinceMs)) {
-      const untilMs = Math.max(sinceMs + heldForMs, atMs + heldAfterStartMs);
+      const atLeastMs = this.#options.reloaded ? atMs : atMs + heldAfterStartMs;
+      const untilMs = Math.max(sinceMs + heldForMs, atLeastMs);
       const held = this.#make(event, sinceMs, untilMs, matches);
       held.settled = settled === true;
       held.open = open.flatMap((name) => {

@@ -24,10 +24,15 @@ type Spans = Record<string, readonly Span[]>;
 
 export class Holders {
   readonly #wallets = new Map<string, Spans>();
-  readonly #keepMs: number;
+  #keepMs: number;
 
   /** @param keepMs how far rules look back over events, ms; 0: not at all */
   constructor(keepMs: number) {
+    this.#keepMs = keepMs;
+  }
+
+  /** Takes the look-back of newly read rules. @param keepMs as of the constructor */
+  keepFor(keepMs: number): void {
     this.#keepMs = keepMs;
   }
 

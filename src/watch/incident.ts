@@ -59,7 +59,7 @@ export class Incident implements Due {
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
   place = -1;
-  readonly #isRestored: boolean;
+  #isRestored: boolean;
   #kept = "";
 
   constructor(wallet: string | null, live: LiveAlert, isRestored = false) {
@@ -81,6 +81,22 @@ export class Incident implements Due {
       incident.awaited.set(gapKey(source, wallet), { source, wallet });
     }
     return incident;
+  }
+
+  /** Goes on where it was before a reload. */
+  goOn(before: Incident): void {
+    this.told = before.told;
+    this.wasSilent = before.wasSilent;
+    this.betterSinceMs = before.betterSinceMs;
+    this.readMs = before.readMs;
+    this.#isRestored = before.#isRestored;
+    this.#kept = before.#kept;
+    // What is kept may be older. What is missing still joins as the rules are attached.
+    this.awaited.clear();
+    for (const [key, { source, wallet }] of [...before.members, ...before.awaited])
+      this.awaited.set(key, { source, wallet });
+    for (const source of before.sources) this.sources.add(source);
+    for (const wallet of before.wallets) this.wallets.add(wallet);
   }
 
   /** More than single wallets: alerts of those are held while it fires. */

@@ -34,6 +34,14 @@ export class Instance {
     this.index = index;
   }
 
+  /** Goes on where another instance of the same condition was. */
+  goOn(before: Instance): void {
+    this.judged = before.judged;
+    if (before.#course === null) return;
+    const { alert, stored, ...course } = before.#course;
+    Object.assign(this.#own(), course);
+  }
+
   get lifecycle(): Lifecycle {
     return this.#course?.lifecycle ?? begunOf(this.rule);
   }

@@ -66,26 +66,33 @@ export interface MarketAnswersParts {
   readonly judgeAccount: (account: AccountEntry, source: Source, draft: Draft) => void;
   /** For the log. */
   readonly warn: (text: string) => void;
+  /** What it was told before a reload goes over. */
+  readonly before: MarketAnswers | undefined;
 }
 
 export class MarketAnswers {
-  readonly #parts: MarketAnswersParts;
+  readonly #parts: Omit<MarketAnswersParts, "before">;
   readonly #world: World;
   readonly #rememberedStatus: Parameters<typeof statusChange>[0];
-  #toldUnlisted = false;
-  readonly #reportedMismatches = new Set<string>();
+  #toldUnlisted: boolean;
+  readonly #reportedMismatches: Set<string>;
   /** When each market last entered windows and history, ms. */
-  readonly #sampledMs = new Map<string, number>();
+  readonly #sampledMs: Map<string, number>;
   readonly #liveSampleMs: number;
   /** What was wrong with the prices of each market in the newest answer. */
   readonly #badPrices = new Map<string, string>();
   /** Assets that were asked for because no list named them. */
-  readonly #wantedAssets = new Set<number>();
+  readonly #wantedAssets: Set<number>;
   /** What some rule reads of a market that it names. */
   readonly #namedBy: ReadonlySet<Source>;
 
   constructor(parts: MarketAnswersParts) {
-    this.#parts = parts;
+    const { before, ...rest } = parts;
+    this.#parts = rest;
+    this.#toldUnlisted = before ? before.#toldUnlisted : false;
+    this.#reportedMismatches = before ? before.#reportedMismatches : new Set();
+    this.#sampledMs = before ? before.#sampledMs : new Map();
+    this.#wantedAssets = before ? before.#wantedAssets : new Set();
     this.#namedBy = new Set(
       parts.settings.ruleSet.conditions.flatMap(({ reads }) =>
         reads.flatMap(({ symbol, sources }) => (symbol === null ? [] : sources)),

@@ -16,7 +16,7 @@ import type { BlindSource } from "../domain/status.ts";
 import type { AlertBook, LiveAlert } from "./alert-book.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
-import { type Gap, Gaps, gapKey, type Sighted } from "./gaps.ts";
+import { type Gap, Gaps, type GapsOptions, gapKey, type Sighted } from "./gaps.ts";
 import { Incident, keptNoData } from "./incident.ts";
 import { Misnamed } from "./misnamed.ts";
 import { missingInput } from "./missing-input.ts";
@@ -35,6 +35,10 @@ export interface NoDataOptions {
   readonly startedMs: number;
   /** Of times in texts. */
   readonly timezone: string;
+  /** That of the watch which is replaced at a reload. */
+  readonly before?: NoData | undefined;
+  /** Rules that the reload brought: what they read may still be on its way. */
+  readonly newRules?: readonly string[];
 }
 
 /** So many schedules without an answer are a silence of the exchange. */
@@ -43,7 +47,7 @@ const silentSchedules = 3;
 export class NoData {
   readonly #options: NoDataOptions;
   readonly #gaps: Gaps;
-  readonly #failures = new ReadFailures();
+  readonly #failures: ReadFailures;
   readonly #extents: Extents;
   readonly #misnamed: Misnamed;
   readonly #incidents = new Set<Incident>();
@@ -52,16 +56,37 @@ export class NoData {
   /** When the first read after a silence succeeded, ms. */
   #silenceEndedMs = Number.NEGATIVE_INFINITY;
   readonly #silentAfterMs: number;
+  /** When watching began, reloads apart, ms. */
+  readonly startedMs: number;
+  /** Since when there is a rule that a reload brought, ms. */
+  readonly #ruleSinceMs: Map<string, number>;
+  /** Alerts of before a reload, by id, until they are taken over. */
+  readonly #former = new Map<number, Incident>();
 
-  constructor(options: NoDataOptions) {
+  constructor({ before, ...rest }: NoDataOptions) {
+    const startedMs = before?.startedMs ?? rest.startedMs;
+    const options = { ...rest, startedMs };
     this.#options = options;
+    this.startedMs = startedMs;
+    this.#failures = before ? before.#failures : new ReadFailures();
+    this.#ruleSinceMs = before ? before.#ruleSinceMs : new Map();
+    for (const name of rest.newRules ?? []) this.#ruleSinceMs.set(name, rest.startedMs);
+    if (before) {
+      this.#answeredMs = before.#answeredMs;
+      this.#silenceEndedMs = before.#silenceEndedMs;
+      for (const incident of before.#incidents) this.#former.set(incident.live.alert.id, incident);
+    }
     const { scheduleMs } = options;
     // As soon as the first source is missing that is read most often.
     this.#silentAfterMs =
       noDataForMs + silentSchedules * Math.min(scheduleMs.traderState, scheduleMs.markets);
-    this.#misnamed = new Misnamed(options);
-    this.#gaps = new Gaps({
+    this.#misnamed = new Misnamed(rest);
+    const gaps: GapsOptions = {
       ...options,
+      sinceMs: (rule) => this.sinceMs(rule),
+      onSettling: (gap) => {
+        for (const incident of this.#incidents) if (incident.lists(gap.key)) incident.add(gap);
+      },
       sourceOf: ({ node }, unknown) => missingInput(options.world, node.subject, unknown),
       isListed: (wallet, source) =>
         source === "configuration"
@@ -79,7 +104,8 @@ export class NoData {
         if (gap.source === "configuration") this.#misnamed.changed(draft);
       },
       onClosed: (gap, draft) => this.#onClosed(gap, draft),
-    });
+    };
+    this.#gaps = new Gaps(gaps, before ? before.#gaps : undefined);
     this.#extents = new Extents({
       ...options,
       failures: this.#failures,
@@ -96,13 +122,34 @@ export class NoData {
       return;
     }
     const incident = Incident.restored(live, kept, this.#options.wallets);
+    const former = this.#former.get(alert.id);
     this.#incidents.add(incident);
     this.#follow(incident);
-    this.#options.deadlines.set(incident, this.#options.startedMs + noDataForMs);
+    if (former) {
+      incident.goOn(former);
+      // What it lists is not complete before all rules are attached.
+      incident.lookedMs = Number.POSITIVE_INFINITY;
+    }
+    this.#options.deadlines.set(incident, former?.dueMs ?? this.#options.startedMs + noDataForMs);
     const wide = [...this.#incidents].find((one) => one.wallet === null && one.isWide);
     if (wide === undefined) return;
     for (const one of this.#incidents)
       if (one.wallet !== null) this.#options.alerts.hold(this.#options.draft(), one.live, true);
+  }
+
+  /** Since when a rule has been judged by, ms. */
+  sinceMs(rule: string): number {
+    return this.#ruleSinceMs.get(rule) ?? this.startedMs;
+  }
+
+  /** All rules of a reload are attached. */
+  tookOver(draft: Draft): void {
+    this.#gaps.tookOver(draft);
+    for (const incident of this.#incidents) {
+      const former = this.#former.get(incident.live.alert.id);
+      if (former) incident.lookedMs = former.lookedMs;
+    }
+    this.#former.clear();
   }
 
   list(): { wallet: string | null; source: BlindSource; sinceMs: number; rules: string[] }[] {

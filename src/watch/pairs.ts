@@ -31,6 +31,8 @@ export interface PairsParts {
   readonly named: NamedValues;
   /** From when on an account's state is too old to be a sample of now, ms. */
   readonly staleAfterMs: number;
+  /** Wallets that were watched before a reload in the same way. */
+  readonly kept: ReadonlySet<string>;
 }
 
 /** What survives a restart, while a pair is lopsided. */
@@ -58,8 +60,20 @@ export class Pairs {
   readonly #pairs: Pair[] = [];
   readonly #byWallet = new Map<string, Pair[]>();
 
-  constructor(parts: PairsParts) {
+  /** What was declared before a reload, by name, until it is taken over. */
+  readonly #former = new Map<string, Pair>();
+
+  /** @param before those of the watch that is replaced at a reload: pairs of the same legs go on */
+  constructor(parts: PairsParts, before?: Pairs) {
     this.#parts = parts;
+    if (!before) return;
+    for (const pair of before.#pairs) {
+      const declared = parts.pairs.find(({ name }) => name === pair.settings.name);
+      const same = JSON.stringify(declared) === JSON.stringify(pair.settings);
+      if (same && walletsOf(pair.legs).every((name) => parts.kept.has(name)))
+        this.#former.set(pair.settings.name, pair);
+      else parts.world.nodes.delete(pair.node.name);
+    }
   }
 
   start(keep: ReadonlyMap<string, string>): void {
@@ -72,6 +86,12 @@ export class Pairs {
         source === "traderState"
           ? walletsOf(legs).filter((name) => this.#seenMs(name, source) < sinceMs)
           : [];
+      const former = this.#former.get(settings.name);
+      if (former) {
+        Object.assign(former.node.facts, { silent });
+        this.#take(former);
+        continue;
+      }
       const node = world.togetherNode(
         { scope: "pair", pair: settings.name },
         { ...newFacts(), silent },
@@ -92,10 +112,20 @@ export class Pairs {
       values.name = settings.name;
       values.symbol = legs[0]!.symbol;
       values.tolerance = settings.tolerance;
-      this.#pairs.push(pair);
-      for (const wallet of walletsOf(legs))
-        this.#byWallet.set(wallet, [...(this.#byWallet.get(wallet) ?? []), pair]);
+      this.#take(pair);
     }
+  }
+
+  #take(pair: Pair): void {
+    this.#pairs.push(pair);
+    for (const wallet of walletsOf(pair.legs))
+      this.#byWallet.set(wallet, [...(this.#byWallet.get(wallet) ?? []), pair]);
+  }
+
+  /** After a reload: what the legs of new pairs hold is known already. */
+  goOn(draft: Draft): void {
+    for (const pair of this.#pairs) if (!this.#former.has(pair.settings.name)) this.#write(pair, draft);
+    this.#former.clear();
   }
 
   /** Something about a wallet's accounts is new. */

@@ -235,6 +235,11 @@ export class Profits {
     this.#readAll(entry, draft);
   }
 
+  /** After a reload: what was not explained before it is not now. */
+  goOn(entry: WalletEntry, draft: Draft): void {
+    this.#readAll(entry, draft);
+  }
+
   /** Asks for the histories that may explain what is open, now and again. */
   #readAll(entry: WalletEntry, draft: Draft): void {
     const { name } = entry.wallet;

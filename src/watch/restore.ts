@@ -32,6 +32,8 @@ export interface RestoreParts {
   readonly alerts: AlertBook;
   readonly conditions: Conditions;
   readonly happenings: Happenings;
+  /** Whether what is known of a wallet is newer than what history says of it: it was watched before a reload. */
+  readonly known: (wallet: string) => boolean;
   readonly throttles: Throttles;
   readonly noData: NoData;
   readonly channels: ChannelAlerts;
@@ -115,13 +117,11 @@ export class Restoring {
         ),
       );
     }
-    this.#parts.holdings.restore(
-      remembered.keep,
-      (wallet) => ours.has(wallet),
-      (wallet, account, slot, balance) =>
-        wallets.get(wallet)?.profit.changes.restoreState(account, slot, balance),
+    const unknown = (wallet: string): boolean => ours.has(wallet) && !this.#parts.known(wallet);
+    this.#parts.holdings.restore(remembered.keep, unknown, (wallet, account, slot, balance) =>
+      wallets.get(wallet)?.profit.changes.restoreState(account, slot, balance),
     );
-    this.#parts.world.holders.restore(remembered.keep, (wallet) => ours.has(wallet));
+    this.#parts.world.holders.restore(remembered.keep, unknown);
     const held = remembered.held.filter(({ wallet }) => wallet === null || ours.has(wallet));
     this.#parts.happenings.restore(remembered.alerts, remembered.keep, held);
     for (const { kind, alert, happenedMs } of remembered.alertChanges) {
@@ -139,8 +139,7 @@ export class Restoring {
       }
       if (!name.endsWith("/profit")) continue;
       const wallet = name.slice(walletKeepPrefix.length, -"/profit".length);
-      const entry = ours.has(wallet) ? wallets.get(wallet) : undefined;
-      entry?.profit.restore(value);
+      if (unknown(wallet)) wallets.get(wallet)?.profit.restore(value);
     }
     const endingOf = ({ alert }: LiveAlert): KeptEnding | null => {
       const text = remembered.keep.get(endingPrefix + alert.id);

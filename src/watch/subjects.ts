@@ -10,6 +10,8 @@ import { noPlan, type Plan, Quiet } from "./plan.ts";
 import { Staleness } from "./staleness.ts";
 import type { WindowSet } from "./windows.ts";
 
+export type Former = Pick<SubjectNode, "plan" | "instances" | "quiet">;
+
 export class SubjectNode {
   readonly subject: Subject;
   readonly name: string;
@@ -29,8 +31,10 @@ export class SubjectNode {
   views: readonly (readonly Window[])[] = noViews;
   /** What is told of its rules, in their order; none of one that is quiet (see `Quiet`) and was not marked by anything. */
   instances: readonly Instance[] = noInstances;
-  readonly quiet = new Quiet();
-  readonly staleness: Staleness = new Staleness(this);
+  quiet = new Quiet();
+  staleness: Staleness = new Staleness(this);
+  /** The rules that judged it before a reload, until the new ones are attached. */
+  former: Former | null = null;
   windows: WindowSet | null = null;
   /** Those that `env.window` tells of: of the rule that is being judged. */
   looked: readonly Window[] = noWindows;
@@ -71,6 +75,19 @@ export class SubjectNode {
     this.instances =
       this.instances.length === 1 ? noInstances : this.instances.filter((one) => one !== instance);
     return true;
+  }
+
+  /** Takes off the rules with their windows; what they had concluded stays in `former`. */
+  strip(): void {
+    const { plan, instances, quiet } = this;
+    this.former = { plan, instances, quiet };
+    this.plan = noPlan;
+    this.views = noViews;
+    this.instances = noInstances;
+    this.quiet = new Quiet();
+    this.staleness = new Staleness(this);
+    this.windows = null;
+    this.looked = noWindows;
   }
 
   seen(source: Source, atMs: number): void {

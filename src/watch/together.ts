@@ -30,9 +30,19 @@ export class Together {
     readonly named: NamedValues;
     /** From when on an account's state is too old to be a sample of now, ms. */
     readonly staleAfterMs: number;
+    /** Wallets that were watched before a reload in the same way. */
+    readonly kept: ReadonlySet<string>;
+    readonly before: Together | undefined;
   }) {
-    this.#books = new Books(parts);
-    this.#pairs = new Pairs(parts);
+    const { before } = parts;
+    this.#books = new Books(parts, before ? before.#books : undefined);
+    this.#pairs = new Pairs(parts, before ? before.#pairs : undefined);
+  }
+
+  /** After a reload: what books and pairs are made of is known already. */
+  goOn(draft: Draft): void {
+    this.#books.goOn();
+    this.#pairs.goOn(draft);
   }
 
   /** After what stands in history was taken back: its subjects are among these. */

@@ -90,6 +90,8 @@ export class Vigils {
     readonly draft: () => Draft;
     readonly note: (sighted: Sighted, draft: Draft) => void;
     readonly startedMs: number;
+    /** When a source last answered before a reload, ms; null: it did not. */
+    readonly seenMs?: (source: Source, wallet: string | null) => number | null;
   }) {
     this.#deadlines = options.deadlines;
     this.#note = options.note;
@@ -133,8 +135,21 @@ export class Vigils {
       const vigil = new Vigil(post, wallet);
       const ofSource = this.#vigils.get(post.source) ?? new Map<string | null, Vigil>();
       this.#vigils.set(post.source, ofSource.set(wallet, vigil));
-      this.#deadlines.set(vigil, options.startedMs + vigil.staleAfterMs + 1);
+      const seenMs = options.seenMs?.(post.source, wallet) ?? null;
+      if (seenMs !== null) vigil.heard();
+      const staleMs = (seenMs ?? options.startedMs) + vigil.staleAfterMs + 1;
+      this.#deadlines.set(vigil, staleMs);
     }
+  }
+
+  /** After a reload: what was overdue before it is so still. */
+  goOn(nowMs: number): void {
+    for (const ofSource of this.#vigils.values())
+      for (const vigil of ofSource.values()) {
+        if (vigil.dueMs > nowMs) continue;
+        this.#deadlines.cancel(vigil);
+        vigil.onDue();
+      }
   }
 
   /** A source answered, all of it, at `atMs` at the latest. */

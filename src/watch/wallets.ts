@@ -9,7 +9,7 @@ import type { WatchedWallet } from "./settings.ts";
 import type { SubjectNode } from "./subjects.ts";
 
 export interface WalletEntry {
-  readonly wallet: WatchedWallet;
+  wallet: WatchedWallet;
   readonly node: SubjectNode;
   /** History from before this time is that of another key under its name, ms. */
   sinceMs: number;
@@ -49,13 +49,19 @@ export function takeKey(entry: WalletEntry, keep: ReadonlyMap<string, string>, d
   return known !== null;
 }
 
-export function newWallet(wallet: WatchedWallet, node: SubjectNode): WalletEntry {
-  const values = node.facts.values;
+/** Takes the labels and limits of newly read settings. */
+export function rename(entry: Pick<WalletEntry, "wallet" | "node">, wallet: WatchedWallet): void {
+  const { values } = entry.node.facts;
+  entry.wallet = wallet;
   values.name = wallet.name;
   values.authority = wallet.authority;
   values.labels = wallet.labels;
   values.limits = wallet.limits;
-  values.signedIn = false;
+}
+
+export function newWallet(wallet: WatchedWallet, node: SubjectNode): WalletEntry {
+  rename({ wallet, node }, wallet);
+  node.facts.values.signedIn = false;
   return {
     wallet,
     node,

@@ -16,7 +16,7 @@ import type { Silence } from "../domain/silence.ts";
 import type { WatchStatus } from "../domain/status.ts";
 import { accountName } from "../domain/subject.ts";
 import { unreachable } from "../domain/unreachable.ts";
-import { factReader } from "../rules/index.ts";
+import { factReader, type RuleSet } from "../rules/index.ts";
 import { type AccountEntry, noteReading, openFacts, type Parting } from "./accounts.ts";
 import { AlertBook } from "./alert-book.ts";
 import { explainedText } from "./both-ends.ts";
@@ -67,7 +67,7 @@ import { partSeen, sumAccounts, type WalletEntry, walletSeen, wholeSeenMs } from
 import { WantedMarkets, type WantedSymbols } from "./wanted-markets.ts";
 import { type Needs, needsOf } from "./wants.ts";
 import { WindowPlan } from "./windows.ts";
-import { World } from "./world.ts";
+import { type Gone, World } from "./world.ts";
 
 export interface Note {
   readonly level: "info" | "warn";
@@ -81,6 +81,25 @@ export interface Outcome {
   readonly asks: readonly Ask[];
   /** For the log: what a person who reads it should know, each told once. */
   readonly notes: readonly Note[];
+}
+
+/** What of a watch goes over to the one that replaces it at a reload. */
+interface Standing {
+  readonly ruleSet: RuleSet;
+  readonly firstLookUntilMs: number;
+  readonly world: World;
+  readonly alerts: AlertBook;
+  readonly noData: NoData;
+  readonly failing: Failing;
+  readonly endings: Endings;
+  readonly market: MarketAnswers;
+  readonly together: Together;
+  readonly equityCheck: EquityCheck;
+  readonly openings: Openings;
+  readonly told: ToldSince;
+  readonly holdings: Holdings;
+  readonly reportedMismatches: Set<string>;
+  readonly viewMismatches: number;
 }
 
 /** Accounts that have not appeared by then start with what is seen from there on. */
@@ -109,12 +128,12 @@ export class Watch {
   readonly #restoring: Restoring;
   readonly #rights: Rights;
   readonly #needs: Needs;
-  readonly #equityCheck = new EquityCheck((text) => this.#notes.push({ level: "warn", text }));
+  readonly #equityCheck: EquityCheck;
   readonly #openings: Openings;
-  readonly #told = new ToldSince();
+  readonly #told: ToldSince;
   readonly #today: Today;
   readonly #profits: Profits;
-  readonly #holdings = new Holdings();
+  readonly #holdings: Holdings;
   readonly #together: Together;
   readonly #market: MarketAnswers;
   readonly #given: Given;
@@ -123,33 +142,49 @@ export class Watch {
   readonly #recall = new Recall();
   /** Facts as history had them at the start. */
   readonly #facts: ReadonlyMap<string, string>;
-  readonly #reportedMismatches = new Set<string>();
+  readonly #reportedMismatches: Set<string>;
+  /** Subjects of before a reload: their windows are fed the past with the first observation. */
+  readonly #standing: SubjectNode[] = [];
   #notes: Note[] = [];
   #draft: Draft;
   /** What is decided outside of an observation waits here for the next one. */
   readonly #between: Draft;
   #startedMs: number;
-  #viewMismatches = 0;
+  #viewMismatches: number;
   /** A position or an account went with the answer that is being taken. */
   #parted = false;
+  #replaced = false;
+  readonly #wentOn: boolean;
+  readonly #firstLookUntilMs: number;
   #nowMs: number;
 
-  constructor(settings: WatchSettings, remembered: Remembered, nowMs: number) {
+  /** @param before the watch that this one replaces at a reload: what it knows goes over, and it must not be used any more */
+  constructor(settings: WatchSettings, remembered: Remembered, nowMs: number, before: Watch | null = null) {
     this.#settings = settings;
     this.#startedMs = nowMs;
+    this.#wentOn = before !== null;
     this.#facts = remembered.facts;
     this.#nowMs = nowMs;
     this.#between = new Draft(nowMs);
     this.#draft = this.#between;
     const draft = (): Draft => this.#draft;
     const wallet = (name: string): WatchedWallet | undefined => this.#world.wallet(name);
+    const was: Partial<Standing> = before === null ? {} : before.#handOver();
+    this.#firstLookUntilMs =
+      was.firstLookUntilMs ?? (settings.reloaded ? Number.NEGATIVE_INFINITY : nowMs + firstLookMs);
     const deadlines = this.#deadlines;
     this.#needs = needsOf(settings.ruleSet, settings.named);
-    this.#world = new World(
-      this.#needs,
-      (node) => this.#welcome(node),
-      (node, account, symbol, why) => this.#gone(node, account, symbol, why),
-    );
+    const onNew = (node: SubjectNode): void => this.#welcome(node);
+    const onGone: Gone = (node, account, symbol, why) => this.#gone(node, account, symbol, why);
+    this.#world = was.world ?? new World(this.#needs, onNew, onGone);
+    was.world?.serve(settings.wallets, this.#needs, onNew, onGone);
+    const kept = new Set(this.#world.wallets.keys());
+    this.#equityCheck = new EquityCheck((text) => this.#notes.push({ level: "warn", text }), was.equityCheck);
+    this.#openings = was.openings ?? new Openings(remembered.facts);
+    this.#told = was.told ?? new ToldSince();
+    this.#holdings = was.holdings ?? new Holdings();
+    this.#reportedMismatches = was.reportedMismatches ?? new Set();
+    this.#viewMismatches = was.viewMismatches ?? 0;
     this.#alerts = new AlertBook({
       ids: { ...remembered.ids },
       routing: settings.routing,
@@ -158,6 +193,7 @@ export class Watch {
       timezone: settings.timezone,
       deadlines,
       draft,
+      before: was.alerts,
     });
     const alerts = this.#alerts;
     this.#noData = new NoData({
@@ -165,8 +201,19 @@ export class Watch {
       wallets: settings.wallets,
       scheduleMs: settings.scheduleMs,
       timezone: settings.timezone,
+      before: was.noData,
+      newRules: was.ruleSet ? newRules(was.ruleSet, settings.ruleSet) : [],
     });
-    this.#failing = new Failing({ alerts, deadlines, draft, judgedAll: (rule) => this.#judgedAll(rule) });
+    this.#failing = new Failing({
+      alerts,
+      deadlines,
+      draft,
+      judgedAll: (rule) => this.#judgedAll(rule),
+      before: was.failing,
+      ruleOf: (name) =>
+        [...settings.ruleSet.conditions, ...settings.ruleSet.events].find((one) => one.name === name),
+      stands: (subject) => this.#world.nodes.has(subject),
+    });
     this.#downtime = new Downtime({ alerts, timezone: settings.timezone, keep: remembered.keep });
     this.#vigils = new Vigils({
       ruleSet: settings.ruleSet,
@@ -175,7 +222,8 @@ export class Watch {
       deadlines,
       draft,
       note: (sighted, into) => this.#noData.note(sighted, into),
-      startedMs: nowMs,
+      startedMs: this.#noData.startedMs,
+      seenMs: (source, of) => (before === null ? null : this.#world.lastSeenMs(source, of)),
     });
     this.#channels = new ChannelAlerts(alerts);
     this.#drills = new DrillAlerts(alerts);
@@ -187,6 +235,7 @@ export class Watch {
       draft,
       release: (row, into) => this.#conditions.released(row, into),
       positionsOf: (account) => this.#world.accounts.get(account)?.positions,
+      before: was.endings,
     });
     const windows = WindowPlan.none(settings.timezone);
     const facts = factReader(settings.named ?? [], settings.scheduleMs);
@@ -202,8 +251,8 @@ export class Watch {
       alerts,
       deadlines,
       draft,
-      firstLookUntilMs: settings.reloaded ? Number.NEGATIVE_INFINITY : nowMs + firstLookMs,
-      starting: (atMs) => atMs - nowMs <= textPatienceMs && !this.#given.any,
+      firstLookUntilMs: this.#firstLookUntilMs,
+      starting: (rule, atMs) => atMs - this.#noData.sinceMs(rule) <= textPatienceMs && !this.#given.any,
       emptied: ({ subject }) => {
         if (subject.scope !== "trader") return false;
         const account = this.#world.accounts.get(subject);
@@ -284,10 +333,10 @@ export class Watch {
       absent: (event, unknown, sinceMs) => this.#world.knownAbsent(event, unknown.source, sinceMs),
       deadlines,
       draft,
+      reloaded: before !== null,
       onSight: (sight, into) => this.#noData.note(sight, into),
       onJudged: (rule, subject, unknown, into) => this.#failing.event(rule, subject, unknown, into),
     });
-    this.#openings = new Openings(remembered.facts);
     this.#rights = new Rights({
       facts: remembered.facts,
       isOurs: (name) => (this.#world.wallets.get(name)?.sinceMs ?? 0) < nowMs,
@@ -325,6 +374,7 @@ export class Watch {
       alerts,
       conditions: this.#conditions,
       happenings: this.#happenings,
+      known: (wallet) => kept.has(wallet),
       throttles: this.#throttles,
       noData: this.#noData,
       channels: this.#channels,
@@ -349,6 +399,8 @@ export class Watch {
       series: this.#series,
       named: this.#named,
       staleAfterMs: 3 * settings.scheduleMs.traderState,
+      kept,
+      before: was.together,
     });
     this.#market = new MarketAnswers({
       settings,
@@ -365,6 +417,7 @@ export class Watch {
       happened: (event, into) => this.#happened(event, into),
       judgeAccount: (account, source, into) => this.#judgeAccount(account, source, into),
       warn: (text) => this.#notes.push({ level: "warn", text }),
+      before: was.market,
     });
     this.#given = new Given({
       named: this.#named,
@@ -381,9 +434,55 @@ export class Watch {
     this.#alerts.recall(remembered.keep, remembered.alerts, nowMs);
     this.#restoring.restore(remembered, this.#draft);
     for (const node of this.#world.nodes.values()) this.#named.prepare(node);
-    for (const node of [this.#world.exchange, this.#world.daemon]) this.#conditions.attach(node, this.#draft);
-    for (const entry of this.#world.wallets.values()) this.#conditions.attach(entry.node, this.#draft);
+    for (const node of [...this.#world.nodes.values()]) {
+      this.#conditions.attach(node, this.#draft);
+      if (node.subject.scope === "position") this.#downtime.opened(node.name, this.#draft);
+      if (isAccountOrMarket(node)) this.#standing.push(node);
+    }
     this.#together.start(remembered, nowMs);
+    if (before !== null) this.#goOn();
+  }
+
+  /** Whether what it knew went over to another watch. */
+  get replaced(): boolean {
+    return this.#replaced;
+  }
+
+  #handOver(): Standing {
+    this.#replaced = true;
+    return {
+      ruleSet: this.#settings.ruleSet,
+      firstLookUntilMs: this.#firstLookUntilMs,
+      world: this.#world,
+      alerts: this.#alerts,
+      noData: this.#noData,
+      failing: this.#failing,
+      endings: this.#endings,
+      market: this.#market,
+      together: this.#together,
+      equityCheck: this.#equityCheck,
+      openings: this.#openings,
+      told: this.#told,
+      holdings: this.#holdings,
+      reportedMismatches: this.#reportedMismatches,
+      viewMismatches: this.#viewMismatches,
+    };
+  }
+
+  /** What was read before a reload is known still: what history says of it is settled by that at once. */
+  #goOn(): void {
+    const draft = this.#draft;
+    this.#vigils.goOn(draft.atMs);
+    this.#happenings.retry(null, draft);
+    for (const [name, entry] of this.#world.wallets) {
+      this.#profits.goOn(entry, draft);
+      for (const pdaIndex of this.#world.accounts.readIndices(name))
+        this.#restoring.endUnclaimed(name, pdaIndex, draft);
+    }
+    const { entries, configAtMs } = this.#world.markets;
+    if (configAtMs !== null) this.#restoring.endUnlisted(new Set(entries.keys()), draft);
+    this.#together.goOn(draft);
+    for (const part of [this.#alerts, this.#noData, this.#endings]) part.tookOver(draft);
   }
 
   /** By what it judges. */
@@ -392,8 +491,9 @@ export class Watch {
   }
 
   /** When it began, ms, and whether in place of another one: what a replay has to do at the same moment. */
-  get beginning(): { readonly atMs: number; readonly reloaded: boolean } {
-    return { atMs: this.#startedMs, reloaded: this.#settings.reloaded === true };
+  get beginning(): { readonly atMs: number; readonly reloaded: boolean; readonly wentOn?: true } {
+    const reloaded = this.#settings.reloaded === true;
+    return { atMs: this.#startedMs, reloaded, ...(this.#wentOn ? { wentOn: true } : {}) };
   }
 
   /** When time alone may change something next, ms; null when nothing is due. @param untilMs as of `Deadlines.nextMs` */
@@ -410,6 +510,7 @@ export class Watch {
     draft.absorb(this.#between);
     this.#draft = draft;
     this.#notes = [];
+    for (const node of this.#standing.splice(0)) this.#recall.replay(node);
     // What was due before this arrived is judged first, by what was known then: data that went stale in a gap (a machine
     // that slept) do not count as seen all the while.
     this.#deadlines.run(atMs);
@@ -493,7 +594,7 @@ export class Watch {
   rememberMinutes(minutes: HeldMinutes): void {
     const sinceMs = this.#world.wallets.get(minutes.owner.split("/", 1)[0]!)?.sinceMs ?? 0;
     const node = this.#world.nodes.get(minutes.owner);
-    if (node) this.#recall.feedMinutes(node, minutes, sinceMs);
+    if (node && !isAccountOrMarket(node)) this.#recall.feedMinutes(node, minutes, sinceMs);
     else this.#recall.minutes(minutes, sinceMs);
   }
 
@@ -506,7 +607,7 @@ export class Watch {
     const wallet = this.#world.wallets.get(tick.owner.split("/", 1)[0]!);
     if (wallet && tick.atMs < wallet.sinceMs) return;
     const node = this.#world.nodes.get(tick.owner);
-    if (node) this.#recall.feed(node, tick);
+    if (node && !isAccountOrMarket(node)) this.#recall.feed(node, tick);
     else this.#recall.tick(tick);
   }
 
@@ -976,4 +1077,19 @@ export class Watch {
       }),
     );
   }
+}
+
+/** The names of the rules whose condition was not there before. */
+function newRules(before: RuleSet, now: RuleSet): readonly string[] {
+  const known = new Map(
+    [...before.conditions, ...before.events].map((rule) => [rule.name, rule.fingerprint]),
+  );
+  return [...now.conditions, ...now.events]
+    .filter(({ name, fingerprint }) => known.get(name) !== fingerprint)
+    .map(({ name }) => name);
+}
+
+/** Their past stands under an owner that several of them share. */
+function isAccountOrMarket({ subject: { scope } }: SubjectNode): boolean {
+  return scope === "trader" || scope === "position" || scope === "market";
 }

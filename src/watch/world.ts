@@ -12,7 +12,7 @@ import { Markets } from "./markets.ts";
 import { Placings } from "./placings.ts";
 import type { WatchedWallet } from "./settings.ts";
 import { newFacts, SubjectNode } from "./subjects.ts";
-import { newWallet, type WalletEntry } from "./wallets.ts";
+import { newWallet, rename, type WalletEntry } from "./wallets.ts";
 import type { Needs } from "./wants.ts";
 
 export type Gone = (node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting) => void;
@@ -32,11 +32,13 @@ export class World {
   readonly #marketFacts = (symbol: string): Facts | undefined =>
     this.markets.entries.get(symbol.toUpperCase())?.facts;
   readonly #walletPlaces = new Map<string, number>();
-  readonly #onNew: (node: SubjectNode) => void;
+  #onNew: (node: SubjectNode) => void;
+  #onGone: Gone;
 
   /** @param needs what of it rules look at  @param onNew a trader account, a position, a market, a book or a pair appeared  @param onGone a trader account or a position went */
   constructor(needs: Pick<Needs, "orders" | "lookBackMs">, onNew: (node: SubjectNode) => void, onGone: Gone) {
     this.#onNew = onNew;
+    this.#onGone = onGone;
     this.exchange = this.#own("exchange");
     this.daemon = this.#own("daemon");
     this.exchange.env.daemon = this.daemon.facts;
@@ -46,11 +48,42 @@ export class World {
         this.positionNode(account, symbol, incarnation, first),
       gone: (node, account, symbol, why) => {
         this.nodes.delete(node.name);
-        onGone(node, account, symbol, why);
+        this.#onGone(node, account, symbol, why);
       },
     };
     this.holders = new Holders(needs.lookBackMs);
     this.accounts = new Accounts(this.markets, keeper, this.placings, needs.orders);
+  }
+
+  /**
+   * Serves another watch from here on: what is known stays, the rules that judged it are gone. Wallets that are no longer
+   * watched, or are watched as other ones, go with all that was known of them; the new ones are still to be added.
+   */
+  serve(
+    wallets: readonly WatchedWallet[],
+    needs: Pick<Needs, "orders" | "lookBackMs">,
+    onNew: (node: SubjectNode) => void,
+    onGone: Gone,
+  ): void {
+    this.#onNew = () => {};
+    this.#onGone = () => {};
+    const watched = new Map(wallets.map((wallet) => [wallet.name, wallet]));
+    for (const [name, entry] of this.wallets) {
+      const wallet = watched.get(name);
+      if (wallet && isSame(wallet, entry.wallet)) {
+        rename(entry, wallet);
+        continue;
+      }
+      this.accounts.forget(name);
+      this.nodes.delete(entry.node.name);
+      this.wallets.delete(name);
+    }
+    this.#walletPlaces.clear();
+    this.accounts.readOrders(needs.orders);
+    this.holders.keepFor(needs.lookBackMs);
+    for (const node of this.nodes.values()) node.strip();
+    this.#onNew = onNew;
+    this.#onGone = onGone;
   }
 
   /** The wallets of these names, in the order of `wallets`. */
@@ -220,7 +253,14 @@ export class World {
     return readMs > sinceMs && this.accounts.slotOf(wallet, pdaIndex) >= slot;
   }
 
+  /** Adds a wallet, or moves one that stays behind those added before: they are in the order of the settings. */
   addWallet(wallet: WatchedWallet): void {
+    const known = this.wallets.get(wallet.name);
+    if (known) {
+      this.wallets.delete(wallet.name);
+      this.wallets.set(wallet.name, known);
+      return;
+    }
     const facts = newFacts();
     const node = new SubjectNode(
       { scope: "wallet", wallet: wallet.name },
@@ -317,4 +357,13 @@ export class World {
         return undefined;
     }
   }
+}
+
+/** The same wallet read in the same way; labels and limits are its owner's. */
+function isSame(one: WatchedWallet, other: WatchedWallet): boolean {
+  return (
+    one.authority === other.authority &&
+    one.watchOnly === other.watchOnly &&
+    JSON.stringify(one.pdaIndices) === JSON.stringify(other.pdaIndices)
+  );
 }

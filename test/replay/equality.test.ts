@@ -169,7 +169,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("status" as const), active: fc.boolean() }) },
   { weight: 1, arbitrary: fc.constant({ do: "acknowledge" as const }) },
-  { weight: 1, arbitrary: fc.constant({ do: "reload" as const }) },
+  { weight: 2, arbitrary: fc.constant({ do: "reload" as const }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -342,8 +342,8 @@ class Live {
         return;
       }
       case "reload":
-        return this.#loop.replace(() =>
-          rememberedWatch({ ...settings, reloaded: true }, this.#store, this.nowMs),
+        return this.#loop.replace((before) =>
+          rememberedWatch({ ...settings, reloaded: true }, this.#store, this.nowMs, before),
         );
       case "restart":
         if (!one.crash) {

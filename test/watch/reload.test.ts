@@ -1,0 +1,434 @@
+/**
+ * A reload keeps everything that was known. A run that is reloaded with the same settings before each of its observations
+ * gives the changes and owed items of the same run without any reload, to the millisecond and the word.
+ */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
+import { remindSettings } from "../../src/alerts/remind.ts";
+import { routingSettings } from "../../src/alerts/route.ts";
+import type { SubaccountState, TriggerState } from "../../src/domain/account.ts";
+import type { AlertChange } from "../../src/domain/alert.ts";
+import type { OwedItem } from "../../src/domain/delivery.ts";
+import type { Observation, Source } from "../../src/domain/observation.ts";
+import { Replay } from "../../src/replay/replay.ts";
+import type { WatchedWallet, WatchSettings } from "../../src/watch/settings.ts";
+import {
+  event,
+  mainWallet,
+  marketConfig,
+  notification,
+  position,
+  prices,
+  rulesOf,
+  scheduleMs,
+  startMs,
+  subaccount,
+} from "./harness.ts";
+
+const rules = `
+values:
+  - { name: cushion, scope: trader, value: trader.equity - 1000.0 }
+rules:
+  - name: Near
+    scope: position
+    value: position.liquidationDistance
+    levels:
+      info: { when: value < 0.5, resolveWhen: value > 0.55 }
+      warning: { when: value < 0.3 }
+      critical: { when: value < 0.15, resolveWhen: value > 0.2 }
+    for: 7s
+    keepFiringFor: 12s
+    summary: "{{ wallet.name }} {{ position.symbol }} {{ percent(value) }} at {{ price(position.markPrice) }}"
+  - { name: NoStop, scope: position, when: "!position.hasStopLoss", severity: warning, for: 0s, noData: alert, summary: "no stop, {{ duration(position.openedAgo) }}" }
+  - { name: Unprotected, scope: position, when: position.stopLossDistance > 0.5, severity: warning, for: 0s, summary: "{{ percent(position.stopLossDistance) }}" }
+  - { name: Falls, scope: market, when: 'change("market.markPrice", "30s") < -10.0', severity: warning, for: 0s, keepFiringFor: 5s, summary: "fell by {{ amount(change(\\"market.markPrice\\", \\"30s\\")) }}" }
+  - { name: Shrinks, scope: trader, when: 'drawdown("trader.equity", "1m") > 0.1', severity: critical, for: 2s, summary: "lost {{ percent(drawdown(\\"trader.equity\\", \\"1m\\")) }}" }
+  - { name: Thin, scope: trader, when: value.cushion < 0.0, severity: info, summary: "{{ usd(value.cushion) }}" }
+  - { name: Loss, scope: wallet, when: wallet.pnl < -50.0, severity: critical, for: 0s, summary: "{{ usd(wallet.pnl) }}" }
+  - { name: Today, scope: wallet, when: wallet.feesToday > 3.0 || wallet.pnlToday < -100.0, severity: warning, summary: "{{ usd(wallet.feesToday) }}" }
+  - { name: Pays, scope: wallet, when: 'sumOver("funding.payment", "1m") < -5.0', severity: info, for: 0s, keepFiringFor: 0s, summary: "{{ usd(sumOver(\\"funding.payment\\", \\"1m\\")) }}" }
+  - { name: Hedge, scope: pair, when: pair.imbalance > 0.1, severity: critical, for: 6s, summary: "{{ pair.legs }} by {{ pair.brokenBy }}" }
+  - { name: Together, scope: book, when: book.netNotional > 12000.0, severity: warning, summary: "{{ usd(book.netNotional) }}" }
+  - { name: Breaks, scope: position, when: 1 / int(position.size - 20.0) > 5, severity: critical, summary: "never" }
+  - { name: Out, scope: wallet, when: "!wallet.signedIn", severity: warning, for: 0s, summary: "signed out" }
+  - { name: Shut, scope: exchange, when: "!exchange.active", severity: warning, for: 3s, summary: "shut" }
+  - { name: Depth, scope: market, when: market.spread > 0.1, severity: critical, select: { symbol: SOL }, summary: "{{ percent(market.spread) }}" }
+  - { name: Filled, on: notification, when: event.type == "order_filled", severity: info, throttle: 20s, summary: "{{ event.symbol }} filled" }
+  - { name: BigFill, on: fill, when: event.size * market.markPrice > 100.0, severity: critical, summary: "{{ event.symbol }} {{ usd(event.size * market.markPrice) }}" }
+  - { name: Lost, on: liquidation, when: event.role == "liquidatee", severity: critical, summary: "{{ event.symbol }}, margin {{ percent(trader.marginRatio) }}" }
+`;
+const wallets: readonly WatchedWallet[] = [
+  { ...mainWallet, pdaIndices: [0, 1] },
+  { ...mainWallet, name: "other", authority: "other", labels: { desk: "beta" } },
+];
+const settings: WatchSettings = {
+  wallets,
+  pairs: [{ name: "basis", legs: ["main/SOL", "other/SOL"], tolerance: 0.05 }],
+  ruleSet: rulesOf(rules, wallets),
+  routing: routingSettings.parse({
+    receivers: ["all"],
+    groupWait: "3019ms",
+    groupInterval: "8023ms",
+    routes: [
+      {
+        match: { severity: "critical" },
+        receivers: ["loud", "all"],
+        escalate: [{ after: "20017ms", receivers: ["boss"] }],
+      },
+    ],
+  }),
+  remind: remindSettings.parse({ critical: { every: "20011ms", acknowledgedFor: "60013ms" } }),
+  acknowledge: acknowledgeSettings.parse({}),
+  scheduleMs,
+  timezone: "UTC",
+};
+
+/** What one wallet holds. */
+interface Holding {
+  readonly size: number;
+  readonly collateral: number;
+  readonly sequence: number;
+  readonly stop: boolean;
+}
+type Step =
+  | { readonly do: "answers"; readonly afterMs: number; readonly silent: readonly (Source | "other")[] }
+  | { readonly do: "hold"; readonly wallet: string; readonly holding: Holding }
+  | { readonly do: "mark"; readonly usd: number; readonly live: boolean }
+  | {
+      readonly do: "events";
+      readonly kind: "fill" | "funding" | "filled" | "liquidation" | "deposit";
+      readonly fits: boolean;
+    }
+  | { readonly do: "book"; readonly spread: number }
+  | { readonly do: "status"; readonly active: boolean }
+  | { readonly do: "session"; readonly signedIn: boolean }
+  | { readonly do: "acknowledge" };
+
+const sometimes = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ weight, arbitrary });
+const as = <T>(value: T) => fc.constant(value);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  sometimes(
+    10,
+    fc.record({
+      do: as("answers" as const),
+      afterMs: fc.oneof(as(5_000), as(5_000), fc.integer({ min: 200, max: 25_000 })),
+      silent: fc.oneof(
+        sometimes(4, as([])),
+        sometimes(1, fc.subarray<Source | "other">(["traderState", "markets", "collateral", "other"])),
+      ),
+    }),
+  ),
+  sometimes(
+    3,
+    fc.record({ do: as("mark" as const), usd: fc.integer({ min: 90, max: 190 }), live: fc.boolean() }),
+  ),
+  sometimes(
+    3,
+    fc.record({
+      do: as("hold" as const),
+      wallet: fc.constantFrom("main", "other"),
+      holding: fc.record({
+        size: fc.constantFrom(0, 20, -20, 60, 100),
+        collateral: fc.integer({ min: 500, max: 6_000 }),
+        sequence: fc.integer({ min: 1, max: 2 }),
+        stop: fc.boolean(),
+      }),
+    }),
+  ),
+  sometimes(
+    3,
+    fc.record({
+      do: as("events" as const),
+      kind: fc.constantFrom("fill", "funding", "filled", "liquidation", "deposit"),
+      fits: fc.boolean(),
+    }),
+  ),
+  sometimes(1, fc.record({ do: as("book" as const), spread: fc.constantFrom(0.01, 0.5) })),
+  sometimes(1, fc.record({ do: as("status" as const), active: fc.boolean() })),
+  sometimes(1, fc.record({ do: as("session" as const), signedIn: fc.boolean() })),
+  sometimes(1, as({ do: "acknowledge" as const })),
+);
+
+/** The observations of a run, in order, with the time between them. */
+function* observations(steps: readonly Step[]): Generator<readonly [number, Observation | "acknowledge"]> {
+  const held = new Map<string, Holding>([
+    ["main", { size: 60, collateral: 2_000, sequence: 1, stop: true }],
+    ["other", { size: -60, collateral: 3_000, sequence: 1, stop: false }],
+  ]);
+  let atMs = startMs;
+  let usd = 150;
+  let slot = 100;
+  let key = 0;
+  let active = true;
+  const accounts = (
+    wallet: string,
+    pdaIndex: number,
+    subaccounts: readonly SubaccountState[],
+  ): Observation => ({
+    ...{ kind: "accounts", wallet, pdaIndex, atMs, slot: ++slot, slotIndex: 0, subaccounts },
+  });
+  const stateOf = ({ size, collateral, sequence, stop }: Holding): SubaccountState => {
+    const stopLoss: TriggerState = {
+      ...{ kind: "stopLoss", id: "1", side: size > 0 ? "ask" : "bid", status: "active" },
+      ...{ maxSizeLots: null, percent: 100 },
+      triggerPriceTicks: size > 0 ? 9_000n : 19_000n,
+      executionPriceTicks: size > 0 ? 8_900n : 19_100n,
+    };
+    const triggers = stop ? [stopLoss] : [];
+    const positions = size === 0 ? [] : [{ ...position(size, 150), sequence: String(sequence), triggers }];
+    return subaccount(collateral, positions, { sequence: slot });
+  };
+  const read = (
+    source: Source,
+    wallet: string,
+    events: readonly ReturnType<typeof event>[] = [],
+  ): Observation => ({
+    ...{ kind: "events", source, wallet, atMs, events, coversMs: startMs - 86_400_000 },
+  });
+  yield [atMs, { kind: "started", atMs, version: "1", lastAliveMs: null }];
+  for (const one of [{ do: "answers", afterMs: 1_000, silent: [] } satisfies Step, ...steps]) {
+    switch (one.do) {
+      case "answers": {
+        atMs += one.afterMs;
+        const said = (source: Source | "other"): boolean => !one.silent.includes(source);
+        yield [atMs, { kind: "marketConfig", atMs, markets: [marketConfig(), marketConfig("ETH")] }];
+        if (said("markets"))
+          yield [atMs, { kind: "prices", atMs, markets: [prices(usd), prices(3_000, "ETH")] }];
+        if (said("traderState")) yield [atMs, accounts("main", 0, [stateOf(held.get("main")!)])];
+        if (said("traderState")) yield [atMs, accounts("main", 1, [subaccount(100, [])])];
+        if (said("other")) yield [atMs, accounts("other", 0, [stateOf(held.get("other")!)])];
+        else
+          yield [
+            atMs,
+            {
+              kind: "failed",
+              source: "traderState",
+              wallet: "other",
+              symbol: null,
+              atMs,
+              reason: "timeout",
+              detail: "no answer",
+            },
+          ];
+        for (const source of ["liquidations", "funding", "fills", "collateral"] as const)
+          for (const { name } of wallets) if (said(source)) yield [atMs, read(source, name)];
+        yield [atMs, { kind: "exchangeStatus", atMs, active, gated: false, withdrawalsAvailable: true }];
+        break;
+      }
+      case "hold":
+        held.set(one.wallet, one.holding);
+        yield [atMs, accounts(one.wallet, 0, [stateOf(one.holding)])];
+        break;
+      case "mark":
+        usd = one.usd;
+        yield [atMs, { kind: "prices", atMs, markets: [prices(usd)], ...(one.live ? { live: true } : {}) }];
+        break;
+      case "events": {
+        const common = {
+          key: `${key++}`,
+          happenedMs: atMs - 500,
+          seenMs: atMs,
+          slot,
+          symbol: one.fits ? "SOL" : "BTC",
+        };
+        const of = {
+          fill: ["fills", { fields: { side: "ask", price: usd, size: 1, fee: 2, realizedPnl: -3 } }],
+          funding: ["funding", { fields: { payment: -6, rate: 0.001, size: 1, side: "long" } }],
+          liquidation: [
+            "liquidations",
+            { fields: { kind: "market", role: "liquidatee", positionClosed: true } },
+          ],
+          deposit: ["collateral", { fields: { eventType: "deposit", amountUsd: 300 } }],
+        } as const;
+        if (one.kind === "filled")
+          yield [atMs, read("notifications", "main", [notification(common.key, "order_filled", common)])];
+        else {
+          const [source, { fields }] = of[one.kind];
+          const kind = one.kind === "deposit" ? "collateral" : one.kind;
+          yield [atMs, read(source, "main", [event({ kind, ...common, fields })])];
+        }
+        break;
+      }
+      case "book": {
+        const half = (usd * one.spread) / 2;
+        const depth = { bid: usd - half, ask: usd + half, bidDepth50BpsUsd: 1e6, askDepth50BpsUsd: 1e6 };
+        yield [atMs, { kind: "depth", atMs, symbol: "SOL", ...depth }];
+        break;
+      }
+      case "status":
+        active = one.active;
+        yield [atMs, { kind: "exchangeStatus", atMs, active, gated: false, withdrawalsAvailable: true }];
+        break;
+      case "session":
+        yield [atMs, { kind: "session", wallet: "main", atMs, signedIn: one.signedIn, detail: "" }];
+        break;
+      case "acknowledge":
+        yield [atMs, "acknowledge"];
+    }
+  }
+  yield [atMs + 400_000, { kind: "time", atMs: atMs + 400_000 }];
+}
+
+interface Ran {
+  readonly changes: AlertChange[];
+  readonly owed: OwedItem[];
+  readonly states: unknown[];
+}
+
+async function run(steps: readonly Step[], reloads: (index: number) => boolean): Promise<Ran> {
+  const ran: Ran = { changes: [], owed: [], states: [] };
+  const replay = new Replay({
+    settings,
+    past: null,
+    fromMs: startMs,
+    onChanges: ({ alertChanges, owed }) => {
+      ran.changes.push(...alertChanges);
+      ran.owed.push(...owed);
+    },
+  });
+  await replay.begin(startMs, false);
+  let index = 0;
+  for (const [atMs, observation] of observations(steps)) {
+    replay.passUntil(atMs);
+    if (reloads(index++)) await replay.begin(atMs, true, undefined, true);
+    if (observation !== "acknowledge") replay.observe(observation);
+    else {
+      const [alert] = replay.watch
+        .status(atMs)
+        .firing.toSorted((a, b) => `${a.rule} ${a.subject}`.localeCompare(`${b.rule} ${b.subject}`));
+      if (alert) replay.observe({ kind: "acknowledged", atMs, alert, by: "ann", comment: "" });
+    }
+    const { ruleStates, unjudged, blind } = replay.watch.status(atMs);
+    ran.states.push({ ruleStates, unjudged, blind });
+  }
+  return ran;
+}
+
+function line({ atMs, kind, alert }: AlertChange): string {
+  const { rule, subject, severity, ending, summary } = alert;
+  return `${(atMs - startMs) / 1_000} ${kind} ${rule} ${subject} ${severity} ${ending ?? ""} ${summary}`;
+}
+
+/** In order; what happens in one millisecond by its text. */
+function inOrder<T extends { readonly atMs: number }>(list: readonly T[], textOf: (one: T) => string): T[] {
+  return list.toSorted((a, b) => a.atMs - b.atMs || (textOf(a) < textOf(b) ? -1 : 1));
+}
+
+function lines({ changes }: Ran): string[] {
+  return inOrder(changes, line).map(line);
+}
+
+/** All that changes say, but for the numbers by which rows are known. */
+function told({ changes }: Ran): unknown[] {
+  return inOrder(changes, line).map(({ id: _, alertId: __, alert: { id: ___, ...alert }, ...rest }) => ({
+    ...rest,
+    alert,
+  }));
+}
+
+function owed(ran: Ran): string[] {
+  const byId = new Map(ran.changes.map((change) => [change.id, change]));
+  return ran.owed
+    .map(({ changeId, receiver, groupKey, owedAtMs, releaseAtMs, severity }) => {
+      const at = [owedAtMs, releaseAtMs ?? owedAtMs].map((ms) => (ms - startMs) / 1_000).join(" until ");
+      return `${at} ${receiver} ${groupKey} ${severity}: ${line(byId.get(changeId)!)}`;
+    })
+    .sort();
+}
+
+const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
+
+test("reloads before each observation change nothing", { timeout: 240_000 }, async () => {
+  let changes = 0;
+  const rulesThatFired = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
+      const still = await run(steps, () => false);
+      const reloaded = await run(steps, () => true);
+      expect(lines(reloaded)).toEqual(lines(still));
+      expect(told(reloaded)).toEqual(told(still));
+      expect(owed(reloaded)).toEqual(owed(still));
+      changes += still.changes.length;
+      for (const { alert } of still.changes) rulesThatFired.add(alert.rule);
+    }),
+    { seed, numRuns: Number(process.env.RUNS ?? 12) },
+  );
+  expect(changes).toBeGreaterThan(50);
+  if (process.env.SHOW) console.log([...rulesThatFired].sort().join(" "));
+});
+
+/** A run of two minutes in which nothing is near, then a reload by other settings, then as long again. */
+async function reloadedBy(
+  next: WatchSettings,
+): Promise<{ before: AlertChange[]; after: AlertChange[]; replay: Replay }> {
+  const before: AlertChange[] = [];
+  const after: AlertChange[] = [];
+  let reloadedMs = Number.POSITIVE_INFINITY;
+  const replay = new Replay({
+    settings,
+    past: null,
+    fromMs: startMs,
+    onChanges: ({ alertChanges }) => {
+      for (const one of alertChanges) (one.atMs < reloadedMs ? before : after).push(one);
+    },
+  });
+  await replay.begin(startMs, false);
+  const answers: Step[] = Array.from({ length: 24 }, () => ({ do: "answers", afterMs: 5_000, silent: [] }));
+  for (const [atMs, observation] of observations([...answers, { do: "mark", usd: 150, live: false }])) {
+    if (observation === "acknowledge" || atMs > startMs + 122_000) break;
+    replay.passUntil(atMs);
+    replay.observe(observation);
+  }
+  reloadedMs = replay.nowMs + 1;
+  await replay.begin(reloadedMs, true, next, true);
+  replay.observe({ kind: "time", atMs: reloadedMs });
+  replay.passUntil(reloadedMs + 2_000);
+  return { before, after, replay };
+}
+
+const lifted = (changes: readonly AlertChange[]): string[] =>
+  changes.map(({ kind, alert }) => `${kind} ${alert.rule} ${alert.subject} ${alert.ending ?? ""}`).sort();
+
+test("a reload by other rules ends what they changed, and judges the new ones by what is known", async () => {
+  const changed = rules
+    .replace('when: "!position.hasStopLoss"', 'when: "!position.hasStopLoss && position.size < 0.0"')
+    .replace(
+      "  - { name: Out,",
+      "  - { name: Holds, scope: position, when: position.size > 0.0, severity: info, for: 0s, summary: held }\n  - { name: Gone,",
+    );
+  const { before, after, replay } = await reloadedBy({ ...settings, ruleSet: rulesOf(changed, wallets) });
+  expect(lifted(before)).toContain("fired Out main ");
+  expect(lifted(after)).toEqual([
+    "ended NoStop other/0.0/SOL ruleChanged",
+    "ended Out main ruleChanged",
+    "ended Out other ruleChanged",
+    "fired Gone main ",
+    "fired Gone other ",
+    "fired Holds main/0.0/SOL ",
+    "fired NoStop other/0.0/SOL ",
+  ]);
+  expect(replay.watch.status(replay.nowMs).unjudged.filter(({ rule }) => rule === "Near")).toEqual([]);
+});
+
+test("a reload without a wallet, or with other PDA indices of it, forgets that wallet alone", async () => {
+  const [main, other] = wallets as readonly [WatchedWallet, WatchedWallet];
+  const without = await reloadedBy({
+    ...settings,
+    pairs: [],
+    wallets: [main],
+    ruleSet: rulesOf(rules, [main]),
+  });
+  expect(lifted(without.after).filter((one) => !one.includes("Hedge") && !one.includes("Together"))).toEqual(
+    lifted(without.before.filter(({ alert }) => alert.wallet === "other")).map((one) =>
+      one.replace(/^fired (.*) $/, "ended $1 noLongerWatched"),
+    ),
+  );
+  const { accounts } = without.replay.watch.status(without.replay.nowMs).wallets[0]!;
+  expect(accounts.length).toBeGreaterThan(0);
+  const indexed = [{ ...main, pdaIndices: [0] }, other];
+  const { replay } = await reloadedBy({ ...settings, wallets: indexed, ruleSet: rulesOf(rules, indexed) });
+  const [of, kept] = replay.watch.status(replay.nowMs).wallets;
+  expect(of?.accounts).toEqual([]);
+  expect(kept?.accounts.length).toBe(1);
+});
