@@ -66,7 +66,9 @@ export class Extents {
     const { world, failures, wallets: watched, startedMs, freshMs } = this.#options;
     const gaps = [...state.gaps];
     const listed: readonly Listed[] = [...gaps, ...state.awaited];
-    const missing = missingOf(gaps, this.#options, nowMs);
+    // What was read just now, and not yet for long enough, is listed where nothing else is missing.
+    const open = gaps.filter((gap) => gap.open);
+    const missing = missingOf(open.length > 0 ? open : gaps, this.#options, nowMs);
     const wallets = new Set<string>();
     for (const { wallet } of listed) if (wallet !== null) wallets.add(wallet);
     const silence = this.#options.silence(nowMs);

@@ -349,8 +349,14 @@ export class NoData {
       incident.reported(extent);
       this.#keep(incident, draft);
     };
+    // Where nothing has been read for a while, a silence may be about to be reported.
+    const silentFromMs = (this.#answeredMs ?? this.#options.startedMs) + this.#silentAfterMs;
+    const falling = nowMs > silentFromMs - noDataForMs;
+    if (falling && !told.silent && nowMs <= silentFromMs && silentFromMs + 1 < incident.dueMs)
+      this.#options.deadlines.set(incident, silentFromMs + 1);
     const wider =
       !told.silent &&
+      !falling &&
       ((extent.wallets.length > told.wallets &&
         (extent.wallets.length >= 1.5 * told.wallets ||
           extent.wallets.length === this.#options.wallets.length)) ||

@@ -262,6 +262,29 @@ describe("what is missing", () => {
     expect(world.summaries[0]!.endsWith(`(${words})`), world.summaries[0]).toBe(true);
   });
 
+  test("ends for a rule about accounts that counts events, though nothing new happened", () => {
+    const rules = `
+rules:
+  - name: Cancels
+    scope: trader
+    when: countOver("notification", "10m") >= 3.0
+    severity: critical
+    summary: cancels
+`;
+    const world = new World({ rules });
+    const read = (ms: number, inbox: boolean) => {
+      for (let passed = 0; passed < ms; passed += 5_000) {
+        if (inbox) world.events("notifications", []);
+        world.read(5_000);
+      }
+    };
+    read(20_000, true);
+    read(60_000, false);
+    expect(world.told).toEqual(["Blind main fired warning"]);
+    read(5_000, true);
+    expect(world.told.slice(1)).toEqual(["Blind main ended warning recovered"]);
+  });
+
   test("are answers that come more slowly than they grow old: one alert while that lasts", () => {
     const world = new World();
     world.read(20_000);
