@@ -7,6 +7,7 @@
  *  - A time that comes twice (in autumn) runs once, the first time. A schedule that names every hour goes through both.
  */
 import cron from "node-cron";
+import { Zone } from "../domain/zone.ts";
 
 /** An expression or time zone that cannot be. */
 export class BadCron extends Error {
@@ -103,58 +104,4 @@ export function cronProblem(expression: string, timezone: string): string | null
 function partsOf(expression: string): string[] {
   const parts = expression.trim().split(/\s+/);
   return parts.length === 5 ? ["0", ...parts] : parts;
-}
-
-class Zone {
-  readonly #format: Intl.DateTimeFormat;
-  readonly #known = new Map<number, number>();
-
-  constructor(timezone: string) {
-    this.#format = new Intl.DateTimeFormat("en-US", {
-      timeZone: timezone,
-      hourCycle: "h23",
-      year: "numeric",
-      month: "numeric",
-      day: "numeric",
-      hour: "numeric",
-      minute: "numeric",
-      second: "numeric",
-    });
-  }
-
-  /** Wall time less UTC at an instant, ms. */
-  offsetMs(instant: number): number {
-    // Offsets change at quarters of an hour.
-    const quarter = Math.floor(instant / 900_000);
-    const known = this.#known.get(quarter);
-    if (known !== undefined) return known;
-    const at = quarter * 900_000;
-    const part: Record<string, number> = {};
-    for (const { type, value } of this.#format.formatToParts(at)) part[type] = Number(value);
-    const wall = Date.UTC(part.year!, part.month! - 1, part.day!, part.hour!, part.minute!, part.second!);
-    if (this.#known.size > 10_000) this.#known.clear();
-    this.#known.set(quarter, wall - at);
-    return wall - at;
-  }
-
-  /**
-   * The instants at which clocks show this wall time (written as if it were UTC), earliest first: one, two when it comes
-   * twice. When it is jumped over: the instant of the jump.
-   */
-  instants(wall: number): number[] {
-    const before = this.offsetMs(wall - DAY_MS);
-    const after = this.offsetMs(wall + DAY_MS);
-    const found = [...new Set([wall - before, wall - after])].filter((ms) => ms + this.offsetMs(ms) === wall);
-    if (found.length > 0) return found.sort((a, b) => a - b);
-    // Between the two candidates lies the jump.
-    let low = Math.min(wall - before, wall - after);
-    let high = Math.max(wall - before, wall - after);
-    const early = this.offsetMs(low);
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2);
-      if (this.offsetMs(middle) === early) low = middle;
-      else high = middle;
-    }
-    return [high];
-  }
 }

@@ -1,5 +1,8 @@
 /** Where a window begins: a fixed time ago, or midnight of today in a time zone. */
+import { Zone } from "../../domain/zone.ts";
 import { minuteMs, minuteOf } from "./shape.ts";
+
+const dayMs = 86_400_000;
 
 type DayOf = ReturnType<typeof dayOf>;
 
@@ -53,44 +56,20 @@ export function todayEdge(timezone: string): Edge {
   return new Edge(25 * 3_600_000, dayOf(timezone), false);
 }
 
-/** @returns a function that gives the calendar day around an instant: its first ms, and that of the next day. */
+/**
+ * @returns a function that gives the calendar day around an instant: its first ms, and that of the next day. A day begins with
+ * its midnight, where the clocks jump over that at the jump. Where they go back over midnight the new day has begun.
+ */
 export function dayOf(timezone: string): (nowMs: number) => { startMs: number; endMs: number } {
-  const format = new Intl.DateTimeFormat("en-US", {
-    timeZone: timezone,
-    hourCycle: "h23",
-    year: "numeric",
-    month: "numeric",
-    day: "numeric",
-    hour: "numeric",
-    minute: "numeric",
-    second: "numeric",
-  });
-  const wall = (ms: number) => {
-    const parts: Record<string, number> = {};
-    for (const part of format.formatToParts(ms)) parts[part.type] = Number(part.value);
-    return parts as {
-      year: number;
-      month: number;
-      day: number;
-      hour: number;
-      minute: number;
-      second: number;
-    };
-  };
-  const offsetAt = (ms: number) => {
-    const { year, month, day, hour, minute, second } = wall(ms);
-    return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(ms / 1_000) * 1_000;
-  };
-  // A zone's offset at midnight is not its offset now on the two days when the clock is changed: ask again there.
-  const midnight = (year: number, month: number, day: number) => {
-    const utc = Date.UTC(year, month - 1, day);
-    return utc - offsetAt(utc - offsetAt(utc));
-  };
+  const zone = new Zone(timezone);
+  const firstOf = (day: number) => zone.instants(day * dayMs)[0]!;
   let cached = { startMs: 0, endMs: 0 };
   return (nowMs) => {
     if (nowMs < cached.startMs || nowMs >= cached.endMs) {
-      const { year, month, day } = wall(nowMs);
-      cached = { startMs: midnight(year, month, day), endMs: midnight(year, month, day + 1) };
+      // Days since 1970 on the wall.
+      let day = Math.floor((nowMs + zone.offsetMs(nowMs)) / dayMs);
+      while (firstOf(day + 1) <= nowMs) day++;
+      cached = { startMs: firstOf(day), endMs: firstOf(day + 1) };
     }
     return cached;
   };
