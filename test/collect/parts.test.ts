@@ -46,7 +46,10 @@ function rig() {
   };
   const client = {
     traderState: (of: { traderPdaIndex: number }) =>
-      answer(of.traderPdaIndex, { slot: 1, slotIndex: 0, snapshot: { subaccounts: [] } }),
+      answer(of.traderPdaIndex, {
+        ...{ slot: 1, slotIndex: 0 },
+        snapshot: { subaccounts: [], capabilities: { state: "uninitialized" } },
+      }),
     notifications: (of: { traderPubkey: string }) => answer(of.traderPubkey, { items: [], nextCursor: null }),
     liquidationHistory: (of: { pdaIndex: number }) =>
       answer(of.pdaIndex, { data: [], hasMore: false, nextCursor: null, prevCursor: null }),

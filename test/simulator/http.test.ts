@@ -76,7 +76,7 @@ test("figures agree with each other", async () => {
     const rate = rates.find((it: { timestamp: number }) => it.timestamp === row.timestamp);
     expect(row.fundingRatePercentage).toBe(rate.fundingRatePercentage);
   }
-  const candles = await get("candles", { symbol: "SOL", timeframe: "1h", limit: 3 });
+  const candles = await get("candles", { symbol: "SOL", timeframe: "1m", limit: 3 });
   const stats = await get("latestMarketStats", { symbol: "SOL" });
   expect(candles.at(-1).close).toBe(stats.mark_price);
 });
