@@ -266,6 +266,60 @@ describe("deadlines", () => {
   });
 });
 
+describe("scarcity", () => {
+  test("of thousands that are due at once only so many run; the others follow in order, and more urgent lanes do not wait", async () => {
+    let running = 0;
+    let most = 0;
+    const open: (() => void)[] = [];
+    const { clock, ran, scheduler } = rig({
+      schedules: { fills: { every: "10m" }, traderState: { every: "10m" } },
+      wallets: 3_000,
+      sources: ["fills", "traderState"],
+      requestsPerSecond: 100_000,
+      run: async (_run, source) => {
+        if (source === "traderState") return "done";
+        running++;
+        most = Math.max(most, running);
+        await new Promise<void>((resolve) => open.push(resolve));
+        running--;
+        return "done";
+      },
+    });
+    await clock.advance(5_000);
+    expect(most).toBe(256);
+    const walletsOf = (name: Source) => [
+      ...new Set(ran.filter(({ source }) => source === name).map(({ wallet }) => wallet)),
+    ];
+    expect(walletsOf("traderState")).toHaveLength(3_000);
+    while (open.length > 0) {
+      for (const end of open.splice(0)) end();
+      await clock.settle();
+    }
+    expect(most).toBe(256);
+    expect(walletsOf("fills")).toEqual(Array.from({ length: 3_000 }, (_, i) => `w${i}`));
+    await scheduler.stop();
+  });
+
+  test("the deadline of a run stands still while it waits for the request budget", async () => {
+    const { clock, ran, observations, scheduler } = rig({
+      run: async (run, _source, nth) => {
+        if (nth > 1) return "done";
+        const { onWait, signal } = run.call();
+        onWait!(true);
+        await clock.sleep(120_000, signal);
+        onWait!(false);
+        await clock.sleep(4_000, signal);
+        return "done";
+      },
+    });
+    await clock.advance(130_000);
+    expect(ran.length).toBeGreaterThan(1);
+    expect(observations).toEqual([]);
+    expect(scheduler.status()[0]!.failuresInRow).toBe(0);
+    await scheduler.stop();
+  });
+});
+
 describe("failures", () => {
   test("a source that fails is tried less and less, but critical ones every 30 s; each trouble is said once", async () => {
     let well = false;

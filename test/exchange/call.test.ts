@@ -319,6 +319,20 @@ describe("429", () => {
     expect(set.venue.asked(STATE)[0]!.atMs).toBeGreaterThanOrEqual(3_000);
   });
 
+  test("the time limit begins when the request is sent: waiting for the budget does not count", async () => {
+    await using set = await open({ requestsPerSecond: 0.1 });
+    const { client, budget } = set.exchange;
+    const waits: boolean[] = [];
+    const onWait = (waiting: boolean) => void waits.push(waiting);
+    const patient = { deadlineMs: 3_000, waitMs: Number.POSITIVE_INFINITY, onWait };
+    const startMs = set.clock.elapsedMs();
+    await set.clock.finish(Promise.all([0, 1, 2, 3].map(() => client.exchangeStatus({}, { ...patient }))));
+    expect(set.clock.elapsedMs() - startMs).toBeGreaterThan(25_000);
+    expect(waits.filter((waiting) => waiting)).toHaveLength(3);
+    expect(waits).toHaveLength(6);
+    expect(budget.waiting).toBe(0);
+  });
+
   test("a wait that does not fit the deadline is not begun", async () => {
     await using set = await open();
     set.venue.fault(STATUS, { status: 429, headers: { "retry-after": "30" } });
