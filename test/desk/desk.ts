@@ -72,6 +72,8 @@ export class Desk {
   readonly trace = new Trace();
   readonly troubles: Trouble[] = [];
   readonly lateHistories: LateHistory[] = [];
+  /** All deposits and withdrawals, with when the history shows them. */
+  readonly flows: LateHistory[] = [];
   readonly deeds: Deed[] = [];
   readonly announcements: Deed[] = [];
   readonly scenes: SceneTime[] = [];
@@ -254,10 +256,9 @@ export class Desk {
     const [pdaIndex, subaccountIndex] = place.split(".").map(Number);
     const after = this.account(wallet, place).collateral + BigInt(Math.round(amount * 1e6));
     const lateMs = this.#lateByMs.get(wallet);
-    if (lateMs !== undefined) {
-      const fromMs = this.now();
-      this.lateHistories.push({ wallet, fromMs, toMs: fromMs + lateMs, amount });
-    }
+    const fromMs = this.now();
+    this.flows.push({ wallet, fromMs, toMs: fromMs + (lateMs ?? 0), amount });
+    if (lateMs !== undefined) this.lateHistories.push({ wallet, fromMs, toMs: fromMs + lateMs, amount });
     await this.call("collateral", { trader: wallet, pdaIndex, subaccountIndex, amount: decimal(after) });
     this.note(`${wallet}/${place}: ${amount > 0 ? "deposit" : "withdrawal"} of $${Math.abs(amount)}`);
   }

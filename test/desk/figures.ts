@@ -40,7 +40,7 @@ export function checkFigures(judge: Judge, item: Item): void {
   if (watched && !troubled && !gone && ageMs > allowedMs * 2)
     wrong.push(`its data is ${(ageMs / 1_000).toFixed(1)} s old while everything answers`);
   const fromMs = gone ? item.dataMs - 3_000 : troubled ? item.dataMs : item.atMs - Math.min(ageMs, allowedMs);
-  const toMs = gone ? item.dataMs + 1_000 : item.atMs;
+  const toMs = item.atMs;
   const window = trace.between(fromMs - slackMs - judge.graceMs, toMs + slackMs);
   for (const { name, text, truth, slack, room } of [
     ...generic(judge, item, window),

@@ -275,7 +275,7 @@ export class Judge {
 
   /** Money moved and no history shows it yet: a message that names both readings is right. */
   explained(item: Item): boolean {
-    const late = this.desk.lateHistories.some(
+    const late = this.desk.flows.some(
       ({ wallet, fromMs, toMs }) =>
         wallet === item.wallet && fromMs <= item.atMs && toMs + 10_000 >= item.atMs,
     );

@@ -60,7 +60,7 @@ function beginning(judge: Judge, item: Item, troubles: readonly Trouble[]): void
   if (cause.kind === "refused" && /exchange (itself )?does not answer/i.test(words))
     judge.report("false", item, `the exchange answers; only ${cause.wallets?.join(", ")} get 503`);
   const counted = /no data (?:of|on|for)|blind on/i.test(item.summary)
-    ? /(\d+) wallets/i.exec(item.summary)?.[1]
+    ? /(\d+) (?:of \d+ )?wallets/i.exec(item.summary)?.[1]
     : undefined;
   const wallets = cause.wallets?.length ?? judge.context.labels.size;
   if (counted !== undefined && Number(counted) > wallets)
