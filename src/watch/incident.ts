@@ -8,7 +8,7 @@ import type { LiveAlert } from "./alert-book.ts";
 import type { Due } from "./deadlines.ts";
 import { type Gap, gapKey } from "./gaps.ts";
 import type { NoDataText } from "./no-data-text.ts";
-import { groupedFromWallets, type WatchedWallet } from "./settings.ts";
+import type { WatchedWallet } from "./settings.ts";
 
 /** Followed by the alert's id: what it lists, among the kept values. */
 export const keptNoData = "noData/";
@@ -99,9 +99,9 @@ export class Incident implements Due {
     for (const wallet of before.wallets) this.wallets.add(wallet);
   }
 
-  /** More than single wallets: alerts of those are held while it fires. */
-  get isWide(): boolean {
-    return this.told.silent || this.told.wallets > groupedFromWallets;
+  /** Returns true if the alert of that wallet is held while this one fires. */
+  holds(wallet: string): boolean {
+    return this.told.silent || this.listsWallet(wallet);
   }
 
   lists(key: string): boolean {

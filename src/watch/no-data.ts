@@ -11,7 +11,7 @@
 import { severityRank } from "../domain/alert.ts";
 import { blindRule, unreachableRule } from "../domain/built-in.ts";
 import type { FailedRead } from "../domain/changes.ts";
-import type { Observation, Source } from "../domain/observation.ts";
+import { marketSources, type Observation, type Source } from "../domain/observation.ts";
 import type { BlindSource } from "../domain/status.ts";
 import type { AlertBook, LiveAlert } from "./alert-book.ts";
 import type { Deadlines } from "./deadlines.ts";
@@ -23,6 +23,7 @@ import { missingInput } from "./missing-input.ts";
 import { type Extent, Extents, endText } from "./no-data-extent.ts";
 import { ReadFailures } from "./read-failures.ts";
 import { groupedFromWallets, noDataForMs, type WatchedWallet } from "./settings.ts";
+import { wholeSeenMs } from "./wallets.ts";
 import type { World } from "./world.ts";
 
 export interface NoDataOptions {
@@ -40,6 +41,13 @@ export interface NoDataOptions {
   /** Rules that the reload brought: what they read may still be on its way. */
   readonly newRules?: readonly string[];
 }
+
+/** Sources whose answers may tell of some markets only. */
+const ofMarkets: ReadonlySet<BlindSource> = new Set<BlindSource>([
+  "markets",
+  "marketConfig",
+  ...marketSources,
+]);
 
 /** So many schedules without an answer are a silence of the exchange. */
 const silentSchedules = 3;
@@ -131,10 +139,12 @@ export class NoData {
       incident.lookedMs = Number.POSITIVE_INFINITY;
     }
     this.#options.deadlines.set(incident, former?.dueMs ?? this.#options.startedMs + noDataForMs);
-    const wide = [...this.#incidents].find((one) => one.wallet === null && one.isWide);
-    if (wide === undefined) return;
-    for (const one of this.#incidents)
-      if (one.wallet !== null) this.#options.alerts.hold(this.#options.draft(), one.live, true);
+    const common = this.#find(null);
+    if (common === undefined) return;
+    for (const one of this.#incidents) {
+      if (one.wallet !== null && common.holds(one.wallet))
+        this.#options.alerts.hold(this.#options.draft(), one.live, true);
+    }
   }
 
   /** Since when a rule has been judged by, ms. */
@@ -190,7 +200,7 @@ export class NoData {
     else gap.answeredMs = draft.atMs;
     if (source === "traderState" || source === "markets")
       for (const incident of this.#incidents) if (incident.members.size > 0) this.#look(incident, draft);
-    if (!whole || gap?.open) return;
+    if (!whole || gap?.open || ofMarkets.has(source)) return;
     const key = gapKey(source, wallet);
     for (const incident of this.#incidents) {
       if (!incident.awaited.delete(key)) continue;
@@ -321,13 +331,23 @@ export class NoData {
     // Where no rule turns out to need what a restored alert lists, nobody reads it.
     for (const [key, { source }] of incident.awaited) {
       const patienceMs = 4 * noDataForMs + silentSchedules * scheduleMs[source as Source];
-      if (draft.atMs >= startedMs + patienceMs) incident.awaited.delete(key);
+      const isRead = ofMarkets.has(source) && this.#isReadForAll(source as Source, incident);
+      if (isRead || draft.atMs >= startedMs + patienceMs) incident.awaited.delete(key);
     }
     if (this.#endIfRead(incident, draft)) return;
     if (this.#isSilent(draft.atMs)) this.#gather(true, draft);
     if (incident.members.size > 0) this.#look(incident, draft, true);
     this.#keep(incident, draft);
     this.#options.deadlines.set(incident, draft.atMs + noDataForMs);
+  }
+
+  /** Returns true once all positions were read beside a source whose answers may leave out the market that is missing. */
+  #isReadForAll(source: Source, incident: Incident): boolean {
+    const { world } = this.#options;
+    const readMs = world.lastSeenMs(source, null);
+    if (readMs === null || [...world.wallets.values()].some((one) => wholeSeenMs(one) === null)) return false;
+    if (readMs > incident.live.alert.sinceMs) incident.readMs = Math.max(incident.readMs ?? 0, readMs);
+    return true;
   }
 
   /**

@@ -1,0 +1,117 @@
+/** No-data alerts that fire while the daemon is restarted. */
+import { expect, test } from "vitest";
+import { Harness, mainWallet, marketConfig, position, prices, subaccount } from "./harness.ts";
+
+const near = `
+rules:
+  - name: Near
+    scope: position
+    when: position.liquidationDistance < 0.05
+    severity: critical
+    summary: "near"
+`;
+const both = [subaccount(9_000, [position(100, 150), position(1, 3_000, "ETH")])];
+const configs = [marketConfig(), marketConfig("ETH", { assetId: 2 })];
+
+test("a no-data alert on the price of one market goes on when prices of others are read first after a restart", () => {
+  const before = new Harness({ rules: near });
+  for (let passed = 0; passed < 60_000; passed += 5_000) {
+    before.config(...configs);
+    before.mark(150);
+    before.account(both);
+    before.pass(5_000);
+  }
+  expect(before.told).toEqual(["Blind exchange fired critical"]);
+  const { remembered, nowMs } = before;
+  const after = new Harness({ rules: near, remembered, atMs: nowMs + 1_000 });
+  for (let passed = 0; passed < 120_000; passed += 5_000) {
+    after.config(...configs);
+    after.mark(150);
+    after.pass(1_000);
+    after.account(both);
+    after.pass(4_000);
+  }
+  expect(after.told).toEqual([]);
+  after.mark(150, prices(3_000, "ETH"));
+  after.pass(2_000);
+  expect(after.told).toEqual(["Blind exchange ended critical recovered"]);
+});
+
+const spread = `
+rules:
+  - name: Spread
+    scope: position
+    when: market.spread > 0.05
+    severity: critical
+    summary: "spread"
+`;
+
+test("a no-data alert on the order book of one market goes on when that of another is read first after a restart", () => {
+  const depth = (harness: Harness, symbol: string) =>
+    harness.see({
+      kind: "depth",
+      atMs: harness.nowMs,
+      symbol,
+      ...{ bid: 100, ask: 101, bidDepth50BpsUsd: 1e6, askDepth50BpsUsd: 1e6 },
+    } as never);
+  const round = (harness: Harness, ms: number, ...books: string[]) => {
+    for (let passed = 0; passed < ms; passed += 5_000) {
+      harness.config(...configs);
+      harness.mark(150, prices(3_000, "ETH"));
+      for (const symbol of books) depth(harness, symbol);
+      harness.account(both);
+      harness.pass(5_000);
+    }
+  };
+  const before = new Harness({ rules: spread });
+  round(before, 20_000, "SOL", "ETH");
+  round(before, 90_000, "SOL");
+  expect(before.told).toEqual(["Blind exchange fired warning"]);
+  const { remembered, nowMs } = before;
+  const after = new Harness({ rules: spread, remembered, atMs: nowMs + 1_000 });
+  round(after, 120_000, "SOL");
+  expect(after.told).toEqual([]);
+  round(after, 10_000, "SOL", "ETH");
+  expect(after.told).toEqual(["Blind exchange ended warning recovered"]);
+});
+
+const twelve = Array.from({ length: 12 }, (_, index) => ({
+  ...mainWallet,
+  name: `w${index + 1}`,
+  authority: `${mainWallet.authority.slice(0, -2)}${10 + index}`,
+}));
+const names = twelve.map(({ name }) => name);
+
+test("alerts of single wallets that a common alert lists are not reminded of after a restart either", () => {
+  const options = {
+    rules: near,
+    wallets: twelve,
+    remind: { warning: { every: "5m" }, critical: { every: "5m" } },
+  };
+  const read = (harness: Harness, ms: number, failing: readonly string[]) => {
+    for (let passed = 0; passed < ms; passed += 5_000) {
+      harness.config();
+      harness.mark(150);
+      for (const name of names)
+        if (!failing.includes(name)) harness.account([subaccount(5_000, [position(100, 150)])], name);
+      harness.pass(5_000);
+    }
+  };
+  const before = new Harness(options);
+  const three = names.slice(0, 3);
+  read(before, 20_000, []);
+  read(before, 60_000, three);
+  before.pass(120_000);
+  read(before, 120_000, three);
+  expect(before.owed).toEqual([
+    ...three.map((name) => `chat: Blind ${name} fired warning`),
+    "chat: ExchangeUnreachable exchange fired warning",
+    "chat: Blind exchange fell warning",
+  ]);
+  const { remembered, nowMs } = before;
+  const restarted = new Harness({ ...options, remembered, atMs: nowMs });
+  const known = before.owed.length;
+  read(restarted, 1_200_000, three);
+  read(before, 1_200_000, three);
+  expect(restarted.owed).toEqual(before.owed.slice(known));
+});
