@@ -9,6 +9,8 @@ import type { CollectLog } from "./log.ts";
 
 /** Without a message of the newer channel for this long after it was subscribed to, the older one is used, ms. */
 const SILENT_MS = 10_000;
+/** After so many messages in a row that cannot be read the older channel is used, even if earlier ones could be. */
+const MAX_UNREADABLE = 3;
 
 export interface PriceChannelOptions {
   readonly link: Pick<StreamLink, "subscribe" | "unsubscribe" | "subscriptions">;
@@ -21,6 +23,8 @@ export class PriceChannel {
   #older = false;
   /** A message of the newer channel was read on this connection. */
   #read = false;
+  /** Messages of the newer channel in a row that could not be read. */
+  #unreadable = 0;
   #cancel: () => void = () => {};
   #logged = false;
 
@@ -40,12 +44,14 @@ export class PriceChannel {
   /** A message of the newer channel was read. */
   told(): void {
     this.#read = true;
+    this.#unreadable = 0;
     this.#cancel();
   }
 
   /** A message of the newer channel could not be read. */
   misfit(): void {
-    if (!this.#read) this.#fallBack("sent what cannot be read");
+    this.#unreadable++;
+    if (!this.#read || this.#unreadable >= MAX_UNREADABLE) this.#fallBack("sent what cannot be read");
   }
 
   /** @param channel null: the exchange does not say which; it answers in order, and this one is asked for first */
@@ -62,6 +68,7 @@ export class PriceChannel {
   down(): void {
     this.#cancel();
     this.#read = false;
+    this.#unreadable = 0;
     if (!this.#older) return;
     this.#older = false;
     this.#options.link.unsubscribe("marketStats", {});

@@ -10,7 +10,7 @@ import type { AccountEntry } from "./accounts.ts";
 import type { AlertBook } from "./alert-book.ts";
 import type { Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
-import { fundingUnits } from "./funding-unit.ts";
+import { TakenUnit } from "./funding-unit.ts";
 import { comparable, marketChanges, sessionChange } from "./market-changes.ts";
 import {
   bookFields,
@@ -42,7 +42,7 @@ import type { World } from "./world.ts";
  */
 const longestLiveSampleMs = 2_000;
 
-/** Name of the fact that keeps the unit over restarts. */
+/** Name of the fact that keeps the unit of funding rates over restarts. */
 const fundingUnitFact = "fundingUnit";
 
 type MarketRead = "orderbook" | "calendars" | "candles";
@@ -83,6 +83,7 @@ export class MarketAnswers {
   readonly #badPrices = new Map<string, string>();
   /** Assets that were asked for because no list named them. */
   readonly #wantedAssets: Set<number>;
+  readonly #takenUnit: TakenUnit;
   /** What some rule reads of a market that it names. */
   readonly #namedBy: ReadonlySet<Source>;
 
@@ -100,8 +101,9 @@ export class MarketAnswers {
     );
     this.#world = parts.world;
     this.#liveSampleMs = Math.min(parts.settings.scheduleMs.markets, longestLiveSampleMs);
-    const unit = parts.facts.get(factName("exchange", fundingUnitFact));
-    parts.world.markets.fundingUnit = fundingUnits.find((one) => one === unit) ?? null;
+    const keptUnit = parts.facts.get(factName("exchange", fundingUnitFact));
+    this.#takenUnit = before ? before.#takenUnit : new TakenUnit(keptUnit);
+    parts.world.markets.fundingUnit = this.#takenUnit.unit;
     this.#rememberedStatus = JSON.parse(parts.facts.get(factName("exchange", "status")) ?? "{}");
   }
 
@@ -277,10 +279,14 @@ export class MarketAnswers {
   /** Decides the unit of the rates in the statistics, once enough markets can be compared, and reports it. */
   #decideFundingUnit(draft: Draft): void {
     const { markets } = this.#world;
-    const { unit, compared } = markets.decideFundingUnit();
-    if (unit === null || unit === markets.fundingUnit) return;
+    const found = markets.decideFundingUnit();
+    if (!this.#takenUnit.compared(found, draft.atMs)) return;
+    const value = this.#takenUnit.toKeep();
+    draft.changes.facts.push({ atMs: draft.atMs, owner: "exchange", name: fundingUnitFact, value });
+    const { unit } = this.#takenUnit;
+    if (unit === markets.fundingUnit) return;
     markets.fundingUnit = unit;
-    draft.changes.facts.push({ atMs: draft.atMs, owner: "exchange", name: fundingUnitFact, value: unit });
+    const { compared } = found;
     const word = unit === "percent" ? "percentage" : "fraction";
     this.#parts.warn(
       `funding rates in the market statistics are taken as a ${word} an hour: ${compared} ` +

@@ -4,7 +4,7 @@ import type { Observation, Source } from "../domain/observation.ts";
 import type { MarketRisk } from "../risk/model.ts";
 import { shrink, ticksFromUsd, unitsFromBaseLots, usdFromTicks } from "../risk/units.ts";
 import type { Facts } from "../rules/index.ts";
-import { decideFundingUnit, type FundingUnit, inFraction } from "./funding-unit.ts";
+import { type Comparison, decideFundingUnit, type FundingUnit, inFraction } from "./funding-unit.ts";
 
 const hoursPerYear = 8_760;
 
@@ -63,7 +63,7 @@ export class Markets {
   }
 
   /** Compares the funding rates of the statistics with the settled ones. */
-  decideFundingUnit(): { readonly unit: FundingUnit | null; readonly compared: number } {
+  decideFundingUnit(): Comparison {
     const priced = [...this.entries.values()].filter(({ prices }) => prices !== null);
     const markets = priced.map(({ prices, settledPerHour, config }) => ({
       stated: prices?.statedFundingRate ?? null,

@@ -60,3 +60,20 @@ test("one whose messages cannot be read is asked for marketStats", async () => {
   await own.until("155", () => own.marks(true).at(-1) === 155, 2_000);
   expect(notes(own)[0]).toMatch(/sent what cannot be read/);
 });
+
+test("one whose messages can no longer be read is asked for marketStats after three of them", async () => {
+  await using own = await StreamRig.start();
+  await own.mark(151);
+  await own.until("151", () => own.marks(true).at(-1) === 151, 2_000);
+  own.line.through = (text, forward) =>
+    forward(
+      text.replace('"channel":"marketStatsV2","stats":', '"channel":"marketStatsV2","stats":7,"rows":'),
+    );
+  for (const usd of [152, 153, 154]) {
+    await own.mark(usd);
+    await own.pass(1_000);
+  }
+  await own.until("fallen back", () => asked(own).at(-1) === "subscribe marketStats", 5_000);
+  await own.mark(170);
+  await own.until("170", () => own.marks(true).at(-1) === 170, 2_000);
+});

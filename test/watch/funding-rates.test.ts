@@ -84,6 +84,46 @@ describe.each([
   });
 });
 
+describe("statistics that state rates far above the settled ones", () => {
+  const surge = settled.map((rate) => Math.abs(rate) * 30);
+  const begin = (remembered?: Rates["remembered"]) => {
+    const h = begun(remembered);
+    h.stated(fraction);
+    h.hours();
+    h.stated(fraction);
+    return h;
+  };
+
+  test("keep the unit while rates of all markets surge", () => {
+    const h = begin();
+    h.pass(2_000);
+    h.stated(surge);
+    const before = fired(h, "Expensive").length;
+    expect(before).toBeGreaterThan(0);
+    for (let minutes = 0; minutes < 60; minutes += 5) {
+      h.hours();
+      h.stated(surge);
+      h.pass(300_000);
+    }
+    // The hour of the surge settles.
+    h.hours(surge);
+    h.stated(surge);
+    expect(h.told.filter((one) => / ended /.test(one))).toEqual([]);
+  });
+
+  test("change it where they stay so for longer than hours take to settle, restarts included", () => {
+    let h = begin();
+    for (let hours = 0; hours < 4; hours++) {
+      h.stated(percent);
+      h.hours();
+      h.pass(3_600_000);
+      if (hours === 1) h = new Rates({ rules, remembered: h.remembered, atMs: h.nowMs });
+    }
+    h.stated(percent);
+    expect(h.notes.filter((text) => /percentage an hour/.test(text))).toHaveLength(1);
+  });
+});
+
 test("until the unit is decided rules see the last settled hour", () => {
   const h = begun();
   h.stated([0, 0, 0, 0]);

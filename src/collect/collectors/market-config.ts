@@ -12,6 +12,8 @@ import { collateralAssetOf, marketConfigOf } from "../translate/market.ts";
 
 /** Between two readings of the collateral assets that nobody asked for, ms. */
 const ASSETS_EVERY_MS = 10 * 60_000;
+/** Until they are read again after a failure, ms: the list of markets, which succeeds, is not to wait for them. */
+const ASSETS_RETRY_MS = 30_000;
 
 /** @param elapsedMs monotonic */
 export function marketConfigCollector(
@@ -44,7 +46,7 @@ export function marketConfigCollector(
       } catch (error) {
         // A server without this list has no such collateral.
         if (error instanceof ExchangeError && error.reason === "refused") return "done";
-        assetsReadMs = Number.NEGATIVE_INFINITY;
+        assetsReadMs = elapsedMs() - ASSETS_EVERY_MS + ASSETS_RETRY_MS;
         throw error;
       }
       return "done";
