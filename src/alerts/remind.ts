@@ -69,9 +69,12 @@ export function isWorse(
   falling: boolean,
   worseBy: number,
 ): boolean {
-  if (worseBy <= 0 || toldValue === null || value === null || !Number.isFinite(value)) return false;
+  if (worseBy <= 0 || toldValue === null || value === null) return false;
   const worsening = falling ? toldValue - value : value - toldValue;
-  return worsening > 0 && worsening >= Math.abs(toldValue) * worseBy;
+  // Infinity is worse than any number, by any share of it.
+  return (
+    worsening > 0 && (worsening === Number.POSITIVE_INFINITY || worsening >= Math.abs(toldValue) * worseBy)
+  );
 }
 
 /**

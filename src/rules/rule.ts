@@ -32,6 +32,8 @@ export interface Compiled<T extends Value = Value> {
   readonly bound?: Bound;
   /** Such comparisons of which each alone makes the whole true: itself, or alternatives. Left out: there is none. */
   readonly sufficient?: readonly Bound[];
+  /** Of a condition: grows as `value` gets worse; NaN where that is not known. Left out: `value` has no direction in it. */
+  readonly excess?: (env: Env) => number;
 }
 
 /** A comparison with a number that is written out: `value < 0.1` as it is, `0.1 > value` turned around. */

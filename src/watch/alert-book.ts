@@ -7,7 +7,7 @@
 
 import type { Inhibitions } from "../alerts/inhibit.ts";
 import { covers, withoutAcknowledgement } from "../alerts/quiet.ts";
-import { isWorse, nextReminderMs, quietIfAcknowledged, type RemindSettings } from "../alerts/remind.ts";
+import { nextReminderMs, quietIfAcknowledged, type RemindSettings } from "../alerts/remind.ts";
 import type { Routing } from "../alerts/route.ts";
 import {
   type Alert,
@@ -55,6 +55,8 @@ export interface NewAlert extends AlertText {
   readonly drill?: true;
   /** What fired it was judged just now. Default false: it is told because something cannot be judged. */
   readonly judged?: boolean;
+  /** Its value can get worse. Default true. */
+  readonly directed?: boolean;
   /** Does not route to these: a broken channel is not told of itself. */
   readonly except?: readonly string[];
 }
@@ -80,8 +82,8 @@ export class LiveAlert implements Due {
   facts: TemplateFacts | undefined;
   /** When what fired it was judged; null where nothing was. */
   judgedAtMs: number | null = null;
-  /** Its rule's value is worse when smaller. */
-  falling = false;
+  /** Its value can get worse: it has a direction. */
+  directed = true;
   /** What it would say now; null where nobody can tell (its subject is gone, or nothing is known). */
   textNow: (nowMs: number) => AlertText | null = () => null;
   /** What it would say by the newest that is known of it, however old that is; null as above. */
@@ -237,6 +239,7 @@ export class AlertBook {
     const alert = this.#newAlert(draft.atMs, from, false, null);
     const live = new LiveAlert(alert, [], from.except ?? [], this.#onReminder);
     live.says(from);
+    live.directed = from.directed ?? true;
     if (from.judged) live.judgedAtMs = draft.atMs;
     this.live.set(alert.id, live);
     this.#record(draft, live, "fired", from.happenedMs);
@@ -297,10 +300,16 @@ export class AlertBook {
   /**
    * Tells of an alert whose value got markedly worse since it was last told or acknowledged. What is worse than what a
    * person saw is not covered by the acknowledgement, which is void then.
+   * @param isWorse whether it is worse than this value by this share
    */
-  refresh(draft: Draft, live: LiveAlert, text: () => AlertText, value: number | null): void {
-    if (live.alert.shadow) return;
-    if (!isWorse(live.toldValue, value, live.falling, this.#remind.worseBy)) return;
+  refresh(
+    draft: Draft,
+    live: LiveAlert,
+    text: () => AlertText,
+    isWorse: (told: number, worseBy: number) => boolean,
+  ): void {
+    if (live.alert.shadow || live.toldValue === null || !isWorse(live.toldValue, this.#remind.worseBy))
+      return;
     if (this.#remind[live.alert.severity] === "never") return;
     const now = text();
     live.says(now);
@@ -483,7 +492,11 @@ export class AlertBook {
     stands?: AlertChange["stands"],
   ): AlertChange {
     // Values of the daemon's own and of the exchange as a whole are not compared: they grow by themselves.
-    const compared = alert.value !== null && alert.subject !== "daemon" && alert.subject !== "exchange";
+    const compared =
+      alert.value !== null &&
+      alert.subject !== "daemon" &&
+      alert.subject !== "exchange" &&
+      this.live.get(alert.id)?.directed !== false;
     const quiet =
       alert.state === "firing" && !alert.shadow
         ? quietIfAcknowledged(alert.severity, compared, this.#remind)

@@ -37,6 +37,7 @@ import type { Judging } from "./staleness.ts";
 import type { Former, SubjectNode } from "./subjects.ts";
 import { isProfit } from "./wants.ts";
 import { type WindowPlan, WindowSet } from "./windows.ts";
+import { hasDirection, isFurther } from "./worsening.ts";
 
 /** Judging again at most this often for what drifts with time alone (`now`, window edges). */
 const driftMs = 1_000;
@@ -440,7 +441,13 @@ export class Conditions {
             draft,
             instance.alert,
             () => this.#textOf(instance, env, judged),
-            judged.value,
+            (told, worseBy) => {
+              const { severity, value } = judged;
+              if (severity === null || value === null) return false;
+              const worse = isFurther(rule, severity, env, told, value, worseBy);
+              env.value = value;
+              return worse;
+            },
           );
         }
       }
@@ -535,6 +542,7 @@ export class Conditions {
       runbook: rule.runbook,
       happenedMs: null,
       shadow: rule.mode === "shadow",
+      directed: hasDirection(rule),
     });
     this.#follow(instance, instance.alert);
   }
@@ -562,7 +570,7 @@ export class Conditions {
 
   /** Lets an alert speak for its instance while it stands. */
   #follow(instance: Instance, alert: LiveAlert): void {
-    alert.falling = valueFalls(instance.rule);
+    alert.directed = hasDirection(instance.rule);
     alert.textNow = (nowMs) => {
       if (instance.alert !== alert) return null;
       return this.#textAt(instance, nowMs, alert.alert.severity, (env) => this.#raisedByOld(instance, env));
@@ -743,13 +751,6 @@ export function windowsOf(node: SubjectNode, none: WindowPlan): WindowSet {
 /** Some level is on its way into or out of firing: its clock has to survive a restart. */
 function clocksRun(state: Instance["lifecycle"]): boolean {
   return state.levels.some((level) => (level.active ? !level.holds : level.holds));
-}
-
-/** Whether smaller is worse, read off the rule's first comparison of its value. */
-function valueFalls(rule: ConditionRule): boolean {
-  const text = rule.levels[0]?.when.text ?? "";
-  const comparison = /[<>]/.exec(text);
-  return comparison?.[0] === "<";
 }
 
 /** Whether a condition's subject is this one. A book is its own rule's alone. */

@@ -7,6 +7,7 @@ import type { Compiled } from "../rule.ts";
 import { checkerFor, longestExpression, type ValueType } from "./checker.ts";
 import { plainWords } from "./checker-words.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
+import { excessOf } from "./excess.ts";
 import { joinNames } from "./named.ts";
 import { Names } from "./names.ts";
 import { describe, type StaticType, unitOf } from "./types.ts";
@@ -64,6 +65,7 @@ export function compileExpression(
     tell({ start: 0, message: `${found} cannot be printed` });
   if (failed) return undefined;
   const { type, run, bound, sufficient = [] } = node;
+  const excess = wanted === "condition" ? excessOf(parsed.ast, (one) => walk.made.get(one)) : undefined;
   return {
     text,
     unit: unitOf(type),
@@ -73,6 +75,7 @@ export function compileExpression(
     ...(unitOf(type) === "price" ? { tick: walk.tickOf(parsed.ast) } : {}),
     ...(bound === undefined ? {} : { bound }),
     ...(sufficient.length === 0 ? {} : { sufficient }),
+    ...(excess === undefined ? {} : { excess }),
   };
 }
 

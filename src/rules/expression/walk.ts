@@ -54,8 +54,12 @@ export class Walk {
   /** Every part with a value of its own, innermost first. */
   readonly parts: Part[] = [];
 
+  /** What each node became. */
+  readonly made = new Map<ASTNode, Compiling>();
+
   compile(node: ASTNode): Compiling {
     const made = this.#compile(node);
+    this.made.set(node, made);
     const { type, constant, run } = made;
     if (this.#names.locals.size === 0 && constant === undefined && type.kind !== "wrong")
       this.parts.push({ start: node.start, end: node.end, unit: unitOf(type), run });
