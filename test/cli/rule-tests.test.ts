@@ -21,7 +21,7 @@ tests:
       - { at: 5s, alerts: [{ rule: Low, subject: market/SOL }], messages: ["SOL at $90"] }
   - name: no data
     series: { market/SOL: { markPrice: "_" } }
-    expectNothing: 1m
+    expect: [{ at: 1m, alerts: [{ rule: Low, dataState: noData }], messages: [] }]
 `;
 
 test("the tests beside the configured rules are run, by check too", async () => {

@@ -195,8 +195,75 @@ expect:
     );
   });
 
-  test("a rule whose figures are not given is never judged", async () => {
-    expect(await run(one("series: { main/0.0/SOL: { notional: 5 } }\nexpectNothing: 2m"))).toBe("");
+  describe("expectNothing fails where a rule was never judged", () => {
+    const near = "t 120s line 4 expectNothing\n- Near judged\n+ Near never judged: ";
+    const judgedToo = "\nexpectNothing: 2m";
+
+    test.each<[string, string, string]>([
+      ["a field is not given", "{ main/0.0/SOL: { notional: 5 } }", "main/0.0/SOL: "],
+      ["a field is not a number", "{ main/0.0/SOL: { liquidationDistance: nan } }", "main/0.0/SOL: "],
+      ["each read fails", '{ main/0.0/SOL: { liquidationDistance: "_" } }', ""],
+    ])("%s", async (_, series, reason) => {
+      const text = `series: ${series}${judgedToo}`;
+      expect(await run(one(text))).toContain(near + reason);
+      // Another rule of the files that is judged does not stand in for it.
+      const both = series.replace(/ }$/, ", market/SOL: { fundingRate: 0 } }");
+      if (reason !== "") expect(await run(one(`series: ${both}${judgedToo}`))).toContain(near + reason);
+    });
+
+    test("no rule of the files has a subject or an event", async () => {
+      expect(await run(one("series: { main: { equity: 5 } }\nexpectNothing: 2m"))).toBe(
+        [
+          "t 120s line 4 expectNothing",
+          "- Near judged",
+          "+ Near never judged: no subject of it existed (scope position)",
+          "- Rate judged",
+          "+ Rate never judged: no subject of it existed (scope market)",
+          "- Gone judged",
+          "+ Gone never judged: no new liquidation event of its wallets happened",
+        ].join("\n"),
+      );
+    });
+
+    test("an event was fetched as the past", async () => {
+      const event = (more: string) =>
+        one(
+          `series: { main: { equity: 5 } }\nevents: [{ at: 5s, on: liquidation, wallet: main, symbol: SOL, role: other${more} }]\nexpectNothing: 2m`,
+        );
+      expect(await run(event(""))).toBe("");
+      expect(await run(event(", past: true"))).toContain("+ Gone never judged: no new liquidation event");
+    });
+
+    test("listed rules have to be judged, and no other", async () => {
+      const text = (judged: string) =>
+        one(
+          `series: { main/0.0/SOL: { notional: 5 }, market/SOL: { fundingRate: 0 } }\nexpectNothing: { for: 2m, judged: [${judged}] }`,
+        );
+      expect(await run(text("Rate"))).toBe("");
+      expect(await run(text("Rate, Gone"))).toBe(
+        "t 120s line 4 expectNothing\n- Gone judged\n+ Gone never judged: no new liquidation event of its wallets happened",
+      );
+      expect(await run(text("Rat"))).toContain("no rule is called Rat\n  did you mean Rate?");
+      expect(await run(one("expectNothing: { judged: Rate }"))).toContain("judged must be a list");
+      // An alert of a rule that is not listed still fails the test.
+      const fires = one(
+        "series: { main/0.0/SOL: { liquidationDistance: 0.01 }, market/SOL: { fundingRate: 0 } }\nexpectNothing: { for: 2m, judged: [Rate] }",
+      );
+      expect(await run(fires)).toContain("Near main/0.0/SOL fired critical");
+    });
+
+    test("one known judgement is enough, also before a restart", async () => {
+      const text = `series: { main/0.0/SOL: { liquidationDistance: "0.5 _" } }\nrestart: [1m]\nexpectNothing: 2m`;
+      expect(await run(one(text))).toBe("");
+    });
+
+    test("missing data that is expected as such is no failure", async () => {
+      const text = `
+series: { main/0.0/SOL: { notional: 5 } }
+expect: [{ at: 1m, alerts: [{ rule: Near, dataState: noData }] }]
+expectNothing: 2m`;
+      expect(await run(one(text))).toBe("");
+    });
   });
 
   test("nothing is expected, and something comes", async () => {

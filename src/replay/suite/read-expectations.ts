@@ -1,7 +1,14 @@
 /** `expect:` of a test: what has to be so at which time. */
 import { type Ending, severities } from "../../domain/alert.ts";
 import type { Entry } from "./entry.ts";
-import type { AlertStateWord, DataStateWord, Expectation, ExpectedAlert, ExpectedMessage } from "./suite.ts";
+import type {
+  AlertStateWord,
+  DataStateWord,
+  Expectation,
+  ExpectedAlert,
+  ExpectedMessage,
+  ExpectedNothing,
+} from "./suite.ts";
 
 const states: readonly AlertStateWord[] = ["pending", "firing", "ended", "event"];
 const dataStates: readonly DataStateWord[] = ["ok", "noData", "error"];
@@ -58,6 +65,24 @@ export function readExpectations(entry: Entry | undefined): readonly Expectation
       },
     ];
   });
+}
+
+/** `true`: to the end of the series; a duration: for that long. False: it is not asked for. */
+export function readNothing(entry: Entry): ExpectedNothing | null {
+  const { line } = entry;
+  if (entry.isMap) {
+    if (!entry.mapping(["for", "judged"])) return null;
+    const judged = entry.get("judged");
+    if (judged !== undefined && !judged.isList)
+      judged.problem({ message: "judged must be a list of the rules that have to be judged" });
+    return {
+      line,
+      untilMs: entry.get("for")?.durationMs() ?? null,
+      judged: judged?.isList === true ? judged.items().map((rule) => rule.needText() ?? "") : null,
+    };
+  }
+  if (entry.scalar === false) return null;
+  return { line, untilMs: entry.scalar === true ? null : (entry.durationMs() ?? null), judged: null };
 }
 
 function readAlert(entry: Entry): ExpectedAlert[] {

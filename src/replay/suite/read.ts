@@ -15,7 +15,7 @@ import type { WatchedPair, WatchedWallet } from "../../watch/settings.ts";
 import { Entry, type Report } from "./entry.ts";
 import { parseSteps, type Step, scalarOf } from "./notation.ts";
 import { readEvents } from "./read-events.ts";
-import { readExpectations } from "./read-expectations.ts";
+import { readExpectations, readNothing } from "./read-expectations.ts";
 import type { RuleTest, Suite, TestFailure, TestSeries } from "./suite.ts";
 
 export type ReadSuite = { readonly suite: Suite } | { readonly problems: readonly RuleProblem[] };
@@ -207,7 +207,6 @@ function readTest(entry: Entry, ground: SuiteGround): RuleTest | undefined {
   const name = entry.need("name")?.needText();
   const expect = entry.get("expect");
   const nothing = entry.get("expectNothing");
-  const expectsNothing = nothing === undefined ? false : readNothing(nothing);
   if (expect === undefined && nothing === undefined)
     entry.problem({
       message: "expect is missing: a test without it cannot fail",
@@ -229,15 +228,8 @@ function readTest(entry: Entry, ground: SuiteGround): RuleTest | undefined {
       return [{ atMs, rule, subject: one.get("subject")?.needText() ?? null, by, line: one.line }];
     }),
     expects: readExpectations(expect),
-    nothing: expectsNothing === false ? null : { line: nothing!.line, untilMs: expectsNothing },
+    nothing: nothing === undefined ? null : readNothing(nothing),
   };
-}
-
-/** `true`: as long as its series are; a duration: until then. False: it is not asked for. */
-function readNothing(entry: Entry): number | null | false {
-  if (entry.scalar === true) return null;
-  if (entry.scalar === false) return false;
-  return entry.durationMs() ?? null;
 }
 
 function readRestarts(entry: Entry | undefined): RuleTest["restarts"] {

@@ -21,6 +21,7 @@ import {
   type FoundAlert,
 } from "./compare.ts";
 import { drive, lengthMs, type ToldFigure } from "./drive.ts";
+import { Judged } from "./judged.ts";
 import type { Expectation, RuleTest, Suite, Wording } from "./suite.ts";
 
 export interface Failure {
@@ -93,8 +94,10 @@ export async function runTest(
   { suite, settings, wording }: ReadySuite,
   test: RuleTest,
 ): Promise<TestOutcome> {
-  const replay = new Replay({ settings, past: null, fromMs: suite.startMs });
-  const { conditions, events } = settings.ruleSet;
+  const judged = new Judged(settings.ruleSet);
+  const { ruleSet } = judged;
+  const replay = new Replay({ settings: { ...settings, ruleSet }, past: null, fromMs: suite.startMs });
+  const { conditions, events } = ruleSet;
   const own = new Set([...conditions, ...events].map((rule) => rule.name));
   const failures: Failure[] = [];
   const told = new Map<string, Map<string, ToldFigure>>();
@@ -104,7 +107,7 @@ export async function runTest(
   await drive({
     suite,
     test,
-    ruleSet: settings.ruleSet,
+    ruleSet,
     replay,
     told,
     onExpectation: (expectation) => {
@@ -135,6 +138,7 @@ export async function runTest(
         const text = `${alert.rule} ${alert.subject} ${alert.event ? "event" : "fired"} ${alert.severity}: ${alert.summary}`;
         return { mark: "+", text: `at ${seconds(alert.firedAtMs - suite.startMs)}: ${text}` };
       });
+    diff.push(...judged.missing(test));
     const atMs = lengthMs(suite, test);
     if (diff.length > 0)
       failures.push({
@@ -254,6 +258,7 @@ function unknownRules(suite: Suite, { conditions, events }: RuleSet): RuleProble
   const used: { readonly name: string; readonly line: number }[] = [];
   for (const test of suite.tests) {
     for (const { rule, line } of test.acknowledged) used.push({ name: rule, line });
+    for (const name of test.nothing?.judged ?? []) used.push({ name, line: test.nothing!.line });
     for (const { rules, alerts, messages, line } of test.expects) {
       for (const name of rules ?? []) used.push({ name, line });
       for (const one of [...(alerts ?? []), ...(messages ?? [])])

@@ -37,7 +37,15 @@ export interface RuleTest {
   readonly acknowledged: readonly TestAcknowledgement[];
   readonly expects: readonly Expectation[];
   /** Nothing may become an alert and nobody may be told anything from the beginning to the end; its line. */
-  readonly nothing: { readonly line: number; readonly untilMs: number | null } | null;
+  readonly nothing: ExpectedNothing | null;
+}
+
+export interface ExpectedNothing {
+  readonly line: number;
+  /** Null: to the end of the series. */
+  readonly untilMs: number | null;
+  /** Rules that have to be judged; null: those that the test concerns. */
+  readonly judged: readonly string[] | null;
 }
 
 /** One field of one subject against time. After the last step it goes on as that one. */
