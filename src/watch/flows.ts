@@ -37,12 +37,12 @@ export function transferOf({ fields, data }: Event): TransferData | null {
   return fields.eventType === "transfer" ? (data as TransferData | null) : null;
 }
 
-/** A fill or a takeover as a movement of cash; null: it is none, or does not say where. */
+/** A fill or a takeover as a movement of cash; null: it is none, or does not say where. Sales in the market have fills. */
 export function tradeOf(event: Event): CashRecord | null {
   const { kind, fields, slot, symbol } = event;
   const account = accountOf(event);
   if (account === null || symbol === null) return null;
-  if (kind === "liquidation") return { kind: "takeover", account, slot };
+  if (kind === "liquidation") return fields.kind === "market" ? null : { kind: "takeover", account, slot };
   const { side, size, price, fee } = fields;
   if (kind !== "fill" || typeof size !== "number" || typeof price !== "number") return null;
   const units = side === "ask" ? -size : size;

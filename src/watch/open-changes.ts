@@ -291,6 +291,8 @@ function less(open: OpenChange, record: CashRecord): OpenChange {
       return { ...open, cashUsd: open.cashUsd - usd, traded, slackUsd };
     }
     case "takeover":
+      // What came in beside it is none of it.
+      if (unexplainedUsd(open) > 0) return open;
       return { ...open, slackUsd: open.slackUsd + tradedUsd(open) * takeoverSlack };
   }
 }

@@ -154,7 +154,10 @@ export class Recall {
       const { window, index, beside } = plan.places[i]!;
       const value = values[index]!;
       // What is not known leaves a gap.
-      if (Number.isNaN(value)) continue;
+      if (Number.isNaN(value)) {
+        if (beside >= 0 && !Number.isNaN(values[beside]!)) window.pushBeside?.(tick.atMs, values[beside]!);
+        continue;
+      }
       if (beside < 0) window.push(tick.atMs, value);
       else window.push(tick.atMs, value, values[beside]!);
     }

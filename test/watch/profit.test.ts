@@ -241,6 +241,18 @@ test("a takeover by the liquidator is a loss, with the part that it kept", () =>
   expect(figure(h, "pnl")).toBe(-645);
 });
 
+test.each(["market", "backstop"])("money that is paid in beside a liquidation (%s) is no profit", (kind) => {
+  const h = boot(loss("wallet.pnl > 300.0"));
+  h.pass(second);
+  h.events("liquidations", [
+    event({ kind: "liquidation", key: "l2", slot: h.slot + 10, fields: { kind, role: "liquidatee" } }),
+  ]);
+  h.account([subaccount(10_500, [])]);
+  expect(figure(h, "pnl")).toBe(undefined);
+  h.events("collateral", [flow(h, 500)]);
+  expect([figure(h, "pnl"), figure(h, "netDeposits"), h.told]).toEqual([0, 500, []]);
+});
+
 test("a change that the history does not explain for five minutes is profit or loss", () => {
   const h = boot(loss());
   h.pass(second);
