@@ -157,8 +157,20 @@ export class Endings {
     }
   }
 
-  /** What a reload took over is complete. */
+  /** What a reload took over is complete: what waits is put in the order that it had before. */
   tookOver(): void {
+    const byAlert = new Map([...this.#waiting].map((one) => [one.live.alert.id, one]));
+    for (const alertId of this.#former.keys()) {
+      const waiting = byAlert.get(alertId);
+      if (waiting === undefined) continue;
+      const { dueMs } = waiting;
+      this.#deadlines.drop(waiting);
+      this.#waiting.delete(waiting);
+      // Its place among those of one moment is given anew.
+      waiting.order = undefined;
+      this.#waiting.add(waiting);
+      this.#deadlines.set(waiting, dueMs);
+    }
     this.#former.clear();
   }
 

@@ -243,7 +243,9 @@ export class Watch {
       facts,
       timezone: settings.timezone,
       isMarked: ({ subject }) =>
-        "wallet" in subject && !this.#world.accounts.ofWallet(subject.wallet).some(({ given }) => given),
+        settings.judgeOldPositions !== false &&
+        "wallet" in subject &&
+        !this.#world.accounts.ofWallet(subject.wallet).some(({ given }) => given),
       ruleSet: settings.ruleSet,
       windows,
       wallet,

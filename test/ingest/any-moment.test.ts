@@ -83,6 +83,8 @@ const settings: WatchSettings = {
   acknowledge: acknowledgeSettings.parse({}),
   scheduleMs,
   timezone: "UTC",
+  // A daemon that restarts knows no positions that prices could move until it has read them.
+  judgeOldPositions: false,
 };
 
 type Holds = "long" | "short" | "none" | "another";
@@ -257,7 +259,8 @@ class Run {
   acknowledgement(atMs: number): Observation | null {
     const [alert] = this.watch
       .status(atMs)
-      .firing.filter(({ rule }) => ours.has(rule))
+      // An early restart lets profit begin later, and who is acknowledged must not depend on that.
+      .firing.filter(({ rule }) => ours.has(rule) && rule !== "Losing")
       .filter(({ textAtMs, dataAtMs }) => textAtMs === atMs && atMs - dataAtMs < 15_000)
       .sort((a, b) => `${a.rule} ${a.subject}`.localeCompare(`${b.rule} ${b.subject}`));
     return alert ? { kind: "acknowledged", atMs, alert, by: "ann", comment: "" } : null;
