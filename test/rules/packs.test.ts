@@ -20,6 +20,16 @@ function load(): RuleSet {
 }
 
 describe("shipped packs", () => {
+  test("each level of a rule with a value has a direction in which the value gets worse", () => {
+    const undirected = load().conditions.flatMap(({ name, value, levels }) =>
+      value === null
+        ? []
+        : levels.filter(({ when }) => when.excess === undefined).map(({ severity }) => `${name} ${severity}`),
+    );
+    // A level of information is not reported again.
+    expect(undirected).toEqual(["WhaleTrades info"]);
+  });
+
   test("load without problems and without warnings", () => {
     const { conditions, events } = load();
     expect(files.map((file) => file.name)).toEqual(

@@ -57,6 +57,13 @@ describe("a value that moved by more than a fifth", () => {
     ["abs(value) > 0.1", [-0.3, -0.2], false],
     ["0.1 < abs(value)", [0.2, -0.3], true],
     ["max(value, -value) > 0.1", [-0.2, -0.3], true],
+    // One side has a direction.
+    ["value > 0.1 || [1.0].exists(one, one == value)", [0.2, 0.3], true],
+    ["value > 0.1 || [1.0].exists(one, one == value)", [0.3, 0.2], false],
+    // The value is another figure than those that the condition compares.
+    ["market.markPrice > 110.0", [0.2, 0.3], true],
+    ["market.markPrice > 110.0", [0.3, 0.2], false],
+    ["market.markPrice < 95.0 && market.symbol == 'SOL'", [-0.2, -0.3], true],
     // None can be derived: never worse.
     ["value > 0.1 && value < 0.9", [0.2, 0.4], false],
     ["value > 0.1 && value < 0.9", [0.4, 0.2], false],

@@ -7,7 +7,7 @@ import type { Compiled } from "../rule.ts";
 import { checkerFor, longestExpression, type ValueType } from "./checker.ts";
 import { plainWords } from "./checker-words.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
-import { excessOf } from "./excess.ts";
+import { conditionExcess } from "./excess.ts";
 import { joinNames } from "./named.ts";
 import { Names } from "./names.ts";
 import { describe, type StaticType, unitOf } from "./types.ts";
@@ -65,7 +65,8 @@ export function compileExpression(
     tell({ start: 0, message: `${found} cannot be printed` });
   if (failed) return undefined;
   const { type, run, bound, sufficient = [] } = node;
-  const excess = wanted === "condition" ? excessOf(parsed.ast, (one) => walk.made.get(one)) : undefined;
+  const excess =
+    wanted === "condition" ? conditionExcess(parsed.ast, (one) => walk.made.get(one)) : undefined;
   return {
     text,
     unit: unitOf(type),

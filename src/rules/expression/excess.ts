@@ -10,15 +10,43 @@ import type { Compiling } from "./node.ts";
 /** @returns NaN where something else that it reads is unknown */
 export type Excess = (env: Env) => number;
 
+const ruleValue: Excess = ({ value }) => (typeof value === "number" ? value : Number.NaN);
+
+/**
+ * The excess of a whole condition. One that does not read `value` speaks of a figure that moves with it: the value counts
+ * in the direction of the condition's first comparison.
+ */
+export function conditionExcess(
+  node: ASTNode,
+  madeOf: (node: ASTNode) => Compiling | undefined,
+): Excess | undefined {
+  if (readsValue(node)) return excessOf(node, madeOf);
+  const first = firstComparison(node);
+  if (first === null) return undefined;
+  return first === ">" ? ruleValue : (env) => -ruleValue(env);
+}
+
+function firstComparison(node: unknown): ">" | "<" | null {
+  if (Array.isArray(node)) {
+    for (const one of node) {
+      const found = firstComparison(one);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+  if (typeof node !== "object" || node === null || !("op" in node) || !("args" in node)) return null;
+  const { op, args } = node as { op: string; args: unknown };
+  if (op === ">" || op === ">=") return ">";
+  if (op === "<" || op === "<=") return "<";
+  return op === "value" ? null : firstComparison(args);
+}
+
 /** In these `value` may stand: a small change of it is a small change of the result. */
 const continuous: ReadonlySet<string> = new Set(["abs", "min", "max", "double"]);
 const measured: ReadonlySet<string> = new Set(["double", "int", "duration"]);
 
 /** @param madeOf what a node of the tree was compiled to */
-export function excessOf(
-  node: ASTNode,
-  madeOf: (node: ASTNode) => Compiling | undefined,
-): Excess | undefined {
+function excessOf(node: ASTNode, madeOf: (node: ASTNode) => Compiling | undefined): Excess | undefined {
   switch (node.op) {
     case "<":
     case "<=":
@@ -44,7 +72,7 @@ export function excessOf(
       const [l, r] = [excessOf(left, madeOf), excessOf(right, madeOf)];
       if (!readsValue(right)) return l;
       if (!readsValue(left)) return r;
-      if (!l || !r) return undefined;
+      if (!l || !r) return l ?? r;
       if (node.op === "||") return (env) => Math.max(l(env), r(env));
       const direction = directionOf(left);
       if (direction === 0 || direction !== directionOf(right)) return undefined;
