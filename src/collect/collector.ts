@@ -17,9 +17,10 @@ export interface CollectedWallet {
  * How a run ended when nothing went wrong:
  *  - `done`: everything that there is to know now;
  *  - `more`: older pages wait; the scheduler comes back soon, in the last lane, with `catchUp`;
- *  - `later`: something that it needs is not known yet; the scheduler comes back soon, and nothing was read.
+ *  - `later`: something that it needs is not known yet; the scheduler comes back soon, and nothing was read;
+ *  - `partial`: the source was read on schedule but for a part that failed before and is not due again: nothing recovered.
  */
-export type RunOutcome = "done" | "more" | "later";
+export type RunOutcome = "done" | "more" | "later" | "partial";
 
 /** One run of one collector. */
 export interface Run {

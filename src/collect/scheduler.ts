@@ -333,9 +333,9 @@ export class Scheduler {
     if (outcome === null && !called) await this.#failed(job, mode, failure);
     job.running = null;
     if (this.#stopped) return;
-    if (outcome === "done" || outcome === "more") {
+    if (outcome === "done" || outcome === "more" || outcome === "partial") {
       if (mode === "catchUp") this.#caughtUp(job);
-      else this.#worked(job);
+      else this.#worked(job, outcome !== "partial");
       // Nothing older is missing any more.
       if (outcome === "done" && job.catchUpFailure) this.#caughtUp(job);
       if (asked) this.#reporter.answered();
@@ -343,14 +343,15 @@ export class Scheduler {
     this.#next(job, mode, outcome, failure);
   }
 
-  #worked(job: Job): void {
+  /** @param whole all of the source was read: a trouble that was reported is over */
+  #worked(job: Job, whole: boolean): void {
     const wasUnwell = job.failures > 0 && unwell(job.lastFailure?.reason);
     job.lastOkMs = this.#clock.nowMs();
     job.failures = 0;
     job.gap = false;
     job.backingOff = false;
     this.#weigh(job);
-    this.#reporter.worked({ source: job.collector.source, wallet: job.wallet?.name ?? null });
+    if (whole) this.#reporter.worked({ source: job.collector.source, wallet: job.wallet?.name ?? null });
     if (wasUnwell) this.#allAgain();
   }
 

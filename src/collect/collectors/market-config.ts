@@ -23,6 +23,7 @@ export function marketConfigCollector(
 ): ExchangeCollector {
   const onUnknown = (field: string, word: string) => badRecords.unknownWord("markets", field, word);
   let assetsReadMs = Number.NEGATIVE_INFINITY;
+  let assetsFailed = false;
   /** By symbol; what did not change stays the same object. */
   let known = new Map<string, MarketConfig>();
   return {
@@ -38,8 +39,9 @@ export function marketConfigCollector(
       known = new Map(markets.map((config) => [config.symbol, config]));
       book.take(markets);
       await observe({ kind: "marketConfig", atMs: nowMs(), markets });
-      if (!asked && elapsedMs() - assetsReadMs < ASSETS_EVERY_MS) return "done";
+      if (!asked && elapsedMs() - assetsReadMs < ASSETS_EVERY_MS) return assetsFailed ? "partial" : "done";
       assetsReadMs = elapsedMs();
+      assetsFailed = false;
       try {
         const { assets } = await client.collateralAssets({}, call());
         await observe({ kind: "collateralAssets", atMs: nowMs(), assets: assets.map(collateralAssetOf) });
@@ -47,6 +49,7 @@ export function marketConfigCollector(
         // A server without this list has no such collateral.
         if (error instanceof ExchangeError && error.reason === "refused") return "done";
         assetsReadMs = elapsedMs() - ASSETS_EVERY_MS + ASSETS_RETRY_MS;
+        assetsFailed = true;
         throw error;
       }
       return "done";
