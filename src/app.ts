@@ -537,7 +537,7 @@ function unwatched(firing: readonly Pick<Alert, "id" | "severity">[]): string | 
   return `${parts.join(", ")}: nobody watches ${firing.length === 1 ? "it" : "them"} now`;
 }
 
-/** What new rules may read and nobody asked for before, what risk rests on first; histories come at their own pace. */
+/** Sources that new rules may read and nobody asked for before, what risk rests on first; histories come at their own pace. */
 const neededAtOnce: readonly Source[] = [
   "marketConfig",
   "markets",

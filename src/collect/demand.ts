@@ -144,7 +144,7 @@ export function demandOf(input: DemandInput): Demand {
 }
 
 /**
- * What each lane gets of a rate, as the request budget shares it: what a lane does not want goes to the others by weight.
+ * The share of a rate that each lane gets, as the request budget shares it: what a lane does not want goes to the others by weight.
  */
 function shareOut(perSecond: number, wanted: ReadonlyMap<Lane, number>): ReadonlyMap<Lane, number> {
   const given = new Map<Lane, number>();

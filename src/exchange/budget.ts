@@ -161,7 +161,7 @@ export class RequestBudget {
     return this.#queue.size;
   }
 
-  /** How many 429 were received since the start. */
+  /** Count of 429 answers since the start. */
   get throttledCount(): number {
     return this.#throttled;
   }

@@ -287,7 +287,7 @@ function readBody(request: IncomingMessage): Promise<{ body: unknown } | { refus
 }
 
 /** A bucket that holds one second's requests. @returns ms to wait, 0 when the request may pass */
-/** How many times the ceiling of anonymous callers those with a session have. */
+/** Ceiling of callers with a session, as a multiple of that of anonymous callers. */
 const SESSION_FACTOR = 2;
 
 function createLimiter(perSecond: number | null): (nowMs: number) => number {

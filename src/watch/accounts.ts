@@ -144,7 +144,7 @@ export class Accounts {
     this.#placings = placings;
   }
 
-  /** Whether facts of resting orders are needed from the next answer on. */
+  /** True if facts of resting orders are needed from the next answer on. */
   readOrders(read: boolean): void {
     this.#ordersRead = read;
   }

@@ -268,7 +268,7 @@ class Book implements Doubt {
     return this.#rule.name;
   }
 
-  /** Whether it is the book of this rule, too; it is judged by it then. */
+  /** True if it is the book of this rule, too; it is judged by it then. */
   goesOn(rule: ConditionRule, names: readonly string[]): boolean {
     const same = rule.fingerprint === this.#rule.fingerprint && names.join("\n") === this.#names.join("\n");
     if (same) this.#rule = rule;

@@ -708,7 +708,7 @@ function countsUntil({ staleMs }: Instance, nowMs: number): { readonly fromMs?: 
   return nowMs - staleMs > stoodStillMs ? {} : { fromMs: staleMs - 1 };
 }
 
-/** Whether two rules of one condition judge with the same times. */
+/** True if two rules of one condition judge with the same times. */
 function isSameJudging(one: ConditionRule, other: ConditionRule): boolean {
   return one === other || timesOf(one) === timesOf(other);
 }

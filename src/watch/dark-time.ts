@@ -3,7 +3,7 @@
  * so the time of the last two minutes is added up over the answers in between. Each stretch without a judgement is a spell.
  */
 
-/** How far back spells are added up, ms. */
+/** Period over which spells are added up, ms. */
 export const darkWindowMs = 120_000;
 
 interface Spell {

@@ -58,7 +58,7 @@ export class Failing {
     readonly before?: Failing | undefined;
     /** The rule of this name now. */
     readonly ruleOf: (name: string) => ConditionRule | EventRule | undefined;
-    /** Whether a subject of before a reload is watched still. */
+    /** True if a subject of before a reload is watched still. */
     readonly stands: (subject: string) => boolean;
   }) {
     this.#alerts = options.alerts;

@@ -201,7 +201,7 @@ export class Gaps {
     return known;
   }
 
-  /** How much longer it has to be open until it is due, ms: 30 s of the last two minutes, and since it closed last. */
+  /** Time that it still has to be open until it is due, ms: 30 s of the last two minutes, and since it closed last. */
   #untilDueMs({ key, countsFromMs }: Gap, nowMs: number): number {
     const fromMs = Math.max(nowMs - darkWindowMs, this.#closedMs.get(key) ?? Number.NEGATIVE_INFINITY);
     const openMs = Math.max(0, nowMs - Math.max(countsFromMs, fromMs));

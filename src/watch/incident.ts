@@ -37,7 +37,7 @@ interface Told {
 }
 
 export class Incident implements Due {
-  /** Whose data are missing; null: of several wallets, or of the exchange. */
+  /** The wallet whose data are missing; null: of several wallets, or of the exchange. */
   readonly wallet: string | null;
   readonly live: LiveAlert;
   /** Open gaps by their keys. */

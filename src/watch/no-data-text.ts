@@ -47,7 +47,7 @@ export interface TextSources {
   readonly failures: ReadFailures;
   readonly timezone: string;
   readonly startedMs: number;
-  /** How long a whole answer counts as lately, ms. */
+  /** Time for which a whole answer counts as recent, ms. */
   readonly freshMs: (source: Source) => number;
 }
 
@@ -153,7 +153,7 @@ export interface NoDataText {
   readonly missing: readonly Missing[];
   /** Those that the alert lists, sorted. */
   readonly wallets: readonly string[];
-  /** How many are watched. */
+  /** Number of watched wallets. */
   readonly watched: number;
   /** No read of the exchange succeeds, since when, ms (null: none did since the start); null: some do. */
   readonly silence: { readonly sinceMs: number | null } | null;

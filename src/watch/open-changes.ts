@@ -16,7 +16,7 @@ import {
   type Pricing,
 } from "./balance-change.ts";
 
-/** How long an open change waits, at readings of the collateral history that succeed, before it is profit or loss, ms. */
+/** Time for which an open change waits, at readings of the collateral history that succeed, before it is profit or loss, ms. */
 export const openPatienceMs = 300_000;
 /** A liquidator that takes over a position keeps up to this share of its value. */
 const takeoverSlack = 0.05;

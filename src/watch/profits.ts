@@ -15,7 +15,7 @@ import { hasSpot } from "./spot-collateral.ts";
 import type { Today } from "./today.ts";
 import type { WalletEntry } from "./wallets.ts";
 
-/** How soon the histories are read again while a change is open: often at first. */
+/** Pauses after which the histories are read again while a change is open: often at first. */
 const againMs = 2_000;
 const laterMs = 10_000;
 const oftenForMs = 30_000;

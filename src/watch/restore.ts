@@ -32,7 +32,7 @@ export interface RestoreParts {
   readonly alerts: AlertBook;
   readonly conditions: Conditions;
   readonly happenings: Happenings;
-  /** Whether what is known of a wallet is newer than what history says of it: it was watched before a reload. */
+  /** True if what is known of a wallet is newer than what history says of it: it was watched before a reload. */
   readonly known: (wallet: string) => boolean;
   readonly throttles: Throttles;
   readonly noData: NoData;

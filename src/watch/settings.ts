@@ -56,7 +56,7 @@ export interface WatchSettings {
 
 /** What is first seen later than this after a start may have come about since, so that nobody can say it was so then. */
 export const firstLookMs = 60_000;
-/** How long a new alert waits for figures that its texts name and that were not read since the start. */
+/** Time for which a new alert waits for figures that its texts name and that were not read since the start. */
 export const textPatienceMs = 5_000;
 /** Time without data, beyond `staleAfter`, after which it is reported, ms. */
 export const noDataForMs = 30_000;

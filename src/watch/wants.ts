@@ -11,7 +11,7 @@ export interface Needs {
   readonly profit: boolean;
   /** Some rule reads or tells the profit of today. */
   readonly midnight: boolean;
-  /** How far rules look back over events, ms; 0: not at all. */
+  /** Longest period over which rules look back at events, ms; 0: not at all. */
   readonly lookBackMs: number;
   /** Some rule reads or tells how far our equity is from the exchange's. */
   readonly equityCheck: boolean;

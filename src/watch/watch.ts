@@ -445,7 +445,7 @@ export class Watch {
     if (before !== null) this.#goOn();
   }
 
-  /** Whether what it knew went over to another watch. */
+  /** True if what it knew went over to another watch. */
   get replaced(): boolean {
     return this.#replaced;
   }

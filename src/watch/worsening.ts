@@ -1,4 +1,4 @@
-/** Whether a rule's value got markedly worse, by the direction in which its condition holds the more. */
+/** True if a rule's value got markedly worse, by the direction in which its condition holds the more. */
 import { isWorse } from "../alerts/remind.ts";
 import type { Severity } from "../domain/alert.ts";
 import type { ConditionRule, Env } from "../rules/index.ts";

@@ -1,5 +1,5 @@
 /**
- * How far a condition holds beyond its limit, as a number that grows as `value` gets worse: the difference of the two sides of
+ * The excess of a condition over its limit, a number that grows as `value` gets worse: the difference of the two sides of
  * a comparison, the larger of two alternatives, the smaller of two that both have to hold. Derived from the tree; of a
  * condition in which `value` has no direction (`value == 3.0`, a band between two limits) there is none.
  */
