@@ -1,13 +1,13 @@
 /** Reads back from history what the watch has to know at a start: rule states, open alerts, throttles, windows. */
 import { setImmediate as turn } from "node:timers/promises";
 import type { Event, EventKind } from "../domain/event.ts";
-import { bucketOf, type RollUpBlock, resolutionMs } from "../domain/history.ts";
+import { bucketOf, type RollUpBlock, resolutionMs, type StatsColumns } from "../domain/history.ts";
 import type { Tick } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import { clockSlackMs } from "../watch/endings.ts";
 import { Escalations } from "../watch/escalations.ts";
 import { heldPrefix } from "../watch/held-events.ts";
-import { HeldMinutes } from "../watch/held-minutes.ts";
+import { type AtPeaks, HeldMinutes } from "../watch/held-minutes.ts";
 import { LookBack, type Reach } from "../watch/look-back.ts";
 import { factName, type Remembered } from "../watch/remembered.ts";
 import type { WatchSettings } from "../watch/settings.ts";
@@ -146,7 +146,11 @@ async function* readPasts(settings: WatchSettings, store: Rememberable, nowMs: n
     for (const owner of owners) {
       const minutes = new HeldMinutes(owner);
       for await (const [block, widthMs] of readMinutes(store, owner, fromMs, samplesFromMs, wanted))
-        minutes.add(block, widthMs);
+        minutes.add(
+          block,
+          widthMs,
+          widthMs === minuteMs ? await atPeaks(block, lookBack.falls, store) : nowhere,
+        );
       const past: Past = { owner, minutes, fromMs: samplesFromMs, ticks: [], wanted };
       await readOn(past, store);
       yield past;
@@ -180,6 +184,53 @@ async function* readMinutes(
     yield [block, minuteMs];
   }
   if (!begun) for await (const hour of hours(bucketOf(toMs, hourMs))) yield [hour, hourMs];
+}
+
+const nowhere: AtPeaks = new Map();
+
+/**
+ * Reads samples of those minutes whose roll-ups do not tell the equity at the highest profit.
+ * @param falls by series of a profit, the series that its falls are measured against
+ */
+async function atPeaks(
+  { owner, series, times, columns, from, to }: RollUpBlock,
+  falls: ReadonlyMap<string, string>,
+  store: Rememberable,
+): Promise<AtPeaks> {
+  const found = new Map<string, Map<number, number>>();
+  for (const [name, companion] of falls) {
+    const profit = columns[series.indexOf(name)];
+    const equity = columns[series.indexOf(companion)];
+    if (profit === undefined || equity === undefined) continue;
+    const wanted = (one: string) => one === name || one === companion;
+    for (let i = from; i < to; i++) {
+      if (tellsPeak(profit, equity, i)) continue;
+      const atMs = times[i]!;
+      let peak = Number.NEGATIVE_INFINITY;
+      let behind = Number.NaN;
+      for await (const tick of store.ticks({ owner, fromMs: atMs, toMs: atMs + minuteMs - 1, wanted })) {
+        const value = tick.values[tick.series.indexOf(name)] ?? Number.NaN;
+        if (!(value >= peak)) continue;
+        peak = value;
+        behind = tick.values[tick.series.indexOf(companion)] ?? Number.NaN;
+      }
+      if (Number.isNaN(behind)) continue;
+      const of = found.get(name) ?? new Map<number, number>();
+      found.set(name, of.set(atMs, behind));
+    }
+  }
+  return found;
+}
+
+/** True if the highest profit is the last one, or equity moved as profit did all the time. */
+function tellsPeak(profit: StatsColumns, equity: StatsColumns, i: number): boolean {
+  if (profit.count[i] === 0) return true;
+  const together = profit.lastMs[i] === equity.lastMs[i];
+  if (together && profit.last[i] === profit.max[i]) return true;
+  const apart = equity.last[i]! - profit.last[i]!;
+  const slack = 1e-9 * Math.abs(equity.max[i]!);
+  const isSame = (kind: "min" | "max") => Math.abs(equity[kind][i]! - profit[kind][i]! - apart) <= slack;
+  return together && profit.count[i] === equity.count[i] && isSame("min") && isSame("max");
 }
 
 async function remembered(store: Rememberable): Promise<Remembered> {

@@ -2,6 +2,7 @@
 import type { Scope } from "../domain/subject.ts";
 import { type RuleSet, rawUpToMs } from "../rules/index.ts";
 import { parseSeries } from "./series.ts";
+import { isProfit } from "./wants.ts";
 
 /** How far back, ms: a sample from before a window's edge stands there until it is stale. */
 export interface Reach {
@@ -17,6 +18,8 @@ const nothing: Reach = { spanMs: 0, samplesMs: 0 };
 export class LookBack {
   readonly #reaches = new Map<Scope, Reach>();
   readonly #fields = new Set<string>();
+  /** By the series of a profit of which a fall is looked at, the series that the fall is measured against. */
+  readonly falls = new Map<string, string>();
 
   constructor({ conditions, events, values }: Pick<RuleSet, "conditions" | "events" | "values">) {
     for (const { windows } of [...conditions, ...events, ...values]) {
@@ -31,6 +34,8 @@ export class LookBack {
         });
         for (const field of [path.field, path.companion])
           if (field !== null) this.#fields.add(`${path.scope}.${field}`);
+        if (path.companion !== null && isProfit(path))
+          this.falls.set(`${path.scope}.${path.field}`, `${path.scope}.${path.companion}`);
       }
     }
     // A position that is in no sample of a whole account, or has changed sides, is another one.

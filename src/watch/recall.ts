@@ -6,6 +6,7 @@
 import type { StatsColumns } from "../domain/history.ts";
 import type { Tick } from "../domain/observation.ts";
 import { accountName, type Subject, subjectName } from "../domain/subject.ts";
+import type { BucketStats } from "../rules/index.ts";
 import type { HeldBlock, HeldMinutes } from "./held-minutes.ts";
 import { parseSeries } from "./series.ts";
 import type { SubjectNode } from "./subjects.ts";
@@ -68,7 +69,12 @@ export class Recall {
       for (const held of minutes.blocks) this.#feedBlock(node, node.windows, held, sinceMs);
   }
 
-  #feedBlock(node: SubjectNode, windows: WindowSet, { block, widthMs }: HeldBlock, sinceMs: number): void {
+  #feedBlock(
+    node: SubjectNode,
+    windows: WindowSet,
+    { block, widthMs, atPeaks }: HeldBlock,
+    sinceMs: number,
+  ): void {
     const { series, times, columns, from, to } = block;
     windows.heldUntilMs = Number.NEGATIVE_INFINITY;
     const { any, sizeIndex, places, whole } = this.#planOf(node, windows, series);
@@ -86,6 +92,7 @@ export class Recall {
       window,
       row: rowOf(index),
       beside: beside < 0 ? null : rowOf(beside),
+      peaks: beside < 0 ? undefined : atPeaks.get(series[index]!),
     }));
     const all = [...rows.values()];
     for (let i = from; i < to; i++) {
@@ -112,9 +119,16 @@ export class Recall {
         else all[k]!.to(i);
       }
       for (let k = 0; k < fed.length; k++) {
-        const { window, row, beside } = fed[k]!;
+        const { window, row, beside, peaks } = fed[k]!;
         if (row.count === 0) continue;
-        window.pushBucket(atMs, row, beside === null || beside.count === 0 ? undefined : beside, widthMs);
+        const atPeak = peaks?.get(atMs);
+        const companion =
+          atPeak !== undefined
+            ? alike(atPeak, row)
+            : beside === null || beside.count === 0
+              ? undefined
+              : beside;
+        window.pushBucket(atMs, row, companion, widthMs);
       }
     }
   }
@@ -154,12 +168,9 @@ export class Recall {
       const { window, index, beside } = plan.places[i]!;
       const value = values[index]!;
       // What is not known leaves a gap.
-      if (Number.isNaN(value)) {
-        if (beside >= 0 && !Number.isNaN(values[beside]!)) window.pushBeside?.(tick.atMs, values[beside]!);
-        continue;
-      }
-      if (beside < 0) window.push(tick.atMs, value);
-      else window.push(tick.atMs, value, values[beside]!);
+      if (Number.isNaN(value)) continue;
+      const companion = beside < 0 ? Number.NaN : values[beside]!;
+      window.push(tick.atMs, value, Number.isNaN(companion) ? undefined : companion);
     }
   }
 }
@@ -199,6 +210,19 @@ class Row {
     this.min = this.max = this.sum = last;
     this.sumSquares = last * last;
   }
+}
+
+/** A bucket of samples of one value, as many as in another. */
+function alike(value: number, { count, lastMs }: BucketStats): BucketStats {
+  return {
+    count,
+    min: value,
+    max: value,
+    sum: value * count,
+    sumSquares: value ** 2 * count,
+    last: value,
+    lastMs,
+  };
 }
 
 function planOf(series: readonly string[], subject: Subject, windows: WindowSet): Plan {

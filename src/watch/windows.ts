@@ -117,12 +117,9 @@ export class WindowSet {
       const { place, field, companion } = fed[i]!;
       if (but?.has(field)) continue;
       const value = values[field];
+      if (typeof value !== "number" || Number.isNaN(value)) continue;
       const window = this.#windows[place]!;
       const beside = companion === null ? undefined : values[companion];
-      if (typeof value !== "number" || Number.isNaN(value)) {
-        if (typeof beside === "number") window.pushBeside?.(atMs, beside);
-        continue;
-      }
       if (window.push(atMs, value, typeof beside === "number" ? beside : undefined)) moved = true;
     }
     if (moved) this.heldUntilMs = Number.NEGATIVE_INFINITY;

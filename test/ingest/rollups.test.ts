@@ -12,7 +12,15 @@ import { type History, openStore } from "../../src/history/index.ts";
 import { rememberedWatch } from "../../src/ingest/remember.ts";
 import type { WatchSettings } from "../../src/watch/settings.ts";
 import { temporaryFolder } from "../history/folder.ts";
-import { mainWallet, marketConfig, prices, rulesOf, scheduleMs, startMs } from "../watch/harness.ts";
+import {
+  mainWallet,
+  marketConfig,
+  prices,
+  rulesOf,
+  scheduleMs,
+  startMs,
+  subaccount,
+} from "../watch/harness.ts";
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
@@ -147,6 +155,83 @@ test("what functions of history come to after a start does not depend on whether
       await store.close();
     }),
     { seed, numRuns: 15 },
+  );
+});
+
+/** Samples of a wallet: profit, which is not known at times, and equity, which deposits and withdrawals move as well, USD. */
+const walletPast = fc
+  .array(
+    fc.record({
+      moveUsd: fc.integer({ min: -300, max: 300 }),
+      paidUsd: fc.oneof(
+        { weight: 3, arbitrary: fc.constant(0) },
+        { weight: 1, arbitrary: fc.integer({ min: -1_500, max: 1_500 }) },
+      ),
+      known: fc.oneof(
+        { weight: 12, arbitrary: fc.constant(true) },
+        { weight: 1, arbitrary: fc.constant(false) },
+      ),
+      gapMs: fc.constantFrom(2_000, 5_000, 5_000, 20_000, 70_000),
+    }),
+    { minLength: 5, maxLength: 400 },
+  )
+  .map((steps) => {
+    let atMs = startMs - steps.reduce((sum, { gapMs }) => sum + gapMs, 0);
+    let pnl = 0;
+    let paidUsd = 20_000;
+    return steps.map((step): Tick => {
+      pnl += step.moveUsd;
+      paidUsd += step.paidUsd;
+      const values = [paidUsd + pnl, step.known ? pnl : Number.NaN];
+      const tick = { atMs, owner: "main", series: ["wallet.equity", "wallet.pnl"], values };
+      atMs += step.gapMs;
+      return tick;
+    });
+  });
+
+test("after a start a fall of profit is measured against the equity of the peak, whatever was paid in or out in its minute", {
+  timeout: 120_000,
+}, async () => {
+  const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
+  console.log(`drawdown from minutes: SEED=${seed}`);
+  const rules =
+    'rules:\n  - { name: Fall, scope: wallet, value: \'drawdown("wallet.pnl", "24h")\', when: value > -1.0, severity: info, summary: one }\n';
+  await fc.assert(
+    fc.asyncProperty(walletPast, fc.double({ min: 0, max: 1, noNaN: true }), async (ticks, packed) => {
+      using folder = temporaryFolder();
+      const store = openStore({ path: folder.file(), retention: { samplesMs: null } });
+      const cut = Math.floor(ticks.length * packed);
+      await store.commit([changes({ ticks: ticks.slice(0, cut) })]);
+      await store.maintain(startMs + 30 * dayMs, 60_000);
+      await store.commit([changes({ ticks: ticks.slice(cut) })]);
+      const watch = await rememberedWatch(settingsFor(rules), store, startMs);
+      await store.close();
+      watch.observe({ kind: "marketConfig", atMs: startMs, markets: [marketConfig()] });
+      watch.observe({ kind: "prices", atMs: startMs, markets: [prices(150)] });
+      watch.observe({
+        kind: "events",
+        source: "collateral",
+        wallet: "main",
+        atMs: startMs,
+        events: [],
+        coversMs: 0,
+      });
+      const { changes: seen } = watch.observe({
+        kind: "accounts",
+        wallet: "main",
+        pdaIndex: 0,
+        atMs: startMs,
+        slot: 1,
+        slotIndex: 0,
+        subaccounts: [subaccount(20_000, [])],
+      });
+      // Profit begins at 0 with this answer.
+      let [peak, equityUsd] = [0, 20_000];
+      for (const { values } of ticks.toReversed())
+        if (values[1]! > peak) [equityUsd, peak] = [values[0]!, values[1]!];
+      expect(seen.alerts[0]?.value).toBeCloseTo(peak / equityUsd, 9);
+    }),
+    { seed, numRuns: 30 },
   );
 });
 

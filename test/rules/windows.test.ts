@@ -68,10 +68,8 @@ function oracle(
       if (inside.length === 0) return "uncovered";
       const newest = sorted.at(-1)!;
       const top = Math.max(...inside.map((p) => p.value));
-      const peaks = inside.filter((p) => p.value === top);
-      // Of equal peaks the newest counts; by the minute, what stood behind it at the end of its minute.
-      const last = peaks.at(-1)!;
-      const peak = byMinute ? sorted.filter((p) => minuteOf(p.atMs) === minuteOf(last.atMs)).at(-1)! : last;
+      // Of equal peaks the newest counts.
+      const peak = inside.filter((p) => p.value === top).at(-1)!;
       return top === newest.value ? 0 : (top - newest.value) / peak.companion;
     }
     case "sumOver":
@@ -163,7 +161,7 @@ const functions: WindowFunction[] = [
   "sumOver",
   "countOver",
 ];
-/** Late samples do not find everything as it was: a change among equal ones, what stood behind a peak at the end of its minute. */
+/** Late samples do not find everything as it was: a change among equal ones, the newest of equal peaks of one minute. */
 const inOrderOnly = (fn: WindowFunction, windowMs: number) =>
   fn === "since" || (fn === "drawdown" && windowMs > rawUpToMs);
 const made = (fn: WindowFunction, windowMs: number, staleAfterMs: number): Window =>
@@ -399,6 +397,13 @@ describe("fed from one-minute roll-ups", () => {
           }
           const rawFromMs = Math.floor((startMs + part * (nowMs - startMs)) / minuteMs) * minuteMs;
           const minutes = new Map<number, Pushed[]>();
+          // Equity moves with profit, and with what is paid in or out between one minute and the next.
+          const paidIn = new Map<number, number>();
+          for (const p of pushed) {
+            const minute = Math.floor(p.atMs / minuteMs);
+            if (!paidIn.has(minute)) paidIn.set(minute, 5 + p.companion);
+            p.companion = paidIn.get(minute)! + p.value;
+          }
           for (const p of pushed) {
             whole.push(p.atMs, p.value, p.companion);
             if (p.atMs >= rawFromMs) continue;
@@ -432,6 +437,34 @@ describe("fed from one-minute roll-ups", () => {
       );
     },
   );
+
+  test("what stood behind a peak lies between the least and the most of its minute where money was paid in or out within it", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.integer({ min: -9, max: 9 }), fc.integer({ min: 1, max: 9 })), {
+          minLength: 1,
+          maxLength: 9,
+        }),
+        (samples) => {
+          const at = Math.floor(startMs / minuteMs) * minuteMs;
+          const [values, behind] = [samples.map(([value]) => value), samples.map(([, equity]) => equity)];
+          const times = samples.map((_, i) => at + i * 5_000);
+          const window = made("drawdown", windowMs, staleAfterMs);
+          window.pushBucket(at, rolledUp(values, times), rolledUp(behind, times));
+          window.push(at + minuteMs, -20);
+          const peak = Math.max(...values);
+          const fall = peak + 20;
+          const least = fall / Math.max(...behind);
+          const most = fall / Math.min(...behind);
+          const read = window.read(at + minuteMs) as number;
+          expect(read).toBeGreaterThanOrEqual(least);
+          expect(read).toBeLessThanOrEqual(most);
+          if (values.at(-1) === peak) expect(read).toBe(fall / behind.at(-1)!);
+        },
+      ),
+      { seed },
+    );
+  });
 
   test("an hour counts as its minutes", () => {
     const hourMs = 3_600_000;
@@ -490,6 +523,26 @@ describe("by hand", () => {
     expect(window.nextEdgeMs(startMs + 2 * minute)).toBe(startMs + 11 * minute + 1);
     expect(window.read(startMs + 11 * minute + 1)).toBe(0);
   });
+
+  test.each([
+    ["10m", 10 * minute],
+    ["24h", 1_440 * minute],
+  ])(
+    "drawdown over %s divides by the equity of the peak, not by that of the end of its minute",
+    (_, windowMs) => {
+      const begin = Math.floor(startMs / minute) * minute;
+      const peakMs = begin + 20_000;
+      const window = fed("drawdown", windowMs, [
+        [begin, 0, 14_000],
+        [peakMs, 3_750, 17_750],
+        // Half of it is lost within the minute, and 2,000 are withdrawn.
+        [begin + 40_000, 1_890, 15_890],
+        [begin + 50_000, 1_890, 13_890],
+        [begin + 2 * minute, 0, 12_000],
+      ]);
+      expect(window.read(begin + 2 * minute)).toBe(3_750 / 17_750);
+    },
+  );
 
   test("a minimum that was not watched enough is not said to hold against a sample of that very moment", () => {
     const window = createWindow({ fn: "minOver", windowMs: 20 * minute, staleAfterMs: 2.5 * minute }, "UTC");

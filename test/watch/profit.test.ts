@@ -170,6 +170,25 @@ test("a withdrawal whose record comes within ten seconds is reported to nobody",
   expect([h.told, figure(h, "pnl")]).toEqual([[], 0]);
 });
 
+test("a fall is measured against the equity of the peak, although prices fall and money leaves in the same minute", () => {
+  const h = boot(
+    `rules:\n  - { name: Fall, scope: wallet, value: 'drawdown("wallet.pnl", "24h")', when: value > 0.05, severity: warning, summary: "{{ percent(value) }}" }`,
+  );
+  // The peak: 100 SOL at 187.50.
+  live(h, 15 * second, calm(10_000), 187.5);
+  live(h, 10 * second, calm(10_000), 180);
+  h.account(calm(8_000));
+  const slot = h.slot;
+  h.events("collateral", [flow(h, -2_000, slot)]);
+  live(h, 10 * second, calm(8_000), 180);
+  expect(figure(h, "pnl")).toBe(3_000);
+  live(h, 2 * minute, calm(8_000), 150);
+  expect(h.told).toEqual(["Fall main fired warning", "Fall main worsened warning"]);
+  expect(summaries(h)).toEqual(["5.45%", "27.3%"]);
+  const [status] = h.watch.status(h.nowMs).firing;
+  expect(status!.value).toBeCloseTo(3_750 / 13_750, 9);
+});
+
 test("a deposit whose record is late makes no peak and no drawdown", () => {
   const rules = loss(
     'drawdown("wallet.pnl", "24h") > 0.05 || wallet.pnl < -300.0 || wallet.highWaterMark > 0.0',

@@ -66,18 +66,11 @@ export class ExtremeWindow implements Window {
     const time = byMinute ? minuteOf(atMs) : atMs;
     const isNewest = this.#take(atMs, value, time);
     const place = this.#place(time, sign * value, companion ?? value);
-    // A fall that is measured against the peak itself needs no more than the peak.
     const falls = fn === "drawdown";
-    if (falls && byMinute && isNewest && companion !== undefined) this.#behind(time, companion);
     if (place < 0) return falls || !isNewest;
     const isFirst = place === queue.first;
     if (isNewest) this.#forget(atMs);
     return falls || isFirst || !isNewest;
-  }
-
-  pushBeside(atMs: number, companion: number): void {
-    const { fn, shape } = this.#kind;
-    if (fn === "drawdown" && shape.byMinute) this.#behind(minuteOf(atMs), companion);
   }
 
   pushBucket(atMs: number, stats: BucketStats, companion?: BucketStats, widthMs?: number): void {
@@ -90,7 +83,7 @@ export class ExtremeWindow implements Window {
     this.#place(
       shape.byMinute ? minuteOf(atMs) : stats.lastMs,
       sign * (sign < 0 ? stats.min : stats.max),
-      companion === undefined ? stats.max : companion.last,
+      companion === undefined ? stats.max : behindPeak(stats, companion),
     );
     if (isNewest) this.#forget(stats.lastMs);
   }
@@ -240,13 +233,15 @@ export class ExtremeWindow implements Window {
     }
     return beaten;
   }
+}
 
-  /** By the minute, what stands behind a peak is what stood there at the end of its minute: that a roll-up knows, too. */
-  #behind(minute: number, companion: number): void {
-    const queue = this.#queue;
-    const at = queue.above(minute) - 1;
-    if (at >= queue.first && queue.timeAt(at) === minute) queue.set(at, minute, queue.valueAt(at), companion);
-  }
+/**
+ * What stood behind the highest value of a stretch that is known by its roll-up only. Equity and profit move together, but for
+ * money that comes in or goes out: exact unless that happened within the stretch.
+ */
+function behindPeak(stats: BucketStats, companion: BucketStats): number {
+  const shifted = companion.last + (stats.max - stats.last);
+  return Math.min(Math.max(shifted, companion.min), companion.max);
 }
 
 /** From the peak to now, as a share of what stood behind it. Behind nothing, any fall is endless. */

@@ -26,11 +26,6 @@ export interface Window {
   /** Takes an event of which it is not known whether it belongs in. Windows over events only: unknown until it has left. */
   pushUnknown?(atMs: number): void;
   /**
-   * Takes what `drawdown` is measured against at a moment at which the value itself is not known. Absent: nothing is
-   * measured against anything.
-   */
-  pushBeside?(atMs: number, companion: number): void;
-  /**
    * Takes a stretch of the past that is known by its roll-up only. Minutes give, to the minute, what their samples would
    * have given; wider buckets are exact to their own width.
    * @param atMs start of the stretch, a whole minute. It lies before every sample that is pushed.
