@@ -402,35 +402,34 @@ export class Accounts {
   /** Brings the ages of an account's inputs up to date: prices were seen, whether they moved or not. */
   refreshAges(account: AccountEntry): void {
     if (account.given) return;
-    const { positions, otherMarkets } = account;
+    const { positions, markets } = account;
     const { entries, pricesAtMs } = this.#markets;
     const seenMs = account.node.facts.seenMs;
     let oldestMarkMs = Number.POSITIVE_INFINITY;
+    let newestMarkMs = Number.NEGATIVE_INFINITY;
     let oldestRateMs = Number.POSITIVE_INFINITY;
     let unpriced = false;
     let configMs = this.#configMs(account);
-    for (const [symbol, position] of positions) {
+    for (let i = 0; i < markets.length; i++) {
+      const symbol = markets[i]!;
       const market = entries.get(symbol)?.facts.seenMs;
-      const own = position.node.facts.seenMs;
-      oldestRateMs = Math.min(oldestRateMs, market?.fundingRates ?? Number.NEGATIVE_INFINITY);
-      if (market?.markets !== undefined) {
-        own.markets = market.markets;
-        if (market.markets < oldestMarkMs) oldestMarkMs = market.markets;
-      } else {
-        unpriced = true;
-        if (own.markets !== undefined) delete own.markets;
+      const marketMs = market?.markets;
+      const marketConfigMs = market?.marketConfig;
+      if (marketMs === undefined) unpriced = true;
+      else {
+        if (marketMs < oldestMarkMs) oldestMarkMs = marketMs;
+        if (marketMs > newestMarkMs) newestMarkMs = marketMs;
       }
-      if (market?.marketConfig !== undefined) own.marketConfig = market.marketConfig;
-      else configMs = null;
+      if (marketConfigMs === undefined) configMs = null;
+      const own = positions.get(symbol)?.node.facts.seenMs;
+      if (own === undefined) continue;
+      oldestRateMs = Math.min(oldestRateMs, market?.fundingRates ?? Number.NEGATIVE_INFINITY);
+      if (marketMs !== undefined) own.markets = marketMs;
+      else if (own.markets !== undefined) delete own.markets;
+      if (marketConfigMs !== undefined) own.marketConfig = marketConfigMs;
     }
-    for (const symbol of otherMarkets) {
-      const market = entries.get(symbol)?.facts.seenMs;
-      if (market?.markets === undefined) unpriced = true;
-      else if (market.markets < oldestMarkMs) oldestMarkMs = market.markets;
-      if (market?.marketConfig === undefined) configMs = null;
-    }
-    // A position's liquidation price rests on the marks of the whole account.
-    if (positions.size + otherMarkets.length > 1) {
+    // A position's liquidation price rests on the marks of the whole account, which mostly are of one time.
+    if (oldestMarkMs < newestMarkMs) {
       for (const { node } of positions.values()) {
         const own = node.facts.seenMs;
         if (own.markets !== undefined && oldestMarkMs < own.markets) own.markets = oldestMarkMs;
@@ -438,8 +437,7 @@ export class Accounts {
     }
     if (configMs !== null) seenMs.marketConfig = configMs;
     else if (seenMs.marketConfig !== undefined) delete seenMs.marketConfig;
-    const empty = positions.size === 0 && otherMarkets.length === 0;
-    const marksMs = empty ? pricesAtMs : oldestMarkMs;
+    const marksMs = markets.length === 0 ? pricesAtMs : oldestMarkMs;
     if (!unpriced && marksMs !== null && Number.isFinite(marksMs)) seenMs.markets = marksMs;
     else if (seenMs.markets !== undefined) delete seenMs.markets;
     // What holds nothing pays nothing, whatever the rates.

@@ -128,6 +128,21 @@ export class OpenChanges {
     return sumOf(this.#open.filter(({ atMs }) => atMs > ms));
   }
 
+  /** Takes the newest state of an account if it left its collateral as it was and no record waits for it. @returns true if so */
+  takeSame(account: string, slot: number, balance: Balance): boolean {
+    const seen = this.#seen.get(account);
+    if (seen === undefined || this.#ahead.length > 0) return false;
+    const before = seen.balance;
+    if (
+      before.collateralQuoteLots !== balance.collateralQuoteLots ||
+      before.spotCollaterals !== balance.spotCollaterals
+    )
+      return false;
+    seen.balance = balance;
+    seen.slot = slot;
+    return true;
+  }
+
   /**
    * Takes the newest state of an account.
    * @param first the first answer about its PDA index: an account that is not known belongs to the beginning

@@ -102,6 +102,7 @@ export class Profits {
     let moved = false;
     for (let i = 0; i < told.length; i++) {
       const { name, state } = told[i]!;
+      if (changes.takeSame(name, seen.slot, state)) continue;
       const soldUsd = this.#takeSpot(entry, name, state, seen.slot, draft);
       // It is compared when its collateral can be valued, as its equity is known then.
       if (soldUsd === null) continue;

@@ -42,8 +42,11 @@ interface State {
 
 /** Of answers in which an account has traded. */
 const trading = 0.1;
-/** Quote lots that a base lot is worth, about. */
-const lotWorth: Readonly<Record<string, number>> = { BTC: 6_120_000, SOL: 1_482_000 };
+/** Quote lots that a base lot is worth at the marks of daemon/world.ts, to a thousandth. */
+const lotWorth: Readonly<Record<string, number>> = { BTC: 6_200_000, SOL: 1_490_000 };
+
+/** Fee of a fill, as a share of its value. */
+const feeShare = 0.0005;
 
 export class Account {
   readonly #random: Random;
@@ -75,11 +78,9 @@ export class Account {
       const position = one.positions[this.#whole(0, one.positions.length - 1)]!;
       const lots = this.#whole(-50, 50);
       position.basePositionLots = plus(position.basePositionLots, lots);
-      position.virtualQuotePositionLots = plus(
-        position.virtualQuotePositionLots,
-        -lots * lotWorth[position.symbol]!,
-      );
-      one.collateral = plus(one.collateral, this.#whole(-4e6, 4e6));
+      const paid = lots * lotWorth[position.symbol]!;
+      position.virtualQuotePositionLots = plus(position.virtualQuotePositionLots, -paid);
+      one.collateral = plus(one.collateral, -Math.round(Math.abs(paid) * feeShare));
       const order = one.orders[this.#whole(0, one.orders.length - 1)]?.orders[0];
       if (order) order.sizeRemainingLots = String(this.#whole(1, 1_500));
     }
