@@ -622,6 +622,8 @@ function stepText({ kind, alert }: AlertChange): string {
       return "firing, worse";
     case "worsened":
       return "still firing, worse";
+    case "changed":
+      return "still firing, changed";
     case "fell":
       return "firing, better";
     case "ended":

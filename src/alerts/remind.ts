@@ -31,7 +31,10 @@ export const remindSettings = z.strictObject({
   critical: pace.default({ every: 300_000, acknowledgedFor: 3_600_000 }),
   warning: pace.default({ every: 3_600_000, upTo: 28_800_000 }),
   info: pace.default("never"),
-  /** Share by which the value has to be worse than when it was last told; 0 turns it off. */
+  /**
+   * Share by which the value has to be worse than when it was last told, or outside of what was told where it has no direction;
+   * 0 turns it off.
+   */
   worseBy: z.number().min(0).max(10).default(0.2),
 });
 
@@ -77,20 +80,44 @@ export function isWorse(
   );
 }
 
+/** The values with which an alert was notified since it fired, changed its level or was acknowledged. */
+export interface Notified {
+  readonly last: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** @param before undefined: it is the first */
+export function notifiedWith(value: number | null, before?: Notified | null): Notified | null {
+  if (value === null) return before ?? null;
+  const { low, high } = before ?? { low: value, high: value };
+  return { last: value, low: Math.min(low, value), high: Math.max(high, value) };
+}
+
+/** True if a value is outside of those that were notified, by a share of the larger bound of theirs. */
+export function isBeyond({ low, high }: Notified, value: number, by: number): boolean {
+  const beyond = value > high ? value - high : low - value;
+  if (!(beyond > 0)) return false;
+  const sizes = [Math.abs(low), Math.abs(high)].filter(Number.isFinite);
+  return beyond === Number.POSITIVE_INFINITY || beyond >= Math.max(0, ...sizes) * by;
+}
+
 /**
  * How long an acknowledgement keeps an alert quiet, in words; undefined where there is nothing to keep quiet.
- * @param compared whether its value is compared with the one told before
+ * @param compared the change of its value that is notified all the same; null: none is
  */
 export function quietIfAcknowledged(
   severity: Severity,
-  compared: boolean,
+  compared: "worse" | "changed" | null,
   settings: RemindSettings,
 ): string | undefined {
   const pace = settings[severity];
   if (pace === "never") return undefined;
   const until = [
-    ...(compared && settings.worseBy > 0
-      ? [`gets worse by ${Number((settings.worseBy * 100).toPrecision(3))}%`]
+    ...(compared !== null && settings.worseBy > 0
+      ? [
+          `${compared === "worse" ? "gets worse" : "changes"} by ${Number((settings.worseBy * 100).toPrecision(3))}%`,
+        ]
       : []),
     ...(severity === "critical" ? [] : ["rises"]),
   ].join(" or ");

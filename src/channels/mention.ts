@@ -18,6 +18,7 @@ export function calls({ kind, alert }: AlertChange): boolean {
     kind === "fired" ||
     kind === "rose" ||
     kind === "worsened" ||
+    kind === "changed" ||
     kind === "reminder" ||
     kind === "escalated" ||
     // One call for each position that was lost; what that means for the account is no news of its own.

@@ -163,6 +163,8 @@ export function leadOf(change: AlertChange): string {
       return `BETTER, now ${alert.severity}`;
     case "worsened":
       return `WORSE, still ${alert.severity}`;
+    case "changed":
+      return `CHANGED, still ${alert.severity}`;
     case "reminder":
       return `STILL FIRING ${alert.severity}`;
     case "escalated":

@@ -22,6 +22,7 @@ export const templateKinds = [
   "rose",
   "fell",
   "worsened",
+  "changed",
   "reminder",
   "escalated",
   "acknowledged",

@@ -74,7 +74,7 @@ export function alertsCommand(program: Command, cli: Cli): void {
   declare(group, {
     usage: "ack <id>",
     summary:
-      "acknowledge an alert: quiet for 1h (remind.*.acknowledgedFor), unless it gets worse by 20% (remind.worseBy) or rises",
+      "acknowledge an alert: quiet for 1h (remind.*.acknowledgedFor), unless it rises, or its value gets worse by 20% (remind.worseBy; changes by it, where the rule gives no direction)",
     examples: ['alerts ack 17 --comment "adding collateral"'],
   })
     .option("--comment <text>", "why, for those who read it later")

@@ -130,7 +130,7 @@ function urgency({ kind, alert }: AlertChange): number {
 }
 
 /** Steps that say nothing of how an alert came to stand where it stands. */
-const steady: ReadonlySet<AlertChange["kind"]> = new Set(["worsened", "reminder", "rose"]);
+const steady: ReadonlySet<AlertChange["kind"]> = new Set(["worsened", "changed", "reminder", "rose"]);
 
 function told(before: readonly AlertChange[], { kind, alert }: AlertChange): AlertChange["kind"] {
   if (!steady.has(kind)) return kind;

@@ -82,12 +82,16 @@ export function isOfSeverity(alert: Alert, severity: Severity, firingAlone: bool
   return !firingAlone && worstSeverityOf(alert) === severity;
 }
 
-/** `worsened`: its value got markedly worse within its level. `escalated`: nobody acknowledged it, and others are told. */
+/**
+ * `worsened`: its value got markedly worse within its level. `changed`: it is markedly another one, in no direction that is
+ * known to be worse. `escalated`: nobody acknowledged it, and others are told.
+ */
 export type AlertChangeKind =
   | "fired"
   | "rose"
   | "fell"
   | "worsened"
+  | "changed"
   | "reminder"
   | "escalated"
   | "ended"

@@ -10,6 +10,7 @@ const tells: ReadonlySet<AlertChangeKind> = new Set([
   "rose",
   "fell",
   "worsened",
+  "changed",
   "reminder",
   "ended",
 ]);

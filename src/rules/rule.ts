@@ -32,7 +32,7 @@ export interface Compiled<T extends Value = Value> {
   readonly bound?: Bound;
   /** Such comparisons of which each alone makes the whole true: itself, or alternatives. Left out: there is none. */
   readonly sufficient?: readonly Bound[];
-  /** Of a condition: grows as `value` gets worse; NaN where that is not known. Left out: `value` has no direction in it. */
+  /** Of a condition: grows as the rule's value gets worse; NaN where that is not known. Left out: it gives no direction. */
   readonly excess?: (env: Env) => number;
 }
 
@@ -163,6 +163,8 @@ export interface Level {
   readonly when: Compiled<boolean>;
   /** Null: as soon as `when` does not hold. */
   readonly resolveWhen: Compiled<boolean> | null;
+  /** Grows as the rule's value gets worse; NaN where that is not known. Left out: the value has no direction at this level. */
+  readonly excess?: (env: Env) => number;
 }
 
 export interface ConditionRule extends RuleBase {
@@ -180,6 +182,8 @@ export interface ConditionRule extends RuleBase {
   readonly inputs: readonly Input[];
   /** Looks at `now`, an age or a data age: time alone moves it. */
   readonly readsNow: boolean;
+  /** Time alone moves its value. */
+  readonly valueReadsNow: boolean;
   /** Looks at some figure as it is now, and not only through windows. */
   readonly readsPresent: boolean;
 }

@@ -7,7 +7,13 @@
 
 import type { Inhibitions } from "../alerts/inhibit.ts";
 import { covers, withoutAcknowledgement } from "../alerts/quiet.ts";
-import { nextReminderMs, quietIfAcknowledged, type RemindSettings } from "../alerts/remind.ts";
+import {
+  type Notified,
+  nextReminderMs,
+  notifiedWith,
+  quietIfAcknowledged,
+  type RemindSettings,
+} from "../alerts/remind.ts";
 import type { Routing } from "../alerts/route.ts";
 import {
   type Alert,
@@ -27,6 +33,10 @@ import { Dispatch, type Held, type Labelled, labelsOf } from "./dispatch.ts";
 import type { Draft } from "./draft.ts";
 import { Escalations } from "./escalations.ts";
 import { Holds } from "./holds.ts";
+import type { Comparison } from "./worsening.ts";
+
+/** Changes after which the values that were notified before no longer count. */
+export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "fell", "acknowledged"]);
 
 /** What an alert says of itself at one moment. */
 export interface AlertText {
@@ -55,8 +65,8 @@ export interface NewAlert extends AlertText {
   readonly drill?: true;
   /** What fired it was judged just now. Default false: it is told because something cannot be judged. */
   readonly judged?: boolean;
-  /** Its value can get worse. Default true. */
-  readonly directed?: boolean;
+  /** The comparison of its value with the one notified before, at a level. Default: "worse". */
+  readonly comparison?: (severity: Severity) => Comparison | null;
   /** Does not route to these: a broken channel is not told of itself. */
   readonly except?: readonly string[];
 }
@@ -74,7 +84,8 @@ export class LiveAlert implements Due {
   readonly told: Set<string>;
   readonly except: readonly string[];
   toldAtMs: number;
-  toldValue: number | null;
+  /** Null: it has no value. */
+  notified: Notified | null;
   reminders = 0;
   /** Inhibited: changes are recorded, nobody is owed word. */
   held = false;
@@ -82,8 +93,8 @@ export class LiveAlert implements Due {
   facts: TemplateFacts | undefined;
   /** When what fired it was judged; null where nothing was. */
   judgedAtMs: number | null = null;
-  /** Its value can get worse: it has a direction. */
-  directed = true;
+  /** The comparison of its value with the one notified before, at a level. */
+  comparison: (severity: Severity) => Comparison | null = () => "worse";
   /** What it would say now; null where nobody can tell (its subject is gone, or nothing is known). */
   textNow: (nowMs: number) => AlertText | null = () => null;
   /** What it would say by the newest that is known of it, however old that is; null as above. */
@@ -103,13 +114,13 @@ export class LiveAlert implements Due {
     this.told = new Set(told);
     this.except = except;
     this.toldAtMs = alert.firedAtMs;
-    this.toldValue = alert.value;
+    this.notified = notifiedWith(alert.value);
     this.#onDue = onDue;
   }
 
   /** Goes on where it was before a reload. */
-  goOn({ toldAtMs, toldValue, reminders, held, details, facts, judgedAtMs }: LiveAlert): void {
-    Object.assign(this, { toldAtMs, toldValue, reminders, held, details, facts, judgedAtMs });
+  goOn({ toldAtMs, notified, reminders, held, details, facts, judgedAtMs }: LiveAlert): void {
+    Object.assign(this, { toldAtMs, notified, reminders, held, details, facts, judgedAtMs });
   }
 
   says({ details, facts }: Pick<AlertText, "details" | "facts">): void {
@@ -219,12 +230,12 @@ export class AlertBook {
     told: Iterable<string>,
     lastTold: AlertChange | undefined,
     reminders: number,
-    toldValue: number | null,
+    notified: Notified | null,
   ): LiveAlert {
     const except = this.#former.get(alert.id)?.except ?? [];
     const live = new LiveAlert(alert, told, except, this.#onReminder);
     live.toldAtMs = lastTold?.atMs ?? alert.firedAtMs;
-    live.toldValue = toldValue;
+    live.notified = notified;
     live.reminders = reminders;
     live.details = lastTold?.details ?? [];
     live.facts = lastTold?.facts;
@@ -239,7 +250,7 @@ export class AlertBook {
     const alert = this.#newAlert(draft.atMs, from, false, null);
     const live = new LiveAlert(alert, [], from.except ?? [], this.#onReminder);
     live.says(from);
-    live.directed = from.directed ?? true;
+    if (from.comparison) live.comparison = from.comparison;
     if (from.judged) live.judgedAtMs = draft.atMs;
     this.live.set(alert.id, live);
     this.#record(draft, live, "fired", from.happenedMs);
@@ -298,24 +309,25 @@ export class AlertBook {
   }
 
   /**
-   * Tells of an alert whose value got markedly worse since it was last told or acknowledged. What is worse than what a
-   * person saw is not covered by the acknowledgement, which is void then.
-   * @param isWorse whether it is worse than this value by this share
+   * Tells of an alert whose value got markedly worse, or markedly another one, since it was last told or acknowledged. Such a
+   * value is not covered by an acknowledgement, which is void then.
+   * @param movement the change from these values by this share; null: none
    */
   refresh(
     draft: Draft,
     live: LiveAlert,
     text: () => AlertText,
-    isWorse: (told: number, worseBy: number) => boolean,
+    movement: (notified: Notified, worseBy: number) => "worsened" | "changed" | null,
   ): void {
-    if (live.alert.shadow || live.toldValue === null || !isWorse(live.toldValue, this.#remind.worseBy))
-      return;
+    if (live.alert.shadow || live.notified === null) return;
     if (this.#remind[live.alert.severity] === "never") return;
+    const kind = movement(live.notified, this.#remind.worseBy);
+    if (kind === null) return;
     const now = text();
     live.says(now);
     const alone = live.alert.acknowledgedAtMs !== null;
     live.alert = { ...withoutAcknowledgement(live.alert), ...pick(now) };
-    this.#record(draft, live, "worsened", null);
+    this.#record(draft, live, kind, null);
     // Nobody takes care of it any more: its chain begins anew.
     if (alone) this.#begins(live.alert, draft);
   }
@@ -363,7 +375,7 @@ export class AlertBook {
     if (live) {
       live.alert = next;
       if (now) live.says(now);
-      live.toldValue = next.value;
+      live.notified = notifiedWith(next.value);
       this.#schedule(live);
     }
     return next;
@@ -444,7 +456,7 @@ export class AlertBook {
     const change = this.#change(draft, live.alert, known ? "reminder" : "fired", live, null);
     for (const receiver of this.owe(draft, change, receivers, null)) live.told.add(receiver);
     live.toldAtMs = draft.atMs;
-    live.toldValue = live.alert.value;
+    live.notified = notifiedWith(live.alert.value, known ? live.notified : null);
     this.#schedule(live);
     return true;
   }
@@ -492,11 +504,8 @@ export class AlertBook {
     stands?: AlertChange["stands"],
   ): AlertChange {
     // Values of the daemon's own and of the exchange as a whole are not compared: they grow by themselves.
-    const compared =
-      alert.value !== null &&
-      alert.subject !== "daemon" &&
-      alert.subject !== "exchange" &&
-      this.live.get(alert.id)?.directed !== false;
+    const isCompared = alert.value !== null && alert.subject !== "daemon" && alert.subject !== "exchange";
+    const compared = isCompared ? (this.live.get(alert.id)?.comparison(alert.severity) ?? "worse") : null;
     const quiet =
       alert.state === "firing" && !alert.shadow
         ? quietIfAcknowledged(alert.severity, compared, this.#remind)
@@ -540,7 +549,7 @@ export class AlertBook {
     else if (kind === "fell" && !this.#escalates(live.alert)) this.#escalations.settle(live.alert.id, draft);
     for (const receiver of owed) live.told.add(receiver);
     live.toldAtMs = draft.atMs;
-    live.toldValue = live.alert.value;
+    live.notified = notifiedWith(live.alert.value, beginsAnew.has(kind) ? null : live.notified);
     if (kind === "fired" || kind === "rose") live.reminders = 0;
     else if (kind === "reminder") live.reminders++;
     this.#schedule(live);

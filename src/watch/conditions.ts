@@ -37,7 +37,7 @@ import type { Judging } from "./staleness.ts";
 import type { Former, SubjectNode } from "./subjects.ts";
 import { isProfit } from "./wants.ts";
 import { type WindowPlan, WindowSet } from "./windows.ts";
-import { hasDirection, isFurther } from "./worsening.ts";
+import { comparisonOf, movement } from "./worsening.ts";
 
 /** Judging again at most this often for what drifts with time alone (`now`, window edges). */
 const driftMs = 1_000;
@@ -441,12 +441,12 @@ export class Conditions {
             draft,
             instance.alert,
             () => this.#textOf(instance, env, judged),
-            (told, worseBy) => {
+            (notified, worseBy) => {
               const { severity, value } = judged;
-              if (severity === null || value === null) return false;
-              const worse = isFurther(rule, severity, env, told, value, worseBy);
+              if (severity === null || value === null) return null;
+              const moved = movement(rule, severity, env, notified, value, worseBy);
               env.value = value;
-              return worse;
+              return moved;
             },
           );
         }
@@ -542,7 +542,7 @@ export class Conditions {
       runbook: rule.runbook,
       happenedMs: null,
       shadow: rule.mode === "shadow",
-      directed: hasDirection(rule),
+      comparison: (severity) => comparisonOf(rule, severity),
     });
     this.#follow(instance, instance.alert);
   }
@@ -570,7 +570,7 @@ export class Conditions {
 
   /** Lets an alert speak for its instance while it stands. */
   #follow(instance: Instance, alert: LiveAlert): void {
-    alert.directed = hasDirection(instance.rule);
+    alert.comparison = (level) => comparisonOf(instance.rule, level);
     alert.textNow = (nowMs) => {
       if (instance.alert !== alert) return null;
       return this.#textAt(instance, nowMs, alert.alert.severity, (env) => this.#raisedByOld(instance, env));

@@ -2,11 +2,12 @@
  * Takes up at a start where the last run ended. What is no more (a rule, a wallet, a position) ends with its reason; what
  * still is goes on, and the time in between counts as time in which nothing was seen.
  */
+import { notifiedWith } from "../alerts/remind.ts";
 import type { AlertChangeKind, Ending, RuleState } from "../domain/alert.ts";
 import { blindRule, unreachableRule } from "../domain/built-in.ts";
 import { type AccountRef, accountName, parseSubject, type Subject } from "../domain/subject.ts";
 import type { RuleSet } from "../rules/index.ts";
-import type { AlertBook, LiveAlert } from "./alert-book.ts";
+import { type AlertBook, beginsAnew, type LiveAlert } from "./alert-book.ts";
 import { type ChannelAlerts, channelRule } from "./channel-alerts.ts";
 import { type Conditions, judges } from "./conditions.ts";
 import type { Downtime } from "./downtime.ts";
@@ -65,7 +66,7 @@ interface Unclaimed {
 }
 
 /** Changes with which people were told of the alert as it stood. */
-const tells: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "worsened", "reminder"]);
+const tells: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "worsened", "changed", "reminder"]);
 
 export class Restoring {
   readonly #parts: RestoreParts;
@@ -102,10 +103,13 @@ export class Restoring {
       let reminders = 0;
       for (const { kind } of told) {
         if (kind === "reminder") reminders++;
-        else if (kind !== "worsened") reminders = 0;
+        else if (kind === "fired" || kind === "rose") reminders = 0;
       }
-      // What "worse" is measured from: what was told last, or what somebody acknowledged since.
-      const seen = changes.findLast(({ kind }) => tells.has(kind) || kind === "acknowledged");
+      // What was told last, or what somebody acknowledged since.
+      let notified = notifiedWith(alert.value);
+      for (const { kind, alert: then } of changes)
+        if (tells.has(kind) || beginsAnew.has(kind))
+          notified = notifiedWith(then.value, beginsAnew.has(kind) ? null : notified);
       lives.set(
         alert.id,
         this.#parts.alerts.restore(
@@ -113,7 +117,7 @@ export class Restoring {
           remembered.told.get(alert.id) ?? [],
           told.at(-1),
           reminders,
-          seen?.alert.value ?? alert.value,
+          notified,
         ),
       );
     }

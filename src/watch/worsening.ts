@@ -1,41 +1,58 @@
-/** True if a rule's value got markedly worse, by the direction in which its condition holds the more. */
-import { isWorse } from "../alerts/remind.ts";
+/** Compares a rule's value with those that were notified before: is it markedly worse, or markedly another one? */
+import { isBeyond, isWorse, type Notified } from "../alerts/remind.ts";
 import type { Severity } from "../domain/alert.ts";
 import type { ConditionRule, Env } from "../rules/index.ts";
 
-/** @returns false where the rule's value has no direction in which it gets worse */
-export function hasDirection({ levels, value }: ConditionRule): boolean {
-  return value !== null && levels.some(({ when }) => when.excess !== undefined);
+export type Comparison = "worse" | "changed";
+
+/**
+ * @returns the comparison of this level's value with the one notified before; null where there is none: without a value, or
+ * without a direction where time alone moves the value
+ */
+export function comparisonOf(rule: ConditionRule, severity: Severity): Comparison | null {
+  if (rule.value === null) return null;
+  if (levelOf(rule, severity)?.excess !== undefined) return "worse";
+  return rule.valueReadsNow ? null : "changed";
 }
 
 /**
- * Whether `value` is worse than `told` by this share of it. On one side of a limit by how far it moved; where it went over to
- * the other of two sides (`value < -0.1 || value > 0.1`) by how much further it is beyond that.
+ * The change to notify: `worsened` where `value` is worse than the last one by this share of it. On one side of a limit by how
+ * far it moved; where it went over to the other of two sides (`value < -0.1 || value > 0.1`) by how much further it is beyond
+ * that. `changed` where no direction is known and it is that far outside of all that were notified.
  *
  * @param env by which the rule was judged just now; its `value` is overwritten
  */
-export function isFurther(
-  { levels }: ConditionRule,
+export function movement(
+  rule: ConditionRule,
   severity: Severity,
   env: Env,
-  told: number,
+  notified: Notified,
   value: number,
   worseBy: number,
-): boolean {
-  const { excess } = levels.find((level) => level.severity === severity)?.when ?? {};
-  if (excess === undefined || worseBy <= 0) return false;
+): "worsened" | "changed" | null {
+  if (worseBy <= 0) return null;
+  const { excess } = levelOf(rule, severity) ?? {};
+  const { last } = notified;
   const at = (number: number): number => {
     env.value = number;
-    return excess(env);
+    return excess === undefined ? Number.NaN : excess(env);
   };
-  const more = at(value) - at(told);
-  if (!(more > 0)) return false;
-  if (!Number.isFinite(more)) return true;
+  const more = at(value) - at(last);
+  if (Number.isNaN(more)) return !rule.valueReadsNow && isBeyond(notified, value, worseBy) ? "changed" : null;
+  if (more <= 0) return null;
+  if (!Number.isFinite(more)) return "worsened";
   const slopeAt = (number: number): number => {
     const step = Math.max(Math.abs(number) * 1e-6, 1e-9);
     return Math.sign(at(number + step) - at(number - step));
   };
   const slope = slopeAt(value);
-  if (slope !== 0 && slope === slopeAt(told)) return isWorse(told, value, slope < 0, worseBy);
-  return more >= Math.abs(told) * worseBy;
+  const isFurther =
+    slope !== 0 && slope === slopeAt(last)
+      ? isWorse(last, value, slope < 0, worseBy)
+      : more >= Math.abs(last) * worseBy;
+  return isFurther ? "worsened" : null;
+}
+
+function levelOf({ levels }: ConditionRule, severity: Severity): ConditionRule["levels"][number] | undefined {
+  return levels.find((level) => level.severity === severity);
 }

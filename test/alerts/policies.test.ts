@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { acknowledgeSettings, acknowledgeWord } from "../../src/alerts/acknowledge.ts";
-import { isWorse, nextReminderMs, remindSettings } from "../../src/alerts/remind.ts";
+import {
+  isBeyond,
+  isWorse,
+  type Notified,
+  nextReminderMs,
+  notifiedWith,
+  remindSettings,
+} from "../../src/alerts/remind.ts";
 import { receiversFor, routingSettings } from "../../src/alerts/route.ts";
 import type { Alert, Severity } from "../../src/domain/alert.ts";
 import type { AckWord } from "../../src/domain/delivery.ts";
@@ -78,6 +85,25 @@ describe("reminders", () => {
     ["a value that is not known now", 0.4, null, false, false],
   ])("worse: %s", (_, told, value, falling, worse) => {
     expect(isWorse(told, value, falling, 0.2)).toBe(worse);
+  });
+
+  test.each<[string, readonly number[], number, boolean]>([
+    ["a fifth above", [10], 12, true],
+    ["less than that", [10], 11.9, false],
+    ["a fifth below", [10], 8, true],
+    ["between two that were notified", [10, 20], 15, false],
+    ["above both, by a fifth of the larger", [10, 20], 24, true],
+    ["below both, by less than that", [10, 20], 8, false],
+    ["the other sign", [10], -10, true],
+    ["nothing before", [0], 0.001, true],
+    ["nothing before and now", [0], 0, false],
+    ["infinite now", [10], Number.POSITIVE_INFINITY, true],
+    ["still infinite", [Number.POSITIVE_INFINITY], Number.POSITIVE_INFINITY, false],
+    ["no longer infinite", [Number.POSITIVE_INFINITY], 10, true],
+    ["beyond the finite one of two", [Number.POSITIVE_INFINITY, 10], 8, true],
+  ])("outside of what was notified: %s", (_, notified, value, beyond) => {
+    const all = notified.reduce<Notified | null>((before, one) => notifiedWith(one, before), null);
+    expect(isBeyond(all!, value, 0.2)).toBe(beyond);
   });
 });
 

@@ -80,7 +80,7 @@ describe("the page of webhooks tells the document as it is", () => {
 
   test("every word for what happened is told", () => {
     const kinds: Record<AlertChangeKind, true> = {
-      ...{ fired: true, rose: true, fell: true, worsened: true },
+      ...{ fired: true, rose: true, fell: true, worsened: true, changed: true },
       ...{ reminder: true, escalated: true, acknowledged: true, ended: true },
     };
     for (const kind of [...Object.keys(kinds), "alert", "digest", "test"])

@@ -447,6 +447,14 @@ describe("mistakes in the form", () => {
       null,
     ],
     [
+      short("worse: lower\n    when: 1 < 2"),
+      6,
+      12,
+      "worse: is the direction of the value: it needs one",
+      null,
+    ],
+    [short("value: 1.0\n    worse: more\n    when: 1 < 2"), 7, 12, "worse cannot be more", null],
+    [
       "rules:\n  - { name: R, scope: trader, summary: s, value: trader.equity, levels: { fatal: { when: 1 < 2 } } }",
       2,
       75,

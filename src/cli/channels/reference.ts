@@ -96,6 +96,7 @@ const kindMeanings: Readonly<Record<TemplateKind, string>> = {
   rose: "it got worse, by a level",
   fell: "it got better, by a level, and still fires",
   worsened: "its value got markedly worse within its level",
+  changed: "its value is markedly another one, and the rule does not give which direction is worse",
   reminder: "it still fires",
   escalated: "nobody acknowledged it, and others are told",
   acknowledged: "somebody takes care of it",

@@ -87,6 +87,7 @@ const steps: Readonly<Record<TemplateKind, readonly [AlertChangeKind, Ending | n
   rose: ["rose", null],
   fell: ["fell", null],
   worsened: ["worsened", null],
+  changed: ["changed", null],
   reminder: ["reminder", null],
   escalated: ["escalated", null],
   acknowledged: ["acknowledged", null],

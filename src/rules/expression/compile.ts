@@ -3,11 +3,12 @@
  * (cel-js). The walk comes before the types because it knows the nearest name and the members of an enum; an
  * expression is good only when both have nothing to say.
  */
+import type { ASTNode } from "@marcbachmann/cel-js";
 import type { Compiled } from "../rule.ts";
 import { checkerFor, longestExpression, type ValueType } from "./checker.ts";
 import { plainWords } from "./checker-words.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./context.ts";
-import { conditionExcess } from "./excess.ts";
+import { excessOf } from "./excess.ts";
 import { joinNames } from "./named.ts";
 import { Names } from "./names.ts";
 import { describe, type StaticType, unitOf } from "./types.ts";
@@ -15,9 +16,15 @@ import { Walk } from "./walk.ts";
 
 export type Wanted = "condition" | "figure" | "text";
 
+export interface Checked extends Compiled {
+  readonly type: StaticType;
+  readonly tree: ASTNode;
+}
+
 /**
  * @param wanted a `condition` is true or false, a `figure` a number or a duration, a `text` anything that can be printed.
  * @param report is called for every problem; positions are offsets into the text.
+ * @param value of a condition: the tree of the rule's value
  * @returns undefined when something was wrong.
  */
 export function compileExpression(
@@ -26,7 +33,8 @@ export function compileExpression(
   naming: Naming,
   gathered: Gathered,
   report: (problem: ExpressionProblem) => void,
-): (Compiled & { readonly type: StaticType }) | undefined {
+  value?: ASTNode,
+): Checked | undefined {
   if (text.length > longestExpression) {
     report({
       start: 0,
@@ -66,12 +74,13 @@ export function compileExpression(
   if (failed) return undefined;
   const { type, run, bound, sufficient = [] } = node;
   const excess =
-    wanted === "condition" ? conditionExcess(parsed.ast, (one) => walk.made.get(one)) : undefined;
+    wanted === "condition" ? excessOf(parsed.ast, (one) => walk.made.get(one), value) : undefined;
   return {
     text,
     unit: unitOf(type),
     run,
     type,
+    tree: parsed.ast,
     parts: walk.parts,
     ...(unitOf(type) === "price" ? { tick: walk.tickOf(parsed.ast) } : {}),
     ...(bound === undefined ? {} : { bound }),

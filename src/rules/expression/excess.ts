@@ -1,177 +1,357 @@
 /**
- * The excess of a condition over its limit, a number that grows as `value` gets worse: the difference of the two sides of
- * a comparison, the larger of two alternatives, the smaller of two that both have to hold. Derived from the tree; of a
- * condition in which `value` has no direction (`value == 3.0`, a band between two limits) there is none.
+ * The excess of a condition over its limit: a number that grows as the rule's value gets worse. It is the difference of the
+ * two sides of a comparison, the larger of two alternatives, the smaller of two that both have to hold. It is derived from the
+ * tree. A condition in which the value has no direction (`value != 0.0`, a band between two limits) has none.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import type { Env } from "../value.ts";
+import { namedPrefix } from "./named.ts";
 import type { Compiling } from "./node.ts";
 
-/** @returns NaN where something else that it reads is unknown */
+/** @returns NaN where something else that it reads is unknown, or where the value does not decide now */
 export type Excess = (env: Env) => number;
 
-const ruleValue: Excess = ({ value }) => (typeof value === "number" ? value : Number.NaN);
+/** 1: grows with the value; -1: falls with it; 0: neither, or not known. */
+type Slope = -1 | 0 | 1;
+
+/** A number, or how far a condition is beyond its limit. */
+interface Figure {
+  readonly at: Excess;
+  readonly slope: Slope;
+  /** Depends on the value. */
+  readonly reads: boolean;
+}
+
+/** A condition that does not depend on the value: 1 where it holds, 0 where it does not, NaN where that is unknown. */
+interface Gate {
+  readonly holds: Excess;
+}
+
+type Part = Figure | Gate | undefined;
+
+type Made = (node: ASTNode) => Compiling | undefined;
+
+export const higherIsWorse: Excess = ({ value }) => (typeof value === "number" ? value : Number.NaN);
+export const lowerIsWorse: Excess = (env) => -higherIsWorse(env);
 
 /**
- * The excess of a whole condition. One that does not read `value` speaks of a figure that moves with it: the value counts
- * in the direction of the condition's first comparison.
+ * The excess of a condition that reads the rule's value: by its name, as its expression written out again, or as a figure that
+ * the value follows (`market.markPrice > 110.0`, where the value is its distance from 100).
+ *
+ * @param made what a node of the condition's tree was compiled to
+ * @param value the tree of the rule's value
  */
-export function conditionExcess(
-  node: ASTNode,
-  madeOf: (node: ASTNode) => Compiling | undefined,
-): Excess | undefined {
-  if (readsValue(node)) return excessOf(node, madeOf);
-  const first = firstComparison(node);
-  if (first === null) return undefined;
-  return first === ">" ? ruleValue : (env) => -ruleValue(env);
+export function excessOf(condition: ASTNode, made: Made, value: ASTNode | undefined): Excess | undefined {
+  const key = value === undefined ? undefined : keyOf(value);
+  const isValue = (node: ASTNode): boolean =>
+    (node.op === "id" && node.args === "value") || (key !== undefined && keyOf(node) === key);
+  const part = new Derivation(isValue, made).condition(condition, true);
+  if (part === undefined || !("holds" in part)) return part?.at;
+  if (value === undefined) return undefined;
+  const slopes = new Set(sharedFigures(condition, value).map((figure) => slopeBy(figure, condition, value)));
+  const [slope, ...others] = slopes;
+  if (others.length > 0) return undefined;
+  return slope === 1 ? higherIsWorse : slope === -1 ? lowerIsWorse : undefined;
 }
 
-function firstComparison(node: unknown): ">" | "<" | null {
-  if (Array.isArray(node)) {
-    for (const one of node) {
-      const found = firstComparison(one);
-      if (found !== null) return found;
-    }
-    return null;
+/** The direction in which the value gets worse, where the condition holds the more, the larger or smaller a figure is. */
+function slopeBy(figure: string, condition: ASTNode, value: ASTNode): Slope {
+  const derivation = new Derivation(
+    (node) => keyOf(node) === figure,
+    () => undefined,
+  );
+  const part = derivation.condition(condition, true);
+  const slope = part === undefined || "holds" in part ? 0 : part.slope;
+  return times(slope, derivation.figure(value)?.slope ?? 0);
+}
+
+/** The keys of the largest parts of a condition that the value's expression has too. */
+function sharedFigures(condition: ASTNode, value: ASTNode): string[] {
+  const inValue = new Set<string>();
+  eachNode(value, (node) => {
+    if (isFigure(node)) inValue.add(keyOf(node));
+    return true;
+  });
+  const shared: string[] = [];
+  eachNode(condition, (node) => {
+    const key = keyOf(node);
+    if (!inValue.has(key)) return true;
+    shared.push(key);
+    return false;
+  });
+  return shared;
+}
+
+/** False for numbers that are written out and for names of scopes, loop items and the time. */
+function isFigure({ op, args }: ASTNode): boolean {
+  return op === "id" ? args.startsWith(namedPrefix) : op !== "value";
+}
+
+class Derivation {
+  readonly #isValue: (node: ASTNode) => boolean;
+  readonly #made: Made;
+
+  /** @param isValue true for a node that stands for the rule's value */
+  constructor(isValue: (node: ASTNode) => boolean, made: Made) {
+    this.#isValue = isValue;
+    this.#made = made;
   }
-  if (typeof node !== "object" || node === null || !("op" in node) || !("args" in node)) return null;
-  const { op, args } = node as { op: string; args: unknown };
-  if (op === ">" || op === ">=") return ">";
-  if (op === "<" || op === "<=") return "<";
-  return op === "value" ? null : firstComparison(args);
-}
 
-/** In these `value` may stand: a small change of it is a small change of the result. */
-const continuous: ReadonlySet<string> = new Set(["abs", "min", "max", "double"]);
-const measured: ReadonlySet<string> = new Set(["double", "int", "duration"]);
+  /**
+   * @param positive false: of its negation
+   * @returns undefined where the value has no direction in it
+   */
+  condition(node: ASTNode, positive: boolean): Part {
+    if (!this.#reads(node)) return this.#gate(node, positive);
+    switch (node.op) {
+      case "<":
+      case "<=":
+      case ">":
+      case ">=": {
+        const [left, right] = [this.figure(node.args[0]), this.figure(node.args[1])];
+        if (!left || !right) return undefined;
+        return (node.op[0] === ">") === positive ? plus(left, negated(right)) : plus(right, negated(left));
+      }
+      case "!_":
+        return this.condition(node.args, !positive);
+      case "&&":
+      case "||": {
+        const [left, right] = node.args.map((side) => this.condition(side, positive));
+        return (node.op === "&&") === positive ? both(left, right) : either(left, right);
+      }
+      case "?:": {
+        const [test, yes, no] = node.args;
+        return either(
+          both(this.condition(test, true), this.condition(yes, positive)),
+          both(this.condition(test, false), this.condition(no, positive)),
+        );
+      }
+      case "rcall":
+        return this.#quantified(node, positive);
+      default:
+        return undefined;
+    }
+  }
 
-/** @param madeOf what a node of the tree was compiled to */
-function excessOf(node: ASTNode, madeOf: (node: ASTNode) => Compiling | undefined): Excess | undefined {
-  switch (node.op) {
-    case "<":
-    case "<=":
-    case ">":
-    case ">=": {
-      const [left, right] = node.args;
-      if (!readsValue(node) || !isContinuous(left) || !isContinuous(right)) return undefined;
-      const [l, r] = [madeOf(left), madeOf(right)];
-      if (!l || !r || !measured.has(l.type.kind) || !measured.has(r.type.kind)) return undefined;
-      const [more, less] = node.op[0] === ">" ? [l.run, r.run] : [r.run, l.run];
-      return (env) => {
-        const [a, b] = [more(env), less(env)];
-        return typeof a === "number" && typeof b === "number" ? a - b : Number.NaN;
-      };
+  /** @returns undefined for anything but arithmetic in which a small change of the value is a small change of the result */
+  figure(node: ASTNode): Figure | undefined {
+    if (this.#isValue(node)) return { at: higherIsWorse, slope: 1, reads: true };
+    if (!this.#reads(node)) {
+      const run = this.#made(node)?.run;
+      return { at: (env) => asNumber(run?.(env)), slope: 0, reads: false };
     }
-    case "!_": {
-      const inner = excessOf(node.args, madeOf);
-      return inner && ((env) => -inner(env));
+    switch (node.op) {
+      case "-_": {
+        const of = this.figure(node.args);
+        return of && negated(of);
+      }
+      case "+":
+      case "-":
+      case "*":
+      case "/":
+        return this.#arithmetic(node.op, node.args);
+      case "call":
+        return this.#call(node.args[0], node.args[1]);
+      case "?:": {
+        const [test, yes, no] = [node.args[0], this.figure(node.args[1]), this.figure(node.args[2])];
+        if (this.#reads(test) || !yes || !no) return undefined;
+        const { holds } = this.#gate(test, true);
+        return {
+          at: (env) => {
+            const chosen = holds(env);
+            return chosen === 1 ? yes.at(env) : chosen === 0 ? no.at(env) : Number.NaN;
+          },
+          slope: commonSlope(yes, no),
+          reads: true,
+        };
+      }
+      default:
+        return undefined;
     }
-    case "&&":
-    case "||": {
-      const [left, right] = node.args;
-      const [l, r] = [excessOf(left, madeOf), excessOf(right, madeOf)];
-      if (!readsValue(right)) return l;
-      if (!readsValue(left)) return r;
-      if (!l || !r) return l ?? r;
-      if (node.op === "||") return (env) => Math.max(l(env), r(env));
-      const direction = directionOf(left);
-      if (direction === 0 || direction !== directionOf(right)) return undefined;
-      return (env) => Math.min(l(env), r(env));
+  }
+
+  #arithmetic(op: "+" | "-" | "*" | "/", [first, second]: readonly [ASTNode, ASTNode]): Figure | undefined {
+    const [left, right] = [this.figure(first), this.figure(second)];
+    if (!left || !right) return undefined;
+    switch (op) {
+      case "+":
+        return plus(left, right);
+      case "-":
+        return plus(left, negated(right));
+      case "*":
+        return {
+          at: (env) => left.at(env) * right.at(env),
+          slope: times(left.slope, signOf(second)) || times(right.slope, signOf(first)),
+          reads: true,
+        };
+      case "/":
+        return {
+          at: (env) => left.at(env) / right.at(env),
+          slope: times(left.slope, signOf(second)),
+          reads: true,
+        };
     }
-    default:
-      return undefined;
+  }
+
+  #call(name: string, args: readonly ASTNode[]): Figure | undefined {
+    const [first, second] = args.map((arg) => this.figure(arg));
+    if (!first || (args.length > 1 && !second)) return undefined;
+    switch (name) {
+      // Steps of whole numbers count as a slope.
+      case "double":
+      case "int":
+        return first;
+      case "abs":
+        return { at: (env) => Math.abs(first.at(env)), slope: 0, reads: true };
+      case "min":
+      case "max": {
+        if (!second) return undefined;
+        const pick = name === "min" ? Math.min : Math.max;
+        return {
+          at: (env) => pick(first.at(env), second.at(env)),
+          slope: commonSlope(first, second),
+          reads: true,
+        };
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  #quantified(node: ASTNode & { op: "rcall" }, positive: boolean): Part {
+    const [name, receiver, args] = node.args;
+    const body = args[1];
+    const loop = this.#made(node)?.loop;
+    if ((name !== "exists" && name !== "all") || body === undefined || loop === undefined) return undefined;
+    if (this.#reads(receiver)) return undefined;
+    const one = this.condition(body, positive);
+    if (one === undefined || "holds" in one) return undefined;
+    const exists = (name === "exists") === positive;
+    if (!exists && one.slope === 0) return undefined;
+    const { list, cell } = loop;
+    return {
+      slope: one.slope,
+      reads: true,
+      at: (env) => {
+        const items = list(env);
+        if (!Array.isArray(items)) return Number.NaN;
+        let found = Number.NaN;
+        for (const item of items) {
+          cell.item = item;
+          const excess = one.at(env);
+          if (!exists && Number.isNaN(excess)) return excess;
+          found = exists ? larger(found, excess) : smaller(found, excess);
+        }
+        return found;
+      },
+    };
+  }
+
+  #gate(node: ASTNode, positive: boolean): Gate {
+    const run = this.#made(node)?.run;
+    return {
+      holds: (env) => {
+        const answer = run?.(env);
+        return typeof answer === "boolean" ? Number(answer === positive) : Number.NaN;
+      },
+    };
+  }
+
+  #reads(node: ASTNode): boolean {
+    let found = false;
+    eachNode(node, (one) => {
+      found ||= this.#isValue(one);
+      return !found;
+    });
+    return found;
   }
 }
 
-/** 1: holds the more, the larger `value` is; -1: the smaller; 0: neither. */
-function directionOf(node: ASTNode): -1 | 0 | 1 {
-  switch (node.op) {
-    case "<":
-    case "<=":
-      return turned(directionOf2(node.args));
-    case ">":
-    case ">=":
-      return directionOf2(node.args);
-    case "!_":
-      return turned(directionOf(node.args));
-    case "&&":
-    case "||": {
-      const [left, right] = node.args;
-      if (!readsValue(right)) return directionOf(left);
-      if (!readsValue(left)) return directionOf(right);
-      const direction = directionOf(left);
-      return direction === directionOf(right) ? direction : 0;
-    }
-    default:
-      return 0;
-  }
+/** Both have to hold. Of two that the value moves in opposite directions (a band) neither side is the worse one. */
+function both(left: Part, right: Part): Part {
+  if (left === undefined || right === undefined) return figureOf(left ?? right);
+  if ("holds" in left) return "holds" in right ? undefined : gated(left, right);
+  if ("holds" in right) return gated(right, left);
+  if (left.slope === 0 || left.slope !== right.slope) return undefined;
+  return { at: (env) => Math.min(left.at(env), right.at(env)), slope: left.slope, reads: true };
 }
 
-/** Of the first less the second. */
-function directionOf2([left, right]: readonly [ASTNode, ASTNode]): -1 | 0 | 1 {
-  if (!readsValue(right)) return slopeOf(left);
-  if (!readsValue(left)) return turned(slopeOf(right));
-  const slope = slopeOf(left);
-  return slope === turned(slopeOf(right)) ? slope : 0;
+function either(left: Part, right: Part): Part {
+  const [l, r] = [figureOf(left), figureOf(right)];
+  if (!l || !r) return l ?? r;
+  return { at: (env) => larger(l.at(env), r.at(env)), slope: commonSlope(l, r), reads: true };
 }
 
-function slopeOf(node: ASTNode): -1 | 0 | 1 {
-  switch (node.op) {
-    case "id":
-      return node.args === "value" ? 1 : 0;
-    case "-_":
-      return turned(slopeOf(node.args));
-    case "+": {
-      const [left, right] = node.args;
-      if (!readsValue(right)) return slopeOf(left);
-      if (!readsValue(left)) return slopeOf(right);
-      const slope = slopeOf(left);
-      return slope === slopeOf(right) ? slope : 0;
-    }
-    case "-":
-      return directionOf2(node.args);
-    case "*":
-    case "/": {
-      const [left, right] = node.args;
-      if (isPositive(right)) return slopeOf(left);
-      return node.op === "*" && isPositive(left) ? slopeOf(right) : 0;
-    }
-    default:
-      return 0;
-  }
+function figureOf(part: Part): Figure | undefined {
+  return part === undefined || "holds" in part ? undefined : part;
 }
 
-function turned(direction: -1 | 0 | 1): -1 | 0 | 1 {
-  return direction === 0 ? 0 : direction === 1 ? -1 : 1;
+/** Infinitely far from its limit while the gate does not hold. */
+function gated({ holds }: Gate, figure: Figure): Figure {
+  return {
+    ...figure,
+    at: (env) => {
+      const open = holds(env);
+      return open === 1 ? figure.at(env) : open === 0 ? Number.NEGATIVE_INFINITY : Number.NaN;
+    },
+  };
 }
 
-function isPositive(node: ASTNode): boolean {
-  return node.op === "value" && ["number", "bigint"].includes(typeof node.args) && Number(node.args) > 0;
+function plus(left: Figure, right: Figure): Figure {
+  return {
+    at: (env) => left.at(env) + right.at(env),
+    slope: commonSlope(left, right),
+    reads: left.reads || right.reads,
+  };
 }
 
-function isContinuous(node: ASTNode): boolean {
-  if (!readsValue(node)) return true;
-  switch (node.op) {
-    case "id":
-      return true;
-    case "-_":
-      return isContinuous(node.args);
-    case "+":
-    case "-":
-    case "*":
-    case "/":
-      return node.args.every(isContinuous);
-    case "call":
-      return continuous.has(node.args[0]) && node.args[1].every(isContinuous);
-    default:
-      return false;
-  }
+function negated(figure: Figure): Figure {
+  return { ...figure, at: (env) => -figure.at(env), slope: times(figure.slope, -1) };
 }
 
-function readsValue(node: unknown): boolean {
-  if (Array.isArray(node)) return node.some(readsValue);
-  if (typeof node !== "object" || node === null || !("op" in node) || !("args" in node)) return false;
-  const { op, args } = node as { op: string; args: unknown };
-  if (op === "id") return args === "value";
-  return op !== "value" && readsValue(args);
+function commonSlope(left: Figure, right: Figure): Slope {
+  if (!left.reads) return right.slope;
+  if (!right.reads) return left.slope;
+  return left.slope === right.slope ? left.slope : 0;
+}
+
+function times(slope: Slope, sign: Slope): Slope {
+  return slope === 0 || sign === 0 ? 0 : slope === sign ? 1 : -1;
+}
+
+/** The sign of a number that is written out; 0 for anything else. */
+function signOf(node: ASTNode): Slope {
+  if (node.op === "-_") return times(signOf(node.args), -1);
+  if (node.op !== "value" || !["number", "bigint"].includes(typeof node.args)) return 0;
+  const number = Number(node.args);
+  return number > 0 ? 1 : number < 0 ? -1 : 0;
+}
+
+/** The larger one; the other where one is NaN. */
+function larger(left: number, right: number): number {
+  return Number.isNaN(left) || right > left ? right : left;
+}
+
+function smaller(left: number, right: number): number {
+  return Number.isNaN(left) || right < left ? right : left;
+}
+
+function asNumber(value: unknown): number {
+  return typeof value === "number" ? value : Number.NaN;
+}
+
+/** @param visit true: the parts of this node are visited too */
+function eachNode(part: unknown, visit: (node: ASTNode) => boolean): void {
+  if (Array.isArray(part)) for (const one of part) eachNode(one, visit);
+  else if (isNode(part) && visit(part) && part.op !== "value") eachNode(part.args, visit);
+}
+
+/** Equal for two trees of the same text, spaces and parentheses aside. */
+function keyOf(part: unknown): string {
+  if (Array.isArray(part)) return `[${part.map(keyOf).join(",")}]`;
+  return isNode(part) ? `(${part.op} ${keyOf(part.args)})` : `${typeof part}:${JSON.stringify(String(part))}`;
+}
+
+function isNode(part: unknown): part is ASTNode {
+  return typeof part === "object" && part !== null && "op" in part && "args" in part;
 }

@@ -4,11 +4,7 @@
  * another item decides; the others do not.
  */
 import { type FactScalar, Unknown, type Value } from "../value.ts";
-import type { Run } from "./node.ts";
-
-export interface Cell {
-  item: Value;
-}
+import type { Cell, Run } from "./node.ts";
 
 type Items = readonly Value[];
 

@@ -5,6 +5,11 @@ import type { StaticType } from "./types.ts";
 
 export type Run = (env: Env) => Value | Unknown;
 
+/** Holds the item of a loop while the loop's body runs. */
+export interface Cell {
+  item: Value;
+}
+
 export interface Compiling {
   readonly type: StaticType;
   readonly run: Run;
@@ -12,6 +17,8 @@ export interface Compiling {
   readonly constant?: FactScalar;
   /** Of a comparison with a number that is written out. */
   readonly bound?: Bound;
+  /** Of a loop: its list, and the cell that its body reads the item from. */
+  readonly loop?: { readonly list: Run; readonly cell: Cell };
   /** Such comparisons of which each alone makes it true. */
   readonly sufficient?: readonly Bound[];
 }

@@ -8,10 +8,10 @@ import { Gathered } from "./context.ts";
 import { absence, readItemField, readKey } from "./fields.ts";
 import { callFunction, callMethod, functionNames, methodNames } from "./functions.ts";
 import { type CompileFilter, historyFunction, historyNames } from "./history.ts";
-import { type Cell, collect, existsOne, quantifier } from "./macros.ts";
+import { collect, existsOne, quantifier } from "./macros.ts";
 import { namedAt } from "./named.ts";
 import { bad, type Names } from "./names.ts";
-import type { Compiling, Run } from "./node.ts";
+import type { Cell, Compiling, Run } from "./node.ts";
 import * as operators from "./operators.ts";
 import {
   bool,
@@ -471,11 +471,12 @@ export class Walk {
 
     const [first, second] = body;
     if (first === undefined) return this.#names.problem(node, `${name} takes a name and an expression`);
+    const loop = { list: list.run, cell };
     switch (name) {
       case "exists":
-        return { type: bool, run: quantifier(list.run, cell, first.run, true) };
+        return { type: bool, run: quantifier(list.run, cell, first.run, true), loop };
       case "all":
-        return { type: bool, run: quantifier(list.run, cell, first.run, false) };
+        return { type: bool, run: quantifier(list.run, cell, first.run, false), loop };
       case "exists_one":
         return { type: bool, run: existsOne(list.run, cell, first.run) };
       case "filter":

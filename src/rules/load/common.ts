@@ -2,12 +2,11 @@
 import { ownLabels } from "../../domain/alert.ts";
 import { builtInRules } from "../../domain/built-in.ts";
 import { type Source, sources } from "../../domain/observation.ts";
-import { compileExpression, type Wanted } from "../expression/compile.ts";
-import type { Gathered, Naming } from "../expression/context.ts";
+import { type Checked, compileExpression, type Wanted } from "../expression/compile.ts";
+import type { ExpressionProblem, Gathered, Naming } from "../expression/context.ts";
 import type { ValueLookup } from "../expression/named.ts";
-import type { StaticType } from "../expression/types.ts";
 import { nearestName, type RuleProblem } from "../problem.ts";
-import type { Compiled, Read, RuleMode, Select, Template } from "../rule.ts";
+import type { Read, RuleMode, Select, Template } from "../rule.ts";
 import { compileTemplate } from "../template.ts";
 import type { LoadInput } from "./input.ts";
 import type { Reader } from "./reader.ts";
@@ -50,12 +49,13 @@ export function readExpression(
   naming: Naming,
   gathered: Gathered,
   desk: Desk,
-): (Compiled & { readonly type: StaticType }) | undefined {
+  value?: Checked["tree"],
+): Checked | undefined {
   const found = reader.text(key);
   if (found === undefined) return undefined;
-  return compileExpression(found.text, wanted, naming, gathered, ({ start, warning, ...problem }) =>
-    (warning ? desk.warn : desk.problem)(problemAt(found.placeOf(start), problem)),
-  );
+  const report = ({ start, warning, ...problem }: ExpressionProblem): void =>
+    (warning ? desk.warn : desk.problem)(problemAt(found.placeOf(start), problem));
+  return compileExpression(found.text, wanted, naming, gathered, report, value);
 }
 
 export function readTemplate(

@@ -1,6 +1,8 @@
 /** A condition rule from its mapping. */
 import { type Severity, severities } from "../../domain/alert.ts";
+import type { Checked } from "../expression/compile.ts";
 import { Gathered, type Naming } from "../expression/context.ts";
+import { higherIsWorse, lowerIsWorse } from "../expression/excess.ts";
 import { inputsOf, isSlow } from "../expression/fields.ts";
 import { unitOf } from "../expression/types.ts";
 import type { Compiled, ConditionRule, Level, Select } from "../rule.ts";
@@ -29,6 +31,7 @@ export const conditionKeys: readonly string[] = [
   "select",
   "by",
   "value",
+  "worse",
   "when",
   "resolveWhen",
   "severity",
@@ -93,6 +96,10 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
   };
 
   const value = readExpression(reader, "value", "figure", bare, gathered, watched);
+  const valueReadsNow = gathered.readsNow || value?.type.kind === "duration";
+  const worse = reader.oneOf("worse", ["higher", "lower"] as const);
+  if (worse !== undefined && !reader.has("value"))
+    reader.problem("worse", { message: "worse: is the direction of the value: it needs one" });
   const kind = value?.type.kind;
   // A value that is wrong counts as some number here, so that the mistakes behind it are told as well.
   const naming: Naming = !reader.has("value")
@@ -100,7 +107,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     : kind === "int" || kind === "duration"
       ? { ...bare, value: { kind, unit: unitOf(value!.type) } }
       : { ...bare, value: { kind: "double", unit: value === undefined ? "none" : unitOf(value.type) } };
-  const levels = readLevels(reader, naming, gathered, watched);
+  const levels = readLevels(reader, naming, gathered, watched, value?.tree);
   // What messages name is no reason to judge, so only the conditions' reads count; their windows are kept all the same.
   const reads = gathered.reads;
   const limits = gathered.neededLimits;
@@ -124,7 +131,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     scope,
     by,
     select,
-    levels,
+    levels: value === undefined ? levels : withExcess(levels, worse),
     value: (value as Compiled<number> | undefined) ?? null,
     forMs,
     keepFiringForMs,
@@ -140,6 +147,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     windows: gathered.windows,
     staleAfterMs: gathered.staleAfterMs,
     readsNow,
+    valueReadsNow,
     readsPresent,
     mode,
     fingerprint: fingerprintOf([
@@ -177,10 +185,34 @@ function warnOfEmptyBook(reader: Reader, name: string, select: Select, desk: Des
   desk.warn(problemAt(reader.place("select"), { message: `${name} selects no wallet: its book is empty` }));
 }
 
+/**
+ * The direction in which the value gets worse at each level: as the rule says, as its condition gives it, against the way back
+ * (`resolveWhen`), or towards the next level.
+ */
+function withExcess(levels: readonly Level[], worse: "higher" | "lower" | undefined): Level[] {
+  const given = worse && (worse === "higher" ? higherIsWorse : lowerIsWorse);
+  let above: Level["excess"];
+  return levels
+    .toReversed()
+    .map((level) => {
+      const back = level.resolveWhen?.excess;
+      const excess = given ?? level.when.excess ?? (back && ((env) => -back(env))) ?? above;
+      above = excess;
+      return excess === undefined ? level : { ...level, excess };
+    })
+    .toReversed();
+}
+
 /** Either `levels:` with a `value:`, or the short form with `when:` and `severity:`. */
-function readLevels(reader: Reader, naming: Naming, gathered: Gathered, desk: Desk): Level[] | undefined {
+function readLevels(
+  reader: Reader,
+  naming: Naming,
+  gathered: Gathered,
+  desk: Desk,
+  value: Checked["tree"] | undefined,
+): Level[] | undefined {
   const condition = (from: Reader, key: string) =>
-    readExpression(from, key, "condition", naming, gathered, desk) as Compiled<boolean> | undefined;
+    readExpression(from, key, "condition", naming, gathered, desk, value) as Compiled<boolean> | undefined;
   if (!reader.has("levels")) {
     const severity = reader.oneOf("severity", severities, true);
     reader.text("when", true);

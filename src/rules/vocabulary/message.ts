@@ -11,7 +11,17 @@ const word = (name: string, members: readonly string[], meaning: string): Field 
   members,
 });
 
-const changes = ["fired", "rose", "fell", "worsened", "reminder", "escalated", "acknowledged", "ended"];
+const changes = [
+  "fired",
+  "rose",
+  "fell",
+  "worsened",
+  "changed",
+  "reminder",
+  "escalated",
+  "acknowledged",
+  "ended",
+];
 const endings = [
   "recovered",
   "closed",
