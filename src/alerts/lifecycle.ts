@@ -97,7 +97,11 @@ function counted(
   const elapsedMs = untilMs - countedAtMs;
   if (elapsedMs <= 0) return levels;
   return levels.map((level) => {
-    if (level.holds) return { ...level, heldMs: Math.min(level.heldMs + elapsedMs, rule.forMs) };
+    // Nobody knows now whether it holds for certain.
+    if (level.holds) {
+      const forMs = level.active ? rule.forMs : Math.max(rule.forMs, uncertainForMs);
+      return { ...level, heldMs: Math.min(level.heldMs + elapsedMs, forMs) };
+    }
     return level.active
       ? { ...level, goneMs: Math.min(level.goneMs + elapsedMs, rule.keepFiringForMs) }
       : level;

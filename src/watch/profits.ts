@@ -5,7 +5,7 @@
 import type { SpotCollateralState } from "../domain/account.ts";
 import type { Event } from "../domain/event.ts";
 import { unitsFromBaseLots } from "../risk/units.ts";
-import type { AccountEntry, AccountsSeen } from "./accounts.ts";
+import type { AccountEntry, Accounts, AccountsSeen } from "./accounts.ts";
 import { type Balance, type Pricing, spotChangeUsd } from "./balance-change.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
@@ -19,6 +19,8 @@ import type { WalletEntry } from "./wallets.ts";
 const againMs = 2_000;
 const laterMs = 10_000;
 const oftenForMs = 30_000;
+
+type StatesSeen = Pick<AccountsSeen, "wallet" | "pdaIndex" | "slot" | "told">;
 
 /** Readings of the histories of one wallet outside of their schedules. */
 class Reading implements Due {
@@ -39,7 +41,7 @@ class Reading implements Due {
 
 export class Profits {
   readonly #markets: Markets;
-  readonly #accountsOf: (wallet: string) => readonly AccountEntry[];
+  readonly #accounts: Accounts;
   readonly #today: Today;
   readonly #deadlines: Deadlines;
   readonly #draft: () => Draft;
@@ -47,6 +49,8 @@ export class Profits {
   /** Some rule reads profit: the histories are read at once for it. */
   readonly #asked: boolean;
   readonly #readings = new Map<string, Reading>();
+  /** Wallets of which an account was read before what values it. */
+  readonly #waiting = new Set<WalletEntry>();
   readonly #pricingOf = (symbol: string): Pricing | undefined => {
     const market = this.#markets.risk.get(symbol);
     if (market === undefined) return undefined;
@@ -67,7 +71,7 @@ export class Profits {
 
   constructor(options: {
     readonly markets: Markets;
-    readonly accountsOf: (wallet: string) => readonly AccountEntry[];
+    readonly accounts: Accounts;
     readonly today: Today;
     readonly deadlines: Deadlines;
     readonly draft: () => Draft;
@@ -76,7 +80,7 @@ export class Profits {
     readonly asked: boolean;
   }) {
     this.#markets = options.markets;
-    this.#accountsOf = options.accountsOf;
+    this.#accounts = options.accounts;
     this.#today = options.today;
     this.#deadlines = options.deadlines;
     this.#draft = options.draft;
@@ -92,11 +96,15 @@ export class Profits {
   }
 
   /** Takes the newest states of accounts of a wallet, before its figures are summed up. */
-  takeStates(entry: WalletEntry, told: readonly AccountEntry[], seen: AccountsSeen, draft: Draft): void {
+  takeStates(entry: WalletEntry, told: readonly AccountEntry[], seen: StatesSeen, draft: Draft): void {
     const { changes, comparedIndices } = entry.profit;
     const first = !comparedIndices.includes(seen.pdaIndex);
+    if (!this.#isReady(told)) {
+      this.#waiting.add(entry);
+      return;
+    }
     // A part of an account family says nothing of the others, which have to be known first.
-    if (!this.#isReady(told) || (first && seen.told !== undefined)) return;
+    if (first && seen.told !== undefined) return;
     if (first) entry.profit.comparedIndices = [...comparedIndices, seen.pdaIndex];
     const openBefore = changes.open;
     let moved = false;
@@ -113,6 +121,30 @@ export class Profits {
     if (moved) this.#refresh(entry);
     if (changes.open !== openBefore) this.#opened(entry, draft);
     else if (first && changes.open.length > 0) this.#readAll(entry, draft);
+  }
+
+  /**
+   * Something that values accounts was read: takes the states of those that were read before it.
+   * @returns the wallets of which it took some
+   */
+  valued(draft: Draft): readonly WalletEntry[] {
+    if (this.#waiting.size === 0) return [];
+    const taken: WalletEntry[] = [];
+    for (const entry of this.#waiting) {
+      const { name } = entry.wallet;
+      const accounts = this.#accounts.ofWallet(name);
+      if (!this.#isReady(accounts)) continue;
+      this.#waiting.delete(entry);
+      for (const pdaIndex of this.#accounts.readIndices(name)) {
+        const told = accounts.filter(({ ref }) => ref.pdaIndex === pdaIndex);
+        const slot = this.#accounts.slotOf(name, pdaIndex);
+        this.takeStates(entry, told, { wallet: name, pdaIndex, slot }, draft);
+      }
+      this.answered(entry, draft);
+      if (!entry.given) entry.profit.publish();
+      taken.push(entry);
+    }
+    return taken;
   }
 
   /**
@@ -179,7 +211,7 @@ export class Profits {
   #takeFlow(entry: WalletEntry, event: Event, draft: Draft): boolean {
     const { profit, wallet } = entry;
     const account = accountOf(event);
-    const found = this.#accountsOf(wallet.name).find(({ name }) => name === account);
+    const found = this.#accounts.ofWallet(wallet.name).find(({ name }) => name === account);
     let usd = flowOf(event, found);
     const transfer = transferOf(event);
     if (usd === null && account !== null && transfer !== null)
@@ -210,13 +242,13 @@ export class Profits {
       return;
     if (profit.comparedIndices.length === 0) return;
     const historyRead = node.facts.seenMs.collateral !== undefined;
-    const text = profit.begin(wallet.pdaIndices, this.#accountsOf(wallet.name), historyRead, draft);
+    const text = profit.begin(wallet.pdaIndices, this.#accounts.ofWallet(wallet.name), historyRead, draft);
     if (text !== null) this.#note(`${wallet.name}: ${text}`);
     if (profit.hasBegun) profit.publish();
   }
 
   /** Accounts that a restart remembers and the first answer does not list are gone. */
-  #takeGone(entry: WalletEntry, told: readonly AccountEntry[], seen: AccountsSeen, draft: Draft): boolean {
+  #takeGone(entry: WalletEntry, told: readonly AccountEntry[], seen: StatesSeen, draft: Draft): boolean {
     const { changes } = entry.profit;
     const prefix = `${seen.wallet}/${seen.pdaIndex}.`;
     let moved = false;
@@ -238,6 +270,9 @@ export class Profits {
 
   /** After a reload: what was not explained before it is not now. */
   goOn(entry: WalletEntry, draft: Draft): void {
+    const { comparedIndices } = entry.profit;
+    for (const pdaIndex of this.#accounts.readIndices(entry.wallet.name))
+      if (!comparedIndices.includes(pdaIndex)) this.#waiting.add(entry);
     this.#readAll(entry, draft);
   }
 

@@ -363,7 +363,7 @@ export class Watch {
     });
     this.#profits = new Profits({
       markets: this.#world.markets,
-      accountsOf: (name) => this.#world.accounts.ofWallet(name),
+      accounts: this.#world.accounts,
       today: this.#today,
       deadlines,
       draft,
@@ -638,12 +638,15 @@ export class Watch {
         return;
       case "prices":
         this.#market.prices(observation, draft);
+        for (const entry of this.#profits.valued(draft)) this.#judgeProfit(entry, draft);
         return;
       case "marketConfig":
         this.#market.config(observation, draft);
+        for (const entry of this.#profits.valued(draft)) this.#judgeProfit(entry, draft);
         return;
       case "collateralAssets":
         this.#market.collateralAssets(observation, draft);
+        for (const entry of this.#profits.valued(draft)) this.#judgeProfit(entry, draft);
         return;
       case "fundingRate":
         this.#market.rate(observation, draft);

@@ -329,6 +329,59 @@ test("a stop with a withdrawal in it loses nothing, and neither does one while a
   expect([settled.told, figure(settled, "pnl")]).toEqual([[], 0]);
 });
 
+test.each([
+  ["account", "prices", "config"],
+  ["account", "config", "prices"],
+  ["prices", "account", "config"],
+  ["config", "account", "prices"],
+  ["config", "prices", "account"],
+])("profit goes on after a stop with the last of the first answers: %s, %s, %s", (...order) => {
+  const before = boot(loss());
+  const h = new Harness({ rules: loss(), remembered: before.remembered, atMs: before.nowMs + minute });
+  h.slot = before.slot + 100;
+  const answers: Record<string, () => void> = {
+    account: () => h.account(calm(9_000)),
+    prices: () => h.mark(145),
+    config: () => h.config(),
+  };
+  h.events("collateral", [flow(h, -1_000, before.slot + 50)]);
+  for (const [index, name] of order.entries()) {
+    expect([index, figure(h, "pnl"), h.told]).toEqual([index, undefined, []]);
+    answers[name]!();
+  }
+  expect([figure(h, "pnl"), h.told]).toEqual([-500, ["Loss main fired critical"]]);
+});
+
+test("a withdrawal during a stop is open with the market list that follows its account", () => {
+  const before = boot(loss());
+  const h = new Harness({ rules: loss(), remembered: before.remembered, atMs: before.nowMs + minute });
+  h.slot = before.slot + 100;
+  h.account(calm(9_000));
+  h.mark(150);
+  expect(h.asks).toEqual([]);
+  h.config();
+  expect([h.asks, figure(h, "pnl")]).toEqual([["collateral main", "fills main"], undefined]);
+  const slot = h.slot - 50;
+  live(h, 5 * second, calm(9_000));
+  h.events("collateral", [flow(h, -1_000, slot)]);
+  live(h, minute, calm(9_000));
+  expect([h.told, figure(h, "pnl")]).toEqual([[], 0]);
+});
+
+test("what may be a withdrawal is reported where answers are slower than they count", () => {
+  const h = boot(`${loss().slice(0, -2)}, staleAfter: 8s }`);
+  live(h, 5 * second, calm(9_000));
+  h.pass(12 * second);
+  h.config();
+  h.mark(150);
+  h.account(calm(9_000));
+  h.events("collateral", []);
+  h.pass(second);
+  expect(h.told).toEqual([]);
+  h.pass(second);
+  expect(h.told).toEqual(["Loss main fired critical"]);
+});
+
 test("a record that came before the state that shows it is remembered over a stop", () => {
   const before = boot(loss());
   before.events("collateral", [flow(before, -1_000, before.slot + 5)]);
