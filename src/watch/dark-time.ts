@@ -30,14 +30,4 @@ export class DarkTime {
       sumMs += Math.max(0, Math.min(spell.toMs, toMs) - Math.max(spell.fromMs, fromMs));
     return sumMs;
   }
-
-  /** The first moment before which the window holds less than `limitMs`, provided that no spell follows; -∞ where it does already. */
-  calmMs(key: string, limitMs: number): number {
-    let sumMs = 0;
-    for (const { fromMs, toMs } of (this.#spells.get(key) ?? []).toReversed()) {
-      if (sumMs + (toMs - fromMs) >= limitMs) return toMs - (limitMs - sumMs) + darkWindowMs + 1;
-      sumMs += toMs - fromMs;
-    }
-    return Number.NEGATIVE_INFINITY;
-  }
 }

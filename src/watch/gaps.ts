@@ -3,7 +3,7 @@
  * no wallet owns (prices, configuration, status) belong to the exchange.
  *
  *   open ──30 s without data in the last two minutes──► due ──data again──► closed
- *                                                        └──data now and then──► settling ──less than those 30 s──► closed
+ *                                                        └──data now and then──► settling ──data for steadyMs──► closed
  */
 import type { Severity } from "../domain/alert.ts";
 import { exchangeSources, marketSources, type Source } from "../domain/observation.ts";
@@ -44,6 +44,8 @@ export interface Gap extends Due {
   readonly intermittent: boolean;
   /** When its source answered last while it was open, ms: a part of it may still be missing. */
   answeredMs: number | null;
+  /** How long all has to be judged without a break until it closes, ms. It only grows. */
+  steadyMs: number;
   /** Something cannot be judged now; false: settling. */
   open: boolean;
   /** It lasted long enough to be reported. */
@@ -70,6 +72,9 @@ export interface GapsOptions {
   readonly onClosed: (gap: Gap, draft: Draft) => void;
 }
 
+/** One that was due and closed. */
+type Closed = { readonly atMs: number } & Pick<Gap, "steadyMs">;
+
 /** No wallet owns these. */
 const ofTheExchange: ReadonlySet<BlindSource> = new Set<BlindSource>(["configuration", ...exchangeSources]);
 
@@ -78,8 +83,8 @@ export class Gaps {
   readonly #gaps = new Map<string, Gap>();
   readonly #keyOf = new Map<Sighted, string>();
   readonly #darkTime: DarkTime;
-  /** When each that was due closed last, by key, ms. */
-  readonly #closedMs: Map<string, number>;
+  /** Those that were due and closed last, by key. */
+  readonly #closed: Map<string, Closed>;
   /** Those of before a reload, until they are taken over. */
   #former: ReadonlyMap<string, Gap>;
 
@@ -87,7 +92,7 @@ export class Gaps {
   constructor(options: GapsOptions, before?: Gaps) {
     this.#options = options;
     this.#darkTime = before ? before.#darkTime : new DarkTime();
-    this.#closedMs = before ? before.#closedMs : new Map();
+    this.#closed = before ? before.#closed : new Map();
     this.#former = before ? before.#gaps : new Map();
   }
 
@@ -97,7 +102,7 @@ export class Gaps {
       if (this.#gaps.has(key)) continue;
       if (open) {
         this.#darkTime.add(key, countsFromMs, draft.atMs);
-        if (due) this.#closedMs.set(key, draft.atMs);
+        if (due) this.#closed.set(key, { atMs: draft.atMs, steadyMs: former.steadyMs });
         continue;
       }
       const gap = this.#make(key, source, wallet, draft.atMs);
@@ -143,6 +148,7 @@ export class Gaps {
       const moved = from?.due && from.source !== "configuration" && gap.source !== "configuration";
       if (moved && !gap.due) {
         gap.due = true;
+        gap.steadyMs = Math.max(gap.steadyMs, from.steadyMs);
         this.#options.deadlines.cancel(gap);
       }
       if (moved) this.#options.onMoved(gap, from, draft);
@@ -203,17 +209,17 @@ export class Gaps {
 
   /** Time that it still has to be open until it is due, ms: 30 s of the last two minutes, and since it closed last. */
   #untilDueMs({ key, countsFromMs }: Gap, nowMs: number): number {
-    const fromMs = Math.max(nowMs - darkWindowMs, this.#closedMs.get(key) ?? Number.NEGATIVE_INFINITY);
+    const fromMs = Math.max(nowMs - darkWindowMs, this.#closed.get(key)?.atMs ?? Number.NEGATIVE_INFINITY);
     const openMs = Math.max(0, nowMs - Math.max(countsFromMs, fromMs));
     return Math.max(0, noDataForMs - openMs - this.#darkTime.within(key, fromMs, nowMs));
   }
 
   #make(key: string, source: BlindSource, wallet: string | null, atMs: number): Gap {
-    const intermittent =
-      this.#former.get(key)?.intermittent ?? this.#darkTime.within(key, atMs - darkWindowMs, atMs) > 0;
+    const former = this.#former.get(key);
+    const intermittent = former?.intermittent ?? this.#darkTime.within(key, atMs - darkWindowMs, atMs) > 0;
     const gap: Gap = {
       ...{ key, wallet, source, unjudged: new Set(), sinceMs: atMs, countsFromMs: atMs },
-      ...{ intermittent, answeredMs: null, open: true, due: false },
+      ...{ intermittent, answeredMs: null, open: true, due: false, steadyMs: former?.steadyMs ?? 0 },
       ...{ dueMs: Number.POSITIVE_INFINITY, queuedMs: Number.POSITIVE_INFINITY, place: -1 },
       onDue: () => (gap.open ? this.#due(gap) : this.#close(gap, this.#options.draft())),
     };
@@ -243,6 +249,10 @@ export class Gaps {
       return;
     }
     gap.due = true;
+    // One that came back soon after it closed closed too early, and has to be read for longer this time.
+    const closed = this.#closed.get(gap.key);
+    if (closed !== undefined && gap.countsFromMs - closed.atMs < darkWindowMs)
+      gap.steadyMs = Math.max(gap.steadyMs, noDataForMs, Math.min(2 * closed.steadyMs, darkWindowMs));
     this.#options.onDue(gap, draft);
   }
 
@@ -255,20 +265,22 @@ export class Gaps {
       return;
     }
     const { key: name, countsFromMs } = gap;
-    this.#darkTime.add(name, countsFromMs, draft.atMs);
-    gap.open = false;
+    const { atMs } = draft;
     // Single answers do not close it: it would be due again soon after each of them.
-    const calmMs = this.#darkTime.calmMs(name, noDataForMs);
-    const before = this.#darkTime.within(name, draft.atMs - darkWindowMs, countsFromMs) > 0;
-    if (!gap.due || !before || calmMs <= draft.atMs) this.#close(gap, draft);
-    else this.#options.deadlines.set(gap, calmMs);
+    const isSingle = atMs - countsFromMs < noDataForMs;
+    if (isSingle && this.#darkTime.within(name, atMs - darkWindowMs, countsFromMs) > 0)
+      gap.steadyMs = Math.max(gap.steadyMs, noDataForMs);
+    this.#darkTime.add(name, countsFromMs, atMs);
+    gap.open = false;
+    if (!gap.due || gap.steadyMs === 0) this.#close(gap, draft);
+    else this.#options.deadlines.set(gap, atMs + gap.steadyMs);
   }
 
   #close(gap: Gap, draft: Draft): void {
     if (this.#gaps.get(gap.key) !== gap) return;
     this.#gaps.delete(gap.key);
     this.#options.deadlines.cancel(gap);
-    if (gap.due) this.#closedMs.set(gap.key, draft.atMs);
+    if (gap.due) this.#closed.set(gap.key, { atMs: draft.atMs, steadyMs: gap.steadyMs });
     this.#options.onClosed(gap, draft);
   }
 

@@ -200,9 +200,15 @@ export class NoData {
     else gap.answeredMs = draft.atMs;
     if (source === "traderState" || source === "markets")
       for (const incident of this.#incidents) if (incident.members.size > 0) this.#look(incident, draft);
-    if (!whole || gap?.open || ofMarkets.has(source)) return;
+    if (!whole || gap?.open) return;
     const key = gapKey(source, wallet);
     for (const incident of this.#incidents) {
+      if (ofMarkets.has(source)) {
+        // Rules that still lack a market are judged by this answer first, and join.
+        if (incident.awaited.has(key) && this.#isReadForAll(source, incident))
+          this.#options.deadlines.set(incident, Math.min(incident.dueMs, draft.atMs + 1));
+        continue;
+      }
       if (!incident.awaited.delete(key)) continue;
       if (draft.atMs > incident.live.alert.sinceMs) incident.readMs = draft.atMs;
       this.#endIfRead(incident, draft);

@@ -37,6 +37,29 @@ test("a no-data alert on the price of one market goes on when prices of others a
   expect(after.told).toEqual(["Blind exchange ended critical recovered"]);
 });
 
+test("a no-data alert on prices ends with the first answers after a restart", () => {
+  const before = new Harness({ rules: near });
+  before.config();
+  before.mark(150);
+  before.account([subaccount(5_000, [position(100, 150)])]);
+  for (let passed = 0; passed < 60_000; passed += 5_000) {
+    before.account([subaccount(5_000, [position(100, 150)])]);
+    before.pass(5_000);
+  }
+  expect(before.told).toEqual(["Blind exchange fired warning"]);
+  const { remembered, nowMs } = before;
+  const after = new Harness({ rules: near, remembered, atMs: nowMs + 1_000 });
+  after.pass(2_000);
+  after.config();
+  after.mark(150);
+  after.pass(1_000);
+  expect(after.told).toEqual([]);
+  after.account([subaccount(5_000, [position(100, 150)])]);
+  after.mark(150);
+  after.pass(1);
+  expect(after.told).toEqual(["Blind exchange ended warning recovered"]);
+});
+
 const spread = `
 rules:
   - name: Spread

@@ -301,9 +301,9 @@ rules:
     slowly(12);
     expect(world.told).toEqual(["Blind main fired warning"]);
     expect(world.summaries[0]).toMatch(/\(answers too slow\)$/);
-    world.read(60_000);
+    world.read(25_000);
     expect(world.told.slice(1)).toEqual([]);
-    world.read(60_000);
+    world.read(10_000);
     expect(world.told.slice(1)).toEqual(["Blind main ended warning recovered"]);
   });
 });
