@@ -56,6 +56,8 @@ export interface ConditionsOptions {
   readonly timezone: string;
   /** Returns true if the figures of a subject are computed at the current marks, and not given as such. */
   readonly isMarked: (node: SubjectNode) => boolean;
+  /** Since when prices are read without a gap, ms. */
+  readonly pricesSinceMs: () => number;
   readonly ruleSet: RuleSet;
   /** What subjects without windows begin with. */
   readonly windows: WindowPlan;
@@ -365,7 +367,7 @@ export class Conditions {
   #raisedByOld(instance: Instance, env: Env): Judgement | null {
     // While a change of collateral is not explained, old positions say nothing certain.
     if (this.#doubtOf(instance) !== null || !this.#options.isMarked(instance.node)) return null;
-    return raisedByOld(instance, env);
+    return raisedByOld(instance, env, this.#options.pricesSinceMs());
   }
 
   /** @param old judged by positions that are too old */
@@ -484,7 +486,9 @@ export class Conditions {
       if (Number.isNaN(atMs)) continue;
       const current = instance.alert?.alert.severity ?? null;
       const text = this.#textAt(instance, atMs, current, (env) =>
-        atMs === nowMs && this.#options.isMarked(instance.node) ? judgeOld(instance, env) : null,
+        atMs === nowMs && this.#options.isMarked(instance.node)
+          ? judgeOld(instance, env, this.#options.pricesSinceMs())
+          : null,
       );
       if (text !== null) return text;
     }
@@ -562,7 +566,7 @@ export class Conditions {
       description: open === null ? description : `Not explained yet: ${open}. ${description}`,
       value: judged.value,
       dataAtMs: judged.dataAtMs,
-      details: [...detailsOf(node.subject.scope, env), ...coverOf(rule.windows, shareOf)],
+      details: [...detailsOf(node.subject.scope, env, rule.staleAfterMs), ...coverOf(rule.windows, shareOf)],
       facts: this.#options.facts(env),
     };
     return env.oldAccounts ? labelled(text, env, this.#options.timezone) : text;

@@ -2,6 +2,7 @@
 
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Event } from "../domain/event.ts";
+import type { Source } from "../domain/observation.ts";
 import type { Scope } from "../domain/subject.ts";
 import {
   type Env,
@@ -19,45 +20,68 @@ type Line = readonly [string, string];
 /** The exchange's scale of what it may do to an account, which is no word on how near that is. */
 export const tierLine = "Exchange's tier";
 
-export function detailsOf(scope: Scope, env: Env): readonly Line[] {
+/**
+ * What is too old is left out, as in a text, but for what accounts hold where the judgement rests on it (`env.oldAccounts`).
+ * @param staleAfterMs of the rule
+ */
+export function detailsOf(
+  scope: Scope,
+  env: Env,
+  staleAfterMs: Readonly<Record<Source, number>>,
+): readonly Line[] {
   const lines: Line[] = [];
   const add = (name: string, text: string | null): void => {
     if (text !== null) lines.push([name, text]);
   };
-  if (scope === "position" && env.position) {
-    add("Position", positionText(env.position));
-    add("Mark price", price(env.position, "markPrice", env));
-    add("Liquidation price", liquidationText(env.position, env));
-    add("Distance", percent(env.position, "liquidationDistance"));
-    add("Unrealized PnL", usd(env.position, "unrealizedPnl"));
+  const isFresh = (facts: Facts | undefined, ...sources: readonly Source[]): facts is Facts =>
+    facts !== undefined &&
+    sources.every((source) => {
+      const seenMs = facts.seenMs[source];
+      if (seenMs === undefined || (source === "traderState" && env.oldAccounts === true)) return true;
+      return env.nowMs - seenMs <= staleAfterMs[source];
+    });
+  const { position, trader, wallet, market, book, pair } = env;
+  if (scope === "position") {
+    if (isFresh(position, "traderState"))
+      add("Position", positionText(position, isFresh(position, "markets")));
+    if (isFresh(position, "markets")) add("Mark price", price(position, "markPrice", env));
+    if (isFresh(position, "traderState", "markets")) {
+      add("Liquidation price", liquidationText(position, env));
+      add("Distance", percent(position, "liquidationDistance"));
+      add("Unrealized PnL", usd(position, "unrealizedPnl"));
+    }
   }
-  if ((scope === "position" || scope === "trader") && env.trader) {
-    add("Margin ratio", percent(env.trader, "marginRatio"));
-    add("Equity", usd(env.trader, "equity"));
-    add("Free collateral", usd(env.trader, "freeCollateral"));
-    add(tierLine, text(env.trader, "riskTier"));
+  if ((scope === "position" || scope === "trader") && isFresh(trader, "traderState", "markets")) {
+    add("Margin ratio", percent(trader, "marginRatio"));
+    add("Equity", usd(trader, "equity"));
+    add("Free collateral", usd(trader, "freeCollateral"));
+    add(tierLine, text(trader, "riskTier"));
   }
-  if (scope === "wallet" && env.wallet) {
-    add("Equity", usd(env.wallet, "equity"));
-    add("PnL", usd(env.wallet, "pnl"));
+  if (scope === "wallet" && isFresh(wallet, "traderState", "markets")) {
+    add("Equity", usd(wallet, "equity"));
+    add("PnL", usd(wallet, "pnl"));
   }
-  if (scope === "market" && env.market) {
-    add("Mark price", price(env.market, "markPrice", env));
-    add("Oracle price", price(env.market, "oraclePrice", env));
-    add("Status", text(env.market, "status"));
+  if (scope === "market" && market) {
+    if (isFresh(market, "markets")) {
+      add("Mark price", price(market, "markPrice", env));
+      add("Oracle price", price(market, "oraclePrice", env));
+    }
+    add("Status", text(market, "status"));
   }
-  if (scope === "book" && env.book) {
-    add("Net notional", usd(env.book, "netNotional"));
-    add("Gross notional", usd(env.book, "grossNotional"));
-    add("Equity", usd(env.book, "equity"));
-    add("Worst margin ratio", percent(env.book, "worstMarginRatio"));
-    add("Wallets", amount(env.book, "wallets"));
+  if (scope === "book" && isFresh(book, "traderState", "markets")) {
+    add("Net notional", usd(book, "netNotional"));
+    add("Gross notional", usd(book, "grossNotional"));
+    add("Equity", usd(book, "equity"));
+    add("Worst margin ratio", percent(book, "worstMarginRatio"));
+    add("Wallets", amount(book, "wallets"));
   }
-  if (scope === "pair" && env.pair) {
-    add("Legs", text(env.pair, "legs"));
-    add("Naked", nakedText(env.pair));
-    add("Imbalance", percent(env.pair, "imbalance"));
-    add("Broken by", text(env.pair, "brokenBy"));
+  if (scope === "pair" && pair) {
+    add("Legs", text(pair, "legs"));
+    if (isFresh(pair, "traderState")) {
+      add("Naked", nakedText(pair, isFresh(pair, "markets")));
+      add("Imbalance", percent(pair, "imbalance"));
+    }
+    add("Broken by", text(pair, "brokenBy"));
   }
   return lines;
 }
@@ -141,10 +165,10 @@ function amount(facts: Facts, field: string): string | null {
   return value === null ? null : formatAmount(value);
 }
 
-function nakedText(pair: Facts): string | null {
+function nakedText(pair: Facts, priced: boolean): string | null {
   const size = number(pair, "nakedSize");
   if (size === null) return null;
-  const notional = usd(pair, "nakedNotional");
+  const notional = priced ? usd(pair, "nakedNotional") : null;
   const side = size === 0 ? "nothing" : `${size > 0 ? "long" : "short"} ${formatAmount(Math.abs(size))}`;
   return notional === null || size === 0 ? side : `${side} (${notional})`;
 }
@@ -170,11 +194,11 @@ function percent(facts: Facts, field: string): string | null {
   return value === null ? null : formatPercent(value);
 }
 
-function positionText(position: Facts): string | null {
+function positionText(position: Facts, priced: boolean): string | null {
   const size = number(position, "size");
   const side = text(position, "side");
   const symbol = text(position, "symbol");
   if (size === null || side === null || symbol === null) return null;
-  const notional = usd(position, "notional");
+  const notional = priced ? usd(position, "notional") : null;
   return `${side} ${formatAmount(Math.abs(size))} ${symbol}${notional ? ` (${notional})` : ""}`;
 }

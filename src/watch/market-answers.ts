@@ -79,6 +79,8 @@ export class MarketAnswers {
   /** When each market last entered windows and history, ms. */
   readonly #sampledMs: Map<string, number>;
   readonly #liveSampleMs: number;
+  /** Age at which prices are too old, ms. */
+  readonly #pricesStaleMs: number;
   /** What was wrong with the prices of each market in the newest answer. */
   readonly #badPrices = new Map<string, string>();
   /** Assets that were asked for because no list named them. */
@@ -100,6 +102,7 @@ export class MarketAnswers {
       ),
     );
     this.#world = parts.world;
+    this.#pricesStaleMs = 3 * parts.settings.scheduleMs.markets;
     this.#liveSampleMs = Math.min(parts.settings.scheduleMs.markets, longestLiveSampleMs);
     const keptUnit = parts.facts.get(factName("exchange", fundingUnitFact));
     this.#takenUnit = before ? before.#takenUnit : new TakenUnit(keptUnit);
@@ -110,6 +113,7 @@ export class MarketAnswers {
   /** Prices of all markets, or (`live`) of those that moved. */
   prices(seen: Seen<"prices">, draft: Draft): void {
     const live = seen.live === true;
+    this.#world.markets.notePrices(draft.atMs, this.#pricesStaleMs);
     const moved = new Set<string>();
     const entries: MarketEntry[] = [];
     /** Of which the answer states no price. */

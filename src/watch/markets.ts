@@ -33,6 +33,9 @@ export class Markets {
   #fundingUnit: FundingUnit | null = null;
   configAtMs: number | null = null;
   pricesAtMs: number | null = null;
+  /** Since when prices of any market were read without a gap, ms. */
+  pricesSinceMs = Number.NEGATIVE_INFINITY;
+  #newestPricesMs = Number.NEGATIVE_INFINITY;
   /** When a source that is read market by market last answered about any of them, ms. */
   readonly readMs = new Map<Source, number>();
 
@@ -120,6 +123,12 @@ export class Markets {
   #valuesAssets(symbol: string): boolean {
     for (const one of this.#symbolOfAsset.values()) if (one === symbol) return true;
     return false;
+  }
+
+  /** Notes an answer or a frame with prices. @param gapMs a longer time without any is a gap */
+  notePrices(atMs: number, gapMs: number): void {
+    if (atMs - this.#newestPricesMs > gapMs) this.pricesSinceMs = atMs;
+    this.#newestPricesMs = atMs;
   }
 
   /**

@@ -12,7 +12,10 @@ import type { AlertText } from "./alert-book.ts";
 import type { Instance } from "./instance.ts";
 import { timeText } from "./no-data-text.ts";
 
-/** After a pause of the process accounts are read at once: what they hold is not judged by old readings before that. */
+/**
+ * After an outage or a pause of the process accounts are read at once, as prices are: what they hold is not judged by old
+ * readings before that.
+ */
 const patienceMs = 5_000;
 
 const scopes: ReadonlySet<Scope> = new Set(["position", "trader", "wallet"]);
@@ -20,12 +23,17 @@ const oldSources: ReadonlySet<Source | null> = new Set<Source>(["traderState", "
 
 /**
  * Judges by the last known positions, and leaves `env` so that texts are rendered from them.
+ * @param pricesSinceMs since when prices are read without a gap
  * @returns the level that holds; null: none does, or something else is missing, too
  */
-export function judgeOld(instance: Instance, env: Env): (Judgement & { readonly kind: "known" }) | null {
+export function judgeOld(
+  instance: Instance,
+  env: Env,
+  pricesSinceMs: number,
+): (Judgement & { readonly kind: "known" }) | null {
   const { rule, unknown, unknownSinceMs } = instance;
   if (unknown?.unknown !== "stale" || !oldSources.has(unknown.source) || !readsMarks(rule)) return null;
-  if (env.nowMs - unknownSinceMs < patienceMs) return null;
+  if (env.nowMs - Math.max(unknownSinceMs, pricesSinceMs) < patienceMs) return null;
   env.oldAccounts = true;
   const judged = judge(rule, env, instance.alert?.alert.severity ?? null);
   if (judged.kind === "known") return judged;
@@ -34,8 +42,12 @@ export function judgeOld(instance: Instance, env: Env): (Judgement & { readonly 
 }
 
 /** The same, where it fires or raises: it is at least the level that is active or on its way. */
-export function raisedByOld(instance: Instance, env: Env): (Judgement & { readonly kind: "known" }) | null {
-  const judged = judgeOld(instance, env);
+export function raisedByOld(
+  instance: Instance,
+  env: Env,
+  pricesSinceMs: number,
+): (Judgement & { readonly kind: "known" }) | null {
+  const judged = judgeOld(instance, env, pricesSinceMs);
   if (judged === null) return null;
   const standing = instance.lifecycle.levels.findLast(({ active, holds }) => active || holds);
   const rank = judged.severity === null ? -1 : severityRank[judged.severity];

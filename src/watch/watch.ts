@@ -107,6 +107,8 @@ const recallKeptMs = 600_000;
 export class Watch {
   readonly #settings: WatchSettings;
   readonly #world: World;
+  /** The wallet of which accounts are about to be taken: what is due before that is not judged by its old ones. */
+  #answering: string | null = null;
   /** Subjects whose windows over events have not been given the past yet. */
   readonly #newcomers: SubjectNode[] = [];
   readonly #deadlines = new Deadlines();
@@ -245,7 +247,9 @@ export class Watch {
       isMarked: ({ subject }) =>
         settings.judgeOldPositions !== false &&
         "wallet" in subject &&
+        subject.wallet !== this.#answering &&
         !this.#world.accounts.ofWallet(subject.wallet).some(({ given }) => given),
+      pricesSinceMs: () => this.#world.markets.pricesSinceMs,
       ruleSet: settings.ruleSet,
       windows,
       wallet,
@@ -515,7 +519,9 @@ export class Watch {
     for (const node of this.#standing.splice(0)) this.#recall.replay(node);
     // What was due before this arrived is judged first, by what was known then: data that went stale in a gap (a machine
     // that slept) do not count as seen all the while.
+    this.#answering = observation.kind === "accounts" ? observation.wallet : null;
     this.#deadlines.run(atMs);
+    this.#answering = null;
     if (bringsData(observation)) this.#noData.answered(atMs);
     this.#take(observation, draft);
     if (observation.kind !== "time")

@@ -1,6 +1,6 @@
 /** Positions that are too old, and prices that are not: the last known positions are judged at the current marks. */
 import { describe, expect, test } from "vitest";
-import { Harness, mainWallet, position, startMs, subaccount } from "./harness.ts";
+import { event, Harness, mainWallet, position, startMs, subaccount } from "./harness.ts";
 
 const near = (more = ""): string => `
 rules:
@@ -134,6 +134,68 @@ rules:
     h.account([subaccount(3_000, [])]);
     stream(h, 60_000, 126);
     expect(told(h)).toEqual([]);
+  });
+
+  test("are not judged in the moment in which prices are read again after an outage", () => {
+    const h = begun();
+    h.pass(120_000);
+    h.config();
+    h.mark(126);
+    h.pass(1_000);
+    h.mark(126);
+    h.account([subaccount(3_000, [])]);
+    stream(h, 10_000, 126);
+    expect(told(h)).toEqual([]);
+  });
+
+  test("are judged after an outage when the account is still not read seconds after prices are", () => {
+    const h = begun();
+    h.pass(120_000);
+    stream(h, 5_000, 126);
+    expect(told(h)).toEqual([]);
+    stream(h, 1_000, 126);
+    expect(told(h)).toEqual(["fired critical"]);
+    expect(own(h)[0]!.alert.summary).toMatch(/ \(positions as of 12:00:15 UTC, 2m 10s old\)$/);
+  });
+
+  test("are not judged by a timer that the account's answer overtakes", () => {
+    const h = begun(near().replace("keepFiringFor: 0s", "keepFiringFor: 0s\n    for: 5s"));
+    stream(h, 60_000, 150);
+    h.mark(126);
+    // The answer comes a moment after the five seconds are over, and before anybody looked.
+    h.nowMs += 5_010;
+    h.account([subaccount(3_000, [])]);
+    stream(h, 10_000, 126);
+    expect(told(h)).toEqual([]);
+  });
+
+  test("stand in no message that does not state their age", () => {
+    const h = new Harness({
+      rules: `
+rules:
+  - name: Near
+    scope: position
+    when: sumOver("funding.payment", "24h") < -1.0
+    severity: info
+    summary: "paid {{ usd(-sumOver('funding.payment', '24h')) }}, {{ usd(position.notional) }}"
+`,
+    });
+    stream(h, 20_000, 150, true);
+    const paid = (key: string) =>
+      h.events("funding", [
+        event({
+          kind: "funding",
+          key,
+          happenedMs: h.nowMs,
+          fields: { payment: -5, size: 100, side: "long" },
+        }),
+      ]);
+    h.pass(60_000);
+    paid("f1");
+    expect(own(h).map(({ alert, details }) => [alert.summary, details])).toEqual([["paid $5.00, –", []]]);
+    stream(h, 5_000, 160);
+    const now = () => h.watch.status(h.nowMs).firing.find(({ rule }) => rule === "Near")!;
+    expect(now().summary).toBe("paid $5.00, –");
   });
 
   test("are not known after a restart, and the alert goes on", () => {
