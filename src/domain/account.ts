@@ -53,7 +53,7 @@ export interface OrderState {
   readonly status: string;
 }
 
-/** What tells orders of one wallet apart. */
+/** The key that distinguishes orders of one wallet. */
 export function orderName(symbol: string, sequence: string, side: string): string {
   return `${symbol.toUpperCase()}:${sequence}:${side}`;
 }
@@ -139,7 +139,10 @@ export interface MarketPrices {
   readonly openInterestUnits: number;
   readonly dayVolumeUsd: number;
   readonly prevDayMarkPriceUsd: number;
-  /** Of the running hour as stated: a fraction or a percentage an hour, which the watch decides (`watch/funding-unit.ts`). */
+  /**
+   * The rate of the running hour as stated: a fraction or a percentage an hour, which the watch decides
+   * (`watch/funding-unit.ts`).
+   */
   readonly statedFundingRate: number;
 }
 

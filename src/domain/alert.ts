@@ -14,7 +14,7 @@ export const ownLabels: readonly string[] = ["severity", "rule", "wallet", "symb
 
 export const severityRank: Readonly<Record<Severity, number>> = { info: 0, warning: 1, critical: 2 };
 
-/** Why an alert ended. Only `recovered` is good news and shown green. */
+/** The reason for an alert's end. Only `recovered` is good news and shown green. */
 export type Ending =
   | "recovered"
   | "closed"
@@ -50,13 +50,13 @@ export interface Alert {
   readonly description: string;
   readonly runbook: string | null;
   readonly value: number | null;
-  /** When the oldest input of the last judgement was seen, ms. */
+  /** The time of the oldest input of the last judgement, ms. */
   readonly dataAtMs: number;
   readonly acknowledgedBy: string | null;
   readonly acknowledgedAtMs: number | null;
   /** The level at which it was acknowledged, which is what that covers. Absent while nobody has. */
   readonly acknowledgedSeverity?: Severity;
-  /** Of a rule in shadow mode: recorded, never told to anybody. Absent: false. */
+  /** Set for a rule in shadow mode: recorded, never told to anybody. Absent: false. */
   readonly shadow?: boolean;
   /** A fire drill: nothing happened. Absent: false. */
   readonly drill?: true;
@@ -74,8 +74,8 @@ export function worseOf(a: Severity, b: Severity): Severity {
 }
 
 /**
- * Whether somebody who asks for a level asks for this alert: for the worst that it reached, or for the one at which it
- * fires. Asked of those that fire alone, for how they are now.
+ * True if an alert belongs to a level: for the worst that it reached, or for the one at which it fires. Asked of those that
+ * fire alone, for how they are now.
  */
 export function isOfSeverity(alert: Alert, severity: Severity, firingAlone: boolean): boolean {
   if (alert.state === "firing" && alert.severity === severity) return true;
@@ -107,16 +107,19 @@ export interface AlertChange {
   readonly alert: Alert;
   /** Lines of context, name and value, for people: mark, liquidation price, margin ratio, … */
   readonly details: readonly (readonly [string, string])[];
-  /** What templates of channels name of the vocabulary, as it was then. Absent: none names anything, or nothing was known. */
+  /** The vocabulary facts that channel templates name, as it was then. Absent: none names anything, or nothing was known. */
   readonly facts?: TemplateFacts;
-  /** When what caused it happened at the exchange, ms; null where only our own clock knows. */
+  /** The time at which its cause happened at the exchange, ms; null where only our own clock knows. */
   readonly happenedMs: number | null;
   /**
-   * Of an ending, what is there now: another position of the same name, an account without positions, or other data that
-   * are still missing. Absent where nothing is to be said of it.
+   * For an ending, the state of now: another position of the same name, an account without positions, or other data that are
+   * still missing. Absent where nothing is to be said of it.
    */
   readonly stands?: "another" | "noPositions" | "noData";
-  /** How long an acknowledgement keeps it quiet: `for 1h, unless it gets worse by 20% or rises`. Absent where it does nothing. */
+  /**
+   * The time for which an acknowledgement keeps it quiet: `for 1h, unless it gets worse by 20% or rises`. Absent where it
+   * does nothing.
+   */
   readonly quietIfAcknowledged?: string;
 }
 
@@ -124,7 +127,7 @@ export interface AlertChange {
 export interface LevelState {
   readonly severity: Severity;
   readonly active: boolean;
-  /** What the last known judgement said. */
+  /** The result of the last known judgement. */
   readonly holds: boolean;
   /** Known time for which it has held without a break. */
   readonly heldMs: number;
@@ -138,11 +141,11 @@ export interface RuleState {
   readonly subject: string;
   /** Identifies the rule's condition: another one after a reload means "rule changed". */
   readonly fingerprint: string;
-  /** What else identifies the subject: a position's side and sequence, so that one opened anew is another. */
+  /** The other identity of the subject: a position's side and sequence, so that one opened anew is another. */
   readonly incarnation: string;
   /** Ascending by severity. */
   readonly levels: readonly LevelState[];
-  /** When it first held. */
+  /** The time at which it first held. */
   readonly sinceMs: number;
   readonly alertId: number | null;
   readonly alreadySo: boolean;

@@ -55,7 +55,7 @@ export interface KeptPayload {
 }
 
 export interface Changes {
-  /** What the watch was fed, in order: the recording, of which a replay gives the same alerts. Set by ingest alone. */
+  /** The input of the watch, in order: the recording, of which a replay gives the same alerts. Set by ingest alone. */
   readonly observations: readonly Observation[];
   readonly ticks: readonly Tick[];
   readonly facts: readonly FactChange[];

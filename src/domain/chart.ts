@@ -3,7 +3,7 @@ import type { Severity } from "./alert.ts";
 
 export interface ChartSeries {
   readonly title: string;
-  /** How its values read, by the units of the rule language: `usd`, `price`, `ratio`, … */
+  /** The unit of its values, by the units of the rule language: `usd`, `price`, `ratio`, … */
   readonly unit: string;
   /** Time in ms and value, oldest first. */
   readonly points: readonly (readonly [atMs: number, value: number])[];

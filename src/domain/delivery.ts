@@ -27,12 +27,12 @@ export interface OwedItem {
   readonly messageId: string | null;
 }
 
-/** How the group key of a fire drill begins: it leaves alone, and is folded into nothing. No other key begins so. */
+/** The prefix of the group keys of fire drills: a drill leaves alone, and is folded into nothing. No other key begins so. */
 export const drillGroup = "drill/";
 
 export type MessageStatus = "sealed" | "delivered" | "dead";
 
-/** Why a channel did not take a message: a closed set. */
+/** The reason why a channel did not take a message: a closed set. */
 export type SendFailure =
   | "authentication"
   | "rate-limited"
@@ -53,16 +53,16 @@ export interface Message {
   readonly sealedAtMs: number;
   readonly status: MessageStatus;
   readonly attempts: number;
-  /** When the next attempt is due; null when none is. */
+  /** The time of the next attempt; null when none is. */
   readonly nextAttemptMs: number | null;
   readonly lastFailure: SendFailure | null;
   readonly lastDetail: string | null;
-  /** What the channel answered: Discord's message id, the SMTP reply. */
+  /** The channel's answer: Discord's message id, the SMTP reply. */
   readonly receipt: string | null;
   readonly deliveredAtMs: number | null;
 }
 
-/** What a message is of which nothing was tried yet. `nextAttemptMs` null: nobody tries it by itself. */
+/** The state of a message before its first attempt. `nextAttemptMs` null: nobody tries it by itself. */
 export function untried(
   sealedAtMs: number,
   nextAttemptMs: number | null = null,
@@ -81,17 +81,17 @@ export interface MessageContent {
   readonly resolved: boolean;
   readonly title: string;
   readonly items: readonly MessageItem[];
-  /** How many it stands for beside these; left out: none. */
+  /** The number of alerts that it stands for beside these; left out: none. */
   readonly more?: number;
-  /** Why it stands for so many: more waited than a person reads, or nothing could leave for long. */
+  /** The reason for folding: more waited than a person reads, or nothing could leave for long. */
   readonly folded?: "storm" | "digest";
-  /** Of a folded message, all that it stands for: changes by rule and wallet, most first. */
+  /** The content of a folded message: changes by rule and wallet, most first. */
   readonly tally?: readonly {
     readonly rule: string;
     readonly wallet: string | null;
     readonly count: number;
   }[];
-  /** What else fires in its group and has not changed; `more` beyond those listed. */
+  /** The other firing alerts of its group that have not changed; `more` beyond those listed. */
   readonly standing?: {
     readonly alerts: readonly {
       readonly id: number;
@@ -105,9 +105,9 @@ export interface MessageContent {
     readonly title: string;
     readonly rows: readonly (readonly [string, string])[];
   }[];
-  /** What this belongs to beside others: the same for all messages of an alert, or of its group. Left out: nothing. */
+  /** The threads of this message: the same for all messages of an alert, or of its group. Left out: nothing. */
   readonly threads?: readonly string[];
-  /** What is drawn beside one of its alerts, as it was when this was sealed. Only for channels that ask for it; left out: nothing. */
+  /** The chart of one of its alerts, as it was when this was sealed. Only for channels that ask for it; left out: nothing. */
   readonly chart?: ChartSeries & { readonly alertId: number };
   /** `perpwatch on <host>`, shown small. */
   readonly sender: string;
@@ -115,7 +115,7 @@ export interface MessageContent {
 
 export interface MessageItem {
   readonly change: AlertChange;
-  /** What leads: `FIRING critical`, `RESOLVED`, `LIQUIDATED`, … */
+  /** The leading words: `FIRING critical`, `RESOLVED`, `LIQUIDATED`, … */
   readonly lead: string;
   /** In place of the summary, by a template of the channel's. `bare`: it says in its own words what leads. */
   readonly title?: { readonly words: WordedText; readonly bare: boolean };
@@ -123,7 +123,7 @@ export interface MessageItem {
   readonly body?: WordedText;
 }
 
-/** Where an exchange notification stands on its way to being acknowledged. */
+/** The state of an exchange notification on its way to being acknowledged. */
 export type AckStatus = "waiting" | "due" | "confirmed" | "left";
 export type AckWord = "never" | "whenAcknowledged" | "whenDelivered" | "always";
 
@@ -137,6 +137,6 @@ export interface Acknowledgement {
   readonly status: AckStatus;
   readonly dueAtMs: number | null;
   readonly confirmedAtMs: number | null;
-  /** Why it is left alone, for the audit. */
+  /** The reason why it is left alone, for the audit. */
   readonly reason: string;
 }

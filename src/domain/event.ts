@@ -26,9 +26,9 @@ export interface Event {
   readonly pdaIndex: number | null;
   readonly subaccount: number | null;
   readonly symbol: string | null;
-  /** When it happened at the exchange, ms. */
+  /** The time at which it happened at the exchange, ms. */
   readonly happenedMs: number;
-  /** When we first saw it, ms. */
+  /** The time at which we first saw it, ms. */
   readonly seenMs: number;
   /** Orders events inside the exchange; 0 where the record has none. */
   readonly slot: number;
@@ -46,7 +46,7 @@ export interface Event {
   readonly notificationKey: string | null;
 }
 
-/** How the exchange identifies a notification, and whether somebody acknowledged it already. */
+/** The exchange's key of a notification, and whether somebody acknowledged it already. */
 export interface InboxItem {
   readonly source: "event" | "admin" | "general";
   readonly notificationType: string;
@@ -77,7 +77,7 @@ export function earlierKeyOf(key: string): string | null {
     : null;
 }
 
-/** How an event is called in sets and maps: its key is unique only together with its kind. */
+/** The name of an event in sets and maps: its key is unique only together with its kind. */
 export function eventName(kind: EventKind, key: string): string {
   return `${kind}/${key}`;
 }

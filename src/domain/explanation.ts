@@ -1,12 +1,12 @@
-/** Why a rule says what it says of a subject now: what `perpwatch rules explain` shows. */
+/** The explanation of a rule's judgement of a subject now: what `perpwatch rules explain` shows. */
 import type { LevelState, Severity } from "./alert.ts";
 import type { Source } from "./observation.ts";
 
 /** A part of one of the rule's expressions, with what it comes to. */
 export interface ExplainedPart {
-  /** Which expression it stands in: `value`, `when`, `critical: resolveWhen`. */
+  /** The label of its expression: `value`, `when`, `critical: resolveWhen`. */
   readonly label: string;
-  /** How many parts it stands within; 0: the expression itself. */
+  /** The number of parts around it; 0: the expression itself. */
   readonly depth: number;
   readonly text: string;
   /** As people read it; null: it is not known. */
@@ -14,13 +14,13 @@ export interface ExplainedPart {
   readonly unknown: {
     readonly reason: string;
     readonly source: Source | null;
-    /** Whose data are missing, where that is not the subject's own wallet. */
+    /** The wallet whose data are missing, where that is not the subject's own wallet. */
     readonly wallet: string | null;
     readonly detail: string;
   } | null;
-  /** Of the oldest of what it names, ms; null: nothing of it has an age. */
+  /** The age of the oldest figure that it names, ms; null: nothing of it has an age. */
   readonly ageMs: number | null;
-  /** Of what it names, that which is nearest to being too old; null: nothing of it has an age. */
+  /** The figure it names that is nearest to being too old; null: nothing of it has an age. */
   readonly nearestToStale: { readonly source: Source; readonly ageMs: number } | null;
 }
 
@@ -43,20 +43,23 @@ export interface Explanation {
   readonly state: "inactive" | "pending" | "firing";
   /** Since when it holds, ms; null while it does not. */
   readonly sinceMs: number | null;
-  /** Of the alert, where one fires. */
+  /** The severity of the alert, where one fires. */
   readonly severity: Severity | null;
   /** Null also of the past where no alert fired then, as with rules that were others. */
   readonly alertId: number | null;
-  /** Why it cannot be judged now; null: it can. */
+  /** The reason why it cannot be judged now; null: it can. */
   readonly unknown: string | null;
   readonly forMs: number;
   readonly keepFiringForMs: number;
   readonly levels: readonly LevelState[];
   readonly parts: readonly ExplainedPart[];
   readonly inputs: readonly ExplainedInput[];
-  /** What holds word of it now (a silence, a mute time, an alert that it follows from), for people; empty: nothing does. */
+  /**
+   * The things that hold its notifications now (a silence, a mute time, an alert that it follows from), for people; empty:
+   * nothing does.
+   */
   readonly held: readonly string[];
-  /** Whom it goes to at its severity, or at its highest level while it does not fire. */
+  /** The receivers at its severity, or at its highest level while it does not fire. */
   readonly receivers: readonly string[];
 }
 

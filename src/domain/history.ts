@@ -1,4 +1,4 @@
-/** What is kept of series when their samples are gone: figures of each minute, and of each hour. */
+/** The part of series that outlives their samples: figures of each minute, and of each hour. */
 import type { Tick } from "./observation.ts";
 
 export type Resolution = "minute" | "hour";
@@ -14,13 +14,13 @@ export interface Stats {
   readonly sum: number;
   readonly sumSquares: number;
   readonly last: number;
-  /** When the last one was seen, ms. */
+  /** The time of the last one, ms. */
   readonly lastMs: number;
 }
 
 /** One bucket of one owner. */
 export interface RollUp {
-  /** When the bucket begins, ms: a whole minute or hour since the epoch. */
+  /** The beginning of the bucket, ms: a whole minute or hour since the epoch. */
   readonly atMs: number;
   readonly owner: string;
   /** As in ticks; of all layouts that the bucket saw. Often the same array as that of the bucket before it. */
@@ -36,11 +36,11 @@ export type StatsColumns = Readonly<Record<keyof Stats, Readonly<Float64Array> |
 export interface RollUpBlock {
   readonly owner: string;
   readonly series: readonly string[];
-  /** When each begins, ms, ascending. */
+  /** The beginnings of the buckets, ms, ascending. */
   readonly times: readonly number[];
   /** At the indices of the series, and in these at the indices of the times. */
   readonly columns: readonly StatsColumns[];
-  /** Of the times only those from this index to before the other. */
+  /** The index range of the times that count: from this one to before the other. */
   readonly from: number;
   readonly to: number;
 }
@@ -52,11 +52,11 @@ export interface RollUpQuery {
   readonly fromMs: number;
   /** The last bucket is the one that begins at or before it; default: the newest. */
   readonly toMs?: number;
-  /** Which series are asked for; default all. Others cost little. */
+  /** The wanted series; default all. Others cost little. */
   readonly wanted?: (series: string) => boolean;
 }
 
-/** What came of giving free space in the database back to the disk. */
+/** The result of giving free space in the database back to the disk. */
 export interface Compacted {
   /** False: there is more to give back; ask again. */
   readonly finished: boolean;
@@ -74,7 +74,10 @@ export const noStats: Stats = {
   lastMs: Number.NaN,
 };
 
-/** Of two parts of one series: of two buckets, or of one whose samples came in parts. The later last wins; of two of one moment `b`'s. */
+/**
+ * Merges two parts of one series: of two buckets, or of one whose samples came in parts. The later last wins; of two of one
+ * moment `b`'s.
+ */
 export function mergeStats(a: Stats, b: Stats): Stats {
   if (b.count === 0) return a;
   if (a.count === 0) return b;
@@ -90,7 +93,7 @@ export function mergeStats(a: Stats, b: Stats): Stats {
   };
 }
 
-/** What stands at one index of columns. */
+/** The values at one index of columns. */
 export function statsAt(columns: StatsColumns, index: number): Stats {
   return {
     count: columns.count[index]!,
@@ -143,7 +146,7 @@ export class RollUpBlocks {
     return before;
   }
 
-  /** What was gathered, if anything; then it begins anew. */
+  /** The gathered block, if anything; then it begins anew. */
   take(): RollUpBlock | null {
     if (this.#series === null) return null;
     const [series, times, columns] = [this.#series, this.#times, this.#columns];
@@ -164,7 +167,7 @@ export async function* inBlocks(buckets: AsyncIterable<RollUp>, owner: string): 
   if (block !== null) yield block;
 }
 
-/** When the bucket that an instant falls into begins. */
+/** The beginning of the bucket that a time falls into, ms. */
 export function bucketOf(atMs: number, widthMs: number): number {
   return Math.floor(atMs / widthMs) * widthMs;
 }
@@ -191,7 +194,7 @@ export async function* rolledUp(
   if (stats.size > 0) yield bucket();
 }
 
-/** Of one sample. */
+/** The statistics of one sample. */
 function statsOf(value: number, atMs: number): Stats {
   if (Number.isNaN(value)) return noStats;
   return {

@@ -1,14 +1,14 @@
-/** What comes of holding the exchange's notifications against what is stored, delivered and acknowledged. */
+/** The results of comparing the exchange's notifications against what is stored, delivered and acknowledged. */
 
 export type InboxDifferenceKind = "notStored" | "notThere" | "ackedHereOnly" | "ackedThereOnly";
 
 export interface InboxDifference {
   readonly kind: InboxDifferenceKind;
-  /** Of the notification. */
+  /** The key of the notification. */
   readonly key: string;
   readonly type: string;
   readonly happenedMs: number;
-  /** What was done about it, for people. */
+  /** The measure that was taken, for people. */
   readonly done: string;
   /** The audit before this one found it, too. */
   readonly lasting: boolean;
@@ -25,9 +25,9 @@ export interface InboxLeft {
 export interface InboxAudit {
   readonly wallet: string;
   readonly atMs: number;
-  /** Why the inbox could not be read, for people; null: it was. */
+  /** The reason why the inbox could not be read, for people; null: it was. */
   readonly failure: string | null;
-  /** How many notifications the exchange listed. */
+  /** The number of notifications that the exchange listed. */
   readonly there: number;
   readonly differences: readonly InboxDifference[];
   readonly left: readonly InboxLeft[];

@@ -1,4 +1,4 @@
-/** What somebody may have meant who wrote a name that is not known. */
+/** Suggests the known name nearest to an unknown one. */
 
 /**
  * @returns the candidate that differs by at most a third of its letters, the nearest first; else the only one that begins so;

@@ -1,6 +1,6 @@
 /** Numbers as people read them: as many digits as matter, grouped, without exponents. */
 
-/** What stands where no number is known. */
+/** The text in place of an unknown number. */
 export const absentText = "–";
 
 /** A fraction as a percentage: 0.0812 is `8.12%`. */

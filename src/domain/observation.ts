@@ -1,5 +1,5 @@
 /**
- * What comes from outside, in the order in which it arrived: an answer, a failed read, an act, or time.
+ * The input from outside, in the order in which it arrived: an answer, a failed read, an act, or time.
  *
  * `atMs` is our clock at arrival; windows, `for` and throttles run on it. `slot` orders answers about one account: an
  * older one is dropped. The exchange's own times are kept in the values and shown.
@@ -76,13 +76,13 @@ export interface FailureCause {
   readonly untilMs: number;
 }
 
-/** What the daemon knows of itself; fields of `daemon.*` in rules. Durations in ms. */
+/** The daemon's figures of itself; fields of `daemon.*` in rules. Durations in ms. */
 export interface DaemonFigures {
-  /** How late the latest poll is against its schedule. */
+  /** The delay of the latest poll behind its schedule. */
   readonly lagMs: number;
   readonly loopLagMs: number;
   readonly failedPolls: number;
-  /** Which reads fail and why, for people; empty while none does. */
+  /** The failing reads and their causes, for people; empty while none does. */
   readonly failingReads: string;
   /** Ours less the exchange's. */
   readonly clockOffsetMs: number;
@@ -91,7 +91,7 @@ export interface DaemonFigures {
   readonly budgetUsed: number;
   readonly undelivered: number;
   readonly oldestUndeliveredMs: number;
-  /** Which channels they wait for and why, for people; empty while none does. */
+  /** The channels they wait for and the causes, for people; empty while none does. */
   readonly waitingChannels: string;
   readonly databaseBytes: number;
   readonly authFailures: number;
@@ -106,17 +106,17 @@ export type FigureScalar = number | boolean | string;
 export type FigureRecord = Readonly<Record<string, FigureScalar>>;
 export type Figure = FigureScalar | FigureRecord | readonly FigureRecord[];
 
-/** What is told of one subject as such, instead of being computed from answers. */
+/** The figures of one subject that are stated instead of being computed from answers. */
 export interface GivenFigures {
   /** A subject's full name; a trader account, position or market that is not known yet appears with it. */
   readonly owner: string;
   /** By field name; what is left out stays as it was. Durations in ms, times in ms since the epoch. */
   readonly values: Readonly<Record<string, Figure>>;
-  /** Which sources answered; left out: those behind the fields that are given. */
+  /** The sources that answered; left out: those behind the fields that are given. */
   readonly sources?: readonly Source[];
-  /** Of a trader account: the symbols of all its positions, so that those which are not listed are gone. */
+  /** For a trader account: the symbols of all its positions, so that those which are not listed are gone. */
   readonly positions?: readonly string[];
-  /** Of a trader account or a position: it is not there any more. */
+  /** For a trader account or a position: it is not there any more. */
   readonly gone?: boolean;
 }
 
@@ -171,7 +171,7 @@ export type Observation =
       readonly bidDepth50BpsUsd: number;
       readonly askDepth50BpsUsd: number;
     }
-  /** Whether a market is in session, and when that changes next, ms; null: it does not, as far as is known. */
+  /** True while a market is in session, and the time of the next change, ms; null: it does not, as far as is known. */
   | {
       readonly kind: "calendar";
       readonly atMs: number;
@@ -180,7 +180,10 @@ export type Observation =
       readonly sessionState: string;
       readonly nextTransitionMs: number | null;
     }
-  /** What candles say of one market: its price on other venues, and how much its own mark moves in a day, a fraction. */
+  /**
+   * The figures of one market by its candles: its price on other venues, and how much its own mark moves in a day, a
+   * fraction.
+   */
   | {
       readonly kind: "external";
       readonly atMs: number;
@@ -203,7 +206,7 @@ export type Observation =
       readonly wallet: string;
       readonly view: TraderViewState;
     }
-  /** What the exchange says that trader accounts of a wallet were worth, and all of them together at midnight. */
+  /** The values of a wallet's trader accounts as the exchange states them, and of all of them together at midnight. */
   | {
       readonly kind: "portfolio";
       readonly atMs: number;
@@ -235,7 +238,7 @@ export type Observation =
       readonly unacked?: number;
       /** Told as it happened: it says nothing of what else the source holds, which is not read by it. */
       readonly live?: boolean;
-      /** Whose history was read; left out: that of the whole wallet. */
+      /** The PDA index whose history was read; left out: that of the whole wallet. */
       readonly pdaIndex?: number;
       /** Older rows only, read later: they do not say that there is nothing newer. */
       readonly past?: boolean;
@@ -243,7 +246,7 @@ export type Observation =
       readonly coversMs?: number;
       /** Orders that rest now, as `orderName` has them, and when they were placed. */
       readonly resting?: readonly { readonly order: string; readonly placedMs: number }[];
-      /** Where the next reading goes on; stored with the events. */
+      /** The place at which the next reading continues; stored with the events. */
       readonly cursor?: { readonly name: string; readonly value: string };
     }
   /** Past samples fetched at first sight: they enter history and windows at their own time, and fire nothing. */
@@ -296,7 +299,7 @@ export type Observation =
       readonly kind: "inboxAudited";
       readonly atMs: number;
       readonly wallet: string;
-      /** How many there were, those that were healed included. */
+      /** The number of differences, those that were healed included. */
       readonly differences: number;
       /** Those that the audit before found, too; `key` of the notification. */
       readonly lasting: readonly { readonly kind: InboxDifferenceKind; readonly key: string }[];
@@ -307,11 +310,11 @@ export type Observation =
       readonly atMs: number;
       /** Different each time. */
       readonly id: string;
-      /** Who wanted it, for people. */
+      /** The person who wanted it, for people. */
       readonly by: string;
       readonly receivers: readonly string[];
     }
-  /** What it came to. */
+  /** The result. */
   | {
       readonly kind: "drilled";
       readonly atMs: number;

@@ -29,11 +29,11 @@ export interface TickQuery {
   readonly fromMs: number;
   /** Inclusive; default: the newest. */
   readonly toMs?: number;
-  /** Which series are asked for; default all. Others may be left out of ticks, which cost less then. */
+  /** The wanted series; default all. Others may be left out of ticks, which cost less then. */
   readonly wanted?: (series: string) => boolean;
 }
 
-/** Which part of the recording. */
+/** Selects a part of the recording. */
 export interface RecordingQuery {
   readonly fromMs: number;
   /** Inclusive; default: the newest. */
@@ -65,7 +65,7 @@ export interface Store {
    */
   commit(batch: readonly Changes[]): Promise<void>;
 
-  /** Which of these are stored already, as `eventName(kind, key)`. */
+  /** The subset of these that is stored already, as `eventName(kind, key)`. */
   knownEvents(
     keys: readonly { readonly kind: EventKind; readonly key: string }[],
   ): Promise<ReadonlySet<string>>;
@@ -76,7 +76,7 @@ export interface Store {
   /** The same, many at a time. */
   rollupBlocks(query: RollUpQuery): AsyncIterable<RollUpBlock>;
   /**
-   * What the watch was fed, in that order and exactly as it was, from the last point at or before `fromMs` at which reading
+   * The input of the watch, in that order and exactly as it was, from the last point at or before `fromMs` at which reading
    * can begin; it ends before the first observation that is later than `toMs`. Where no watch began at that point, it is led
    * by the last observation of each kind and owner that was not seen again for long, at its own time.
    */
@@ -124,7 +124,7 @@ export interface Store {
   keep(): Promise<ReadonlyMap<string, string>>;
   /** The highest ids in use, so that the next ones follow. */
   lastIds(): Promise<{ readonly alert: number; readonly change: number; readonly owed: number }>;
-  /** When the daemon last wrote anything, ms; null for a new database. */
+  /** The time of the daemon's last write, ms; null for a new database. */
   lastAliveMs(): Promise<number | null>;
   sizeBytes(): Promise<number>;
   close(): Promise<void>;
@@ -137,12 +137,14 @@ export interface SessionStore {
   remove(wallet: string): Promise<void>;
 }
 
-/** Where observations go. Resolves when it was judged and what follows from it was committed (or is held, see degraded mode). */
+/**
+ * Receives observations. Resolves when it was judged and what follows from it was committed (or is held, see degraded mode).
+ */
 export interface Ingest {
   observe(observation: Observation): Promise<void>;
 }
 
-/** What people do from a shell, a chat or the page. */
+/** The actions that people can take from a shell, a chat or the page. */
 export interface Actions {
   acknowledgeAlert(
     id: number,
@@ -157,12 +159,12 @@ export interface Actions {
   expireSilence(id: number, by: string): Promise<"done" | "unknown" | "over">;
 }
 
-/** What became of a wish for a silence: what it holds of the alerts that fire now, or what is wrong with it, for people. */
+/** The result of a request for a silence: what it holds of the alerts that fire now, or what is wrong with it, for people. */
 export type SilenceOutcome =
   | { readonly kind: "done"; readonly silence: Silence; readonly holds: readonly Alert[] }
   | { readonly kind: "wrong"; readonly problem: string };
 
-/** Which alerts; what is left out does not narrow. Newest first. */
+/** Selects alerts; what is left out does not narrow. Newest first. */
 export interface AlertQuery {
   /** Those of rules in shadow mode, and no others; left out: none of them. */
   readonly shadow?: boolean;
@@ -181,9 +183,9 @@ export interface AlertStory {
   readonly changes: readonly AlertChange[];
   readonly owed: readonly OwedItem[];
   readonly messages: readonly Message[];
-  /** What happened, of an alert about an event. */
+  /** The event, of an alert about an event. */
   readonly event?: Event | null;
-  /** Of the notifications that are acknowledged when it was handled. */
+  /** The acknowledgements of notifications that are acknowledged when it was handled. */
   readonly acknowledgements?: readonly Acknowledgement[];
 }
 
@@ -200,13 +202,13 @@ export interface NotificationRow {
   readonly acknowledgement: Acknowledgement | null;
 }
 
-/** What a person acknowledges: named ones, or all of a wallet that happened up to a time (ms, inclusive). */
+/** The notifications that a person acknowledges: named ones, or all of a wallet that happened up to a time (ms, inclusive). */
 export type NotificationSelection = { readonly wallet: string } & (
   | { readonly keys: readonly string[] }
   | { readonly upToMs: number }
 );
 
-/** What a person's own acknowledgement came to, by keys of notifications. */
+/** The result of a person's own acknowledgement, by keys of notifications. */
 export interface ManualAcknowledgement {
   readonly confirmed: readonly string[];
   /** Recorded as confirmed before. */
@@ -216,7 +218,7 @@ export interface ManualAcknowledgement {
   readonly failed: readonly { readonly key: string; readonly detail: string }[];
 }
 
-/** What became of one attempt to send. */
+/** The result of one attempt to send. */
 export type SendOutcome =
   | { readonly kind: "delivered"; readonly receipt: string }
   | {
@@ -232,7 +234,7 @@ export type SendOutcome =
       readonly channelBroken: boolean;
     };
 
-/** What became of signing a wallet in or out. `detail` is for people and holds no secret. */
+/** The result of signing a wallet in or out. `detail` is for people and holds no secret. */
 export type SessionOutcome =
   | { readonly kind: "done"; readonly detail: string }
   | { readonly kind: "watchOnly" }
@@ -244,13 +246,13 @@ export interface Readiness {
   readonly reasons: readonly string[];
 }
 
-/** What became of the wish for a fire drill. */
+/** The result of a request for a fire drill. */
 export type DrillOutcome =
   | {
       readonly kind: "begun";
       readonly alertId: number;
       readonly channels: readonly string[];
-      /** How long each channel may take, ms. */
+      /** The time that each channel may take, ms. */
       readonly withinMs: number;
     }
   | { readonly kind: "unknown"; readonly channel: string }
@@ -262,7 +264,10 @@ export type DigestAnswer =
   | { readonly kind: "told"; readonly content: MessageContent; readonly messageIds: readonly string[] }
   | { readonly kind: "unknown"; readonly channel: string };
 
-/** What the local API asks and does. The composition root answers; the dashboard serves it to shells, pages and scrapers. */
+/**
+ * The questions and actions of the local API. The composition root answers; the dashboard serves it to shells, pages and
+ * scrapers.
+ */
 export interface DashboardSource extends Actions {
   status(): DaemonStatus;
   ready(): Readiness;
@@ -276,7 +281,7 @@ export interface DashboardSource extends Actions {
   /** Sends one marked test message, once; null: no such channel. */
   testChannel(name: string): Promise<SendOutcome | null>;
   /**
-   * What a digest would tell now; with receivers it is sealed for each and owed to them.
+   * The digest of now; with receivers it is sealed for each and owed to them.
    * @returns `unknown`: the first of them that is no channel
    */
   digest(receivers: readonly string[]): Promise<DigestAnswer>;
@@ -291,7 +296,7 @@ export interface DashboardSource extends Actions {
   logout(wallet: string): Promise<SessionOutcome | null>;
 }
 
-/** What people ask and do from a chat: a part of what shells can. */
+/** The questions and actions of chats: a part of what shells can. */
 export type ChatActions = Pick<
   DashboardSource,
   "status" | "alert" | "acknowledgeAlert" | "silence" | "silences"

@@ -20,17 +20,17 @@ export type ReceiptStep = (typeof receiptSteps)[number];
 
 export interface Receipt {
   readonly receiver: string;
-  /** Which step in the alert's life it tells. */
+  /** The step in the alert's life that it notifies. */
   readonly kind: AlertChangeKind;
   readonly status: DeliveryStatus;
   readonly messageId: string | null;
-  /** What the channel answered: Discord's message id, the SMTP reply. */
+  /** The channel's answer: Discord's message id, the SMTP reply. */
   readonly receipt: string | null;
   /** ms; null: it did not come to that, or only our own clock knows (`happened`). */
   readonly atMs: Readonly<Record<ReceiptStep, number | null>>;
   /** Since the step before it that is known, ms; absent where it is not known, and of the first. */
   readonly afterMs: Readonly<Partial<Record<ReceiptStep, number>>>;
-  /** Of the notification that told of it, where one did. */
+  /** The acknowledgement of the notification that reported it, where one did. */
   readonly acknowledgement: {
     readonly key: string;
     readonly status: AckStatus;

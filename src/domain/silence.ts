@@ -1,7 +1,7 @@
-/** What a person does not want to hear of for a while. */
+/** A request of a person to hear nothing of some alerts for a while. */
 import type { Severity } from "./alert.ts";
 
-/** What one label has to be: one of these, none of these, or covered by a pattern, or not. */
+/** The requirement for one label: one of these, none of these, or covered by a pattern, or not. */
 export type Matcher =
   | { readonly in: readonly string[] }
   | { readonly notIn: readonly string[] }

@@ -1,4 +1,4 @@
-/** What is read from the exchange, in words for people who do not know the names of schedules. */
+/** The names of the exchange's sources, in words for people who do not know the names of schedules. */
 import type { Source } from "./observation.ts";
 
 /** Fits after "no": `no prices`. */

@@ -1,15 +1,15 @@
-/** What the daemon tells about itself: `/api/v1/status`, `perpwatch status`, the page and the metrics read this. */
+/** The daemon's report about itself: `/api/v1/status`, `perpwatch status`, the page and the metrics read this. */
 import type { Alert } from "./alert.ts";
 import type { FailureCause, FailureReason, Source } from "./observation.ts";
 
-/** What rules can be blind by: a source that is silent, or a configuration that names what is not there. */
+/** The reasons why rules have no data: a source that is silent, or a configuration that names what is not there. */
 export type BlindSource = Source | "configuration";
 
 export interface PositionStatus {
   readonly name: string;
   readonly symbol: string;
   readonly side: string;
-  /** When the oldest of what its figures rest on was seen, ms: the account's state, the mark. */
+  /** The time of the oldest input of its figures, ms: the account's state, the mark. */
   readonly seenMs: number | null;
   /**
    * Figures by their names in the rule language. Absent: not known. Null: there is no such price (liquidationPrice,
@@ -36,7 +36,7 @@ export interface WalletStatus {
   readonly labels: Readonly<Record<string, string>>;
   readonly signedIn: boolean;
   readonly sessionDetail: string;
-  /** When its trader state was last seen, ms; null: not yet. */
+  /** The time at which its trader state was last seen, ms; null: not yet. */
   readonly seenMs: number | null;
   readonly unacked: number | null;
   readonly figures: Readonly<Record<string, number | null>>;
@@ -51,16 +51,16 @@ export interface MarketStatus {
 
 /** Its texts and its value are those of now, wherever now is known. */
 export interface FiringAlert extends Alert {
-  /** Of when they are, ms. */
+  /** The time at which they are, ms. */
   readonly textAtMs: number;
 }
 
-/** How many subjects of a condition are in each data state, which stands beside the state of their alerts. */
+/** The number of a condition's subjects in each data state, which stands beside the state of their alerts. */
 export interface RuleDataStates {
   readonly rule: string;
   readonly mode: "live" | "shadow";
   readonly ok: number;
-  /** What it reads is missing, too old, or says nothing yet. */
+  /** The inputs are missing, too old, or say nothing yet. */
   readonly noData: number;
   /** Its expression has no result. */
   readonly error: number;
@@ -71,14 +71,14 @@ export interface UnjudgedSubject {
   readonly rule: string;
   readonly subject: string;
   readonly state: "noData" | "error";
-  /** What is missing; null where no reading would help: a window that is not covered yet, arithmetic without a result. */
+  /** The missing source; null where no reading would help: a window that is not covered yet, arithmetic without a result. */
   readonly source: BlindSource | null;
   /** For people. */
   readonly detail: string;
   readonly sinceMs: number;
 }
 
-/** What the watch knows. */
+/** The watch's state. */
 export interface WatchStatus {
   readonly atMs: number;
   readonly startedMs: number;
@@ -88,7 +88,7 @@ export interface WatchStatus {
     readonly active: boolean | null;
     readonly gated: boolean | null;
     readonly withdrawalsAvailable: boolean | null;
-    /** When it said so, ms. */
+    /** The time at which it was said, ms. */
     readonly seenMs: number | null;
   };
   readonly firing: readonly FiringAlert[];
@@ -117,7 +117,7 @@ export interface WatchStatus {
 
 /** Nothing can be read from the exchange at all. */
 export interface ExchangeOutage {
-  /** Of the first read that failed, ms. */
+  /** The time of the first read that failed, ms. */
   readonly sinceMs: number;
   readonly reason: FailureReason;
   /** The reason in words that go after "the exchange": `cannot be reached`, `answers with errors only`. */
@@ -139,7 +139,7 @@ export interface ScheduleStatus {
     readonly cause?: FailureCause;
   } | null;
   readonly failuresInRow: number;
-  /** Why older pages cannot be caught up with; null while they can, or none are missing. */
+  /** The reason why older pages cannot be caught up with; null while they can, or none are missing. */
   readonly catchUpFailure: (NonNullable<ScheduleStatus["lastFailure"]> & { readonly times: number }) | null;
 }
 
@@ -161,13 +161,13 @@ export interface ChannelStatus {
 
 /** One connection to the exchange's stream. */
 export interface StreamStatus {
-  /** Whose notifications it brings; null: the one for all that is public. */
+  /** The wallet whose notifications it brings; null: the one for all that is public. */
   readonly wallet: string | null;
   readonly connected: boolean;
   readonly detail: string;
   /** Since when it is, or is not, connected, ms; null: it never was. */
   readonly sinceMs: number | null;
-  /** When it last told anything but that it lives, ms. */
+  /** The time of its last message other than signs of life, ms. */
   readonly lastToldMs: number | null;
   readonly subscriptions: number;
   /** Subscriptions that the exchange would not take. */
@@ -188,7 +188,7 @@ export interface InboxAuditStatus {
     /** For people; null: it was read. */
     readonly failure: string | null;
     readonly differences: number;
-    /** Of these, found by the audit before, too. */
+    /** The number of these that were found by the audit before, too. */
     readonly lasting: number;
     /** Unacknowledged there. */
     readonly left: number;
@@ -212,14 +212,14 @@ export interface DrillStatus {
 /** The dead man's switch. Its addresses are in nothing that is shown. */
 export interface HeartbeatStatus {
   readonly everyMs: number;
-  /** When the last call was taken, ms; null: none was yet. */
+  /** The time at which the last call was taken, ms; null: none was yet. */
   readonly lastOkMs: number | null;
-  /** Why the last call was not taken, for people; null: it was. */
+  /** The reason why the last call was not taken, for people; null: it was. */
   readonly failure: string | null;
   readonly failingSinceMs: number | null;
-  /** Why no call is made, for people; null: it is. */
+  /** The reason why no call is made, for people; null: it is. */
   readonly withheld: string | null;
-  /** When it was last said that alarms do not arrive (`failUrl`), ms; null: never. */
+  /** The time at which a failure of alarms was last reported (`failUrl`), ms; null: never. */
   readonly failToldMs: number | null;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a rule judges, and the names by which people and files call it.
+ * The subjects of rules, and the names by which people and files call it.
  *
  *   main                a wallet              market/SOL     a market
  *   main/0.1            a trader account      exchange       the exchange
@@ -36,7 +36,7 @@ export type Subject =
   | { readonly scope: "market"; readonly symbol: string }
   | { readonly scope: "exchange" }
   | { readonly scope: "daemon" }
-  /** Of one rule, which says whose book it is; `symbol` null: over all markets. */
+  /** The book of one rule; `symbol` null: over all markets. */
   | { readonly scope: "book"; readonly rule: string; readonly symbol: string | null }
   | { readonly scope: "pair"; readonly pair: string };
 

@@ -1,4 +1,7 @@
-/** What templates of channels print, and what becomes of it: values by name, and texts that know which of them is whose. */
+/**
+ * The values and texts that templates of channels print, and what becomes of it: values by name, and texts that know which
+ * of them is whose.
+ */
 
 /** Durations are ms, times are ms since the epoch, ratios are fractions, money is USD. */
 export type TemplateValue = number | boolean | string | Readonly<Record<string, number | boolean | string>>;

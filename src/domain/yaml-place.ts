@@ -1,4 +1,4 @@
-/** Where a character of a text stands in the YAML that it was written as. */
+/** Finds the place in YAML of a character of a text that was written there. */
 
 /**
  * @param raw the scalar as it stands in the file, quotes and all
@@ -14,8 +14,8 @@ export function offsetInScalar(raw: string, value: string, offset: number): numb
 }
 
 /**
- * Where the letter after `before` stands in text that YAML folds, indents or escapes: what is no white space comes in
- * the same order in both.
+ * The place of the letter after `before` in text that YAML folds, indents or escapes: what is no white space comes in the
+ * same order in both.
  */
 function sameLetter(raw: string, from: number, before: string): number {
   let left = before.replace(/\s/g, "").length;

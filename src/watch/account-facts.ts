@@ -74,7 +74,7 @@ class OrderRoom implements OrderRisk {
   status = "";
 }
 
-/** Of an account's sums, what rules see. */
+/** The sums of an account that rules see. */
 export type Totals = Pick<
   AccountTotals,
   | "riskState"

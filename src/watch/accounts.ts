@@ -49,9 +49,9 @@ export interface AccountEntry {
   readonly node: SubjectNode;
   state: SubaccountState;
   readonly risk: RiskRoom;
-  /** What it may do, as that was last looked at: accounts that may do the same share one object, answer after answer. */
+  /** The account's rights at the last look: accounts that may do the same share one object, answer after answer. */
   rights: SubaccountState["capabilities"] | null;
-  /** Whether its sums were known when it was last assessed. */
+  /** True if its sums were known when it was last assessed. */
   assessed: boolean;
   /** Symbols of its positions and `otherMarkets`; written by MarketIndex. */
   markets: readonly string[];
@@ -63,13 +63,13 @@ export interface AccountEntry {
   slot: number;
   /** Slot of a state before the last stop that showed what it held then; 0: not known. */
   slotBefore: number;
-  /** When a position of it last got smaller or went away, ms; 0: never, as far as we know. */
+  /** The time at which a position of it last shrank or closed, ms; 0: never, as far as we know. */
   shrunkAtMs: number;
-  /** What it holds changed since that was kept. */
+  /** Its holdings changed since that was kept. */
   moved: boolean;
   /** Its deposited collateral as it changed lately, oldest first. */
   collaterals: readonly { readonly slot: number; readonly usd: number }[];
-  /** When each of its orders was placed, as far as it is known, ms. */
+  /** The placement time of each of its orders, where known, ms. */
   readonly placedMs: FewMap<string, number>;
   /** Markets beside those of its positions that its figures depend on: of resting orders and of spot collateral. */
   otherMarkets: readonly string[];
@@ -111,10 +111,10 @@ interface Group {
 
 export type AccountsSeen = Observation & { readonly kind: "accounts" };
 
-/** How a position went: nothing stands there now, another one of the same side, or one of the other. */
+/** The outcome of a position: nothing stands there now, another one of the same side, or one of the other. */
 export type Parting = "closed" | "reopened" | "flipped";
 
-/** What the rest of the tick does about subjects that appear and disappear. */
+/** The actions of the rest of the tick when subjects appear and disappear. */
 export interface SubjectKeeper {
   trader(ref: AccountRef, first: boolean): SubjectNode;
   position(account: AccountEntry, symbol: string, incarnation: string, first: boolean): SubjectNode;
@@ -190,7 +190,7 @@ export class Accounts {
     return list;
   }
 
-  /** Who a wallet's accounts are has changed. */
+  /** Takes over a changed set of accounts of a wallet. */
   #listAnew(wallet: string): void {
     this.#byWallet.delete(wallet);
     this.#all = null;
@@ -214,7 +214,7 @@ export class Accounts {
     );
   }
 
-  /** Whether anybody holds or rests something in a market. */
+  /** True if anybody holds or rests something in a market. */
   anyIn(symbol: string): boolean {
     return this.#index.holds(symbol);
   }
@@ -386,7 +386,7 @@ export class Accounts {
     fundingFacts(node.facts, fundingUntilMaintenanceMs(assessment, rates));
   }
 
-  /** What funding does to the account, by the newest rates. */
+  /** Computes the effects of funding on the account, by the newest rates. */
   refreshFunding(account: AccountEntry): void {
     if (account.given || !account.assessed) return;
     const { risk, markTicks, rates } = this.#markets;
@@ -648,7 +648,7 @@ function markedOf(of: MarketAssessment | undefined): Marked | undefined {
   return { markTicks, figures, liquidationTicks: ticks };
 }
 
-/** Whether a list is of these positions, each in its place: their figures are written over, not made anew. */
+/** True if a list holds these positions, each in its place: their figures are written over, not made anew. */
 function listsAll(list: unknown, positions: ReadonlyMap<string, PositionEntry>): boolean {
   if (!Array.isArray(list) || list.length !== positions.size) return false;
   let index = 0;
@@ -656,7 +656,7 @@ function listsAll(list: unknown, positions: ReadonlyMap<string, PositionEntry>):
   return true;
 }
 
-/** Whether each position that was known is one that the newest answer tells of. */
+/** True if each position that was known is one that the newest answer tells of. */
 function holdsAll({ positions, state }: AccountEntry): boolean {
   let index = 0;
   for (const symbol of positions.keys()) {
@@ -699,7 +699,7 @@ function incarnationOf(position: PositionState): string {
   return `${sideOf(position)} ${position.sequence}`;
 }
 
-/** Whether it is that position still. Asked with each answer: mostly what made its name tells, and no name is made. */
+/** True if it is still that position. Asked with each answer: mostly what made its name tells, and no name is made. */
 function isSameOne({ state, node }: PositionEntry, position: PositionState): boolean {
   const { sequence } = position;
   if (

@@ -38,14 +38,14 @@ import type { Comparison } from "./worsening.ts";
 /** Changes after which the values that were notified before no longer count. */
 export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "fell", "acknowledged"]);
 
-/** What an alert says of itself at one moment. */
+/** The text of an alert at one moment. */
 export interface AlertText {
   readonly summary: string;
   readonly description: string;
   readonly value: number | null;
   readonly dataAtMs: number;
   readonly details: readonly (readonly [string, string])[];
-  /** What templates of channels name. Left out: nothing. */
+  /** The facts that channel templates name. Left out: none. */
   readonly facts?: TemplateFacts | undefined;
 }
 
@@ -63,7 +63,7 @@ export interface NewAlert extends AlertText {
   /** Nobody is ever owed word of it. Default false. */
   readonly shadow?: boolean;
   readonly drill?: true;
-  /** What fired it was judged just now. Default false: it is told because something cannot be judged. */
+  /** The alert follows from a judgement of just now. Default false: it is told because something cannot be judged. */
   readonly judged?: boolean;
   /** The comparison of its value with the one notified before, at a level. Default: "worse". */
   readonly comparison?: (severity: Severity) => Comparison | null;
@@ -91,13 +91,13 @@ export class LiveAlert implements Due {
   held = false;
   details: readonly (readonly [string, string])[] = [];
   facts: TemplateFacts | undefined;
-  /** When what fired it was judged; null where nothing was. */
+  /** Time of the judgement that fired it, ms; null where nothing was. */
   judgedAtMs: number | null = null;
   /** The comparison of its value with the one notified before, at a level. */
   comparison: (severity: Severity) => Comparison | null = () => "worse";
-  /** What it would say now; null where nobody can tell (its subject is gone, or nothing is known). */
+  /** Its text now; null where nobody can tell (its subject is gone, or nothing is known). */
   textNow: (nowMs: number) => AlertText | null = () => null;
-  /** What it would say by the newest that is known of it, however old that is; null as above. */
+  /** Its text by the newest known figures, however old; null as above. */
   lastText: (nowMs: number) => AlertText | null = (nowMs) => this.textNow(nowMs);
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
@@ -202,12 +202,12 @@ export class AlertBook {
     return this.#holds.silences;
   }
 
-  /** What waits because something holds it. */
+  /** The messages that wait because something holds them. */
   get heldBack(): Iterable<Held> {
     return this.#dispatch.held;
   }
 
-  /** What would hold word of an alert like this now, for people. */
+  /** The reasons that would hold a notification of an alert like this now, for people. */
   whyHeld(
     alert: Labelled & { readonly id: number; readonly severity: Severity },
     nowMs: number,
@@ -219,7 +219,7 @@ export class AlertBook {
     this.#holds.put(silence, draft);
   }
 
-  /** What a reload took over is complete. */
+  /** Ends the takeover from the watch before a reload. */
   tookOver(): void {
     this.#former = new Map();
   }
@@ -441,7 +441,7 @@ export class AlertBook {
     return true;
   }
 
-  /** What was held and still fires is told as it is now: as new to whoever never heard of it. */
+  /** Notifies of an alert that was held and still fires, as it is now: as new to whoever never heard of it. */
   #tellNow(alertId: number, receivers: readonly string[], draft: Draft): boolean {
     const live = this.live.get(alertId);
     if (!live || live.held) return false;

@@ -30,7 +30,7 @@ import type { SubjectNode } from "./subjects.ts";
 import type { WalletEntry } from "./wallets.ts";
 import type { World } from "./world.ts";
 
-/** Of sources that no wallet owns, nobody's silence is the cause. */
+/** These sources belong to wallets. For any other nobody's silence is the cause. */
 const ofWallets: ReadonlySet<Source> = new Set(["traderState", "collateral"]);
 
 export interface BooksParts {
@@ -49,7 +49,7 @@ export class Books {
   readonly #books: readonly Book[];
   /** Those that were not there before a reload. */
   readonly #fresh = new Set<Book>();
-  /** What each wallet adds now. */
+  /** The present share of each wallet. */
   readonly #shares = new Map<string, Share>();
 
   /** @param before those of the watch that is replaced at a reload: books of the same condition and members go on */
@@ -163,7 +163,7 @@ export class Books {
   }
 }
 
-/** Whether a wallet is part of a rule's book: symbols choose among what it holds. */
+/** True if a wallet is part of a rule's book: symbols choose among what it holds. */
 export function isMember(rule: ConditionRule, wallet: string, world: Pick<World, "wallet">): boolean {
   const { select, needsSession } = rule;
   const of = { select: { ...select, symbol: null }, needsSession };
@@ -196,7 +196,7 @@ class Book implements Doubt {
   readonly #symbols: ReadonlySet<string> | null;
   readonly #all = new Sum();
   readonly #bySymbol = new Map<string, Sum>();
-  /** When each source last told of each member, ms. */
+  /** The time at which each source last reported on each member, ms. */
   readonly #seen: Readonly<Record<SharedSource, Least>>;
   /** Margin ratios count negative here, so that the worst is the least. */
   readonly #ratio: Least;
@@ -283,7 +283,7 @@ class Book implements Doubt {
     return this.#places.has(wallet);
   }
 
-  /** Whether each member was read lately: what is older is no sample of now. */
+  /** True if each member was read lately: an older reading is no sample of now. */
   isFresh(nowMs: number): boolean {
     return nowMs - this.#seen.traderState.value <= this.#rule.staleAfterMs.traderState;
   }

@@ -59,7 +59,7 @@ export interface ConditionsOptions {
   /** Since when prices are read without a gap, ms. */
   readonly pricesSinceMs: () => number;
   readonly ruleSet: RuleSet;
-  /** What subjects without windows begin with. */
+  /** The windows of subjects that need none yet. */
   readonly windows: WindowPlan;
   readonly wallet: (name: string) => WatchedWallet | undefined;
   /** The node that owns a path in a rule of this subject: itself, an ancestor, or a market by name. */
@@ -70,13 +70,13 @@ export interface ConditionsOptions {
   readonly alerts: AlertBook;
   readonly deadlines: Deadlines;
   readonly draft: () => Draft;
-  /** What templates of channels name of what a judgement looked at. */
+  /** The facts of a judgement that channel templates name. */
   readonly facts: (env: Env) => TemplateFacts | undefined;
   /** Until when what holds at its first judgement was so when watching began, ms. */
   readonly firstLookUntilMs: number;
   /** Returns true while the first answers are on their way: after a start, or after the reload that brought the rule. */
   readonly starting: (rule: string, atMs: number) => boolean;
-  /** Whether the account that a node is lost its last position to a liquidation just now. */
+  /** True if the node's account has just lost its last position to a liquidation. */
   readonly emptied: (node: SubjectNode) => boolean;
   /** The share of a window over events whose time is told, 0–1; null where nobody can say. */
   readonly toldShare: (spec: WindowSpec, node: SubjectNode, nowMs: number) => number | null;
@@ -94,10 +94,10 @@ export interface ConditionsOptions {
   readonly onRecovered: (instance: Instance, live: LiveAlert, recovered: Recovered, draft: Draft) => void;
 }
 
-/** What is said of a condition that is gone. */
+/** The last text of a condition that is gone. */
 export interface Recovered {
   readonly text: AlertText;
-  /** What would be said of it later: null once it holds again, cannot be judged, or what it is about is gone. */
+  /** Its text at a later time: null once it holds again, cannot be judged, or what it is about is gone. */
   readonly textAt: (nowMs: number) => AlertText | null;
   /** It held because of a change of collateral that was paid in or out; null: it did not. */
   readonly explained: ExplainedFlow | null;
@@ -117,7 +117,10 @@ export class Conditions {
   readonly #judging: Judging;
   /** States found in history that no subject has claimed yet. */
   readonly #restored = new Map<string, { readonly state: RuleState; readonly alert: LiveAlert | null }>();
-  /** Whose row stands in history: a position that flipped or reopened takes over the row of the one before it. */
+  /**
+   * Instances by the row of history that they own: a position that flipped or reopened takes over the row of the one before
+   * it.
+   */
   readonly #rows = new Map<string, Instance>();
 
   constructor(options: ConditionsOptions) {
@@ -145,7 +148,7 @@ export class Conditions {
     this.#restored.set(`${state.rule}\n${state.subject}`, { state, alert });
   }
 
-  /** Whether no subject has taken this state up since the start. */
+  /** True if no subject has taken this state up since the start. */
   unclaimed(state: RuleState): boolean {
     return this.#restored.has(`${state.rule}\n${state.subject}`);
   }
@@ -476,8 +479,8 @@ export class Conditions {
   }
 
   /**
-   * What an alert would say by the newest figures with which its rule could be judged; null where there are none. For the
-   * end of a position, whose facts are still those of its last sight, and for what went stale.
+   * The text of an alert by the newest figures with which its rule could be judged; null where there are none. For the end
+   * of a position, whose facts are still those of its last sight, and for what went stale.
    */
   #lastText(instance: Instance, nowMs: number): AlertText | null {
     // Windows look back from the present only.
@@ -757,7 +760,7 @@ function clocksRun(state: Instance["lifecycle"]): boolean {
   return state.levels.some((level) => (level.active ? !level.holds : level.holds));
 }
 
-/** Whether a condition's subject is this one. A book is its own rule's alone. */
+/** True if a condition's subject is this one. A book is its own rule's alone. */
 export function judges(
   rule: ConditionRule,
   subject: Subject,
@@ -770,7 +773,7 @@ export function judges(
   return symbol === null || (rule.select.symbol?.some((one) => one.toUpperCase() === symbol) ?? true);
 }
 
-/** Whether a rule judges this subject: it selects it, and the subject's wallet can have what it reads. */
+/** True if a rule judges this subject: it selects it, and the subject's wallet can have what it reads. */
 export function applies(
   rule: { readonly select: Select; readonly needsSession: boolean },
   subject: { readonly wallet?: string | null; readonly symbol?: string | null } | Subject,

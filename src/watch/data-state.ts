@@ -1,11 +1,12 @@
 /**
- * Whether a rule can judge a subject: a state beside that of its alert, which neither fires nor resolves because of it.
+ * The data state of a rule about a subject: can it be judged? It stands beside the state of its alert, which neither fires
+ * nor resolves because of it.
  */
 import type { RuleDataStates, UnjudgedSubject } from "../domain/status.ts";
 import type { RuleSet, Unknown } from "../rules/index.ts";
 import type { SubjectNode } from "./subjects.ts";
 
-/** How many are listed one by one; all are counted. */
+/** Maximum number of subjects that are listed one by one; all are counted. */
 const mostListed = 1_000;
 
 /** @param unknown why the last judgement was unknown; null: it was known. */

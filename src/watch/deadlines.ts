@@ -8,9 +8,9 @@ export interface Due {
   dueMs: number;
   /** The moment under which it stands in the heap; +∞ when it does not. Written here only. */
   queuedMs: number;
-  /** Where it stands in the heap; -1 when it does not. Written here only. */
+  /** Its index in the heap; -1 when it does not. Written here only. */
   place: number;
-  /** Which of two of one moment comes first: the one that had a moment first. Written here only. */
+  /** Orders two deadlines of one moment: the one that had a moment first. Written here only. */
   order?: number | undefined;
   /** Called when the moment has come. */
   onDue(nowMs: number): void;
@@ -42,7 +42,7 @@ export class Deadlines {
   }
 
   /**
-   * When the next moment is, or null.
+   * The time of the next deadline, or null.
    * @param untilMs one after this is not looked for: what is told then is after it, too, and maybe too early
    */
   nextMs(untilMs = Number.POSITIVE_INFINITY): number | null {

@@ -86,11 +86,11 @@ export function detailsOf(
   return lines;
 }
 
-/** What answers from a part of its window too: a person has to know that it is a part. */
+/** These functions answer from a part of their window too: a person has to know that it is a part. */
 const fromParts: ReadonlySet<WindowSpec["fn"]> = new Set(["maxOver", "drawdown", "sumOver", "countOver"]);
 
 /**
- * How much of their time was watched, or told, of windows that miss a part of it.
+ * The share of their time that was watched, or reported, of windows that miss a part of it.
  * @param shareOf a window, 0–1
  */
 export function coverOf(

@@ -1,5 +1,5 @@
 /**
- * Who is owed word of a change, and when: by the routes, in groups, unless something holds it.
+ * Decides who is notified of a change, and when: by the routes, in groups, unless something holds it.
  *
  *   change ──routes──► receivers ──held?──yes──► kept until nothing holds it any more
  *                                   └──no──► owed, released with its group: urgent at once, else after groupWait,
@@ -15,7 +15,7 @@ import type { OwedItem } from "../domain/delivery.ts";
 import type { Draft } from "./draft.ts";
 import type { Holds } from "./holds.ts";
 
-/** What is held of one alert: the newest of it, for whom. Kept in history under its alert. */
+/** The held notification of one alert: the newest state, and for whom. Kept in history under its alert. */
 export interface Held {
   readonly alertId: number;
   readonly changeId: number;
@@ -37,7 +37,7 @@ export interface DispatchOptions {
   readonly draft: () => Draft;
   /** The next number of an owed item. */
   readonly nextId: () => number;
-  /** Whether an alert that fires can be judged now. */
+  /** True if an alert that fires can be judged now. */
   readonly isFresh: (alertId: number, nowMs: number) => boolean;
   /** Tells of an alert as it stands; false where it fires no longer. */
   readonly tellNow: (alertId: number, receivers: readonly string[], draft: Draft) => boolean;
@@ -45,7 +45,7 @@ export interface DispatchOptions {
 
 /** Kept in history under its name, where its interval is longer than a restart takes. */
 interface Group {
-  /** When what waits leaves; where nothing does, when something last left. */
+  /** The time at which the waiting items leave; where nothing waits, the time at which something last left. */
   readonly releaseMs: number;
   readonly intervalMs: number;
 }
@@ -84,7 +84,7 @@ export class Dispatch {
     }
   }
 
-  /** Of what is held for receivers that are gone, those of now hear. Of an end only who was told of what ended. */
+  /** Replaces held receivers that are gone by those of now. An end goes only to those who were notified of the alert. */
   #stillThere({ receivers, labels, over }: Held): readonly string[] {
     const { routing } = this.#options;
     const known = allReceivers(routing);
@@ -144,7 +144,7 @@ export class Dispatch {
     return owed;
   }
 
-  /** What would hold word of an alert like this now, each reason once; asking changes nothing. */
+  /** The reasons that would hold a notification of an alert like this now, each reason once; asking changes nothing. */
   whyHeld(
     alert: Labelled & { readonly id: number; readonly severity: Severity },
     nowMs: number,
@@ -160,7 +160,7 @@ export class Dispatch {
     return [...new Set(reasons.flatMap((why) => why ?? []))];
   }
 
-  /** What was held and is no longer leaves now. */
+  /** Releases what is held no longer. */
   reconsider(): void {
     const draft = this.#options.draft();
     const { holds, isFresh, tellNow, routing } = this.#options;
@@ -215,7 +215,7 @@ export class Dispatch {
     draft.changes.owed.push(item);
   }
 
-  /** When the group of this name leaves next. */
+  /** The time at which the group of this name leaves next. */
   #release(name: string, way: Way, urgent: boolean, draft: Draft): number {
     const { atMs: nowMs } = draft;
     this.#sweep(draft);
@@ -286,12 +286,12 @@ export class Dispatch {
   }
 }
 
-/** What begins or gets worse at the highest level, or ends there, is told at once. */
+/** True for a change that begins, worsens or ends an alert at the highest level: it is notified at once. */
 function isUrgent({ kind, alert }: AlertChange): boolean {
   return alert.severity === "critical" && kind !== "fell" && kind !== "reminder" && kind !== "acknowledged";
 }
 
-/** What routes, silences and inhibitions can match. */
+/** The labels that routes, silences and inhibitions can match. */
 export function labelsOf(alert: Labelled): Labels {
   return {
     ...alert.labels,

@@ -55,7 +55,7 @@ export class DrillAlerts {
     return change.alert;
   }
 
-  /** What a drill came to. Only failures of one that ran by itself are told; a person who runs one looks on. */
+  /** Takes the result of a drill. Only failures of one that ran by itself are told; a person who runs one looks on. */
   ended(seen: Observation & { readonly kind: "drilled" }, draft: Draft): void {
     for (const { channel, failure } of seen.channels) {
       const known = this.#failed.get(channel);
@@ -96,7 +96,7 @@ export class DrillAlerts {
   }
 }
 
-/** Of nobody: it is never stored, and no rule of the user's is asked about it. */
+/** An event of no wallet: it is never stored, and no rule of the user's is asked about it. */
 function madeUp(id: string, atMs: number): Event {
   return {
     kind: "liquidation",

@@ -1,5 +1,5 @@
 /**
- * Why an alert about a position or an account ended.
+ * Decides why an alert about a position or an account has ended.
  *
  * A position that is gone was closed, or liquidated; what tells the two apart (the inbox, the liquidation history) may
  * come a moment after the account's state. So such an ending waits for word, asks for it at once, and settles as soon as
@@ -15,19 +15,22 @@ import type { Draft } from "./draft.ts";
 import { FillTrail } from "./fill-trail.ts";
 import { endingPatienceMs } from "./settings.ts";
 
-/** How far the exchange's clock and ours may be apart where a liquidation is set against the life of an alert. */
+/**
+ * Allowance for the difference between the exchange's clock and ours where a liquidation is set against the life of an
+ * alert.
+ */
 export const clockSlackMs = 60_000;
 /**
  * The exchange's histories are made from the ledger a moment later. One that was read this long after the disappearance
  * and has no liquidation settles the matter.
  */
 const settledAfterMs = 15_000;
-/** How far a state may have been on its way when a fill happened that it does not show yet. */
+/** Allowance for a state that was on its way when a fill happened that it does not show yet. */
 const readSlackMs = 2_000;
 
 export const endingPrefix = "ending/";
 
-/** What is known of an ending that waits for word, kept so that a restart does not forget why it may be. */
+/** The knowledge about an ending that waits to be explained, kept so that a restart does not forget why it may be. */
 export interface KeptEnding {
   readonly fallback: Ending;
   readonly fromMs: number;
@@ -55,7 +58,7 @@ interface Waiting extends Due {
   readonly before?: AlertText | null;
   readonly fromMs: number;
   readonly fromSlot: number;
-  /** When it was seen to be gone, ms. */
+  /** The time at which the subject was seen to be gone, ms. */
   readonly goneMs: number;
   /** Since when it waits for word in this run, ms: nobody could hear it while nobody watched. */
   readonly sinceMs: number;
@@ -75,7 +78,7 @@ export class Endings {
   readonly #liquidated: Map<string, Liquidated> = new Map();
   /** By rule and subject: the liquidation that ended its last alert. It is not why the next one ends as well. */
   readonly #toldMs: Map<string, number> = new Map();
-  /** What waited before a reload, by alert, until it is known what of it waits still. */
+  /** The endings that waited before a reload, by alert, until it is known what of it waits still. */
   readonly #former = new Map<number, Waiting>();
 
   constructor(options: {
@@ -109,17 +112,17 @@ export class Endings {
       /** Null: the account as a whole. */
       readonly symbol: string | null;
       readonly fallback: Ending;
-      /** Where it recovered: what is said of the present. */
+      /** The present text, if it recovered. */
       readonly text: AlertText | null;
       /** The same for later, when the wait for word is over; null: nothing newer. */
       readonly textAt?: (nowMs: number) => AlertText | null;
-      /** Where it is gone: what was known of it last. Null: what was told last. */
+      /** The last known text, if its subject is gone. Null: what was told last. */
       readonly before?: AlertText | null;
-      /** When it was last seen as it was, ms: a liquidation before that is not what ended it. */
+      /** The time at which it was last seen as it was, ms: a liquidation before that is not what ended it. */
       readonly fromMs: number;
       /** Slot of the last state that showed it; left out: not known. */
       readonly fromSlot?: number;
-      /** When it was seen to be gone, ms; left out: now. A liquidation well after that is not what ended it. */
+      /** The time at which it was seen to be gone, ms; left out: now. A liquidation well after that is not what ended it. */
       readonly goneMs?: number;
       /** Another position of its name stands there now. */
       readonly another: boolean;
@@ -157,7 +160,7 @@ export class Endings {
     }
   }
 
-  /** What a reload took over is complete: what waits is put in the order that it had before. */
+  /** Ends the takeover from the watch before a reload: what waits is put in the order that it had before. */
   tookOver(): void {
     const byAlert = new Map([...this.#waiting].map((one) => [one.live.alert.id, one]));
     for (const alertId of this.#former.keys()) {
@@ -174,7 +177,7 @@ export class Endings {
     this.#former.clear();
   }
 
-  /** What history knows from before the start, which nobody tells again. Events that are no liquidation of ours mean nothing. */
+  /** Takes events from before the start, which are not reported again. Events that are no liquidation of ours mean nothing. */
   remember({ kind, wallet, pdaIndex, subaccount, symbol, happenedMs, slot, fields }: Event): void {
     if (kind !== "liquidation" || wallet === null || fields.role !== "liquidatee") return;
     const named = pdaIndex !== null && subaccount !== null;
@@ -269,7 +272,7 @@ export class Endings {
     return fallback !== "recovered" && positions.has(symbol.toUpperCase()) ? "another" : undefined;
   }
 
-  /** Whether anything of an account was liquidated since a time, give or take what clocks differ by. */
+  /** True if anything of an account was liquidated since a time, give or take what clocks differ by. */
   liquidatedSince(account: AccountRef, sinceMs: number): boolean {
     const happenedMs = this.#liquidated.get(keyOf(accountName(account), null))?.happenedMs;
     return happenedMs !== undefined && happenedMs >= sinceMs - clockSlackMs;
@@ -299,12 +302,12 @@ export class Endings {
   }
 }
 
-/** What is said of an ending. */
+/** The text of an ending. */
 function wordsOf({ text, textAt, before }: Waiting): Pick<Waiting, "text" | "textAt" | "before"> {
   return { text, ...(textAt ? { textAt } : {}), ...(before === undefined ? {} : { before }) };
 }
 
-/** Whether an event is a fill of the position whose end waits for word, since it was last seen. */
+/** True if an event is a fill of the position whose end waits for word, since it was last seen. */
 function concerns({ kind, happenedMs, ...of }: Event, waiting: Waiting): boolean {
   const { account, symbol, fallback, fromMs } = waiting;
   return (

@@ -9,7 +9,7 @@ import type { AccountEntry } from "./accounts.ts";
 const quarterMs = 900_000;
 /** Readings that are further apart say nothing about what was between them. */
 const apartMs = 60_000;
-/** Of smaller accounts a cent would be a difference. */
+/** Below this equity a cent would be a difference. */
 const smallestUsd = 1;
 /** From this share of the exchange's value on a difference is told of. */
 const toleranceShare = 0.01;

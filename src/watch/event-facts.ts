@@ -1,4 +1,4 @@
-/** What an event is about, and what rules see of it. */
+/** The subject of an event, and the facts that rules see of it. */
 import type { Event } from "../domain/event.ts";
 import { accountName } from "../domain/subject.ts";
 import type { Facts } from "../rules/index.ts";
@@ -16,7 +16,7 @@ export function eventSubject(event: Event): string {
   return event.symbol === null ? account : `${account}/${event.symbol}`;
 }
 
-/** What `event.` means in a rule. An absent optional field is absent here, and so unknown in a condition. */
+/** The facts behind `event.` in rules. An absent optional field is absent here, and so unknown in a condition. */
 export function eventFacts(event: Event, nowMs: number): Facts {
   const values: Facts["values"] = {
     kind: event.kind,

@@ -1,4 +1,4 @@
-/** Why a rule says what it says of a subject now. Asking changes nothing. */
+/** Explains a rule's judgement of a subject now; asking changes nothing. */
 import type { ExplainAnswer, Explanation } from "../domain/explanation.ts";
 import { explainInputs, explainParts, judge, type RuleSet } from "../rules/index.ts";
 import type { AlertBook } from "./alert-book.ts";

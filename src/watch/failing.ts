@@ -25,10 +25,10 @@ const mostExpression = 300;
 
 interface Failure extends Due {
   readonly rule: ConditionRule | EventRule;
-  /** What went wrong last, by subject. */
+  /** The last error, by subject. */
   readonly subjects: Map<string, string>;
   readonly sinceMs: number;
-  /** When it failed last, ms, and whether it judged since; of an event rule. */
+  /** For an event rule: the time of its last failure, ms, and whether it has judged since. */
   failedMs: number;
   judgedSince: boolean;
   alert: LiveAlert | null;
@@ -38,7 +38,7 @@ interface Failure extends Due {
 interface Restored extends Due {
   readonly live: LiveAlert;
   readonly fromMs: number;
-  /** Whether it judged an event since, and failed on none. */
+  /** True if it judged an event since, and failed on none. */
   judgedSince: boolean;
 }
 
@@ -53,7 +53,7 @@ export class Failing {
     readonly alerts: AlertBook;
     readonly deadlines: Deadlines;
     readonly draft: () => Draft;
-    /** Whether all subjects of a condition are there and could be judged since the start. */
+    /** True if all subjects of a condition are there and could be judged since the start. */
     readonly judgedAll: (rule: string) => boolean;
     readonly before?: Failing | undefined;
     /** The rule of this name now. */
@@ -242,7 +242,7 @@ function textOf({ rule, subjects, sinceMs }: Failure, nowMs: number): NewAlert {
   };
 }
 
-/** What it costs that the rule is blind: as much as its worst level, and nothing is less than a warning. */
+/** The severity of a rule that cannot be judged: that of its worst level, and a warning at least. */
 function severityOf(rule: ConditionRule | EventRule): Severity {
   const worst = rule.kind === "event" ? rule.severity : (rule.levels.at(-1)?.severity ?? "info");
   return severityRank[worst] > severityRank.warning ? worst : "warning";

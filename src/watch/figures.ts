@@ -35,13 +35,13 @@ export interface GivenParts {
   readonly restoring: Restoring;
   /** Gives subjects that appeared the events of before. */
   readonly welcomed: (draft: Draft) => void;
-  /** What several wallets make up together follows what each of them holds. */
+  /** Updates what several wallets have in common after these changed. */
   readonly changed: (wallets: ReadonlySet<string>, draft: Draft) => void;
 }
 
 /** Whole accounts come and go with these, whichever of their figures are given. */
 const accountScopes: ReadonlySet<Scope> = new Set(["trader", "position"]);
-/** What one observation gave of one subject. */
+/** The figures that one observation gave of one subject. */
 interface Taken {
   readonly node: SubjectNode;
   readonly values: Readonly<Record<string, Figure>>;

@@ -1,6 +1,6 @@
 /**
- * How a position went, by its fills since it was last seen. Between two readings it may have been closed, opened anew and
- * liquidated: a fill that closed it is word of its end only where the fills after it leave nothing else to be explained.
+ * The course of a position, by its fills since it was last seen. Between two readings it may have been closed, opened anew
+ * and liquidated: a fill that closed it is word of its end only where the fills after it leave nothing else to be explained.
  */
 import type { Event } from "../domain/event.ts";
 
@@ -24,7 +24,7 @@ export class FillTrail {
     if (this.#newest === null || follows(fill, this.#newest)) this.#newest = fill;
   }
 
-  /** Whether orders on the book closed it, and nothing is missing from there to what stands now. */
+  /** True if orders on the book closed it, and nothing is missing from there to what stands now. */
   get closed(): boolean {
     if (!this.#closed || this.#forced || this.#newest === null) return false;
     return this.#another || leftBy(this.#newest).flat === true;

@@ -24,7 +24,7 @@ const contradictedForMs = 3 * 3_600_000;
 export interface ComparedRates {
   /** As the statistics state it; null: not read. */
   readonly stated: number | null;
-  /** Of the last settled hour, a fraction; null: not read. */
+  /** The rate of the last settled hour, a fraction; null: not read. */
   readonly settled: number | null;
   /** The highest rate that the market allows, a fraction an hour; null: not known. */
   readonly cap: number | null;

@@ -25,7 +25,7 @@ export interface Sighted {
     readonly staleAfterMs: Readonly<Record<Source, number>>;
   };
   readonly node: { readonly subject: Subject };
-  /** Why it cannot be judged now; null: it can. */
+  /** The reason why it cannot be judged now; null: it can. */
   readonly unknown: Unknown | null;
 }
 
@@ -34,7 +34,7 @@ export interface Gap extends Due {
   /** Null: of the exchange, or of the configuration. */
   readonly wallet: string | null;
   readonly source: BlindSource;
-  /** What cannot be judged now. */
+  /** The rules and subjects that cannot be judged now. */
   readonly unjudged: Set<Sighted>;
   /** Since when something of it cannot be judged, ms. */
   sinceMs: number;
@@ -42,7 +42,7 @@ export interface Gap extends Due {
   countsFromMs: number;
   /** It was open before within the last two minutes: its source answers now and then. */
   readonly intermittent: boolean;
-  /** When its source answered last while it was open, ms: a part of it may still be missing. */
+  /** The time at which its source last answered while it was open, ms: a part of it may still be missing. */
   answeredMs: number | null;
   /** How long all has to be judged without a break until it closes, ms. It only grows. */
   steadyMs: number;
@@ -66,7 +66,7 @@ export interface GapsOptions {
   readonly onSettling: (gap: Gap) => void;
   /** Rules that could not be judged for want of one that is due cannot be judged for want of this one now: it is due, too. */
   readonly onMoved: (gap: Gap, from: Gap, draft: Draft) => void;
-  /** Of one that is due, other rules cannot be judged than before. */
+  /** Called when other rules than before cannot be judged because of a gap that is due. */
   readonly onChanged: (gap: Gap, draft: Draft) => void;
   /** All can be judged again, or nothing is to be judged any more. */
   readonly onClosed: (gap: Gap, draft: Draft) => void;
@@ -285,8 +285,8 @@ export class Gaps {
   }
 
   /**
-   * What was seen and is too old counts at once. What is missing after a start may still be on its way: the first round
-   * over many wallets takes long, and some figures need two readings.
+   * The time from which missing data count. Data that were seen and are too old count at once. What is missing after a start
+   * may still be on its way: the first round over many wallets takes long, and some figures need two readings.
    */
   #countsFromMs(one: Sighted, source: BlindSource, draft: Draft): number {
     const ofMarkets = marketSources.has(source as Source);

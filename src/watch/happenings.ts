@@ -54,17 +54,17 @@ export interface HappeningsOptions {
   /** Surroundings of an event, with `event` filled in. */
   readonly env: (event: Event, facts: Facts) => Env;
   /**
-   * Whether what an event's rule names is known not to be there (no such position, no such market), by an answer that is
-   * younger than `sinceMs`.
+   * True if the thing that an event's rule names is known not to exist (no such position, no such market), by an answer that
+   * is younger than `sinceMs`.
    */
   readonly absent: (event: Event, unknown: Unknown, sinceMs: number) => boolean;
-  /** When the figures of an event's account were seen, ms, where they do not show the event yet; else null. */
+  /** The time at which the figures of an event's account were seen, ms, where they do not show the event yet; else null. */
   readonly figuresBefore: (event: Event) => number | null;
   /** IANA name, for times in texts. */
   readonly timezone: string;
   readonly deadlines: Deadlines;
   readonly draft: () => Draft;
-  /** What templates of channels name of what a judgement looked at. */
+  /** The facts of a judgement that channel templates name. */
   readonly facts: (env: Env) => TemplateFacts | undefined;
   readonly onSight: (sight: Sighted, draft: Draft) => void;
   /** A live rule judged an event (null), or could not: of its own expression, or for want of figures. */
@@ -153,7 +153,7 @@ export class Happenings {
   }
 
   /**
-   * What matches in shadow mode is recorded, and is no match: it neither handles a notification nor tells a liquidation.
+   * A match in shadow mode is recorded, and is no match: it neither handles a notification nor tells a liquidation.
    * @param sinceMs when the event became known: answers from before it do not tell what is not there any more
    */
   #judge(
@@ -182,7 +182,10 @@ export class Happenings {
     return { matches, open };
   }
 
-  /** What has no source (an optional field of the event, a division of nothing by nothing) never will. */
+  /**
+   * True if it may still become known. A figure without a source (an optional field of the event, a division of nothing by
+   * nothing) never will.
+   */
   #mayBecomeKnown(event: Event, unknown: Unknown, sinceMs: number): boolean {
     // Whoever names what is not there is blind, and hears of the events that it costs.
     if (unknown.unknown === "unset") return true;
@@ -438,7 +441,7 @@ export class Happenings {
 /** The built-in rule that delivers notifications of a kind that neither the contract nor any rule knows. */
 export const unknownTypeRule = "UnknownNotification" satisfies BuiltInRule;
 
-/** Whether a rule's text names something of the account's that moves. */
+/** True if a rule's text names a figure of the account's that moves. */
 function namesFigures({ summary, description }: EventRule): boolean {
   return figureInText.test(`${summary.text} ${description?.text ?? ""}`);
 }

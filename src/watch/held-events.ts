@@ -12,7 +12,7 @@ import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import type { Sighted } from "./gaps.ts";
 
-/** How long an event waits for the figures of its rules, restarts included. */
+/** Maximum wait of an event for the figures of its rules, restarts included. */
 export const heldForMs = 300_000;
 /** After a start it waits this long at least: figures have to be asked for first. */
 const heldAfterStartMs = 30_000;
@@ -39,7 +39,7 @@ interface Sight extends Sighted {
   readonly of: EventRule;
   /** The same for all whose figures are the same ones: of one rule, one account and one market. */
   readonly figures: string;
-  /** Which of them were known when it was judged last; null: not judged since it is held here. */
+  /** The figures that were known when it was last judged; null: not judged since it is held here. */
   known: string | null;
   unknown: Unknown | null;
 }
@@ -47,11 +47,11 @@ interface Sight extends Sighted {
 export interface HeldEvent extends Due {
   readonly event: Event;
   readonly sinceMs: number;
-  /** When patience ends, ms. */
+  /** The time at which the wait ends, ms. */
   readonly untilMs: number;
   open: readonly Sight[];
   readonly matches: Match[];
-  /** What is owed because of it was decided: only rules in shadow mode, for which nobody waits, are still to judge. */
+  /** The notifications that it leads to were decided: only rules in shadow mode, for which nobody waits, are still to judge. */
   settled: boolean;
 }
 
@@ -65,14 +65,14 @@ interface Kept {
 export interface HeldEventsOptions {
   readonly deadlines: Deadlines;
   readonly draft: () => Draft;
-  /** What was read before goes on: nothing has to be waited for anew. */
+  /** Readings from before a reload still count: nothing has to be waited for anew. */
   readonly reloaded: boolean;
   readonly onSight: (sight: Sighted, draft: Draft) => void;
   /** Judges anew. @returns the rules that still cannot; what matched is added to the held event. */
   readonly judge: (held: HeldEvent, rules: readonly EventRule[], draft: Draft) => readonly OpenRule[];
-  /** Which of the figures that a rule reads about this event are known now. */
+  /** The figures read by a rule about this event that are known now. */
   readonly known: (rule: EventRule, event: Event) => string;
-  /** Whether what was not known when it was judged is known never to come. */
+  /** True if a figure that was unknown at the judgement will never become known. */
   readonly hopeless: (held: HeldEvent, unknown: Unknown) => boolean;
   /** It waits no more: all of its rules have judged or were given up, and those of its liquidation as well. */
   readonly onJudged: (held: HeldEvent, draft: Draft) => void;
@@ -200,7 +200,7 @@ export class HeldEvents {
   }
 
   /**
-   * What patience has ended for is judged once more, as the time of its end comes with what else is due. Who tells of a
+   * Judges events whose wait has ended once more, as the time of its end comes with what else is due. Who tells of a
    * liquidation leaves with it, never before it, in whatever order their times come.
    * @param all its liquidation's patience ends with it
    */
@@ -278,7 +278,7 @@ export class HeldEvents {
   }
 }
 
-/** Of whatever severity a rule is: an event that it cannot judge is a message that may be lost. */
+/** The data state of a rule, whatever its severity: an event that it cannot judge is a message that may be lost. */
 function sightOf(rule: EventRule, event: Event, unknown: Unknown | null): Sight {
   const { name, severity, reads, staleAfterMs } = rule;
   const levels: readonly { readonly severity: Severity }[] = [{ severity }];

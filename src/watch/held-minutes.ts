@@ -9,7 +9,7 @@ export type AtPeaks = ReadonlyMap<string, ReadonlyMap<number, number>>;
 
 export interface HeldBlock {
   readonly block: RollUpBlock;
-  /** Of each of its buckets, ms. */
+  /** Width of each of its buckets, ms. */
   readonly widthMs: number;
   readonly atPeaks: AtPeaks;
 }

@@ -1,6 +1,7 @@
 /**
- * What each account held when it was last seen, kept over a stop: a position that shrank or went while nobody watched is seen
- * to have done so at the first sight after it, as it would have been without the stop. So is a change of its collateral.
+ * The holdings of each account at its last reading, kept over a stop: a position that shrank or went while nobody watched is
+ * seen to have done so at the first sight after it, as it would have been without the stop. So is a change of its
+ * collateral.
  */
 import type { SpotCollateralState } from "../domain/account.ts";
 import type { AccountEntry } from "./accounts.ts";
@@ -14,7 +15,7 @@ interface Kept {
   readonly shrunkAtMs: number;
   /** By symbol: which position it is, and how large, in base lots. */
   readonly held: Readonly<Record<string, readonly [incarnation: string, size: string]>>;
-  /** Of a state that told of these. Absent in databases of earlier versions. */
+  /** The slot of the account's state. Absent in databases of earlier versions. */
   readonly slot?: number;
   readonly balance?: KeptBalance;
 }
@@ -40,7 +41,7 @@ interface KeptBalance {
 }
 
 export class Holdings {
-  /** Of accounts that were not seen yet since the start. */
+  /** The stored holdings of accounts that were not seen yet since the start. */
   readonly #before = new Map<string, string>();
 
   /**

@@ -1,6 +1,6 @@
 /**
- * Why word of an alert is held now: a silence, a mute time of its route, an alert that it follows from. And when that may
- * change. Inhibition holds no event, no ending, and no alert whose inputs are fresh.
+ * Decides why the notification of an alert is held now: a silence, a mute time of its route, an alert that it follows from.
+ * And when that may change. Inhibition holds no event, no ending, and no alert whose inputs are fresh.
  */
 import { type Inhibitions, inhibits } from "../alerts/inhibit.ts";
 import type { Labels } from "../alerts/match.ts";
@@ -12,7 +12,7 @@ import type { Silence } from "../domain/silence.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 
-/** What is asked about. */
+/** The alert or event whose holds are asked for. */
 export interface Holdable {
   readonly labels: Labels;
   readonly severity: Severity;
@@ -112,8 +112,8 @@ export class Holds {
   }
 
   /**
-   * When a mute time that holds now ends, ms; null: it does not hold. Looked up once: thousands of alerts may be held through
-   * a weekend, and the calendar is slow to ask.
+   * The end of a mute time that holds now, ms; null: it does not hold. Looked up once: thousands of alerts may be held
+   * through a weekend, and the calendar is slow to ask.
    */
   #muteEndMs(
     name: string,

@@ -29,7 +29,7 @@ interface Listed {
   readonly wallet: string | null;
 }
 
-/** What was reported last. */
+/** The last report. */
 interface Told {
   readonly silent: boolean;
   readonly wallets: number;
@@ -53,7 +53,7 @@ export class Incident implements Due {
   /** Since when less is missing than was reported, ms; null: it is not. */
   betterSinceMs: number | null = null;
   lookedMs = Number.NEGATIVE_INFINITY;
-  /** When something that it listed was read again last, ms; null: nothing was. */
+  /** The time at which something that it listed was read again last, ms; null: nothing was. */
   readMs: number | null = null;
   onReview: () => void = () => {};
   dueMs = Number.POSITIVE_INFINITY;
@@ -138,7 +138,7 @@ export class Incident implements Due {
     this.betterSinceMs = null;
   }
 
-  /** What an extent is worked out from. */
+  /** The state from which an extent is computed. */
   state(): { gaps: Iterable<Gap>; awaited: Iterable<Listed>; unreadSeverity: Severity } {
     return {
       gaps: this.members.values(),

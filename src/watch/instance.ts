@@ -16,15 +16,15 @@ export class Instance {
   readonly rule: ConditionRule;
   readonly node: SubjectNode;
   readonly windows: readonly Window[];
-  /** Where it stands among those of its subject. */
+  /** Its index among the instances of its subject. */
   readonly index: number;
   /** Judged since the start of the daemon: a condition that holds at the first known judgement was "already so". */
   judged = false;
-  /** When time alone can change something of it; null while it cannot. */
+  /** The timer of the next moment at which time alone can change it; null while it cannot. */
   timer: Timer | null = null;
-  /** Which of two of one moment comes first; see `Due`. It outlives timers. */
+  /** Orders two deadlines of one moment; see `Due`. It outlives timers. */
   order: number | undefined = undefined;
-  /** What is told of it while it is not quiet; null: as it is in the beginning. */
+  /** Its state while it is not quiet; null: as it is in the beginning. */
   #course: Course | null = null;
 
   constructor(rule: ConditionRule, node: SubjectNode, windows: readonly Window[], index: number) {
@@ -63,7 +63,7 @@ export class Instance {
     if (alreadySo || this.#course !== null) this.#own().alreadySo = alreadySo;
   }
 
-  /** When it could be judged last, ms; NaN: not since the start. Not kept while it is quiet. */
+  /** The time of its last possible judgement, ms; NaN: not since the start. Not kept while it is quiet. */
   get knownAtMs(): number {
     return this.#course?.knownAtMs ?? Number.NaN;
   }
@@ -71,7 +71,7 @@ export class Instance {
     this.#own().knownAtMs = atMs;
   }
 
-  /** When its condition was last known to hold, ms; null: not since the start. Not kept while it is quiet. */
+  /** The time at which its condition was last known to hold, ms; null: not since the start. Not kept while it is quiet. */
   get heldAtMs(): number | null {
     return this.#course?.heldAtMs ?? null;
   }
@@ -79,7 +79,7 @@ export class Instance {
     this.#own().heldAtMs = atMs;
   }
 
-  /** Why the last judgement was unknown; null while it is known. */
+  /** The reason why the last judgement was unknown; null while it is known. */
   get unknown(): Unknown | null {
     return this.#course?.unknown ?? null;
   }
@@ -103,7 +103,7 @@ export class Instance {
     if (stored || this.#course !== null) this.#own().stored = stored;
   }
 
-  /** When what it read last becomes stale, ms; +∞ when that cannot change anything. Not kept while it is quiet. */
+  /** The time at which its last inputs become stale, ms; +∞ when that cannot change anything. Not kept while it is quiet. */
   get staleMs(): number {
     return this.#course?.staleMs ?? Number.POSITIVE_INFINITY;
   }
@@ -111,7 +111,10 @@ export class Instance {
     this.#own().staleMs = staleMs;
   }
 
-  /** Of one that is known, of which nothing holds and no clock runs: whether anything of what came before means something still. */
+  /**
+   * For one that is known, of which nothing holds and no clock runs: true if anything of what came before means something
+   * still.
+   */
   get isMarked(): boolean {
     const course = this.#course;
     if (course === null) return false;

@@ -1,6 +1,6 @@
 /**
- * Which of the figures that a rule reads are known at one moment. Whoever waits for some of them has a reason to look again
- * when this text changes, and none when a figure that was known all the while has moved.
+ * The figures read by a rule that are known at one moment. Whoever waits for some of them has a reason to look again when
+ * this text changes, and none when a figure that was known all the while has moved.
  */
 import {
   type ConditionRule,

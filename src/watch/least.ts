@@ -27,7 +27,7 @@ export class Least {
     return this.#tree[1]!;
   }
 
-  /** Which of them are below a bound, in ascending order; costs what is found. */
+  /** The indices of values below a bound, in ascending order; costs what is found. */
   below(bound: number): number[] {
     const found: number[] = [];
     const look = (at: number): void => {

@@ -1,14 +1,17 @@
-/** How far back rules look, and over which series: what has to be read from history at a start. */
+/** The reach of rules into the past, and the series over which they look: what has to be read from history at a start. */
 import type { Scope } from "../domain/subject.ts";
 import { type RuleSet, rawUpToMs } from "../rules/index.ts";
 import { parseSeries } from "./series.ts";
 import { isProfit } from "./wants.ts";
 
-/** How far back, ms: a sample from before a window's edge stands there until it is stale. */
+/** The reach, ms: a sample from before a window's edge stands there until it is stale. */
 export interface Reach {
-  /** Of all windows. */
+  /** The reach of all windows. */
   readonly spanMs: number;
-  /** Of those short enough to keep samples as they came. Longer ones are kept by the minute, and may be fed minutes. */
+  /**
+   * The reach of windows short enough to keep samples as they came. Longer ones are kept by the minute, and may be fed
+   * minutes.
+   */
   readonly samplesMs: number;
 }
 
@@ -51,13 +54,13 @@ export class LookBack {
     };
   }
 
-  /** Of all scopes, and to the beginning of its minute; 0: no rule looks back over samples. */
+  /** The reach of all scopes, and to the beginning of its minute; 0: no rule looks back over samples. */
   get longestMs(): number {
     const longest = Math.max(0, ...[...this.#reaches.values()].map(({ spanMs }) => spanMs));
     return longest === 0 ? 0 : longest + minuteMs;
   }
 
-  /** Whether windows need anything of a series. */
+  /** True if windows need a series. */
   wants(series: string): boolean {
     const parsed = parseSeries(series);
     return parsed !== null && this.#fields.has(`${parsed.scope}.${parsed.field}`);

@@ -1,6 +1,6 @@
 /**
- * What the exchange says of its markets and of itself: prices, configuration, funding rates, status. Each is taken into
- * the facts and windows that rest on it, and everything that reads it is judged.
+ * Takes what the exchange reports about its markets and itself: prices, configuration, funding rates, status. Each is taken
+ * into the facts and windows that rest on it, and everything that reads it is judged.
  */
 import type { MarketConfig, MarketPrices } from "../domain/account.ts";
 import type { Event } from "../domain/event.ts";
@@ -66,7 +66,7 @@ export interface MarketAnswersParts {
   readonly judgeAccount: (account: AccountEntry, source: Source, draft: Draft) => void;
   /** For the log. */
   readonly warn: (text: string) => void;
-  /** What it was told before a reload goes over. */
+  /** The predecessor at a reload, whose readings are taken over. */
   readonly before: MarketAnswers | undefined;
 }
 
@@ -76,17 +76,17 @@ export class MarketAnswers {
   readonly #rememberedStatus: Parameters<typeof statusChange>[0];
   #toldUnlisted: boolean;
   readonly #reportedMismatches: Set<string>;
-  /** When each market last entered windows and history, ms. */
+  /** The time at which each market last entered windows and history, ms. */
   readonly #sampledMs: Map<string, number>;
   readonly #liveSampleMs: number;
   /** Age at which prices are too old, ms. */
   readonly #pricesStaleMs: number;
-  /** What was wrong with the prices of each market in the newest answer. */
+  /** The defect of each market's prices in the newest answer. */
   readonly #badPrices = new Map<string, string>();
   /** Assets that were asked for because no list named them. */
   readonly #wantedAssets: Set<number>;
   readonly #takenUnit: TakenUnit;
-  /** What some rule reads of a market that it names. */
+  /** The sources that rules read of markets which they name. */
   readonly #namedBy: ReadonlySet<Source>;
 
   constructor(parts: MarketAnswersParts) {
@@ -116,7 +116,7 @@ export class MarketAnswers {
     this.#world.markets.notePrices(draft.atMs, this.#pricesStaleMs);
     const moved = new Set<string>();
     const entries: MarketEntry[] = [];
-    /** Of which the answer states no price. */
+    /** The markets for which the answer states no price. */
     const unpriced: MarketEntry[] = [];
     for (const prices of seen.markets) {
       const node = this.#world.marketNode(prices.symbol);
@@ -188,7 +188,7 @@ export class MarketAnswers {
     this.#parts.warn(detail);
   }
 
-  /** How the markets are configured, and which there are. */
+  /** Takes the configuration and the list of the markets. */
   config(seen: Seen<"marketConfig">, draft: Draft): void {
     let changed = false;
     for (const config of seen.markets) {
@@ -345,7 +345,7 @@ export class MarketAnswers {
     this.#judgeReaders(market, "candles", draft);
   }
 
-  /** Whether one market is in session. That it is another than before is an event of the market. */
+  /** Takes whether a market is in session. A change is an event of the market. */
   session(seen: Seen<"calendar">, draft: Draft): void {
     const known = this.#world.markets.entry(seen.symbol).facts.values.sessionState;
     const { market, node } = this.#read(seen.symbol, "calendars", draft, (markets) =>
@@ -405,7 +405,7 @@ export class MarketAnswers {
     }
   }
 
-  /** Whether the exchange is open, and for what. */
+  /** Takes whether the exchange is open, and for what. */
   status(seen: Seen<"exchangeStatus">, draft: Draft): void {
     const values = this.#world.exchange.facts.values;
     const before = values.active === undefined ? this.#rememberedStatus : values;
@@ -460,13 +460,13 @@ export class MarketAnswers {
     this.#parts.restoring.endUnlisted(listed, draft);
   }
 
-  /** How a market was configured when the daemon stopped, for comparison only: risk is computed from answers. */
+  /** The configuration of a market at the time when the daemon stopped, for comparison only: risk is computed from answers. */
   #rememberedConfig(node: string): Readonly<Record<string, string>> | null {
     const text = this.#parts.facts.get(factName(node, "config"));
     return text === undefined ? null : comparable(JSON.parse(text) as MarketConfig);
   }
 
-  /** What one answer says of a market is held against what others do; a difference is told once while it lasts. */
+  /** Compares an answer about a market with those of others; a difference is told once while it lasts. */
   #compare(entry: MarketEntry): void {
     const rate = rateMismatch(entry, this.#world.markets.fundingUnit);
     const session = sessionMismatch(entry);

@@ -6,7 +6,7 @@ import { unitsFromBaseLots } from "../risk/units.ts";
 import { formatAmount } from "../rules/index.ts";
 import { own } from "./own-events.ts";
 
-/** What changed in a market's configuration, a field an event. @param before as `comparable` gave it */
+/** The changes of a market's configuration, a field an event. @param before as `comparable` gave it */
 export function marketChanges(
   before: Readonly<Record<string, string>>,
   after: MarketConfig,
@@ -30,7 +30,10 @@ export function sessionChange(symbol: string, before: string, after: string, atM
   return own("marketChange", `${symbol}:sessionState:${atMs}`, symbol, atMs, fields);
 }
 
-/** What marketChanges compares, as it is kept: by name, as text. What an older record did not hold yet is left out. */
+/**
+ * The fields that marketChanges compares, as it is kept: by name, as text. What an older record did not hold yet is left
+ * out.
+ */
 export function comparable(config: MarketConfig): Readonly<Record<string, string>> {
   const texts: Record<string, string> = {};
   for (const [field, text] of comparedFields) {

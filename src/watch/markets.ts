@@ -1,4 +1,4 @@
-/** What is known of the markets: configuration, live figures, funding rates; and the facts that rules see of them. */
+/** The state of the markets: configuration, live figures, funding rates; and the facts that rules see of them. */
 import type { CollateralAsset, MarketConfig, MarketPrices } from "../domain/account.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import type { MarketRisk } from "../risk/model.ts";
@@ -36,7 +36,7 @@ export class Markets {
   /** Since when prices of any market were read without a gap, ms. */
   pricesSinceMs = Number.NEGATIVE_INFINITY;
   #newestPricesMs = Number.NEGATIVE_INFINITY;
-  /** When a source that is read market by market last answered about any of them, ms. */
+  /** The time at which a source that is read market by market last answered, ms. */
   readonly readMs = new Map<Source, number>();
 
   /** Symbols are compared as the exchange writes them in its market list; case is folded. */

@@ -59,7 +59,7 @@ export class Misnamed {
     this.#deadlines.set(this.#timer, draft.atMs + noDataForMs);
   }
 
-  /** Which rules name what is not there has changed: a worse one raises the alert at once. */
+  /** The set of rules that name something that does not exist has changed: a worse one raises the alert at once. */
   changed(draft: Draft): void {
     if (this.#gap === null || this.#live === null) return;
     const severity = worstOf(this.#gap);

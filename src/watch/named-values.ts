@@ -11,7 +11,7 @@ import type { WindowPlan } from "./windows.ts";
 
 export interface NamedValuesOptions {
   readonly ruleSet: Pick<RuleSet, "values">;
-  /** What subjects without windows begin with. */
+  /** The windows of subjects that need none yet. */
   readonly windows: WindowPlan;
   /** The node that owns a path as seen from this subject: itself, an ancestor, or a market by name. */
   readonly owner: (

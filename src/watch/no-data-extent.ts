@@ -25,7 +25,7 @@ export interface Extent extends NoDataText {
   readonly severity: Severity;
   /** Since when it lasts, ms. */
   readonly sinceMs: number;
-  /** When the oldest of it was read last, ms; the start where it was not. */
+  /** The time of the oldest last reading, ms; the start where it was not. */
   readonly dataAtMs: number;
 }
 
@@ -133,7 +133,7 @@ export class Extents {
     return wallets;
   }
 
-  /** Of a wallet that it lists, or for want of one of all wallets, nothing was read since the start. */
+  /** Nothing was read since the start of a wallet that it lists, or of all wallets where it lists none. */
   #neverRead(listed: readonly Listed[]): boolean {
     const { wallets } = this.#options.world;
     const isUnread = (name: string): boolean => {

@@ -29,16 +29,16 @@ const byWeight: readonly Source[] = [
   "notifications",
 ];
 
-/** What one source leaves out, for one cause. */
+/** The data that one source does not deliver, for one cause. */
 export interface Missing {
   readonly source: Source;
   /** Markets that are missing; none: all that the source brings. */
   readonly symbols: readonly string[];
-  /** Whose; none: the exchange's. */
+  /** The wallets concerned; none: it is the exchange's. */
   readonly wallets: readonly string[];
   /** Null: nothing is known of it. */
   readonly cause: string | null;
-  /** When the oldest of it was read last, ms; null: never since the start. */
+  /** The time of the oldest last reading, ms; null: never since the start. */
   readonly readMs: number | null;
 }
 
@@ -51,7 +51,7 @@ export interface TextSources {
   readonly freshMs: (source: Source) => number;
 }
 
-/** What an alert lists, its parts by source and cause, the weightiest first. */
+/** The missing data that an alert lists, its parts by source and cause, the weightiest first. */
 export function missingOf(gaps: Iterable<Gap>, of: TextSources, nowMs: number): Missing[] {
   const rows = new Map<string, { -readonly [K in keyof Missing]: Missing[K] }>();
   for (const gap of withOthers([...gaps], of, nowMs).values()) {
@@ -264,7 +264,7 @@ export function oldest(missing: readonly Missing[]): number | null {
   return Number.isFinite(oldestMs) ? oldestMs : null;
 }
 
-/** What was listed is read again. */
+/** The summary of the end: the listed data are read again. */
 export function endSummary(
   sources: ReadonlySet<BlindSource>,
   wallets: readonly string[],

@@ -34,9 +34,9 @@ export interface NoDataOptions {
   readonly wallets: readonly WatchedWallet[];
   readonly scheduleMs: Readonly<Record<Source, number>>;
   readonly startedMs: number;
-  /** Of times in texts. */
+  /** The time zone of times in texts. */
   readonly timezone: string;
-  /** That of the watch which is replaced at a reload. */
+  /** The no-data watch which is replaced at a reload. */
   readonly before?: NoData | undefined;
   /** Rules that the reload brought: what they read may still be on its way. */
   readonly newRules?: readonly string[];
@@ -59,12 +59,12 @@ export class NoData {
   readonly #extents: Extents;
   readonly #misnamed: Misnamed;
   readonly #incidents = new Set<Incident>();
-  /** When any read succeeded last, ms; null: none did since the start. */
+  /** The time of the last successful read, ms; null: none did since the start. */
   #answeredMs: number | null = null;
-  /** When the first read after a silence succeeded, ms. */
+  /** The time of the first successful read after a silence, ms. */
   #silenceEndedMs = Number.NEGATIVE_INFINITY;
   readonly #silentAfterMs: number;
-  /** When watching began, reloads apart, ms. */
+  /** The start of watching, reloads apart, ms. */
   readonly startedMs: number;
   /** Since when there is a rule that a reload brought, ms. */
   readonly #ruleSinceMs: Map<string, number>;

@@ -48,7 +48,7 @@ export interface OpenChange extends BalanceChange {
   /** It happened after the first slot, and at the second at the latest. */
   readonly fromSlot: number;
   readonly toSlot: number;
-  /** When it was seen, ms. */
+  /** The time at which it was seen, ms. */
   readonly atMs: number;
   /** The part that the collateral history explains. */
   readonly flowUsd: number;
@@ -56,7 +56,7 @@ export interface OpenChange extends BalanceChange {
 
 /** A change that turned out to be paid in (positive) or out. */
 export interface ExplainedFlow {
-  /** When it was seen, and when it was explained, ms. */
+  /** The times at which it was seen and explained, ms. */
   readonly sinceMs: number;
   readonly atMs: number;
   readonly usd: number;

@@ -9,7 +9,7 @@ import { factName } from "./remembered.ts";
 import type { SubjectNode } from "./subjects.ts";
 
 const fact = "opened";
-/** How much earlier than its first sight a position that appeared between two answers may have been opened. */
+/** The time before its first sight within which a position that appeared between two answers may have been opened. */
 const unseenMs = 600_000;
 
 interface Opening {

@@ -31,7 +31,7 @@ export function statusChange(
   });
 }
 
-/** What an account may do, as it is kept and told: `yes`, `no`, or only by being made active again. */
+/** The rights of an account, as they are kept and reported: `yes`, `no`, or only by being made active again. */
 export function rightsOf(
   capabilities: Readonly<Record<string, Capability>>,
 ): Readonly<Record<string, string>> {

@@ -1,6 +1,6 @@
 /**
- * What broke a pair: events on its legs since it was last whole. States and events come by different ways and in either
- * order, so an event counts until a state that shows it finds the pair whole.
+ * Finds what broke a pair: events on its legs since it was last whole. States and events come by different ways and in
+ * either order, so an event counts until a state that shows it finds the pair whole.
  *
  * A trade that the exchange forced is told several times (as itself, as a fill, as a notification), and whoever repairs a
  * hedge makes fills of his own: so of what happened since, the word that tells most counts, and of equals the newest.
@@ -11,7 +11,7 @@ export type Breaker = "adl" | "liquidation" | "stop" | "fill";
 
 const weight: Readonly<Record<Breaker, number>> = { adl: 3, liquidation: 3, stop: 2, fill: 1 };
 
-/** How far a state without a slot to compare may have been on its way. */
+/** The time for which a state without a slot to compare may have been on its way. */
 const slackMs = 5_000;
 /** Fills of a busy pair that stays whole: the oldest go first. */
 const mostKept = 200;

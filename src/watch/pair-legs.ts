@@ -24,7 +24,7 @@ export function parseLeg(text: string): Leg | undefined {
   return { text, wallet, account, symbol: symbol.toUpperCase() };
 }
 
-/** Whether two legs count the same position. */
+/** True if two legs count the same position. */
 export function overlap(a: Leg, b: Leg): boolean {
   if (a.wallet !== b.wallet || a.symbol !== b.symbol) return false;
   if (a.account === null || b.account === null) return true;
@@ -45,7 +45,7 @@ export function sizeOf(leg: Leg, world: World): number {
   return size;
 }
 
-/** Whether an event is about what a leg counts. Some rows do not say which account they are of. */
+/** True if an event belongs to a leg. Some rows do not say which account they are of. */
 export function concernsLeg(leg: Leg, event: Event): boolean {
   if (event.wallet !== leg.wallet || event.symbol?.toUpperCase() !== leg.symbol) return false;
   const { account } = leg;

@@ -35,10 +35,10 @@ export interface PairsParts {
   readonly kept: ReadonlySet<string>;
 }
 
-/** What survives a restart, while a pair is lopsided. */
+/** The part that survives a restart, while a pair is lopsided. */
 interface Kept {
   readonly by: Breaker | "";
-  /** When it was last whole, ms; null: never since watching began. */
+  /** The time at which it was last whole, ms; null: never since watching began. */
   readonly wholeMs: number | null;
 }
 
@@ -51,7 +51,7 @@ interface Pair {
   restored: Kept | null;
   /** Null while it is whole or not known. */
   lopsided: Kept | null;
-  /** When it was last seen whole, ms. */
+  /** The time at which it was last seen whole, ms. */
   wholeMs: number | null;
 }
 
@@ -60,7 +60,7 @@ export class Pairs {
   readonly #pairs: Pair[] = [];
   readonly #byWallet = new Map<string, Pair[]>();
 
-  /** What was declared before a reload, by name, until it is taken over. */
+  /** The pairs declared before a reload, by name, until it is taken over. */
   readonly #former = new Map<string, Pair>();
 
   /** @param before those of the watch that is replaced at a reload: pairs of the same legs go on */

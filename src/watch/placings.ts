@@ -1,7 +1,7 @@
-/** When orders were placed, as the order history tells, until the account that shows them takes it over. */
+/** The placement times of orders, as the order history tells, until the account that shows them takes it over. */
 import type { Event } from "../domain/event.ts";
 
-/** Of one wallet. Most are placed and gone again; the oldest make room. */
+/** Maximum number of orders of one wallet. Most are placed and gone again; the oldest make room. */
 const most = 10_000;
 
 export class Placings {
@@ -23,7 +23,7 @@ export class Placings {
     else this.#byWallet.get(wallet)?.delete(order);
   }
 
-  /** When an order was placed, ms, handed over; undefined: not known here. */
+  /** Hands over the placement time of an order, ms; undefined: not known here. */
   take(wallet: string, order: string): number | undefined {
     const known = this.#byWallet.get(wallet);
     const placedMs = known?.get(order);

@@ -1,8 +1,7 @@
 /**
- * How the rules of a subject are looked at where nothing holds and nothing did, which is nearly always: subjects with the
- * same rules share one plan, rules that rest on the same answers share one look at their ages, and of a rule that is quiet
- * nothing of its own is touched. What it costs to watch thousands of accounts is memory that has to be fetched, more than
- * arithmetic.
+ * Judges the rules of a subject where nothing holds and nothing did, which is nearly always: subjects with the same rules
+ * share one plan, rules that rest on the same answers share one look at their ages, and of a rule that is quiet nothing of
+ * its own is touched. What it costs to watch thousands of accounts is memory that has to be fetched, more than arithmetic.
  */
 import type { Scope } from "../domain/subject.ts";
 import {
@@ -46,7 +45,7 @@ export interface Planned {
   readonly looksBackOnly: boolean;
 }
 
-/** Of the rules of a subject, in their order. */
+/** The rules of a subject, in their order. */
 export type Plan = readonly Planned[];
 
 export const noPlan: Plan = [];
@@ -104,10 +103,10 @@ const isOf =
 /** As many bits as fit a small integer. */
 const bitsOfWord = 30;
 
-/** Which of a subject's rules are quiet: known, nothing holds, and no clock runs. By their place in the plan. */
+/** The quiet rules of a subject: known, nothing holds, and no clock runs. By their place in the plan. */
 export class Quiet {
   #first = 0;
-  /** Where there are more rules than bits. */
+  /** The words beyond the first, where there are more rules than bits. */
   #others: number[] | null = null;
 
   has(index: number): boolean {

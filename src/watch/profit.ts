@@ -13,10 +13,10 @@ import { type ExplainedFlow, type KeptChanges, OpenChanges } from "./open-change
 /** A partial baseline is recognized where profit is the equity of PDA indices to within this share of it. */
 const partialShare = 0.1;
 
-/** What is kept over a restart. */
+/** The part that is kept over a restart. */
 interface Kept extends Partial<KeptChanges> {
   readonly baselineUsd: number;
-  /** Of a baseline that an earlier version stored: one slot for all accounts. */
+  /** The slot of a baseline stored by an earlier version: one slot for all accounts. */
   readonly baselineSlot?: number;
   /** By account, the slot up to which the baseline contains its flows. An account that is not listed came later. */
   readonly slots?: Readonly<Record<string, number>>;
@@ -43,7 +43,7 @@ export class Profit implements Doubt {
   comparedIndices: readonly number[] = [];
   /** Equity at which the profit of today would be 0; NaN: it is not known. */
   zeroTodayUsd = Number.NaN;
-  /** Of the open changes, those that today's profit is about, USD. */
+  /** The part of the open changes that concerns today's profit, USD. */
   openTodayUsd = 0;
   /** Equity by the newest answer about the accounts, and when that came: a day begins with it. */
   answerUsd = Number.NaN;

@@ -12,9 +12,9 @@ import { parseSeries } from "./series.ts";
 import type { SubjectNode } from "./subjects.ts";
 import type { WindowPlace, WindowSet } from "./windows.ts";
 
-/** Where a subject's fields stand in ticks of one layout. */
+/** The columns of a subject's fields in ticks of one layout. */
 interface Plan {
-  /** Whether any does. */
+  /** True if any does. */
   readonly any: boolean;
   /** -1: it is in none. */
   readonly sizeIndex: number;
@@ -27,7 +27,7 @@ interface Plan {
 
 export class Recall {
   readonly #ticks = new Map<string, Tick[]>();
-  /** What lies before the ticks. */
+  /** The minutes before the ticks. */
   readonly #minutes = new Map<string, { readonly minutes: HeldMinutes; readonly sinceMs: number }>();
   /** By subject and layout, of the subject that was fed last: ticks come owner by owner. */
   #plans: { readonly node: SubjectNode; readonly byLayout: Map<readonly string[], Plan> } | null = null;
@@ -43,7 +43,7 @@ export class Recall {
     else this.#ticks.set(tick.owner, [tick]);
   }
 
-  /** Of one owner, before its ticks. What began before `sinceMs` is left out: its name was another's then. */
+  /** Takes minutes of one owner, before its ticks. What began before `sinceMs` is left out: its name was another's then. */
   minutes(minutes: HeldMinutes, sinceMs: number): void {
     this.#minutes.set(minutes.owner, { minutes, sinceMs });
   }
@@ -202,7 +202,7 @@ class Row {
     this.lastMs = columns.lastMs[index]!;
   }
 
-  /** Of a bucket only its last sample, if that was seen since. */
+  /** Reduces a bucket to its last sample, if that was seen since. */
   toLastOf(index: number, sinceMs: number): void {
     this.to(index);
     const { last } = this;

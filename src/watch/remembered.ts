@@ -2,7 +2,7 @@ import type { Alert, AlertChange, RuleState } from "../domain/alert.ts";
 import type { Event } from "../domain/event.ts";
 import type { AlertIds } from "./alert-book.ts";
 
-/** What history knew at the start. */
+/** The state that history knew at the start. */
 export interface Remembered {
   readonly ids: AlertIds;
   readonly ruleStates: readonly RuleState[];
@@ -10,7 +10,7 @@ export interface Remembered {
   readonly alerts: readonly Alert[];
   /** Every change of the alerts that fire, those that throttles hold, and the newest endings by liquidation. */
   readonly alertChanges: readonly AlertChange[];
-  /** Who was told of each alert that fires. */
+  /** The receivers that were notified of each alert that fires. */
   readonly told: ReadonlyMap<number, readonly string[]>;
   readonly keep: ReadonlyMap<string, string>;
   /** Those that may have taken what the firing alerts are about: word of them came already, and comes no more. */

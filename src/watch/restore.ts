@@ -45,13 +45,13 @@ export interface RestoreParts {
   readonly downtime: Downtime;
   readonly today: Today;
   readonly holdings: Holdings;
-  /** Whether a pair of this name is declared. */
+  /** True if a pair of this name is declared. */
   readonly hasPair: (name: string) => boolean;
-  /** Whether a channel of this name is configured. */
+  /** True if a channel of this name is configured. */
   readonly hasChannel: (name: string) => boolean;
-  /** Whether fire drills run by themselves. */
+  /** True if fire drills run by themselves. */
   readonly drills: boolean;
-  /** Whether inboxes are audited by themselves. */
+  /** True if inboxes are audited by themselves. */
   readonly audits: boolean;
 }
 
@@ -60,7 +60,7 @@ interface Unclaimed {
   /** Null: its condition was gone, and only the word why was still awaited. */
   readonly state: RuleState | null;
   readonly live: LiveAlert | null;
-  /** What was known of its end when that began to wait; null: it had not. */
+  /** The knowledge about its end at the time when that began to wait; null: it had not. */
   readonly ending: KeptEnding | null;
   readonly fallback: Ending;
 }
@@ -70,9 +70,9 @@ const tells: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "worsened"
 
 export class Restoring {
   readonly #parts: RestoreParts;
-  /** What stood about accounts whose first answer after the start is still to come, by wallet and PDA index. */
+  /** The states about accounts whose first answer after the start is still to come, by wallet and PDA index. */
   readonly #unclaimed = new Map<string, Unclaimed[]>();
-  /** What stood about markets, until the first list of those that there are. */
+  /** The states of markets, until the first list of those that there are. */
   #markets: { readonly symbol: string; readonly state: RuleState; readonly live: LiveAlert | null }[] = [];
 
   constructor(parts: RestoreParts) {
@@ -212,7 +212,7 @@ export class Restoring {
     this.#parts.endings.tidy(remembered.keep, (id) => this.#parts.alerts.live.has(id), draft);
   }
 
-  /** What would stand for ever, as nothing looks any more whether it is still so. */
+  /** Ends an alert that would fire for ever, as nothing checks any more whether it still holds. */
   #endUnasked(live: LiveAlert, why: string, draft: Draft): void {
     const { summary, value, dataAtMs } = live.alert;
     const text = { summary, description: `${why}.`, value, dataAtMs, details: live.details };

@@ -1,4 +1,4 @@
-/** What each trader account may do, held against what it might do before: a right lost or gained is an event. */
+/** Compares the rights of each trader account with those before: a right lost or gained is an event. */
 import type { Event } from "../domain/event.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { Draft } from "./draft.ts";
@@ -15,9 +15,9 @@ interface Written {
 
 export class Rights {
   readonly #facts: ReadonlyMap<string, string>;
-  /** What was put into history since, by account: one that goes and comes back is held against that. */
+  /** The rights stored since, by account: one that goes and comes back is held against that. */
   readonly #put = new Map<string, string>();
-  /** What was written down last: nearly every account has the same. */
+  /** The last record: nearly every account has the same. */
   #last: Written | null = null;
   readonly #isOurs: (wallet: string) => boolean;
   readonly #happened: (event: Event, draft: Draft) => void;
@@ -25,7 +25,7 @@ export class Rights {
   constructor(options: {
     /** Facts as history had them at the start. */
     readonly facts: ReadonlyMap<string, string>;
-    /** Whether history speaks of the wallet that has this name now. */
+    /** True if history speaks of the wallet that has this name now. */
     readonly isOurs: (wallet: string) => boolean;
     readonly happened: (event: Event, draft: Draft) => void;
   }) {

@@ -1,5 +1,5 @@
 /**
- * Which numbers go into history, and under which names. Layouts (lists of names) are made once for each set of
+ * Decides which numbers go into history, and under which names. Layouts (lists of names) are made once for each set of
  * positions and handed on as the same array, so that the store can intern them by identity.
  */
 import type { Tick } from "../domain/observation.ts";
@@ -56,7 +56,7 @@ export class Series {
     readonly string[]
   >;
   readonly #layouts = new Map<string, readonly string[]>();
-  /** Of accounts, by the markets of their positions, one after the other: each answer asks. */
+  /** The layouts of accounts, by the markets of their positions, one after the other: each answer asks. */
   readonly #ofAccounts: LayoutNode = { layout: null, next: new Map() };
 
   /**
@@ -134,12 +134,12 @@ export class Series {
     return { atMs, owner: "markets", series: layout, values };
   }
 
-  /** What an order book tells of one market. */
+  /** The figures of a market's order book. */
   book(market: MarketEntry, atMs: number): Tick {
     return this.#ofMarket("book", market, bookFields, atMs);
   }
 
-  /** What candles tell of one market. */
+  /** The figures of a market's candles. */
   candles(market: MarketEntry, atMs: number): Tick {
     return this.#ofMarket("candles", market, candleFields, atMs);
   }

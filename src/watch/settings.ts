@@ -1,4 +1,4 @@
-/** What the tick is told once, and again at a reload. */
+/** The settings of the tick, given at the start and again at a reload. */
 import type { AcknowledgeSettings } from "../alerts/acknowledge.ts";
 import type { Inhibitions } from "../alerts/inhibit.ts";
 import type { RemindSettings } from "../alerts/remind.ts";
@@ -40,11 +40,11 @@ export interface WatchSettings {
   readonly channels?: readonly string[];
   readonly remind: RemindSettings;
   readonly acknowledge: AcknowledgeSettings;
-  /** How often each source is asked, ms. */
+  /** Interval at which each source is asked, ms. */
   readonly scheduleMs: Readonly<Record<Source, number>>;
-  /** What templates of channels name: noted down with each change of an alert. Left out: nothing. */
+  /** The facts that channel templates name: noted down with each change of an alert. Left out: nothing. */
   readonly named?: readonly NamedFact[];
-  /** Whether fire drills run by themselves; left out: not known. */
+  /** True if fire drills run automatically; left out: not known. */
   readonly drills?: boolean;
   /** IANA name; of "today". */
   readonly timezone: string;
@@ -54,7 +54,7 @@ export interface WatchSettings {
   readonly reloaded?: boolean;
 }
 
-/** What is first seen later than this after a start may have come about since, so that nobody can say it was so then. */
+/** A subject first seen later than this after a start may have come about since, so that nobody can say it was so then. */
 export const firstLookMs = 60_000;
 /** Time for which a new alert waits for figures that its texts name and that were not read since the start. */
 export const textPatienceMs = 5_000;
@@ -62,5 +62,5 @@ export const textPatienceMs = 5_000;
 export const noDataForMs = 30_000;
 /** More wallets without data than this are one alert. */
 export const groupedFromWallets = 3;
-/** How long the end of a position waits for word of a liquidation, at the most, before it counts as closed. */
+/** Maximum time for which the end of a position waits for a report of a liquidation, before it counts as closed. */
 export const endingPatienceMs = 60_000;

@@ -1,5 +1,5 @@
 /**
- * What one wallet adds to what several hold together. Amounts are integers (10⁻⁶ USD, 10⁻⁸ units), so that taking an old
+ * The share of one wallet in what several hold together. Amounts are integers (10⁻⁶ USD, 10⁻⁸ units), so that taking an old
  * share out of a sum and a new one in leaves exactly what adding everything up anew would.
  */
 import type { Source } from "../domain/observation.ts";
@@ -10,7 +10,7 @@ import type { World } from "./world.ts";
 export const usdScale = 1e6;
 export const unitScale = 1e8;
 
-/** What a wallet holds in one market, over its accounts. */
+/** The holdings of a wallet in one market, over its accounts. */
 export interface Holding {
   net: number;
   gross: number;
@@ -73,7 +73,10 @@ export function shareOf(entry: WalletEntry, accounts: Iterable<AccountEntry>): S
 export const sharedSources = ["traderState", "markets", "marketConfig", "collateral"] as const;
 export type SharedSource = (typeof sharedSources)[number];
 
-/** When a source last told of all of a wallet, ms; -∞: not since the start. What holds nothing waits for no price: +∞. */
+/**
+ * The time at which a source last answered for all of a wallet, ms; -∞: not since the start. A wallet without holdings waits
+ * for no price: +∞.
+ */
 export function seenWhole(world: World, entry: WalletEntry, source: SharedSource): number {
   const { seenMs } = entry.node.facts;
   let any = false;

@@ -1,4 +1,4 @@
-/** What the last readings of wallets had at stake: their nearest position to liquidation, measured in daily moves. */
+/** The last readings of what wallets had at stake: their nearest position to liquidation, measured in daily moves. */
 import type { Facts } from "../rules/index.ts";
 import type { PositionEntry } from "./accounts.ts";
 import { wholeSeenMs } from "./wallets.ts";

@@ -1,11 +1,11 @@
 /**
- * When what a subject's rules read becomes stale. Each answer puts that off for all of them, so they share one deadline,
- * and it is looked for among them only when it comes up.
+ * The time at which the inputs of a subject's rules become stale. Each answer puts that off for all of them, so they share
+ * one deadline, and it is looked for among them only when it comes up.
  */
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { SubjectNode } from "./subjects.ts";
 
-/** What is the same for all subjects. */
+/** The parts that all subjects share. */
 export interface Judging {
   readonly deadlines: Deadlines;
   /** The first moment of a subject's rules, ms. */

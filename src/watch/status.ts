@@ -1,4 +1,4 @@
-/** What the watch knows, as the status page, the command line and the metrics read it. */
+/** The watch's knowledge, as the status page, the command line and the metrics read it. */
 import type { Source } from "../domain/observation.ts";
 import type { AccountStatus, FiringAlert, WalletStatus, WatchStatus } from "../domain/status.ts";
 import type { Facts, RuleSet } from "../rules/index.ts";
@@ -70,7 +70,7 @@ function firingAlert(live: LiveAlert, atMs: number): FiringAlert {
   return { ...live.alert, summary, description, value, dataAtMs, textAtMs: now ? atMs : dataAtMs };
 }
 
-/** When the oldest of the state and the marks under these figures was seen. */
+/** The time at which the oldest of the state and the marks under these figures was seen. */
 function seenMsOf({ seenMs }: Facts): number | null {
   const { traderState, markets } = seenMs;
   return traderState === undefined ? null : Math.min(traderState, markets ?? traderState);
@@ -122,7 +122,10 @@ function priced(figures: Record<string, number | null>): Record<string, number |
   return figures;
 }
 
-/** Of a market: books and candles are read while somebody needs them, and what they told is shown no longer than that. */
+/**
+ * Figures of a market for now: books and candles are read while somebody needs them, and what they told is shown no longer
+ * than that.
+ */
 function ofNow(
   figures: Record<string, number | null>,
   { seenMs }: Facts,

@@ -19,17 +19,17 @@ export class SubjectNode {
   readonly env: Env;
   /** Tells a position from the one of the same name before it: side and sequence (`long 318`). Empty for other subjects. */
   readonly incarnation: string;
-  /** What was already so when watching began is marked: true for subjects of the first answer after the start. */
+  /** Marks what was already so when watching began: true for subjects of the first answer after the start. */
   readonly first: boolean;
   /** A position's own past begins here, ms: what came before belongs to another one of its name. 0: not known. */
   bornMs = 0;
-  /** When a position was opened, ms; null: not known. */
+  /** The opening time of a position, ms; null: not known. */
   openedMs: number | null = null;
   /** Its rules, and how they are looked at one by one. */
   plan: Plan = noPlan;
   /** By their place in the plan: the windows through which they look back. */
   views: readonly (readonly Window[])[] = noViews;
-  /** What is told of its rules, in their order; none of one that is quiet (see `Quiet`) and was not marked by anything. */
+  /** The states of its rules, in their order; none of one that is quiet (see `Quiet`) and was not marked by anything. */
   instances: readonly Instance[] = noInstances;
   quiet = new Quiet();
   staleness: Staleness = new Staleness(this);
@@ -49,7 +49,7 @@ export class SubjectNode {
     env.window = (index) => this.looked[index]!.read(env.nowMs);
   }
 
-  /** What there is to tell of the rule of this place in the plan. Of a quiet one that is kept nowhere; see `rouse`. */
+  /** The state of the rule of this place in the plan. Of a quiet one that is kept nowhere; see `rouse`. */
   instance(index: number): Instance {
     const kept = this.instances[placeOf(this.instances, index)];
     if (kept?.index === index) return kept;
@@ -95,7 +95,10 @@ export class SubjectNode {
   }
 }
 
-/** Where the instance of this place in the plan stands, or would: where data are missing there is one of each of hundreds of rules. */
+/**
+ * The index at which the instance of this place in the plan is, or would be: where data are missing there is one of each of
+ * hundreds of rules.
+ */
 function placeOf(instances: readonly Instance[], index: number): number {
   let low = 0;
   let high = instances.length;

@@ -21,7 +21,7 @@ interface KeptThrottle {
 }
 
 const throttlePrefix = "throttle/";
-/** What is held, by the number of its change, with the throttle that holds it. */
+/** The held events, by the number of its change, with the throttle that holds it. */
 const heldPrefix = "throttled/";
 
 export class Throttles {
@@ -36,7 +36,7 @@ export class Throttles {
     this.#draft = options.draft;
   }
 
-  /** Whether a match now is held back. */
+  /** True if a match now is held back. */
   holds(rule: EventRule, subject: string, nowMs: number): boolean {
     const throttle = this.#throttles.get(keyOf(rule, subject));
     return throttle !== undefined && nowMs < throttle.untilMs;

@@ -1,5 +1,5 @@
 /**
- * What each wallet earned, paid and received since midnight of the configured time zone.
+ * The amounts that each wallet earned, paid and received since midnight of the configured time zone.
  *
  * Fees, funding and what trades realized are sums over the day's events, each of which is told once; profit is equity less
  * what it was at midnight, less what came in and went out since. All of it is kept in the commit of what it follows from, so
@@ -16,15 +16,18 @@ import type { ToldSince } from "./told-since.ts";
 import { type WalletEntry, walletKeepPrefix } from "./wallets.ts";
 
 export const todayKeepSuffix = "/today";
-/** How long before midnight the equity of midnight may have been read. */
+/** Maximum time before midnight at which the equity of midnight may have been read. */
 const beforeMidnightMs = 60_000;
 
 /** Equity of midnight. */
 interface Base {
   readonly usd: number;
-  /** Of our own, by account: what came in or went out after this slot counts. Absent: see `slot`. */
+  /** For baselines of our own, by account: what came in or went out after this slot counts. Absent: see `slot`. */
   readonly slots?: Readonly<Record<string, number>>;
-  /** Of our own as an earlier version stored it: one slot for all accounts. Null: after midnight, by the exchange's time. */
+  /**
+   * For a baseline of our own as an earlier version stored it: one slot for all accounts. Null: after midnight, by the
+   * exchange's time.
+   */
   readonly slot: number | null;
   /** The PDA indices that it covers. Absent in what an earlier version stored. */
   readonly indices?: readonly number[] | null;
@@ -55,7 +58,7 @@ interface Book {
   /** Today first; the next one as soon as the exchange's clock has come there. */
   days: Day[];
   changed: boolean;
-  /** What was told of the day before is in it. */
+  /** It includes all reports of the day before. */
   whole: boolean;
 }
 
@@ -99,7 +102,7 @@ export class Today implements Due {
     return this.#day.startMs;
   }
 
-  /** Whether the events of today have to be read again: nothing was kept of them for this time zone. */
+  /** True if the events of today have to be read again: nothing was kept of them for this time zone. */
   get incomplete(): boolean {
     for (const name of this.#wallets.keys()) if (!this.#book(name).whole) return true;
     return false;
@@ -164,7 +167,7 @@ export class Today implements Due {
     else if (values.fundingToday !== undefined) delete values.fundingToday;
   }
 
-  /** What an account realized today in a market; undefined while that is not known. */
+  /** The amount that an account realized today in a market; undefined while that is not known. */
   realized(wallet: string, account: string, symbol: string): number | undefined {
     const book = this.#book(wallet);
     if (!this.#isTold(wallet, "fills")) return undefined;
@@ -278,7 +281,7 @@ export class Today implements Due {
     return next;
   }
 
-  /** Whether all of today was told. */
+  /** True if all of today was reported. */
   #isTold(wallet: string, source: Source, pdaIndices?: readonly number[]): boolean {
     return this.#told.sinceMs(wallet, source, pdaIndices) < this.#day.startMs;
   }

@@ -21,7 +21,7 @@ interface BlindRule {
   unknown: Unknown | null;
 }
 
-/** What the vigils of many wallets have in common: those over one source with the same rules. */
+/** The parts that the vigils of many wallets share: those over one source with the same rules. */
 interface Post {
   readonly source: Source;
   readonly rules: readonly Rule[];
@@ -70,7 +70,7 @@ class Vigil implements Due {
   }
 }
 
-/** What rests on all accounts of a wallet, whichever those are. Of books each wallet is a part. */
+/** These scopes rest on all accounts of a wallet, whichever those are. Of books each wallet is a part. */
 const ofAccounts: ReadonlySet<Scope> = new Set(["position", "trader", "book"]);
 
 /** Sources that no wallet owns, and what stands for them as a subject. */
@@ -90,7 +90,7 @@ export class Vigils {
     readonly draft: () => Draft;
     readonly note: (sighted: Sighted, draft: Draft) => void;
     readonly startedMs: number;
-    /** When a source last answered before a reload, ms; null: it did not. */
+    /** The time at which a source last answered before a reload, ms; null: it did not. */
     readonly seenMs?: (source: Source, wallet: string | null) => number | null;
   }) {
     this.#deadlines = options.deadlines;
@@ -165,7 +165,7 @@ export class Vigils {
   }
 }
 
-/** Which rules rest on which source of which wallet. */
+/** Index of the rules by source and wallet. */
 class Wanting {
   readonly #rules = new Map<Source, Map<string | null, Rule[]>>();
   readonly #numbers = new Map<Rule, number>();

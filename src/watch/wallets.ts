@@ -26,7 +26,7 @@ export interface WalletEntry {
 
 export const walletKeepPrefix = "wallet/";
 
-/** Whose name it is: another key under it is another wallet, whose past begins with it. */
+/** The key that a name stands for: another key under it is another wallet, whose past begins with it. */
 interface KeptKey {
   readonly authority: string;
   /** Since when, ms; 0: as far back as history knows. */
@@ -152,7 +152,7 @@ function isWhole({ wallet: { pdaIndices }, seenMs, node }: WalletEntry): boolean
   return true;
 }
 
-/** When all PDA indices of the wallet had been read, at the latest, ms; null while one was not since the start. */
+/** The time at which all PDA indices of the wallet had been read, at the latest, ms; null while one was not since the start. */
 export function wholeSeenMs(entry: WalletEntry): number | null {
   return entry.node.facts.seenMs.traderState ?? null;
 }

@@ -1,5 +1,5 @@
 /**
- * Of which markets order books, trading hours and candles are needed: of those that rules look at. A rule about positions
+ * Decides which markets need order books, trading hours and candles: of those that rules look at. A rule about positions
  * needs those that are held, a rule about markets those that it selects, or all; and a market that a rule names is needed
  * whoever holds it.
  */
@@ -11,7 +11,7 @@ import type { SubjectNode } from "./subjects.ts";
 /** Symbols in capitals, or every market there is. */
 export type WantedSymbols = ReadonlySet<string> | "all";
 
-/** What is read market by market, and only where somebody needs it. */
+/** The sources that are read market by market, and only where somebody needs it. */
 const marketReads: readonly Source[] = ["orderbook", "calendars", "candles"];
 
 interface Wish {
@@ -53,7 +53,7 @@ export class WantedMarkets {
     return symbols;
   }
 
-  /** What has to be read of a position's market for its sake. */
+  /** The sources that have to be read of a position's market for its sake. */
   ofPosition({ plan }: SubjectNode): readonly Source[] {
     return marketReads.filter((source) => {
       const wish = this.#wishes.get(source)!;
@@ -61,7 +61,7 @@ export class WantedMarkets {
     });
   }
 
-  /** How many markets that will be, roughly, before anything was read. */
+  /** An estimate of the number of needed markets, roughly, before anything was read. */
   estimate(source: Source, of: { readonly markets: number; readonly held: number }): number {
     const wish = this.#wishes.get(source);
     if (!wish) return 0;

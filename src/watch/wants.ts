@@ -1,4 +1,4 @@
-/** What rules and templates need beyond what is read for everybody: what nobody looks at is not asked for. */
+/** The needs of rules and templates beyond what is read for everybody: what nobody looks at is not asked for. */
 import type { NamedFact } from "../domain/template-data.ts";
 import { namedFields, type Read, type RuleSet, type WindowSpec } from "../rules/index.ts";
 

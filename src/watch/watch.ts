@@ -74,7 +74,7 @@ export interface Note {
   readonly text: string;
 }
 
-/** What one observation led to. */
+/** The results of one observation. */
 export interface Outcome {
   readonly changes: Changes;
   /** Readings to make at once. */
@@ -83,7 +83,7 @@ export interface Outcome {
   readonly notes: readonly Note[];
 }
 
-/** What of a watch goes over to the one that replaces it at a reload. */
+/** The parts of a watch that go over to the one that replaces it at a reload. */
 interface Standing {
   readonly ruleSet: RuleSet;
   readonly firstLookUntilMs: number;
@@ -149,7 +149,7 @@ export class Watch {
   readonly #standing: SubjectNode[] = [];
   #notes: Note[] = [];
   #draft: Draft;
-  /** What is decided outside of an observation waits here for the next one. */
+  /** Decisions made outside of an observation; they wait here for the next one. */
   readonly #between: Draft;
   #startedMs: number;
   #viewMismatches: number;
@@ -475,7 +475,7 @@ export class Watch {
     };
   }
 
-  /** What was read before a reload is known still: what history says of it is settled by that at once. */
+  /** Keeps the readings from before a reload: what history says of it is settled by that at once. */
   #goOn(): void {
     const draft = this.#draft;
     this.#vigils.goOn(draft.atMs);
@@ -496,13 +496,16 @@ export class Watch {
     return this.#settings.ruleSet;
   }
 
-  /** When it began, ms, and whether in place of another one: what a replay has to do at the same moment. */
+  /** The start, ms, and whether in place of another one: what a replay has to do at the same moment. */
   get beginning(): { readonly atMs: number; readonly reloaded: boolean; readonly wentOn?: true } {
     const reloaded = this.#settings.reloaded === true;
     return { atMs: this.#startedMs, reloaded, ...(this.#wentOn ? { wentOn: true } : {}) };
   }
 
-  /** When time alone may change something next, ms; null when nothing is due. @param untilMs as of `Deadlines.nextMs` */
+  /**
+   * The next time at which time alone may change something, ms; null when nothing is due. @param untilMs as of
+   * `Deadlines.nextMs`
+   */
   nextDeadlineMs(untilMs?: number): number | null {
     return this.#deadlines.nextMs(untilMs);
   }
@@ -533,7 +536,7 @@ export class Watch {
     return outcome;
   }
 
-  /** Why a rule says what it says of a subject now; asking changes nothing. */
+  /** Explains a rule's judgement of a subject now; asking changes nothing. */
   explain(rule: string, subject: string | null, nowMs: number): ExplainAnswer {
     const { ruleSet } = this.#settings;
     const wallet = (name: string) => this.#world.wallet(name);
@@ -558,7 +561,7 @@ export class Watch {
     });
   }
 
-  /** What rules need beyond what is read for everybody. */
+  /** The needs of rules beyond what is read for everybody. */
   get needs(): Needs {
     return this.#needs;
   }
@@ -588,12 +591,12 @@ export class Watch {
     return [...this.#alerts.heldBack];
   }
 
-  /** Of which markets a source that is read market by market is needed now. */
+  /** The markets for which a source that is read market by market is needed now. */
   wantedMarkets(source: Source): WantedSymbols {
     return this.#wantedMarkets.of(source, this.#world.nodes.values());
   }
 
-  /** How far back each event kind is looked at by rules, ms: what has to be read from history at a start. */
+  /** The reach of rules into the past, by event kind, ms: what has to be read from history at a start. */
   get eventSpans(): ReadonlyMap<Event["kind"], number> {
     return this.#eventWindows.spans;
   }
@@ -831,7 +834,7 @@ export class Watch {
     this.#notes.push({ level: "warn", text });
   }
 
-  /** What the exchange says that accounts were worth. */
+  /** Takes the exchange's values of accounts. */
   #takePortfolio(seen: Observation & { readonly kind: "portfolio" }, draft: Draft): void {
     const entry = this.#world.wallets.get(seen.wallet);
     if (!entry) return;
@@ -923,7 +926,7 @@ export class Watch {
     node.windows?.feed(draft.atMs, values);
   }
 
-  /** What the positions of an account realized today, as old as the fills that were read. */
+  /** The realized profit of an account's positions today, as old as the fills that were read. */
   #realizedToday(entry: WalletEntry, { ref, positions, given }: AccountEntry): void {
     const { fills } = entry.node.facts.seenMs;
     if (fills === undefined || given) return;
@@ -982,7 +985,7 @@ export class Watch {
     this.#conditions.judgeNode(account.node, source, draft);
   }
 
-  /** Whether all that a condition can be about was seen since the start, and judged by it. */
+  /** True if all that a condition can be about was seen since the start, and judged by it. */
   #judgedAll(name: string): boolean {
     const rule = this.#settings.ruleSet.conditions.find((one) => one.name === name);
     if (!rule) return false;
@@ -1035,7 +1038,7 @@ export class Watch {
     this.#newcomers.push(node);
   }
 
-  /** What a new position's rules need of its market is read now, where it is not known yet, not at the next turn. */
+  /** Requests the market data that a new position's rules need now, where it is not known yet, not at the next turn. */
   #askForMarket(node: SubjectNode, draft: Draft): void {
     if (node.subject.scope !== "position") return;
     const { seenMs } = this.#world.markets.entry(node.subject.symbol).facts;

@@ -20,8 +20,8 @@ interface Fed {
 }
 
 /**
- * Which windows a subject has, in the order in which they were asked for. Thousands of subjects have the same ones, so
- * this is shared by them: a subject that asks for one more goes on to the plan that has it.
+ * The windows of a subject, in the order in which they were asked for. Thousands of subjects have the same ones, so this is
+ * shared by them: a subject that asks for one more goes on to the plan that has it.
  */
 export class WindowPlan {
   readonly #timezone: string;
@@ -54,7 +54,7 @@ export class WindowPlan {
     return this.#makers.length;
   }
 
-  /** Which of its windows is the one of this specification; -1: none. */
+  /** The index of its window that is the one of this specification; -1: none. */
   placeOf(spec: WindowSpec): number {
     return this.#places.get(spec.key) ?? -1;
   }
@@ -125,7 +125,7 @@ export class WindowSet {
     if (moved) this.heldUntilMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** How many there are. */
+  /** The number of windows. */
   get size(): number {
     return this.#windows.length;
   }

@@ -102,8 +102,8 @@ export class World {
   }
 
   /**
-   * When a source last answered about a wallet, about the exchange, or about all of these markets; null: not since the
-   * start.
+   * The time at which a source last answered about a wallet, about the exchange, or about all of these markets; null: not
+   * since the start.
    */
   lastSeenMs(source: Source, wallet: string | null, symbols: readonly string[] = []): number | null {
     if (symbols.length > 0) {
@@ -198,7 +198,10 @@ export class World {
     return env;
   }
 
-  /** When an event's account and its marks were seen, ms, if that was before the event; null: they show it, or are not known. */
+  /**
+   * The time at which an event's account and its marks were seen, if that was before the event; null: they show it, or are
+   * not known.
+   */
   figuresBefore(event: Event): number | null {
     const { wallet } = event;
     if (wallet === null) return null;
@@ -232,7 +235,7 @@ export class World {
   }
 
   /**
-   * Whether the exchange has said, after `sinceMs`, that the account, position or market which an event speaks of is not
+   * True if the exchange has said, after `sinceMs`, that the account, position or market which an event speaks of is not
    * there; or the event names none. `source` is what would tell of it.
    */
   knownAbsent(event: Event, source: Source | null, sinceMs: number): boolean {
@@ -288,7 +291,7 @@ export class World {
     return node;
   }
 
-  /** What several wallets hold together. */
+  /** The sums over several wallets. */
   togetherNode(
     subject: Subject & { readonly scope: "book" | "pair" },
     facts: Facts,
