@@ -3,7 +3,7 @@ import { z } from "zod";
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** Whether what is sent to this address could be read on the way. */
+/** True if a message to this address could be read on the way. */
 export function isPlain(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);
@@ -15,7 +15,7 @@ export const anyAddress = z
   .url({ protocol: /^https?$/, error: "must be an address: https://…" })
   .refine((url) => !URL.canParse(url) || new URL(url).username === "", "must hold no user or password");
 
-/** Of services to which a secret is sent: plain HTTP would hand it to everybody on the way. */
+/** An address of a service to which a secret is sent: plain HTTP would hand it to everybody on the way. */
 export const safeAddress = anyAddress.refine(
   (url) => !isPlain(url),
   "has to begin with https:// (http:// only for this machine: 127.0.0.1, [::1], localhost)",

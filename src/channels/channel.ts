@@ -1,5 +1,5 @@
 /**
- * What every channel is: something that takes a sealed message and answers in one of three ways.
+ * The interface of channels: a channel takes a sealed message and answers in one of three ways.
  *
  * A channel never retries, never waits out a rate limit and never outlives its deadline: all of that is the outbox's
  * work. It says what happened as a closed set of failures, and when trying again makes sense.
@@ -33,7 +33,7 @@ export interface Outgoing {
   /** The newest that tells of all that this one tells of: edited instead, where nothing got worse. Left out: none. */
   readonly latest?: ToldBefore;
   /**
-   * What was told of these alerts and of what else fires in their group, oldest first, edits with what they edited. Given to
+   * The earlier messages about these alerts and the rest of their group, oldest first, edits with what they edited. Given to
    * channels that keep groups together (`keepsGroups`).
    */
   readonly around?: readonly ToldBefore[];
@@ -41,13 +41,13 @@ export interface Outgoing {
   readonly late?: Late;
 }
 
-/** What stands on a channel under one receipt. */
+/** The messages on a channel under one receipt. */
 export interface ToldBefore {
   readonly messageId: string;
   readonly receipt: string;
   /** As it was sent. */
   readonly message: Message;
-  /** What was told since by editing it, oldest first: messages with the same receipt. Left out: nothing. */
+  /** The later messages that edited it, oldest first: messages with the same receipt. Left out: nothing. */
   readonly since?: readonly Message[];
 }
 
@@ -76,8 +76,8 @@ export interface Channel {
   /** It is to be told what else was said of a message's group (`Outgoing.around`). Left out: it is not. */
   readonly keepsGroups?: boolean;
   /**
-   * What it tells is kept elsewhere alert by alert: one that a message merely counted would never begin there, or never end. So
-   * nothing is folded, and no message holds more than it tells. Left out: large numbers are told as people read them.
+   * Its receiver keeps each alert apart: one that a message merely counted would never begin there, or never end. So nothing
+   * is folded, and no message holds more than it tells. Left out: large numbers are told as people read them.
    */
   readonly tellsEach?: boolean;
   /** Its messages are sealed with what there is to draw (`MessageContent.chart`). Left out: they are not. */

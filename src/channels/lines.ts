@@ -1,12 +1,12 @@
-/** What of a rendered message is printed, line by line, whatever dress a channel puts on it. Pure. */
+/** The printed parts of a rendered message, line by line, whatever dress a channel puts on it. Pure. */
 import type { Block, Rendering, Section } from "./message.ts";
 
-/** What leads, where the title does not say that itself. */
+/** The leading words, where the title does not say that itself. */
 export function shownLead({ lead, own }: Block): string {
   return own?.bare ? "" : lead;
 }
 
-/** What is printed below the title. */
+/** The parts below the title. */
 export function shownParts({
   description,
   figures,
@@ -59,7 +59,7 @@ export function figureLines(figures: Block["figures"]): string[] {
   return lines;
 }
 
-/** What of a block stands above everything else, and not in the headline. */
+/** The parts of a block above everything else, and not in the headline. */
 export function titleLines(block: Block, rendering: Pick<Rendering, "headline" | "blocks">): string[] {
   if (rendering.blocks.length > 1) return [headOf(block)];
   return rendering.headline.includes(block.what) ? [] : [block.what];

@@ -1,4 +1,4 @@
-/** Whom a message calls: only when something began, got worse, is reminded of, or was liquidated. */
+/** Decides whom a message calls: only when something began, got worse, is reminded of, or was liquidated. */
 import { type AlertChange, type Severity, severities } from "../domain/alert.ts";
 import type { Message } from "../domain/delivery.ts";
 

@@ -16,7 +16,7 @@ import { clean, cleanLine, safeLink, shorten } from "./text.ts";
 
 export { formatTime };
 
-/** What colour says: three severities, good news, over without being good news, a test. */
+/** The meaning of a colour: three severities, good news, over without being good news, a test. */
 export type Tone = Severity | "good" | "over" | "test";
 
 /** One alert change, in words. All text is free of control characters; no channel's markup is escaped yet. */
@@ -25,14 +25,14 @@ export interface Block {
   readonly tone: Tone;
   /** `FIRING critical`, `RESOLVED`, `LIQUIDATED`, … */
   readonly lead: string;
-  /** What: the summary, on one line. */
+  /** The summary, on one line. */
   readonly what: string;
-  /** How bad: figures by name, and the rule's own description, which may be empty. */
+  /** Figures by name, and the rule's own description, which may be empty. */
   readonly figures: readonly (readonly [string, string])[];
   readonly description: string;
-  /** How fresh: sentences about times. */
+  /** Sentences about the times and the age of the data. */
   readonly fresh: readonly string[];
-  /** What now: sentences. */
+  /** Sentences about what can be done now. */
   readonly now: readonly string[];
   /** An address that is safe to link, or null. */
   readonly runbook: string | null;
@@ -55,12 +55,12 @@ export interface Rendering {
   readonly tone: Tone;
   /** The message in one line. */
   readonly headline: string;
-  /** What is to be said about the message as a whole: that it is a test, that it is late. */
+  /** Notes about the message as a whole: that it is a test, that it is late. */
   readonly notes: readonly string[];
   readonly blocks: readonly Block[];
   /** Tables of a digest; empty in any other message. */
   readonly sections: readonly Section[];
-  /** What else fires, a line each; empty where nothing does. */
+  /** The other alerts that fire, a line each; empty where nothing does. */
   readonly standing: readonly string[];
   /** Sender and message id; by the latter a channel finds the message again. */
   readonly footer: string;
@@ -73,7 +73,7 @@ export interface RenderOptions {
   readonly commandLine?: CommandLine;
 }
 
-/** How this daemon's command line is called where it runs: `alerts ack 17` → all that has to be typed. */
+/** Makes the command line of this daemon where it runs: `alerts ack 17` → all that has to be typed. */
 export type CommandLine = (words: string) => string;
 
 export const plainCommandLine: CommandLine = (words) => `perpwatch ${words}`;
@@ -201,7 +201,7 @@ function endingLead(ending: Ending | null): string {
   }
 }
 
-/** What an ending means, so that nobody takes silence for safety. */
+/** The meaning of an ending, so that nobody takes silence for safety. */
 const endingMeaning: Readonly<Record<Ending, string>> = {
   recovered: "The condition no longer holds.",
   closed: "The position is closed. Nothing is left to watch.",

@@ -6,7 +6,7 @@ import { Agent, type Dispatcher, request } from "undici";
 import type { ProbeResult, SendResult } from "./channel.ts";
 import { cleanLine, shorten, withoutSecrets } from "./text.ts";
 
-/** What is read of an answer, bytes: a service's words about a refusal, not a page. */
+/** Maximum size read of an answer, bytes: a service's words about a refusal, not a page. */
 const largestAnswer = 65_536;
 /** The longest wait that another side may ask for, ms: a day. */
 const longestWaitMs = 86_400_000;
@@ -118,7 +118,7 @@ export class Poster {
     return { kind: "none", failure, detail: `${who} ${how}${code === null ? "" : ` (${code})`}` };
   }
 
-  /** What a service said of its refusal, fit to be shown. */
+  /** A service's explanation of its refusal, fit to be shown. */
   words(text: string): string {
     return shorten(withoutSecrets(cleanLine(text), this.#options.secrets), 200);
   }
@@ -130,7 +130,7 @@ export class Poster {
   }
 
   /**
-   * What a status means for a message, for a service that keeps to HTTP.
+   * The result that a status means, for a message, for a service that keeps to HTTP.
    * @param said the service's own words, where its answer is more than words
    * @param receipt of a message that was taken
    */
@@ -158,7 +158,7 @@ export class Poster {
   }
 }
 
-/** Of a service that takes alerts and nothing else. */
+/** The refusal of a service that takes alerts and nothing else. */
 export function noDigest(who: string): SendResult {
   const detail = `${who} takes alerts, and no digest`;
   return { kind: "refused", failure: "rejected", detail, channelBroken: false };

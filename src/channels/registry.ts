@@ -82,22 +82,22 @@ export const secretSettings: readonly (readonly string[])[] = [
 export interface ChannelDeps {
   readonly clock: Clock;
   readonly random: Random;
-  /** Where a console channel writes. */
+  /** The stream to which a console channel writes. */
   readonly out: Writable & { readonly isTTY?: boolean };
   /** Console channels write a JSON line for each message, as the log beside them does. Default: text. */
   readonly json?: boolean;
   readonly log?: ChannelLog;
   /** IANA name in which times are told; default UTC. */
   readonly timezone?: string;
-  /** How commands are called, for messages that name one; default `perpwatch …`. */
+  /** The way to call commands, for messages that name one; default `perpwatch …`. */
   readonly commandLine?: CommandLine;
-  /** Whom Discord channels ping, by severity, where their own settings say nothing. */
+  /** The mentions of Discord channels, by severity, where their own settings say nothing. */
   readonly mention?: MentionSettings;
-  /** What people may ask and do from a chat. Left out: nothing, and no buttons are shown. */
+  /** The questions and actions of people in a chat. Left out: nothing, and no buttons are shown. */
   readonly actions?: ChatActions;
-  /** What stands behind alerts, for channels that draw it. Left out: nothing is drawn. */
+  /** The series behind alerts, for channels that draw it. Left out: nothing is drawn. */
   readonly charts?: Charts;
-  /** What programs of command channels see (`programEnvironment`). Default: nothing. */
+  /** The environment of programs of command channels see (`programEnvironment`). Default: nothing. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -135,7 +135,7 @@ export function createChannel(name: string, settings: ChannelSettings, deps: Cha
   }
 }
 
-/** What programs that a channel runs may see of the daemon's environment: where programs and the user's files are. */
+/** The part of the daemon's environment that programs of a channel may see: where programs and the user's files are. */
 export function programEnvironment(
   env: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> {

@@ -15,7 +15,10 @@ import {
 import { figureLines } from "./lines.ts";
 import { type Block, type RenderOptions, render } from "./message.ts";
 
-/** What templates may be written for: the steps in an alert's life, an event, and the one ending that is good news. */
+/**
+ * The steps for which templates may be written: the steps in an alert's life, an event, and the one ending that is good
+ * news.
+ */
 export const templateKinds = [
   "event",
   "fired",
@@ -52,7 +55,7 @@ export interface ChannelTemplates {
   readonly byKind: { readonly [kind in TemplateKind]?: Texts };
 }
 
-/** Which templates a change is told by. */
+/** The templates for a change. */
 export function templateKindOf({ kind, alert }: AlertChange): TemplateKind {
   if (kind === "ended") return alert.ending === "recovered" ? "resolved" : "ended";
   return kind === "fired" && alert.event ? "event" : kind;

@@ -13,10 +13,10 @@ export interface KnownAccount extends TraderIndex {
 
 interface Accounts {
   known: readonly KnownAccount[];
-  /** What the newest state of each PDA index lists, of those that were read since the start. */
+  /** The accounts that the newest state of each PDA index lists, of those that were read since the start. */
   listed: readonly Listed[];
   stored: string;
-  /** How many accounts `stored` was compared with: they are never forgotten, so as many are the same ones. */
+  /** The number of accounts with which `stored` was compared: they are never forgotten, so as many are the same ones. */
   comparedCount: number;
 }
 
@@ -68,7 +68,7 @@ export class AccountBook {
     return this.#accounts.get(wallet)?.known.length ?? 0;
   }
 
-  /** Whether the state of every PDA index was read since the start. */
+  /** True if the state of every PDA index was read since the start. */
   complete(wallet: CollectedWallet): boolean {
     const entry = this.#accounts.get(wallet.name);
     return wallet.pdaIndices.every((index) => entry?.listed.some(({ pdaIndex }) => pdaIndex === index));
@@ -94,7 +94,7 @@ export class AccountBook {
     return fresh;
   }
 
-  /** What has to be stored so that a restart knows the same; null: nothing new. */
+  /** The state to store so that a restart knows the same; null: nothing new. */
   unstored(wallet: CollectedWallet, atMs: number): (Observation & { kind: "events" }) | null {
     const entry = this.#accounts.get(wallet.name);
     if (!entry) return null;

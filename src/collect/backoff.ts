@@ -1,8 +1,8 @@
-/** How long to leave the exchange alone after failures. */
+/** The delay after failures of the exchange. */
 import type { Random } from "../domain/clock.ts";
 import type { Source } from "../domain/observation.ts";
 
-/** What risk rests on: tried at least this often, whatever is wrong. */
+/** The sources that risk rests on: tried at least this often, whatever is wrong. */
 const CRITICAL_MS = 30_000;
 const OTHERS_MS = 120_000;
 const FIRST_MS = 2_000;

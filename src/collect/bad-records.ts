@@ -1,6 +1,6 @@
 /**
- * What the exchange sent and the contract does not know: counted each time, said once, kept for inspection once an hour a
- * kind. A kind is an endpoint and the fields that do not fit, or what is wrong where that is no field; numbers (of rows, of
+ * Handles records that the contract does not know: counted each time, said once, kept for inspection once an hour a kind. A
+ * kind is an endpoint and the fields that do not fit, or what is wrong where that is no field; numbers (of rows, of
  * characters) do not tell kinds apart.
  */
 import type { Clock } from "../domain/clock.ts";
@@ -9,7 +9,7 @@ import type { CollectLog } from "./log.ts";
 
 const KEEP_AGAIN_MS = 3_600_000;
 const MOST_KINDS = 1_000;
-/** Of an endpoint, by what is wrong; more are one kind. */
+/** Maximum number of problems kept apart for an endpoint; more are one kind. */
 const MOST_PROBLEMS = 20;
 
 /** A body to keep. */

@@ -84,7 +84,7 @@ export class CronSchedule {
   }
 }
 
-/** Why an expression or zone cannot be, for people; null: it can. */
+/** The reason why an expression or zone is invalid, for people; null: it can. */
 export function cronProblem(expression: string, timezone: string): string | null {
   if (expression.trim().startsWith("@"))
     return "write out the six parts (seconds minutes hours days months weekdays)";

@@ -1,4 +1,4 @@
-/** What a collector is, and what it is handed for each run. Schedules, deadlines and failures are the scheduler's. */
+/** The interface of collectors, and their input for each run. Schedules, deadlines and failures are the scheduler's. */
 import type { Observation, Source } from "../domain/observation.ts";
 import type { ClientCall, ExchangeClient, Lane } from "../exchange/index.ts";
 
@@ -13,13 +13,7 @@ export interface CollectedWallet {
   readonly pdaIndices: readonly number[];
 }
 
-/**
- * How a run ended when nothing went wrong:
- *  - `done`: everything that there is to know now;
- *  - `more`: older pages wait; the scheduler comes back soon, in the last lane, with `catchUp`;
- *  - `later`: something that it needs is not known yet; the scheduler comes back soon, and nothing was read;
- *  - `partial`: the source was read on schedule but for a part that failed before and is not due again: nothing recovered.
- */
+/** The end of a run without errors: */
 export type RunOutcome = "done" | "more" | "later" | "partial";
 
 /** One run of one collector. */

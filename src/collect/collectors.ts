@@ -53,7 +53,7 @@ export interface CollectorsOptions {
   readonly schedules: ScheduleSettings;
   /** The request ceiling, which schedules are stretched to. */
   readonly requestsPerSecond: number;
-  /** What may leave now; without it the ceiling is taken for it. */
+  /** The budget for requests; without it the ceiling is taken for it. */
   readonly budget?: Pick<RequestBudget, "ratePerSecond" | "limit" | "onLimit">;
   /** Corrected to the exchange's time where that is known. */
   readonly clock: Clock;
@@ -61,13 +61,13 @@ export interface CollectorsOptions {
   /** Resolves when the observation was judged and stored. */
   readonly observe: (observation: Observation) => Promise<void>;
   readonly store: Pick<Store, "knownEvents" | "cursors">;
-  /** How long the store keeps events, ms; null or left out: for ever. */
+  /** The time for which the store keeps events, ms; null or left out: for ever. */
   readonly eventsKeptMs?: number | null;
-  /** Of a wallet's worst account; null while unknown. */
+  /** The margin ratio of a wallet's worst account; null while unknown. */
   readonly marginRatio: (wallet: string) => number | null;
-  /** Of which markets what is read market by market is needed now; absent: of none. */
+  /** The markets for which a source read market by market is needed now; absent: of none. */
   readonly wantedMarkets?: (source: MarketRead) => WantedMarkets;
-  /** What rules need beyond what is read for everybody. Absent: nothing. */
+  /** The needs of rules beyond what is read for everybody. Absent: nothing. */
   readonly needs?: CollectNeeds;
   /** Keeps the body of an answer that does not fit. */
   readonly onBadRecord: (record: BadRecord) => void;
@@ -78,11 +78,11 @@ export interface CollectorsOptions {
 
 /** Asked again each time, since rules may be loaded anew. */
 export interface CollectNeeds {
-  /** How long orders rest. */
+  /** True if the ages of resting orders are needed. */
   orderAges(): boolean;
   /** Our equity held against the exchange's. */
   equityCheck(): boolean;
-  /** Whether a wallet's equity at midnight has to come from the exchange, and of which midnight, ms; else null. */
+  /** The midnight for which a wallet's equity has to come from the exchange, ms; else null. */
   midnightMs(wallet: string): number | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * How many requests a second the schedules want, what the ceiling leaves of them, and the interval that each source will
- * really get. Pure: `perpwatch check` asks before any daemon runs, the scheduler stretches its intervals by the same.
+ * Computes the requests a second that the schedules want, what the ceiling leaves of them, and the interval that each source
+ * will really get. Pure: `perpwatch check` asks before any daemon runs, the scheduler stretches its intervals by the same.
  */
 import type { Source } from "../domain/observation.ts";
 import { type Lane, lanes, laneWeights } from "../exchange/index.ts";
@@ -18,15 +18,15 @@ export interface DemandInput {
   }[];
   /** Default 30. */
   readonly markets?: number;
-  /** Of how many markets these are read: only of those that some rule asks about. Default: none. */
+  /** The number of markets that these are read of: only of those that some rule asks about. Default: none. */
   readonly marketReads?: Partial<Record<MarketRead, number>>;
-  /** Whether our equity is held against the exchange's portfolio values. */
+  /** True if our equity is compared with the exchange's portfolio values. */
   readonly equityCheck?: boolean;
   /** Wall time, for calendars. */
   readonly nowMs: number;
 }
 
-/** What is read market by market, and only of those that somebody needs. */
+/** The sources read market by market, and only of those that somebody needs. */
 export type MarketRead = Extract<Source, "orderbook" | "calendars" | "candles">;
 
 export function marketReadsOf(count: (source: MarketRead) => number): Record<MarketRead, number> {
@@ -181,7 +181,7 @@ export function realSchedulesMs(input: DemandInput & { readonly streams?: boolea
   ) as Record<Source, number>;
 }
 
-/** What one run over everything costs, in plain reads. */
+/** The cost of one run over everything, in plain reads. */
 export function requestsOf(
   source: Source,
   input: Pick<DemandInput, "wallets" | "markets" | "marketReads" | "equityCheck">,

@@ -7,9 +7,9 @@ import type { CollectedWallet } from "./collector.ts";
 import type { MarketBook } from "./market-book.ts";
 import { notificationEvents } from "./translate/notification.ts";
 
-/** What stands in the inboxes of a wallet's trader accounts. */
+/** The contents of the inboxes of a wallet's trader accounts. */
 export interface InboxReading {
-  /** When reading began, ms. */
+  /** The beginning of the reading, ms. */
   readonly atMs: number;
   /** Notifications, each once, as acknowledged as they were at the end of reading; and liquidations that they tell of. */
   readonly events: readonly Event[];

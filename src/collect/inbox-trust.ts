@@ -1,6 +1,6 @@
 /**
- * Whether the stream is to be believed about the notifications of a wallet: its connection may stand, answer pings and have
- * confirmed the subscription, and yet tell nothing. What the inbox shows and the stream never told finds it out.
+ * Decides whether the stream can be believed about the notifications of a wallet: its connection may stand, answer pings and
+ * have confirmed the subscription, and yet tell nothing. What the inbox shows and the stream never told finds it out.
  *
  *   believed ──an item, created since the connection came up, that it did not tell──► doubted
  *      ▲                                                                                │

@@ -1,4 +1,4 @@
-/** What the scheduler knows of one collector for one wallet. */
+/** The scheduler's state of one collector for one wallet. */
 import type { FailureReason, Source } from "../domain/observation.ts";
 import type { ScheduleStatus } from "../domain/status.ts";
 import type { Lane } from "../exchange/index.ts";
@@ -7,14 +7,14 @@ import type { CollectedWallet, Collector } from "./collector.ts";
 import type { Schedule } from "./settings.ts";
 import type { WheelEntry } from "./wheel.ts";
 
-/** Why a run is made: its time has come, somebody needs it now, the last one failed, older pages wait. */
+/** The reason for a run: its time has come, somebody needs it now, the last one failed, older pages wait. */
 export type Mode = "turn" | "asked" | "retry" | "catchUp";
 
 export interface Job extends WheelEntry {
   readonly collector: Collector;
   readonly wallet: CollectedWallet | null;
   readonly cron: CronSchedule | null;
-  /** Of the beat; monotonic, of a calendar wall. */
+  /** The time of the beat; monotonic, of a calendar wall. */
   turnMs: number;
   mode: Mode;
   running: {
@@ -35,7 +35,7 @@ export interface Job extends WheelEntry {
   lastOkMs: number | null;
   lastFailure: ScheduleStatus["lastFailure"];
   failures: number;
-  /** Of runs that read older pages, which fail by themselves. */
+  /** The last failure of runs that read older pages, which fail by themselves. */
   catchUpFailure: ScheduleStatus["catchUpFailure"];
   backingOff: boolean;
 }

@@ -19,7 +19,7 @@ export class LimitWaits {
   readonly #jobs: readonly Job[];
   readonly #everyMs: (job: Job) => number;
   readonly #report: (job: Job, atMs: number, failure: ReadFailure) => void;
-  /** When each was reported last, monotonic ms. */
+  /** The time at which each was last reported, monotonic ms. */
   readonly #reportedMs = new Map<Job, number>();
   #cancel: (() => void) | null = null;
 

@@ -58,7 +58,7 @@ export class LivePrices {
     return newest;
   }
 
-  /** Whether a poll shows a mark that the stream, had it told, would have told: of a market that it told of before. */
+  /** True if a poll shows a mark that the stream should have sent: of a market that it told of before. */
   movedSince(rows: readonly MarketPrices[]): boolean {
     return rows.some((row) => {
       const told = this.#told.get(row.symbol.toUpperCase())?.prices;

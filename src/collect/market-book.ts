@@ -1,4 +1,4 @@
-/** Which markets there are, as the newest configuration says: symbols by asset id, lots and ticks in human units. */
+/** The list of markets, as the newest configuration says: symbols by asset id, lots and ticks in human units. */
 import type { MarketConfig } from "../domain/account.ts";
 import { unitsFromBaseLots, usdFromTicks } from "../domain/market-scale.ts";
 
@@ -11,7 +11,7 @@ export class MarketBook {
     this.#byAsset = new Map(markets.map((market) => [market.assetId, market]));
   }
 
-  /** Whether the configuration was read at all. */
+  /** True if the configuration was read at all. */
   get known(): boolean {
     return this.#bySymbol.size > 0;
   }

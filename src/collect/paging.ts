@@ -38,9 +38,9 @@ export interface HistoryPage {
 }
 
 export interface HistoryOptions {
-  /** Of its cursor in the store: unique for (source, wallet, part). */
+  /** The name of its cursor in the store: unique for (source, wallet, part). */
   readonly name: string;
-  /** How far back the past is read at first sight, ms. */
+  /** The span of the past that is read at first sight, ms. */
   readonly pastMs: number;
   readonly teller: Teller;
   /** As stored by an earlier start. */
@@ -61,19 +61,19 @@ interface Backlog {
   readonly older: Readonly<Record<string, string>> | null;
   /** Read until a known page is as old as this. */
   readonly untilMs: number;
-  /** What happened after this is told, ms; left out by earlier versions: nobody can say. */
+  /** Events after this time are reported, ms; left out by earlier versions: nobody can say. */
   readonly fromMs?: number;
 }
 
 interface State {
-  /** Of the newest row known. */
+  /** The time of the newest row known. */
   readonly edgeMs: number | null;
   readonly backlog: readonly Backlog[];
   /** The oldest row that may still change, ms; for a start that has not met it yet. */
   readonly openMs?: number | null;
 }
 
-/** What a reading brought, to be told; `done` when it was. */
+/** The result of a reading, to be told; `done` when it was. */
 export interface Reading {
   readonly batch: Batch;
   readonly more: boolean;
@@ -89,7 +89,7 @@ export class History {
   #state: State;
   #deepMs = Number.NEGATIVE_INFINITY;
   #known = "";
-  /** What the run before knew to be open, until this one has walked back to it. */
+  /** The range that the run before knew to be open, until this one has walked back to it. */
   #openBeforeMs: number;
 
   constructor(options: HistoryOptions) {
@@ -265,7 +265,7 @@ export async function catchUpOne<P extends { readonly history: History }>(
   return parts.some(({ history }) => history.hasBacklog) ? "more" : "done";
 }
 
-/** Where histories begin in the store's cursors. */
+/** Names the cursor at which a history begins in the store. */
 export const historyCursor = (source: string, wallet: string, part: string): string =>
   `history/${source}/${wallet}/${part}`;
 
@@ -310,7 +310,7 @@ function bounded(backlog: readonly Backlog[]): readonly Backlog[] {
   return [{ older: null, untilMs, ...(Number.isFinite(fromMs) ? { fromMs } : {}) }];
 }
 
-/** What happened after this is told, ms: 0 where nothing is left to be read. */
+/** Events after this time are reported, ms: 0 where nothing is left to be read. */
 function coveredMs(backlog: readonly Backlog[]): number {
   return Math.max(0, ...backlog.map((one) => one.fromMs ?? Number.POSITIVE_INFINITY));
 }

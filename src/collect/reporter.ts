@@ -25,7 +25,7 @@ const UNDER_WAY_MS = 1_000;
 const LONGEST_HOLD_MS = 15_000;
 const LOOK_EVERY_MS = 1_000;
 
-/** What a schedule reads: what is new, or older pages of a history. */
+/** The target of a reading: what is new, or older pages of a history. */
 export interface Reading {
   readonly source: Source;
   readonly wallet: string | null;
@@ -262,7 +262,7 @@ function fieldsOf({ source, wallet }: Reading, more: object): object {
   return { source, ...(wallet === null ? {} : { wallet }), ...more };
 }
 
-/** What to do where trying again does not help. */
+/** The remedy where trying again does not help. */
 function remedyFor(detail: string): string {
   return /\b403 (insufficient_role|user_only|admin_only|wallet_not_linked)\b/.test(detail)
     ? "; the exchange takes the sign-in, but this key may not read it, and trying again does not help. See that it is" +

@@ -16,12 +16,12 @@ export class RunTooLong extends Error {
 export class CalledOff extends Error {
   override readonly name = "CalledOff";
 }
-/** What was read could not be handed on; nobody's fault at the exchange. */
+/** Readings could not be handed on; nobody's fault at the exchange. */
 export class NotTaken extends Error {
   override readonly name = "NotTaken";
 }
 
-/** How much longer than its requests a run may take, so that theirs is the error that is told. */
+/** The time that a run may take beyond its requests, so that theirs is the error that is told. */
 const GRACE_MS = 250;
 
 export interface RunOptions {
@@ -37,7 +37,7 @@ export interface RunOptions {
   readonly limitMs: number;
 }
 
-/** How it ended: an outcome, or why there is none. */
+/** The end of a run: an outcome, or why there is none. */
 export interface RunEnd {
   readonly outcome: RunOutcome | null;
   readonly failure: unknown;
@@ -61,7 +61,9 @@ export function perform(options: RunOptions): {
     if (observing > 0) held = reason;
     else controller.abort(reason);
   };
-  /** What was held back while something was stored holds for all that the run does next: it may be at its end. */
+  /**
+   * Ends the hold: what was held back while something was stored holds for all that the run does next: it may be at its end.
+   */
   const goOn = () => {
     if (observing === 0 && held) controller.abort(held);
   };

@@ -60,15 +60,15 @@ export interface SchedulerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly observe: (observation: Observation) => Promise<void>;
-  /** Of a wallet's worst account; null while unknown. */
+  /** The margin ratio of a wallet's worst account; null while unknown. */
   readonly marginRatio: (wallet: string) => number | null;
   /** Known trader accounts of a wallet. */
   readonly accounts: (wallet: string) => number;
-  /** Of how many markets each is read that is read market by market. */
+  /** The number of markets for each source that is read market by market. */
   readonly marketReads?: () => NonNullable<DemandInput["marketReads"]>;
-  /** Whether portfolio values are asked for in every turn. */
+  /** True if portfolio values are asked for in every turn. */
   readonly equityCheck?: () => boolean;
-  /** Whether a wallet's notifications come by themselves now. */
+  /** True if a wallet's notifications are streamed now. */
   readonly streaming?: (wallet: string) => boolean;
   readonly log: CollectLog;
 }

@@ -12,7 +12,7 @@ export interface SpreadAsksOptions {
   readonly ratePerSecond: () => number;
   readonly marginRatio: (wallet: string) => number | null;
   readonly ask: (source: Source, wallet: string) => void;
-  /** When the wallet was last read, monotonic ms; what was read since it was asked for is not asked again. */
+  /** The time at which the wallet was last read, monotonic ms; what was read since it was asked for is not asked again. */
   readonly readMs: (source: Source, wallet: string) => number;
 }
 

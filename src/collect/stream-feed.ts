@@ -76,9 +76,9 @@ export interface StreamFeedOptions {
   readonly book: MarketBook;
   readonly teller: Teller;
   readonly badRecords: BadRecords;
-  /** Whether nothing at all can be read. */
+  /** True if nothing at all can be read. */
   readonly exchangeIsDown: () => boolean;
-  /** How often an inbox is polled where the stream does not tell it, ms. */
+  /** The interval at which an inbox is polled where the stream does not tell it, ms. */
   readonly inboxEveryMs: () => number;
   readonly log: CollectLog;
 }
@@ -165,7 +165,7 @@ export class StreamFeed implements StreamListener {
     return this.#missed;
   }
 
-  /** Whether a wallet's notifications come by themselves now. */
+  /** True if a wallet's notifications are streamed now. */
   tellsNotifications(wallet: string): boolean {
     return !this.#trust.doubted(wallet) && (this.#streams?.tellsNotifications(wallet) ?? false);
   }
@@ -236,7 +236,7 @@ export class StreamFeed implements StreamListener {
     return this.#prices.takePoll(rows, askedMs);
   }
 
-  /** Whether the stream told the exchange's status since then: an answer to a question of before may be the older. */
+  /** True if the stream has sent the exchange's status since then: an answer to a question of before may be the older. */
   toldStatusSince(askedMs: number): boolean {
     return this.#statusToldMs >= askedMs;
   }

@@ -9,13 +9,13 @@ import type { CollectLog } from "./log.ts";
 
 /** Shorter outages are nobody's business. */
 const LASTING_MS = 15_000;
-/** Of more, lost at a time, one line stands for all. */
+/** Maximum number of outages named at a time; one line stands for all. */
 const MOST_NAMED = 3;
 
 interface Outage {
   readonly sinceMs: number;
   detail: string;
-  /** Of the want of a session others tell. */
+  /** The reason. The want of a session is reported elsewhere. */
   why: DownReason;
   told: "no" | "named" | "folded";
   /** The reason that was told. */

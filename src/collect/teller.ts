@@ -15,8 +15,8 @@ import type { CollectedWallet, WalletRun } from "./collector.ts";
 const cursorPrefix = "first/";
 
 /**
- * What was stored about these wallets. A name that passed to another key brings nothing along: that one's first sight, its
- * histories and accounts are its own.
+ * The cursors stored about these wallets. A name that passed to another key brings nothing along: that one's first sight,
+ * its histories and accounts are its own.
  */
 export function ownCursors(
   stored: ReadonlyMap<string, string>,
@@ -32,14 +32,16 @@ export function ownCursors(
   return new Map([...stored].filter(([cursor]) => !strangers.has(walletOf(cursor) ?? "")));
 }
 
-/** Whose a cursor is: `first/NAME/0`, `history/SOURCE/NAME/PART`; undefined: no wallet's (`past/market/SYMBOL`). */
+/** The wallet of a cursor: `first/NAME/0`, `history/SOURCE/NAME/PART`; undefined: no wallet's (`past/market/SYMBOL`). */
 function walletOf(cursor: string): string | undefined {
   const [what, first, second] = cursor.split("/");
   if (what === "history") return second;
   return what === "past" && second !== undefined ? undefined : first;
 }
 
-/** How much sooner than history lets go of an event it counts as of the past: whoever clears up there has a clock of its own. */
+/**
+ * The time before its removal from history at which an event counts as past: whoever clears up there has a clock of its own.
+ */
 const FORGOTTEN_SOONER_MS = 3_600_000;
 /** Told lately: known before the store says so (its commits may be held back). */
 const MOST_REMEMBERED = 50_000;
@@ -97,12 +99,12 @@ export class Teller {
     }
   }
 
-  /** When the wallet was first watched, ms. */
+  /** The time at which the wallet was first watched, ms. */
   firstMs(wallet: string): number {
     return this.#first.get(wallet)?.atMs ?? 0;
   }
 
-  /** Which of these are known already, as `eventName`. */
+  /** The subset of these that is known already, as `eventName`. */
   async known(events: readonly Event[]): Promise<ReadonlySet<string>> {
     const known = new Set<string>();
     const unsure: Event[] = [];

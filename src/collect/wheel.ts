@@ -15,7 +15,7 @@ const MOST_PER_TURN = 200;
 export interface WheelEntry {
   /** Monotonic, ms; Infinity while not set. Only the wheel writes it. */
   dueMs: number;
-  /** Where it waits; −1: nowhere. Only the wheel writes it. */
+  /** Its bucket; −1: nowhere. Only the wheel writes it. */
   slot: number;
 }
 
@@ -40,7 +40,7 @@ export class Wheel<E extends WheelEntry> {
     this.#tick = Math.floor(clock.elapsedMs() / SLOT_MS);
   }
 
-  /** How many entries wait. */
+  /** The number of entries that wait. */
   get size(): number {
     return this.#size;
   }

@@ -36,7 +36,7 @@ export interface AcknowledgerOptions {
   readonly random: Random;
   readonly log?: DeliverLog;
   readonly probe?: Probe;
-  /** How long `stop` waits for requests under way, ms. Default 3 s. */
+  /** Maximum time for which `stop` waits for requests under way, ms. Default 3 s. */
   readonly drainMs?: number;
 }
 

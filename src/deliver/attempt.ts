@@ -75,8 +75,8 @@ async function within<T>(
 }
 
 /**
- * What was told before on the channel about what this message tells of: the first message, which it replies to (an alert that
- * ends goes before others), and the newest that tells of all of it.
+ * Finds the earlier messages about the same alerts: the first message, which it replies to (an alert that ends goes before
+ * others), and the newest that tells of all of it.
  * @param withGroup what was told of all that fires in its group, too (`Outgoing.around`)
  */
 export async function toldBefore(
@@ -104,7 +104,7 @@ export async function toldBefore(
 /** Most messages of a group that are looked at: the oldest, since what they began goes on below them. */
 const mostAround = 50;
 
-/** What was sent, with what was told since by editing it. */
+/** The message as sent, with what was told since by editing it. */
 function standing(receipt: string, known: readonly Message[]): ToldBefore {
   const [sent, ...since] = known.filter((one) => one.receipt === receipt);
   return {

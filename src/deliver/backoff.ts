@@ -1,4 +1,4 @@
-/** How long to wait before the next try. Pure. */
+/** The delay before the next try. Pure. */
 
 export interface Backoff {
   /** After the first failure, ms. */

@@ -1,8 +1,8 @@
-/** What a person acknowledges: by keys of notifications, sorted by the inboxes that they lie in. */
+/** Acknowledgements by people: by keys of notifications, sorted by the inboxes that they lie in. */
 import type { InboxItem } from "../domain/event.ts";
 import type { Store } from "../domain/ports.ts";
 
-/** What a person's own acknowledgement came to, by keys of notifications. */
+/** The result of a person's own acknowledgement, by keys of notifications. */
 export interface ManualAcknowledgement {
   readonly confirmed: readonly string[];
   /** Recorded as confirmed before. */

@@ -1,5 +1,5 @@
 /**
- * When a channel may be tried. Times are monotonic ms.
+ * Decides when a channel may be tried. Times are monotonic ms.
  *
  *   well ──an attempt fails──► unwell: the longer, the more different messages failed; a fresh critical one may try sooner
  *   well ──told to wait──────► waiting: nothing leaves before the time that the other side named

@@ -23,7 +23,7 @@ export interface DrillsOptions {
   readonly observe: (observation: Observation) => Promise<void>;
   /** The first moment of the schedule after this one, wall ms; null where there is none (left). */
   readonly nextMs: (afterMs: number) => number | null;
-  /** How long a channel may take. */
+  /** The time that a channel may take. */
   readonly withinMs: number;
   /** Different each time. */
   readonly newId: () => string;
@@ -128,7 +128,7 @@ export class Drills {
     }
   }
 
-  /** What became of it so far, by channel: null, or why it was not taken. */
+  /** Its outcome so far, by channel: null, or why it was not taken. */
   async #look(alertId: number, channels: readonly string[]) {
     const { store, withinMs } = this.#options;
     const owed = await store.owed({ alertIds: [alertId] });

@@ -1,9 +1,9 @@
-/** Whether a notification of the exchange counts as handled. Pure; asked of what history holds, of nothing else. */
+/** Decides whether a notification of the exchange counts as handled. Pure; asked of what history holds, of nothing else. */
 import type { Alert } from "../domain/alert.ts";
 import type { Acknowledgement, OwedItem } from "../domain/delivery.ts";
 import { unreachable } from "../domain/unreachable.ts";
 
-/** What is recorded of the alerts in question. */
+/** The records of the alerts in question. */
 export interface Recorded {
   readonly alert: (id: number) => Pick<Alert, "acknowledgedAtMs"> | undefined;
   /** Everything that was ever owed for an alert. */

@@ -1,5 +1,5 @@
 /**
- * How a channel fares, for the log, the status, the other channels and whoever reads a message that comes late: each
+ * The health of a channel, for the log, the status, the other channels and whoever reads a message that comes late: each
  * trouble is said once, and its end once.
  *
  *   unknown ──► works ──a failure that may pass──► retrying ──► works
@@ -52,12 +52,12 @@ export class Health {
     return { working: this.#working ?? true, retrying: this.#retrying, detail: this.#detail };
   }
 
-  /** What kept messages back since then (wall time, ms); null: nothing did. */
+  /** The trouble that has kept messages back since then (wall time, ms); null: nothing did. */
   troubleSince(ms: number): string | null {
     return this.#trouble && this.#trouble.lastMs >= ms ? this.#trouble.detail : null;
   }
 
-  /** When trouble that goes on is to be told, monotonic: `lasts` then. Infinity: never, as it stands. */
+  /** The time at which lasting trouble is reported, monotonic: `lasts` then. Infinity: never, as it stands. */
   get lastsAtMs(): number {
     if (this.#failingSinceMs === null || this.#working === false) return Number.POSITIVE_INFINITY;
     return this.#failingSinceMs + lastingMs;

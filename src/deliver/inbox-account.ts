@@ -1,5 +1,5 @@
 /**
- * What is to be acknowledged in one trader account's inbox, and when the next request may leave. Times are monotonic ms.
+ * The pending acknowledgements in one trader account's inbox, and when the next request may leave. Times are monotonic ms.
  *
  * A list that the exchange refuses is halved until the item that it will not have stands alone; that one is tried ever more
  * rarely, the others go on.
@@ -42,7 +42,7 @@ export class InboxAccount {
     this.due.set(row.key, { row, item, refusals: 0, notBeforeMs: Number.NEGATIVE_INFINITY });
   }
 
-  /** What may be acknowledged now, oldest first; empty when nothing may. */
+  /** The items that may be acknowledged now, oldest first; empty when nothing may. */
   next(nowMs: number): DueItem[] {
     if (this.underWay || nowMs < this.#untilMs) return [];
     const items: DueItem[] = [];
@@ -54,7 +54,7 @@ export class InboxAccount {
     return items;
   }
 
-  /** When `next` should be asked again, or Infinity. */
+  /** The time at which `next` should be asked again, or Infinity. */
   nextAtMs(): number {
     let ms = Number.POSITIVE_INFINITY;
     if (!this.underWay) for (const { notBeforeMs } of this.due.values()) ms = Math.min(ms, notBeforeMs);

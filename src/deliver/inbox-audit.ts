@@ -41,14 +41,14 @@ export interface InboxAuditsOptions {
   /** Hands on what was not stored. */
   readonly fetched: (wallet: string, events: readonly Event[]) => Promise<void>;
   readonly acknowledger: Pick<Acknowledger, "acknowledgeAgain" | "acknowledgedElsewhere">;
-  /** Why word of an alert is held now, by its number. */
+  /** The reasons why notifications of alerts are held now, by the alert's number. */
   readonly held: () => ReadonlyMap<number, string>;
   readonly observe: (observation: Observation) => Promise<void>;
   readonly log?: DeliverLog;
 }
 
 const firstMs = 120_000;
-/** What is younger than this may be on its way. */
+/** A notification younger than this may be on its way. */
 const settledMs = 60_000;
 const lookedBackMs = 7 * 86_400_000;
 
@@ -74,7 +74,7 @@ export class InboxAudits {
     this.#wait(firstMs);
   }
 
-  /** How often from now on, ms; null: only when somebody asks. */
+  /** Sets the interval from now on, ms; null: only when somebody asks. */
   every(everyMs: number | null): void {
     if (everyMs === this.#everyMs) return;
     this.#everyMs = everyMs;

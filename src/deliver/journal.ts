@@ -1,5 +1,5 @@
 /**
- * What the outbox writes. A seal is committed before anything is sent, or not at all; a result is committed as soon as the
+ * Writes the outbox's rows. A seal is committed before anything is sent, or not at all; a result is committed as soon as the
  * disk takes it, and kept in memory until then, so that while this process lives nothing is sent twice.
  */
 import { changes } from "../domain/changes.ts";
@@ -29,7 +29,7 @@ export interface JournalOptions {
 
 export class Journal {
   readonly #options: JournalOptions;
-  /** What is not written yet, by message or, for an item without one, by the item. The newest stands. */
+  /** The rows that are not written yet, by message or, for an item without one, by the item. The newest stands. */
   readonly #pending = new Map<string, Rows>();
   #tail: Promise<void> = Promise.resolve();
   #failures = 0;

@@ -25,12 +25,15 @@ import type { Standing } from "./standing.ts";
 import { tellable } from "./tellable.ts";
 import { dueSinceMs, type Entry, type Leaving, type Taken, Waiting } from "./waiting.ts";
 
-/** How long a critical message waits for the disk before it leaves unsealed, ms. */
+/** The time for which a critical message waits for the disk before it leaves unsealed, ms. */
 const sealPatienceMs = 5_000;
 const sealAgainMs = 1_000;
-/** Where slots are scarce: a critical message waits so long for one of its own; then it leaves with the others, ms. */
+/**
+ * The time for which a critical message waits for a slot of its own where slots are scarce; then it leaves with the others,
+ * ms.
+ */
 const aloneForMs = 1_000;
-/** How often a channel that was told to be deaf is looked at when nothing is owed to it, ms. */
+/** The interval at which a channel whose circuit is open is checked when nothing is owed to it, ms. */
 const lookAgainMs = 60_000;
 /** While a channel is down: so many critical messages are tried one by one; anything else new after 5 min, 10, … an hour. */
 const mostCriticalTried = 10;
@@ -50,7 +53,7 @@ interface Parcel {
   /** Monotonic time from which on it may be tried. */
   dueMs: number;
   underWay: boolean;
-  /** Whose slot it takes: what is lesser may bring something critical of its group along. */
+  /** The lane whose slot it takes: what is lesser may bring something critical of its group along. */
   lane: Lane;
   /** It was sealed by an earlier run: an attempt may have been made that nobody recorded. */
   readonly resumed: boolean;
@@ -73,7 +76,7 @@ export interface LineOptions {
   /** More messages than this that wait together are folded into one. */
   readonly stormFold: number;
   readonly standing: Standing;
-  /** What is behind alerts, for channels that draw what was sealed. */
+  /** The series behind alerts, for channels that draw what was sealed. */
   readonly charts: Charts | null;
   readonly probe: Probe;
   readonly log: DeliverLog;
@@ -259,8 +262,9 @@ export class Line {
   }
 
   /**
-   * Whether something new is sealed and tried: not while the next slot of the channel is still to come, and hardly while several
-   * messages fail already. What waits meanwhile leaves as one digest when the channel is back. Where it may be the messages rather than the channel, something new is tried, ever more seldom.
+   * True if something new may be sealed and tried: not while the next slot of the channel is still to come, and hardly while
+   * several messages fail already. What waits meanwhile leaves as one digest when the channel is back. Where it may be the
+   * messages rather than the channel, something new is tried, ever more seldom.
    */
   #mayBegin(lane: Lane, nowMs: number): boolean {
     if (this.#draining) return true;
@@ -280,7 +284,10 @@ export class Line {
     this.#begun++;
   }
 
-  /** Where slots are scarce, what is not critical takes none that something critical waits for. */
+  /**
+   * True if messages that are not critical may leave: where slots are scarce they take none that something critical waits
+   * for.
+   */
   #restMayGo(nowMs: number): boolean {
     if (this.#draining) return true;
     return this.#slots.restMayGo(
@@ -314,7 +321,7 @@ export class Line {
     return best;
   }
 
-  /** Whether an item has to wait for an earlier message of its alert. */
+  /** True if an item has to wait for an earlier message of its alert. */
   readonly #held = ({ item, change }: Entry): boolean => {
     for (const alertIds of this.#sealing.values()) if (alertIds.has(item.alertId)) return true;
     for (const { message, underWay } of this.#parcels) {
@@ -383,7 +390,7 @@ export class Line {
     }
   }
 
-  /** What these items tell, read from history where it is not known. @returns null when they cannot be sealed now */
+  /** The changes of these items, read from history where it is not known. @returns null when they cannot be sealed now */
   async #told(entries: readonly Entry[]): Promise<readonly Told[] | null> {
     const { store, clock, log, journal } = this.#options;
     const found = await tellable(entries, store, log);
@@ -425,7 +432,7 @@ export class Line {
     parcel.underWay = false;
   }
 
-  /** Whether it leaves long after it could have, and why. */
+  /** The delay and its cause, if it leaves long after it could have. */
   #late({ message, entries }: Parcel): Late | null {
     const owedMs = entries.reduce(
       (least, { item }) => Math.min(least, dueSinceMs(item)),

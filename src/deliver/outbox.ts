@@ -39,11 +39,11 @@ export interface OutboxOptions {
   readonly observe: (observation: Observation & { readonly kind: "channel" }) => void;
   /** `perpwatch on <host>`, shown small in every message. */
   readonly sender: string;
-  /** What tells this daemon's database from others on the same host: message ids follow from it. */
+  /** The name that distinguishes this daemon's database from others on the same host: message ids follow from it. */
   readonly instance: string;
   /** Puts a message into the words of its channel's templates before it is sealed. Default: the usual words. */
   readonly word?: (message: Message) => Message;
-  /** What is behind alerts, for channels that draw it. Left out: nothing is drawn. */
+  /** The series behind alerts, for channels that draw it. Left out: nothing is drawn. */
   readonly charts?: Charts;
   readonly log?: DeliverLog;
   readonly probe?: Probe;
@@ -51,7 +51,7 @@ export interface OutboxOptions {
   readonly patienceMs?: number;
   /** More messages than this that wait together for a channel leave as one. Default 3. */
   readonly stormFold?: number;
-  /** How long `stop` waits for what is under way, ms. Default 5 s. */
+  /** Maximum time for which `stop` waits for what is under way, ms. Default 5 s. */
   readonly drainMs?: number;
 }
 
@@ -67,9 +67,12 @@ export interface OutboxFigures {
 
 /** Critical messages that nobody got, whatever the number of those who should have; fire drills aside. */
 export interface CriticalFigures {
-  /** When the oldest of those that wait was owed, or its group may leave (which may be still to come), ms; null: none waits. */
+  /**
+   * The time at which the oldest of those that wait was owed, or its group may leave (which may be still to come), ms; null:
+   * none waits.
+   */
   readonly waitingSinceMs: number | null;
-  /** How many were given up since the start. */
+  /** The number given up since the start. */
   readonly lost: number;
 }
 
@@ -305,13 +308,13 @@ class WorkingOutbox implements Outbox {
     for (const { kind, alertId } of alertChanges) if (kind === "ended") this.#standing.over(alertId);
   }
 
-  /** Which of the critical changes that are still owed to somebody were told to another before this start. */
+  /** Finds the critical changes, still owed to somebody, that another receiver got before this start. */
   async #recallUrgent(items: readonly OwedItem[]): Promise<void> {
     const alertIds = [...new Set(items.filter(isUrgent).map(({ alertId }) => alertId))];
     if (alertIds.length > 0) this.#urgent.recall(await this.#options.store.owed({ alertIds }));
   }
 
-  /** What was told to fire, and to whom, before this start. */
+  /** Restores the alerts that were notified as firing before this start, and their receivers. */
   async #recallStanding(): Promise<void> {
     const { store } = this.#options;
     const firing = new Map((await store.alerts({ state: "firing" })).map((alert) => [alert.id, alert]));
@@ -334,7 +337,7 @@ class WorkingOutbox implements Outbox {
     return entry;
   }
 
-  /** What is owed to a channel that is not configured (any more) can never leave. */
+  /** Gives up items of a channel that is not configured (any more): they can never leave. */
   async #giveUp(entries: readonly Entry[], message: Parameters<Line["resume"]>[0] | null): Promise<void> {
     const receiver = message?.receiver ?? entries[0]?.item.receiver;
     const lastDetail = "no channel of this name is configured";

@@ -19,12 +19,12 @@ import { messageId, messageIdBytes } from "./message-id.ts";
 export interface Sealing {
   /** `perpwatch on <host>`. */
   readonly sender: string;
-  /** What tells this database from others on the same host. */
+  /** The name that distinguishes this database from others on the same host. */
   readonly instance: string;
   readonly nowMs: number;
-  /** Why so much is told at once; null: it belongs together. */
+  /** The reason for so many changes at once; null: it belongs together. */
   readonly folded?: "storm" | "digest" | null;
-  /** What else fires in the group. */
+  /** The other alerts that fire in the group. */
   readonly standing?: MessageContent["standing"] | null;
 }
 
@@ -89,10 +89,10 @@ function threadsOf(told: readonly Told[], sender: string, instance: string): str
 }
 
 /**
- * What is told once and for ever is known by itself: an event by its key, even if it is judged anew because a crash took
- * what was judged before. Any other change is known by its number and time, and by what it says: numbers begin at 1 in
- * each database, and daemons that watch one exchange see the same thing in the same millisecond. A channel takes two
- * messages under one id for one message, so no two may ever share it.
+ * The id of a message. A change that is told once and for ever is known by itself: an event by its key, even if it is judged
+ * anew because a crash took what was judged before. Any other change is known by its number and time, and by what it says:
+ * numbers begin at 1 in each database, and daemons that watch one exchange see the same thing in the same millisecond. A
+ * channel takes two messages under one id for one message, so no two may ever share it.
  */
 function idOf(told: readonly Told[], sender: string, instance: string): string {
   const parts = told.map(({ change: { id, kind, atMs, alert } }) =>
@@ -105,7 +105,7 @@ function idOf(told: readonly Told[], sender: string, instance: string): string {
 }
 
 /**
- * Of several steps of one alert only the newest is told: it says how the alert stands, and since when. Who never heard of it
+ * Keeps only the newest of several steps of one alert: it says how the alert stands, and since when. Who never heard of it
  * hears that it fires, not that it got worse; a step up within the message is told as one. Events are told each.
  */
 function withoutRepeats(changes: readonly AlertChange[]): AlertChange[] {
@@ -118,7 +118,7 @@ function withoutRepeats(changes: readonly AlertChange[]): AlertChange[] {
   });
 }
 
-/** What began or got worse before what goes on, and that before what is over, level by level; else in their order. */
+/** Sorts what began or got worse before what goes on, and that before what is over, level by level; else in their order. */
 function worstFirst(changes: readonly AlertChange[]): AlertChange[] {
   return [...changes].sort((a, b) => urgency(b) - urgency(a) || a.id - b.id);
 }

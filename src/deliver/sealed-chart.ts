@@ -1,6 +1,6 @@
 /**
- * What a channel draws beside a message, fixed when the message is sealed: a retry, after a restart too, draws the same picture,
- * however history and rules went on meanwhile. Read within a limit of time, and left out where that fails.
+ * The series that a channel draws beside a message, fixed when the message is sealed: a retry, after a restart too, draws
+ * the same picture, however history and rules went on meanwhile. Read within a limit of time, and left out where that fails.
  */
 import { thinned } from "../channels/chart/thin.ts";
 import { drawnAlert } from "../channels/chart/whose.ts";
@@ -9,7 +9,7 @@ import type { Message, MessageContent } from "../domain/delivery.ts";
 import type { Charts } from "../domain/ports.ts";
 import type { DeliverLog } from "./log.ts";
 
-/** How long a message waits for its series, ms. */
+/** The time for which a message waits for its series, ms. */
 const withinMs = 500;
 /** Points that are kept with a message: about as many as a picture has room for, in about 5 KB. */
 const mostPoints = 200;

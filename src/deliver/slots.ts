@@ -1,5 +1,5 @@
 /**
- * Who gets the next slot of a channel that takes only so many messages in a time. Times are monotonic ms.
+ * Decides which message gets the next slot of a channel that takes only so many messages in a time. Times are monotonic ms.
  *
  * From the first "wait" on, and for a while after the last one, slots are scarce: nothing is made into a message before the
  * next slot is due by the pace that the other side was seen to keep, since what comes meanwhile could not join it any more.
@@ -8,7 +8,7 @@
 
 /** Slots are scarce until so long after the end of the last wait. */
 const scarceForMs = 30_000;
-/** What is critical waits for a slot that is not due yet for so long at most: the pace may be misjudged. */
+/** The time for which a critical message waits at most for a slot that is not due yet: the pace may be misjudged. */
 const criticalPatienceMs = 2_000;
 /** The rest stands back for so long at most. */
 const restPatienceMs = 10_000;
@@ -63,7 +63,7 @@ export class Slots {
     return true;
   }
 
-  /** Whether something critical that is new may leave now, or had better wait for the slot that is due soon. */
+  /** True if something critical that is new may leave now, or had better wait for the slot that is due soon. */
   criticalMayBegin(nowMs: number): boolean {
     return !this.areScarce(nowMs) || nowMs >= this.#criticalSlotMs;
   }
@@ -72,12 +72,12 @@ export class Slots {
     return this.#lastMs + Math.min(this.#paceMs, criticalPatienceMs);
   }
 
-  /** Whether what is critical leaves a slot to the rest that is under way. */
+  /** True if critical messages leave a slot to the rest that is under way. */
   criticalYields(nowMs: number): boolean {
     return nowMs < this.#yieldUntilMs;
   }
 
-  /** When something of this may be otherwise. */
+  /** The times at which something of this may change. */
   *changesAtMs(): Iterable<number> {
     yield this.#lastMs + this.#paceMs;
     yield this.#criticalSlotMs;

@@ -1,5 +1,6 @@
 /**
- * What fires in each receiver's groups as far as it was told there: a message about one of them says which others still do.
+ * The firing alerts of each receiver's groups as far as it was told there: a message about one of them says which others
+ * still do.
  */
 import { type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
 import type { MessageContent, OwedItem } from "../domain/delivery.ts";

@@ -1,4 +1,4 @@
-/** Which critical changes reached nobody: as long as one channel took it, somebody knows. */
+/** Finds the critical changes that reached nobody: as long as one channel took it, somebody knows. */
 import { drillGroup, type OwedItem } from "../domain/delivery.ts";
 import type { CriticalFigures } from "./outbox.ts";
 import { dueSinceMs, type Entry } from "./waiting.ts";

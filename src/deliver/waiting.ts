@@ -1,5 +1,5 @@
 /**
- * What one receiver is owed and what is not sealed yet: in lanes by severity, and in order for each alert.
+ * The items that one receiver is owed and that are not sealed yet: in lanes by severity, and in order for each alert.
  *
  * The items of one alert are a thread: only its head may leave, and the whole thread stands in the lane of its worst item,
  * so that a critical rise pulls the firing message before it along instead of passing it.
@@ -10,7 +10,7 @@ import { drillGroup, type OwedItem } from "../domain/delivery.ts";
 /** An owed item on its way, until its end is recorded. */
 export interface Entry {
   item: OwedItem;
-  /** What it tells; null until it is read from history. */
+  /** The change; null until it is read from history. */
   change: AlertChange | null;
   /** Its row could not be committed yet: nothing that concerns it may be written. */
   stuck: boolean;
@@ -34,9 +34,9 @@ export interface Leaving {
   readonly nowMs: number;
   /** More messages than this are folded into one. */
   readonly stormFold: number;
-  /** What could have left before this has waited for long, ms. */
+  /** Items that could have left before this have waited for long, ms. */
   readonly lateBeforeMs: number;
-  /** Where slots are scarce: a critical message that could have left before this waits no longer for a slot of its own, ms. */
+  /** Where slots are scarce, a critical message that could have left before this waits no longer for a slot of its own, ms. */
   readonly hurryBeforeMs?: number;
   /** So many at most, and nothing is folded: each has to be told. Left out: as people read. */
   readonly mostEach?: number;
@@ -49,7 +49,7 @@ export interface Taken {
   readonly folded: "storm" | "digest" | null;
 }
 
-/** What is not critical is told together when it is late. */
+/** The lanes that are told together when they are late. */
 const lesser: readonly Severity[] = ["warning", "info"];
 
 interface Thread {
@@ -123,12 +123,12 @@ export class Waiting {
     return null;
   }
 
-  /** Whether something of this lane could leave. */
+  /** True if something of this lane could leave. */
   holds(lane: Severity, held: (head: Entry) => boolean, leaving: Leaving): boolean {
     return this.#lanes[lane].size > 0 && this.#ready([lane], held, leaving).length > 0;
   }
 
-  /** When the next of what waits for its group may leave, ms; null when nothing waits for that. */
+  /** The time at which the next of the items waiting for their group may leave, ms; null when nothing waits for that. */
   nextReleaseMs(nowMs: number): number | null {
     let next = Number.POSITIVE_INFINITY;
     for (const { item } of this.entries()) {
@@ -138,7 +138,7 @@ export class Waiting {
     return Number.isFinite(next) ? next : null;
   }
 
-  /** What may leave of these lanes, message by message as it would without folding. */
+  /** The messages that may leave of these lanes, message by message as it would without folding. */
   #ready(lanes: readonly Severity[], held: (head: Entry) => boolean, leaving: Leaving): Entry[][] {
     const found: Entry[][] = [];
     const groups = new Set<string>();

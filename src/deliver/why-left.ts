@@ -1,11 +1,14 @@
-/** Why a notification is not acknowledged, for people: held, muted, only in shadow, without receiver, matched by no rule, … */
+/**
+ * The reason why a notification is not acknowledged, for people: held, muted, only in shadow, without receiver, matched by
+ * no rule, …
+ */
 import type { Acknowledgement, OwedItem } from "../domain/delivery.ts";
 import type { Event } from "../domain/event.ts";
 
 export interface LeftParts {
   /** Everything that was ever owed, by alert. */
   readonly owed: ReadonlyMap<number, readonly Pick<OwedItem, "status" | "receiver">[]>;
-  /** Why word of an alert is held now. */
+  /** The reason why an alert's notification is held now. */
   readonly held: ReadonlyMap<number, string>;
   /** Rules in shadow mode, by the event (`kind:key`) that they match. */
   readonly shadow: ReadonlyMap<string | null, string>;

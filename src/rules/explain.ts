@@ -1,4 +1,4 @@
-/** What each part of a condition comes to now, and how old what it rests on is. Pure; nothing is changed by asking. */
+/** Computes the present result of each part of a condition, and the age of its inputs. Pure; nothing is changed by asking. */
 import { formatDurationMs } from "../domain/duration.ts";
 import type { ExplainedInput, ExplainedPart } from "../domain/explanation.ts";
 import type { Source } from "../domain/observation.ts";
@@ -60,7 +60,10 @@ function reasonOf({ unknown, source, wallet, detail }: Unknown): ExplainedPart["
   return { reason: unknown, source, wallet, detail };
 }
 
-/** Of what a text names, directly or in quotes: what is read each ten minutes is old long after what is read each second. */
+/**
+ * The ages of the figures that a text names, directly or in quotes: what is read each ten minutes is old long after what is
+ * read each second.
+ */
 function agesOf(
   text: string,
   { reads, staleAfterMs }: ConditionRule,
@@ -87,7 +90,7 @@ function agesOf(
   };
 }
 
-/** What needs no answer at all is as old as now. */
+/** The age of a reading; a figure that needs no answer is as old as now. */
 function ageOf(seenMs: number, { nowMs }: Env): number {
   return Math.max(0, nowMs - seenMs);
 }

@@ -38,7 +38,7 @@ export function formatNumber(value: number, unit: Unit, tickUsd?: number): strin
   }
 }
 
-/** How long ago, in words: `2m 30s ago`, `in 5h`. */
+/** The time ago, in words: `2m 30s ago`, `in 5h`. */
 export function formatAgo(ms: number): string {
   if (Number.isNaN(ms)) return absentText;
   if (ms === Number.POSITIVE_INFINITY) return "never";

@@ -1,5 +1,5 @@
 /**
- * What a rule concludes about one subject, from one look at the facts. Pure: no clock, no state but the level that
+ * Computes a rule's conclusion about one subject, from one look at the facts. Pure: no clock, no state but the level that
  * stands already, which is handed in.
  *
  * Levels: a level that stands stays until its `resolveWhen` holds (without one: until its `when` does not); a higher

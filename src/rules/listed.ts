@@ -8,7 +8,7 @@ export interface UnlistedSymbol {
   readonly file: string;
   readonly line: number;
   readonly symbol: string;
-  /** What was meant, perhaps. */
+  /** The nearest known name, if any. */
   readonly nearest: string | null;
 }
 

@@ -28,7 +28,7 @@ export interface MessageTemplate {
   readonly text: string;
   /** It prints `alert.lead` itself. */
   readonly leads: boolean;
-  /** What of the vocabulary it names beside the alert and the message: to be noted down when a message is owed. */
+  /** The part of the vocabulary that it names beside the alert and the message: to be noted down when a message is owed. */
   readonly named: readonly NamedFact[];
   /** @throws never for what the data are. */
   words(data: TemplateData): WordedText;

@@ -10,13 +10,13 @@ export interface RuleProblem {
   readonly column: number;
   /** The line itself, without its end. */
   readonly source: string;
-  /** What is wrong, with what was found: `unknown field trader.equty`. */
+  /** The mistake, with what was found: `unknown field trader.equty`. */
   readonly message: string;
-  /** What is allowed there; empty when the message says it all. */
+  /** The allowed words; empty when the message says it all. */
   readonly allowed: readonly string[];
   /** The nearest allowed name, when one is near enough to be meant. */
   readonly nearest: string | null;
-  /** Of a warning that a rule stays silent for wallets: which, so that whoever tells it can gather them. */
+  /** For a warning that a rule stays silent for wallets: which, so that whoever tells it can gather them. */
   readonly silent?: { readonly rule: string; readonly wallets: readonly string[] };
 }
 

@@ -21,18 +21,18 @@ export type TickOf = (env: Env) => number | undefined;
 /** A checked expression. */
 export interface Compiled<T extends Value = Value> {
   readonly text: string;
-  /** How a bare `{{ … }}` of it is printed. */
+  /** The unit in which a bare `{{ … }}` of it is printed. */
   readonly unit: Unit;
   readonly run: (env: Env) => T | Unknown;
   /** Those that depend on anything, the whole among them; what stands inside of loops has no value by itself. */
   readonly parts?: readonly Part[];
-  /** Of a price: the tick of the market that it is of, where that is one and known. */
+  /** For a price: the tick of the market that it is of, where that is one and known. */
   readonly tick?: TickOf;
-  /** Where the whole is one comparison with a number that is written out. */
+  /** The comparison, if the whole is one comparison with a number that is written out. */
   readonly bound?: Bound;
   /** Such comparisons of which each alone makes the whole true: itself, or alternatives. Left out: there is none. */
   readonly sufficient?: readonly Bound[];
-  /** Of a condition: grows as the rule's value gets worse; NaN where that is not known. Left out: it gives no direction. */
+  /** For a condition: grows as the rule's value gets worse; NaN where that is not known. Left out: it gives no direction. */
   readonly excess?: (env: Env) => number;
 }
 
@@ -57,7 +57,7 @@ export type ReadScope = Scope | "event" | "alert" | "message";
 
 /** The sources of one subject that a condition rests on, and how old the last answer of each may be. */
 export interface Input {
-  /** Whose facts: equal ones are of the same subject. */
+  /** The owner of the facts: equal ones are of the same subject. */
   readonly owner: string;
   readonly facts: (env: Env) => Facts | undefined;
   readonly sources: readonly Source[];
@@ -70,7 +70,7 @@ export interface Read {
   readonly field: string;
   readonly symbol: string | null;
   readonly sources: readonly Source[];
-  /** What brings it where it is missing, beside those. */
+  /** The source that brings it where it is missing, beside those. */
   readonly awaits?: Source;
 }
 
@@ -122,12 +122,12 @@ export interface WindowSpec {
   readonly quantile?: number;
 }
 
-/** What is outside of it is no subject. Wallets are matched by name and labels, markets by symbol; all keys must match. */
+/** Selects subjects. Wallets are matched by name and labels, markets by symbol; all keys must match. */
 export interface Select {
   readonly wallet: readonly string[] | null;
   readonly symbol: readonly string[] | null;
   readonly labels: Readonly<Record<string, readonly string[]>>;
-  /** Of rules over pairs, by name; absent: all. */
+  /** For rules over pairs, by name; absent: all. */
   readonly pair?: readonly string[];
 }
 
@@ -148,7 +148,7 @@ interface RuleBase {
   readonly windows: readonly WindowSpec[];
   /** Reads what only a session brings: it does not apply to a wallet without one. */
   readonly needsSession: boolean;
-  /** How old each source's last answer may be. */
+  /** The maximum age of each source's last answer. */
   readonly staleAfterMs: Readonly<Record<Source, number>>;
   /** `shadow`: judged and recorded like any other, never told to anybody. */
   readonly mode: RuleMode;
@@ -170,7 +170,7 @@ export interface Level {
 export interface ConditionRule extends RuleBase {
   readonly kind: "condition";
   readonly scope: Scope;
-  /** Of books: one for each market that their wallets hold, or one over all of them. Null: it is of another scope. */
+  /** For books: one for each market that their wallets hold, or one over all of them. Null: it is of another scope. */
   readonly by: "market" | "none" | null;
   /** Ascending; the short form has one. */
   readonly levels: readonly Level[];
@@ -218,13 +218,13 @@ export interface RuleSet {
   readonly events: readonly EventRule[];
 }
 
-/** What a rule concludes about a subject. */
+/** The conclusion of a rule about a subject. */
 export type Judgement =
   | {
       readonly kind: "known";
       readonly severity: Severity | null;
       readonly value: number | null;
-      /** When the oldest input was seen, ms; the time of judging where the inputs have no age. */
+      /** The time of the oldest input, ms; the time of judging where the inputs have no age. */
       readonly dataAtMs: number;
     }
   | {

@@ -109,7 +109,7 @@ function closing(text: string, from: number): number {
 export interface Printing {
   /** In which times are told; default UTC. */
   readonly timezone?: string;
-  /** Of a text that is a value, characters. */
+  /** Maximum length of a value in the text, characters. */
   readonly longest?: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What an expression works on: values, the facts that they are read from, and *unknown*.
+ * The input of expressions: values, the facts that they are read from, and *unknown*.
  *
  * Unknown is no error page and no `false`: it is an answer of its own, with its reason. Operators hand it on, `&&` and
  * `||` absorb it where the other side decides, and a judgement that comes out unknown moves nothing.
@@ -15,7 +15,7 @@ export type UnknownReason =
   | "nan"
   /** Never seen, or an optional field that this event has not. */
   | "missing"
-  /** What it belongs to is not there: no such position, no account that could be told apart, no such market. */
+  /** Its owner does not exist: no such position, no account that could be told apart, no such market. */
   | "absent"
   /** The configuration names what is not there: a market that the exchange does not list, a limit that nobody set. */
   | "unset"
@@ -28,7 +28,7 @@ export class Unknown {
   readonly source: Source | null;
   /** For people: which path, and what is the matter with it. */
   readonly detail: string;
-  /** Whose data are missing, where that is not the subject's own wallet; null: nobody in particular. */
+  /** The wallet whose data are missing, where that is not the subject's own wallet; null: nobody in particular. */
   readonly wallet: string | null;
   constructor(reason: UnknownReason, source: Source | null, detail: string, wallet: string | null = null) {
     this.unknown = reason;
@@ -50,15 +50,15 @@ export type FactValue = FactScalar | FactRecord | readonly FactRecord[];
 export type Value = FactValue | readonly FactScalar[];
 
 /**
- * What is known of one subject, kept and changed in place by the watch. An absent key is *missing*. A market, position,
- * … that does not exist (any more) is an absent `Facts`.
+ * The known state of one subject, kept and changed in place by the watch. An absent key is *missing*. A market, position, …
+ * that does not exist (any more) is an absent `Facts`.
  */
 export interface Facts {
   readonly values: Record<string, FactValue>;
-  /** When each source last answered about this subject, ms. The oldest of a field's sources is the field's age. */
+  /** The time at which each source last answered about this subject, ms. The oldest of a field's sources is the field's age. */
   readonly seenMs: Partial<Record<Source, number>>;
   /**
-   * Of what several wallets make up together, whose `seenMs` is the oldest of theirs: the wallets of which a source told
+   * For what several wallets make up together, whose `seenMs` is the oldest of theirs: the wallets of which a source told
    * nothing since `sinceMs`.
    */
   readonly silent?: (source: Source, sinceMs: number) => readonly string[];
@@ -76,19 +76,19 @@ export interface Env {
   book?: Facts | undefined;
   pair?: Facts | undefined;
   event?: Facts | undefined;
-  /** Of templates of channels: what is told, and in which message. */
+  /** For templates of channels: what is told, and in which message. */
   alert?: Facts | undefined;
   message?: Facts | undefined;
   /** Any market by its symbol, for `market("BTC")`. */
   markets: (symbol: string) => Facts | undefined;
-  /** Whether the markets' list and their figures were read: a market that is not among them does not exist. */
+  /** True if the markets' list and their figures were read: a market that is not among them does not exist. */
   listed?: () => boolean;
   /** The reading of the rule's window of this index, for this subject. */
   window: (index: number) => number | Unknown;
   value?: number | Unknown | undefined;
   /** Set by the judge while it runs, when all inputs of the rule were found fresh at once; leave it alone. */
   allFresh?: boolean;
-  /** What accounts hold counts as fresh, however old: the newest reading of it, at the current marks. */
+  /** Holdings of accounts count as fresh, however old: the newest reading of it, at the current marks. */
   oldAccounts?: boolean;
   /** Set by the judge: until when those inputs that are fresh now stay so without a new answer, ms; +∞ without any. */
   freshUntilMs?: number;

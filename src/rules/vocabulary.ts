@@ -28,7 +28,7 @@ export type FieldType =
   | "orders"
   | "capabilities";
 
-/** How a number is meant, and how it is printed. `ratio` is a fraction; `rate` a fraction an hour, `yearlyRate` a year. */
+/** The units of numbers, and how they are printed. `ratio` is a fraction; `rate` a fraction an hour, `yearlyRate` a year. */
 export const units = [
   "usd",
   "price",
@@ -49,7 +49,7 @@ export interface Field {
   readonly name: string;
   readonly type: FieldType;
   readonly unit: Unit;
-  /** What it is, with its sign. */
+  /** Its meaning, with its sign. */
   readonly meaning: string;
   /** A figure is as old as the oldest of these; none: it has no age. */
   readonly sources: readonly Source[];
@@ -100,7 +100,7 @@ export const eventVocabulary: Readonly<Record<RuleEventKind, readonly Field[]>> 
 
 export { marketChangeFields };
 
-/** What a rule of this scope sees: itself and what owns it. Of books, those of one market see it. */
+/** The scopes that a rule of each scope sees: itself and what owns it. Of books, those of one market see it. */
 export const visibleScopes: Readonly<Record<Scope, readonly Scope[]>> = {
   position: ["position", "trader", "wallet", "market", "exchange"],
   trader: ["trader", "wallet", "exchange"],
@@ -112,7 +112,10 @@ export const visibleScopes: Readonly<Record<Scope, readonly Scope[]>> = {
   pair: ["pair", "exchange"],
 };
 
-/** What a rule on this kind of event sees beside `event`. Of an event without a symbol, `market` and `position` are unknown. */
+/**
+ * The scopes that a rule on this kind of event sees beside `event`. Of an event without a symbol, `market` and `position`
+ * are unknown.
+ */
 export const visibleToEvents: Readonly<Record<RuleEventKind, readonly Scope[]>> = {
   notification: ["position", "trader", "wallet", "market", "exchange"],
   liquidation: ["position", "trader", "wallet", "market", "exchange"],

@@ -46,7 +46,7 @@ export interface AlertmanagerDeps {
 }
 
 const timeoutMs = 8_000;
-/** How long an alert stands there without its true end, ms. */
+/** The time for which an alert stands there without its true end, ms. */
 const standsMs = 30 * 86_400_000;
 /** An event has no end: it is shown for this long, ms. */
 const eventStandsMs = 3_600_000;

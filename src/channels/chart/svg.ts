@@ -32,7 +32,7 @@ const darkChart: ChartTheme = {
   ...{ ground: "#1e1f22", text: "#dbdee1", faint: "#949ba4", now: "#ffffff" },
   levels: { info: "#2e90fa", warning: "#f79009", critical: "#d92d20" },
 };
-/** Of a mail: its text and its colours of severities. */
+/** For a mail: its text and its colours of severities. */
 export const lightChart: ChartTheme = {
   ...{ ground: "#f9fafb", text: "#344054", faint: "#667085", now: "#101828" },
   levels: { info: "#175cd3", warning: "#b54708", critical: "#b42318" },

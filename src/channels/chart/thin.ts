@@ -1,7 +1,10 @@
 /** Fewer points of a series, that look the same when drawn. Pure. */
 import type { ChartSeries } from "../../domain/chart.ts";
 
-/** Of each stretch the least and the most, so that no spike is lost, and the last point. @returns about `most`, never more than two above */
+/**
+ * The least and the most of each stretch, so that no spike is lost, and the last point. @returns about `most`, never more
+ * than two above
+ */
 export function thinned(points: ChartSeries["points"], most: number): ChartSeries["points"] {
   if (points.length <= most) return points;
   const size = Math.ceil(points.length / (most / 2));

@@ -1,4 +1,4 @@
-/** Which alert of a message is drawn. Pure. */
+/** Selects the alert of a message that is drawn. Pure. */
 import { type Severity, severityRank } from "../../domain/alert.ts";
 import type { MessageContent } from "../../domain/delivery.ts";
 

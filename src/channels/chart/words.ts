@@ -1,4 +1,4 @@
-/** What a chart shows, in words and figures: for its labels, and for whoever does not see the picture. Pure. */
+/** The contents of a chart, in words and figures: for its labels, and for whoever does not see the picture. Pure. */
 import type { ChartSeries } from "../../domain/chart.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
 import { formatAmount, formatPercent, formatPrice, formatUsd } from "../../domain/number-text.ts";

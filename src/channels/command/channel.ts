@@ -19,7 +19,7 @@ const longestMs = 120_000;
 
 export const commandSettings = z.strictObject({
   type: z.literal("command"),
-  /** Where the program is, in full. */
+  /** The program's path, in full. */
   command: z
     .string()
     .refine((text) => path.isAbsolute(text), "must be a full path, such as /usr/local/bin/tell-me"),
@@ -47,10 +47,10 @@ export interface CommandDeps {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** What is kept of what a program prints, characters. */
+/** The part that is kept of a program's output, characters. */
 const mostPrinted = 4_096;
 const dataError = 65;
-/** How long the rest of what it printed is waited for after its end, ms. */
+/** The time for which the rest of its output is awaited after its end, ms. */
 const drainMs = 250;
 
 export function createCommand(name: string, settings: CommandSettings, deps: CommandDeps): Channel {

@@ -1,5 +1,5 @@
 /**
- * What people who ask from Discord are shown: a title and lines, within Discord's limits whatever is in them. Every figure
+ * Answers to people who ask from Discord: a title and lines, within Discord's limits whatever is in them. Every figure
  * stands beside its age where that matters. Pure.
  */
 import { type Alert, severityRank } from "../../domain/alert.ts";
@@ -24,7 +24,7 @@ export interface Answer {
   readonly colour?: number;
 }
 
-/** Of an embed's 4096, with room for the last line. */
+/** The part of an embed's 4096 characters that leaves room for the last line. */
 const mostText = 3_900;
 const mostLine = 400;
 

@@ -15,7 +15,7 @@ import type { SendFailure } from "../../domain/delivery.ts";
 import { withoutSecrets } from "../text.ts";
 import { RateLimited, RateMemory } from "./rate-memory.ts";
 
-/** What one request may take, ms: connecting, waiting, and the whole answer. */
+/** Maximum duration of one request, ms: connecting, waiting, and the whole answer. */
 export const requestTimeoutMs = 3_000;
 
 export interface ApiProblem {
@@ -27,7 +27,7 @@ export interface ApiProblem {
   readonly code: number | null;
   /** For people; holds no secret. */
   readonly detail: string;
-  /** When to try again, where Discord named a time. */
+  /** The time of the next attempt, where Discord named one. */
   readonly afterMs: number | null;
 }
 

@@ -20,7 +20,7 @@ export interface ButtonRow {
   readonly components: readonly Button[];
 }
 
-/** What a press means. */
+/** The meaning of a press. */
 export type Press =
   | { readonly kind: "acknowledge"; readonly alertId: number; readonly firedAtMs: number }
   | { readonly kind: "details"; readonly alertId: number; readonly firedAtMs: number }

@@ -26,9 +26,9 @@ export interface DiscordDeps {
   readonly log: ChannelLog;
   readonly timezone: string;
   readonly commandLine?: CommandLine;
-  /** Whom to ping where the channel's own settings say nothing. */
+  /** The mentions where the channel's own settings say nothing. */
   readonly mention?: MentionSettings | undefined;
-  /** What people may ask and do from the channel. */
+  /** The questions and actions of people in the channel. */
   readonly actions?: ChatActions | undefined;
   readonly charts?: Charts | undefined;
 }

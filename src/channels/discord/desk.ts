@@ -1,5 +1,5 @@
 /**
- * Where people act from Discord: takes what they press and type, looks whether they may, does it, and tells them, and
+ * Handles actions of people on Discord: takes what they press and type, looks whether they may, does it, and tells them, and
  * nobody else, what came of it.
  *
  * Discord gives 3 s to say that an interaction was taken and 15 minutes to answer it, so taking comes first. A token that
@@ -37,7 +37,7 @@ import type { AllowSettings } from "./settings.ts";
 export interface DeskOptions {
   /** Without a token: an interaction's own is its authorization. */
   readonly api: DiscordApi;
-  /** Of the channel in the configuration: the receiver of its messages. */
+  /** The channel's name in the configuration: the receiver of its messages. */
   readonly name: string;
   readonly channelId: string;
   readonly allow: AllowSettings;
@@ -50,10 +50,13 @@ export interface DeskOptions {
 /** Taking may be tried twice within Discord's 3 s. */
 const takeTimeoutMs = 1_300;
 const takeTries = 2;
-/** How long it may take to see whose message a button stands under, and how long the daemon whose it is not waits. */
+/**
+ * The time for finding the owner of the message under which a button stands, and for which a daemon that does not own it
+ * waits.
+ */
 const whoseMs = 500;
 const asideMs = 1_200;
-/** How long what was asked for may take before the person is told that it takes long. */
+/** The time after which the person is told that the answer takes long. */
 const workMs = 10_000;
 const mostTellTries = 4;
 const remembered = 1_000;
@@ -130,7 +133,7 @@ export class Desk {
     await this.#tell(interaction, answer, 0);
   }
 
-  /** Whether the message under which something was pressed is of this daemon, on this channel. What is typed is everybody's. */
+  /** True if the message under which something was pressed is of this daemon, on this channel. What is typed is everybody's. */
   async #isOurs({ wanted }: Interaction): Promise<boolean> {
     const press = wanted.kind === "button" ? readPress(wanted.customId) : null;
     if (wanted.kind !== "button" || press === null) return true;
@@ -172,7 +175,7 @@ export class Desk {
     }
   }
 
-  /** What is asked for is done in any case; only the answer says that it is not known yet. */
+  /** Does what was asked in any case; only the answer says that it is not known yet. */
   async #withinPatience(work: Promise<Answer>): Promise<Answer> {
     let cancel = () => {};
     const late = new Promise<Answer>((resolve) => {

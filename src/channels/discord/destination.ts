@@ -1,4 +1,7 @@
-/** Where messages go on Discord: a text channel that a bot writes to, or a webhook. What differs between them is here. */
+/**
+ * The destination of messages on Discord: a text channel that a bot writes to, or a webhook. What differs between them is
+ * here.
+ */
 import type { Message } from "../../domain/delivery.ts";
 import type { ApiAnswer, DiscordApi, SentFile } from "./api.ts";
 import { placeOf } from "./place.ts";
@@ -9,7 +12,7 @@ export interface Destination {
   readonly remembers: boolean;
   /** @param where the thread to write to (null: the channel itself), and what to reply to there */
   create(body: object, message: Message, where: Where, signal: AbortSignal): Promise<ApiAnswer>;
-  /** What the body leaves out stays, attachments too. */
+  /** Edits a message. The parts that the body leaves out stay, attachments too. */
   edit(receipt: string, body: object, signal: AbortSignal, file?: SentFile): Promise<ApiAnswer>;
   get(receipt: string, signal: AbortSignal): Promise<ApiAnswer>;
   /** The messages of a thread (null: the channel itself) after a moment, oldest page first; null where they cannot be read. */

@@ -1,7 +1,7 @@
 /**
- * What keeps a fault of the gateway inside the gateway. discord.js runs its shards in the background and looks at
- * nothing that they throw; on an address that is none, a packet with a part missing, or a socket that fails after it was
- * given up, the whole process would end. So every shard is fenced in before it first connects:
+ * Keeps a fault of the gateway inside the gateway. discord.js runs its shards in the background and looks at nothing that
+ * they throw; on an address that is none, a packet with a part missing, or a socket that fails after it was given up, the
+ * whole process would end. So every shard is fenced in before it first connects:
  *
  *  - its sockets keep an `error` listener for their whole life: discord.js takes its own away from a socket that is
  *    still connecting, and leaves it open. A socket that another replaces, or whose client was given up, is cut;
@@ -27,7 +27,7 @@ interface Emitter {
   removeAllListeners(event: string): unknown;
 }
 
-/** What a shard, a timer or a socket calls and does not wait for, and what these end in. */
+/** The methods that a shard, a timer or a socket calls without waiting for them, and where their errors end. */
 const inBackground = ["internalConnect", "onMessage", "onError", "onClose", "heartbeat", "destroy"];
 const passedOn: readonly unknown[] = ["READY", "RESUMED"];
 

@@ -1,4 +1,4 @@
-/** What somebody pressed or typed, as Discord's gateway tells it, read as strictly as anything from outside. Pure. */
+/** Reads what somebody pressed or typed, as Discord's gateway tells it, read as strictly as anything from outside. Pure. */
 import { z } from "zod";
 import { cleanLine, shorten } from "../text.ts";
 
@@ -25,7 +25,7 @@ const wire = z.object({
   }),
 });
 
-/** Who acts. */
+/** The person who acts. */
 export interface Person {
   readonly id: string;
   readonly roles: readonly string[];

@@ -1,4 +1,4 @@
-/** What a bot may do in a channel, as Discord computes it: roles of the server, then the channel's overwrites. Pure. */
+/** A bot's permissions in a channel, as Discord computes it: roles of the server, then the channel's overwrites. Pure. */
 
 export const permissionBits = {
   Administrator: 1n << 3n,

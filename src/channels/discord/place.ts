@@ -1,4 +1,4 @@
-/** Where a message stands on Discord, as a receipt names it. Pure. */
+/** The place of a message on Discord, as a receipt names it. Pure. */
 
 /** In the thread of that id, or (null) in the channel itself. */
 export interface Place {
@@ -23,7 +23,7 @@ export function snowflakeAt(ms: number): string {
   return String(BigInt(Math.max(0, Math.trunc(ms) - epochMs)) << 22n);
 }
 
-/** When what has this id was made, ms. */
+/** The creation time of what has this id, ms. */
 export function madeAtMs(id: string): number {
   return Number(BigInt(id) >> 22n) + epochMs;
 }

@@ -1,6 +1,6 @@
 /**
- * What Discord said about its rate limits, so that a request which would be refused is not made. Two kinds: one for the
- * whole bot ("global"), and one for each bucket, here method and path without message ids.
+ * Remembers Discord's rate limits, so that a request which would be refused is not made. Two kinds: one for the whole bot
+ * ("global"), and one for each bucket, here method and path without message ids.
  */
 import type { Clock } from "../../domain/clock.ts";
 

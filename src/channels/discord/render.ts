@@ -17,7 +17,7 @@ export interface Embed {
   readonly title?: string;
   readonly description?: string;
   readonly fields?: readonly { readonly name: string; readonly value: string; readonly inline?: boolean }[];
-  /** Of the last of a message: there the message's id is found again. */
+  /** For the last embed of a message: there the message's id is found again. */
   readonly footer?: { readonly text: string };
   readonly timestamp?: string;
 }
@@ -37,7 +37,7 @@ export interface DiscordBody {
 /** An alert of an earlier message that is over now. */
 export interface Ended {
   readonly alertId: number;
-  /** How and when: `RESOLVED 2026-11-21 03:41:18 UTC`. */
+  /** Kind and time: `RESOLVED 2026-11-21 03:41:18 UTC`. */
   readonly words: string;
   readonly tone: Tone;
 }
@@ -62,7 +62,7 @@ export const glyphs: Readonly<Record<Tone, string>> = {
 
 const mostFigures = 12;
 const mostEmbeds = 10;
-/** Of 6000 in all: the rest is for the footer, what still fires, and those that found no place. */
+/** The part of 6000 characters for alerts: the rest is for the footer, what still fires, and those that found no place. */
 const roomForAlerts = 4_700;
 
 /** The message as it is first sent. */

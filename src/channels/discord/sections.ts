@@ -3,7 +3,7 @@ import { sectionLines } from "../lines.ts";
 import type { Section } from "../message.ts";
 import { forDiscord } from "../text.ts";
 
-/** Of the 6,000 characters that an embed may have. */
+/** The part of the 6,000 characters that an embed may have. */
 const room = 5_000;
 const mostField = 1_000;
 

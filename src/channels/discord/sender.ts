@@ -45,7 +45,7 @@ export interface SenderOptions {
   readonly timezone: string;
   readonly commandLine: CommandLine;
   readonly mention: MentionSettings | undefined;
-  /** Whether messages have buttons: somebody is there to answer them, and somebody may press them. */
+  /** True if messages have buttons: somebody is there to answer them, and somebody may press them. */
   readonly buttons: boolean;
   /** Adds charts to what was delivered, in its own time. */
   readonly illustrator?: Illustrator | undefined;
@@ -89,7 +89,8 @@ export class DiscordSender {
   }
 
   /**
-   * What nothing got worse by edits the message that a thread hangs on, which is what the channel shows of it; else the newest.
+   * Edits the message that a thread hangs on, where nothing got worse, which is what the channel shows of it; else the
+   * newest.
    * @returns null where there is nothing to edit, or it cannot be: then it is sent
    */
   async #editCalm(
@@ -119,7 +120,7 @@ export class DiscordSender {
     return await this.#options.destination.edit(receipt, this.#bodyOf(told, known), signal);
   }
 
-  /** What stands under a receipt, with what was told since, and where its alerts are over. */
+  /** The body under a receipt: the message, with what was told since, and where its alerts are over. */
   #bodyOf({ message, since = [] }: ToldBefore, ended: readonly Ended[]): DiscordBody {
     const told = asTold(message, since);
     const rendering = render(told, this.#options);
@@ -136,8 +137,8 @@ export class DiscordSender {
   }
 
   /**
-   * What an earlier attempt left; null when there is nothing, or no need or no way to look. A nonce is trusted for a minute in
-   * the place where it was used, which with a thread may be another one than now.
+   * The result of an earlier attempt; null when there is nothing, or no need or no way to look. A nonce is trusted for a
+   * minute in the place where it was used, which with a thread may be another one than now.
    */
   async #earlier(
     { message, attempt }: Outgoing,
@@ -250,7 +251,7 @@ export class DiscordSender {
     this.#pending.add(cancel);
   }
 
-  /** What is known to be over in messages that hold several alerts; those marked before a restart are read back. */
+  /** The alerts known to be over in messages that hold several alerts; those marked before a restart are read back. */
   readonly #told = new Map<string, readonly Ended[]>();
 
   async #endings(
@@ -279,7 +280,7 @@ export class DiscordSender {
   }
 }
 
-/** What became of a message, and where: in a thread, or (null) in the channel itself. */
+/** The outcome of sending a message, and its place: in a thread, or (null) in the channel itself. */
 interface Put {
   readonly answer: ApiAnswer;
   readonly threadId: string | null;

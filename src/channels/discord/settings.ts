@@ -1,4 +1,4 @@
-/** What a Discord channel is told: a bot in a text channel, or a webhook address. */
+/** The settings of a Discord channel: a bot in a text channel, or a webhook address. */
 import { z } from "zod";
 
 const snowflake = z.string().regex(/^\d{17,20}$/, "must be a Discord id: 17 to 20 digits");
@@ -9,7 +9,7 @@ const mention = z
     "must be <@&ROLE_ID>, <@USER_ID>, @here or @everyone",
   );
 
-/** Whom a message of this severity pings. */
+/** The mention for a message of this severity. */
 export const mentionSettings = z.strictObject({
   critical: mention.optional(),
   warning: mention.optional(),
@@ -28,8 +28,8 @@ const plainOnlyHere = {
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * Who may act from the chat: users and roles by their Discord ids. Nobody named: messages have no buttons, there are no
- * commands, and nobody may.
+ * The people who may act from the chat: users and roles by their Discord ids. Nobody named: messages have no buttons, there
+ * are no commands, and nobody may.
  */
 const allowSettings = z.strictObject({
   users: z.array(snowflake).default([]),
@@ -48,7 +48,7 @@ export const discordBotSettings = z.strictObject({
     .optional(),
   mention: mentionSettings.optional(),
   allow: allowSettings.optional(),
-  /** Whether what follows the first message of a critical group goes into a thread below it. */
+  /** True if messages after the first message of a critical group goes into a thread below it. */
   threads: z.boolean().default(true),
 });
 export type DiscordBotSettings = z.infer<typeof discordBotSettings>;

@@ -24,7 +24,7 @@ export interface ThreadOf {
   readonly root: ToldBefore | null;
 }
 
-/** What newly fires joins a thread that is younger than this: a group has no end, and nobody looks for news that far up. */
+/** The maximum age of a thread that new alerts join: a group has no end, and nobody looks for news that far up. */
 const joinsWithinMs = 24 * 3_600_000;
 
 /**
@@ -49,7 +49,7 @@ export function threadsOf({ message, around = [] }: Outgoing): ThreadOf[] {
   return [...found.values()].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
 }
 
-/** Whether a thread may hang on it: it says that something critical fires, and of one group only. */
+/** True if a thread may hang on it: it says that something critical fires, and of one group only. */
 function mayHang({ content }: Message): boolean {
   return (
     content.kind === "alert" &&
@@ -64,9 +64,9 @@ function mayHang({ content }: Message): boolean {
 }
 
 /**
- * Whether a thread is the place for it. It is not where it would wake nobody whom it has to: in a thread `@here` and `@everyone`
- * reach those who joined it, and without a mention nobody is called there, so that what newly is critical stays in the
- * channel, where people look.
+ * True if a message belongs into a thread. It is not where it would wake nobody whom it has to: in a thread `@here` and
+ * `@everyone` reach those who joined it, and without a mention nobody is called there, so that what newly is critical stays
+ * in the channel, where people look.
  * @param mention that the message will carry
  */
 export function isForThread({ content }: Message, mention: string | null): boolean {
@@ -81,7 +81,7 @@ export function isForThread({ content }: Message, mention: string | null): boole
 }
 
 const codes = { unknownMessage: 10008, missingPermissions: 50013, alreadyStarted: 160004 } as const;
-/** How long a thread, or all of them for want of a permission, is left alone. */
+/** The time for which a thread, or all of them for want of a permission, is left alone. */
 const shutForMs = 10 * 60_000;
 const unwellForMs = 60_000;
 const mostKnown = 1_000;

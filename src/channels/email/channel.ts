@@ -22,7 +22,7 @@ export interface EmailDeps {
   readonly log: ChannelLog;
   readonly timezone: string;
   readonly commandLine?: CommandLine;
-  /** How charts are drawn, for tests. */
+  /** Draws charts, for tests. */
   readonly draw?: Draw;
   /** Time limits in ms, for tests. */
   readonly limits?: Partial<EmailLimits>;

@@ -15,7 +15,7 @@ const remembered = 20;
 export interface Picture {
   readonly alertId: number;
   readonly png: Buffer;
-  /** What it shows, for those who do not see it. */
+  /** Its contents, for those who do not see it. */
   readonly words: string;
 }
 
@@ -23,7 +23,7 @@ export type Draw = (svg: string, zoom: number) => Promise<Buffer>;
 
 export class Pictures {
   readonly #options: { readonly log: ChannelLog; readonly timezone: string; readonly draw?: Draw };
-  /** What came of it at the first attempt: later ones send the same. */
+  /** The result of the first attempt: later ones send the same. */
   readonly #drawn = new Map<string, Picture | null>();
 
   constructor(options: { readonly log: ChannelLog; readonly timezone: string; readonly draw?: Draw }) {

@@ -1,4 +1,4 @@
-/** What an error of nodemailer means for a message. */
+/** The meaning of an error of nodemailer for a message. */
 import type { SendResult } from "../channel.ts";
 
 /** The parts of nodemailer's errors that are read. */
@@ -51,7 +51,7 @@ export function mailFailure(
   return retry(code === "ETIMEDOUT" ? "timeout" : "unreachable");
 }
 
-/** How to mend what a probe found. */
+/** The remedy for a probe's result. */
 export function mailFix(error: MailError, secure: boolean | "starttls"): string {
   const failure = mailFailure(error, (text) => text);
   if (failure.failure === "authentication")

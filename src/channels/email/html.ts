@@ -23,7 +23,7 @@ const faint = "color:#667085";
 /** Padding of everything within the card. */
 const side = "24px";
 
-/** What dark mode changes. Outlook on the web marks its own with data-ogsc. */
+/** The colours of dark mode. Outlook on the web marks its own with data-ogsc. */
 const dark: readonly (readonly [string, string])[] = [
   [".pw-page", "background-color:#0c111d!important"],
   [".pw-card", "background-color:#161b26!important;border-color:#333741!important"],
@@ -87,7 +87,7 @@ export function document(rendering: Rendering, chart: MailChart | null): string 
   ].join("\n");
 }
 
-/** What a list of mails shows beside the subject: what the subject does not say. */
+/** The text beside the subject in a list of mails: what the subject does not say. */
 function preheader({ blocks, sections, notes, headline }: Rendering): string {
   const [first] = blocks;
   const shown = first && shownParts(first);
@@ -109,7 +109,7 @@ function cell(html: string, line = false): string {
   return `<td class="pw-pad pw-line" style="padding:14px ${side}${border}">${html}</td>`;
 }
 
-/** What one of several alerts takes of the mail, characters. */
+/** The size of one of several alerts in the mail, characters. */
 export function alertSize(block: Block): number {
   return alert(block, false, "", null).length + 120;
 }

@@ -1,4 +1,4 @@
-/** What an email channel is told: a mail server, a sender, recipients. */
+/** The settings of an email channel: a mail server, a sender, recipients. */
 import { z } from "zod";
 
 const line = z.string().regex(/^[^\r\n]+$/, "must be one line");
@@ -28,7 +28,7 @@ export const emailSettings = z.strictObject({
   smtp: smtpSettings,
   from: address,
   to: z.array(address).min(1),
-  /** Where a reader's mail program leads who no longer wants these mails: an address, or a page. Default: the sender. */
+  /** The way to unsubscribe: an address, or a page. Default: the sender. */
   unsubscribe: z
     .union([address, z.url({ protocol: /^https?$/ })], {
       error: "must be an address (me@example.org) or a page (https://…)",

@@ -31,7 +31,7 @@ export interface NtfyDeps {
 }
 
 const timeoutMs = 8_000;
-/** What ntfy takes as a message rather than as an attached file, bytes; some room for its count. */
+/** Maximum size that ntfy takes as a message rather than as an attached file, bytes; some room for its count. */
 const mostBytes = 4_000;
 const priorities: Readonly<Record<Severity, number>> = { critical: 5, warning: 4, info: 3 };
 const tags: Readonly<Record<Tone, string>> = {

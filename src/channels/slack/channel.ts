@@ -22,7 +22,7 @@ const mention = z
 
 const common = {
   type: z.literal("slack"),
-  /** Whom a message of this severity pings. */
+  /** The mention for a message of this severity. */
   mention: z
     .strictObject({ critical: mention.optional(), warning: mention.optional(), info: mention.optional() })
     .optional(),
@@ -50,7 +50,7 @@ export interface SlackDeps {
 const timeoutMs = 8_000;
 const mostText = 3_900;
 const mostSection = 2_900;
-/** Of 50: notes, those that have a line only, what else fires and the footer take the others. */
+/** The part of 50 sections for alerts: notes, those that have a line only, what else fires and the footer take the others. */
 const mostSections = 36;
 const colours: Readonly<Record<Tone, string>> = {
   critical: "#d92d20",
@@ -61,7 +61,7 @@ const colours: Readonly<Record<Tone, string>> = {
   test: "#875bf7",
 };
 
-/** What Slack's errors mean; one that is not listed is about the message. */
+/** The meaning of Slack's errors; one that is not listed is about the message. */
 const denied = new Set(
   [
     "invalid_auth",

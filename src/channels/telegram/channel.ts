@@ -15,7 +15,7 @@ import { dressed, shorten } from "../text.ts";
 export const telegramSettings = z.strictObject({
   type: z.literal("telegram"),
   token: z.string().regex(/^\d{3,20}:[\w-]{20,}$/, "must be a bot token: 123456789:ABC…"),
-  /** Of a person, a group (negative) or a channel (`@name`). */
+  /** The chat of a person, a group (negative) or a channel (`@name`). */
   chatId: z.union([
     z.int(),
     z.string().regex(/^(-?\d{1,20}|@\w{4,64})$/, "must be a chat's number, or @name of a channel"),
@@ -117,7 +117,7 @@ function withoutCalls(text: string): string {
   return text.replaceAll("@", "@\u200b").replaceAll("://", ":\u200b//");
 }
 
-/** What a template's author wrote stays as it is, and so does a runbook. */
+/** Renders as text. Words of a template's author stay as they are, and so does a runbook. */
 function asText(rendering: Rendering): Rendering {
   const lines = (texts: readonly string[]) => texts.map(forTelegram);
   const pairs = (rows: Block["figures"]) =>

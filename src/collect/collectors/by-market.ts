@@ -1,4 +1,4 @@
-/** What is read market by market: of which ones, and what it means that one of them cannot be read. */
+/** Sources read market by market: of which ones, and what it means that one of them cannot be read. */
 import { ExchangeError, failureOf } from "../../exchange/index.ts";
 import type { Run } from "../collector.ts";
 import type { MarketRead } from "../demand.ts";
@@ -9,7 +9,7 @@ export type WantedMarkets = ReadonlySet<string> | "all";
 
 export interface MarketReadParts {
   readonly book: MarketBook;
-  /** Of which markets somebody needs this now. */
+  /** The markets that somebody needs this from now. */
   readonly wanted: (source: MarketRead) => WantedMarkets;
 }
 

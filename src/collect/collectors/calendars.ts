@@ -56,7 +56,7 @@ export function calendarsCollector(parts: CalendarParts): {
     return sinceMs !== undefined && clock.elapsedMs() - sinceMs < DAY_MS;
   }
 
-  /** Whether a refusal says that there is no calendar. A commodity has one: of it, it is a read that failed. */
+  /** True if a refusal says that there is no calendar. A commodity has one: of it, it is a read that failed. */
   function hasNone(symbol: string, { status }: ExchangeError): boolean {
     return (status === 404 || status === 400) && (parts.book.of(symbol)?.commodityStatus ?? null) === null;
   }

@@ -1,4 +1,4 @@
-/** Whether trading is on, admission gated, withdrawals possible. */
+/** Reads whether trading is on, admission gated, withdrawals possible. */
 import type { ExchangeCollector } from "../collector.ts";
 import type { StreamFeed } from "../stream-feed.ts";
 

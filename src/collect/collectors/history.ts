@@ -1,4 +1,4 @@
-/** What the collectors of paged histories have in common: the parts of a wallet's history, read, caught up with, told. */
+/** The shared parts of the collectors of paged histories: the parts of a wallet's history, read, caught up with, told. */
 import type { Source } from "../../domain/observation.ts";
 import { ExchangeError } from "../../exchange/index.ts";
 import type { BadRecords } from "../bad-records.ts";
@@ -7,7 +7,7 @@ import { catchUpOne, History, type HistoryOptions, historyCursor } from "../pagi
 import type { Teller } from "../teller.ts";
 import type { OnUnknownWord } from "../words.ts";
 
-/** What every history needs. */
+/** The inputs of every history. */
 export interface HistoryParts {
   readonly teller: Teller;
   readonly badRecords: BadRecords;
@@ -20,9 +20,9 @@ export interface HistoryParts {
 type Page = HistoryOptions["page"];
 
 interface Part {
-  /** Of the cursor's name. */
+  /** The name within the cursor. */
   readonly name: string;
-  /** Where it is the history of one PDA index. */
+  /** The PDA index, where it is the history of one. */
   readonly pdaIndex?: number;
   readonly page: Page;
   readonly openSinceMs?: () => number | null;
@@ -39,7 +39,7 @@ export function historyCollector(
     readonly source: Source;
     /** In the table of endpoints, for reports. */
     readonly endpoint: string;
-    /** How far back the past is read at first sight, ms. */
+    /** The span of the past that is read at first sight, ms. */
     readonly pastMs: number;
     readonly parts: (run: WalletRun, onUnknown: OnUnknownWord) => readonly Part[];
   },

@@ -1,6 +1,6 @@
 /**
- * What each trader account earned and paid market by market, hour by hour: read back once at first sight, then every hour,
- * in the last lane. For history alone; nothing in it fires.
+ * Reads the earnings and payments of each trader account market by market, hour by hour: read back once at first sight, then
+ * every hour, in the last lane. For history alone; nothing in it fires.
  */
 import type { MarketPnlSeries } from "../../contract/index.ts";
 import type { Tick } from "../../domain/observation.ts";

@@ -19,7 +19,7 @@ import { notificationEvents } from "../translate/notification.ts";
 const PAGE = 50;
 const LARGE_PAGE = 100;
 const PAST_MS = 7 * 86_400_000;
-/** How often unacknowledged items are counted where the newest page is not the whole inbox. */
+/** The interval at which unacknowledged items are counted where the newest page is not the whole inbox. */
 const COUNT_AGAIN_MS = 60_000;
 const COUNT_NONE_AGAIN_MS = 300_000;
 /** An account that is gone gets mail seldom. */

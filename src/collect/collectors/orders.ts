@@ -24,7 +24,7 @@ export function ordersCollector(
   };
 }
 
-/** Which orders rest now, since when, in one request. */
+/** Reports the resting orders and since when, in one request. */
 async function tellResting(run: WalletRun): Promise<void> {
   const { authority, name } = run.wallet;
   const page = await run.client.orderHistory({ authority, limit: 1_000, orderStatus: "active" }, run.call());

@@ -12,7 +12,7 @@ import { MarketPnl } from "./market-pnl.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MOST_POINTS = 2_000;
-/** How often it is noted that the daemon was there to see for itself. */
+/** The interval at which it is noted that the daemon was there to see for itself. */
 const NOTE_MS = HOUR_MS / 4;
 
 /** Series that the past of a wallet is stored under. */

@@ -1,5 +1,5 @@
 /**
- * What the exchange says that trader accounts are worth: a check of our equity that it works out by itself, and the equity of
+ * Reads the exchange's values of trader accounts: a check of our equity that it works out by itself, and the equity of
  * midnight where nobody here saw it. Asked only for rules that read one of them.
  */
 import { accountName } from "../../domain/subject.ts";
@@ -11,7 +11,7 @@ import type { CollectNeeds } from "../collectors.ts";
 const QUARTER_MS = 900_000;
 /** More than the newest quarter that is over, so that one is among them. */
 const LATEST_MS = 2 * QUARTER_MS;
-/** Where an account has a past before midnight, and none at midnight, the exchange has a gap. */
+/** The span before midnight: where an account has a past before midnight, and none at midnight, the exchange has a gap. */
 const BEFORE_MS = 86_400_000;
 
 interface Point {
@@ -86,7 +86,7 @@ async function pointsOf(
   }
 }
 
-/** What an account was worth at a moment: nothing before it was there. Null: the exchange does not tell (yet). */
+/** An account's value at a moment: nothing before it was there. Null: the exchange does not tell (yet). */
 function valueAt(points: readonly Point[] | null, atMs: number, isPresent: boolean): number | null {
   const [first] = points ?? [];
   if (!first) return isPresent ? null : 0;

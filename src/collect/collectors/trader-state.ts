@@ -22,7 +22,7 @@ export function traderStateCollector(parts: {
   readonly live?: Pick<StreamFeed, "elapsedMs" | "polledState"> | null;
 }): WalletCollector {
   const { accounts, badRecords, live } = parts;
-  /** What each wallet's last answers said, in the order of its PDA indices: the next ones share with them what is the same. */
+  /** The last answers about each wallet, in the order of its PDA indices: the next ones share with them what is the same. */
   const last = new Map<CollectedWallet, (readonly SubaccountState[])[]>();
   const onUnknown = (field: string, word: string) => badRecords.unknownWord("traderState", field, word);
   return {

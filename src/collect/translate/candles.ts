@@ -1,4 +1,4 @@
-/** What candles say beyond the statistics: the price on other venues, and how much the mark moves in a day. */
+/** The figures of candles beyond the statistics: the price on other venues, and how much the mark moves in a day. */
 import type { Candle } from "../../contract/index.ts";
 
 const DAY_MS = 86_400_000;
@@ -25,7 +25,7 @@ export function externalPriceOf(candles: readonly Candle[]): number | null {
 }
 
 /**
- * How much the mark moves in a day: the square root of its squared log returns, from candle to candle, for a day's length.
+ * The daily volatility of the mark: the square root of its squared log returns, from candle to candle, for a day's length.
  * The mean is taken for 0, as over so short a time it is noise; an hour without a candle makes a longer step, no gap. The
  * candle that is not over is left out, and those of other venues are.
  * @param frameMs length of a candle

@@ -9,7 +9,7 @@ import { usdOfQuoteLots } from "../market-book.ts";
 import { type OnUnknownWord, wordOf } from "../words.ts";
 import { walletEvent } from "./event.ts";
 
-/** What a transfer's event carries beside its fields, for whoever adds up what came in and went out. */
+/** The data of a transfer's event beside its fields, for whoever adds up what came in and went out. */
 export interface TransferData {
   /** Positive. */
   readonly transferUsd: number;
@@ -79,7 +79,7 @@ function signedAmount(
   return otherPaid === null ? null : otherPaid ? size : -size;
 }
 
-/** Whether this side of a transfer gave; null where its rows do not tell. */
+/** True if this side of a transfer gave; null where its rows do not tell. */
 function hasPaid(row: CollateralEvent, page: readonly CollateralEvent[]): boolean | null {
   const amount = magnitude(row.amount);
   // Whoever received has at least what was received.

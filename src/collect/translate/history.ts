@@ -102,8 +102,8 @@ export function fillOf(row: Fill, wallet: CollectedWallet, seenMs: number, onUnk
 }
 
 /**
- * What a fill did to the side of a position, of which -1, 0, 1 are told. Nothing left of the one that was there is word of how
- * it ended; turned to the other side it is not flat.
+ * The effect of a fill on the side of a position, of which -1, 0, 1 are told. Nothing left of the one that was there is word
+ * of how it ended; turned to the other side it is not flat.
  */
 function turnOf(before: number, after: number): { closed?: true; flat?: boolean; opened?: true } | null {
   if (before === after) return null;

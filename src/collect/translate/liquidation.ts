@@ -83,7 +83,7 @@ interface Part {
   /** The account that it happened to, where the row names it. */
   readonly address: string | null;
   readonly side: Told["side"];
-  /** What the size was worth in it, USD. */
+  /** The value of the size in it, USD. */
   readonly value: number | null;
   readonly collateralChange: number | null;
   readonly positionClosed: boolean | null;
@@ -155,8 +155,8 @@ function adlPart(
 }
 
 /**
- * What a notification about a liquidation tells of; null when it is none, or not about a position of this account (a maker
- * in it, the backstop that took over, the caller of an ADL).
+ * The liquidation that a notification reports; null when it is none, or not about a position of this account (a maker in it,
+ * the backstop that took over, the caller of an ADL).
  */
 export function liquidationOfNotification(
   told: EventData | null,

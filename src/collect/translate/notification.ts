@@ -178,7 +178,7 @@ function summaryOf(told: EventData, book: MarketBook): Summary {
   }
 }
 
-/** Where the data is of a type that is not known, or does not fit it: what its short form says. */
+/** The short form of a notification whose data is of an unknown type, or does not fit it. */
 function summaryOfDetails(item: EventNotification, book: MarketBook): Summary {
   const { details } = item;
   const known = (EVENT_NOTIFICATION_TYPES as readonly string[]).includes(item.notificationType);

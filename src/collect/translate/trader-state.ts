@@ -84,7 +84,7 @@ function shared<T extends object>(list: readonly T[], before: readonly T[] | und
   return members.length === before.length && members.every((one, i) => one === before[i]) ? before : members;
 }
 
-/** Of two with the same fields, whose own parts are shared already. */
+/** True if two objects have the same fields, and share their own parts. */
 function isSame<T extends object>(one: T, other: T): boolean {
   for (const field in one) if (one[field] !== other[field]) return false;
   return true;

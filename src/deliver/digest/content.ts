@@ -9,7 +9,7 @@ export interface DigestOccasion {
   readonly sender: string;
   /** IANA name. */
   readonly timezone: string;
-  /** When it was due, where it leaves later than that, ms. */
+  /** The time at which it was due, where it leaves later than that, ms. */
   readonly missedMs: number | null;
 }
 

@@ -35,7 +35,7 @@ export interface DigestOptions {
 }
 
 export const digestKeep = "digest";
-/** What is overdue by more than this is left to the next one, ms. */
+/** Maximum delay of a digest; a later one is left to the next, ms. */
 const mostLateMs = 12 * 3_600_000;
 const againMs = 10_000;
 const dayMs = 86_400_000;
@@ -78,7 +78,7 @@ export class Digest {
     await this.#working;
   }
 
-  /** What a digest would tell now. */
+  /** The digest of now. */
   async preview(): Promise<MessageContent> {
     const nowMs = this.#options.clock.nowMs();
     return this.#content(this.#armed?.fromMs ?? nowMs - dayMs, nowMs, null);

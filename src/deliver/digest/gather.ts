@@ -1,4 +1,4 @@
-/** What a digest is made of: asked of history and of what the watch knows now. */
+/** Gathers the content of a digest: asked of history and of what the watch knows now. */
 import { type Alert, type Severity, severities, worstSeverityOf } from "../../domain/alert.ts";
 import type { Message } from "../../domain/delivery.ts";
 import type { Event, EventKind } from "../../domain/event.ts";
@@ -46,7 +46,7 @@ export interface DigestFigures extends Span {
   readonly unacked: readonly { readonly wallet: string; readonly count: number }[];
   /** Sentences about times in which nobody watched. */
   readonly unwatched: readonly string[];
-  /** When watching began, where that is within the span, ms. */
+  /** The time at which watching began, where that is within the span, ms. */
   readonly beganMs: number | null;
   /** Something was more than could be looked through: figures are at least these. */
   readonly cut: boolean;

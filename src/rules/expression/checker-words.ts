@@ -1,4 +1,7 @@
-/** What the checker says, in the words of this language: it speaks of tokens, overloads and the types of a protocol. */
+/**
+ * Translates the checker's messages into the words of this language: it speaks of tokens, overloads and the types of a
+ * protocol.
+ */
 import { signatures } from "./checker.ts";
 import { namedPrefix } from "./named.ts";
 

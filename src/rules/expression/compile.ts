@@ -89,7 +89,7 @@ export function compileExpression(
   };
 }
 
-/** Of the named values that stand in a text; those that are wrong count as some number, so that all else is told too. */
+/** The types of the named values in a text; those that are wrong count as some number, so that all else is told too. */
 function typesOf(named: readonly string[], gathered: Gathered): readonly ValueType[] {
   return named.map((name) => {
     const found = gathered.values.find(name);

@@ -1,4 +1,4 @@
-/** What an expression may name, and what is noted down while it is compiled. */
+/** The names that an expression may use, and the notes taken while it is compiled. */
 import type { Source } from "../../domain/observation.ts";
 import type { Scope } from "../../domain/subject.ts";
 import type { Read, ReadScope, WindowSpec } from "../rule.ts";
@@ -14,7 +14,7 @@ export interface Naming {
   readonly value: { readonly kind: "double" | "int" | "duration"; readonly unit: Unit } | null;
   /** Events that may be summed and counted; null: history functions are not offered here. */
   readonly countable: readonly RuleEventKind[] | null;
-  /** Of a channel's template: these owners and their fields, and nothing else. No loops, no other market. */
+  /** For a channel's template: these owners and their fields, and nothing else. No loops, no other market. */
   readonly owners?: Readonly<Record<string, readonly Field[]>>;
 }
 
@@ -35,16 +35,16 @@ export class Gathered {
   readsNow = false;
   /** Some figure is read as it is now, and not only through windows. */
   readsPresent = false;
-  /** Of `wallet.limits`, those that have to be there: what `has` asks about may be missing. */
+  /** The members of `wallet.limits` that have to be there: what `has` asks about may be missing. */
   readonly limits = new Set<string>();
   readonly optionalLimits = new Set<string>();
-  /** What can be named as `value.…`. */
+  /** The values that can be named as `value.…`. */
   readonly values: ValueLookup;
   /** Texts of the named values that stand in for their names: with another text it is another condition. */
   readonly named = new Map<string, string>();
   readonly #reads = new Map<string, Read>();
 
-  /** How far history reaches back, ms: no window can look further. */
+  /** The reach of history, ms: no window can look further. */
   readonly longestWindowMs: number;
 
   constructor(
@@ -73,7 +73,7 @@ export class Gathered {
       this.#reads.set(key, { scope, field: field.name, symbol, sources: field.sources, ...awaits });
   }
 
-  /** What is read by a part that was compiled before. */
+  /** Adds what is read by a part that was compiled before. */
   readOf(read: Read): void {
     const key = `${read.scope}[${read.symbol ?? ""}].${read.field}`;
     if (!this.#reads.has(key)) this.#reads.set(key, read);

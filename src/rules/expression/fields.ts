@@ -5,7 +5,7 @@ import { type Env, type FactRecord, type Facts, type FactValue, Unknown } from "
 import type { Field } from "../vocabulary.ts";
 import type { Run } from "./node.ts";
 
-/** Whose facts: those of a scope, or of a market by name. */
+/** Selects the facts: those of a scope, or of a market by name. */
 export type Pick = (env: Env) => Facts | undefined;
 
 export function pickScope(scope: ReadScope): Pick {
@@ -63,12 +63,12 @@ export function inputsOf(
     }));
 }
 
-/** What is asked seldom on purpose: it goes stale by its own pace, and sets nobody else's. */
+/** True for a source that is asked seldom on purpose: it goes stale by its own pace, and sets nobody else's. */
 export function isSlow(source: Source): boolean {
   return source === "marketConfig" || source === "calendars";
 }
 
-/** What accounts hold is read from these. */
+/** The sources of what accounts hold. */
 const ofAccounts: ReadonlySet<Source> = new Set<Source>(["traderState", "traderView"]);
 
 /** @returns why the figure is too old or was never seen, or null when it is fresh. */
@@ -102,7 +102,7 @@ export function freshness(
 
 const mostNamed = 5;
 
-/** Of what several wallets make up: says which of them are the cause. */
+/** For figures of several wallets: says which of them are the cause. */
 function named(path: string, unknown: Unknown, facts: Facts, sinceMs: number): Unknown {
   const { source, unknown: reason } = unknown;
   if (facts.silent === undefined || source === null) return unknown;
@@ -158,7 +158,7 @@ export function readField(
   };
 }
 
-/** What it means that there are no facts at all. A market that a rule names is a matter of its own. */
+/** The meaning of missing facts. A market that a rule names is a matter of its own. */
 export type Absence = (env: Env) => Unknown;
 
 export function absence(path: string, scope: ReadScope, symbol: string | null): Absence {

@@ -199,7 +199,7 @@ function priceOf(run: Run, tick: TickOf): Run {
   };
 }
 
-/** Of a time or of a duration; anything else the checker refuses. */
+/** Compiles `ago` of a time or of a duration; anything else the checker refuses. */
 function agoOf({ type, run }: Compiling): Run {
   if (type.kind !== "time") return mapNumber(run, formatAgo);
   return (env) => {

@@ -43,11 +43,11 @@ const ofFields = [
 const ofEvents = ["sumOver", "countOver"] as const;
 export const historyNames: ReadonlySet<string> = new Set([...ofFields, ...ofEvents]);
 
-/** How far these look back where the rule does not say: what a start reads of the past for them. */
+/** The reach of these functions where the rule does not say: what a start reads of the past for them. */
 const lookBackMs: Readonly<Record<string, number>> = { since: 7 * 86_400_000, seriesAge: 86_400_000 };
 
 const shortestWindowMs = 1_000;
-/** How long a sample of a figure without a source (perpwatch's own) stands. */
+/** The time for which a sample of a figure without a source (perpwatch's own) stands. */
 const ownFiguresMs = 60_000;
 
 type Tell = (problem: ExpressionProblem) => void;
@@ -65,7 +65,7 @@ interface Series {
   readonly staleAfterMs: number;
   readonly pick: Pick;
   readonly fresh: Freshness | null;
-  /** Of a market by name. */
+  /** For a market by name. */
   readonly absent?: Absence;
   readonly text: string;
 }

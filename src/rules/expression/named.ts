@@ -15,7 +15,7 @@ export interface KnownValue {
   readonly reads: readonly Read[];
 }
 
-/** What a name comes to: a value, one that is wrong (told where it stands), or one that leads back to itself. */
+/** The meaning of a name: a value, one that is wrong (told where it stands), or one that leads back to itself. */
 export type FoundValue = KnownValue | "wrong" | { readonly circle: readonly string[] };
 
 export interface ValueLookup {

@@ -15,9 +15,9 @@ export interface Compiling {
   readonly run: Run;
   /** Known at load: a literal, or what is made of literals only. */
   readonly constant?: FactScalar;
-  /** Of a comparison with a number that is written out. */
+  /** For a comparison with a number that is written out. */
   readonly bound?: Bound;
-  /** Of a loop: its list, and the cell that its body reads the item from. */
+  /** For a loop: its list, and the cell that its body reads the item from. */
   readonly loop?: { readonly list: Run; readonly cell: Cell };
   /** Such comparisons of which each alone makes it true. */
   readonly sufficient?: readonly Bound[];

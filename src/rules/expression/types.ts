@@ -65,7 +65,7 @@ export function typeOfField(field: Field): StaticType {
   }
 }
 
-/** What CEL calls the type of a field. */
+/** The CEL name of the type of a field. */
 export function celTypeOfField(field: Field): string {
   const names = {
     number: "double",

@@ -41,7 +41,7 @@ export class Walk {
   /** A filter is an expression of its own inside of this one. */
   readonly #compileFilter: CompileFilter;
   #loops = 0;
-  /** How often the part that is compiled now may run in one evaluation. */
+  /** The number of times that the part being compiled may run in one evaluation. */
   #times = 1;
   #steps = 0;
 
@@ -54,7 +54,7 @@ export class Walk {
   /** Every part with a value of its own, innermost first. */
   readonly parts: Part[] = [];
 
-  /** What each node became. */
+  /** The result for each node. */
   readonly made = new Map<ASTNode, Compiling>();
 
   compile(node: ASTNode): Compiling {
@@ -488,7 +488,7 @@ export class Walk {
     }
   }
 
-  /** Whether a field is there: missing is `false`, stale stays unknown. */
+  /** Compiles `has`: true if a field is there: missing is `false`, stale stays unknown. */
   #has(node: ASTNode, argument: ASTNode | undefined): Compiling {
     if (argument?.op !== ".") return this.#names.problem(node, "has takes a field: has(event.price)");
     const left = this.#mapUnder(argument);
@@ -568,7 +568,7 @@ function marketsIn(node: ASTNode): Set<string> {
   return found;
 }
 
-/** What may be held against each other. */
+/** The type groups whose members can be compared. */
 const comparedAs: Partial<Record<StaticType["kind"], string>> = {
   double: "number",
   int: "number",

@@ -99,7 +99,7 @@ export function readMode(reader: Reader): RuleMode {
   return reader.oneOf("mode", ["live", "shadow"]) ?? "live";
 }
 
-/** What the subjects of a rule can be told apart by. */
+/** The properties by which a rule's subjects can be selected. */
 export interface Selectable {
   readonly wallet: boolean;
   readonly symbol: boolean;
@@ -177,8 +177,8 @@ export function readSelect(reader: Reader, selectable: Selectable, desk: Desk): 
 const isShipped = (file: string): boolean => file.startsWith("shipped:");
 
 /**
- * How old each source's last answer may be: the rule's own word, else three times its schedule. A source that is
- * asked less often than that word could never be fresh, so it keeps its own pace.
+ * The maximum age of each source's last answer: the rule's own word, else three times its schedule. A source that is asked
+ * less often than that word could never be fresh, so it keeps its own pace.
  */
 export function staleness(
   ownMs: number | undefined,
@@ -192,7 +192,7 @@ export function staleness(
   return result as Record<Source, number>;
 }
 
-/** Whether a wallet without a session can never answer what is read here. */
+/** True if a wallet without a session can never answer what is read here. */
 export function needsSession(reads: readonly Read[]): boolean {
   return reads.some((read) => read.sources.includes("notifications") || read.field === "signedIn");
 }

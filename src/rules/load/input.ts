@@ -1,4 +1,4 @@
-/** What loading takes and gives. */
+/** The input and output of loading. */
 import type { Source } from "../../domain/observation.ts";
 import type { RuleProblem } from "../problem.ts";
 import type { RuleSet } from "../rule.ts";
@@ -8,7 +8,7 @@ export interface LoadInput {
   readonly files: readonly { readonly name: string; readonly text: string }[];
   /** `ruleOverrides:` of the configuration, by rule name. */
   readonly overrides: Readonly<Record<string, unknown>>;
-  /** How often each source is asked: three times that is the default of `staleAfter`. */
+  /** The interval at which each source is asked: three times that is the default of `staleAfter`. */
   readonly scheduleMs: Readonly<Record<Source, number>>;
   readonly wallets: readonly {
     readonly name: string;
@@ -18,11 +18,11 @@ export interface LoadInput {
     /** Left out: not known here. */
     readonly limits?: Readonly<Record<string, number>>;
   }[];
-  /** How long history is kept in any form (the longest of samples, minutes, hours), ms; left out: not known here. */
+  /** The time for which history is kept in any form (the longest of samples, minutes, hours), ms; left out: not known here. */
   readonly retentionMs?: number;
   /** The declared pairs; left out: not known here. */
   readonly pairs?: readonly { readonly name: string }[];
-  /** Of "today", an IANA name. */
+  /** The time zone of "today", an IANA name. */
   readonly timezone: string;
 }
 

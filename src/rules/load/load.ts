@@ -14,7 +14,7 @@ import { mappingOf, Reader } from "./reader.ts";
 import { problemAt, RuleSource, scalarText } from "./source.ts";
 import { ValueBook } from "./values.ts";
 
-/** What an override may say beside a rule's own keys. Renaming is none of it. */
+/** The keys of an override beside a rule's own keys. Renaming is none of it. */
 const overrideOnly = ["enabled"];
 const notOverridden = ["name", "scope", "on"];
 const mostRules = 1_000;

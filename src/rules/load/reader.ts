@@ -9,7 +9,7 @@ import { type Place, type ProblemText, problemAt, type RuleSource, scalarText } 
 
 export interface TextAt {
   readonly text: string;
-  /** Where the character at this offset stands. */
+  /** Finds the place of the character at this offset. */
   readonly placeOf: (offset: number) => Place;
 }
 
@@ -48,7 +48,7 @@ export class Reader {
     this.#report(problemAt(this.place(key), problem));
   }
 
-  /** Where a key's value stands; the mapping itself with null or for a key that is not there. */
+  /** The place of a key's value; the mapping itself with null or for a key that is not there. */
   place(key: string | null): Place {
     const node = key === null ? undefined : this.#node(key);
     if (node === undefined) return this.#source.place(this.#map.range?.[0] ?? 0);

@@ -1,5 +1,5 @@
 /**
- * Whether levels rise, and whether each leaves room for its own way back: what can be seen where they compare the same
+ * Checks that levels rise, and that each leaves room for its own way back: what can be seen where they compare the same
  * thing with numbers that are written out.
  */
 import type { Severity } from "../../domain/alert.ts";

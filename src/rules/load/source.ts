@@ -55,7 +55,7 @@ export class RuleSource {
     return { file: this.name, ...known, source: this.text.split(/\r?\n/, known.line).at(-1) ?? "" };
   }
 
-  /** Where the character at `offset` of a scalar's value stands; its beginning where that cannot be said. */
+  /** The place of the character at `offset` of a scalar's value; its beginning where that cannot be said. */
   placeIn(node: Scalar, value: string, offset: number): Place {
     const [start, end] = node.range ?? [0, 0];
     return this.place(start + offsetInScalar(this.text.slice(start, end), value, offset));

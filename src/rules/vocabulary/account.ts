@@ -8,7 +8,7 @@ const risk: readonly Source[] = ["traderState", "markets", "marketConfig"];
 
 const state = group(["traderState"]);
 const marked = group(risk);
-/** What funding does to an account: by the newest rate of each market that it holds. */
+/** The effects of funding on an account: by the newest rate of each market that it holds. */
 const funded = group([...risk, "fundingRates"]);
 const none = group([]);
 const fills = group(["fills"]);
@@ -16,7 +16,7 @@ const fundingHistory = group(["funding"]);
 
 export const sides = ["long", "short"] as const;
 
-/** What an account may do, as the exchange calls it, and what it is for. */
+/** The rights of an account, as the exchange calls it, and what it is for. */
 const capabilities = [
   ["placeLimitOrder", "place limit orders"],
   ["placeMarketOrder", "place market orders"],

@@ -1,4 +1,4 @@
-/** What several wallets hold together, as rules see it: books (what a rule selects) and pairs (declared hedges). */
+/** The holdings of several wallets together, as rules see it: books (what a rule selects) and pairs (declared hedges). */
 import type { Source } from "../../domain/observation.ts";
 import type { Field } from "../vocabulary.ts";
 import { group } from "./field.ts";
@@ -9,7 +9,7 @@ const marked = group(risk);
 const pnl = group([...risk, "collateral"]);
 const none = group([]);
 
-/** What broke a pair; empty while nothing did, or nothing has told yet. */
+/** The causes of a pair's break; empty while nothing did, or nothing has told yet. */
 const breakers = ["adl", "liquidation", "stop", "fill", ""];
 
 const book: readonly Field[] = [

@@ -31,7 +31,7 @@ const notificationTypes = [
   "spot_collateral_liquidation",
 ];
 
-/** What a market's changes are told of; the watch tells exactly these. */
+/** The fields whose changes are reported as market events; the watch tells exactly these. */
 export const marketChangeFields = [
   "status",
   "sessionState",

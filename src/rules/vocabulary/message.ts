@@ -1,4 +1,4 @@
-/** What templates of channels can name: the alert as a message tells it, the message, and what was known when it was owed. */
+/** The vocabulary of channel templates: the alert as a message tells it, the message, and what was known when it was owed. */
 import { severities } from "../../domain/alert.ts";
 import { eventKinds, eventVocabulary, type Field, scopes, vocabulary } from "../vocabulary.ts";
 import { group } from "./field.ts";

@@ -2,7 +2,7 @@
 import { minuteMs } from "./shape.ts";
 import type { BucketStats } from "./window.ts";
 
-/** What a window makes of one minute that is known by its roll-up only. */
+/** Takes one minute into a window that is known by its roll-up only. */
 export interface MinuteTaker {
   takeMinute(atMs: number, stats: BucketStats, companion: BucketStats | undefined): void;
 }

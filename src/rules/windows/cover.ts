@@ -1,6 +1,6 @@
 /**
- * Which times were watched: a sample stands from its time until it is stale, and the union of those spans is the
- * cover. A union does not care in which order its parts came, so late samples and replays give the same cover.
+ * The times that were watched: a sample stands from its time until it is stale, and the union of those spans is the cover. A
+ * union does not care in which order its parts came, so late samples and replays give the same cover.
  *
  * The newest span belongs to the window: it grows with every sample, and mostly there is no other. These are those before.
  */

@@ -19,7 +19,7 @@ export function createWindow(spec: Spec, timezone: string): Window {
 }
 
 /**
- * What all windows of one specification share is made once: a window itself is little more than its samples.
+ * Makes the windows of one specification. Their shared part is made once: a window itself is little more than its samples.
  * @returns what makes one of them
  */
 export function windowMaker(spec: Spec, timezone: string): () => Window {

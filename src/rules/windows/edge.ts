@@ -1,4 +1,4 @@
-/** Where a window begins: a fixed time ago, or midnight of today in a time zone. */
+/** The beginning of a window: a fixed time ago, or midnight of today in a time zone. */
 import { Zone } from "../../domain/zone.ts";
 import { minuteMs, minuteOf } from "./shape.ts";
 

@@ -10,13 +10,13 @@ import { Samples } from "./samples.ts";
 import { enoughCover, type Layout, minuteMs, minuteOf, type Shape } from "./shape.ts";
 import type { BucketStats, Window } from "./window.ts";
 
-/** What the windows of one specification share. */
+/** The shared part of the windows of one specification. */
 interface Kind {
   readonly fn: "minOver" | "maxOver" | "drawdown";
   readonly shape: Shape;
   /** A minimum is the maximum of the negated values. */
   readonly sign: 1 | -1;
-  /** Of what a sample stands for, ms. */
+  /** The time for which a sample stands, ms. */
   readonly width: number;
   readonly layout: Layout;
 }
@@ -41,7 +41,7 @@ const [NEWEST_MS, WATCHED_MS, END_TIME, END_HEIGHT, NEWEST] = [0, 1, 2, 3, 4] as
 export class ExtremeWindow implements Window {
   readonly #kind: Kind;
   readonly #queue: Samples;
-  /** What was watched before the last gap. */
+  /** The cover before the last gap. */
   #earlier: Cover | null = null;
 
   constructor(kind: Kind) {
@@ -236,8 +236,8 @@ export class ExtremeWindow implements Window {
 }
 
 /**
- * What stood behind the highest value of a stretch that is known by its roll-up only. Equity and profit move together, but for
- * money that comes in or goes out: exact unless that happened within the stretch.
+ * The companion's value behind the highest value of a stretch that is known by its roll-up only. Equity and profit move
+ * together, but for money that comes in or goes out: exact unless that happened within the stretch.
  */
 function behindPeak(stats: BucketStats, companion: BucketStats): number {
   const shifted = companion.last + (stats.max - stats.last);

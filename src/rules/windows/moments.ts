@@ -29,7 +29,7 @@ const blockMinutes = 60;
 /** A deviation that is smaller than this share of the mean is what is left of rounding. */
 const noise = 1e-12;
 
-/** What the windows of one specification share. */
+/** The shared part of the windows of one specification. */
 interface Kind extends StepsKind {
   readonly fn: "avgOver" | "stddevOver" | "zscore";
   readonly blockMs: number;
@@ -49,7 +49,7 @@ export function momentsKind(fn: Kind["fn"], shape: Shape): Kind {
  */
 const [MS, SUM, SQUARES] = [0, 1, 2] as const;
 const width = 3;
-/** Where those of a window stand: of all but the newest sample, of the whole blocks, and of the newest block. */
+/** Offsets of those sums: of all but the newest sample, of the whole blocks, and of the newest block. */
 const [SETTLED, MIDDLE, TAIL] = [0, width, 2 * width] as const;
 /** The edge that `SETTLED` is about, from when to when it lies there, and since when the newest sample stands. */
 const [SETTLED_FROM, SETTLED_AT, SETTLED_UNTIL, NEWEST_BEGINS] = [
@@ -64,23 +64,23 @@ const amply = 0.91;
 const none = -1;
 const noBlocks: readonly number[] = doubles(0);
 
-/** What the reading that goes on has come to; one for all windows. */
+/** The result of the present reading; one for all windows. */
 const total = doubles(width);
 
 export class MomentsWindow extends SteppedWindow<Kind> {
   readonly #sums = doubles(NEWEST_BEGINS + 1);
   #settledLast = -1;
-  /** Of which version all this is. */
+  /** The version that all this belongs to. */
   #of = -1;
   /** The first sample behind the edge. */
   #known = -1;
 
-  /** Of the samples of its block, each together with all that follow it, the last one first. */
+  /** The sums of the samples of its block, each together with all that follow it, the last one first. */
   #head: readonly number[] = noBlocks;
   #headKey = none;
   #headFirst = 0;
   #headEnd = 0;
-  /** Of the blocks that lie in the window as a whole. */
+  /** The sums of the blocks that lie in the window as a whole. */
   #blocks: readonly number[] = noBlocks;
   #middleFrom = none;
   #middleUntil = none;
@@ -121,7 +121,9 @@ export class MomentsWindow extends SteppedWindow<Kind> {
     addFound(total, 0, deviates);
   }
 
-  /** What most ask for, the mean of minutes, in one go: with calls and figures in between it would cost twice as much. */
+  /**
+   * The mean of minutes, for which most rules ask, in one go: with calls and figures in between it would cost twice as much.
+   */
   #mean(nowMs: number): number | Unknown {
     const { samples } = this;
     const sums = this.#sums;
@@ -208,7 +210,7 @@ export class MomentsWindow extends SteppedWindow<Kind> {
     this.#addTail(lastKey, last);
   }
 
-  /** What of its block lies behind the edge: summed up from the block's end, so that the edge can move through it. */
+  /** Adds the part of its block behind the edge: summed up from the block's end, so that the edge can move through it. */
   #addHead(key: number, first: number): void {
     const { samples } = this;
     const { deviates, blockMs } = this.kind;
@@ -267,7 +269,7 @@ export class MomentsWindow extends SteppedWindow<Kind> {
     for (let i = samples.above(key * blockMs - 1); i < end; i++) this.#addWhole(i, into, at);
   }
 
-  /** What has settled of the newest block. */
+  /** Adds the settled part of the newest block. */
   #addTail(key: number, last: number): void {
     const { blockMs, deviates } = this.kind;
     const sums = this.#sums;

@@ -8,7 +8,7 @@ import { Samples, TIME, VALUE } from "./samples.ts";
 import { type Layout, minuteMs, minuteOf, type Shape } from "./shape.ts";
 import type { BucketStats, Window } from "./window.ts";
 
-/** What the windows of one specification share. */
+/** The shared part of the windows of one specification. */
 interface Kind {
   readonly fn: "ago" | "change" | "changeRatio";
   readonly shape: Shape;

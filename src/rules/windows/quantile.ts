@@ -17,7 +17,7 @@ import {
   stepsKind,
 } from "./steps.ts";
 
-/** What the windows of one specification share. */
+/** The shared part of the windows of one specification. */
 interface Kind extends StepsKind {
   readonly share: number;
 }
@@ -32,7 +32,7 @@ export class QuantileWindow extends SteppedWindow<Kind> {
   /** Samples of these indices are in `sorted`. */
   #from = 0;
   #until = 0;
-  /** Of which version that is. */
+  /** The version that it belongs to. */
   #of = -1;
 
   read(nowMs: number): number | Unknown {
@@ -277,5 +277,5 @@ class Beside implements Weighing {
   }
 }
 
-/** What is beside the window that is being read: worked out with each reading, so all of them share it. */
+/** The values beside the window that is being read: worked out with each reading, so all of them share it. */
 const beside = new Beside();

@@ -8,7 +8,7 @@
  */
 import type { Layout } from "./shape.ts";
 
-/** Where a sample has them. */
+/** Offsets within a sample. */
 export const [TIME, VALUE] = [0, 1] as const;
 const smallest = 4;
 /** Below this it is not worth while to give room back, and room doubles; above it grows by a quarter. */
@@ -18,13 +18,13 @@ export class Samples {
   readonly #layout: Layout;
   /** The window's own numbers; then time, value and what else is kept of each sample in turn. */
   #ring: number[];
-  /** How many samples fit. */
+  /** The number of samples that fit. */
   #room = 0;
-  /** Where in the ring the first one is. */
+  /** The index of the first one in the ring. */
   #place = 0;
   #first = 0;
   #end = 0;
-  /** What `above` found last by searching: the edge of a window lies there again, or one further. */
+  /** The last result of a search by `above`: the edge of a window lies there again, or one further. */
   #found = 0;
 
   constructor(layout: Layout) {

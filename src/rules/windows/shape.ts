@@ -1,4 +1,4 @@
-/** What all windows have in common. */
+/** The parts that all windows share. */
 import type { Edge } from "./edge.ts";
 
 export const minuteMs = 60_000;
@@ -24,16 +24,16 @@ export interface Shape {
   readonly staleAfterMs: number;
   /** Kept by the minute: both ends of the window are then exact to one minute. */
   readonly byMinute: boolean;
-  /** How many samples there may be, about: room is made for no more unless there are. */
+  /** The approximate maximum number of samples: room is made for no more unless there are. */
   readonly most: number;
 }
 
-/** How samples lie in memory. */
+/** The layout of samples in memory. */
 export interface Layout {
   /** Numbers of the window itself in front of them, up to 5. */
   readonly head: number;
   /** Numbers of each: time, value, and up to three more. */
   readonly stride: number;
-  /** How many samples there will hardly be more of: room is made up to that at first. */
+  /** The usual maximum number of samples: room is made up to that at first. */
   readonly most: number;
 }

@@ -9,11 +9,11 @@ import { doubles, Samples, VALUE } from "./samples.ts";
 import { type Layout, minuteMs, minuteOf, type Shape } from "./shape.ts";
 import type { BucketStats, Window } from "./window.ts";
 
-/** What the windows of one specification share. */
+/** The shared part of the windows of one specification. */
 export interface StepsKind {
   /** Its edge by whole minutes where it is kept by the minute. */
   readonly shape: Shape;
-  /** Whether the squares around the mean are asked for. */
+  /** True if the squares around the mean are asked for. */
   readonly deviates: boolean;
   readonly layout: Layout;
 }
@@ -23,12 +23,13 @@ export function stepsKind(shape: Shape, deviates: boolean): StepsKind {
   return { shape, deviates, layout: { head: 0, stride, most: shape.most } };
 }
 
-/** Where a minute has when its last sample was seen, their sum, how many there were, the last one, and their squares. */
+/** Offsets within a minute: the time of its last sample, their sum, their number, the last one, and their squares. */
 export const [SEEN_MS, TOTAL, COUNT, LAST, AROUND] = [0, 1, 2, 3, 4] as const;
 
 /**
- * What `look` found last: for how long the sample stood itself, ms, its value, and how far what it is the mean of lay around
- * that, squared; then how long its last value stood on, and that value. One for all windows: nothing is made for a look.
+ * Offsets within the last result of `look`: for how long the sample stood itself, ms, its value, and how far what it is the
+ * mean of lay around that, squared; then how long its last value stood on, and that value. One for all windows: nothing is
+ * made for a look.
  */
 export const [OWN_MS, MEAN, VARIANCE, HELD_MS, LAST_VALUE] = [0, 1, 2, 3, 4] as const;
 export const found = doubles(5);
@@ -67,7 +68,7 @@ export abstract class SteppedWindow<K extends StepsKind> implements Window {
     pushMinutes(this, atMs, stats, companion, widthMs);
   }
 
-  /** Where samples are kept as they came, a minute is its last one. */
+  /** Takes a minute. Where samples are kept as they came, a minute is its last one. */
   takeMinute(atMs: number, stats: BucketStats): void {
     const { sum, count, last, lastMs } = stats;
     if (!this.kind.shape.byMinute) {
@@ -89,7 +90,7 @@ export abstract class SteppedWindow<K extends StepsKind> implements Window {
     this.version++;
   }
 
-  /** Of the newest sample. */
+  /** The newest sample's. */
   protected get newest(): number {
     const { ring, end } = this.samples;
     return ring[this.samples.offset(end - 1) + (this.kind.shape.byMinute ? LAST : VALUE)]!;

@@ -5,7 +5,7 @@ import { Samples } from "./samples.ts";
 import { type Layout, minuteMs, type Shape } from "./shape.ts";
 import type { BucketStats, Window } from "./window.ts";
 
-/** What the windows of one specification share. */
+/** The shared part of the windows of one specification. */
 interface Kind {
   readonly shape: Shape;
   readonly layout: Layout;

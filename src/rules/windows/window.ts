@@ -1,7 +1,7 @@
 /** A look back over one series of one subject, for one function. */
 import type { Unknown } from "../value.ts";
 
-/** What is left of the samples of a stretch of time when they are rolled up. Only numbers count; NaN was never among them. */
+/** The remains of the samples of a stretch of time after their roll-up. Only numbers count; NaN was never among them. */
 export interface BucketStats {
   /** Samples, at least 1. */
   readonly count: number;
