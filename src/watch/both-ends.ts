@@ -16,10 +16,15 @@ export type Judged = Judgement & {
     readonly usd: number;
     /** The figures depend on it. */
     readonly matters: boolean;
+    /** The figures count all of it as profit or loss; else none of it. */
+    readonly counted: boolean;
   };
 };
 
-/** Judges at both ends, and leaves the figures at the worse of them; the caller removes them again (`Doubt.leave`). */
+/**
+ * Judges at both ends, and leaves the figures at one of them; the caller removes them again (`Doubt.leave`). Where one end
+ * calls for a higher level it is that one, else the milder one: what is told of it is so at the other end as well.
+ */
 export function judgeBothEnds(rule: ConditionRule, env: Env, current: Severity | null, doubt: Doubt): Judged {
   doubt.assume(true);
   const flowed = judge(rule, env, current);
@@ -33,16 +38,45 @@ export function judgeBothEnds(rule: ConditionRule, env: Env, current: Severity |
   const { usd } = doubt;
   const matters =
     earned.value === null || earned.value !== flowed.value || earned.severity !== flowed.severity;
-  if (rankOf(earned.severity) > rankOf(flowed.severity))
-    return { ...earned, doubt: { certain: flowed.severity, usd, matters } };
+  const higher = rankOf(earned.severity) - rankOf(flowed.severity);
+  const counted = higher === 0 ? isMilder(rule, env, earned, flowed, usd > 0) : higher > 0;
+  if (counted) {
+    env.value = earned.value ?? undefined;
+    return { ...earned, doubt: { certain: flowed.severity, usd, matters, counted } };
+  }
   doubt.assume(true);
   env.value = flowed.value ?? undefined;
-  return { ...flowed, doubt: { certain: earned.severity, usd, matters } };
+  return { ...flowed, doubt: { certain: earned.severity, usd, matters, counted } };
+}
+
+/**
+ * True if one of two judgements of the same level is less far beyond it than the other.
+ * @param otherwise the answer where the rule has no direction
+ */
+function isMilder(
+  { levels }: ConditionRule,
+  env: Env,
+  { severity, value }: Judgement & { readonly kind: "known" },
+  other: Judgement,
+  otherwise: boolean,
+): boolean {
+  const excess = levels.find((level) => level.severity === severity)?.excess;
+  if (excess === undefined || value === null || other.value === null) return otherwise;
+  env.value = value;
+  const own = excess(env);
+  env.value = other.value;
+  const less = excess(env) - own;
+  return less === 0 || Number.isNaN(less) ? otherwise : less > 0;
 }
 
 /** True if a level is held by one of the ends only. */
 export function isUncertain({ doubt }: Judged, severity: Severity | null): boolean {
   return doubt !== undefined && rankOf(severity) > rankOf(doubt.certain);
+}
+
+/** States which end the figures are at: `not counting a withdrawal, or a loss of $3,000.00`. */
+export function endText({ usd, counted }: NonNullable<Judged["doubt"]>): string {
+  return `${counted ? "counting" : "not counting"} ${unexplainedText(usd)}`;
 }
 
 /** A change of collateral that is not explained, for people: `a withdrawal, or a loss of $3,000.00`. */

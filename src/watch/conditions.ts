@@ -21,7 +21,7 @@ import {
   type WindowSpec,
 } from "../rules/index.ts";
 import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
-import { isUncertain, type Judged, judgeBothEnds, unexplainedText } from "./both-ends.ts";
+import { endText, isUncertain, type Judged, judgeBothEnds, unexplainedText } from "./both-ends.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { coverOf, detailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
@@ -560,13 +560,13 @@ export class Conditions {
       (spec.path.kind === "event"
         ? this.#options.toldShare(spec, node, nowMs)
         : windows[index]?.coverage(nowMs)) ?? 1;
-    const { doubt } = judged;
-    const open = doubt?.matters ? unexplainedText(doubt.usd) : null;
-    const uncertain = open !== null && isUncertain(judged, firingSeverity(lifecycle.levels));
+    const doubt = judged.doubt?.matters ? judged.doubt : null;
+    const open = doubt && unexplainedText(doubt.usd);
+    const uncertain = isUncertain(judged, firingSeverity(lifecycle.levels));
     const description = rule.description?.render(env) ?? "";
     const text: AlertText = {
-      summary: rule.summary.render(env) + (uncertain ? ` (${open})` : ""),
-      description: open === null ? description : `Not explained yet: ${open}. ${description}`,
+      summary: rule.summary.render(env) + (doubt ? ` (${uncertain ? open : endText(doubt)})` : ""),
+      description: doubt ? `Not explained yet: ${open}. ${description}` : description,
       value: judged.value,
       dataAtMs: judged.dataAtMs,
       details: [...detailsOf(node.subject.scope, env, rule.staleAfterMs), ...coverOf(rule.windows, shareOf)],

@@ -224,9 +224,54 @@ test("what holds at both ends is reported at once, and says what is not explaine
   expect(h.told).toEqual([]);
   h.mark(145);
   expect(h.told).toEqual(["Loss main fired critical"]);
-  expect(h.changes[0]!.alert.summary).toBe("pnl -$500.00");
+  expect(h.changes[0]!.alert.summary).toBe("pnl -$500.00 (not counting a withdrawal, or a loss of $500.00)");
   expect(h.changes[0]!.alert.description).toBe("Not explained yet: a withdrawal, or a loss of $500.00. ");
 });
+
+test.each([
+  [
+    "a loss, while money came in",
+    "wallet.pnl < -300.0",
+    10_200,
+    140,
+    "-$800.00 (counting a deposit, or a profit of $200.00)",
+  ],
+  [
+    "a loss, while money left",
+    "wallet.pnl < -300.0",
+    9_800,
+    140,
+    "-$1,000.00 (not counting a withdrawal, or a loss of $200.00)",
+  ],
+  [
+    "a profit, while money came in",
+    "wallet.pnl > 300.0",
+    10_200,
+    160,
+    "$1,000.00 (not counting a deposit, or a profit of $200.00)",
+  ],
+  [
+    "a profit, while money left",
+    "wallet.pnl > 300.0",
+    9_800,
+    160,
+    "$800.00 (counting a withdrawal, or a loss of $200.00)",
+  ],
+])(
+  "of what holds at both ends the figure is the milder one, which is named: %s",
+  (_, when, collateralUsd, markUsd, told) => {
+    const value = when.split(" ")[0]!;
+    const h = boot(
+      `rules:\n  - { name: R, scope: wallet, value: '${value}', when: '${when.replace(value, "value")}', severity: info, summary: "{{ usd(value) }}" }`,
+    );
+    h.pass(second);
+    h.account(calm(collateralUsd));
+    h.mark(markUsd);
+    expect(h.told).toEqual(["R main fired info"]);
+    expect(summaries(h)).toEqual([told]);
+    expect(h.watch.status(h.nowMs).firing[0]!.summary).toBe(told);
+  },
+);
 
 test.each([
   ["before it is reported", 5 * second, "pnl -$500.00"],
