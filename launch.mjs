@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Where every command begins: `npm start`, `npm test`, `npm run -s perpwatch -- <command>`, and `perpwatch` itself.
+ * The beginning of every command: `npm start`, `npm test`, `npm run -s perpwatch -- <command>`, and `perpwatch` itself.
  * Plain JavaScript for any Node from 18 on, without dependencies, because it runs before anything is installed.
  *
  *   launch.mjs [command…]         runs perpwatch (src/main.ts in a checkout, dist/main.js in a published package)
@@ -70,7 +70,7 @@ export class LaunchError extends Error {
 }
 
 /**
- * Whether a Node of this version runs perpwatch: 22.18 and later of line 22, and 24 on. Line 23 ended before its time.
+ * True if a Node of this version runs perpwatch: 22.18 and later of line 22, and 24 on. Line 23 ended before its time.
  * @param {string} version such as "22.18.0", with or without a leading v
  */
 export function supportsNode(version) {
@@ -99,8 +99,8 @@ export function pinnedNodeFor({ platform, arch, musl, running }) {
 }
 
 /**
- * What an installation is stamped with: native libraries are made for a line of Node and a platform (which changes when
- * a folder is shared between machines). What is installed, npm records itself.
+ * The stamp of an installation: native libraries are made for a line of Node and a platform (which changes when a folder is
+ * shared between machines). What is installed, npm records itself.
  * @param {{ node: string, platform: string, arch: string }} under
  */
 export function stampOf({ node, platform, arch }) {
@@ -108,8 +108,8 @@ export function stampOf({ node, platform, arch }) {
 }
 
 /**
- * Whether npm's record of what it installed (node_modules/.package-lock.json) is what the lockfile asks for. An
- * installation made by hand is as good as ours; one that was interrupted has no record.
+ * True if npm's record of what it installed (node_modules/.package-lock.json) is what the lockfile asks for. An installation
+ * made by hand is as good as ours; one that was interrupted has no record.
  * @param {string} lockText package-lock.json
  * @param {string} installedText node_modules/.package-lock.json
  * @param {{ dev: boolean }} wanted whether development tools have to be there too
@@ -151,7 +151,7 @@ export function exitStatus(code, signal) {
 }
 
 /**
- * Whether the terminal itself delivers Ctrl-C to our children: we are in its foreground process group, and so are they.
+ * True if the terminal itself delivers Ctrl-C to our children: we are in its foreground process group, and so are they.
  * @param {string | undefined} stat the text of /proc/self/stat, where there is one
  * @param {boolean} isTty whether a standard stream is a terminal, the best guess elsewhere
  */
@@ -198,7 +198,7 @@ function runtimeFolders(root) {
 }
 
 /**
- * Where npm is, as the command line that starts it under a given Node.
+ * Finds npm, as the command line that starts it under a given Node.
  * @param {string} node
  * @param {{ env: Readonly<Record<string, string | undefined>>, execPath: string }} self our own environment and Node
  * @returns {string[]}
@@ -271,7 +271,7 @@ async function npmCi(folder, node, failed) {
 }
 
 /**
- * What to tell when npm failed. Known causes become one sentence; the rest is shown as npm wrote it.
+ * The message for a failed npm. Known causes become one sentence; the rest is shown as npm wrote it.
  * @param {string} failed @param {string} output
  */
 export function npmFailure(failed, output) {
@@ -560,7 +560,7 @@ export function daemonEnvironment(env) {
 }
 
 /**
- * What a command's Node is started with beside what it has already: a size that somebody chose is left alone.
+ * The flags of a command's Node beside what it has already: a size that somebody chose is left alone.
  * @param {string[]} argv @param {readonly string[]} given flags and NODE_OPTIONS as they are
  * @returns {readonly string[]}
  */

@@ -53,9 +53,9 @@ export interface DaemonDeps {
   /** The machine's own clock, uncorrected. */
   readonly clock?: Clock;
   readonly random?: Random;
-  /** How commands are called here, for messages that name one; default `perpwatch …`. */
+  /** The form of commands here, for messages that name one; default `perpwatch …`. */
   readonly commandLine?: CommandLine;
-  /** Where console channels write. */
+  /** The stream of console channels. */
   readonly out?: Writable & { readonly isTTY?: boolean };
   /** They write a JSON line for each message. */
   readonly json?: boolean;
@@ -66,7 +66,7 @@ export interface DaemonDeps {
 }
 
 export interface Daemon {
-  /** Where the page is; null when it is off. */
+  /** The address of the page; null when it is off. */
   readonly url: string | null;
   status(): DaemonStatus;
   /** Judges by newly read rules, routes and reminders from here on. @returns changed sections that wait for a restart */
@@ -78,7 +78,7 @@ export interface Daemon {
   stop(): Promise<void>;
 }
 
-/** How long a start waits for the exchange's time. */
+/** The time for which a start waits for the exchange's time. */
 const firstWordMs = 1_500;
 const figuresEveryMs = 5_000;
 const maintainEveryMs = 60_000;
@@ -502,7 +502,7 @@ export async function runDaemon(
   }
 }
 
-/** What a stop leaves for the next start, and what it leaves alone. */
+/** The files that a stop leaves for the next start, and what it leaves alone. */
 function leftOver({ channels, acknowledgements, database, watch }: DaemonStatus): string {
   const count = (n: number, what: string): string[] => (n === 0 ? [] : [`${n} ${what}${n === 1 ? "" : "s"}`]);
   const waiting = channels.reduce((sum, channel) => sum + channel.waiting, 0);
@@ -521,7 +521,7 @@ function leftOver({ channels, acknowledgements, database, watch }: DaemonStatus)
   return firing === null ? left : `${left}; ${firing}`;
 }
 
-/** How many ids a line names of each severity. */
+/** Maximum number of ids a line names of each severity. */
 const mostIds = 10;
 
 /** `2 critical alerts are firing (#18, #20): nobody watches them now`, worst first; null: nothing fires. */

@@ -1,4 +1,4 @@
-/** What to draw beside an alert: the series that its rule compares with a number, of the last hours. */
+/** The series to draw beside an alert: the series that its rule compares with a number, of the last hours. */
 import type { Alert } from "./domain/alert.ts";
 import type { ChartSeries } from "./domain/chart.ts";
 import type { Store } from "./domain/ports.ts";
@@ -43,7 +43,7 @@ export async function chartSeries(
 }
 
 /**
- * What is known of it now, as messages say it: between two samples marks move on. Of an old reading it is drawn where that one
+ * The present value, as messages say it: between two samples marks move on. Of an old reading it is drawn where that one
  * was, not as if nothing had happened since.
  */
 function presentOf(
@@ -55,7 +55,7 @@ function presentOf(
   return [nowMs - dataAtMs <= freshMs ? Math.max(nowMs, lastMs + 1) : Math.max(dataAtMs, lastMs + 1), value];
 }
 
-/** Where in history a field of a subject, or of what it belongs to, is kept. */
+/** The place in history of a field of a subject, or of what it belongs to, is kept. */
 function placeOf(
   name: string,
   scope: string,

@@ -68,7 +68,7 @@ export interface DaemonParts {
   readonly databasePath: string;
 }
 
-/** How long a person at a shell waits for the exchange or a channel. */
+/** Maximum wait of a person at a shell for the exchange or a channel. */
 const patienceMs = 20_000;
 const longestSilenceMs = 10 * 31_536_000_000;
 /** Alerts looked through when a query narrows by what the store has no index for. */
@@ -162,7 +162,7 @@ export class DaemonSource implements DashboardSource {
     return ingest.watch.explain(rule, subject, clock.nowMs());
   }
 
-  /** What rules see as `daemon.*`. */
+  /** The facts behind `daemon.*` in rules. */
   figures(): DaemonFigures {
     const { exchange, outbox, collectors, loopLag } = this.#parts;
     const deliveries = outbox.figures();

@@ -1,8 +1,8 @@
 /**
- * How much garbage may gather. By itself V8 lets the heap grow to a multiple of what lives in it, and keeps the pages that it
- * emptied for the next time, which is fast; a daemon that watches thousands of wallets beside other programs would take several
- * times the memory that it needs. The size of the young generation belongs to it, and can be chosen only when a process begins
- * (launch.mjs).
+ * Limits the garbage in the heap. By itself V8 lets the heap grow to a multiple of what lives in it, and keeps the pages
+ * that it emptied for the next time, which is fast; a daemon that watches thousands of wallets beside other programs would
+ * take several times the memory that it needs. The size of the young generation belongs to it, and can be chosen only when a
+ * process begins (launch.mjs).
  */
 import v8 from "node:v8";
 

@@ -20,9 +20,9 @@ export interface HeartbeatOptions {
     info(fields: object, text: string): void;
     warn(fields: object, text: string): void;
   };
-  /** When the loop last finished a turn, monotonic ms; null: not yet. */
+  /** The time at which the loop last finished a turn, monotonic ms; null: not yet. */
   readonly turnedMs: () => number | null;
-  /** When something was last read from the exchange, ms; null: not yet. */
+  /** The time of the last read from the exchange, ms; null: not yet. */
   readonly readMs: () => number | null;
   readonly critical: () => {
     /** Since when the oldest critical message that nobody got waits, ms; null: none does. */
@@ -44,7 +44,7 @@ export class Heartbeat {
   #looking: Promise<void> = Promise.resolve();
   #stopped = false;
   #dueMs = Number.NEGATIVE_INFINITY;
-  /** When the last call was made, monotonic and wall. */
+  /** The time of the last call, monotonic and wall. */
   #beatMs = Number.NEGATIVE_INFINITY;
   #beatAtMs = Number.NEGATIVE_INFINITY;
   #lastOkMs: number | null = null;
@@ -54,7 +54,7 @@ export class Heartbeat {
   #failDueMs = Number.NEGATIVE_INFINITY;
   #failToldMs: number | null = null;
   #failFailure: string | null = null;
-  /** How many that were given up are the past, and since when there are more, monotonic. */
+  /** The number given up that are the past, and since when there are more, monotonic. */
   #lost = 0;
   #lostSinceMs: number | null = null;
 
@@ -101,7 +101,7 @@ export class Heartbeat {
     await Promise.all([this.#alarm(stuck), this.#beat(stuck)]);
   }
 
-  /** Why it must be said that alarms do not arrive, for people; null: they do, as far as is known. */
+  /** The reason why alarms do not arrive, for people; null: they do, as far as is known. */
   #stuck(): string | null {
     const { clock, critical } = this.#options;
     const { waitingSinceMs, lost } = critical();

@@ -1,4 +1,4 @@
-/** How late timers run in this process: a stalled event loop shows here before anything else does. */
+/** The delay of timers in this process: a stalled event loop shows here before anything else does. */
 import type { Clock } from "./domain/clock.ts";
 
 const everyMs = 500;

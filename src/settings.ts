@@ -106,10 +106,10 @@ export type SettingsResult =
 export interface SettingsContext {
   /** As people name it, in problems; null: there is no file. */
   readonly file: string | null;
-  /** What relative paths are relative to. */
+  /** The folder to which relative paths refer. */
   readonly folder: string;
   readonly env: Environment;
-  /** Where the rule packs are that come with the program. */
+  /** The folder of the rule packs that come with the program. */
   readonly shippedRules?: string;
 }
 
@@ -259,7 +259,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   return { settings, warnings: source.warnings, problemAt };
 }
 
-/** What judges, and whom it is told to. */
+/** The settings of rules and of who is notified. */
 export type JudgingSettings = Pick<DaemonSettings, "timezone" | "history" | "ruleSet" | "routing">;
 
 /** As much of a configuration as it takes to judge: whatever is wrong with what sends (its secrets, say) is of no matter. */

@@ -1,5 +1,5 @@
 /**
- * What it takes until a notification of the exchange counts as handled. Pure.
+ * Decides when a notification of the exchange counts as handled. Pure.
  *
  * Strictest first: `never`, `whenAcknowledged` (by a person), `whenDelivered`, `always`. The word comes from the rule,
  * else from `acknowledge.types`, else from `acknowledge.notifications`; with several matching rules the strictest wins.
@@ -27,7 +27,7 @@ export const acknowledgeSettings = z.strictObject({
   notifications: z.enum(["whenHandled", "never"]).default("whenHandled"),
   unmatched: z.enum(["leave", "always"]).default("leave"),
   backlog: z.enum(["leave", "always"]).default("leave"),
-  /** How often the exchange's inbox is held against what is known here, ms; null: only when somebody asks. */
+  /** The interval at which the exchange's inbox is held against what is known here, ms; null: only when somebody asks. */
   audit: everyOrOff.default(3_600_000),
   types: z.record(z.string(), z.enum(["never", "whenAcknowledged", "whenDelivered", "always"])).default({}),
 });

@@ -12,7 +12,7 @@ export const inhibitSettings = z.array(
 );
 export type Inhibitions = z.infer<typeof inhibitSettings>;
 
-/** Whether an alert that fires with the labels `source` holds one with the labels `target`. Never itself. */
+/** True if an alert that fires with the labels `source` holds one with the labels `target`. Never itself. */
 export function inhibits({ source, target, equal }: Inhibitions[number], from: Labels, of: Labels): boolean {
   return (
     matches(target, of) &&

@@ -27,7 +27,7 @@ export interface Lifecycle {
   readonly countedAtMs: number;
   /** The judgement at `countedAtMs` was unknown, or there was none yet: the time that follows it is not counted. */
   readonly blind: boolean;
-  /** When it first held in this run of the condition; null while nothing holds. */
+  /** The beginning of this run of the condition; null while nothing holds. */
   readonly sinceMs: number | null;
 }
 
@@ -151,7 +151,7 @@ function transition(
 }
 
 /**
- * When time alone changes the state next, provided that the judgement stays as it is: the end of `for` or of
+ * The time at which time alone changes the state next, provided that the judgement stays as it is: the end of `for` or of
  * `keepFiringFor` of some level. Null when no clock runs.
  */
 export function nextDeadlineMs(state: Lifecycle, rule: LifecycleRule): number | null {

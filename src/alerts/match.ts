@@ -11,7 +11,7 @@ const plain = z.union([z.string(), z.number().transform(String)]);
 /** Longest pattern, and longest text that one is held against: both come from people and are short. */
 const longestPattern = 200;
 const longestValue = 300;
-/** What may be missing in a pattern, and its groups of alternatives, multiply. */
+/** Maximum number of ways through a pattern: optional parts and groups of alternatives multiply. */
 const mostWays = 64;
 
 const pattern = z
@@ -93,8 +93,9 @@ function wrongPattern(text: string): string | null {
 }
 
 /**
- * How many ways through a pattern there are, its repetitions apart: each part that may be missing doubles them, each group of
- * alternatives multiplies them, and all are tried before the answer is no. Of alternatives of the whole it is the worst one's.
+ * The number of ways through a pattern there are, its repetitions apart: each part that may be missing doubles them, each
+ * group of alternatives multiplies them, and all are tried before the answer is no. Of alternatives of the whole it is the
+ * worst one's.
  */
 function waysToFit(text: string): number {
   let worst = 1;

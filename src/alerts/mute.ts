@@ -72,7 +72,7 @@ export function isMute(intervals: readonly MuteInterval[], atMs: number, timezon
 }
 
 /**
- * When these times stop being mute, ms, to the minute: found by looking, since days have 23, 24 and 25 hours.
+ * The end of these mute times, ms, to the minute: found by looking, since days have 23, 24 and 25 hours.
  * @returns `atMs` where they are not mute now; null where they never stop within eight days
  */
 export function muteEndMs(intervals: readonly MuteInterval[], atMs: number, timezone: string): number | null {

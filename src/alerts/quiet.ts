@@ -1,6 +1,6 @@
 /**
- * What a person's word to be left alone about an alert covers, whatever kind of word it is (an acknowledgement, a
- * silence): the level at which it was given, and those below. A rise above that level voids it. Pure.
+ * Decides what an acknowledgement or a silence covers: the level at which it was given, and those below. A rise above that
+ * level voids it. Pure.
  */
 import { type Alert, type Severity, severityRank } from "../domain/alert.ts";
 

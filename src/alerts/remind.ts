@@ -1,5 +1,5 @@
 /**
- * When an alert that still fires is told again. Pure.
+ * Decides when an alert that still fires is notified again. Pure.
  *
  * Critical ones nag at a steady pace until a person acknowledges, and again when that acknowledgement lapses. Warnings
  * back off, doubling up to a bound. Infos never. A value that got markedly worse is told at once, in spite of an
@@ -41,7 +41,7 @@ export const remindSettings = z.strictObject({
 export type RemindSettings = z.infer<typeof remindSettings>;
 
 export interface Reminded {
-  /** When the alert was last told (fired, rose, reminded), ms. */
+  /** The time of the alert's last notification (fired, rose, reminded), ms. */
   readonly toldAtMs: number;
   /** Reminders since it fired or rose. */
   readonly count: number;
@@ -63,8 +63,8 @@ export function nextReminderMs(alert: Alert, reminded: Reminded, settings: Remin
 }
 
 /**
- * Whether a value is markedly worse than the one last told. "Worse" is further in the direction in which the value
- * went from where the rule holds; a rule's value is worse when smaller if its levels fall (distances), else when larger.
+ * True if a value is markedly worse than the one last told. "Worse" is further in the direction in which the value went from
+ * where the rule holds; a rule's value is worse when smaller if its levels fall (distances), else when larger.
  */
 export function isWorse(
   toldValue: number | null,
@@ -103,7 +103,7 @@ export function isBeyond({ low, high }: Notified, value: number, by: number): bo
 }
 
 /**
- * How long an acknowledgement keeps an alert quiet, in words; undefined where there is nothing to keep quiet.
+ * The time for which an acknowledgement keeps an alert quiet, in words; undefined where there is nothing to keep quiet.
  * @param compared the change of its value that is notified all the same; null: none is
  */
 export function quietIfAcknowledged(

@@ -1,6 +1,7 @@
 /**
- * Whom an alert is told to: a tree of routes. At each level the first route that matches takes the alert, unless it says
- * `continue: true`; the deepest one that matches counts. What a route does not say it has from the one above it. Pure.
+ * Decides which receivers an alert is sent to: a tree of routes. At each level the first route that matches takes the alert,
+ * unless it says `continue: true`; the deepest one that matches counts. What a route does not say it has from the one above
+ * it. Pure.
  */
 import { z } from "zod";
 import { parseDurationMs } from "../domain/duration.ts";
@@ -67,7 +68,10 @@ export const routingSettings = z.strictObject({
 
 export type Routing = z.infer<typeof routingSettings>;
 
-/** What a route can match: the alert's labels with `severity`, `rule`, `wallet`, `symbol` and `subject` among them. */
+/**
+ * The labels that a route can match: the alert's labels with `severity`, `rule`, `wallet`, `symbol` and `subject` among
+ * them.
+ */
 export type RoutedLabels = Labels;
 
 export interface Escalation {
@@ -77,7 +81,7 @@ export interface Escalation {
 
 /** One way that an alert takes. */
 export interface Way {
-  /** Which route: its place in the tree, empty for the root. */
+  /** The route's place in the tree, empty for the root. */
   readonly path: readonly number[];
   readonly receivers: readonly string[];
   readonly groupBy: readonly string[];
@@ -146,7 +150,7 @@ export function allReceivers(routing: Routing): ReadonlySet<string> {
   return found;
 }
 
-/** What names the group of an alert on a way; the same for alerts that belong into one message. */
+/** The key of an alert's group on a way; the same for alerts that belong into one message. */
 export function groupKeyOf(way: Way, labels: RoutedLabels): string {
   const values = way.groupBy.map((name) => `${name}=${labelOf(labels, name)}`);
   return `${way.path.join(".")}{${values.join(",")}}`;

@@ -140,7 +140,7 @@ function alertTable(
   );
 }
 
-/** Of when the text of an alert that fires is, where that is not now. */
+/** The time of a firing alert's text, where that is not now. */
 function asOf(alert: Alert, nowMs: number | null, time: (ms: number) => string, paint: Paint): string {
   // Without a daemon nothing is newer than what was told last.
   const { textAtMs = nowMs ?? alert.dataAtMs } = alert as Partial<FiringAlert>;

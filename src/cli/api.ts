@@ -223,7 +223,7 @@ function progress(cli: Cli, name: string, pages: number, rows: number, isEnd: bo
   else if (isEnd) hint(cli, text);
 }
 
-/** What a named wallet stands for, where an endpoint asks for it. */
+/** The arguments that a named wallet stands for, where an endpoint asks for it. */
 async function walletArguments(endpoint: Endpoint, authority: string): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
   for (const [name, param] of Object.entries(endpoint.params)) {

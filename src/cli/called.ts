@@ -1,4 +1,7 @@
-/** How the command line is called here: what a message may ask its reader to type has to work where this process runs. */
+/**
+ * The form of the command line in this process: what a message may ask its reader to type has to work where this process
+ * runs.
+ */
 import path from "node:path";
 import type { Cli } from "./command.ts";
 

@@ -185,7 +185,7 @@ function offlineText(settings: DaemonSettings, demand: Demand, ground: Ground, p
   ].join("\n\n");
 }
 
-/** Why a schedule asks for nothing again and again. */
+/** The reason why a schedule requests nothing. */
 function whyNone(source: Source, { wallets }: DaemonSettings): string {
   if (wallets.length === 0) return "never: no wallet";
   if (source === "orderbook" || source === "calendars" || source === "candles") return "never: no rule asks";

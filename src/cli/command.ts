@@ -1,4 +1,4 @@
-/** What all commands share: their streams, how they are declared, how they fail. */
+/** The parts that all commands share: their streams, how they are declared, how they fail. */
 import { type Command, Option } from "commander";
 import { toWire } from "../dashboard/wire.ts";
 import { nearestName } from "../domain/nearest.ts";
@@ -41,10 +41,10 @@ export interface CommandSpec {
   /** With its arguments: `show <id>`. */
   readonly usage: string;
   readonly summary: string;
-  /** What else `--help` tells, above the example. */
+  /** Further text of `--help`, above the example. */
   readonly about?: string;
   readonly examples: readonly string[];
-  /** What is run when the parent is called without a subcommand. */
+  /** The subcommand that runs when the parent is called without a subcommand. */
   readonly isDefault?: boolean;
   /** It reads no configuration: `--config` is taken, and not offered. */
   readonly needsNoConfig?: boolean;
@@ -97,7 +97,7 @@ function withExamples(command: Command, examples: readonly string[]): Command {
   return command.addHelpText("after", `\n${title}\n${lines.join("\n")}`);
 }
 
-/** Whether a person named the configuration, rather than leaving it at the default. */
+/** True if a person named the configuration, rather than leaving it at the default. */
 export function namedConfig(command: Command): boolean {
   return command.getOptionValueSource("config") !== "default";
 }

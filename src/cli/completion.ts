@@ -109,7 +109,7 @@ function isHidden(command: Command): boolean {
   return (command as unknown as { readonly _hidden?: boolean })._hidden === true;
 }
 
-/** Of the configuration that was named before, or the one that is here; none where there is none. */
+/** The wallets of the configuration that was named before, or the one that is here; none where there is none. */
 async function walletNames(cli: Cli, words: readonly string[]): Promise<readonly Candidate[]> {
   const at = words.findIndex((word) => word === "--config" || word === "-c");
   try {

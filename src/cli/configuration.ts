@@ -45,13 +45,13 @@ export async function misconfigured(problems: readonly ConfigProblem[]): Promise
   return new CommandFailed(`${error}\n${text}`, 2, { ok: false, error, problems });
 }
 
-/** Where the daemon of a configuration is, and what it is called there. */
+/** The place of a configuration's daemon, and its name there. */
 export interface Place {
   readonly databasePath: string;
   readonly socketPath: string;
   /** IANA name. */
   readonly timezone: string;
-  /** What starts it, as it has to be typed here. */
+  /** The command that starts it, as it has to be typed here. */
   readonly startWith: string;
 }
 
@@ -94,8 +94,8 @@ export async function exchangePart(
 }
 
 /**
- * What judges, and who hears of it, for commands that send nothing: secrets of channels, which need not be in this shell's
- * environment, do not matter.
+ * The rules and receivers of a configuration, for commands that send nothing: secrets of channels, which need not be in this
+ * shell's environment, do not matter.
  * @throws {CommandFailed} status 2, with every mistake that does
  */
 export async function judgingPart(cli: Cli, file: string): Promise<JudgingSettings> {
@@ -106,7 +106,7 @@ export async function judgingPart(cli: Cli, file: string): Promise<JudgingSettin
   throw await misconfigured(read.problems);
 }
 
-/** Whether a configuration can be found under this name, the demo's included. */
+/** True if a configuration can be found under this name, the demo's included. */
 export function hasConfiguration(cli: Cli, file: string): boolean {
   return existsSync(orDemo(cli, file));
 }

@@ -1,6 +1,6 @@
 /**
- * Where the demo of a folder is, so that commands in another terminal find it without a configuration: a link at a known
- * place in the folder for temporary files, named after the user and the folder, to the demo's own configuration.
+ * Names the place of a folder's demo, so that commands in another terminal find it without a configuration: a link at a
+ * known place in the folder for temporary files, named after the user and the folder, to the demo's own configuration.
  */
 import { createHash } from "node:crypto";
 import { lstatSync, readlinkSync, realpathSync, type Stats, symlinkSync, unlinkSync } from "node:fs";
@@ -48,7 +48,7 @@ function placeOf(folder: string): string {
   return path.join(tmpdir(), `perpwatch-demo-of-${process.getuid?.() ?? "user"}-${name}`);
 }
 
-/** Where everybody may write, what another user put there is not believed. */
+/** True if a file is ours. Where everybody may write, files of other users are not trusted. */
 function isOurs(file: string, fits: (stat: Stats) => boolean = () => true): boolean {
   const stat = lstatSync(file, { throwIfNoEntry: false });
   return stat !== undefined && stat.uid === (process.getuid?.() ?? stat.uid) && fits(stat);

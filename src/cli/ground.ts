@@ -1,6 +1,6 @@
 /**
- * What this machine has to give before a daemon can run: a folder to keep its database in, a socket beside it, and the
- * address of its page. Looked at, and left as it was found.
+ * Checks that this machine can run a daemon: a folder to keep its database in, a socket beside it, and the address of its
+ * page. Looked at, and left as it was found.
  */
 import { accessSync, constants, mkdtempSync, rmdirSync, statSync } from "node:fs";
 import path from "node:path";
@@ -9,7 +9,7 @@ import type { Loaded } from "./configuration.ts";
 import { type Room, roomFor, shortOfRoom } from "./room.ts";
 
 export interface Ground {
-  /** What keeps a daemon from running until a person mends it, at the setting that has to change. */
+  /** The obstacles that a person has to remove, at the setting that has to change. */
   readonly problems: readonly ConfigProblem[];
   /** The page's address cannot be had just now. */
   readonly address: ConfigProblem | null;

@@ -1,4 +1,4 @@
-/** What commands that build transactions share: whose wallet, who pays, which ledger, and how it is shown. */
+/** The parts that commands which build transactions share: whose wallet, who pays, which ledger, and how it is shown. */
 import type { NamedInstruction } from "../contract/index.ts";
 import type { Exchange } from "../exchange/index.ts";
 import type { Cost } from "../ledger/onboarding.ts";
@@ -28,7 +28,7 @@ export function walletNamed(settings: DaemonSettings, name: string | undefined):
   );
 }
 
-/** Who pays, with its key. @throws {CommandFailed} status 2 when there is none @throws {BadKey} */
+/** The fee payer, with its key. @throws {CommandFailed} status 2 when there is none @throws {BadKey} */
 export async function feePayerOf(wallet: WalletSettings, file: string | undefined): Promise<WalletKey> {
   if (file !== undefined) {
     const { readKeyFile } = await import("../wallet/keypair-file.ts");
@@ -80,7 +80,7 @@ export function facts(rows: readonly (readonly [string, string])[], paint: Paint
   return rows.map(([name, value]) => `  ${paint("gray", name.padEnd(width))}  ${value}`).join("\n");
 }
 
-/** Who signs where, and what it costs. */
+/** The closing lines: the signers and the costs. */
 export function closing(
   reviewed: Reviewed,
   cost: Cost,

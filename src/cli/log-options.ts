@@ -1,4 +1,4 @@
-/** How the daemon's log may be asked for. Apart from the log itself, which only the daemon loads. */
+/** The levels and forms of the daemon's log. Apart from the log itself, which only the daemon loads. */
 
 export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
 export const logFormats = ["auto", "pretty", "json"] as const;

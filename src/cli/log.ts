@@ -32,7 +32,7 @@ export interface Log {
   flush(): void;
 }
 
-/** Whether the log is made for people: as it was asked for, else where one looks on. */
+/** True if the log is made for people: as it was asked for, else where one looks on. */
 export function isPrettyLog(cli: Cli, { format }: Pick<LogOptions, "format">): boolean {
   return format === "pretty" || (format === "auto" && cli.err.isTTY);
 }

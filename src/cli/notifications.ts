@@ -192,7 +192,7 @@ function shortKey(key: string): string {
   return key.startsWith(keyPrefix) ? key.slice(keyPrefix.length) : key;
 }
 
-/** What was traded, as far as the notification says; size in units, price in USD. */
+/** The traded figures, as far as the notification says; size in units, price in USD. */
 function figuresOf({ symbol, fields }: Event) {
   const number = (value: unknown) => (typeof value === "number" ? value : null);
   const side = typeof fields.side === "string" ? fields.side : null;

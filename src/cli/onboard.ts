@@ -141,7 +141,7 @@ function checkOnline(cli: Cli, { config }: Options): string {
 
 const lost: readonly ExchangeError["reason"][] = ["timeout", "unreachable", "bad-record", "server-error"];
 
-/** Whether the request may have arrived although nothing useful came back. */
+/** True if the request may have arrived although nothing useful came back. */
 function isLostReply(cli: Cli, error: unknown): boolean {
   if (!(error instanceof Error && "sent" in error && "reason" in error)) return false;
   const { sent, reason, message } = error as ExchangeError;

@@ -111,7 +111,7 @@ async function askExchange(desk: Desk): Promise<boolean> {
   return true;
 }
 
-/** That a market has no calendar is an answer. */
+/** Requests a calendar. A market without one is an answer. */
 async function askCalendar(symbol: string, desk: Desk): Promise<void> {
   const { client } = desk.exchange;
   const transition = () => client.nextMarketCalendarTransition({ symbol }, { deadlineMs: patienceMs });

@@ -1,16 +1,16 @@
-/** What a configuration that is read again changes: what the running daemon takes, and what waits for a restart. */
+/** The differences of a configuration that is read again: what the running daemon takes, and what waits for a restart. */
 import type { DaemonSettings } from "../settings.ts";
 
-/** What a reload takes. `timezone` is taken by rules; channels keep theirs. */
+/** The sections that a reload takes. `timezone` is taken by rules; channels keep theirs. */
 const taken = ["routing", "remind", "acknowledge", "timezone"] as const;
 
-/** How far into a section its keys are named; 0: the section alone. */
+/** The depth to which a section's keys are named; 0: the section alone. */
 const depths: Readonly<Record<string, number>> = {
   ...{ exchange: 1, wallets: 2, schedules: 1, history: 1, channels: 2, mention: 1, dashboard: 0 },
   ...{ routing: 1, remind: 1, acknowledge: 1, timezone: 0, templates: 2 },
 };
 
-/** Where settings are called otherwise than in the file. */
+/** Settings with another name in the file. */
 const fileNames: Readonly<Record<string, string>> = { pdaIndices: "accounts", authority: "key" };
 
 /** @returns the keys that a reload from one to the other has taken, as the file has them */

@@ -1,9 +1,9 @@
-/** Whether the disk that the database is on has room for what it will grow by. */
+/** True if the disk that the database is on has room for what it will grow by. */
 import { statfsSync, statSync } from "node:fs";
 import path from "node:path";
 
 export interface Room {
-  /** Of the database with its write-ahead file; 0 when there is none yet. */
+  /** The size of the database with its write-ahead file; 0 when there is none yet. */
   readonly bytes: number;
   /** Left for this user on its disk. */
   readonly freeBytes: number;
@@ -25,7 +25,7 @@ export function roomFor(file: string): Room | null {
   }
 }
 
-/** What to warn of; null: nothing. Half of its size has to be left, since an upgrade copies it and a busy day doubles it. */
+/** The warning; null: nothing. Half of its size has to be left, since an upgrade copies it and a busy day doubles it. */
 export function shortOfRoom({ bytes, freeBytes }: Room): string | null {
   if (freeBytes >= Math.max(leastBytes, bytes / 2)) return null;
   const has = bytes === 0 ? "" : `the database takes ${gigabytes(bytes)}, and `;

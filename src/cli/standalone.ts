@@ -1,4 +1,4 @@
-/** What commands do by themselves where no daemon runs: speak to the exchange and to channels, once. */
+/** The abilities of commands without a daemon: they speak to the exchange and to channels, once. */
 import type { Channel, ProbeResult } from "../channels/channel.ts";
 import { createChannel, programEnvironment } from "../channels/registry.ts";
 import { systemClock } from "../domain/clock.ts";

@@ -23,7 +23,7 @@ interface StartOptions extends CommonOptions {
   readonly logFormat: LogOptions["format"];
 }
 
-/** Of the 10 s that stopping may take; what is left is for the process to go. */
+/** The part of the 10 s for stopping: what is left is for the process to go. */
 const stopWithinMs = 9_500;
 
 export function startCommand(program: Command, cli: Cli): void {
@@ -113,13 +113,13 @@ async function tellWarnings(log: Logger, warnings: readonly ConfigWarning[]): Pr
 
 interface Running {
   readonly daemon: Daemon;
-  /** What it was started with: what a reload does not take stays so. */
+  /** The settings at its start: what a reload does not take stays so. */
   readonly started: DaemonSettings;
-  /** What it has taken last. */
+  /** The settings that it took last. */
   current: DaemonSettings;
 }
 
-/** What is wrong with the new configuration is logged, and the daemon goes on with the old one. */
+/** Reads the configuration again. Mistakes in it are logged, and the daemon goes on with the old one. */
 async function reload(cli: Cli, config: string, running: Running, log: Logger): Promise<void> {
   const { daemon, started, current } = running;
   try {

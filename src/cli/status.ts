@@ -90,7 +90,7 @@ function headline(status: Status, paint: Paint, time: Time): string {
   ].join("\n");
 }
 
-/** What it said last is not what it is while it cannot be asked. */
+/** The exchange's state in words. The last report does not count while the daemon cannot be asked. */
 function exchangeText(status: Status, paint: Paint, time: Time): string {
   const { active, gated, withdrawalsAvailable, seenMs } = status.watch.exchange;
   const known = [
@@ -447,7 +447,7 @@ function streamTable(status: Status, paint: Paint): string {
   return table(titles, rows, paint) + note;
 }
 
-/** Whether somebody elsewhere hears that the daemon lives. */
+/** True if somebody elsewhere hears that the daemon lives. */
 function heartbeatLine({ heartbeat }: Status, paint: Paint, time: Time): readonly string[] {
   if (!heartbeat) return [];
   const { everyMs, lastOkMs, failure, withheld, failToldMs } = heartbeat;
@@ -461,7 +461,7 @@ function heartbeatLine({ heartbeat }: Status, paint: Paint, time: Time): readonl
   return [`heartbeat: ${parts.join(", ")}`];
 }
 
-/** What the exchange's inboxes say against what is known here. */
+/** The differences between the exchange's inboxes and what is known here. */
 function auditLines({ inbox }: Status, paint: Paint, time: Time): readonly string[] {
   return (inbox?.audits ?? []).map(({ wallet, atMs, failure, differences, lasting, left }) => {
     const at = time(Number(atMs));
@@ -475,7 +475,7 @@ function auditLines({ inbox }: Status, paint: Paint, time: Time): readonly strin
   });
 }
 
-/** When alarms were tried out last, and what came of it. */
+/** The last fire drill, and its result. */
 function drillLine({ drill }: Status, paint: Paint, time: Time): readonly string[] {
   if (!drill || (drill.last === null && drill.nextMs === null)) return [];
   const { last, nextMs } = drill;

@@ -12,7 +12,7 @@ import { settingsIfWhole } from "./configuration.ts";
 /** Labels of alerts, each with the values that are asked for; of a pattern none. */
 export type AskedLabels = Readonly<Record<string, readonly string[]>>;
 
-/** What a silence asks for. */
+/** The labels that a silence asks for. */
 export function askedOf({ match }: Pick<Silence, "match">): AskedLabels {
   return Object.fromEntries(
     Object.entries(match).map(([label, one]) => [

@@ -18,7 +18,7 @@ import { loadSettings, locate } from "./configuration.ts";
 import { ask, askAbout, unknownName } from "./daemon.ts";
 import { counted, paintFor, table } from "./print.ts";
 
-/** How long a sign-in may take. */
+/** Maximum duration of a sign-in. */
 const patienceMs = 20_000;
 
 export function walletCommand(program: Command, cli: Cli): void {

@@ -1,4 +1,4 @@
-/** Who types. */
+/** The person who types. */
 import { userInfo } from "node:os";
 import type { Cli } from "./command.ts";
 

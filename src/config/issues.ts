@@ -1,5 +1,5 @@
 /**
- * What a schema found wrong → sentences for people: where, what was found, what is allowed. The schemas' own standard
+ * Translates a schema's issues into sentences for people: where, what was found, what is allowed. The schemas' own standard
  * texts are not used: they speak of objects and strings, and leave out what was found.
  */
 import { z } from "zod";
@@ -177,7 +177,7 @@ function orList(words: readonly string[]): string {
 
 const longestQuote = 40;
 
-/** What stands there, as far as it may be repeated. */
+/** The text found there, as far as it may be repeated. */
 export function foundOf(entry: Entry): string {
   switch (entry.kind) {
     case "mapping":

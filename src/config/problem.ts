@@ -9,9 +9,9 @@ export interface ConfigProblem {
   readonly column: number;
   /** `channels.mail.smtp.port`, `wallets[0].name`; empty where no key is meant. */
   readonly path: string;
-  /** What was found and what is allowed. Never a secret, nor a value that came from the environment. */
+  /** The mistake and the allowed values. Never a secret, nor a value that came from the environment. */
   readonly message: string;
-  /** What is allowed there, where the message does not say it all. */
+  /** The allowed values, where the message does not say it all. */
   readonly allowed: readonly string[];
   /** The nearest allowed name, when one is near enough to be meant. */
   readonly nearest: string | null;
@@ -19,7 +19,7 @@ export interface ConfigProblem {
   readonly source: string;
 }
 
-/** What is no mistake, and yet seldom meant so. */
+/** A setting that is no mistake, and yet seldom meant so. */
 export interface ConfigWarning {
   readonly file: string;
   /** From 1; 0 where the file as a whole is meant. */

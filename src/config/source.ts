@@ -96,7 +96,7 @@ export class ConfigSource {
   }
 
   /**
-   * What stands at a path, checked; undefined when it is wrong, which is told.
+   * Reads and checks the value at a path; undefined when it is wrong, which is told.
    * @param absent taken where nothing stands; left out, the schema decides
    */
   read<T>(at: Path, schema: z.ZodType<T>, absent?: unknown): T | undefined {
@@ -126,7 +126,7 @@ export class ConfigSource {
     return entry !== undefined && !isNothing(entry);
   }
 
-  /** What stands there could not be made out, and that is told already. */
+  /** True if the value there could not be made out, which was reported. */
   isBroken(at: Path): boolean {
     const entry = this.#entry(at);
     return entry?.kind === "scalar" && entry.broken;
@@ -170,7 +170,7 @@ export class ConfigSource {
     this.#add(entry.at + offsetInScalar(raw, entry.value, offset), pathName(at), message, extra);
   }
 
-  /** What stands there came from the environment: nothing of it may be repeated. */
+  /** True if the value there came from the environment: nothing of it may be repeated. */
   isHidden(at: Path): boolean {
     const entry = this.#entry(at);
     return entry?.kind === "scalar" && entry.hidden;
@@ -184,7 +184,7 @@ export class ConfigSource {
     return { file: this.file, ...place, path, message, allowed: [], nearest: null, source: "" };
   }
 
-  /** What is no mistake and yet worth a word. Nothing hidden is in it. */
+  /** Warns of a setting that is no mistake and yet worth a word. Nothing hidden is in it. */
   warn(at: Path, message: string): void {
     const offset = this.#offset(at, true);
     const line = offset === null ? 0 : this.#position(offset).line;
@@ -205,7 +205,7 @@ export class ConfigSource {
       });
   }
 
-  /** Where a path stands, as `file:line`. */
+  /** The place of a path, as `file:line`. */
   placeName(at: Path): string {
     const offset = this.#offset(at, true);
     return offset === null ? this.file : `${this.file}:${this.#position(offset).line}`;
@@ -248,7 +248,7 @@ export class ConfigSource {
     return entry;
   }
 
-  /** Of the value at a path, else of its nearest ancestor's key; null when not even a section is there. */
+  /** The offset of the value at a path, else of its nearest ancestor's key; null when not even a section is there. */
   #offset(at: Path, atKey: boolean): number | null {
     let entry: Entry | undefined = this.#root ?? undefined;
     let offset: number | null = null;

@@ -12,7 +12,7 @@ export interface ScalarEntry {
   readonly kind: "scalar";
   /** Offset in the text. */
   readonly at: number;
-  /** Where it ends there; left out: it is not as it stands there. */
+  /** The end of the text; left out: it does not stand there like this. */
   readonly end?: number;
   readonly value: ScalarValue;
   /**
@@ -52,7 +52,7 @@ export interface Tree {
   readonly troubles: readonly TreeTrouble[];
   /** Texts that may not be repeated to anybody. */
   readonly hidden: readonly string[];
-  /** Whether the text had any YAML content. */
+  /** True if the text had any YAML content. */
   readonly empty: boolean;
 }
 
@@ -218,7 +218,7 @@ function scalarOf(node: Scalar, at: number, fallbackAt: number, reading: Reading
   return { kind: "scalar", at, value: text, other, hidden: values.length > 0, broken };
 }
 
-/** What YAML would have made of a plain text that is a number, true or false. */
+/** The value that YAML would have made of a plain text that is a number, true or false. */
 function typed(text: string): number | boolean | undefined {
   if (text === "true" || text === "false") return text === "true";
   if (!/^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$/.test(text)) return undefined;

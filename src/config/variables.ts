@@ -21,19 +21,19 @@ export function markVariables(text: string): string {
   );
 }
 
-/** Whether a text holds the marks themselves, which no text that a person writes does. */
+/** True if a text holds the marks themselves, which no text that a person writes does. */
 export function hasMarks(text: string): boolean {
   return marks.test(text);
 }
 
 export interface Substituted {
   readonly text: string;
-  /** What the variables held, for those who must not repeat it. */
+  /** The values of the variables, for those who must not repeat it. */
   readonly values: readonly string[];
   /** The whole text is one variable. */
   readonly whole: boolean;
   readonly unset: readonly string[];
-  /** What stands between the braces and is no name. */
+  /** The texts between braces that are no names. */
   readonly badNames: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Whether a text is a base58 public key. The contract checks keys before they are sent; it never signs with them. */
+/** True if a text is a base58 public key. The contract checks keys before they are sent; it never signs with them. */
 
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const DIGIT = new Map([...ALPHABET].map((letter, digit) => [letter, digit]));

@@ -59,8 +59,8 @@ export type Constraint =
   | { readonly kind: "anyOf"; readonly params: readonly string[] };
 
 /**
- * How to turn pages: which field of the record leads to older and newer rows, and which argument takes it back.
- * Rows themselves stand in the field that `reply` names.
+ * The paging: the field of the record leads to older and newer rows, and which argument takes it back. Rows themselves stand
+ * in the field that `reply` names.
  */
 export interface Paging {
   readonly older: { readonly field: string; readonly argument: string };
@@ -82,7 +82,7 @@ export interface Endpoint<P extends Params = Params, R = unknown, W = unknown> {
   readonly errors: readonly number[];
   readonly session: SessionNeed;
   readonly summary: string;
-  /** What callers should know beyond the summary. */
+  /** Notes for callers beyond the summary. */
   readonly notes: readonly string[];
   readonly paging: Paging | null;
   /** Order of rows as seen or assumed; null: not a list. */
@@ -91,7 +91,7 @@ export interface Endpoint<P extends Params = Params, R = unknown, W = unknown> {
   readonly safeToRetry: boolean;
   /** Cost against the request ceiling, relative to a plain read. */
   readonly weight: number;
-  /** What to use instead, and until when it lives; null: current. */
+  /** The replacement, and until when it lives; null: current. */
   readonly deprecated: string | null;
 }
 

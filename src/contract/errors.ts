@@ -59,7 +59,7 @@ export const ERROR_CODES = {
 } as const satisfies Record<string, ErrorCode>;
 export type KnownErrorCode = keyof typeof ERROR_CODES;
 
-/** What to do about a refusal: by its code, else by its status (429 waits, 5xx and 408 wait, the rest is final). */
+/** The remedy for a refusal: by its code, else by its status (429 waits, 5xx and 408 wait, the rest is final). */
 export function remedyFor(status: number, code: string | null): Remedy {
   if (code !== null && Object.hasOwn(ERROR_CODES, code)) return ERROR_CODES[code as KnownErrorCode].remedy;
   if (status === 401) return "refresh";

@@ -10,7 +10,7 @@
 import { MAX_POSITIONS, PROGRAM_ID, SYSTEM_KEY } from "./program.ts";
 import type { Instruction } from "./records/onboarding.ts";
 
-/** What an instruction does with an account. */
+/** The role of an account in an instruction. */
 export interface NamedAccount {
   /** For people: `payer`, `trader account`. */
   readonly name: string;
@@ -41,7 +41,7 @@ export const instructionNames = {
   stopLoss: "global:place_stop_loss",
 } as const satisfies Record<keyof typeof discriminants, string>;
 
-/** What a delegated onboarding allows: target numbers, in the order in which they are written. */
+/** The rights that a delegated onboarding gives: target numbers, in the order in which they are written. */
 export const onboardedCapabilities = [
   { target: 0, name: "limit orders" },
   { target: 1, name: "market orders" },
@@ -87,19 +87,19 @@ export interface StopLossParts extends Program {
   /** The market's account. */
   readonly orderbook: string;
   readonly spline: string;
-  /** Whose position it is, or its delegate. */
+  /** The owner of the position, or its delegate. */
   readonly positionAuthority: string;
   readonly stopLossAccount: string;
   readonly order: StopLossOrder;
 }
 
-/** What a stop loss says. A take profit is the same with the other direction. */
+/** The content of a stop loss. A take profit is the same with the other direction. */
 export interface StopLossOrder {
   readonly triggerTicks: bigint;
   readonly executionTicks: bigint;
   /** Base lots; 0: the whole position, whatever its size then. */
   readonly baseLots: bigint;
-  /** Of the closing order. */
+  /** The side of the closing order. */
   readonly side: "bid" | "ask";
   /** Goes off when the mark rises above, or falls below, the trigger. */
   readonly direction: "above" | "below";
@@ -209,7 +209,7 @@ export function stopLossInstruction(parts: StopLossParts): NamedInstruction {
   };
 }
 
-/** What the bytes of a register instruction ask for; null when they are none. */
+/** Reads the bytes of a register instruction; null when they are none. */
 export function readRegister(data: Uint8Array) {
   if (kindOf(data) !== "register" || data.length !== 18) return null;
   const view = viewOf(data);
@@ -232,7 +232,7 @@ export function readOnboard(data: Uint8Array): readonly { target: number; on: bo
   }));
 }
 
-/** What the bytes of a stop loss ask for; null when they are none. */
+/** Reads the bytes of a stop loss; null when they are none. */
 export function readStopLoss(data: Uint8Array): StopLossOrder | null {
   if (kindOf(data) !== "stopLoss" || data.length !== 35) return null;
   const view = viewOf(data);
@@ -248,7 +248,7 @@ export function readStopLoss(data: Uint8Array): StopLossOrder | null {
   };
 }
 
-/** Which instruction of the exchange's program the bytes are; null: another one. */
+/** The kind of the exchange's instruction in the bytes; null: another one. */
 export function kindOf(data: Uint8Array): NamedInstruction["kind"] | null {
   const head = hex(data.subarray(0, 8));
   for (const [kind, text] of Object.entries(discriminants))
@@ -284,7 +284,7 @@ export interface Given {
 }
 
 /**
- * Where an instruction is not the one that was asked for, in words; empty when it is.
+ * The differences between an instruction and the one that was requested, in words; empty when it is.
  * @param rights `exact`: as an instruction stands alone. `atLeast`: as it stands in a transaction, where another
  *   instruction may give the same account wider rights.
  * @param moreSigners further accounts at the end are let pass when they only sign

@@ -41,9 +41,9 @@ const [ZERO, NINE, QUOTE, DOT] = ["0", "9", '"', "."].map((c) => c.charCodeAt(0)
 ];
 
 /**
- * Whether a run of 16 or more digits stands outside quotes, maybe: runs right behind a quote or a decimal point are
- * left out. Such a run covers a multiple of 16, so one character in sixteen is looked at (a regular expression over
- * the whole text costs as much as parsing it).
+ * True if a run of 16 or more digits stands outside quotes, maybe: runs right behind a quote or a decimal point are left
+ * out. Such a run covers a multiple of 16, so one character in sixteen is looked at (a regular expression over the whole
+ * text costs as much as parsing it).
  */
 function mayHoldLongInteger(text: string): boolean {
   for (let at = LONG - 1; at < text.length; at += LONG) {

@@ -37,17 +37,17 @@ export interface Param<T = unknown, Need extends boolean = boolean, Filled exten
   readonly max: number | null;
   /** The members of a `choice`. */
   readonly choices: readonly string[] | null;
-  /** How a `time` (Unix ms as an argument) is written: Unix milliseconds or ISO 8601. */
+  /** The form of a `time` (Unix ms as an argument) is written: Unix milliseconds or ISO 8601. */
   readonly timeForm: "ms" | "iso" | null;
-  /** What a server takes when the parameter is absent; null: nothing fixed. */
+  /** The server's value for an absent parameter; null: nothing fixed. */
   readonly default: T | null;
   readonly filled: Filled;
-  /** What a server takes for an absent `time`: so many ms before its own present; null: nothing fixed. */
+  /** The server's value for an absent `time`: so many ms before its own present; null: nothing fixed. */
   readonly defaultAgoMs: number | null;
   /** A default that is no constant, in words ("now − 7 d"). */
   readonly defaultNote: string | null;
   readonly unit: string | null;
-  /** Why not to use it any more. */
+  /** The reason for not using it any more. */
   readonly deprecated: string | null;
   /** Never to be shown or logged. */
   readonly secret: boolean;
@@ -155,14 +155,14 @@ type FilledNames<P extends Params> = { [K in keyof P]: P[K]["filled"] extends tr
 type Argument<T> = T extends Param<infer A> ? A : never;
 type Flat<T> = { [K in keyof T]: T[K] };
 
-/** What a caller passes. */
+/** The arguments of a caller. */
 export type ArgsOf<P extends Params> = Flat<
   { [K in RequiredNames<P>]: Argument<P[K]> } & {
     [K in Exclude<keyof P, RequiredNames<P>>]?: Argument<P[K]> | undefined;
   }
 >;
 
-/** What a server gets: the same with defaults filled in, those that depend on its present too. */
+/** The arguments that a server gets: the same with defaults filled in, those that depend on its present too. */
 export type ServerArgsOf<P extends Params> = Flat<
   { [K in RequiredNames<P> | FilledNames<P>]: Argument<P[K]> } & {
     [K in Exclude<keyof P, RequiredNames<P> | FilledNames<P>>]?: Argument<P[K]> | undefined;

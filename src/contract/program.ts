@@ -4,6 +4,6 @@
 export const PROGRAM_ID = "EtrnLzgbS7nMMy5fbD42kXiUzGg8XQzJ972Xtk1cjWih";
 /** All-ones key; stands for an authority that is not set. */
 export const SYSTEM_KEY = "11111111111111111111111111111111";
-/** How many positions a trader account may be made for. */
+/** Maximum number of positions of a trader account. */
 export const MAX_POSITIONS = 128;
 export const MIN_MAX_POSITIONS = 32;

@@ -1,5 +1,5 @@
 /**
- * What comes back, as data, and the reading of it.
+ * Reads replies. They come back as data, and the reading of it.
  *
  * Lists are read row by row: a row that does not fit is left out of the record and handed back beside it, so that one
  * odd row costs only itself. Everything else fits as a whole or not at all.
@@ -68,7 +68,7 @@ export function eventsPageOf<S extends Schema>(row: S) {
   return rowsIn("events", row, cursors);
 }
 
-/** Why (part of) a reply does not fit: which endpoint, and the first few fields with what was expected there. */
+/** The reason why (part of) a reply does not fit: which endpoint, and the first few fields with what was expected there. */
 export interface ReplyProblem {
   readonly endpoint: string;
   /** Up to 5, as `snapshot.subaccounts[0].collateral`; the empty path is the reply itself. */

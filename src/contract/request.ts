@@ -36,7 +36,7 @@ export interface EncodedRequest {
 }
 
 /**
- * What is wrong with the arguments, all of it; an unknown argument is a mistake too.
+ * The mistakes in the arguments, all of it; an unknown argument is a mistake too.
  * @param nowMs the present, for ranges without an end; a clock that is an hour off refuses nothing that is right
  */
 export function checkArgs(
@@ -115,7 +115,7 @@ function paramsOf(endpoint: Endpoint): readonly (readonly [string, Param])[] {
   return entries;
 }
 
-/** What a server was asked, before it is understood. Query values may repeat. */
+/** A request as received by a server, before it is understood. Query values may repeat. */
 export interface RawRequest {
   /** Path parameters by wire name, decoded (as the router gives them). */
   readonly path?: Readonly<Record<string, string>>;
@@ -243,7 +243,7 @@ function fromWire(param: Param, wire: unknown): unknown {
   }
 }
 
-/** Why a value is not one of this parameter; null when it is. Secrets are not repeated. */
+/** The reason why a value is not one of this parameter; null when it is. Secrets are not repeated. */
 function misfit(param: Param, value: unknown): string | null {
   // A dot segment would be taken out of the path by every URL parser on the way.
   if (param.type === "string" && param.in === "path" && (value === "." || value === ".."))
@@ -253,7 +253,7 @@ function misfit(param: Param, value: unknown): string | null {
   return wrong === null || param.secret || param.type === "json" ? wrong : `${wrong}, found ${show(value)}`;
 }
 
-/** What a value must be to be one of this parameter, when it is not. */
+/** The required form of a value of this parameter, when it is not. */
 function unlike(param: Param, value: unknown): string | null {
   switch (param.type) {
     case "string":

@@ -1,6 +1,4 @@
-/**
- * What a record is made of, read off its schema, for help texts and the reference: every field with its path and kind.
- */
+/** The parts of a record, read off its schema, for help texts and the reference: every field with its path and kind. */
 import type { z } from "zod";
 import type { Endpoint } from "./endpoint.ts";
 import type { Schema } from "./fields.ts";
@@ -40,7 +38,7 @@ type Def = z.core.$ZodTypeDef & {
   readonly expected?: string;
   readonly values?: readonly unknown[];
   readonly in?: z.core.$ZodType;
-  /** What is read under other spellings too. */
+  /** The schema read under other spellings too. */
   readonly spells?: z.core.$ZodType;
 };
 
@@ -67,7 +65,7 @@ function add(schema: Schema, path: string, into: RecordField[]): void {
   } else into.push({ path, kind: kindOf(def), optional });
 }
 
-/** What a list or map holds, when that is told by a word. */
+/** The content of a list or map, when that is told by a word. */
 function of(inner: Schema): string {
   const { def } = bare(inner);
   return def.shape !== undefined ? "" : ` of ${kindOf(def).replace(/^an? /, "")}`;

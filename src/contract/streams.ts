@@ -359,7 +359,7 @@ export type ChannelName = keyof Channels;
 type ParamsOf<N extends ChannelName> = Channels[N]["params"];
 type NeededIn<P> = { [K in keyof P]: P[K] extends ChannelParam<unknown, true> ? K : never }[keyof P];
 type ValueOf<T> = T extends ChannelParam<infer A> ? A : never;
-/** What a subscription takes. */
+/** The parameters of a subscription. */
 export type SubscriptionFor<N extends ChannelName> = {
   [K in NeededIn<ParamsOf<N>>]: ValueOf<ParamsOf<N>[K]>;
 } & { [K in Exclude<keyof ParamsOf<N>, NeededIn<ParamsOf<N>>>]?: ValueOf<ParamsOf<N>[K]> | undefined };
@@ -367,7 +367,7 @@ export type SubscriptionFor<N extends ChannelName> = {
 export type MessageFor<N extends ChannelName> = Output<Channels[N]["schema"]>;
 export type MessageWireFor<N extends ChannelName> = Wire<Channels[N]["schema"]>;
 
-/** What a client sends; throws ArgumentsRefused when the parameters do not fit. */
+/** The client's frame; throws ArgumentsRefused when the parameters do not fit. */
 export function subscribeFrame<N extends ChannelName>(
   name: N,
   params: SubscriptionFor<N>,
@@ -378,7 +378,7 @@ export function subscribeFrame<N extends ChannelName>(
   return { type, subscription: { channel: name, ...params } };
 }
 
-/** What a server reads: the channel and its parameters, or why not. */
+/** Reads a server's frame: the channel and its parameters, or why not. */
 export function readSubscription(
   frame: unknown,
 ):
@@ -414,7 +414,7 @@ function checkSubscription(name: ChannelName, params: Readonly<Record<string, un
   return problems;
 }
 
-/** What is wrong with a value; null: nothing. */
+/** The mistake in a value; null: nothing. */
 function misfit(type: ChannelParam["type"], value: unknown): string | null {
   switch (type) {
     case "key":
@@ -444,7 +444,7 @@ function misfit(type: ChannelParam["type"], value: unknown): string | null {
   }
 }
 
-/** What stands in a control frame of any of the four forms. */
+/** The content of a control frame of any of the four forms. */
 export interface ControlFrame {
   readonly accepted: boolean;
   readonly subscription: unknown;

@@ -1,4 +1,4 @@
-/** Why an address cannot be listened on, and whether it could be. */
+/** The reason why an address cannot be listened on, and whether it could be. */
 import { createServer } from "node:net";
 import { errorCode } from "./errors.ts";
 

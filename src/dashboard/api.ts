@@ -11,7 +11,7 @@ import type { DashboardSource, SessionOutcome } from "../domain/ports.ts";
 import type { DaemonStatus } from "../domain/status.ts";
 import { Refused } from "./server.ts";
 
-/** What `GET /api/v1/status` answers. */
+/** The answer of `GET /api/v1/status`. */
 export interface StatusAnswer extends DaemonStatus {
   /** The daemon's clock when it answered, ms: what ages are reckoned from. */
   readonly nowMs: number;

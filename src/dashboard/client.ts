@@ -1,4 +1,4 @@
-/** How a command on this machine asks the running daemon: one request over its socket. */
+/** Asks the running daemon from a command on this machine: one request over its socket. */
 import { request } from "node:http";
 import { errorCode } from "./errors.ts";
 

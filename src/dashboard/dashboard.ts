@@ -16,11 +16,11 @@ import { buildPage, servePage } from "./page/page.ts";
 import { createServer, hostsFor } from "./server.ts";
 import { listenOnSocket } from "./socket.ts";
 
-/** How long `stop` lets answers that are under way finish, ms. */
+/** The time for which `stop` lets answers that are under way finish, ms. */
 const drainMs = 1_000;
 
 export interface DashboardOptions {
-  /** Where the page is served; port 0: a free one. Null: only the socket. */
+  /** The address of the page; port 0: a free one. Null: only the socket. */
   readonly listen: { readonly host: string; readonly port: number } | null;
   readonly socketPath: string;
   readonly source: DashboardSource;

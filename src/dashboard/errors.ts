@@ -1,4 +1,4 @@
-/** Why the local API cannot be served. The message says what to do about it. */
+/** The reason why the local API cannot be served. The message says what to do about it. */
 export type DashboardFailure =
   /** Another daemon answers at the socket. */
   | "daemon-running"

@@ -1,4 +1,4 @@
-/** Which figures of a status are told to Prometheus, under which names. */
+/** The figures of a status for Prometheus, and their names. */
 import { setImmediate } from "node:timers/promises";
 import { severities } from "../domain/alert.ts";
 import type { Readiness } from "../domain/ports.ts";

@@ -94,7 +94,7 @@ export function hostName(host: string): string {
 const loopback = /^(localhost|::1|127\.\d{1,3}\.\d{1,3}\.\d{1,3})$/;
 
 /**
- * Who may be named in `Host` when we listen at `host`. On loopback only loopback's own names; elsewhere the owner has
+ * The allowed names in `Host` when we listen at `host`. On loopback only loopback's own names; elsewhere the owner has
  * opened the page to others, under names that only he knows.
  */
 export function hostsFor(host: string): ((name: string) => boolean) | null {

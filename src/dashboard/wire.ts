@@ -14,7 +14,7 @@ export function toWire(value: unknown): string {
 /** A number as it stands in an answer. */
 export type WireNumber = number | "Infinity" | "-Infinity" | "NaN";
 
-/** What an answer with this type looks like after JSON.parse. */
+/** The form of an answer with this type after JSON.parse. */
 export type Wire<T> = T extends bigint
   ? string
   : T extends number

@@ -116,7 +116,7 @@ export class RequestBudget {
   #sent = 0;
   /** Number of the newest probe. */
   #probe = 0;
-  /** When the probe was sent that is under way during a limit, monotonic ms. */
+  /** The time of the probe that is under way during a limit, monotonic ms. */
   #probeSentMs = Number.NEGATIVE_INFINITY;
   #timer: (() => void) | null = null;
   #timerDueMs = Number.POSITIVE_INFINITY;
@@ -156,7 +156,7 @@ export class RequestBudget {
     return Math.min(1, this.#granted.perSecond / this.ratePerSecond);
   }
 
-  /** How many requests wait. */
+  /** The number of waiting requests. */
   get waiting(): number {
     return this.#queue.size;
   }
@@ -245,7 +245,7 @@ export class RequestBudget {
     return this.#rate.limitedSinceMs === null || this.#probeOverMs() <= this.#clock.elapsedMs();
   }
 
-  /** When the next probe may be sent, monotonic ms. */
+  /** The time at which the next probe may be sent, monotonic ms. */
   #probeOverMs(): number {
     return this.#probeSentMs + PROBE_MS;
   }

@@ -193,7 +193,7 @@ function read<E extends Endpoint>(endpoint: E, answer: HttpAnswer): Called<Recor
   return parsed as Called<RecordOf<E>>;
 }
 
-/** What a refusal says in a field; null when it does not, or the body is something else. */
+/** The text of a refusal in a field; null when it does not, or the body is something else. */
 function refusalText(body: string, field: "error" | "message", secrets: readonly string[]): string | null {
   let json: unknown;
   try {
@@ -205,7 +205,7 @@ function refusalText(body: string, field: "error" | "message", secrets: readonly
   return typeof said === "string" && said !== "" ? cleanText(said, secrets) : null;
 }
 
-/** What must not come back to us in a message: the bearer and the arguments that the table calls secret. */
+/** The secrets that must not come back to us in a message: the bearer and the arguments that the table calls secret. */
 function secretsOf(endpoint: Endpoint, args: object, bearer: string | null): string[] {
   const secrets = bearer === null ? [] : [bearer];
   for (const [name, value] of Object.entries(args)) {

@@ -1,6 +1,6 @@
 /**
- * What can go wrong between us and the exchange, as errors that say what may be done about it. None of them carries a
- * token, a signature, a request body or a header; text that the exchange sent is bounded and cleaned.
+ * The errors between us and the exchange, which say what may be done about it. None of them carries a token, a signature, a
+ * request body or a header; text that the exchange sent is bounded and cleaned.
  *
  *   ExchangeError            the call failed: which endpoint, status, code, whether trying again can help, and when
  *     BadRecord              it was answered, but not with what the contract says: which field, and the body to keep
@@ -18,7 +18,7 @@ const MOST_TEXT = 200;
 export interface ExchangeErrorFacts {
   readonly endpoint: string;
   readonly reason: FailureReason;
-  /** What happened, for people; the endpoint's name is put before it. */
+  /** The event, for people; the endpoint's name is put before it. */
   readonly what: string;
   readonly status?: number | null;
   readonly code?: string | null;
@@ -39,7 +39,7 @@ export class ExchangeError extends Error {
   readonly reason: FailureReason;
   /** Trying the same again later can help. */
   readonly retryable: boolean;
-  /** How long the exchange asked us to wait, ms; null when it did not. */
+  /** The wait that the exchange asked for, ms; null when it did not. */
   readonly retryAfterMs: number | null;
   /** The exchange may have acted on it although we have no answer. */
   readonly sent: boolean;
@@ -71,9 +71,9 @@ const retryableReasons: ReadonlySet<FailureReason> = new Set([
 /** An answer, or one row of it, that is not what the contract says. */
 export class BadRecord extends ExchangeError {
   override readonly name = "BadRecord";
-  /** Which fields, and what was expected there. */
+  /** The fields, and the expected values. */
   readonly fields: ReplyProblem["fields"];
-  /** What was received, cut to 64 Ki characters; null where it may hold secrets. Not listed, so that no log takes it. */
+  /** The received body, cut to 64 Ki characters; null where it may hold secrets. Not listed, so that no log takes it. */
   readonly #body: string | null;
 
   constructor(
@@ -95,7 +95,7 @@ export class BadRecord extends ExchangeError {
   }
 }
 
-/** What a refusing answer means. `text` is what stood in its `error` field, or null. */
+/** The error for a refusing answer. `text` is what stood in its `error` field, or null. */
 export function refusal(
   endpoint: string,
   status: number,
@@ -142,7 +142,7 @@ export function cleanText(text: string, secrets: readonly string[] = []): string
   return clean.length > MOST_TEXT ? `${clean.slice(0, MOST_TEXT)}…` : clean;
 }
 
-/** Why a read failed, for a `failed` observation: never a secret, fit for people. */
+/** The reason why a read failed, for a `failed` observation: never a secret, fit for people. */
 export function failureOf(error: unknown): { reason: FailureReason; detail: string } {
   if (error instanceof ExchangeError) return { reason: error.reason, detail: error.message };
   return { reason: "refused", detail: error instanceof Error ? cleanText(error.message) : "failed" };

@@ -1,5 +1,5 @@
 /**
- * What time it is at the exchange, measured from the `Date` header of its answers.
+ * The exchange's time, measured from the `Date` header of its answers.
  *
  * The header has whole seconds, so an answer that arrived at monotonic moment R to a request sent at S says only: at
  * some moment between S and R it was between `date` and `date + 1 s` there. Each answer bounds (exchange's clock less our
@@ -32,7 +32,7 @@ export class ExchangeTime {
     this.#clock = clock;
   }
 
-  /** Whether any answer was seen yet. */
+  /** True if any answer was seen yet. */
   get known(): boolean {
     return this.#bounds !== null;
   }

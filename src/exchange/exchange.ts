@@ -15,7 +15,7 @@ import type { ExchangeSettings } from "./settings.ts";
 
 export interface ExchangeOptions {
   readonly settings: Pick<ExchangeSettings, "baseUrl" | "requestsPerSecond">;
-  /** Of perpwatch. */
+  /** The version of perpwatch. */
   readonly version: string;
   /** The machine's own, uncorrected: the exchange's time is measured against it. */
   readonly clock: Clock;

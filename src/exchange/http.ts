@@ -18,7 +18,7 @@ export interface HttpOptions {
   readonly baseUrl: string;
   /** The machine's own clock, uncorrected: the exchange's time is measured against it. */
   readonly clock: Clock;
-  /** Of perpwatch, for the client-identity header. */
+  /** The version of perpwatch, for the client-identity header. */
   readonly version: string;
   /** Most connections at a time. Default 64. */
   readonly connections?: number;
@@ -169,9 +169,9 @@ export function createHttp(options: HttpOptions): Http {
  * more than everything else about a small answer.
  */
 class Reading implements Dispatcher.DispatchHandler {
-  /** When the head of the answer came, by the monotonic clock. */
+  /** The time at which the head of the answer came, by the monotonic clock. */
   startedMs = 0;
-  /** Whether a connection took the request up: from then on it may have arrived. */
+  /** True if a connection took the request up: from then on it may have arrived. */
   sent = false;
   readonly #done: (status: number, headers: IncomingHttpHeaders, text: string) => void;
   readonly #failed: (error: unknown) => void;

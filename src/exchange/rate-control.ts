@@ -14,7 +14,7 @@
  *  - Without a ceiling of the user's the rate starts at 20 a second and grows in the same steps, up to 200.
  */
 
-/** Where the rate starts without a ceiling of the user's, requests a second. */
+/** The first rate without a ceiling of the user's, requests a second. */
 export const AUTO_START_PER_SECOND = 20;
 export const AUTO_MAX_PER_SECOND = 200;
 /** The exchange was never seen to refuse one request a second. */

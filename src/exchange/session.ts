@@ -43,7 +43,7 @@ export interface SessionChange {
   readonly detail: string;
 }
 
-/** What sessions count, together. */
+/** The counts of all sessions together. */
 export interface SessionFigures {
   /** Refused requests, refreshes and sign-ins; those that got no answer, 5xx or 429 are none. */
   authFailures: number;
@@ -63,7 +63,7 @@ export interface SessionParts {
   readonly onTrouble: (wallet: string, detail: string) => void;
 }
 
-/** How long a caller waits for a token. */
+/** Maximum time for which a caller waits for a token. */
 export interface Patience {
   /** Monotonic, ms. */
   readonly endMs: number;
@@ -86,7 +86,7 @@ export class WalletSession {
   #loading: Promise<void> | null = null;
   #tokens: Tokens | null = null;
   #source: "store" | "refresh" | "login" = "store";
-  /** When the exchange gave us tokens the last time, monotonic. */
+  /** The time at which the exchange last gave us tokens, monotonic. */
   #adoptedAtMs = Number.NEGATIVE_INFINITY;
   /** The current access token was accepted at least once. */
   #proven = false;
@@ -112,7 +112,7 @@ export class WalletSession {
     this.#parts = parts;
   }
 
-  /** Whether there is a token to use now. */
+  /** True if there is a token to use now. */
   get signedIn(): boolean {
     return this.#usable() !== null;
   }
@@ -468,7 +468,7 @@ export class WalletSession {
 
   // ── telling ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** What a caller gets who cannot have a token. */
+  /** The error for a caller who cannot have a token. */
   #none(state: string, retryAfterMs: number | null = null): ExchangeError {
     const last = this.#lastError ? ` (${this.#lastError.message})` : "";
     return new ExchangeError({

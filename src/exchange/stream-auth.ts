@@ -8,7 +8,7 @@ export interface LinkAuth {
   /** The stream refused this token: another, or the same where no other can be had now. @throws {ExchangeError} */
   another(token: string, signal: AbortSignal): Promise<string>;
   accepted(token: string): void;
-  /** What would be used now; null: nothing. */
+  /** The token that would be used now; null: nothing. */
   current(): string | null;
   /** Until the newest token expires, ms; null without one. */
   expiresInMs(): number | null;
@@ -29,7 +29,7 @@ export function linkAuth(session: WalletSession, clock: Clock): LinkAuth {
 }
 
 /**
- * When to come back with the next token, ms from now: half a minute before the old one expires, or an eighth of what is
+ * The time until the next token is presented, ms from now: half a minute before the old one expires, or an eighth of what is
  * left where that is shorter. By then the session has refreshed it.
  */
 export function rotationDueMs(expiresInMs: number): number {

@@ -34,8 +34,8 @@ export type StreamMessage = Extract<InboundFrame, { kind: "message" }>;
 export type StreamMisfit = Extract<InboundFrame, { kind: "misfit" }>;
 
 /**
- * Why there is no connection: it was lost or not to be had; the exchange refused it to this wallet (`detail` is how);
- * no token to come with, of which the session tells.
+ * The reason for a missing connection: it was lost or not to be had; the exchange refused it to this wallet (`detail` is
+ * how); no token to come with, of which the session tells.
  */
 export type DownReason = "lost" | "refused" | "signed-out";
 
@@ -43,7 +43,7 @@ export interface LinkOptions {
   /** `wss://…/v1/ws`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of the wallet whose connection it is; null: the one that is nobody's. */
+  /** The wallet of the connection; null: the one that is nobody's. */
   readonly wallet: string | null;
   /** Null: anonymous. */
   readonly auth: LinkAuth | null;
@@ -68,7 +68,7 @@ const HANDSHAKE_MS = 10_000;
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 10_000;
 const STABLE_MS = 10_000;
-/** Where the exchange has no stream, or does not want to be asked so soon. */
+/** The wait where the exchange has no stream, or does not want to be asked so soon. */
 const ABSENT_MS = 60_000;
 const LONGEST_REFUSED_MS = 600_000;
 /** Between two tokens that the stream asks for: it is no reason to renew what requests are answered with. */
@@ -81,7 +81,7 @@ export interface LinkFigures {
   opened: number;
   frames: number;
   badFrames: number;
-  /** Of channels that are not known; kept out, not wrong. */
+  /** The number of frames of unknown channels; kept out, not wrong. */
   unknownFrames: number;
 }
 
@@ -106,7 +106,7 @@ export class StreamLink {
   #renewedMs = Number.NEGATIVE_INFINITY;
   /** In a row, with a token that was fetched for it. */
   #refusals = 0;
-  /** What this connection is there for was refused to its token. */
+  /** The channel of this connection that was refused to its token. */
   #unwelcome: string | null = null;
   #running = false;
   #ended: (() => void) | null = null;
@@ -197,7 +197,7 @@ export class StreamLink {
     this.#socket?.end(why);
   }
 
-  /** What it waited for may be there now (a wallet signed in): tries at once. */
+  /** Tries at once: the reason for waiting may be gone (a wallet signed in). */
   hurry(): void {
     if (!this.#running || !this.#cancelWait) return;
     this.#cancelWait();
@@ -312,7 +312,7 @@ export class StreamLink {
     });
   }
 
-  /** How it was refused, where that may be for the session's sake, so that another token may help. */
+  /** The refusal, where that may be for the session's sake, so that another token may help. */
   #refusedBySession(end: SocketEnd): string | null {
     if (!this.#options.auth) return null;
     if (this.#unwelcome !== null) return this.#unwelcome;

@@ -7,7 +7,7 @@
 import { WebSocket } from "ws";
 import { retryAfterMs } from "./retry-after.ts";
 
-/** Why a connection ended. */
+/** The reason for the end of a connection. */
 export type SocketEnd =
   /** The handshake was answered with something else than an upgrade. */
   | {

@@ -1,6 +1,6 @@
 /**
- * What one connection is to be told of: the wish outlives every connection, what the exchange said to it only this one.
- * A reader does not wait for a confirmation before it takes data, so an answer matters only where it is a refusal.
+ * The subscriptions of one connection: the wish outlives every connection, what the exchange said to it only this one. A
+ * reader does not wait for a confirmation before it takes data, so an answer matters only where it is a refusal.
  */
 import {
   type ChannelName,
@@ -13,7 +13,7 @@ import {
 export interface Subscription {
   readonly channel: ChannelName;
   readonly params: Readonly<Record<string, unknown>>;
-  /** Of this connection. */
+  /** The state on this connection. */
   state: "asked" | "confirmed" | "refused";
 }
 
@@ -37,7 +37,7 @@ export class Subscriptions {
     return JSON.stringify(subscribeFrame(channel, params, "unsubscribe"));
   }
 
-  /** What to send to be told anew from the beginning; nothing when it is not wanted. */
+  /** The frames to send to receive everything again from the beginning; nothing when it is not wanted. */
   again<N extends ChannelName>(channel: N, params: SubscriptionFor<N>): readonly string[] {
     const one = this.#byKey.get(keyOf(channel, params as Readonly<Record<string, unknown>>));
     if (!one) return [];
@@ -57,7 +57,7 @@ export class Subscriptions {
     });
   }
 
-  /** What the exchange said. @returns the subscription that it is about, where it can be told */
+  /** Takes the exchange's answer. */
   answered({ accepted, subscription }: ControlFrame): Subscription | null {
     const { channel, ...params } = (
       typeof subscription === "object" && subscription !== null ? subscription : {}

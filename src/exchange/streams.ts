@@ -22,7 +22,7 @@ import type { LivenessLimits } from "./stream-liveness.ts";
 
 export type { DownReason, StreamMessage, StreamMisfit } from "./stream-link.ts";
 
-/** What whoever listens is told; `wallet` null: by the common connection. */
+/** The listener's methods; `wallet` null: by the common connection. */
 export interface StreamListener {
   message(wallet: string | null, message: StreamMessage): void;
   misfit(wallet: string | null, misfit: StreamMisfit): void;
@@ -40,7 +40,7 @@ export interface StreamListener {
 export interface StreamsOptions {
   /** As configured: origin, maybe with a path before `/v1`. */
   readonly baseUrl: string;
-  /** Of perpwatch. */
+  /** The version of perpwatch. */
   readonly version: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -59,11 +59,11 @@ export interface Streams {
   readonly common: StreamLink;
   /** A wallet's own; undefined without a session. */
   of(wallet: string): StreamLink | undefined;
-  /** Whether the notifications of a wallet come by themselves now. */
+  /** True if the notifications of a wallet come by themselves now. */
   tellsNotifications(wallet: string): boolean;
   /** A wallet has a session (again): its connection need not wait. */
   signedIn(wallet: string): void;
-  /** Whether every connection stands. */
+  /** True if every connection stands. */
   readonly connected: boolean;
   status(): readonly StreamStatus[];
 }

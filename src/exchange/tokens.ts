@@ -37,7 +37,10 @@ export function tokensFrom(session: AuthSession, nowMs: number): Tokens {
   };
 }
 
-/** When to refresh, exchange's time in ms: a minute before expiry, or at three quarters of a life shorter than 4 min. */
+/**
+ * The time of the next refresh, exchange's time in ms: a minute before expiry, or at three quarters of a life shorter than 4
+ * min.
+ */
 export function refreshDueMs(tokens: Tokens): number {
   return tokens.accessExpiresMs - Math.min(REFRESH_BEFORE_MS, tokens.accessLifetimeMs / 4);
 }
@@ -64,7 +67,7 @@ function plausible(lifetimeMs: number): number {
 
 const FORMAT = 1;
 
-/** What is sealed and stored. */
+/** The stored form, before sealing. */
 export function storedForm(tokens: Tokens): unknown {
   return { format: FORMAT, ...tokens };
 }

@@ -1,7 +1,7 @@
 /**
- * What is known of one (wallet, PDA index) from both ways to the exchange, so that neither ever moves it back: polls bring
- * the whole at a slot, the stream brings a whole and then changes. The sequence of a subaccount is the watermark, and the
- * slot orders what has the same.
+ * The state of one (wallet, PDA index) from both ways to the exchange, so that neither ever moves it back: polls bring the
+ * whole at a slot, the stream brings a whole and then changes. The sequence of a subaccount is the watermark, and the slot
+ * orders what has the same.
  *
  *   poll, snapshot ─► whole  ─┐
  *                             ├─► subaccounts, which of them were told of just now, and whether to look again
@@ -13,7 +13,7 @@
  */
 import type { SubaccountDelta, SubaccountSnapshot, TraderStateMessage } from "../contract/index.ts";
 
-/** What is known now, when something of it is new. */
+/** The known state, when something of it is new. */
 export interface Mirrored {
   readonly slot: number;
   readonly slotIndex: number;
@@ -25,7 +25,7 @@ export interface Mirrored {
 export interface Taken {
   /** Null: nothing of it is new. */
   readonly mirrored: Mirrored | null;
-  /** Why to look over HTTP; null: no reason. */
+  /** The reason to read over HTTP; null: no reason. */
   readonly doubt: string | null;
   /** Changes that the stream should have told and did not. */
   readonly missed: number;
@@ -35,7 +35,7 @@ interface Known {
   row: SubaccountSnapshot;
   /** At which it was so. */
   slot: number;
-  /** When the stream told of it last, monotonic ms. */
+  /** The time of its last stream message, monotonic ms. */
   toldMs: number;
   /** Whole answers in a row that are newer by slot and older by sequence. */
   anew: number;
@@ -49,7 +49,7 @@ interface Whole {
   readonly rows: readonly SubaccountSnapshot[];
   /** A poll beside the stream, a poll without it, the stream itself. */
   readonly from: "polled" | "alone" | "told";
-  /** What the stream told since then counts as told by this, where it is newer; monotonic ms. */
+  /** Stream messages since then count as received by this, where it is newer; monotonic ms. */
   readonly toldSinceMs: number;
   readonly atMs: number;
 }
@@ -185,7 +185,7 @@ export class TraderMirror {
     return { mirrored: this.#mirrored(kept === 0 ? null : told), doubt, missed };
   }
 
-  /** Whether a row of a whole answer replaces what is known. */
+  /** True if a row of a whole answer replaces what is known. */
   #supersedes(row: SubaccountSnapshot, slot: number, known: Known): boolean {
     if (row.sequence > known.row.sequence) return true;
     if (row.sequence === known.row.sequence) return slot >= known.slot;

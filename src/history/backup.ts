@@ -52,7 +52,7 @@ export async function backupDatabase(file: string, to: string, options: CopyOpti
 
 export interface Restored {
   readonly file: string;
-  /** Where the database that was there is now; null: there was none. */
+  /** The place of the former database; null: there was none. */
   readonly aside: string | null;
 }
 
@@ -161,7 +161,7 @@ function check(partial: string, target: string): void {
   }
 }
 
-/** What is there keeps its content under a name of its own, with what of it was not yet written into it. */
+/** Puts the existing database aside under a name of its own, with what of it was not yet written into it. */
 function putAside(file: string, atMs: number): string | null {
   if (!fs.existsSync(file)) return null;
   try {

@@ -27,9 +27,9 @@ export interface OpenDatabase {
   close(): void;
 }
 
-/** How long a statement may wait for somebody's lock, ms. It waits on the event loop, hence short: the caller retries. */
+/** Maximum wait of a statement for somebody's lock, ms. It waits on the event loop, hence short: the caller retries. */
 const busyMs = 250;
-/** Of the database that the driver may keep in memory. */
+/** The part of the database that the driver may keep in memory. */
 const cacheKiB = 4_096;
 
 /** @throws {HistoryError} */

@@ -36,7 +36,7 @@ export function encodeForeign(value: unknown): string | undefined {
   }
 }
 
-/** Whether JSON keeps all of it. */
+/** True if JSON keeps all of it. */
 function isPlain(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
   if (typeof value !== "object" || value === null) return typeof value !== "bigint";

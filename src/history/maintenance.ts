@@ -1,6 +1,6 @@
 /**
- * What has to be done to the database now and then, in small steps within a budget: ticks packed into chunks and rolled
- * up, what is past its keeping deleted, free pages given back to the disk, the write-ahead file emptied.
+ * Maintains the database now and then, in small steps within a budget: ticks packed into chunks and rolled up, what is past
+ * its keeping deleted, free pages given back to the disk, the write-ahead file emptied.
  */
 import fs from "node:fs";
 import { setImmediate as breathe } from "node:timers/promises";
@@ -10,7 +10,7 @@ import { type Compacted, resolutionMs } from "../domain/history.ts";
 import type { Packing } from "./packing.ts";
 import type { Rolling } from "./rolling.ts";
 
-/** How long things are kept, ms; null: forever. */
+/** The time for which things are kept, ms; null: forever. */
 export interface Retention {
   readonly samplesMs: number | null;
   /** Roll-ups of a minute, and of an hour. */

@@ -10,7 +10,7 @@ export class ByteWriter {
   readonly #double = new Float64Array(1);
   readonly #doubleBytes = new Uint8Array(this.#double.buffer);
 
-  /** What was written, to be copied before the next write. */
+  /** The bytes written, to be copied before the next write. */
   taken(): Buffer {
     return this.#bytes.subarray(0, this.at);
   }
@@ -93,7 +93,7 @@ export class ByteReader {
     return this.#bytes.readUInt8(this.#at++);
   }
 
-  /** Where `count` bits stand; goes on behind them. */
+  /** The place of `count` bits; goes on behind them. */
   bits(count: number): number {
     const start = this.#at;
     this.#at += (count + 7) >>> 3;

@@ -57,9 +57,9 @@ export const textsKept = 4_096;
 const deepest = 64;
 /** Members of an observation's own list that are remembered while they are not in it: markets are told of in parts. */
 const absentKept = 128;
-/** How deep those lists are. */
+/** The depth of those lists. */
 export const listDepth = 2;
-/** How many known members are compared with a new one. */
+/** The number of known members that are compared with a new one. */
 const compared = 64;
 /** Beyond these, writing starts afresh: what is kept in memory has to have an end. */
 const mostShapes = 5_000;
@@ -73,12 +73,12 @@ export interface Shape {
 /** Stands for "nothing is known of it": equal to no value. */
 export const nothing: unknown = Object.freeze({});
 
-/** What is known of a stream. */
+/** The known state of a stream. */
 export class Picture {
   last: unknown = nothing;
   #lists: Map<string, readonly unknown[]> | null = null;
 
-  /** What is known of a list of the observation's own: `list`, as it was last, and behind that who is remembered of it. */
+  /** The known members of a list of the observation's own: `list`, as it was last, and behind that who is remembered of it. */
   membersOf(key: string, list: readonly unknown[]): readonly unknown[] {
     return this.#lists?.get(key) ?? list;
   }
@@ -94,7 +94,7 @@ export class Picture {
 
 class Stream extends Picture {
   readonly id: number;
-  /** How many the observation has. */
+  /** The number of the observation's keys. */
   readonly keys: number;
   /** Another one of the same kind and owner. */
   readonly next: Stream | undefined;
@@ -143,7 +143,7 @@ class Streams {
   }
 }
 
-/** What may tell owners apart, in whatever kind. */
+/** The parts that may distinguish owners, in whatever kind. */
 interface Known {
   readonly kind: string;
   readonly wallet?: unknown;
@@ -164,7 +164,7 @@ export class RecordingWriter {
   readonly #textPlaces: (string | undefined)[] = new Array(textsKept).fill(undefined);
   #nextPlace = 0;
   #depth = 0;
-  /** Of what is being written: whose picture it is held against, and under which key of the observation it stands. */
+  /** The place of what is being written: whose picture it is held against, and under which key of the observation it stands. */
   #picture = new Picture();
   #key = "";
 
@@ -173,7 +173,7 @@ export class RecordingWriter {
     return this.#out.at;
   }
 
-  /** Whether it should be replaced by a new one. */
+  /** True if it should be replaced by a new one. */
   get full(): boolean {
     return this.#shapes.size >= mostShapes || this.#streams.all.length >= mostStreams;
   }
@@ -183,7 +183,7 @@ export class RecordingWriter {
     for (const { last } of this.#streams.all) yield last as Observation;
   }
 
-  /** What was written; to be copied before the next write. */
+  /** The bytes written; to be copied before the next write. */
   take(): Buffer {
     const taken = this.#out.taken();
     this.#out.at = 0;
@@ -417,8 +417,8 @@ export class RecordingWriter {
 }
 
 /**
- * Which known members of a list the new ones are. Used by writer and reader alike, so that both come to the same list.
- * `find` is the writer's: the reader is told.
+ * Maps new members of a list to the known ones. Used by writer and reader alike, so that both come to the same list. `find`
+ * is the writer's: the reader is told.
  */
 export class Places {
   readonly #known: readonly unknown[];
@@ -477,7 +477,7 @@ function hasKeys(value: Record<string, unknown>, keys: readonly string[]): boole
 }
 
 /**
- * Whether each member stands where it stood. Looked at in every answer, so told by first values alone: an order that took
+ * True if each member stands where it stood. Looked at in every answer, so told by first values alone: an order that took
  * another's place is that one, changed.
  */
 function inPlace(value: readonly unknown[], members: readonly unknown[]): boolean {
@@ -490,7 +490,7 @@ function inPlace(value: readonly unknown[], members: readonly unknown[]): boolea
 }
 
 /**
- * Whether an object is the one that is known, only changed: told by its first value (a symbol, an index), and, where two are
+ * True if an object is the one that is known, only changed: told by its first value (a symbol, an index), and, where two are
  * looked at, by its second where that is a text, too (the symbol and number of an order, the kind and key of an event).
  */
 function isSame(value: unknown, known: unknown, looked: 1 | 2): boolean {

@@ -32,7 +32,7 @@ export class RecordingReader {
   #nextPlace = 0;
   #depth = 0;
   #in = new ByteReader(Buffer.alloc(0));
-  /** Of what is being read: whose picture it is held against, and under which key of the observation it stands. */
+  /** The place of what is being read: whose picture it is held against, and under which key of the observation it stands. */
   #picture = new Picture();
   #key = "";
 

@@ -19,10 +19,10 @@ import { RecordingReader } from "./recording-reader.ts";
 const sectionMs = 3_600_000;
 /** Several rows fill a page of the database better than one that needs two. */
 const rowBytes = 900;
-/** What is seen at least so often comes by itself, and need not be carried into a new section. */
+/** An owner seen at least this often comes by itself, and need not be carried into a new section. */
 const soonMs = 60_000;
 const carriedAtOnce = 32;
-/** Of these, the last one says nothing of how things stand. */
+/** The last one of these says nothing of how things stand. */
 const momentary: ReadonlySet<Observation["kind"]> = new Set<Observation["kind"]>([
   "time",
   "events",
@@ -43,7 +43,7 @@ export class RecordingLog {
   /** Newest time seen in this run. */
   #atMs = Number.NEGATIVE_INFINITY;
   #fresh = false;
-  /** What was written last is not in the database. */
+  /** The last write is not in the database. */
   #broken = false;
   #carried: Observation[] = [];
   /** Seen within a minute before the section began: carried into it when a minute of it did not bring it again. */
@@ -73,7 +73,7 @@ export class RecordingLog {
     if (writer.length > 0) this.#row(writer);
   }
 
-  /** What was written is not in the database, and is written again: in a new section. */
+  /** The last write is not in the database, and is written again: in a new section. */
   rolledBack(): void {
     this.#broken = true;
     this.#writer?.take();

@@ -23,7 +23,7 @@ export interface TickSource {
   readonly ownerId: number;
   readonly layoutId: number;
   readonly width: number;
-  /** Of the log: what is stored counts when it is packed up to here. */
+  /** The end of the log: what is stored counts when it is packed up to here. */
   readonly upto: number;
 }
 

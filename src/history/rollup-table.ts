@@ -87,7 +87,7 @@ export class RollUpTable {
     }
   }
 
-  /** What was stored, to be gathered on. */
+  /** The stored roll-ups, to be gathered on. */
   static of(stored: StoredRollUps, width: number, bucketMs: number): RollUpTable {
     const table = new RollUpTable(width, bucketMs);
     table.times.push(...stored.times);
@@ -183,7 +183,7 @@ export function encodeRollUps(table: RollUpTable): Buffer {
   return compress(planes);
 }
 
-/** What the figures of one series are likely to be like, and where they go. */
+/** The prediction for the figures of one series, and where they go. */
 interface Figures {
   readonly room: ArrayBuffer;
   readonly index: number;

@@ -25,7 +25,7 @@ import { RollUpTable, StoredRollUps } from "./rollup-table.ts";
 import type { Tail } from "./tail.ts";
 import { valuesOf } from "./ticklog.ts";
 
-/** What is read, and merged, at once. */
+/** The span that is read, and merged, at once. */
 export const blockMs: Readonly<Record<Resolution, number>> = {
   minute: 6 * 3_600_000,
   hour: 16 * 86_400_000,
@@ -38,7 +38,7 @@ const bucketsPerBreath = 512;
 interface Part {
   readonly view: View;
   readonly times: readonly number[];
-  /** Of the series that are asked for. */
+  /** The columns of the series that are asked for. */
   readonly columns: readonly StatsColumns[];
 }
 
@@ -56,7 +56,7 @@ interface View {
   readonly width: number;
 }
 
-/** Of one owner, from a bucket to before the end of a block. */
+/** A span of one owner, from a bucket to before the end of a block. */
 interface Span {
   readonly ownerId: number;
   readonly bucketMs: number;
@@ -120,7 +120,7 @@ export class RollUps {
     return { layoutId, series: indices.map((index) => all[index]!), indices, width: all.length };
   }
 
-  /** What there is of a span, what was committed earlier first. Within a transaction. */
+  /** The parts of a span, what was committed earlier first. Within a transaction. */
   #parts({ ownerId, bucketMs, fromMs, endMs, viewOf }: Span): Part[] {
     const sql = this.#sql;
     const { packed_to, rolled_from, rolled_to } = sql.pulse.get()!;
@@ -154,7 +154,10 @@ export class RollUps {
     return parts;
   }
 
-  /** When the first bucket at or after `fromMs` begins, or an earlier time of its block; ∞ when there is none. Within a transaction. */
+  /**
+   * The beginning of the first bucket at or after `fromMs`, or an earlier time of its block; ∞ when there is none. Within a
+   * transaction.
+   */
   #first(ownerId: number, bucketMs: number, fromMs: number): number {
     const sql = this.#sql;
     const { packed_to, rolled_from, rolled_to } = sql.pulse.get()!;

@@ -33,7 +33,7 @@ export interface StoreOptions {
   /** Read beside a running daemon, or without one. Nothing is created, and writing is refused. */
   readonly readonly?: boolean;
   readonly clock?: Clock;
-  /** How long things are kept; what is not named has the default. */
+  /** The time for which things are kept; what is not named has the default. */
   readonly retention?: Partial<Retention>;
 }
 
@@ -310,7 +310,7 @@ class SqliteStore implements History {
     }
   }
 
-  /** Where there is no room to pack, the log is read as it is. */
+  /** Packs the tail. Where there is no room to pack, the log is read as it is. */
   async #packTail(): Promise<void> {
     const packing = this.#parts?.packing;
     if (packing === undefined || packing.state().rows <= tailRowsRead) return;

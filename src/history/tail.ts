@@ -1,6 +1,6 @@
 /**
- * Which rows of the tick log are whose. The log has no index by owner, since every commit would pay for it; whoever reads
- * goes through it once here, and again only through what has come since.
+ * Assigns the rows of the tick log to owners. The log has no index by owner, since every commit would pay for it; whoever
+ * reads goes through it once here, and again only through what has come since.
  */
 import type Database from "better-sqlite3";
 import type { LogRow } from "./ticklog.ts";
@@ -36,7 +36,7 @@ export class Tail {
     return rows;
   }
 
-  /** When the oldest tick of an owner at or after `fromMs` that is not in chunks was seen; ∞ when there is none. */
+  /** The time of the oldest tick of an owner at or after `fromMs` that is not in chunks was seen; ∞ when there is none. */
   firstMs(packedTo: number, ownerId: number, fromMs: number): number {
     let first = Number.POSITIVE_INFINITY;
     for (const { atMs } of this.#places(packedTo, ownerId)) if (atMs >= fromMs && atMs < first) first = atMs;

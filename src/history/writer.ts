@@ -113,7 +113,7 @@ export class Writer {
   }
 }
 
-/** Whether losing this commit in a power cut could leave somebody untold, told twice, or an acknowledgement unexplained. */
+/** True if losing this commit in a power cut could leave somebody untold, told twice, or an acknowledgement unexplained. */
 export function mustBeDurable(changes: Changes): boolean {
   return changes.owed.length > 0 || changes.messages.length > 0 || changes.acknowledgements.length > 0;
 }

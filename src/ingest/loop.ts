@@ -23,7 +23,7 @@ import { Tape } from "./tape.ts";
 
 /** Most observations in one transaction. */
 const batchSize = 64;
-/** How long observations are judged before others get their turn, ms. */
+/** The time for which observations are judged before others get their turn, ms. */
 const judgedAtOnceMs = 25;
 const degradedAfterMs = 5_000;
 const retryMs = [250, 500, 1_000, 2_000, 5_000];

@@ -22,7 +22,7 @@ const fedAtOnce = 2_000;
 
 const { minute: minuteMs, hour: hourMs } = resolutionMs;
 
-/** What a watch is made from: the database, or what a replay keeps in its place. */
+/** The input of a new watch: the database, or what a replay keeps in its place. */
 export type Rememberable = Pick<
   Store,
   | "ticks"
@@ -100,10 +100,10 @@ async function watchOf(
 interface Past {
   readonly owner: string;
   readonly minutes: HeldMinutes;
-  /** Where the samples begin, and the minutes end, ms. */
+  /** The beginning of the samples and the end of the minutes, ms. */
   readonly fromMs: number;
   readonly ticks: Tick[];
-  /** Which series windows look at. */
+  /** The series that windows look at. */
   readonly wanted: (series: string) => boolean;
 }
 
@@ -119,8 +119,8 @@ async function readOn({ owner, fromMs, ticks, wanted }: Past, store: Rememberabl
 }
 
 /**
- * What the rules look back over, owner by owner: samples as far as windows keep them as they came, and before these the
- * minutes, which windows that are kept by the minute take as well.
+ * The past that the rules look back over, owner by owner: samples as far as windows keep them as they came, and before these
+ * the minutes, which windows that are kept by the minute take as well.
  */
 async function* readPasts(settings: WatchSettings, store: Rememberable, nowMs: number): AsyncIterable<Past> {
   const lookBack = new LookBack(settings.ruleSet);

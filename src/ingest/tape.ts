@@ -1,5 +1,5 @@
 /**
- * What the watch was fed and is not written yet. While the disk takes nothing it is held up to a limit; what comes beyond
+ * The input of the watch that is not written yet. While the disk takes nothing it is held up to a limit; what comes beyond
  * it is let go of, and the gap is told, so that nobody takes the recording for whole there.
  */
 import { type Changes, changes, type Milestone } from "../domain/changes.ts";
@@ -11,7 +11,7 @@ const timesHeld = 64;
 
 export class Tape {
   #seen: Observation[] = [];
-  /** Whether something else than time was seen. */
+  /** True if something else than time was seen. */
   #more = false;
   #gap: { fromMs: number; toMs: number; lost: number } | null = null;
 
@@ -19,7 +19,7 @@ export class Tape {
     return this.#seen.length === 0 && this.#gap === null;
   }
 
-  /** Whether it has to be written although nothing else has. */
+  /** True if it has to be written although nothing else has. */
   get urgent(): boolean {
     return this.#more || this.#seen.length >= timesHeld || this.#gap !== null;
   }
@@ -50,7 +50,7 @@ export class Tape {
     });
   }
 
-  /** What `changes` gave is in history. @returns how many observations are missing in it */
+  /** Marks the result of `changes` as written. */
   written(): number {
     const lost = this.#gap?.lost ?? 0;
     this.#seen = [];

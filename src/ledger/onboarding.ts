@@ -23,7 +23,7 @@ import {
 } from "./review.ts";
 import { type Ledger, LedgerError } from "./rpc.ts";
 
-/** How calls are made, whatever the client's own options are. */
+/** The calls, whatever the client's own options are. */
 export type Calls<Options> = Pick<
   Client<Options>,
   | "traderState"
@@ -36,7 +36,7 @@ export type Calls<Options> = Pick<
 
 export interface OnboardingParts<Options> {
   readonly client: Calls<Options>;
-  /** Of every call; those of an activation are made in the wallet's session. */
+  /** The options of every call; those of an activation are made in the wallet's session. */
   readonly call: Options;
   readonly ledger: Ledger;
   readonly clock: Clock;
@@ -61,7 +61,7 @@ export interface Plan {
   readonly cost: Cost;
 }
 
-/** What a transaction takes from its fee payer, foreseen. */
+/** The expected cost of a transaction for its fee payer. */
 export interface Cost {
   readonly lamports: bigint;
   readonly left: bigint;
@@ -143,7 +143,7 @@ async function review<Options>(
   return reviewed;
 }
 
-/** What the ledger says a transaction would do. @throws {LedgerError} when it would fail */
+/** Asks the ledger for the effects of a transaction. */
 export async function foresee(ledger: Ledger, wire: string, feePayer: string, before: bigint): Promise<Cost> {
   const { error, logs, lamportsAfter } = await ledger.simulate(wire, [feePayer]);
   if (error !== null) {

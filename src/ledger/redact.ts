@@ -1,6 +1,6 @@
 /**
- * What a node says, without what its address holds: providers put their keys into a path, a query or a host's name, and
- * some repeat them in what they refuse.
+ * Removes a node's address from what it says: providers put their keys into a path, a query or a host's name, and some
+ * repeat them in what they refuse.
  */
 
 /** Shorter words of an address (`v2`, `rpc`, `mainnet`) are no keys, and stand in ordinary sentences. */

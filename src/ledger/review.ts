@@ -1,7 +1,7 @@
 /**
- * What is about to be signed, held against what was asked for. Instructions that the exchange hands out are taken as
- * hostile: each has to be, account by account and byte by byte, the one that the request leads to, and what cannot be
- * known beforehand (the exchange's onboarder, its permission account) may touch nothing of ours. The same holds for the
+ * Compares what is about to be signed with what was requested. Instructions that the exchange hands out are taken as
+ * hostile: each has to be, account by account and byte by byte, the one that the request leads to, and what cannot be known
+ * beforehand (the exchange's onboarder, its permission account) may touch nothing of ours. The same holds for the
  * transaction that they become: it is read again from its bytes.
  */
 import {
@@ -16,7 +16,7 @@ import {
 import { isAddress, logAuthority, traderAddress } from "../wallet/address.ts";
 import type { LedgerInstruction, LedgerTransaction } from "../wallet/ledger-transaction.ts";
 
-/** What the exchange handed out is not what was asked for. Nothing is signed. */
+/** The exchange handed out something other than what was requested. Nothing is signed. */
 export class InstructionsRefused extends Error {
   override readonly name = "InstructionsRefused";
   readonly reasons: readonly string[];
@@ -140,7 +140,7 @@ export function namedAccounts(accounts: ExchangeAccounts): Readonly<Record<strin
   ]) as Record<string, string>;
 }
 
-/** What the exchange names as its own is an address, and nothing of ours. @throws {InstructionsRefused} */
+/** Checks that accounts which the exchange names as its own are addresses, and none of ours. */
 export function keepApart(theirs: Readonly<Record<string, string>>, ours: readonly string[]): void {
   const reasons: string[] = [];
   for (const [name, pubkey] of Object.entries(theirs)) {

@@ -32,16 +32,16 @@ export interface AccountInfo {
 
 export interface SignatureStatus {
   readonly confirmation: "processed" | "confirmed" | "finalized";
-  /** Why it failed, as JSON; null: it went through. */
+  /** The error, as JSON; null: it went through. */
   readonly error: string | null;
 }
 
 export interface Simulation {
-  /** Why it would fail, as JSON; null: it would go through. */
+  /** The expected error, as JSON; null: it would go through. */
   readonly error: string | null;
-  /** What programs said, the last lines. */
+  /** The messages of programs, the last lines. */
   readonly logs: readonly string[];
-  /** What the accounts asked about would own then; null: nothing. */
+  /** The expected balances of the accounts asked about; null: nothing. */
   readonly lamportsAfter: readonly (bigint | null)[];
 }
 

@@ -39,7 +39,7 @@ export interface StopLossParts<Options> {
     Client<Options>,
     "traderState" | "traderView" | "market" | "markPrice" | "exchangeKeys" | "placeStopLossOrder"
   >;
-  /** Of every call; made in the wallet's session. */
+  /** The options of every call; made in the wallet's session. */
   readonly call: Options;
   readonly ledger: Ledger;
 }

@@ -18,7 +18,7 @@ import type { Journal } from "./journal.ts";
 import { type KeptResolution, keptObservations } from "./kept-past.ts";
 import { Replay } from "./replay.ts";
 
-/** What a backtest asks of history: the store, and every change of facts in order. */
+/** The history that a backtest reads: the store, and every change of facts in order. */
 export interface BacktestHistory
   extends Pick<
     Store,
@@ -64,9 +64,9 @@ export interface Period extends Span {
 export interface Backtested extends Span {
   readonly journal: Journal;
   readonly periods: readonly Period[];
-  /** When the daemon did not run. */
+  /** The spans without a running daemon. */
   readonly down: readonly Span[];
-  /** Where the recording has holes. */
+  /** The gaps of the recording. */
   readonly gaps: readonly Span[];
   /** Liquidations of the watched wallets in the record, in the order in which they happened. */
   readonly liquidations: readonly Event[];
@@ -201,7 +201,7 @@ async function raw(
   return begun || begunBefore;
 }
 
-/** Whose samples are read: of those that are watched. */
+/** The owners of the samples that are read: of those that are watched. */
 async function ownersOf(history: BacktestHistory, { wallets }: WatchSettings): Promise<readonly string[]> {
   const names = new Set(wallets.map(({ name }) => name));
   const shared = new Set(["markets", "fundingRates", "exchange", "daemon"]);
@@ -280,7 +280,7 @@ function newest(facts: readonly FactChange[], atMs: number): readonly FactChange
   return facts.filter((fact) => fact.atMs < atMs);
 }
 
-/** What tells the positions of then from others of their names. */
+/** The keys that distinguish the positions of then from others of their names. */
 function incarnations(facts: readonly FactChange[], atMs: number): (subject: string) => string | undefined {
   const known = new Map<string, string>();
   for (const fact of facts) {
@@ -290,7 +290,7 @@ function incarnations(facts: readonly FactChange[], atMs: number): (subject: str
   return (subject) => known.get(subject);
 }
 
-/** What the profit of each wallet was measured from then. */
+/** The profit baseline of each wallet then. */
 async function profits(
   history: BacktestHistory,
   { wallets }: WatchSettings,

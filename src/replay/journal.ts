@@ -1,4 +1,7 @@
-/** What a replay decided, in the words of its reports: alerts with their steps, and the messages that they would have been. */
+/**
+ * The decisions of a replay, in the words of its reports: alerts with their steps, and the messages that they would have
+ * been.
+ */
 import type { Alert, AlertChange } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";
 import type { Event } from "../domain/event.ts";
@@ -9,7 +12,7 @@ export interface ReplayedMessage {
   readonly receiver: string;
   readonly changes: readonly AlertChange[];
   readonly groupKey: string | null;
-  /** When its group leaves, ms: `atMs` where it waits for none. */
+  /** The time at which its group leaves, ms: `atMs` where it waits for none. */
   readonly leavesAtMs: number;
 }
 

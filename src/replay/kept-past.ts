@@ -25,13 +25,13 @@ export interface KeptQuery {
   readonly facts: readonly FactChange[];
   /** Wallets whose histories were read all along. */
   readonly wallets: readonly string[];
-  /** Which histories that are, and how often each was read, ms. */
+  /** The available histories, and the interval of their readings, ms. */
   readonly histories: readonly { readonly source: Source; readonly everyMs: number }[];
-  /** When nothing was read. */
+  /** The spans in which nothing was read. */
   readonly down: readonly { readonly fromMs: number; readonly toMs: number }[];
 }
 
-/** How often what only changes seldom is told again, ms: it was read all along. */
+/** The interval at which what only changes seldom is told again, ms: it was read all along. */
 const seldomMs = 300_000;
 
 export async function* keptObservations(history: KeptHistory, query: KeptQuery): AsyncIterable<Observation> {
@@ -68,11 +68,11 @@ interface Plan {
     readonly owner: string;
     readonly fields: readonly { readonly name: string; readonly index: number }[];
   }[];
-  /** Of a whole account. */
+  /** For a whole account: the symbols of all its positions. */
   readonly positions: readonly string[] | null;
 }
 
-/** Whose fields stand where in ticks of one layout. */
+/** The columns of the owner's fields in ticks of one layout. */
 function planOf(owner: string, series: readonly string[]): Plan {
   const subjects = new Map<string, { name: string; index: number }[]>();
   const positions: string[] = [];
@@ -110,7 +110,7 @@ async function* events(history: KeptHistory, { fromMs, toMs }: KeptQuery): Async
   for (const event of seen.sort((a, b) => a.seenMs - b.seenMs)) yield told(event);
 }
 
-/** How long an event may have taken until it was seen: fetched after a time without the daemon. */
+/** Maximum time between an event and its first sight: fetched after a time without the daemon. */
 const lateMs = 30 * 86_400_000;
 
 function told(event: Event): Observation {
@@ -118,7 +118,7 @@ function told(event: Event): Observation {
   return { kind: "events", source, wallet: event.wallet, atMs: event.seenMs, events: [event], live: true };
 }
 
-/** How markets were configured, whether the exchange was open: told when it changed, and again all along. */
+/** The configuration of markets and the state of the exchange: told when it changed, and again all along. */
 async function* facts({ facts: changes, fromMs, toMs, down }: KeptQuery): AsyncIterable<Observation> {
   const configs = new Map<string, MarketConfig>();
   let status: Record<string, boolean> | null = null;

@@ -1,4 +1,4 @@
-/** What a backtest found, as people and programs read it. */
+/** The findings of a backtest, as people and programs read it. */
 import type { Alert, AlertChange, Ending, Severity } from "../domain/alert.ts";
 import { severityRank } from "../domain/alert.ts";
 import type { Event } from "../domain/event.ts";
@@ -60,7 +60,7 @@ export interface BacktestReport extends Span {
     readonly rule: string;
     readonly alerts: number;
     readonly messages: number;
-    /** How long it fired, all subjects together. */
+    /** The time for which it fired, all subjects together. */
     readonly firedMs: number;
     readonly longestMs: number;
   }[];
@@ -129,7 +129,10 @@ export function reportOf({ ran, rules, timezone, lead, title }: ReportParts): Ba
   };
 }
 
-/** What was owed at several moments and waits for one group leaves as one, and tells each alert as it stands then. */
+/**
+ * Merges messages that were owed at several moments and waits for one group leaves as one, and tells each alert as it stands
+ * then.
+ */
 function leaving(messages: readonly ReplayedMessage[]): readonly ReplayedMessage[] {
   const waiting = new Map<string, ReplayedMessage>();
   for (const [index, message] of messages.entries()) {
@@ -177,7 +180,7 @@ function reported(
   };
 }
 
-/** What stood when it happened, of the position, its account or its wallet, and since when. */
+/** The alerts that fired when it happened, of the position, its account or its wallet, and since when. */
 function leadTimes(event: Event, alerts: readonly ReportedAlert[]): LiquidationReport {
   const { wallet, pdaIndex, subaccount, symbol, happenedMs, fields } = event;
   const account =

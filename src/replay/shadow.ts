@@ -1,4 +1,7 @@
-/** What rules in shadow mode would have told: their alerts as they were recorded, and who would have been sent word. */
+/**
+ * The alerts that rules in shadow mode would have sent: their alerts as they were recorded, and who would have been sent
+ * word.
+ */
 import { type Routing, receiversFor } from "../alerts/route.ts";
 import type { Alert, AlertChangeKind } from "../domain/alert.ts";
 import type { Store } from "../domain/ports.ts";

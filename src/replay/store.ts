@@ -1,6 +1,6 @@
 /**
- * What a replay knows of the past: its own decisions, in memory, and the samples and events that history has from before
- * it began. A watch is made from it at each start within the replay just as a live one is made from the database.
+ * The past as a replay knows it: its own decisions, in memory, and the samples and events that history has from before it
+ * began. A watch is made from it at each start within the replay just as a live one is made from the database.
  */
 import type { Alert, AlertChange, RuleState } from "../domain/alert.ts";
 import type { Changes, FactChange } from "../domain/changes.ts";
@@ -20,15 +20,15 @@ import type { EventQuery, Store, TickQuery } from "../domain/ports.ts";
 import type { Rememberable } from "../ingest/remember.ts";
 import { factName } from "../watch/remembered.ts";
 
-/** What of history a replay looks back over. */
+/** The part of history that a replay looks back over. */
 export type Past = Pick<Store, "ticks" | "rollups" | "tickOwners" | "events" | "eventByKey">;
 
 export interface ReplayStoreOptions {
   /** Null: nothing was before. */
   readonly past: Past | null;
-  /** When the replay begins, ms: of history only what is from before that counts. */
+  /** The start of the replay, ms: of history only what is from before that counts. */
   readonly fromMs: number;
-  /** How far back windows reach, ms: older samples of its own are let go of. 0: none are kept. */
+  /** The reach of windows, ms: older samples of its own are let go of. 0: none are kept. */
   readonly samplesMs: number;
 }
 
@@ -200,7 +200,7 @@ export class ReplayStore implements Rememberable {
     return { ...this.#ids };
   }
 
-  /** What a position is told apart by became known: its states go on under that. */
+  /** Renames positions whose identity became known: its states go on under that. */
   renamePositions(incarnationOf: (subject: string) => string | undefined): void {
     for (const [key, state] of this.#ruleStates) {
       const incarnation = incarnationOf(state.subject);

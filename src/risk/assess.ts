@@ -355,7 +355,10 @@ function subtract(a: Int, b: Int): Int {
 
 const soundMarkets = new WeakSet<MarketRisk>();
 
-/** Whether margin can be computed from a market's configuration. Looks at each once: they change rarely and are asked for with every mark. */
+/**
+ * True if margin can be computed from a market's configuration. Looks at each once: they change rarely and are asked for
+ * with every mark.
+ */
 export function isSound(market: MarketRisk): boolean {
   if (soundMarkets.has(market)) return true;
   const { riskFactors: factors } = market;

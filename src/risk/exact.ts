@@ -35,7 +35,7 @@ export interface ExactMarket {
 export interface ExactRest {
   /** Collateral, all unsettled funding, the other markets' discounted results and unmoved spot collateral. */
   readonly collateral: bigint;
-  /** Of the other markets. */
+  /** The maintenance margin of the other markets. */
   readonly maintenance: bigint;
   /** Spot collateral that the moving market prices. */
   readonly spot: readonly SpotRisk[];
@@ -152,7 +152,7 @@ function leveraged(
   return divideUp(size * ticks * BigInt(market.tickSize), leverage);
 }
 
-/** Whether the account would be liquidatable with this market's mark at `ticks` and all else as it is. */
+/** True if the account would be liquidatable with this market's mark at `ticks` and all else as it is. */
 export function liquidatableAt(it: ExactMarket, rest: ExactRest, ticks: bigint): boolean {
   const factors = it.market.riskFactors;
   const tickSize = BigInt(it.market.tickSize);
@@ -222,7 +222,7 @@ function shareUp(value: bigint, bps: number): bigint {
   return divideUp(value * BigInt(bps), 10_000n);
 }
 
-/** Of numbers that are not negative. */
+/** Division of non-negative numbers, rounded up. */
 function divideUp(value: bigint, by: bigint): bigint {
   return (value + by - 1n) / by;
 }

@@ -39,7 +39,7 @@ export interface FastMarket {
   readonly lowestAsk: number;
   readonly maintenanceBps: number;
   readonly upnlBps: number;
-  /** Of all figures at marks between 0 and the present one. */
+  /** The bound of all figures at marks between 0 and the present one. */
   readonly bound: number;
   /** Sum of all units: a bound of the figures' growth per tick. */
   readonly growth: number;
@@ -166,7 +166,7 @@ export function fillFastMarket(
   into.growth = growth;
 }
 
-/** Whether an order counts. */
+/** True if an order counts. */
 export function isActive({ status }: OrderRisk): boolean {
   return status === undefined || status === "active";
 }
@@ -250,7 +250,7 @@ export function fastExcess(it: FastMarket, restCollateral: number, ticks: number
   return restCollateral + discounted(unrealized, it.upnlBps) - shareDown(initial, it.maintenanceBps);
 }
 
-/** What resting orders that cross the mark would lose at once if they filled. */
+/** The loss of resting orders that cross the mark at once if they filled. */
 function crossedLoss(it: FastMarket, ticks: number): number {
   let loss = 0;
   if (it.highestBid > ticks) loss += it.crossedBidUnit * (it.highestBid - ticks);

@@ -1,5 +1,5 @@
 /**
- * How long an account lasts when nothing moves but funding: at the present marks and rates it is a straight line.
+ * The time for which an account lasts when nothing moves but funding: at the present marks and rates it is a straight line.
  *
  *   income an hour  = Σ − signed position value × hourly rate        (positive: received; a long pays a positive rate)
  *   time            = (effective collateral − maintenance margin) / what is paid an hour

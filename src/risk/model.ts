@@ -1,5 +1,5 @@
 /**
- * What the margin arithmetic reads and what it answers.
+ * The input and output of the margin arithmetic.
  *
  * All amounts are integers in the exchange's own units: quote lots (10⁻⁶ USD), base lots, ticks, bps. An
  * integer is an `Int`: a JavaScript number while that is exact, a bigint beyond 2^53. Conversions to USD and
@@ -123,14 +123,14 @@ export interface Requirements<N = Int> {
   readonly highRiskMarginQuoteLots: N;
 }
 
-/** What one market contributes: its position and its resting orders. */
+/** The contribution of one market: its position and its resting orders. */
 export interface MarketFigures<N = Int> extends Requirements<N> {
   /** Signed like the position. */
   readonly positionValueQuoteLots: N;
   readonly unrealizedQuoteLots: N;
   readonly discountedQuoteLots: N;
   readonly discountedForWithdrawalsQuoteLots: N;
-  /** Of the position alone. */
+  /** The margin of the position alone. */
   readonly positionInitialMarginQuoteLots: N;
   /** Added by resting orders. */
   readonly limitOrderMarginQuoteLots: N;
@@ -186,7 +186,7 @@ export interface MarketAssessment {
   readonly liquidation: Liquidation;
 }
 
-/** Why something could not be computed. */
+/** The reason why something could not be computed. */
 export interface UnknownInput {
   /** Empty for an amount of the account itself. */
   readonly symbol: string;

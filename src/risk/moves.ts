@@ -1,6 +1,6 @@
 /**
- * How far the whole market may move before the account is liquidatable: one figure for an account of many
- * positions, where the liquidation price of each holds the others still.
+ * The common move of the market up to which the account is not liquidatable: one figure for an account of many positions,
+ * where the liquidation price of each holds the others still.
  *
  *   together   every mark by the same percentage, up or down, whichever is nearer
  *   adverse    each mark against its own position, by the same percentage
@@ -17,7 +17,7 @@ import type { AccountRisk, Assessment, Markets, MarkTicks, SpotRisk } from "./mo
 export interface Moves {
   /** Fraction of the marks: 0 liquidatable now, +∞ when no move gets there, NaN when some input is unknown. */
   readonly together: number;
-  /** Which way the nearer common move goes; undefined when there is none. */
+  /** The direction of the nearer common move goes; undefined when there is none. */
   readonly direction: "up" | "down" | undefined;
   /** As `together`. */
   readonly adverse: number;
@@ -60,7 +60,7 @@ export function movesToLiquidation(
   const spots = account.spot ?? [];
   const settled = Number(assessed.collateralQuoteLots) + Number(assessed.unsettledFundingQuoteLots);
 
-  /** What is left over after a move. Common ones take `direction`; adverse ones (0) each market's own. */
+  /** The excess after a move. Common ones take `direction`; adverse ones (0) each market's own. */
   const left = (move: number, direction: -1 | 0 | 1): number => {
     let excess = settled;
     for (const leg of legs) {

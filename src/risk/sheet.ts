@@ -1,7 +1,7 @@
 /**
- * What `assessAccount`, `movesToLiquidation` and `fundingUntilMaintenanceMs` answer of one account after the other, in doubles
- * and in room that is used again: with every change of marks thousands of accounts are assessed anew, and what that costs is
- * the memory that it takes.
+ * Computes `assessAccount`, `movesToLiquidation` and `fundingUntilMaintenanceMs` answer of one account after the other, in
+ * doubles and in room that is used again: with every change of marks thousands of accounts are assessed anew, and what that
+ * costs is the memory that it takes.
  *
  * It answers where doubles are exact beyond doubt and every input is known, which is nearly always, and says so where not:
  * then those functions have to be asked. Where it answers, it answers the same; a property test holds them together.
@@ -33,7 +33,7 @@ export class SheetLeg {
   markTicks = Number.NaN;
   /** NaN: no mark of this market liquidates the account, or nothing is held in it. */
   liquidationTicks = Number.NaN;
-  /** Where an adverse move goes: 1 up, -1 down, 0 nothing is held. */
+  /** The direction of an adverse move: 1 up, -1 down, 0 nothing is held. */
   against = Number.NaN;
   readonly fast = new FastRoom();
   readonly figures = new FiguresRoom();
@@ -65,13 +65,13 @@ export class Sheet {
   #spotDiscounted = Number.NaN;
   /** Every market of it is held long: then each mark moves against its own position when all of them fall. */
   #allLong = false;
-  /** How far all marks may fall; NaN: not asked yet. */
+  /** The possible fall of all marks; NaN: not asked yet. */
   #fall = Number.NaN;
   /** No sum of parts is larger. */
   #bound = Number.NaN;
   /** A search went where doubles may err. */
   #doubtful = false;
-  /** Of the search for a liquidation price, see `#hit`. */
+  /** The leg of the search for a liquidation price, see `#hit`. */
   #leg = new SheetLeg();
   #rest = Number.NaN;
   #restBound = Number.NaN;
@@ -108,7 +108,7 @@ export class Sheet {
     return this.#spot(account) && this.#sum(bound) && this.#liquidations();
   }
 
-  /** How far all marks may move together; as `Moves.together`. */
+  /** The possible move of all marks together; as `Moves.together`. */
   together(): number {
     if (this.effectiveCollateralQuoteLots < this.maintenanceMarginQuoteLots) return 0;
     const now = this.effectiveCollateralQuoteLots - this.maintenanceMarginQuoteLots;
@@ -119,7 +119,7 @@ export class Sheet {
     return Math.min(nearer, downFirst ? this.#upTo(now) : this.#downTo(now));
   }
 
-  /** How far each mark may move against its own position; as `Moves.adverse`. */
+  /** The possible move of each mark against its own position; as `Moves.adverse`. */
   adverse(): number {
     if (this.effectiveCollateralQuoteLots < this.maintenanceMarginQuoteLots) return 0;
     if (this.#allLong && !Number.isNaN(this.#fall)) return this.#fall;
@@ -344,7 +344,7 @@ export class Sheet {
     return high;
   }
 
-  /** Whether the account would be liquidatable with this market's mark there. */
+  /** True if the account would be liquidatable with this market's mark there. */
   #hit(ticks: number): boolean {
     const { fast } = this.#leg;
     const excess = fastExcess(fast, this.#rest, ticks);
@@ -366,7 +366,7 @@ export class Sheet {
   }
 
   /**
-   * Whether a search in this direction is sure to end farther away than `move`: what is left over is concave in it, so that
+   * True if a search in this direction is sure to end farther away than `move`: what is left over is concave in it, so that
    * where it is above 0 beyond doubt now and somewhat beyond the move, it is so all the way.
    */
   #isFarther(direction: -1 | 1, move: number, now: number): boolean {
@@ -374,7 +374,7 @@ export class Sheet {
     return now >= doubt && this.#left(move + 2 * resolution, direction) >= doubt;
   }
 
-  /** What is left over after a move of all marks in one direction, or (0) of each against its own position. */
+  /** The excess after a move of all marks in one direction, or (0) of each against its own position. */
   #left(move: number, direction: -1 | 0 | 1): number {
     let excess = this.collateral + this.funding;
     for (let i = 0; i < this.count; i++) {

@@ -1,4 +1,7 @@
-/** What routes, silences and commands can name: the labels that alerts carry, and of some labels all values that there are. */
+/**
+ * The names that routes, silences and commands can use: the labels that alerts carry, and of some labels all values that
+ * there are.
+ */
 import { ownLabels, severities } from "../domain/alert.ts";
 import { builtInLabels, builtInRules } from "../domain/built-in.ts";
 
@@ -7,7 +10,7 @@ interface Labelled {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** What names are known by; the rules are undefined while they have mistakes of their own. */
+/** The objects with names; the rules are undefined while they have mistakes of their own. */
 export interface Named {
   readonly wallets: readonly Labelled[];
   readonly ruleSet:
@@ -19,7 +22,7 @@ export interface KnownNames {
   readonly labels: ReadonlySet<string>;
   /** By label, where all its values are known. */
   readonly values: ReadonlyMap<string, readonly string[]>;
-  /** What gives labels of its own. */
+  /** The objects that give labels of their own. */
   readonly labelled: readonly Labelled[];
 }
 

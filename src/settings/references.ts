@@ -1,4 +1,4 @@
-/** What one section says about another: receivers are channels, matched wallets and rules exist, types are known. */
+/** Checks references between sections: receivers are channels, matched wallets and rules exist, types are known. */
 import type { AcknowledgeSettings } from "../alerts/acknowledge.ts";
 import type { ConfigSource, Path } from "../config/index.ts";
 import { EVENT_NOTIFICATION_TYPES } from "../contract/records/notifications.ts";

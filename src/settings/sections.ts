@@ -32,7 +32,10 @@ export function readTimezone(source: ConfigSource): string {
 
 const kept = z.union([z.literal("forever").transform(() => null), durationSetting]);
 
-/** What is older when it is read is no news: a daemon that was down for a week still has to tell what happened meanwhile. */
+/**
+ * Events older than this when they are read are no news: a daemon that was down for a week still has to tell what happened
+ * meanwhile.
+ */
 const shortestEventsMs = 7 * 86_400_000;
 const eventsKept = kept.refine(
   (ms) => ms === null || ms >= shortestEventsMs,
@@ -72,7 +75,7 @@ export function readHistory(source: ConfigSource): { path: string; retention: Re
   };
 }
 
-/** How far back history reaches in any form, ms: no window of a rule can be longer. */
+/** The reach of history in any form, ms: no window of a rule can be longer. */
 export function longestKept({ samplesMs, minutesMs, hoursMs }: Retention): number {
   return Math.max(...[samplesMs, minutesMs, hoursMs].map((ms) => ms ?? Number.POSITIVE_INFINITY));
 }

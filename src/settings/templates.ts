@@ -8,7 +8,7 @@ import { compileMessageTemplate, type MessageTemplate } from "../rules/index.ts"
 export interface ReadTemplates {
   /** By channel; those without templates are not in it. */
   readonly channels: Readonly<Record<string, ChannelTemplates>>;
-  /** What all of them name of the vocabulary. */
+  /** The vocabulary that all of them name. */
   readonly named: readonly NamedFact[];
 }
 

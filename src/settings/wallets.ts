@@ -22,7 +22,7 @@ export interface WalletSettings {
   readonly authority: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly limits: Readonly<Record<string, number>>;
-  /** Whose subaccounts are watched, ascending. */
+  /** The PDA indices whose subaccounts are watched, ascending. */
   readonly pdaIndices: readonly number[];
   readonly login: "message" | "transaction";
   /** Null: watch-only. */
@@ -223,7 +223,7 @@ function readFolder(at: Path, reading: Reading): void {
 
 const onlyFirst: readonly number[] = [0];
 
-/** What all wallets have, and over it what is this one's own. Most have nothing of their own, and share the same object. */
+/** Merges a wallet's own values over those of all wallets. Most have nothing of their own, and share the same object. */
 function over<Value>(
   all: Readonly<Record<string, Value>>,
   own: Readonly<Record<string, Value>> = {},

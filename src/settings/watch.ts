@@ -1,4 +1,4 @@
-/** What the watch is told of a configuration. */
+/** The watch's part of a configuration. */
 import { schedulesMs } from "../collect/index.ts";
 import type { DaemonSettings } from "../settings.ts";
 import type { WatchSettings } from "../watch/settings.ts";

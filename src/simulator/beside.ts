@@ -1,6 +1,6 @@
 /**
- * What the exchange serves beside the contract, as far as a refusal of the contract is met there: what is for
- * administrators only, and the sign-in of users who never proved their wallet.
+ * Serves routes beside the contract, as far as a refusal of the contract is met there: what is for administrators only, and
+ * the sign-in of users who never proved their wallet.
  *
  *   POST /v1/admin/notifications   an announcement to everyone; any other path of it is unknown to administrators too
  *   POST /v1/auth/login/privy      no wallet is linked to a provider of embedded wallets here
@@ -33,7 +33,7 @@ export interface BesideReply {
   readonly body: object;
 }
 
-/** Whether a path is none of the contract's table. */
+/** True if a path is none of the contract's table. */
 export function isBeside(path: string): boolean {
   return path === privyLogin || path.startsWith(adminPaths);
 }

@@ -27,7 +27,7 @@ export function transfer(tx: Transaction, from: Account, to: Account, amount: bi
   note(tx, to, "transfer", amount);
 }
 
-/** What is left in an isolated subaccount whose position is gone goes back to subaccount 0. */
+/** Moves the remains in an isolated subaccount whose position is gone goes back to subaccount 0. */
 export function sweep(world: World, account: Account): void {
   if (account.subaccount === 0 || account.positions.size > 0 || account.orders.size > 0) return;
   const cross = account.wallet.accounts.get(`${account.pdaIndex}.0`);

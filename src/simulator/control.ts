@@ -77,7 +77,7 @@ const bodies = {
     symbol: z.string(),
     status: z.string().optional(),
     session: z.enum(["open", "afterHours"]).optional(),
-    /** How long until the session becomes the other one; null: it stays. */
+    /** The time until the session changes; null: it stays. */
     nextTransitionMs: z.number().min(1).nullable().optional(),
   }),
   position: z.strictObject({

@@ -23,7 +23,7 @@ export function microPerUnit(quoteLots: bigint, baseLots: bigint, baseLotsDecima
   return (abs(quoteLots) * up) / (abs(baseLots) * down);
 }
 
-/** Of numbers that are not negative. */
+/** Division of non-negative numbers, rounded up. */
 export function divideUp(value: bigint, by: bigint): bigint {
   return (value + by - 1n) / by;
 }

@@ -21,11 +21,11 @@ const snapshotOf = exchangeAnswers.exchangeSnapshot as (
 export interface ExchangeFeed {
   /** The whole, as the next delta builds on it. */
   snapshot(encoding: SnapshotEncoding): object;
-  /** What happened since the last call, oldest first. */
+  /** The changes since the last call, oldest first. */
   changes(): object[];
 }
 
-/** What can change, as it was told last. */
+/** The last report of what can change. */
 interface Told {
   readonly sequence: number;
   readonly exchange: WireFor<"exchangeSnapshot">["exchange"];

@@ -9,7 +9,7 @@ export interface Fault {
   readonly path: string;
   /** Any when null. */
   readonly method: string | null;
-  /** How many requests it still hits; null: all until it is cleared. */
+  /** The number of requests that it still hits; null: all until it is cleared. */
   times: number | null;
   readonly status: number | null;
   /** `error` of the body. */

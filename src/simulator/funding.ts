@@ -17,7 +17,7 @@ export function samplePremium(market: Market): void {
   market.premiumCount += 1;
 }
 
-/** What a base lot would pay for the interval that is under way, as a fraction of the mark. */
+/** The payment of a base lot for the interval that is under way, as a fraction of the mark. */
 export function currentRate(market: Market): number {
   return market.pinnedRate ?? rateOf(market);
 }

@@ -182,7 +182,7 @@ export function createHttp(parts: HttpParts): HttpServer {
     return answer === undefined ? { status: 204, text: null } : { status: 200, text: JSON.stringify(answer) };
   }
 
-  /** What the exchange serves beside the contract. */
+  /** The reply of a route beside the contract. */
   async function besideReply(request: IncomingMessage, method: string, path: string): Promise<Reply> {
     try {
       const { status, body } = await answerBeside(world, {
@@ -232,7 +232,7 @@ export function createHttp(parts: HttpParts): HttpServer {
   return { server, held: () => held };
 }
 
-/** Whether a fault stands for the answer, rather than changing it or losing it. */
+/** True if a fault stands for the answer, rather than changing it or losing it. */
 function replaces(fault: Fault): boolean {
   return fault.status !== null || fault.body !== undefined || fault.error !== null;
 }

@@ -89,7 +89,7 @@ function add(tx: Transaction, wallet: Wallet, notification: Notification): void 
   tx.notifications.push({ wallet: wallet.authority, notification });
 }
 
-/** Whether the inbox of a trader account shows this: its own events, and what is for the wallet or everyone. */
+/** True if the inbox of a trader account shows this: its own events, and what is for the wallet or everyone. */
 export function isFor(notification: Notification, account: Account): boolean {
   return notification.account === null || notification.account === account;
 }

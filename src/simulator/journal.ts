@@ -1,5 +1,5 @@
 /**
- * What happened, in the order in which it was written, and pages over it.
+ * A log of what happened, in the order in which it was written, and pages over it.
  *
  * Rows are numbered for ever, so a cursor names a place between two rows and stays right while rows are added at the
  * front: following cursors shows each row exactly once. Pages come newest first.
@@ -18,7 +18,7 @@ export interface Page<T> {
 export interface PageQuery<T> {
   readonly limit: number;
   readonly cursor?: string | undefined;
-  /** Where the cursor has to lead; absent: wherever it leads. */
+  /** The required direction of the cursor; absent: any. */
   readonly direction?: "older" | "newer" | undefined;
   readonly where?: (row: T) => boolean;
 }

@@ -13,7 +13,7 @@ export const programAccounts = {
 };
 export const permissionAccount = keyNamed("onboarding permission");
 
-/** What a stop loss of an account in a market names, but for who pays and what it says. */
+/** The accounts that a stop loss in a market names, but for who pays and what it says. */
 export function stopLossParts(account: Account, market: Market) {
   return {
     ...programAccounts,

@@ -58,7 +58,7 @@ export class TransactionRefused extends Error {
   }
 }
 
-/** What a transaction would do. */
+/** The effects of a transaction. */
 export interface Prepared {
   /** Lamports, by whom they are paid (negative) or received. */
   readonly lamports: ReadonlyMap<string, bigint>;
@@ -73,11 +73,11 @@ const memoPrograms = [
   "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo",
 ];
 
-/** Which account of a stop loss is the market. */
+/** The index of the market among the accounts of a stop loss. */
 const orderbookAt = 6 + programAccounts.globalTraderIndex.length + programAccounts.activeTraderBuffer.length;
 
 /**
- * What a transaction would do, with none of it done.
+ * The effects of a transaction, with none of it done.
  * @param without checks that are left out, as a simulation may
  * @throws {TransactionRefused}
  */
@@ -129,7 +129,7 @@ export function execute(world: World, transaction: LedgerTransaction): string {
 const unsigned = (why: string) =>
   new TransactionRefused(`Transaction signature verification failure: ${why}`, "SignatureFailure");
 
-/** How an instruction ends the transaction. */
+/** An instruction ended the transaction. */
 class InstructionFailed extends Error {
   readonly kind: unknown;
   constructor(message: string, kind: unknown) {

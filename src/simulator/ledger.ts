@@ -17,11 +17,11 @@ export interface ExecutedTransaction {
 }
 
 export interface Ledger {
-  /** Who signs delegated onboardings. */
+  /** The key that signs delegated onboardings. */
   readonly onboarder: WalletKey;
   /** By signature, oldest first. */
   readonly transactions: Map<string, ExecutedTransaction>;
-  /** Of keys that own something else than what everybody has. */
+  /** The balances of keys that own something else than what everybody has. */
   readonly lamports: Map<string, bigint>;
 }
 
@@ -52,7 +52,7 @@ export function latestBlockhash(world: World) {
   };
 }
 
-/** Whether a transaction with this blockhash may be executed now. */
+/** True if a transaction with this blockhash may be executed now. */
 export function isRecent(world: World, blockhash: string): boolean {
   let bytes: Uint8Array;
   try {
@@ -85,7 +85,7 @@ export function keepTransaction(world: World, signature: string, error: unknown)
   if (oldest !== undefined) transactions.delete(oldest);
 }
 
-/** What an account of so many bytes has to own. */
+/** The balance that an account of so many bytes has to have. */
 export const rentOf = (bytes: number): bigint => BigInt(128 + bytes) * 6_960n;
 /** See ledger-trader-account.ts. */
 export const traderAccountBytes = (maxPositions: number): number => 240 + 40 * maxPositions;

@@ -1,5 +1,5 @@
 /**
- * What the exchange does to accounts that fall short, worst first, by the account's tier:
+ * Acts on accounts that fall short, worst first, by the account's tier:
  *
  *   cancellable            its orders that increase risk are cancelled
  *   liquidatable           one tranche of its largest position is sold near the mark
@@ -20,7 +20,7 @@ import type { Account, Liquidation, Market, Position, World } from "./state.ts";
 import { perLot, setPosition, settleFunding, totalsOf, trade } from "./trade.ts";
 import { type Transaction, transact } from "./transaction.ts";
 
-/** Of the position's notional; less when the account has less. */
+/** The share of the position's notional; less when the account has less. */
 const haircutBps = 100n;
 
 /** Looks at one account and does what its tier asks for. @returns whether a position of it was acted upon */

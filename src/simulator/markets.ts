@@ -176,7 +176,7 @@ export const moreMarketSpecs: readonly MarketSpec[] = [
   },
 ];
 
-/** What margin arithmetic needs of a market. */
+/** The part of a market that margin arithmetic needs. */
 export function riskOf(spec: MarketSpec): MarketRisk {
   return {
     symbol: spec.symbol,

@@ -1,5 +1,5 @@
 /**
- * What an account was at any moment, from which profit, equity and returns are told over time.
+ * The state of an account at any moment, from which profit, equity and returns are told over time.
  *
  * An account changes only by transactions, a market's mark and funding index are noted by the minute. So the past is
  * kept as what changed, and a figure of the past is made when somebody asks for it: series of every resolution, by
@@ -23,7 +23,7 @@ export function noteMoment(market: Market, atMs: number): void {
     market.moments.splice(0, market.moments.length - mostMoments);
 }
 
-/** Whether money and positions are those of the version; accrual alone is told by the market's funding index. */
+/** True if money and positions are those of the version; accrual alone is told by the market's funding index. */
 function isAs(version: AccountVersion | undefined, account: Account): boolean {
   if (version?.collateral !== account.collateral || version.netDeposits !== account.netDeposits) return false;
   if (version.spot !== account.spot) return false;
@@ -70,7 +70,7 @@ export function lastNotAfter(entries: readonly { readonly atMs: number }[], ms: 
   return low - 1;
 }
 
-/** Where a market stood at a moment; the present for all that is not past. */
+/** The state of a market at a moment; the present for all that is not past. */
 export function momentAt(world: World, market: Market, ms: number): MarketMoment {
   if (ms >= world.nowMs) return { atMs: ms, markTicks: market.markTicks, fundingIndex: market.fundingIndex };
   return market.moments[Math.max(0, lastNotAfter(market.moments, ms))]!;

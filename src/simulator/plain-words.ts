@@ -1,4 +1,4 @@
-/** What a schema found wrong, in words for whoever typed it. */
+/** Explains a schema's issues in words for whoever typed it. */
 import type { z } from "zod";
 
 const kinds: Readonly<Record<string, string>> = {

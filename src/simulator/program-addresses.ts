@@ -9,7 +9,7 @@ export const derivedAddress = (name: string, ...keys: string[]): string =>
 
 const splines = new Map<string, string>();
 
-/** Where the market maker of a market keeps its curve. */
+/** The account in which the market maker of a market keeps its curve. */
 export function splineOf({ marketPubkey }: MarketSpec): string {
   const address = splines.get(marketPubkey) ?? derivedAddress("spline", marketPubkey);
   splines.set(marketPubkey, address);

@@ -1,4 +1,4 @@
-/** What was asked of the simulator, for tests to assert on. Control calls do not count. */
+/** The requests to the simulator, for tests to assert on. Control calls do not count. */
 import { pathFits } from "./faults.ts";
 
 export interface Asked {

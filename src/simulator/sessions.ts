@@ -16,7 +16,7 @@ import { privateKeyFromSeed, verifyBytes } from "../wallet/ed25519.ts";
 export interface SessionSettings {
   readonly accessTtlMs: number;
   readonly refreshTtlMs: number;
-  /** How long the access token before the newest is still honoured. */
+  /** The time for which the access token before the newest is still honoured. */
   readonly graceMs: number;
   readonly nonceTtlMs: number;
 }
@@ -99,13 +99,13 @@ export interface Sessions {
   authorize(header: string | undefined): Promise<Session>;
   /** The session of an access token. @throws {Refusal} */
   verify(token: string): Promise<Session>;
-  /** What a token of ours says, good or not. @throws {Refusal} when it is none */
+  /** Reads a token of ours, good or not. @throws {Refusal} when it is none */
   inspect(token: string): Promise<SeenToken>;
-  /** Why a token is not good now; null when it is. */
+  /** The reason why a token is not good now; null when it is. */
   standing(seen: SeenToken): TokenFault | null;
   revoke(session: Session): void;
   jwks(): { readonly keys: readonly JWK[] };
-  /** What tests do to all live sessions of a wallet. @returns how many there were; new tokens of `rotate-elsewhere` */
+  /** Acts on all live sessions of a wallet. @returns how many there were; new tokens of `rotate-elsewhere` */
   force(wallet: string, action: SessionAction): Promise<{ sessions: number; tokens: readonly Tokens[] }>;
   /** Gives a wallet a role: its live sessions, and those to come. */
   setRole(wallet: string, role: Role): void;
@@ -125,7 +125,7 @@ export async function createSessions(
   const jwk = publicJwk(privateKey);
   const verifyKey = await importJWK(jwk, "EdDSA");
   const nonces = new Map<string, Nonce>();
-  /** Of wallets that are something else than users. */
+  /** The roles of wallets that are something else than users. */
   const roleOf = new Map<string, Role>();
   const byId = new Map<string, Session>();
   /** By the refresh token that is good now; a spent one is not known any more. */
@@ -261,7 +261,7 @@ export async function createSessions(
     return seen.session as Session;
   }
 
-  /** What a token of ours says, whether or not it is good any more. @throws {Refusal} when it is none of ours */
+  /** Reads a token of ours, whether or not it is good any more. @throws {Refusal} when it is none of ours */
   async function inspect(token: string): Promise<SeenToken> {
     let claims: JWTPayload;
     try {

@@ -38,7 +38,7 @@ export interface SimulatorOptions extends Partial<SessionSettings> {
   /** Simulated ms in one real ms; 0: time moves only by `advance`. */
   readonly speed?: number;
   readonly traders?: number;
-  /** Where key files go, mode 0600; none are written without it. */
+  /** The folder of key files, mode 0600; none are written without it. */
   readonly keysDir?: string | null;
   /** Text of a scenario file. */
   readonly scenario?: string | null;
@@ -46,20 +46,20 @@ export interface SimulatorOptions extends Partial<SessionSettings> {
   readonly walk?: boolean;
   /** Traders act by themselves. Default: as `walk`. */
   readonly activity?: boolean;
-  /** How long the world has lived when it starts. Default: a day when prices move, else nothing. */
+  /** The age of the world at its start. Default: a day when prices move, else nothing. */
   readonly pastMs?: number;
   /** Forms of answers as seen at the live exchange, where its contract says otherwise or nothing. Default: true. */
   readonly observed?: boolean;
   /** Markets listed beside SOL, BTC, ETH and GOLD: PUMP (negative `baseLotsDecimals`), TSLA (an equity). */
   readonly markets?: readonly string[];
-  /** Of the grid of steps; divides an hour. */
+  /** The interval of the grid of steps; divides an hour. */
   readonly stepMs?: number;
   /** A ceiling, answered with 429 and Retry-After. */
   readonly requestsPerSecond?: number | null;
   readonly clock?: Clock;
   /** Told of scenario steps that could not be done. */
   readonly onProblem?: (problem: string) => void;
-  /** Where simulated time starts. Default: the clock's wall time. */
+  /** The start of simulated time. Default: the clock's wall time. */
   readonly startMs?: number;
 }
 

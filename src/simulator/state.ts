@@ -21,7 +21,7 @@ export interface Trigger {
   readonly triggerTicks: number;
   /** Worst price of the closing order. */
   readonly executionTicks: number;
-  /** Of the closing order. */
+  /** The side of the closing order. */
   readonly side: Side;
 }
 
@@ -87,11 +87,11 @@ export interface Account {
   readonly totals: Map<string, MarketTotals>;
   /** Deposits less withdrawals and transfers. */
   netDeposits: bigint;
-  /** What it was after each transaction that changed its money or positions, oldest first. */
+  /** Its states after each transaction that changed its money or positions, oldest first. */
   readonly versions: AccountVersion[];
 }
 
-/** What an account was from one transaction to the next. */
+/** The state of an account from one transaction to the next. */
 export interface AccountVersion {
   readonly atMs: number;
   readonly collateral: bigint;
@@ -132,14 +132,14 @@ export interface Wallet {
   readonly fills: Journal<Fill>;
   readonly collateral: Journal<CollateralMove>;
   readonly orders: Journal<Order>;
-  /** What it sent to the book: orders that rested, and trades that took what rested. */
+  /** Its messages to the book: orders that rested, and trades that took what rested. */
   readonly sent: Journal<Order | Fill>;
   readonly funding: Journal<FundingRow>;
   readonly liquidations: Journal<Liquidation>;
   readonly notifications: Journal<Notification>;
 }
 
-/** Where on the ledger something happened. */
+/** The place on the ledger at which something happened. */
 export interface Place {
   readonly slot: number;
   readonly slotIndex: number;
@@ -285,7 +285,7 @@ export interface FundingRate {
   readonly markPerLot: bigint;
 }
 
-/** Where a market stood from one moment to the next. */
+/** The state of a market from one moment to the next. */
 export interface MarketMoment {
   readonly atMs: number;
   readonly markTicks: number;
@@ -299,13 +299,13 @@ export interface Market {
   /** Quote lots per base lot per tick. */
   readonly tickSize: bigint;
   status: string;
-  /** Of a commodity: `open` or `afterHours`, and when it becomes the other one; null: never. */
+  /** For a commodity: `open` or `afterHours`, and when it becomes the other one; null: never. */
   session: { readonly state: "open" | "afterHours"; readonly nextMs: number | null };
   markTicks: number;
   oracleTicks: number;
   /** The random walk of the oracle price, in ticks, not rounded. */
   oracle: number;
-  /** Where the book and other exchanges stand against the oracle, as fractions. */
+  /** The distance of the book and other exchanges from the oracle, as fractions. */
   bookBasis: number;
   perpBasis: number;
   /** Mark and oracle stay where they were put until released. */
@@ -344,7 +344,7 @@ export interface World {
   readonly startMs: number;
   /** Time up to which the world has lived. */
   nowMs: number;
-  /** When the last step of the grid was made. */
+  /** The time of the last step of the grid. */
   steppedMs: number;
   readonly stepMs: number;
   /** Prices move by themselves. */
@@ -364,7 +364,7 @@ export interface World {
   exchangeSequence: number;
   /** Money that came in less what went out. */
   externalFlows: bigint;
-  /** What stands on the chain beside the exchange's accounts. */
+  /** The chain's state beside the exchange's accounts. */
   readonly ledger: Ledger;
   /** Accounts whose risk has to be looked at. */
   readonly unchecked: Set<Account>;

@@ -68,7 +68,7 @@ interface Connection {
   readonly subscriptions: Set<string>;
 }
 
-/** What of a market was sent last. */
+/** The last message about a market. */
 interface Sent {
   mark: number;
   oracle: number;
@@ -222,7 +222,7 @@ export function createStreams(parts: StreamParts): Streams {
     if (all?.size === 0) subscribers.delete(key);
   }
 
-  /** What a new subscription is told first. */
+  /** The first messages of a new subscription. */
   function begin(
     connection: Connection,
     channel: ChannelName,
@@ -443,7 +443,7 @@ export function createStreams(parts: StreamParts): Streams {
   return { upgrade, flush, stop };
 }
 
-/** Which market a subscription is about, under any of its names. */
+/** The market of a subscription, under any of its names. */
 const symbolOf = (params: Readonly<Record<string, unknown>>): unknown =>
   params.symbol ?? params.marketSymbol ?? params.coin;
 

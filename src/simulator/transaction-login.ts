@@ -18,7 +18,7 @@ const tolerated = new Set([
   "L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95",
 ]);
 
-/** What the memo says. */
+/** The text of the memo. */
 const memoOf = (nonceId: string): Buffer => Buffer.from(`exchange sign-in:${nonceId}`);
 /** Deterministic, and no hash of any block. */
 const blockhashOf = (nonceId: string): Buffer =>

@@ -18,7 +18,7 @@ export interface AccountChange {
   readonly fills: Fill[];
 }
 
-/** What one transaction changed. */
+/** The changes of one transaction. */
 export interface Change {
   readonly slot: number;
   readonly slotIndex: number;

@@ -252,7 +252,7 @@ export function follow(world: World, moved: Iterable<Market>, meanwhile: () => v
   for (const account of done) if (account.positions.size > 0) world.unchecked.add(account);
 }
 
-/** Where the ledger stands. */
+/** The present place on the ledger. */
 export function present(world: World): { readonly slot: number; readonly slotIndex: number } {
   const slot = slotAt(world.nowMs);
   return { slot, slotIndex: slot === world.lastSlot ? world.lastSlotIndex : 0 };

@@ -42,7 +42,7 @@ export function addressOf(bytes: Uint8Array): string {
   return base58.encode(bytes);
 }
 
-/** Which trader account of a wallet: subaccount 0 is cross margin, those above are isolated. */
+/** A trader account of a wallet: subaccount 0 is cross margin, those above are isolated. */
 export interface TraderIndex {
   readonly pdaIndex: number;
   readonly subaccount: number;
@@ -89,7 +89,7 @@ export function logAuthority(program = exchangeProgram): string {
   return programAddress([new TextEncoder().encode("log")], program);
 }
 
-/** Where the stop loss of a trader account in a market is kept. @throws {BadAddress} @throws {RangeError} */
+/** The address of the stop loss of a trader account in a market is kept. @throws {BadAddress} @throws {RangeError} */
 export function stopLossAddress(traderAccount: string, assetId: number, program = exchangeProgram): string {
   const asset = new Uint8Array(8);
   new DataView(asset.buffer).setBigUint64(0, BigInt(assetId), true);

@@ -23,7 +23,7 @@ export function signBytes(key: KeyObject, bytes: Uint8Array): Uint8Array {
   return new Uint8Array(sign(null, bytes, key));
 }
 
-/** Whether `signature` is over `bytes` by the key of `publicKey`; false for anything malformed. */
+/** True if `signature` is over `bytes` by the key of `publicKey`; false for anything malformed. */
 export function verifyBytes(publicKey: Uint8Array, bytes: Uint8Array, signature: Uint8Array): boolean {
   if (publicKey.length !== 32 || signature.length !== 64) return false;
   const key = createPublicKey({
@@ -39,10 +39,9 @@ const p = 2n ** 255n - 19n;
 const d = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
 
 /**
- * Whether 32 bytes are the compressed form of a point of the curve. Bytes give y and the sign of x; the curve
- * −x² + y² = 1 + d·x²·y² has such an x exactly when (y² − 1) / (d·y² + 1) is a square, and a quotient is a
- * square when the product is. Program-derived addresses are those that are no point, so that no key signs
- * for them.
+ * True if 32 bytes are the compressed form of a point of the curve. Bytes give y and the sign of x; the curve −x² + y² = 1 +
+ * d·x²·y² has such an x exactly when (y² − 1) / (d·y² + 1) is a square, and a quotient is a square when the product is.
+ * Program-derived addresses are those that are no point, so that no key signs for them.
  */
 export function isOnCurve(bytes: Uint8Array): boolean {
   if (bytes.length !== 32) return false;
@@ -54,8 +53,8 @@ export function isOnCurve(bytes: Uint8Array): boolean {
 }
 
 /**
- * Whether a number is a square modulo p: the Jacobi symbol by quadratic reciprocity, which is Euclid's algorithm with an
- * eye on signs, and five times as fast as raising to (p − 1) / 2. Addresses are public: time may tell what it likes.
+ * True if a number is a square modulo p: the Jacobi symbol by quadratic reciprocity, which is Euclid's algorithm with an eye
+ * on signs, and five times as fast as raising to (p − 1) / 2. Addresses are public: time may tell what it likes.
  */
 function isSquare(number: bigint): boolean {
   let [upper, lower] = [number % p, p];

@@ -50,13 +50,13 @@ export interface LedgerTransaction {
   readonly feePayer: string;
   /** Base58. */
   readonly blockhash: string;
-  /** Who has to sign, the fee payer first, with the signature where there is one. */
+  /** The required signers, the fee payer first, with the signature where there is one. */
   readonly signatures: ReadonlyMap<string, Uint8Array | null>;
   /** As written: an account has the widest rights that any instruction asks for it. */
   readonly instructions: readonly LedgerInstruction[];
   /** Every account that the message names. */
   readonly accounts: readonly LedgerAccount[];
-  /** What is signed. */
+  /** The bytes that are signed. */
   readonly message: Uint8Array;
   /** Base64. */
   readonly wire: string;
@@ -165,12 +165,12 @@ export function signTransaction(transaction: LedgerTransaction, key: WalletKey):
   return readTransaction(getBase64EncodedWireTransaction({ messageBytes, signatures }));
 }
 
-/** Who has not signed yet. */
+/** The signers whose signature is missing. */
 export function missingSigners({ signatures }: LedgerTransaction): string[] {
   return [...signatures].flatMap(([pubkey, signature]) => (signature === null ? [pubkey] : []));
 }
 
-/** Whose signature is there and does not hold. */
+/** The signers whose signature does not hold. */
 export function brokenSignatures({ signatures, message }: LedgerTransaction): string[] {
   return [...signatures].flatMap(([pubkey, signature]) =>
     signature === null || holds(pubkey, message, signature) ? [] : [pubkey],

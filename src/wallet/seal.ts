@@ -8,7 +8,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import type { WalletKey } from "./wallet-key.ts";
 
-/** What is kept was not sealed by this wallet, or has been changed since. */
+/** The stored value was not sealed by this wallet, or has been changed since. */
 export class SealBroken extends Error {
   override readonly name = "SealBroken";
 }

@@ -77,7 +77,7 @@ function checkMessage(message: Uint8Array, wallet: string): void {
   if (!reader.atEnd()) throw new BadChallenge("bytes follow the transaction");
 }
 
-/** What Compute Budget instructions together would have a wallet pay. */
+/** The total payment that Compute Budget instructions together would have a wallet pay. */
 class Budget {
   #units = mostUnits;
   #microLamports = 0n;

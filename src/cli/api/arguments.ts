@@ -1,4 +1,4 @@
-/** What stands behind `perpwatch api NAME`: the endpoint's arguments, and the command's own options, out of words. */
+/** Parses the words of `perpwatch api NAME` into the endpoint's arguments and the command's own options. */
 import { parseArgs } from "node:util";
 import {
   argumentFromText,
@@ -43,7 +43,10 @@ const own = {
 
 export const ownOptions = Object.keys(own);
 
-/** Where the endpoint's name stands: the first word that is neither an option of the command nor the value of one; -1: nowhere. */
+/**
+ * The index of the endpoint's name: the first word that is neither an option of the command nor the value of one; -1:
+ * nowhere.
+ */
 export function nameAt(words: readonly string[]): number {
   for (let at = 0; at < words.length; at++) {
     const word = words[at]!;

@@ -26,7 +26,7 @@ export function endpointsOf(group: Group): readonly Endpoint[] {
   return allEndpoints.filter((one) => one.group === group);
 }
 
-/** What a parameter takes, in a few words: `integer, 1 to 200`. */
+/** The values that a parameter takes, in a few words: `integer, 1 to 200`. */
 export function takes(param: Param): string {
   switch (param.type) {
     case "choice":
@@ -55,7 +55,7 @@ function bounds({ min, max }: Param): string {
   return max === null ? "" : `, at most ${max}`;
 }
 
-/** What is taken when it is left out; null: nothing. */
+/** The default of a parameter; null: none. */
 function defaultOf(param: Param): string | null {
   if (param.defaultNote !== null) return param.defaultNote;
   return param.default === null ? null : String(param.default);
@@ -72,7 +72,7 @@ function sessionOf(endpoint: Endpoint): string {
   }
 }
 
-/** What has to hold between parameters. */
+/** The constraint between parameters, in words. */
 function constraintText(rule: Constraint): string {
   switch (rule.kind) {
     case "range": {
@@ -86,7 +86,7 @@ function constraintText(rule: Constraint): string {
   }
 }
 
-/** How its pages turn; null: it has none. */
+/** The paging of an endpoint, in words; null: it has none. */
 function pagingText({ paging, order }: Endpoint): string | null {
   const rows = order === "newestFirst" ? "Newest first" : order === "oldestFirst" ? "Oldest first" : null;
   if (paging === null) return rows === null ? null : `${rows}.`;

@@ -1,4 +1,4 @@
-/** Whom `perpwatch api` asks, and as whom. */
+/** Selects the exchange and the caller of `perpwatch api`. */
 import type { DaemonSettings } from "../../settings.ts";
 import { type Cli, CommandFailed } from "../command.ts";
 import { exchangePart, hasConfiguration } from "../configuration.ts";
@@ -7,7 +7,7 @@ import type { ApiOptions } from "./arguments.ts";
 export interface Target {
   readonly settings: Pick<DaemonSettings, "exchange" | "wallets">;
   readonly wallet: { readonly name: string; readonly authority: string; readonly watchOnly: boolean } | null;
-  /** What is configured, where `--url` leads to another origin; else null. */
+  /** The configured address, where `--url` leads to another origin; else null. */
   readonly elsewhereThan: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** What channels' templates can say, in words: for `channels vocabulary`, and docs/templates.md. */
+/** The vocabulary of channels' templates, in words: for `channels vocabulary`, and docs/templates.md. */
 import { plainLines } from "../../channels/lines.ts";
 import { render } from "../../channels/message.ts";
 import { type ChannelTemplates, type TemplateKind, templateKinds, worded } from "../../channels/template.ts";
@@ -6,7 +6,7 @@ import { compileMessageTemplate, messageVocabulary } from "../../rules/index.ts"
 import { meaningText, type Section, typeText } from "../rules/reference.ts";
 import { sampleMessage } from "./sample.ts";
 
-/** What templates name beside the vocabulary of rules. */
+/** The names of templates beside the vocabulary of rules. */
 export function ownSections(): readonly Section[] {
   return [
     { title: "alert", about: "What is told.", fields: messageVocabulary.alert! },

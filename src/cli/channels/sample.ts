@@ -10,7 +10,7 @@ import { type Field, messageVocabulary } from "../../rules/index.ts";
 const atMs = Date.UTC(2026, 10, 21, 3, 41, 18);
 const minute = 60_000;
 
-/** What a reader would look at twice were it made up by its unit alone. */
+/** Sample values for facts that would look odd were they made up by its unit alone. */
 const given: TemplateFacts = {
   position: {
     symbol: "SOL",

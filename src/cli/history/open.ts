@@ -1,4 +1,4 @@
-/** What the commands of `history` share: the database, read beside a running daemon, and its series by name. */
+/** The parts that the commands of `history` share: the database, read beside a running daemon, and its series by name. */
 import { nearestName } from "../../domain/nearest.ts";
 import type { History } from "../../history/index.ts";
 import { type Cli, CommandFailed } from "../command.ts";

@@ -301,7 +301,7 @@ function reportText(report: BacktestReport, { paint, timezone }: Shown): string 
   return parts.join("\n\n");
 }
 
-/** How the columns of the table of rules are counted, where that may be misread. */
+/** Explains how the columns of the table of rules are counted, where that may be misread. */
 function countLines({ rules, messages, down }: BacktestReport): readonly string[] {
   const alone = rules.reduce((sum, rule) => sum + rule.messages, 0);
   const lines: string[] = [];

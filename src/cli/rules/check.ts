@@ -111,13 +111,13 @@ export interface ListedFile {
   readonly rules: readonly {
     readonly name: string;
     readonly line: number;
-    /** What it judges: a scope, or the event that it is about. */
+    /** Its subject: a scope, or the event that it is about. */
     readonly about: string;
     readonly severities: readonly string[];
   }[];
 }
 
-/** Which rules stand in which file, in their order there. */
+/** The rules of each file, in their order. */
 export function rulesByFile(ruleSet: RuleSet, files: readonly string[]): readonly ListedFile[] {
   const rules = [
     ...ruleSet.conditions.map(({ name, file, line, scope, levels }) => ({

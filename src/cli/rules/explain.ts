@@ -40,7 +40,7 @@ export function explainCommand(group: Command, cli: Cli): void {
     .action((name: string, options: ExplainOptions) => explain(cli, name, options));
 }
 
-/** How long before the time it is judged from: what is pending or fires for longer was so when judging began. */
+/** The time before the judged moment at which judging begins: what is pending or fires for longer was so when judging began. */
 const runUpMs = 2 * 3_600_000;
 
 /** Judges what was recorded until then, and asks the watch as it stood. */

@@ -76,7 +76,7 @@ const unitWords: Readonly<Record<string, string>> = {
   none: "number",
 };
 
-/** Where a figure comes from, in words; empty: it is always known. */
+/** The source of a figure, in words; empty: it is always known. */
 export function sourcesText({ sources }: Field): string {
   return sources.map((source) => sourceWords[source]).join(", ");
 }

@@ -30,7 +30,7 @@ export const MARKET_STATUSES = [
 ] as const;
 export const COMMODITY_STATUSES = ["active", "afterHours", "reopen"] as const;
 
-/** What may be done at the exchange as a whole. */
+/** The actions allowed at the exchange as a whole. */
 export const exchangeStatus = record({
   /** Trading is on. */
   active: flag,

@@ -89,7 +89,7 @@ export const liquidation = record({
   liquidatee: maybe(key),
   liquidator: maybe(key),
   // market_order
-  /** Of the position. */
+  /** The side of the position. */
   side: maybe(lowerWord(["long", "short"])),
   price: maybe(dec),
   positionClosed: maybe(flag),

@@ -118,7 +118,7 @@ const transition = {
   currentState: calendarState,
 };
 
-/** When one market next opens or closes. */
+/** The time at which one market next opens or closes. */
 export const marketCalendarTransition = record({ ...transition, marketCalendarId: text, calendarUri: text });
 export type MarketCalendarTransition = Output<typeof marketCalendarTransition>;
 

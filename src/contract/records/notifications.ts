@@ -257,7 +257,7 @@ export function eventData(item: {
 /** Fields beside `items` in the list. */
 export const notificationsHead = { nextCursor: maybe(text) };
 
-/** What to acknowledge. For events the five indices are right for items learned from the stream too: prefer them. */
+/** The item to acknowledge. For events the five indices are right for items learned from the stream too: prefer them. */
 export const ackItem = z.union([
   z.object({
     type: z.literal("event"),

@@ -75,7 +75,7 @@ export const position = record({
   positionInitialMargin: tokenAmount,
   /** Added by resting orders. */
   limitOrderMargin: tokenAmount,
-  /** Of this market, orders included. */
+  /** The margin of this market, orders included. */
   initialMargin: tokenAmount,
   maintenanceMargin: tokenAmount,
   backstopMargin: tokenAmount,
@@ -133,7 +133,7 @@ export const traderView = record({
   /** Deposits after realized profit, fees and funding. */
   collateralBalance: tokenAmount,
   spotCollaterals: listOf(spotCollateralBalance),
-  /** What margin is measured against. */
+  /** The collateral against which margin is measured. */
   effectiveCollateral: tokenAmount,
   effectiveCollateralForWithdrawals: tokenAmount,
   unrealizedPnl: tokenAmount,
@@ -294,9 +294,9 @@ export const subaccountSnapshot = record({
 });
 export type SubaccountSnapshot = Output<typeof subaccountSnapshot>;
 
-/** What a snapshot says, over HTTP (under `snapshot`) and on the stream. */
+/** The fields of a snapshot, over HTTP (under `snapshot`) and on the stream. */
 export const stateSnapshotFields = {
-  /** Of the schema. */
+  /** The version of the schema. */
   version: int,
   capabilities: stateCapabilities,
   makerFeeOverrideMultiplier: num,
@@ -357,7 +357,7 @@ export const orderHistoryRow = record({
 });
 export type OrderHistoryRow = Output<typeof orderHistoryRow>;
 
-/** What changed in one subaccount: head fields are new full values, lists hold only what changed. */
+/** The changes of one subaccount: head fields are new full values, lists hold only what changed. */
 export const subaccountDelta = record({
   ...subaccountHead,
   /** The full set; null: unchanged. */

@@ -90,7 +90,7 @@ export function createHouseView(format: Format, parts: Parts) {
   const fact = (label: string, text: string, note = "", tone = "") =>
     html`<div class="${tone}"><dt>${label}</dt><dd>${text}${when(note !== "", () => html`<small>${note}</small>`)}</dd></div>`;
 
-  /** What it said last is not what it is while it cannot be asked. */
+  /** The exchange's state. The last report does not count while it cannot be asked. */
   function exchange({ watch, outage }: Answer, nowMs: number): Safe {
     const { active, gated, withdrawalsAvailable } = watch.exchange;
     const known = [

@@ -1,6 +1,6 @@
 /**
- * What several parts of the page are made of, and where they draw the lines. This function is sent to the browser as it stands, so nothing outside its
- * braces may be named in it, types aside.
+ * The parts that several sections of the page share, and where they draw the lines. This function is sent to the browser as
+ * it stands, so nothing outside its braces may be named in it, types aside.
  */
 import type { StatusAnswer } from "../api.ts";
 import type { Wire } from "../wire.ts";
@@ -13,7 +13,7 @@ export type Position = Account["positions"][number];
 export type Tone = "ok" | "warning" | "critical" | "quiet";
 export type Parts = ReturnType<typeof createParts>;
 
-/** How the last questions to the daemon went. */
+/** The result of the last requests to the daemon. */
 export interface Connection {
   /** The time at the daemon now, ms, reckoned on from its last answer. */
   readonly nowMs: number;
@@ -75,7 +75,7 @@ export function createParts(format: Format) {
     };
   }
 
-  /** Why the notifications of a wallet that is signed in are refused; empty while they are not. */
+  /** The reason why the notifications of a wallet that is signed in are refused; empty while they are not. */
   function refusedInbox(status: Answer, wallet: Wallet): string {
     const inbox = status.schedules.find(
       (one) => one.source === "notifications" && one.wallet === wallet.name,

@@ -1,6 +1,6 @@
 /**
- * What moves in the browser: asks for the status every 2 s, draws it every second (ages go on growing when the daemon is
- * silent), and changes only what differs, so that selected text, focus and scroll survive. This function is sent to the
+ * The page's script in the browser: asks for the status every 2 s, draws it every second (ages go on growing when the daemon
+ * is silent), and changes only what differs, so that selected text, focus and scroll survive. This function is sent to the
  * browser as it stands, so nothing outside its braces may be named in it, types aside.
  */
 import type { Answer, Connection } from "./parts.ts";

@@ -1,4 +1,4 @@
-/** How the page looks. Calm by default: colour appears where something deserves a look. */
+/** The style of the page. Calm by default: colour appears where something deserves a look. */
 export const style = `
 :root {
   color-scheme: light dark;

@@ -25,7 +25,7 @@ export function createWalletsView(format: Format, parts: Parts) {
     mostWallets,
   } = parts;
 
-  /** How old figures are that two inputs go into: state and mark. */
+  /** The age of figures with two inputs: state and mark. */
   type AgeOf = ReturnType<typeof ages>;
 
   const oldNote = ({ ageMs, old }: ReturnType<AgeOf>) =>

@@ -1,4 +1,4 @@
-/** What the watch was fed, to be replayed. */
+/** The input of the watch, stored for replay. */
 export const sql = `
 -- In the order of feeding. \`at_ms\` is the newest time up to and with the row; \`fresh\` marks a row that can be read
 -- without those before it, which those after it need. \`body\` is as recording-code.ts says.

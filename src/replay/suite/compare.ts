@@ -1,4 +1,4 @@
-/** What a test expects against what there is, as lines that show the difference. */
+/** Compares a test's expectations with the results, as lines that show the difference. */
 import type { Alert, AlertChange } from "../../domain/alert.ts";
 import type { ReplayedMessage } from "../journal.ts";
 import type { DataStateWord, ExpectedAlert, ExpectedMessage, Wording } from "./suite.ts";
@@ -17,11 +17,11 @@ export interface FoundAlert {
 export interface DiffLine {
   readonly mark: " " | "-" | "+";
   readonly text: string;
-  /** Of what is expected. */
+  /** The line of the expectation. */
   readonly line?: number;
 }
 
-/** Whether a rule can judge a subject; subject null: any that it cannot. */
+/** True if a rule can judge a subject; subject null: any that it cannot. */
 export type DataStateOf = (
   rule: string,
   subject: string | null,

@@ -9,10 +9,10 @@ import type { Replay } from "../replay.ts";
 import type { Step } from "./notation.ts";
 import type { Expectation, RuleTest, Suite, TestSeries } from "./suite.ts";
 
-/** Where nothing else says how long a test takes, ms. */
+/** The length of a test that does not state one, ms. */
 const usualEndMs = 600_000;
 
-/** What was last told of a subject's field, for those who ask why a test failed. */
+/** The last value of a subject's field, for those who ask why a test failed. */
 export interface ToldFigure {
   readonly value: Figure;
   readonly atMs: number;
@@ -39,7 +39,7 @@ interface Act {
   readonly run: () => void | Promise<void>;
 }
 
-/** How long a test is, ms. */
+/** The length of a test, ms. */
 export function lengthMs({ intervalMs }: Suite, test: RuleTest): number {
   const asked = [...test.expects.map(({ atMs }) => atMs), test.nothing?.untilMs ?? 0];
   if (test.nothing === null || test.nothing.untilMs !== null) return Math.max(0, ...asked);

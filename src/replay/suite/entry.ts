@@ -7,7 +7,7 @@ import { type ProblemText, problemAt, type RuleSource, scalarText } from "../../
 export type Report = (problem: RuleProblem) => void;
 
 export class Entry {
-  /** How it is called where it stands: `at`, `series`. */
+  /** Its name in the file: `at`, `series`. */
   readonly name: string;
   readonly #source: RuleSource;
   readonly #node: Node | null;
@@ -35,7 +35,7 @@ export class Entry {
     return isSeq(this.#node);
   }
 
-  /** What is wrong with the name under which this stands. */
+  /** Reports a mistake in the name under which this stands. */
   nameProblem(problem: ProblemText): void {
     this.#report(problemAt(this.#source.place(this.#place?.range?.[0] ?? 0), problem));
   }
@@ -110,7 +110,7 @@ export class Entry {
     return undefined;
   }
 
-  /** What stands under a key; undefined where nothing does. */
+  /** The entry under a key; undefined where there is none. */
   get(key: string): Entry | undefined {
     return this.entries().find((one) => one.name === key);
   }
@@ -121,7 +121,7 @@ export class Entry {
     return found;
   }
 
-  /** Of a mapping; none of anything else. */
+  /** The entries of a mapping; none of anything else. */
   entries(): readonly Entry[] {
     if (!isMap(this.#node)) return [];
     return this.#node.items.map((pair) =>
@@ -129,7 +129,7 @@ export class Entry {
     );
   }
 
-  /** Of a list; anything else is a list of itself. */
+  /** The items of a list; anything else is a list of itself. */
   items(): readonly Entry[] {
     if (!isSeq(this.#node)) return [this];
     return this.#node.items.map((node) => this.#child(node as Node | null, this.name, node as Node | null));

@@ -11,7 +11,7 @@ import { parseDurationMs } from "../../domain/duration.ts";
 import type { Figure } from "../../domain/observation.ts";
 import { type Field, nearestName } from "../../rules/index.ts";
 
-/** What is told of one field in one step. `silent`: nothing is heard, and nothing fails. */
+/** The value of one field in one step. `silent`: nothing is heard, and nothing fails. */
 export type Step =
   | { readonly kind: "value"; readonly value: Figure }
   | { readonly kind: "failed" }
@@ -19,7 +19,7 @@ export type Step =
   | { readonly kind: "gone" };
 
 export interface NotationProblem {
-  /** Of the character, from the beginning of the text. */
+  /** The offset of the character, from the beginning of the text. */
   readonly offset: number;
   readonly message: string;
   readonly allowed?: readonly string[];

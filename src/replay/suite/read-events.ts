@@ -11,7 +11,7 @@ import type { Entry } from "./entry.ts";
 import { scalarOf } from "./notation.ts";
 import type { SuiteGround } from "./read.ts";
 
-/** What an event has beside the fields of its kind. `at`: when it becomes known; `ago`: how long before that it happened. */
+/** The keys of an event beside the fields of its kind. `at`: when it becomes known; `ago`: how long before that it happened. */
 const ownKeys = ["at", "ago", "on", "wallet", "account", "symbol", "id", "data", "past"];
 /** Given by those. */
 const commonFields = ["at", "age", "symbol", "id"];

@@ -194,7 +194,7 @@ export function walletOf(name: string): WatchedWallet {
   return { name, authority: `authority of ${name}`, labels: {}, limits: {}, watchOnly: false };
 }
 
-/** What a test is read against. */
+/** The context in which a test is read. */
 export interface SuiteGround {
   readonly startMs: number;
   readonly intervalMs: number;
@@ -325,7 +325,7 @@ function readField(entry: Entry, owner: string, scope: Scope): TestSeries | unde
   return steps === null ? undefined : { owner, scope, field, steps };
 }
 
-/** Why a field is not for a test to give; null: it is. */
+/** The reason why a field is not for a test to give; null: it is. */
 function notGiven(scope: Scope, name: string, derived: boolean): string | null {
   if (scope === "book" || scope === "pair") return "follows from what the wallets hold";
   if (derived) return "follows from the times of the answers";

@@ -27,11 +27,11 @@ import type { Expectation, RuleTest, Suite, Wording } from "./suite.ts";
 export interface Failure {
   /** Since the beginning of the test, ms. */
   readonly atMs: number;
-  /** Of the expectation. */
+  /** The line of the expectation. */
   readonly line: number;
   readonly what: "alerts" | "messages" | "expectNothing";
   readonly diff: readonly DiffLine[];
-  /** What was known then of what they are about, a line each. */
+  /** The known values of its subject, a line each. */
   readonly values: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export interface SuiteInput {
   readonly suite: Suite;
   /** The rule files that it names: names as problems shall tell them, and texts. */
   readonly files: readonly { readonly name: string; readonly text: string }[];
-  /** How often each source is asked where the suite does not say. */
+  /** The interval at which each source is asked, where the suite does not say. */
   readonly scheduleMs: Readonly<Record<Source, number>>;
   readonly wording: Wording;
 }

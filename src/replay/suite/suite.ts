@@ -14,7 +14,7 @@ export interface Suite {
   /** Rule files as they are named there, each with its line. */
   readonly rules: readonly { readonly name: string; readonly line: number }[];
   readonly intervalMs: number;
-  /** When each test begins, ms since the epoch. */
+  /** The beginning of each test, ms since the epoch. */
   readonly startMs: number;
   readonly timezone: string;
   readonly wallets: readonly WatchedWallet[];
@@ -22,7 +22,7 @@ export interface Suite {
   readonly overrides: Readonly<Record<string, unknown>>;
   readonly routing: Routing;
   readonly remind: RemindSettings;
-  /** Where it differs from the usual. */
+  /** The differences from the usual. */
   readonly scheduleMs: Partial<Readonly<Record<Source, number>>>;
   readonly tests: readonly RuleTest[];
 }
@@ -87,7 +87,7 @@ export interface Expectation {
 export type AlertStateWord = "pending" | "firing" | "ended" | "event";
 export type DataStateWord = "ok" | "noData" | "error";
 
-/** What is left out is not compared. */
+/** An expected alert; fields that are left out are not compared. */
 export interface ExpectedAlert {
   readonly line: number;
   readonly rule: string;
@@ -117,7 +117,7 @@ export interface ExpectedMessage {
   readonly description: string | null;
 }
 
-/** How messages are worded: the rooms that send them know, and whoever runs a test hands it in. */
+/** Words messages: the rooms that send them know, and whoever runs a test hands it in. */
 export interface Wording {
   readonly lead: (change: AlertChange) => string;
   readonly title: (changes: readonly AlertChange[]) => string;

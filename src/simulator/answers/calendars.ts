@@ -30,7 +30,7 @@ const common = (world: World) => ({
 });
 const other = { open: "afterHours", afterHours: "open" } as const;
 
-/** Where a market's session stands at this moment. */
+/** The state of a market's session at this moment. */
 export function sessionNow({ session }: Market, nowMs: number): Market["session"] {
   if (session.nextMs === null || nowMs < session.nextMs) return session;
   return { state: other[session.state], nextMs: null };

@@ -1,4 +1,4 @@
-/** What every answer is given, and what several of them need. */
+/** The input of every answer, and what several of them need. */
 import type { IncomingHttpHeaders } from "node:http";
 import { unitsFromBaseLots, usdFromQuoteLots } from "../../risk/units.ts";
 import { priceUsd } from "../orders.ts";
@@ -10,7 +10,7 @@ export interface Context {
   readonly sessions: Sessions;
   readonly nowMs: number;
   readonly headers: IncomingHttpHeaders;
-  /** Of the bearer; null where the endpoint needs none. */
+  /** The bearer's session; null where the endpoint needs none. */
   readonly session: Session | null;
 }
 

@@ -1,4 +1,4 @@
-/** What a transaction changed in one account, as the stream tells it. */
+/** The changes of one account by a transaction, as the stream tells it. */
 import type { MessageWireFor } from "../../contract/streams.ts";
 import { abs, microPerUnit, writeDecimal } from "../decimals.ts";
 import { spotBalances } from "../spot.ts";

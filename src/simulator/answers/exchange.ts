@@ -61,7 +61,7 @@ const equityMetadata = ({ name, symbol }: Market["spec"]) => ({
   classifications: ["equity"],
 });
 
-/** What list and snapshot say alike. */
+/** The fields that list and snapshot share. */
 function common(market: Market, nowMs: number) {
   const { spec } = market;
   return {

@@ -31,7 +31,7 @@ function firstAccount(world: World, authority: string): Account | undefined {
   return world.accounts.get(world.deriveAddress(authority, 0, 0));
 }
 
-/** What a registration or an activation consists of, for a world as it is now. */
+/** The instructions of a registration or an activation, for a world as it is now. */
 function instructionsFor(
   world: World,
   parts: { authority: string; feePayer: string; maxPositions: number; cosigner?: string | undefined },

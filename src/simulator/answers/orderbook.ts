@@ -11,15 +11,15 @@ import { present } from "../world.ts";
 import { executionBand } from "./calendars.ts";
 
 const levelsASide = 20;
-/** How many levels next to the mark the market maker's curve covers. */
+/** The number of levels next to the mark that the market maker's curve covers. */
 const splineLevels = 10;
 
 /** Distance between two levels of outsiders, in ticks. */
 const gapOf = (market: Market): number => Math.max(1, Math.round(market.markTicks * 0.0001));
-/** What outsiders trade in a minute, in lots. */
+/** The volume of outsiders in a minute, in lots. */
 const crowdLots = ({ spec }: Market): number =>
   timesPowerOfTen(spec.crowdUnitsPerMinute, spec.baseLotsDecimals);
-/** What the market maker offers at each level. */
+/** The market maker's size at each level. */
 const splineLots = (market: Market): number => Math.max(1, Math.round(crowdLots(market) * 0.5));
 
 /** @param whole levels outside of the execution band too, which exists after hours only */

@@ -15,7 +15,7 @@ type Point = NonNullable<WireFor<"timeWeightedReturns">["points"]>[number];
 const mostPoints = 10_000;
 
 interface Period {
-  /** What one became; null when there never was equity to grow. */
+  /** The growth of one; null when there never was equity to grow. */
   readonly factor: number | null;
   readonly netExternalFlow: bigint;
   /** Nothing was left at some moment. */

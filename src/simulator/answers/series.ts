@@ -37,7 +37,7 @@ function sumTotals(sample: AccountSample): MarketTotals {
   return sum;
 }
 
-/** Of one account, or of all accounts of a wallet together. */
+/** The profit of one account, or of all accounts of a wallet together. */
 function pnl(world: World, accounts: readonly Account[], window: Window) {
   return lived(world, accounts, window).map((bucket) => {
     const sum = { pnl: 0n, unrealized: 0n, funding: 0n, fees: 0n };

@@ -56,7 +56,7 @@ export function stateSnapshot(world: World, wallet: Wallet | undefined, pdaIndex
   };
 }
 
-/** What a wallet shows that never traded. */
+/** The state of a wallet that never traded. */
 const emptySubaccount: Subaccount = {
   subaccountIndex: 0,
   sequence: 0,
