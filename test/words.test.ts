@@ -118,6 +118,40 @@ test("no file says what should not be said", () => {
   ).toEqual([]);
 });
 
+/** Doc comments state what a thing is or does: none begins with one of these words. */
+const openingWords = [
+  "What",
+  "Whether",
+  "Of",
+  "How",
+  "That",
+  "When",
+  "Where",
+  "Which",
+  "Who",
+  "Whose",
+  "Why",
+];
+const opening = new RegExp(`/\\*\\*[\\s*]*(?:${openingWords.join("|")})\\b.*`, "g");
+
+function openings(file: string, text: string): string[] {
+  return [...text.matchAll(opening)].map(
+    ({ index, 0: found }) =>
+      `${file}:${text.slice(0, index).split("\n").length}: ${found.replaceAll(/\s+/g, " ")}`,
+  );
+}
+
+test("no doc comment begins with a question word", () => {
+  const files = ownFiles().filter((file) => isCode(file) && file !== "test/ingest/any-moment.test.ts");
+  expect(files).toContain("src/main.ts");
+  expect(files.flatMap((file) => openings(file, readFileSync(path.join(root, file), "utf8")))).toEqual([]);
+  for (const word of openingWords) {
+    expect(openings("a.ts", `\n/** ${word} it is. */`)).toEqual([`a.ts:2: /** ${word} it is. */`]);
+    expect(openings("a.ts", `/**\n * ${word} it is,\n */`)).toEqual([`a.ts:1: /** * ${word} it is,`]);
+    expect(openings("a.ts", `/** ${word}ever. It is ${word}. */ // ${word}`)).toEqual([]);
+  }
+});
+
 describe("each rule can be broken", () => {
   test.each(rules.flatMap((rule) => rule.samples.map((sample) => [rule.name, sample] as const)))(
     "%s: %s",

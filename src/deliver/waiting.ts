@@ -36,7 +36,7 @@ export interface Leaving {
   readonly stormFold: number;
   /** Items that could have left before this have waited for long, ms. */
   readonly lateBeforeMs: number;
-  /** Where slots are scarce, a critical message that could have left before this waits no longer for a slot of its own, ms. */
+  /** A critical message that could have left before this waits no longer for a slot of its own where slots are scarce, ms. */
   readonly hurryBeforeMs?: number;
   /** So many at most, and nothing is folded: each has to be told. Left out: as people read. */
   readonly mostEach?: number;

@@ -21,7 +21,7 @@ type Line = readonly [string, string];
 export const tierLine = "Exchange's tier";
 
 /**
- * What is too old is left out, as in a text, but for what accounts hold where the judgement rests on it (`env.oldAccounts`).
+ * Leaves out what is too old, as in a text, but for what accounts hold where the judgement rests on it (`env.oldAccounts`).
  * @param staleAfterMs of the rule
  */
 export function detailsOf(

@@ -44,7 +44,7 @@ export interface Gap extends Due {
   readonly intermittent: boolean;
   /** The time at which its source last answered while it was open, ms: a part of it may still be missing. */
   answeredMs: number | null;
-  /** How long all has to be judged without a break until it closes, ms. It only grows. */
+  /** Time for which all has to be judged without a break until it closes, ms. It only grows. */
   steadyMs: number;
   /** Something cannot be judged now; false: settling. */
   open: boolean;
