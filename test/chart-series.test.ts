@@ -1,4 +1,4 @@
-/** What is drawn of an alert: the series that its rule compares with a number, from where history keeps it. */
+/** The chart of an alert: the series that its rule compares with a number, from where history keeps it. */
 import { expect, test } from "vitest";
 import { chartSeries } from "../src/chart-series.ts";
 import type { Alert } from "../src/domain/alert.ts";

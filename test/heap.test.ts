@@ -1,4 +1,4 @@
-/** What V8 is told of its heap: it says nothing but a line on stderr where it does not know a flag. */
+/** The flags of V8's heap: it says nothing but a line on stderr where it does not know a flag. */
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { daemonFlags } from "../launch.mjs";

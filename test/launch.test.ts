@@ -194,7 +194,7 @@ fs.writeFileSync(path.join(modules, ".package-lock.json"), JSON.stringify(lock))
 console.log("npm chatter that nobody wants to read");
 `;
 
-/** What the small package runs: says how it was started; `wait` waits for a signal, `exit N` ends with N. */
+/** The program of the small package: says how it was started; `wait` waits for a signal, `exit N` ends with N. */
 const program = `
 const [command, value] = process.argv.slice(2);
 const { PATH } = process.env;
@@ -268,7 +268,7 @@ class SmallPackage implements Disposable {
     return outcomeOf(this.start(args, call));
   }
 
-  /** How npm was called so far. */
+  /** The calls of npm so far. */
   npmCalls(): { name: string; args: string[]; node: string; NODE_ENV?: string; npm_config_omit?: string }[] {
     const log = path.join(this.outside, "npm.log");
     if (!existsSync(log)) return [];

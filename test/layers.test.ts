@@ -33,7 +33,7 @@ const mayImport = {
   replay: ["domain", "rules", "alerts", "watch", "ingest"],
 } as const satisfies Record<string, readonly string[]>;
 
-/** Where everything is put together. */
+/** The files in which everything is put together. */
 const roof = [
   "app.ts",
   "steady-clock.ts",

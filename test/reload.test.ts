@@ -1,4 +1,4 @@
-/** What a running daemon takes of a new configuration, and what it does not. */
+/** The parts of a new configuration that a running daemon takes, and those that it does not. */
 import { expect, test } from "vitest";
 import { openHouse } from "./support/daemon.ts";
 

@@ -1,6 +1,6 @@
 /**
- * What reading a reply costs: JSON.parse, parseJson and the schema, in µs a reply, the best of five rounds.
- * Run by hand: node test/bench/contract.ts
+ * Measures the cost of reading a reply: JSON.parse, parseJson and the schema, in µs a reply, the best of five rounds. Run by
+ * hand: node test/bench/contract.ts
  */
 import { endpoints } from "../../src/contract/endpoints.ts";
 import { parseJson } from "../../src/contract/json.ts";

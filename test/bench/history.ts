@@ -1,6 +1,6 @@
 /**
- * What the store costs, on this machine: `node test/bench/history.ts [owners] [ticks of each]`.
- * Ticks of 20 series whose values all change every time, as from real positions and marks: the worst that packing meets.
+ * Measures the cost of the store, on this machine: `node test/bench/history.ts [owners] [ticks of each]`. Ticks of 20 series
+ * whose values all change every time, as from real positions and marks: the worst that packing meets.
  */
 import fs from "node:fs";
 import os from "node:os";

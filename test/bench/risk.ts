@@ -1,4 +1,4 @@
-/** What one account costs to assess, in microseconds of processor time: `node test/bench/risk.ts`. */
+/** Measures the cost of assessing one account, in microseconds of processor time: `node test/bench/risk.ts`. */
 
 import { assessAccount } from "../../src/risk/assess.ts";
 import type { AccountRisk } from "../../src/risk/model.ts";

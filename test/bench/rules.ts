@@ -1,6 +1,6 @@
 /**
- * What judging costs: 20 rules on one poll of a trader with two positions, against the same conditions written in plain
- * TypeScript over plain objects. Run: node test/bench/rules.ts
+ * Measures the cost of judging: 20 rules on one poll of a trader with two positions, against the same conditions written in
+ * plain TypeScript over plain objects. Run: node test/bench/rules.ts
  */
 
 import { type Source, sources } from "../../src/domain/observation.ts";
@@ -152,7 +152,7 @@ const works: [string, (i: number) => void][] = [
   ["the same in plain TypeScript", plainly],
 ];
 
-/** What a programmer would write for exactly these rules, with a check of age and none of unknown. */
+/** The code that a programmer would write for exactly these rules, with a check of age and none of unknown. */
 function plainly(i: number): void {
   step(i);
   const t = trader.values as Record<string, number>;

@@ -1,4 +1,4 @@
-/** What every channel has to do, whatever is behind it. One suite; each channel brings a far side that misbehaves. */
+/** The duties of every channel, whatever is behind it. One suite; each channel brings a far side that misbehaves. */
 import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import type { Channel } from "../../src/channels/channel.ts";
@@ -24,7 +24,7 @@ import { inWordsOf } from "./wording.ts";
 interface FarSide extends AsyncDisposable {
   readonly settings: unknown;
   readonly secrets: readonly string[];
-  /** What has arrived, as text. */
+  /** The messages that arrived, as text. */
   readonly arrived: () => readonly string[];
   /** The next attempt, or all following: refused for now, refused for good, denied, unanswered. */
   readonly busy: () => void;
@@ -257,9 +257,9 @@ async function rig(start: () => Promise<FarSide>): Promise<Rig> {
 }
 
 const never = new AbortController().signal;
-/** What they are sent is data: in their own fields, not as lines for people. */
+/** Channels for programs: they get data in their own fields, not as lines for people. */
 const forPrograms = ["webhook", "pagerduty", "alertmanager"];
-/** What a mail program puts between parts is another on each attempt. */
+/** Removes the boundary between mail parts, which differs on each attempt. */
 const withoutTime = (text: string) => text.replaceAll(/--_NmP-[\w-]+/g, "");
 const services = {
   webhook: program,

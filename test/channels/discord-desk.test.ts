@@ -1,4 +1,4 @@
-/** What people press and type on Discord: answered in time, done once, by those who may, and told to nobody else. */
+/** Presses and commands of people on Discord: answered in time, done once, by those who may, and told to nobody else. */
 import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
@@ -12,7 +12,7 @@ import { Watched } from "../support/wait.ts";
 import { handClock } from "./hand-clock.ts";
 import { alert, atMs, change, message, outgoing } from "./messages.ts";
 
-/** How long whoever does not know the message of a button waits for somebody else to. */
+/** The time for which a daemon that does not know the message of a button waits for another one. */
 const asideMs = 1_200;
 const never = new AbortController().signal;
 const marta: DiscordPerson = { id: "1100000000000000042", username: "marta", roles: [] };
@@ -28,7 +28,7 @@ const allow = { users: [marta.id], roles: ["1100000000000000005"] };
 function desk(nowMs: () => number) {
   const alerts = new Map<number, Alert>([[42, alert()]]);
   const silences: Silence[] = [];
-  /** Of messages about any alert. */
+  /** Receipts of messages about any alert. */
   const receipts: { readonly receiver: string; readonly receipt: string }[] = [];
   const done: string[] = [];
   let status = emptyStatus();

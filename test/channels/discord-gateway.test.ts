@@ -24,7 +24,7 @@ afterEach(() => {
   process.off("uncaughtException", note).off("unhandledRejection", note);
 });
 
-/** What a socket does with the question for an upgrade. */
+/** The behaviour of a socket at the question for an upgrade. */
 type Manner = "silent" | "reset" | "refuse";
 
 /** A gateway of bare TCP that never lets anybody in. */

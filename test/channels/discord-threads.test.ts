@@ -27,7 +27,7 @@ interface Rig extends AsyncDisposable {
   readonly discord: LocalDiscord;
   readonly clock: HandClock;
   readonly warned: string[];
-  /** What people asked for. */
+  /** The actions that people asked for. */
   readonly acts: string[];
   channel: Channel;
   /** The same channel in a process that was started anew. */
@@ -37,7 +37,7 @@ interface Rig extends AsyncDisposable {
   /** One attempt more of a message that was not recorded as delivered. */
   again(sent: Message): Promise<SendResult>;
   last(): Message;
-  /** What stands in the channel, and in the thread below its message of that index. */
+  /** The messages in the channel, and in the thread below its message of that index. */
   inChannel(): readonly DiscordMessage[];
   below(index: number): readonly DiscordMessage[];
 }
@@ -116,7 +116,7 @@ async function rig(more: object = byRole): Promise<Rig> {
 const began = (id: number, parts: Partial<Alert> = {}) => change("fired", { id, ...parts });
 const step = (kind: AlertChangeKind, id: number, parts: Partial<Alert> = {}) =>
   change(kind, { id, ...parts });
-/** What else fires in the group. */
+/** The other alerts that fire in the group. */
 const beside = (...ids: number[]): Partial<MessageContent> => ({
   standing: { alerts: ids.map((id) => ({ id, severity: "critical", summary: "x" })), more: 0 },
 });

@@ -53,7 +53,7 @@ async function rig(
   };
 }
 
-/** What the outbox hands over when a message tells of the end of an alert that `first` told of. */
+/** The outbox's message when a message tells of the end of an alert that `first` told of. */
 async function ending(one: Rig, first: Message, changes: Parameters<typeof message>[0]): Promise<Outgoing> {
   const known = one.discord.messages.find(({ nonce, text }) => nonce === first.id || text.includes(first.id));
   const receipt = known?.id ?? "";

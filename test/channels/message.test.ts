@@ -1,4 +1,4 @@
-/** What a message says, channel by channel's common ground: the order of answers, times, endings, and text from data. */
+/** The text of a message, channel by channel's common ground: the order of answers, times, endings, and text from data. */
 import { describe, expect, test } from "vitest";
 import { plainLines } from "../../src/channels/lines.ts";
 import { formatTime, leadOf, render } from "../../src/channels/message.ts";

@@ -1,4 +1,4 @@
-/** How the answers of services are read. */
+/** Reading the answers of services. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";

@@ -1,4 +1,4 @@
-/** What is particular to each channel that speaks HTTP, or runs a program, beyond what all of them have to do. */
+/** The particular behaviour of each channel that speaks HTTP, or runs a program, beyond what all of them have to do. */
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";

@@ -1,4 +1,4 @@
-/** What has to be typed is what works where the process was started. */
+/** The command line in messages works where the process was started. */
 import path from "node:path";
 import { expect, test } from "vitest";
 import { commandLineOf } from "../../src/cli/called.ts";

@@ -51,7 +51,7 @@ test("the place of a demo: a later one takes it, what is gone is not found", () 
   expect(findDemo()).toBeNull();
 });
 
-/** What somebody who may write beside a demo's folder could put where it was: all of these lead to a file of ours. */
+/** The things that another user could put in place of a demo's folder: all of these lead to a file of ours. */
 const put: readonly [string, (folder: string, config: string, file: string) => void][] = [
   [
     "a folder that others may write",

@@ -1,4 +1,4 @@
-/** What every command has in common: help with an example, wrong use, JSON failures. */
+/** The parts that all commands share: help with an example, wrong use, JSON failures. */
 import { describe, expect, test } from "vitest";
 import { controlCalls } from "../../src/simulator/control.ts";
 import { startSimulator } from "../../src/simulator/index.ts";

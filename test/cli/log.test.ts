@@ -6,7 +6,7 @@ import { createLog } from "../../src/cli/log.ts";
 import type { LogOptions } from "../../src/cli/log-options.ts";
 import { desk } from "./run.ts";
 
-/** What is written to stderr, when that is a file. */
+/** The log on stderr, when that is a file. */
 async function logged(
   options: LogOptions,
   write: (log: Awaited<ReturnType<typeof createLog>>["log"]) => void,

@@ -1,4 +1,4 @@
-/** What a channel's own words come out as, from a shell. */
+/** The result of a channel's own words, from a shell. */
 import { expect, test } from "vitest";
 import { desk, plainConfig, run } from "./run.ts";
 

@@ -1,4 +1,4 @@
-/** What is asked of accounts only where a rule needs it, from the simulator over real sockets. */
+/** Accounts' data that are read only where a rule needs it, from the simulator over real sockets. */
 import { expect, test } from "vitest";
 import { orderName } from "../../src/domain/account.ts";
 import type { Observation } from "../../src/domain/observation.ts";

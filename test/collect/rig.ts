@@ -11,7 +11,7 @@ import { FakeClock } from "../support/clock.ts";
 
 export type Seen<K extends Observation["kind"]> = Observation & { kind: K };
 
-/** What the daemon's store keeps of observations, as far as collectors read it back. */
+/** The part of the daemon's store that collectors read back. */
 export class MemoryStore {
   readonly events = new Map<string, Event>();
   readonly kept = new Map<string, string>();
@@ -48,9 +48,9 @@ export interface RigOptions {
   readonly marginRatio?: (wallet: string) => number | null;
   readonly needs?: CollectorsOptions["needs"];
   readonly wantedMarkets?: CollectorsOptions["wantedMarkets"];
-  /** Where HTTP is reached. Default: the simulator itself. */
+  /** Gives the address for HTTP. Default: the simulator itself. */
   readonly line?: (simulatorUrl: string, clock: FakeClock) => Promise<string>;
-  /** Where the stream is reached, when there is one. */
+  /** Gives the address of the stream, when there is one. */
   readonly streams?: (simulatorUrl: string) => Promise<string>;
 }
 
@@ -199,7 +199,7 @@ export class Rig implements AsyncDisposable {
     return this.simulator.call(name, body);
   }
 
-  /** How often a path was asked. */
+  /** The number of requests for a path. */
   asked(path: string): number {
     return this.simulator.requests.query(path).count;
   }

@@ -1,4 +1,4 @@
-/** When collectors run: beats, deadlines, failures, asks, catching up. The collectors are the test's own. */
+/** The runs of collectors: beats, deadlines, failures, asks, catching up. The collectors are the test's own. */
 import { describe, expect, test } from "vitest";
 import type { CollectedWallet, Collector, RunOutcome, WalletRun } from "../../src/collect/collector.ts";
 import { Scheduler } from "../../src/collect/scheduler.ts";

@@ -4,7 +4,7 @@ import type { FrameFilter } from "../support/frame-line.ts";
 import { SlowLine } from "../support/slow-line.ts";
 import { StreamRig, seldom } from "./stream-rig.ts";
 
-/** What is done with changes of trader states; everything else passes. */
+/** A filter for changes of trader states; everything else passes. */
 const deltas =
   (act: (text: string, n: number, forward: (text: string) => void) => void): FrameFilter =>
   (text, forward) => {

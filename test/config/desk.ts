@@ -14,7 +14,7 @@ export const oneRule = `rules:
     summary: far
 `;
 
-/** What every configuration needs, in one line each, after whatever is under test. */
+/** The minimal rest of a configuration, in one line each, after whatever is under test. */
 export const rest = `
 wallets: [{ name: watched, authority: ${authority} }]
 channels: { here: { type: console } }

@@ -1,4 +1,4 @@
-/** What a sound configuration becomes: values, keys, rules, and warnings where something is odd. */
+/** The result of a sound configuration: values, keys, rules, and warnings where something is odd. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is the configuration's own syntax.
 import fs from "node:fs";
 import path from "node:path";

@@ -1,5 +1,5 @@
 /**
- * What is said about one call of the SDK: how it is made here, and what has to come of it.
+ * The checks of one call of the SDK: how it is made here, and what has to come of it.
  *
  *   parses      it asks the simulator, and what comes back fits the SDK's own schema (or the row's own question)
  *   refused     it has to be refused, with this status: the route is no part of the contract
@@ -92,7 +92,7 @@ export function chain(why: string, make: Make<unknown>, failure: RegExp): Call {
   };
 }
 
-/** That there is something in a list, and how much. */
+/** Expects rows in a list; returns their number. */
 export function some(rows: readonly unknown[], what = "rows"): string {
   expect(rows.length).toBeGreaterThan(0);
   return `${rows.length} ${what}`;

@@ -137,7 +137,7 @@ const trigger = {
   orderKind: sdk.StopLossOrderKind.IOC,
 };
 
-/** What each builder is given beside the wallet, its indices and SOL. */
+/** The arguments of each builder beside the wallet, its indices and SOL. */
 const builders: Record<string, (desk: Desk) => object | Promise<object>> = {
   buildCancelAll: () => ({}),
   buildCancelOrdersById: () => ({ orders: [{ priceInTicks: 14_050n, orderSequenceNumber: 7n }] }),

@@ -1,4 +1,7 @@
-/** What the SDK keeps up to date by itself, out of HTTP and the stream: configuration, prices, books, trader states. */
+/**
+ * The parts that the SDK keeps up to date by itself, out of HTTP and the stream: configuration, prices, books, trader
+ * states.
+ */
 import * as sdk from "@ellipsis-labs/rise";
 import { expect } from "vitest";
 import { type Call, type Calls, local, parses, some } from "./call.ts";

@@ -7,7 +7,7 @@ import { expect } from "vitest";
 import { type Call, type Calls, parses, some } from "./call.ts";
 import { type Books, openBooks } from "./margin-books.ts";
 
-/** That a subaccount's totals are those of the simulator's view. */
+/** Expects a subaccount's totals to be those of the simulator's view. */
 function asViewed(margin: sdk.MarginTotals, view: sdk.TraderView): string {
   const figures = {
     collateralBalance: margin.collateralBalanceQuoteLots,

@@ -1,4 +1,4 @@
-/** What the SDK exports beside its clients and makes of the simulator's answers. */
+/** The exports of the SDK beside its clients, applied to the simulator's answers. */
 import * as sdk from "@ellipsis-labs/rise";
 import { expect } from "vitest";
 import { type Call, type Calls, parses, reads, refused, some } from "./call.ts";

@@ -18,7 +18,7 @@ async function signedIn(desk: Desk) {
   return { client, auth: client.auth, manager: client.sessionManager, session };
 }
 
-/** Whether a session's reads are answered. */
+/** True if a session's reads are answered. */
 const inbox = ({ lived }: Desk, client: sdk.PhoenixClient) =>
   client.api.notifications().getNotificationsByTrader(lived.traderPda, { limit: 1 });
 

@@ -13,7 +13,7 @@ import { WalletKey } from "../../src/wallet/wallet-key.ts";
 
 export interface Desk {
   readonly simulator: Simulator;
-  /** Of `lived`, signed in by message. */
+  /** The client of `lived`, signed in by message. */
   readonly client: PhoenixClient;
   readonly lived: SimulatedTrader;
   /** Subaccount 1 of `lived`, with gold in it. */
@@ -23,7 +23,7 @@ export interface Desk {
   /** Signs in by message, with the wallet's real key. */
   readonly signIn: (client: PhoenixClient, key?: WalletKey) => Promise<void>;
   readonly sim: (call: string, body: object) => Promise<unknown>;
-  /** What stands at a path, without the SDK. */
+  /** The value at a path, without the SDK. */
   readonly plain: (path: string) => Promise<unknown>;
   /** A call of the chain's JSON-RPC. */
   readonly rpc: <T>(method: string, params?: unknown[]) => Promise<T>;

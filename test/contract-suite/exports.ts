@@ -1,6 +1,6 @@
 /**
- * What else the SDK exports that can be called, and why it has no row: it asks nobody, it is made for us by a client
- * whose calls have rows, or it needs the real ledger. A new export that fits none of these has to be looked at.
+ * The other callable exports of the SDK, and why it has no row: it asks nobody, it is made for us by a client whose calls
+ * have rows, or it needs the real ledger. A new export that fits none of these has to be looked at.
  */
 export interface Reason {
   readonly result: "asks nobody" | "has rows as" | "needs the chain";

@@ -1,4 +1,4 @@
-/** What the SDK's calculators take, out of what the simulator answers about one wallet. */
+/** The input of the SDK's calculators, out of what the simulator answers about one wallet. */
 import * as sdk from "@ellipsis-labs/rise";
 import { traderAddress } from "../../src/wallet/address.ts";
 import type { Desk } from "./desk.ts";
@@ -12,7 +12,7 @@ export interface Books {
     messageType: "snapshot";
   };
   readonly inputs: sdk.TraderMarginInputs;
-  /** Of subaccount 0. */
+  /** The margin inputs of subaccount 0. */
   readonly cross: sdk.SubaccountMarginInputs;
   readonly summaries: sdk.MarketSummary[];
   readonly marks: Record<string, number>;

@@ -33,7 +33,7 @@ const calls: Calls = Object.assign({}, ...Object.values(groups));
 
 let desk: Desk;
 const lines: Line[] = [];
-/** What the SDK says when it drops a frame. */
+/** The SDK's messages about dropped frames. */
 const complaints: string[] = [];
 
 beforeAll(async () => {

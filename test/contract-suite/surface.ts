@@ -1,5 +1,5 @@
 /**
- * What the SDK offers, read from what it publishes: its exports at run time, and the members of its clients from its own
+ * The surface of the SDK, read from what it publishes: its exports at run time, and the members of its clients from its own
  * declarations, so that a new version with a new call is noticed. Private and protected members are no calls.
  */
 import { readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ export const version: string = JSON.parse(readFileSync(join(home, "package.json"
 
 interface Member {
   readonly name: string;
-  /** What a call returns, or what a property is. */
+  /** The return type of a call, or the type of a property. */
   readonly type: string;
   readonly call: boolean;
 }
@@ -49,7 +49,7 @@ function membersOf(body: string): Member[] {
   return members;
 }
 
-/** What stands behind the parameters of a method. */
+/** The part behind the parameters of a method. */
 function returned(signature: string): string {
   return /\): ([^()]*)$/.exec(signature)?.[1] ?? "";
 }

@@ -30,7 +30,10 @@ const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const day = 86_400_000;
 /** Codes with which the simulator says that a request as such cannot be. */
 const requestCodes = ["invalid_request", "invalid_pubkey", "malformed_json"];
-/** What they take is made by somebody: a signature, a transaction, a token. Any other text is refused for what it is. */
+/**
+ * Endpoints whose arguments are made by somebody: a signature, a transaction, a token. Any other text is refused for what it
+ * is.
+ */
 const needMore = new Set([
   "loginWallet",
   "loginWalletTransaction",

@@ -1,4 +1,4 @@
-/** How records are read: exact where it counts, tolerant where the contract says so, precise about what does not fit. */
+/** Reading records: exact where it counts, tolerant where the contract says so, precise about what does not fit. */
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

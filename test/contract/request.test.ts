@@ -1,4 +1,4 @@
-/** What a client may send is what a server takes: every endpoint's parameters, generated from the table itself. */
+/** A server takes the arguments that a client may send: every endpoint's parameters, generated from the table itself. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
@@ -139,7 +139,7 @@ function sample(endpoint: Endpoint): Record<string, unknown> {
   return args;
 }
 
-/** What a server says to arguments that a client of ours would not send. */
+/** The server's reply to arguments that a client of ours would not send. */
 function serverOpinion(endpoint: Endpoint, args: Record<string, unknown>) {
   const raw = {
     path: {} as Record<string, string>,

@@ -1,4 +1,4 @@
-/** What the reference tells of replies: every field of every endpoint that answers something. */
+/** The reference of replies: every field of every endpoint that answers something. */
 import { expect, test } from "vitest";
 import { allEndpoints, endpoints } from "../../src/contract/index.ts";
 import { replyFields } from "../../src/contract/shape.ts";

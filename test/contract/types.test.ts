@@ -1,4 +1,4 @@
-/** What the compiler makes of the table: checked by `npm run typecheck`, run here only to be a test file. */
+/** The types that the compiler derives from the table: checked by `npm run typecheck`, run here only to be a test file. */
 import { expectTypeOf, test } from "vitest";
 import type { ArgsFor, Client, Handlers, RecordFor, ServerArgsFor } from "../../src/contract/endpoints.ts";
 import type { MessageFor, SubscriptionFor } from "../../src/contract/streams.ts";

@@ -1,4 +1,4 @@
-/** Who gets in: the socket and its file, names in `Host`, the headers that hold a browser to its place. */
+/** Access to the daemon: the socket and its file, names in `Host`, the headers that hold a browser to its place. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";

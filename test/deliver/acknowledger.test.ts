@@ -1,4 +1,4 @@
-/** What the exchange is told, when, and how often: through the real client, on real sockets, with real rows. */
+/** The acknowledgements to the exchange and their times: through the real client, on real sockets, with real rows. */
 
 import { expect, test } from "vitest";
 import { type Acknowledger, acknowledgeWith, createAcknowledger } from "../../src/deliver/index.ts";

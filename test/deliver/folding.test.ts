@@ -1,4 +1,4 @@
-/** What belongs together leaves together, and a storm is readable: groups, folding, what piled up while nothing could leave. */
+/** Groups leave together, and a storm is readable: groups, folding, what piled up while nothing could leave. */
 import { expect, test } from "vitest";
 import { plainLines } from "../../src/channels/lines.ts";
 import { render } from "../../src/channels/message.ts";

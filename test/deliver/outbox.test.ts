@@ -319,7 +319,7 @@ test("a message that alone fails does not hold up the others, nor is it tried ea
   expect(one.far.arrivals.filter(({ items }) => items.includes(1)).length).toBeLessThan(12);
 });
 
-/** What the log says of the channel chat. */
+/** The log about the channel chat. */
 const said = (logged: readonly string[]) =>
   logged.filter((line) => line.startsWith("the channel chat")).map((line) => line.split(" {")[0]);
 const chatWorks = (one: { readonly observed: readonly { channel: string; working: boolean }[] }) =>

@@ -1,4 +1,4 @@
-/** What tests of deliveries share: alerts as the watch makes them, a far side over real HTTP, an outbox on real SQLite. */
+/** The shared parts of delivery tests: alerts as the watch makes them, a far side over real HTTP, an outbox on real SQLite. */
 import { createHash } from "node:crypto";
 import fs from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
@@ -95,7 +95,7 @@ export interface Arrival {
   readonly items: readonly number[];
   readonly title: string;
   readonly leads: readonly string[];
-  /** Of the whole message as it arrived. */
+  /** The digest of the whole message as it arrived. */
   readonly digest: string;
   readonly atMs: number;
   readonly answered: number | "hang" | "drop";

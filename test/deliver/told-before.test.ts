@@ -1,4 +1,4 @@
-/** What a channel is handed about what it told before: the first message, the newest that tells of all, and edits of both. */
+/** The earlier messages that a channel gets: the first message, the newest that tells of all, and edits of both. */
 import { expect, test } from "vitest";
 import { toldBefore } from "../../src/deliver/attempt.ts";
 import type { Journal } from "../../src/deliver/journal.ts";

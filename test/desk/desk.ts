@@ -79,7 +79,7 @@ export class Desk {
   readonly scenes: SceneTime[] = [];
   readonly folder: string;
   readonly say: (line: string) => void;
-  /** When the daemon first said that it watches, ms. */
+  /** The time at which the daemon first said that it watches, ms. */
   startedMs = Number.NaN;
   /** The longest time by which this script's own timers were late, ms. */
   worstLagMs = 0;

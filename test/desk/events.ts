@@ -1,4 +1,4 @@
-/** What happened once: liquidations, deleveraging, stops, withdrawals, funding. Each has one message, with its own figures. */
+/** The single events: liquidations, deleveraging, stops, withdrawals, funding. Each has one message, with its own figures. */
 import { midnightMs, time } from "./desk.ts";
 import { type Judge, textOf } from "./judge.ts";
 import { fits, printed } from "./numbers.ts";
@@ -13,7 +13,7 @@ interface Happening {
   readonly atMs: number;
   /** To arrive by then, unless a trouble hides it, ms. */
   readonly byMs: number;
-  /** What it says, in words of the script. */
+  /** Its text, in words of the script. */
   readonly words: string;
   /** Nothing has to be sent; what is sent has to be right. */
   readonly optional?: boolean;
@@ -101,7 +101,7 @@ function isAgain(judge: Judge, item: Item, all: readonly Happening[]): boolean {
   return true;
 }
 
-/** Which number of the happening is missing in the summary, or null. */
+/** The number of the happening that is missing in the summary, or null. */
 function wrong(item: Item, { numbers }: Happening): string | null {
   const texts = item.summary.match(/-?\$?\d[\d,]*(\.\d+)?%?/g) ?? [];
   const values = texts.flatMap((text) => printed(text.replace(/,$/, "")) ?? []);
@@ -261,7 +261,7 @@ function announcements(judge: Judge): void {
   }
 }
 
-/** What each account paid at midnight, by market. */
+/** The payment of each account at midnight, by market. */
 function funding(judge: Judge): readonly Happening[] {
   const sums = new Map<
     string,

@@ -15,11 +15,11 @@ const withinMs = 5_000;
 const afterTroubleMs = 7_000;
 /** Later than this a message is lost, ms. */
 const lostAfterMs = 45_000;
-/** Of clocks, and of samples of the truth, ms. */
+/** Tolerance for clocks, and of samples of the truth, ms. */
 export const slackMs = 400;
 /** An alert that goes on for so long after its condition is forgotten, ms. */
 const standingMs = 60_000;
-/** How old data may be while everything answers, ms. */
+/** Maximum age of data while everything answers, ms. */
 export const freshMs = 6_000;
 /** Thresholds are met a little sooner or later than the truth says. */
 const lenient = 0.01;

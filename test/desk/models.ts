@@ -24,9 +24,9 @@ export interface Context {
   readonly limits: ReadonlyMap<string, Readonly<Record<string, number>>>;
   /** The last midnight at or before a time, ms; null before the first one. */
   readonly midnight: (atMs: number) => number | null;
-  /** When the daemon began to watch, ms. */
+  /** The time at which the daemon began to watch, ms. */
   readonly startedMs: number;
-  /** When money was withdrawn, by wallet, ms. */
+  /** The times of withdrawals, by wallet, ms. */
   readonly withdrawals: ReadonlyMap<string, readonly number[]>;
 }
 
@@ -67,7 +67,7 @@ const above = (value: number, { severity, on, off }: Bounds, ease: number): Leve
 });
 const level = (severity: Severity, on: number, off: number): Bounds => ({ severity, on, off });
 
-/** Of the desk's own wallets; the simulated exchange has others. */
+/** The accounts of the desk's own wallets; the simulated exchange has others. */
 const accounts = ({ labels }: Context, moment: Moment): string[] =>
   [...moment.accounts].flatMap(([name, { wallet }]) => (labels.has(wallet) ? [name] : []));
 const positions = (context: Context, moment: Moment): string[] =>
@@ -171,7 +171,10 @@ export function pairFigures({ trace, pairs }: Context, moment: Moment, name: str
 /** Window of LosingFast at the desk, ms. */
 export const fastWindowMs = 40_000;
 const keepMs = 5_000;
-/** Of rules that each price judges: a frame, the judgement, the message, and half a second of the grid of expectations. */
+/**
+ * The time limit for rules that each price judges: a frame, the judgement, the message, and half a second of the grid of
+ * expectations.
+ */
 const pricedMs = 3_500;
 
 function ofWallet(

@@ -9,9 +9,9 @@ export interface Item {
   readonly alert: number;
   /** fired, rose, fell, worsened, reminder, ended, … */
   readonly change: string;
-  /** When it was decided, daemon's clock, ms. */
+  /** The time of the decision, daemon's clock, ms. */
   readonly atMs: number;
-  /** When it arrived here, the same clock, ms. */
+  /** The time of arrival here, the same clock, ms. */
   readonly arrivedMs: number;
   readonly rule: string;
   readonly subject: string;

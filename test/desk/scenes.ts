@@ -1,4 +1,4 @@
-/** What happens at the desk, scene by scene. Each leaves the world as the next one may find it. */
+/** The events at the desk, scene by scene. Each leaves the world as the next one may find it. */
 import type { Desk } from "./desk.ts";
 import { midnightMs, usualRate } from "./desk.ts";
 import { startPrices, wallets } from "./wallets.ts";

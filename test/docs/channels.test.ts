@@ -12,7 +12,7 @@ const read = (name: string) => readFileSync(new URL(name, folder), "utf8");
 const about = ["README.md", "adding.md"];
 const pages = readdirSync(folder).filter((name) => !about.includes(name));
 
-/** What the variables of the pages may hold. */
+/** The variables of the pages. */
 const variables: Readonly<Record<string, string>> = {
   DISCORD_TOKEN: "t".repeat(30),
   DISCORD_WEBHOOK_URL: `https://discord.com/api/webhooks/123456789012345678/${"w".repeat(20)}`,

@@ -23,7 +23,7 @@ import { startSmtp } from "../support/smtp.ts";
 
 /** Daemons side by side in a process, each with a wallet and a database of its own. */
 const side = 4;
-/** Which occurrences of a step to die at. What every poll comes to reaches into the first rounds of polls. */
+/** The occurrences of a step at which a daemon dies. Those of each poll reach into the first rounds of polls. */
 const often = [1, 2, 4, 7, 11];
 const each = [1, 2, 3, 4, 5];
 const steps: Readonly<Record<Step, readonly number[]>> = {
@@ -79,7 +79,7 @@ rules:
     summary: "({{ event.title }})"
 `;
 
-/** What a wallet's messages say of its position. */
+/** The phrases of a wallet's messages about its position. */
 const phrases = {
   firing: (name: string) => new RegExp(`FIRING critical( #\\d+)?: ${name} is near`),
   resolved: (name: string) => new RegExp(`RESOLVED( #\\d+)?: ${name} is near`),
@@ -134,7 +134,7 @@ dashboard: { listen: off }
     return { config: path.join(place, "config.yaml"), database: path.join(place, "perpwatch.db") };
   });
 
-  /** What both channels have accepted so far, copy by copy. */
+  /** The messages that both channels have accepted so far, copy by copy. */
   const accepted = (): Accepted[] => [
     ...discord.messages.map(({ nonce }) => ({
       channel: "chat" as const,
@@ -166,7 +166,7 @@ dashboard: { listen: off }
       .flatMap(({ notifications }) => notifications.all())
       .filter(({ source }) => source === "general");
 
-  /** Where each daemon died, kill by kill. */
+  /** The place of each daemon's death, kill by kill. */
   const deaths: (readonly Where[])[] = [];
   const notes: { readonly daemon: number; readonly words: RegExp; readonly life: number }[] = [];
   const note = async (daemon: number) => {

@@ -113,7 +113,7 @@ interface Kind {
   readonly fault: (place: Place) => object | null;
   /** Between polls. Default 5 s. */
   readonly every?: string;
-  /** How long it lasts, ms. */
+  /** Its duration, ms. */
   readonly lastsMs: number;
   /** Most lines in the log about it, each of them once. Default 3: a read, a session, and why it still is so. */
   readonly lines?: number;
@@ -202,7 +202,7 @@ test.each(kinds)("$name, on each endpoint", async (kind) => {
   expect(house.simulator.requests.query("/v1/*").count).toBeGreaterThan(100);
 });
 
-/** What is asked once, at the first sight of a wallet or market. */
+/** The requests made once, at the first sight of a wallet or market. */
 function past(house: House): readonly Place[] {
   const { authority, traderPda } = house.trader();
   return [

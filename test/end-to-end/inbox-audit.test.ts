@@ -17,7 +17,7 @@ async function audit(house: House): Promise<InboxAudit> {
 const brief = ({ differences }: InboxAudit) =>
   differences.map(({ kind, type, done, lasting }) => `${kind} ${type}: ${done}${lasting ? ", again" : ""}`);
 
-/** What the exchange holds as acknowledged, as if somebody else had done it or it had lost it. */
+/** Sets the acknowledged state of a notification at the exchange, as if somebody else had done it or it had lost it. */
 function setAcked(house: House, type: string, acked: boolean): void {
   for (const wallet of house.simulator.world.wallets.values())
     for (const one of wallet.notifications.all()) if (one.notificationType === type) one.acked = acked;

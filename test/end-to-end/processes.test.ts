@@ -13,7 +13,7 @@ import { exchangeControls, startExchange } from "../support/exchange-program.ts"
 import { startProgram } from "../support/program.ts";
 import { type ReceivedMail, startSmtp } from "../support/smtp.ts";
 
-/** What takes a second takes a busy machine longer. */
+/** The patience of tests: a step of a second takes a busy machine longer. */
 const patienceMs = 40_000;
 const password = "smtp-pa55word-never-to-be-shown";
 

@@ -1,4 +1,4 @@
-/** What the daemon knows again after it was not running: its timers, what it missed, and what it must not repeat. */
+/** The daemon's knowledge after it was not running: its timers, what it missed, and what it must not repeat. */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test, vi } from "vitest";

@@ -1,4 +1,4 @@
-/** What is told when a message does not arrive: by another channel while there is one, else by the dead man's switch. */
+/** The alerts about a message that does not arrive: by another channel while there is one, else by the dead man's switch. */
 import { expect, test, vi } from "vitest";
 import { openHouse } from "../support/daemon.ts";
 import { startService } from "../support/service.ts";

@@ -1,4 +1,4 @@
-/** What is told when something of the daemon's own is broken: its disk, a channel, its knowledge of the exchange's words. */
+/** The alerts about faults of the daemon's own: its disk, a channel, its knowledge of the exchange's words. */
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";

@@ -1,4 +1,4 @@
-/** What a person is told about a position from danger to its end: by a bot and by mail, from the whole daemon. */
+/** The messages to a person about a position from danger to its end: by a bot and by mail, from the whole daemon. */
 import { expect, test, vi } from "vitest";
 import { every, openHouse } from "../support/daemon.ts";
 

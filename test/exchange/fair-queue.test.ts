@@ -7,7 +7,7 @@ import { FakeClock } from "../support/clock.ts";
 
 interface Entry extends FairEntry {
   readonly name: string;
-  /** How much was served before it came. */
+  /** The number served before it came. */
   readonly servedBefore: number;
   /** Size of the entries of its own queue that wait before it, and its own. */
   readonly ahead: number;

@@ -59,7 +59,7 @@ export interface LocalExchangeOptions {
   readonly accessMs?: number;
   readonly refreshMs?: number;
   readonly graceMs?: number;
-  /** What `expires_in` says, when that is not the truth. */
+  /** The value of `expires_in`, when that is not the truth. */
   readonly statedMs?: number;
   /** Access tokens that are no JWTs. */
   readonly opaque?: boolean;
@@ -79,7 +79,7 @@ export class LocalExchange implements AsyncDisposable {
   /** Every bearer is refused, whatever sign-in says. */
   refuseAll: string | null = null;
   held = 0;
-  /** How many connections were ever made. */
+  /** The number of connections ever made. */
   connections = 0;
   readonly #options: Required<Omit<LocalExchangeOptions, "statedMs">> & { statedMs?: number };
   readonly #server = createServer((request, response) => void this.#handle(request, response));

@@ -13,7 +13,7 @@ import { LocalExchange, type LocalExchangeOptions, testKey } from "./local-excha
 
 export class MemorySessions implements SessionStore {
   readonly rows = new Map<string, Uint8Array>();
-  /** What happened, in order: "save main", "load main". */
+  /** The events, in order: "save main", "load main". */
   readonly log: string[] = [];
   failing = false;
 

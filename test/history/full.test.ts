@@ -94,7 +94,7 @@ const mayMount = (() => {
 
 if (!mayMount) console.log("no right to mount a small disk here: the page limit alone stands for a full one");
 
-/** Where none can be had, there is nothing that these could be run on. */
+/** The disks of these tests. Where none can be mounted, they cannot run. */
 for (const disk of mayMount ? ["on a disk of two megabytes"] : [])
   describe(disk, () => {
     async function onSmallDisk(run: (file: string, filler: string) => Promise<void>): Promise<void> {

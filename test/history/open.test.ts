@@ -14,7 +14,7 @@ import { migrations } from "../../src/history/migrations.ts";
 import { alert, alertChange, all, everything } from "./examples.ts";
 import { temporaryFolder } from "./folder.ts";
 
-/** What opening throws; a store that opens is closed and fails the test. */
+/** The error of opening; a store that opens is closed and fails the test. */
 function refusal(run: () => { close(): unknown }): HistoryError {
   try {
     run().close();

@@ -80,7 +80,7 @@ const part: fc.Arbitrary<Changes> = fc
   )
   .map((parts) => changes(parts as Partial<Changes>));
 
-/** What happens to a store: batches are committed, it is packed, closed and opened again. */
+/** The operations on a store: batches are committed, it is packed, closed and opened again. */
 type Step = { do: "commit"; batch: Changes[] } | { do: "pack" } | { do: "reopen" };
 const step: fc.Arbitrary<Step> = fc.oneof(
   {

@@ -1,4 +1,4 @@
-/** Where reading of the recording begins and ends, what is kept of it, and who may read meanwhile. */
+/** The limits of reading the recording, what is kept of it, and who may read meanwhile. */
 import { expect, test } from "vitest";
 import { changes } from "../../src/domain/changes.ts";
 import type { Observation } from "../../src/domain/observation.ts";

@@ -1,4 +1,4 @@
-/** What the watch was fed comes back from the recording as it was: generated observations of every kind and of unknown ones. */
+/** The recording returns the input of the watch as it was: generated observations of every kind and of unknown ones. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { changes } from "../../src/domain/changes.ts";

@@ -25,7 +25,7 @@ const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 const t0 = Math.floor(1_760_000_000_000 / (16 * dayMs)) * 16 * dayMs;
 const forever = { samplesMs: null, minutesMs: null, hoursMs: null };
 
-/** What the samples themselves come to, in plain memory. */
+/** The roll-ups of the samples themselves, in plain memory. */
 function expected(
   ticks: readonly Tick[],
   owner: string,

@@ -1,4 +1,4 @@
-/** What the exchange hands out is refused unless it is, to the byte, what was asked for. */
+/** Instructions that the exchange hands out are refused unless it is, to the byte, what was asked for. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Instruction } from "../../src/contract/index.ts";

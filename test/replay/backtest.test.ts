@@ -47,7 +47,7 @@ const settings: WatchSettings = {
   timezone: "UTC",
 };
 
-/** What a daemon leaves of an account that holds one position while its mark is as `usd` says. */
+/** The records that a daemon leaves of an account that holds one position while its mark is as `usd` says. */
 class Left {
   readonly ticks: Tick[] = [];
   readonly facts: FactChange[] = [];

@@ -37,7 +37,7 @@ const wording = {
     changes.map(({ alert }) => alert.summary).join(" + "),
 };
 
-/** What a person reads of a suite: the problems of it, or each failure with its difference. */
+/** The report of a suite: the problems of it, or each failure with its difference. */
 async function run(text: string, ruleText = rules): Promise<string> {
   const read = readSuite("a.test.yaml", text);
   if ("problems" in read) return read.problems.map(formatProblem).join("\n");

@@ -1,4 +1,4 @@
-/** What messages print. */
+/** The texts of messages. */
 import { describe, expect, test } from "vitest";
 import { formatAmount, formatPercent, formatPrice, formatUsd } from "../../src/rules/index.ts";
 import { condition, env, eventRule, facts, nowMs } from "./kit.ts";

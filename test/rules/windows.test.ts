@@ -167,7 +167,7 @@ const inOrderOnly = (fn: WindowFunction, windowMs: number) =>
 const made = (fn: WindowFunction, windowMs: number, staleAfterMs: number): Window =>
   createWindow({ fn, windowMs, staleAfterMs, quantile: share }, "UTC");
 
-/** What moves with time alone, and is followed in fine steps. */
+/** Functions whose results move with time alone, and is followed in fine steps. */
 const moving: ReadonlySet<WindowFunction> = new Set([
   "avgOver",
   "stddevOver",

@@ -29,7 +29,7 @@ const withRole = async (name: string, role: string, act: () => Promise<Answer>):
   return act().finally(() => sim(simulator, "role", { trader: name, role: "user" }));
 };
 
-/** What causes each code that a server sends, and what else is in the answer. */
+/** The causes of each code that a server sends, and what else is in the answer. */
 const causes: Readonly<
   Record<
     Exclude<KnownErrorCode, "refresh_expired" | "no_auth_session">,

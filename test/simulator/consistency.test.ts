@@ -1,6 +1,6 @@
 /**
- * What the simulator says in one place agrees with what it says in all others: series with fills, values with collateral
- * and positions, funding with rates and sizes, returns with values. Everything is read over the socket, as clients do.
+ * The simulator's answers agree with each other: series with fills, values with collateral and positions, funding with rates
+ * and sizes, returns with values. Everything is read over the socket, as clients do.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ArgsFor, type EndpointName, encodeRequest, endpoints } from "../../src/contract/index.ts";

@@ -14,9 +14,9 @@ import { signIn } from "./support.ts";
 export interface FuzzReport {
   readonly requests: number;
   readonly messages: number;
-  /** How often each status was answered, "closed" for connections that were cut without an answer. */
+  /** The number of answers by status, "closed" for connections that were cut without an answer. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** How often the stream answered with data, an acceptance, an error; and how many connections it closed. */
+  /** The number of stream answers by kind (data, an acceptance, an error), and how many connections it closed. */
   readonly frames: Readonly<Record<string, number>>;
 }
 
@@ -125,7 +125,7 @@ const oddValues: readonly unknown[] = [
   ...[[null], ["x", 1], { __proto__: null, type: "event", id: 1 }, [{ type: "event", id: -1 }], "\u0000"],
 ];
 
-/** What a parameter may be, in its right form. */
+/** A valid value of a parameter. */
 function fitting(simulator: Simulator, random: Random, name: string, param: Param): unknown {
   const trader = pick(random, simulator.traders);
   if (name === "traderPubkey") return trader.traderPda;
@@ -320,7 +320,7 @@ function send(
   });
 }
 
-/** What is wrong with an answer; null: nothing. */
+/** The defect of an answer; null: nothing. */
 function misanswered(method: string, status: number, text: string): string | null {
   if (status >= 500) return `${status} ${text.slice(0, 300)}`;
   if (method === "HEAD" || status === 204) return null;

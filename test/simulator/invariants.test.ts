@@ -1,5 +1,5 @@
 /**
- * What holds in the world after every step, whatever happens in it: thousands of steps of a seeded world with shocks to
+ * Invariants of the world after every step, whatever happens in it: thousands of steps of a seeded world with shocks to
  * prices, withdrawals down to the margin, funding by the hour, triggers, tranches, takeovers and auto-deleveraging.
  */
 import { describe, expect, test } from "vitest";
@@ -228,7 +228,10 @@ function equities(world: World): void {
   }
 }
 
-/** Who is below maintenance at the end has been liquidated by one tranche, and only who was below it has been. */
+/**
+ * Checks that whoever is below maintenance at the end has been liquidated by one tranche, and only who was below it has
+ * been.
+ */
 function margins(world: World, { liquidated }: Witness): void {
   for (const account of world.accounts.values()) {
     if (account === world.house) continue;

@@ -21,7 +21,7 @@ type Row = any;
 
 const fundingAt = (it: Row) => `${it.symbol} ${it.timestamp} ${it.positionSize}`;
 const place = (it: Row) => `${it.slot}.${it.slotIndex}.${it.instructionIndex ?? 0}.${it.eventIndex}`;
-/** Where the rows stand, and what one of them is told by. */
+/** The place of the rows, and the key of one. */
 const rowsOf: Readonly<Record<string, { field: string; key: (row: Row) => string }>> = {
   userCollateralHistory: { field: "data", key: (it) => `${place(it)}.${it.traderSubaccountIndex}` },
   authorityCollateralHistory: { field: "data", key: (it) => `${place(it)}.${it.traderSubaccountIndex}` },

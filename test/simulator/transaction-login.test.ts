@@ -19,7 +19,7 @@ const unsigned = challenge(key.address, nonce);
 
 interface Instruction {
   readonly program: string;
-  /** Of the whole list. */
+  /** The accounts of the whole list. */
   readonly accounts: readonly string[];
   readonly data: Uint8Array;
 }
@@ -180,7 +180,7 @@ test("cut short, continued, or signed by somebody else it is refused", () => {
   expect(() => verifyChallenge(key.address, "nonce-2", signed(original))).toThrow(Refusal);
 });
 
-/** What the exchange might ask the client to sign. */
+/** A transaction that the exchange might ask the client to sign. */
 const ask = (parts: Parts): string => {
   const wire = Buffer.from(signed(parts), "base64");
   return wire.fill(0, 1, 1 + 64 * wire[0]!).toString("base64");

@@ -1,6 +1,6 @@
 /**
- * What of a list is answered: how much when nobody says how much, which end a limit cuts off, in which order, and what
- * a window of time includes. All of it is the contract's.
+ * The part of a list that is answered: how much when nobody says how much, which end a limit cuts off, in which order, and
+ * what a window of time includes. All of it is the contract's.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type EndpointName, encodeRequest, endpoints } from "../../src/contract/index.ts";
@@ -42,7 +42,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => simulator.stop());
 
-/** What is asked of an endpoint beside what it requires. */
+/** The arguments of a request beside what it requires. */
 async function get(name: EndpointName, args: object = {}): Promise<Row> {
   const required = Object.entries(endpoints[name].params).filter(([, it]) => it.required);
   const base = Object.fromEntries(required.filter(([it]) => it in known).map(([it]) => [it, known[it]]));
@@ -63,9 +63,9 @@ interface Rule {
   readonly rows: (reply: Row) => Row[];
   readonly at: (row: Row) => number;
   readonly first: "oldest" | "newest";
-  /** Which rows a limit keeps. */
+  /** The rows that a limit keeps. */
   readonly keeps: "oldest" | "newest";
-  /** How many come when nobody says; null: nobody states it. */
+  /** The number of rows without a limit; null: nobody states it. */
   readonly default: number | null;
   readonly limit?: "perMarketLimit";
   readonly args?: () => object;
@@ -77,7 +77,7 @@ const events = (reply: Row) => reply.events;
 const of = (symbol: string) => (reply: Row) =>
   (reply.series ?? reply).find((it: Row) => it.symbol === symbol).points;
 
-/** What was gained since the first of the points is another figure when there are fewer of them. */
+/** Leaves out the gain since the first point, which is another figure with fewer points. */
 const periods = (reply: Row) => reply.points.map(({ cumulativeReturn: _, ...it }: Row) => it);
 /** As long as this world is old. */
 const longAgo = () => ({ startTime: now - 49 * day });

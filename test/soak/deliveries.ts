@@ -36,7 +36,7 @@ export interface SoakOptions {
   readonly events: number;
   /** Kills at random moments. */
   readonly kills: number;
-  /** How often each labelled step is died at, besides. */
+  /** The number of deaths at each labelled step, besides. */
   readonly perStep: number;
   readonly seed: number;
   /** Longest life before a random kill, from the first commit on, ms. */

@@ -49,7 +49,7 @@ export class Judge implements Disposable {
     return Object.fromEntries(channelNames.map((name) => [name, of(name)])) as unknown as Tellings;
   }
 
-  /** Of what is sealed and not concluded: ids by receiver. */
+  /** The messages that are sealed and not concluded: ids by receiver. */
   open(): readonly { readonly id: string; readonly receiver: ChannelName }[] {
     return this.#db
       .prepare("SELECT id, row ->> 'receiver' AS receiver FROM messages WHERE status = 'sealed'")

@@ -43,7 +43,7 @@ interface Timer {
 export interface FakeClockOptions {
   /** True while something is under way that this clock cannot see (a WebSocket frame, a child process, a worker). */
   readonly busy?: () => boolean;
-  /** How many HTTP requests a server in this process holds on purpose; they do not keep time from moving. */
+  /** The number of HTTP requests held on purpose; they do not keep time from moving. */
   readonly held?: () => number;
   /** Real time after which an unanswered request counts as held. Default: never where `held` is counted, else 100. */
   readonly heldAfterMs?: number;
@@ -124,7 +124,7 @@ export class FakeClock implements Clock {
     return () => void this.#held.splice(this.#held.indexOf(held), 1);
   }
 
-  /** How many timers wait. */
+  /** The number of waiting timers. */
   get pending(): number {
     return this.#timers.length;
   }

@@ -119,7 +119,7 @@ class Life {
   readonly loaded: Promise<void>;
   /** Rejects when the process ends without having been killed from here. */
   readonly failed: Promise<never>;
-  /** Whether the daemon may go on. */
+  /** True if the daemon may go on. */
   onStep: (daemon: number, step: Step) => boolean = () => true;
   #stderr = "";
   #killed = false;

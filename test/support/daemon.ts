@@ -42,7 +42,7 @@ export interface HouseOptions {
   readonly simulator?: SimulatorOptions;
   /** Wallets, each with a key, and with nothing in their accounts. Default: `main` alone. */
   readonly wallets?: readonly string[];
-  /** Where the database is. Default: a folder of the house's own. */
+  /** The folder of the database. Default: a folder of the house's own. */
   readonly databaseFolder?: string;
 }
 

@@ -1,4 +1,4 @@
-/** How the services behind channels answer: what they demand of a request, and their words when it is not so. */
+/** The answers of the services behind channels: what they demand of a request, and their words when it is not so. */
 import { createHmac } from "node:crypto";
 import { z } from "zod";
 import type { Asked, Dialect, Reply } from "./service.ts";
@@ -198,7 +198,7 @@ export function slackWebhookDialect(secretPath: string): Dialect {
   };
 }
 
-/** What a person reads: Slack's marks undone. */
+/** The text that a person reads: Slack's marks undone. */
 function plain({ text, attachments = [] }: Pick<z.infer<typeof slackBody>, "text" | "attachments">): string {
   const blocks = attachments.flatMap((one) => one.blocks);
   const texts = blocks.map((one) =>
@@ -212,6 +212,6 @@ function plain({ text, attachments = [] }: Pick<z.infer<typeof slackBody>, "text
     .replaceAll("&amp;", "&");
 }
 
-/** Whether a request to Slack would post something. */
+/** True if a request to Slack would post something. */
 export const slackSends = ({ path, json }: Asked): boolean =>
   !path.endsWith("auth.test") && Object.keys((json as object | undefined) ?? {}).length > 0;

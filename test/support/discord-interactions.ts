@@ -1,6 +1,6 @@
 /**
- * What people press and type in the local Discord: told over the gateway, to be taken within 3 s and answered within
- * 15 min, once, by whoever has its token. Strict where Discord is strict.
+ * Presses and commands of people in the local Discord: told over the gateway, to be taken within 3 s and answered within 15
+ * min, once, by whoever has its token. Strict where Discord is strict.
  */
 import { randomBytes } from "node:crypto";
 import { commandProblems, invalidForm } from "./discord-limits.ts";
@@ -18,11 +18,11 @@ export interface DiscordInteraction {
   readonly id: string;
   readonly token: string;
   readonly atMs: number;
-  /** When it was taken, by the world's clock; null: not yet. */
+  /** The time at which it was taken, by the world's clock; null: not yet. */
   takenMs: number | null;
   /** Shown to nobody but who asked. */
   ephemeral: boolean;
-  /** What its sender reads; empty while there is nothing, or "thinking" only. */
+  /** The text that its sender reads; empty while there is nothing, or "thinking" only. */
   text: string;
   edits: number;
 }

@@ -1,10 +1,10 @@
 /**
- * What Discord refuses in the body of a message, as its reference states it (Create Message, Embed Limits), answered
- * in the shape of its "Invalid Form Body" errors.
+ * The reasons for which Discord refuses the body of a message, as its reference states it (Create Message, Embed Limits),
+ * answered in the shape of its "Invalid Form Body" errors.
  */
 
 export interface FormProblem {
-  /** Where: `["embeds", "0", "title"]`. */
+  /** The path: `["embeds", "0", "title"]`. */
   readonly path: readonly string[];
   readonly code: string;
   readonly message: string;
@@ -224,7 +224,7 @@ export function invalidForm(problems: readonly FormProblem[]): object {
   return { message: "Invalid Form Body", code: 50035, errors };
 }
 
-/** Whom a message pings: what its content names, as far as allowed_mentions lets it. Embeds ping nobody. */
+/** The people whom a message pings: what its content names, as far as allowed_mentions lets it. Embeds ping nobody. */
 export function pinged(
   content: string,
   allowed: unknown,

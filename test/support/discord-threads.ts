@@ -6,7 +6,7 @@ import { invalidForm } from "./discord-limits.ts";
 import { Refusal } from "./discord-wire.ts";
 
 export interface DiscordThread {
-  /** That of the message that it was started from. */
+  /** The id of the message that it was started from. */
   readonly id: string;
   readonly channelId: string;
   readonly name: string;
@@ -79,7 +79,7 @@ export class Threads {
     };
   }
 
-  /** What a thread's list of messages begins with: a reference to the message that it was started from. */
+  /** The first message in a thread's list: a reference to the message that it was started from. */
   starter(thread: DiscordThread, original: object | null, atMs: number): object {
     return {
       id: String(BigInt(thread.id) + 1n),

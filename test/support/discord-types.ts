@@ -1,4 +1,4 @@
-/** What tests of Discord can see and ask for. */
+/** The parts of the local Discord that tests can see and ask for. */
 
 import type { LocalGateway } from "./discord-gateway.ts";
 import type { DiscordInteraction, DiscordPerson } from "./discord-interactions.ts";
@@ -33,7 +33,10 @@ export interface DiscordMessage {
   embeds: readonly DiscordEmbed[];
   /** From top to bottom, whatever row they are in. */
   buttons: readonly DiscordButton[];
-  /** Who was really pinged, after allowed_mentions. In a thread `@here` pings those who joined it: here nobody has. */
+  /**
+   * The people who were really pinged, after allowed_mentions. In a thread `@here` pings those who joined it: here nobody
+   * has.
+   */
   pings: { readonly users: readonly string[]; readonly roles: readonly string[]; readonly everyone: boolean };
   edits: number;
   /** Attachments. */
@@ -49,7 +52,7 @@ export interface DiscordRequest {
   readonly query: URLSearchParams;
   readonly body: unknown;
   readonly atMs: number;
-  /** What was answered; null while unanswered, 0 when the connection was cut instead. */
+  /** The status of the answer; null while unanswered, 0 when the connection was cut instead. */
   status: number | null;
 }
 
@@ -117,7 +120,7 @@ export interface LocalDiscord extends AsyncDisposable {
   readonly messages: readonly DiscordMessage[];
   readonly requests: readonly DiscordRequest[];
   readonly gateway: LocalGateway;
-  /** What the bot may do in the channels; change it at will. */
+  /** The bot's permissions in the channels; change it at will. */
   readonly permissions: Set<DiscordPermission>;
   roleMentionable: boolean;
   /** 0: text (default), 2: voice, 5: announcements. */

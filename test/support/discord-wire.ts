@@ -1,4 +1,4 @@
-/** How the local Discord answers: refusals, rate limits, and the bodies of its records. */
+/** The answers of the local Discord: refusals, rate limits, and the bodies of its records. */
 import { invalidForm, messageProblems } from "./discord-limits.ts";
 import type { DiscordMessage, DiscordPermission } from "./discord-types.ts";
 

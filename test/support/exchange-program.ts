@@ -10,7 +10,7 @@ export interface ExchangeNotification {
   readonly ackedMs: number | null;
 }
 
-/** What a simulator that runs as a process is asked over its control calls. */
+/** The control calls of a simulator that runs as a process is asked over its control calls. */
 export function exchangeControls(url: string) {
   const answer = async (response: Response): Promise<unknown> => {
     if (!response.ok)

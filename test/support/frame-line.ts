@@ -10,7 +10,7 @@ export type FrameFilter = (text: string, forward: (text: string) => void) => voi
 
 export class FrameLine implements AsyncDisposable {
   readonly #server: WebSocketServer;
-  /** What becomes of each frame from the exchange. */
+  /** Handles each frame from the exchange. */
   through: FrameFilter = (text, forward) => forward(text);
   made = 0;
   /** Frames of the client, as they came. */

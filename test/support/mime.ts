@@ -8,9 +8,9 @@ export interface ParsedMail {
   readonly messageId: string;
   readonly text: string;
   readonly html: string;
-  /** What goes with the HTML, by the id that it is named by there. */
+  /** The inline parts of the HTML, by the id that it is named by there. */
   readonly inline: readonly InlinePart[];
-  /** How the parts lie in each other: `multipart/alternative(text/plain, text/html)`. */
+  /** The nesting of the parts: `multipart/alternative(text/plain, text/html)`. */
   readonly shape: string;
 }
 
@@ -81,7 +81,7 @@ function collect(part: Part, found: { text: string; html: string; inline: Inline
   return essence(type);
 }
 
-/** What leads a header, without its parameters. */
+/** The leading word of a header, without its parameters. */
 function essence(header: string): string {
   return header.split(";")[0]!.trim().toLowerCase();
 }

@@ -40,7 +40,7 @@ export interface Service extends AsyncDisposable {
 export type Dialect = (asked: Asked, take: (text: string) => void) => Reply;
 
 export interface ServiceOptions {
-  /** Whether a request would send something. Default: every POST. */
+  /** True if a request would send something. Default: every POST. */
   readonly sends?: (asked: Asked) => boolean;
 }
 

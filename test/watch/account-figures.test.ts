@@ -1,4 +1,4 @@
-/** What rules see of an account beside its risk: what it may do, how long its orders rest, since when its positions stand. */
+/** The account's figures beside its risk: what it may do, how long its orders rest, since when its positions stand. */
 import { expect, test } from "vitest";
 import { type OrderState, orderName } from "../../src/domain/account.ts";
 import { event, Harness, position, startMs, subaccount } from "./harness.ts";

@@ -1,4 +1,4 @@
-/** What stands below the summary of an event. */
+/** The lines below the summary of an event. */
 import { expect, test } from "vitest";
 import type { Event } from "../../src/domain/event.ts";
 import { event, Harness, marketConfig, position, subaccount } from "./harness.ts";

@@ -1,4 +1,7 @@
-/** Who is owed word of a change, and when: groups, silences, mute times, inhibition, escalation; all of it across restarts. */
+/**
+ * Decides who is notified of a change, and when: groups, silences, mute times, inhibition, escalation; all of it across
+ * restarts.
+ */
 import { expect, describe as group, test, vi } from "vitest";
 import type { OwedItem } from "../../src/domain/delivery.ts";
 import type { Silence } from "../../src/domain/silence.ts";

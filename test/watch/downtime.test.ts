@@ -30,7 +30,7 @@ function start(before: Harness | null, downMs: number, of: object = {}): Harness
   return harness;
 }
 
-/** What history holds after one run and then another. */
+/** The history after one run and then another. */
 function recorded(first: Harness, second: Harness): Harness {
   const both = new Harness({ rules, atMs: second.nowMs });
   both.all.push(...first.all, ...second.all);

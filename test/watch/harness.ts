@@ -305,7 +305,7 @@ export class Harness {
       .map((ack) => `${ack.key} ${ack.word} ${ack.status}`);
   }
 
-  /** What a store would give back to the next start. */
+  /** The state that a store would give back to the next start. */
   get remembered(): Remembered {
     const alerts = new Map<number, Alert>();
     const states = new Map<string, RuleState>();

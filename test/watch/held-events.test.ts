@@ -141,7 +141,7 @@ test("while it waits somebody says that the rule is blind, and when patience end
   expect(keptOf(harness)).toBe(0);
 });
 
-/** Of one page: pairs of a notification and the liquidation that it tells of, the notification first. */
+/** The events of one page: pairs of a notification and the liquidation that it tells of, the notification first. */
 function pairs(count: number): Event[] {
   return Array.from({ length: count }, (_, index) => [notice(index), liquidationOf(index)]).flat();
 }

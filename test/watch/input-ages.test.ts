@@ -1,4 +1,4 @@
-/** What makes a figure unknown: the age of each market that it needs, and prices that cannot be prices. */
+/** The causes of an unknown figure: the age of each market that it needs, and prices that cannot be prices. */
 import { describe, expect, test } from "vitest";
 import type { MarketPrices, OrderState } from "../../src/domain/account.ts";
 import { Harness, marketConfig, position, prices, subaccount } from "./harness.ts";

@@ -34,7 +34,7 @@ const both = [
   subaccount(1_000, [position(1, 150)], { subaccount: 1 }),
 ];
 
-/** What the stream tells of some subaccounts; the others stand as they are known. */
+/** The stream's report on some subaccounts; the others stand as they are known. */
 function told(
   harness: Harness,
   indices: readonly number[],

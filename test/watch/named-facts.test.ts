@@ -1,4 +1,4 @@
-/** What templates of channels name is noted down with each change of an alert, as it was then. */
+/** The facts that channel templates name are noted down with each change of an alert, as it was then. */
 import { expect, test } from "vitest";
 import { event, Harness, type HarnessOptions, position, subaccount } from "./harness.ts";
 

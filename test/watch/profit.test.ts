@@ -154,7 +154,7 @@ test("a withdrawal whose record is late is reported as what it may be, and ends 
   expect(h.told.length).toBe(2);
 });
 
-/** When the change of collateral was seen. */
+/** The time at which the change of collateral was seen. */
 function startOf(h: Harness): number {
   return h.changes[0]!.alert.sinceMs;
 }

@@ -84,7 +84,7 @@ const settings: WatchSettings = {
   timezone: "UTC",
 };
 
-/** What one wallet holds. */
+/** The holdings of one wallet. */
 interface Holding {
   readonly size: number;
   readonly collateral: number;

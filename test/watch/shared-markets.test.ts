@@ -49,7 +49,7 @@ function funding(harness: Harness, ...payments: readonly number[]): void {
   harness.events("funding", events);
 }
 
-/** What a rule's sum comes to: its number, or `unknown`; `none`: there is no such subject. */
+/** The result of a rule's sum: its number, or `unknown`; `none`: there is no such subject. */
 function sumOf(harness: Harness, rule: string, subject: string): number | string {
   const answer = harness.watch.explain(rule, subject, harness.nowMs);
   if (answer.kind !== "explained") return "none";
@@ -74,7 +74,7 @@ function sums(harness: Harness): Record<string, number | string> {
 /** Events of earlier runs. */
 const storedBefore = new WeakMap<Harness, readonly Event[]>();
 
-/** What a start after this finds, a second later, and the stored events. */
+/** The result of a start after this, a second later, and the stored events. */
 function restarted(before: Harness): Harness {
   const after = open({ remembered: before.remembered, atMs: before.nowMs + 1_000 });
   after.slot = before.slot;

@@ -1,4 +1,4 @@
-/** What a throttle holds back: kept at a price that does not grow, and told as one message. */
+/** The events that a throttle holds: kept at a price that does not grow, and told as one message. */
 import { expect, test } from "vitest";
 import { event, Harness } from "./harness.ts";
 
@@ -24,7 +24,7 @@ function filled(count: number): Harness {
   return harness;
 }
 
-/** How much was written to keep what is held. */
+/** The number of bytes written to keep what is held. */
 function writtenBytes(harness: Harness): number {
   return harness.all
     .flatMap((one) => one.keep)

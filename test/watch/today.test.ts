@@ -1,4 +1,7 @@
-/** What a wallet earned and paid since midnight: rolls over, survives a start, and is not known rather than a false 0. */
+/**
+ * The earnings and payments of a wallet since midnight: rolls over, survives a start, and is not known rather than a false
+ * 0.
+ */
 import { expect, test } from "vitest";
 import type { Event } from "../../src/domain/event.ts";
 import { event, Harness, mainWallet, position, prices, rulesOf, scheduleMs, subaccount } from "./harness.ts";

@@ -1,4 +1,4 @@
-/** What the figures were measured on, and what else it was doing. */
+/** The machine of the measurement, and what else it was doing. */
 import { spawnSync } from "node:child_process";
 import os from "node:os";
 
@@ -8,7 +8,7 @@ export interface Machine {
   readonly node: string;
   readonly platform: string;
   readonly memoryGiB: number;
-  /** Whether processes can be held on one core each. */
+  /** True if processes can be held on one core each. */
   readonly pinned: boolean;
 }
 

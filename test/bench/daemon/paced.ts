@@ -1,6 +1,7 @@
 /**
- * What watching many wallets costs at an ordinary pace: trader states every 5 s, marks every 2 s, by the real scheduler,
- * client, ingest, watch and history; 20 rules, four of which look back. Alone in its process, so that memory is its own.
+ * Measures the cost of watching many wallets at an ordinary pace: trader states every 5 s, marks every 2 s, by the real
+ * scheduler, client, ingest, watch and history; 20 rules, four of which look back. Alone in its process, so that memory is
+ * its own.
  *
  *   node test/bench/daemon/paced.ts URL WALLETS SECONDS
  */
@@ -33,7 +34,7 @@ export interface PacedResult {
   /** Share of one core. */
   readonly cpu: number;
   readonly rssMiB: number;
-  /** Of the process before the first wallet is watched. */
+  /** The memory of the process before the first wallet is watched. */
   readonly idleMiB: number;
   /** Longest time for which the event loop did not turn, ms. */
   readonly worstStallMs: number;

@@ -46,7 +46,7 @@ export interface PollsResult {
   readonly rounds: readonly { readonly daemon: Rate; readonly bare: Rate }[];
   /** Processor time, µs a poll, measured stage by stage. */
   readonly stages: Readonly<Record<string, number>>;
-  /** What a change of all marks costs for each account with its 20 rules, µs. */
+  /** The cost of a change of all marks costs for each account with its 20 rules, µs. */
   readonly marksUsPerAccount: number;
   readonly perTransaction: number;
 }
@@ -220,7 +220,7 @@ async function rate(side: Side, ms: number, most = Number.POSITIVE_INFINITY): Pr
   };
 }
 
-/** What the daemon does to one record after the other, without a network, in processor time. */
+/** Times the daemon's stages for one record after the other, without a network, in processor time. */
 async function stages(texts: readonly string[]) {
   const few = wallets.slice(0, 64);
   const parsed = texts.map((text) => parseJson(text));

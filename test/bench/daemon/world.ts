@@ -1,6 +1,6 @@
 /**
- * What the benchmark's exchange answers: trader states with two positions (BTC long with nothing around it, SOL short
- * with a stop loss), two resting orders, and figures that differ from answer to answer; and the 20 rules that judge them.
+ * The answers of the benchmark's exchange: trader states with two positions (BTC long with nothing around it, SOL short with
+ * a stop loss), two resting orders, and figures that differ from answer to answer; and the 20 rules that judge them.
  */
 import { base58 } from "@scure/base";
 import { example } from "../../contract/example.ts";
@@ -19,7 +19,7 @@ export function benchWallets(count: number): readonly BenchWallet[] {
   });
 }
 
-/** How many different trader states there are; each poll gets the next one. */
+/** The number of different trader states; each poll gets the next one. */
 const variants = 512;
 /** Digits that are overwritten in each answer: what orders answers has to rise. */
 const slotWidth = 9;

@@ -1,4 +1,4 @@
-/** What deliveries cost and how long they take, as people read it. */
+/** The table of the cost and the duration of deliveries. */
 import { table } from "../daemon/tables.ts";
 import type { AcceptedResult } from "./accepted.ts";
 import type { StormResult } from "./storm.ts";

@@ -1,7 +1,7 @@
 /**
- * What the past costs on disk and on its way there: answers as the exchange gives them, by the watch, into two databases,
- * one of which gets the recording only and the other one the samples only; and the processor time that recording adds to a
- * commit.
+ * Measures the space and the time that the past takes on disk and on its way there: answers as the exchange gives them, by
+ * the watch, into two databases, one of which gets the recording only and the other one the samples only; and the processor
+ * time that recording adds to a commit.
  *
  *   node test/bench/history/space.ts WALLETS POLLS
  */
@@ -20,20 +20,20 @@ import { LivingAccount } from "./states.ts";
 export interface SpaceResult {
   readonly wallets: number;
   readonly polls: number;
-  /** Of an answer as text. */
+  /** The size of an answer as text. */
   readonly payloadBytes: number;
-  /** Of a recorded answer: on disk, overheads included. */
+  /** The size of a recorded answer on disk, overheads included. */
   readonly bytesAPayload: number;
   /** The same with a second answer for each in which nothing changed. */
   readonly bytesUnchanged: number;
   readonly samples: number;
   readonly bytesASample: number;
-  /** Of its minutes and hours, for each raw sample. */
+  /** The size of its minutes and hours, for each raw sample. */
   readonly rollupBytesASample: number;
   /** Processor time that recording adds to the commit of an observation: in which some changed, in which nothing did. */
   readonly changedUs: number;
   readonly unchangedUs: number;
-  /** Of reading it back, µs an observation. */
+  /** The time to read it back, µs an observation. */
   readonly readUs: number;
 }
 
@@ -87,7 +87,7 @@ async function grown(name: string, batches: readonly Changes[][]): Promise<numbe
   return (await size(batches)) - (await size([]));
 }
 
-/** What a table and its indexes take. */
+/** The size of a table and its indexes. */
 function tableBytes(name: string, prefix: string): number {
   const { db, close } = openDatabase(path.join(folder, `${name}.db`), { readonly: true });
   const found = db

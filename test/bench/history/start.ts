@@ -46,7 +46,7 @@ const endMs = Date.UTC(2026, 0, 1);
 const [sampleCount = "50000000", walletCount = "100"] = process.argv.slice(2);
 const wallets = benchWallets(Number(walletCount));
 
-/** Of the 20 rules of the other benchmarks, with these windows. */
+/** The 20 rules of the other benchmarks, with these windows. */
 const rules = rulesText(true)
   .replaceAll(/"(10|5)m"/g, '"1h"')
   .replace("trader.leverage > 10", '\'maxOver("trader.leverage", "24h") > 1000.0\'')

@@ -36,7 +36,7 @@ interface State {
 }
 
 const symbols = ["BTC", "SOL", "ETH", "GOLD"];
-/** Of polls in which an account trades. */
+/** The share of polls in which an account trades. */
 const trading = 0.1;
 
 export class LivingAccount {
@@ -74,7 +74,7 @@ export class LivingAccount {
     }
   }
 
-  /** Of the last answer, as text. */
+  /** The size of the last answer, as text. */
   get bytes(): number {
     return this.#text.length;
   }

@@ -1,4 +1,4 @@
-/** What the past costs, as people read it. */
+/** The table of the past's cost. */
 import { table } from "../daemon/tables.ts";
 import type { SpaceResult } from "./space.ts";
 import type { StartResult } from "./start.ts";

@@ -1,7 +1,8 @@
 /**
- * What retention and roll-up keep waiting: samples of some hours are rolled up, thinned and let go of, at the end of a day, of
- * the raw samples' time, of the minutes' and of the hours', while others commit. Measured is the longest time for which the
- * event loop did not turn, by the clock and by processor time, which other work on the machine does not show in.
+ * Measures the waits caused by retention and roll-up: samples of some hours are rolled up, thinned and let go of, at the end
+ * of a day, of the raw samples' time, of the minutes' and of the hours', while others commit. Measured is the longest time
+ * for which the event loop did not turn, by the clock and by processor time, which other work on the machine does not show
+ * in.
  *
  *   node test/bench/history/tidy.ts WALLETS TICKS
  */

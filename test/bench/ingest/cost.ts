@@ -1,6 +1,6 @@
 /**
- * What an answer costs from its bytes to its commit, against a bare loop that parses, validates and inserts the same ticks
- * with the same settings; in one process, without a network, in turns, by processor time.
+ * Measures the cost of an answer from its bytes to its commit, against a bare loop that parses, validates and inserts the
+ * same ticks with the same settings; in one process, without a network, in turns, by processor time.
  *
  *   daemon   bytes ─► parse ─► validate ─► translate ─► windows, 20 rules ─► commit (ticks and recording)
  *   by hand  bytes ─► parse ─► validate ─► translate ─► windows, 20 conditions ─► insert: just this and nothing else
@@ -36,7 +36,7 @@ import { Account, ingestRules } from "./world.ts";
 export interface CostResult {
   readonly wallets: number;
   readonly bytes: number;
-  /** Of an answer's tick. */
+  /** The number of series in an answer's tick. */
   readonly series: number;
   /** Processor time, µs an answer; medians over the rounds. */
   readonly daemonUs: number;
@@ -174,7 +174,7 @@ function handSide(series: number) {
   };
 }
 
-/** What is done to the answers of a round, one stage after the other. */
+/** The stages that the answers of a round go through. */
 function stagesOf() {
   const few = wallets.slice(0, perCommit);
   const watches = {
@@ -187,7 +187,7 @@ function stagesOf() {
   const recorded = openStore({ path: path.join(folder, "recorded.db"), clock });
   const times = new Map<string, number[]>();
   let filled = false;
-  /** What was translated last: the next answers share with it what is the same, as the collector has it. */
+  /** The last translation: the next answers share with it what is the same, as the collector has it. */
   let before: readonly (readonly SubaccountState[])[] = [];
   return {
     async round(answers: readonly Buffer[], atMs: number): Promise<void> {

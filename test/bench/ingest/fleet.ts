@@ -1,8 +1,8 @@
 /**
- * What many wallets at 5 s cost, without a network: trader states every 5 s, marks every 2 s, time every second, 20 rules (two
- * with windows over 24 h, four over 1 h) that were filled with a day before. First as fast as it goes: a share of a core is
- * told for the pace of life. Then at the pace of life: how much garbage gathers depends on it, and so does memory. Alone in
- * its process, so that memory is its own, and with the flags of a daemon.
+ * Measures the cost of many wallets at 5 s cost, without a network: trader states every 5 s, marks every 2 s, time every
+ * second, 20 rules (two with windows over 24 h, four over 1 h) that were filled with a day before. First as fast as it goes:
+ * a share of a core is told for the pace of life. Then at the pace of life: how much garbage gathers depends on it, and so
+ * does memory. Alone in its process, so that memory is its own, and with the flags of a daemon.
  *
  *   node test/bench/ingest/fleet.ts WALLETS SECONDS (of the time that is told) SECONDS (at the pace of life)
  */
@@ -27,21 +27,21 @@ export interface FleetResult {
   readonly series: number;
   readonly bytes: number;
   readonly seconds: number;
-  /** Of one core. */
+  /** The share of one core. */
   readonly cpu: number;
   readonly statesUs: number;
   readonly marksUsPerAccount: number;
-  /** Of one core: what of it, on the main thread, is collecting garbage. */
+  /** The share of one core what of it, on the main thread, is collecting garbage. */
   readonly gcCpu: number;
   /** The most of a second at the pace of life. */
   readonly rssMiB: number;
-  /** What of that lives, by what it is of, and what does not, MiB. */
+  /** The live heap, by kind, and the rest, MiB. */
   readonly spent: {
     readonly program: number;
     /** States, facts, rules and what the recording knows of each wallet. */
     readonly wallets: number;
     readonly windows: number;
-    /** What came with the answers that followed. */
+    /** The memory that came with the answers that followed. */
     readonly later: number;
     readonly garbage: number;
     /** The program's own pages, the database's, the collector's. */
@@ -54,7 +54,10 @@ export interface FleetResult {
 const everyMs = 5_000;
 const marksEveryMs = 2_000;
 const mib = 2 ** 20;
-/** Of the answers; wallets share them, a step ahead each round, so that telling them apart costs nothing here. */
+/**
+ * The number of different answers; wallets share them, a step ahead each round, so that telling them apart costs nothing
+ * here.
+ */
 const kinds = 50;
 
 keepHeapSmall();

@@ -23,7 +23,7 @@ const everyMs = 5_000;
 const extreme = (fn: "minOver" | "maxOver", windowMs: number): Window =>
   createWindow({ fn, windowMs, staleAfterMs }, "UTC");
 
-/** Of a position: the distance to its liquidation price. */
+/** Writes a position's distance to its liquidation price. */
 class PositionHand {
   readonly day = extreme("minOver", 24 * hour);
   readonly hour = extreme("minOver", hour);

@@ -1,4 +1,4 @@
-/** What ingest costs, as people read it. */
+/** The table of the cost of ingest. */
 import { table } from "../daemon/tables.ts";
 import type { CostResult } from "./cost.ts";
 import type { FleetResult } from "./fleet.ts";

@@ -40,7 +40,7 @@ interface State {
   };
 }
 
-/** Of answers in which an account has traded. */
+/** The share of answers in which an account has traded. */
 const trading = 0.1;
 /** Quote lots that a base lot is worth at the marks of daemon/world.ts, to a thousandth. */
 const lotWorth: Readonly<Record<string, number>> = { BTC: 6_200_000, SOL: 1_490_000 };

@@ -1,6 +1,6 @@
 /**
- * What the rule language costs: windows against a plain field, many rules against few, a long past against a short one.
- * Prints one JSON line. Run: node test/bench/rules/language.ts [days of the long past]
+ * Measures the cost of the rule language: windows against a plain field, many rules against few, a long past against a short
+ * one. Prints one JSON line. Run: node test/bench/rules/language.ts [days of the long past]
  */
 import { type Source, sources } from "../../../src/domain/observation.ts";
 import {
@@ -19,7 +19,7 @@ export interface LanguageResult {
   /** Judging one rule, ns: over a plain field, and over 24 h windows by function. */
   readonly plainNs: number;
   readonly windowNs: Readonly<Record<string, number>>;
-  /** Of each window's to the plain field's, taken in turns: the median. The other ratios likewise. */
+  /** The ratios of each window's time to the plain field's, taken in turns: the median. The other ratios likewise. */
   readonly windowRatios: Readonly<Record<string, number>>;
   readonly feedNs: Readonly<Record<string, number>>;
   /** A condition of four parts as an expression, and as a function in TypeScript, ns. */
@@ -69,7 +69,7 @@ function ruleOf(figure: string): ConditionRule {
 
 let sink = 0;
 
-/** Of readings that were taken in turns, so that other work on the machine meets all of them alike. */
+/** The median of readings that were taken in turns, so that other work on the machine meets all of them alike. */
 function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1]!;
 }
@@ -230,7 +230,7 @@ function answered(harness: Harness, round: number): number {
   return (cpuUs() - began) / count;
 }
 
-/** How many conditions are looked at for one answer of an account. */
+/** Counts the conditions that are judged for one answer of an account. */
 function counted(): { judged: number; judgedOthers: number; others: number } {
   const set = rulesOf(
     `${rulesText(100)}${Array.from({ length: 100 }, (_, i) => `  - { name: F${i}, scope: position, severity: warning, summary: s, noData: keep, when: 'market.fundingRate > 5.0 && market.dayVolume > 1e15' }`).join("\n")}\n`,

@@ -1,4 +1,4 @@
-/** What rules cost, as people read it: as ratios, which hold on any machine. */
+/** The table of the cost of rules: as ratios, which hold on any machine. */
 import { table } from "../daemon/tables.ts";
 import type { LanguageResult } from "./language.ts";
 
