@@ -66,6 +66,10 @@ const BELIEVED = 2;
 
 const NOTHING: Taken = { mirrored: null, doubt: null, missed: 0 };
 
+function holdsAnything({ positions, collateral, spotCollaterals }: SubaccountSnapshot): boolean {
+  return positions.length > 0 || collateral !== 0n || spotCollaterals.some(({ balance }) => balance !== 0n);
+}
+
 export class TraderMirror {
   readonly #known = new Map<number, Known>();
   #slot = 0;
@@ -97,12 +101,9 @@ export class TraderMirror {
     if (message.messageType === "snapshot") {
       if (message.subaccounts === null) return { ...NOTHING, doubt: "a snapshot without subaccounts" };
       const state = message.capabilities?.state;
-      // As over HTTP: a list that got lost must not read as positions that are gone.
+      // A list that got lost must not read as positions that are gone: polls decide whether there is nothing.
       const empty = message.subaccounts.length === 0 && state !== "cold" && state !== "uninitialized";
-      if (
-        empty &&
-        [...this.#known.values()].some(({ row }) => row.positions.length > 0 || row.collateral !== 0n)
-      )
+      if (empty && (!this.#whole || [...this.#known.values()].some(({ row }) => holdsAnything(row))))
         return { ...NOTHING, doubt: "an empty snapshot of an account that is not cold" };
       const { slot, subaccounts: rows } = message;
       return this.#takeWhole({

@@ -78,7 +78,7 @@ export function newWallet(wallet: WatchedWallet, node: SubjectNode): WalletEntry
 
 /**
  * Sums the accounts after one of them was assessed. A sum with an unknown part is unknown, and so is the sum of a wallet of
- * which not every PDA index was read since the start.
+ * which not every PDA index was read since the start. A wallet without accounts has nothing, whatever prices are.
  *
  * @param answered whether an answer told which accounts there are: before that nothing is known of none. A figure that is
  * written then and taken away with the first answer would leave the wallet's figures in V8's slow form for good.
@@ -92,7 +92,6 @@ export function sumAccounts(
   const { node } = entry;
   let equity = 0;
   let known = isWhole(entry);
-  let any = false;
   let marketsMs = Number.POSITIVE_INFINITY;
   let ratesMs = Number.POSITIVE_INFINITY;
   // Subaccounts do not help each other: the one that is nearest to its end is how near the wallet is.
@@ -104,7 +103,6 @@ export function sumAccounts(
   for (let i = 0; i < accounts.length; i++) {
     const { values, seenMs } = accounts[i]!.node.facts;
     const value = values.equity;
-    any = true;
     if (typeof value === "number") equity += value;
     else known = false;
     marketsMs = Math.min(marketsMs, seenMs.markets ?? Number.NEGATIVE_INFINITY);
@@ -115,6 +113,11 @@ export function sumAccounts(
     funding = Math.min(funding, numberOf(values.fundingUntilMaintenance));
     const configMs = seenMs.marketConfig;
     if (configMs !== undefined) seen.marketConfig = configMs;
+  }
+  if (accounts.length === 0 && known && seen.traderState !== undefined) {
+    marketsMs = seen.traderState;
+    ratesMs = seen.traderState;
+    seen.marketConfig = seen.traderState;
   }
   if (Number.isFinite(marketsMs)) seen.markets = marketsMs;
   // One of the accounts needs a price that was not read.
@@ -127,7 +130,7 @@ export function sumAccounts(
   else if (sums.adverseMoveToLiquidation !== undefined) delete sums.adverseMoveToLiquidation;
   if (!Number.isNaN(funding)) sums.fundingUntilMaintenance = funding;
   else if (sums.fundingUntilMaintenance !== undefined) delete sums.fundingUntilMaintenance;
-  if (any && known) sums.equity = equity;
+  if (known) sums.equity = equity;
   else if (sums.equity !== undefined) delete sums.equity;
   if (!entry.given) entry.profit.publish();
 }

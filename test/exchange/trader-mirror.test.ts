@@ -324,11 +324,25 @@ describe("a snapshot of the stream", () => {
   });
 
   test("of an account that is not cold cannot be empty", () => {
-    const { mirror } = polled(row(0, 5));
+    const { mirror, poll } = polled(row(0, 5));
     expect(mirror.takeMessage(whole(105), 1_000)).toMatchObject({
       mirrored: null,
       doubt: "an empty snapshot of an account that is not cold",
     });
+    // Nor before anything is known of it; once a poll said so, it can.
+    const unknown = new TraderMirror();
+    expect(unknown.takeMessage(whole(105), 1_000)).toMatchObject({ mirrored: null });
+    expect(poll(106, []).mirrored).toMatchObject({ subaccounts: [] });
+    expect(mirror.takeMessage(whole(107), 1_000)).toMatchObject({
+      mirrored: { subaccounts: [], told: null },
+      doubt: null,
+    });
+  });
+
+  test("of an account that holds spot collateral cannot be empty either", () => {
+    const balance = { assetIndex: 7, symbol: "SOL", balance: "5", decimals: 9 };
+    const { mirror } = polled(row(0, 5, { collateral: "0", spotCollaterals: [balance] }));
+    expect(mirror.takeMessage(whole(105), 1_000).mirrored).toBeNull();
   });
 
   test("far ahead of the ledger is not taken, so that it cannot hold back what is true", () => {

@@ -53,7 +53,7 @@ describe("a wallet is as near as its nearest account", () => {
     expect(figures()).not.toHaveProperty("moveToLiquidation");
     h.account([]);
     expect(figures()).toMatchObject({ moveToLiquidation: Number.POSITIVE_INFINITY });
-    expect(figures()).not.toHaveProperty("equity");
+    expect(figures()).toMatchObject({ equity: 0 });
   });
 
   test("funding is judged when a rate arrives, and when a mark does", () => {

@@ -1,17 +1,44 @@
-/** All subaccounts of a wallet: what risk is computed from. The floor under what the stream tells. */
+/**
+ * All subaccounts of a wallet: what risk is computed from. The floor under what the stream tells.
+ *
+ * An account that is active may be answered without subaccounts. Where it may hold something, that is believed once three
+ * answers in a row, each of a later slot, say so, and the trader views of its accounts show nothing either. Until then the
+ * read failed: a list that got lost must not read as positions that are gone.
+ */
+
+import type { TraderView } from "../../contract/index.ts";
 import type { SubaccountState } from "../../domain/account.ts";
 import { ExchangeError, type Mirrored } from "../../exchange/index.ts";
 import type { AccountBook } from "../accounts.ts";
 import type { BadRecords } from "../bad-records.ts";
-import type { CollectedWallet, WalletCollector } from "../collector.ts";
+import type { CollectedWallet, WalletCollector, WalletRun } from "../collector.ts";
 import type { StreamFeed } from "../stream-feed.ts";
 import { subaccountState } from "../translate/trader-state.ts";
 
-/** A list of subaccounts that got lost must not read as positions that are gone. */
-const holdsAnything = ({ positions, collateralQuoteLots }: SubaccountState): boolean =>
-  positions.length > 0 || collateralQuoteLots !== 0n;
+/** Answers in a row without subaccounts that it takes to believe them. */
+const emptyAnswers = 3;
 
-const nothing: readonly SubaccountState[] = [];
+/** Answers without subaccounts that are not believed yet. */
+interface Doubted {
+  count: number;
+  readonly fromSlot: number;
+  slot: number;
+}
+
+/** The accounts of one PDA index, as polls tell of them. */
+interface Place {
+  /** As the last answer tells; null: none was taken since the start. */
+  subaccounts: readonly SubaccountState[] | null;
+  doubted: Doubted | null;
+}
+
+const holdsAnything = ({ positions, collateralQuoteLots, spotCollaterals }: SubaccountState): boolean =>
+  positions.length > 0 || collateralQuoteLots !== 0n || spotCollaterals.some(({ balance }) => balance !== 0n);
+
+const showsAnything = ({ positions, collateralBalance, spotCollaterals }: TraderView): boolean =>
+  collateralBalance.value !== 0n ||
+  positions.some(({ positionSize }) => positionSize.value !== 0n) ||
+  spotCollaterals.some(({ balance }) => balance.value !== 0n);
 
 export function traderStateCollector(parts: {
   readonly accounts: AccountBook;
@@ -23,50 +50,86 @@ export function traderStateCollector(parts: {
 }): WalletCollector {
   const { accounts, badRecords, live } = parts;
   /** The last answers about each wallet, in the order of its PDA indices: the next ones share with them what is the same. */
-  const last = new Map<CollectedWallet, (readonly SubaccountState[])[]>();
+  const last = new Map<CollectedWallet, readonly Place[]>();
   const onUnknown = (field: string, word: string) => badRecords.unknownWord("traderState", field, word);
+
+  /** Counts an answer without subaccounts. @returns why it is not believed; null: it is */
+  async function doubtOf(
+    run: WalletRun,
+    place: Place,
+    pdaIndex: number,
+    slot: number,
+  ): Promise<string | null> {
+    const { wallet, client, call } = run;
+    place.doubted ??= { count: 0, fromSlot: slot, slot: Number.NEGATIVE_INFINITY };
+    const { doubted } = place;
+    if (slot > doubted.slot) doubted.count++;
+    doubted.slot = Math.max(doubted.slot, slot);
+    const { count, fromSlot } = doubted;
+    if (count < emptyAnswers)
+      return `no subaccounts of an account that is not cold, in ${count} of ${emptyAnswers} answers that it takes`;
+    const listed = accounts.present(wallet.name).filter((one) => one.pdaIndex === pdaIndex);
+    const asked = listed.length > 0 ? listed : accounts.of(wallet.name);
+    for (const account of asked) {
+      if (account.pdaIndex !== pdaIndex) continue;
+      try {
+        const view = await client.traderView({ traderPubkey: account.address }, call());
+        if (view.slot < fromSlot) return "no subaccounts of an account whose trader view is older";
+        if (showsAnything(view))
+          return "no subaccounts of an account whose trader view shows positions or collateral";
+      } catch (error) {
+        // An account that does not exist (any more) is refused.
+        if (!(error instanceof ExchangeError && error.reason === "refused")) throw error;
+      }
+    }
+    return null;
+  }
+
   return {
     source: "traderState",
     scope: "wallet",
     needsSession: false,
-    async run({ client, wallet, call, nowMs, observe }) {
+    async run(run) {
+      const { client, wallet, call, nowMs, observe } = run;
       let failure: unknown = null;
-      const before = last.get(wallet) ?? Array.from(wallet.pdaIndices, () => nothing);
-      last.set(wallet, before);
-      for (const [place, pdaIndex] of wallet.pdaIndices.entries()) {
+      const places =
+        last.get(wallet) ??
+        Array.from(wallet.pdaIndices, (): Place => ({ subaccounts: null, doubted: null }));
+      last.set(wallet, places);
+      for (const [index, pdaIndex] of wallet.pdaIndices.entries()) {
         const { authority } = wallet;
+        const place = places[index]!;
+        const before = place.subaccounts;
         let state: Awaited<ReturnType<typeof client.traderState>>;
         const askedMs = live?.elapsedMs() ?? 0;
         try {
           state = await client.traderState({ authority, traderPdaIndex: pdaIndex }, call());
+          const { subaccounts: listed, capabilities } = state.snapshot;
+          const cold = capabilities.state === "cold" || capabilities.state === "uninitialized";
+          if (listed.length === 0 && !cold && (before === null || before.some(holdsAnything))) {
+            const what = await doubtOf(run, place, pdaIndex, state.slot);
+            if (what !== null)
+              throw new ExchangeError({ endpoint: "traderState", reason: "bad-record", what });
+          }
+          place.doubted = null;
         } catch (error) {
           // One that cannot be read does not blind the others.
           if (!(error instanceof ExchangeError)) throw error;
           failure ??= error;
           continue;
         }
-        const { subaccounts: listed, capabilities } = state.snapshot;
-        const cold = capabilities.state === "cold" || capabilities.state === "uninitialized";
-        if (listed.length === 0 && !cold && before[place]?.some(holdsAnything)) {
-          failure ??= new ExchangeError({
-            endpoint: "traderState",
-            reason: "bad-record",
-            what: "no subaccounts of an account that holds something and is not cold",
-          });
-          continue;
-        }
         const whole: Mirrored = { ...state, subaccounts: state.snapshot.subaccounts, told: null };
         const known = live ? live.polledState(wallet, pdaIndex, state, askedMs) : whole;
         if (known === null) continue;
         const subaccounts = known.subaccounts.map((row, i) => {
-          const there = before[place]?.[i];
+          const there = before?.[i];
           return subaccountState(
             row,
             onUnknown,
             there?.subaccount === row.subaccountIndex ? there : undefined,
           );
         });
-        before[place] = subaccounts;
+        place.subaccounts = subaccounts;
         const atMs = nowMs();
         const fresh = accounts.take(
           wallet,
