@@ -364,6 +364,8 @@ export class Conditions {
     this.#noteSight(instance, fresh, draft);
     const old = fresh.kind === "unknown" ? this.#raisedByOld(instance, env) : null;
     this.#advance(instance, env, old ?? fresh, old !== null, draft);
+    // Arrivals of what only texts name are no reason to judge.
+    if (fresh !== judged) this.#setTimer(instance, draft.atMs + driftMs);
     env.oldAccounts = false;
   }
 
@@ -389,9 +391,6 @@ export class Conditions {
     if (idle && (!known || judged.severity === null)) {
       if (node.plan[instance.index]?.restless !== false) this.#schedule(instance, env, rule);
       else this.#rest(instance, env);
-      // Arrivals of what only texts name are no reason to judge.
-      if (!known && this.#options.starting(rule.name, draft.atMs))
-        this.#setTimer(instance, draft.atMs + driftMs);
       return;
     }
     const before = instance.lifecycle;

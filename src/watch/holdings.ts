@@ -7,6 +7,7 @@ import type { SpotCollateralState } from "../domain/account.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { Balance } from "./balance-change.ts";
 import type { Draft } from "./draft.ts";
+import type { SeenBalance } from "./open-changes.ts";
 import { walletKeepPrefix } from "./wallets.ts";
 
 const suffix = "/held";
@@ -17,7 +18,10 @@ interface Kept {
   readonly held: Readonly<Record<string, readonly [incarnation: string, size: string]>>;
   /** The slot of the account's state. Absent in databases of earlier versions. */
   readonly slot?: number;
+  /** The newest state that profit was worked out by. Absent: there is none. */
   readonly balance?: KeptBalance;
+  /** Slot of that state. Absent: `slot`. */
+  readonly balanceSlot?: number;
 }
 
 /** A `Balance`, its integers as text. */
@@ -43,6 +47,8 @@ interface KeptBalance {
 export class Holdings {
   /** The stored holdings of accounts that were not seen yet since the start. */
   readonly #before = new Map<string, string>();
+  /** Accounts of which a state was kept before profit was worked out by it. */
+  readonly #behind = new Set<string>();
 
   /**
    * @param ours says whose past is still theirs
@@ -59,7 +65,8 @@ export class Holdings {
       const wallet = account.slice(0, account.lastIndexOf("/"));
       if (!ours(wallet)) continue;
       this.#before.set(account, value);
-      const { balance, slot } = JSON.parse(value) as Kept;
+      const kept = JSON.parse(value) as Kept;
+      const { balance, balanceSlot: slot = kept.slot } = kept;
       if (balance !== undefined && slot !== undefined) seen(wallet, account, slot, balanceOf(balance));
     }
   }
@@ -71,8 +78,11 @@ export class Holdings {
     return (JSON.parse(before) as Kept).slot ?? 0;
   }
 
-  /** Takes an account as it was just seen. */
-  take(account: AccountEntry, draft: Draft): void {
+  /**
+   * Takes an account as it was just seen.
+   * @param compared the newest state of it that profit was worked out by; undefined: there is none
+   */
+  take(account: AccountEntry, compared: SeenBalance | undefined, draft: Draft): void {
     const before = this.#before.size > 0 ? this.#before.get(account.name) : undefined;
     if (before !== undefined) {
       this.#before.delete(account.name);
@@ -80,26 +90,40 @@ export class Holdings {
       account.slotBefore = kept.slot ?? 0;
       account.shrunkAtMs = hasShrunk(kept, account) ? draft.atMs : kept.shrunkAtMs;
     }
-    if (!account.moved) return;
+    const isBehind = compared?.balance !== account.state;
+    const caughtUp = !isBehind && this.#behind.size > 0 && this.#behind.delete(account.name);
+    if (!account.moved && !caughtUp) return;
     account.moved = false;
+    if (isBehind) this.#behind.add(account.name);
     const held: Record<string, Kept["held"][string]> = {};
     for (const [symbol, { node, state }] of account.positions)
       held[symbol] = [node.incarnation, String(state.baseLots)];
     const { shrunkAtMs, slot } = account;
-    const balance = keptBalance(account);
-    const value = JSON.stringify({ shrunkAtMs, held, slot, balance } satisfies Kept);
-    if (before === undefined || !isSame(before, { shrunkAtMs, held, balance }))
-      draft.changes.keep.push({ name: walletKeepPrefix + account.name + suffix, value });
+    const balance = compared && { balance: keptBalance(compared.balance) };
+    const balanceSlot = isBehind && compared ? { balanceSlot: compared.slot } : {};
+    const value = JSON.stringify({ shrunkAtMs, held, slot, ...balance, ...balanceSlot } satisfies Kept);
+    if (before === undefined || !isSame(before, { shrunkAtMs, held, ...balance }))
+      draft.changes.keep.push({ name: keepName(account.name), value });
+  }
+
+  /** An account is no longer there. */
+  gone(name: string, draft: Draft): void {
+    this.#behind.delete(name);
+    draft.changes.keep.push({ name: keepName(name), value: null });
   }
 }
 
-/** Returns true if a kept value differs by its slot at most. */
+function keepName(account: string): string {
+  return walletKeepPrefix + account + suffix;
+}
+
+/** Returns true if a kept value differs by its slots at most. */
 function isSame(before: string, now: Kept): boolean {
   const { shrunkAtMs, held, balance } = JSON.parse(before) as Kept;
   return JSON.stringify({ shrunkAtMs, held, balance }) === JSON.stringify(now);
 }
 
-function keptBalance({ state }: AccountEntry): KeptBalance {
+function keptBalance(state: Balance): KeptBalance {
   return {
     collateral: String(state.collateralQuoteLots),
     positions: state.positions.map((one) => [

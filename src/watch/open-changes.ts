@@ -67,13 +67,14 @@ export interface KeptChanges {
   readonly ahead: readonly CashRecord[];
 }
 
-interface Seen {
-  slot: number;
-  balance: Balance;
+/** The newest state of an account that was compared with the one before. */
+export interface SeenBalance {
+  readonly slot: number;
+  readonly balance: Balance;
 }
 
 export class OpenChanges {
-  readonly #seen = new FewMap<string, Seen>();
+  readonly #seen = new FewMap<string, { -readonly [K in keyof SeenBalance]: SeenBalance[K] }>();
   #open: readonly OpenChange[] = [];
   #ahead: readonly CashRecord[] = [];
   /** Sum of the open changes, USD. */
@@ -105,8 +106,8 @@ export class OpenChanges {
   }
 
   /** The newest state of an account. */
-  balanceOf(account: string): Balance | undefined {
-    return this.#seen.get(account)?.balance;
+  seen(account: string): SeenBalance | undefined {
+    return this.#seen.get(account);
   }
 
   /** By account. */

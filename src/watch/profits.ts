@@ -46,6 +46,7 @@ export class Profits {
   readonly #deadlines: Deadlines;
   readonly #draft: () => Draft;
   readonly #note: (text: string) => void;
+  readonly #onGone: (account: string, draft: Draft) => void;
   /** Some rule reads profit: the histories are read at once for it. */
   readonly #asked: boolean;
   readonly #readings = new Map<string, Reading>();
@@ -77,6 +78,8 @@ export class Profits {
     readonly draft: () => Draft;
     /** For the log. */
     readonly note: (text: string) => void;
+    /** That an account is no longer there was taken. */
+    readonly onGone: (account: string, draft: Draft) => void;
     readonly asked: boolean;
   }) {
     this.#markets = options.markets;
@@ -85,6 +88,7 @@ export class Profits {
     this.#deadlines = options.deadlines;
     this.#draft = options.draft;
     this.#note = options.note;
+    this.#onGone = options.onGone;
     this.#asked = options.asked;
   }
 
@@ -154,7 +158,7 @@ export class Profits {
    */
   #takeSpot(entry: WalletEntry, account: string, after: Balance, slot: number, draft: Draft): number | null {
     const { profit, wallet } = entry;
-    const before = profit.changes.balanceOf(account);
+    const before = profit.changes.seen(account)?.balance;
     if (before === undefined) return 0;
     const usd = spotChangeUsd(before, after, this.#unitUsdOf);
     if (usd === null) return null;
@@ -170,6 +174,7 @@ export class Profits {
 
   /** An account is no longer there. */
   takeAccountGone(entry: WalletEntry, { name }: AccountEntry, slot: number, draft: Draft): void {
+    this.#onGone(name, draft);
     if (!entry.profit.changes.takeGone(name, slot, this.#pricingOf, draft.atMs)) return;
     this.#refresh(entry);
     this.#opened(entry, draft);
@@ -252,9 +257,11 @@ export class Profits {
     const { changes } = entry.profit;
     const prefix = `${seen.wallet}/${seen.pdaIndex}.`;
     let moved = false;
-    for (const name of [...changes.accounts()])
-      if (name.startsWith(prefix) && !told.some((one) => one.name === name))
-        moved = changes.takeGone(name, seen.slot, this.#pricingOf, draft.atMs) || moved;
+    for (const name of [...changes.accounts()]) {
+      if (!name.startsWith(prefix) || told.some((one) => one.name === name)) continue;
+      if (changes.takeGone(name, seen.slot, this.#pricingOf, draft.atMs)) moved = true;
+      this.#onGone(name, draft);
+    }
     return moved;
   }
 

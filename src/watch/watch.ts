@@ -372,6 +372,7 @@ export class Watch {
       deadlines,
       draft,
       note: (text) => this.#notes.push({ level: "warn", text }),
+      onGone: (account, into) => this.#holdings.gone(account, into),
       asked: this.#needs.profit,
     });
     this.#restoring = new Restoring({
@@ -647,15 +648,15 @@ export class Watch {
         return;
       case "prices":
         this.#market.prices(observation, draft);
-        for (const entry of this.#profits.valued(draft)) this.#judgeProfit(entry, draft);
+        this.#valued(draft);
         return;
       case "marketConfig":
         this.#market.config(observation, draft);
-        for (const entry of this.#profits.valued(draft)) this.#judgeProfit(entry, draft);
+        this.#valued(draft);
         return;
       case "collateralAssets":
         this.#market.collateralAssets(observation, draft);
-        for (const entry of this.#profits.valued(draft)) this.#judgeProfit(entry, draft);
+        this.#valued(draft);
         return;
       case "fundingRate":
         this.#market.rate(observation, draft);
@@ -772,7 +773,7 @@ export class Watch {
     this.#replayEvents(draft);
     this.#profits.takeStates(entry, told, seen, draft);
     for (const account of told) {
-      this.#holdings.take(account, draft);
+      this.#holdings.take(account, entry.profit.changes.seen(account.name), draft);
       this.#market.wantAssets(account, draft);
       this.#world.accounts.assess(account);
       noteReading(account);
@@ -956,6 +957,16 @@ export class Watch {
     if (!node || event.wallet === null || event.pdaIndex === null) return;
     this.#openings.settle(node, this.#world.accounts.slotOf(event.wallet, event.pdaIndex), draft);
     openFacts(node, node.facts.seenMs.traderState ?? draft.atMs);
+  }
+
+  /** Something that values accounts was read. */
+  #valued(draft: Draft): void {
+    for (const entry of this.#profits.valued(draft)) {
+      const { changes } = entry.profit;
+      for (const account of this.#world.accounts.ofWallet(entry.wallet.name))
+        this.#holdings.take(account, changes.seen(account.name), draft);
+      this.#judgeProfit(entry, draft);
+    }
   }
 
   /** Judges what may read the profit of a wallet. */

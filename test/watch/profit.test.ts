@@ -413,6 +413,58 @@ test("a withdrawal during a stop is open with the market list that follows its a
   expect([h.told, figure(h, "pnl")]).toEqual([[], 0]);
 });
 
+test("a deposit that was seen just before a stop, and before the market list, is no profit", () => {
+  const before = boot(loss("wallet.pnl > 300.0"));
+  const start = (from: Harness): Harness => {
+    const h = new Harness({
+      rules: loss("wallet.pnl > 300.0"),
+      remembered: from.remembered,
+      atMs: from.nowMs + minute,
+    });
+    h.slot = from.slot + 100;
+    h.account(calm(11_000));
+    return h;
+  };
+  const h = start(start(before));
+  h.mark(150);
+  h.config();
+  h.events("collateral", [], "main", { coversMs: 0 });
+  expect([h.told, figure(h, "pnl")]).toEqual([[], undefined]);
+  h.events("collateral", [flow(h, 1_000, before.slot + 50)]);
+  live(h, minute, calm(11_000));
+  expect([h.told, figure(h, "pnl")]).toEqual([[], 0]);
+  // It is told no second time.
+  const settled = start(h);
+  live(settled, minute, calm(11_000));
+  expect([settled.told, figure(settled, "pnl")]).toEqual([[], 0]);
+});
+
+test.each(["before a stop", "during a stop"])(
+  "an account that was closed with its withdrawal %s is no loss after the next",
+  (when) => {
+    const other = subaccount(1_000, [], { subaccount: 1 });
+    const start = (from: Harness, accounts: readonly SubaccountState[]): Harness => {
+      const h = new Harness({ rules: loss(), remembered: from.remembered, atMs: from.nowMs + minute });
+      h.slot = from.slot + 100;
+      h.config();
+      h.mark(150);
+      h.account(accounts);
+      return h;
+    };
+    let h = new Harness({ rules: loss() });
+    h.events("collateral", [], "main", { coversMs: 0 });
+    live(h, minute, [...calm(10_000), other]);
+    if (when === "before a stop") h.account(calm(10_000));
+    else h = start(h, calm(10_000));
+    const paid = flow(h, -1_000);
+    h.events("collateral", [{ ...paid, subaccount: 1 }]);
+    expect([h.told, figure(h, "pnl")]).toEqual([[], 0]);
+    h = start(h, calm(10_000));
+    live(h, minute, calm(10_000));
+    expect([h.told, figure(h, "pnl")]).toEqual([[], 0]);
+  },
+);
+
 test("what may be a withdrawal is reported where answers are slower than they count", () => {
   const h = boot(`${loss().slice(0, -2)}, staleAfter: 8s }`);
   live(h, 5 * second, calm(9_000));
