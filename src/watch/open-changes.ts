@@ -172,7 +172,8 @@ export class OpenChanges {
     seen.balance = balance;
     seen.slot = slot;
     const waited = this.#ahead.length === 0 ? noRecords : this.#takeAhead(account, slot);
-    if (before.collateralQuoteLots === balance.collateralQuoteLots) return waited.length > 0;
+    if (before.collateralQuoteLots === balance.collateralQuoteLots && !waited.some(isFlow))
+      return waited.length > 0;
     const at = { account, fromSlot, toSlot: slot, atMs };
     const opened = this.#compare(at, before, balance, waited, pricingOf, soldUsd);
     return opened || waited.length > 0;
@@ -237,18 +238,17 @@ export class OpenChanges {
     soldUsd = 0,
   ): boolean {
     const { cashUsd, traded, slackUsd } = balanceChange(before, after, pricingOf);
-    let open: OpenChange | null = {
+    let open: OpenChange = {
       ...at,
       cashUsd: cashUsd - soldUsd,
       traded,
       slackUsd: slackUsd + soldUsd * saleSlack,
       flowUsd: 0,
     };
-    if (isExplained(open)) return false;
-    for (const record of waited) {
-      open = this.#applied(open, record, at.atMs);
-      if (open === null) return false;
-    }
+    // What was paid in may have been paid out again before the state was seen.
+    if (isExplained(open) && !waited.some(isFlow)) return false;
+    for (const record of waited) open = less(open, record);
+    if (this.#isSettled(open, at.atMs)) return false;
     this.#setOpen([...this.#open.slice(1 - maxOpen), open]);
     return true;
   }
@@ -276,9 +276,14 @@ export class OpenChanges {
   /** @returns what is left open of a change after a record of it; null: nothing */
   #applied(open: OpenChange, record: CashRecord, atMs: number): OpenChange | null {
     const left = less(open, record);
-    if (!isExplained(left)) return left;
-    if (left.flowUsd !== 0) this.explained = { sinceMs: open.atMs, atMs, usd: left.flowUsd };
-    return null;
+    return this.#isSettled(left, atMs) ? null : left;
+  }
+
+  /** Notes a change that is explained as paid in or out. @returns true if nothing is left of it */
+  #isSettled(open: OpenChange, atMs: number): boolean {
+    if (!isExplained(open)) return false;
+    if (open.flowUsd !== 0) this.explained = { sinceMs: open.atMs, atMs, usd: open.flowUsd };
+    return true;
   }
 
   #setOpen(open: readonly OpenChange[]): void {
@@ -288,6 +293,10 @@ export class OpenChanges {
 }
 
 const noRecords: readonly CashRecord[] = [];
+
+function isFlow({ kind }: CashRecord): boolean {
+  return kind === "flow";
+}
 
 function less(open: OpenChange, record: CashRecord): OpenChange {
   switch (record.kind) {

@@ -492,6 +492,20 @@ test("a record that came before the state that shows it is remembered over a sto
   expect([h.told, figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([[], 0, -1_000]);
 });
 
+test.each([
+  ["nothing", 10_000],
+  ["a part of it", 10_400],
+])("a deposit of which %s is left when it is seen is no loss before the withdrawal is recorded", (_, usd) => {
+  const h = boot(loss());
+  h.events("collateral", [flow(h, 1_000, h.slot + 5)]);
+  h.account(calm(usd));
+  expect([h.told, figure(h, "pnl")]).toEqual([[], undefined]);
+  live(h, 5 * second, calm(usd));
+  h.events("collateral", [flow(h, usd - 11_000, h.slot - 11)]);
+  live(h, minute, calm(usd));
+  expect([h.told, figure(h, "pnl")]).toEqual([[], 0]);
+});
+
 test("the profit of today has the same two ends, and so has the sum over a book", () => {
   const rules = `rules:
   - { name: Today, scope: wallet, when: wallet.pnlToday < -300.0, severity: warning, summary: "{{ usd(wallet.pnlToday) }}" }
