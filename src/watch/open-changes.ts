@@ -16,8 +16,10 @@ import {
   type Pricing,
 } from "./balance-change.ts";
 
-/** Time for which an open change waits, at readings of the collateral history that succeed, before it is profit or loss, ms. */
-export const openPatienceMs = 300_000;
+/** Time of readings of the collateral history for which an open change waits before it is profit or loss, ms. */
+const openPatienceMs = 300_000;
+/** From one reading to the next at most this counts, ms: longer, the history was not read in between. */
+const readingMs = 30_000;
 /** A liquidator that takes over a position keeps up to this share of its value. */
 const takeoverSlack = 0.05;
 /** Prices of fills are rounded: a share of their value. */
@@ -50,6 +52,10 @@ export interface OpenChange extends BalanceChange {
   readonly toSlot: number;
   /** The time at which it was seen, ms. */
   readonly atMs: number;
+  /** When the collateral history was last read without it, ms: before that, when it was seen. */
+  readonly readMs: number;
+  /** Time for which that history was read without it, ms. */
+  readonly waitedMs: number;
   /** The part that the collateral history explains. */
   readonly flowUsd: number;
 }
@@ -92,7 +98,10 @@ export class OpenChanges {
 
   restore({ open = [], ahead = [] }: Partial<KeptChanges>): void {
     this.#ahead = ahead;
-    this.#setOpen(open);
+    // An earlier version kept neither time.
+    this.#setOpen(
+      open.map((one) => ({ ...one, readMs: one.readMs ?? one.atMs, waitedMs: one.waitedMs ?? 0 })),
+    );
   }
 
   /** Takes the state that an account had before a restart. */
@@ -222,15 +231,19 @@ export class OpenChanges {
 
   /** The collateral history was read: what it has not explained for long is profit or loss. @returns true if there was any */
   expire(atMs: number): boolean {
-    const left = this.#open.filter((one) => atMs - one.atMs < openPatienceMs);
-    if (left.length === this.#open.length) return false;
-    this.#setOpen(left);
-    return true;
+    const { length } = this.#open;
+    const waiting = this.#open.map((one) => ({
+      ...one,
+      readMs: atMs,
+      waitedMs: one.waitedMs + Math.min(atMs - one.readMs, readingMs),
+    }));
+    this.#setOpen(waiting.filter(({ waitedMs }) => waitedMs < openPatienceMs));
+    return this.#open.length < length;
   }
 
   /** @returns true if it stays open */
   #compare(
-    at: Omit<OpenChange, keyof BalanceChange | "flowUsd">,
+    at: Pick<OpenChange, "account" | "fromSlot" | "toSlot" | "atMs">,
     before: Balance,
     after: Balance,
     waited: readonly CashRecord[],
@@ -243,6 +256,8 @@ export class OpenChanges {
       cashUsd: cashUsd - soldUsd,
       traded,
       slackUsd: slackUsd + soldUsd * saleSlack,
+      readMs: at.atMs,
+      waitedMs: 0,
       flowUsd: 0,
     };
     // What was paid in may have been paid out again before the state was seen.

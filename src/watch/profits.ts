@@ -205,10 +205,11 @@ export class Profits {
     entry.node.facts.seenMs.collateral = draft.atMs;
     const { profit } = entry;
     this.#begin(entry, draft);
-    const expired = !past && profit.changes.expire(draft.atMs);
+    const waited = !past && profit.changes.open.length > 0;
+    const expired = waited && profit.changes.expire(draft.atMs);
     this.#refresh(entry);
     if (!entry.given) profit.publish();
-    if (expired) profit.keep(draft);
+    if (waited) profit.keep(draft);
     else profit.keepHigh(draft);
     return expired;
   }

@@ -333,6 +333,27 @@ test("a change that the history does not explain for five minutes is profit or l
   expect(figure(h, "pnl")).toBe(0);
 });
 
+test.each(["", " with a restart in it"])(
+  "time in which the history was not read is none of those five minutes%s",
+  (restart) => {
+    let h = boot(loss("wallet.pnl < -300.0 && wallet.pnl > -1200.0"));
+    h.account(calm(9_000));
+    const slot = h.slot;
+    live(h, minute, calm(9_000));
+    h.live(5 * minute, calm(9_000), 150);
+    if (restart !== "") {
+      const { remembered, nowMs: atMs } = h;
+      h = new Harness({ rules: loss("wallet.pnl < -300.0 && wallet.pnl > -1200.0"), remembered, atMs });
+      h.slot = slot + 1_000;
+    }
+    live(h, 3 * minute, calm(9_000));
+    expect(figure(h, "pnl")).toBe(undefined);
+    h.events("collateral", [flow(h, -1_000, slot)]);
+    expect(figure(h, "pnl")).toBe(0);
+    expect(h.told.at(-1)).toBe("Loss main ended critical explained");
+  },
+);
+
 test("a position's rule that reads profit is judged at both ends, too", () => {
   const h = boot(
     'rules:\n  - { name: R, scope: position, when: "wallet.pnl < -300.0", severity: info, summary: "{{ usd(wallet.pnl) }}" }',
