@@ -456,7 +456,8 @@ export class Conditions {
         }
       }
     }
-    this.#store(instance, before !== state && (transition !== "none" || clocksRun(state)), draft);
+    const clocked = clocksRun(state) || clocksRun(before);
+    this.#store(instance, before !== state && (transition !== "none" || clocked), draft);
     this.#schedule(instance, env, terms, instance.unknown === null || old);
   }
 

@@ -52,9 +52,9 @@ export interface OpenChange extends BalanceChange {
   readonly toSlot: number;
   /** The time at which it was seen, ms. */
   readonly atMs: number;
-  /** When the collateral history was last read without it, ms: before that, when it was seen. */
+  /** Time of the newest reading of the collateral history without it, ms; before the first, when it was seen. */
   readonly readMs: number;
-  /** Time for which that history was read without it, ms. */
+  /** Time of such readings, ms. */
   readonly waitedMs: number;
   /** The part that the collateral history explains. */
   readonly flowUsd: number;

@@ -78,7 +78,7 @@ export class Profits {
     readonly draft: () => Draft;
     /** For the log. */
     readonly note: (text: string) => void;
-    /** That an account is no longer there was taken. */
+    /** Told of each account that is no longer there. */
     readonly onGone: (account: string, draft: Draft) => void;
     readonly asked: boolean;
   }) {

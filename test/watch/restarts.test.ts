@@ -49,6 +49,31 @@ test("the end of a position that flipped leaves the state of the new one alone",
   expect(after.told).toEqual([]);
 });
 
+test("a clock that stopped just before a stop begins anew after it", () => {
+  const held = near.replace("for: 0s", "for: 12s").replace("keepFiringFor: 0s", "keepFiringFor: 12s");
+  const start = (from: Harness): Harness =>
+    new Harness({ rules: held, remembered: from.remembered, atMs: from.nowMs });
+  let h = new Harness({ rules: held });
+  // 8.4 % and 3.45 % from liquidation.
+  const [far, close] = [[subaccount(1_700, [position(100, 150)])], endangered];
+  h.live(20_000, far, 150);
+  expect(h.told).toEqual(["Near main/0.0/SOL fired warning"]);
+  h.live(10_000, close, 150);
+  h.live(5_000, far, 150);
+  h = start(h);
+  h.live(15_000, close, 150);
+  expect(h.told).toEqual([]);
+  h.live(5_000, close, 150);
+  expect(h.told).toEqual(["Near main/0.0/SOL rose critical"]);
+  h.live(10_000, far, 150);
+  h.live(5_000, close, 150);
+  h = start(h);
+  h.live(15_000, far, 150);
+  expect(h.told).toEqual([]);
+  h.live(5_000, far, 150);
+  expect(h.told).toEqual(["Near main/0.0/SOL fell warning"]);
+});
+
 test("a recovery that waited for word of a liquidation goes on waiting, and is not told as another rule", () => {
   const before = seen();
   const smaller = [subaccount(1_000, [position(20, 150)])];
