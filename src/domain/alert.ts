@@ -15,15 +15,17 @@ export const ownLabels: readonly string[] = ["severity", "rule", "wallet", "symb
 export const severityRank: Readonly<Record<Severity, number>> = { info: 0, warning: 1, critical: 2 };
 
 /** The reason for an alert's end. Only `recovered` is good news and shown green. */
-export type Ending =
-  | "recovered"
-  | "closed"
-  | "liquidated"
-  | "flipped"
+export const endings = [
+  "recovered",
+  "closed",
+  "liquidated",
+  "flipped",
   /** It held because of a change of collateral that turned out to be a deposit or a withdrawal. */
-  | "explained"
-  | "ruleChanged"
-  | "noLongerWatched";
+  "explained",
+  "ruleChanged",
+  "noLongerWatched",
+] as const;
+export type Ending = (typeof endings)[number];
 
 export interface Alert {
   /** Grows by one; what people type. */
@@ -86,16 +88,18 @@ export function isOfSeverity(alert: Alert, severity: Severity, firingAlone: bool
  * `worsened`: its value got markedly worse within its level. `changed`: it is markedly another one, in no direction that is
  * known to be worse. `escalated`: nobody acknowledged it, and others are told.
  */
-export type AlertChangeKind =
-  | "fired"
-  | "rose"
-  | "fell"
-  | "worsened"
-  | "changed"
-  | "reminder"
-  | "escalated"
-  | "ended"
-  | "acknowledged";
+export const alertChangeKinds = [
+  "fired",
+  "rose",
+  "fell",
+  "worsened",
+  "changed",
+  "reminder",
+  "escalated",
+  "acknowledged",
+  "ended",
+] as const;
+export type AlertChangeKind = (typeof alertChangeKinds)[number];
 
 /** One step in an alert's life, as it was then: what messages are made of. Append only. */
 export interface AlertChange {

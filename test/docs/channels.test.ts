@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { documentOf } from "../../src/channels/document.ts";
 import { channelSettings, channelTypes } from "../../src/channels/registry.ts";
-import type { AlertChangeKind } from "../../src/domain/alert.ts";
+import { alertChangeKinds, endings } from "../../src/domain/alert.ts";
 import { change, message } from "../channels/messages.ts";
 
 const folder = new URL("../../docs/channels/", import.meta.url);
@@ -79,11 +79,7 @@ describe("the page of webhooks tells the document as it is", () => {
   });
 
   test("every word for what happened is told", () => {
-    const kinds: Record<AlertChangeKind, true> = {
-      ...{ fired: true, rose: true, fell: true, worsened: true, changed: true },
-      ...{ reminder: true, escalated: true, acknowledged: true, ended: true },
-    };
-    for (const kind of [...Object.keys(kinds), "alert", "digest", "test"])
+    for (const kind of [...alertChangeKinds, ...endings, "alert", "digest", "test"])
       expect(page).toContain(`\`${kind}\``);
   });
 });

@@ -1,5 +1,5 @@
 /** `expect:` of a test: what has to be so at which time. */
-import { type Ending, severities } from "../../domain/alert.ts";
+import { endings, severities } from "../../domain/alert.ts";
 import type { Entry } from "./entry.ts";
 import type {
   AlertStateWord,
@@ -12,15 +12,6 @@ import type {
 
 const states: readonly AlertStateWord[] = ["pending", "firing", "ended", "event"];
 const dataStates: readonly DataStateWord[] = ["ok", "noData", "error"];
-const endings: readonly Ending[] = [
-  "recovered",
-  "closed",
-  "liquidated",
-  "flipped",
-  "explained",
-  "ruleChanged",
-  "noLongerWatched",
-];
 
 const alertKeys = [
   "rule",

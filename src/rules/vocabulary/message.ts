@@ -1,5 +1,5 @@
 /** The vocabulary of channel templates: the alert as a message tells it, the message, and what was known when it was owed. */
-import { severities } from "../../domain/alert.ts";
+import { alertChangeKinds, endings, severities } from "../../domain/alert.ts";
 import { eventKinds, eventVocabulary, type Field, scopes, vocabulary } from "../vocabulary.ts";
 import { group } from "./field.ts";
 
@@ -11,27 +11,6 @@ const word = (name: string, members: readonly string[], meaning: string): Field 
   members,
 });
 
-const changes = [
-  "fired",
-  "rose",
-  "fell",
-  "worsened",
-  "changed",
-  "reminder",
-  "escalated",
-  "acknowledged",
-  "ended",
-];
-const endings = [
-  "recovered",
-  "closed",
-  "liquidated",
-  "flipped",
-  "explained",
-  "ruleChanged",
-  "noLongerWatched",
-];
-
 const alert: readonly Field[] = [
   text("id", "its number: what `perpwatch alerts ack` takes"),
   text("rule", "the rule"),
@@ -39,7 +18,7 @@ const alert: readonly Field[] = [
   text("wallet", "the wallet; missing where it is of none"),
   text("symbol", "the market; missing where it is of none"),
   word("severity", severities, "the level now"),
-  word("change", changes, "what is told of it"),
+  word("change", alertChangeKinds, "what is told of it"),
   word("ending", endings, "how it ended; missing while it has not"),
   text("lead", "what leads by default: FIRING critical, RESOLVED, LIQUIDATED"),
   text("summary", "the rule's own, in one line; of what is gone, that it is"),
