@@ -1,19 +1,13 @@
 import { expect, test } from "vitest";
-import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
-import { remindSettings } from "../../src/alerts/remind.ts";
-import { routingSettings } from "../../src/alerts/route.ts";
 import type { RollUpBlock } from "../../src/domain/history.ts";
 import type { Observation, Tick } from "../../src/domain/observation.ts";
 import { preparedWatch, rememberedWatch } from "../../src/ingest/remember.ts";
-import type { WatchSettings } from "../../src/watch/settings.ts";
 import {
   Harness,
-  mainWallet,
   marketConfig,
   notification,
   prices,
-  rulesOf,
-  scheduleMs,
+  settingsOf,
   startMs,
   subaccount,
 } from "../watch/harness.ts";
@@ -39,20 +33,10 @@ class Asked {
   }
 }
 
-const settingsFor = (rules: string): WatchSettings => ({
-  wallets: [mainWallet],
-  ruleSet: rulesOf(rules),
-  routing: routingSettings.parse({ receivers: ["chat"] }),
-  remind: remindSettings.parse({}),
-  acknowledge: acknowledgeSettings.parse({}),
-  scheduleMs,
-  timezone: "UTC",
-});
-
 async function asked(expression: string): Promise<string[]> {
   const store = new Asked();
   const rules = `rules:\n  - { name: One, scope: trader, when: '${expression} > 1.0', severity: info, summary: one }\n`;
-  await rememberedWatch(settingsFor(rules), store as never, startMs);
+  await rememberedWatch(settingsOf({ rules }), store as never, startMs);
   return store.ticksOf;
 }
 
@@ -87,7 +71,7 @@ test("the long past is read before anything has to stand still, and only what ca
       }
     },
   });
-  const build = await preparedWatch(settingsFor(rules), store as never, startMs);
+  const build = await preparedWatch(settingsOf({ rules }), store as never, startMs);
   expect(read).toHaveLength(60);
   // Of one moment, before and after the first reading.
   const lastMs = past.at(-1)!.atMs;
@@ -108,7 +92,7 @@ test("an event that waited for figures of its rule is taken up, whatever its key
     eventByKey: async (kind: string, asked: string) =>
       kind === "notification" && asked === key ? notification(key, "order_filled") : null,
   });
-  const watch = await rememberedWatch(settingsFor(rules), store as never, startMs);
+  const watch = await rememberedWatch(settingsOf({ rules }), store as never, startMs);
   const see = (observation: Observation) => watch.observe(observation).changes.alerts.map(({ rule }) => rule);
   see({ kind: "marketConfig", atMs: startMs, markets: [marketConfig()] });
   see({ kind: "prices", atMs: startMs, markets: [prices(150)] });
@@ -138,7 +122,7 @@ test("a start reads what throttles hold, and it leaves when their time is over",
       before.changes.filter(({ id }) => ids.includes(id)),
     lastIds: async () => before.remembered.ids,
   });
-  const watch = await rememberedWatch(settingsFor(rules), store as never, startMs + 1_000);
+  const watch = await rememberedWatch(settingsOf({ rules }), store as never, startMs + 1_000);
   const { changes } = watch.observe({ kind: "time", atMs: startMs + 60_000 });
   expect(changes.owed.map(({ changeId }) => changeId)).toEqual([2, 3]);
 });

@@ -1,38 +1,16 @@
 /** Windows that reach further back than samples are read come out as if all samples had been read. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
-import { remindSettings } from "../../src/alerts/remind.ts";
-import { routingSettings } from "../../src/alerts/route.ts";
 import { changes } from "../../src/domain/changes.ts";
 import { RollUpBlocks, type RollUpQuery } from "../../src/domain/history.ts";
 import type { Tick } from "../../src/domain/observation.ts";
 import type { Store } from "../../src/domain/ports.ts";
 import { type History, openStore } from "../../src/history/index.ts";
 import { rememberedWatch } from "../../src/ingest/remember.ts";
-import type { WatchSettings } from "../../src/watch/settings.ts";
 import { temporaryFolder } from "../history/folder.ts";
-import {
-  mainWallet,
-  marketConfig,
-  prices,
-  rulesOf,
-  scheduleMs,
-  startMs,
-  subaccount,
-} from "../watch/harness.ts";
+import { marketConfig, prices, settingsOf, startMs, subaccount } from "../watch/harness.ts";
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
-
-const settingsFor = (rules: string): WatchSettings => ({
-  wallets: [mainWallet],
-  ruleSet: rulesOf(rules),
-  routing: routingSettings.parse({ receivers: ["chat"] }),
-  remind: remindSettings.parse({}),
-  acknowledge: acknowledgeSettings.parse({}),
-  scheduleMs,
-  timezone: "UTC",
-});
 
 /** One rule for each expression that always fires and says what it came to. */
 const rulesSaying = (expressions: readonly string[]) =>
@@ -58,7 +36,7 @@ async function sayings(
   store: Store,
   nowMs: number,
 ): Promise<ReadonlyMap<string, number | null>> {
-  const watch = await rememberedWatch(settingsFor(rules), store, nowMs);
+  const watch = await rememberedWatch(settingsOf({ rules }), store, nowMs);
   watch.observe({ kind: "marketConfig", atMs: nowMs, markets: [marketConfig()] });
   const { changes: seen } = watch.observe({ kind: "prices", atMs: nowMs, markets: [prices(150)] });
   return new Map(seen.alerts.map(({ rule, value }) => [expressions[Number(rule.slice(1))] ?? rule, value]));
@@ -204,7 +182,7 @@ test("after a start a fall of profit is measured against the equity of the peak,
       await store.commit([changes({ ticks: ticks.slice(0, cut) })]);
       await store.maintain(startMs + 30 * dayMs, 60_000);
       await store.commit([changes({ ticks: ticks.slice(cut) })]);
-      const watch = await rememberedWatch(settingsFor(rules), store, startMs);
+      const watch = await rememberedWatch(settingsOf({ rules }), store, startMs);
       await store.close();
       watch.observe({ kind: "marketConfig", atMs: startMs, markets: [marketConfig()] });
       watch.observe({ kind: "prices", atMs: startMs, markets: [prices(150)] });

@@ -1,8 +1,5 @@
 /** Backtests over what is kept of the past in different ways, and over what lies between. */
 import { expect, test } from "vitest";
-import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
-import { remindSettings } from "../../src/alerts/remind.ts";
-import { routingSettings } from "../../src/alerts/route.ts";
 import type { FactChange, Milestone } from "../../src/domain/changes.ts";
 import { type RollUp, resolutionMs } from "../../src/domain/history.ts";
 import type { Observation, Tick } from "../../src/domain/observation.ts";
@@ -10,7 +7,6 @@ import { type Backtested, type BacktestHistory, backtest } from "../../src/repla
 import { Journal } from "../../src/replay/journal.ts";
 import { merged } from "../../src/replay/kept-past.ts";
 import { reportOf } from "../../src/replay/report.ts";
-import type { WatchSettings } from "../../src/watch/settings.ts";
 import {
   Harness,
   mainWallet,
@@ -20,6 +16,7 @@ import {
   prices,
   rulesOf,
   scheduleMs,
+  settingsOf,
   startMs,
   subaccount,
 } from "../watch/harness.ts";
@@ -37,15 +34,11 @@ rules:
     summary: "{{ position.side }} {{ percent(value) }}"
 `;
 const everyMs = scheduleMs;
-const settings: WatchSettings = {
-  wallets: [mainWallet],
-  ruleSet: rulesOf(rules),
-  routing: routingSettings.parse({ receivers: ["all"] }),
-  remind: remindSettings.parse({ warning: "never", critical: "never" }),
-  acknowledge: acknowledgeSettings.parse({}),
-  scheduleMs: everyMs,
-  timezone: "UTC",
-};
+const settings = settingsOf({
+  rules,
+  routing: { receivers: ["all"] },
+  remind: { warning: "never", critical: "never" },
+});
 
 /** The records that a daemon leaves of an account that holds one position while its mark is as `usd` says. */
 class Left {

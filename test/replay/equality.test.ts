@@ -4,9 +4,6 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
-import { remindSettings } from "../../src/alerts/remind.ts";
-import { routingSettings } from "../../src/alerts/route.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Observation, Source } from "../../src/domain/observation.ts";
@@ -15,17 +12,14 @@ import { openStore } from "../../src/history/index.ts";
 import { IngestLoop } from "../../src/ingest/loop.ts";
 import { rememberedWatch } from "../../src/ingest/remember.ts";
 import { backtest } from "../../src/replay/backtest.ts";
-import type { WatchSettings } from "../../src/watch/settings.ts";
 import { temporaryFolder } from "../history/folder.ts";
 import {
   event,
-  mainWallet,
   marketConfig,
   notification,
   position,
   prices,
-  rulesOf,
-  scheduleMs,
+  settingsOf,
   startMs,
   subaccount,
 } from "../watch/harness.ts";
@@ -98,18 +92,14 @@ rules:
     summary: shut
 `;
 
-const settings: WatchSettings = {
-  wallets: [mainWallet],
-  ruleSet: rulesOf(rules),
-  routing: routingSettings.parse({
+const settings = settingsOf({
+  rules,
+  routing: {
     receivers: ["all"],
     routes: [{ match: { severity: "critical" }, receivers: ["loud", "all"] }],
-  }),
-  remind: remindSettings.parse({ critical: { every: "20s", acknowledgedFor: "1m" } }),
-  acknowledge: acknowledgeSettings.parse({}),
-  scheduleMs,
-  timezone: "UTC",
-};
+  },
+  remind: { critical: { every: "20s", acknowledgedFor: "1m" } },
+});
 
 type Step =
   | { readonly do: "pass"; readonly ms: number; readonly failing: readonly Source[] }

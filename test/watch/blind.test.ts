@@ -122,12 +122,7 @@ test("the common alert ends after a restart in which all is well", () => {
   round(before, 5_000, five);
   before.pass(90_000);
   expect(before.told).toEqual(["ExchangeUnreachable exchange fired warning"]);
-  const after = new Harness({
-    rules: near,
-    wallets: five,
-    remembered: before.remembered,
-    atMs: before.nowMs + 1_000,
-  });
+  const after = before.restarted({ rules: near, wallets: five });
   after.account(safe, "a");
   expect(after.told).toEqual([]);
   round(after, 60_000, five);

@@ -24,9 +24,7 @@ rules:
     severity: critical
     summary: "poor"
 `;
-  const harness = new Harness({ rules });
-  harness.config();
-  harness.mark(150);
+  const harness = Harness.seeing({ rules }, 150);
   const assets = (...assetIndices: readonly number[]): void => {
     const asset = { symbol: "SOL", decimals: 9, perpAssetId: null, maxGlobalBalance: 1n };
     const discounts = { minMarginDiscountBps: 0, maxMarginDiscountBps: 0 };
@@ -70,9 +68,7 @@ rules:
     keepFiringFor: 0s
     summary: "poor"
 `;
-  const harness = new Harness({ rules });
-  harness.config();
-  harness.mark(150);
+  const harness = Harness.seeing({ rules }, 150);
   const answer = (slotIndex: number, collateralUsd: number): void => {
     const subaccounts = [subaccount(collateralUsd, [], { sequence: 1 })];
     harness.see({
@@ -121,10 +117,9 @@ rules:
       percent: null,
       status: "active",
     };
-    const harness = new Harness({ rules });
-    harness.config();
-    harness.mark(130);
-    harness.account([subaccount(5_000, [{ ...position(size, 130), triggers: [stop] }])]);
+    const harness = Harness.seeing({ rules }, 130, [
+      subaccount(5_000, [{ ...position(size, 130), triggers: [stop] }]),
+    ]);
     expect(harness.told).toEqual(["Wide main/0.0/SOL fired warning"]);
   },
 );
@@ -149,10 +144,7 @@ rules:
 
   /** @param sinceGoneMs when the liquidation happened, after the answer without the position */
   function endedAfter(sinceGoneMs: number): string[] {
-    const harness = new Harness({ rules });
-    harness.config();
-    harness.mark(145.2);
-    harness.account(held);
+    const harness = Harness.seeing({ rules }, 145.2, held);
     harness.live(90_000, held, 145.2);
     const { slot } = harness;
     harness.pass(1_000);

@@ -31,10 +31,7 @@ rules:
 
 describe("the data state of a rule and a subject", () => {
   test("is counted by rule, and listed with the source that is missing and since when", () => {
-    const harness = new Harness({ rules: near() });
-    harness.config();
-    harness.mark(150);
-    harness.account(safe);
+    const harness = Harness.seeing({ rules: near() }, 150, safe);
     harness.pass(1_000);
     const ok = { rule: "Near", mode: "live", ok: 1, noData: 0, error: 0 };
     expect(harness.watch.status(harness.nowMs)).toMatchObject({ ruleStates: [ok], unjudged: [] });
@@ -57,10 +54,7 @@ describe("the data state of a rule and a subject", () => {
   });
 
   test("is an error where the expression has no result, and names it", () => {
-    const harness = new Harness({ rules: failing("shadow") });
-    harness.config();
-    harness.mark(150);
-    harness.account(empty);
+    const harness = Harness.seeing({ rules: failing("shadow") }, 150, empty);
     harness.pass(1_000);
     expect(harness.watch.status(harness.nowMs)).toMatchObject({
       ruleStates: [{ rule: "Largest", mode: "shadow", ok: 0, noData: 0, error: 1 }],
@@ -86,10 +80,7 @@ describe("missing data", () => {
     }
   };
   const begin = (): Harness => {
-    const harness = new Harness({ rules: near() });
-    harness.config();
-    harness.mark(150);
-    harness.account(endangered);
+    const harness = Harness.seeing({ rules: near() }, 150, endangered);
     return harness;
   };
   const own = (harness: Harness) =>
@@ -165,10 +156,7 @@ describe("missing data", () => {
     staleAfter: 20s
     summary: "poor"
 `);
-    const harness = new Harness({ rules });
-    harness.config();
-    harness.mark(150);
-    harness.account(endangered);
+    const harness = Harness.seeing({ rules }, 150, endangered);
     silence(harness, 60_000);
     const told = () =>
       harness.changes
@@ -197,10 +185,7 @@ describe("missing data", () => {
 
 describe("a rule whose expression fails", () => {
   const seen = (rules: string, of: object = {}): Harness => {
-    const harness = new Harness({ rules, ...of });
-    harness.config();
-    harness.mark(150);
-    harness.account(empty);
+    const harness = Harness.seeing({ rules, ...of }, 150, empty);
     return harness;
   };
 
@@ -258,7 +243,7 @@ describe("a rule whose expression fails", () => {
   ])("%s", (_, rules, accounts, endings) => {
     const before = seen(failing());
     before.live(40_000, empty, 150);
-    const after = new Harness({ rules, remembered: before.remembered, atMs: before.nowMs + 1_000 });
+    const after = before.restarted({ rules });
     after.live(5 * 60_000, accounts, 150);
     expect(after.told.filter((line) => line.startsWith("RuleFailing"))).toEqual(
       endings.map((ending) => `RuleFailing daemon ended warning ${ending}`),
@@ -268,11 +253,7 @@ describe("a rule whose expression fails", () => {
   test("is not over after a restart before its wallet was seen", () => {
     const before = seen(failing());
     before.live(40_000, empty, 150);
-    const after = new Harness({
-      rules: failing(),
-      remembered: before.remembered,
-      atMs: before.nowMs + 1_000,
-    });
+    const after = before.restarted({ rules: failing() });
     after.pass(10 * 60_000);
     expect(after.told.filter((line) => line.startsWith("RuleFailing"))).toEqual([]);
     after.live(3 * 60_000, safe, 150);
@@ -293,7 +274,7 @@ rules:
     const before = seen(rules);
     before.live(40_000, safe, 150);
     expect(own(before)).toEqual(["RuleFailing daemon fired warning"]);
-    const after = new Harness({ rules, remembered: before.remembered, atMs: before.nowMs + 1_000 });
+    const after = before.restarted({ rules });
     after.pass(10 * 60_000);
     after.live(5 * 60_000, safe, 150);
     expect(own(after)).toEqual([]);

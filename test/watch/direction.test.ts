@@ -254,9 +254,7 @@ describe("the direction", () => {
 
 test("an acknowledgement of a value without direction promises nothing about it", () => {
   const quiet = (when: string): string | undefined => {
-    const h = new Harness({ rules: rulesOf(when) });
-    h.config();
-    h.mark(120);
+    const h = Harness.seeing({ rules: rulesOf(when) }, 120);
     return h.changes[0]?.quietIfAcknowledged;
   };
   expect(quiet("abs(value) > 0.1")).toMatch(/gets worse by 20%/);

@@ -14,10 +14,7 @@ const two = [subaccount(9_000, [position(100, 150), position(1, 60_000, "BTC")])
 const none = [subaccount(9_000, [])];
 
 function watched(accounts: typeof two): Harness {
-  const harness = new Harness({ rules });
-  harness.config();
-  harness.mark(150);
-  harness.account(accounts);
+  const harness = Harness.seeing({ rules }, 150, accounts);
   return harness;
 }
 

@@ -187,6 +187,26 @@ export interface HarnessOptions {
   readonly drills?: boolean;
 }
 
+/** Settings of a watch with the defaults of tests: one wallet, one receiver, UTC. */
+export function settingsOf(options: HarnessOptions): WatchSettings {
+  const wallets = options.wallets ?? [mainWallet];
+  return {
+    wallets,
+    ruleSet: typeof options.rules === "string" ? rulesOf(options.rules, wallets) : options.rules,
+    routing: routingSettings.parse(options.routing ?? { receivers: ["chat"] }),
+    inhibit: inhibitSettings.parse(options.inhibit ?? []),
+    remind: remindSettings.parse(options.remind ?? {}),
+    acknowledge: acknowledgeSettings.parse(options.acknowledge ?? {}),
+    scheduleMs,
+    timezone: options.timezone ?? "UTC",
+    ...(options.channels ? { channels: options.channels } : {}),
+    ...(options.reloaded ? { reloaded: true } : {}),
+    ...(options.pairs ? { pairs: options.pairs } : {}),
+    ...(options.named ? { named: options.named } : {}),
+    ...(options.drills === undefined ? {} : { drills: options.drills }),
+  };
+}
+
 export class Harness {
   readonly watch: Watch;
   readonly all: Changes[] = [];
@@ -199,26 +219,21 @@ export class Harness {
   constructor(options: HarnessOptions) {
     this.#keptBefore = options.remembered?.keep ?? new Map();
     this.nowMs = options.atMs ?? startMs;
-    const wallets = options.wallets ?? [mainWallet];
-    this.watch = new Watch(
-      {
-        wallets,
-        ruleSet: typeof options.rules === "string" ? rulesOf(options.rules, wallets) : options.rules,
-        routing: routingSettings.parse(options.routing ?? { receivers: ["chat"] }),
-        inhibit: inhibitSettings.parse(options.inhibit ?? []),
-        remind: remindSettings.parse(options.remind ?? {}),
-        acknowledge: acknowledgeSettings.parse(options.acknowledge ?? {}),
-        scheduleMs,
-        timezone: options.timezone ?? "UTC",
-        ...(options.channels ? { channels: options.channels } : {}),
-        ...(options.reloaded ? { reloaded: true } : {}),
-        ...(options.pairs ? { pairs: options.pairs } : {}),
-        ...(options.named ? { named: options.named } : {}),
-        ...(options.drills === undefined ? {} : { drills: options.drills }),
-      },
-      options.remembered ?? nothingRemembered,
-      this.nowMs,
-    );
+    this.watch = new Watch(settingsOf(options), options.remembered ?? nothingRemembered, this.nowMs);
+  }
+
+  /** A harness that has read the market, with this mark, and the account. */
+  static seeing(options: HarnessOptions, markUsd: number, subaccounts?: readonly SubaccountState[]): Harness {
+    const harness = new Harness(options);
+    harness.config();
+    harness.mark(markUsd);
+    if (subaccounts) harness.account(subaccounts);
+    return harness;
+  }
+
+  /** The start after this run, with what a store would give back to it. */
+  restarted(options: HarnessOptions, afterMs = 1_000): Harness {
+    return new Harness({ ...options, remembered: this.remembered, atMs: this.nowMs + afterMs });
   }
 
   see(observation: Observation): Changes {

@@ -59,7 +59,7 @@ function keptOf(harness: Harness): number {
 }
 
 function again(before: Harness, text: string): Harness {
-  return new Harness({ rules: text, remembered: before.remembered, atMs: before.nowMs + 1_000 });
+  return before.restarted({ rules: text });
 }
 
 test("an event waits for figures that were not seen yet, is judged by them, and is acknowledged no sooner", () => {

@@ -133,9 +133,7 @@ describe("an acknowledgement", () => {
   });
 
   test("keeps what it covers over a restart", () => {
-    const before = new Harness({ rules: rules(0, 60), remind: quiet });
-    before.config();
-    before.mark(125);
+    const before = Harness.seeing({ rules: rules(0, 60), remind: quiet }, 125);
     before.see({
       kind: "acknowledged",
       atMs: before.nowMs,
@@ -143,12 +141,7 @@ describe("an acknowledgement", () => {
       by: "ann",
       comment: "",
     });
-    const after = new Harness({
-      rules: rules(0, 0),
-      remind: quiet,
-      remembered: before.remembered,
-      atMs: before.nowMs + 1_000,
-    });
+    const after = before.restarted({ rules: rules(0, 0), remind: quiet });
     after.config();
     for (const mark of [115, 125]) {
       after.mark(mark);

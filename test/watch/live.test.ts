@@ -22,10 +22,7 @@ rules:
 `;
 
 function watching(): Harness {
-  const harness = new Harness({ rules });
-  harness.config();
-  harness.mark(150);
-  harness.account(both);
+  const harness = Harness.seeing({ rules }, 150, both);
   return harness;
 }
 

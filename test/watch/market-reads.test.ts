@@ -22,10 +22,7 @@ const external = (harness: Harness, over: Given<"external"> = {}) =>
   });
 
 function watching(rules: string, positions = [position(1, 150)]): Harness {
-  const harness = new Harness({ rules });
-  harness.config();
-  harness.mark(150);
-  harness.account([subaccount(10_000, positions)]);
+  const harness = Harness.seeing({ rules }, 150, [subaccount(10_000, positions)]);
   return harness;
 }
 

@@ -114,10 +114,7 @@ rules:
   - { name: Low, scope: wallet, when: wallet.equity < 1.0, severity: warning, noData: alert, staleAfter: 10s, summary: low }
   - { name: Gone, scope: wallet, when: wallet.equity < 0.5, severity: critical, staleAfter: 2m, summary: gone }
 `;
-  const harness = new Harness({ rules });
-  harness.config();
-  harness.mark(150);
-  harness.account(safe);
+  const harness = Harness.seeing({ rules }, 150, safe);
   for (let passed = 0; passed < 100_000; passed += 5_000) {
     harness.pass(5_000);
     harness.config();

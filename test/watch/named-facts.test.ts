@@ -24,10 +24,7 @@ const named = [
 ];
 
 test("of positions and of events; an ending has what was last seen", () => {
-  const harness = new Harness({ rules, named });
-  harness.config();
-  harness.mark(151.35);
-  harness.account([subaccount(1_000, [position(1, 140)])]);
+  const harness = Harness.seeing({ rules, named }, 151.35, [subaccount(1_000, [position(1, 140)])]);
   harness.events("notifications", [
     event({ kind: "notification", key: "a", symbol: "SOL", fields: { price: 150 } }),
   ]);
@@ -51,20 +48,14 @@ test("of positions and of events; an ending has what was last seen", () => {
 });
 
 test("nothing is, where no template names anything", () => {
-  const harness = new Harness({ rules });
-  harness.config();
-  harness.mark(151.35);
-  harness.account([subaccount(1_000, [position(1, 140)])]);
+  const harness = Harness.seeing({ rules }, 151.35, [subaccount(1_000, [position(1, 140)])]);
   expect(harness.changes).toHaveLength(1);
   expect(harness.changes[0]).not.toHaveProperty("facts");
 });
 
 test("a reminder after a restart tells the last that is known, while nothing new is", () => {
-  const before = new Harness({ rules, named });
-  before.config();
-  before.mark(151.35);
-  before.account([subaccount(1_000, [position(1, 140)])]);
-  const after = new Harness({ rules, named, remembered: before.remembered, atMs: before.nowMs + 1_000 });
+  const before = Harness.seeing({ rules, named }, 151.35, [subaccount(1_000, [position(1, 140)])]);
+  const after = before.restarted({ rules, named });
   after.pass(2 * 3_600_000);
   const reminder = after.changes.find(({ kind, alert }) => kind === "reminder" && alert.rule === "Big");
   expect(reminder?.facts).toEqual(before.changes[0]!.facts);
@@ -72,10 +63,7 @@ test("a reminder after a restart tells the last that is known, while nothing new
 
 test("what is read only where somebody needs it is read for what templates name, of markets that are held", () => {
   const needs = (over: Partial<HarnessOptions>) => {
-    const harness = new Harness({ rules, ...over });
-    harness.config();
-    harness.mark(150);
-    harness.account([subaccount(10_000, [position(1, 150)])]);
+    const harness = Harness.seeing({ rules, ...over }, 150, [subaccount(10_000, [position(1, 150)])]);
     const { watch } = harness;
     return [watch.wantedMarkets("orderbook"), watch.wantedMarkets("candles"), watch.needs];
   };

@@ -38,10 +38,7 @@ test("a no-data alert on the price of one market goes on when prices of others a
 });
 
 test("a no-data alert on prices ends with the first answers after a restart", () => {
-  const before = new Harness({ rules: near });
-  before.config();
-  before.mark(150);
-  before.account([subaccount(5_000, [position(100, 150)])]);
+  const before = Harness.seeing({ rules: near }, 150, [subaccount(5_000, [position(100, 150)])]);
   for (let passed = 0; passed < 60_000; passed += 5_000) {
     before.account([subaccount(5_000, [position(100, 150)])]);
     before.pass(5_000);

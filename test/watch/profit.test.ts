@@ -42,9 +42,7 @@ test("a wallet with two PDA indices is worth nothing known before both were read
     rule("wallet.equity < 2000.0 || wallet.moveToLiquidation > 0.0", ", noData: alert"),
     wallets,
   );
-  const h = new Harness({ rules, wallets });
-  h.config();
-  h.mark(150);
+  const h = Harness.seeing({ rules, wallets }, 150);
   answer(h, 0, 1_000);
   expect([figure(h, "equity"), h.watch.status(h.nowMs).wallets[0]!.seenMs]).toEqual([undefined, null]);
   h.mark(151);
@@ -376,7 +374,7 @@ test("nothing that may not be profit enters history", () => {
 test("a stop with a withdrawal in it loses nothing, and neither does one while a change is open", () => {
   const before = boot(loss());
   const start = (from: Harness, rules = loss()): Harness => {
-    const h = new Harness({ rules, remembered: from.remembered, atMs: from.nowMs + minute });
+    const h = from.restarted({ rules }, minute);
     h.slot = from.slot + 100;
     h.config();
     h.mark(150);
@@ -403,7 +401,7 @@ test.each([
   ["config", "prices", "account"],
 ])("profit goes on after a stop with the last of the first answers: %s, %s, %s", (...order) => {
   const before = boot(loss());
-  const h = new Harness({ rules: loss(), remembered: before.remembered, atMs: before.nowMs + minute });
+  const h = before.restarted({ rules: loss() }, minute);
   h.slot = before.slot + 100;
   const answers: Record<string, () => void> = {
     account: () => h.account(calm(9_000)),
@@ -420,7 +418,7 @@ test.each([
 
 test("a withdrawal during a stop is open with the market list that follows its account", () => {
   const before = boot(loss());
-  const h = new Harness({ rules: loss(), remembered: before.remembered, atMs: before.nowMs + minute });
+  const h = before.restarted({ rules: loss() }, minute);
   h.slot = before.slot + 100;
   h.account(calm(9_000));
   h.mark(150);
@@ -504,7 +502,7 @@ test("a record that came before the state that shows it is remembered over a sto
   const before = boot(loss());
   before.events("collateral", [flow(before, -1_000, before.slot + 5)]);
   expect(figure(before, "pnl")).toBe(0);
-  const h = new Harness({ rules: loss(), remembered: before.remembered, atMs: before.nowMs + minute });
+  const h = before.restarted({ rules: loss() }, minute);
   h.slot = before.slot + 100;
   h.config();
   h.mark(150);
@@ -598,7 +596,7 @@ test.each([
   expect(figure(h, "pnl")).toBe(pnl);
   expect(h.notes.filter((text) => text.includes("baseline")).length).toBe(kept.baselineUsd === 1_000 ? 1 : 0);
   expect(figure(h, "highWaterMark")).toBe(Math.max(high, pnl));
-  const again = new Harness({ rules, wallets: two, remembered: h.remembered, atMs: h.nowMs + minute });
+  const again = h.restarted({ rules, wallets: two }, minute);
   again.slot = h.slot;
   bothRead(again, 1_020, 1_500);
   expect([figure(again, "pnl"), again.notes]).toEqual([pnl, []]);
@@ -606,9 +604,7 @@ test.each([
 
 test("a PDA index that the configuration adds is no profit", () => {
   const one = [{ ...mainWallet, pdaIndices: [0] }];
-  const before = new Harness({ rules: rulesOf(loss(), one), wallets: one });
-  before.config();
-  before.mark(150);
+  const before = Harness.seeing({ rules: rulesOf(loss(), one), wallets: one }, 150);
   answer(before, 0, 1_000);
   before.events("collateral", []);
   expect(figure(before, "pnl")).toBe(0);

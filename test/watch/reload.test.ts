@@ -4,9 +4,6 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
-import { remindSettings } from "../../src/alerts/remind.ts";
-import { routingSettings } from "../../src/alerts/route.ts";
 import type { SubaccountState, TriggerState } from "../../src/domain/account.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import type { OwedItem } from "../../src/domain/delivery.ts";
@@ -21,7 +18,7 @@ import {
   position,
   prices,
   rulesOf,
-  scheduleMs,
+  settingsOf,
   startMs,
   subaccount,
 } from "./harness.ts";
@@ -62,11 +59,11 @@ const wallets: readonly WatchedWallet[] = [
   { ...mainWallet, pdaIndices: [0, 1] },
   { ...mainWallet, name: "other", authority: "other", labels: { desk: "beta" } },
 ];
-const settings: WatchSettings = {
+const settings = settingsOf({
   wallets,
   pairs: [{ name: "basis", legs: ["main/SOL", "other/SOL"], tolerance: 0.05 }],
-  ruleSet: rulesOf(rules, wallets),
-  routing: routingSettings.parse({
+  rules,
+  routing: {
     receivers: ["all"],
     groupWait: "3019ms",
     groupInterval: "8023ms",
@@ -77,12 +74,9 @@ const settings: WatchSettings = {
         escalate: [{ after: "20017ms", receivers: ["boss"] }],
       },
     ],
-  }),
-  remind: remindSettings.parse({ critical: { every: "20011ms", acknowledgedFor: "60013ms" } }),
-  acknowledge: acknowledgeSettings.parse({}),
-  scheduleMs,
-  timezone: "UTC",
-};
+  },
+  remind: { critical: { every: "20011ms", acknowledgedFor: "60013ms" } },
+});
 
 /** The holdings of one wallet. */
 interface Holding {

@@ -20,12 +20,7 @@ function live(harness: Harness, ms: number, accounts: typeof endangered): void {
 }
 
 function again(before: Harness, wallet: typeof mainWallet): Harness {
-  const after = new Harness({
-    rules,
-    wallets: [wallet],
-    remembered: before.remembered,
-    atMs: before.nowMs + 1_000,
-  });
+  const after = before.restarted({ rules, wallets: [wallet] });
   for (const tick of before.all.flatMap((one) => one.ticks)) after.watch.rememberTick(tick);
   for (const one of before.all.flatMap((changes) => changes.events)) after.watch.rememberEvent(one);
   return after;

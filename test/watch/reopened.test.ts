@@ -28,15 +28,12 @@ const holding = (
 ): SubaccountState[] => [subaccount(collateral, [{ ...position(100, 150), sequence, ...over }])];
 
 function seen(rules: string, accounts: readonly SubaccountState[]): Harness {
-  const harness = new Harness({ rules });
-  harness.config();
-  harness.mark(150);
-  harness.account(accounts);
+  const harness = Harness.seeing({ rules }, 150, accounts);
   return harness;
 }
 
 function again(before: Harness, rules: string): Harness {
-  const after = new Harness({ rules, remembered: before.remembered, atMs: before.nowMs + 1_000 });
+  const after = before.restarted({ rules });
   for (const tick of before.all.flatMap((one) => one.ticks)) after.watch.rememberTick(tick);
   return after;
 }

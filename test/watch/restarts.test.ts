@@ -27,15 +27,12 @@ rules:
 const endangered = [subaccount(1_000, [position(100, 150)])];
 
 function seen(rules = near, accounts = endangered): Harness {
-  const harness = new Harness({ rules });
-  harness.config();
-  harness.mark(150);
-  harness.account(accounts);
+  const harness = Harness.seeing({ rules }, 150, accounts);
   return harness;
 }
 
 function again(before: Harness, rules = near): Harness {
-  return new Harness({ rules, remembered: before.remembered, atMs: before.nowMs + 1_000 });
+  return before.restarted({ rules });
 }
 
 test("the end of a position that flipped leaves the state of the new one alone", () => {

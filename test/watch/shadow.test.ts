@@ -19,10 +19,7 @@ ${more}`;
 const at = (collateralUsd: number) => [subaccount(collateralUsd, [position(100, 150)])];
 
 function seen(rules: string, of: object = {}): Harness {
-  const harness = new Harness({ rules, ...of });
-  harness.config();
-  harness.mark(150);
-  harness.account(at(1_000));
+  const harness = Harness.seeing({ rules, ...of }, 150, at(1_000));
   return harness;
 }
 
@@ -148,11 +145,7 @@ describe("an event rule in shadow mode", () => {
   test("whose figures never come is given up in silence, and goes on waiting over a restart", () => {
     const before = new Harness({ rules: filled("shadow", rich) });
     before.events("notifications", [notification("a", "order_filled")]);
-    const after = new Harness({
-      rules: filled("shadow", rich),
-      remembered: before.remembered,
-      atMs: before.nowMs + 1_000,
-    });
+    const after = before.restarted({ rules: filled("shadow", rich) });
     expect(after.remembered.held).toEqual([]);
     after.pass(10 * 60_000);
     expect(after.told).toEqual([]);

@@ -29,9 +29,7 @@ const isolated = (holds: boolean): SubaccountState =>
   subaccount(5_000, holds ? [position(5, 150)] : [], { subaccount: 1 });
 
 function open(options: Partial<HarnessOptions> = {}): Harness {
-  const harness = new Harness({ rules, ...options });
-  harness.config();
-  harness.mark(150);
+  const harness = Harness.seeing({ rules, ...options }, 150);
   return harness;
 }
 

@@ -53,9 +53,7 @@ function assets(harness: Harness, ...list: readonly CollateralAsset[]): void {
 }
 
 function open(text = rules): Harness {
-  const harness = new Harness({ rules: rulesOf(text, [mainWallet]) });
-  harness.config();
-  harness.mark(150);
+  const harness = Harness.seeing({ rules: rulesOf(text, [mainWallet]) }, 150);
   return harness;
 }
 

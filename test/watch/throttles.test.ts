@@ -57,7 +57,7 @@ test("what is held leaves as one group, in order, and nothing of it stays behind
 
 test("what was held before a restart leaves together with what is held after it", () => {
   const before = filled(12);
-  const after = new Harness({ rules, remembered: before.remembered, atMs: before.nowMs + 1_000 });
+  const after = before.restarted({ rules });
   fill(after, 12);
   expect(after.owed).toEqual([]);
   const third = new Harness({

@@ -98,14 +98,15 @@ test("an hour of funding belongs to the day in which it ended", () => {
 });
 
 test("nothing is known before the histories were read back to midnight, and nobody is told of a 0", () => {
-  const h = new Harness({
-    rules: rulesOf(rule("wallet", "wallet.feesToday < 1.0", ", noData: alert"), wallets),
-    wallets,
-    atMs: midnight + hour,
-  });
-  h.config();
-  h.mark(150);
-  h.account(holding());
+  const h = Harness.seeing(
+    {
+      rules: rulesOf(rule("wallet", "wallet.feesToday < 1.0", ", noData: alert"), wallets),
+      wallets,
+      atMs: midnight + hour,
+    },
+    150,
+    holding(),
+  );
   h.events("fills", [fill(h.nowMs, 0.5, 3)], "main", { coversMs: h.nowMs - minute });
   expect([figure(h, "feesToday"), realized(h)]).toEqual([undefined, undefined]);
   h.events("fills", [fill(h.nowMs - 30 * minute, 7, 4)], "main", {

@@ -400,9 +400,7 @@ describe("blindness", () => {
       name,
       authority: `${mainWallet.authority.slice(0, -1)}${index + 1}`,
     }));
-    const harness = new Harness({ rules: near, wallets });
-    harness.config();
-    harness.mark(150);
+    const harness = Harness.seeing({ rules: near, wallets }, 150);
     for (const wallet of wallets) harness.account(safe, wallet.name);
     for (let passed = 0; passed < 90_000; passed += 5_000) {
       harness.pass(5_000);
@@ -686,10 +684,11 @@ rules:
       const harness = seen(near, endangered);
       harness.mark(149.4);
       acknowledge(harness);
-      const next = new Harness({ rules: near, remembered: harness.remembered, atMs: harness.nowMs + 1_000 });
-      next.config();
-      next.mark(148.52);
-      next.account(endangered);
+      const next = Harness.seeing(
+        { rules: near, remembered: harness.remembered, atMs: harness.nowMs + 1_000 },
+        148.52,
+        endangered,
+      );
       expect(next.told).toEqual([]);
       next.mark(148.4);
       expect(next.told).toEqual(["Near main/0.0/SOL worsened critical"]);
@@ -719,7 +718,7 @@ rules:
 
 describe("a restart", () => {
   const again = (before: Harness, afterMs: number, rules = near): Harness =>
-    new Harness({ rules, remembered: before.remembered, atMs: before.nowMs + afterMs });
+    before.restarted({ rules }, afterMs);
 
   test("does not tell again what was told, and still ends it", () => {
     const before = seen(near, endangered);
@@ -795,15 +794,16 @@ rules:
 
     test("where the daemon goes on and only its rules were read anew", () => {
       const before = seen(near);
-      const after = new Harness({
-        rules: near,
-        remembered: before.remembered,
-        atMs: before.nowMs + 1_000,
-        reloaded: true,
-      });
-      after.config();
-      after.mark(150);
-      after.account(endangered);
+      const after = Harness.seeing(
+        {
+          rules: near,
+          remembered: before.remembered,
+          atMs: before.nowMs + 1_000,
+          reloaded: true,
+        },
+        150,
+        endangered,
+      );
       expect(after.changes[0]?.alert).toMatchObject({ rule: "Near", alreadySo: false });
     });
   });
@@ -959,7 +959,7 @@ rules:
   test("survive a restart: they are fed what history holds, and go on from there", () => {
     const before = seen(rules);
     before.live(120_000, safe, 150);
-    const after = new Harness({ rules, remembered: before.remembered, atMs: before.nowMs + 1_000 });
+    const after = before.restarted({ rules });
     for (const tick of before.all.flatMap((one) => one.ticks)) after.watch.rememberTick(tick);
     after.config();
     after.mark(148);
