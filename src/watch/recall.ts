@@ -99,18 +99,18 @@ export class Recall {
       const atMs = times[i]!;
       if (atMs < fromMs) continue;
       if (!any) {
-        if (ofPosition && whole) windows.clear();
+        if (ofPosition && whole) windows.clearFields();
         return;
       }
       // Of a stretch in which it began, only the end is surely its own.
       let partly = atMs < node.bornMs;
       if (size !== null && size.count[i]! > 0) {
         if (size.last[i]! > 0 !== isLong) {
-          windows.clear();
+          windows.clearFields();
           continue;
         }
         if (size.min[i]! > 0 !== size.max[i]! > 0) {
-          windows.clear();
+          windows.clearFields();
           partly = true;
         }
       }
@@ -152,16 +152,14 @@ export class Recall {
     const ofPosition = node.subject.scope === "position";
     if (!plan.any) {
       // A position that was not there is another one: its windows start anew.
-      if (ofPosition && plan.whole) windows.clear();
+      if (ofPosition && plan.whole) windows.clearFields();
       return;
     }
     const { values } = tick;
-    const onOtherSide =
-      ofPosition &&
-      plan.sizeIndex >= 0 &&
-      values[plan.sizeIndex]! > 0 !== node.incarnation.startsWith("long");
-    if (onOtherSide) {
-      windows.clear();
+    const size = ofPosition && plan.sizeIndex >= 0 ? values[plan.sizeIndex]! : Number.NaN;
+    // A size that is not known says of no other side.
+    if (!Number.isNaN(size) && size > 0 !== node.incarnation.startsWith("long")) {
+      windows.clearFields();
       return;
     }
     for (let i = 0; i < plan.places.length; i++) {

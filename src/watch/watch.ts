@@ -638,7 +638,9 @@ export class Watch {
   rememberEvent(event: Event): void {
     const sinceMs = event.wallet === null ? 0 : (this.#world.wallets.get(event.wallet)?.sinceMs ?? 0);
     if (event.seenMs < sinceMs || !this.#eventWindows.keep(event, this.#nowMs)) return;
-    for (const node of this.#world.touchedBy(event)) this.#eventWindows.feed(node, event, this.#nowMs);
+    // What was seen before a position was is another one's.
+    for (const node of this.#world.touchedBy(event))
+      if (event.seenMs >= node.bornMs) this.#eventWindows.feed(node, event, this.#nowMs);
   }
 
   #take(observation: Observation, draft: Draft): void {

@@ -140,9 +140,10 @@ export class WindowSet {
     });
   }
 
-  clear(): void {
+  /** Forgets the past of fields. Events are others' by their own time. */
+  clearFields(): void {
     this.heldUntilMs = Number.NEGATIVE_INFINITY;
-    for (const window of this.#windows) window.clear();
+    for (const { place } of this.#plan.fed) this.#windows[place]!.clear();
   }
 
   /**

@@ -87,6 +87,11 @@ export function judgeEvents(judge: Judge): readonly string[] {
       !isAgain(judge, item, all)
     )
       judge.report("false", item, "this did not happen, or was reported before");
+    else if (item.rule === "DeskFundingPaid" && item.change === "ended" && item.ending === "recovered") {
+      const paid = all.find(({ rule, subject }) => rule === item.rule && subject === item.subject);
+      if (paid)
+        judge.report("false recovery", item, `${paid.words} at ${time(paid.atMs)}, less than a day ago`);
+    }
   }
   return [...rules, "MarketRulesChanged", "NotWatched", "Announcement"];
 }

@@ -45,6 +45,8 @@ rules:
   - { name: Loss, scope: wallet, when: wallet.pnl < -50.0, severity: critical, for: 0s, summary: "{{ usd(wallet.pnl) }}" }
   - { name: Today, scope: wallet, when: wallet.feesToday > 3.0 || wallet.pnlToday < -100.0, severity: warning, summary: "{{ usd(wallet.feesToday) }}" }
   - { name: Pays, scope: wallet, when: 'sumOver("funding.payment", "1m") < -5.0', severity: info, for: 0s, keepFiringFor: 0s, summary: "{{ usd(sumOver(\\"funding.payment\\", \\"1m\\")) }}" }
+  - { name: Paid, scope: position, when: 'sumOver("funding.payment", "24h") < -5.0', severity: info, for: 0s, keepFiringFor: 0s, summary: "{{ usd(sumOver(\\"funding.payment\\", \\"24h\\")) }}" }
+  - { name: Grew, scope: position, when: 'maxOver("position.notional", "1h") > 11000.0', severity: info, for: 0s, keepFiringFor: 0s, summary: "{{ usd(maxOver(\\"position.notional\\", \\"1h\\")) }}" }
   - { name: Hedge, scope: pair, when: pair.imbalance > 0.1, severity: critical, for: 6s, summary: "{{ pair.legs }} by {{ pair.brokenBy }}" }
   - { name: Together, scope: book, when: book.netNotional > 12000.0, severity: warning, summary: "{{ usd(book.netNotional) }}" }
   - { name: Breaks, scope: position, when: 1 / int(position.size - 20.0) > 5, severity: critical, summary: "never" }
@@ -181,6 +183,8 @@ function* observations(steps: readonly Step[]): Generator<readonly [number, Obse
     ...{ kind: "events", source, wallet, atMs, events, coversMs: startMs - 86_400_000 },
   });
   yield [atMs, { kind: "started", atMs, version: "1", lastAliveMs: null }];
+  // The first answer about an account may come before the markets are known: what it holds has no size yet.
+  yield [atMs, accounts("main", 0, [stateOf(held.get("main")!)])];
   for (const one of [{ do: "answers", afterMs: 1_000, silent: [] } satisfies Step, ...steps]) {
     switch (one.do) {
       case "answers": {
@@ -350,6 +354,21 @@ test("reloads before each observation change nothing", { timeout: 240_000 }, asy
   );
   expect(changes).toBeGreaterThan(50);
   if (process.env.SHOW) console.log([...rulesThatFired].sort().join(" "));
+});
+
+test("sums over events of a position survive a reload, and those of the position before it do not come back", async () => {
+  const answers: Step = { do: "answers", afterMs: 5_000, silent: [] };
+  const paid: Step = { do: "events", kind: "funding", fits: true };
+  const turned: Step = {
+    do: "hold",
+    wallet: "main",
+    holding: { size: -60, collateral: 2_000, sequence: 2, stop: true },
+  };
+  const own = (ran: Ran) => lines(ran).filter((one) => one.includes(" Paid "));
+  const kept = await run([answers, paid, answers], () => true);
+  expect(own(kept)).toEqual(["6 fired Paid main/0.0/SOL info  -$6.00"]);
+  const gone = await run([answers, paid, answers, turned, answers, answers], () => true);
+  expect(own(gone).map((one) => one.split(" ")[1])).toEqual(["fired", "ended"]);
 });
 
 /** A run of two minutes in which nothing is near, then a reload by other settings, then as long again. */
