@@ -36,7 +36,14 @@ import { type Clock, type Random, systemClock } from "./domain/clock.ts";
 import { formatDurationMs } from "./domain/duration.ts";
 import type { Observation, Source } from "./domain/observation.ts";
 import type { DaemonStatus } from "./domain/status.ts";
-import { createExchange, createStreams, logRate, plannedPerSecond } from "./exchange/index.ts";
+import {
+  createExchange,
+  createStreams,
+  type HttpDispatcher,
+  logRate,
+  type OpenSocket,
+  plannedPerSecond,
+} from "./exchange/index.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { type History, openStore } from "./history/index.ts";
 import { IngestLoop } from "./ingest/loop.ts";
@@ -63,6 +70,22 @@ export interface DaemonDeps {
   readonly signal?: AbortSignal;
   /** Told of labelled steps on the way of an observation, for tests that stop the process at one. */
   readonly probe?: (step: "observed" | "judged" | "committed" | Parameters<Probe>[0]) => void | Promise<void>;
+  readonly outside?: Outside;
+}
+
+/** Stand-ins for what lies outside of the process, for simulations. What is left out is the real thing. */
+export interface Outside {
+  /** Carries requests to the exchange. */
+  readonly dispatcher?: HttpDispatcher;
+  /** Opens connections of its stream. */
+  readonly openSocket?: OpenSocket;
+  readonly openStore?: typeof openStore;
+  readonly createChannel?: typeof createChannel;
+  readonly createDashboard?: typeof createDashboard;
+  /** The machine's name, as messages give it. */
+  readonly host?: string;
+  /** Draws the ids of fire drills. */
+  readonly newId?: () => string;
 }
 
 export interface Daemon {
@@ -92,6 +115,8 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
   const { log } = deps;
   const machine = deps.clock ?? systemClock();
   const random = deps.random ?? Math.random;
+  const { dispatcher, openSocket, host = hostname(), newId = randomUUID, ...made } = deps.outside ?? {};
+  const outside = { openStore, createChannel, createDashboard, ...made };
   const stopping = new AbortController();
   const undo: (() => Promise<void> | void)[] = [];
   const unwind = async (): Promise<void> => {
@@ -108,7 +133,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
   async function build(): Promise<Daemon> {
     const givenUp = deps.signal;
     const { retention } = settings.history;
-    const store: History = openStore({ path: settings.history.path, clock: machine, retention });
+    const store: History = outside.openStore({ path: settings.history.path, clock: machine, retention });
     undo.push(() => store.close());
 
     let collectors: Collectors | undefined;
@@ -122,6 +147,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       version,
       clock: machine,
       random,
+      dispatcher,
       wallets: settings.wallets.flatMap(({ name, key, login }) => (key ? [{ name, key, login }] : [])),
       store,
       onSession: ({ wallet, signedIn, detail }) => {
@@ -169,7 +195,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
         charts: charts(() => source),
         ...told,
       };
-      channels.set(name, createChannel(name, one, parts));
+      channels.set(name, outside.createChannel(name, one, parts));
     }
     let { templates } = settings;
     const outbox = createOutbox({
@@ -189,7 +215,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       clock,
       random,
       observe: (observation) => void observe(observation),
-      sender: `perpwatch on ${hostname()}`,
+      sender: `perpwatch on ${host}`,
       instance: path.resolve(settings.history.path),
       stormFold: settings.routing.stormFold,
       charts: charts(() => source),
@@ -217,7 +243,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       observe: (observation) => observe(observation),
       nextMs: (afterMs) => settings.drill.schedule?.next(afterMs) ?? null,
       withinMs: settings.drill.withinMs,
-      newId: randomUUID,
+      newId,
     });
 
     signedInAgain = (wallet) => {
@@ -295,6 +321,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
                 random,
                 sessions: exchange.sessions,
                 wallets: settings.wallets,
+                openSocket,
                 listener,
               }),
           }),
@@ -322,7 +349,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       clock,
       status: () => source.status(),
       post: (messages) => outbox.post(messages),
-      sender: `perpwatch on ${hostname()}`,
+      sender: `perpwatch on ${host}`,
       instance: path.resolve(settings.history.path),
       log,
     });
@@ -385,7 +412,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     await collecting.start(stopping.signal);
     undo.push(() => collecting.stop());
 
-    const dashboard = createDashboard({
+    const dashboard = outside.createDashboard({
       listen: settings.dashboard,
       socketPath: `${settings.history.path}.sock`,
       source,

@@ -8,7 +8,7 @@ import type { SessionStore } from "../domain/ports.ts";
 import { RequestBudget } from "./budget.ts";
 import { createCaller } from "./call.ts";
 import { type BadRecordReport, createClient, type ExchangeClient } from "./client.ts";
-import { createHttp, type Http } from "./http.ts";
+import { createHttp, type Http, type HttpDispatcher } from "./http.ts";
 import type { SessionChange, SessionWallet } from "./session.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 import type { ExchangeSettings } from "./settings.ts";
@@ -20,6 +20,8 @@ export interface ExchangeOptions {
   /** The machine's own, uncorrected: the exchange's time is measured against it. */
   readonly clock: Clock;
   readonly random: Random;
+  /** The way out of requests. Default: connections to `baseUrl`. */
+  readonly dispatcher?: HttpDispatcher | undefined;
   /** Wallets that have a key. */
   readonly wallets: readonly SessionWallet[];
   readonly store: SessionStore;
@@ -41,8 +43,13 @@ export interface Exchange {
 }
 
 export function createExchange(options: ExchangeOptions): Exchange {
-  const { settings, clock, random } = options;
-  const http = createHttp({ baseUrl: settings.baseUrl, version: options.version, clock });
+  const { settings, clock, random, version, dispatcher } = options;
+  const http = createHttp({
+    baseUrl: settings.baseUrl,
+    version,
+    clock,
+    ...(dispatcher ? { dispatcher } : {}),
+  });
   const budget = new RequestBudget({
     clock,
     requestsPerSecond: settings.requestsPerSecond === "auto" ? null : settings.requestsPerSecond,

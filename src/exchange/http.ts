@@ -22,12 +22,21 @@ export interface HttpOptions {
   readonly version: string;
   /** Most connections at a time. Default 64. */
   readonly connections?: number;
+  /** The way out. Default: a pool of connections of its own. */
+  readonly dispatcher?: HttpDispatcher;
   /** Largest body of an answer that is read, bytes. Default 16 MiB. */
   readonly mostBytes?: number;
   /** Real-time limits of one connection, ms. Defaults 5 000, 30 000, 30 000. */
   readonly connectMs?: number;
   readonly headersMs?: number;
   readonly bodyMs?: number;
+}
+
+/** Carries requests out and hands their answers to undici's callbacks: a pool of connections, or a stand-in for one. */
+export interface HttpDispatcher {
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): unknown;
+  /** Fails what is under way. */
+  destroy(): Promise<void>;
 }
 
 export interface HttpRequest {
@@ -79,16 +88,18 @@ export function createHttp(options: HttpOptions): Http {
   const prefix = base.pathname.replace(/\/+$/, "");
   const mostBytes = options.mostBytes ?? 16 * 1_048_576;
   const connectMs = options.connectMs ?? 5_000;
-  const pool = new Pool(base.origin, {
-    connections: options.connections ?? 64,
-    pipelining: 1,
-    connect: { timeout: connectMs },
-    headersTimeout: options.headersMs ?? 30_000,
-    bodyTimeout: options.bodyMs ?? 30_000,
-    // Longer than the usual schedules, so that one connection serves poll after poll; a shorter hint of the server wins.
-    keepAliveTimeout: 30_000,
-    maxResponseSize: mostBytes,
-  });
+  const pool: HttpDispatcher =
+    options.dispatcher ??
+    new Pool(base.origin, {
+      connections: options.connections ?? 64,
+      pipelining: 1,
+      connect: { timeout: connectMs },
+      headersTimeout: options.headersMs ?? 30_000,
+      bodyTimeout: options.bodyMs ?? 30_000,
+      // Longer than the usual schedules, so that one connection serves poll after poll; a shorter hint of the server wins.
+      keepAliveTimeout: 30_000,
+      maxResponseSize: mostBytes,
+    });
   const time = new ExchangeTime(clock);
   const plain = {
     accept: "application/json",

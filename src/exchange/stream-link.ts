@@ -27,7 +27,7 @@ import type { BadRecordReport } from "./client.ts";
 import { cleanText, ExchangeError } from "./errors.ts";
 import { type LinkAuth, rotationDueMs } from "./stream-auth.ts";
 import { Liveness, type LivenessLimits } from "./stream-liveness.ts";
-import { openSocket, type SocketEnd, type StreamSocket } from "./stream-socket.ts";
+import { type OpenSocket, openSocket, type SocketEnd, type StreamSocket } from "./stream-socket.ts";
 import { Subscriptions } from "./stream-subscriptions.ts";
 
 export type StreamMessage = Extract<InboundFrame, { kind: "message" }>;
@@ -49,6 +49,8 @@ export interface LinkOptions {
   readonly auth: LinkAuth | null;
   readonly clock: Clock;
   readonly random: Random;
+  /** Default: a WebSocket. */
+  readonly openSocket?: OpenSocket | undefined;
   readonly limits?: LivenessLimits;
   readonly onMessage: (message: StreamMessage) => void;
   /** A message of a known channel that does not fit or could not be taken: something was told and is lost. */
@@ -225,7 +227,8 @@ export class StreamLink {
     }
     if (!this.#running) return;
     this.#token = token;
-    this.#socket = openSocket({
+    const open = this.#options.openSocket ?? openSocket;
+    this.#socket = open({
       url,
       token,
       headers,

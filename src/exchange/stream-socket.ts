@@ -49,6 +49,9 @@ export interface StreamSocket {
   end(reason: string): void;
 }
 
+/** Opens a connection, or what stands in for one. */
+export type OpenSocket = (options: SocketOptions) => StreamSocket;
+
 const PROTOCOL = "phoenix-jwt";
 /** A snapshot of a wallet with thousands of orders is far below. */
 const MOST_FRAME_BYTES = 8 * 1_048_576;

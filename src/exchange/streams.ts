@@ -19,6 +19,7 @@ import {
   type StreamMisfit,
 } from "./stream-link.ts";
 import type { LivenessLimits } from "./stream-liveness.ts";
+import type { OpenSocket } from "./stream-socket.ts";
 
 export type { DownReason, StreamMessage, StreamMisfit } from "./stream-link.ts";
 
@@ -48,6 +49,8 @@ export interface StreamsOptions {
   /** Those that get a connection of their own where they have a session. */
   readonly wallets: readonly { readonly name: string; readonly authority: string }[];
   readonly listener: StreamListener;
+  /** Default: WebSockets to `baseUrl`. */
+  readonly openSocket?: OpenSocket | undefined;
   readonly limits?: LivenessLimits;
 }
 
@@ -85,6 +88,7 @@ export function createStreams(options: StreamsOptions): Streams {
       auth,
       clock,
       random: options.random,
+      openSocket: options.openSocket,
       ...(options.limits ? { limits: options.limits } : {}),
       onMessage: (message) => listener.message(wallet, message),
       onMisfit: (misfit) => listener.misfit(wallet, misfit),

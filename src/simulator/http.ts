@@ -5,7 +5,13 @@
  *
  *   request ─► log ─► fault? ─► rate limit ─► route (404, 405) ─► session (401) ─► body (400, 413) ─► arguments (400) ─► answer
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import { allEndpoints, createRouter, decodeRequest, type Endpoint } from "../contract/index.ts";
 import type { Clock } from "../domain/clock.ts";
 import { NotFound } from "./answers/context.ts";
@@ -52,8 +58,51 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+interface Head {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  /** By lower-case names. */
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** A request from this process. */
+export interface Asking extends Head {
+  readonly body: string | null;
+}
+
+/** The answer to it. */
+export interface Told {
+  readonly status: number;
+  /** By lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  /** False: the connection ends in the middle of the body, behind this part. */
+  readonly whole: boolean;
+}
+
+/** A request, however it came. */
+interface Incoming extends Head {
+  /** Reads the body, once. */
+  readonly body: () => Promise<ReadBody>;
+}
+
+/** The JSON of a body; undefined where there was none. */
+type ReadBody = { readonly body: unknown } | { readonly refused: Reply };
+
+/** The end of a request. Null: the connection ends without an answer. */
+type Outcome = {
+  readonly reply: Reply;
+  /** Simulated time of the answer, ms. */
+  readonly atMs: number;
+  /** False: it breaks off in the middle of its body. */
+  readonly whole: boolean;
+} | null;
+
 export interface HttpServer {
   readonly server: Server;
+  /** A request from this process, without a connection. @returns null where one would end without an answer */
+  ask(request: Asking): Promise<Told | null>;
   /** Requests that a fault keeps waiting on purpose. */
   held(): number;
 }
@@ -79,27 +128,57 @@ export function createHttp(parts: HttpParts): HttpServer {
   let held = 0;
 
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
-    void serve(request, response).catch((error: unknown) => {
-      // A bug here must not look like a refusal: it is loud in the answer, and the server lives.
-      if (response.headersSent) response.destroy();
-      else
-        send(response, errorReply(500, `simulator bug: ${error instanceof Error ? error.message : error}`));
-    });
+    const { method = "GET", url = "/", headers } = request;
+    const body = () => readBody(request);
+    const finish = (outcome: Outcome): void => {
+      if (outcome === null) request.socket.destroy();
+      else if (outcome.whole) send(response, outcome);
+      else breakOff(request, response, outcome);
+    };
+    void outcomeOf({ method, target: url, headers, body })
+      .then(finish)
+      .catch((error: unknown) => {
+        if (response.headersSent) response.destroy();
+        else send(response, bug(error));
+      });
   });
 
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const method = request.method ?? "GET";
-    const url = request.url ?? "/";
-    const mark = url.indexOf("?");
-    const path = mark === -1 ? url : url.slice(0, mark);
-    const query = mark === -1 ? "" : url.slice(mark + 1);
+  /** A bug here must not look like a refusal: it is loud in the answer, and the server lives. */
+  function bug(error: unknown): NonNullable<Outcome> {
+    const text = `simulator bug: ${error instanceof Error ? error.message : error}`;
+    return { reply: errorReply(500, text), atMs: parts.present(), whole: true };
+  }
+
+  async function ask({ body, ...request }: Asking): Promise<Told | null> {
+    const read = async () => bodyOf(body);
+    const outcome = await outcomeOf({ ...request, body: read }).catch(bug);
+    if (outcome === null) return null;
+    const { reply, atMs, whole } = outcome;
+    const text = reply.text ?? "";
+    const headers = Object.entries(headersOf(reply, atMs)).map(([name, value]) => [
+      name.toLowerCase(),
+      String(value),
+    ]);
+    return {
+      status: reply.status,
+      headers: Object.fromEntries(headers),
+      text: whole ? text : text.slice(0, Math.floor(text.length / 2)),
+      whole,
+    };
+  }
+
+  async function outcomeOf(request: Incoming): Promise<Outcome> {
+    const { method, target } = request;
+    const mark = target.indexOf("?");
+    const path = mark === -1 ? target : target.slice(0, mark);
+    const query = mark === -1 ? "" : target.slice(mark + 1);
     const atMs = parts.present();
     if (path.startsWith("/sim/") || path === "/sim") {
-      const read = await readBody(request);
-      if ("refused" in read) return send(response, read.refused, atMs);
+      const read = await request.body();
+      if ("refused" in read) return { reply: read.refused, atMs, whole: true };
       const params = new URLSearchParams(query);
       const reply = await parts.control({ method, path, query: params, body: read.body });
-      return send(response, reply, parts.present());
+      return { reply, atMs: parts.present(), whole: true };
     }
     const asked = { atMs, method, path, query, status: 0 };
     log.note(asked);
@@ -110,14 +189,13 @@ export function createHttp(parts: HttpParts): HttpServer {
         held -= 1;
       });
     }
-    if (fault?.drop === "request") return void request.socket.destroy();
-    let reply = fault && replaces(fault) ? faultReply(fault) : await answer(request, method, path, query);
-    if (fault?.drop === "reply") return void request.socket.destroy();
+    if (fault?.drop === "request") return null;
+    let reply = fault && replaces(fault) ? faultReply(fault) : await answer(request, path, query);
+    if (fault?.drop === "reply") return null;
     if (fault && reply.text !== null && !replaces(fault))
       reply = { ...reply, text: altered(reply.text, fault) };
     asked.status = reply.status;
-    if (fault?.drop === "body") return breakOff(request, response, reply, atMs);
-    send(response, reply, parts.present());
+    return { reply, atMs: parts.present(), whole: fault?.drop !== "body" };
   }
 
   async function isSession(bearer: string): Promise<boolean> {
@@ -127,20 +205,16 @@ export function createHttp(parts: HttpParts): HttpServer {
     );
   }
 
-  async function answer(
-    request: IncomingMessage,
-    method: string,
-    path: string,
-    query: string,
-  ): Promise<Reply> {
+  async function answer(request: Incoming, path: string, query: string): Promise<Reply> {
+    const { method } = request;
     const nowMs = parts.present();
     const bearer = request.headers.authorization;
     const known = requestsPerSecond !== null && bearer !== undefined && (await isSession(bearer));
     const waitMs = (known ? forSessions : limiter)(nowMs);
     if (waitMs > 0)
       return errorReply(429, "rate_limited", { "Retry-After": String(Math.ceil(waitMs / 1000)) });
-    if (path === "/rpc") return answerRpc(request, method);
-    if (isBeside(path)) return besideReply(request, method, path);
+    if (path === "/rpc") return answerRpc(request);
+    if (isBeside(path)) return besideReply(request, path);
     const match = router.match(method, path);
     if (match.kind === "unknown") return errorReply(404, `No such path: ${path.slice(0, 200)}`);
     if (match.kind === "otherMethod") {
@@ -151,7 +225,7 @@ export function createHttp(parts: HttpParts): HttpServer {
       const session =
         endpoint.session === "required" ? await sessions.authorize(request.headers.authorization) : null;
       if (session) admit(endpoint, session);
-      const read = method === "POST" ? await readBody(request) : { body: undefined };
+      const read = method === "POST" ? await request.body() : { body: undefined };
       if ("refused" in read) return read.refused;
       const asked = decodeRequest(
         endpoint,
@@ -174,23 +248,24 @@ export function createHttp(parts: HttpParts): HttpServer {
     }
   }
 
-  async function answerRpc(request: IncomingMessage, method: string): Promise<Reply> {
+  async function answerRpc(request: Incoming): Promise<Reply> {
+    const { method } = request;
     if (method !== "POST") return errorReply(405, `${method} is not possible here`, { Allow: "POST" });
-    const read = await readBody(request);
+    const read = await request.body();
     if ("refused" in read) return read.refused;
     const answer = await parts.rpc(read.body);
     return answer === undefined ? { status: 204, text: null } : { status: 200, text: JSON.stringify(answer) };
   }
 
   /** The reply of a route beside the contract. */
-  async function besideReply(request: IncomingMessage, method: string, path: string): Promise<Reply> {
+  async function besideReply(request: Incoming, path: string): Promise<Reply> {
     try {
       const { status, body } = await answerBeside(world, {
-        method,
+        method: request.method,
         path,
         session: () => sessions.authorize(request.headers.authorization),
         body: async () => {
-          const read = await readBody(request);
+          const read = await request.body();
           if ("refused" in read) throw new Refusal(read.refused.status, "invalid_request");
           return read.body;
         },
@@ -202,23 +277,31 @@ export function createHttp(parts: HttpParts): HttpServer {
     }
   }
 
-  function send(response: ServerResponse, reply: Reply, atMs = parts.present()): void {
-    const { status, text, headers } = reply;
+  function send(response: ServerResponse, { reply, atMs }: NonNullable<Outcome>): void {
+    const { status, text } = reply;
     response.sendDate = false;
-    const all: Record<string, string | number> = { Date: date(atMs), ...headers };
-    const length = text === null ? 0 : Buffer.byteLength(text);
-    if (text !== null) {
-      all["Content-Type"] = "application/json";
-      all["Content-Length"] = length;
-    }
+    const all = headersOf(reply, atMs);
     response.writeHead(status, all);
     if (text === null) response.end();
     // Most of it is ASCII, which goes out in one piece with the headers, without being looked at again.
-    else response.end(text, length === text.length ? "latin1" : "utf8");
+    else response.end(text, all["Content-Length"] === text.length ? "latin1" : "utf8");
+  }
+
+  function headersOf({ text, headers }: Reply, atMs: number): Record<string, string | number> {
+    const all: Record<string, string | number> = { Date: date(atMs), ...headers };
+    if (text !== null) {
+      all["Content-Type"] = "application/json";
+      all["Content-Length"] = Buffer.byteLength(text);
+    }
+    return all;
   }
 
   /** Promises the whole body, sends half of it and hangs up. */
-  function breakOff(request: IncomingMessage, response: ServerResponse, reply: Reply, atMs: number): void {
+  function breakOff(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { reply, atMs }: NonNullable<Outcome>,
+  ): void {
     const text = reply.text ?? "{}";
     response.sendDate = false;
     response.writeHead(reply.status, {
@@ -229,7 +312,7 @@ export function createHttp(parts: HttpParts): HttpServer {
     response.write(text.slice(0, Math.floor(text.length / 2)), () => request.socket.destroy());
   }
 
-  return { server, held: () => held };
+  return { server, ask, held: () => held };
 }
 
 /** True if a fault stands for the answer, rather than changing it or losing it. */
@@ -262,7 +345,7 @@ function refused(endpoint: Endpoint, error: unknown): Reply {
 }
 
 /** The JSON body; no body is undefined. What is too large is read to its end and thrown away, so that the refusal is heard. */
-function readBody(request: IncomingMessage): Promise<{ body: unknown } | { refused: Reply }> {
+function readBody(request: IncomingMessage): Promise<ReadBody> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -275,15 +358,18 @@ function readBody(request: IncomingMessage): Promise<{ body: unknown } | { refus
       } else if (size > mostDrainedBytes) request.destroy();
     });
     request.on("error", reject);
-    request.on("end", () => {
-      if (size === 0) return resolve({ body: undefined });
-      try {
-        resolve({ body: JSON.parse(Buffer.concat(chunks).toString("utf8")) });
-      } catch {
-        resolve({ refused: requestRefused(400, "malformed_json", "The body is not JSON") });
-      }
-    });
+    request.on("end", () => resolve(bodyOf(size === 0 ? null : Buffer.concat(chunks).toString("utf8"))));
   });
+}
+
+/** @param text null: there is none */
+function bodyOf(text: string | null): ReadBody {
+  if (text === null) return { body: undefined };
+  try {
+    return { body: JSON.parse(text) };
+  } catch {
+    return { refused: requestRefused(400, "malformed_json", "The body is not JSON") };
+  }
 }
 
 /** A bucket that holds one second's requests. @returns ms to wait, 0 when the request may pass */

@@ -18,7 +18,7 @@ import { WalletKey } from "../wallet/wallet-key.ts";
 import { createAnswers } from "./answers/index.ts";
 import { BadCall, type Control, createControl } from "./control.ts";
 import { Faults } from "./faults.ts";
-import { createHttp, errorReply } from "./http.ts";
+import { type Asking, createHttp, errorReply, type Told } from "./http.ts";
 import { answerRpc } from "./ledger-rpc.ts";
 import { fundingIntervalMs } from "./markets.ts";
 import { settleIn, traderName } from "./population.ts";
@@ -26,13 +26,13 @@ import { RequestLog } from "./request-log.ts";
 import { parseScenario, ScenarioPlayer } from "./scenario.ts";
 import { createSessions, type SessionSettings, type Sessions, sessionDefaults } from "./sessions.ts";
 import type { World } from "./state.ts";
-import { createStreams } from "./streams.ts";
+import { createStreams, type Handshake, type StreamEnd, type StreamVisit } from "./streams.ts";
 import { simulatedTime } from "./time.ts";
 import { advanceTo, createWorld, openWallet, step } from "./world.ts";
 
 export interface SimulatorOptions extends Partial<SessionSettings> {
-  /** 0: a free one. */
-  readonly port?: number;
+  /** 0: a free one. Null: none, only this process reaches it (`ask`, `enter`). */
+  readonly port?: number | null;
   readonly host?: string;
   readonly seed?: number;
   /** Simulated ms in one real ms; 0: time moves only by `advance`. */
@@ -73,6 +73,7 @@ export interface SimulatedTrader {
 }
 
 export interface Simulator {
+  /** Empty where it has no port. */
   readonly url: string;
   readonly traders: readonly SimulatedTrader[];
   readonly world: World;
@@ -87,6 +88,10 @@ export interface Simulator {
   advance(ms: number): void;
   /** A control call in this process: the same as `POST /sim/<name>`. @throws {BadCall} */
   call(name: string, body?: unknown): Promise<unknown>;
+  /** A request from this process, without a connection. @returns null where one would end without an answer */
+  ask(request: Asking): Promise<Told | null>;
+  /** A stream from this process. @throws {Refusal}, or anything else where a connection would end without an answer */
+  enter(handshake: Handshake, socket: StreamEnd): Promise<StreamVisit>;
   /** Requests that a fault keeps waiting on purpose, for clocks that wait for idleness. */
   held(): number;
   stop(): Promise<void>;
@@ -217,20 +222,21 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
 
   const { server } = http;
   server.on("upgrade", streams.upgrade);
-  await new Promise<void>((resolve, reject) => {
-    const failed = (error: Error) => {
-      streams.stop();
-      reject(error);
-    };
-    server.once("error", failed);
-    server.listen(options.port ?? 0, host, () => {
-      server.off("error", failed);
-      resolve();
+  const { port = 0 } = options;
+  if (port !== null)
+    await new Promise<void>((resolve, reject) => {
+      const failed = (error: Error) => {
+        streams.stop();
+        reject(error);
+      };
+      server.once("error", failed);
+      server.listen(port, host, () => {
+        server.off("error", failed);
+        resolve();
+      });
     });
-  });
-  const address = server.address() as AddressInfo;
-  const loopback = isLoopback(address.address);
-  const shownHost = address.family === "IPv6" ? `[${address.address}]` : address.address;
+  const address = server.address() as AddressInfo | null;
+  const loopback = address === null || isLoopback(address.address);
 
   let cancelTimer = () => {};
   const tick = () => {
@@ -244,6 +250,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     stopped ??= new Promise<void>((resolve) => {
       cancelTimer();
       streams.stop();
+      if (address === null) return resolve();
       server.close(() => resolve());
       server.closeAllConnections();
     });
@@ -251,7 +258,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   };
 
   return {
-    url: `http://${shownHost}:${address.port}`,
+    url: address === null ? "" : urlOf(address),
     traders,
     world,
     sessions,
@@ -270,6 +277,8 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
       streams.flush();
       return result;
     },
+    ask: http.ask,
+    enter: streams.enter,
     held: http.held,
     stop,
     [Symbol.asyncDispose]: stop,
@@ -320,6 +329,10 @@ function writeKeyFile(directory: string, name: string, key: WalletKey): string {
   // The mode above counts only for a file that was not there.
   chmodSync(path, 0o600);
   return path;
+}
+
+function urlOf({ family, address, port }: AddressInfo): string {
+  return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
 }
 
 function isLoopback(address: string): boolean {

@@ -6,9 +6,9 @@
  *
  * Nothing is replayed: a subscription of trader state begins with a snapshot, the price channels with the present.
  */
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { type RawData, WebSocket, WebSocketServer } from "ws";
+import { WebSocket, WebSocketServer } from "ws";
 import { type ChannelName, readSubscription, TIMEFRAMES } from "../contract/streams.ts";
 import type { Clock } from "../domain/clock.ts";
 import { type Delta, deltaOf } from "./answers/delta.ts";
@@ -52,15 +52,43 @@ export interface StreamParts {
   readonly present: () => number;
 }
 
+/** The exchange's end of a connection: a WebSocket, or what stands in for one. */
+export interface StreamEnd {
+  /** As a WebSocket's: 1 while it is open. */
+  readonly readyState: number;
+  readonly bufferedAmount: number;
+  send(text: string): void;
+  ping(): void;
+  close(code: number, reason: string): void;
+  terminate(): void;
+}
+
+/** Takes what the other end does. */
+export interface StreamVisit {
+  text(text: string): void;
+  /** The connection has ended. */
+  ended(): void;
+}
+
+/** A handshake from this process. */
+export interface Handshake {
+  /** Path and query. */
+  readonly target: string;
+  /** By lower-case names. */
+  readonly headers: IncomingHttpHeaders;
+}
+
 export interface Streams {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** A connection from this process. @throws {Refusal}, or anything else where the connection ends without an answer */
+  enter(handshake: Handshake, socket: StreamEnd): Promise<StreamVisit>;
   /** Sends what changed since the last time. */
   flush(): void;
   stop(): void;
 }
 
 interface Connection {
-  readonly socket: WebSocket;
+  readonly socket: StreamEnd;
   readonly clientId: string;
   /** Null: anonymous. */
   readonly token: SeenToken | null;
@@ -107,24 +135,24 @@ export function createStreams(parts: StreamParts): Streams {
 
   function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on("error", () => socket.destroy());
-    const [asked = "", query = ""] = (request.url ?? "/").split("?");
-    const entry = { atMs: parts.present(), method: "GET", path: asked, query, status: 0 };
-    log.note(entry);
-    admit(request, asked).then(
+    admitted({ target: request.url ?? "/", headers: request.headers }).then(
       (seen) => {
-        entry.status = 101;
         // `phoenix-jwt=<token>` is no valid protocol name: such a client is answered without one.
         if (/[=:]/.test(request.headers["sec-websocket-protocol"] ?? "")) {
           delete request.headers["sec-websocket-protocol"];
         }
-        server.handleUpgrade(request, socket, head, (open) => connect(open, seen));
+        server.handleUpgrade(request, socket, head, (open) => {
+          const visit = join(open, seen);
+          open.on("close", () => visit.ended());
+          open.on("error", () => open.terminate());
+          open.on("message", (data) => visit.text(String(data)));
+        });
       },
       (error: unknown) => {
         if (!(error instanceof Refusal)) {
           socket.destroy();
           return;
         }
-        entry.status = error.status;
         const text = errorReply(error.status, error.code).text ?? "";
         const type = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}`;
         socket.end(`HTTP/1.1 ${error.status} Refused\r\n${type}\r\nConnection: close\r\n\r\n${text}`);
@@ -132,13 +160,32 @@ export function createStreams(parts: StreamParts): Streams {
     );
   }
 
+  async function enter(handshake: Handshake, socket: StreamEnd): Promise<StreamVisit> {
+    return join(socket, await admitted(handshake));
+  }
+
+  /** As `admit`, with its line in the log of requests. */
+  async function admitted({ target, headers }: Handshake): Promise<SeenToken | null> {
+    const [asked = "", query = ""] = target.split("?");
+    const entry = { atMs: parts.present(), method: "GET", path: asked, query, status: 0 };
+    log.note(entry);
+    try {
+      const seen = await admit(headers, asked);
+      entry.status = 101;
+      return seen;
+    } catch (error) {
+      if (error instanceof Refusal) entry.status = error.status;
+      throw error;
+    }
+  }
+
   /** The token that a handshake brings, judged; null: anonymous. @throws {Refusal}, or anything else to hang up */
-  async function admit(request: IncomingMessage, asked: string): Promise<SeenToken | null> {
+  async function admit(headers: IncomingHttpHeaders, asked: string): Promise<SeenToken | null> {
     if (asked !== path) throw new Refusal(404, `No such path: ${asked.slice(0, 200)}`);
     const fault = faults.take("GET", asked);
     if (fault?.drop) throw new Error("dropped");
     if (fault?.status) throw new Refusal(fault.status, fault.error ?? `fault ${fault.status}`);
-    const token = tokenOf(request);
+    const token = tokenOf(headers);
     return token === null ? null : accepted(token);
   }
 
@@ -149,26 +196,27 @@ export function createStreams(parts: StreamParts): Streams {
     return seen;
   }
 
-  function connect(socket: WebSocket, token: SeenToken | null): void {
+  function join(socket: StreamEnd, token: SeenToken | null): StreamVisit {
     const clientId = `c-${nextClient++}`;
     const connection: Connection = { socket, clientId, token, subscriptions: new Set() };
     connections.add(connection);
-    socket.on("close", () => {
-      connections.delete(connection);
-      for (const key of connection.subscriptions) leave(connection, key);
-    });
-    socket.on("error", () => socket.terminate());
-    socket.on("message", (data) => {
-      parts.present();
-      receive(connection, data);
-    });
+    return {
+      text(text) {
+        parts.present();
+        receive(connection, text);
+      },
+      ended() {
+        connections.delete(connection);
+        for (const key of connection.subscriptions) leave(connection, key);
+      },
+    };
   }
 
-  function receive(connection: Connection, data: RawData): void {
+  function receive(connection: Connection, text: string): void {
     const { clientId } = connection;
     let asked: ReturnType<typeof understood>;
     try {
-      asked = understood(connection, String(data));
+      asked = understood(connection, text);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       send(connection, { channel: "error", error: error.code, code: error.status });
@@ -440,7 +488,7 @@ export function createStreams(parts: StreamParts): Streams {
     server.close();
   }
 
-  return { upgrade, flush, stop };
+  return { upgrade, enter, flush, stop };
 }
 
 /** The market of a subscription, under any of its names. */
@@ -463,12 +511,12 @@ const concerns = (symbol: unknown, market: Market): boolean =>
   typeof symbol !== "string" || symbol.toUpperCase() === market.spec.symbol;
 
 /** `phoenix-jwt, <token>`, `phoenix-jwt=<token>`, `phoenix-jwt:<token>`, or a bearer header; null: anonymous. */
-function tokenOf(request: IncomingMessage): string | null {
-  const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((it) => it.trim());
+function tokenOf(headers: IncomingHttpHeaders): string | null {
+  const offered = (headers["sec-websocket-protocol"] ?? "").split(",").map((it) => it.trim());
   for (const [index, one] of offered.entries()) {
     if (one === protocol) return offered[index + 1] ?? null;
     const joined = /^phoenix-jwt[=:](.+)$/.exec(one);
     if (joined) return joined[1] as string;
   }
-  return /^Bearer\s+(\S+)$/i.exec(request.headers.authorization ?? "")?.[1] ?? null;
+  return /^Bearer\s+(\S+)$/i.exec(headers.authorization ?? "")?.[1] ?? null;
 }
