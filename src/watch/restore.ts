@@ -66,7 +66,14 @@ interface Unclaimed {
 }
 
 /** Changes with which people were told of the alert as it stood. */
-const tells: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "worsened", "changed", "reminder"]);
+const tells: ReadonlySet<AlertChangeKind> = new Set([
+  "fired",
+  "rose",
+  "fell",
+  "worsened",
+  "changed",
+  "reminder",
+]);
 
 export class Restoring {
   readonly #parts: RestoreParts;

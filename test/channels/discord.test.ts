@@ -385,6 +385,7 @@ describe("a message whose changes", () => {
     ["are acknowledgements", "acknowledged", "edits"],
     ["are worse", "rose", "is new"],
     ["are worse within the level", "worsened", "is new"],
+    ["are changed in no known direction", "changed", "is new"],
     ["are reminders", "reminder", "is new"],
     ["are escalated", "escalated", "is new"],
     ["are endings", "ended", "is new"],
@@ -496,6 +497,7 @@ test("a liquidation calls once for each position, not again for the account", ()
   expect(calledBy(change("ended", { ending: "liquidated" }))).toBe("@here");
   expect(calledBy(change("ended", ofAccount))).toBeNull();
   expect(calledBy(change("worsened"))).toBe("@here");
+  expect(calledBy(change("changed"))).toBe("@here");
 });
 
 test("where no mention is configured, none is allowed", async () => {

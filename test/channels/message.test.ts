@@ -64,6 +64,7 @@ describe("leads", () => {
     ["rose", {}, "WORSE, now critical"],
     ["fell", { severity: "warning" }, "BETTER, now warning"],
     ["worsened", {}, "WORSE, still critical"],
+    ["changed", { severity: "warning" }, "CHANGED, still warning"],
     ["reminder", { severity: "warning" }, "STILL FIRING warning"],
     ["acknowledged", {}, "ACKNOWLEDGED"],
     ["ended", { ending: "recovered" }, "RESOLVED"],

@@ -107,6 +107,7 @@ test.each([
   ["rose", "rose", {}],
   ["fell", "fell", {}],
   ["worsened", "worsened", {}],
+  ["changed", "changed", {}],
   ["reminder", "reminder", {}],
   ["escalated", "escalated", {}],
   ["escalated", "escalated", { event: true }],

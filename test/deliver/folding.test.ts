@@ -235,7 +235,9 @@ test("a hundred critical ones that piled up are no hundred messages", async () =
 test("several steps of one alert in one message are told as where it stands now", async () => {
   await using one = await rig();
   const { alerts } = one;
-  const leads = async (...kinds: ("fired" | "rose" | "fell" | "worsened" | "reminder" | "ended")[]) => {
+  const leads = async (
+    ...kinds: ("fired" | "rose" | "fell" | "worsened" | "changed" | "reminder" | "ended")[]
+  ) => {
     const alert = alerts.alert({ severity: "warning" });
     const before = one.far.arrivals.length;
     const steps = kinds.map((kind) => alerts.step(kind, alert, ["chat"], `group ${alert.id}`, 1_000));
@@ -246,6 +248,9 @@ test("several steps of one alert in one message are told as where it stands now"
   expect(await leads("fired", "worsened")).toEqual([[2, "FIRING warning"]]);
   expect(await leads("fired", "rose", "worsened")).toEqual([[3, "FIRING warning"]]);
   expect(await leads("rose", "worsened")).toEqual([[2, "WORSE, now warning"]]);
+  expect(await leads("fired", "changed")).toEqual([[2, "FIRING warning"]]);
+  expect(await leads("rose", "changed")).toEqual([[2, "WORSE, now warning"]]);
+  expect(await leads("worsened", "changed")).toEqual([[2, "CHANGED, still warning"]]);
   expect(await leads("worsened", "reminder")).toEqual([[2, "STILL FIRING warning"]]);
   expect(await leads("rose", "fell")).toEqual([[2, "BETTER, now warning"]]);
   expect(await leads("fired", "ended")).toEqual([[2, "RESOLVED"]]);

@@ -224,6 +224,37 @@ describe("a value without direction", () => {
 });
 
 describe("the direction", () => {
+  test("follows from the figure of each item of a list, where the value is the least or greatest of them", () => {
+    const kinds = (value: string, when: string, marks: readonly number[]): string[] => {
+      const rules = `
+rules:
+  - name: Nearest
+    scope: trader
+    value: ${JSON.stringify(value)}
+    when: ${JSON.stringify(when)}
+    severity: warning
+    for: 0s
+    keepFiringFor: 1h
+    summary: "{{ value }}"
+`;
+      // Liquidated at 144.83.
+      const h = Harness.seeing({ rules }, marks[0]!, [subaccount(1_000, [position(100, 150)])]);
+      for (const mark of marks.slice(1)) h.mark(mark);
+      return h.changes.map(({ kind }) => kind);
+    };
+    const nearest = "min(trader.positions.map(p, p.liquidationDistance))";
+    const near = "trader.positions.exists(p, p.liquidationDistance < 0.1)";
+    expect(kinds(nearest, near, [155, 150])).toEqual(["fired", "worsened"]);
+    expect(kinds(nearest, near, [150, 155])).toEqual(["fired"]);
+    expect(kinds(nearest, "trader.positions.all(p, p.liquidationDistance < 0.1)", [155, 150])).toEqual([
+      "fired",
+      "worsened",
+    ]);
+    expect(kinds(`-${nearest}`, near, [155, 150])).toEqual(["fired", "worsened"]);
+    expect(kinds("sum(trader.positions.map(p, p.notional))", near, [150, 155])).toEqual(["fired"]);
+    expect(kinds(nearest, `${nearest} < 0.1`, [155, 150])).toEqual(["fired", "worsened"]);
+  });
+
   test("follows from the way back where the condition has none", () => {
     const rules = rulesOf("value != 0.0", "    resolveWhen: value < 0.03\n");
     expect(kindsOf(rules, [0.2, 0.3])).toEqual(["fired", "worsened"]);

@@ -35,6 +35,26 @@ function again(before: Harness, rules = near): Harness {
   return before.restarted({ rules });
 }
 
+test.each([
+  ["is reminded of by the time of its fall", 153.5, "reminder 90"],
+  ["gets worse from its value then", 152.8, "worsened 50"],
+])("an alert that fell %s, also after a restart", (_, laterUsd, next) => {
+  const reminded = (restart: boolean): string[] => {
+    const before = Harness.seeing({ rules: near, remind: { critical: "never" } }, 150, endangered);
+    before.pass(30 * 60_000);
+    before.live(5_000, endangered, 155);
+    expect(before.told.at(-1)).toBe("Near main/0.0/SOL fell warning");
+    const after = restart ? again(before) : before;
+    const since = after.changes.length;
+    for (let i = 0; i < 12 * 65; i++) after.live(5_000, endangered, i < 12 * 20 ? 155 : laterUsd);
+    return after.changes
+      .slice(since)
+      .map(({ kind, atMs }) => `${kind} ${Math.round((atMs - startMs) / 60_000)}`);
+  };
+  expect(reminded(false)).toEqual([next]);
+  expect(reminded(true)).toEqual([next]);
+});
+
 test("the end of a position that flipped leaves the state of the new one alone", () => {
   const before = seen();
   const short = [subaccount(1_000, [position(-100, 150)])];

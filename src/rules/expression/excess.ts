@@ -48,21 +48,24 @@ export function excessOf(condition: ASTNode, made: Made, value: ASTNode | undefi
   const part = new Derivation(isValue, made).condition(condition, true);
   if (part === undefined || !("holds" in part)) return part?.at;
   if (value === undefined) return undefined;
-  const slopes = new Set(sharedFigures(condition, value).map((figure) => slopeBy(figure, condition, value)));
-  const [slope, ...others] = slopes;
+  const slopes = sharedFigures(condition, value).flatMap((figure) => slopeBy(figure, condition, value) ?? []);
+  const [slope, ...others] = new Set(slopes);
   if (others.length > 0) return undefined;
   return slope === 1 ? higherIsWorse : slope === -1 ? lowerIsWorse : undefined;
 }
 
-/** The direction in which the value gets worse, where the condition holds the more, the larger or smaller a figure is. */
-function slopeBy(figure: string, condition: ASTNode, value: ASTNode): Slope {
+/**
+ * The direction in which the value gets worse, where the condition holds the more, the larger or smaller a figure is.
+ * @returns undefined where the condition holds no more and no less by it
+ */
+function slopeBy(figure: string, condition: ASTNode, value: ASTNode): Slope | undefined {
   const derivation = new Derivation(
     (node) => keyOf(node) === figure,
     () => undefined,
   );
   const part = derivation.condition(condition, true);
-  const slope = part === undefined || "holds" in part ? 0 : part.slope;
-  return times(slope, derivation.figure(value)?.slope ?? 0);
+  if (part === undefined || "holds" in part) return undefined;
+  return times(part.slope, derivation.figure(value)?.slope ?? 0);
 }
 
 /** The keys of the largest parts of a condition that the value's expression has too. */
@@ -194,6 +197,9 @@ class Derivation {
   }
 
   #call(name: string, args: readonly ASTNode[]): Figure | undefined {
+    const [list] = args;
+    if (args.length === 1 && list?.op === "rcall")
+      return ["min", "max", "sum"].includes(name) ? this.#overItems(list) : undefined;
     const [first, second] = args.map((arg) => this.figure(arg));
     if (!first || (args.length > 1 && !second)) return undefined;
     switch (name) {
@@ -218,23 +224,31 @@ class Derivation {
     }
   }
 
+  /** The least, the greatest or the sum of a number of each item (`map`). Only its slope is derived. */
+  #overItems({ args: [name, receiver, args] }: ASTNode & { op: "rcall" }): Figure | undefined {
+    const body = args.at(-1);
+    if (name !== "map" || body === undefined) return undefined;
+    if ([receiver, ...args.slice(0, -1)].some((part) => this.#reads(part))) return undefined;
+    const figure = this.figure(body);
+    return figure && { ...figure, at: () => Number.NaN };
+  }
+
   #quantified(node: ASTNode & { op: "rcall" }, positive: boolean): Part {
     const [name, receiver, args] = node.args;
     const body = args[1];
-    const loop = this.#made(node)?.loop;
-    if ((name !== "exists" && name !== "all") || body === undefined || loop === undefined) return undefined;
+    if ((name !== "exists" && name !== "all") || body === undefined) return undefined;
     if (this.#reads(receiver)) return undefined;
     const one = this.condition(body, positive);
     if (one === undefined || "holds" in one) return undefined;
     const exists = (name === "exists") === positive;
     if (!exists && one.slope === 0) return undefined;
-    const { list, cell } = loop;
+    const { list, cell } = this.#made(node)?.loop ?? {};
     return {
       slope: one.slope,
       reads: true,
       at: (env) => {
-        const items = list(env);
-        if (!Array.isArray(items)) return Number.NaN;
+        const items = list?.(env);
+        if (cell === undefined || !Array.isArray(items)) return Number.NaN;
         let found = Number.NaN;
         for (const item of items) {
           cell.item = item;
