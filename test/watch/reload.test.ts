@@ -215,6 +215,8 @@ function* observations(steps: readonly Step[]): Generator<readonly [number, Obse
         break;
       }
       case "hold":
+        // Of one moment nobody could tell whether an event or the position was seen first.
+        atMs++;
         held.set(one.wallet, one.holding);
         yield [atMs, accounts(one.wallet, 0, [stateOf(one.holding)])];
         break;
@@ -223,6 +225,7 @@ function* observations(steps: readonly Step[]): Generator<readonly [number, Obse
         yield [atMs, { kind: "prices", atMs, markets: [prices(usd)], ...(one.live ? { live: true } : {}) }];
         break;
       case "events": {
+        atMs++;
         const common = {
           key: `${key++}`,
           happenedMs: atMs - 500,
@@ -366,7 +369,7 @@ test("sums over events of a position survive a reload, and those of the position
   };
   const own = (ran: Ran) => lines(ran).filter((one) => one.includes(" Paid "));
   const kept = await run([answers, paid, answers], () => true);
-  expect(own(kept)).toEqual(["6 fired Paid main/0.0/SOL info  -$6.00"]);
+  expect(own(kept)).toEqual(["6.001 fired Paid main/0.0/SOL info  -$6.00"]);
   const gone = await run([answers, paid, answers, turned, answers, answers], () => true);
   expect(own(gone).map((one) => one.split(" ")[1])).toEqual(["fired", "ended"]);
 });
