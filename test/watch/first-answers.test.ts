@@ -100,3 +100,25 @@ describe.each([false, true])("reloaded: %s", (reloaded) => {
     expect(harness.changes[0]?.alert.summary).toBe("you hold – for –, –");
   });
 });
+
+describe("a session", () => {
+  const out = `
+rules:
+  - { name: Out, scope: wallet, when: "!wallet.signedIn", severity: warning, for: 0s, summary: "signed out" }
+`;
+  const session = (harness: Harness, signedIn: boolean) =>
+    harness.see({ kind: "session", wallet: "main", atMs: harness.nowMs, signedIn, detail: "" });
+
+  test("is not known before the exchange was asked for one, and after a restart", () => {
+    let harness = new Harness({ rules: out });
+    for (let start = 0; start < 2; start++) {
+      harness.live(60_000, [subaccount(5_000, [])], 150);
+      expect(harness.told).toEqual([]);
+      session(harness, true);
+      expect(harness.told).toEqual([]);
+      harness = new Harness({ rules: out, remembered: harness.remembered, atMs: harness.nowMs });
+    }
+    session(harness, false);
+    expect(harness.told).toEqual(["Out main fired warning"]);
+  });
+});

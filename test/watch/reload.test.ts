@@ -391,6 +391,8 @@ async function reloadedBy(
   });
   await replay.begin(startMs, false);
   const answers: Step[] = Array.from({ length: 24 }, () => ({ do: "answers", afterMs: 5_000, silent: [] }));
+  for (const wallet of ["main", "other"])
+    replay.observe({ kind: "session", wallet, atMs: startMs, signedIn: false, detail: "" });
   for (const [atMs, observation] of observations([...answers, { do: "mark", usd: 150, live: false }])) {
     if (observation === "acknowledge" || atMs > startMs + 122_000) break;
     replay.passUntil(atMs);
