@@ -5,7 +5,7 @@
 import type { MarketConfig, MarketPrices } from "../domain/account.ts";
 import type { Event } from "../domain/event.ts";
 import type { Observation, Source } from "../domain/observation.ts";
-import { unlistedSymbols } from "../rules/index.ts";
+import { type FactValue, unlistedSymbols } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { AlertBook } from "./alert-book.ts";
 import type { Conditions } from "./conditions.ts";
@@ -229,16 +229,20 @@ export class MarketAnswers {
 
   /**
    * The market list tells of a session that began or ended before the calendar does, which is read seldom: it counts at
-   * once, and the calendar is asked for the next transition.
+   * once, and the calendar is asked for the next transition. It was not read by that.
    */
   #sessionListed({ symbol, commodityStatus }: MarketConfig, draft: Draft): void {
-    const known = this.#world.markets.entry(symbol).facts.values.sessionState;
+    const market = this.#world.markets.entry(symbol);
+    const known = market.facts.values.sessionState;
     const sessionState =
       commodityStatus === "afterHours" ? "afterHours" : commodityStatus === "active" ? "open" : null;
     if (known === undefined) return;
     draft.ask("calendars", null);
     if (sessionState === null || known === sessionState) return;
-    this.session({ kind: "calendar", atMs: draft.atMs, symbol, sessionState, nextTransitionMs: null }, draft);
+    this.#world.markets.takeSession(market, sessionState, draft.atMs);
+    this.#compare(market);
+    this.#sessionChanged(market, known, sessionState, draft);
+    this.#judgeReaders(market, "calendars", draft);
   }
 
   /** The assets that may be collateral beside the quote token. */
@@ -348,17 +352,26 @@ export class MarketAnswers {
   /** Takes whether a market is in session. A change is an event of the market. */
   session(seen: Seen<"calendar">, draft: Draft): void {
     const known = this.#world.markets.entry(seen.symbol).facts.values.sessionState;
-    const { market, node } = this.#read(seen.symbol, "calendars", draft, (markets) =>
+    const { market } = this.#read(seen.symbol, "calendars", draft, (markets) =>
       markets.takeCalendar(seen, draft.atMs),
     );
-    const before = typeof known === "string" ? known : this.#parts.facts.get(factName(node.name, "session"));
-    if (before !== seen.sessionState) {
-      const { atMs } = draft;
-      draft.changes.facts.push({ atMs, owner: node.name, name: "session", value: seen.sessionState });
-      if (before !== undefined)
-        this.#parts.happened(sessionChange(market.symbol, before, seen.sessionState, atMs), draft);
-    }
+    this.#sessionChanged(market, known, seen.sessionState, draft);
     this.#judgeReaders(market, "calendars", draft);
+  }
+
+  /** Records a session that differs from the one before. @param known the one before; undefined: not read since the start */
+  #sessionChanged(
+    { symbol }: MarketEntry,
+    known: FactValue | undefined,
+    sessionState: string,
+    draft: Draft,
+  ): void {
+    const owner = this.#world.marketNode(symbol).name;
+    const before = typeof known === "string" ? known : this.#parts.facts.get(factName(owner, "session"));
+    if (before === sessionState) return;
+    const { atMs } = draft;
+    draft.changes.facts.push({ atMs, owner, name: "session", value: sessionState });
+    if (before !== undefined) this.#parts.happened(sessionChange(symbol, before, sessionState, atMs), draft);
   }
 
   #read(

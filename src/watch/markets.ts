@@ -1,5 +1,5 @@
 /** The state of the markets: configuration, live figures, funding rates; and the facts that rules see of them. */
-import type { CollateralAsset, MarketConfig, MarketPrices } from "../domain/account.ts";
+import type { CollateralAsset, MarketConfig, MarketPrices, SpotCollateralState } from "../domain/account.ts";
 import type { Observation, Source } from "../domain/observation.ts";
 import type { MarketRisk } from "../risk/model.ts";
 import { shrink, ticksFromUsd, unitsFromBaseLots, usdFromTicks } from "../risk/units.ts";
@@ -115,6 +115,15 @@ export class Markets {
     }
   }
 
+  /** The reason for which the lists of assets and markets leave collateral without a value; null: there is none, or they were not read. */
+  unlisted({ assetIndex, symbol }: SpotCollateralState): string | null {
+    if (this.assets === null) return null;
+    const asset = this.assets.get(assetIndex);
+    if (asset === undefined) return `the list of collateral assets does not name ${symbol}`;
+    if (asset.perpAssetId === null || this.#symbolOfAsset.has(assetIndex)) return null;
+    return `the market list has no market of ${symbol} as collateral`;
+  }
+
   /** Symbol of the market whose index price values an asset; undefined: it has none, or it is not known. */
   symbolOfAsset(assetIndex: number): string | undefined {
     return this.#symbolOfAsset.get(assetIndex);
@@ -201,6 +210,13 @@ export class Markets {
     entry.facts.values.sessionState = seen.sessionState;
     entry.facts.values.nextTransition = seen.nextTransitionMs ?? Number.POSITIVE_INFINITY;
     return entry;
+  }
+
+  /** Takes a session that another source tells of. A transition that was due is over; the next one is not known. */
+  takeSession({ facts }: MarketEntry, sessionState: string, atMs: number): void {
+    facts.values.sessionState = sessionState;
+    const { nextTransition } = facts.values;
+    if (typeof nextTransition === "number" && !(nextTransition > atMs)) delete facts.values.nextTransition;
   }
 
   takeExternal(seen: Observation & { readonly kind: "external" }, atMs: number): MarketEntry {

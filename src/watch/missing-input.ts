@@ -55,5 +55,22 @@ function missingOf({ markets }: World, account: AccountEntry): Source | null {
     if (!markets.markTicks.has(symbol)) return "markets";
   }
   if (!hasSpot(account.state) || account.risk.spot !== undefined) return null;
-  return markets.assetsAtMs === null ? "marketConfig" : "markets";
+  return markets.assetsAtMs === null || unlistedOf(markets, account) !== null ? "marketConfig" : "markets";
+}
+
+function unlistedOf(markets: World["markets"], { state }: AccountEntry): string | null {
+  for (const one of state.spotCollaterals) {
+    const why = one.balance > 0n ? markets.unlisted(one) : null;
+    if (why !== null) return why;
+  }
+  return null;
+}
+
+/** The reason for which the lists that were read leave collateral of a subject's accounts without a value; null: there is none. */
+export function unlistedCollateral(world: World, subject: Subject): string | null {
+  for (const account of accountsOf(world, subject, null)) {
+    const why = unlistedOf(world.markets, account);
+    if (why !== null) return why;
+  }
+  return null;
 }

@@ -6,7 +6,7 @@ import { sourceWords } from "../domain/source-words.ts";
 import type { BlindSource } from "../domain/status.ts";
 import { formatTime, timeOfDay } from "../domain/time-text.ts";
 import { type Gap, gapKey } from "./gaps.ts";
-import { silentMarkets } from "./missing-input.ts";
+import { silentMarkets, unlistedCollateral } from "./missing-input.ts";
 import { causeText, type ReadFailures } from "./read-failures.ts";
 import type { NearPosition, Stake } from "./stake.ts";
 import type { World } from "./world.ts";
@@ -133,16 +133,22 @@ function marketsOf({ source, unjudged }: Lack, { world, freshMs }: TextSources, 
 }
 
 function causeOf(
-  { source, wallet, sinceMs, answeredMs, intermittent }: Lack,
+  { source, wallet, unjudged, sinceMs, answeredMs, intermittent }: Lack,
   symbols: readonly string[],
   readMs: number | null,
-  { failures, timezone }: TextSources,
+  { world, failures, timezone }: TextSources,
   nowMs: number,
 ): string | null {
   const failure = failures.of(source as Source, wallet);
   const concerns = !failure?.symbol || symbols.length === 0 || symbols.includes(failure.symbol.toUpperCase());
   if (failure !== null && concerns && failure.atMs > (readMs ?? 0))
     return causeText(failure, (ms) => timeText(ms, nowMs, timezone));
+  if (source === "marketConfig") {
+    for (const { node } of unjudged) {
+      const why = unlistedCollateral(world, node.subject);
+      if (why !== null) return why;
+    }
+  }
   const answered = answeredMs !== null && answeredMs >= sinceMs;
   if (symbols.length > 0)
     return answered && !marketSources.has(source as Source) ? "not in the answers" : null;

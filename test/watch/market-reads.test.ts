@@ -246,6 +246,31 @@ rules:
     expect(texts(next)).toEqual(["SOL sessionState: afterHours → open"]);
   });
 
+  test("a session that the market list shows first, which is no reading of the calendar", () => {
+    const text = changed + rule('market.sessionState == "afterHours"').replace("\nrules:\n", "");
+    const harness = watching(text);
+    const listed = (commodityStatus: "active" | "afterHours") =>
+      harness.config(marketConfig("SOL", { commodityStatus }));
+    const changesMs = harness.nowMs + 10_000;
+    listed("active");
+    session(harness, "open", changesMs);
+    harness.pass(10_000);
+    listed("afterHours");
+    expect(texts(harness)).toContain("SOL sessionState: open → afterHours");
+    expect(harness.told).toContain("Told market/SOL fired critical");
+    expect(harness.asks).toContain("calendars null");
+    // The next transition is not known before the calendar is read.
+    const market = () => harness.watch.status(harness.nowMs).markets.find(({ symbol }) => symbol === "SOL")!;
+    expect(market().figures.nextTransition).toBeUndefined();
+    // Stale after 15 s, and reported 30 s later.
+    harness.pass(36_000);
+    expect(harness.told.at(-1)).toMatch(/^Blind exchange fired/);
+    expect(harness.changes.at(-1)!.alert.labels.source).toBe("calendars");
+    session(harness, "afterHours", harness.nowMs + 9_000_000);
+    expect(harness.told.at(-1)).toMatch(/^Blind exchange ended/);
+    expect(market().figures.nextTransition).toBeTypeOf("number");
+  });
+
   test("everything of the configuration that matters, in words", () => {
     const harness = watching(changed);
     const { riskFactors } = marketConfig();

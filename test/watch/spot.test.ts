@@ -153,6 +153,24 @@ describe("while an input was not read, the figures that need it are unknown, and
     expect(harness.told).toEqual([]);
     expect(figure(harness, "equity")).toBeUndefined();
     expect(harness.asks).toContain("marketConfig null");
+    harness.live(40_000, [held], 150);
+    expect(blind(harness)).toEqual(["marketConfig"]);
+    expect(harness.changes[0]!.alert.summary).toMatch(
+      /no market rules from the exchange .*\(the list of collateral assets does not name SOL\)$/,
+    );
+    assets(harness, sol);
+    expect(harness.told).toContain("Blind exchange ended critical recovered");
+  });
+
+  test("an asset whose market is not listed", () => {
+    const harness = open();
+    assets(harness, { ...sol, perpAssetId: 99 });
+    harness.account([held]);
+    harness.live(40_000, [held], 150);
+    expect(blind(harness)).toEqual(["marketConfig"]);
+    expect(harness.changes[0]!.alert.summary).toMatch(
+      /\(the market list has no market of SOL as collateral\)$/,
+    );
   });
 
   test("the price of its market, though nothing is held there", () => {
