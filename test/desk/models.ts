@@ -176,6 +176,7 @@ const keepMs = 5_000;
  * expectations.
  */
 const pricedMs = 3_500;
+const priced = { forMs: 0, keepMs, withinMs: pricedMs, windowMs: 0 };
 
 function ofWallet(
   rule: string,
@@ -213,10 +214,7 @@ const one = (value: number | undefined) => (value === undefined ? undefined : { 
 export const models: readonly Model[] = [
   {
     rule: "LiquidationNear",
-    forMs: 0,
-    keepMs,
-    withinMs: pricedMs,
-    windowMs: 0,
+    ...priced,
     subjects: positions,
     levels: ({ trace }, moment, _atMs, subject, ease) => {
       const found = positionOf(trace, moment, subject);
@@ -235,10 +233,7 @@ export const models: readonly Model[] = [
   },
   {
     rule: "AccountLiquidationNear",
-    forMs: 0,
-    keepMs,
-    withinMs: pricedMs,
-    windowMs: 0,
+    ...priced,
     subjects: accounts,
     levels: ({ trace }, moment, _atMs, subject, ease) => {
       const account = trace.account(moment, subject);
@@ -250,10 +245,7 @@ export const models: readonly Model[] = [
   },
   {
     rule: "MarginHigh",
-    forMs: 0,
-    keepMs,
-    withinMs: pricedMs,
-    windowMs: 0,
+    ...priced,
     subjects: accounts,
     levels: ({ trace }, moment, _atMs, subject, ease) => {
       const account = trace.account(moment, subject);
@@ -268,10 +260,7 @@ export const models: readonly Model[] = [
   },
   {
     rule: "AccountLiquidatable",
-    forMs: 0,
-    keepMs,
-    withinMs: pricedMs,
-    windowMs: 0,
+    ...priced,
     subjects: accounts,
     levels: ({ trace }, moment, _atMs, subject, ease) => {
       const account = trace.account(moment, subject);
