@@ -4,7 +4,8 @@
  * Every level of a rule has two clocks. `heldMs` runs while the judged level is known to be at or above it, and
  * activates the level at `for`; `goneMs` runs while it is known to be below, and releases the level at `keepFiringFor`.
  * A known judgement counts until its inputs are stale. The time from then to the next known judgement counts for neither
- * clock and resets neither. The alert's severity is the highest active level:
+ * clock and resets neither. A judgement by stale inputs (`old`) activates levels whose time it completes and takes none back; its
+ * time is forgotten with the next judgement by fresh ones. The alert's severity is the highest active level:
  *
  *   none active ──a level held for `for`──► fired ──higher one──► rose ──it was gone──► fell ──none active──► ended
  */
@@ -29,10 +30,13 @@ export interface Lifecycle {
   readonly blind: boolean;
   /** The beginning of this run of the condition; null while nothing holds. */
   readonly sinceMs: number | null;
+  /** The levels by the last judgement by fresh inputs, where old judgements followed it; null: `levels` are these. */
+  readonly fresh: readonly LevelState[] | null;
 }
 
 export type Judged =
-  | { readonly known: true; readonly severity: Severity | null }
+  /** `old`: by inputs that are stale. Default: by fresh ones. */
+  | { readonly known: true; readonly severity: Severity | null; readonly old?: boolean }
   /** `fromMs`: the judgement before counts until then. Absent: nothing after it counts. */
   | { readonly known: false; readonly fromMs?: number };
 
@@ -50,7 +54,13 @@ export function newLifecycle(rule: LifecycleRule, nowMs: number): Lifecycle {
     countedAtMs: nowMs,
     blind: true,
     sinceMs: null,
+    fresh: null,
   };
+}
+
+/** The levels without the time that old judgements counted: those that a restart goes on with. */
+export function freshLevels({ levels, fresh }: Lifecycle): readonly LevelState[] {
+  return fresh === null ? levels : levels.map((level, i) => (level.active ? level : fresh[i]!));
 }
 
 /** The severity at which the alert fires now, or null. */
@@ -70,17 +80,23 @@ export function step(
     const levels = state.blind ? state.levels : counted(state, Math.min(fromMs, nowMs), rule);
     return { state: { ...state, levels, countedAtMs: nowMs, blind: true }, transition: "none" };
   }
-  const elapsedMs = state.blind ? 0 : Math.max(0, nowMs - state.countedAtMs);
+  const { old = false } = judged;
+  // Nobody knows what held while the inputs were stale.
+  const known = old || state.fresh === null ? state.levels : freshLevels(state);
+  const elapsedMs =
+    state.blind || old !== (state.fresh !== null) ? 0 : Math.max(0, nowMs - state.countedAtMs);
   const rank = judged.severity === null ? -1 : severityRank[judged.severity];
-  const before = firingSeverity(state.levels);
-  const levels = state.levels.map((level) =>
-    stepLevel(level, severityRank[level.severity] <= rank, elapsedMs, rule),
-  );
+  const before = firingSeverity(known);
+  const levels = known.map((level) => {
+    const holds = severityRank[level.severity] <= rank;
+    return old && level.active && !holds ? level : stepLevel(level, holds, elapsedMs, rule);
+  });
   const after = firingSeverity(levels);
-  const holds = rank >= 0;
+  const fresh = old ? (state.fresh ?? state.levels) : null;
+  const holds = rank >= 0 || fresh?.some((level) => level.holds);
   const sinceMs = holds || after !== null ? (state.sinceMs ?? nowMs) : null;
   return {
-    state: { levels, countedAtMs: nowMs, blind: false, sinceMs },
+    state: { levels, countedAtMs: nowMs, blind: false, sinceMs, fresh: sinceMs === null ? null : fresh },
     transition: transition(before, after, state.sinceMs !== null, sinceMs !== null),
   };
 }
@@ -90,7 +106,7 @@ export function step(
  * clock has run out moves with the next known judgement.
  */
 function counted(
-  { levels, countedAtMs }: Lifecycle,
+  { levels, countedAtMs, fresh }: Lifecycle,
   untilMs: number,
   rule: LifecycleRule,
 ): readonly LevelState[] {
@@ -102,7 +118,7 @@ function counted(
       const forMs = level.active ? rule.forMs : Math.max(rule.forMs, uncertainForMs);
       return { ...level, heldMs: Math.min(level.heldMs + elapsedMs, forMs) };
     }
-    return level.active
+    return level.active && fresh === null
       ? { ...level, goneMs: Math.min(level.goneMs + elapsedMs, rule.keepFiringForMs) }
       : level;
   });
@@ -159,7 +175,8 @@ export function nextDeadlineMs(state: Lifecycle, rule: LifecycleRule): number | 
   let restMs = Number.POSITIVE_INFINITY;
   for (const level of state.levels) {
     if (!level.active && level.holds) restMs = Math.min(restMs, forMsOf(rule, level.severity) - level.heldMs);
-    if (level.active && !level.holds) restMs = Math.min(restMs, rule.keepFiringForMs - level.goneMs);
+    if (level.active && !level.holds && state.fresh === null)
+      restMs = Math.min(restMs, rule.keepFiringForMs - level.goneMs);
   }
   return Number.isFinite(restMs) ? state.countedAtMs + Math.max(0, Math.ceil(restMs)) : null;
 }

@@ -3,7 +3,13 @@
  * arrived or time alone can change the outcome, and turns what they conclude into the life of an alert.
  */
 
-import { firingSeverity, type LifecycleRule, nextDeadlineMs, step } from "../alerts/lifecycle.ts";
+import {
+  firingSeverity,
+  freshLevels,
+  type LifecycleRule,
+  nextDeadlineMs,
+  step,
+} from "../alerts/lifecycle.ts";
 import type { RuleState, Severity } from "../domain/alert.ts";
 import { type Source, sources } from "../domain/observation.ts";
 import type { Scope, Subject } from "../domain/subject.ts";
@@ -362,17 +368,17 @@ export class Conditions {
   #conclude(instance: Instance, env: Env, judged: Judged, draft: Draft): void {
     const fresh = this.#withTexts(instance, env, judged);
     this.#noteSight(instance, fresh, draft);
-    const old = fresh.kind === "unknown" ? this.#raisedByOld(instance, env) : null;
+    const old = fresh.kind === "unknown" ? this.#judgedOld(instance, env, judgeOld) : null;
     this.#advance(instance, env, old ?? fresh, old !== null, draft);
     // Arrivals of what only texts name are no reason to judge.
     if (fresh !== judged) this.#setTimer(instance, draft.atMs + driftMs);
     env.oldAccounts = false;
   }
 
-  #raisedByOld(instance: Instance, env: Env): Judgement | null {
+  #judgedOld(instance: Instance, env: Env, by: typeof judgeOld): Judgement | null {
     // While a change of collateral is not explained, old positions say nothing certain.
     if (this.#doubtOf(instance) !== null || !this.#options.isMarked(instance.node)) return null;
-    return raisedByOld(instance, env, this.#options.pricesSinceMs());
+    return by(instance, env, this.#options.pricesSinceMs());
   }
 
   /** @param old judged by positions that are too old */
@@ -396,13 +402,14 @@ export class Conditions {
     const before = instance.lifecycle;
     // What a liquidation left nothing of cannot come back a moment later: nobody waits whether it does.
     // Nor can what held because of a withdrawal that is explained now.
-    const explained = known && judged.severity === null ? this.#explained(instance, draft.atMs) : null;
-    const over = explained !== null || (known && judged.severity === null && this.#options.emptied(node));
+    const isGone = known && !old && judged.severity === null;
+    const explained = isGone ? this.#explained(instance, draft.atMs) : null;
+    const over = explained !== null || (isGone && this.#options.emptied(node));
     const { doubt } = judged;
     const terms = doubt === undefined ? rule : { ...rule, certain: doubt.certain };
     const { state, transition } = step(
       before,
-      known ? { known, severity: judged.severity } : { known, ...countsUntil(instance, draft.atMs) },
+      known ? { known, severity: judged.severity, old } : { known, ...countsUntil(instance, draft.atMs) },
       over ? { ...terms, keepFiringForMs: 0 } : terms,
       draft.atMs,
     );
@@ -580,7 +587,9 @@ export class Conditions {
     alert.comparison = (level) => comparisonOf(instance.rule, level);
     alert.textNow = (nowMs) => {
       if (instance.alert !== alert) return null;
-      return this.#textAt(instance, nowMs, alert.alert.severity, (env) => this.#raisedByOld(instance, env));
+      return this.#textAt(instance, nowMs, alert.alert.severity, (env) =>
+        this.#judgedOld(instance, env, raisedByOld),
+      );
     };
     alert.lastText = (nowMs) => (instance.alert === alert ? this.#lastText(instance, nowMs) : null);
   }
@@ -674,6 +683,7 @@ export class Conditions {
       countedAtMs: draft.atMs,
       blind: true,
       sinceMs: state.sinceMs,
+      fresh: null,
     };
     instance.alert = alert;
     instance.alreadySo = state.alreadySo;
@@ -694,7 +704,7 @@ export class Conditions {
       subject: node.name,
       fingerprint: rule.fingerprint,
       incarnation: node.incarnation,
-      levels: lifecycle.levels,
+      levels: freshLevels(lifecycle),
       sinceMs: lifecycle.sinceMs,
       alertId: instance.alert?.alert.id ?? null,
       alreadySo: instance.alreadySo,

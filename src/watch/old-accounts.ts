@@ -1,7 +1,8 @@
 /**
  * Judgements by positions that are too old, where prices are newer: the last known positions at the current marks. They
  * fire and raise alerts and never lower or end one; their texts state the age of the positions. It goes on until the
- * account is read again. Nothing of it outlives a restart, which knows no positions before it has read them.
+ * account is read again: time that a condition held by them counts until then, and not for what the new reading says. Nothing
+ * of it outlives a restart, which knows no positions before it has read them.
  */
 import { severityRank } from "../domain/alert.ts";
 import { formatDurationMs } from "../domain/duration.ts";
@@ -41,7 +42,7 @@ export function judgeOld(
   return null;
 }
 
-/** The same, where it fires or raises: it is at least the level that is active or on its way. */
+/** The same, where an alert can speak of it: it is at least the level that is active. */
 export function raisedByOld(
   instance: Instance,
   env: Env,
@@ -49,7 +50,7 @@ export function raisedByOld(
 ): (Judgement & { readonly kind: "known" }) | null {
   const judged = judgeOld(instance, env, pricesSinceMs);
   if (judged === null) return null;
-  const standing = instance.lifecycle.levels.findLast(({ active, holds }) => active || holds);
+  const standing = instance.lifecycle.levels.findLast(({ active }) => active);
   const rank = judged.severity === null ? -1 : severityRank[judged.severity];
   if (rank >= 0 && rank >= (standing === undefined ? 0 : severityRank[standing.severity])) return judged;
   env.oldAccounts = false;

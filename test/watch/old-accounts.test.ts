@@ -106,6 +106,71 @@ describe("positions that are too old", () => {
     expect(told(h)).toEqual(["fired critical"]);
   });
 
+  const unstopped = (): string => `
+rules:
+  - name: Near
+    scope: position
+    when: "!position.hasStopLoss && position.notional > 10000.0"
+    severity: warning
+    for: 5m
+    keepFiringFor: 0s
+    summary: "{{ position.symbol }} has no stop loss"`;
+
+  test("are nothing that a new reading counts: nobody saw what was held meanwhile", () => {
+    const h = begun(unstopped());
+    stream(h, 40_000, 150, true);
+    stream(h, 4 * 60_000, 150);
+    // A minute was read before, and fifteen seconds more until that was too old.
+    stream(h, 3 * 60_000 + 40_000, 150, true);
+    expect(told(h)).toEqual([]);
+    stream(h, 20_000, 150, true);
+    expect(told(h)).toEqual(["fired warning"]);
+    expect(own(h)[0]!.alert.summary).toBe("SOL has no stop loss");
+  });
+
+  test("fire as long as they are not read again, with the time that was read before", () => {
+    const h = begun(unstopped());
+    stream(h, 40_000, 150, true);
+    stream(h, 4 * 60_000 + 9_000, 150);
+    expect(told(h)).toEqual([]);
+    stream(h, 2_000, 150);
+    expect(told(h)).toEqual(["fired warning"]);
+    expect(own(h)[0]!.alert.summary).toMatch(
+      /^SOL has no stop loss \(positions as of 12:00:55 UTC, 4m 15s old\)$/,
+    );
+  });
+
+  test("begin anew where they do not hold in between", () => {
+    const h = begun(near().replace("keepFiringFor: 0s", "keepFiringFor: 0s\n    for: 30s"));
+    stream(h, 30_000, 150);
+    for (const usd of [128, 150, 128, 150]) stream(h, 20_000, usd);
+    expect(told(h)).toEqual([]);
+    stream(h, 35_000, 128);
+    expect(told(h)).toEqual(["fired critical"]);
+  });
+
+  test("fire at the level that holds, below one that was on its way when they were read", () => {
+    const h = begun(near().replace("keepFiringFor: 0s", "keepFiringFor: 0s\n    for: 30s"));
+    stream(h, 10_000, 128, true);
+    stream(h, 20_000, 128);
+    stream(h, 35_000, 140);
+    expect(told(h)).toEqual(["fired warning"]);
+    stream(h, 600_000, 160);
+    expect(told(h)).toEqual(["fired warning"]);
+  });
+
+  test("leave no time behind for a restart", () => {
+    const before = begun(unstopped());
+    stream(before, 40_000, 150, true);
+    stream(before, 4 * 60_000, 150);
+    const { remembered, nowMs } = before;
+    const h = new Harness({ rules: unstopped(), remembered, atMs: nowMs + 1_000 });
+    stream(h, 3 * 60_000 + 40_000, 150, true);
+    expect(told(h)).toEqual([]);
+    stream(h, 20_000, 150, true);
+    expect(told(h)).toEqual(["fired warning"]);
+  });
+
   test("are not judged where prices are too old, too, or nothing but the account is read", () => {
     const h = begun(`
 rules:
