@@ -71,7 +71,7 @@ function sections(status: Status, paint: Paint, show: Show, time: Time): string[
   if (watch.pending.length > 0) parts.push(titled("Pending", pendingTable(status, paint)));
   const rules = ruleTable(status, paint);
   if (rules !== null) parts.push(titled("Rules that cannot judge everything", rules));
-  if (watch.blind.length > 0) parts.push(titled("Blind", blindTable(status, paint)));
+  if (watch.blind.length > 0) parts.push(titled("No data", noDataTable(status, paint)));
   if (channels.length > 0) parts.push(titled("Outbox", channelTable(status, paint)));
   if (schedules.length > 0) parts.push(titled("Schedules", scheduleTable(status, paint)));
   if (status.streams) parts.push(titled("Streams", streamTable(status, paint)));
@@ -354,7 +354,7 @@ function ruleTable(status: Status, paint: Paint): string | null {
   );
 }
 
-function blindTable(status: Status, paint: Paint): string {
+function noDataTable(status: Status, paint: Paint): string {
   const rows = status.watch.blind.map(({ wallet, source, sinceMs, rules }) => [
     paint("red", source === "configuration" ? source : `${sourceWords[source]} (${source})`),
     wallet ?? "exchange",

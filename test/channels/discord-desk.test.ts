@@ -415,6 +415,15 @@ describe("a command", () => {
     expect(one.discord.commands).toHaveLength(8);
   });
 
+  test("status names the wallets and sources without data", async () => {
+    await using one = await rig();
+    const blind = [{ wallet: "main", source: "traderState", sinceMs: atMs - 60_000, rules: ["Near"] }];
+    one.tell({ watch: { blind } });
+    const { text } = await one.answered(one.discord.type("status", {}, marta));
+    expect(text).toContain("No data for main:");
+    expect(text).not.toMatch(/blind/i);
+  });
+
   test("that may not be registered is said with its fix, and tried again", async () => {
     await using one = await rig({});
     const { token, channelId, apiUrl } = one.discord;

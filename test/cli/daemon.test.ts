@@ -59,6 +59,8 @@ describe("status", () => {
       ...["main/0.0/SOL", "desk/0.0/1MBONK", "main/0.0/ETH", "main/0.1/BTC"],
     ]);
     expect(order(/^ *(\d+) +(?:critical|warning|info) /)).toEqual(["57", "55", "41"]);
+    expect(lines).toContain("No data");
+    expect(stdout).not.toMatch(/blind/i);
     expect(lines).toContainEqual(expect.stringMatching(/^CHANNEL .*DELIVERED SINCE START/));
     expect(stdout).toContain("since the start 131 confirmed");
   });
@@ -111,7 +113,7 @@ describe("status", () => {
     await using it = await daemon({ status: calmStatus });
     const { stdout } = await it.run("status");
     expect(stdout).toContain("No alert is firing.");
-    expect(stdout).not.toMatch(/Pending|Blind|Firing/);
+    expect(stdout).not.toMatch(/Pending|No data|Firing/);
   });
 
   test("shows apart what rules in shadow mode raised, and which rules cannot judge what", async () => {

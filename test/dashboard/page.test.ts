@@ -106,7 +106,7 @@ describe("what it shows", () => {
   test("alerts, worst first; pending; what cannot be seen", async () => {
     const browser = await show(status());
     const alerts = browser.text("alerts");
-    const order = ["LiquidationNear", "Drawdown", "FundingCost", "pending", "blind"];
+    const order = ["LiquidationNear", "Drawdown", "FundingCost", "pending", "no data"];
     const found = order.map((word) => alerts.indexOf(word));
     expect(found).toEqual([...found].sort((a, b) => a - b));
     expect(found).not.toContain(-1);

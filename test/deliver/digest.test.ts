@@ -200,7 +200,7 @@ test("its figures are those of its time", async () => {
     "Fire drills": "1, in which nothing happened",
     chat: "7 delivered, 0 dead",
     "main/0.0/SOL": "4.2 % from liquidation",
-    "Blind: main, funding": "since 2026-11-21 03:00:00 UTC",
+    "No data: main, funding": "since 2026-11-21 03:00:00 UTC",
     "Notifications of main": "3 not acknowledged at the exchange",
     "Not watched": "at no time that is known of",
   });

@@ -95,7 +95,7 @@ export function statusAnswer(status: DaemonStatus, timezone: string): Answer {
     ),
     ...watch.blind.map(
       ({ wallet, source, sinceMs, rules }): Line => [
-        `Blind${wallet === null ? "" : ` for ${wallet}`}:`,
+        `No data${wallet === null ? "" : ` for ${wallet}`}:`,
         `${source === "configuration" ? "its configuration" : sourceWords[source]} since ${timeOfDay(sinceMs, timezone)}, ${rules.length} rules wait`,
       ],
     ),

@@ -165,7 +165,7 @@ const semantics: readonly string[] = [
   "## Unknown",
   "",
   "What cannot be known is *unknown*: data older than `staleAfter`, a window that was not watched for 90 % of its time, 0/0. Unknown",
-  "neither fires nor resolves, and lasting blindness is an alert of its own. `&&` and `||` absorb it where the other side decides. In",
+  "neither fires nor resolves, and data that stay missing are an alert of their own. `&&` and `||` absorb it where the other side decides. In",
   "texts it prints as “–”, and as nothing where an expression ends with the empty text:",
   '`{{ has(event.price) ? " at " + price(event.price) : "" }}`. `maxOver` and `drawdown` answer from what was seen of their window, and',
   "messages say how much that is; `sumOver` and `countOver` add up the events that are known.",

@@ -138,7 +138,7 @@ export function createView(format: Format, parts: Parts, wallets: WalletsView, h
       .slice(0, mostRows)
       .map(
         (one) =>
-          html`<li class="line" data-key="b${one.source}/${one.wallet}">${badge("critical hollow", "blind")}<strong>${one.source}</strong><span class="subject">${one.wallet ?? "the exchange"}</span><span class="note">not seen for ${span(nowMs - (numeric(one.sinceMs) ?? nowMs))} · ${one.rules.length > 0 ? `cannot judge ${one.rules.slice(0, 4).join(", ")}${one.rules.length > 4 ? ` and ${one.rules.length - 4} more` : ""}` : "no rule needs it"}</span></li>`,
+          html`<li class="line" data-key="b${one.source}/${one.wallet}">${badge("critical hollow", "no data")}<strong>${one.source}</strong><span class="subject">${one.wallet ?? "the exchange"}</span><span class="note">not seen for ${span(nowMs - (numeric(one.sinceMs) ?? nowMs))} · ${one.rules.length > 0 ? `cannot judge ${one.rules.slice(0, 4).join(", ")}${one.rules.length > 4 ? ` and ${one.rules.length - 4} more` : ""}` : "no rule needs it"}</span></li>`,
       );
     return html`<h2>Alerts</h2>${
       firing.length === 0
@@ -147,7 +147,7 @@ export function createView(format: Format, parts: Parts, wallets: WalletsView, h
     }${when(waits.length > 0, () => html`<ul class="lines">${waits}</ul>${more(pending.length - waits.length, "condition")}`)}${when(
       blind.length > 0,
       () =>
-        html`<ul class="lines">${blind}</ul>${more(status.watch.blind.length - blind.length, "blind spot")}`,
+        html`<ul class="lines">${blind}</ul>${more(status.watch.blind.length - blind.length, "missing source")}`,
     )}`;
   }
 

@@ -132,14 +132,14 @@ function risks({ positions, blind, unacked }: DigestFigures, timezone: string): 
     `${(distance * 100).toFixed(1)} % from liquidation`,
   ]);
   for (const { what, sinceMs } of blind)
-    rows.push([`Blind: ${what}`, `since ${formatTime(sinceMs, timezone)}`]);
+    rows.push([`No data: ${what}`, `since ${formatTime(sinceMs, timezone)}`]);
   for (const { wallet, count } of unacked)
     rows.push([`Notifications of ${wallet}`, `${count} not acknowledged at the exchange`]);
   return rows.length > 0
     ? rows
     : [
         [
-          `No position within ${nearLiquidation * 100} % of liquidation, nothing blind, nothing to acknowledge.`,
+          `No position within ${nearLiquidation * 100} % of liquidation, no data missing, nothing to acknowledge.`,
           "",
         ],
       ];
