@@ -195,6 +195,44 @@ expect:
     );
   });
 
+  describe("an empty list fails where a rule was never judged", () => {
+    const unjudged = (list: string, what: string) =>
+      `t 120s line 5 ${what}\n- Near judged\n+ Near never judged: main/0.0/SOL: ${list}`;
+
+    test.each(["alerts: []", "messages: []", "alerts: [], messages: []"])("%s", async (lists) => {
+      const text = (series: string, more = "") =>
+        one(`series: { main/0.0/SOL: ${series} }\nexpect:\n  - { at: 2m, ${lists}${more} }`);
+      const what = lists.startsWith("alerts") ? "alerts" : "messages";
+      expect(await run(text("{ notional: 5 }"))).toContain(unjudged("", what));
+      expect(await run(text('{ liquidationDistance: "_" }'))).toContain("+ Near never judged: ");
+      expect(await run(text("{ liquidationDistance: 0.9 }"))).toBe("");
+      // Only the rules that are looked at have to be judged.
+      expect(await run(text("{ liquidationDistance: 0.9 }", ", rules: [Rate]"))).toContain(
+        "+ Rate never judged: market: market.fundingRate was not seen yet",
+      );
+      const rated = text("{ notional: 5 }, market/SOL: { fundingRate: 0 }", ", rules: [Rate]");
+      expect(await run(rated)).toBe("");
+    });
+
+    test("of a test that expects other things, those that it names have to be judged", async () => {
+      const text = (series: string) =>
+        one(
+          `series: { main/0.0/SOL: { ${series} }, market/SOL: { fundingRate: 0 } }\nexpect:\n  - { at: 0s, alerts: [] }\n  - { at: 10s, alerts: [{ rule: Near, subject: main/0.0/SOL }] }`,
+        );
+      expect(await run(text('liquidationDistance: "0.9x2 0.01"'))).not.toContain("never judged");
+      expect(await run(text("notional: 5"))).toContain(
+        "t 0s line 5 alerts\n- Near judged\n+ Near never judged",
+      );
+    });
+
+    test("a rule that is expected to lack data need not be judged", async () => {
+      const text = one(
+        'series: { main/0.0/SOL: { liquidationDistance: "_" } }\nexpect:\n  - { at: 1m, rules: [Near], messages: [] }\n  - { at: 1m, alerts: [{ rule: Near, dataState: noData }] }',
+      );
+      expect(await run(text)).toBe("");
+    });
+  });
+
   describe("expectNothing fails where a rule was never judged", () => {
     const near = "t 120s line 4 expectNothing\n- Near judged\n+ Near never judged: ";
     const judgedToo = "\nexpectNothing: 2m";

@@ -1,6 +1,6 @@
 /**
- * Judgements of rules during one test. `expectNothing` means something only where the rules were judged: a rule that is
- * never judged never fires.
+ * Judgements of rules during one test. That nothing is expected means something only where the rules were judged: a rule that
+ * is never judged never fires.
  */
 import type { Scope } from "../../domain/subject.ts";
 import {
@@ -44,19 +44,19 @@ export class Judged {
   }
 
   /**
-   * Rules that had to be judged for `expectNothing` to hold and were not, with the reason of each.
-   * Without a list in the test these are all rules that the test concerns, and at least one.
+   * Rules that had to be judged where nothing is expected and were not, with the reason of each.
+   * @param listed null: all rules that the test concerns, and at least one
    * @returns no line where all were judged
    */
-  missing(test: RuleTest): readonly DiffLine[] {
+  missing(test: RuleTest, listed: readonly string[] | null): readonly DiffLine[] {
     const { conditions, events } = this.ruleSet;
     const rules = [...conditions, ...events];
-    const listed = test.nothing?.judged ?? null;
-    if (listed !== null) return this.#lines(rules.filter(({ name }) => listed.includes(name)));
     const asked = test.expects.flatMap(({ alerts }) => alerts ?? []);
     const exempt = new Set(
       asked.flatMap(({ rule, dataState }) => (dataState === "noData" || dataState === "error" ? [rule] : [])),
     );
+    if (listed !== null)
+      return this.#lines(rules.filter(({ name }) => listed.includes(name) && !exempt.has(name)));
     const given = new Set(test.series.map(({ scope, field }) => `${scope}.${field.name}`));
     const concerned = rules.filter((rule) => {
       const isGiven =

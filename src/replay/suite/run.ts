@@ -131,6 +131,16 @@ export async function runTest(
       }
     },
   });
+  const asked = test.expects.flatMap(namedRules);
+  for (const expectation of test.expects) {
+    if (!isEmpty(expectation)) continue;
+    const { atMs, line, alerts, rules } = expectation;
+    const diff = judged.missing(test, rules ?? (asked.length > 0 ? asked : null));
+    const what = alerts === null ? "messages" : "alerts";
+    if (diff.length > 0) failures.push({ atMs, line, what, diff, values: [] });
+    // It is the same for those that follow.
+    if (diff.length > 0) break;
+  }
   if (test.nothing !== null) {
     const diff = [...replay.journal.alerts.values()]
       .filter(({ rule }) => own.has(rule))
@@ -138,7 +148,7 @@ export async function runTest(
         const text = `${alert.rule} ${alert.subject} ${alert.event ? "event" : "fired"} ${alert.severity}: ${alert.summary}`;
         return { mark: "+", text: `at ${seconds(alert.firedAtMs - suite.startMs)}: ${text}` };
       });
-    diff.push(...judged.missing(test));
+    diff.push(...judged.missing(test, test.nothing.judged));
     const atMs = lengthMs(suite, test);
     if (diff.length > 0)
       failures.push({
@@ -152,14 +162,19 @@ export async function runTest(
   return { test, failures };
 }
 
+/** Rules that the alerts and messages of an expectation name. */
+function namedRules({ alerts, messages }: Expectation): readonly string[] {
+  return [...(alerts ?? []), ...(messages ?? [])].flatMap(({ rule }) => (rule === null ? [] : [rule]));
+}
+
+/** True if nothing is expected: no alert, no message. */
+function isEmpty({ alerts, messages }: Expectation): boolean {
+  return (alerts ?? []).length === 0 && (messages ?? []).length === 0;
+}
+
 /** Those of the files; of the built-in ones those that are named. */
-function comparedRules(
-  { rules, alerts, messages }: Expectation,
-  own: ReadonlySet<string>,
-): ReadonlySet<string> {
-  if (rules !== null) return new Set(rules);
-  const named = [...(alerts ?? []), ...(messages ?? [])].flatMap(({ rule }) => (rule === null ? [] : [rule]));
-  return new Set([...own, ...named]);
+function comparedRules(expectation: Expectation, own: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set(expectation.rules ?? [...own, ...namedRules(expectation)]);
 }
 
 function dataStates({ watch }: Replay, nowMs: number): DataStateOf {
