@@ -1,6 +1,7 @@
 /** The single events: liquidations, deleveraging, stops, withdrawals, funding. Each has one message, with its own figures. */
 import { midnightMs, time } from "./desk.ts";
 import { type Judge, textOf } from "./judge.ts";
+import { positionOf } from "./models.ts";
 import { fits, printed } from "./numbers.ts";
 import type { Item } from "./receiver.ts";
 import { tick } from "./truth.ts";
@@ -290,10 +291,15 @@ function funding(judge: Judge): readonly Happening[] {
             rule: "DeskFundingPaid",
             ...{ wallet, symbol, subject, atMs },
             byMs: Math.max(atMs, midnightMs) + 25_000,
-            // The history does not say which of two accounts in one market paid.
-            optional: [...sums].some(
-              ([other, of]) => other !== subject && of.wallet === wallet && of.symbol === symbol,
-            ),
+            // The history does not say which of two accounts in one market paid; a position that was gone when it could be
+            // read has no alerts.
+            optional:
+              [...sums].some(
+                ([other, of]) => other !== subject && of.wallet === wallet && of.symbol === symbol,
+              ) ||
+              judge
+                .troubles(wallet, atMs, atMs + withinMs)
+                .some(({ toMs }) => !positionOf(judge.context.trace, judge.context.trace.at(toMs), subject)),
             words: `${subject} paid $${paid.toFixed(2)}`,
             numbers: [["funding", paid]] as const,
           },

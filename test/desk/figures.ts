@@ -28,6 +28,11 @@ interface Claim {
 const money = String.raw`(-?\$[\d,.]*\d|-?∞)`;
 const percent = String.raw`(-?[\d,.]*\d%|∞%?)`;
 
+/** Rules that read neither prices nor positions: the age of their data says nothing of the lines of context. */
+const unpriced: ReadonlySet<string> = new Set(["DeskFundingPaid"]);
+/** Age up to which such lines are stated: three intervals of positions, ms. */
+const contextMs = 6_000;
+
 export function checkFigures(judge: Judge, item: Item): void {
   if (item.event) return;
   const gone = item.change === "ended" && item.ending !== "recovered";
@@ -41,9 +46,11 @@ export function checkFigures(judge: Judge, item: Item): void {
     wrong.push(`its data is ${(ageMs / 1_000).toFixed(1)} s old while everything answers`);
   const fromMs = gone ? item.dataMs - 3_000 : troubled ? item.dataMs : item.atMs - Math.min(ageMs, allowedMs);
   const toMs = item.atMs;
-  const window = trace.between(fromMs - slackMs - judge.graceMs, toMs + slackMs);
+  const since = (ms: number) => trace.between(ms - slackMs - judge.graceMs, toMs + slackMs);
+  const window = since(fromMs);
+  const context = unpriced.has(item.rule) ? since(Math.min(fromMs, toMs - contextMs)) : window;
   for (const { name, text, truth, slack, room } of [
-    ...generic(judge, item, window),
+    ...generic(judge, item, context),
     ...special(judge, item, window),
   ]) {
     const number = printed(text);
