@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { SubaccountState } from "../../src/domain/account.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Observation, Source } from "../../src/domain/observation.ts";
@@ -271,6 +272,8 @@ class Live {
   }
 
   #active = true;
+  /** The parts of the last state of the account that the next one shares while it is held. */
+  #shown: { readonly of: object; readonly shared: Partial<SubaccountState> } | null = null;
   /** Collateral before the newest change of it. */
   #before = 0;
 
@@ -278,6 +281,13 @@ class Live {
     this.#slot += 10;
     const { size, collateral, sequence } = this.#held;
     const positions = size === 0 ? [] : [{ ...position(size, 150), sequence: String(sequence) }];
+    const state = subaccount(collateral, positions, { sequence: this.#slot });
+    // An answer shares with the one before what is the same, as the collector has it.
+    if (this.#shown?.of === this.#held) Object.assign(state, this.#shown.shared);
+    else {
+      const { positions, orders, spotCollaterals } = state;
+      this.#shown = { of: this.#held, shared: { positions, orders, spotCollaterals } };
+    }
     return {
       kind: "accounts",
       wallet: "main",
@@ -285,7 +295,7 @@ class Live {
       atMs: this.nowMs,
       slot: this.#slot,
       slotIndex: 0,
-      subaccounts: [subaccount(collateral, positions, { sequence: this.#slot })],
+      subaccounts: [state],
     };
   }
 
