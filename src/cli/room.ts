@@ -1,4 +1,4 @@
-/** True if the disk that the database is on has room for what it will grow by. */
+/** Checks that the disk that the database is on has room for what it will grow by. */
 import { statfsSync, statSync } from "node:fs";
 import path from "node:path";
 

@@ -447,7 +447,7 @@ function streamTable(status: Status, paint: Paint): string {
   return table(titles, rows, paint) + note;
 }
 
-/** True if somebody elsewhere hears that the daemon lives. */
+/** States if somebody elsewhere hears that the daemon lives. */
 function heartbeatLine({ heartbeat }: Status, paint: Paint, time: Time): readonly string[] {
   if (!heartbeat) return [];
   const { everyMs, lastOkMs, failure, withheld, failToldMs } = heartbeat;

@@ -18,7 +18,7 @@ async function signedIn(desk: Desk) {
   return { client, auth: client.auth, manager: client.sessionManager, session };
 }
 
-/** True if a session's reads are answered. */
+/** Reads with a session, which are answered or refused. */
 const inbox = ({ lived }: Desk, client: sdk.PhoenixClient) =>
   client.api.notifications().getNotificationsByTrader(lived.traderPda, { limit: 1 });
 

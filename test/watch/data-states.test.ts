@@ -1,4 +1,4 @@
-/** True if a rule can judge: ok, no data, or error; what each of these means for alerts, and what is told of it. */
+/** The data states of rules: ok, no data, or error; what each of these means for alerts, and what is told of it. */
 import { describe, expect, test } from "vitest";
 import { event, Harness, mainWallet, position, subaccount } from "./harness.ts";
 

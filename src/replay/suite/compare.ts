@@ -21,7 +21,7 @@ export interface DiffLine {
   readonly line?: number;
 }
 
-/** True if a rule can judge a subject; subject null: any that it cannot. */
+/** The data state of a rule about a subject; subject null: of any that it cannot judge. */
 export type DataStateOf = (
   rule: string,
   subject: string | null,
