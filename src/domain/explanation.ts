@@ -49,6 +49,11 @@ export interface Explanation {
   readonly alertId: number | null;
   /** The reason why it cannot be judged now; null: it can. */
   readonly unknown: string | null;
+  /**
+   * A change of collateral that no history explains yet, for people; null: there is none, or the rule does not depend on it.
+   * Parts that depend on it have two values: that without the change as profit or loss, and that with it.
+   */
+  readonly unexplained: string | null;
   readonly forMs: number;
   readonly keepFiringForMs: number;
   readonly levels: readonly LevelState[];

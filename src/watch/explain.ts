@@ -1,16 +1,21 @@
 /** Explains a rule's judgement of a subject now; asking changes nothing. */
-import type { ExplainAnswer, Explanation } from "../domain/explanation.ts";
+import type { ExplainAnswer, ExplainedPart, Explanation } from "../domain/explanation.ts";
 import { explainInputs, explainParts, judge, type RuleSet } from "../rules/index.ts";
 import type { AlertBook } from "./alert-book.ts";
+import { unexplainedText } from "./both-ends.ts";
 import type { Instance } from "./instance.ts";
+import type { Doubt } from "./profit.ts";
 import type { WatchedWallet } from "./settings.ts";
 import type { SubjectNode } from "./subjects.ts";
+import { isProfit } from "./wants.ts";
 
 export interface ExplainParts {
   readonly ruleSet: RuleSet;
   readonly nodes: Iterable<SubjectNode>;
   readonly alerts: AlertBook;
   readonly wallet: (name: string) => WatchedWallet | undefined;
+  /** The doubt about the profit of a subject; null: there is none. */
+  readonly doubtOf: (node: SubjectNode) => Doubt | null;
 }
 
 /** @param subject its full name, or `main/SOL` where only one account of the wallet has it; null: the only one that it judges */
@@ -46,13 +51,44 @@ function shortened(name: string): string {
   return name.replace(/\/\d+\.\d+(?=\/)/, "");
 }
 
-function explanationOf(instance: Instance, { alerts, wallet }: ExplainParts, nowMs: number): Explanation {
+type Looked = Pick<Explanation, "unknown" | "unexplained" | "parts">;
+
+/** The parts of a rule by the figures as they are now. */
+function look({ rule, node, alert }: Instance): Looked {
+  const { env } = node;
+  const judged = judge(rule, env, alert?.alert.severity ?? null);
+  const unknown = judged.kind === "unknown" ? judged.unknown.detail : null;
+  return { unknown, unexplained: null, parts: explainParts(rule, env) };
+}
+
+/** The same at both ends between which profit lies: a part that differs has both results. */
+function lookAtBothEnds(instance: Instance, doubt: Doubt): Looked {
+  doubt.assume(false);
+  const earned = look(instance);
+  doubt.assume(true);
+  const flowed = look(instance);
+  doubt.leave();
+  const parts = earned.parts.map((part, i): ExplainedPart => {
+    const other = flowed.parts[i];
+    if (other === undefined || part.value === other.value) return part;
+    if (part.value === null || other.value === null) return part.value === null ? part : other;
+    return { ...part, value: `${other.value} or ${part.value}` };
+  });
+  return { unknown: earned.unknown ?? flowed.unknown, unexplained: unexplainedText(doubt.usd), parts };
+}
+
+function explanationOf(
+  instance: Instance,
+  { alerts, wallet, doubtOf }: ExplainParts,
+  nowMs: number,
+): Explanation {
   const { rule, node, lifecycle } = instance;
   const { env, subject } = node;
   const alert = instance.alert?.alert ?? null;
   env.nowMs = nowMs;
   node.looked = instance.windows;
-  const judged = judge(rule, env, alert?.severity ?? null);
+  const doubt = rule.reads.some(isProfit) ? doubtOf(node) : null;
+  const { unknown, unexplained, parts } = doubt === null ? look(instance) : lookAtBothEnds(instance, doubt);
   const of = "wallet" in subject ? subject.wallet : null;
   const labels = { ...(of === null ? {} : wallet(of)?.labels), ...rule.labels };
   const routed = {
@@ -72,11 +108,12 @@ function explanationOf(instance: Instance, { alerts, wallet }: ExplainParts, now
     sinceMs: lifecycle.sinceMs,
     severity: alert?.severity ?? null,
     alertId: alert?.id ?? null,
-    unknown: judged.kind === "unknown" ? judged.unknown.detail : null,
+    unknown,
+    unexplained,
     forMs: rule.forMs,
     keepFiringForMs: rule.keepFiringForMs,
     levels: lifecycle.levels,
-    parts: explainParts(rule, env),
+    parts,
     inputs: explainInputs(rule, env),
     held:
       rule.mode === "shadow"

@@ -42,6 +42,7 @@ import { MarketAnswers } from "./market-answers.ts";
 import { NamedValues } from "./named-values.ts";
 import { bringsData, NoData } from "./no-data.ts";
 import { Openings } from "./openings.ts";
+import type { Doubt } from "./profit.ts";
 import { Profits } from "./profits.ts";
 import { Recall } from "./recall.ts";
 import { factName, type Remembered } from "./remembered.ts";
@@ -265,7 +266,7 @@ export class Watch {
         if (account === undefined || account.positions.size > 0 || account.shrunkAtMs === 0) return false;
         return this.#endings.liquidatedSince(subject, account.shrunkAtMs);
       },
-      doubtOf: (node) => this.#together.doubtOf(node) ?? this.#walletOf(node)?.profit.doubt ?? null,
+      doubtOf: (node) => this.#doubtOf(node),
       explainedAt: (node, atMs) =>
         this.#together.explainedAt(node, atMs) ?? this.#walletOf(node)?.profit.explainedAt(atMs) ?? null,
       toldShare: (spec, { subject }, atMs) => this.#told.share(spec, subject, atMs, this.#today.startMs),
@@ -541,7 +542,8 @@ export class Watch {
   explain(rule: string, subject: string | null, nowMs: number): ExplainAnswer {
     const { ruleSet } = this.#settings;
     const wallet = (name: string) => this.#world.wallet(name);
-    const of = { ruleSet, nodes: this.#world.nodes.values(), alerts: this.#alerts, wallet };
+    const doubtOf = (node: SubjectNode) => this.#doubtOf(node);
+    const of = { ruleSet, nodes: this.#world.nodes.values(), alerts: this.#alerts, wallet, doubtOf };
     return explain(of, rule, subject, Math.max(nowMs, this.#nowMs));
   }
 
@@ -986,6 +988,11 @@ export class Watch {
     this.#endings.happened(draft, event);
     this.#together.happened(event, draft);
     this.#happenings.take(event, draft);
+  }
+
+  /** The doubt about the profit that a rule of this subject may read; null: there is none. */
+  #doubtOf(node: SubjectNode): Doubt | null {
+    return this.#together.doubtOf(node) ?? this.#walletOf(node)?.profit.doubt ?? null;
   }
 
   #walletOf({ subject }: SubjectNode): WalletEntry | undefined {

@@ -32,6 +32,11 @@ rules:
     for: 10m
     severity: info
     summary: s
+  - name: Losing
+    scope: wallet
+    when: wallet.pnl < -300.0
+    severity: info
+    summary: s
   - name: Quiet
     scope: trader
     mode: shadow
@@ -125,6 +130,19 @@ describe("rules explain", () => {
       ageMs: 20_000,
       nearestToStale: { source: "markets", ageMs: 3_000 },
     });
+  });
+
+  test("what depends on a change of collateral that is not explained has two values", async () => {
+    const h = watched();
+    h.events("collateral", []);
+    h.pass(1_000);
+    h.account([subaccount(4_500, [position(100, 150)])]);
+    await using it = await daemon(h);
+    const { stdout } = await it.explain("Losing", "--subject", "main");
+    const lines = stdout.split("\n");
+    expect(lines).toContain("A change of collateral is unexplained: a withdrawal, or a loss of $500.00");
+    expect(lines).toContain("    wallet.pnl = $0.00 or -$500.00  (1s old)");
+    expect(stdout).not.toContain("unknown");
   });
 
   test("what is too old says so, and changes nothing of what is decided", async () => {

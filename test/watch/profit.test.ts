@@ -215,6 +215,34 @@ test("a loss that stands is not resolved by money that may have been paid in", (
   expect(figure(h, "pnl")).toBe(-500);
 });
 
+test("an explanation shows both ends while a change of collateral is open", () => {
+  const h = boot(loss());
+  const explained = () => {
+    const answer = h.watch.explain("Loss", "main", h.nowMs);
+    if (answer.kind !== "explained") throw new Error(answer.kind);
+    const { unknown, unexplained, parts } = answer.explanation;
+    return { unknown, unexplained, parts: parts.map(({ text, value }) => `${text} = ${value}`) };
+  };
+  h.pass(second);
+  h.mark(149);
+  const known = {
+    unknown: null,
+    unexplained: null,
+    parts: ["wallet.pnl < -300.0 = false", "wallet.pnl = -$100.00"],
+  };
+  expect(explained()).toEqual(known);
+  h.account(calm(9_500));
+  expect(explained()).toEqual({
+    unknown: null,
+    unexplained: "a withdrawal, or a loss of $500.00",
+    parts: ["wallet.pnl < -300.0 = false or true", "wallet.pnl = -$100.00 or -$600.00"],
+  });
+  // Asking changes nothing.
+  expect(figure(h, "pnl")).toBe(undefined);
+  h.events("collateral", [flow(h, -500)]);
+  expect(explained()).toEqual(known);
+});
+
 test("what holds at both ends is reported at once, and says what is not explained", () => {
   const h = boot(loss());
   h.pass(second);

@@ -160,6 +160,8 @@ async function explain(cli: Cli, rule: string, options: ExplainOptions): Promise
 export function explanationText(of: Explanation, timezone: string, paint: Paint): string {
   const lines = [stateText(of, timezone, paint)];
   if (of.unknown !== null) lines.push(paint("yellow", `It cannot be judged: ${of.unknown}`));
+  if (of.unexplained !== null)
+    lines.push(paint("yellow", `A change of collateral is unexplained: ${of.unexplained}`));
   let label = "";
   for (const part of of.parts) {
     if (part.label !== label) lines.push("", paint("bold", part.label));
