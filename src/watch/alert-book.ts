@@ -102,6 +102,7 @@ export class LiveAlert implements Due {
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
   place = -1;
+  order: number | undefined = undefined;
   readonly #onDue: (live: LiveAlert, nowMs: number) => void;
 
   constructor(
@@ -119,8 +120,8 @@ export class LiveAlert implements Due {
   }
 
   /** Goes on where it was before a reload. */
-  goOn({ toldAtMs, notified, reminders, held, details, facts, judgedAtMs }: LiveAlert): void {
-    Object.assign(this, { toldAtMs, notified, reminders, held, details, facts, judgedAtMs });
+  goOn({ toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order }: LiveAlert): void {
+    Object.assign(this, { toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order });
   }
 
   says({ details, facts }: Pick<AlertText, "details" | "facts">): void {
@@ -185,6 +186,7 @@ export class AlertBook {
       ...{ deadlines, draft },
       escalate: (into, id, receivers, words) => this.#escalate(into, id, receivers, words),
       over: (id) => void this.#unsettled.delete(id),
+      before: before ? before.#escalations : undefined,
     });
   }
 

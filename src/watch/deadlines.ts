@@ -10,7 +10,10 @@ export interface Due {
   queuedMs: number;
   /** Its index in the heap; -1 when it does not. Written here only. */
   place: number;
-  /** Orders two deadlines of one moment: the one that had a moment first. Written here only. */
+  /**
+   * Orders two deadlines of one moment: the one that had a moment first. Written here, and by an owner that goes on for another
+   * one after a reload.
+   */
   order?: number | undefined;
   /** Called when the moment has come. */
   onDue(nowMs: number): void;
@@ -20,7 +23,12 @@ export interface Due {
 
 export class Deadlines {
   readonly #heap: Due[] = [];
-  #owners = 0;
+  #owners: number;
+
+  /** @param before those before a reload, of which owners go on */
+  constructor(before?: Deadlines) {
+    this.#owners = before ? before.#owners : 0;
+  }
 
   set(owner: Due, dueMs: number): void {
     owner.dueMs = dueMs;

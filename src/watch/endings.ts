@@ -141,6 +141,7 @@ export class Endings {
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
       place: -1,
+      order: former?.order,
       onDue: () => this.#onDue(waiting),
     };
     if (this.#wasLiquidated(waiting)) this.#settle(draft, waiting, "liquidated");
@@ -166,13 +167,8 @@ export class Endings {
     for (const alertId of this.#former.keys()) {
       const waiting = byAlert.get(alertId);
       if (waiting === undefined) continue;
-      const { dueMs } = waiting;
-      this.#deadlines.drop(waiting);
       this.#waiting.delete(waiting);
-      // Its place among those of one moment is given anew.
-      waiting.order = undefined;
       this.#waiting.add(waiting);
-      this.#deadlines.set(waiting, dueMs);
     }
     this.#former.clear();
   }

@@ -30,6 +30,8 @@ export interface EscalationsOptions {
   ) => boolean;
   /** The chain of this alert ended, for whatever reason. */
   readonly over: (alertId: number) => void;
+  /** Those before a reload. */
+  readonly before: Escalations | undefined;
 }
 
 const prefix = "escalation/";
@@ -48,9 +50,11 @@ function stepsOf(ways: readonly Way[]): readonly Escalation[] {
 export class Escalations {
   readonly #options: EscalationsOptions;
   readonly #chains = new Map<number, Chain>();
+  readonly #former: ReadonlyMap<number, Chain>;
 
   constructor(options: EscalationsOptions) {
     this.#options = options;
+    this.#former = options.before ? options.before.#chains : new Map();
   }
 
   /** Numbers of the alerts whose chains run, as history has them. */
@@ -63,7 +67,7 @@ export class Escalations {
   restore(keep: ReadonlyMap<string, string>): void {
     for (const id of Escalations.idsIn(keep)) {
       const kept = JSON.parse(keep.get(prefix + id)!) as Kept;
-      this.#run(id, kept);
+      this.#run(id, kept, this.#former.get(id)?.order);
     }
   }
 
@@ -87,7 +91,7 @@ export class Escalations {
     draft.changes.keep.push({ name: prefix + alertId, value: null });
   }
 
-  #run(alertId: number, { sinceMs, steps, next }: Kept): Chain {
+  #run(alertId: number, { sinceMs, steps, next }: Kept, order?: number): Chain {
     const known = this.#chains.get(alertId);
     if (known) this.#options.deadlines.cancel(known);
     const chain: Chain = {
@@ -98,6 +102,7 @@ export class Escalations {
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
       place: -1,
+      order,
       onDue: (nowMs) => this.#due(chain, nowMs),
     };
     this.#chains.set(alertId, chain);

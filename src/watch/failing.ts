@@ -148,13 +148,14 @@ export class Failing {
     return failure;
   }
 
-  #make(of: Pick<Failure, "rule" | "subjects" | "sinceMs" | "failedMs" | "judgedSince" | "alert">): Failure {
+  #make(
+    of: Pick<Failure, "rule" | "subjects" | "sinceMs" | "failedMs" | "judgedSince" | "alert" | "order">,
+  ): Failure {
     const failure: Failure = {
       ...of,
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
       place: -1,
-      order: undefined,
       onDue: (nowMs) => (failure.judgedSince ? this.#calm(failure, nowMs) : this.#fire(failure)),
     };
     return failure;

@@ -221,6 +221,7 @@ export class Gaps {
       ...{ key, wallet, source, unjudged: new Set(), sinceMs: atMs, countsFromMs: atMs },
       ...{ intermittent, answeredMs: null, open: true, due: false, steadyMs: former?.steadyMs ?? 0 },
       ...{ dueMs: Number.POSITIVE_INFINITY, queuedMs: Number.POSITIVE_INFINITY, place: -1 },
+      order: former?.order,
       onDue: () => (gap.open ? this.#due(gap) : this.#close(gap, this.#options.draft())),
     };
     this.#gaps.set(key, gap);

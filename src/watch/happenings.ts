@@ -51,6 +51,7 @@ export interface HappeningsOptions {
   readonly wallet: (name: string) => WatchedWallet | undefined;
   /** As of `HeldEventsOptions`. */
   readonly reloaded: boolean;
+  readonly before: Happenings | undefined;
   /** Surroundings of an event, with `event` filled in. */
   readonly env: (event: Event, facts: Facts) => Env;
   /**
@@ -82,11 +83,12 @@ export class Happenings {
 
   constructor(options: HappeningsOptions) {
     this.#options = options;
-    const { deadlines, draft, onSight, reloaded } = options;
+    const { deadlines, draft, onSight, reloaded, before } = options;
     this.#held = new HeldEvents({
       deadlines,
       draft,
       reloaded,
+      before: before ? before.#held : undefined,
       onSight,
       judge: (held, rules, into) => {
         const { matches, open } = this.#judge(held.event, rules, held.sinceMs, into);

@@ -67,6 +67,7 @@ export interface HeldEventsOptions {
   readonly draft: () => Draft;
   /** Readings from before a reload still count: nothing has to be waited for anew. */
   readonly reloaded: boolean;
+  readonly before: HeldEvents | undefined;
   readonly onSight: (sight: Sighted, draft: Draft) => void;
   /** Judges anew. @returns the rules that still cannot; what matched is added to the held event. */
   readonly judge: (held: HeldEvent, rules: readonly EventRule[], draft: Draft) => readonly OpenRule[];
@@ -84,9 +85,11 @@ export class HeldEvents {
   readonly #options: HeldEventsOptions;
   /** By name, oldest first. */
   readonly #held = new Map<string, HeldEvent>();
+  readonly #former: ReadonlyMap<string, HeldEvent>;
 
   constructor(options: HeldEventsOptions) {
     this.#options = options;
+    this.#former = options.before ? options.before.#held : new Map();
   }
 
   has(kind: EventKind, key: string): boolean {
@@ -173,6 +176,7 @@ export class HeldEvents {
   }
 
   #make(event: Event, sinceMs: number, untilMs: number, matches: readonly Match[]): HeldEvent {
+    const name = eventName(event.kind, event.key);
     const held: HeldEvent = {
       event,
       sinceMs,
@@ -183,9 +187,10 @@ export class HeldEvents {
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
       place: -1,
+      order: this.#former.get(name)?.order,
       onDue: () => this.#patienceEnded(held),
     };
-    this.#held.set(eventName(event.kind, event.key), held);
+    this.#held.set(name, held);
     this.#options.deadlines.set(held, untilMs);
     return held;
   }

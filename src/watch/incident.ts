@@ -59,6 +59,7 @@ export class Incident implements Due {
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
   place = -1;
+  order: number | undefined = undefined;
   #isRestored: boolean;
   #kept = "";
 
@@ -85,6 +86,7 @@ export class Incident implements Due {
 
   /** Goes on where it was before a reload. */
   goOn(before: Incident): void {
+    this.order = before.order;
     this.told = before.told;
     this.wasSilent = before.wasSilent;
     this.betterSinceMs = before.betterSinceMs;

@@ -37,6 +37,7 @@ export class Instance {
   /** Goes on where another instance of the same condition was. */
   goOn(before: Instance): void {
     this.judged = before.judged;
+    this.order = before.order;
     if (before.#course === null) return;
     const { alert, stored, ...course } = before.#course;
     Object.assign(this.#own(), course);

@@ -85,7 +85,9 @@ export class SubjectNode {
     this.views = noViews;
     this.instances = noInstances;
     this.quiet = new Quiet();
+    const { order } = this.staleness;
     this.staleness = new Staleness(this);
+    this.staleness.order = order;
     this.windows = null;
     this.looked = noWindows;
   }

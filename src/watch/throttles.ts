@@ -29,8 +29,16 @@ export class Throttles {
   readonly #alerts: AlertBook;
   readonly #deadlines: Deadlines;
   readonly #draft: () => Draft;
+  /** Those before a reload. */
+  readonly #former: ReadonlyMap<string, Throttle>;
 
-  constructor(options: { alerts: AlertBook; deadlines: Deadlines; draft: () => Draft }) {
+  constructor(options: {
+    alerts: AlertBook;
+    deadlines: Deadlines;
+    draft: () => Draft;
+    before?: Throttles | undefined;
+  }) {
+    this.#former = options.before ? options.before.#throttles : new Map();
     this.#alerts = options.alerts;
     this.#deadlines = options.deadlines;
     this.#draft = options.draft;
@@ -59,6 +67,7 @@ export class Throttles {
       const { throttleMs, untilMs } = JSON.parse(value) as KeptThrottle;
       const throttle = this.#make(name.slice(throttlePrefix.length), throttleMs);
       throttle.untilMs = untilMs;
+      throttle.order = this.#former.get(throttle.key)?.order;
       this.#deadlines.set(throttle, untilMs);
     }
     for (const id of Throttles.heldIds(keep)) {

@@ -66,6 +66,7 @@ export class Today implements Due {
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
   place = -1;
+  order: number | undefined;
   readonly #books = new Map<string, Book>();
   readonly #wallets: ReadonlyMap<string, WalletEntry>;
   readonly #told: ToldSince;
@@ -85,7 +86,9 @@ export class Today implements Due {
     readonly nowMs: number;
     /** A new day began, and every wallet's figures are those of it. */
     readonly rolled: (draft: Draft) => void;
+    readonly before: Today | undefined;
   }) {
+    this.order = options.before?.order;
     this.#wallets = options.wallets;
     this.#told = options.told;
     this.#timezone = options.timezone;

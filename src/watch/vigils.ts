@@ -92,6 +92,7 @@ export class Vigils {
     readonly startedMs: number;
     /** The time at which a source last answered before a reload, ms; null: it did not. */
     readonly seenMs?: (source: Source, wallet: string | null) => number | null;
+    readonly before?: Vigils | undefined;
   }) {
     this.#deadlines = options.deadlines;
     this.#note = options.note;
@@ -130,11 +131,13 @@ export class Vigils {
       const source = eventSources[rule.on as RuleEventKind];
       if (rule.severity === "critical" && ofTheExchange.has(source)) wanting.add(source, null, sighted(rule));
     }
+    const former = options.before ? options.before.#vigils : undefined;
     const note = (one: BlindRule): void => options.note(one, options.draft());
     for (const { post, wallet } of wanting.posts(note)) {
       const vigil = new Vigil(post, wallet);
       const ofSource = this.#vigils.get(post.source) ?? new Map<string | null, Vigil>();
       this.#vigils.set(post.source, ofSource.set(wallet, vigil));
+      vigil.order = former?.get(post.source)?.get(wallet)?.order;
       const seenMs = options.seenMs?.(post.source, wallet) ?? null;
       if (seenMs !== null) vigil.heard();
       const staleMs = (seenMs ?? options.startedMs) + vigil.staleAfterMs + 1;

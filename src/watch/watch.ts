@@ -87,6 +87,11 @@ export interface Outcome {
 /** The parts of a watch that go over to the one that replaces it at a reload. */
 interface Standing {
   readonly ruleSet: RuleSet;
+  readonly deadlines: Deadlines;
+  readonly vigils: Vigils;
+  readonly throttles: Throttles;
+  readonly happenings: Happenings;
+  readonly today: Today;
   readonly firstLookUntilMs: number;
   readonly world: World;
   readonly alerts: AlertBook;
@@ -112,7 +117,7 @@ export class Watch {
   #answering: string | null = null;
   /** Subjects whose windows over events have not been given the past yet. */
   readonly #newcomers: SubjectNode[] = [];
-  readonly #deadlines = new Deadlines();
+  readonly #deadlines: Deadlines;
   readonly #alerts: AlertBook;
   readonly #conditions: Conditions;
   readonly #happenings: Happenings;
@@ -175,7 +180,8 @@ export class Watch {
     const was: Partial<Standing> = before === null ? {} : before.#handOver();
     this.#firstLookUntilMs =
       was.firstLookUntilMs ?? (settings.reloaded ? Number.NEGATIVE_INFINITY : nowMs + firstLookMs);
-    const deadlines = this.#deadlines;
+    const deadlines = new Deadlines(was.deadlines);
+    this.#deadlines = deadlines;
     this.#needs = needsOf(settings.ruleSet, settings.named);
     const onNew = (node: SubjectNode): void => this.#welcome(node);
     const onGone: Gone = (node, account, symbol, why) => this.#gone(node, account, symbol, why);
@@ -226,12 +232,13 @@ export class Watch {
       draft,
       note: (sighted, into) => this.#noData.note(sighted, into),
       startedMs: this.#noData.startedMs,
+      before: was.vigils,
       seenMs: (source, of) => (before === null ? null : this.#world.lastSeenMs(source, of)),
     });
     this.#channels = new ChannelAlerts(alerts);
     this.#drills = new DrillAlerts(alerts);
     this.#inboxes = new InboxAlerts(alerts);
-    this.#throttles = new Throttles({ alerts, deadlines, draft });
+    this.#throttles = new Throttles({ alerts, deadlines, draft, before: was.throttles });
     this.#endings = new Endings({
       alerts,
       deadlines,
@@ -341,6 +348,7 @@ export class Watch {
       deadlines,
       draft,
       reloaded: before !== null,
+      before: was.happenings,
       onSight: (sight, into) => this.#noData.note(sight, into),
       onJudged: (rule, subject, unknown, into) => this.#failing.event(rule, subject, unknown, into),
     });
@@ -365,6 +373,7 @@ export class Watch {
       draft,
       nowMs,
       rolled: (into) => this.#newDay(into),
+      before: was.today,
     });
     this.#profits = new Profits({
       markets: this.#world.markets,
@@ -460,6 +469,11 @@ export class Watch {
     this.#replaced = true;
     return {
       ruleSet: this.#settings.ruleSet,
+      deadlines: this.#deadlines,
+      vigils: this.#vigils,
+      throttles: this.#throttles,
+      happenings: this.#happenings,
+      today: this.#today,
       firstLookUntilMs: this.#firstLookUntilMs,
       world: this.#world,
       alerts: this.#alerts,

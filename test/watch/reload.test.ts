@@ -311,18 +311,13 @@ function line({ atMs, kind, alert }: AlertChange): string {
   return `${(atMs - startMs) / 1_000} ${kind} ${rule} ${subject} ${severity} ${ending ?? ""} ${summary}`;
 }
 
-/** In order; what happens in one millisecond by its text. */
-function inOrder<T extends { readonly atMs: number }>(list: readonly T[], textOf: (one: T) => string): T[] {
-  return list.toSorted((a, b) => a.atMs - b.atMs || (textOf(a) < textOf(b) ? -1 : 1));
-}
-
 function lines({ changes }: Ran): string[] {
-  return inOrder(changes, line).map(line);
+  return changes.map(line);
 }
 
 /** All that changes say, but for the numbers by which rows are known. */
 function told({ changes }: Ran): unknown[] {
-  return inOrder(changes, line).map(({ id: _, alertId: __, alert: { id: ___, ...alert }, ...rest }) => ({
+  return changes.map(({ id: _, alertId: __, alert: { id: ___, ...alert }, ...rest }) => ({
     ...rest,
     alert,
   }));
@@ -330,12 +325,10 @@ function told({ changes }: Ran): unknown[] {
 
 function owed(ran: Ran): string[] {
   const byId = new Map(ran.changes.map((change) => [change.id, change]));
-  return ran.owed
-    .map(({ changeId, receiver, groupKey, owedAtMs, releaseAtMs, severity }) => {
-      const at = [owedAtMs, releaseAtMs ?? owedAtMs].map((ms) => (ms - startMs) / 1_000).join(" until ");
-      return `${at} ${receiver} ${groupKey} ${severity}: ${line(byId.get(changeId)!)}`;
-    })
-    .sort();
+  return ran.owed.map(({ changeId, receiver, groupKey, owedAtMs, releaseAtMs, severity }) => {
+    const at = [owedAtMs, releaseAtMs ?? owedAtMs].map((ms) => (ms - startMs) / 1_000).join(" until ");
+    return `${at} ${receiver} ${groupKey} ${severity}: ${line(byId.get(changeId)!)}`;
+  });
 }
 
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
