@@ -4,7 +4,8 @@
  * Each state of an account is compared with the one before. What its trades and its funding do not explain is an open change
  * until records of the histories explain it, which may be minutes late: a record of the collateral history as paid in or out,
  * fills and takeovers as profit or loss. States and records of an account are ordered by slot: a record of a later slot than
- * the newest state waits until a state shows it.
+ * the newest state waits until a state shows it. An account that a whole answer about its PDA index does not list is empty:
+ * one that came and went between two answers has records and no state.
  */
 
 import { FewMap } from "../domain/few-map.ts";
@@ -58,6 +59,8 @@ export interface OpenChange extends BalanceChange {
   readonly waitedMs: number;
   /** The part that the collateral history explains. */
   readonly flowUsd: number;
+  /** Both states are those of an account that is not there: nothing but records tells of it. */
+  readonly unlisted?: boolean;
 }
 
 /** A change that turned out to be paid in (positive) or out. */
@@ -67,6 +70,8 @@ export interface ExplainedFlow {
   readonly atMs: number;
   readonly usd: number;
 }
+
+type OpenPlace = Pick<OpenChange, "account" | "fromSlot" | "toSlot" | "atMs">;
 
 export interface KeptChanges {
   readonly open: readonly OpenChange[];
@@ -81,6 +86,8 @@ export interface SeenBalance {
 
 export class OpenChanges {
   readonly #seen = new FewMap<string, { -readonly [K in keyof SeenBalance]: SeenBalance[K] }>();
+  /** By PDA index, slots of the first whole answer about it, and of the newest: an account that is not listed is empty. */
+  readonly #wholes = new FewMap<number, { readonly firstSlot: number; slot: number }>();
   #open: readonly OpenChange[] = [];
   #ahead: readonly CashRecord[] = [];
   /** Sum of the open changes, USD. */
@@ -107,11 +114,16 @@ export class OpenChanges {
   /** Takes the state that an account had before a restart. */
   restoreState(account: string, slot: number, balance: Balance): void {
     this.#seen.set(account, { slot, balance });
+    const pdaIndex = pdaIndexOf(account);
+    const known = this.#wholes.get(pdaIndex)?.slot ?? -1;
+    if (slot > known) this.#wholes.set(pdaIndex, { firstSlot: slot, slot });
   }
 
-  /** Slot of the newest state of an account; -1 before the first. */
+  /** Slot of the newest state of an account, which is empty where it is not listed; -1 before the first. */
   slotOf(account: string): number {
-    return this.#seen.get(account)?.slot ?? -1;
+    const seen = this.#seen.get(account);
+    if (seen !== undefined && seen.balance !== emptyBalance) return seen.slot;
+    return Math.max(seen?.slot ?? -1, this.#wholes.get(pdaIndexOf(account))?.slot ?? -1);
   }
 
   /** The newest state of an account. */
@@ -119,9 +131,12 @@ export class OpenChanges {
     return this.#seen.get(account);
   }
 
-  /** By account. */
+  /** By account and, for those that are not listed, by PDA index (see `slotIn`). */
   slots(): Record<string, number> {
-    return Object.fromEntries([...this.#seen].map(([account, { slot }]) => [account, slot]));
+    const slots: Record<string, number> = {};
+    for (const [pdaIndex, { slot }] of this.#wholes) slots[pdaIndex] = slot;
+    for (const account of this.#seen.keys()) slots[account] = this.slotOf(account);
+    return slots;
   }
 
   accounts(): Iterable<string> {
@@ -154,8 +169,8 @@ export class OpenChanges {
   }
 
   /**
-   * Takes the newest state of an account.
-   * @param first the first answer about its PDA index: an account that is not known belongs to the beginning
+   * Takes the newest state of an account. With the first answer about its PDA index one that is not known belongs to the
+   * beginning.
    * @param soldUsd value of collateral in other assets that was sold for it, positive
    * @returns true if open changes, or what waits, are others now
    */
@@ -163,7 +178,6 @@ export class OpenChanges {
     account: string,
     slot: number,
     balance: Balance,
-    first: boolean,
     pricingOf: (symbol: string) => Pricing | undefined,
     atMs: number,
     soldUsd = 0,
@@ -172,12 +186,13 @@ export class OpenChanges {
     if (seen === undefined) {
       this.#seen.set(account, { slot, balance });
       const waited = this.#takeAhead(account, slot);
-      if (first) return true;
-      this.#compare({ account, fromSlot: -1, toSlot: slot, atMs }, emptyBalance, balance, waited, pricingOf);
+      const fromSlot = this.#wholes.get(pdaIndexOf(account))?.slot;
+      if (fromSlot === undefined) return true;
+      this.#compare({ account, fromSlot, toSlot: slot, atMs }, emptyBalance, balance, waited, pricingOf);
       return true;
     }
     const before = seen.balance;
-    const fromSlot = seen.slot;
+    const fromSlot = this.slotOf(account);
     seen.balance = balance;
     seen.slot = slot;
     const waited = this.#ahead.length === 0 ? noRecords : this.#takeAhead(account, slot);
@@ -195,17 +210,39 @@ export class OpenChanges {
     pricingOf: (symbol: string) => Pricing | undefined,
     atMs: number,
   ): boolean {
-    return this.#seen.has(account) && this.takeState(account, slot, emptyBalance, false, pricingOf, atMs);
+    return this.#seen.has(account) && this.takeState(account, slot, emptyBalance, pricingOf, atMs);
+  }
+
+  /**
+   * All accounts of a PDA index were told of, and their states were taken: what waits for others was in accounts that came
+   * and went before.
+   * @returns as of `takeState`
+   */
+  takeWhole(pdaIndex: number, slot: number, atMs: number): boolean {
+    const whole = this.#wholes.get(pdaIndex);
+    const fromSlot = whole?.slot;
+    if (whole === undefined) this.#wholes.set(pdaIndex, { firstSlot: slot, slot });
+    else whole.slot = slot;
+    if (this.#ahead.length === 0) return false;
+    const gone = new Set<string>();
+    for (const one of this.#ahead)
+      if (one.slot <= slot && pdaIndexOf(one.account) === pdaIndex && !this.#isListed(one.account))
+        gone.add(one.account);
+    for (const account of gone) {
+      const waited = this.#takeAhead(account, slot);
+      if (fromSlot !== undefined) this.#compareUnlisted({ account, fromSlot, toSlot: slot, atMs }, waited);
+    }
+    return gone.size > 0;
   }
 
   /** @returns true if open changes, or what waits, are others now */
   takeRecord(record: CashRecord, atMs: number): boolean {
     if (record.slot > this.slotOf(record.account)) {
-      this.#ahead = [...this.#ahead.slice(1 - maxAhead), record];
+      this.#wait(record);
       return true;
     }
     const index = this.#placeOf(record);
-    if (index < 0) return false;
+    if (index < 0) return this.#takeUnlisted(record, atMs);
     const open = this.#applied(this.#open[index]!, record, atMs);
     this.#setOpen(this.#open.toSpliced(index, 1, ...(open === null ? [] : [open])));
     return true;
@@ -243,7 +280,7 @@ export class OpenChanges {
 
   /** @returns true if it stays open */
   #compare(
-    at: Pick<OpenChange, "account" | "fromSlot" | "toSlot" | "atMs">,
+    at: OpenPlace,
     before: Balance,
     after: Balance,
     waited: readonly CashRecord[],
@@ -251,7 +288,7 @@ export class OpenChanges {
     soldUsd = 0,
   ): boolean {
     const { cashUsd, traded, slackUsd } = balanceChange(before, after, pricingOf);
-    let open: OpenChange = {
+    const open: OpenChange = {
       ...at,
       cashUsd: cashUsd - soldUsd,
       traded,
@@ -262,10 +299,44 @@ export class OpenChanges {
     };
     // What was paid in may have been paid out again before the state was seen.
     if (isExplained(open) && !waited.some(isFlow)) return false;
-    for (const record of waited) open = less(open, record);
-    if (this.#isSettled(open, at.atMs)) return false;
+    return this.#addOpen(open, waited);
+  }
+
+  /** Nothing is left of what the records of an account say that came and went between two answers. */
+  #compareUnlisted(at: OpenPlace, waited: readonly CashRecord[]): void {
+    const nothing = { cashUsd: 0, traded: {}, slackUsd: 0, flowUsd: 0 };
+    this.#addOpen({ ...at, ...nothing, readMs: at.atMs, waitedMs: 0, unlisted: true }, waited);
+  }
+
+  /** Takes a record of an account that came and went between two answers that were taken before. @returns true if it is one */
+  #takeUnlisted(record: CashRecord, atMs: number): boolean {
+    const { account, slot } = record;
+    const whole = this.#wholes.get(pdaIndexOf(account));
+    if (whole === undefined || this.#isListed(account)) return false;
+    const fromSlot = this.#seen.get(account)?.slot ?? whole.firstSlot;
+    if (slot <= fromSlot) return false;
+    this.#compareUnlisted({ account, fromSlot, toSlot: whole.slot, atMs }, [record]);
+    return true;
+  }
+
+  #isListed(account: string): boolean {
+    const seen = this.#seen.get(account);
+    return seen !== undefined && seen.balance !== emptyBalance;
+  }
+
+  /** Adds a change less what records explain. @returns true if it stays open */
+  #addOpen(change: OpenChange, records: readonly CashRecord[]): boolean {
+    let open = change;
+    for (const record of records) open = less(open, record);
+    if (this.#isSettled(open, change.atMs)) return false;
     this.#setOpen([...this.#open.slice(1 - maxOpen), open]);
     return true;
+  }
+
+  /** Flows wait as long as it takes: without one the sum of all would be wrong. */
+  #wait(record: CashRecord): void {
+    const spare = this.#ahead.length < maxAhead ? -1 : this.#ahead.findIndex((one) => !isFlow(one));
+    this.#ahead = [...(spare < 0 ? this.#ahead : this.#ahead.toSpliced(spare, 1)), record];
   }
 
   /** Removes what waited for a state of this slot. */
@@ -366,5 +437,17 @@ function tradedUsd({ traded }: OpenChange): number {
 }
 
 function isExplained(open: OpenChange): boolean {
+  // Each trade is its own estimate: those that opened and closed a position explain nothing one by one.
+  if (open.unlisted && Object.keys(open.traded).length > 0) return false;
   return Math.abs(unexplainedUsd(open)) <= slackOf(open);
+}
+
+/** The PDA index in the name of an account (see `accountName`). */
+function pdaIndexOf(account: string): number {
+  return Number.parseInt(account.slice(account.lastIndexOf("/") + 1), 10);
+}
+
+/** Slot of an account's state among those that were stored (see `slots`); -1: there is none. */
+export function slotIn(slots: Readonly<Record<string, number>>, account: string): number {
+  return slots[account] ?? slots[pdaIndexOf(account)] ?? -1;
 }

@@ -8,7 +8,7 @@
 import type { Facts } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { Draft } from "./draft.ts";
-import { type ExplainedFlow, type KeptChanges, OpenChanges } from "./open-changes.ts";
+import { type ExplainedFlow, type KeptChanges, OpenChanges, slotIn } from "./open-changes.ts";
 
 /** A partial baseline is recognized where profit is the equity of PDA indices to within this share of it. */
 const partialShare = 0.1;
@@ -18,7 +18,7 @@ interface Kept extends Partial<KeptChanges> {
   readonly baselineUsd: number;
   /** The slot of a baseline stored by an earlier version: one slot for all accounts. */
   readonly baselineSlot?: number;
-  /** By account, the slot up to which the baseline contains its flows. An account that is not listed came later. */
+  /** The slots up to which the baseline contains flows (see `slotIn`). */
   readonly slots?: Readonly<Record<string, number>>;
   /** The PDA indices that it covers. Absent in what an earlier version stored. */
   readonly indices?: readonly number[] | null;
@@ -247,7 +247,7 @@ function sinceSlot(
   { slots, baselineSlot = 0 }: Pick<Kept, "slots" | "baselineSlot">,
   account: string,
 ): number {
-  return slots === undefined ? baselineSlot : (slots[account] ?? -1);
+  return slots === undefined ? baselineSlot : slotIn(slots, account);
 }
 
 /**

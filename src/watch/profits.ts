@@ -112,16 +112,20 @@ export class Profits {
     if (first) entry.profit.comparedIndices = [...comparedIndices, seen.pdaIndex];
     const openBefore = changes.open;
     let moved = false;
+    let whole = seen.told === undefined;
     for (let i = 0; i < told.length; i++) {
       const { name, state } = told[i]!;
       if (changes.takeSame(name, seen.slot, state)) continue;
       const soldUsd = this.#takeSpot(entry, name, state, seen.slot, draft);
       // It is compared when its collateral can be valued, as its equity is known then.
-      if (soldUsd === null) continue;
-      if (changes.takeState(name, seen.slot, state, first, this.#pricingOf, draft.atMs, soldUsd))
-        moved = true;
+      if (soldUsd === null) {
+        whole = false;
+        continue;
+      }
+      if (changes.takeState(name, seen.slot, state, this.#pricingOf, draft.atMs, soldUsd)) moved = true;
     }
     if (first && this.#takeGone(entry, told, seen, draft)) moved = true;
+    if (whole && changes.takeWhole(seen.pdaIndex, seen.slot, draft.atMs)) moved = true;
     if (moved) this.#refresh(entry);
     if (changes.open !== openBefore) this.#opened(entry, draft);
     else if (first && changes.open.length > 0) this.#readAll(entry, draft);

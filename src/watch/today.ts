@@ -12,6 +12,7 @@ import { dayOf } from "../rules/index.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import { accountOf } from "./flows.ts";
+import { slotIn } from "./open-changes.ts";
 import type { ToldSince } from "./told-since.ts";
 import { type WalletEntry, walletKeepPrefix } from "./wallets.ts";
 
@@ -22,7 +23,7 @@ const beforeMidnightMs = 60_000;
 /** Equity of midnight. */
 interface Base {
   readonly usd: number;
-  /** For baselines of our own, by account: what came in or went out after this slot counts. Absent: see `slot`. */
+  /** For baselines of our own: what came in or went out after these slots counts (see `slotIn`). Absent: see `slot`. */
   readonly slots?: Readonly<Record<string, number>>;
   /**
    * For a baseline of our own as an earlier version stored it: one slot for all accounts. Null: after midnight, by the
@@ -305,7 +306,7 @@ function isFromExchange({ slot, slots }: Base): boolean {
 
 /** True if a flow is contained in the equity of midnight. */
 function isBefore({ slot, account, atMs }: DayFlow, base: Base, startMs: number): boolean {
-  if (base.slots !== undefined) return account !== null && slot <= (base.slots[account] ?? -1);
+  if (base.slots !== undefined) return account !== null && slot <= slotIn(base.slots, account);
   return base.slot === null ? atMs < startMs : slot <= base.slot;
 }
 
