@@ -35,6 +35,7 @@ import { type Changes, changes, type Milestone } from "./domain/changes.ts";
 import { type Clock, type Random, systemClock } from "./domain/clock.ts";
 import { formatDurationMs } from "./domain/duration.ts";
 import type { Observation, Source } from "./domain/observation.ts";
+import { stretchedText } from "./domain/source-words.ts";
 import type { DaemonStatus } from "./domain/status.ts";
 import {
   createExchange,
@@ -49,6 +50,7 @@ import { type History, openStore } from "./history/index.ts";
 import { IngestLoop } from "./ingest/loop.ts";
 import { preparedWatch, rememberedWatch } from "./ingest/remember.ts";
 import { LoopLag } from "./loop-lag.ts";
+import { Pace, rulesWith } from "./settings/pace.ts";
 import { watchSettingsOf } from "./settings/watch.ts";
 import type { DaemonSettings } from "./settings.ts";
 import { steadyClock } from "./steady-clock.ts";
@@ -108,6 +110,7 @@ const maintainEveryMs = 60_000;
 const maintainBudgetMs = 200;
 /** While there is more to do than fits the budget. */
 const maintainAgainMs = 1_000;
+const paceEveryMs = 5_000;
 const largestWalBytes = 67_108_864;
 
 /** Starts everything. Rejects, with what was started stopped again, when the database or a socket cannot be had. */
@@ -368,6 +371,21 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
           critical: () => outbox.critical(),
         })
       : null;
+    const pace = new Pace(settings, startedMs);
+    let newest = settings;
+    let replaced: Promise<unknown> = Promise.resolve();
+    /** Judges by other rules, and goes on where it was. One at a time. */
+    const judgeBy = (next: DaemonSettings): Promise<void> => {
+      const done = replaced.then(async () => {
+        const ruleSet = rulesWith(next, pace.ages, clock.nowMs());
+        const parts = { ...watchSettings(next), ruleSet, reloaded: true };
+        const build = await preparedWatch(parts, store, clock.nowMs());
+        await ingest.replace((before) => build(clock.nowMs(), before));
+        newest = next;
+      });
+      replaced = done.catch(() => {});
+      return done;
+    };
     const source = new DaemonSource({
       startedMs,
       clock,
@@ -385,6 +403,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       settings,
       loopLag,
       databasePath: settings.history.path,
+      pace,
     });
 
     // Delivery first: what an earlier run owes leaves even when the exchange does not answer.
@@ -448,6 +467,19 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       }
     });
     undo.push(cancelMaintain);
+    const cancelPace = every(machine, paceEveryMs, async () => {
+      if (!pace.look(collecting.status(), clock.elapsedMs())) return;
+      const { stretched } = pace;
+      try {
+        await judgeBy(newest);
+        if (stretched.length > 0) log.info({ stretched }, stretchedText(stretched));
+        else log.info("the schedules are kept again: data count as too old as configured");
+      } catch (error) {
+        pace.undo();
+        log.warn({ error: String(error) }, "ages of data could not follow the granted requests");
+      }
+    });
+    undo.push(cancelPace);
     heartbeat?.start();
     undo.push(() => heartbeat?.stop());
     audits.start();
@@ -469,8 +501,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
         // What is owed to a channel that does not run would be lost.
         if (unknown.length > 0)
           throw new Error(`routes lead to ${unknown.join(", ")}: a new channel runs only after a restart`);
-        const build = await preparedWatch({ ...watchSettings(next), reloaded: true }, store, clock.nowMs());
-        await ingest.replace((before) => build(clock.nowMs(), before));
+        await judgeBy(next);
         templates = next.templates;
         audits.every(next.acknowledge.audit);
         await noteSets(store, next, clock.nowMs());

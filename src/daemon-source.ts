@@ -45,6 +45,7 @@ import type { Heartbeat } from "./heartbeat.ts";
 import type { History } from "./history/index.ts";
 import type { IngestLoop } from "./ingest/loop.ts";
 import type { LoopLag } from "./loop-lag.ts";
+import type { Pace } from "./settings/pace.ts";
 import type { DaemonSettings } from "./settings.ts";
 import { version } from "./version.ts";
 import { labelsOf } from "./watch/dispatch.ts";
@@ -66,6 +67,7 @@ export interface DaemonParts {
   readonly settings: DaemonSettings;
   readonly loopLag: LoopLag;
   readonly databasePath: string;
+  readonly pace: Pick<Pace, "stretched">;
 }
 
 /** Maximum wait of a person at a shell for the exchange or a channel. */
@@ -126,6 +128,7 @@ export class DaemonSource implements DashboardSource {
       watch: ingest.watch.status(clock.nowMs()),
       outage: collectors.outage(),
       schedules: collectors.status(),
+      stretched: this.#parts.pace.stretched,
       requests: {
         ceilingPerSecond: exchange.budget.ceilingPerSecond,
         ratePerSecond: exchange.budget.ratePerSecond,

@@ -6,7 +6,7 @@ import { type Alert, severityRank } from "../domain/alert.ts";
 import type { Message } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Source } from "../domain/observation.ts";
-import { sourceWords } from "../domain/source-words.ts";
+import { sourceWords, stretchedText } from "../domain/source-words.ts";
 import type { FiringAlert } from "../domain/status.ts";
 import { formatTime, timeOfDay } from "../domain/time-text.ts";
 import type { Unit } from "../rules/vocabulary.ts";
@@ -73,7 +73,8 @@ function sections(status: Status, paint: Paint, show: Show, time: Time): string[
   if (rules !== null) parts.push(titled("Rules that cannot judge everything", rules));
   if (watch.blind.length > 0) parts.push(titled("No data", noDataTable(status, paint)));
   if (channels.length > 0) parts.push(titled("Outbox", channelTable(status, paint)));
-  if (schedules.length > 0) parts.push(titled("Schedules", scheduleTable(status, paint)));
+  if (schedules.length > 0)
+    parts.push(titled("Schedules", scheduleTable(status, paint) + stretchedLine(status, paint)));
   if (status.streams) parts.push(titled("Streams", streamTable(status, paint)));
   parts.push(footer(status, show, paint, time));
   return parts;
@@ -424,6 +425,12 @@ function scheduleTable(status: Status, paint: Paint): string {
     ];
   });
   return table(["schedule", "of", "every", "last read", "failing"], rows, paint);
+}
+
+/** Sources that the request rate lets be read less often than configured. */
+function stretchedLine({ stretched = [] }: Status, paint: Paint): string {
+  if (stretched.length === 0) return "";
+  return `\n${paint("yellow", stretchedText(stretched.map((one) => ({ ...one, staleAfterMs: Number(one.staleAfterMs), usuallyMs: Number(one.usuallyMs) }))))}`;
 }
 
 function streamTable(status: Status, paint: Paint): string {

@@ -143,6 +143,14 @@ export interface ScheduleStatus {
   readonly catchUpFailure: (NonNullable<ScheduleStatus["lastFailure"]> & { readonly times: number }) | null;
 }
 
+/** A source that is read less often than configured, and the age that data of it may have therefore. */
+export interface StretchedSource {
+  readonly source: Source;
+  readonly staleAfterMs: number;
+  /** By the configuration. */
+  readonly usuallyMs: number;
+}
+
 export interface ChannelStatus {
   readonly name: string;
   readonly kind: string;
@@ -232,6 +240,8 @@ export interface DaemonStatus {
   /** Null while anything can be read. */
   readonly outage: ExchangeOutage | null;
   readonly schedules: readonly ScheduleStatus[];
+  /** Absent: none. */
+  readonly stretched?: readonly StretchedSource[];
   readonly requests: {
     /** The user's; null: as much as the exchange grants. */
     readonly ceilingPerSecond: number | null;

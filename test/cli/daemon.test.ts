@@ -109,6 +109,15 @@ describe("status", () => {
     );
   });
 
+  test("names what is read less often than configured, and the age that it may have", async () => {
+    const stretched = [{ source: "traderState", staleAfterMs: 49_000, usuallyMs: 15_000 }] as const;
+    await using it = await daemon({ status: () => ({ ...calmStatus(), stretched }) });
+    const { stdout } = await it.run("status");
+    expect(stdout).toContain(
+      "fewer requests are granted than the schedules take, so data count as too old later: positions and balances after 49s (15s as configured)",
+    );
+  });
+
   test("when nothing is wrong", async () => {
     await using it = await daemon({ status: calmStatus });
     const { stdout } = await it.run("status");

@@ -179,15 +179,18 @@ const isShipped = (file: string): boolean => file.startsWith("shipped:");
 /**
  * The maximum age of each source's last answer: the rule's own word, else three times its schedule. A source that is asked
  * less often than that word could never be fresh, so it keeps its own pace.
+ * @param stretchedAgesMs as of `LoadInput`
  */
 export function staleness(
   ownMs: number | undefined,
   scheduleMs: Readonly<Record<Source, number>>,
+  stretchedAgesMs: LoadInput["stretchedAgesMs"] = {},
 ): Record<Source, number> {
   const result: Partial<Record<Source, number>> = {};
   for (const source of sources) {
     const every = scheduleMs[source];
-    result[source] = ownMs !== undefined && ownMs >= every ? ownMs : 3 * every;
+    const usualMs = Math.max(3 * every, stretchedAgesMs[source] ?? 0);
+    result[source] = ownMs !== undefined && ownMs >= every ? ownMs : usualMs;
   }
   return result as Record<Source, number>;
 }

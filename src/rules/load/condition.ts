@@ -84,7 +84,7 @@ export function readCondition(reader: Reader, desk: Desk): ConditionRule | undef
     reader.problem("by", { message: "by: belongs to rules of scope book" });
   const staleAfterMs = reader.durationMs("staleAfter", 1_000);
   const gathered = new Gathered(
-    staleness(staleAfterMs, desk.input.scheduleMs),
+    staleness(staleAfterMs, desk.input.scheduleMs, desk.input.stretchedAgesMs),
     desk.input.retentionMs,
     desk.values,
   );

@@ -67,7 +67,7 @@ export function readEvent(reader: Reader, desk: Desk): EventRule | undefined {
   );
   const severity = reader.oneOf("severity", severities, true);
   const gathered = new Gathered(
-    staleness(undefined, desk.input.scheduleMs),
+    staleness(undefined, desk.input.scheduleMs, desk.input.stretchedAgesMs),
     desk.input.retentionMs,
     desk.values,
   );

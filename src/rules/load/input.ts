@@ -10,6 +10,8 @@ export interface LoadInput {
   readonly overrides: Readonly<Record<string, unknown>>;
   /** The interval at which each source is asked: three times that is the default of `staleAfter`. */
   readonly scheduleMs: Readonly<Record<Source, number>>;
+  /** The default of `staleAfter` of sources that are asked less often than that at present, ms. */
+  readonly stretchedAgesMs?: Partial<Readonly<Record<Source, number>>>;
   readonly wallets: readonly {
     readonly name: string;
     readonly labels: Readonly<Record<string, string>>;

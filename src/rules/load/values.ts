@@ -111,7 +111,11 @@ export class ValueBook implements ValueLookup {
     definition.state = "compiling";
     this.#chain.push(name);
     const { input } = this.#desk;
-    const gathered = new Gathered(staleness(undefined, input.scheduleMs), input.retentionMs, this);
+    const gathered = new Gathered(
+      staleness(undefined, input.scheduleMs, input.stretchedAgesMs),
+      input.retentionMs,
+      this,
+    );
     const naming: Naming = {
       scopes: visibleScopes[scope],
       event: null,

@@ -1,0 +1,76 @@
+/** Ages of data at the pace that the exchange's limits leave. */
+import { describe, expect, test } from "vitest";
+import { Pace, rulesWith } from "../../src/settings/pace.ts";
+import { type DaemonSettings, settingsFromText } from "../../src/settings.ts";
+
+const authority = "GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD";
+
+function settings(): DaemonSettings {
+  const text = JSON.stringify({
+    exchange: { baseUrl: "http://127.0.0.1:1", streams: "off" },
+    wallets: [{ name: "main", authority }],
+    channels: { here: { type: "console" } },
+    dashboard: { listen: "off" },
+  });
+  const read = settingsFromText(text, { file: null, folder: "/", env: {} });
+  if ("problems" in read) throw new Error(JSON.stringify(read.problems));
+  return read.settings;
+}
+
+const state = (everyMs: number) => [{ source: "traderState" as const, everyMs }];
+const ages = (pace: Pace) => pace.stretched.map(({ source, staleAfterMs }) => [source, staleAfterMs]);
+
+describe("ages follow the intervals that are kept", () => {
+  test("three of them, once two would not fit in any more", () => {
+    const pace = new Pace(settings(), 0);
+    expect(pace.look(state(7_000), 0)).toBe(false);
+    expect(pace.look(state(9_000), 5_000)).toBe(true);
+    expect(ages(pace)).toEqual([["traderState", 27_000]]);
+    expect(pace.look(state(10_000), 60_000)).toBe(false);
+  });
+
+  test("a minute at most for what risk rests on, and not for the rest", () => {
+    const pace = new Pace(settings(), 0);
+    expect(pace.look([...state(50_000), { source: "fills", everyMs: 600_000 }], 0)).toBe(true);
+    expect(ages(pace)).toEqual([
+      ["traderState", 60_000],
+      ["fills", 1_800_000],
+    ]);
+    // Longer than that is as long.
+    expect(pace.look([...state(500_000), { source: "fills", everyMs: 600_000 }], 60_000)).toBe(false);
+  });
+
+  test("of the wallet that is read least often, at most every 30 s, and down again after two minutes", () => {
+    const pace = new Pace(settings(), 0);
+    expect(pace.look([...state(1_000), ...state(9_000), ...state(1_000)], 0)).toBe(true);
+    expect(pace.look(state(18_000), 29_000)).toBe(false);
+    expect(pace.look(state(18_000), 30_000)).toBe(true);
+    expect(ages(pace)).toEqual([["traderState", 54_000]]);
+    expect(pace.look(state(5_000), 40_000)).toBe(false);
+    expect(pace.look(state(18_000), 100_000)).toBe(false);
+    expect(pace.look(state(5_000), 110_000)).toBe(false);
+    expect(pace.look(state(5_000), 229_000)).toBe(false);
+    expect(pace.look(state(5_000), 230_000)).toBe(true);
+    expect(ages(pace)).toEqual([]);
+  });
+
+  test("a change that could not be made is none", () => {
+    const pace = new Pace(settings(), 0);
+    expect(pace.look(state(18_000), 0)).toBe(true);
+    pace.undo();
+    expect(ages(pace)).toEqual([]);
+  });
+});
+
+test("rules take these ages, and are the same rules otherwise", () => {
+  const given = settings();
+  const slow = rulesWith(given, { traderState: 49_000 }, 0);
+  expect(slow.conditions.map(({ name, fingerprint }) => [name, fingerprint])).toEqual(
+    given.ruleSet.conditions.map(({ name, fingerprint }) => [name, fingerprint]),
+  );
+  for (const { staleAfterMs } of slow.conditions) {
+    expect(staleAfterMs.traderState).toBeGreaterThanOrEqual(49_000);
+    expect(staleAfterMs.markets).toBeLessThan(49_000);
+  }
+  expect(rulesWith(given, {}, 0)).toBe(given.ruleSet);
+});
