@@ -182,12 +182,14 @@ export class AlertBook {
       },
       before ? before.#dispatch : undefined,
     );
-    this.#escalations = new Escalations({
-      ...{ deadlines, draft },
-      escalate: (into, id, receivers, words) => this.#escalate(into, id, receivers, words),
-      over: (id) => void this.#unsettled.delete(id),
-      before: before ? before.#escalations : undefined,
-    });
+    this.#escalations = new Escalations(
+      {
+        ...{ deadlines, draft },
+        escalate: (into, id, receivers, words) => this.#escalate(into, id, receivers, words),
+        over: (id) => void this.#unsettled.delete(id),
+      },
+      before ? before.#escalations : undefined,
+    );
   }
 
   /** Takes back from history what is held, what is silenced, and whose chains run. */

@@ -30,8 +30,6 @@ export interface EscalationsOptions {
   ) => boolean;
   /** The chain of this alert ended, for whatever reason. */
   readonly over: (alertId: number) => void;
-  /** Those before a reload. */
-  readonly before: Escalations | undefined;
 }
 
 const prefix = "escalation/";
@@ -50,11 +48,13 @@ function stepsOf(ways: readonly Way[]): readonly Escalation[] {
 export class Escalations {
   readonly #options: EscalationsOptions;
   readonly #chains = new Map<number, Chain>();
-  readonly #former: ReadonlyMap<number, Chain>;
+  /** Those before a reload, until they are taken over. */
+  #former: ReadonlyMap<number, Chain>;
 
-  constructor(options: EscalationsOptions) {
+  /** @param before those of the watch that is replaced at a reload */
+  constructor(options: EscalationsOptions, before: Escalations | undefined) {
     this.#options = options;
-    this.#former = options.before ? options.before.#chains : new Map();
+    this.#former = before ? before.#chains : new Map();
   }
 
   /** Numbers of the alerts whose chains run, as history has them. */
@@ -69,6 +69,7 @@ export class Escalations {
       const kept = JSON.parse(keep.get(prefix + id)!) as Kept;
       this.#run(id, kept, this.#former.get(id)?.order);
     }
+    this.#former = new Map();
   }
 
   /** An alert began or rose: its chains begin, anew where they ran. */

@@ -51,7 +51,6 @@ export interface HappeningsOptions {
   readonly wallet: (name: string) => WatchedWallet | undefined;
   /** As of `HeldEventsOptions`. */
   readonly reloaded: boolean;
-  readonly before: Happenings | undefined;
   /** Surroundings of an event, with `event` filled in. */
   readonly env: (event: Event, facts: Facts) => Env;
   /**
@@ -81,28 +80,31 @@ export class Happenings {
   readonly #held: HeldEvents;
   readonly #announcements = new Announcements();
 
-  constructor(options: HappeningsOptions) {
+  /** @param before those of the watch that is replaced at a reload */
+  constructor(options: HappeningsOptions, before?: Happenings) {
     this.#options = options;
-    const { deadlines, draft, onSight, reloaded, before } = options;
-    this.#held = new HeldEvents({
-      deadlines,
-      draft,
-      reloaded,
-      before: before ? before.#held : undefined,
-      onSight,
-      judge: (held, rules, into) => {
-        const { matches, open } = this.#judge(held.event, rules, held.sinceMs, into);
-        held.matches.push(...matches);
-        return open;
+    const { deadlines, draft, onSight, reloaded } = options;
+    this.#held = new HeldEvents(
+      {
+        deadlines,
+        draft,
+        reloaded,
+        onSight,
+        judge: (held, rules, into) => {
+          const { matches, open } = this.#judge(held.event, rules, held.sinceMs, into);
+          held.matches.push(...matches);
+          return open;
+        },
+        known: (rule, event) => {
+          const { atMs } = draft();
+          return knownFigures(rule, options.env(event, eventFacts(event, atMs)));
+        },
+        hopeless: ({ event, sinceMs }, unknown) => !this.#mayBecomeKnown(event, unknown, sinceMs),
+        onJudged: ({ event, matches }, into) => this.#settle(event, matches, into),
+        onGivenUp: (held, rules, into) => this.#tellUnjudged(held, rules, into),
       },
-      known: (rule, event) => {
-        const { atMs } = draft();
-        return knownFigures(rule, options.env(event, eventFacts(event, atMs)));
-      },
-      hopeless: ({ event, sinceMs }, unknown) => !this.#mayBecomeKnown(event, unknown, sinceMs),
-      onJudged: ({ event, matches }, into) => this.#settle(event, matches, into),
-      onGivenUp: (held, rules, into) => this.#tellUnjudged(held, rules, into),
-    });
+      before ? before.#held : undefined,
+    );
     for (const rule of options.ruleSet.events) {
       this.#byKind.set(rule.on, [...(this.#byKind.get(rule.on) ?? []), rule]);
     }

@@ -67,7 +67,6 @@ export interface HeldEventsOptions {
   readonly draft: () => Draft;
   /** Readings from before a reload still count: nothing has to be waited for anew. */
   readonly reloaded: boolean;
-  readonly before: HeldEvents | undefined;
   readonly onSight: (sight: Sighted, draft: Draft) => void;
   /** Judges anew. @returns the rules that still cannot; what matched is added to the held event. */
   readonly judge: (held: HeldEvent, rules: readonly EventRule[], draft: Draft) => readonly OpenRule[];
@@ -85,11 +84,13 @@ export class HeldEvents {
   readonly #options: HeldEventsOptions;
   /** By name, oldest first. */
   readonly #held = new Map<string, HeldEvent>();
-  readonly #former: ReadonlyMap<string, HeldEvent>;
+  /** Those before a reload, until they are taken over. */
+  #former: ReadonlyMap<string, HeldEvent>;
 
-  constructor(options: HeldEventsOptions) {
+  /** @param before those of the watch that is replaced at a reload */
+  constructor(options: HeldEventsOptions, before: HeldEvents | undefined) {
     this.#options = options;
-    this.#former = options.before ? options.before.#held : new Map();
+    this.#former = before ? before.#held : new Map();
   }
 
   has(kind: EventKind, key: string): boolean {
@@ -125,6 +126,7 @@ export class HeldEvents {
       });
       if (held.open.length === 0) this.#options.deadlines.set(held, atMs);
     }
+    this.#former = new Map();
   }
 
   /**

@@ -29,8 +29,8 @@ export class Throttles {
   readonly #alerts: AlertBook;
   readonly #deadlines: Deadlines;
   readonly #draft: () => Draft;
-  /** Those before a reload. */
-  readonly #former: ReadonlyMap<string, Throttle>;
+  /** Those before a reload, until they are taken over. */
+  #former: ReadonlyMap<string, Throttle>;
 
   constructor(options: {
     alerts: AlertBook;
@@ -70,6 +70,7 @@ export class Throttles {
       throttle.order = this.#former.get(throttle.key)?.order;
       this.#deadlines.set(throttle, untilMs);
     }
+    this.#former = new Map();
     for (const id of Throttles.heldIds(keep)) {
       const change = changes.get(id);
       if (change) this.#throttles.get(JSON.parse(keep.get(heldPrefix + id)!))?.held.push(change);

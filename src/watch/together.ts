@@ -34,9 +34,9 @@ export class Together {
     readonly kept: ReadonlySet<string>;
     readonly before: Together | undefined;
   }) {
-    const { before } = parts;
-    this.#books = new Books(parts, before ? before.#books : undefined);
-    this.#pairs = new Pairs(parts, before ? before.#pairs : undefined);
+    const { before, ...own } = parts;
+    this.#books = new Books(own, before ? before.#books : undefined);
+    this.#pairs = new Pairs(own, before ? before.#pairs : undefined);
   }
 
   /** After a reload: what books and pairs are made of is known already. */

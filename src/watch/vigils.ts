@@ -82,18 +82,20 @@ export class Vigils {
   readonly #deadlines: Deadlines;
   readonly #note: (sighted: Sighted, draft: Draft) => void;
 
-  constructor(options: {
-    readonly ruleSet: RuleSet;
-    readonly wallets: readonly WatchedWallet[];
-    readonly pairs?: readonly WatchedPair[] | undefined;
-    readonly deadlines: Deadlines;
-    readonly draft: () => Draft;
-    readonly note: (sighted: Sighted, draft: Draft) => void;
-    readonly startedMs: number;
-    /** The time at which a source last answered before a reload, ms; null: it did not. */
-    readonly seenMs?: (source: Source, wallet: string | null) => number | null;
-    readonly before?: Vigils | undefined;
-  }) {
+  constructor(
+    options: {
+      readonly ruleSet: RuleSet;
+      readonly wallets: readonly WatchedWallet[];
+      readonly pairs?: readonly WatchedPair[] | undefined;
+      readonly deadlines: Deadlines;
+      readonly draft: () => Draft;
+      readonly note: (sighted: Sighted, draft: Draft) => void;
+      readonly startedMs: number;
+      /** The time at which a source last answered before a reload, ms; null: it did not. */
+      readonly seenMs?: (source: Source, wallet: string | null) => number | null;
+    },
+    before?: Vigils,
+  ) {
     this.#deadlines = options.deadlines;
     this.#note = options.note;
     // Nobody hears of what a rule in shadow mode cannot see.
@@ -131,7 +133,7 @@ export class Vigils {
       const source = eventSources[rule.on as RuleEventKind];
       if (rule.severity === "critical" && ofTheExchange.has(source)) wanting.add(source, null, sighted(rule));
     }
-    const former = options.before ? options.before.#vigils : undefined;
+    const former = before ? before.#vigils : undefined;
     const note = (one: BlindRule): void => options.note(one, options.draft());
     for (const { post, wallet } of wanting.posts(note)) {
       const vigil = new Vigil(post, wallet);

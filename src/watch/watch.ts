@@ -224,17 +224,19 @@ export class Watch {
       stands: (subject) => this.#world.nodes.has(subject),
     });
     this.#downtime = new Downtime({ alerts, timezone: settings.timezone, keep: remembered.keep });
-    this.#vigils = new Vigils({
-      ruleSet: settings.ruleSet,
-      wallets: settings.wallets,
-      pairs: settings.pairs,
-      deadlines,
-      draft,
-      note: (sighted, into) => this.#noData.note(sighted, into),
-      startedMs: this.#noData.startedMs,
-      before: was.vigils,
-      seenMs: (source, of) => (before === null ? null : this.#world.lastSeenMs(source, of)),
-    });
+    this.#vigils = new Vigils(
+      {
+        ruleSet: settings.ruleSet,
+        wallets: settings.wallets,
+        pairs: settings.pairs,
+        deadlines,
+        draft,
+        note: (sighted, into) => this.#noData.note(sighted, into),
+        startedMs: this.#noData.startedMs,
+        seenMs: (source, of) => (this.#wentOn ? this.#world.lastSeenMs(source, of) : null),
+      },
+      was.vigils,
+    );
     this.#channels = new ChannelAlerts(alerts);
     this.#drills = new DrillAlerts(alerts);
     this.#inboxes = new InboxAlerts(alerts);
@@ -334,24 +336,26 @@ export class Watch {
       (event, atMs) => this.#world.eventEnv(event, eventFacts(event, atMs), atMs),
       (event) => this.#world.ownersOf(event),
     );
-    this.#happenings = new Happenings({
-      facts,
-      ruleSet: settings.ruleSet,
-      acknowledge: settings.acknowledge,
-      alerts,
-      throttles: this.#throttles,
-      wallet,
-      env: (event, facts) => this.#world.eventEnv(event, facts, this.#draft.atMs),
-      figuresBefore: (event) => this.#world.figuresBefore(event),
-      timezone: settings.timezone,
-      absent: (event, unknown, sinceMs) => this.#world.knownAbsent(event, unknown.source, sinceMs),
-      deadlines,
-      draft,
-      reloaded: before !== null,
-      before: was.happenings,
-      onSight: (sight, into) => this.#noData.note(sight, into),
-      onJudged: (rule, subject, unknown, into) => this.#failing.event(rule, subject, unknown, into),
-    });
+    this.#happenings = new Happenings(
+      {
+        facts,
+        ruleSet: settings.ruleSet,
+        acknowledge: settings.acknowledge,
+        alerts,
+        throttles: this.#throttles,
+        wallet,
+        env: (event, facts) => this.#world.eventEnv(event, facts, this.#draft.atMs),
+        figuresBefore: (event) => this.#world.figuresBefore(event),
+        timezone: settings.timezone,
+        absent: (event, unknown, sinceMs) => this.#world.knownAbsent(event, unknown.source, sinceMs),
+        deadlines,
+        draft,
+        reloaded: before !== null,
+        onSight: (sight, into) => this.#noData.note(sight, into),
+        onJudged: (rule, subject, unknown, into) => this.#failing.event(rule, subject, unknown, into),
+      },
+      was.happenings,
+    );
     this.#rights = new Rights({
       facts: remembered.facts,
       isOurs: (name) => (this.#world.wallets.get(name)?.sinceMs ?? 0) < nowMs,

@@ -2,6 +2,9 @@
  * A reload keeps everything that was known. A run that is reloaded with the same settings before each of its observations
  * gives the changes and owed items of the same run without any reload, to the millisecond and the word.
  */
+import { setImmediate as turn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { SubaccountState, TriggerState } from "../../src/domain/account.ts";
@@ -67,17 +70,17 @@ const settings = settingsOf({
   rules,
   routing: {
     receivers: ["all"],
-    groupWait: "3019ms",
-    groupInterval: "8023ms",
+    groupWait: "3s",
+    groupInterval: "8s",
     routes: [
       {
         match: { severity: "critical" },
         receivers: ["loud", "all"],
-        escalate: [{ after: "20017ms", receivers: ["boss"] }],
+        escalate: [{ after: "20s", receivers: ["boss"] }],
       },
     ],
   },
-  remind: { critical: { every: "20011ms", acknowledgedFor: "60013ms" } },
+  remind: { critical: { every: "20s", acknowledgedFor: "60s" } },
 });
 
 /** The holdings of one wallet. */
@@ -350,6 +353,28 @@ test("reloads before each observation change nothing", { timeout: 240_000 }, asy
   );
   expect(changes).toBeGreaterThan(50);
   if (process.env.SHOW) console.log([...rulesThatFired].sort().join(" "));
+});
+
+test("the watches before reloads are let go of", async () => {
+  const replay = new Replay({ settings, past: null, fromMs: startMs, onChanges: () => {} });
+  await replay.begin(startMs, false);
+  const before: WeakRef<object>[] = [];
+  const answers: Step[] = Array.from({ length: 4 }, () => ({ do: "answers", afterMs: 5_000, silent: [] }));
+  for (const [atMs, observation] of observations(answers)) {
+    if (observation === "acknowledge") continue;
+    replay.passUntil(atMs);
+    before.push(new WeakRef(replay.watch));
+    await replay.begin(atMs, true, undefined, true);
+    replay.observe(observation);
+  }
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  setFlagsFromString("--no-expose-gc");
+  await turn();
+  collect();
+  expect(before.length).toBeGreaterThan(50);
+  expect(before.filter((one) => one.deref() !== undefined).length).toBe(0);
+  expect(replay.watch.replaced).toBe(false);
 });
 
 test("sums over events of a position survive a reload, and those of the position before it do not come back", async () => {
