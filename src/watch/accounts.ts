@@ -499,7 +499,10 @@ export class Accounts {
       this.#listAnew(seen.wallet);
     } else if (newer || state.sequence >= account.state.sequence) {
       const { orders, spotCollaterals, collateralQuoteLots } = account.state;
-      if (state.collateralQuoteLots !== collateralQuoteLots || state.spotCollaterals !== spotCollaterals)
+      if (
+        state.collateralQuoteLots !== collateralQuoteLots ||
+        !hasSameSpot(state.spotCollaterals, spotCollaterals)
+      )
         account.moved = true;
       account.state = state;
       account.risk.take(state);
@@ -697,6 +700,15 @@ export function openFacts({ facts, openedMs }: SubjectNode, atMs: number): void 
 /** Tells a position from the one of its name before it. */
 function incarnationOf(position: PositionState): string {
   return `${sideOf(position)} ${position.sequence}`;
+}
+
+/** Answers share what did not change, but not with those of another source: then the balances tell. */
+function hasSameSpot(a: SubaccountState["spotCollaterals"], b: SubaccountState["spotCollaterals"]): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  return a.every(
+    ({ assetIndex, balance }, index) => assetIndex === b[index]!.assetIndex && balance === b[index]!.balance,
+  );
 }
 
 /** True if it is still that position. Asked with each answer: mostly what made its name tells, and no name is made. */
