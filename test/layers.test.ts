@@ -28,7 +28,7 @@ const mayImport = {
   simulator: ["domain", "contract", "wallet", "risk"],
   ledger: ["domain", "contract", "wallet"],
   collect: ["domain", "contract", "exchange", "wallet"],
-  deliver: ["domain", "exchange", "channels"],
+  deliver: ["domain", "alerts", "exchange", "channels"],
   dashboard: ["domain"],
   replay: ["domain", "rules", "alerts", "watch", "ingest"],
 } as const satisfies Record<string, readonly string[]>;

@@ -133,11 +133,6 @@ function escalationsOf(settings: RouteSettings["escalate"]): readonly Escalation
     .sort((a, b) => a.afterMs - b.afterMs);
 }
 
-/** @returns the receivers of all ways, each once, in the order of the tree */
-export function receiversFor(routing: Routing, labels: RoutedLabels): readonly string[] {
-  return [...new Set(waysFor(routing, labels).flatMap(({ receivers: to }) => to))];
-}
-
 /** Every receiver that the tree names, with those of escalations. */
 export function allReceivers(routing: Routing): ReadonlySet<string> {
   const found = new Set<string>();

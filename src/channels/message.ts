@@ -5,7 +5,7 @@
  * Whoever is woken by it gets the answers in this order: what, how bad, how fresh the data is, what now.
  */
 import type { AlertChange, Ending, Severity } from "../domain/alert.ts";
-import type { Message, MessageItem } from "../domain/delivery.ts";
+import { lateAfterMs, type Message, type MessageItem } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { flat, type WordedText } from "../domain/template-data.ts";
 import { formatTime } from "../domain/time-text.ts";
@@ -77,9 +77,6 @@ export interface RenderOptions {
 export type CommandLine = (words: string) => string;
 
 export const plainCommandLine: CommandLine = (words) => `perpwatch ${words}`;
-
-/** A message that waited longer than this, ms, says so. */
-export const lateAfterMs = 60_000;
 
 /** @param late given where the message leaves long after it was owed */
 export function render(message: Message, options: RenderOptions = {}, late?: Late): Rendering {

@@ -51,6 +51,14 @@ const settingsByType = {
 type ChannelType = keyof typeof settingsByType;
 export const channelTypes = Object.keys(settingsByType) as [ChannelType, ...ChannelType[]];
 
+/** Types whose channels are told of each alert (`Channel.tellsEach`), known without making one. */
+const tellingEach: ReadonlySet<ChannelType> = new Set<ChannelType>(["pagerduty", "alertmanager"]);
+
+/** @returns the names of the channels that are told of each alert */
+export function eachToldBy(channels: Readonly<Record<string, ChannelSettings>>): ReadonlySet<string> {
+  return new Set(Object.keys(channels).filter((name) => tellingEach.has(channels[name]!.type)));
+}
+
 /**
  * The settings of one entry under `channels:`, told apart by `type`. Secrets are plain strings here; whoever reads the
  * configuration resolves those given as `…File` first.

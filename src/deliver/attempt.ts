@@ -1,11 +1,11 @@
 /** One attempt to send a sealed message: what it replies to, and the answer within the channel's deadline. */
+import type { Entry } from "../alerts/waiting.ts";
 import type { Channel, Outgoing, ProbeResult, SendResult, ToldBefore } from "../channels/channel.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Message } from "../domain/delivery.ts";
 import type { Store } from "../domain/ports.ts";
 import type { Journal } from "./journal.ts";
 import type { DeliverLog } from "./log.ts";
-import type { Entry } from "./waiting.ts";
 
 export interface AttemptOptions {
   readonly clock: Clock;

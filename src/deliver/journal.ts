@@ -2,13 +2,13 @@
  * Writes the outbox's rows. A seal is committed before anything is sent, or not at all; a result is committed as soon as the
  * disk takes it, and kept in memory until then, so that while this process lives nothing is sent twice.
  */
+import type { Entry } from "../alerts/waiting.ts";
 import { changes } from "../domain/changes.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Message } from "../domain/delivery.ts";
 import type { Store } from "../domain/ports.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
 import type { DeliverLog } from "./log.ts";
-import type { Entry } from "./waiting.ts";
 
 /** One message and its items as they are to stand in history. */
 export interface Rows {

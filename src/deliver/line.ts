@@ -5,11 +5,20 @@
  * Order holds for each alert: a later item waits until the message before it is delivered or dead. Only a rise may pass a
  * message of a lower level that has failed already; an ending never does.
  */
+import {
+  dueSinceMs,
+  type Entry,
+  type Lane,
+  type Leaving,
+  laneSeverities,
+  lanes,
+  type Taken,
+  Waiting,
+} from "../alerts/waiting.ts";
 import type { Channel, Late, SendResult } from "../channels/channel.ts";
-import { lateAfterMs } from "../channels/message.ts";
-import { type Severity, severityRank } from "../domain/alert.ts";
+import { severityRank } from "../domain/alert.ts";
 import type { Clock, Random } from "../domain/clock.ts";
-import type { Message, SendFailure } from "../domain/delivery.ts";
+import { lateAfterMs, type Message, type SendFailure } from "../domain/delivery.ts";
 import type { Charts, Store } from "../domain/ports.ts";
 import type { ChannelStatus } from "../domain/status.ts";
 import { attemptWithin, probeWithin, toldBefore } from "./attempt.ts";
@@ -18,33 +27,21 @@ import { Health } from "./health.ts";
 import type { Journal } from "./journal.ts";
 import type { DeliverLog } from "./log.ts";
 import type { Probe } from "./probe.ts";
-import { mostTold, seal, type Told } from "./seal.ts";
+import { seal, type Told } from "./seal.ts";
 import { withChart } from "./sealed-chart.ts";
 import { Slots } from "./slots.ts";
 import type { Standing } from "./standing.ts";
 import { tellable } from "./tellable.ts";
-import { dueSinceMs, type Entry, type Leaving, type Taken, Waiting } from "./waiting.ts";
 
 /** The time for which a critical message waits for the disk before it leaves unsealed, ms. */
 const sealPatienceMs = 5_000;
 const sealAgainMs = 1_000;
-/**
- * The time for which a critical message waits for a slot of its own where slots are scarce; then it leaves with the others,
- * ms.
- */
-const aloneForMs = 1_000;
 /** The interval at which a channel whose circuit is open is checked when nothing is owed to it, ms. */
 const lookAgainMs = 60_000;
 /** While a channel is down: so many critical messages are tried one by one; anything else new after 5 min, 10, … an hour. */
 const mostCriticalTried = 10;
 const firstBeginMs = 300_000;
 const mostBeginMs = 3_600_000;
-
-type Lane = "critical" | "rest";
-const laneSeverities: Readonly<Record<Lane, readonly Severity[]>> = {
-  critical: ["critical"],
-  rest: ["warning", "info"],
-};
 
 /** A sealed message on its way. */
 interface Parcel {
@@ -182,7 +179,7 @@ export class Line {
     this.#pass = { elapsedMs: clock.elapsedMs(), wallMs: clock.nowMs() };
     this.#health.lasts();
     const restFirst = this.#slots.restIsFirst(this.#pass.elapsedMs);
-    for (const lane of restFirst ? (["rest", "critical"] as const) : (["critical", "rest"] as const)) {
+    for (const lane of restFirst ? lanes.toReversed() : lanes) {
       while (!this.#busy.has(lane)) {
         const work = this.#next(lane);
         if (work === null) break;
@@ -303,11 +300,7 @@ export class Line {
     const { stormFold } = this.#options;
     const { elapsedMs, wallMs: nowMs } = this.#pass;
     const scarce = this.#slots.areScarce(elapsedMs);
-    return {
-      ...{ nowMs, stormFold, lateBeforeMs: nowMs - lateAfterMs, draining: this.#draining },
-      ...(scarce ? { hurryBeforeMs: nowMs - aloneForMs } : {}),
-      ...(this.channel.tellsEach === true ? { mostEach: mostTold } : {}),
-    };
+    return { nowMs, stormFold, scarce, tellsEach: this.channel.tellsEach === true, draining: this.#draining };
   }
 
   #dueParcel(lane: Lane, nowMs: number, open: boolean): Parcel | undefined {

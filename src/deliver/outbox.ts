@@ -9,6 +9,7 @@
  * nothing, `stuck` hands over what is critical: it is sealed in memory and leaves at once, and its rows are written when the
  * changes that it came from have been.
  */
+import { type Entry, takenUp } from "../alerts/waiting.ts";
 import type { Channel } from "../channels/channel.ts";
 import type { AlertChange } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";
@@ -23,7 +24,6 @@ import { type DeliverLog, silentLog } from "./log.ts";
 import { noProbe, type Probe } from "./probe.ts";
 import { Standing } from "./standing.ts";
 import { isUrgent, Urgent } from "./urgent.ts";
-import type { Entry } from "./waiting.ts";
 import { Work } from "./work.ts";
 
 const hourMs = 3_600_000;
@@ -160,7 +160,7 @@ class WorkingOutbox implements Outbox {
     signal.throwIfAborted();
     const messages = await store.messages({ open: true });
     const nowMs = this.#options.clock.nowMs();
-    const items = (await store.owed({ open: true })).map((item) => soon(item, nowMs));
+    const items = (await store.owed({ open: true })).map((item) => takenUp(item, nowMs));
     const changeIds = items.map(({ changeId }) => changeId);
     const changes = new Map(
       (await store.alertChanges({ ids: changeIds })).map((change) => [change.id, change]),
@@ -359,11 +359,4 @@ class WorkingOutbox implements Outbox {
     const alertIds = [...new Set(settled.map(({ item }) => item.alertId))];
     for (const listener of this.#listeners) listener(alertIds);
   }
-}
-
-/** The same where the clock was fast when it was owed: it waits for its group as long as was wished, from now on. */
-function soon(item: OwedItem, nowMs: number): OwedItem {
-  const { owedAtMs, releaseAtMs } = item;
-  if (releaseAtMs === undefined || owedAtMs <= nowMs) return item;
-  return { ...item, releaseAtMs: nowMs + releaseAtMs - owedAtMs };
 }

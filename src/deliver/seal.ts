@@ -5,9 +5,11 @@
  * after a crash: under the same id, by which the channel finds that it was accepted before.
  */
 import { createHash } from "node:crypto";
+import { maxReported, maxReportedFolded, reportedChanges, titleOf } from "../alerts/reported.ts";
 import { leadOf } from "../channels/message.ts";
 import { type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
 import {
+  type Folded,
   type Message,
   type MessageContent,
   type MessageItem,
@@ -23,7 +25,7 @@ export interface Sealing {
   readonly instance: string;
   readonly nowMs: number;
   /** The reason for so many changes at once; null: it belongs together. */
-  readonly folded?: "storm" | "digest" | null;
+  readonly folded?: Folded | null;
   /** The other alerts that fire in the group. */
   readonly standing?: MessageContent["standing"] | null;
 }
@@ -34,10 +36,6 @@ export interface Told {
   readonly change: AlertChange;
 }
 
-/** Most that one message tells of; the others are counted. A folded one tells the worst and counts the rest. */
-export const mostTold = 50;
-const mostToldFolded = 10;
-
 /** @param told of one receiver, in the order of their ids; at least one */
 export function seal(told: readonly Told[], sealing: Sealing): Message {
   const { sender, instance, nowMs, folded = null, standing = null } = sealing;
@@ -45,8 +43,8 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
     (worst, { item }) => (severityRank[item.severity] > severityRank[worst] ? item.severity : worst),
     "info",
   );
-  const changes = worstFirst(withoutRepeats(told.map(({ change }) => change)));
-  const most = folded === null ? mostTold : mostToldFolded;
+  const changes = reportedChanges(told.map(({ change }) => change));
+  const most = folded === null ? maxReported : maxReportedFolded;
   const more = Math.max(0, changes.length - most);
   const items: MessageItem[] = changes.slice(0, most).map((change) => ({ change, lead: leadOf(change) }));
   return {
@@ -59,7 +57,7 @@ export function seal(told: readonly Told[], sealing: Sealing): Message {
       kind: "alert",
       severity,
       resolved: changes.every(({ kind, alert }) => kind === "ended" && alert.ending === "recovered"),
-      title: folded === null ? titleOf(changes) : foldedTitle(changes),
+      title: titleOf(changes, folded),
       items,
       ...(more > 0 ? { more } : {}),
       ...(folded === null ? {} : { folded, tally: tallyOf(changes) }),
@@ -104,46 +102,6 @@ function idOf(told: readonly Told[], sender: string, instance: string): string {
   return messageId(createHash("sha256").update(text).digest().subarray(0, messageIdBytes));
 }
 
-/**
- * Keeps only the newest of several steps of one alert: it says how the alert stands, and since when. Who never heard of it
- * hears that it fires, not that it got worse; a step up within the message is told as one. Events are told each.
- */
-function withoutRepeats(changes: readonly AlertChange[]): AlertChange[] {
-  const last = new Map(changes.map((change) => [change.alertId, change]));
-  return changes.flatMap((change) => {
-    if (change.alert.event) return [change];
-    if (last.get(change.alertId) !== change) return [];
-    const before = changes.filter((one) => one.alertId === change.alertId && one !== change);
-    return [{ ...change, kind: told(before, change) }];
-  });
-}
-
-/** Sorts what began or got worse before what goes on, and that before what is over, level by level; else in their order. */
-function worstFirst(changes: readonly AlertChange[]): AlertChange[] {
-  return [...changes].sort((a, b) => urgency(b) - urgency(a) || a.id - b.id);
-}
-
-function urgency({ kind, alert }: AlertChange): number {
-  if (kind === "ended" && alert.ending !== "liquidated") return 0;
-  const step = kind === "ended" ? 1 : kind === "fired" || kind === "rose" ? 3 : 2;
-  return 10 * (severityRank[alert.severity] + 1) + (alert.event ? step + 1 : step);
-}
-
-/** Steps that say nothing of how an alert came to stand where it stands. */
-const steady: ReadonlySet<AlertChange["kind"]> = new Set(["worsened", "changed", "reminder", "rose"]);
-
-function told(before: readonly AlertChange[], { kind, alert }: AlertChange): AlertChange["kind"] {
-  if (!steady.has(kind)) return kind;
-  if (before.some((one) => one.kind === "fired")) return "fired";
-  const rose = before.some((one) => one.kind === "rose" && one.alert.severity === alert.severity);
-  return rose ? "rose" : kind;
-}
-
-/** The worst stands first among them. */
-function foldedTitle(changes: readonly AlertChange[]): string {
-  return `${titleOf(changes)}; the worst: ${changes[0]!.alert.summary}`;
-}
-
 /** Rows of a tally; the rest is counted in the last one by rule alone. */
 const mostTallied = 20;
 
@@ -169,17 +127,4 @@ function tallyOf(changes: readonly AlertChange[]): NonNullable<MessageContent["t
 
 function most(rows: Iterable<{ rule: string; wallet: string | null; count: number }>) {
   return [...rows].sort((a, b) => b.count - a.count || (a.rule < b.rule ? -1 : 1)).slice(0, mostTallied);
-}
-
-export function titleOf(changes: readonly AlertChange[]): string {
-  const { alert } = changes[0]!;
-  if (changes.length === 1) return alert.summary;
-  const all = (same: (change: AlertChange) => boolean) => changes.every(same);
-  const ofWallet = alert.wallet !== null && all((one) => one.alert.wallet === alert.wallet);
-  if (!all((one) => one.alert.rule === alert.rule)) {
-    return `${changes.length} alerts${ofWallet ? ` of ${alert.wallet}` : ""}`;
-  }
-  const oneSubject = all((one) => one.alert.subject === alert.subject);
-  const whose = oneSubject ? ` of ${alert.subject}` : ofWallet ? ` of ${alert.wallet}` : "";
-  return `${changes.length} × ${alert.rule}${whose}`;
 }

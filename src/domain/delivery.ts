@@ -27,6 +27,12 @@ export interface OwedItem {
   readonly messageId: string | null;
 }
 
+/** The reason for a message of more than one group: too many would leave at once, or they waited for long. */
+export type Folded = "storm" | "digest";
+
+/** Time after it could have left after which a message counts as late, ms. */
+export const lateAfterMs = 60_000;
+
 /** The prefix of the group keys of fire drills: a drill leaves alone, and is folded into nothing. No other key begins so. */
 export const drillGroup = "drill/";
 
@@ -84,7 +90,7 @@ export interface MessageContent {
   /** The number of alerts that it stands for beside these; left out: none. */
   readonly more?: number;
   /** The reason for folding: more waited than a person reads, or nothing could leave for long. */
-  readonly folded?: "storm" | "digest";
+  readonly folded?: Folded;
   /** The content of a folded message: changes by rule and wallet, most first. */
   readonly tally?: readonly {
     readonly rule: string;

@@ -6,7 +6,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { Changes, FactChange, Milestone } from "../domain/changes.ts";
 import type { Event } from "../domain/event.ts";
 import { resolutionMs } from "../domain/history.ts";
-import type { Source } from "../domain/observation.ts";
+import type { Observation, Source } from "../domain/observation.ts";
 import type { Store } from "../domain/ports.ts";
 import { eventSources, type RuleEventKind, type RuleSet } from "../rules/index.ts";
 import { accountOf } from "../watch/flows.ts";
@@ -46,6 +46,8 @@ export interface BacktestInput {
   /** Told now and then how far it is, ms. */
   readonly onProgress?: (atMs: number) => void;
   readonly onChanges?: (changes: Changes) => void;
+  /** Receivers that are told of each alert, one by one. Left out: none. */
+  readonly tellsEach?: ReadonlySet<string>;
   /** Handed the watch as it stands at the end. */
   readonly onEnd?: (watch: Watch) => void;
 }
@@ -65,13 +67,19 @@ export interface Backtested extends Span {
   readonly journal: Journal;
   readonly periods: readonly Period[];
   /** The spans without a running daemon. */
-  readonly down: readonly Span[];
+  readonly down: readonly DownTime[];
   /** The gaps of the recording. */
   readonly gaps: readonly Span[];
   /** Liquidations of the watched wallets in the record, in the order in which they happened. */
   readonly liquidations: readonly Event[];
   /** Fields that rules read and samples do not keep, by rule: judged where the recording reaches, and nowhere else. */
   readonly unkept: readonly { readonly rule: string; readonly fields: readonly string[] }[];
+}
+
+/** A time in which the daemon did not run. */
+export interface DownTime extends Span {
+  /** It was stopped, and not cut off. */
+  readonly stopped: boolean;
 }
 
 /** Observations between two looks around. */
@@ -95,6 +103,7 @@ export async function backtest(input: BacktestInput): Promise<Backtested> {
     past: history,
     fromMs: first.fromMs,
     ...(input.onChanges ? { onChanges: input.onChanges } : {}),
+    ...(input.tellsEach ? { tellsEach: input.tellsEach } : {}),
   });
   const kept = new Set<string>();
   let fed = 0;
@@ -126,6 +135,7 @@ export async function backtest(input: BacktestInput): Promise<Backtested> {
       for (let span = spans[0]; span !== undefined && span.fromMs < untilMs; span = spans[0]) {
         spans.shift();
         replay.passUntil(span.fromMs);
+        if (span.stopped) replay.observe({ kind: "stopped", atMs: span.fromMs });
         // The start of what comes next is in the recording.
         if (span.toMs >= period.toMs) return;
         await replay.begin(span.toMs, false, by);
@@ -153,6 +163,7 @@ export async function backtest(input: BacktestInput): Promise<Backtested> {
     }
     await pass(period.toMs);
   }
+  replay.finish();
   input.onEnd?.(replay.watch);
   const known = new Set(settings.wallets.map(({ name }) => name));
   const liquidations = (
@@ -177,6 +188,9 @@ export class NothingKept extends Error {
   override readonly name = "NothingKept";
 }
 
+/** Observations that no watch is fed: that one begins, and fire drills, which are nothing that happened. */
+const notFed: ReadonlySet<Observation["kind"]> = new Set(["watching", "drill", "drilled"]);
+
 async function raw(
   replay: Replay,
   { history, toMs }: BacktestInput,
@@ -194,8 +208,7 @@ async function raw(
       await replay.begin(period.fromMs, begunBefore, settings);
       begun = true;
     }
-    // A fire drill is nothing that happened.
-    if (observation.kind !== "drill" && observation.kind !== "drilled") replay.observe(observation);
+    if (!notFed.has(observation.kind)) replay.observe(observation);
     await breathe();
   }
   return begun || begunBefore;
@@ -263,13 +276,16 @@ function watchedFromMs(milestones: readonly Milestone[]): number {
 }
 
 /** A start says when the daemon had been alive last. */
-function downTimes(milestones: readonly Milestone[], { fromMs, toMs }: Span): readonly Span[] {
-  return milestones.flatMap(({ kind, atMs, value }) => {
+function downTimes(milestones: readonly Milestone[], { fromMs, toMs }: Span): readonly DownTime[] {
+  return milestones.flatMap(({ kind, atMs, value }, index) => {
     if (kind !== "started") return [];
     const { lastAliveMs } = JSON.parse(value) as { readonly lastAliveMs: number | null };
     if (lastAliveMs === null || atMs <= fromMs || lastAliveMs >= toMs || atMs - lastAliveMs < shortMs)
       return [];
-    return [{ fromMs: lastAliveMs, toMs: atMs }];
+    const end = milestones
+      .slice(0, index)
+      .findLast((one) => one.kind === "started" || one.kind === "stopped");
+    return [{ fromMs: lastAliveMs, toMs: atMs, stopped: end?.kind === "stopped" }];
   });
 }
 

@@ -5,23 +5,20 @@
 import type { Alert, AlertChange } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";
 import type { Event } from "../domain/event.ts";
-
-/** One message to one receiver: what is owed under one key at once leaves together. */
-export interface ReplayedMessage {
-  readonly atMs: number;
-  readonly receiver: string;
-  readonly changes: readonly AlertChange[];
-  readonly groupKey: string | null;
-  /** The time at which its group leaves, ms: `atMs` where it waits for none. */
-  readonly leavesAtMs: number;
-}
+import { Delivery, type DeliveryOptions, type ReplayedMessage } from "./delivery.ts";
 
 export class Journal {
   readonly alerts = new Map<number, Alert>();
   readonly changes: AlertChange[] = [];
+  /** In the order in which they leave. */
   readonly messages: ReplayedMessage[] = [];
   readonly events: Event[] = [];
+  readonly delivery: Delivery;
   readonly #changes = new Map<number, AlertChange>();
+
+  constructor(options: Omit<DeliveryOptions, "onMessage">) {
+    this.delivery = new Delivery({ ...options, onMessage: (message) => void this.messages.push(message) });
+  }
 
   take(changes: Changes, atMs: number): void {
     for (const alert of changes.alerts) this.alerts.set(alert.id, alert);
@@ -30,23 +27,10 @@ export class Journal {
       this.#changes.set(change.id, change);
     }
     for (const event of changes.events) this.events.push(event);
-    const together = new Map<string, AlertChange[]>();
-    for (const { receiver, groupKey, changeId, releaseAtMs } of changes.owed) {
-      const change = this.#changes.get(changeId);
-      if (!change) continue;
-      const group = groupKey === null ? undefined : together.get(`${receiver}\n${groupKey}`);
-      if (group) {
-        group.push(change);
-        continue;
-      }
-      const told = [change];
-      if (groupKey !== null) together.set(`${receiver}\n${groupKey}`, told);
-      this.messages.push({ atMs, receiver, changes: told, groupKey, leavesAtMs: releaseAtMs ?? atMs });
-    }
-  }
-
-  /** The steps of one alert, oldest first. */
-  stepsOf(alertId: number): readonly AlertChange[] {
-    return this.changes.filter((change) => change.alertId === alertId);
+    const owed = changes.owed.flatMap((item) => {
+      const change = this.#changes.get(item.changeId);
+      return change === undefined ? [] : [{ item, change }];
+    });
+    this.delivery.owe(owed, atMs);
   }
 }

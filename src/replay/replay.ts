@@ -19,17 +19,20 @@ export interface ReplayOptions {
   readonly fromMs: number;
   /** Told of everything that is decided. */
   readonly onChanges?: (changes: Changes) => void;
+  /** Receivers that are told of each alert, one by one. Left out: none. */
+  readonly tellsEach?: ReadonlySet<string>;
 }
 
 export class Replay {
-  readonly journal = new Journal();
+  readonly journal: Journal;
   readonly store: ReplayStore;
   #settings: WatchSettings;
   readonly #onChanges: (changes: Changes) => void;
   #watch: Watch;
   #nowMs: number;
 
-  constructor({ settings, past, fromMs, onChanges }: ReplayOptions) {
+  constructor({ settings, past, fromMs, onChanges, tellsEach = new Set() }: ReplayOptions) {
+    this.journal = new Journal({ stormFold: settings.routing.stormFold, tellsEach });
     this.#settings = settings;
     this.#onChanges = onChanges ?? (() => {});
     this.#watch = new Watch(settings, nothingRemembered, fromMs);
@@ -53,6 +56,7 @@ export class Replay {
   async begin(atMs: number, reloaded: boolean, by?: WatchSettings, wentOn = false): Promise<void> {
     if (by !== undefined) this.#settings = by;
     this.#nowMs = Math.max(this.#nowMs, atMs);
+    if (!reloaded) this.journal.delivery.starts();
     const { reloaded: _, ...settings } = this.#settings;
     const before = wentOn ? this.#watch : null;
     const watched = reloaded ? { ...settings, reloaded } : settings;
@@ -65,8 +69,16 @@ export class Replay {
     this.#nowMs = Math.max(this.#nowMs, seen.atMs);
     const { changes } = this.#watch.observe(seen);
     this.store.take(changes);
-    this.journal.take(changes, this.#nowMs);
+    const { journal } = this;
+    if (seen.kind === "started") journal.delivery.started(seen.lastAliveMs, this.#nowMs);
+    journal.take(changes, this.#nowMs);
+    if (seen.kind === "stopped") journal.delivery.stopped(this.#nowMs);
     this.#onChanges(changes);
+  }
+
+  /** Nothing more happens: the messages that wait for their groups leave. */
+  finish(): void {
+    this.journal.delivery.finish();
   }
 
   /** Lets time pass until just before `untilMs`: whatever comes due on the way comes at its moment. */

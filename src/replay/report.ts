@@ -1,10 +1,10 @@
 /** The findings of a backtest, as people and programs read it. */
+import { titleOf } from "../alerts/reported.ts";
 import type { Alert, AlertChange, Ending, Severity } from "../domain/alert.ts";
 import { severityRank } from "../domain/alert.ts";
 import type { Event } from "../domain/event.ts";
 import { accountName } from "../domain/subject.ts";
 import type { Backtested, Period, PeriodKind, Span } from "./backtest.ts";
-import type { ReplayedMessage } from "./journal.ts";
 
 export interface ReportedAlert {
   readonly rule: string;
@@ -73,25 +73,23 @@ export interface ReportParts {
   readonly rules: ReadonlySet<string>;
   readonly timezone: string;
   readonly lead: (change: AlertChange) => string;
-  readonly title: (changes: readonly AlertChange[]) => string;
 }
 
-export function reportOf({ ran, rules, timezone, lead, title }: ReportParts): BacktestReport {
+export function reportOf({ ran, rules, timezone, lead }: ReportParts): BacktestReport {
   const { journal, toMs } = ran;
-  const sent = leaving(journal.messages);
   const messagesOf = new Map<number, number>();
-  for (const { changes } of sent)
+  for (const { changes } of journal.messages)
     for (const id of new Set(changes.map((change) => change.alertId)))
       messagesOf.set(id, (messagesOf.get(id) ?? 0) + 1);
   const stepsOf = Map.groupBy(journal.changes, (change) => change.alertId);
   const alerts = [...journal.alerts.values()].map((alert) =>
     reported(alert, stepsOf.get(alert.id) ?? [], messagesOf.get(alert.id) ?? 0, rules, ran.periods),
   );
-  const messages = sent.map(({ leavesAtMs, receiver, changes }) => ({
-    atMs: leavesAtMs,
+  const messages = journal.messages.map(({ atMs, receiver, changes, folded }) => ({
+    atMs,
     receiver,
     lead: lead(changes[0]!),
-    title: title(changes),
+    title: titleOf(changes, folded),
   }));
   const named = [...rules, ...alerts.flatMap(({ rule, builtIn }) => (builtIn ? [rule] : []))];
   const lasted = (alert: ReportedAlert) => (alert.event ? 0 : (alert.endedAtMs ?? toMs) - alert.firedAtMs);
@@ -127,23 +125,6 @@ export function reportOf({ ran, rules, timezone, lead, title }: ReportParts): Ba
     }),
     days: [...days].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, counts]) => ({ day: name, ...counts })),
   };
-}
-
-/**
- * Merges messages that were owed at several moments and waits for one group leaves as one, and tells each alert as it stands
- * then.
- */
-function leaving(messages: readonly ReplayedMessage[]): readonly ReplayedMessage[] {
-  const waiting = new Map<string, ReplayedMessage>();
-  for (const [index, message] of messages.entries()) {
-    const { atMs, receiver, changes, groupKey, leavesAtMs } = message;
-    const waits = groupKey !== null && leavesAtMs > atMs;
-    const key = waits ? `${receiver}\n${groupKey}\n${leavesAtMs}` : `${index}`;
-    const before = waiting.get(key)?.changes ?? [];
-    const newest = new Map([...before, ...changes].map((change) => [change.alertId, change]));
-    waiting.set(key, before.length === 0 ? message : { ...message, changes: [...newest.values()] });
-  }
-  return [...waiting.values()].sort((a, b) => a.leavesAtMs - b.leavesAtMs);
 }
 
 function reported(

@@ -1,18 +1,23 @@
 /**
- * The alerts that rules in shadow mode would have sent: their alerts as they were recorded, and who would have been sent
- * word.
+ * The alerts of rules in shadow mode as they were recorded, and the messages that they would have been: routed, throttled,
+ * grouped and folded as live, to receivers who read them (none is sent each alert). Silences, mute times and inhibitions of then
+ * are not looked at.
  */
-import { type Routing, receiversFor } from "../alerts/route.ts";
-import type { Alert, AlertChangeKind } from "../domain/alert.ts";
+import { groupReleaseMs, isUrgent } from "../alerts/group.ts";
+import { groupKeyOf, type Routing, waysFor } from "../alerts/route.ts";
+import type { Alert, AlertChange, AlertChangeKind } from "../domain/alert.ts";
+import type { OwedItem } from "../domain/delivery.ts";
 import type { Store } from "../domain/ports.ts";
 import type { RuleSet } from "../rules/index.ts";
+import { Delivery, type OwedChange, type ReplayedMessage } from "./delivery.ts";
 
-/** Steps of which somebody is told. */
-const tells: ReadonlySet<AlertChangeKind> = new Set([
+/** Steps that are sent. */
+const sent: ReadonlySet<AlertChangeKind> = new Set([
   "fired",
   "rose",
   "fell",
   "worsened",
+  "changed",
   "changed",
   "reminder",
   "ended",
@@ -23,7 +28,7 @@ export interface ShadowRule {
   /** Left out since, or live now. */
   readonly isShadow: boolean;
   readonly alerts: number;
-  /** Steps that somebody would have been told of, for each receiver one. */
+  /** Those that would have reported an alert of the rule, to each receiver one. */
   readonly messages: number;
   readonly receivers: readonly string[];
 }
@@ -45,28 +50,103 @@ export async function shadowReport(
   const alerts = all.filter((alert) => (alert.endedAtMs ?? Number.POSITIVE_INFINITY) >= sinceMs);
   const inShadow = [...conditions, ...events].filter(({ mode }) => mode === "shadow").map(({ name }) => name);
   const names = new Set([...inShadow, ...alerts.map(({ rule }) => rule)]);
-  const rules: ShadowRule[] = [];
-  for (const rule of names) {
-    const own = alerts.filter((alert) => alert.rule === rule);
-    const receivers = new Set<string>();
-    let messages = 0;
-    for (const alert of own) {
-      for (const change of await store.alertChanges({ alertId: alert.id })) {
-        if (change.atMs < sinceMs || !tells.has(change.kind)) continue;
-        const to = receiversFor(routing, labelsOf(change.alert));
-        for (const receiver of to) receivers.add(receiver);
-        messages += to.length;
-      }
-    }
-    rules.push({
+  const changes: AlertChange[] = [];
+  for (const { id } of alerts) {
+    for (const change of await store.alertChanges({ alertId: id }))
+      if (change.atMs >= sinceMs && sent.has(change.kind)) changes.push(change);
+  }
+  const throttles = new Map(events.map(({ name, throttleMs }) => [name, throttleMs ?? 0]));
+  const messages = messagesOf(throttled(changes, throttles), routing);
+  const rules = [...names].map((rule): ShadowRule => {
+    const own = messages.filter(({ changes: of }) => of.some(({ alert }) => alert.rule === rule));
+    return {
       rule,
       isShadow: inShadow.includes(rule),
-      alerts: own.length,
-      messages,
-      receivers: [...receivers],
-    });
-  }
+      alerts: alerts.filter((alert) => alert.rule === rule).length,
+      messages: own.length,
+      receivers: [...new Set(own.map(({ receiver }) => receiver))],
+    };
+  });
   return { sinceMs, rules, alerts };
+}
+
+/** A change at the time at which it is owed. */
+interface Due {
+  readonly atMs: number;
+  readonly change: AlertChange;
+  /** The same for changes that one throttle held back; null: the group of its route. */
+  readonly groupKey: string | null;
+}
+
+/** @param throttles by rule, ms; 0: none   @returns the changes in the order in which they are owed */
+function throttled(changes: readonly AlertChange[], throttles: ReadonlyMap<string, number>): readonly Due[] {
+  const due: Due[] = [];
+  const running = new Map<string, { untilMs: number; held: AlertChange[] }>();
+  const release = (key: string, throttleMs: number, nowMs: number): void => {
+    for (let one = running.get(key); one !== undefined && one.untilMs <= nowMs; one = running.get(key)) {
+      const { untilMs, held } = one;
+      for (const change of held) due.push({ atMs: untilMs, change, groupKey: `throttle/${key}/${untilMs}` });
+      if (held.length === 0) running.delete(key);
+      else running.set(key, { untilMs: untilMs + throttleMs, held: [] });
+    }
+  };
+  const throttleOf = ({ alert }: AlertChange) => (alert.event ? (throttles.get(alert.rule) ?? 0) : 0);
+  const keyOf = ({ alert }: AlertChange) => `${alert.rule}/${alert.subject}`;
+  for (const change of [...changes].sort((a, b) => a.id - b.id)) {
+    const { atMs } = change;
+    const throttleMs = throttleOf(change);
+    if (throttleMs > 0) {
+      const key = keyOf(change);
+      release(key, throttleMs, atMs);
+      const one = running.get(key);
+      if (one !== undefined) {
+        one.held.push(change);
+        continue;
+      }
+      running.set(key, { untilMs: atMs + throttleMs, held: [] });
+    }
+    due.push({ atMs, change, groupKey: null });
+  }
+  for (const [key, { held }] of running)
+    if (held.length > 0) release(key, throttleOf(held[0]!), Number.POSITIVE_INFINITY);
+  return due.sort((a, b) => a.atMs - b.atMs);
+}
+
+function messagesOf(all: readonly Due[], routing: Routing): readonly ReplayedMessage[] {
+  const messages: ReplayedMessage[] = [];
+  const { stormFold } = routing;
+  const delivery = new Delivery({ stormFold, onMessage: (message) => void messages.push(message) });
+  const groups = new Map<string, number>();
+  /** The receivers of each alert so far. */
+  const receivers = new Map<number, ReadonlySet<string>>();
+  let id = 0;
+  const owedOf = ({ atMs, change, groupKey }: Due): readonly OwedChange[] => {
+    const { alertId, alert, kind } = change;
+    const labels = labelsOf(alert);
+    const ways = waysFor(routing, labels);
+    const before = receivers.get(alertId);
+    const routed = ways.flatMap((way) => way.receivers);
+    // Whoever was notified that it fires is notified that it fell or ended.
+    const to = new Set((kind === "ended" || kind === "fell") && before !== undefined ? before : routed);
+    if (kind !== "ended") receivers.set(alertId, new Set([...(before ?? []), ...to]));
+    return [...to].map((receiver) => {
+      const way = ways.find((one) => one.receivers.includes(receiver)) ?? ways[0]!;
+      const key = groupKey ?? groupKeyOf(way, labels);
+      const name = `${receiver}\n${key}`;
+      const releaseAtMs =
+        groupKey === null ? groupReleaseMs(groups.get(name), way, isUrgent(change), atMs) : atMs;
+      if (groupKey === null) groups.set(name, releaseAtMs);
+      const item: OwedItem = {
+        ...{ id: ++id, changeId: change.id, alertId, receiver, severity: alert.severity, owedAtMs: atMs },
+        ...{ groupKey: key, releaseAtMs, status: "owed", messageId: null },
+      };
+      return { item, change };
+    });
+  };
+  // What one observation led to is of one time.
+  for (const [atMs, due] of Map.groupBy(all, (one) => one.atMs)) delivery.owe(due.flatMap(owedOf), atMs);
+  delivery.finish();
+  return messages;
 }
 
 function labelsOf({

@@ -164,7 +164,8 @@ export class ReplayStore implements Rememberable {
   }
 
   async keep(): Promise<ReadonlyMap<string, string>> {
-    return new Map(this.#keep);
+    // As history has them: what is restored from them takes its deadlines in this order.
+    return new Map([...this.#keep].sort(([a], [b]) => compare(a, b)));
   }
 
   async ruleStates(): Promise<readonly RuleState[]> {

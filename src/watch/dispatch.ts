@@ -8,6 +8,7 @@
  * What is held is never dropped: an event is told when the hold ends; an alert as it stands then, if it still fires or whoever
  * was told of it has to hear that it is over.
  */
+import { groupReleaseMs, isUrgent } from "../alerts/group.ts";
 import type { Labels } from "../alerts/match.ts";
 import { allReceivers, groupKeyOf, type Routing, type Way, waysFor } from "../alerts/route.ts";
 import type { Alert, AlertChange, Severity } from "../domain/alert.ts";
@@ -219,13 +220,10 @@ export class Dispatch {
   #release(name: string, way: Way, urgent: boolean, draft: Draft): number {
     const { atMs: nowMs } = draft;
     this.#sweep(draft);
-    const knownMs = this.#groups.get(name)?.releaseMs ?? Number.NEGATIVE_INFINITY;
-    const { groupWaitMs, groupIntervalMs: intervalMs } = way;
-    // What a clock said that was fast before a restart, or a longer interval, holds nothing back for longer than this one.
-    const lastMs = Math.min(knownMs, nowMs + Math.max(groupWaitMs, intervalMs));
-    const nextMs = lastMs > nowMs ? lastMs : Math.max(nowMs + groupWaitMs, lastMs + intervalMs);
-    const releaseMs = urgent ? nowMs : nextMs;
-    if (urgent || releaseMs !== knownMs) this.#keepGroup(name, { releaseMs, intervalMs }, draft);
+    const knownMs = this.#groups.get(name)?.releaseMs;
+    const releaseMs = groupReleaseMs(knownMs, way, urgent, nowMs);
+    if (urgent || releaseMs !== knownMs)
+      this.#keepGroup(name, { releaseMs, intervalMs: way.groupIntervalMs }, draft);
     return releaseMs;
   }
 
@@ -284,11 +282,6 @@ export class Dispatch {
     if (!this.#held.delete(alertId)) return;
     draft.changes.keep.push({ name: heldPrefix + alertId, value: null });
   }
-}
-
-/** True for a change that begins, worsens or ends an alert at the highest level: it is notified at once. */
-function isUrgent({ kind, alert }: AlertChange): boolean {
-  return alert.severity === "critical" && kind !== "fell" && kind !== "reminder" && kind !== "acknowledged";
 }
 
 /** The labels that routes, silences and inhibitions can match. */

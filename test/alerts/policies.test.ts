@@ -8,7 +8,7 @@ import {
   notifiedWith,
   remindSettings,
 } from "../../src/alerts/remind.ts";
-import { receiversFor, routingSettings } from "../../src/alerts/route.ts";
+import { routingSettings, waysFor } from "../../src/alerts/route.ts";
 import type { Alert, Severity } from "../../src/domain/alert.ts";
 import type { AckWord } from "../../src/domain/delivery.ts";
 
@@ -29,7 +29,7 @@ describe("routes", () => {
     [{ severity: "critical", rule: "Noise" }, ["log", "chat", "mail"]],
     [{ severity: "info", rule: "Noise" }, ["log"]],
   ])("%j goes to %j", (labels, receivers) => {
-    expect(receiversFor(routing, labels)).toEqual(receivers);
+    expect(waysFor(routing, labels).flatMap((way) => way.receivers)).toEqual(receivers);
   });
 });
 

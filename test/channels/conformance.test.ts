@@ -3,7 +3,12 @@ import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import type { Channel } from "../../src/channels/channel.ts";
 import type { ChannelLog } from "../../src/channels/log.ts";
-import { type ChannelSettings, channelSettings, createChannel } from "../../src/channels/registry.ts";
+import {
+  type ChannelSettings,
+  channelSettings,
+  createChannel,
+  eachToldBy,
+} from "../../src/channels/registry.ts";
 import { seededRandom, systemClock } from "../../src/domain/clock.ts";
 import {
   alertmanagerDialect,
@@ -371,6 +376,12 @@ describe.each(Object.entries(all))("%s", (name, start) => {
       kind: "retry",
       failure: "unreachable",
     });
+  });
+
+  test("is known to be told of each alert before it is made", async () => {
+    await using one = await rig(start);
+    const known = eachToldBy({ chat: channelSettings.parse(one.far.settings) });
+    expect(known.has("chat")).toBe(one.channel.tellsEach === true);
   });
 
   test("stops unstarted, and twice", async () => {

@@ -4,12 +4,12 @@
  */
 import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
+import type { Entry } from "../../src/alerts/waiting.ts";
 import type { Channel, SendResult } from "../../src/channels/channel.ts";
 import type { ChannelLog } from "../../src/channels/log.ts";
 import { channelSettings, createChannel } from "../../src/channels/registry.ts";
 import { toldBefore } from "../../src/deliver/attempt.ts";
 import type { Journal } from "../../src/deliver/journal.ts";
-import type { Entry } from "../../src/deliver/waiting.ts";
 import type { Alert, AlertChange, AlertChangeKind } from "../../src/domain/alert.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { Message, MessageContent } from "../../src/domain/delivery.ts";

@@ -227,13 +227,42 @@ test("while nobody watched nothing comes due and nothing is told", async () => {
   const value = JSON.stringify({ version: "1", lastAliveMs: startMs + 11 * minute });
   left.milestones.push({ atMs: startMs + 25 * minute - 1_000, kind: "started", value });
   const ran = await run(left.history(), startMs + 30 * minute);
-  expect(ran.down).toEqual([{ fromMs: startMs + 11 * minute, toMs: startMs + 25 * minute - 1_000 }]);
+  const down = { fromMs: startMs + 11 * minute, toMs: startMs + 25 * minute - 1_000 };
+  expect(ran.down).toEqual([{ ...down, stopped: false }]);
   expect(told(ran)).toEqual([
     "+600s Near fired warning",
     "+1499s NotWatched fired warning",
     "+1500s Near ended warning recovered",
   ]);
 });
+
+test.each([
+  { end: "stop", sentAtS: 660 },
+  { end: "crash", sentAtS: 1_499 },
+])(
+  "what waits for its group at a $end of the kept past leaves after $sentAtS s",
+  async ({ end, sentAtS }) => {
+    const left = new Left()
+      .run(startMs, startMs + 11 * minute, dip)
+      .run(startMs + 25 * minute, startMs + 30 * minute, dip);
+    const fromMs = startMs + 11 * minute;
+    if (end === "stop") left.milestones.push({ atMs: fromMs, kind: "stopped", value: "{}" });
+    const value = JSON.stringify({ version: "1", lastAliveMs: fromMs });
+    left.milestones.push({ atMs: startMs + 25 * minute - 1_000, kind: "started", value });
+    const routing = { receivers: ["all"], groupWait: "5m", groupInterval: "5m" };
+    const ran = await backtest({
+      settings: { ...settings, routing: settingsOf({ rules, routing }).routing },
+      rulesFor: (leastMs) => rulesOf(rules, [mainWallet], slower(leastMs)),
+      history: left.history(),
+      fromMs: startMs,
+      toMs: startMs + 30 * minute,
+    });
+    const near = ran.journal.messages.find(({ changes }) =>
+      changes.some(({ alert }) => alert.rule === "Near"),
+    );
+    expect((near!.atMs - startMs) / 1_000).toBe(sentAtS);
+  },
+);
 
 test("samples from before the first start were fetched: nobody watched then", async () => {
   const left = new Left().run(startMs, startMs + 20 * minute, dip);
@@ -311,7 +340,7 @@ rules:
 `,
     routing: { receivers: ["all"], groupWait: "10s", groupInterval: "1m" },
   });
-  const journal = new Journal();
+  const journal = new Journal({ stormFold: 3 });
   const see = (id: string) =>
     journal.take(harness.events("notifications", [notification(id, "order_filled")]), harness.nowMs);
   see("first");
@@ -319,17 +348,17 @@ rules:
   see("with it");
   harness.nowMs += 30_000;
   see("after it");
+  journal.delivery.finish();
   const ran: Backtested = {
     ...{ fromMs: startMs, toMs: harness.nowMs, journal, periods: [], down: [], gaps: [] },
     ...{ liquidations: [], unkept: [] },
   };
   const report = reportOf({
     ...{ ran, rules: new Set(["Filled"]), timezone: "UTC", lead: () => "" },
-    title: (told) => `${told.length}`,
   });
   expect(report.messages.map(({ atMs, title }) => [atMs - startMs, title])).toEqual([
-    [10_000, "2"],
-    [70_000, "1"],
+    [10_000, "2 × Filled of main/0.0/SOL"],
+    [70_000, "filled"],
   ]);
   expect(report.rules).toMatchObject([{ alerts: 3, messages: 3 }]);
 });

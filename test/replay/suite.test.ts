@@ -33,8 +33,6 @@ rules:
 
 const wording = {
   lead: (change: { kind: string; alert: { severity: string } }) => `${change.kind} ${change.alert.severity}`,
-  title: (changes: readonly { alert: { summary: string } }[]) =>
-    changes.map(({ alert }) => alert.summary).join(" + "),
 };
 
 /** The report of a suite: the problems of it, or each failure with its difference. */
@@ -378,6 +376,55 @@ tests:
     expect: [{ at: 2m, messages: [{ to: desk, lead: fired critical }, { lead: reminder critical }, { lead: reminder critical }] }]
 `;
     expect(await run(text)).toBe("");
+  });
+
+  test("messages are those that leave: grouped, folded, and with the newest of each alert", async () => {
+    const settings = (routing: string) => `
+rules: [a.yaml]
+wallets: { main: , second: , third: , fourth: }
+routing: { receivers: [you], ${routing} }
+`;
+    const joined = `${settings("groupWait: 10s, groupInterval: 0s")}
+tests:
+  - name: what joins a group within its wait is in its message, which counts from its first item
+    series:
+      main/0.0/SOL: { liquidationDistance: 0.09 }
+      main/0.0/BTC: { liquidationDistance: "1 0.09x10" }
+    expect:
+      - { at: 5s, messages: [] }
+      - { at: 10s, messages: [2 × Near of main] }
+      - { at: 1m, messages: [] }
+  - name: an alert that ends while it waits is told as over, once
+    series: { market/SOL: { fundingRate: "0x3 1 0x10" } }
+    expect: [{ at: 1m, messages: [{ rule: Rate, lead: ended info }] }]
+`;
+    expect(await run(joined)).toBe("");
+    const restarted = (restart: string, expected: string) => `${settings("groupWait: 3m, groupInterval: 0s")}
+tests:
+  - name: t
+    series:
+      main/0.0/SOL: { liquidationDistance: 0.09 }
+      main/0.0/BTC: { liquidationDistance: "1x5 0.09x40" }
+    ${restart}
+    expect: [{ at: 5m, rules: [Near], messages: [${expected}] }]
+`;
+    expect(await run(restarted("failed: []", "2 × Near of main"))).toBe("");
+    // A stop waits for no group.
+    expect(await run(restarted("restart: [12s]", "main SOL 9%, main BTC 9%"))).toBe("");
+    const storm = (routing: string, expected: string) => `${settings(routing)}
+tests:
+  - name: t
+    series:
+      main/0.0/SOL: { liquidationDistance: 0.01 }
+      second/0.0/SOL: { liquidationDistance: 0.01 }
+      third/0.0/SOL: { liquidationDistance: 0.01 }
+      fourth/0.0/SOL: { liquidationDistance: 0.01 }
+    expect: [{ at: 20s, messages: [${expected}] }]
+`;
+    expect(await run(storm("stormFold: 3", '"4 × Near; the worst: main SOL 1%"'))).toBe("");
+    const each = "main SOL 1%, second SOL 1%, third SOL 1%, fourth SOL 1%";
+    expect(await run(storm("stormFold: 4", each))).toBe("");
+    expect(await run(storm("groupBy: []", "4 × Near"))).toBe("");
   });
 
   test("pairs and books follow from what the wallets hold", async () => {

@@ -32,7 +32,8 @@ export function backtestCommand(group: Command, cli: Cli): void {
     about:
       "Without files: the rules of the configuration. Reads the database, also beside a running daemon, and changes\n" +
       "nothing. Where observations were recorded whole the result is exactly that of a live run; before that it rests on\n" +
-      "samples, then on what is kept of minutes and hours, and says so.",
+      "samples, then on what is kept of minutes and hours, and says so. Messages are those of channels that accept each at\n" +
+      "once: outages and rate limits of channels have no part in it.",
     examples: [
       "rules backtest ./my-rules.yaml --since 30d",
       "rules backtest --since 7d --compare ./other.yaml",
@@ -175,7 +176,7 @@ async function run(
   const { ValueLines } = await import("../../replay/svg.ts");
   const { watchSettingsOf } = await import("../../settings/watch.ts");
   const { leadOf } = await import("../../channels/message.ts");
-  const { titleOf } = await import("../../deliver/seal.ts");
+  const { eachToldBy } = await import("../../channels/registry.ts");
   const all = watchSettingsOf(settings, settings, nowMs);
   const lines = new ValueLines(ruleSet, { fromMs, toMs });
   const progress = progressOn(cli, fromMs, toMs);
@@ -192,11 +193,12 @@ async function run(
       toMs,
       onProgress: progress.at,
       onChanges: (changes) => lines.take(changes),
+      tellsEach: eachToldBy(settings.channels),
     });
     const rules = new Set([...ruleSet.conditions, ...ruleSet.events].map(({ name }) => name));
     return {
       lines,
-      report: reportOf({ ran, rules, timezone: settings.timezone, lead: leadOf, title: titleOf }),
+      report: reportOf({ ran, rules, timezone: settings.timezone, lead: leadOf }),
     };
   } catch (error) {
     if (error instanceof NothingKept)

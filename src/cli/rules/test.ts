@@ -92,7 +92,6 @@ export async function runTestFiles(files: readonly string[], filter: string): Pr
   const { readySuite, runTest } = await import("../../replay/suite/run.ts");
   const { scheduleSettings, schedulesMs } = await import("../../collect/settings.ts");
   const { leadOf } = await import("../../channels/message.ts");
-  const { titleOf } = await import("../../deliver/seal.ts");
   const { shippedRules } = await import("../../settings.ts");
   const problems: RuleProblem[] = [];
   const ready = files.flatMap((file) => {
@@ -111,7 +110,7 @@ export async function runTestFiles(files: readonly string[], filter: string): Pr
       suite: suite.suite,
       files: rules.filter((one) => "text" in one),
       scheduleMs: schedulesMs(scheduleSettings.parse({}), Date.now()),
-      wording: { lead: leadOf, title: titleOf },
+      wording: { lead: leadOf },
     });
     if ("problems" in able) {
       problems.push(...able.problems);

@@ -1,6 +1,7 @@
 /** Compares a test's expectations with the results, as lines that show the difference. */
+import { titleOf } from "../../alerts/reported.ts";
 import type { Alert, AlertChange } from "../../domain/alert.ts";
-import type { ReplayedMessage } from "../journal.ts";
+import type { ReplayedMessage } from "../delivery.ts";
 import type { DataStateWord, ExpectedAlert, ExpectedMessage, Wording } from "./suite.ts";
 
 /** An alert, or one on its way, as it stands when it is looked at. */
@@ -197,13 +198,13 @@ export function compareMessages(
   return lines.some(({ mark }) => mark !== " ") ? lines : null;
 }
 
-function partsOf({ changes, receiver }: ReplayedMessage, wording: Wording) {
+function partsOf({ changes, receiver, folded }: ReplayedMessage, wording: Wording) {
   const [first] = changes;
   const of = (change: AlertChange | undefined) => change?.alert;
   return {
     to: receiver,
     lead: first === undefined ? "" : wording.lead(first),
-    title: wording.title(changes),
+    title: titleOf(changes, folded),
     rule: of(first)?.rule ?? "",
     subject: of(first)?.subject ?? "",
     severity: of(first)?.severity ?? "",

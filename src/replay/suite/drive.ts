@@ -30,7 +30,7 @@ export interface DriveParts {
 }
 
 /** In which order come things of the same moment. */
-const order = ["restart", "step", "event", "acknowledge", "expect"] as const;
+const order = ["stop", "restart", "step", "event", "acknowledge", "expect"] as const;
 
 interface Act {
   /** Since the beginning of the test, ms. */
@@ -80,7 +80,12 @@ export async function drive(parts: DriveParts): Promise<void> {
       });
     acts.push({ atMs: seenAtMs, what: "event", run });
   }
-  for (const { atMs, downMs } of test.restarts)
+  for (const { atMs, downMs } of test.restarts) {
+    acts.push({
+      atMs,
+      what: "stop",
+      run: () => replay.observe({ kind: "stopped", atMs: suite.startMs + atMs }),
+    });
     acts.push({
       atMs: atMs + downMs,
       what: "restart",
@@ -95,6 +100,7 @@ export async function drive(parts: DriveParts): Promise<void> {
         });
       },
     });
+  }
   for (const { atMs, rule, subject, by } of test.acknowledged)
     acts.push({
       atMs,

@@ -101,7 +101,7 @@ export async function runTest(
   const own = new Set([...conditions, ...events].map((rule) => rule.name));
   const failures: Failure[] = [];
   const told = new Map<string, Map<string, ToldFigure>>();
-  let messagesFrom = 0;
+  const messages: Expectation[] = [];
   let eventsFrom = 0;
   const valuesOf = (diff: readonly DiffLine[], atMs: number) => figuresOf(diff, told, suite.startMs + atMs);
   await drive({
@@ -121,14 +121,7 @@ export async function runTest(
         if (diff) failures.push({ atMs, line, what: "alerts", diff, values: valuesOf(diff, atMs) });
         eventsFrom = newestAlert(replay);
       }
-      if (expectation.messages !== null) {
-        const found = replay.journal.messages
-          .slice(messagesFrom)
-          .filter(({ changes }) => changes.some(({ alert }) => compared.has(alert.rule)));
-        const diff = compareMessages(expectation.messages, found, wording);
-        if (diff) failures.push({ atMs, line, what: "messages", diff, values: [] });
-        messagesFrom = replay.journal.messages.length;
-      }
+      if (expectation.messages !== null) messages.push(expectation);
     },
   });
   const asked = test.expects.flatMap(namedRules);
@@ -141,6 +134,22 @@ export async function runTest(
     // It is the same for those that follow.
     if (diff.length > 0) break;
   }
+  // A message counts from when it was owed, and is known when it has left with all that joined it.
+  replay.finish();
+  let fromMs = Number.NEGATIVE_INFINITY;
+  for (const expectation of messages) {
+    const { atMs, line } = expectation;
+    const compared = comparedRules(expectation, own);
+    const toMs = suite.startMs + atMs;
+    const found = replay.journal.messages.filter(
+      ({ owedAtMs, changes }) =>
+        owedAtMs > fromMs && owedAtMs <= toMs && changes.some(({ alert }) => compared.has(alert.rule)),
+    );
+    const diff = compareMessages(expectation.messages ?? [], found, wording);
+    if (diff) failures.push({ atMs, line, what: "messages", diff, values: [] });
+    fromMs = toMs;
+  }
+  failures.sort((a, b) => a.atMs - b.atMs || a.line - b.line);
   if (test.nothing !== null) {
     const diff = [...replay.journal.alerts.values()]
       .filter(({ rule }) => own.has(rule))

@@ -120,5 +120,4 @@ export interface ExpectedMessage {
 /** Words messages: the rooms that send them know, and whoever runs a test hands it in. */
 export interface Wording {
   readonly lead: (change: AlertChange) => string;
-  readonly title: (changes: readonly AlertChange[]) => string;
 }

@@ -1,11 +1,13 @@
 /**
- * The items that one receiver is owed and that are not sealed yet: in lanes by severity, and in order for each alert.
+ * The pending items of one receiver, and which of them leave next in one message: in lanes by severity, and in order for each
+ * alert. The outbox and replays ask it alike. Pure: time is handed in.
  *
  * The items of one alert are a thread: only its head may leave, and the whole thread stands in the lane of its worst item,
  * so that a critical rise pulls the firing message before it along instead of passing it.
  */
 import { type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
-import { drillGroup, type OwedItem } from "../domain/delivery.ts";
+import { drillGroup, type Folded, lateAfterMs, type OwedItem } from "../domain/delivery.ts";
+import { maxReported } from "./reported.ts";
 
 /** An owed item on its way, until its end is recorded. */
 export interface Entry {
@@ -21,6 +23,22 @@ export function dueSinceMs({ owedAtMs, releaseAtMs = 0 }: OwedItem): number {
   return Math.max(owedAtMs, releaseAtMs);
 }
 
+/** Returns the item of an earlier run where the clock was fast when it was owed: it waits for its group as long as was wished, from now on. */
+export function takenUp(item: OwedItem, nowMs: number): OwedItem {
+  const { owedAtMs, releaseAtMs } = item;
+  if (releaseAtMs === undefined || owedAtMs <= nowMs) return item;
+  return { ...item, releaseAtMs: nowMs + releaseAtMs - owedAtMs };
+}
+
+/** Each lane of a receiver has one message under way, so that nothing lesser holds up what is critical. */
+export type Lane = "critical" | "rest";
+/** In the order in which they are looked at. */
+export const lanes: readonly Lane[] = ["critical", "rest"];
+export const laneSeverities: Readonly<Record<Lane, readonly Severity[]>> = {
+  critical: ["critical"],
+  rest: ["warning", "info"],
+};
+
 /** Most reminders of one alert that one message stands for. */
 const mostReminders = 1_000;
 
@@ -29,24 +47,25 @@ const mostFolded = 500;
 /** After a long wait so many critical messages still leave one by one. */
 const mostLateSingly = 10;
 
+/** The time for which a critical message waits for a slot of its own where slots are scarce; then it leaves with the others, ms. */
+const aloneForMs = 1_000;
+
 /** Under which circumstances something leaves now. */
 export interface Leaving {
   readonly nowMs: number;
   /** More messages than this are folded into one. */
   readonly stormFold: number;
-  /** Items that could have left before this have waited for long, ms. */
-  readonly lateBeforeMs: number;
-  /** A critical message that could have left before this waits no longer for a slot of its own where slots are scarce, ms. */
-  readonly hurryBeforeMs?: number;
-  /** So many at most, and nothing is folded: each has to be told. Left out: as people read. */
-  readonly mostEach?: number;
+  /** The receiver is a program that has to be told each alert: nothing is folded. */
+  readonly tellsEach: boolean;
+  /** The channel accepts only so many messages in a time, and that is reached. */
+  readonly scarce: boolean;
   /** The program ends: groups do not wait for more. */
   readonly draining: boolean;
 }
 
 export interface Taken {
   readonly entries: readonly Entry[];
-  readonly folded: "storm" | "digest" | null;
+  readonly folded: Folded | null;
 }
 
 /** The lanes that are told together when they are late. */
@@ -113,10 +132,10 @@ export class Waiting {
       const most = !late ? fold : lane === "critical" ? mostLateSingly : 1;
       // A drill is told alone, and after what is real.
       const real = all.filter(([head]) => !isDrill(head!));
-      const folds = leaving.mostEach === undefined && real.length > most;
+      const folds = !leaving.tellsEach && real.length > most;
       const taken = folds
         ? worstFirst(real.flat()).slice(0, mostFolded)
-        : (real[0] ?? all[0]!).slice(0, leaving.mostEach);
+        : (real[0] ?? all[0]!).slice(0, leaving.tellsEach ? maxReported : undefined);
       for (const entry of taken) this.#remove(entry);
       return { entries: taken, folded: !folds ? null : late ? "digest" : "storm" };
     }
@@ -212,12 +231,12 @@ function isDrill({ item }: Entry): boolean {
   return item.groupKey?.startsWith(drillGroup) ?? false;
 }
 
-function isHurried({ item }: Entry, { hurryBeforeMs = Number.NEGATIVE_INFINITY }: Leaving): boolean {
-  return dueSinceMs(item) < hurryBeforeMs;
+function isHurried({ item }: Entry, { nowMs, scarce }: Leaving): boolean {
+  return scarce && dueSinceMs(item) < nowMs - aloneForMs;
 }
 
-function isLate({ item }: Entry, { lateBeforeMs }: Leaving): boolean {
-  return dueSinceMs(item) < lateBeforeMs;
+function isLate({ item }: Entry, { nowMs }: Leaving): boolean {
+  return dueSinceMs(item) < nowMs - lateAfterMs;
 }
 
 /** By level, then alert by alert in the order in which they came. */

@@ -1,0 +1,66 @@
+/** The changes that one message reports, in their order, and its title. Pure. */
+import { type AlertChange, severityRank } from "../domain/alert.ts";
+import type { Folded } from "../domain/delivery.ts";
+
+/** Max changes in one message; the others are counted. A folded one holds the worst and counts the rest. */
+export const maxReported = 50;
+export const maxReportedFolded = 10;
+
+/** @param changes all that the message covers, oldest first   @returns the newest of each alert, the worst first; every event */
+export function reportedChanges(changes: readonly AlertChange[]): AlertChange[] {
+  return worstFirst(withoutRepeats(changes));
+}
+
+/**
+ * Keeps only the newest of several steps of one alert: it says how the alert stands, and since when. Who never heard of it
+ * hears that it fires, not that it got worse; a step up within the message is told as one. Events are told each.
+ */
+function withoutRepeats(changes: readonly AlertChange[]): AlertChange[] {
+  const last = new Map(changes.map((change) => [change.alertId, change]));
+  return changes.flatMap((change) => {
+    if (change.alert.event) return [change];
+    if (last.get(change.alertId) !== change) return [];
+    const before = changes.filter((one) => one.alertId === change.alertId && one !== change);
+    return [{ ...change, kind: told(before, change) }];
+  });
+}
+
+/** Sorts what began or got worse before what goes on, and that before what is over, level by level; else in their order. */
+function worstFirst(changes: readonly AlertChange[]): AlertChange[] {
+  return [...changes].sort((a, b) => urgency(b) - urgency(a) || a.id - b.id);
+}
+
+function urgency({ kind, alert }: AlertChange): number {
+  if (kind === "ended" && alert.ending !== "liquidated") return 0;
+  const step = kind === "ended" ? 1 : kind === "fired" || kind === "rose" ? 3 : 2;
+  return 10 * (severityRank[alert.severity] + 1) + (alert.event ? step + 1 : step);
+}
+
+/** Steps that say nothing of how an alert came to stand where it stands. */
+const steady: ReadonlySet<AlertChange["kind"]> = new Set(["worsened", "changed", "reminder", "rose"]);
+
+function told(before: readonly AlertChange[], { kind, alert }: AlertChange): AlertChange["kind"] {
+  if (!steady.has(kind)) return kind;
+  if (before.some((one) => one.kind === "fired")) return "fired";
+  const rose = before.some((one) => one.kind === "rose" && one.alert.severity === alert.severity);
+  return rose ? "rose" : kind;
+}
+
+/** @param changes as `reportedChanges` returns them: the worst is the first */
+export function titleOf(changes: readonly AlertChange[], folded: Folded | null): string {
+  const title = plainTitle(changes);
+  return folded === null ? title : `${title}; the worst: ${changes[0]!.alert.summary}`;
+}
+
+function plainTitle(changes: readonly AlertChange[]): string {
+  const { alert } = changes[0]!;
+  if (changes.length === 1) return alert.summary;
+  const all = (same: (change: AlertChange) => boolean) => changes.every(same);
+  const ofWallet = alert.wallet !== null && all((one) => one.alert.wallet === alert.wallet);
+  if (!all((one) => one.alert.rule === alert.rule)) {
+    return `${changes.length} alerts${ofWallet ? ` of ${alert.wallet}` : ""}`;
+  }
+  const oneSubject = all((one) => one.alert.subject === alert.subject);
+  const whose = oneSubject ? ` of ${alert.subject}` : ofWallet ? ` of ${alert.wallet}` : "";
+  return `${changes.length} × ${alert.rule}${whose}`;
+}
