@@ -1,0 +1,70 @@
+/** The configuration of a scenario's daemon: the shipped rules, short schedules, and what a seed makes of the rest. */
+
+import { sources } from "../../src/domain/observation.ts";
+import { type DaemonSettings, settingsFromText } from "../../src/settings.ts";
+import type { Simulator } from "../../src/simulator/index.ts";
+import { every } from "../support/daemon.ts";
+import { channelTraits } from "./channels.ts";
+import { Draw } from "./draw.ts";
+import type { WalletPlan } from "./world.ts";
+
+/** The longest interval between two reads of anything, ms. */
+export const longestScheduleMs = 30_000;
+
+/** Sections of config.yaml. @param version another one is a changed configuration */
+export function sections(
+  seed: number,
+  simulator: Simulator,
+  wallets: readonly WalletPlan[],
+  version: number,
+): Record<string, unknown> {
+  const draw = new Draw(seed, 3);
+  const channels = draw.some(Object.keys(channelTraits), 0.6);
+  const url = "https://truth.invalid/hook";
+  return {
+    exchange: {
+      baseUrl: "https://truth.invalid",
+      requestsPerSecond: draw.chance(0.6) ? "auto" : 40,
+      streams: draw.chance(0.25) ? "off" : "auto",
+    },
+    timezone: draw.one(["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "America/Santiago"]),
+    wallets: wallets.map(({ name, watchOnly, pdaIndices, labels }) => {
+      const { authority } = simulator.traders.find((one) => one.name === name)!;
+      const key = simulator.keyOf(name).withKeypair((pair) => JSON.stringify([...pair]));
+      const accounts = pdaIndices.length === 1 ? "all" : { pdaIndices };
+      return { name, labels, accounts, ...(watchOnly ? { authority } : { secret: key }) };
+    }),
+    schedules: {
+      ...every("30s", sources),
+      traderState: { every: draw.one(["2s", "5s"]), atRisk: "1s" },
+      ...every("2s", ["markets"]),
+      notifications: { every: "10s", whenStreaming: "30s" },
+      ...every("8s", ["marketConfig"]),
+      ...every(draw.one(["10s", "30s"]), ["collateral", "fills", "liquidations"]),
+    },
+    // No file stands there: the store of each life is opened elsewhere. It is part of the ids of messages.
+    history: { path: "/var/lib/perpwatch/perpwatch.db" },
+    ruleOverrides: version % 2 === 0 ? {} : { MarginHigh: { for: "20s" }, DatabaseLarge: { enabled: false } },
+    channels: Object.fromEntries(channels.map((name) => [name, { type: "webhook", url }])),
+    routing: {
+      receivers: channels,
+      groupBy: draw.one([["wallet"], ["wallet", "rule"], []]),
+      stormFold: draw.one([3, 100]),
+    },
+    remind: { critical: { every: draw.one(["2m", "5m"]), acknowledgedFor: "1h" } },
+    acknowledge: { audit: draw.one(["1m", "off"]), unmatched: draw.one(["leave", "always"]) },
+    dashboard: { listen: "off" },
+  };
+}
+
+export function settingsOf(sections: Readonly<Record<string, unknown>>): DaemonSettings {
+  // JSON is YAML.
+  const read = settingsFromText(JSON.stringify(sections), {
+    file: null,
+    folder: "/var/lib/perpwatch",
+    env: {},
+  });
+  if ("problems" in read)
+    throw new Error(read.problems.map(({ path: at, message }) => `${at}: ${message}`).join("\n"));
+  return read.settings;
+}

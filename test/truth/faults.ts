@@ -1,0 +1,118 @@
+/**
+ * The troubles of a scenario, planned from a seed: faults between the daemon and the world, and what happens to the daemon
+ * itself. All of them are over some minutes before the end, so that everything has to be well again at the end.
+ */
+import type { Probe } from "../../src/deliver/index.ts";
+import { channelTraits } from "./channels.ts";
+import { Draw } from "./draw.ts";
+import type { Fault, FaultKind } from "./weather.ts";
+
+export type Step = "observed" | "judged" | "committed" | Parameters<Probe>[0];
+
+/** Times are ms after the beginning. */
+export type LifeEvent = { readonly atMs: number } & (
+  | { readonly kind: "reload"; readonly changed: boolean }
+  /** Stopped in order, and started so much later. */
+  | { readonly kind: "restart"; readonly awayMs: number }
+  /** Dropped without notice, at once or at the next time that it takes a step; started so much later. */
+  | { readonly kind: "kill"; readonly awayMs: number; readonly step: Step | null }
+  /** The wall clock of its machine is set, ms ahead of the true time. */
+  | { readonly kind: "clock"; readonly aheadMs: number }
+  /** Every stream breaks. */
+  | { readonly kind: "streamsBreak" }
+);
+
+export interface Troubles {
+  /** The wall clock of the daemon's machine less the true time at the beginning, ms. */
+  readonly aheadMs: number;
+  readonly faults: readonly Fault[];
+  /** By time. */
+  readonly life: readonly LifeEvent[];
+}
+
+/** The share of a scenario after which troubles are over. */
+export const troublesShare = 0.7;
+
+export const faultKinds: readonly FaultKind[] = [
+  "outage",
+  "limited",
+  "errors",
+  "slow",
+  "cutOff",
+  "framesLost",
+  "framesTwice",
+  "framesLate",
+  "halfOpen",
+  "channelRefuses",
+  "channelHangs",
+  "answersLost",
+];
+
+const steps: readonly Step[] = [
+  "observed",
+  "judged",
+  "committed",
+  "owed-seen",
+  "sealed",
+  "before-send",
+  "sent",
+  "recorded",
+  "ack-due",
+  "ack-sent",
+  "ack-recorded",
+];
+
+export function planTroubles(seed: number, lengthMs: number, wallets: readonly string[]): Troubles {
+  const draw = new Draw(seed, 2);
+  const overMs = lengthMs * troublesShare;
+  const faults: Fault[] = [];
+  const count = draw.whole(0, 4);
+  for (let i = 0; i < count; i++) {
+    const fromMs = draw.between(0, overMs * 0.8);
+    const toMs = Math.min(overMs, fromMs + draw.between(2_000, draw.chance(0.3) ? 240_000 : 60_000));
+    faults.push(faultOf(draw, { fromMs, toMs }, wallets));
+  }
+  const life: LifeEvent[] = [];
+  const happenings = draw.whole(0, 3);
+  for (let i = 0; i < happenings; i++) {
+    const atMs = draw.between(1_000, overMs);
+    const awayMs = draw.chance(0.3) ? draw.between(30_000, 90_000) : draw.between(200, 10_000);
+    life.push(
+      draw.one<() => LifeEvent>([
+        () => ({ kind: "reload", atMs, changed: draw.chance(0.5) }),
+        () => ({ kind: "restart", atMs, awayMs }),
+        () => ({ kind: "kill", atMs, awayMs, step: null }),
+        () => ({ kind: "kill", atMs, awayMs, step: draw.one(steps) }),
+        () => ({ kind: "clock", atMs, aheadMs: draw.between(-40_000, 40_000) }),
+        () => ({ kind: "streamsBreak", atMs }),
+      ])(),
+    );
+  }
+  life.sort((a, b) => a.atMs - b.atMs);
+  return { aheadMs: draw.chance(0.2) ? draw.between(-20_000, 20_000) : 0, faults, life };
+}
+
+function faultOf(draw: Draw, span: { fromMs: number; toMs: number }, wallets: readonly string[]): Fault {
+  const kind = draw.one(faultKinds);
+  const channel = draw.one(Object.keys(channelTraits));
+  const share = draw.one([0.1, 0.3, 0.8]);
+  switch (kind) {
+    case "errors":
+      return { ...span, kind, wallets: draw.some(wallets, 0.4), status: draw.one([500, 502, 503]) };
+    case "slow":
+    case "framesLate":
+      return { ...span, kind, share, mostMs: draw.between(1_000, kind === "slow" ? 60_000 : 10_000) };
+    case "cutOff":
+    case "framesLost":
+    case "framesTwice":
+      return { ...span, kind, share };
+    case "channelRefuses":
+      return { ...span, kind, channel, limited: draw.chance(0.5) };
+    case "channelHangs":
+      return { ...span, kind, channel };
+    case "answersLost":
+      return { ...span, kind, channel, share };
+    default:
+      return { ...span, kind };
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * Invariants of every scenario, whatever its figures are. Each reads the event log and what is left at the end,
+ * and says what is wrong in lines for people.
+ */
+import { blindRule, unreachableRule } from "../../src/domain/built-in.ts";
+import type { Acknowledgement, OwedItem } from "../../src/domain/delivery.ts";
+import { parseSubject } from "../../src/domain/subject.ts";
+import { longestScheduleMs } from "./config.ts";
+import { jsonOf } from "./log.ts";
+import type { Outcome } from "./scenario.ts";
+import { accountOf } from "./world.ts";
+
+type Invariant = (outcome: Outcome) => readonly string[];
+
+/** Levels of pino. */
+const warnLevel = 40;
+const errorLevel = 50;
+/** The time for which the end of a position may wait for word of it, and a poll. */
+const endingWithinMs = 60_000 + 2 * longestScheduleMs;
+/** Channels are well again for longer than this at the end. */
+const deliveredWithinMs = 150_000;
+
+/** It never breaks, starts and stops when it is told to, and its status can be read. */
+const lives: Invariant = ({ faults }) => faults;
+
+/** It meets no fault of its own. */
+const saysNoFault: Invariant = ({ log }) =>
+  log
+    .of("said")
+    .filter(({ level, text }) => level >= errorLevel || (level >= warnLevel && /fault of its own/.test(text)))
+    .map(({ level, text }) => `it said at level ${level}: ${text}`);
+
+/** Unless a fault says so, the exchange has no errors: they would be the simulator's own. */
+const simulatorWorks: Invariant = ({ log, plan }) => {
+  if (plan.troubles.faults.some(({ kind }) => kind === "errors")) return [];
+  const failed = log.of("asked").filter(({ status }) => status === 500);
+  return failed.map(({ target }) => `the simulated exchange answered ${target} with 500`);
+};
+
+/**
+ * A message arrives at its channel once. Again only where the daemon could not know of the first time: its answer was lost, or
+ * the daemon was killed before it was recorded. And again it is the same message.
+ */
+const exactlyOnce: Invariant = ({ log }) => {
+  const wrong: string[] = [];
+  const known = new Map<
+    string,
+    { readonly content: string; readonly lives: Set<number>; recorded: boolean }
+  >();
+  for (const entry of log.entries) {
+    if (entry.kind === "committed") {
+      for (const { id, receiver, status } of entry.changes.messages) {
+        const before = known.get(`${receiver} ${id}`);
+        if (before && status === "delivered") before.recorded = true;
+      }
+    } else if (entry.kind === "answered") {
+      known.get(`${entry.channel} ${entry.id}`)?.lives.add(entry.life);
+    } else if (entry.kind === "arrived") {
+      const key = `${entry.channel} ${entry.message.id}`;
+      const content = jsonOf(entry.message.content);
+      const before = known.get(key);
+      if (!before) known.set(key, { content, lives: new Set(), recorded: false });
+      else if (before.recorded) wrong.push(`${key} arrived again after it was recorded as delivered`);
+      else if (before.lives.has(entry.life))
+        wrong.push(`${key} arrived again after its delivery was confirmed`);
+      else if (before.content !== content) wrong.push(`${key} arrived again with another content`);
+    }
+  }
+  return wrong;
+};
+
+/** Everything that was ever owed is delivered, and arrived, or still waits; and what waits for long could not leave. */
+const nothingLost: Invariant = ({ log, owed, endMs }) => {
+  const wrong: string[] = [];
+  const arrived = new Set(log.of("arrived").map(({ channel, message }) => `${channel} ${message.id}`));
+  const left = new Map(owed.map((item) => [item.id, item]));
+  const committed = new Map<number, OwedItem>();
+  for (const { changes } of log.of("committed"))
+    for (const item of changes.owed) committed.set(item.id, item);
+  for (const [id, { alertId, receiver }] of committed) {
+    const item = left.get(id);
+    const name = `item ${id} of alert ${alertId} for ${receiver}`;
+    if (!item) wrong.push(`${name} was owed and is not known any more`);
+    else if (item.status === "dead") wrong.push(`${name} was given up`);
+    else if (item.status === "delivered" && !arrived.has(`${receiver} ${item.messageId}`))
+      wrong.push(`${name} counts as delivered in ${item.messageId}, which never arrived`);
+    else if (
+      item.status !== "delivered" &&
+      Math.max(item.owedAtMs, item.releaseAtMs ?? 0) < endMs - deliveredWithinMs
+    )
+      wrong.push(`${name} still waits, owed ${Math.round((endMs - item.owedAtMs) / 1_000)} s ago`);
+  }
+  return wrong;
+};
+
+/** Nothing is acknowledged at the exchange before a message about it arrived, unless the configuration wants that. */
+const acknowledgedAfterwards: Invariant = ({ log }) => {
+  const wrong: string[] = [];
+  const rows = new Map<string, Acknowledgement>();
+  const told = new Set<number>();
+  for (const entry of log.entries) {
+    if (entry.kind === "committed") for (const row of entry.changes.acknowledgements) rows.set(row.key, row);
+    else if (entry.kind === "arrived") for (const id of entry.message.alertIds) told.add(id);
+    else if (entry.kind === "acknowledged") {
+      const row = rows.get(entry.key);
+      if (!row) wrong.push(`${entry.key} of ${entry.wallet} was acknowledged and is not known`);
+      else if (row.word === "always") continue;
+      else if (
+        row.rules.length === 0 ||
+        row.rules.some(({ alertIds }) => !alertIds.some((id) => told.has(id)))
+      )
+        wrong.push(`${entry.key} of ${entry.wallet} was acknowledged before a message of each rule arrived`);
+    }
+  }
+  return wrong;
+};
+
+/** At the end no alert fires about a position that is not there, by the exchange, for longer than its end may wait. */
+const noneStandsForNothing: Invariant = ({ status, simulator, log, endMs }) => {
+  const changed = new Map<object, number>();
+  for (const { change, atMs } of log.of("ledger"))
+    for (const account of change.accounts.keys()) changed.set(account, atMs);
+  return (status?.watch.firing ?? []).flatMap(({ id, rule, subject }) => {
+    const parsed = parseSubject(subject);
+    if (parsed?.scope !== "position") return [];
+    const account = accountOf(simulator.world, parsed);
+    const gone =
+      !account.positions.has(parsed.symbol) && endMs - (changed.get(account) ?? 0) > endingWithinMs;
+    return gone ? [`alert ${id} (${rule}) still fires about ${subject}, which is gone`] : [];
+  });
+};
+
+/** All troubles are over for two intervals at the end: nothing is without data, no channel counts as broken. */
+const wellAgain: Invariant = ({ status }) => {
+  if (status === null) return ["nothing runs at the end"];
+  const { firing, blind, wallets } = status.watch;
+  const standing: readonly string[] = [blindRule, unreachableRule, "ChannelBroken"];
+  return [
+    ...firing
+      .filter(({ rule }) => standing.includes(rule))
+      .map(({ id, rule, summary }) => `alert ${id} (${rule}) still fires: ${summary}`),
+    ...blind.map(
+      ({ wallet, source, sinceMs }) =>
+        `${wallet ?? "exchange"}: no data of ${source} since ${new Date(sinceMs).toISOString()}`,
+    ),
+    ...wallets.filter(({ seenMs }) => seenMs === null).map(({ name }) => `${name} was never seen`),
+    ...status.channels
+      .filter(({ working }) => !working)
+      .map(({ name, detail }) => `channel ${name} does not work: ${detail}`),
+  ];
+};
+
+export const invariants: Readonly<Record<string, Invariant>> = {
+  lives,
+  saysNoFault,
+  simulatorWorks,
+  exactlyOnce,
+  nothingLost,
+  acknowledgedAfterwards,
+  noneStandsForNothing,
+  wellAgain,
+};
+
+/** @returns a line for each violation, with the name of its invariant */
+export function violations(outcome: Outcome): readonly string[] {
+  return Object.entries(invariants).flatMap(([name, holds]) =>
+    holds(outcome).map((line) => `${name}: ${line}`),
+  );
+}

@@ -1,0 +1,325 @@
+/**
+ * The line from one life of the daemon to the simulated exchange: requests and stream frames take some ms each way, and the
+ * weather hits them. What the daemon sent before it was killed arrives all the same; nothing comes back to it.
+ *
+ * The exchange takes one thing at a time, in the order of arrival, since its sessions are checked on other threads.
+ */
+import type { Dispatcher } from "undici";
+import { notificationKey } from "../../src/contract/natural-keys.ts";
+import type { Random } from "../../src/domain/clock.ts";
+import type { HttpDispatcher, SocketEnd, SocketOptions, StreamSocket } from "../../src/exchange/index.ts";
+import { notificationItem } from "../../src/simulator/answers/notifications.ts";
+import type { Simulator } from "../../src/simulator/index.ts";
+import { Refusal } from "../../src/simulator/sessions.ts";
+import type { ProcessClock, VirtualTime } from "./clock.ts";
+import type { EventLog } from "./log.ts";
+import type { Weather } from "./weather.ts";
+
+export type Told = NonNullable<Awaited<ReturnType<Simulator["ask"]>>>;
+type Controller = Dispatcher.DispatchController;
+
+/** The exchange as lines reach it. */
+export class Venue {
+  readonly simulator: Simulator;
+  readonly time: VirtualTime;
+  readonly #acked = new Set<object>();
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(simulator: Simulator, time: VirtualTime) {
+    this.simulator = simulator;
+    this.time = time;
+  }
+
+  /** Does one thing there, when all before it is done. */
+  take<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#queue.then(work);
+    this.#queue = done.catch(() => {});
+    return this.time.pending(done);
+  }
+
+  /** Keys of the notifications that were acknowledged since the last call, with their wallets. */
+  newlyAcknowledged(): readonly { readonly wallet: string; readonly key: string }[] {
+    const found: { wallet: string; key: string }[] = [];
+    for (const { name, authority, notifications } of this.simulator.world.wallets.values()) {
+      for (const one of notifications.all()) {
+        if (!one.acked || this.#acked.has(one)) continue;
+        this.#acked.add(one);
+        found.push({ wallet: name, key: notificationKey(notificationItem(one) as never, authority) });
+      }
+    }
+    return found;
+  }
+
+  /** Wallets by whatever names them in a path. */
+  walletIn(target: string): string | null {
+    for (const wallet of this.simulator.world.wallets.values()) {
+      if (target.includes(wallet.authority)) return wallet.name;
+      for (const { address } of wallet.accounts.values()) if (target.includes(address)) return wallet.name;
+    }
+    return null;
+  }
+}
+
+export interface LineParts {
+  readonly venue: Venue;
+  readonly life: number;
+  /** The clock of the daemon: when it is killed, nothing arrives any more. */
+  readonly clock: ProcessClock;
+  readonly random: Random;
+  readonly weather: Weather;
+  readonly log: EventLog;
+}
+
+/** One way, ms. */
+const leastMs = 4;
+const spreadMs = 30;
+
+export class Line {
+  readonly dispatcher: HttpDispatcher;
+  readonly #parts: LineParts;
+  readonly #streams = new Set<Stream>();
+  readonly #under = new Set<(error: Error) => void>();
+
+  constructor(parts: LineParts) {
+    this.#parts = parts;
+    this.dispatcher = {
+      dispatch: (options, handler) => this.#dispatch(options, handler),
+      destroy: async () => {
+        for (const fail of [...this.#under])
+          fail(Object.assign(new Error("destroyed"), { code: "UND_ERR_DESTROYED" }));
+      },
+    };
+  }
+
+  openSocket = (options: SocketOptions): StreamSocket => {
+    const stream = new Stream(this.#parts, options, () => this.#streams.delete(stream));
+    this.#streams.add(stream);
+    return stream;
+  };
+
+  /** Every stream breaks. */
+  breakStreams(): void {
+    for (const stream of [...this.#streams]) stream.breakOff("the connection broke");
+  }
+
+  /** The daemon is gone; the exchange notices the end of its streams. */
+  cut(): void {
+    for (const stream of [...this.#streams]) stream.abandon();
+    this.#under.clear();
+  }
+
+  #dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    const { venue, clock, random, weather, log, life } = this.#parts;
+    const target = String(options.path);
+    let over = false;
+    const end = (finish: () => void): void => {
+      if (over) return;
+      over = true;
+      this.#under.delete(fail);
+      finish();
+    };
+    const fail = (error: Error): void => end(() => handler.onResponseError?.(controller, error));
+    const controller = { aborted: false, abort: fail } as unknown as Controller;
+    this.#under.add(fail);
+    const note = (status: number | null): void => log.add({ kind: "asked", life, target, status });
+    const broken = (code: string, status: number | null): void => {
+      note(status);
+      fail(Object.assign(new Error(code), { code }));
+    };
+    if (weather.now("outage")) {
+      clock.arrive(trip(random), () => broken("ECONNREFUSED", null));
+      return true;
+    }
+    handler.onRequestStart?.(controller, {});
+    const lost = weather.hits("cutOff", random);
+    const carriedOut = !lost || random() < 0.5;
+    const backMs = trip(random) + weather.lateMs("slow", random);
+    venue.time.after(trip(random), async () => {
+      const told = carriedOut ? await this.#ask(target, options) : null;
+      clock.arrive(backMs, () => {
+        if (told === null || lost) return broken("UND_ERR_SOCKET", null);
+        note(told.status);
+        end(() => {
+          handler.onResponseStart?.(controller, told.status, told.headers);
+          if (told.text !== "") handler.onResponseData?.(controller, Buffer.from(told.text));
+          if (told.whole) handler.onResponseEnd?.(controller, {});
+          else
+            handler.onResponseError?.(
+              controller,
+              Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" }),
+            );
+        });
+      });
+    });
+    return true;
+  }
+
+  async #ask(target: string, options: Dispatcher.DispatchOptions): Promise<Told | null> {
+    const { venue, weather, log, life } = this.#parts;
+    const refused = this.#refusal(target);
+    if (refused !== null) return refused;
+    const { method, headers, body } = options;
+    const told = await venue.take(() =>
+      venue.simulator.ask({
+        ...{ method, target },
+        headers: headers as Record<string, string>,
+        body: body === null || body === undefined ? null : String(body),
+      }),
+    );
+    if (method === "POST")
+      for (const one of venue.newlyAcknowledged()) log.add({ kind: "acknowledged", life, ...one });
+    return weather.now("outage") ? null : told;
+  }
+
+  /** The answer that something on the way gives in place of the exchange. */
+  #refusal(target: string): Told | null {
+    const { venue, weather } = this.#parts;
+    const answer = (status: number, error: string, more: Record<string, string> = {}): Told => {
+      const date = new Date(venue.time.nowMs).toUTCString();
+      return { status, headers: { date, ...more }, text: JSON.stringify({ error }), whole: true };
+    };
+    if (weather.now("limited")) return answer(429, "rate_limited", { "retry-after": "1" });
+    const errors = weather.now("errors", ({ wallets }) => wallets.includes(venue.walletIn(target) ?? ""));
+    return errors && answer(errors.status, "unavailable");
+  }
+}
+
+const trip = (random: Random): number => leastMs + random() * spreadMs;
+
+/** One stream: the daemon's socket on this side, the exchange's on the other. */
+class Stream implements StreamSocket {
+  readonly #parts: LineParts;
+  readonly #options: SocketOptions;
+  readonly #gone: () => void;
+  #visit: Awaited<ReturnType<Simulator["enter"]>> | null = null;
+  #open = false;
+  #ended = false;
+  /** Frames of one direction arrive in order. */
+  #lastUpMs = 0;
+  #lastDownMs = 0;
+
+  constructor(parts: LineParts, options: SocketOptions, gone: () => void) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#gone = gone;
+    const { clock, random, venue, weather } = parts;
+    if (weather.now("outage")) {
+      clock.arrive(trip(random), () => this.#end({ kind: "failed", detail: "connect ECONNREFUSED" }));
+      return;
+    }
+    const backMs = trip(random);
+    venue.time.after(trip(random), async () => {
+      if (this.#ended) return;
+      const end = await venue
+        .take(() => this.#enter())
+        .then(
+          () => null,
+          (error: unknown) => error,
+        );
+      clock.arrive(backMs, () => {
+        if (end !== null) return this.#end(refusalOf(end));
+        if (this.#ended) return;
+        this.#open = true;
+        options.onHeard();
+        options.onOpen();
+      });
+    });
+  }
+
+  send(text: string): boolean {
+    if (!this.#open || this.#ended) return false;
+    const { venue, random } = this.#parts;
+    const dueMs = Math.max(venue.time.elapsedMs + trip(random), this.#lastUpMs + random() / 10);
+    this.#lastUpMs = dueMs;
+    venue.time.after(dueMs - venue.time.elapsedMs, () => this.#visit?.text(text));
+    return true;
+  }
+
+  ping(): void {
+    const { clock, random, weather } = this.#parts;
+    if (!this.#open || weather.now("halfOpen")) return;
+    clock.arrive(trip(random) + trip(random), () => this.#heard());
+  }
+
+  end(reason: string): void {
+    this.breakOff(reason);
+  }
+
+  /** Ends at once, and says so. */
+  breakOff(detail: string): void {
+    const { clock, random } = this.#parts;
+    this.#leave();
+    clock.arrive(random() / 10, () => this.#end({ kind: "failed", detail }));
+  }
+
+  /** Ends it; the daemon hears nothing of that. */
+  abandon(): void {
+    this.#ended = true;
+    this.#leave();
+  }
+
+  /** The exchange sees it end. */
+  #leave(): void {
+    this.#gone();
+    this.#open = false;
+    this.#visit?.ended();
+    this.#visit = null;
+  }
+
+  async #enter(): Promise<void> {
+    const { venue, random, clock } = this.#parts;
+    const { token, headers } = this.#options;
+    const protocol = token === null ? {} : { "sec-websocket-protocol": `phoenix-jwt, ${token}` };
+    this.#visit = await venue.simulator.enter(
+      { target: "/v1/ws", headers: { ...headers, ...protocol } },
+      {
+        readyState: 1,
+        bufferedAmount: 0,
+        send: (text) => this.#down(text),
+        ping: () => void clock.arrive(trip(random), () => this.#heard()),
+        close: (code, reason) => {
+          this.#leave();
+          clock.arrive(trip(random), () => this.#end({ kind: "closed", code, reason }));
+        },
+        terminate: () => this.breakOff("the connection broke"),
+      },
+    );
+    if (this.#ended) this.#leave();
+  }
+
+  /** A frame of the exchange on its way. */
+  #down(text: string): void {
+    const { clock, random, weather } = this.#parts;
+    if (weather.hits("framesLost", random)) return;
+    const copies = weather.hits("framesTwice", random) ? 2 : 1;
+    for (let i = 0; i < copies; i++) {
+      const lateMs = weather.lateMs("framesLate", random);
+      const usualMs = Math.max(clock.elapsedMs() + trip(random), this.#lastDownMs + random() / 10);
+      if (lateMs === 0) this.#lastDownMs = usualMs;
+      clock.arrive(usualMs + lateMs - clock.elapsedMs(), () => {
+        if (!this.#heard()) return;
+        this.#options.onText(text);
+      });
+    }
+  }
+
+  /** @returns false where nothing comes through any more */
+  #heard(): boolean {
+    if (!this.#open || this.#ended || this.#parts.weather.now("halfOpen")) return false;
+    this.#options.onHeard();
+    return true;
+  }
+
+  #end(end: SocketEnd): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#leave();
+    this.#options.onEnd(end);
+  }
+}
+
+function refusalOf(error: unknown): SocketEnd {
+  if (!(error instanceof Refusal)) return { kind: "failed", detail: "the connection broke" };
+  const body = JSON.stringify({ error: error.code });
+  return { kind: "refused", status: error.status, body, retryAfterMs: null };
+}

@@ -1,0 +1,75 @@
+/**
+ * The event log of a scenario: what was true at the exchange, what the daemon saw, committed and delivered, and what stood in
+ * its way, in the order in which it came. The one thing that invariants and an oracle read.
+ */
+import { createHash } from "node:crypto";
+import type { Changes } from "../../src/domain/changes.ts";
+import type { Message } from "../../src/domain/delivery.ts";
+import type { Change } from "../../src/simulator/transaction.ts";
+
+/** Lives of the daemon are numbered from 1. */
+export type LogEntry =
+  /** A trader, the market or the exchange did something, by the script. */
+  | { readonly kind: "deed"; readonly text: string }
+  /** A transaction at the exchange. */
+  | { readonly kind: "ledger"; readonly change: Change }
+  | { readonly kind: "fault"; readonly text: string }
+  | { readonly kind: "life"; readonly life: number; readonly text: string }
+  /** Null: no answer. */
+  | { readonly kind: "asked"; readonly life: number; readonly target: string; readonly status: number | null }
+  | { readonly kind: "committed"; readonly life: number; readonly changes: Changes }
+  | { readonly kind: "attempt"; readonly life: number; readonly channel: string; readonly id: string }
+  /** A message is at its channel. @property attempt attempts before it, as the daemon counts them */
+  | {
+      readonly kind: "arrived";
+      readonly life: number;
+      readonly channel: string;
+      readonly message: Message;
+      readonly attempt: number;
+    }
+  /** The daemon was told that it is delivered. */
+  | { readonly kind: "answered"; readonly life: number; readonly channel: string; readonly id: string }
+  /** A notification was acknowledged at the exchange. */
+  | { readonly kind: "acknowledged"; readonly life: number; readonly wallet: string; readonly key: string }
+  | { readonly kind: "said"; readonly life: number; readonly level: number; readonly text: string };
+
+export type Logged = LogEntry & {
+  /** True wall time, ms. */
+  readonly atMs: number;
+};
+
+export class EventLog {
+  readonly entries: Logged[] = [];
+  readonly #nowMs: () => number;
+  readonly #hash = createHash("sha256");
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  add(entry: LogEntry): void {
+    const atMs = this.#nowMs();
+    this.entries.push({ ...entry, atMs });
+    // Truth is what the scenario makes; what came of it is what has to be the same.
+    if (entry.kind === "committed") this.#hash.update(jsonOf(entry.changes));
+    else if (entry.kind === "arrived") this.#hash.update(jsonOf(entry.message));
+  }
+
+  of<K extends LogEntry["kind"]>(kind: K): readonly Extract<Logged, { kind: K }>[] {
+    return this.entries.filter((one): one is Extract<Logged, { kind: K }> => one.kind === kind);
+  }
+
+  /** A hash of all observations, changes and messages so far. */
+  digest(): string {
+    return this.#hash.copy().digest("hex");
+  }
+}
+
+export function jsonOf(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part === "bigint") return `${part}n`;
+    if (part instanceof Map) return [...part];
+    if (part instanceof Set) return [...part];
+    return part;
+  });
+}

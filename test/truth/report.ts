@@ -1,0 +1,88 @@
+/** A scenario for people: its violations, its plan, and a timeline of all that happened in it. */
+import type { Logged } from "./log.ts";
+import type { Outcome } from "./scenario.ts";
+
+/** Text of a file about one scenario. */
+export function reportOf({ plan, log, digest }: Outcome, violations: readonly string[]): string {
+  const { seed, world, troubles } = plan;
+  const times = [
+    ...troubles.faults.map(
+      ({ fromMs, toMs, ...fault }) => `${after(fromMs)} to ${after(toMs)}  ${JSON.stringify(fault)}`,
+    ),
+    ...troubles.life.map(({ atMs, ...event }) => `${after(atMs)}  ${JSON.stringify(event)}`),
+  ];
+  return [
+    `seed ${seed}: npm run truth -- --seeds ${seed}`,
+    `hash ${digest}`,
+    "",
+    "VIOLATIONS",
+    ...(violations.length === 0 ? ["none"] : violations),
+    "",
+    "WALLETS",
+    ...world.wallets.map((wallet) => JSON.stringify(wallet)),
+    ...world.accounts.map((account, index) => `${index}  ${JSON.stringify(account)}`),
+    `the exchange grants ${world.requestsPerSecond ?? "any number of"} requests a second`,
+    "",
+    `TROUBLES (after the beginning; the daemon's clock is ${Math.round(troubles.aheadMs)} ms ahead)`,
+    ...times,
+    "",
+    "TIMELINE (UTC)",
+    ...log.entries.flatMap((entry) => linesOf(entry).map((line) => `${timeOf(entry.atMs)}  ${line}`)),
+    "",
+  ].join("\n");
+}
+
+/** The lines about an entry; none where it says nothing that another one does not. */
+function linesOf(entry: Logged): readonly string[] {
+  switch (entry.kind) {
+    case "deed":
+      return [`world     ${entry.text}`];
+    case "fault":
+      return [`trouble   ${entry.text}`];
+    case "life":
+      return [`life ${entry.life}    ${entry.text}`];
+    case "said":
+      return [`log       ${entry.text}`];
+    case "asked":
+      return entry.status === 200 ? [] : [`asked     ${entry.target}: ${entry.status ?? "no answer"}`];
+    case "ledger":
+      return [...entry.change.accounts.keys()].map(
+        ({ wallet, pdaIndex, subaccount, collateral, positions }) => {
+          const held = [...positions].map(([symbol, { baseLots }]) => `${symbol} ${baseLots}`).join(", ");
+          return `exchange  ${wallet.name}/${pdaIndex}.${subaccount}: ${Number(collateral) / 1e6} USD, ${held || "flat"}`;
+        },
+      );
+    case "attempt":
+      return [];
+    case "arrived": {
+      const { id, alertIds, content } = entry.message;
+      const attempt = entry.attempt === 0 ? "" : `, attempt ${entry.attempt + 1}`;
+      return [`arrived   ${entry.channel} ${id} (alerts ${alertIds.join(", ")}${attempt}): ${content.title}`];
+    }
+    case "answered":
+      return [`confirmed ${entry.channel} ${entry.id}`];
+    case "acknowledged":
+      return [`inbox     ${entry.wallet}: ${entry.key} is acknowledged`];
+    case "committed": {
+      const { alertChanges, failedReads, owed, acknowledgements } = entry.changes;
+      return [
+        ...alertChanges.map(({ kind, alert }) => {
+          const ending = kind === "ended" ? ` (${alert.ending})` : "";
+          return `alert     #${alert.id} ${kind}${ending} ${alert.rule} ${alert.subject}: ${alert.summary}`;
+        }),
+        ...failedReads.map(
+          ({ source, wallet, reason, detail }) =>
+            `failed    ${source} of ${wallet ?? "the exchange"}: ${reason}, ${detail}`,
+        ),
+        ...owed.map(
+          ({ id, alertId, receiver, status, messageId }) =>
+            `owed      item ${id} of #${alertId} to ${receiver}: ${status} ${messageId ?? ""}`,
+        ),
+        ...acknowledgements.map(({ key, status, reason }) => `to ack    ${key}: ${status}, ${reason}`),
+      ];
+    }
+  }
+}
+
+const timeOf = (ms: number): string => new Date(ms).toISOString().slice(11, 23);
+const after = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;

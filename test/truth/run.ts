@@ -1,0 +1,129 @@
+/**
+ * `npm run truth`: scenarios of the whole daemon in virtual time against the simulated exchange, with faults, each from a seed.
+ *
+ *   npm run truth -- --seeds 1..1000 [--jobs 2] [--twice] [--out FOLDER]
+ *   npm run truth -- --seeds 57 --show
+ *   node --inspect-brk test/truth/run.ts --here --seeds 57      in this process, for a debugger
+ *
+ * A line for each scenario. `--twice` runs each again and compares the hashes. A scenario in which an invariant does not hold is
+ * written to a file in FOLDER, with its event log (`--show`: each is). Ends with 1 if there is any. Interrupted, it says which
+ * seeds are left.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { violations } from "./invariants.ts";
+import { reportOf } from "./report.ts";
+import { planOf, runScenario } from "./scenario.ts";
+
+interface Task {
+  readonly seed: number;
+  readonly twice: boolean;
+  readonly show: boolean;
+  readonly out: string;
+}
+
+interface Done {
+  readonly seed: number;
+  readonly wallets: number;
+  readonly messages: number;
+  readonly tookMs: number;
+  readonly violations: readonly string[];
+}
+
+async function work({ seed, twice, show, out }: Task): Promise<Done> {
+  const plan = planOf(seed);
+  const outcome = await runScenario(plan);
+  const found = [...violations(outcome)];
+  if (twice && (await runScenario(planOf(seed))).digest !== outcome.digest)
+    found.push("the second run differs from the first");
+  if (show || found.length > 0) {
+    fs.mkdirSync(out, { recursive: true });
+    fs.writeFileSync(path.join(out, `seed-${seed}.txt`), reportOf(outcome, found));
+  }
+  const messages = outcome.log.of("arrived").length;
+  return { seed, wallets: plan.world.wallets.length, messages, tookMs: outcome.tookMs, violations: found };
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: "string", default: "1..20" },
+      jobs: { type: "string", default: "1" },
+      twice: { type: "boolean", default: false },
+      show: { type: "boolean", default: false },
+      here: { type: "boolean", default: false },
+      out: { type: "string", default: ".runtime/truth" },
+    },
+  });
+  const range = /^(\d+)(?:\.\.(\d+))?$/.exec(values.seeds);
+  if (!range) throw new Error("--seeds: expected a range such as 1..1000, or one seed");
+  const first = Number(range[1]);
+  const last = Number(range[2] ?? first);
+  const { twice, show, out } = values;
+  const startedMs = performance.now();
+  const under = new Set<number>();
+  let next = first;
+  let done = 0;
+  let bad = 0;
+  let sumMs = 0;
+  const tell = ({ seed, wallets, messages, tookMs, violations: found }: Done): void => {
+    done++;
+    sumMs += tookMs;
+    const verdict =
+      found.length === 0 ? "" : `  ${found.length} violations, ${path.join(out, `seed-${seed}.txt`)}`;
+    console.log(
+      `seed ${String(seed).padStart(6)}  ${(tookMs / 1_000).toFixed(2).padStart(6)} s  ${String(wallets).padStart(2)} wallets  ${String(messages).padStart(4)} messages${verdict}`,
+    );
+    for (const line of found.slice(0, 5)) console.log(`    ${line}`);
+    if (found.length > 0) bad++;
+  };
+  const end = (): never => {
+    const perScenario = done === 0 ? 0 : sumMs / done / 1_000;
+    const seconds = ((performance.now() - startedMs) / 1_000).toFixed(0);
+    console.log(
+      `${done} scenarios in ${seconds} s, ${perScenario.toFixed(2)} s each; ${bad} with violations`,
+    );
+    const open = Math.min(next, ...under);
+    if (open <= last) console.log(`not all were run: go on with --seeds ${open}..${last}`);
+    process.exit(bad > 0 || open <= last ? 1 : 0);
+  };
+  process.once("SIGINT", end);
+  const jobs = Math.min(Number(values.jobs), last - first + 1);
+  const each = async (child: ChildProcess): Promise<void> => {
+    while (next <= last) {
+      const seed = next++;
+      under.add(seed);
+      const answer = await ask(child, { seed, twice, show, out });
+      under.delete(seed);
+      tell(answer);
+    }
+    child.disconnect();
+  };
+  if (values.here) for (; next <= last; next++) tell(await work({ seed: next, twice, show, out }));
+  else {
+    const children = Array.from({ length: jobs }, () => fork(fileURLToPath(import.meta.url), ["--work"]));
+    await Promise.all(children.map(each));
+  }
+  end();
+}
+
+/** @throws where the process ends instead of answering */
+function ask(child: ChildProcess, task: Task): Promise<Done> {
+  return new Promise((resolve, reject) => {
+    const ended = (status: number | null, signal: string | null) =>
+      reject(new Error(`seed ${task.seed}: the process ended with ${status ?? signal}`));
+    child.once("exit", ended);
+    child.once("message", (done) => {
+      child.off("exit", ended);
+      resolve(done as Done);
+    });
+    child.send(task);
+  });
+}
+
+if (process.argv[2] === "--work")
+  process.on("message", async (task: Task) => void process.send?.(await work(task)));
+else await main();

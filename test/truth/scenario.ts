@@ -1,0 +1,166 @@
+/**
+ * One scenario: a seed, what it makes of the world and its troubles, ten simulated minutes with the daemon in them, and the event
+ * log of all that. The same seed gives the same log, to the byte.
+ */
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import type { Message, OwedItem } from "../../src/domain/delivery.ts";
+import type { DaemonStatus } from "../../src/domain/status.ts";
+import { openStore } from "../../src/history/index.ts";
+import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
+import { VirtualTime } from "./clock.ts";
+import { sections, settingsOf } from "./config.ts";
+import { type LifeEvent, planTroubles, type Troubles, troublesShare } from "./faults.ts";
+import { Venue } from "./line.ts";
+import { EventLog } from "./log.ts";
+import { Machine } from "./machine.ts";
+import { Weather } from "./weather.ts";
+import { perform, planWorld, settle, type WorldPlan } from "./world.ts";
+
+export const lengthMs = 600_000;
+/** True wall time at the beginning of every scenario: half an hour and a bit before midnight UTC. */
+const beginning = Date.parse("2026-03-02T23:27:12.345Z");
+const statusEveryMs = 15_000;
+/** The time that a daemon may take to stop. */
+const stopWithinMs = 60_000;
+
+export interface Plan {
+  readonly seed: number;
+  readonly world: WorldPlan;
+  readonly troubles: Troubles;
+}
+
+/** The end of a scenario. */
+export interface Outcome {
+  readonly plan: Plan;
+  readonly log: EventLog;
+  readonly simulator: Simulator;
+  /** Things that no daemon may do: it broke, did not start, … */
+  readonly faults: readonly string[];
+  /** At the end, before it was stopped; null: nothing ran. */
+  readonly status: DaemonStatus | null;
+  /** True wall time of that, ms. */
+  readonly endMs: number;
+  /** The rows of the database after the end. */
+  readonly owed: readonly OwedItem[];
+  readonly messages: readonly Message[];
+  readonly digest: string;
+  /** Real time, ms. */
+  readonly tookMs: number;
+  readonly timers: number;
+}
+
+export function planOf(seed: number): Plan {
+  const world = planWorld(seed, lengthMs);
+  const names = world.wallets.map(({ name }) => name);
+  return { seed, world, troubles: planTroubles(seed, lengthMs, names) };
+}
+
+export async function runScenario(plan: Plan): Promise<Outcome> {
+  const startedMs = performance.now();
+  const { seed, world, troubles } = plan;
+  const folder = fs.mkdtempSync(path.join(databases(), "perpwatch-truth-"));
+  const time = new VirtualTime(beginning);
+  const log = new EventLog(() => time.nowMs);
+  const simulator = await startSimulator({
+    clock: time.clock(),
+    port: null,
+    seed,
+    traders: 0,
+    walk: false,
+    requestsPerSecond: world.requestsPerSecond,
+  });
+  try {
+    simulator.world.listeners.add((change) => log.add({ kind: "ledger", change }));
+    await settle(simulator, world);
+    const venue = new Venue(simulator, time);
+    const weather = new Weather(troubles.faults, () => time.elapsedMs);
+    for (const { fromMs, toMs, ...fault } of troubles.faults) {
+      time.after(fromMs, () => log.add({ kind: "fault", text: `begins: ${JSON.stringify(fault)}` }));
+      time.after(toMs, () => log.add({ kind: "fault", text: `ends: ${JSON.stringify(fault)}` }));
+    }
+    for (const deed of world.deeds)
+      time.after(deed.atMs, async () => {
+        const text = await venue.take(() => perform(simulator, world, deed));
+        if (text !== null) log.add({ kind: "deed", text });
+      });
+    const read = [0, 1].map((version) => settingsOf(sections(seed, simulator, world.wallets, version)));
+    const machine = new Machine({
+      ...{ seed, time, venue, weather, log, folder },
+      aheadMs: troubles.aheadMs,
+      settings: (version) => read[version % read.length]!,
+    });
+    for (const event of troubles.life) time.after(event.atMs, () => happen(event, machine, time, log));
+    time.after(lengthMs * troublesShare, () => machine.spare());
+    const look = (): void => {
+      machine.status();
+      time.after(statusEveryMs, look);
+    };
+    time.after(statusEveryMs, look);
+    time.after(0, () => void machine.start());
+    await time.runTo(lengthMs);
+    const status = machine.status();
+    const endMs = time.nowMs;
+    const stopped = await time.runUntil(machine.stop(), stopWithinMs);
+    const faults = [...machine.faults, ...(stopped ? [] : [`it did not stop within ${stopWithinMs} ms`])];
+    if (!stopped) machine.kill();
+    const left = await leftIn(machine.file);
+    return {
+      ...{ plan, log, simulator, faults, status, endMs, ...left },
+      digest: log.digest(),
+      tookMs: performance.now() - startedMs,
+      timers: time.fired,
+    };
+  } finally {
+    await simulator.stop();
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function happen(event: LifeEvent, machine: Machine, time: VirtualTime, log: EventLog): void {
+  const startAfter = (ms: number): void => void time.after(ms, () => void machine.start());
+  switch (event.kind) {
+    case "reload":
+      void machine.reload(event.changed);
+      return;
+    case "restart":
+      if (machine.running) void machine.stop().then(() => startAfter(event.awayMs));
+      return;
+    case "kill":
+      if (!machine.alive) return;
+      if (event.step !== null) machine.killAt(event.step, () => startAfter(event.awayMs));
+      else {
+        machine.kill();
+        startAfter(event.awayMs);
+      }
+      return;
+    case "clock":
+      log.add({ kind: "fault", text: `the daemon's clock is set ${Math.round(event.aheadMs)} ms ahead` });
+      machine.setClock(event.aheadMs);
+      return;
+    case "streamsBreak":
+      log.add({ kind: "fault", text: "every stream breaks" });
+      machine.breakStreams();
+  }
+}
+
+async function leftIn(file: string | null): Promise<Pick<Outcome, "owed" | "messages">> {
+  if (file === null) return { owed: [], messages: [] };
+  const store = openStore({ path: file });
+  try {
+    return { owed: await store.owed({}), messages: await store.messages({}) };
+  } finally {
+    await store.close();
+  }
+}
+
+/** Memory where there is some: thousands of databases need not be safe from power cuts. */
+function databases(): string {
+  try {
+    fs.accessSync("/dev/shm", fs.constants.W_OK);
+    return "/dev/shm";
+  } catch {
+    return os.tmpdir();
+  }
+}

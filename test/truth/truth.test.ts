@@ -1,0 +1,155 @@
+/** Scenarios as `npm run truth` runs them: a few, each twice, and what the invariants make of logs that were tampered with. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { VirtualTime } from "./clock.ts";
+import { faultKinds } from "./faults.ts";
+import { invariants, violations } from "./invariants.ts";
+import type { Logged } from "./log.ts";
+import { reportOf } from "./report.ts";
+import { type Outcome, planOf, runScenario } from "./scenario.ts";
+
+/** One or two wallets each, but for 18: small, since they run in each `npm test`. */
+const seeds = [13, 17, 18, 27];
+
+test.each(seeds)("seed %i is the same twice, and nothing is wrong in it", async (seed) => {
+  const first = await runScenario(planOf(seed));
+  expect(violations(first)).toEqual([]);
+  const second = await runScenario(planOf(seed));
+  expect(second.digest).toBe(first.digest);
+  expect(second.log.entries.length).toBe(first.log.entries.length);
+});
+
+test("another seed is another scenario", () => {
+  expect(planOf(2)).toEqual(planOf(2));
+  expect(planOf(2)).not.toEqual(planOf(3));
+});
+
+test("all faults come up soon", () => {
+  const found = new Set<string>();
+  for (let seed = 1; seed <= 100; seed++)
+    for (const { kind } of planOf(seed).troubles.faults) found.add(kind);
+  expect([...found].sort()).toEqual([...faultKinds].sort());
+});
+
+describe("an invariant finds what breaks it", () => {
+  let outcome: Outcome;
+  beforeAll(async () => {
+    outcome = await runScenario(planOf(17));
+  });
+
+  /** Names of the invariants that do not hold of a log made of this one. */
+  function broken(change: (entries: Logged[]) => Logged[], more: Partial<Outcome> = {}): readonly string[] {
+    const log = Object.create(outcome.log, { entries: { value: change([...outcome.log.entries]) } });
+    return Object.keys(invariants).filter(
+      (name) => invariants[name]!({ ...outcome, log, ...more }).length > 0,
+    );
+  }
+  const unchanged = (entries: Logged[]) => entries;
+
+  test("the log itself breaks none", () => {
+    expect(broken(unchanged)).toEqual([]);
+  });
+
+  test("a message that arrives twice", () => {
+    const again = outcome.log.of("arrived")[0]!;
+    expect(broken((entries) => [...entries, again])).toEqual(["exactlyOnce"]);
+  });
+
+  test("another content under the same id", () => {
+    const found = broken((entries) =>
+      entries.flatMap((entry): Logged[] => {
+        if (entry.kind !== "arrived") return [entry];
+        const { message } = entry;
+        const other = { ...message, content: { ...message.content, title: "another" } };
+        return [{ ...entry, message: other }, entry];
+      }),
+    );
+    expect(found).toEqual(["exactlyOnce"]);
+  });
+
+  test("a message that never arrived", () => {
+    expect(broken((entries) => entries.filter(({ kind }) => kind !== "arrived"))).toContain("nothingLost");
+  });
+
+  test("an owed item that is gone", () => {
+    expect(broken(unchanged, { owed: [] })).toEqual(["nothingLost"]);
+  });
+
+  test("an acknowledgement out of nowhere", () => {
+    const { atMs } = outcome.log.entries[0]!;
+    const entry = {
+      kind: "acknowledged",
+      life: 1,
+      wallet: "w1",
+      key: "notification:general:w1:1",
+      atMs,
+    } as const;
+    expect(broken((entries) => [entry, ...entries])).toEqual(["acknowledgedAfterwards"]);
+  });
+
+  test("a daemon that broke, and one that does not run", () => {
+    expect(broken(unchanged, { faults: ["the daemon broke"] })).toEqual(["lives"]);
+    expect(broken(unchanged, { status: null })).toEqual(["wellAgain"]);
+  });
+
+  test("an alert about a position that is gone, and one without data", () => {
+    const alert = { ...outcome.status!.watch.firing[0]!, id: 999 };
+    const firing = (rule: string, subject: string) => ({
+      status: {
+        ...outcome.status!,
+        watch: { ...outcome.status!.watch, firing: [{ ...alert, rule, subject }] },
+      },
+    });
+    expect(broken(unchanged, firing("LiquidationNear", "w1/0.7/SOL"))).toEqual(["noneStandsForNothing"]);
+    expect(broken(unchanged, firing("Blind", "w1"))).toEqual(["wellAgain"]);
+  });
+
+  test("the report has all of it", () => {
+    const text = reportOf(outcome, ["exactlyOnce: chat x arrived again"]);
+    expect(text).toContain("--seeds 17");
+    expect(text).toContain("exactlyOnce: chat x arrived again");
+    for (const { message } of outcome.log.of("arrived")) expect(text).toContain(message.content.title);
+  });
+});
+
+describe("virtual time", () => {
+  test("timers run in the order of their moments, and then of their setting", async () => {
+    const time = new VirtualTime(0);
+    const ran: string[] = [];
+    for (const [ms, name] of [
+      [30, "c"],
+      [10, "a"],
+      [20, "b"],
+      [10, "a2"],
+    ] as const)
+      time.after(ms, () => ran.push(`${name} ${time.elapsedMs}`));
+    await time.runTo(25);
+    expect(ran).toEqual(["a 10", "a2 10", "b 20"]);
+    expect(time.nowMs).toBe(25);
+  });
+
+  test("it stands still while work goes on, however it is done", async () => {
+    const time = new VirtualTime(0);
+    const clock = time.clock();
+    const ran: string[] = [];
+    clock.after(1, async () => {
+      for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+      ran.push(`turns ${clock.elapsedMs()}`);
+      await time.pending(new Promise((resolve) => setTimeout(resolve, 20)));
+      ran.push(`thread ${clock.elapsedMs()}`);
+    });
+    clock.after(2, () => ran.push("later"));
+    await time.runTo(10);
+    expect(ran).toEqual(["turns 1", "thread 1", "later"]);
+  });
+
+  test("timers die with their process", async () => {
+    const time = new VirtualTime(0);
+    const [one, other] = [time.clock(), time.clock(500)];
+    const ran: string[] = [];
+    one.after(1, () => ran.push("one"));
+    other.after(1, () => ran.push(`other ${other.nowMs()}`));
+    one.kill();
+    await time.runTo(10);
+    expect(ran).toEqual(["other 501"]);
+  });
+});

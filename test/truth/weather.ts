@@ -1,0 +1,72 @@
+/**
+ * Faults between the daemon and the rest of the world: those of a scenario that are in force at a moment, as the
+ * line to the exchange and the channels ask for them.
+ */
+import type { Random } from "../../src/domain/clock.ts";
+
+/** Times are ms after the beginning of the scenario. */
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** `share`: of requests, frames or messages that are hit, 0 to 1. */
+export type Fault = Span &
+  (
+    | /** No connection to the exchange, streams included. */
+    { readonly kind: "outage" }
+    /** 429 with `Retry-After: 1` for everything. */
+    | { readonly kind: "limited" }
+    /** 5xx for what concerns these wallets. */
+    | { readonly kind: "errors"; readonly wallets: readonly string[]; readonly status: number }
+    /** Answers that are late by up to so much. */
+    | { readonly kind: "slow"; readonly share: number; readonly mostMs: number }
+    /** Requests that break off, before or after they were carried out. */
+    | { readonly kind: "cutOff"; readonly share: number }
+    | { readonly kind: "framesLost"; readonly share: number }
+    | { readonly kind: "framesTwice"; readonly share: number }
+    /** So that others overtake them. */
+    | { readonly kind: "framesLate"; readonly share: number; readonly mostMs: number }
+    /** Streams stand and nothing comes by them any more, pongs neither. */
+    | { readonly kind: "halfOpen" }
+    /** A channel refuses: with an error that passes, or with a limit and a time. */
+    | { readonly kind: "channelRefuses"; readonly channel: string; readonly limited: boolean }
+    /** A channel takes nothing and says nothing. */
+    | { readonly kind: "channelHangs"; readonly channel: string }
+    /** A channel takes messages, and its answers are lost. */
+    | { readonly kind: "answersLost"; readonly channel: string; readonly share: number }
+  );
+
+export type FaultKind = Fault["kind"];
+type FaultOf<K extends FaultKind> = Extract<Fault, { kind: K }>;
+
+export class Weather {
+  readonly #faults: readonly Fault[];
+  readonly #elapsedMs: () => number;
+
+  constructor(faults: readonly Fault[], elapsedMs: () => number) {
+    this.#faults = faults;
+    this.#elapsedMs = elapsedMs;
+  }
+
+  /** The fault of a kind that is in force now. */
+  now<K extends FaultKind>(kind: K, fits: (fault: FaultOf<K>) => boolean = () => true): FaultOf<K> | null {
+    const atMs = this.#elapsedMs();
+    for (const fault of this.#faults)
+      if (fault.kind === kind && fault.fromMs <= atMs && atMs < fault.toMs && fits(fault as FaultOf<K>))
+        return fault as FaultOf<K>;
+    return null;
+  }
+
+  /** True if a fault of a kind hits this time. */
+  hits(kind: "cutOff" | "framesLost" | "framesTwice", random: Random): boolean {
+    const fault = this.now(kind);
+    return fault !== null && random() < fault.share;
+  }
+
+  /** The delay beside the usual one, ms. */
+  lateMs(kind: "slow" | "framesLate", random: Random): number {
+    const fault = this.now(kind);
+    return fault !== null && random() < fault.share ? random() * fault.mostMs : 0;
+  }
+}

@@ -1,0 +1,375 @@
+/**
+ * The exchange's side of a scenario, planned from a seed: wallets with their accounts, and what traders, prices and the exchange
+ * do in ten minutes. A plan is data; sizes in it are relative to what stands there when it is done.
+ */
+import { ticksText } from "../../src/simulator/answers/trader.ts";
+import { moveExternally, transfer } from "../../src/simulator/collateral.ts";
+import type { Simulator } from "../../src/simulator/index.ts";
+import { setTriggers, triggerFor } from "../../src/simulator/orders.ts";
+import type { Account, Market, World } from "../../src/simulator/state.ts";
+import { perLot, trade } from "../../src/simulator/trade.ts";
+import { transact } from "../../src/simulator/transaction.ts";
+import { follow, openAccount } from "../../src/simulator/world.ts";
+import { Draw } from "./draw.ts";
+
+export interface AccountPlan {
+  readonly wallet: string;
+  readonly pdaIndex: number;
+  readonly subaccount: number;
+  /** Markets in which it trades; an isolated one has one. */
+  readonly symbols: readonly string[];
+  /** USD. */
+  readonly collateral: number;
+  /** SOL as spot collateral; 0: none. */
+  readonly spot: number;
+}
+
+export interface WalletPlan {
+  readonly name: string;
+  readonly pdaIndices: readonly number[];
+  readonly watchOnly: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Times are ms after the beginning. */
+export type Deed = { readonly atMs: number } & (
+  | { readonly kind: "mark"; readonly symbol: string; readonly factor: number }
+  /** Opens, adds, reduces or flips: a trade of so many times the collateral, signed. */
+  | { readonly kind: "trade"; readonly account: number; readonly symbol: string; readonly leverage: number }
+  /** Closes a share of what is held; above 1 it flips. */
+  | { readonly kind: "close"; readonly account: number; readonly symbol: string; readonly share: number }
+  /** Null: its stops are lost. */
+  | {
+      readonly kind: "stop";
+      readonly account: number;
+      readonly symbol: string;
+      readonly distance: number | null;
+    }
+  /** A limit order. */
+  | {
+      readonly kind: "order";
+      readonly account: number;
+      readonly symbol: string;
+      readonly leverage: number;
+      readonly distance: number;
+    }
+  /** A share of the collateral, signed: a deposit or a withdrawal. */
+  | { readonly kind: "money"; readonly account: number; readonly share: number }
+  | { readonly kind: "transfer"; readonly from: number; readonly to: number; readonly share: number }
+  | { readonly kind: "spot"; readonly account: number; readonly balance: number }
+  /** Percent; null: as the premium says. */
+  | { readonly kind: "funding"; readonly symbol: string; readonly percent: number | null }
+  | { readonly kind: "halt"; readonly symbol: string | null; readonly on: boolean }
+  | { readonly kind: "session"; readonly wallet: string; readonly action: "expire-access" | "revoke" }
+  | { readonly kind: "notice"; readonly wallet: string | null; readonly text: string }
+);
+
+export interface WorldPlan {
+  readonly wallets: readonly WalletPlan[];
+  readonly accounts: readonly AccountPlan[];
+  /** By time. */
+  readonly deeds: readonly Deed[];
+  /** The exchange's own ceiling; null: none. */
+  readonly requestsPerSecond: number | null;
+}
+
+const crossSymbols = ["SOL", "BTC", "ETH"];
+const isolatedSymbols = ["SOL", "BTC", "ETH", "GOLD"];
+const symbols = [...crossSymbols, "GOLD"];
+
+export function planWorld(seed: number, lengthMs: number): WorldPlan {
+  const draw = new Draw(seed, 1);
+  const wallets: WalletPlan[] = [];
+  const accounts: AccountPlan[] = [];
+  const count = draw.chance(0.25) ? 1 : draw.whole(1, 12);
+  for (let i = 0; i < count; i++) {
+    const name = `w${i + 1}`;
+    const pdaIndices = draw.one([[0], [0], [0, 3], [0, 1, 7]]);
+    const labels = draw.chance(0.4) ? { stops: "none" } : {};
+    wallets.push({ name, pdaIndices, watchOnly: draw.chance(0.15), labels });
+    for (const pdaIndex of pdaIndices) {
+      const collateral = Math.round(10 ** draw.between(3, 5.5));
+      const spot = draw.chance(0.15) ? draw.whole(1, 200) : 0;
+      accounts.push({
+        wallet: name,
+        pdaIndex,
+        subaccount: 0,
+        symbols: draw.some(crossSymbols, 0.5),
+        collateral,
+        spot,
+      });
+      if (!draw.chance(0.3)) continue;
+      const isolated = {
+        symbols: [draw.one(isolatedSymbols)],
+        collateral: Math.round(collateral / 5),
+        spot: 0,
+      };
+      accounts.push({ wallet: name, pdaIndex, subaccount: draw.whole(1, 3), ...isolated });
+    }
+  }
+  const deeds = [
+    ...pricePaths(draw, lengthMs),
+    ...traders(draw, accounts, lengthMs),
+    ...exchange(draw, wallets, lengthMs),
+  ];
+  deeds.sort((a, b) => a.atMs - b.atMs);
+  return { wallets, accounts, deeds, requestsPerSecond: draw.chance(0.2) ? draw.whole(8, 40) : null };
+}
+
+/** Each market walks, and some crash and come back. */
+function pricePaths(draw: Draw, lengthMs: number): readonly Deed[] {
+  const deeds: Deed[] = [];
+  for (const symbol of symbols) {
+    const volatility = draw.one([0.0002, 0.001, 0.003]);
+    for (let atMs = draw.between(0, 10_000); atMs < lengthMs; atMs += draw.between(1_000, 15_000))
+      deeds.push({
+        kind: "mark",
+        atMs,
+        symbol,
+        factor: 1 + volatility * (draw.random() + draw.random() + draw.random() - 1.5) * 2,
+      });
+    if (!draw.chance(0.4)) continue;
+    // A crash, or a squeeze, in some steps; perhaps all the way back.
+    const size = draw.between(0.03, 0.3) * (draw.chance(0.6) ? -1 : 1);
+    const steps = draw.whole(1, 6);
+    const factor = (1 + size) ** (1 / steps);
+    let atMs = draw.between(30_000, lengthMs * 0.7);
+    for (let i = 0; i < steps; i++, atMs += draw.between(500, 20_000))
+      deeds.push({ kind: "mark", atMs, symbol, factor });
+    if (draw.chance(0.6))
+      deeds.push({ kind: "mark", atMs: atMs + draw.between(1_000, 90_000), symbol, factor: 1 / (1 + size) });
+  }
+  return deeds;
+}
+
+function traders(draw: Draw, accounts: readonly AccountPlan[], lengthMs: number): readonly Deed[] {
+  const deeds: Deed[] = [];
+  for (const [account, plan] of accounts.entries()) {
+    const cross = accounts.findIndex((one) => one.wallet === plan.wallet && one.pdaIndex === plan.pdaIndex);
+    const leverage = () => draw.between(0.5, draw.chance(0.3) ? 9 : 4) * (draw.chance(0.6) ? 1 : -1);
+    for (const symbol of plan.symbols) {
+      if (draw.chance(0.75))
+        deeds.push({ kind: "trade", atMs: 0, account, symbol, leverage: leverage() / plan.symbols.length });
+      if (draw.chance(0.5))
+        deeds.push({ kind: "stop", atMs: 0, account, symbol, distance: draw.between(0.02, 0.2) });
+    }
+    const actions = draw.whole(0, 6);
+    for (let i = 0; i < actions; i++) {
+      const atMs = draw.between(0, lengthMs);
+      const symbol = draw.one(plan.symbols);
+      deeds.push(
+        draw.one<() => Deed>([
+          () => ({ kind: "trade", atMs, account, symbol, leverage: leverage() / 2 }),
+          () => ({ kind: "close", atMs, account, symbol, share: draw.one([0.25, 0.5, 1, 1, 2]) }),
+          () => ({
+            kind: "stop",
+            atMs,
+            account,
+            symbol,
+            distance: draw.chance(0.4) ? null : draw.between(0.01, 0.2),
+          }),
+          () => ({
+            kind: "order",
+            atMs,
+            account,
+            symbol,
+            leverage: leverage() / 4,
+            distance: draw.between(0.002, 0.05),
+          }),
+          () => ({ kind: "money", atMs, account, share: draw.one([-0.6, -0.3, -0.1, 0.1, 0.5, 2]) }),
+          () => ({ kind: "transfer", atMs, from: cross, to: account, share: draw.between(0.05, 0.4) }),
+          () => ({ kind: "spot", atMs, account, balance: draw.whole(0, 100) }),
+        ])(),
+      );
+    }
+  }
+  return deeds;
+}
+
+function exchange(draw: Draw, wallets: readonly WalletPlan[], lengthMs: number): readonly Deed[] {
+  const deeds: Deed[] = [];
+  const spans = (share: number, begin: (atMs: number) => Deed, end: (atMs: number) => Deed): void => {
+    if (!draw.chance(share)) return;
+    const atMs = draw.between(20_000, lengthMs * 0.6);
+    deeds.push(begin(atMs), end(atMs + draw.between(5_000, 150_000)));
+  };
+  for (const symbol of symbols) {
+    const percent = draw.between(-0.1, 0.1);
+    spans(
+      0.15,
+      (atMs) => ({ kind: "funding", atMs, symbol, percent }),
+      (atMs) => ({ kind: "funding", atMs, symbol, percent: null }),
+    );
+    spans(
+      0.1,
+      (atMs) => ({ kind: "halt", atMs, symbol, on: true }),
+      (atMs) => ({ kind: "halt", atMs, symbol, on: false }),
+    );
+  }
+  spans(
+    0.1,
+    (atMs) => ({ kind: "halt", atMs, symbol: null, on: true }),
+    (atMs) => ({ kind: "halt", atMs, symbol: null, on: false }),
+  );
+  for (const { name } of wallets) {
+    if (draw.chance(0.15))
+      deeds.push({
+        kind: "session",
+        atMs: draw.between(0, lengthMs * 0.7),
+        wallet: name,
+        action: draw.one(["expire-access", "revoke"]),
+      });
+    if (draw.chance(0.1))
+      deeds.push({ kind: "notice", atMs: draw.between(0, lengthMs), wallet: name, text: `word to ${name}` });
+  }
+  if (draw.chance(0.2))
+    deeds.push({ kind: "notice", atMs: draw.between(0, lengthMs), wallet: null, text: "word to all" });
+  return deeds;
+}
+
+/** Makes the wallets and their accounts. */
+export async function settle(simulator: Simulator, { wallets, accounts }: WorldPlan): Promise<void> {
+  for (const { name } of wallets) await simulator.call("trader", { name });
+  const { world } = simulator;
+  for (const plan of accounts) {
+    const account = accountOf(world, plan);
+    transact(world, (tx) => moveExternally(world, tx, account, BigInt(plan.collateral) * 1_000_000n));
+    if (plan.spot > 0)
+      await simulator.call("spot-collateral", {
+        trader: plan.wallet,
+        pdaIndex: plan.pdaIndex,
+        balance: plan.spot,
+      });
+  }
+}
+
+/** Does it, now. @returns it in words; null where nothing was there to be done */
+export async function perform(simulator: Simulator, plan: WorldPlan, deed: Deed): Promise<string | null> {
+  const { world } = simulator;
+  const marketOf = (symbol: string): Market => world.markets.get(symbol)!;
+  simulator.nowMs();
+  switch (deed.kind) {
+    case "mark": {
+      const market = marketOf(deed.symbol);
+      const ticks = Math.max(1, Math.round(market.markTicks * deed.factor));
+      const price = ticksText(market, ticks);
+      await simulator.call("mark-price", { symbol: deed.symbol, price });
+      return `mark of ${deed.symbol} ${price}`;
+    }
+    case "trade": {
+      const account = accountOf(world, plan.accounts[deed.account]!);
+      const market = marketOf(deed.symbol);
+      const lots = lotsFor(account, market, deed.leverage);
+      return lots === 0n ? null : traded(simulator, account, market, lots);
+    }
+    case "close": {
+      const account = accountOf(world, plan.accounts[deed.account]!);
+      const held = account.positions.get(deed.symbol)?.baseLots ?? 0n;
+      const lots = (-held * BigInt(Math.round(deed.share * 100))) / 100n;
+      return lots === 0n ? null : traded(simulator, account, marketOf(deed.symbol), lots);
+    }
+    case "stop": {
+      const account = accountOf(world, plan.accounts[deed.account]!);
+      const market = marketOf(deed.symbol);
+      const held = account.positions.get(deed.symbol)?.baseLots ?? 0n;
+      if (held === 0n) return null;
+      const factor = 1 - (deed.distance ?? 0) * (held > 0n ? 1 : -1);
+      const ticks = Math.max(1, Math.round(market.markTicks * factor));
+      const triggers = deed.distance === null ? [] : [triggerFor("stopLoss", held, ticks)];
+      transact(world, (tx) => setTriggers(tx, market, account, triggers));
+      await after(simulator, market);
+      return `${nameOf(account)}/${deed.symbol}: ${deed.distance === null ? "stops lost" : `stop at ${ticksText(market, ticks)}`}`;
+    }
+    case "order": {
+      const { wallet, pdaIndex, subaccount } = plan.accounts[deed.account]!;
+      const account = accountOf(world, plan.accounts[deed.account]!);
+      const market = marketOf(deed.symbol);
+      const lots = lotsFor(account, market, deed.leverage);
+      if (lots === 0n) return null;
+      const side = lots > 0n ? "bid" : "ask";
+      const ticks = Math.max(1, Math.round(market.markTicks * (1 - deed.distance * (lots > 0n ? 1 : -1))));
+      const size = Number(lots < 0n ? -lots : lots) / 10 ** market.spec.baseLotsDecimals;
+      const order = { trader: wallet, pdaIndex, subaccountIndex: subaccount, symbol: deed.symbol, side };
+      await simulator.call("order", { ...order, price: ticksText(market, ticks), size: String(size) });
+      return `${nameOf(account)}: ${side} ${size} ${deed.symbol} at ${ticksText(market, ticks)}`;
+    }
+    case "money": {
+      const account = accountOf(world, plan.accounts[deed.account]!);
+      if (account.collateral <= 0n) return null;
+      const amount = (account.collateral * BigInt(Math.round(deed.share * 100))) / 100n;
+      transact(world, (tx) => moveExternally(world, tx, account, amount));
+      await after(simulator);
+      return `${nameOf(account)}: ${deed.share > 0 ? "deposit" : "withdrawal"} of ${Number(amount) / 1e6}`;
+    }
+    case "transfer": {
+      const from = accountOf(world, plan.accounts[deed.from]!);
+      const to = accountOf(world, plan.accounts[deed.to]!);
+      if (from === to || from.collateral <= 0n) return null;
+      const amount = (from.collateral * BigInt(Math.round(deed.share * 100))) / 100n;
+      transact(world, (tx) => transfer(tx, from, to, amount));
+      await after(simulator);
+      return `${nameOf(from)} to ${nameOf(to)}: transfer of ${Number(amount) / 1e6}`;
+    }
+    case "spot": {
+      const { wallet, pdaIndex, subaccount } = plan.accounts[deed.account]!;
+      if (subaccount !== 0) return null;
+      await simulator.call("spot-collateral", { trader: wallet, pdaIndex, balance: deed.balance });
+      return `${wallet}/${pdaIndex}.0: ${deed.balance} SOL of spot collateral`;
+    }
+    case "funding": {
+      const ratePercentage = deed.percent === null ? null : deed.percent.toFixed(6);
+      await simulator.call("funding-rate", { symbol: deed.symbol, ratePercentage });
+      return `funding of ${deed.symbol} ${ratePercentage ?? "as usual"}`;
+    }
+    case "halt":
+      if (deed.symbol === null) await simulator.call("exchange", { active: !deed.on });
+      else await simulator.call("market", { symbol: deed.symbol, status: deed.on ? "paused" : "active" });
+      return `${deed.symbol ?? "the exchange"} ${deed.on ? "halts" : "trades again"}`;
+    case "session":
+      await simulator.call("session", { trader: deed.wallet, action: deed.action });
+      return `${deed.wallet}: ${deed.action}`;
+    case "notice": {
+      const body = { notificationType: "maintenance", title: deed.text, body: deed.text };
+      const to = deed.wallet === null ? { source: "admin" } : { source: "general", trader: deed.wallet };
+      await simulator.call("notification", { ...body, ...to });
+      return `announcement: ${deed.text}`;
+    }
+  }
+}
+
+export function accountOf(
+  world: World,
+  plan: Pick<AccountPlan, "wallet" | "pdaIndex" | "subaccount">,
+): Account {
+  const wallet = [...world.wallets.values()].find(({ name }) => name === plan.wallet)!;
+  return openAccount(world, wallet, plan.pdaIndex, plan.subaccount);
+}
+
+/** As subjects of rules name it. */
+export const nameOf = ({ wallet, pdaIndex, subaccount }: Account): string =>
+  `${wallet.name}/${pdaIndex}.${subaccount}`;
+
+async function traded(simulator: Simulator, account: Account, market: Market, lots: bigint): Promise<string> {
+  const { world } = simulator;
+  transact(world, (tx) =>
+    trade(world, tx, market, account, lots, market.markTicks, {
+      ...{ liquidity: "taker", tradeType: "market", instructionType: "PlaceMarketOrder" },
+    }),
+  );
+  await after(simulator, market);
+  const units = Number(lots) / 10 ** market.spec.baseLotsDecimals;
+  return `${nameOf(account)}: ${units} ${market.spec.symbol} at ${ticksText(market, market.markTicks)}`;
+}
+
+/** All that follows at this instant, and word of it on the stream. */
+async function after(simulator: Simulator, ...moved: readonly Market[]): Promise<void> {
+  follow(simulator.world, moved);
+  await simulator.call("advance", { ms: 0 });
+}
+
+function lotsFor(account: Account, market: Market, leverage: number): bigint {
+  if (account.collateral <= 0n) return 0n;
+  return (
+    (account.collateral * BigInt(Math.round(leverage * 1_000))) / 1_000n / perLot(market, market.markTicks)
+  );
+}
