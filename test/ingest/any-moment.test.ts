@@ -6,9 +6,6 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { acknowledgeSettings } from "../../src/alerts/acknowledge.ts";
-import { remindSettings } from "../../src/alerts/remind.ts";
-import { routingSettings } from "../../src/alerts/route.ts";
 import type { SubaccountState } from "../../src/domain/account.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import type { Changes } from "../../src/domain/changes.ts";
@@ -22,13 +19,11 @@ import { Watch } from "../../src/watch/watch.ts";
 import { temporaryFolder } from "../history/folder.ts";
 import {
   event,
-  mainWallet,
   marketConfig,
   notification,
   position,
   prices,
-  rulesOf,
-  scheduleMs,
+  settingsOf,
   startMs,
   subaccount,
 } from "../watch/harness.ts";
@@ -75,21 +70,15 @@ const ours = new Set([
 ]);
 
 const settings: WatchSettings = {
-  wallets: [mainWallet],
-  ruleSet: rulesOf(rules),
-  routing: routingSettings.parse({ receivers: ["chat"] }),
   // When a reminder comes depends on when something was told; what is told does not.
-  remind: remindSettings.parse({ worseBy: 0 }),
-  acknowledge: acknowledgeSettings.parse({}),
-  scheduleMs,
-  timezone: "UTC",
+  ...settingsOf({ rules, remind: { worseBy: 0 } }),
   // A daemon that restarts knows no positions that prices could move until it has read them.
   judgeOldPositions: false,
 };
 
 type Holds = "long" | "short" | "none" | "another";
 
-/** What the exchange says in one round, 5 s after the one before. */
+/** The exchange's answers in one round, 5 s after the one before. */
 type Round =
   | { readonly kind: "failed" }
   | {
@@ -99,7 +88,7 @@ type Round =
       readonly holds: Holds;
       readonly liquidated: boolean;
       readonly filled: boolean;
-      /** Whether the history tells by now how the collateral changed last. */
+      /** True if the history tells by now how the collateral changed last. */
       readonly flowed: boolean;
       readonly acknowledge: boolean;
     };
