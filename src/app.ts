@@ -201,6 +201,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       channels.set(name, outside.createChannel(name, one, parts));
     }
     let { templates } = settings;
+    let { stormFold } = settings.routing;
     const outbox = createOutbox({
       word: (message) =>
         worded(
@@ -220,7 +221,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       observe: (observation) => void observe(observation),
       sender: `perpwatch on ${host}`,
       instance: path.resolve(settings.history.path),
-      stormFold: settings.routing.stormFold,
+      stormFold: () => stormFold,
       charts: charts(() => source),
       log,
       ...(deps.probe ? { probe: deps.probe } : {}),
@@ -503,6 +504,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
           throw new Error(`routes lead to ${unknown.join(", ")}: a new channel runs only after a restart`);
         await judgeBy(next);
         templates = next.templates;
+        stormFold = next.routing.stormFold;
         audits.every(next.acknowledge.audit);
         await noteSets(store, next, clock.nowMs());
         // What was known is known still; what only the new rules read is asked for now.

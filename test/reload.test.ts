@@ -61,6 +61,31 @@ test("a channel's own words are taken by a reload, with what they name of the ac
   expect(house.chats(/SOL is well, equity \$[\d,.]+/).length).toBeGreaterThan(0);
 });
 
+test("the number of messages above which they are folded is taken by a reload", {
+  timeout: 30_000,
+}, async () => {
+  await using house = await openHouse();
+  for (const subaccountIndex of [0, 1])
+    await house.hold({ collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150", subaccountIndex });
+  const settings = (stormFold: number) => ({
+    channels: { chat: house.chat() },
+    routing: { receivers: ["chat"], groupBy: ["subject"], stormFold },
+  });
+  const { daemon } = await house.start(settings(100));
+  await house.clock.advance(3_000);
+  await house.bring("SOL", 0.03);
+  await house.clock.advance(5_000);
+  const alone = house.chats(/./).length;
+  expect(alone).toBeGreaterThan(1);
+  expect(house.chats(/the worst:/)).toEqual([]);
+  await house.bring("SOL", 0.6);
+  await house.clock.advance(90_000);
+  expect(await house.clock.finish(daemon.reload(house.settings(settings(1))))).toEqual([]);
+  await house.bring("SOL", 0.03);
+  await house.clock.advance(5_000);
+  expect(house.chats(/the worst:/).length).toBeGreaterThan(0);
+});
+
 test("how often inboxes are audited is taken by a reload", { timeout: 30_000 }, async () => {
   await using house = await openHouse();
   const { daemon } = await house.start();

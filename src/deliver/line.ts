@@ -71,7 +71,7 @@ export interface LineOptions {
   readonly word: (message: Message) => Message;
   readonly patienceMs: number;
   /** More messages than this that wait together are folded into one. */
-  readonly stormFold: number;
+  readonly stormFold: () => number;
   readonly standing: Standing;
   /** The series behind alerts, for channels that draw what was sealed. */
   readonly charts: Charts | null;
@@ -297,7 +297,7 @@ export class Line {
   }
 
   #leaving(): Leaving {
-    const { stormFold } = this.#options;
+    const stormFold = this.#options.stormFold();
     const { elapsedMs, wallMs: nowMs } = this.#pass;
     const scarce = this.#slots.areScarce(elapsedMs);
     return { nowMs, stormFold, scarce, tellsEach: this.channel.tellsEach === true, draining: this.#draining };

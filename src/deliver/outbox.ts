@@ -49,8 +49,8 @@ export interface OutboxOptions {
   readonly probe?: Probe;
   /** For how long a sealed message is tried before it is given up, ms. Default 24 h. */
   readonly patienceMs?: number;
-  /** More messages than this that wait together for a channel leave as one. Default 3. */
-  readonly stormFold?: number;
+  /** More messages than this that wait together for a channel leave as one; asked each time. Default 3. */
+  readonly stormFold?: () => number;
   /** Maximum time for which `stop` waits for what is under way, ms. Default 5 s. */
   readonly drainMs?: number;
 }
@@ -143,7 +143,7 @@ class WorkingOutbox implements Outbox {
         instance: options.instance,
         word: options.word ?? ((message) => message),
         patienceMs: options.patienceMs ?? 24 * hourMs,
-        stormFold: options.stormFold ?? 3,
+        stormFold: options.stormFold ?? (() => 3),
         standing: this.#standing,
         charts: options.charts ?? null,
         cut: this.#cut.signal,

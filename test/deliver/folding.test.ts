@@ -157,7 +157,7 @@ test("what rose into another group, or ended without word, stands nowhere as fir
 });
 
 test("more messages than a person reads leave as one, the worst first, all counted", async () => {
-  await using one = await rig({ stormFold: 3 });
+  await using one = await rig({ stormFold: () => 3 });
   const { alerts } = one;
   // The channel takes one message a second.
   let freeAtMs = 0;
@@ -267,7 +267,7 @@ test("an info that fires is not said beside what is told", async () => {
 });
 
 test("a fire drill in a storm is told alone, after what is real", async () => {
-  await using one = await rig({ stormFold: 3 });
+  await using one = await rig({ stormFold: () => 3 });
   const { alerts } = one;
   let busy = true;
   one.far.answer = () => (busy ? { status: 429, afterMs: 5 * second } : { status: 200 });

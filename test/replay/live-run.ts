@@ -184,7 +184,7 @@ export class LiveRun {
       store: this.#store,
       channels: new Map(channels),
       ...{ clock, random: seededRandom(++this.#runs), sender: "perpwatch on test", instance: "/one.db" },
-      stormFold: settings.routing.stormFold,
+      stormFold: () => settings.routing.stormFold,
       observe: () => {},
       word: (message) => {
         this.#messages.set(message.itemIds[0]!, message);

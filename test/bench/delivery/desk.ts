@@ -83,10 +83,11 @@ export async function desk(
     clock.nowMs(),
   );
   let ingest: IngestLoop | null = null;
+  const { stormFold } = routingSettings.parse({ receivers: ["any"] });
   const outbox = createOutbox({
     ...{ store, channels, clock, random, sender: "perpwatch on bench", instance: "bench" },
     observe: (observation) => void ingest?.observe(observation),
-    stormFold: routingSettings.parse({ receivers: ["any"] }).stormFold,
+    stormFold: () => stormFold,
   });
   ingest = ingestLoop({ watch, store, clock, onCommitted: (changes) => outbox.committed(changes) });
   const running = ingest;
