@@ -104,7 +104,8 @@ export class OpenChanges {
   }
 
   restore({ open = [], ahead = [] }: Partial<KeptChanges>): void {
-    this.#ahead = ahead;
+    // Those that a state showed before a stop were taken.
+    this.#ahead = ahead.filter(({ account, slot }) => slot > this.slotOf(account));
     // An earlier version kept neither time.
     this.#setOpen(
       open.map((one) => ({ ...one, readMs: one.readMs ?? one.atMs, waitedMs: one.waitedMs ?? 0 })),

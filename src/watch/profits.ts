@@ -126,7 +126,10 @@ export class Profits {
     }
     if (first && this.#takeGone(entry, told, seen, draft)) moved = true;
     if (whole && changes.takeWhole(seen.pdaIndex, seen.slot, draft.atMs)) moved = true;
-    if (moved) this.#refresh(entry);
+    if (moved) {
+      this.#refresh(entry);
+      entry.profit.keep(draft);
+    }
     if (changes.open !== openBefore) this.#opened(entry, draft);
     else if (first && changes.open.length > 0) this.#readAll(entry, draft);
   }

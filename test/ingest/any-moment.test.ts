@@ -179,6 +179,9 @@ function stepsOf(list: readonly Round[]): { readonly afterMs: number; readonly s
         atMs,
         events: [notification(key, "order_filled", { happenedMs: atMs, seenMs: atMs })],
       }));
+    const size = unitsOf(liquidated ? "none" : holds) - unitsOf(held);
+    const fills = size === 0 ? [] : [fill(key, at, size)];
+    add((atMs) => ({ kind: "events", source: "fills", wallet: "main", atMs, events: fills }));
     held = liquidated ? "none" : holds;
     const subaccounts = [accountOf({ ...one, holds: held })];
     add((atMs) => ({
@@ -206,6 +209,16 @@ function accountOf({ collateral, holds }: Round & { readonly kind: "seen" }): Su
   if (holds === "none") return subaccount(collateral, []);
   const held = position(holds === "short" ? -100 : 100, 150);
   return subaccount(collateral, [holds === "another" ? { ...held, sequence: "2" } : held]);
+}
+
+function unitsOf(holds: Holds): number {
+  return holds === "none" ? 0 : holds === "short" ? -100 : 100;
+}
+
+/** Whoever holds a position came by it at 150, and leaves it at that: what is in the account besides was paid in or out. */
+function fill(key: string, slot: number, size: number) {
+  const fields = { side: size > 0 ? "bid" : "ask", size: Math.abs(size), price: 150, fee: 0 };
+  return event({ kind: "fill", key, slot, fields });
 }
 
 function liquidation(key: string, slot: number, atMs: number) {

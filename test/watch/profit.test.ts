@@ -526,6 +526,23 @@ test("what may be a withdrawal is reported where answers are slower than they co
   expect(h.told).toEqual(["Loss main fired critical"]);
 });
 
+test("a record that a state showed before a stop is taken no second time after it", () => {
+  const before = boot(loss("wallet.pnl < -300.0 || wallet.pnl > 300.0"));
+  before.events("collateral", [flow(before, 1_000, before.slot + 5)]);
+  before.account(calm(11_000));
+  expect(figure(before, "pnl")).toBe(0);
+  const h = new Harness({
+    rules: loss("wallet.pnl < -300.0 || wallet.pnl > 300.0"),
+    remembered: before.remembered,
+    atMs: before.nowMs + minute,
+  });
+  h.slot = before.slot + 100;
+  h.config();
+  h.mark(150);
+  h.account(calm(11_000));
+  expect([h.told, figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([[], 0, 1_000]);
+});
+
 test("a record that came before the state that shows it is remembered over a stop", () => {
   const before = boot(loss());
   before.events("collateral", [flow(before, -1_000, before.slot + 5)]);
