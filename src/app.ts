@@ -222,6 +222,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       sender: `perpwatch on ${host}`,
       instance: path.resolve(settings.history.path),
       stormFold: () => stormFold,
+      present: (alertId) => ingest.watch.present(alertId, clock.nowMs()),
       charts: charts(() => source),
       log,
       ...(deps.probe ? { probe: deps.probe } : {}),

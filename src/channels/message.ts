@@ -8,7 +8,7 @@ import type { AlertChange, Ending, Severity } from "../domain/alert.ts";
 import { lateAfterMs, type Message, type MessageItem } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { flat, type WordedText } from "../domain/template-data.ts";
-import { formatTime } from "../domain/time-text.ts";
+import { formatTime, timeOfDay } from "../domain/time-text.ts";
 import { unreachable } from "../domain/unreachable.ts";
 import type { Late } from "./channel.ts";
 import { ledBy } from "./lines.ts";
@@ -103,7 +103,7 @@ export function render(message: Message, options: RenderOptions = {}, late?: Lat
     notes,
     blocks,
     sections: sectionsOf(content),
-    standing: standingLines(content),
+    standing: standingLines(message, zone),
     footer: `${shorten(cleanLine(content.sender), 80)} · ${message.id}`,
   };
 }
@@ -129,12 +129,18 @@ function tallyText(tally: NonNullable<Message["content"]["tally"]>): string {
     .join(", ");
 }
 
-function standingLines({ standing }: Message["content"]): string[] {
+function standingLines({ content: { standing }, sealedAtMs }: Message, zone: string): string[] {
   if (standing === undefined) return [];
-  const lines = standing.alerts.map(
-    ({ id, severity, summary }) => `Still firing, ${severity}: ${cleanLine(summary)} (#${id})`,
-  );
+  const lines = standing.alerts.map(({ id, severity, summary, textAtMs }) => {
+    const asOf = textAtMs === undefined ? "" : `, as of ${shortTime(textAtMs, sealedAtMs, zone)}`;
+    return `Still firing, ${severity}: ${cleanLine(summary)}${asOf} (#${id})`;
+  });
   return standing.more === 0 ? lines : [...lines, `Still firing: ${standing.more} more`];
+}
+
+/** With its date where that may not be today's. */
+function shortTime(ms: number, nowMs: number, zone: string): string {
+  return (nowMs - ms > 12 * 3_600_000 ? formatTime : timeOfDay)(ms, zone);
 }
 
 function lateNote({ content, sealedAtMs }: Message, late: Late | undefined): string | null {
@@ -283,11 +289,22 @@ function freshness(change: AlertChange, zone: string): string[] {
     if (happenedMs === null) lines.push(`Ended ${formatTime(atMs, zone)}.`);
   } else if (!alert.event) {
     const ageMs = Math.max(0, atMs - alert.dataAtMs);
+    if (change.past && ageMs >= 1_000) {
+      lines.push(`Last seen ${formatTime(alert.dataAtMs, zone)}, ${formatDurationMs(ageMs)} ago.`);
+      return [...lines, ...lifeOf(change, zone)];
+    }
     const age = ageMs < 1_000 ? "less than a second old" : `${formatDurationMs(ageMs)} old`;
     lines.push(`Seen ${formatTime(atMs, zone)}, on data ${age}.`);
   } else if (happenedMs === null) {
     lines.push(`Seen ${formatTime(atMs, zone)}.`);
   }
+  return [...lines, ...lifeOf(change, zone)];
+}
+
+/** Sentences about when an alert fired and ended. */
+function lifeOf(change: AlertChange, zone: string): string[] {
+  const { alert, atMs } = change;
+  const lines: string[] = [];
   if (change.kind === "ended") {
     const lastedMs = (alert.endedAtMs ?? atMs) - alert.firedAtMs;
     lines.push(

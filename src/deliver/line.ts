@@ -347,7 +347,7 @@ export class Line {
     const { clock, journal, sender, instance, standing, charts, log } = this.#options;
     const told = await this.#told(entries);
     if (told === null) return null;
-    const others = folded === null ? standing.beside(told) : null;
+    const others = folded === null ? standing.beside(told, clock.nowMs()) : null;
     const stuck = entries.some((entry) => entry.stuck);
     const plain = this.#worded(
       seal(told, { sender, instance, nowMs: clock.nowMs(), folded, standing: others }),

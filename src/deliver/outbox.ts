@@ -11,7 +11,7 @@
  */
 import { type Entry, takenUp } from "../alerts/waiting.ts";
 import type { Channel } from "../channels/channel.ts";
-import type { AlertChange } from "../domain/alert.ts";
+import type { AlertChange, PresentAlert } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import type { Message, OwedItem } from "../domain/delivery.ts";
@@ -43,6 +43,8 @@ export interface OutboxOptions {
   readonly instance: string;
   /** Puts a message into the words of its channel's templates before it is sealed. Default: the usual words. */
   readonly word?: (message: Message) => Message;
+  /** An alert as it stands, null where it fires no longer. Left out: messages list others as they were notified last. */
+  readonly present?: (alertId: number) => PresentAlert | null;
   /** The series behind alerts, for channels that draw it. Left out: nothing is drawn. */
   readonly charts?: Charts;
   readonly log?: DeliverLog;
@@ -115,7 +117,7 @@ class WorkingOutbox implements Outbox {
   readonly #passedOver = new Map<number, Entry[]>();
   readonly #listeners = new Set<(alertIds: readonly number[]) => void>();
   readonly #cut = new AbortController();
-  readonly #standing = new Standing();
+  readonly #standing: Standing;
   #lost = 0;
   readonly #urgent = new Urgent();
   readonly #work: Work;
@@ -125,6 +127,7 @@ class WorkingOutbox implements Outbox {
   constructor(options: OutboxOptions) {
     const { store, clock, random, log = silentLog, probe = noProbe } = options;
     this.#options = options;
+    this.#standing = new Standing(options.present);
     this.#log = log;
     this.#probe = probe;
     this.#work = new Work(log, "the outbox met a fault of its own");

@@ -2,23 +2,33 @@
  * The firing alerts of each receiver's groups as far as it was told there: a message about one of them says which others
  * still do.
  */
-import { type AlertChange, type Severity, severityRank } from "../domain/alert.ts";
+import { type AlertChange, type PresentAlert, type Severity, severityRank } from "../domain/alert.ts";
 import type { MessageContent, OwedItem } from "../domain/delivery.ts";
 
 interface Firing {
   readonly id: number;
   readonly severity: Severity;
   readonly summary: string;
+  readonly textAtMs?: number;
 }
+
+/** The same text as before a while ago is that of now, ms. */
+const recentMs = 10_000;
 
 /** Most that a message lists. */
 const mostListed = 10;
 
 export class Standing {
+  readonly #present: ((alertId: number) => PresentAlert | null) | null;
   /** By receiver and group. */
   readonly #groups = new Map<string, Map<number, Firing>>();
   /** In which group each receiver was told of an alert last: at another level it may be in another one. */
   readonly #places = new Map<number, Map<string, string>>();
+
+  /** @param present an alert as it stands; its own answer is null where it fires no longer. Null: as was notified last */
+  constructor(present: ((alertId: number) => PresentAlert | null) | null = null) {
+    this.#present = present;
+  }
 
   note({ receiver, groupKey }: OwedItem, { alert, kind }: Pick<AlertChange, "alert" | "kind">): void {
     if (groupKey === null || alert.event) return;
@@ -50,15 +60,28 @@ export class Standing {
   }
 
   /** @returns the others of this message's group, the worst first; null where there are none */
-  beside(told: readonly { readonly item: OwedItem }[]): NonNullable<MessageContent["standing"]> | null {
+  beside(
+    told: readonly { readonly item: OwedItem }[],
+    nowMs: number,
+  ): NonNullable<MessageContent["standing"]> | null {
     const { receiver, groupKey } = told[0]!.item;
     const group = groupKey === null ? undefined : this.#groups.get(`${receiver}\n${groupKey}`);
     if (!group) return null;
     const own = new Set(told.map(({ item }) => item.alertId));
     // Infos are for whoever looks, not for whoever is told of something else.
-    const others = [...group.values()].filter(({ id, severity }) => severity !== "info" && !own.has(id));
+    const others = [...group.values()]
+      .flatMap((one) => (own.has(one.id) ? [] : this.#asItStands(one, nowMs)))
+      .filter(({ severity }) => severity !== "info");
     if (others.length === 0) return null;
     others.sort((a, b) => severityRank[b.severity] - severityRank[a.severity] || a.id - b.id);
     return { alerts: others.slice(0, mostListed), more: Math.max(0, others.length - mostListed) };
+  }
+
+  #asItStands(one: Firing, nowMs: number): readonly Firing[] {
+    if (this.#present === null) return [one];
+    const present = this.#present(one.id);
+    if (present === null) return [];
+    const { severity, summary, textAtMs } = present;
+    return [{ id: one.id, severity, summary, ...(nowMs - textAtMs > recentMs ? { textAtMs } : {}) }];
   }
 }

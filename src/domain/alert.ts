@@ -101,6 +101,14 @@ export const alertChangeKinds = [
 ] as const;
 export type AlertChangeKind = (typeof alertChangeKinds)[number];
 
+/** A firing alert as it stands, with its text by the newest figures. */
+export interface PresentAlert {
+  readonly severity: Severity;
+  readonly summary: string;
+  /** The time of its figures, ms. */
+  readonly textAtMs: number;
+}
+
 /** One step in an alert's life, as it was then: what messages are made of. Append only. */
 export interface AlertChange {
   readonly id: number;
@@ -125,6 +133,8 @@ export interface AlertChange {
    * does nothing.
    */
   readonly quietIfAcknowledged?: string;
+  /** True if nothing could be judged at the time of the change: the texts are the last ones, of `alert.dataAtMs`. */
+  readonly past?: true;
 }
 
 /** One level's clock: how long it has been known to hold, or known to be gone. Blind time counts for neither. */

@@ -103,6 +103,8 @@ export interface MessageContent {
       readonly id: number;
       readonly severity: Severity;
       readonly summary: string;
+      /** The time of the figures, ms. Left out: they are those of when this was sealed. */
+      readonly textAtMs?: number;
     }[];
     readonly more: number;
   };

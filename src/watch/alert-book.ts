@@ -47,6 +47,8 @@ export interface AlertText {
   readonly details: readonly (readonly [string, string])[];
   /** The facts that channel templates name. Left out: none. */
   readonly facts?: TemplateFacts | undefined;
+  /** The summary states the age of what it rests on. */
+  readonly statesAge?: true;
 }
 
 export interface NewAlert extends AlertText {
@@ -99,6 +101,12 @@ export class LiveAlert implements Due {
   textNow: (nowMs: number) => AlertText | null = () => null;
   /** Its text by the newest known figures, however old; null as above. */
   lastText: (nowMs: number) => AlertText | null = (nowMs) => this.textNow(nowMs);
+  /** Its last text before it could not be judged any more; null: there is none, or it can be. */
+  lastSeen: AlertText | null = null;
+  /** Its text before its account was last seen to hold less; null: that was not seen. */
+  beforeLoss: AlertText | null = null;
+  /** Its text holds until whoever fired it changes it: nothing is judged. */
+  lasting = true;
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
   place = -1;
@@ -120,8 +128,29 @@ export class LiveAlert implements Due {
   }
 
   /** Goes on where it was before a reload. */
-  goOn({ toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order }: LiveAlert): void {
+  goOn(before: LiveAlert): void {
+    const { toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order } = before;
     Object.assign(this, { toldAtMs, notified, reminders, held, details, facts, judgedAtMs, order });
+    this.lastSeen = before.lastSeen;
+    this.beforeLoss = before.beforeLoss;
+    this.lasting = before.lasting;
+  }
+
+  /** Its text by the newest known figures, and the time of these, ms; null where there is none. */
+  newest(nowMs: number): { readonly text: AlertText; readonly atMs: number } | null {
+    const now = this.textNow(nowMs);
+    if (now !== null) return { text: now, atMs: nowMs };
+    const text = this.lastText(nowMs);
+    return text && { text, atMs: text.statesAge ? nowMs : text.dataAtMs };
+  }
+
+  /** Takes its newest text. @returns true if nothing could be judged now */
+  renew(nowMs: number): boolean {
+    const newest = this.newest(nowMs);
+    if (newest === null) return !this.lasting;
+    this.says(newest.text);
+    this.alert = { ...this.alert, ...pick(newest.text) };
+    return newest.atMs < nowMs;
   }
 
   says({ details, facts }: Pick<AlertText, "details" | "facts">): void {
@@ -243,6 +272,7 @@ export class AlertBook {
     live.reminders = reminders;
     live.details = lastTold?.details ?? [];
     live.facts = lastTold?.facts;
+    live.lasting = false;
     const former = this.#former.get(alert.id);
     if (former) live.goOn(former);
     this.live.set(alert.id, live);
@@ -344,12 +374,14 @@ export class AlertBook {
     happenedMs: number | null = null,
     stands: AlertChange["stands"] = undefined,
   ): void {
-    if (text) live.says(text);
+    // At a reload only the watch before can tell how what it watched stood.
+    const last = text ?? this.#former.get(live.alert.id)?.newest(draft.atMs)?.text ?? null;
+    if (last) live.says(last);
     // The last tier that was seen says nothing of what came.
     if (ending === "liquidated") live.details = live.details.filter(([name]) => name !== tierLine);
     live.alert = {
       ...live.alert,
-      ...(text ? pick(text) : {}),
+      ...(last ? pick(last) : {}),
       state: "ended",
       endedAtMs: draft.atMs,
       ending,
@@ -362,24 +394,21 @@ export class AlertBook {
   acknowledge(draft: Draft, alert: Alert, by: string, comment: string): Alert {
     const live = this.live.get(alert.id);
     // What it says now is what the acknowledgement covers.
-    const now = live?.textNow(draft.atMs) ?? null;
+    const past = live?.renew(draft.atMs) ?? false;
     const next: Alert = {
-      ...alert,
-      ...(now ? pick(now) : {}),
+      ...(live?.alert ?? alert),
       acknowledgedBy: by,
       acknowledgedAtMs: draft.atMs,
       acknowledgedSeverity: alert.severity,
     };
     const details: (readonly [string, string])[] = comment === "" ? [] : [["Comment", comment]];
-    const facts = now === null ? live?.facts : now.facts;
-    const change = this.#change(draft, next, "acknowledged", { details, facts }, null);
+    const change = this.#change(draft, next, "acknowledged", { details, facts: live?.facts, past }, null);
     this.#escalations.settle(alert.id, draft);
     // Whoever was told of it hears that somebody takes care of it.
     if (live) this.owe(draft, change, live.told, null);
     if (live) {
       live.alert = next;
-      if (now) live.says(now);
-      live.notified = notifiedWith(next.value);
+      live.notified = notifiedWith(past ? alert.value : next.value);
       this.#schedule(live);
     }
     return next;
@@ -433,13 +462,9 @@ export class AlertBook {
     const live = this.live.get(alertId);
     const alert = live?.alert ?? this.#unsettled.get(alertId);
     if (!alert || alert.acknowledgedAtMs !== null) return false;
-    const text = live?.lastText(draft.atMs) ?? null;
-    if (live && text) {
-      live.says(text);
-      live.alert = { ...live.alert, ...pick(text) };
-    }
+    const past = live?.renew(draft.atMs) ?? false;
     const details = [words, ...(live?.details ?? [])];
-    const told = { details, facts: live?.facts };
+    const told = { details, facts: live?.facts, past };
     const change = this.#change(draft, live?.alert ?? alert, "escalated", told, null);
     for (const receiver of this.owe(draft, change, receivers, null)) live?.told.add(receiver);
     return true;
@@ -451,13 +476,16 @@ export class AlertBook {
     if (!live || live.held) return false;
     // Somebody takes care of it.
     if (live.alert.acknowledgedAtMs !== null && receivers.every((one) => live.told.has(one))) return true;
-    const text = live.lastText(draft.atMs);
-    if (text) {
-      live.says(text);
-      live.alert = { ...live.alert, ...pick(text) };
-    }
+    const past = live.renew(draft.atMs);
+    const { details, facts } = live;
     const known = receivers.every((receiver) => live.told.has(receiver));
-    const change = this.#change(draft, live.alert, known ? "reminder" : "fired", live, null);
+    const change = this.#change(
+      draft,
+      live.alert,
+      known ? "reminder" : "fired",
+      { details, facts, past },
+      null,
+    );
     for (const receiver of this.owe(draft, change, receivers, null)) live.told.add(receiver);
     live.toldAtMs = draft.atMs;
     live.notified = notifiedWith(live.alert.value, known ? live.notified : null);
@@ -503,7 +531,7 @@ export class AlertBook {
     draft: Draft,
     alert: Alert,
     kind: AlertChangeKind,
-    { details, facts }: Pick<AlertText, "details" | "facts">,
+    { details, facts, past }: Pick<AlertText, "details" | "facts"> & { readonly past?: boolean },
     happenedMs: number | null,
     stands?: AlertChange["stands"],
   ): AlertChange {
@@ -525,6 +553,7 @@ export class AlertBook {
       happenedMs,
       ...(stands === undefined ? {} : { stands }),
       ...(quiet === undefined ? {} : { quietIfAcknowledged: quiet }),
+      ...(past ? { past: true as const } : {}),
     };
     draft.changes.alerts.push(alert);
     draft.changes.alertChanges.push(change);
@@ -537,8 +566,10 @@ export class AlertBook {
     kind: AlertChangeKind,
     happenedMs: number | null,
     stands?: AlertChange["stands"],
+    past = false,
   ): void {
-    const change = this.#change(draft, live.alert, kind, live, happenedMs, stands);
+    const { details, facts } = live;
+    const change = this.#change(draft, live.alert, kind, { details, facts, past }, happenedMs, stands);
     // Whoever was told that it fires is told that it ended.
     if (live.held && kind !== "ended") return;
     const routed = live.alert.shadow ? [] : this.receivers(live.alert, live.except);
@@ -577,12 +608,8 @@ export class AlertBook {
     const draft = this.#draft();
     if (lapsed) this.#begins(live.alert, draft);
     // A reminder speaks of now. Where that is not known it tells the newest that is, and says how old it is.
-    const text = live.lastText(draft.atMs);
-    if (text) {
-      live.says(text);
-      live.alert = { ...live.alert, ...pick(text) };
-    }
-    this.#record(draft, live, "reminder", null);
+    const past = live.renew(draft.atMs);
+    this.#record(draft, live, "reminder", null, undefined, past);
   };
 }
 

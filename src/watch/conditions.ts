@@ -33,7 +33,7 @@ import { coverOf, detailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
 import { Instance, noInstances, noViews, noWindows, Timer } from "./instance.ts";
 import { unreadFigure } from "./known-figures.ts";
-import { judgeOld, labelled, raisedByOld } from "./old-accounts.ts";
+import { judgeOld, labelled, raisedByOld, restsOnOldPositions } from "./old-accounts.ts";
 import type { ExplainedFlow } from "./open-changes.ts";
 import { noPlan, Plans, staysQuiet } from "./plan.ts";
 import { PresentWindow } from "./present-window.ts";
@@ -366,6 +366,7 @@ export class Conditions {
   }
 
   #conclude(instance: Instance, env: Env, judged: Judged, draft: Draft): void {
+    if (judged.kind === "unknown") this.#keepLastSeen(instance, draft.atMs);
     const fresh = this.#withTexts(instance, env, judged);
     this.#noteSight(instance, fresh, draft);
     const old = fresh.kind === "unknown" ? this.#judgedOld(instance, env, judgeOld) : null;
@@ -373,6 +374,17 @@ export class Conditions {
     // Arrivals of what only texts name are no reason to judge.
     if (fresh !== judged) this.#setTimer(instance, draft.atMs + driftMs);
     env.oldAccounts = false;
+  }
+
+  /** Keeps the last text of an alert that can be judged no longer: windows look back from the present only. */
+  #keepLastSeen(instance: Instance, nowMs: number): void {
+    const { alert, unknown, windows, staleMs } = instance;
+    if (alert === null || unknown !== null || windows.length === 0) return;
+    const { env } = instance.node;
+    const wasFresh = nowMs >= staleMs && nowMs - staleMs <= stoodStillMs;
+    alert.lastSeen = wasFresh ? this.#textAt(instance, staleMs - 1, alert.alert.severity, () => null) : null;
+    this.#envOf(instance, nowMs);
+    env.value = undefined;
   }
 
   #judgedOld(instance: Instance, env: Env, by: typeof judgeOld): Judgement | null {
@@ -500,7 +512,12 @@ export class Conditions {
           ? judgeOld(instance, env, this.#options.pricesSinceMs())
           : null,
       );
-      if (text !== null) return text;
+      if (text === null) continue;
+      const { env } = instance.node;
+      // The marks moved on since it could be judged, and the figures with them.
+      return !text.statesAge && atMs < nowMs && restsOnOldPositions(instance.rule, env)
+        ? labelled(text, env, this.#options.timezone, nowMs)
+        : text;
     }
     return null;
   }
@@ -584,6 +601,7 @@ export class Conditions {
 
   /** Lets an alert speak for its instance while it stands. */
   #follow(instance: Instance, alert: LiveAlert): void {
+    alert.lasting = false;
     alert.comparison = (level) => comparisonOf(instance.rule, level);
     alert.textNow = (nowMs) => {
       if (instance.alert !== alert) return null;
@@ -591,7 +609,8 @@ export class Conditions {
         this.#judgedOld(instance, env, raisedByOld),
       );
     };
-    alert.lastText = (nowMs) => (instance.alert === alert ? this.#lastText(instance, nowMs) : null);
+    alert.lastText = (nowMs) =>
+      instance.alert === alert ? (this.#lastText(instance, nowMs) ?? alert.lastSeen) : null;
   }
 
   #noteSight(instance: Instance, judged: Judged, draft: Draft): void {

@@ -256,7 +256,7 @@ export class Endings {
     if (happenedMs !== null) this.rememberEnded(waiting.live.alert, happenedMs);
     // "Before" is how it last stood, which a judgement of what a liquidation left over does not tell.
     const recovered = (): AlertText | null => waiting.textAt?.(draft.atMs) ?? waiting.text;
-    const text = ending === "recovered" ? recovered() : (waiting.before ?? null);
+    const text = ending === "recovered" ? recovered() : (waiting.before ?? waiting.live.beforeLoss);
     this.#alerts.end(draft, waiting.live, ending, text, happenedMs, this.#stands(waiting));
     if (waiting.row) this.#release(waiting.row, draft);
   }

@@ -19,6 +19,9 @@ import { timeText } from "./no-data-text.ts";
  */
 const patienceMs = 5_000;
 
+/** Positions and marks that were read within this are of one time, ms. */
+const markedlyMs = 10_000;
+
 const scopes: ReadonlySet<Scope> = new Set(["position", "trader", "wallet"]);
 const oldSources: ReadonlySet<Source | null> = new Set<Source>(["traderState", "traderView"]);
 
@@ -61,14 +64,22 @@ function readsMarks({ scope, inputs }: ConditionRule): boolean {
   return scopes.has(scope) && inputs.some(({ sources }) => sources.includes("markets"));
 }
 
-/** A text that was rendered from old positions, with their age. */
-export function labelled(text: AlertText, env: Env, timezone: string): AlertText {
-  const { nowMs } = env;
+/** True if figures of a rule rest on marks that were read markedly later than the positions. */
+export function restsOnOldPositions(rule: ConditionRule, env: Env): boolean {
+  if (!readsMarks(rule)) return false;
+  const { traderState, markets } = (env.position ?? env.trader ?? env.wallet)?.seenMs ?? {};
+  if (traderState === undefined || markets === undefined) return false;
+  return markets - traderState > markedlyMs;
+}
+
+/** A text that was rendered from old positions, with their age at a time. */
+export function labelled(text: AlertText, env: Env, timezone: string, nowMs = env.nowMs): AlertText {
   const readMs = (env.position ?? env.trader ?? env.wallet)?.seenMs.traderState ?? text.dataAtMs;
   const age = `positions as of ${timeText(readMs, nowMs, timezone)}, ${formatDurationMs(nowMs - readMs)} old`;
   return {
     ...text,
     summary: `${text.summary} (${age})`,
     details: [["Judged by", age], ...text.details],
+    statesAge: true,
   };
 }

@@ -62,12 +62,12 @@ export function watchStatus(of: {
   };
 }
 
-function firingAlert(live: LiveAlert, atMs: number): FiringAlert {
-  const now = live.textNow(atMs);
-  const text = now ?? live.lastText(atMs);
-  if (!text) return { ...live.alert, textAtMs: live.toldAtMs };
-  const { summary, description, value, dataAtMs } = text;
-  return { ...live.alert, summary, description, value, dataAtMs, textAtMs: now ? atMs : dataAtMs };
+/** An alert with its newest text, and the time of that. */
+export function firingAlert(live: LiveAlert, atMs: number): FiringAlert {
+  const newest = live.newest(atMs);
+  if (!newest) return { ...live.alert, textAtMs: live.lasting ? live.toldAtMs : live.alert.dataAtMs };
+  const { summary, description, value, dataAtMs } = newest.text;
+  return { ...live.alert, summary, description, value, dataAtMs, textAtMs: newest.atMs };
 }
 
 /** The time at which the oldest of the state and the marks under these figures was seen. */

@@ -7,6 +7,9 @@
  * Its state is changed in place; the caller commits what it returns before anything that follows from it is done, and
  * feeds it a `time` observation at `nextDeadlineMs()` and at least once a second.
  */
+
+import type { SubaccountState } from "../domain/account.ts";
+import type { PresentAlert } from "../domain/alert.ts";
 import type { Changes } from "../domain/changes.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Event } from "../domain/event.ts";
@@ -18,7 +21,7 @@ import { accountName } from "../domain/subject.ts";
 import { unreachable } from "../domain/unreachable.ts";
 import { factReader, type RuleSet } from "../rules/index.ts";
 import { type AccountEntry, noteReading, openFacts, type Parting } from "./accounts.ts";
-import { AlertBook } from "./alert-book.ts";
+import { AlertBook, type LiveAlert } from "./alert-book.ts";
 import { explainedText } from "./both-ends.ts";
 import { ChannelAlerts } from "./channel-alerts.ts";
 import { applies, Conditions } from "./conditions.ts";
@@ -56,7 +59,7 @@ import {
   type WatchedWallet,
   type WatchSettings,
 } from "./settings.ts";
-import { watchStatus } from "./status.ts";
+import { firingAlert, watchStatus } from "./status.ts";
 import type { SubjectNode } from "./subjects.ts";
 import { Throttles } from "./throttles.ts";
 import { Today } from "./today.ts";
@@ -565,6 +568,14 @@ export class Watch {
     return explain(of, rule, subject, Math.max(nowMs, this.#nowMs));
   }
 
+  /** A firing alert as it stands now; null where none of this id fires. */
+  present(alertId: number, nowMs: number): PresentAlert | null {
+    const live = this.#alerts.live.get(alertId);
+    if (live === undefined) return null;
+    const { severity, summary, textAtMs } = firingAlert(live, Math.max(nowMs, this.#nowMs));
+    return { severity, summary, textAtMs };
+  }
+
   status(nowMs: number): WatchStatus {
     return watchStatus({
       atMs: nowMs,
@@ -789,6 +800,7 @@ export class Watch {
   #takeAccounts(seen: Observation & { readonly kind: "accounts" }, draft: Draft): void {
     const entry = this.#world.wallets.get(seen.wallet);
     if (!entry) return;
+    if (this.#alerts.live.size > 0) this.#keepBeforeLoss(seen);
     const told = this.#world.accounts.take(seen);
     if (told === null) return;
     this.#noteHolders(seen, told, draft);
@@ -827,6 +839,24 @@ export class Watch {
     this.#conditions.judgeNode(entry.node, "traderState", draft);
     this.#together.changed(entry, "traderState", draft);
     if (whole) this.#restoring.endUnclaimed(seen.wallet, seen.pdaIndex, draft);
+  }
+
+  /** Keeps the texts of alerts about accounts that an answer shows with less than before, as of before it. */
+  #keepBeforeLoss({
+    wallet,
+    pdaIndex,
+    subaccounts,
+    atMs,
+  }: Observation & { readonly kind: "accounts" }): void {
+    for (const account of this.#world.accounts.ofWallet(wallet)) {
+      if (account.ref.pdaIndex !== pdaIndex) continue;
+      let alerts = alertsOf(account.node, null);
+      for (const { node } of account.positions.values()) alerts = alertsOf(node, alerts);
+      if (alerts === null) continue;
+      const now = subaccounts.find(({ subaccount }) => subaccount === account.ref.subaccount);
+      if (now === undefined || !holdsLess(account, now)) continue;
+      for (const alert of alerts) alert.beforeLoss = alert.newest(atMs)?.text ?? null;
+    }
   }
 
   /** Notes who holds which market, where that changed. */
@@ -1144,4 +1174,20 @@ function newRules(before: RuleSet, now: RuleSet): readonly string[] {
 /** Their past stands under an owner that several of them share. */
 function isAccountOrMarket({ subject: { scope } }: SubjectNode): boolean {
   return scope === "trader" || scope === "position" || scope === "market";
+}
+
+/** The alerts about a subject, added to others; null: none. */
+function alertsOf({ instances }: SubjectNode, others: LiveAlert[] | null): LiveAlert[] | null {
+  let all = others;
+  for (const { alert } of instances) if (alert !== null) all = [...(all ?? []), alert];
+  return all;
+}
+
+/** True if a position of an account is smaller in this state of it, or is not there. */
+function holdsLess({ positions }: AccountEntry, now: SubaccountState): boolean {
+  for (const { state } of positions.values()) {
+    const lots = now.positions.find(({ symbol }) => symbol === state.symbol)?.baseLots ?? 0n;
+    if (state.baseLots > 0n ? lots < state.baseLots : lots > state.baseLots) return true;
+  }
+  return false;
 }

@@ -192,6 +192,11 @@ describe("freshness", () => {
       text("fired", { event: true }, { happenedMs: atMs - 300 }),
       ["Happened 2026-11-21 03:41:17 UTC."],
     ],
+    [
+      "nothing newer than the last",
+      text("reminder", { dataAtMs: atMs - 446_000, firedAtMs: atMs - 600_000 }, { past: true }),
+      ["Last seen 2026-11-21 03:33:52 UTC, 7m 26s ago.", "Firing since 2026-11-21 03:31:18 UTC."],
+    ],
     ["an event without its time", text("fired", { event: true }), ["Seen 2026-11-21 03:41:18 UTC."]],
   ];
   test.each(cases)("%s", (_what, said, expected) => {

@@ -133,6 +133,30 @@ test("a message says what else fires in its group, also after a restart, and not
   expect(plainLines(render(messages.at(-1)!))).toContain("Still firing, warning: alert 2 (#2)");
 });
 
+test("what else fires is listed as it stands when the message is made, or with the time of its figures", async () => {
+  const clock = new FakeClock("2026-11-21T03:41:18Z");
+  const present = (id: number) =>
+    id === 3
+      ? null
+      : {
+          severity: "critical" as const,
+          summary: `alert ${id} is worse`,
+          textAtMs: clock.nowMs() - (id === 2 ? 90 * second : second),
+        };
+  await using one = await rig({ clock, present });
+  const { alerts } = one;
+  for (const _ of [1, 2, 3, 4]) {
+    const alert = alerts.alert({ severity: "warning" });
+    await one.owe(alerts.step("fired", alert, ["chat"], "a", 0));
+    await one.clock.settle();
+  }
+  const [message] = (await one.store.messages({})).filter(({ alertIds }) => alertIds.includes(4));
+  expect(render(message!).standing).toEqual([
+    "Still firing, critical: alert 1 is worse (#1)",
+    "Still firing, critical: alert 2 is worse, as of 03:39:48 UTC (#2)",
+  ]);
+});
+
 test("what rose into another group, or ended without word, stands nowhere as firing", async () => {
   await using one = await rig();
   const { alerts } = one;

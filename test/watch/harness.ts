@@ -208,7 +208,7 @@ export function settingsOf(options: HarnessOptions): WatchSettings {
 }
 
 export class Harness {
-  readonly watch: Watch;
+  watch: Watch;
   readonly all: Changes[] = [];
   readonly asks: string[] = [];
   readonly notes: string[] = [];
@@ -234,6 +234,12 @@ export class Harness {
   /** The start after this run, with what a store would give back to it. */
   restarted(options: HarnessOptions, afterMs = 1_000): Harness {
     return new Harness({ ...options, remembered: this.remembered, atMs: this.nowMs + afterMs });
+  }
+
+  /** Goes on with other rules or settings, as at a reload. */
+  reload(options: HarnessOptions): void {
+    const settings = settingsOf({ ...options, reloaded: true });
+    this.watch = new Watch(settings, this.remembered, this.nowMs, this.watch);
   }
 
   see(observation: Observation): Changes {

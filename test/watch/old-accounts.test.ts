@@ -84,6 +84,27 @@ describe("positions that are too old", () => {
     expect(firing.summary).toMatch(/\(positions as of 12:00:20 UTC, 6m \d+s old\)$/);
   });
 
+  test("figures that moved with the marks since they could be judged are as of the positions, in the status, too", () => {
+    const loss = `
+rules:
+  - name: Loss
+    scope: wallet
+    when: wallet.equity < 2500.0 && wallet.unacked < 5
+    severity: critical
+    for: 0s
+    summary: "equity {{ usd(wallet.equity) }}"`;
+    const h = begun(loss);
+    h.see({ kind: "events", source: "notifications", wallet: "main", atMs: h.nowMs, events: [], unacked: 0 });
+    stream(h, 10_000, 140, true);
+    expect(h.told).toEqual(["Loss main fired critical"]);
+    stream(h, 60_000, 135);
+    const [firing] = h.watch.status(h.nowMs).firing.filter(({ rule }) => rule === "Loss");
+    expect(firing).toMatchObject({
+      summary: "equity $1,500.00 (positions as of 12:00:25 UTC, 1m 5s old)",
+      textAtMs: h.nowMs,
+    });
+  });
+
   test("count for the time that a condition has to hold", () => {
     const h = begun(near().replace("keepFiringFor: 0s", "keepFiringFor: 0s\n    for: 30s"));
     stream(h, 60_000, 150);

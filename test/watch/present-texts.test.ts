@@ -1,0 +1,146 @@
+/** Texts of alerts that fire speak of now, or state the time of their figures. */
+import { expect, test } from "vitest";
+import type { AlertChange } from "../../src/domain/alert.ts";
+import { event, Harness, position, startMs, subaccount } from "./harness.ts";
+
+const rules = `
+rules:
+  - name: Under
+    scope: trader
+    when: trader.unrealizedPnl < -100.0
+    severity: critical
+    for: 0s
+    summary: "unrealized {{ usd(trader.unrealizedPnl) }}"
+  - name: Falls
+    scope: trader
+    when: 'drawdown("trader.equity", "10m") > 0.02'
+    severity: critical
+    for: 0s
+    summary: "down {{ percent(drawdown(\\"trader.equity\\", \\"10m\\")) }}"
+`;
+
+/** 100 SOL long at 150. */
+const held = [subaccount(8_000, [position(100, 150)])];
+const timed = { rules, remind: { critical: { every: "10m" }, worseBy: 0 } };
+
+/** Two alerts that fired at 147, at 146 since. */
+function fell(): Harness {
+  const h = Harness.seeing(timed, 150, held);
+  h.live(20_000, held, 150);
+  h.live(5_000, held, 147);
+  h.live(30_000, held, 146);
+  return h;
+}
+
+const ofRule = (h: Harness, rule: string, kind?: AlertChange["kind"]): AlertChange[] =>
+  h.changes.filter((change) => change.alert.rule === rule && (kind === undefined || change.kind === kind));
+
+/** Summary, and age of its figures in seconds. */
+function present(h: Harness, rule: string): [string, number] {
+  const { summary, textAtMs } = h.watch.present(ofRule(h, rule)[0]!.alertId, h.nowMs)!;
+  return [summary, (h.nowMs - textAtMs) / 1_000];
+}
+
+test("an alert is presented by what was judged last, not by what was notified", () => {
+  const h = fell();
+  expect(h.told).toEqual(["Under main/0.0 fired critical", "Falls main/0.0 fired critical"]);
+  expect(present(h, "Under")).toEqual(["unrealized -$400.00", 0]);
+  expect(present(h, "Falls")).toEqual(["down 5%", 0]);
+  expect(h.watch.present(1_000, h.nowMs)).toBeNull();
+});
+
+test("what cannot be judged any more is presented as it was judged last, with the time of that", () => {
+  const h = fell();
+  const lastMs = h.nowMs;
+  h.pass(60_000);
+  expect(present(h, "Under")).toEqual(["unrealized -$400.00", (h.nowMs - lastMs) / 1_000]);
+  expect(present(h, "Falls")).toEqual(["down 5%", (h.nowMs - lastMs) / 1_000]);
+});
+
+test("a reminder of what cannot be judged tells the last judgement and its time", () => {
+  const h = fell();
+  const lastMs = h.nowMs;
+  h.pass(600_000);
+  for (const [rule, summary] of [
+    ["Under", "unrealized -$400.00"],
+    ["Falls", "down 5%"],
+  ] as const) {
+    const [reminder] = ofRule(h, rule, "reminder");
+    expect(reminder).toMatchObject({ past: true, alert: { summary, dataAtMs: lastMs } });
+  }
+});
+
+test("a reminder of what can be judged is of now", () => {
+  const h = fell();
+  h.live(600_000, held, 145.5);
+  const [reminder] = ofRule(h, "Under", "reminder");
+  expect(reminder!.alert.summary).toBe("unrealized -$450.00");
+  expect(reminder).not.toHaveProperty("past");
+});
+
+test("a reminder after a restart before anything was read says when it was seen last", () => {
+  const h = fell();
+  const after = h.restarted(timed, 600_000);
+  after.pass(2_000);
+  const [reminder] = ofRule(after, "Under", "reminder");
+  expect(reminder).toMatchObject({
+    past: true,
+    alert: { summary: "unrealized -$300.00", dataAtMs: startMs + 20_000 },
+  });
+  const [firing] = after.watch.status(after.nowMs).firing.filter(({ rule }) => rule === "Under");
+  expect(firing!.textAtMs).toBe(startMs + 20_000);
+});
+
+test("an acknowledgement shows what was judged last", () => {
+  const h = fell();
+  h.pass(60_000);
+  const { alert } = ofRule(h, "Under")[0]!;
+  h.see({ kind: "acknowledged", atMs: h.nowMs, alert, by: "ann", comment: "" });
+  expect(ofRule(h, "Under", "acknowledged")).toMatchObject([
+    { past: true, alert: { summary: "unrealized -$400.00" } },
+  ]);
+});
+
+test("an alert that ends because its rule was changed shows what was judged last", () => {
+  const h = fell();
+  h.reload({ ...timed, rules: rules.replaceAll("-100.0", "-100000.0").replaceAll("0.02", "0.9") });
+  h.pass(1_000);
+  const ended = ofRule(h, "Under", "ended");
+  expect(ended).toMatchObject([
+    { alert: { ending: "ruleChanged", summary: "unrealized -$400.00", dataAtMs: startMs + 55_000 } },
+  ]);
+  expect(ofRule(h, "Falls", "ended")).toMatchObject([
+    { alert: { ending: "ruleChanged", summary: "down 5%" } },
+  ]);
+});
+
+test("an alert that ends because its rule is gone shows what was judged last", () => {
+  const h = fell();
+  h.reload({ ...timed, rules: rules.replace("name: Under", "name: Other") });
+  h.live(10_000, held, 146);
+  expect(ofRule(h, "Under", "ended")).toMatchObject([
+    { alert: { summary: "unrealized -$400.00", dataAtMs: startMs + 55_000 } },
+  ]);
+});
+
+test("an account that was liquidated shows how it stood before", () => {
+  const h = fell();
+  h.pass(1_000);
+  h.account([subaccount(100, [])]);
+  h.pass(1_000);
+  const fields = { role: "liquidatee", positionClosed: true };
+  h.events("liquidations", [
+    event({
+      kind: "liquidation",
+      key: "l",
+      happenedMs: h.nowMs - 1_000,
+      seenMs: h.nowMs,
+      slot: h.slot,
+      fields,
+    }),
+  ]);
+  h.pass(30_000);
+  expect(ofRule(h, "Under", "ended")).toMatchObject([
+    { alert: { ending: "liquidated", summary: "unrealized -$400.00", dataAtMs: startMs + 55_000 } },
+  ]);
+});
