@@ -25,6 +25,7 @@ import * as fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import tty from "node:tty";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /**
@@ -498,18 +499,22 @@ const passedOn = ["SIGTERM", "SIGINT", "SIGHUP"];
 /**
  * Runs a program in our place: our streams, our signals, its exit status.
  * @param {string} program @param {string[]} args @param {string} node @param {string} cwd
+ * @param {{ isTool: boolean }} what perpwatch itself takes Ctrl-C for one wish where it gets it twice, from the terminal and from
+ * us; to a tool the second one would mean "at once"
  */
-async function runChild(program, args, node, cwd) {
+async function runChild(program, args, node, cwd, { isTool }) {
   const child = spawn(program, args, { cwd, env: environmentFor(node), stdio: "inherit" });
+  const terminals = [0, 1, 2].filter((fd) => tty.isatty(fd));
   for (const signal of passedOn) {
     process.on(signal, () => {
-      // From a terminal, Ctrl-C reached the child already; twice would read as "at once" instead of "in order".
-      const isTty = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
-      if (signal === "SIGINT" && terminalInterrupts(textOf("/proc/self/stat"), isTty)) return;
-      child.kill(signal);
+      const hasIt = isTool && terminalInterrupts(textOf("/proc/self/stat"), terminals.length > 0);
+      if (signal !== "SIGINT" || !hasIt) child.kill(signal);
     });
   }
-  process.exit(await ended(child));
+  const status = await ended(child);
+  // Node sets terminals back at its end, and aborts where one was closed that it still has open.
+  for (const fd of terminals) if (!tty.isatty(fd)) fs.closeSync(fd);
+  process.exit(status);
 }
 
 /** @param {string} root @param {string} name @returns {string} the file behind node_modules/.bin/NAME */
@@ -598,7 +603,7 @@ async function launch(argv) {
 
   if (isTool) {
     const file = option === "--tool" ? toolFile(root, name ?? "") : scriptFile(root, name ?? "");
-    return runChild(runtime.node, [file, ...argv.slice(2)], runtime.node, root);
+    return runChild(runtime.node, [file, ...argv.slice(2)], runtime.node, root, { isTool });
   }
   const main = isCheckout ? source : path.join(root, "dist", "main.js");
   const cwd = callerFolder(process.env, process.cwd(), root);
@@ -607,7 +612,7 @@ async function launch(argv) {
   process.env.PERPWATCH_CALLED = path.basename(called) === "launch.mjs" ? `node ${called}` : "perpwatch";
   const flags = flagsFor(argv, [...process.execArgv, process.env.NODE_OPTIONS ?? ""]);
   if (runtime.node !== process.execPath)
-    return runChild(runtime.node, [...flags, main, ...argv], runtime.node, cwd);
+    return runChild(runtime.node, [...flags, main, ...argv], runtime.node, cwd, { isTool });
   beginAnew(flags);
   // The running Node will do: no second process that would have to be fed signals and outlived.
   process.chdir(cwd);

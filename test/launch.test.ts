@@ -196,6 +196,8 @@ console.log("npm chatter that nobody wants to read");
 
 /** The program of the small package: says how it was started; `wait` waits for a signal, `exit N` ends with N. */
 const program = `
+import { closeSync } from "node:fs";
+import { isatty } from "node:tty";
 const [command, value] = process.argv.slice(2);
 const { PATH } = process.env;
 if (command === "wait") {
@@ -206,11 +208,17 @@ if (command === "wait") {
       if (signal !== "SIGHUP") { clearInterval(timer); process.exitCode = 7; }
     });
   }
+  // Of a terminal that was closed nothing may be open at the end, and no write arrives.
+  const terminals = [0, 1, 2].filter((fd) => isatty(fd));
+  process.stdout.on("error", () => {});
+  process.on("exit", () => { for (const fd of terminals) if (!isatty(fd)) closeSync(fd); });
   process.stdout.write("ready\\n");
 } else if (command === "die") process.kill(process.pid, "SIGKILL");
 else if (command === "exit") process.exitCode = Number(value);
 else console.log(JSON.stringify({ args: process.argv.slice(2), cwd: process.cwd(), version: process.versions.node, PATH }));
 `;
+
+import { startInTerminal, type Terminal } from "./support/terminal.ts";
 
 /** Makes the running Node pass for an old one, on a processor and a C library for which there is a pinned one. */
 const oldMachine = `
@@ -244,18 +252,27 @@ class SmallPackage implements Disposable {
     writeFileSync(path.join(this.outside, file), text);
   }
 
-  start(args: readonly string[], { cwd = this.outside, env = {}, old = false }: Call = {}): ChildProcess {
+  #environment({ env = {}, old = false }: Call): Record<string, string> {
     const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD|NODE_)/.test(name));
     const options = old ? { NODE_OPTIONS: `--require ${path.join(this.outside, "old.cjs")}` } : {};
+    return {
+      ...Object.fromEntries(inherited as [string, string][]),
+      npm_execpath: path.join(this.outside, "npm-cli.js"),
+      XDG_CACHE_HOME: path.join(this.outside, "cache"),
+      ...options,
+      ...env,
+    };
+  }
+
+  startInTerminal(args: readonly string[], call: Call): Terminal {
+    const file = path.join(this.folder, "launch.mjs");
+    return startInTerminal(args, { folder: this.outside, file, env: this.#environment(call) });
+  }
+
+  start(args: readonly string[], call: Call = {}): ChildProcess {
     const child = spawn(process.execPath, [path.join(this.folder, "launch.mjs"), ...args], {
-      cwd,
-      env: {
-        ...Object.fromEntries(inherited),
-        npm_execpath: path.join(this.outside, "npm-cli.js"),
-        XDG_CACHE_HOME: path.join(this.outside, "cache"),
-        ...options,
-        ...env,
-      },
+      cwd: call.cwd ?? this.outside,
+      env: this.#environment(call),
       stdio: ["ignore", "pipe", "pipe"],
       // Away from the terminal that the tests may run in: there the launcher leaves Ctrl-C to the terminal.
       detached: true,
@@ -454,6 +471,24 @@ describe("in the child's place", () => {
       expect(await outcome).toMatchObject({ status: 7, stdout: `ready\ngot SIGHUP\ngot ${signal}\n` });
     }
   });
+
+  test.each([false, true])(
+    "in a terminal: SIGINT and SIGHUP to it alone arrive, and a closed terminal does not end it (old Node: %s)",
+    async (old) => {
+      using small = new SmallPackage();
+      await using first = small.startInTerminal(["wait"], { old });
+      await first.line((line) => line === "ready");
+      first.kill("SIGHUP");
+      await first.line((line) => line === "got SIGHUP");
+      first.kill("SIGINT");
+      expect(await first.status).toBe(7);
+      await using second = small.startInTerminal(["wait"], { old });
+      await second.line((line) => line === "ready");
+      second.close();
+      second.kill("SIGTERM");
+      expect(await second.status).toBe(7);
+    },
+  );
 
   test("keeps the caller's folder, and restores it after `npm run perpwatch`", async () => {
     using small = new SmallPackage();

@@ -2,6 +2,7 @@
  * The daemon's log: to stderr, so that stdout is left to console channels and to what commands were asked for. For people
  * on a terminal, a JSON object a line otherwise. What is called a secret is not written, whoever logs it.
  */
+import { write, writeSync } from "node:fs";
 import { type DestinationStream, type Logger, pino } from "pino";
 import type { Cli } from "./command.ts";
 import type { LogOptions } from "./log-options.ts";
@@ -24,7 +25,10 @@ const secretNames = [
   "bearer",
 ];
 /** A reader that hangs costs lines, never memory. */
-const mostBufferedBytes = 4 * 1_024 * 1_024;
+const mostHeld = 4 * 1_024 * 1_024;
+/** Between two tries of a stream that takes nothing just now, and how many of them hold up the program. */
+const againMs = 10;
+const mostTries = 100;
 
 export interface Log {
   readonly log: Logger;
@@ -49,30 +53,92 @@ export async function createLog(cli: Cli, options: LogOptions): Promise<Log> {
     },
   };
   if (isPretty) {
-    const { default: pretty } = await import("pino-pretty");
-    const stream: DestinationStream = pretty({
-      destination: cli.err.fd,
-      sync: true,
+    const { prettyFactory } = await import("pino-pretty");
+    const pretty = prettyFactory({
       colorize: cli.err.isTTY && (cli.env.NO_COLOR ?? "") === "",
       translateTime: "SYS:HH:MM:ss",
       hideObject: true,
       messageFormat: (line, messageKey) => lineText(line, messageKey),
     });
+    const lines = new Lines(cli.err.fd);
+    const stream: DestinationStream = {
+      // At once: what a console channel prints beside it keeps its place.
+      write(line) {
+        lines.add(pretty(line));
+        lines.flush();
+      },
+    };
     return { log: pino(settings, stream), flush: () => {} };
   }
-  const stream = pino.destination({ fd: cli.err.fd, sync: false, maxLength: mostBufferedBytes });
-  // Whoever read the log is gone: there is nobody to tell, and alerts still leave.
-  stream.on("error", () => {});
-  return {
-    log: pino({ ...settings, formatters: { level: (label) => ({ level: label }) } }, stream),
-    flush() {
-      try {
-        stream.flushSync();
-      } catch {
-        // Closed, or its reader is gone: what could be written was.
-      }
+  const lines = new Lines(cli.err.fd);
+  const stream: DestinationStream = {
+    write(line) {
+      lines.add(line);
+      lines.begin();
     },
   };
+  return {
+    log: pino({ ...settings, formatters: { level: (label) => ({ level: label }) } }, stream),
+    flush: () => lines.flush(),
+  };
+}
+
+/**
+ * Lines on their way to a file descriptor. Whoever reads them may be gone (a pipe without a reader, a closed terminal), and a
+ * disk may be full: then they are lost, there is nobody to tell, and alerts still leave.
+ */
+class Lines {
+  readonly #fd: number;
+  #held = "";
+  #isWriting = false;
+
+  constructor(fd: number) {
+    this.#fd = fd;
+  }
+
+  add(text: string): void {
+    if (this.#held.length + text.length <= mostHeld) this.#held += text;
+  }
+
+  /** Writes what is held beside the program, and what is added until then. */
+  begin(): void {
+    if (this.#isWriting || this.#held === "") return;
+    this.#isWriting = true;
+    this.#write(this.#take());
+  }
+
+  /** Writes what is held before anything else is done. */
+  flush(): void {
+    let rest = this.#take();
+    for (let tries = 0; rest.length > 0 && tries < mostTries; ) {
+      try {
+        rest = rest.subarray(writeSync(this.#fd, rest));
+      } catch (error) {
+        if (!isBusy(error)) return;
+        tries++;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, againMs);
+      }
+    }
+  }
+
+  #take(): Buffer {
+    const text = Buffer.from(this.#held);
+    this.#held = "";
+    return text;
+  }
+
+  #write(text: Buffer): void {
+    write(this.#fd, text, (error, written) => {
+      if (isBusy(error)) return void setTimeout(() => this.#write(text), againMs);
+      if (error === null && written < text.length) return this.#write(text.subarray(written));
+      this.#isWriting = false;
+      this.begin();
+    });
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "EAGAIN" || error.code === "EBUSY");
 }
 
 /** A line: the message, then its fields. Only texts of several lines, such as a stack, take more. */

@@ -22,6 +22,7 @@ import { simulateCommand } from "./simulate.ts";
 import { startCommand } from "./start.ts";
 import { statusCommand } from "./status.ts";
 import { stopLossCommand } from "./stop-loss.ts";
+import { letGoOfClosedTerminals } from "./terminal.ts";
 import { walletCommand } from "./wallet.ts";
 
 const commands = [
@@ -58,12 +59,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     env: process.env,
     status: 0,
   };
-  // `perpwatch alerts | head`: whoever read has read enough.
-  for (const stream of [cli.out, cli.err]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-    });
-  }
+  outliveReaders(cli);
   await runCommand(argv, cli);
   await Promise.all([written(cli.out), written(cli.err)]);
   // Whatever a command left open (half a start that failed, a connection that idles) does not keep it from ending.
@@ -92,6 +88,22 @@ export async function runCommand(argv: readonly string[], cli: Cli): Promise<voi
   } catch (error) {
     cli.status = failed(cli, error, argv.includes("--json"));
   }
+}
+
+/**
+ * Keeps the process going when whoever read its output is gone (`perpwatch alerts | head`, a closed terminal), or when it
+ * cannot be written, as on a full disk: that is told once, and a command that prints has failed then.
+ */
+function outliveReaders(cli: Cli): void {
+  cli.err.on("error", () => {});
+  let isTold = false;
+  cli.out.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE" || error.code === "EIO" || isTold) return;
+    isTold = true;
+    cli.status ||= 1;
+    cli.err.write(`perpwatch: the output cannot be written: ${error.message}\n`);
+  });
+  process.on("exit", letGoOfClosedTerminals);
 }
 
 const lingerMs = 500;

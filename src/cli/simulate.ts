@@ -65,7 +65,8 @@ async function simulate(cli: Cli, settings: Readonly<Record<string, unknown>>): 
   if (typeof settings.keysDir === "string") await makeKeysFolder(settings.keysDir);
   const { BadSettings, runSimulator } = await import("../simulator/index.ts");
   const stopped = new Promise<NodeJS.Signals>((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, resolve);
+    // The terminal and the launcher may both hand out Ctrl-C.
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
   });
   const simulator = await runSimulator(settings, cli.out, cli.err).catch((error: unknown) => {
     if (error instanceof BadSettings) throw new CommandFailed(error.message, 2, { problems: error.problems });

@@ -2,7 +2,7 @@
  * `perpwatch start`: the daemon in the foreground, until it is told to stop.
  *
  *   SIGTERM, SIGINT   stop cleanly, within 10 s; a second one ends at once
- *   SIGHUP            read the configuration again and go on with it
+ *   SIGHUP            read the configuration again and go on with it; of a terminal that is closed: go on
  */
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
@@ -16,6 +16,7 @@ import { type Cli, CommandFailed, type CommonOptions, declare, namedConfig } fro
 import { type Loaded, loadOwn, misconfigured } from "./configuration.ts";
 import { examine } from "./ground.ts";
 import { type LogOptions, logFormats, logLevels } from "./log-options.ts";
+import { isTerminalClosed } from "./terminal.ts";
 import { oneOf } from "./values.ts";
 
 interface StartOptions extends CommonOptions {
@@ -34,6 +35,7 @@ export function startCommand(program: Command, cli: Cli): void {
       "Without a config.yaml it runs a demonstration: a simulated exchange, demo wallets, alerts in this terminal.\n" +
       "SIGTERM and SIGINT stop it cleanly within 10 s, a second one ends it at once; SIGHUP reads the configuration\n" +
       "again and takes rules, routing, reminders and acknowledging; what else changed is named and waits for a restart.\n" +
+      "When its terminal is closed it goes on, without the console channels; the demonstration ends.\n" +
       "The log goes to standard error, console channels to standard output: text on a terminal or with --log-format\n" +
       "pretty, else a JSON line for each message (level, time, msg, channel, message, severity, alerts).",
     examples: ["start", "start --config /etc/perpwatch/config.yaml --log-format json"],
@@ -61,8 +63,10 @@ async function start(cli: Cli, options: StartOptions, named: boolean): Promise<n
   const commandLine = commandLineOf(cli, named ? options.config : null);
   const stop = new AbortController();
   let running: Running | null = null;
-  const release = onSignals(log, flush, stop, () => {
-    if (loaded === null) log.warn("SIGHUP: the demonstration has no configuration to read again");
+  const release = onSignals(log, flush, stop, (isClosing) => {
+    if (isClosing && loaded === null) stop.abort(new Error("the terminal was closed"));
+    else if (isClosing) log.warn("SIGHUP: the terminal was closed; the daemon goes on, SIGTERM stops it");
+    else if (loaded === null) log.warn("SIGHUP: the demonstration has no configuration to read again");
     else if (running === null) log.warn("SIGHUP: not started yet; nothing was read again");
     else void reload(cli, options.config, running, log);
   });
@@ -150,8 +154,16 @@ function isSection(name: string, settings: DaemonSettings): name is keyof Daemon
 /** The same signal twice within this time is one wish. */
 const sameStopMs = 1_000;
 
-/** @returns how to let go of the signals again */
-function onSignals(log: Logger, flush: () => void, stop: AbortController, onHangup: () => void): () => void {
+/**
+ * @param onHangup told of SIGHUP, and whether it says that the terminal was closed
+ * @returns how to let go of the signals again
+ */
+function onSignals(
+  log: Logger,
+  flush: () => void,
+  stop: AbortController,
+  onHangup: (isClosing: boolean) => void,
+): () => void {
   const end = (status: number, why: string): never => {
     log.fatal(why);
     flush();
@@ -170,11 +182,19 @@ function onSignals(log: Logger, flush: () => void, stop: AbortController, onHang
     // Keeps nothing alive: it only ends what would not end by itself.
     setTimeout(() => end(1, `not stopped after ${stopWithinMs} ms: ending now`), stopWithinMs).unref();
   };
+  // A terminal that closes may say so more than once: itself, its shell, the launcher.
+  let closedAtMs: number | null = null;
+  const onSighup = () => {
+    if (closedAtMs !== null && performance.now() - closedAtMs < sameStopMs) return;
+    const isClosing = closedAtMs === null && isTerminalClosed();
+    if (isClosing) closedAtMs = performance.now();
+    onHangup(isClosing);
+  };
   process.on("SIGTERM", onStop);
   process.on("SIGINT", onStop);
-  process.on("SIGHUP", onHangup);
+  process.on("SIGHUP", onSighup);
   return () => {
-    process.off("SIGHUP", onHangup);
+    process.off("SIGHUP", onSighup);
     // The others stay: whatever still keeps the process alive, a second signal ends it.
   };
 }

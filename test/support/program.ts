@@ -24,6 +24,8 @@ export interface Program extends AsyncDisposable {
   readonly stdout: readonly string[];
   readonly stderr: readonly string[];
   readonly ended: Promise<Ended>;
+  /** Stops reading both outputs: every further write to them fails with EPIPE. */
+  deafen(): void;
   /** Sends a signal and waits for the end. */
   end(signal: NodeJS.Signals): Promise<Ended>;
 }
@@ -58,6 +60,10 @@ export function startProgram(args: readonly string[], { env = {}, folder }: Prog
     stdout,
     stderr,
     ended,
+    deafen() {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    },
     end(signal) {
       child.kill(signal);
       return ended;

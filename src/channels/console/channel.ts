@@ -84,19 +84,27 @@ export function consoleJson(name: string, message: Message, rendering: Rendering
 
 const indented = (line: string) => `    ${line}`;
 
+/** In words, what a stream lost for good; null: this failure may pass. */
+function lossOf({ code }: NodeJS.ErrnoException): string | null {
+  if (code === "EIO") return "the terminal that perpwatch was started in was closed";
+  return code === "EPIPE" ? "the program that read the output has ended" : null;
+}
+
 export function createConsole(name: string, deps: ConsoleDeps): Channel {
   const { out } = deps;
   const ok: ProbeResult = {
     kind: "ok",
     detail: out.isTTY === true ? "writes to this terminal" : "writes to standard output",
   };
-  const gone: ProbeResult = {
-    kind: "failed",
-    failure: "unreachable",
-    detail: "the output stream is closed",
-    fix: "start perpwatch with an open standard output",
+  const fix = "start perpwatch again with an open standard output";
+  /** The loss that the last write met; null: it met none. */
+  let broken: string | null = null;
+  const look = async (): Promise<ProbeResult> => {
+    if (broken !== null) return { kind: "failed", failure: "rejected", detail: broken, fix };
+    return out.writable
+      ? ok
+      : { kind: "failed", failure: "unreachable", detail: "the output stream is closed", fix };
   };
-  const look = async () => (out.writable ? ok : gone);
   return {
     name,
     kind: "console",
@@ -116,8 +124,11 @@ export function createConsole(name: string, deps: ConsoleDeps): Channel {
         signal.addEventListener("abort", abort, { once: true });
         const settle = (error: Error | null | undefined) => {
           signal.removeEventListener("abort", abort);
+          broken = error == null ? null : lossOf(error);
           if (error == null) return resolve({ kind: "delivered", receipt: "written" });
-          const detail = "the output stream is closed";
+          if (broken !== null)
+            return resolve({ kind: "refused", failure: "rejected", detail: broken, channelBroken: true });
+          const detail = `the output stream cannot be written (${error.message})`;
           resolve({ kind: "retry", failure: "unreachable", detail, afterMs: null });
         };
         // A stream that fails also emits "error", which would end the process if nobody listened.
