@@ -91,29 +91,46 @@ export function balanceChange(
   return { cashUsd: usdFromQuoteLots(cashLots), traded, slackUsd };
 }
 
+/** Collateral in other assets that an account has no longer, by asset: in the asset's smallest units, and its value; positive. */
+export type TakenSpots = Readonly<Record<number, { readonly units: number; readonly usd: number }>>;
+
+export interface SpotChange {
+  /** Value of what was added, USD. */
+  readonly addedUsd: number;
+  /** Null: nothing. */
+  readonly taken: TakenSpots | null;
+}
+
+const noSpotChange: SpotChange = { addedUsd: 0, taken: null };
+
 /**
- * Returns the value of what was added to or taken from the collateral in other assets, USD; null where an asset cannot be
- * valued. Nothing but deposits, withdrawals and liquidations changes these balances, and no history tells of the first two.
+ * Returns what was added to and taken from the collateral in other assets; null where an asset cannot be valued. Nothing but
+ * deposits, withdrawals and liquidations changes these balances, and no history tells of the first two.
  *
  * @param unitUsdOf value of the smallest unit of an asset; undefined: not known
  */
-export function spotChangeUsd(
+export function spotChange(
   before: Balance,
   after: Balance,
   unitUsdOf: (spot: SpotCollateralState) => number | undefined,
-): number | null {
+): SpotChange | null {
   const [old, now] = [before.spotCollaterals, after.spotCollaterals];
-  if (old === now || (old.length === 0 && now.length === 0)) return 0;
-  let usd = 0;
-  for (const spot of now) {
-    const balance = old.find(({ assetIndex }) => assetIndex === spot.assetIndex)?.balance ?? 0n;
-    if (spot.balance !== balance) usd += Number(spot.balance - balance) * (unitUsdOf(spot) ?? Number.NaN);
-  }
-  for (const spot of old) {
-    if (spot.balance === 0n || now.some(({ assetIndex }) => assetIndex === spot.assetIndex)) continue;
-    usd -= Number(spot.balance) * (unitUsdOf(spot) ?? Number.NaN);
-  }
-  return Number.isNaN(usd) ? null : usd;
+  if (old === now || (old.length === 0 && now.length === 0)) return noSpotChange;
+  let addedUsd = 0;
+  const taken: Record<number, TakenSpots[number]> = {};
+  const note = (spot: SpotCollateralState, was: bigint, is: bigint): void => {
+    if (was === is) return;
+    const units = Number(is - was);
+    const usd = units * (unitUsdOf(spot) ?? Number.NaN);
+    if (usd < 0) taken[spot.assetIndex] = { units: -units, usd: -usd };
+    else addedUsd += usd;
+  };
+  for (const spot of now)
+    note(spot, old.find(({ assetIndex }) => assetIndex === spot.assetIndex)?.balance ?? 0n, spot.balance);
+  for (const spot of old)
+    if (!now.some(({ assetIndex }) => assetIndex === spot.assetIndex)) note(spot, spot.balance, 0n);
+  if (Number.isNaN(addedUsd)) return null;
+  return { addedUsd, taken: Object.keys(taken).length === 0 ? null : taken };
 }
 
 /** Size that was added says at what price; size that was taken off does not. */

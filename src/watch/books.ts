@@ -205,7 +205,8 @@ class Book implements Doubt {
   #startedMs = 0;
   #equity = 0;
   #pnlToday = 0;
-  #openToday = 0;
+  #inToday = 0;
+  #outToday = 0;
   /** Members whose profit of the day is not known. */
   #untold = 0;
   /** Members whose account figures are not known. */
@@ -245,18 +246,27 @@ class Book implements Doubt {
     return this.#rule.name === rule;
   }
 
-  get usd(): number {
-    return this.#openToday / usdScale;
+  get inUsd(): number {
+    return this.#inToday / usdScale;
+  }
+
+  get outUsd(): number {
+    return this.#outToday / usdScale;
+  }
+
+  /** True unless all of it cancels out: money that left one wallet may have come into another. */
+  get #isOpen(): boolean {
+    return this.#inToday + this.#outToday !== 0;
   }
 
   /** The doubt about the profit of today; null: there is none. */
   get doubt(): Doubt | null {
-    return this.#openToday === 0 ? null : this;
+    return this.#isOpen ? this : null;
   }
 
-  assume(flowed: boolean): void {
+  assume(high: boolean): void {
     if (this.#untold > 0) return;
-    const pnlToday = (this.#pnlToday - (flowed ? this.#openToday : 0)) / usdScale;
+    const pnlToday = (this.#pnlToday - (high ? this.#outToday : this.#inToday)) / usdScale;
     for (const { facts } of this.#nodes.values()) facts.values.pnlToday = pnlToday;
   }
 
@@ -315,7 +325,8 @@ class Book implements Doubt {
     if (Number.isNaN(share.pnlToday)) this.#untold += sign;
     else {
       this.#pnlToday += sign * share.pnlToday;
-      this.#openToday += sign * share.openToday;
+      this.#inToday += sign * share.inToday;
+      this.#outToday += sign * share.outToday;
     }
     for (const [symbol, held] of share.bySymbol) {
       if (this.#symbols?.has(symbol) === false) continue;
@@ -398,7 +409,7 @@ class Book implements Doubt {
     const oneMarket = symbol !== "" || this.#symbols?.size === 1;
     if (oneMarket && sum.unsized === 0) values.netSize = sum.size / unitScale;
     else if ("netSize" in values) delete values.netSize;
-    if (this.#untold > 0 || this.#openToday !== 0) delete values.pnlToday;
+    if (this.#untold > 0 || this.#isOpen) delete values.pnlToday;
     else values.pnlToday = this.#pnlToday / usdScale;
     if (this.#unassessed > 0) {
       for (const field of ofAccounts) delete values[field];

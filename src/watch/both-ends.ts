@@ -5,19 +5,18 @@
  */
 import { type Severity, severityRank } from "../domain/alert.ts";
 import { type ConditionRule, type Env, formatUsd, type Judgement, judge } from "../rules/index.ts";
+import type { OpenRange } from "./open-changes.ts";
 import type { Doubt } from "./profit.ts";
 
 /** A judgement, and what of it is certain. */
 export type Judged = Judgement & {
-  readonly doubt?: {
+  readonly doubt?: OpenRange & {
     /** The level that holds at both ends. */
     readonly certain: Severity | null;
-    /** The change that is not explained, USD. */
-    readonly usd: number;
     /** The figures depend on it. */
     readonly matters: boolean;
-    /** The figures count all of it as profit or loss; else none of it. */
-    readonly counted: boolean;
+    /** The figures are at the high end: what came in is profit, and what went out was paid out. */
+    readonly high: boolean;
   };
 };
 
@@ -27,46 +26,37 @@ export type Judged = Judgement & {
  */
 export function judgeBothEnds(rule: ConditionRule, env: Env, current: Severity | null, doubt: Doubt): Judged {
   doubt.assume(true);
-  const flowed = judge(rule, env, current);
+  const best = judge(rule, env, current);
   doubt.assume(false);
-  const earned = judge(rule, env, current);
-  if (earned.kind === "unknown") return earned;
-  if (flowed.kind === "unknown") {
+  const worst = judge(rule, env, current);
+  if (worst.kind === "unknown") return worst;
+  if (best.kind === "unknown") {
     doubt.assume(true);
-    return flowed;
+    return best;
   }
-  const { usd } = doubt;
-  const matters =
-    earned.value === null || earned.value !== flowed.value || earned.severity !== flowed.severity;
-  const higher = rankOf(earned.severity) - rankOf(flowed.severity);
-  const counted = higher === 0 ? isMilder(rule, env, earned, flowed, usd > 0) : higher > 0;
-  if (counted) {
-    env.value = earned.value ?? undefined;
-    return { ...earned, doubt: { certain: flowed.severity, usd, matters, counted } };
-  }
-  doubt.assume(true);
-  env.value = flowed.value ?? undefined;
-  return { ...flowed, doubt: { certain: earned.severity, usd, matters, counted } };
+  const { inUsd, outUsd } = doubt;
+  const matters = worst.value === null || worst.value !== best.value || worst.severity !== best.severity;
+  const higher = rankOf(best.severity) - rankOf(worst.severity);
+  const high = higher === 0 ? !isMilder(rule, env, worst, best) : higher > 0;
+  const [told, other] = high ? [best, worst] : [worst, best];
+  if (high) doubt.assume(true);
+  env.value = told.value ?? undefined;
+  return { ...told, doubt: { certain: other.severity, inUsd, outUsd, matters, high } };
 }
 
-/**
- * True if one of two judgements of the same level is less far beyond it than the other.
- * @param otherwise the answer where the rule has no direction
- */
+/** True if one of two judgements of the same level is less far beyond it than the other; false where the rule has no direction. */
 function isMilder(
   { levels }: ConditionRule,
   env: Env,
   { severity, value }: Judgement & { readonly kind: "known" },
   other: Judgement,
-  otherwise: boolean,
 ): boolean {
   const excess = levels.find((level) => level.severity === severity)?.excess;
-  if (excess === undefined || value === null || other.value === null) return otherwise;
+  if (excess === undefined || value === null || other.value === null) return false;
   env.value = value;
   const own = excess(env);
   env.value = other.value;
-  const less = excess(env) - own;
-  return less === 0 || Number.isNaN(less) ? otherwise : less > 0;
+  return excess(env) - own > 0;
 }
 
 /** True if a level is held by one of the ends only. */
@@ -75,14 +65,21 @@ export function isUncertain({ doubt }: Judged, severity: Severity | null): boole
 }
 
 /** States which end the figures are at: `not counting a withdrawal, or a loss of $3,000.00`. */
-export function endText({ usd, counted }: NonNullable<Judged["doubt"]>): string {
-  return `${counted ? "counting" : "not counting"} ${unexplainedText(usd)}`;
+export function endText({ inUsd, outUsd, high }: NonNullable<Judged["doubt"]>): string {
+  if (inUsd === 0 || outUsd === 0) {
+    const counted = inUsd === 0 ? !high : high;
+    return `${counted ? "counting" : "not counting"} ${unexplainedText({ inUsd, outUsd })}`;
+  }
+  const came = unexplainedText({ inUsd, outUsd: 0 });
+  const left = unexplainedText({ inUsd: 0, outUsd });
+  return high ? `counting ${came}, not counting ${left}` : `counting ${left}, not counting ${came}`;
 }
 
-/** A change of collateral that is not explained, for people: `a withdrawal, or a loss of $3,000.00`. */
-export function unexplainedText(usd: number): string {
-  const size = formatUsd(Math.abs(usd));
-  return usd < 0 ? `a withdrawal, or a loss of ${size}` : `a deposit, or a profit of ${size}`;
+/** Changes of collateral that are not explained, for people: `a withdrawal, or a loss of $3,000.00`. */
+export function unexplainedText({ inUsd, outUsd }: OpenRange): string {
+  const came = `a deposit, or a profit of ${formatUsd(inUsd)}`;
+  const left = `a withdrawal, or a loss of ${formatUsd(-outUsd)}`;
+  return outUsd === 0 ? came : inUsd === 0 ? left : `${left}; and ${came}`;
 }
 
 /** The same once it is known to be none of the latter. */

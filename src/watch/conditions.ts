@@ -585,7 +585,7 @@ export class Conditions {
         ? this.#options.toldShare(spec, node, nowMs)
         : windows[index]?.coverage(nowMs)) ?? 1;
     const doubt = judged.doubt?.matters ? judged.doubt : null;
-    const open = doubt && unexplainedText(doubt.usd);
+    const open = doubt && unexplainedText(doubt);
     const uncertain = isUncertain(judged, firingSeverity(lifecycle.levels));
     const description = rule.description?.render(env) ?? "";
     const text: AlertText = {

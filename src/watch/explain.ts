@@ -64,17 +64,17 @@ function look({ rule, node, alert }: Instance): Looked {
 /** The same at both ends between which profit lies: a part that differs has both results. */
 function lookAtBothEnds(instance: Instance, doubt: Doubt): Looked {
   doubt.assume(false);
-  const earned = look(instance);
+  const worst = look(instance);
   doubt.assume(true);
-  const flowed = look(instance);
+  const best = look(instance);
   doubt.leave();
-  const parts = earned.parts.map((part, i): ExplainedPart => {
-    const other = flowed.parts[i];
+  const parts = worst.parts.map((part, i): ExplainedPart => {
+    const other = best.parts[i];
     if (other === undefined || part.value === other.value) return part;
     if (part.value === null || other.value === null) return part.value === null ? part : other;
     return { ...part, value: `${other.value} or ${part.value}` };
   });
-  return { unknown: earned.unknown ?? flowed.unknown, unexplained: unexplainedText(doubt.usd), parts };
+  return { unknown: worst.unknown ?? best.unknown, unexplained: unexplainedText(doubt), parts };
 }
 
 function explanationOf(

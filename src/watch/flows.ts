@@ -1,6 +1,7 @@
 /** Records of the histories as movements of an account's cash. */
 import type { Event } from "../domain/event.ts";
 import { accountName } from "../domain/subject.ts";
+import { usdFromQuoteLots } from "../risk/units.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { CashRecord } from "./open-changes.ts";
 
@@ -37,8 +38,12 @@ export function transferOf({ fields, data }: Event): TransferData | null {
   return fields.eventType === "transfer" ? (data as TransferData | null) : null;
 }
 
-/** A fill or a takeover as a movement of cash; null: it is none, or does not say where. Sales in the market have fills. */
+/**
+ * A fill, a takeover or a sale of collateral in another asset as a movement of cash; null: it is none, or does not say where.
+ * Sales in the market have fills.
+ */
 export function tradeOf(event: Event): CashRecord | null {
+  if (event.kind === "notification") return saleOf(event);
   const { kind, fields, slot, symbol } = event;
   const account = accountOf(event);
   if (account === null || symbol === null) return null;
@@ -48,4 +53,26 @@ export function tradeOf(event: Event): CashRecord | null {
   const units = side === "ask" ? -size : size;
   const usd = -units * price - (typeof fee === "number" ? fee : 0);
   return { kind: "fill", account, slot, symbol: symbol.toUpperCase(), units, usd };
+}
+
+/** Data of the notification, its integers as numbers or text. */
+interface SaleData {
+  readonly liquidatedTrader?: unknown;
+  readonly assetIndex?: unknown;
+  readonly liquidationSize?: unknown;
+  readonly quoteLotsDeposited?: unknown;
+}
+
+/** Collateral in other assets is in the cross account alone, whichever account's inbox tells of it. */
+function saleOf({ wallet, pdaIndex, slot, fields, data, inbox }: Event): CashRecord | null {
+  if (fields.type !== "spot_collateral_liquidation" || wallet === null || pdaIndex === null) return null;
+  const { liquidatedTrader, assetIndex, liquidationSize, quoteLotsDeposited } = (data ?? {}) as SaleData;
+  // The liquidator may be watched, too.
+  if (typeof liquidatedTrader === "string" && inbox !== null && inbox.traderPubkey !== liquidatedTrader)
+    return null;
+  const units = Number(liquidationSize ?? Number.NaN);
+  const usd = usdFromQuoteLots(Number(quoteLotsDeposited ?? Number.NaN));
+  if (!(units > 0) || !(usd >= 0)) return null;
+  const account = accountName({ wallet, pdaIndex, subaccount: 0 });
+  return { kind: "sale", account, slot, assetIndex: Number(assetIndex), units, usd };
 }

@@ -15,6 +15,7 @@ import {
   balanceChange,
   emptyBalance,
   type Pricing,
+  type TakenSpots,
 } from "./balance-change.ts";
 
 /** Time of readings of the collateral history for which an open change waits before it is profit or loss, ms. */
@@ -27,6 +28,8 @@ const takeoverSlack = 0.05;
 const roundingSlack = 0.0001;
 /** Collateral in another asset is sold at a discount when it is liquidated: up to this share of its value. */
 const saleSlack = 0.2;
+/** The sides of a transfer are the same to this share of it, however rough the estimates are that stand in them. */
+const transferSlack = 0.1;
 const centUsd = 0.01;
 const maxOpen = 100;
 const maxAhead = 1_000;
@@ -44,6 +47,8 @@ export type CashRecord = Place &
     /** `units`: signed change of the size; `usd`: after fees. */
     | { readonly kind: "fill"; readonly symbol: string; readonly units: number; readonly usd: number }
     | { readonly kind: "takeover" }
+    /** Collateral in another asset was liquidated: `units` of the asset were sold for `usd`. */
+    | { readonly kind: "sale"; readonly assetIndex: number; readonly units: number; readonly usd: number }
   );
 
 export interface OpenChange extends BalanceChange {
@@ -59,6 +64,8 @@ export interface OpenChange extends BalanceChange {
   readonly waitedMs: number;
   /** The part that the collateral history explains. */
   readonly flowUsd: number;
+  /** Collateral in other assets that was taken from the account: it was paid out, or sold. Absent: none was. */
+  readonly taken?: TakenSpots;
   /** Both states are those of an account that is not there: nothing but records tells of it. */
   readonly unlisted?: boolean;
 }
@@ -73,6 +80,22 @@ export interface ExplainedFlow {
 
 type OpenPlace = Pick<OpenChange, "account" | "fromSlot" | "toSlot" | "atMs">;
 
+/** The amounts between which the flows lie that open changes are, USD; both 0: nothing is open. */
+export interface OpenRange {
+  /** At most so much came in; not negative. */
+  readonly inUsd: number;
+  /** At most so much went out; not positive. */
+  readonly outUsd: number;
+}
+
+/** Collateral in other assets that was paid out, USD, negative. */
+export interface SpotFlow {
+  readonly account: string;
+  readonly slot: number;
+  readonly atMs: number;
+  readonly usd: number;
+}
+
 export interface KeptChanges {
   readonly open: readonly OpenChange[];
   readonly ahead: readonly CashRecord[];
@@ -84,14 +107,17 @@ export interface SeenBalance {
   readonly balance: Balance;
 }
 
+export const nothingOpen: OpenRange = { inUsd: 0, outUsd: 0 };
+
 export class OpenChanges {
   readonly #seen = new FewMap<string, { -readonly [K in keyof SeenBalance]: SeenBalance[K] }>();
   /** By PDA index, slots of the first whole answer about it, and of the newest: an account that is not listed is empty. */
   readonly #wholes = new FewMap<number, { readonly firstSlot: number; slot: number }>();
   #open: readonly OpenChange[] = [];
   #ahead: readonly CashRecord[] = [];
-  /** Sum of the open changes, USD. */
-  usd = 0;
+  #paidOut: SpotFlow[] = [];
+  /** The range of all open changes together. */
+  range: OpenRange = nothingOpen;
   /** The newest one that turned out to be paid in or out. */
   explained: ExplainedFlow | null = null;
 
@@ -149,9 +175,17 @@ export class OpenChanges {
     return this.#ahead.reduce((sum, one) => (one.kind === "flow" ? sum + one.usd : sum), 0);
   }
 
-  /** Sum of the changes that were seen after a time, USD. */
-  usdAfter(ms: number): number {
-    return sumOf(this.#open.filter(({ atMs }) => atMs > ms));
+  /** The range of the changes that were seen after a time. */
+  rangeAfter(ms: number): OpenRange {
+    return rangeOf(this.#open.filter(({ atMs }) => atMs > ms));
+  }
+
+  /** Hands over collateral in other assets that turned out to be paid out. */
+  takePaidOut(): readonly SpotFlow[] {
+    if (this.#paidOut.length === 0) return noFlows;
+    const flows = this.#paidOut;
+    this.#paidOut = [];
+    return flows;
   }
 
   /** Takes the newest state of an account if it left its collateral as it was and no record waits for it. @returns true if so */
@@ -172,7 +206,7 @@ export class OpenChanges {
   /**
    * Takes the newest state of an account. With the first answer about its PDA index one that is not known belongs to the
    * beginning.
-   * @param soldUsd value of collateral in other assets that was sold for it, positive
+   * @param taken collateral in other assets that it has no longer
    * @returns true if open changes, or what waits, are others now
    */
   takeState(
@@ -181,7 +215,7 @@ export class OpenChanges {
     balance: Balance,
     pricingOf: (symbol: string) => Pricing | undefined,
     atMs: number,
-    soldUsd = 0,
+    taken: TakenSpots | null = null,
   ): boolean {
     const seen = this.#seen.get(account);
     if (seen === undefined) {
@@ -197,11 +231,11 @@ export class OpenChanges {
     seen.balance = balance;
     seen.slot = slot;
     const waited = this.#ahead.length === 0 ? noRecords : this.#takeAhead(account, slot);
-    if (before.collateralQuoteLots === balance.collateralQuoteLots && !waited.some(isFlow))
-      return waited.length > 0;
+    const still = before.collateralQuoteLots === balance.collateralQuoteLots && taken === null;
+    if (still && !waited.some(isFlow)) return waited.length > 0;
     const at = { account, fromSlot, toSlot: slot, atMs };
-    const opened = this.#compare(at, before, balance, waited, pricingOf, soldUsd);
-    return opened || waited.length > 0;
+    const opened = this.#compare(at, before, balance, waited, pricingOf, taken);
+    return opened || waited.length > 0 || this.#paidOut.length > 0;
   }
 
   /** Takes that an account is no longer there. @returns as of `takeState` */
@@ -275,6 +309,7 @@ export class OpenChanges {
       readMs: atMs,
       waitedMs: one.waitedMs + Math.min(atMs - one.readMs, readingMs),
     }));
+    for (const one of waiting) if (one.waitedMs >= openPatienceMs && !isSale(one)) this.#payOut(one);
     this.#setOpen(waiting.filter(({ waitedMs }) => waitedMs < openPatienceMs));
     return this.#open.length < length;
   }
@@ -286,20 +321,16 @@ export class OpenChanges {
     after: Balance,
     waited: readonly CashRecord[],
     pricingOf: (symbol: string) => Pricing | undefined,
-    soldUsd = 0,
+    taken: TakenSpots | null = null,
   ): boolean {
     const { cashUsd, traded, slackUsd } = balanceChange(before, after, pricingOf);
     const open: OpenChange = {
       ...at,
-      cashUsd: cashUsd - soldUsd,
-      traded,
-      slackUsd: slackUsd + soldUsd * saleSlack,
-      readMs: at.atMs,
-      waitedMs: 0,
-      flowUsd: 0,
+      ...{ cashUsd, traded, slackUsd, readMs: at.atMs, waitedMs: 0, flowUsd: 0 },
+      ...(taken === null ? {} : { taken }),
     };
     // What was paid in may have been paid out again before the state was seen.
-    if (isExplained(open) && !waited.some(isFlow)) return false;
+    if (taken === null && isExplained(open) && !waited.some(isFlow)) return false;
     return this.#addOpen(open, waited);
   }
 
@@ -369,17 +400,31 @@ export class OpenChanges {
   /** Notes a change that is explained as paid in or out. @returns true if nothing is left of it */
   #isSettled(open: OpenChange, atMs: number): boolean {
     if (!isExplained(open)) return false;
-    if (open.flowUsd !== 0) this.explained = { sinceMs: open.atMs, atMs, usd: open.flowUsd };
+    const takenUsd = takenUsdOf(open);
+    if (takenUsd > 0) {
+      // As far as the cash goes it may have been sold just as well.
+      if (isLikeSale(open)) return false;
+      this.#payOut(open);
+    }
+    const usd = open.flowUsd - takenUsd;
+    if (usd !== 0) this.explained = { sinceMs: open.atMs, atMs, usd };
     return true;
+  }
+
+  #payOut(open: OpenChange): void {
+    const { account, toSlot: slot, atMs } = open;
+    const usd = -takenUsdOf(open);
+    if (usd !== 0) this.#paidOut.push({ account, slot, atMs, usd });
   }
 
   #setOpen(open: readonly OpenChange[]): void {
     this.#open = open;
-    this.usd = sumOf(open);
+    this.range = rangeOf(open);
   }
 }
 
 const noRecords: readonly CashRecord[] = [];
+const noFlows: readonly SpotFlow[] = [];
 
 function isFlow({ kind }: CashRecord): boolean {
   return kind === "flow";
@@ -406,18 +451,81 @@ function less(open: OpenChange, record: CashRecord): OpenChange {
       // What came in beside it is none of it.
       if (unexplainedUsd(open) > 0) return open;
       return { ...open, slackUsd: open.slackUsd + tradedUsd(open) * takeoverSlack };
+    case "sale":
+      return { ...open, cashUsd: open.cashUsd - record.usd, ...lessTaken(open, record) };
   }
 }
 
-/** Changes that cancel out, as those of the two sides of a transfer do, come to nothing. */
-function sumOf(changes: readonly OpenChange[]): number {
+/** @returns the part of the collateral in other assets that a sale leaves to explain */
+function lessTaken(
+  { taken = {} }: OpenChange,
+  { assetIndex, units }: CashRecord & { readonly kind: "sale" },
+): Pick<OpenChange, "taken"> {
+  const { [assetIndex]: known, ...others } = taken;
+  if (known === undefined) return {};
+  const left = known.units - units;
+  if (left <= known.units * 1e-9) return { taken: others };
+  return { taken: { ...others, [assetIndex]: { units: left, usd: (known.usd * left) / known.units } } };
+}
+
+/** The sides of transfers come to nothing. */
+function rangeOf(changes: readonly OpenChange[]): OpenRange {
+  if (changes.length === 0) return nothingOpen;
+  if (isTransfer(changes)) return nothingOpen;
+  const left = [...changes];
+  for (let i = left.length - 1; i > 0; i--) {
+    const other = left.findIndex((one, j) => j < i && isTransfer([one, left[i]!]));
+    if (other < 0) continue;
+    left.splice(i, 1);
+    left.splice(other, 1);
+    i--;
+  }
+  let inUsd = 0;
+  let outUsd = 0;
+  for (const one of left) {
+    const usd = unexplainedUsd(one);
+    const takenUsd = takenUsdOf(one);
+    inUsd += Math.max(0, usd - takenUsd);
+    outUsd += Math.min(0, usd) - takenUsd;
+  }
+  return { inUsd, outUsd };
+}
+
+/** True if these changes can be the sides of transfers between accounts: they are of one time, and come to nothing together. */
+function isTransfer(changes: readonly OpenChange[]): boolean {
   let usd = 0;
   let slackUsd = 0;
+  let movedUsd = 0;
+  let fromSlot = Number.NEGATIVE_INFINITY;
+  let toSlot = Number.POSITIVE_INFINITY;
   for (const one of changes) {
-    usd += unexplainedUsd(one);
+    if (takenUsdOf(one) > 0) return false;
+    const own = unexplainedUsd(one);
+    usd += own;
+    movedUsd += Math.abs(own) / 2;
     slackUsd += slackOf(one);
+    fromSlot = Math.max(fromSlot, one.fromSlot);
+    toSlot = Math.min(toSlot, one.toSlot);
   }
-  return Math.abs(usd) <= slackUsd ? 0 : usd;
+  return fromSlot < toSlot && Math.abs(usd) <= Math.min(slackUsd, centUsd + movedUsd * transferSlack);
+}
+
+function takenUsdOf({ taken }: OpenChange): number {
+  let usd = 0;
+  if (taken !== undefined) for (const one of Object.values(taken)) usd += one.usd;
+  return usd;
+}
+
+/** True if a sale of the collateral that was taken is about what came in. */
+function isLikeSale(open: OpenChange): boolean {
+  const takenUsd = takenUsdOf(open);
+  return Math.abs(unexplainedUsd(open) - takenUsd) <= slackOf(open) + takenUsd * saleSlack;
+}
+
+/** True if collateral that was taken was more likely sold than paid out, by the cash alone. */
+function isSale(open: OpenChange): boolean {
+  const usd = unexplainedUsd(open);
+  return isLikeSale(open) && Math.abs(usd - takenUsdOf(open)) < Math.abs(usd);
 }
 
 /** The part of a change that trades at their estimated prices do not explain, USD. */

@@ -2,13 +2,20 @@
  * Profit of one wallet: its equity less a baseline, less what was paid in and out since.
  *
  * Equity is known with each answer and each price. While a change of collateral is open (see open-changes.ts) profit lies
- * between two ends: none of the change was paid in or out, or all of it was. The figures are absent then, and who judges by
- * them looks at both ends (`Doubt`). Where nothing is open they are as fresh as equity.
+ * between two ends: what came in was paid in and what went out was lost, or what came in was earned and what went out was paid
+ * out. The figures are absent then, and who judges by them looks at both ends (`Doubt`). Where nothing is open they are as fresh as equity.
  */
 import type { Facts } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { Draft } from "./draft.ts";
-import { type ExplainedFlow, type KeptChanges, OpenChanges, slotIn } from "./open-changes.ts";
+import {
+  type ExplainedFlow,
+  type KeptChanges,
+  nothingOpen,
+  OpenChanges,
+  type OpenRange,
+  slotIn,
+} from "./open-changes.ts";
 
 /** A partial baseline is recognized where profit is the equity of PDA indices to within this share of it. */
 const partialShare = 0.1;
@@ -28,12 +35,10 @@ interface Kept extends Partial<KeptChanges> {
 }
 
 /** Two ends between which profit lies while a change of collateral is not explained. */
-export interface Doubt {
-  /** The change, USD: positive came in. */
-  readonly usd: number;
-  /** Sets the figures to one end. @param flowed all of the change was paid in or out */
-  assume(flowed: boolean): void;
-  /** Removes them again: they are not known. */
+export interface Doubt extends OpenRange {
+  /** Sets the figures to one end. @param high what came in is profit, and what went out was paid out; else the other way */
+  assume(high: boolean): void;
+  /** Removes those again that are not known. */
   leave(): void;
 }
 
@@ -43,8 +48,8 @@ export class Profit implements Doubt {
   comparedIndices: readonly number[] = [];
   /** Equity at which the profit of today would be 0; NaN: it is not known. */
   zeroTodayUsd = Number.NaN;
-  /** The part of the open changes that concerns today's profit, USD. */
-  openTodayUsd = 0;
+  /** The range of the open changes that concern today's profit. */
+  openToday = nothingOpen;
   /** Equity by the newest answer about the accounts, and when that came: a day begins with it. */
   answerUsd = Number.NaN;
   answerMs = Number.NEGATIVE_INFINITY;
@@ -62,8 +67,12 @@ export class Profit implements Doubt {
     this.#keepName = keepName;
   }
 
-  get usd(): number {
-    return this.changes.usd;
+  get inUsd(): number {
+    return Math.max(this.changes.range.inUsd, this.openToday.inUsd);
+  }
+
+  get outUsd(): number {
+    return Math.min(this.changes.range.outUsd, this.openToday.outUsd);
   }
 
   get hasBegun(): boolean {
@@ -72,7 +81,7 @@ export class Profit implements Doubt {
 
   /** The doubt about the figures now; null: there is none. */
   get doubt(): Doubt | null {
-    return this.changes.usd === 0 ? null : this;
+    return isOpen(this) ? this : null;
   }
 
   explainedAt(atMs: number): ExplainedFlow | null {
@@ -127,7 +136,7 @@ export class Profit implements Doubt {
     if (kept === null) this.#kept = fresh();
     else if (kept.indices === undefined && now !== null && now.length > 1) {
       // Whether it covers all of them shows in the profit, for which the flows have to be known.
-      if (!historyRead || this.changes.usd !== 0) return null;
+      if (!historyRead || isOpen(this.changes.range)) return null;
       const missingUsd = this.#missingFrom(kept, equity, accounts);
       this.#kept = { ...kept, indices: now };
       if (missingUsd !== 0) {
@@ -192,40 +201,39 @@ export class Profit implements Doubt {
 
   /** Writes the figures by the newest equity. */
   publish(): void {
-    const { values } = this.#facts;
-    const { equity } = values;
-    if (typeof equity !== "number" || this.changes.usd !== 0) {
-      this.leave();
-      return;
-    }
-    const pnl = equity - this.#zeroUsd;
-    if (!Number.isNaN(pnl)) {
+    const { equity } = this.#facts.values;
+    if (typeof equity === "number" && !isOpen(this.changes.range)) {
+      const pnl = equity - this.#zeroUsd;
       if (pnl > this.#highUsd) this.#highUsd = pnl;
-      values.pnl = pnl;
-      values.highWaterMark = this.#highUsd;
-    } else if (values.pnl !== undefined) delete values.pnl;
-    const pnlToday = equity - this.zeroTodayUsd;
-    if (!Number.isNaN(pnlToday)) values.pnlToday = pnlToday;
-    else if (values.pnlToday !== undefined) delete values.pnlToday;
+    }
+    this.leave();
   }
 
-  assume(flowed: boolean): void {
+  assume(high: boolean): void {
     const { values } = this.#facts;
     const { equity } = values;
     if (typeof equity !== "number") return;
-    const pnl = equity - this.#zeroUsd - (flowed ? this.changes.usd : 0);
+    const { range } = this.changes;
+    const pnl = equity - this.#zeroUsd - (high ? range.outUsd : range.inUsd);
     if (!Number.isNaN(pnl)) {
       values.pnl = pnl;
       values.highWaterMark = Math.max(this.#highUsd, pnl);
     }
-    const pnlToday = equity - this.zeroTodayUsd - (flowed ? this.openTodayUsd : 0);
+    const { openToday } = this;
+    const pnlToday = equity - this.zeroTodayUsd - (high ? openToday.outUsd : openToday.inUsd);
     if (!Number.isNaN(pnlToday)) values.pnlToday = pnlToday;
   }
 
   leave(): void {
     const { values } = this.#facts;
-    if (values.pnl !== undefined) delete values.pnl;
-    if (values.pnlToday !== undefined) delete values.pnlToday;
+    const { equity } = values;
+    const usd = typeof equity === "number" ? equity : Number.NaN;
+    const pnl = isOpen(this.changes.range) ? Number.NaN : usd - this.#zeroUsd;
+    if (!Number.isNaN(pnl)) values.pnl = pnl;
+    else if (values.pnl !== undefined) delete values.pnl;
+    const pnlToday = isOpen(this.openToday) ? Number.NaN : usd - this.zeroTodayUsd;
+    if (!Number.isNaN(pnlToday)) values.pnlToday = pnlToday;
+    else if (values.pnlToday !== undefined) delete values.pnlToday;
     if (this.#kept !== null) values.highWaterMark = this.#highUsd;
   }
 
@@ -240,6 +248,10 @@ export class Profit implements Doubt {
   keepHigh(draft: Draft): void {
     if (this.#kept !== null && this.#kept.highUsd !== this.#highUsd) this.keep(draft);
   }
+}
+
+export function isOpen({ inUsd, outUsd }: OpenRange): boolean {
+  return inUsd !== 0 || outUsd !== 0;
 }
 
 /** Slot up to which a baseline contains the flows of an account. */

@@ -6,11 +6,12 @@ import type { SpotCollateralState } from "../domain/account.ts";
 import type { Event } from "../domain/event.ts";
 import { unitsFromBaseLots } from "../risk/units.ts";
 import type { AccountEntry, Accounts, AccountsSeen } from "./accounts.ts";
-import { type Balance, type Pricing, spotChangeUsd } from "./balance-change.ts";
+import { type Balance, type Pricing, spotChange, type TakenSpots } from "./balance-change.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import { accountOf, flowOf, tradeOf, transferOf } from "./flows.ts";
 import type { Markets } from "./markets.ts";
+import type { SpotFlow } from "./open-changes.ts";
 import { hasSpot } from "./spot-collateral.ts";
 import type { Today } from "./today.ts";
 import type { WalletEntry } from "./wallets.ts";
@@ -116,18 +117,18 @@ export class Profits {
     for (let i = 0; i < told.length; i++) {
       const { name, state } = told[i]!;
       if (changes.takeSame(name, seen.slot, state)) continue;
-      const soldUsd = this.#takeSpot(entry, name, state, seen.slot, draft);
+      const taken = this.#takeSpot(entry, name, state, seen.slot, draft);
       // It is compared when its collateral can be valued, as its equity is known then.
-      if (soldUsd === null) {
+      if (taken === undefined) {
         whole = false;
         continue;
       }
-      if (changes.takeState(name, seen.slot, state, this.#pricingOf, draft.atMs, soldUsd)) moved = true;
+      if (changes.takeState(name, seen.slot, state, this.#pricingOf, draft.atMs, taken)) moved = true;
     }
     if (first && this.#takeGone(entry, told, seen, draft)) moved = true;
     if (whole && changes.takeWhole(seen.pdaIndex, seen.slot, draft.atMs)) moved = true;
     if (moved) {
-      this.#refresh(entry);
+      this.#refresh(entry, draft);
       entry.profit.keep(draft);
     }
     if (changes.open !== openBefore) this.#opened(entry, draft);
@@ -159,31 +160,41 @@ export class Profits {
   }
 
   /**
-   * Takes a change of the collateral in other assets. It was paid in or out, at its present value, unless it was sold for
-   * collateral in the quote token.
-   * @returns the value that was sold, USD; null where it cannot be valued
+   * Takes a change of the collateral in other assets: what was added was paid in, at its present value.
+   * @returns what was taken from it, null: nothing; undefined where the change cannot be valued
    */
-  #takeSpot(entry: WalletEntry, account: string, after: Balance, slot: number, draft: Draft): number | null {
-    const { profit, wallet } = entry;
-    const before = profit.changes.seen(account)?.balance;
-    if (before === undefined) return 0;
-    const usd = spotChangeUsd(before, after, this.#unitUsdOf);
-    if (usd === null) return null;
-    if (usd < 0 && after.collateralQuoteLots > before.collateralQuoteLots) return -usd;
-    if (usd === 0) return 0;
-    profit.takeFlow(account, slot, usd);
-    this.#today.takeFlow(wallet.name, { slot, atMs: draft.atMs, usd, account });
+  #takeSpot(
+    entry: WalletEntry,
+    account: string,
+    after: Balance,
+    slot: number,
+    draft: Draft,
+  ): TakenSpots | null | undefined {
+    const before = entry.profit.changes.seen(account)?.balance;
+    if (before === undefined) return null;
+    const change = spotChange(before, after, this.#unitUsdOf);
+    if (change === null) return undefined;
+    const { addedUsd: usd, taken } = change;
+    if (usd > 0) {
+      this.#takeSpotFlow(entry, { account, slot, atMs: draft.atMs, usd }, draft);
+      this.#refresh(entry, draft);
+    }
+    return taken;
+  }
+
+  /** Counts collateral in other assets that was paid in or out. */
+  #takeSpotFlow({ profit, wallet }: WalletEntry, flow: SpotFlow, draft: Draft): void {
+    profit.takeFlow(flow.account, flow.slot, flow.usd);
+    this.#today.takeFlow(wallet.name, flow);
     this.#today.keep(wallet.name, draft);
-    this.#refresh(entry);
     profit.keep(draft);
-    return 0;
   }
 
   /** An account is no longer there. */
   takeAccountGone(entry: WalletEntry, { name }: AccountEntry, slot: number, draft: Draft): void {
     this.#onGone(name, draft);
     if (!entry.profit.changes.takeGone(name, slot, this.#pricingOf, draft.atMs)) return;
-    this.#refresh(entry);
+    this.#refresh(entry, draft);
     this.#opened(entry, draft);
   }
 
@@ -202,7 +213,7 @@ export class Profits {
     if (event.kind === "collateral") return this.#takeFlow(entry, event, draft);
     const record = event.backfilled ? null : tradeOf(event);
     if (record === null || !entry.profit.changes.takeRecord(record, draft.atMs)) return false;
-    this.#refresh(entry);
+    this.#refresh(entry, draft);
     entry.profit.keep(draft);
     return true;
   }
@@ -214,7 +225,7 @@ export class Profits {
     this.#begin(entry, draft);
     const waited = !past && profit.changes.open.length > 0;
     const expired = waited && profit.changes.expire(draft.atMs);
-    this.#refresh(entry);
+    this.#refresh(entry, draft);
     if (!entry.given) profit.publish();
     if (waited) profit.keep(draft);
     else profit.keepHigh(draft);
@@ -243,7 +254,7 @@ export class Profits {
     const { slot } = event;
     const counts = profit.takeFlow(account, slot, usd);
     if (!profit.changes.takeRecord({ kind: "flow", account, slot, usd }, draft.atMs) && !counts) return false;
-    this.#refresh(entry);
+    this.#refresh(entry, draft);
     profit.keep(draft);
     return true;
   }
@@ -257,7 +268,9 @@ export class Profits {
     const historyRead = node.facts.seenMs.collateral !== undefined;
     const text = profit.begin(wallet.pdaIndices, this.#accounts.ofWallet(wallet.name), historyRead, draft);
     if (text !== null) this.#note(`${wallet.name}: ${text}`);
-    if (profit.hasBegun) profit.publish();
+    if (!profit.hasBegun) return;
+    this.#today.refresh(entry);
+    profit.publish();
   }
 
   /** Accounts that a restart remembers and the first answer does not list are gone. */
@@ -273,7 +286,8 @@ export class Profits {
     return moved;
   }
 
-  #refresh(entry: WalletEntry): void {
+  #refresh(entry: WalletEntry, draft: Draft): void {
+    for (const flow of entry.profit.changes.takePaidOut()) this.#takeSpotFlow(entry, flow, draft);
     entry.profit.refresh();
     this.#today.refresh(entry);
   }
@@ -301,6 +315,7 @@ export class Profits {
     draft.ask("collateral", name);
     draft.ask("fills", name);
     if (open.some(({ traded }) => Object.keys(traded).length > 0)) draft.ask("liquidations", name);
+    if (open.some(({ taken }) => taken !== undefined)) draft.ask("notifications", name);
     const often = open.some(({ atMs }) => draft.atMs - atMs < oftenForMs);
     this.#deadlines.set(reading, draft.atMs + (often ? againMs : laterMs));
   }

@@ -4,6 +4,7 @@
  */
 import type { Source } from "../domain/observation.ts";
 import type { AccountEntry } from "./accounts.ts";
+import { isOpen } from "./profit.ts";
 import { type WalletEntry, wholeSeenMs } from "./wallets.ts";
 import type { World } from "./world.ts";
 
@@ -25,8 +26,9 @@ export interface Share {
   /** NaN: not known, as the figures below. */
   readonly equity: number;
   readonly pnlToday: number;
-  /** The part of it that may have been paid in or out. */
-  readonly openToday: number;
+  /** The parts of it that may have been paid in, or out (negative). */
+  readonly inToday: number;
+  readonly outToday: number;
   readonly marginRatio: number;
   readonly moveToLiquidation: number;
   readonly adverseMoveToLiquidation: number;
@@ -62,11 +64,23 @@ export function shareOf(entry: WalletEntry, accounts: Iterable<AccountEntry>): S
   }
   const { profit } = entry;
   const walletUsd = numberOf(entry.node.facts.values.equity);
-  const isOpen = profit.doubt !== null;
-  const todayUsd = isOpen ? walletUsd - profit.zeroTodayUsd : numberOf(entry.node.facts.values.pnlToday);
+  const { openToday } = profit;
+  const todayUsd = isOpen(openToday)
+    ? walletUsd - profit.zeroTodayUsd
+    : numberOf(entry.node.facts.values.pnlToday);
   const pnlToday = Math.round(todayUsd * usdScale);
-  const openToday = isOpen ? Math.round(profit.openTodayUsd * usdScale) : 0;
-  return { bySymbol, equity, pnlToday, openToday, marginRatio, moveToLiquidation, adverseMoveToLiquidation };
+  const inToday = Math.round(openToday.inUsd * usdScale);
+  const outToday = Math.round(openToday.outUsd * usdScale);
+  return {
+    bySymbol,
+    equity,
+    pnlToday,
+    inToday,
+    outToday,
+    marginRatio,
+    moveToLiquidation,
+    adverseMoveToLiquidation,
+  };
 }
 
 /** Sources that the figures of books and pairs rest on. */

@@ -12,7 +12,7 @@ import { dayOf } from "../rules/index.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import { accountOf } from "./flows.ts";
-import { slotIn } from "./open-changes.ts";
+import { nothingOpen, slotIn } from "./open-changes.ts";
 import type { ToldSince } from "./told-since.ts";
 import { type WalletEntry, walletKeepPrefix } from "./wallets.ts";
 
@@ -183,6 +183,7 @@ export class Today implements Due {
     if (given) return;
     const { base, flows, startMs } = this.#book(wallet.name).days[0]!;
     profit.zeroTodayUsd = Number.NaN;
+    profit.openToday = nothingOpen;
     if (!base || !this.#isTold(wallet.name, "collateral")) return;
     let usd = base.usd;
     for (const flow of flows) {
@@ -197,7 +198,7 @@ export class Today implements Due {
       usd += flow.usd;
     }
     profit.zeroTodayUsd = usd;
-    profit.openTodayUsd = profit.changes.usdAfter(isFromExchange(base) ? startMs - 1 : base.readMs);
+    profit.openToday = profit.changes.rangeAfter(isFromExchange(base) ? startMs - 1 : base.readMs);
   }
 
   /** The exchange tells the equity of midnight; where we saw it ourselves, that counts. @returns whether it is taken */

@@ -4,7 +4,7 @@ import { collateralEvents } from "../../src/collect/translate/collateral.ts";
 import type { CollateralEvent } from "../../src/contract/index.ts";
 import type { SubaccountState } from "../../src/domain/account.ts";
 import type { Event } from "../../src/domain/event.ts";
-import { event, Harness, mainWallet, rulesOf, startMs, subaccount } from "./harness.ts";
+import { event, Harness, mainWallet, position, rulesOf, startMs, subaccount } from "./harness.ts";
 
 const wallet = { ...mainWallet, pdaIndices: [0] };
 const wallets = [wallet];
@@ -19,12 +19,18 @@ const figures = (h: Harness) => {
   return { pnl, netDeposits };
 };
 
+const sol = { assetIndex: 4_294_901_760, symbol: "SOL", decimals: 9 };
+const asset = {
+  ...{ ...sol, perpAssetId: 1, maxGlobalBalance: 10n ** 15n },
+  ...{ minMarginDiscountBps: 500, maxMarginDiscountBps: 1_000 },
+};
 /** Readings of all that profit depends on, nothing new in the histories, every 5 s. */
 function readings(h: Harness, count: number, accounts: readonly SubaccountState[], markUsd = 150): void {
   for (let i = 0; i < count; i++) {
     h.pass(5_000);
     h.config();
     h.mark(markUsd);
+    h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [asset] });
     h.account(accounts);
     for (const source of ["collateral", "fills"] as const) h.events(source, [], "main", { coversMs: 0 });
   }
@@ -152,4 +158,130 @@ test("an isolated account that closed before watching began leaves no flow, thou
     translated([row(50, 1, "transfer", 1_000, 0), row(50, 0, "transfer", 1_000, 11_000)], h),
   );
   expect(figures(h)).toEqual({ pnl: 0, netDeposits: 0 });
+});
+
+const withSol = (collateralUsd: number, units: number, positions: SubaccountState["positions"] = []) => [
+  subaccount(collateralUsd, positions, {
+    spotCollaterals: units === 0 ? [] : [{ ...sol, balance: BigInt(units) * 10n ** 9n }],
+  }),
+];
+
+function begunWithSol(accounts: readonly SubaccountState[]): Harness {
+  const h = new Harness({ rules, wallets });
+  h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [asset] });
+  h.config();
+  h.mark(150);
+  h.events("collateral", [], "main", { coversMs: 0 });
+  readings(h, 12, accounts);
+  expect(figures(h)).toEqual({ pnl: 0, netDeposits: 0 });
+  return h;
+}
+
+const sale = (slot: number, units: number, usd: number): Event =>
+  event({
+    kind: "notification",
+    key: `sale${++fills}`,
+    slot,
+    fields: { source: "event", type: "spot_collateral_liquidation" },
+    data: {
+      ...{ slot, liquidator: "house", assetIndex: sol.assetIndex, quoteLotsDeposited: String(usd * 1e6) },
+      liquidationSize: String(BigInt(units) * 10n ** 9n),
+    },
+  });
+
+test.each([0, 0.5, 50, -50])(
+  "a withdrawal of SOL is no loss, though %d USD came in at that time that no record tells of",
+  (usd) => {
+    const h = begunWithSol(withSol(10_000, 100));
+    readings(h, 1, withSol(10_000 + usd, 0));
+    expect(figures(h).pnl).toBe(usd === 0 ? 0 : undefined);
+    readings(h, 120, withSol(10_000 + usd, 0));
+    expect(figures(h)).toEqual({ pnl: usd, netDeposits: -15_000 });
+    // Nothing says for certain that it was a loss.
+    const certain = h.changes.filter(({ alert }) => !alert.summary.includes("(a withdrawal, or a loss"));
+    expect(certain.filter(({ alert }) => alert.summary.startsWith("pnl -$1"))).toEqual([]);
+    expect(h.told.at(-1)).toBe(usd === 0 ? undefined : "Loss main ended critical recovered");
+  },
+);
+
+test("a withdrawal of SOL beside trades is one as soon as their fills are read", () => {
+  const h = begunWithSol(withSol(10_000, 100));
+  const { slot } = h;
+  readings(h, 1, withSol(10_040, 0));
+  expect(figures(h).pnl).toBe(undefined);
+  h.events("fills", [fill(slot + 2, 0, "bid", 40, 149), fill(slot + 3, 0, "ask", 40, 150)]);
+  expect(figures(h)).toEqual({ pnl: 40, netDeposits: -15_000 });
+  expect(h.told).toEqual([]);
+});
+
+test.each([
+  ["after", true],
+  ["before", false],
+])("SOL that is sold in a liquidation is no withdrawal, its notification read %s the state", (_, after) => {
+  const h = begunWithSol(withSol(3_000, 60, [position(700, 150)]));
+  const { slot } = h;
+  const told = (): void => {
+    h.events("fills", [fill(slot + 2, 0, "ask", 700, 135)]);
+    h.events("notifications", [sale(slot + 3, 40, 5_200), sale(slot + 4, 20, 2_600)]);
+  };
+  if (!after) told();
+  // The risk engine sells the position at 135, and the SOL at 130.
+  h.pass(5_000);
+  h.config();
+  h.mark(135);
+  h.account(withSol(300, 0));
+  if (after) {
+    expect(figures(h).pnl).toBe(undefined);
+    expect(h.asks).toContain("notifications main");
+    told();
+  }
+  expect(figures(h)).toEqual({ pnl: -11_700, netDeposits: 0 });
+  readings(h, 120, withSol(300, 0), 135);
+  expect(figures(h)).toEqual({ pnl: -11_700, netDeposits: 0 });
+  expect(h.told.filter((one) => one.includes("ended"))).toEqual([]);
+});
+
+test("SOL of which a part is sold in a liquidation and the rest withdrawn counts as both", () => {
+  const h = begunWithSol(withSol(3_000, 60));
+  const { slot } = h;
+  readings(h, 1, withSol(3_000 + 5_600, 0));
+  expect(figures(h).pnl).toBe(undefined);
+  h.events("notifications", [sale(slot + 3, 40, 5_600)]);
+  expect(figures(h)).toEqual({ pnl: -400, netDeposits: -3_000 });
+});
+
+test("SOL that was sold for all that the readings show counts as sold after five minutes without a record", () => {
+  const h = begunWithSol(withSol(3_000, 60));
+  readings(h, 12, withSol(3_000 + 8_700, 0));
+  expect(figures(h).pnl).toBe(undefined);
+  readings(h, 60, withSol(3_000 + 8_700, 0));
+  expect(figures(h)).toEqual({ pnl: -300, netDeposits: 0 });
+});
+
+test("SOL that is withdrawn while as much is deposited is no loss when the deposit is read", () => {
+  const h = begunWithSol(withSol(3_000, 60));
+  const { slot } = h;
+  readings(h, 1, withSol(3_000 + 8_950, 0));
+  expect(figures(h).pnl).toBe(undefined);
+  h.events(
+    "collateral",
+    collateralEvents([row(slot + 5, 0, "deposit", 8_950, 11_950)], wallet, h.nowMs, () => {}).filter(
+      (one) => one !== null,
+    ),
+  );
+  expect(figures(h)).toEqual({ pnl: 0, netDeposits: -50 });
+  expect(h.told).toEqual([]);
+});
+
+test("an unknown deposit beside an unknown withdrawal makes profit uncertain in both directions", () => {
+  const h = begun([subaccount(10_000, [])]);
+  readings(h, 1, [subaccount(14_000, [])]);
+  readings(h, 1, [subaccount(11_000, [])]);
+  readings(h, 5, [subaccount(11_000, [])]);
+  expect(figures(h).pnl).toBe(undefined);
+  expect(h.told.sort()).toEqual(["Gain main fired info", "Loss main fired critical"]);
+  const open = "a withdrawal, or a loss of $3,000.00; and a deposit, or a profit of $4,000.00";
+  expect(h.changes.map(({ alert }) => alert.summary).sort()).toEqual(
+    [`pnl $4,000.00 (${open})`, `pnl -$3,000.00 (${open})`].sort(),
+  );
 });

@@ -700,5 +700,29 @@ test("collateral in another asset that is sold for a debt is no flow, and its di
   h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [sol] });
   live(h, 5 * second, withSol(20));
   live(h, 5 * second, withSol(10, 10_000 + 1_425));
-  expect([figure(h, "pnl"), figure(h, "netDeposits"), h.told]).toEqual([-75, 0, []]);
+  expect([figure(h, "pnl"), figure(h, "netDeposits"), h.told]).toEqual([undefined, 0, []]);
+  live(h, 5 * minute, withSol(10, 10_000 + 1_425));
+  expect([figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([-75, 0]);
+  expect(h.told.filter((one) => one.startsWith("Loss"))).toEqual([]);
+});
+
+test("a deposit before midnight and a withdrawal after it that are not recorded yet leave no figure of today", () => {
+  const wallets = [{ ...mainWallet, pdaIndices: [0] }];
+  const midnight = Date.UTC(2026, 0, 6);
+  const rules = rulesOf(loss("wallet.pnlToday < -1000.0").replace(/ }$/, ", noData: keep }"), wallets);
+  const h = boot(loss(), { rules, wallets, atMs: midnight - 65 * second });
+  h.pass(second);
+  h.account(calm(15_000));
+  const { slot } = h;
+  live(h, 10 * second, calm(15_000));
+  expect(h.nowMs).toBeGreaterThan(midnight);
+  h.pass(second);
+  h.account(calm(10_000));
+  expect([h.told, figure(h, "pnl"), figure(h, "pnlToday")]).toEqual([[], undefined, undefined]);
+  h.events("collateral", [
+    { ...flow(h, 5_000, slot), happenedMs: midnight - 4 * second },
+    { ...flow(h, -5_000), happenedMs: h.nowMs },
+  ]);
+  live(h, minute, calm(10_000));
+  expect([h.told, figure(h, "pnl"), figure(h, "pnlToday")]).toEqual([[], 0, 0]);
 });

@@ -15,11 +15,11 @@ const holding = (collateralUsd = 1_000) => [subaccount(collateralUsd, [position(
 const rule = (scope: string, when: string, more = "") =>
   `rules:\n  - { name: R, scope: ${scope}, when: "${when}", severity: warning, keepFiringFor: 0s, summary: s${more} }`;
 
-function boot(rules: string, atMs: number, before?: Harness): Harness {
+function boot(rules: string, atMs: number, before?: Harness, collateralUsd?: number): Harness {
   const remembered = before ? { remembered: before.remembered } : {};
   const h = new Harness({ rules: rulesOf(rules, wallets), wallets, atMs, ...remembered });
   h.slot = before?.slot ?? h.slot;
-  read(h);
+  read(h, collateralUsd);
   return h;
 }
 
@@ -175,7 +175,7 @@ test("profit of today is counted from our own equity of midnight, without what c
   expect(figure(h, "pnlToday")).toBeCloseTo(-110, 9);
   expect(h.told.filter((one) => one.startsWith("R "))).toEqual(["R main fired warning"]);
 
-  const after = boot(losing, h.nowMs + hour, h);
+  const after = boot(losing, h.nowMs + hour, h, 1_500);
   until(after, after.nowMs + minute, 1_500, 140);
   expect(figure(after, "pnlToday")).toBeCloseTo(-100, 9);
 });
