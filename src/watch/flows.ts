@@ -11,6 +11,9 @@ interface TransferData {
   readonly within: boolean;
 }
 
+/** Amounts are multiples of 10⁻⁶ USD, read as doubles. */
+const exactUsd = 5e-7;
+
 /** The name of the account that an event is about; null: it names none. */
 export function accountOf({ wallet, pdaIndex, subaccount }: Event): string | null {
   return wallet === null || pdaIndex === null || subaccount === null
@@ -30,7 +33,23 @@ export function flowOf(event: Event, account: AccountEntry | undefined): number 
   // Its account had more or less before.
   const before = account?.collaterals.findLast((one) => one.slot < event.slot);
   if (!before) return null;
-  return after > before.usd ? transfer.transferUsd : -transfer.transferUsd;
+  // Where it was moved by something else as well, that says nothing.
+  const usd = after - before.usd;
+  return Math.abs(Math.abs(usd) - transfer.transferUsd) > exactUsd ? null : usd;
+}
+
+/** The record of the other side of a transfer among those that were read with it; undefined: it is not there. */
+export function otherSide(event: Event, read: readonly Event[]): Event | undefined {
+  const { transferUsd, within } = event.data as TransferData;
+  if (!within) return undefined;
+  return read.find(
+    (one) =>
+      one.kind === "collateral" &&
+      one.slot === event.slot &&
+      one.slotIndex === event.slotIndex &&
+      transferOf(one)?.transferUsd === transferUsd &&
+      accountOf(one) !== accountOf(event),
+  );
 }
 
 /** The size of a transfer whose direction is not known, and whether both of its sides are watched. */

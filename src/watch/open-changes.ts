@@ -118,6 +118,8 @@ export class OpenChanges {
   #paidOut: SpotFlow[] = [];
   /** The range of all open changes together. */
   range: OpenRange = nothingOpen;
+  /** PDA indices of which a state from before a restart was taken. */
+  readonly restoredIndices = new Set<number>();
   /** The newest one that turned out to be paid in or out. */
   explained: ExplainedFlow | null = null;
 
@@ -142,6 +144,7 @@ export class OpenChanges {
   restoreState(account: string, slot: number, balance: Balance): void {
     this.#seen.set(account, { slot, balance });
     const pdaIndex = pdaIndexOf(account);
+    this.restoredIndices.add(pdaIndex);
     const known = this.#wholes.get(pdaIndex)?.slot ?? -1;
     if (slot > known) this.#wholes.set(pdaIndex, { firstSlot: slot, slot });
   }

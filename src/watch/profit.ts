@@ -126,6 +126,7 @@ export class Profit implements Doubt {
     if (typeof equity !== "number") return null;
     const kept = this.#kept;
     const now = indices ?? null;
+    const covered = now === null || kept === null ? null : this.#coveredBy(kept, now);
     const fresh = (): Kept => {
       // What was not explained so far is in the baseline.
       this.changes.forget();
@@ -134,7 +135,7 @@ export class Profit implements Doubt {
     };
     let text: string | null = null;
     if (kept === null) this.#kept = fresh();
-    else if (kept.indices === undefined && now !== null && now.length > 1) {
+    else if (!kept.indices && now !== null && covered === null) {
       // Whether it covers all of them shows in the profit, for which the flows have to be known.
       if (!historyRead || isOpen(this.changes.range)) return null;
       const missingUsd = this.#missingFrom(kept, equity, accounts);
@@ -144,9 +145,9 @@ export class Profit implements Doubt {
         text =
           "the stored profit baseline covered only some of the PDA indices; the others count from now on";
       }
-    } else if (kept.indices && now !== null) {
-      const gone = kept.indices.some((index) => !now.includes(index));
-      const added = now.filter((index) => !kept.indices!.includes(index));
+    } else if (covered !== null && now !== null) {
+      const gone = covered.some((index) => !now.includes(index));
+      const added = now.filter((index) => !covered.includes(index));
       if (gone) {
         this.#kept = fresh();
         text = "a PDA index is no longer read; profit since watching began starts anew";
@@ -156,13 +157,24 @@ export class Profit implements Doubt {
         for (const { name, ref } of accounts)
           if (added.includes(ref.pdaIndex)) slots[name] = this.changes.slotOf(name);
         this.#kept = { ...kept, baselineUsd: kept.baselineUsd + usd, slots, indices: now };
-      }
+      } else if (!kept.indices) this.#kept = { ...kept, indices: now };
     }
     this.#checked = true;
     this.#highUsd = this.#kept!.highUsd;
     this.refresh();
     this.keep(draft);
     return text;
+  }
+
+  /**
+   * Returns the PDA indices that a stored baseline covers; null: several were read, and an earlier version, which did not
+   * store them, may have begun before all of them were. An index of which no account was stored was not read then.
+   */
+  #coveredBy({ indices }: Kept, now: readonly number[]): readonly number[] | null {
+    if (indices) return indices;
+    const stored = now.filter((index) => this.changes.restoredIndices.has(index));
+    if (stored.length === 0 || stored.length === now.length) return now.length > 1 ? null : now;
+    return stored;
   }
 
   /**

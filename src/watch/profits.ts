@@ -9,7 +9,7 @@ import type { AccountEntry, Accounts, AccountsSeen } from "./accounts.ts";
 import { type Balance, type Pricing, spotChange, type TakenSpots } from "./balance-change.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
-import { accountOf, flowOf, tradeOf, transferOf } from "./flows.ts";
+import { accountOf, flowOf, otherSide, tradeOf, transferOf } from "./flows.ts";
 import type { Markets } from "./markets.ts";
 import type { SpotFlow } from "./open-changes.ts";
 import { hasSpot } from "./spot-collateral.ts";
@@ -51,6 +51,8 @@ export class Profits {
   /** Some rule reads profit: the histories are read at once for it. */
   readonly #asked: boolean;
   readonly #readings = new Map<string, Reading>();
+  /** Flows of the sides of transfers whose other side was taken first. */
+  readonly #directions = new WeakMap<Event, number | null>();
   /** Wallets of which an account was read before what values it. */
   readonly #waiting = new Set<WalletEntry>();
   readonly #pricingOf = (symbol: string): Pricing | undefined => {
@@ -208,9 +210,13 @@ export class Profits {
     this.#begin(entry, draft);
   }
 
-  /** Takes a new record of a history. @returns true if the figures changed */
-  takeEvent(entry: WalletEntry, event: Event, draft: Draft): boolean {
-    if (event.kind === "collateral") return this.#takeFlow(entry, event, draft);
+  /**
+   * Takes a new record of a history.
+   * @param read all that were read with it
+   * @returns true if the figures changed
+   */
+  takeEvent(entry: WalletEntry, event: Event, read: readonly Event[], draft: Draft): boolean {
+    if (event.kind === "collateral") return this.#takeFlow(entry, event, read, draft);
     const record = event.backfilled ? null : tradeOf(event);
     if (record === null || !entry.profit.changes.takeRecord(record, draft.atMs)) return false;
     this.#refresh(entry, draft);
@@ -232,14 +238,35 @@ export class Profits {
     return expired;
   }
 
-  #takeFlow(entry: WalletEntry, event: Event, draft: Draft): boolean {
-    const { profit, wallet } = entry;
+  /** Returns a flow, USD; null where the direction of a transfer is not known. The other side of a transfer is its opposite. */
+  #flowOf(entry: WalletEntry, event: Event, read: readonly Event[]): number | null {
+    const known = this.#directions.get(event);
+    if (known !== undefined) return known;
+    const own = this.#ownFlowOf(entry, event);
+    const other = transferOf(event) === null ? undefined : otherSide(event, read);
+    if (other === undefined) return own;
+    const its = this.#ownFlowOf(entry, other);
+    // Both sides count, or none of them.
+    const usd = own === null ? (its === null ? null : -its) : its !== null && its !== -own ? null : own;
+    this.#directions.set(other, usd === null ? null : -usd);
+    return usd;
+  }
+
+  /** The same by what is known of this side alone. */
+  #ownFlowOf({ profit, wallet }: WalletEntry, event: Event): number | null {
     const account = accountOf(event);
     const found = this.#accounts.ofWallet(wallet.name).find(({ name }) => name === account);
-    let usd = flowOf(event, found);
+    const usd = flowOf(event, found);
     const transfer = transferOf(event);
-    if (usd === null && account !== null && transfer !== null)
-      usd = profit.changes.directionOf({ account, slot: event.slot }, transfer.transferUsd);
+    if (usd !== null || account === null || transfer === null) return usd;
+    return profit.changes.directionOf({ account, slot: event.slot }, transfer.transferUsd);
+  }
+
+  #takeFlow(entry: WalletEntry, event: Event, read: readonly Event[], draft: Draft): boolean {
+    const { profit, wallet } = entry;
+    const account = accountOf(event);
+    const usd = this.#flowOf(entry, event, read);
+    const transfer = transferOf(event);
     // Between two accounts that are both watched the wallet as a whole has neither more nor less.
     this.#today.take(event, usd ?? (transfer?.within ? 0 : null));
     if (event.backfilled || account === null) return false;

@@ -920,7 +920,7 @@ export class Watch {
     );
     let profitMoved = false;
     for (const event of events) {
-      if (entry && this.#profits.takeEvent(entry, event, draft)) profitMoved = true;
+      if (entry && this.#profits.takeEvent(entry, event, events, draft)) profitMoved = true;
       if (event.kind === "fill") this.#takeFill(event, draft);
       if (entry && event.kind !== "collateral") this.#today.take(event, null);
       if (event.kind === "order") this.#world.placings.event(event);

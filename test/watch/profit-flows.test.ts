@@ -285,3 +285,50 @@ test("an unknown deposit beside an unknown withdrawal makes profit uncertain in 
     [`pnl $4,000.00 (${open})`, `pnl -$3,000.00 (${open})`].sort(),
   );
 });
+
+test.each([
+  ["as the history tells it", (one: Event) => one],
+  [
+    "where the history tells of no direction",
+    (one: Event) => ({ ...one, fields: { ...one.fields, amountUsd: null } }),
+  ],
+  [
+    "where the history tells of no direction of the side that received",
+    (one: Event) =>
+      one.subaccount === 1 ? { ...one, fields: { ...one.fields, amountUsd: null, after: null } } : one,
+  ],
+])("a profit that is moved into an isolated position at once is no loss, %s", (_, told) => {
+  const h = begun([subaccount(10_000, [position(100, 150)])]);
+  const { slot } = h;
+  const rows = [row(slot + 2, 0, "transfer", 1_500, 10_500), row(slot + 2, 1, "transfer", 1_500, 1_500)];
+  const accounts = [subaccount(10_500, []), subaccount(1_500, [position(10, 170)], { subaccount: 1 })];
+  // 2,000 USD are realized at 170 before.
+  h.pass(5_000);
+  h.config();
+  h.mark(170);
+  h.account(accounts);
+  expect(figures(h).pnl).toBeCloseTo(2_000, 0);
+  h.events("collateral", translated(rows, h).map(told));
+  expect(figures(h).pnl).toBeCloseTo(2_000, 0);
+  h.events("fills", [fill(slot + 1, 0, "ask", 100, 170), fill(slot + 3, 1, "bid", 10, 170)]);
+  readings(h, 80, accounts, 170);
+  expect(figures(h)).toEqual({ pnl: expect.closeTo(2_000, 6), netDeposits: 0 });
+  expect(h.told).toEqual([]);
+});
+
+test("a transfer within the wallet of which neither side tells its direction counts on no side", () => {
+  const h = begun([subaccount(10_000, [position(100, 150)]), subaccount(3_000, [], { subaccount: 1 })]);
+  const { slot } = h;
+  // Both sides moved by more than the transfer, and the trades of neither are read yet.
+  const accounts = [subaccount(10_900, [position(60, 150)]), subaccount(4_300, [], { subaccount: 1 })];
+  h.pass(5_000);
+  h.config();
+  h.mark(150);
+  h.account(accounts);
+  const rows = [row(slot + 2, 0, "transfer", 700, 9_300), row(slot + 2, 1, "transfer", 700, 3_700)];
+  h.events(
+    "collateral",
+    translated(rows, h).map((one) => ({ ...one, fields: { ...one.fields, amountUsd: null, after: null } })),
+  );
+  expect(figures(h).netDeposits).toBe(0);
+});

@@ -726,3 +726,34 @@ test("a deposit before midnight and a withdrawal after it that are not recorded 
   live(h, minute, calm(10_000));
   expect([h.told, figure(h, "pnl"), figure(h, "pnlToday")]).toEqual([[], 0, 0]);
 });
+
+test("a PDA index that the configuration adds after, or with, an upgrade is no profit", () => {
+  const one = [{ ...mainWallet, pdaIndices: [0] }];
+  const first = new Harness({ rules: rulesOf(loss(), one), wallets: one });
+  first.config();
+  first.mark(150);
+  answer(first, 0, 1_000);
+  first.events("collateral", []);
+  // As an earlier version kept it.
+  const keep = new Map(first.remembered.keep);
+  keep.set(
+    "wallet/main/profit",
+    JSON.stringify({ baselineUsd: 1_000, baselineSlot: 1, netUsd: 0, highUsd: 100 }),
+  );
+  const upgraded = { ...first.remembered, keep };
+  const with_ = new Harness({ rules: rulesOf(loss(), two), wallets: two, remembered: upgraded });
+  with_.slot = first.slot;
+  bothRead(with_, 1_000, 50_000);
+  expect([figure(with_, "pnl"), figure(with_, "highWaterMark")]).toEqual([0, 100]);
+  const after = new Harness({ rules: rulesOf(loss(), one), wallets: one, remembered: upgraded });
+  after.slot = first.slot;
+  after.config();
+  after.mark(150);
+  answer(after, 0, 1_000);
+  after.events("collateral", []);
+  expect(figure(after, "pnl")).toBe(0);
+  const h = new Harness({ rules: rulesOf(loss(), two), wallets: two, remembered: after.remembered });
+  h.slot = after.slot;
+  bothRead(h, 1_000, 50_000);
+  expect([figure(h, "pnl"), figure(h, "highWaterMark")]).toEqual([0, 100]);
+});
