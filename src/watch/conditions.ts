@@ -33,7 +33,7 @@ import { coverOf, detailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
 import { Instance, noInstances, noViews, noWindows, Timer } from "./instance.ts";
 import { unreadFigure } from "./known-figures.ts";
-import { judgeOld, labelled, raisedByOld, restsOnOldPositions } from "./old-accounts.ts";
+import { judgeOld, labelled, oldFromMs, raisedByOld, restsOnOldPositions } from "./old-accounts.ts";
 import type { ExplainedFlow } from "./open-changes.ts";
 import { noPlan, Plans, staysQuiet } from "./plan.ts";
 import { PresentWindow } from "./present-window.ts";
@@ -373,6 +373,7 @@ export class Conditions {
     this.#advance(instance, env, old ?? fresh, old !== null, draft);
     // Arrivals of what only texts name are no reason to judge.
     if (fresh !== judged) this.#setTimer(instance, draft.atMs + driftMs);
+    else if (fresh.kind === "unknown" && old === null) this.#awaitOld(instance, draft.atMs);
     env.oldAccounts = false;
   }
 
@@ -391,6 +392,13 @@ export class Conditions {
     // While a change of collateral is not explained, old positions say nothing certain.
     if (this.#doubtOf(instance) !== null || !this.#options.isMarked(instance.node)) return null;
     return by(instance, env, this.#options.pricesSinceMs());
+  }
+
+  /** Judges again when old positions may be judged by: prices may have moved until then, and not after. */
+  #awaitOld(instance: Instance, nowMs: number): void {
+    const fromMs = oldFromMs(instance, this.#options.pricesSinceMs());
+    if (fromMs === null || fromMs <= nowMs || !this.#options.isMarked(instance.node)) return;
+    if (fromMs < (instance.timer?.dueMs ?? Number.POSITIVE_INFINITY)) this.#setTimer(instance, fromMs);
   }
 
   /** @param old judged by positions that are too old */

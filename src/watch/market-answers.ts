@@ -113,7 +113,9 @@ export class MarketAnswers {
   /** Prices of all markets, or (`live`) of those that moved. */
   prices(seen: Seen<"prices">, draft: Draft): void {
     const live = seen.live === true;
-    this.#world.markets.notePrices(draft.atMs, this.#pricesStaleMs);
+    // A stream that is connected brings nothing while no price moves.
+    const quiet = live && this.#world.daemon.facts.values.streamConnected === true;
+    this.#world.markets.notePrices(draft.atMs, quiet ? Number.POSITIVE_INFINITY : this.#pricesStaleMs);
     const moved = new Set<string>();
     const entries: MarketEntry[] = [];
     /** The markets for which the answer states no price. */

@@ -134,7 +134,7 @@ export class Markets {
     return false;
   }
 
-  /** Notes an answer or a frame with prices. @param gapMs a longer time without any is a gap */
+  /** Notes an answer or a frame with prices. @param gapMs a longer time without any is a gap; infinite: none is */
   notePrices(atMs: number, gapMs: number): void {
     if (atMs - this.#newestPricesMs > gapMs) this.pricesSinceMs = atMs;
     this.#newestPricesMs = atMs;

@@ -25,6 +25,12 @@ const markedlyMs = 10_000;
 const scopes: ReadonlySet<Scope> = new Set(["position", "trader", "wallet"]);
 const oldSources: ReadonlySet<Source | null> = new Set<Source>(["traderState", "traderView"]);
 
+/** The moment from which an instance is judged by the last known positions, ms; null: it is not. */
+export function oldFromMs({ rule, unknown, unknownSinceMs }: Instance, pricesSinceMs: number): number | null {
+  if (unknown?.unknown !== "stale" || !oldSources.has(unknown.source) || !readsMarks(rule)) return null;
+  return Math.max(unknownSinceMs, pricesSinceMs) + patienceMs;
+}
+
 /**
  * Judges by the last known positions, and leaves `env` so that texts are rendered from them.
  * @param pricesSinceMs since when prices are read without a gap
@@ -35,9 +41,9 @@ export function judgeOld(
   env: Env,
   pricesSinceMs: number,
 ): (Judgement & { readonly kind: "known" }) | null {
-  const { rule, unknown, unknownSinceMs } = instance;
-  if (unknown?.unknown !== "stale" || !oldSources.has(unknown.source) || !readsMarks(rule)) return null;
-  if (env.nowMs - Math.max(unknownSinceMs, pricesSinceMs) < patienceMs) return null;
+  const fromMs = oldFromMs(instance, pricesSinceMs);
+  if (fromMs === null || env.nowMs < fromMs) return null;
+  const { rule } = instance;
   env.oldAccounts = true;
   const judged = judge(rule, env, instance.alert?.alert.severity ?? null);
   if (judged.kind === "known") return judged;

@@ -13,7 +13,7 @@ import type {
 import type { Alert, AlertChange, RuleState } from "../../src/domain/alert.ts";
 import type { Changes } from "../../src/domain/changes.ts";
 import { type Event, eventName } from "../../src/domain/event.ts";
-import { type Observation, type Source, sources } from "../../src/domain/observation.ts";
+import { type DaemonFigures, type Observation, type Source, sources } from "../../src/domain/observation.ts";
 import { formatProblem, loadRules, type RuleSet } from "../../src/rules/index.ts";
 import { heldPrefix } from "../../src/watch/held-events.ts";
 import { factName, nothingRemembered, type Remembered } from "../../src/watch/remembered.ts";
@@ -79,6 +79,24 @@ export function marketConfig(symbol = "SOL", over: Partial<MarketConfig> = {}): 
     ...over,
   };
 }
+
+/** Figures of a daemon at rest. */
+export const figures: DaemonFigures = {
+  failingReads: "",
+  waitingChannels: "",
+  lagMs: 0,
+  loopLagMs: 0,
+  failedPolls: 0,
+  clockOffsetMs: 0,
+  streamConnected: true,
+  budgetUsed: 0,
+  undelivered: 0,
+  oldestUndeliveredMs: 0,
+  databaseBytes: 0,
+  authFailures: 0,
+  deadMessages: 0,
+  badRecords: 0,
+};
 
 export function prices(markPriceUsd: number, symbol = "SOL"): MarketPrices {
   return {

@@ -1,6 +1,6 @@
 /** Positions that are too old, and prices that are not: the last known positions are judged at the current marks. */
 import { describe, expect, test } from "vitest";
-import { event, Harness, mainWallet, position, startMs, subaccount } from "./harness.ts";
+import { event, figures, Harness, mainWallet, position, prices, startMs, subaccount } from "./harness.ts";
 
 const near = (more = ""): string => `
 rules:
@@ -25,6 +25,11 @@ function stream(h: Harness, ms: number, usd: number, read = false): void {
     if (read && passed % 5_000 === 0) h.account(held);
     h.pass(1_000);
   }
+}
+
+/** Tells that the stream is connected, or is not. */
+function connected(h: Harness, streamConnected: boolean): void {
+  h.see({ kind: "daemon", atMs: h.nowMs, figures: { ...figures, streamConnected } });
 }
 
 function begun(rules = near()): Harness {
@@ -152,12 +157,12 @@ rules:
   test("fire as long as they are not read again, with the time that was read before", () => {
     const h = begun(unstopped());
     stream(h, 40_000, 150, true);
-    stream(h, 4 * 60_000 + 9_000, 150);
+    stream(h, 4 * 60_000 + 4_000, 150);
     expect(told(h)).toEqual([]);
     stream(h, 2_000, 150);
     expect(told(h)).toEqual(["fired warning"]);
     expect(own(h)[0]!.alert.summary).toMatch(
-      /^SOL has no stop loss \(positions as of 12:00:55 UTC, 4m 15s old\)$/,
+      /^SOL has no stop loss \(positions as of 12:00:55 UTC, 4m 10s old\)$/,
     );
   });
 
@@ -237,11 +242,44 @@ rules:
   test("are judged after an outage when the account is still not read seconds after prices are", () => {
     const h = begun();
     h.pass(120_000);
-    stream(h, 5_000, 126);
+    stream(h, 4_000, 126);
     expect(told(h)).toEqual([]);
     stream(h, 1_000, 126);
     expect(told(h)).toEqual(["fired critical"]);
     expect(own(h)[0]!.alert.summary).toMatch(/ \(positions as of 12:00:15 UTC, 2m 10s old\)$/);
+  });
+
+  test("are judged at the first price after a quiet time of a stream that is connected", () => {
+    const h = begun();
+    connected(h, true);
+    h.pass(60_000);
+    h.config();
+    h.see({ kind: "prices", atMs: h.nowMs, markets: [prices(126)], live: true });
+    expect(told(h)).toEqual(["fired critical"]);
+    expect(own(h)[0]!.alert.summary).toMatch(/ \(positions as of 12:00:15 UTC, 1m 5s old\)$/);
+  });
+
+  test("are not judged at the first price of a stream that is connected again", () => {
+    const h = begun();
+    connected(h, false);
+    h.pass(60_000);
+    h.config();
+    h.see({ kind: "prices", atMs: h.nowMs, markets: [prices(126)], live: true });
+    h.pass(1_000);
+    h.mark(126);
+    h.account([subaccount(3_000, [])]);
+    stream(h, 10_000, 126);
+    expect(told(h)).toEqual([]);
+  });
+
+  test("are judged seconds after they became too old although no other price comes", () => {
+    const h = begun();
+    connected(h, true);
+    stream(h, 15_000, 150);
+    h.see({ kind: "prices", atMs: h.nowMs, markets: [prices(126)], live: true });
+    expect(told(h)).toEqual([]);
+    h.pass(5_000);
+    expect(told(h)).toEqual(["fired critical"]);
   });
 
   test("are not judged by a timer that the account's answer overtakes", () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import {
   event,
+  figures,
   Harness,
   mainWallet,
   marketConfig,
@@ -49,19 +50,6 @@ function seen(rules: string, accounts = safe, mark = 150): Harness {
   harness.account(accounts);
   return harness;
 }
-
-const figures = {
-  ...{ failingReads: "", waitingChannels: "" },
-  ...{ lagMs: 0, loopLagMs: 0, failedPolls: 0, clockOffsetMs: 0, streamConnected: true, budgetUsed: 0 },
-  ...{
-    undelivered: 0,
-    oldestUndeliveredMs: 0,
-    databaseBytes: 0,
-    authFailures: 0,
-    deadMessages: 0,
-    badRecords: 0,
-  },
-};
 
 describe("conditions", () => {
   test("an account that is already close to liquidation is told with the first answer", () => {
