@@ -139,12 +139,12 @@ export class Books {
     return this.#books.find((book) => book.isOf(rule))?.doubt ?? null;
   }
 
-  /** As of `Profit.explainedAt`. */
-  explainedAt(rule: string, atMs: number): ExplainedFlow | null {
+  /** As of `Profit.explainedSince`. */
+  explainedSince(rule: string, ms: number): ExplainedFlow | null {
     const book = this.#books.find((one) => one.isOf(rule));
     if (!book) return null;
     for (const { wallet, profit } of this.#parts.world.wallets.values()) {
-      const explained = book.has(wallet.name) ? profit.explainedAt(atMs) : null;
+      const explained = book.has(wallet.name) ? profit.explainedSince(ms) : null;
       if (explained !== null) return explained;
     }
     return null;

@@ -88,8 +88,8 @@ export interface ConditionsOptions {
   readonly toldShare: (spec: WindowSpec, node: SubjectNode, nowMs: number) => number | null;
   /** The doubt about the profit that a rule of this subject reads; null: there is none. */
   readonly doubtOf: (node: SubjectNode) => Doubt | null;
-  /** The change of collateral of this subject that was explained, at this very moment, as paid in or out. */
-  readonly explainedAt: (node: SubjectNode, atMs: number) => ExplainedFlow | null;
+  /** The change of collateral of this subject that was explained as paid in or out from this time on; null: there is none. */
+  readonly explainedSince: (node: SubjectNode, ms: number) => ExplainedFlow | null;
   /** Told of each judgement that turned unknown or known again: blindness is gathered from these. */
   readonly onSight: (instance: Instance, draft: Draft) => void;
   /** It holds, and does not fire before it has held for a while. */
@@ -406,6 +406,7 @@ export class Conditions {
     const { rule, node } = instance;
     const known = judged.kind === "known";
     const idle = instance.lifecycle.sinceMs === null;
+    const lastKnownMs = instance.knownAtMs;
     if (known && !old) instance.knownAtMs = draft.atMs;
     if (known && judged.severity !== null) instance.heldAtMs = draft.atMs;
     if (known && !old && !instance.judged) {
@@ -413,6 +414,8 @@ export class Conditions {
       const atTheStart = node.first && draft.atMs <= this.#options.firstLookUntilMs;
       instance.alreadySo ||= atTheStart && judged.severity !== null && idle;
     }
+    // It looks back to a time that was not watched: what holds once it can be judged came about meanwhile.
+    if (!known && judged.unknown.unknown === "uncovered") instance.judged = true;
     // Nothing holds and nothing did: no clock runs, whatever the time.
     if (idle && (!known || judged.severity === null)) {
       if (node.plan[instance.index]?.restless !== false) this.#schedule(instance, env, rule);
@@ -423,7 +426,7 @@ export class Conditions {
     // What a liquidation left nothing of cannot come back a moment later: nobody waits whether it does.
     // Nor can what held because of a withdrawal that is explained now.
     const isGone = known && !old && judged.severity === null;
-    const explained = isGone ? this.#explained(instance, draft.atMs) : null;
+    const explained = isGone ? this.#explained(instance, lastKnownMs, draft.atMs) : null;
     const over = explained !== null || (isGone && this.#options.emptied(node));
     const { doubt } = judged;
     const terms = doubt === undefined ? rule : { ...rule, certain: doubt.certain };
@@ -488,10 +491,11 @@ export class Conditions {
     this.#schedule(instance, env, terms, instance.unknown === null || old);
   }
 
-  /** The flow that an alert was raised by, where that is explained at this very moment. */
-  #explained({ rule, node, alert }: Instance, atMs: number): ExplainedFlow | null {
+  /** The flow that an alert was raised by, where that is explained at this moment, or was while its rule could not be judged. */
+  #explained({ rule, node, alert }: Instance, lastKnownMs: number, atMs: number): ExplainedFlow | null {
     if (alert === null || !this.#ofProfit.has(rule)) return null;
-    const explained = this.#options.explainedAt(node, atMs);
+    const sinceMs = Number.isNaN(lastKnownMs) ? Number.NEGATIVE_INFINITY : Math.min(lastKnownMs + 1, atMs);
+    const explained = this.#options.explainedSince(node, sinceMs);
     return explained !== null && alert.alert.firedAtMs >= explained.sinceMs ? explained : null;
   }
 

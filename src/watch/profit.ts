@@ -84,9 +84,10 @@ export class Profit implements Doubt {
     return isOpen(this) ? this : null;
   }
 
-  explainedAt(atMs: number): ExplainedFlow | null {
+  /** The newest change that was explained as paid in or out, from this time on. */
+  explainedSince(ms: number): ExplainedFlow | null {
     const { explained } = this.changes;
-    return explained?.atMs === atMs ? explained : null;
+    return explained !== null && explained.atMs >= ms ? explained : null;
   }
 
   restore(text: string): void {

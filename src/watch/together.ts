@@ -82,9 +82,9 @@ export class Together {
     return subject.scope === "book" ? this.#books.doubtOf(subject.rule) : null;
   }
 
-  /** As of `Profit.explainedAt`, of the wallets of a book. */
-  explainedAt({ subject }: SubjectNode, atMs: number): ExplainedFlow | null {
-    return subject.scope === "book" ? this.#books.explainedAt(subject.rule, atMs) : null;
+  /** As of `Profit.explainedSince`, of the wallets of a book. */
+  explainedSince({ subject }: SubjectNode, ms: number): ExplainedFlow | null {
+    return subject.scope === "book" ? this.#books.explainedSince(subject.rule, ms) : null;
   }
 
   happened(event: Event, draft: Draft): void {

@@ -279,8 +279,8 @@ export class Watch {
         return this.#endings.liquidatedSince(subject, account.shrunkAtMs);
       },
       doubtOf: (node) => this.#doubtOf(node),
-      explainedAt: (node, atMs) =>
-        this.#together.explainedAt(node, atMs) ?? this.#walletOf(node)?.profit.explainedAt(atMs) ?? null,
+      explainedSince: (node, ms) =>
+        this.#together.explainedSince(node, ms) ?? this.#walletOf(node)?.profit.explainedSince(ms) ?? null,
       toldShare: (spec, { subject }, atMs) => this.#told.share(spec, subject, atMs, this.#today.startMs),
       onSight: (instance, into) => {
         this.#noData.note(instance, into);

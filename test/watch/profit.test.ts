@@ -157,6 +157,29 @@ function startOf(h: Harness): number {
   return h.changes[0]!.alert.sinceMs;
 }
 
+test("a withdrawal that is explained while its rule cannot look back ends as what it was", () => {
+  const h = boot(loss('change("wallet.pnl", "30s") < -300.0'));
+  h.pass(second);
+  h.account(calm(9_000));
+  const slot = h.slot;
+  // Nothing that may be no profit is looked back at: after 45 s there is nothing left.
+  live(h, 2 * minute, calm(9_000));
+  expect(h.told).toEqual(["Loss main fired critical"]);
+  h.events("collateral", [flow(h, -1_000, slot)]);
+  expect(h.told.length).toBe(1);
+  live(h, 40 * second, calm(9_000));
+  expect(h.told.slice(1)).toEqual(["Loss main ended critical explained"]);
+  expect(summaries(h).at(-1)).toBe("main: a withdrawal of $1,000.00, no loss");
+});
+
+test("a loss in a window that begins after the start was not already so", () => {
+  const h = new Harness({ rules: loss('change("wallet.pnl", "30s") < -300.0') });
+  h.events("collateral", [], "main", { coversMs: 0 });
+  live(h, 20 * second, calm(10_000));
+  live(h, 15 * second, calm(10_000), 145);
+  expect(h.changes.map(({ kind, alert }) => [kind, alert.alreadySo])).toEqual([["fired", false]]);
+});
+
 test("a withdrawal whose record comes within ten seconds is reported to nobody", () => {
   const h = boot(loss());
   h.pass(second);
