@@ -101,7 +101,7 @@ export interface SpotChange {
   readonly taken: TakenSpots | null;
 }
 
-const noSpotChange: SpotChange = { addedUsd: 0, taken: null };
+export const noSpotChange: SpotChange = { addedUsd: 0, taken: null };
 
 /**
  * Returns what was added to and taken from the collateral in other assets; null where an asset cannot be valued. Nothing but

@@ -6,7 +6,7 @@ import type { SpotCollateralState } from "../domain/account.ts";
 import type { Event } from "../domain/event.ts";
 import { unitsFromBaseLots } from "../risk/units.ts";
 import type { AccountEntry, Accounts, AccountsSeen } from "./accounts.ts";
-import { type Balance, type Pricing, spotChange, type TakenSpots } from "./balance-change.ts";
+import { type Balance, noSpotChange, type Pricing, type SpotChange, spotChange } from "./balance-change.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import { accountOf, flowOf, otherSide, tradeOf, transferOf } from "./flows.ts";
@@ -119,13 +119,17 @@ export class Profits {
     for (let i = 0; i < told.length; i++) {
       const { name, state } = told[i]!;
       if (changes.takeSame(name, seen.slot, state)) continue;
-      const taken = this.#takeSpot(entry, name, state, seen.slot, draft);
+      const spot = this.#spotChange(entry, name, state);
       // It is compared when its collateral can be valued, as its equity is known then.
-      if (taken === undefined) {
+      if (spot === null) {
         whole = false;
         continue;
       }
+      const { addedUsd: usd, taken } = spot;
       if (changes.takeState(name, seen.slot, state, this.#pricingOf, draft.atMs, taken)) moved = true;
+      if (usd === 0) continue;
+      this.#takeSpotFlow(entry, { account: name, slot: seen.slot, atMs: draft.atMs, usd }, draft);
+      moved = true;
     }
     if (first && this.#takeGone(entry, told, seen, draft)) moved = true;
     if (whole && changes.takeWhole(seen.pdaIndex, seen.slot, draft.atMs)) moved = true;
@@ -161,27 +165,10 @@ export class Profits {
     return taken;
   }
 
-  /**
-   * Takes a change of the collateral in other assets: what was added was paid in, at its present value.
-   * @returns what was taken from it, null: nothing; undefined where the change cannot be valued
-   */
-  #takeSpot(
-    entry: WalletEntry,
-    account: string,
-    after: Balance,
-    slot: number,
-    draft: Draft,
-  ): TakenSpots | null | undefined {
-    const before = entry.profit.changes.seen(account)?.balance;
-    if (before === undefined) return null;
-    const change = spotChange(before, after, this.#unitUsdOf);
-    if (change === null) return undefined;
-    const { addedUsd: usd, taken } = change;
-    if (usd > 0) {
-      this.#takeSpotFlow(entry, { account, slot, atMs: draft.atMs, usd }, draft);
-      this.#refresh(entry, draft);
-    }
-    return taken;
+  /** Returns the change of the collateral in other assets; null where it cannot be valued. */
+  #spotChange({ profit }: WalletEntry, account: string, after: Balance): SpotChange | null {
+    const before = profit.changes.seen(account)?.balance;
+    return before === undefined ? noSpotChange : spotChange(before, after, this.#unitUsdOf);
   }
 
   /** Counts collateral in other assets that was paid in or out. */

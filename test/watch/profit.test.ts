@@ -718,6 +718,16 @@ test("collateral in another asset is paid in and out at its value, and its price
   expect(figure(h, "pnl")).toBe(500);
 });
 
+test("collateral in another asset that is paid in is no profit of today", () => {
+  const wallets = [{ ...mainWallet, pdaIndices: [0] }];
+  const rules = rulesOf(loss(), wallets);
+  const h = boot(loss(), { rules, wallets, atMs: Date.UTC(2026, 0, 6) - 65 * second });
+  live(h, 30 * second, calm(10_000));
+  h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [sol] });
+  h.account(withSol(20));
+  expect([figure(h, "equity"), figure(h, "pnl"), figure(h, "pnlToday")]).toEqual([13_000, 0, 0]);
+});
+
 test("collateral in another asset that is sold for a debt is no flow, and its discount is a loss", () => {
   const h = new Harness({ rules: loss() });
   h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [sol] });
