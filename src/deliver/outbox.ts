@@ -36,7 +36,7 @@ export interface OutboxOptions {
   /** For the spread of waits. */
   readonly random: Random;
   /** Told when a channel cannot be used, and when it can (again). */
-  readonly observe: (observation: Observation & { readonly kind: "channel" }) => void;
+  readonly observe: (observation: Observation & { readonly kind: "channel" | "dropped" }) => void;
   /** `perpwatch on <host>`, shown small in every message. */
   readonly sender: string;
   /** The name that distinguishes this daemon's database from others on the same host: message ids follow from it. */
@@ -63,7 +63,7 @@ export interface OutboxFigures {
   readonly undelivered: number;
   /** Age of the oldest of them, ms; 0 when there is none. */
   readonly oldestUndeliveredMs: number;
-  /** Messages given up since the start. */
+  /** Messages given up since the start; those that an earlier run owed to a channel that is not configured aside. */
   readonly deadMessages: number;
 }
 
@@ -159,7 +159,7 @@ class WorkingOutbox implements Outbox {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    const { store } = this.#options;
+    const { store, observe } = this.#options;
     signal.throwIfAborted();
     const messages = await store.messages({ open: true });
     const nowMs = this.#options.clock.nowMs();
@@ -180,13 +180,20 @@ class WorkingOutbox implements Outbox {
       else if (line) line.add(entry);
       else orphans.push(entry);
     }
+    const dropped = new Map<string, number>();
+    const drop = async (entries: readonly Entry[], message: Message | null, receiver: string) => {
+      dropped.set(receiver, (dropped.get(receiver) ?? 0) + 1);
+      await this.#giveUp(entries, message, receiver);
+    };
     for (const message of messages) {
       const entries = sealed.get(message.id) ?? [];
       const line = this.#lines.get(message.receiver);
       if (line) line.resume(message, entries);
-      else await this.#giveUp(entries, message);
+      else await drop(entries, message, message.receiver);
     }
-    for (const entry of orphans) await this.#giveUp([entry], null);
+    for (const entry of orphans) await drop([entry], null, entry.item.receiver);
+    for (const [channel, count] of dropped)
+      observe({ kind: "dropped", atMs: nowMs, channel, messages: count });
     if (items.length > 0) this.#log.info({ items: items.length }, "taking up deliveries of an earlier run");
     if (this.#state === "stopped") return;
     this.#state = "running";
@@ -238,7 +245,10 @@ class WorkingOutbox implements Outbox {
     for (const message of messages) {
       const line = this.#lines.get(message.receiver);
       if (line) line.post(message);
-      else this.#work.track(this.#giveUp([], message));
+      else {
+        this.#lost++;
+        this.#work.track(this.#giveUp([], message, message.receiver));
+      }
     }
   }
 
@@ -295,7 +305,8 @@ class WorkingOutbox implements Outbox {
       for (const entry of entries) {
         const line = this.#lines.get(entry.item.receiver);
         if (!line) {
-          await this.#giveUp([entry], null);
+          this.#lost++;
+          await this.#giveUp([entry], null, entry.item.receiver);
           continue;
         }
         line.add(entry);
@@ -341,14 +352,12 @@ class WorkingOutbox implements Outbox {
   }
 
   /** Gives up items of a channel that is not configured (any more): they can never leave. */
-  async #giveUp(entries: readonly Entry[], message: Parameters<Line["resume"]>[0] | null): Promise<void> {
-    const receiver = message?.receiver ?? entries[0]?.item.receiver;
+  async #giveUp(entries: readonly Entry[], message: Message | null, receiver: string): Promise<void> {
     const lastDetail = "no channel of this name is configured";
     this.#log.warn(
       { receiver, messageId: message?.id, items: entries.map(({ item }) => item.id) },
       lastDetail,
     );
-    this.#lost++;
     for (const entry of entries) entry.item = { ...entry.item, status: "dead" };
     const dead = message && { ...message, status: "dead" as const, nextAttemptMs: null, lastDetail };
     await this.#journal.record({ message: dead, entries });

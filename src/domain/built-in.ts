@@ -5,6 +5,7 @@ export const builtInRules = [
   "RuleFailing",
   "NotWatched",
   "ChannelBroken",
+  "MessagesDropped",
   "DrillFailed",
   "InboxDiffers",
   "UnknownNotification",

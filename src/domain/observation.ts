@@ -95,7 +95,7 @@ export interface DaemonFigures {
   readonly waitingChannels: string;
   readonly databaseBytes: number;
   readonly authFailures: number;
-  /** Messages that no channel would take since the start. */
+  /** Messages that their channels would not take since the start. */
   readonly deadMessages: number;
   /** Records that did not fit the contract since the start. */
   readonly badRecords: number;
@@ -283,6 +283,13 @@ export type Observation =
       readonly channel: string;
       readonly working: boolean;
       readonly detail: string;
+    }
+  /** Messages that an earlier run owed to a channel that is not configured were given up. */
+  | {
+      readonly kind: "dropped";
+      readonly atMs: number;
+      readonly channel: string;
+      readonly messages: number;
     }
   /** A person acknowledged an alert, here as history has it: events are acknowledged long after they were told. */
   | {

@@ -28,6 +28,7 @@ const momentary: ReadonlySet<Observation["kind"]> = new Set<Observation["kind"]>
   "events",
   "backfill",
   "failed",
+  "dropped",
   "acknowledged",
   "inboxAudited",
   "drill",

@@ -1,10 +1,11 @@
-/** A channel that cannot be used is told on the others, and told again when it works. */
+/** A channel that cannot be used is told on the others, and told again when it works; so is what was owed to one that is gone. */
 import type { BuiltInRule } from "../domain/built-in.ts";
 import type { Observation } from "../domain/observation.ts";
 import type { AlertBook, LiveAlert } from "./alert-book.ts";
 import type { Draft } from "./draft.ts";
 
 export const channelRule = "ChannelBroken" satisfies BuiltInRule;
+const droppedRule = "MessagesDropped" satisfies BuiltInRule;
 
 export class ChannelAlerts {
   readonly #alerts: AlertBook;
@@ -57,5 +58,35 @@ export class ChannelAlerts {
       except: [seen.channel],
     });
     this.#broken.set(seen.channel, live);
+  }
+
+  dropped(seen: Observation & { readonly kind: "dropped" }, draft: Draft): void {
+    const { channel, messages } = seen;
+    const [were, they] =
+      messages === 1 ? ["1 message to", "It was"] : [`${messages} messages to`, "They were"];
+    this.#alerts.tell(
+      draft,
+      {
+        rule: droppedRule,
+        subject: "daemon",
+        wallet: null,
+        symbol: null,
+        labels: { channel },
+        severity: "warning",
+        sinceMs: draft.atMs,
+        alreadySo: false,
+        runbook: null,
+        happenedMs: null,
+        summary: `${were} ${channel} ${messages === 1 ? "was" : "were"} dropped: no channel of this name is configured`,
+        description: `${they} owed when perpwatch stopped. Now: \`perpwatch alerts\` shows what fires; if the channel was removed by mistake, put it back.`,
+        value: null,
+        dataAtMs: draft.atMs,
+        details: [["Channel", channel]],
+        except: [channel],
+      },
+      `${droppedRule}:${channel}:${draft.atMs}`,
+      null,
+      true,
+    );
   }
 }

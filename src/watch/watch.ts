@@ -745,6 +745,9 @@ export class Watch {
         this.#world.daemon.facts.values.brokenChannels = this.#channels.broken;
         this.#conditions.judgeNode(this.#world.daemon, null, draft);
         return;
+      case "dropped":
+        this.#channels.dropped(observation, draft);
+        return;
       case "acknowledged": {
         const { alert, by, comment } = observation;
         const live = this.#alerts.live.get(alert.id);

@@ -21,17 +21,17 @@ test("a stop says what is still owed and what is firing, and the status called i
   try {
     await simulator.call("exchange", { active: false });
     const port = await closedPort();
-    place.write(
-      "config.yaml",
+    const mail = `, mail: { type: email, smtp: { host: 127.0.0.1, port: ${port}, secure: false }, from: a@example.org, to: [b@example.org] }`;
+    const config = (more: string) =>
       [
         `exchange: { baseUrl: ${simulator.url} }`,
         `wallets: [ { name: main, authority: ${simulator.traders[0]!.authority} } ]`,
-        `channels: { here: { type: console }, mail: { type: email, smtp: { host: 127.0.0.1, port: ${port}, secure: false }, from: a@example.org, to: [b@example.org] } }`,
+        `channels: { here: { type: console }${more} }`,
         "history: { path: ./p.db }",
         "dashboard: { listen: off }",
         "",
-      ].join("\n"),
-    );
+      ].join("\n");
+    place.write("config.yaml", config(mail));
     await using daemon = startProgram(["start", "--log-level", "debug"], place);
     await daemon.line((line) => line.includes("a message is tried again later"));
     expect((await run(["status"], place)).stdout).toMatch(/^mail +email +retrying +1 .*ECONNREFUSED/m);
@@ -46,6 +46,18 @@ test("a stop says what is still owed and what is firing, and the status called i
     expect(msg).toMatch(
       /^stopped after [\d.]+m?s; all that was seen is stored, 1 message still owed, to be sent at the next start; 1 critical alert is firing \(#1\): nobody watches it now$/,
     );
+
+    // The same without the channel that is still owed a message.
+    place.write("config.yaml", config(""));
+    await using next = startProgram(["start"], place);
+    const told = await next.line(
+      (line) => line.includes("MessagesDropped") && line.includes('"channel":"here"'),
+    );
+    expect(JSON.parse(told)).toMatchObject({
+      level: "warn",
+      msg: "WARNING: 1 message to mail was dropped: no channel of this name is configured",
+    });
+    expect(await next.end("SIGTERM")).toEqual({ status: 0, signal: null });
   } finally {
     await simulator.stop();
   }

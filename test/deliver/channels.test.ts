@@ -48,7 +48,9 @@ async function world() {
         }),
       ]),
       ...{ store, clock, random, sender: "perpwatch on test", instance: "/one.db", drainMs: 50 },
-      observe: ({ channel: name, working }) => void observed.push(`${name} ${working}`),
+      observe: (one) => {
+        if (one.kind === "channel") observed.push(`${one.channel} ${one.working}`);
+      },
       ...more,
     });
     made.push(outbox);

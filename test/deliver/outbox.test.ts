@@ -535,6 +535,20 @@ test("what is owed to a channel that is not configured is dead, and says so", as
   expect(one.outbox.figures().deadMessages).toBe(1);
 });
 
+test("what an earlier run owed to a channel that is gone is told of by its name, and is no failure", async () => {
+  await using one = await rig();
+  one.far.answer = () => ({ status: 503 });
+  for (let owed = 0; owed < 2; owed++) await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.settle();
+  await one.restart({ channels: new Map([["mail", httpChannel("mail", one.other)]]) });
+  await one.clock.settle();
+  expect(one.dropped).toMatchObject([{ channel: "chat", messages: 2 }]);
+  expect((await one.store.owed({})).map(({ status }) => status)).toEqual(["dead", "dead"]);
+  expect(one.outbox.figures()).toMatchObject({ deadMessages: 0, undelivered: 0 });
+  await one.restart();
+  expect(one.dropped).toHaveLength(1);
+});
+
 test("without room for a seal nothing is sent, except what is critical after five seconds", async () => {
   await using one = await rig();
   const warning = one.alerts.step("fired", one.alerts.alert({ severity: "warning" }));

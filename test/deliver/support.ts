@@ -233,6 +233,7 @@ export interface Rig extends AsyncDisposable {
   readonly store: Store & { full: boolean };
   readonly alerts: Alerts;
   readonly observed: (Observation & { readonly kind: "channel" })[];
+  readonly dropped: (Observation & { readonly kind: "dropped" })[];
   readonly logged: string[];
   outbox: Outbox;
   /** Commits changes and tells the outbox, as the daemon does. */
@@ -249,6 +250,7 @@ export async function rig(options: Partial<OutboxOptions> & { clock?: FakeClock 
   const store = fillable(history);
   const [far, other] = [await FarSide.start(clock), await FarSide.start(clock)];
   const observed: (Observation & { readonly kind: "channel" })[] = [];
+  const dropped: (Observation & { readonly kind: "dropped" })[] = [];
   const logged: string[] = [];
   let runs = 0;
   const line = (fields: object, text: string) => void logged.push(`${text} ${JSON.stringify(fields)}`);
@@ -265,14 +267,14 @@ export async function rig(options: Partial<OutboxOptions> & { clock?: FakeClock 
         ["mail", httpChannel("mail", other)],
       ]),
       ...{ clock, random: seededRandom(run), sender: "perpwatch on test", instance: "/one.db" },
-      observe: (one) => void observed.push(one),
+      observe: (one) => void (one.kind === "channel" ? observed.push(one) : dropped.push(one)),
       log: { debug: () => {}, info: line, warn: line },
       ...options,
       ...more,
     });
   };
   const self: Rig = {
-    ...{ clock, far, other, store, observed, logged, alerts: new Alerts(clock), outbox: boot() },
+    ...{ clock, far, other, store, observed, dropped, logged, alerts: new Alerts(clock), outbox: boot() },
     async owe(...all) {
       await store.commit(all);
       for (const one of all) self.outbox.committed(one);

@@ -296,9 +296,10 @@ describe("what packs say", () => {
   test.each([
     ["MessagesLost", 1, "1 message was given up since the start, and will not be delivered"],
     ["MessagesLost", 3, "3 messages were given up since the start, and will not be delivered"],
+    ["MessagesLost", 0, "No message was given up since the start"],
     ["RecordsNotUnderstood", 1, "1 answer of the exchange could not be understood in the last hour"],
   ])("%s counts as people do: %i", (name, value, wanted) => {
-    expect(condition(name).summary.render(env({ value }))).toBe(wanted);
+    expect(condition(name).summary.render(env({ value, window: () => 60_000 }))).toBe(wanted);
   });
 
   /** A pack is read at night: what is not known is left out, and nothing is printed twice. */

@@ -411,6 +411,26 @@ describe("blindness", () => {
     harness.see({ ...broken, working: true, atMs: harness.nowMs + 2 });
     expect(harness.told.at(-1)).toBe("ChannelBroken daemon ended critical recovered");
   });
+
+  test("what was owed to a channel that is gone is told on the others, once, without an end", () => {
+    const harness = new Harness({ rules: near, routing: { receivers: ["chat", "mail"] } });
+    const drop = (messages: number) =>
+      harness.see({ kind: "dropped", atMs: harness.nowMs, channel: "chat", messages });
+    drop(1);
+    expect(harness.owed).toEqual(["mail: MessagesDropped daemon fired warning"]);
+    expect(harness.changes.at(-1)?.alert.summary).toBe(
+      "1 message to chat was dropped: no channel of this name is configured",
+    );
+    harness.pass(10);
+    drop(3);
+    expect(harness.changes.at(-1)?.alert.summary).toBe(
+      "3 messages to chat were dropped: no channel of this name is configured",
+    );
+    harness.pass(3 * 3_600_000);
+    expect(harness.told.filter((line) => line.startsWith("MessagesDropped"))).toEqual(
+      Array(2).fill("MessagesDropped daemon fired warning"),
+    );
+  });
 });
 
 const eventRules = `
