@@ -195,7 +195,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
   const drill = readDrill(source, timezone);
   const heartbeat = source.has(["heartbeat"]) ? source.read(["heartbeat"], heartbeatSettings) : null;
   const dashboard = readDashboard(source);
-  const rules = readRules(source, context.shippedRules ?? shippedRules, {
+  const read = readRules(source, context.shippedRules ?? shippedRules, {
     // Rules are judged against the usual schedules while those of the file have mistakes.
     scheduleMs: realSchedulesMs({
       settings: schedules ?? scheduleSettings.parse({}),
@@ -209,7 +209,11 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     timezone,
     ...(history === undefined ? {} : { retentionMs: longestKept(history.retention) }),
   });
-  const referred = { channels: channelNames, wallets: known, ruleSet: rules?.ruleSet };
+  const rules = "ruleSet" in read ? read : undefined;
+  const referred = {
+    ...{ channels: channelNames, wallets: known, ruleSet: rules?.ruleSet },
+    ...("names" in read && { ruleNames: read }),
+  };
   if (channelNames.length > 0) checkRouting(source, referred);
   if (acknowledge !== undefined) checkAcknowledge(source, acknowledge);
 
@@ -286,7 +290,12 @@ export function readJudging(
     timezone,
     ...(history === undefined ? {} : { retentionMs: longestKept(history.retention) }),
   });
-  if (history === undefined || source.isBroken(["history", "path"]) || routing === undefined || !rules)
+  if (
+    history === undefined ||
+    source.isBroken(["history", "path"]) ||
+    routing === undefined ||
+    "names" in rules
+  )
     return { problems: inOrder(source.problems, source.file) };
   return { settings: { timezone, history, routing, ruleSet: rules.ruleSet } };
 }

@@ -10,9 +10,10 @@ interface Labelled {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The objects with names; the rules are undefined while they have mistakes of their own. */
+/** The objects with names; while the rules have mistakes of their own there is no set of them, and perhaps their names. */
 export interface Named {
   readonly wallets: readonly Labelled[];
+  readonly ruleNames?: readonly string[];
   readonly ruleSet:
     | { readonly conditions: readonly Labelled[]; readonly events: readonly Labelled[] }
     | undefined;
@@ -26,14 +27,15 @@ export interface KnownNames {
   readonly labelled: readonly Labelled[];
 }
 
-export function knownNames({ wallets, ruleSet }: Named): KnownNames {
+export function knownNames({ wallets, ruleNames, ruleSet }: Named): KnownNames {
   const rules = [...(ruleSet?.conditions ?? []), ...(ruleSet?.events ?? [])];
   const labelled = [...wallets, ...rules];
   const values = new Map<string, readonly string[]>([
     ["severity", severities],
     ["wallet", wallets.map(({ name }) => name)],
   ]);
-  if (ruleSet !== undefined) values.set("rule", [...rules.map(({ name }) => name), ...builtInRules]);
+  const names = ruleSet === undefined ? ruleNames : rules.map(({ name }) => name);
+  if (names !== undefined) values.set("rule", [...names, ...builtInRules]);
   const labels = [...ownLabels, ...builtInLabels, ...labelled.flatMap((one) => Object.keys(one.labels))];
   return { labels: new Set(labels), values, labelled };
 }

@@ -7,17 +7,21 @@ import { builtInLabels } from "../domain/built-in.ts";
 import { nearestName } from "../domain/nearest.ts";
 import type { RuleSet } from "../rules/index.ts";
 import { type KnownNames, knownNames } from "./known-names.ts";
+import type { RuleNames } from "./rule-files.ts";
 
 export interface Referred {
   readonly channels: readonly string[];
   readonly wallets: readonly { readonly name: string; readonly labels: Readonly<Record<string, string>> }[];
   /** Undefined while the rules have mistakes of their own. */
   readonly ruleSet: RuleSet | undefined;
+  /** As far as they are known then. */
+  readonly ruleNames?: RuleNames;
 }
 
 /** Looks at what is written, not at what a schema made of it: one mistake in the tree hides no other. */
 export function checkRouting(source: ConfigSource, referred: Referred): void {
-  const known = knownNames(referred);
+  const { wallets, ruleSet, ruleNames } = referred;
+  const known = knownNames({ wallets, ruleSet, ...(ruleNames && { ruleNames: ruleNames.names }) });
   const used = new Set<string>();
   const times = source.keys(["routing", "muteTimes"]);
   const muted = new Set<string>();
@@ -65,7 +69,14 @@ function checkMatchers(source: ConfigSource, at: Path, known: KnownNames, referr
     const not = [...place, "not"];
     if (names !== undefined)
       for (const [valueAt, value] of [...textsAt(source, place), ...textsAt(source, not)])
-        refuseUnknown(source, valueAt, value, names, label);
+        refuseUnknown(
+          source,
+          valueAt,
+          value,
+          names,
+          label,
+          label === "rule" ? referred.ruleNames?.where : "",
+        );
     if (referred.ruleSet === undefined) continue;
     if (!known.labels.has(label)) judgeUnknownLabel(source, place, label, known.labels);
     else if (names === undefined) warnOfValues(source, place, label, valuesOf(label, known));
@@ -149,9 +160,11 @@ function refuseUnknown(
   name: string,
   known: readonly string[],
   kind: string,
+  where = "",
 ): void {
   if (known.includes(name) || source.isBroken(at)) return;
   const shown = source.hide(name).slice(0, 60);
-  const message = kind === "severity" ? `"${shown}" is no severity` : `no ${kind} is called "${shown}"`;
+  const message =
+    kind === "severity" ? `"${shown}" is no severity` : `no ${kind} is called "${shown}"${where}`;
   source.problem(at, message, { allowed: known, nearest: nearestName(name, known) });
 }

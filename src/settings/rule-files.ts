@@ -6,6 +6,13 @@ import { type ConfigProblem, type ConfigSource, type Path, readTextFile } from "
 import { nearestName } from "../domain/nearest.ts";
 import { type LoadInput, loadRules, type RuleProblem, type RuleSet } from "../rules/index.ts";
 
+/** The names of rules that there are, as far as the files could be read. */
+export interface RuleNames {
+  readonly names: readonly string[];
+  /** Said of a name that is not among them. */
+  readonly where: string;
+}
+
 export interface ReadRules {
   readonly ruleSet: RuleSet;
   /** Names of the files, as rules carry them. */
@@ -27,22 +34,38 @@ interface RuleFile {
   readonly text: string;
 }
 
-/** @param shippedFolder where the packs are that come with the program */
+const somewhere = " in the rule files that could be read";
+
+/**
+ * @param shippedFolder where the packs are that come with the program
+ * @returns names alone where there are mistakes, which are told
+ */
 export function readRules(
   source: ConfigSource,
   shippedFolder: string,
   input: Omit<LoadInput, "files" | "overrides">,
-): ReadRules | undefined {
+): ReadRules | RuleNames {
   const { files, complete } = readFiles(source, shippedFolder);
   const overrides = source.read(["ruleOverrides"], z.record(z.string(), z.unknown()), {});
   const loaded = loadRules({ ...input, files, overrides: overrides ?? {} });
   if ("problems" in loaded) {
-    // An overridden rule that is not there may stand in a file that could not be read.
-    for (const problem of loaded.problems)
-      if (complete || !problem.message.startsWith("no rule is called")) tell(source, problem);
-    return undefined;
+    const names = namesWhere(complete && loaded.hasAllNames, loaded.names, shippedFolder, input);
+    for (const problem of loaded.problems) {
+      const name = /^no rule is called (.*)$/.exec(problem.message)?.[1];
+      if (name === undefined) tell(source, problem);
+      else if (!names.names.includes(name))
+        tell(source, {
+          ...problem,
+          message: `${problem.message}${names.where}`,
+          nearest: nearestName(name, names.names),
+        });
+    }
+    return names;
   }
-  if (!complete || overrides === undefined) return undefined;
+  const { conditions, events } = loaded.ruleSet;
+  const loadedNames = [...conditions, ...events].map(({ name }) => name);
+  if (!complete || overrides === undefined)
+    return namesWhere(complete, [...loadedNames, ...Object.keys(overrides ?? {})], shippedFolder, input);
   for (const warning of loaded.warnings)
     if (warning.silent === undefined)
       source.addWarning({ file: warning.file, line: warning.line, path: "", message: hinted(warning) });
@@ -57,6 +80,26 @@ export function readRules(
     files: files.map((file) => file.name),
     text: JSON.stringify({ files, overrides: source.rawShown(["ruleOverrides"]) ?? {} }),
   };
+}
+
+/** While some files could not be read, a rule that ships may be meant, whichever packs are named. */
+function namesWhere(
+  isComplete: boolean,
+  names: readonly string[],
+  shippedFolder: string,
+  input: Omit<LoadInput, "files" | "overrides">,
+): RuleNames {
+  if (isComplete) return { names, where: "" };
+  const files = shippedPacks(shippedFolder).flatMap(({ name, path }) => {
+    const read = readTextFile(path, { largestBytes: largestFile });
+    return "text" in read ? [{ name, text: read.text }] : [];
+  });
+  const loaded = loadRules({ ...input, files, overrides: {} });
+  const shipped =
+    "problems" in loaded
+      ? loaded.names
+      : [...loaded.ruleSet.conditions, ...loaded.ruleSet.events].map(({ name }) => name);
+  return { names: [...new Set([...names, ...shipped])], where: somewhere };
 }
 
 /** With what may have been meant. */

@@ -342,6 +342,23 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
   ["rules: .", ["1:8 rules: . is a folder: name its files, as in *.yaml"]],
   ["rules: shiped", ["1:8 rules: shiped does not exist (looked for FOLDER/shiped) ~ shipped"]],
   ["rules: shipped:margn", ["1:8 rules: no rule pack is called shipped:margn ~ shipped:margin"]],
+  // Rules that are named elsewhere, while other mistakes keep some of them from being read.
+  [
+    "rules: [own.yaml, gone.yaml]\nruleOverrides: { Fur: { for: 5s }, Drawdown: { for: 5s } }\nrouting: { receivers: [here], routes: [{ match: { rule: [Fir, Drawdown, Far] }, receivers: [here] }] }",
+    [
+      "1:19 rules[1]: gone.yaml does not exist (looked for FOLDER/gone.yaml)",
+      "2:18 ruleOverrides.Fur: no rule is called Fur in the rule files that could be read ~ Far",
+      '3:58 routing.routes[0].match.rule[0]: no rule is called "Fir" in the rule files that could be read ~ Far',
+    ],
+  ],
+  [
+    "ruleOverrides: { Fur: { for: 5s }, Far: { foor: 5s } }\nrouting: { receivers: [here], routes: [{ match: { rule: Fir }, receivers: [here] }] }",
+    [
+      "1:18 ruleOverrides.Fur: no rule is called Fur ~ Far",
+      "1:43 ruleOverrides.Far.foor: unknown key foor ~ for",
+      '2:57 routing.routes[0].match.rule: no rule is called "Fir" ~ Far',
+    ],
+  ],
   ["ruleOverrides: { Fur: { for: 5s } }", ["1:18 ruleOverrides.Fur: no rule is called Fur ~ Far"]],
   ["ruleOverrides:\n  Far: { foor: 5s }", ["2:10 ruleOverrides.Far.foor: unknown key foor ~ for"]],
   ["ruleOverrides:\n  Far:\n    for: soon", ["3:10 ruleOverrides.Far.for: soon is no duration"]],

@@ -30,5 +30,11 @@ export interface LoadInput {
 
 export type Loaded =
   | { readonly ruleSet: RuleSet; readonly warnings: readonly RuleProblem[] }
-  /** All mistakes of all files, in their order. */
-  | { readonly problems: readonly RuleProblem[] };
+  | {
+      /** All mistakes of all files, in their order. */
+      readonly problems: readonly RuleProblem[];
+      /** The names of the rules, those with mistakes among them. */
+      readonly names: readonly string[];
+      /** False where a file could not be read so far that all its names are among them. */
+      readonly hasAllNames: boolean;
+    };

@@ -33,9 +33,12 @@ export function loadRules(input: LoadInput): Loaded {
   const events: EventRule[] = [];
   const seen = new Map<string, string>();
 
-  for (const { source, node } of input.files.flatMap((file) => rulesOf(file.name, file.text, desk, values))) {
+  const read = input.files.map((file) => rulesOf(file.name, file.text, desk, values));
+  let hasAllNames = !read.includes(null);
+  for (const { source, node } of read.flatMap((rules) => rules ?? [])) {
     const at = source.place(node.range?.[0] ?? 0);
     if (!isMap(node)) {
+      hasAllNames = false;
       desk.problem(
         problemAt(at, { message: "a rule is a mapping: name, scope or on, when, severity, summary" }),
       );
@@ -43,6 +46,7 @@ export function loadRules(input: LoadInput): Loaded {
     }
     const map = node as YAMLMap;
     const name = scalarText(map.get("name", true)) ?? "";
+    if (name === "") hasAllNames = false;
     const before = seen.get(name);
     if (name !== "" && before !== undefined)
       desk.problem(problemAt(at, { message: `the rule ${name} is there already, at ${before}` }));
@@ -85,6 +89,8 @@ export function loadRules(input: LoadInput): Loaded {
         problems,
         input.files.map((file) => file.name),
       ),
+      names: [...seen.keys()],
+      hasAllNames,
     };
   for (const rule of [...conditions, ...events]) warnOfWatchOnly(rule, desk);
   return { ruleSet: { values: named, conditions, events }, warnings };
@@ -102,19 +108,20 @@ function inOrder(problems: readonly RuleProblem[], files: readonly string[]): Ru
     .sort((a, b) => rank(a) - rank(b) || a.line - b.line || a.column - b.column);
 }
 
+/** @returns null for a file that does not hold a list of rules or values, which is told */
 function rulesOf(
   name: string,
   text: string,
   desk: Desk,
   values: ValueBook,
-): { source: RuleSource; node: Node }[] {
+): { source: RuleSource; node: Node }[] | null {
   const source = new RuleSource(name, text);
   const root = source.parse(desk.problem);
-  if (root === undefined) return [];
+  if (root === undefined) return null;
   const example = { message: "a rule file begins with rules: and a list of rules" };
   if (!isMap(root)) {
     desk.problem(problemAt(source.place(root?.range?.[0] ?? 0), example));
-    return [];
+    return null;
   }
   const reader = new Reader(source, root as YAMLMap, null, name, desk.problem);
   reader.allow(["rules", "values"]);
@@ -128,7 +135,7 @@ function rulesOf(
   if (rules === undefined && isSeq(named)) return [];
   if (!isSeq(rules)) {
     desk.problem(problemAt(reader.place("rules"), example));
-    return [];
+    return null;
   }
   return rules.items.map((node) => ({ source, node: node as Node }));
 }
