@@ -524,7 +524,8 @@ export class Conditions {
           ? judgeOld(instance, env, this.#options.pricesSinceMs())
           : null,
       );
-      if (text === null) continue;
+      // A level may be known to stand by what is not too old while the figure that the text is about is.
+      if (text === null || (text.value === null && instance.rule.value !== null)) continue;
       const { env } = instance.node;
       // The marks moved on since it could be judged, and the figures with them.
       return !text.statesAge && atMs < nowMs && restsOnOldPositions(instance.rule, env)

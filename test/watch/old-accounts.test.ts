@@ -352,3 +352,42 @@ rules:
     expect(after.told).toContain("Near main/0.0/SOL ended warning noLongerWatched");
   });
 });
+
+/** A level that reads the account beside the position, as the shipped rule has it. */
+const joint = (): string =>
+  near().replace(
+    "critical: { when: value < 0.05 }",
+    `critical:
+        when: value < 0.05 || (trader.adverseMoveToLiquidation < 0.05 && trader.positions.all(other, other.liquidationDistance >= value))
+        resolveWhen: value > 0.06 && trader.adverseMoveToLiquidation > 0.06`,
+  );
+
+test.each([
+  ["its own figures", near()],
+  ["the account's, too", joint()],
+])("a position that is gone when it is read again ends with the figures that it last had: %s", (_, rules) => {
+  const h = begun(rules);
+  stream(h, 5_000, 140, true);
+  stream(h, 40_000, 128);
+  expect(told(h)).toEqual(["fired warning", "rose critical"]);
+  h.account([subaccount(3_000, [])]);
+  stream(h, 90_000, 128);
+  expect(told(h).slice(2)).toEqual(["ended critical"]);
+  expect(own(h)[2]!.alert.ending).toBe("closed");
+  expect(own(h)[2]!.alert.summary).toContain("3.02% from liquidation");
+});
+
+test.each([
+  ["its own figures", near()],
+  ["the account's, too", joint()],
+])("and where the prices are too old as well: %s", (_, rules) => {
+  const h = begun(rules);
+  stream(h, 5_000, 140, true);
+  stream(h, 40_000, 128);
+  h.pass(60_000);
+  h.account([subaccount(3_000, [])]);
+  h.pass(90_000);
+  expect(told(h).slice(2)).toEqual(["ended critical"]);
+  expect(own(h)[2]!.alert.summary).toContain("from liquidation");
+  expect(own(h)[2]!.alert.summary).not.toContain("–");
+});
