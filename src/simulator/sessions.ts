@@ -75,6 +75,13 @@ interface Nonce {
   used: boolean;
 }
 
+/** The claims of an access token that bears our signature. */
+interface AccessClaims {
+  readonly sid: string;
+  readonly jti: string;
+  readonly expiresMs: number;
+}
+
 export type TokenFault = "access_token_expired" | "session_missing" | "access_jti_mismatch";
 
 export interface SeenToken {
@@ -114,6 +121,7 @@ export interface Sessions {
 
 const mostNonces = 20_000;
 const mostSessions = 20_000;
+const mostInspected = 20_000;
 
 export async function createSessions(
   seed: Uint8Array,
@@ -130,6 +138,7 @@ export async function createSessions(
   const byId = new Map<string, Session>();
   /** By the refresh token that is good now; a spent one is not known any more. */
   const byRefresh = new Map<string, Session>();
+  const inspected = new Map<string, AccessClaims>();
 
   const hex = (bytes: number): string => {
     let text = "";
@@ -263,6 +272,13 @@ export async function createSessions(
 
   /** Reads a token of ours, whether or not it is good any more. @throws {Refusal} when it is none of ours */
   async function inspect(token: string): Promise<SeenToken> {
+    const known = inspected.get(token);
+    const { sid, jti, expiresMs } = known ?? (await claimsOf(token));
+    return { session: byId.get(sid), jti, expiresMs };
+  }
+
+  /** The claims of a token of ours; its signature is checked once. @throws {Refusal} */
+  async function claimsOf(token: string): Promise<AccessClaims> {
     let claims: JWTPayload;
     try {
       claims = (await jwtVerify(token, verifyKey, { algorithms: ["EdDSA"], currentDate: new Date(nowMs()) }))
@@ -277,7 +293,10 @@ export async function createSessions(
     if (typeof sid !== "string" || typeof jti !== "string" || typeof exp !== "number") {
       throw new Refusal(401, "invalid_access_token");
     }
-    return { session: byId.get(sid), jti, expiresMs: exp * 1000 };
+    const found = { sid, jti, expiresMs: exp * 1000 };
+    if (inspected.size >= mostInspected) inspected.clear();
+    inspected.set(token, found);
+    return found;
   }
 
   function standing({ session, jti, expiresMs }: SeenToken): TokenFault | null {

@@ -1,7 +1,7 @@
 /**
- * Channels of a simulation, one object for each life of the daemon and one far side for all of them. `keepsIds`: the far side
- * knows a message by its id and takes it once, as chats and webhooks do; else every attempt that gets through arrives, as mails
- * do. What each can hold apart is a trait of real channels, so each is here once.
+ * Channels of a simulation, one object for each life of the daemon and one far side for all of them. `keepsIds`: told that it is
+ * not the first attempt, the channel looks for an earlier one that arrived, as chats do; else every attempt that gets through
+ * arrives, as mails do. What each can hold apart is a trait of real channels, so each is here once.
  */
 import type { Channel, Outgoing, ProbeResult, SendResult } from "../../src/channels/channel.ts";
 import type { createChannel } from "../../src/channels/registry.ts";
@@ -92,7 +92,7 @@ class SimulatedChannel implements Channel {
         : { kind: "retry", failure: "server-error", detail: "503", afterMs: null };
     }
     const key = `${channel} ${id}`;
-    const known = this.#traits.keepsIds ? farSides.get(key) : undefined;
+    const known = this.#traits.keepsIds && attempt > 0 ? farSides.get(key) : undefined;
     const receipt = known ?? `receipt-${farSides.size + 1}`;
     if (known === undefined) {
       farSides.set(key, receipt);

@@ -97,6 +97,8 @@ function faultOf(draw: Draw, span: { fromMs: number; toMs: number }, wallets: re
   const channel = draw.one(Object.keys(channelTraits));
   const share = draw.one([0.1, 0.3, 0.8]);
   switch (kind) {
+    case "outage":
+      return { ...span, kind, streams: draw.chance(0.5) };
     case "errors":
       return { ...span, kind, wallets: draw.some(wallets, 0.4), status: draw.one([500, 502, 503]) };
     case "slow":

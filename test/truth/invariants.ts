@@ -2,13 +2,14 @@
  * Invariants of every scenario, whatever its figures are. Each reads the event log and what is left at the end,
  * and says what is wrong in lines for people.
  */
-import { blindRule, unreachableRule } from "../../src/domain/built-in.ts";
+import { blindRule, builtInRules, unreachableRule } from "../../src/domain/built-in.ts";
 import type { Acknowledgement, OwedItem } from "../../src/domain/delivery.ts";
 import { parseSubject } from "../../src/domain/subject.ts";
+import { channelTraits } from "./channels.ts";
 import { longestScheduleMs } from "./config.ts";
 import { jsonOf } from "./log.ts";
 import type { Outcome } from "./scenario.ts";
-import { accountOf } from "./world.ts";
+import { accountOf, nameOf } from "./world.ts";
 
 type Invariant = (outcome: Outcome) => readonly string[];
 
@@ -38,8 +39,8 @@ const simulatorWorks: Invariant = ({ log, plan }) => {
 };
 
 /**
- * A message arrives at its channel once. Again only where the daemon could not know of the first time: its answer was lost, or
- * the daemon was killed before it was recorded. And again it is the same message.
+ * A message arrives at its channel once. Again only on a channel that cannot look for it, where the daemon could not know of the
+ * first time: its answer was lost, or the daemon was killed before it was recorded. And again it is the same message.
  */
 const exactlyOnce: Invariant = ({ log }) => {
   const wrong: string[] = [];
@@ -60,6 +61,8 @@ const exactlyOnce: Invariant = ({ log }) => {
       const content = jsonOf(entry.message.content);
       const before = known.get(key);
       if (!before) known.set(key, { content, lives: new Set(), recorded: false });
+      else if (channelTraits[entry.channel]?.keepsIds)
+        wrong.push(`${key} arrived again, on a channel that keeps ids`);
       else if (before.recorded) wrong.push(`${key} arrived again after it was recorded as delivered`);
       else if (before.lives.has(entry.life))
         wrong.push(`${key} arrived again after its delivery was confirmed`);
@@ -117,15 +120,14 @@ const acknowledgedAfterwards: Invariant = ({ log }) => {
 
 /** At the end no alert fires about a position that is not there, by the exchange, for longer than its end may wait. */
 const noneStandsForNothing: Invariant = ({ status, simulator, log, endMs }) => {
-  const changed = new Map<object, number>();
-  for (const { change, atMs } of log.of("ledger"))
-    for (const account of change.accounts.keys()) changed.set(account, atMs);
+  const changed = new Map<string, number>();
+  for (const { accounts, atMs } of log.of("ledger")) for (const { name } of accounts) changed.set(name, atMs);
   return (status?.watch.firing ?? []).flatMap(({ id, rule, subject }) => {
     const parsed = parseSubject(subject);
     if (parsed?.scope !== "position") return [];
     const account = accountOf(simulator.world, parsed);
     const gone =
-      !account.positions.has(parsed.symbol) && endMs - (changed.get(account) ?? 0) > endingWithinMs;
+      !account.positions.has(parsed.symbol) && endMs - (changed.get(nameOf(account)) ?? 0) > endingWithinMs;
     return gone ? [`alert ${id} (${rule}) still fires about ${subject}, which is gone`] : [];
   });
 };
@@ -150,6 +152,92 @@ const wellAgain: Invariant = ({ status }) => {
   ];
 };
 
+/** Texts have a word for each figure, and none that only a program uses. */
+const textsAreWhole: Invariant = ({ log }) => {
+  const wrong = new Set<string>();
+  for (const { message } of log.of("arrived"))
+    for (const { change } of message.content.items) {
+      const { summary, description, rule } = change.alert;
+      for (const text of [summary, description])
+        if (/undefined|NaN|Infinity|\[object|– –/.test(text)) wrong.add(`${rule} ${change.kind}: "${text}"`);
+      if (summary === "") wrong.add(`${rule} ${change.kind} has no summary`);
+    }
+  return [...wrong];
+};
+
+/**
+ * An alert fires once, changes while it fires, and ends once; one of a rule and a subject at a time; one of a rule and an event
+ * ever. Over all lives.
+ */
+const livesOnce: Invariant = ({ log }) => {
+  const wrong: string[] = [];
+  const standing = new Map<number, string>();
+  const bySubject = new Map<string, number>();
+  const events = new Map<string, number>();
+  const changeIds = new Set<number>();
+  for (const { changes } of log.of("committed"))
+    for (const { id, kind, alert } of changes.alertChanges) {
+      const name = `alert ${alert.id} (${alert.rule} of ${alert.subject})`;
+      if (changeIds.has(id)) wrong.push(`${name}: change ${id} was committed twice`);
+      changeIds.add(id);
+      if (alert.event) {
+        const key = `${alert.rule} ${alert.subject} ${alert.eventKey}`;
+        const before = events.get(key);
+        if (kind !== "fired" || alert.eventKey === null) continue;
+        if (before !== undefined) wrong.push(`${name} tells of ${alert.eventKey}, as alert ${before} did`);
+        events.set(key, alert.id);
+        continue;
+      }
+      const subject = `${alert.rule} ${alert.subject}`;
+      if (kind === "fired") {
+        const other = bySubject.get(subject);
+        if (other !== undefined && isOneAtATime(alert.rule))
+          wrong.push(`${name} fires while alert ${other} does`);
+        if (standing.has(alert.id)) wrong.push(`${name} fires twice`);
+        standing.set(alert.id, subject);
+        bySubject.set(subject, alert.id);
+      } else if (!standing.has(alert.id)) wrong.push(`${name}: ${kind} while it does not fire`);
+      else if (kind === "ended") {
+        standing.delete(alert.id);
+        if (bySubject.get(subject) === alert.id) bySubject.delete(subject);
+      }
+    }
+  return wrong;
+};
+
+/** Rules of the program itself may have an alert for each of several things of one subject. */
+const isOneAtATime = (rule: string): boolean => !(builtInRules as readonly string[]).includes(rule);
+
+/** On each channel the steps of an alert arrive in their order; a rise alone may overtake. */
+const inOrder: Invariant = ({ log }) => {
+  const wrong: string[] = [];
+  const newest = new Map<string, number>();
+  const seen = new Set<string>();
+  for (const { channel, message } of log.of("arrived")) {
+    if (seen.has(`${channel} ${message.id}`)) continue;
+    seen.add(`${channel} ${message.id}`);
+    for (const { change } of message.content.items) {
+      const key = `${channel} ${change.alertId}`;
+      const before = newest.get(key) ?? 0;
+      if (change.id < before) {
+        const late = log
+          .of("arrived")
+          .some(
+            (one) =>
+              one.channel === channel &&
+              one.message.content.items.some(
+                (item) => item.change.id === before && item.change.kind === "rose",
+              ),
+          );
+        if (!late)
+          wrong.push(`${channel}: ${change.kind} of alert ${change.alertId} arrived after a later step`);
+      }
+      newest.set(key, Math.max(before, change.id));
+    }
+  }
+  return wrong;
+};
+
 export const invariants: Readonly<Record<string, Invariant>> = {
   lives,
   saysNoFault,
@@ -159,6 +247,9 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   acknowledgedAfterwards,
   noneStandsForNothing,
   wellAgain,
+  textsAreWhole,
+  livesOnce,
+  inOrder,
 };
 
 /** @returns a line for each violation, with the name of its invariant */

@@ -11,6 +11,7 @@ import type { HttpDispatcher, SocketEnd, SocketOptions, StreamSocket } from "../
 import { notificationItem } from "../../src/simulator/answers/notifications.ts";
 import type { Simulator } from "../../src/simulator/index.ts";
 import { Refusal } from "../../src/simulator/sessions.ts";
+import type { Notification } from "../../src/simulator/state.ts";
 import type { ProcessClock, VirtualTime } from "./clock.ts";
 import type { EventLog } from "./log.ts";
 import type { Weather } from "./weather.ts";
@@ -44,7 +45,7 @@ export class Venue {
       for (const one of notifications.all()) {
         if (!one.acked || this.#acked.has(one)) continue;
         this.#acked.add(one);
-        found.push({ wallet: name, key: notificationKey(notificationItem(one) as never, authority) });
+        found.push({ wallet: name, key: keyOf(one, authority) });
       }
     }
     return found;
@@ -59,6 +60,10 @@ export class Venue {
     return null;
   }
 }
+
+/** The key by which the daemon knows a notification. */
+export const keyOf = (one: Notification, authority: string): string =>
+  notificationKey(notificationItem(one) as never, authority);
 
 export interface LineParts {
   readonly venue: Venue;

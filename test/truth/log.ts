@@ -5,14 +5,23 @@
 import { createHash } from "node:crypto";
 import type { Changes } from "../../src/domain/changes.ts";
 import type { Message } from "../../src/domain/delivery.ts";
-import type { Change } from "../../src/simulator/transaction.ts";
+import type { AccountVersion } from "../../src/simulator/state.ts";
 
 /** Lives of the daemon are numbered from 1. */
 export type LogEntry =
   /** A trader, the market or the exchange did something, by the script. */
   | { readonly kind: "deed"; readonly text: string }
-  /** A transaction at the exchange. */
-  | { readonly kind: "ledger"; readonly change: Change }
+  /** A transaction at the exchange: the accounts as they are after it, and the keys of new notifications. */
+  | {
+      readonly kind: "ledger";
+      readonly slot: number;
+      readonly accounts: readonly { readonly name: string; readonly version: AccountVersion }[];
+      readonly notifications: readonly {
+        readonly wallet: string;
+        readonly key: string;
+        readonly type: string;
+      }[];
+    }
   | { readonly kind: "fault"; readonly text: string }
   | { readonly kind: "life"; readonly life: number; readonly text: string }
   /** Null: no answer. */

@@ -46,12 +46,15 @@ function linesOf(entry: Logged): readonly string[] {
     case "asked":
       return entry.status === 200 ? [] : [`asked     ${entry.target}: ${entry.status ?? "no answer"}`];
     case "ledger":
-      return [...entry.change.accounts.keys()].map(
-        ({ wallet, pdaIndex, subaccount, collateral, positions }) => {
-          const held = [...positions].map(([symbol, { baseLots }]) => `${symbol} ${baseLots}`).join(", ");
-          return `exchange  ${wallet.name}/${pdaIndex}.${subaccount}: ${Number(collateral) / 1e6} USD, ${held || "flat"}`;
-        },
-      );
+      return [
+        ...entry.accounts.map(({ name, version: { collateral, positions } }) => {
+          const held = positions.map(({ symbol, baseLots }) => `${baseLots} lots of ${symbol}`).join(", ");
+          return `exchange  ${name}: ${Number(collateral) / 1e6} USD, ${held || "flat"}`;
+        }),
+        ...entry.notifications.map(
+          ({ wallet, key, type }) => `exchange  ${wallet} is notified: ${type}, ${key}`,
+        ),
+      ];
     case "attempt":
       return [];
     case "arrived": {

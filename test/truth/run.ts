@@ -5,7 +5,7 @@
  *   npm run truth -- --seeds 57 --show
  *   node --inspect-brk test/truth/run.ts --here --seeds 57      in this process, for a debugger
  *
- * A line for each scenario. `--twice` runs each again and compares the hashes. A scenario in which an invariant does not hold is
+ * A line for each scenario, with the time of the processor that it took. `--twice` runs each again and compares the hashes. A scenario in which an invariant does not hold is
  * written to a file in FOLDER, with its event log (`--show`: each is). Ends with 1 if there is any. Interrupted, it says which
  * seeds are left.
  */
@@ -84,7 +84,7 @@ async function main(): Promise<void> {
     const perScenario = done === 0 ? 0 : sumMs / done / 1_000;
     const seconds = ((performance.now() - startedMs) / 1_000).toFixed(0);
     console.log(
-      `${done} scenarios in ${seconds} s, ${perScenario.toFixed(2)} s each; ${bad} with violations`,
+      `${done} scenarios in ${seconds} s, ${perScenario.toFixed(2)} s of the processor each; ${bad} with violations`,
     );
     const open = Math.min(next, ...under);
     if (open <= last) console.log(`not all were run: go on with --seeds ${open}..${last}`);
@@ -124,6 +124,7 @@ function ask(child: ChildProcess, task: Task): Promise<Done> {
   });
 }
 
-if (process.argv[2] === "--work")
+if (process.argv[2] === "--work") {
+  process.on("disconnect", () => process.exit());
   process.on("message", async (task: Task) => void process.send?.(await work(task)));
-else await main();
+} else await main();

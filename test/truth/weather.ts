@@ -13,8 +13,8 @@ interface Span {
 /** `share`: of requests, frames or messages that are hit, 0 to 1. */
 export type Fault = Span &
   (
-    | /** No connection to the exchange, streams included. */
-    { readonly kind: "outage" }
+    | /** No connection to the exchange. `streams`: those that stand break as well. */
+    { readonly kind: "outage"; readonly streams: boolean }
     /** 429 with `Retry-After: 1` for everything. */
     | { readonly kind: "limited" }
     /** 5xx for what concerns these wallets. */

@@ -299,7 +299,7 @@ export async function perform(simulator: Simulator, plan: WorldPlan, deed: Deed)
       const amount = (account.collateral * BigInt(Math.round(deed.share * 100))) / 100n;
       transact(world, (tx) => moveExternally(world, tx, account, amount));
       await after(simulator);
-      return `${nameOf(account)}: ${deed.share > 0 ? "deposit" : "withdrawal"} of ${Number(amount) / 1e6}`;
+      return `${nameOf(account)}: ${amount > 0n ? "deposit" : "withdrawal"} of ${Math.abs(Number(amount)) / 1e6}`;
     }
     case "transfer": {
       const from = accountOf(world, plan.accounts[deed.from]!);
