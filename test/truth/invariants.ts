@@ -136,6 +136,7 @@ const noneStandsForNothing: Invariant = ({ status, simulator, log, endMs }) => {
 const wellAgain: Invariant = ({ status }) => {
   if (status === null) return ["nothing runs at the end"];
   const { firing, blind, wallets } = status.watch;
+  const streams = status.streams?.connections.filter(({ connected }) => !connected) ?? [];
   const standing: readonly string[] = [blindRule, unreachableRule, "ChannelBroken"];
   return [
     ...firing
@@ -146,6 +147,7 @@ const wellAgain: Invariant = ({ status }) => {
         `${wallet ?? "exchange"}: no data of ${source} since ${new Date(sinceMs).toISOString()}`,
     ),
     ...wallets.filter(({ seenMs }) => seenMs === null).map(({ name }) => `${name} was never seen`),
+    ...streams.map(({ wallet, detail }) => `the stream of ${wallet ?? "all"} is not connected: ${detail}`),
     ...status.channels
       .filter(({ working }) => !working)
       .map(({ name, detail }) => `channel ${name} does not work: ${detail}`),
