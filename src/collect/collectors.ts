@@ -164,7 +164,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
       marketConfigCollector(book, badRecords, elapsedMs),
       marketsCollector(live),
       exchangeStatusCollector(live),
-      traderStateCollector({ accounts, badRecords, onNewAccount, live }),
+      traderStateCollector({ accounts, badRecords, onNewAccount, live, elapsedMs }),
       traderViewCollector(accounts, badRecords),
       notificationsCollector({ accounts, book, teller, cursors, elapsedMs, acknowledged, live }),
       liquidationsCollector(shared, accounts),

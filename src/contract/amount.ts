@@ -1,9 +1,9 @@
 /** Exact amounts: an integer with its scale, as the exchange writes collateral, margins, prices and sizes. */
 import type { MarketScale } from "../domain/market-scale.ts";
-import { int, lots, type Output, record, text, type Wire } from "./fields.ts";
+import { decimalPlaces, lots, type Output, record, text, type Wire } from "./fields.ts";
 
 /** `{ value, decimals, ui }`: compute from `value` / 10^`decimals`, show `ui`. */
-export const tokenAmount = record({ value: lots, decimals: int, ui: text });
+export const tokenAmount = record({ value: lots, decimals: decimalPlaces, ui: text });
 export type TokenAmount = Output<typeof tokenAmount>;
 
 /** The amount as a double, for ratios and display; exact ones compare `value`. */

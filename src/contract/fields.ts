@@ -127,6 +127,20 @@ export const int = scalar<number, number | string>("an integer", (v) => {
   return typeof n === "number" && Number.isSafeInteger(n) ? n : undefined;
 });
 
+/** An integer within bounds. */
+function intWithin(least: number, most: number): Schema<number, number | string> {
+  return scalar<number, number | string>(`an integer from ${least} to ${most}`, (v) => {
+    const n = typeof v === "string" && integerText.test(v) ? Number(v) : v;
+    return typeof n === "number" && Number.isInteger(n) && n >= least && n <= most ? n : undefined;
+  });
+}
+
+/** Decimal places of an amount. Powers of ten are computed with it, so it is bounded. */
+export const decimalPlaces = intWithin(-30, 30);
+
+/** A slot of the ledger, up to what it comes to in a thousand years: one far ahead would hold back all later ones. */
+export const slot = intWithin(0, 100_000_000_000);
+
 /** A number, maybe with a fraction or exponent. */
 export const num = scalar<number, number | string>("a number", (v) => {
   const n = typeof v === "string" && v.trim() !== "" ? Number(v) : v;

@@ -10,6 +10,7 @@
  *   http.ts           one request, one answer; exchange-time.ts: the exchange's clock
  *   streams.ts        the stream: one common connection, and one a wallet; stream-link.ts: a connection that comes back,
  *                     stream-socket.ts, -subscriptions.ts, -liveness.ts, -auth.ts: its parts
+ *   ledger-slots.ts   slots that the ledger can have come to
  *   trader-mirror.ts  one account family as polls and stream tell it together
  *   errors.ts         what can go wrong, and what may be done about it
  *   settings.ts       the `exchange:` section
@@ -20,6 +21,7 @@ export * from "./client.ts";
 export * from "./errors.ts";
 export * from "./exchange.ts";
 export { createHttp, type Http, type HttpDispatcher, type HttpOptions } from "./http.ts";
+export * from "./ledger-slots.ts";
 export { logRate } from "./rate-log.ts";
 export type { SessionChange, SessionFigures, SessionWallet, WalletSession } from "./session.ts";
 export * from "./sessions.ts";

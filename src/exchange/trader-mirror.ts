@@ -12,6 +12,7 @@
  * stream ever told, which is counted.
  */
 import type { SubaccountDelta, SubaccountSnapshot, TraderStateMessage } from "../contract/index.ts";
+import { IMPOSSIBLE_SLOT, LedgerSlots } from "./ledger-slots.ts";
 
 /** The known state, when something of it is new. */
 export interface Mirrored {
@@ -54,9 +55,6 @@ interface Whole {
   readonly atMs: number;
 }
 
-/** Slots a second that the ledger may make, several times what it does. */
-const SLOTS_A_SECOND = 10;
-const SLACK_SLOTS = 2_000;
 /** Answers over HTTP may be of so long ago although all is well, ms. */
 const BEHIND_MS = 5_000;
 /** An answer of longer ago, nearly a minute, proves nothing, whatever the stream tells. */
@@ -75,12 +73,15 @@ export class TraderMirror {
   #slot = 0;
   #slotIndex = 0;
   #whole = false;
-  /** The newest poll, by which slots of the stream are held to be possible. */
-  #polled: { readonly slot: number; readonly askedMs: number; readonly atMs: number } | null = null;
+  /** By the polls. */
+  readonly #slots = new LedgerSlots();
+  /** The time at which the newest poll was asked, monotonic ms; null: there was none. */
+  #askedMs: number | null = null;
 
   /**
    * An answer over HTTP. It may be a little behind the stream, so a subaccount of which the stream told more since the
    * question before this one counts as told of by it: one that changes all the time would never be seen whole otherwise.
+   * An impossible slot is not taken, unless the next answer goes on from it.
    * @param times when it was asked and answered, monotonic ms
    * @param streaming whether the stream was to tell of these accounts all the while since the poll before
    */
@@ -91,13 +92,14 @@ export class TraderMirror {
     streaming: boolean,
   ): Taken {
     const { askedMs, atMs } = times;
-    const toldSinceMs = Math.min(this.#polled?.askedMs ?? askedMs, askedMs - BEHIND_MS);
-    this.#polled = { slot: answer.slot, askedMs, atMs };
+    if (!this.#slots.take(answer.slot, atMs)) return { ...NOTHING, doubt: IMPOSSIBLE_SLOT };
+    const toldSinceMs = Math.min(this.#askedMs ?? askedMs, askedMs - BEHIND_MS);
+    this.#askedMs = askedMs;
     return this.#takeWhole({ ...answer, rows, from: streaming ? "polled" : "alone", toldSinceMs, atMs });
   }
 
   takeMessage(message: TraderStateMessage, atMs: number): Taken {
-    if (!this.#possible(message.slot, atMs)) return { ...NOTHING, doubt: "a slot that cannot be" };
+    if (!this.#slots.possible(message.slot, atMs)) return { ...NOTHING, doubt: IMPOSSIBLE_SLOT };
     if (message.messageType === "snapshot") {
       if (message.subaccounts === null) return { ...NOTHING, doubt: "a snapshot without subaccounts" };
       const state = message.capabilities?.state;
@@ -128,13 +130,6 @@ export class TraderMirror {
   /** The connection was lost: what only polls told is nobody's fault. */
   lost(): void {
     for (const known of this.#known.values()) known.ahead = null;
-  }
-
-  #possible(slot: number, atMs: number): boolean {
-    if (slot < 0) return false;
-    if (this.#polled === null) return true;
-    const seconds = Math.max(0, atMs - this.#polled.atMs) / 1_000;
-    return slot <= this.#polled.slot + SLACK_SLOTS + SLOTS_A_SECOND * seconds;
   }
 
   #takeWhole(whole: Whole): Taken {

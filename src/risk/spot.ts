@@ -6,6 +6,9 @@
 import type { Int, MarketRisk, SpotRisk } from "./model.ts";
 import { shrink } from "./units.ts";
 
+/** Native units per base lot are at most 10^this. */
+const maxExponent = 60;
+
 /** The exchange's settings of one spot collateral asset. Balances in native units. */
 export interface SpotAsset {
   readonly decimals: number;
@@ -27,7 +30,8 @@ export function priceSpot(
   indexTicks: number,
 ): SpotRisk | undefined {
   const exponent = asset.decimals - market.baseLotsDecimals;
-  if (exponent < 0 || !(indexTicks > 0) || !Number.isSafeInteger(indexTicks)) return undefined;
+  if (!(exponent >= 0 && exponent <= maxExponent) || !(indexTicks > 0) || !Number.isSafeInteger(indexTicks))
+    return undefined;
   const held = BigInt(balance);
   const most = BigInt(asset.maxGlobalBalance);
   if (held < 0n || most <= 0n) return undefined;

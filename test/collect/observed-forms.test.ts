@@ -112,3 +112,19 @@ test("a fill of an order over time, without signature and id, is one event howev
   expect(fills.map(({ fields }) => fields.price)).toEqual([150]);
   expect(daemon.of("failed").filter(({ source }) => source === "fills")).toEqual([]);
 });
+
+test.each([9_000_000_000_000_000, 9_000_000_000])(
+  "one account state of slot %i is a failed read, and later ones are taken",
+  async (slot) => {
+    await using rig = await Rig.start();
+    const daemon = await rig.boot({ traderState: { every: "5s" } });
+    await rig.clock.advance(30_000);
+    const before = daemon.of("accounts").length;
+    await rig.call("fault", { path: state, times: 1, set: { slot } });
+    await rig.clock.advance(60_000);
+    expect(daemon.failed("traderState").map(({ reason, detail }) => [reason, /slot/.test(detail)])).toEqual([
+      ["bad-record", true],
+    ]);
+    expect(daemon.of("accounts").length).toBeGreaterThan(before + 9);
+  },
+);

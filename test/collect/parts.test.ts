@@ -64,7 +64,12 @@ function rig() {
 
 test("trader states", async () => {
   const { accounts, badRecords, seen, read } = rig();
-  const collector = traderStateCollector({ accounts, badRecords, onNewAccount: () => {} });
+  const collector = traderStateCollector({
+    accounts,
+    badRecords,
+    onNewAccount: () => {},
+    elapsedMs: () => 0,
+  });
   await expect(read(collector)).rejects.toThrow("no such account");
   expect(seen.filter((one) => one.kind === "accounts").map((one) => one.pdaIndex)).toEqual([1]);
 });

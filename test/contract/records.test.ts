@@ -403,3 +403,14 @@ test.each([
   [WALLET.replace("G", "0"), false],
   ["", false],
 ])("%s is a key: %s", (key, valid) => expect(isPublicKey(key)).toBe(valid));
+
+describe("numbers that others are computed with", () => {
+  test.each([1_000_000_000, -31, 31, 1.5, "1e9"])("%s decimal places are no record", (decimals) => {
+    const amount = { value: "5", decimals, ui: "5" };
+    expect(z.safeParse(tokenAmount, amount).success).toBe(false);
+  });
+
+  test.each([-30, 0, "9", 30])("%s decimal places are", (decimals) => {
+    expect(z.safeParse(tokenAmount, { value: "5", decimals, ui: "5" }).success).toBe(true);
+  });
+});

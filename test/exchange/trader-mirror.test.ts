@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type SubaccountSnapshot, traderState, traderStateMessage } from "../../src/contract/index.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
+import { IMPOSSIBLE_SLOT } from "../../src/exchange/ledger-slots.ts";
 import { TraderMirror } from "../../src/exchange/trader-mirror.ts";
 
 type Json = Record<string, unknown>;
@@ -364,4 +365,35 @@ test("what is handed out does not change afterwards", () => {
   expect(JSON.stringify(mirrored, (_, value) => (typeof value === "bigint" ? String(value) : value))).toBe(
     before,
   );
+});
+
+describe("a poll far ahead of the ledger", () => {
+  const alone = (mirror: TraderMirror, slot: number, askedMs: number) =>
+    mirror.takePoll({ slot, slotIndex: 0 }, rows(row(0, 5)), { askedMs, atMs: askedMs + 50 }, false);
+
+  test.each([9_000_000_000, Number.MAX_SAFE_INTEGER])(
+    "(slot %i) holds back none that follow",
+    (impossible) => {
+      const mirror = new TraderMirror();
+      for (let i = 0; i < 3; i++)
+        expect(alone(mirror, 1_000_000 + 12 * i, 5_000 * i).mirrored).not.toBeNull();
+      // Twice the same is no ledger that goes on.
+      for (const askedMs of [15_000, 20_000])
+        expect(alone(mirror, impossible, askedMs)).toEqual({
+          mirrored: null,
+          doubt: IMPOSSIBLE_SLOT,
+          missed: 0,
+        });
+      for (let i = 5; i < 20; i++)
+        expect(alone(mirror, 1_000_000 + 12 * i, 5_000 * i).mirrored).not.toBeNull();
+    },
+  );
+
+  test("is believed once the next one goes on from it", () => {
+    const mirror = new TraderMirror();
+    alone(mirror, 1_000_000, 0);
+    expect(alone(mirror, 9_000_000, 5_000).mirrored).toBeNull();
+    expect(alone(mirror, 9_000_012, 10_000).mirrored).toMatchObject({ slot: 9_000_012, told: null });
+    expect(alone(mirror, 9_000_024, 15_000).doubt).toBeNull();
+  });
 });

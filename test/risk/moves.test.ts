@@ -92,6 +92,7 @@ describe("spot collateral", () => {
     expect(priceSpot(asset, 1, sol, 0)).toBeUndefined();
     expect(priceSpot({ ...asset, maxGlobalBalance: 0 }, 1, sol, 1)).toBeUndefined();
     expect(priceSpot({ ...asset, decimals: 1 }, 1, sol, 1)).toBeUndefined();
+    expect(priceSpot({ ...asset, decimals: 1_000_000_000 }, 1, sol, 1)).toBeUndefined();
   });
 
   test("counts as collateral, and follows the mark of its own market towards a liquidation price", () => {

@@ -8,7 +8,7 @@
 
 import type { TraderView } from "../../contract/index.ts";
 import type { SubaccountState } from "../../domain/account.ts";
-import { ExchangeError, type Mirrored } from "../../exchange/index.ts";
+import { ExchangeError, IMPOSSIBLE_SLOT, LedgerSlots, type Mirrored } from "../../exchange/index.ts";
 import type { AccountBook } from "../accounts.ts";
 import type { BadRecords } from "../bad-records.ts";
 import type { CollectedWallet, WalletCollector, WalletRun } from "../collector.ts";
@@ -30,6 +30,7 @@ interface Place {
   /** As the last answer tells; null: none was taken since the start. */
   subaccounts: readonly SubaccountState[] | null;
   doubted: Doubted | null;
+  readonly slots: LedgerSlots;
 }
 
 const holdsAnything = ({ positions, collateralQuoteLots, spotCollaterals }: SubaccountState): boolean =>
@@ -46,9 +47,11 @@ export function traderStateCollector(parts: {
   /** A trader account that was not known before. */
   readonly onNewAccount: (wallet: string) => void;
   /** Takes an answer and gives back what is known with it; null: it is older than that. */
-  readonly live?: Pick<StreamFeed, "elapsedMs" | "polledState"> | null;
+  readonly live?: Pick<StreamFeed, "polledState"> | null;
+  /** Monotonic. */
+  readonly elapsedMs: () => number;
 }): WalletCollector {
-  const { accounts, badRecords, live } = parts;
+  const { accounts, badRecords, live, elapsedMs } = parts;
   /** The last answers about each wallet, in the order of its PDA indices: the next ones share with them what is the same. */
   const last = new Map<CollectedWallet, readonly Place[]>();
   const onUnknown = (field: string, word: string) => badRecords.unknownWord("traderState", field, word);
@@ -94,16 +97,21 @@ export function traderStateCollector(parts: {
       let failure: unknown = null;
       const places =
         last.get(wallet) ??
-        Array.from(wallet.pdaIndices, (): Place => ({ subaccounts: null, doubted: null }));
+        Array.from(
+          wallet.pdaIndices,
+          (): Place => ({ subaccounts: null, doubted: null, slots: new LedgerSlots() }),
+        );
       last.set(wallet, places);
       for (const [index, pdaIndex] of wallet.pdaIndices.entries()) {
         const { authority } = wallet;
         const place = places[index]!;
         const before = place.subaccounts;
-        let state: Awaited<ReturnType<typeof client.traderState>>;
-        const askedMs = live?.elapsedMs() ?? 0;
+        let known: Mirrored | null;
+        const askedMs = elapsedMs();
         try {
-          state = await client.traderState({ authority, traderPdaIndex: pdaIndex }, call());
+          const state = await client.traderState({ authority, traderPdaIndex: pdaIndex }, call());
+          if (!place.slots.take(state.slot, elapsedMs()))
+            throw new ExchangeError({ endpoint: "traderState", reason: "bad-record", what: IMPOSSIBLE_SLOT });
           const { subaccounts: listed, capabilities } = state.snapshot;
           const cold = capabilities.state === "cold" || capabilities.state === "uninitialized";
           if (listed.length === 0 && !cold && (before === null || before.some(holdsAnything))) {
@@ -112,14 +120,14 @@ export function traderStateCollector(parts: {
               throw new ExchangeError({ endpoint: "traderState", reason: "bad-record", what });
           }
           place.doubted = null;
+          const whole: Mirrored = { ...state, subaccounts: listed, told: null };
+          known = live ? live.polledState(wallet, pdaIndex, state, askedMs) : whole;
         } catch (error) {
           // One that cannot be read does not blind the others.
           if (!(error instanceof ExchangeError)) throw error;
           failure ??= error;
           continue;
         }
-        const whole: Mirrored = { ...state, subaccounts: state.snapshot.subaccounts, told: null };
-        const known = live ? live.polledState(wallet, pdaIndex, state, askedMs) : whole;
         if (known === null) continue;
         const subaccounts = known.subaccounts.map((row, i) => {
           const there = before?.[i];

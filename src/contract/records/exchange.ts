@@ -1,6 +1,7 @@
 /** The exchange and its markets: keys, status, configuration, snapshot. */
 import { tokenAmount } from "../amount.ts";
 import {
+  decimalPlaces,
   flag,
   int,
   key,
@@ -179,7 +180,7 @@ const marketFields = {
   /** Quote lots per base lot per tick. */
   tickSize: int,
   /** Base lots per unit = 10^this; may be negative. */
-  baseLotsDecimals: int,
+  baseLotsDecimals: decimalPlaces,
   /** Fraction of notional; a maker fee may be negative. */
   takerFee: num,
   makerFee: num,
@@ -222,7 +223,7 @@ export type ExchangeView = Output<typeof exchangeView>;
 export const collateralAsset = record({
   assetIndex: int,
   symbol: text,
-  decimals: int,
+  decimals: decimalPlaces,
   spot: maybe(
     record({
       isActive: flag,

@@ -1,6 +1,7 @@
 /** Series over time, as plain floats in USD. `timestamp` is deprecated in favour of `startTime` and `endTime`. */
 import {
   dec,
+  decimalPlaces,
   flag,
   int,
   listOf,
@@ -40,7 +41,7 @@ export const marketPnlSeries = record({
   marketId: int,
   symbol: text,
   tickSize: int,
-  baseDecimals: int,
+  baseDecimals: decimalPlaces,
   points: listOf(
     record({
       ...bucket,

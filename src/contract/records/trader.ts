@@ -5,6 +5,7 @@
 import { tokenAmount } from "../amount.ts";
 import {
   dec,
+  decimalPlaces,
   flag,
   int,
   key,
@@ -19,6 +20,7 @@ import {
   record,
   sequence,
   side,
+  slot,
   text,
   time,
   word,
@@ -125,7 +127,7 @@ export const traderView = record({
   authority: key,
   traderPdaIndex: int,
   traderSubaccountIndex: int,
-  slot: int,
+  slot,
   slotIndex: int,
   flags: int,
   state: word(TRADER_STATES),
@@ -280,7 +282,7 @@ const spotBalance = record({
   symbol: text,
   /** Native units. */
   balance: lots,
-  decimals: int,
+  decimals: decimalPlaces,
 });
 
 export const subaccountSnapshot = record({
@@ -311,7 +313,7 @@ const stateSnapshot = record(stateSnapshotFields);
 export const traderState = record({
   authority: key,
   traderPdaIndex: int,
-  slot: int,
+  slot,
   slotIndex: int,
   snapshot: stateSnapshot,
 });
@@ -322,7 +324,7 @@ const CHANGES = ["updated", "closed"] as const;
 /** A trade as the stream tells it; `liquidation` and `adl` are the fastest sign of a liquidation. */
 export const tradeRow = record({
   timestamp: time,
-  slot: int,
+  slot,
   slotIndex: int,
   instructionIndex: int,
   eventIndex: int,
@@ -343,7 +345,7 @@ export type TradeRow = Output<typeof tradeRow>;
 
 export const orderHistoryRow = record({
   timestamp: time,
-  slot: int,
+  slot,
   slotIndex: int,
   instructionIndex: int,
   eventIndex: int,

@@ -96,7 +96,7 @@ const scheduler = new Scheduler({
     marketConfigCollector(new MarketBook(), badRecords, () => clock.elapsedMs()),
     marketsCollector(),
     exchangeStatusCollector(),
-    traderStateCollector({ accounts, badRecords, onNewAccount: () => {} }),
+    traderStateCollector({ accounts, badRecords, onNewAccount: () => {}, elapsedMs: () => 0 }),
   ],
 });
 scheduler.start();

@@ -83,6 +83,7 @@ export function ingestSide(parts: {
     accounts: new AccountBook([...collected.values()], new Map()),
     badRecords: new BadRecords(clock, log, () => {}),
     onNewAccount: () => {},
+    elapsedMs: () => 0,
   });
   const markets = marketsCollector();
   if (markets.scope !== "exchange") throw new Error("prices are of the exchange");

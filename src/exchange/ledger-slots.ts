@@ -1,0 +1,45 @@
+/**
+ * Tells slots that the ledger can have come to from impossible ones, by the answer before: an answer far ahead of the ledger
+ * would hold back all that follow. It is believed once the next one goes on from it.
+ */
+
+/** Slots a second that the ledger may make, several times what it does. */
+const SLOTS_A_SECOND = 10;
+const SLACK_SLOTS = 2_000;
+/** The reason not to take an answer whose slot is far ahead of the ledger. */
+export const IMPOSSIBLE_SLOT = "a slot that cannot be";
+
+interface Seen {
+  readonly slot: number;
+  /** Monotonic ms. */
+  readonly atMs: number;
+}
+
+export class LedgerSlots {
+  /** The newest answer that was believed; null: none yet. */
+  #newest: Seen | null = null;
+  /** The last answer, if its slot was impossible. */
+  #doubted: Seen | null = null;
+
+  /** Returns true if the ledger can have come to a slot. */
+  possible(slot: number, atMs: number): boolean {
+    return follows(slot, atMs, this.#newest);
+  }
+
+  /** Takes the slot of an answer. @returns false if it is impossible: the answer is not to be taken */
+  take(slot: number, atMs: number): boolean {
+    const doubted = this.#doubted;
+    const goesOn = doubted !== null && slot > doubted.slot && follows(slot, atMs, doubted);
+    const believed = goesOn || this.possible(slot, atMs);
+    this.#doubted = believed ? null : { slot, atMs };
+    if (believed) this.#newest = { slot, atMs };
+    return believed;
+  }
+}
+
+function follows(slot: number, atMs: number, since: Seen | null): boolean {
+  if (slot < 0) return false;
+  if (since === null) return true;
+  const seconds = Math.max(0, atMs - since.atMs) / 1_000;
+  return slot <= since.slot + SLACK_SLOTS + SLOTS_A_SECOND * seconds;
+}
