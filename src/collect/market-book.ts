@@ -6,7 +6,9 @@ export class MarketBook {
   #bySymbol = new Map<string, MarketConfig>();
   #byAsset = new Map<number, MarketConfig>();
 
+  /** An empty list is no list of an exchange that had markets: what was known stays. */
   take(markets: readonly MarketConfig[]): void {
+    if (markets.length === 0) return;
     this.#bySymbol = new Map(markets.map((market) => [market.symbol.toUpperCase(), market]));
     this.#byAsset = new Map(markets.map((market) => [market.assetId, market]));
   }
