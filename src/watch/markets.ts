@@ -27,6 +27,8 @@ export class Markets {
   /** Assets that may be collateral beside the quote token, by index; null: not read since the start. */
   assets: ReadonlyMap<number, CollateralAsset> | null = null;
   assetsAtMs: number | null = null;
+  /** Assets that counted as collateral in the list before the newest one, and in this one do not. */
+  #doubted: ReadonlySet<number> = new Set();
   /** Symbol of the market that values each asset, by asset index. */
   readonly #symbolOfAsset = new Map<number, string>();
   /** Unit of the rates in the statistics; null: not decided. */
@@ -99,7 +101,12 @@ export class Markets {
     return entry;
   }
 
+  /** An asset that counted until now counts for nothing once two lists in a row say so; until then its value is not known. */
   takeAssets(assets: readonly CollateralAsset[], atMs: number): void {
+    const counted = ({ assetIndex }: CollateralAsset): boolean =>
+      (this.assets?.get(assetIndex)?.perpAssetId ?? null) !== null;
+    const doubted = assets.filter((asset) => asset.perpAssetId === null && counted(asset));
+    this.#doubted = new Set(doubted.map(({ assetIndex }) => assetIndex));
     this.assets = new Map(assets.map((asset) => [asset.assetIndex, asset]));
     this.assetsAtMs = atMs;
     this.linkAssets();
@@ -120,8 +127,14 @@ export class Markets {
     if (this.assets === null) return null;
     const asset = this.assets.get(assetIndex);
     if (asset === undefined) return `the list of collateral assets does not name ${symbol}`;
+    if (this.#doubted.has(assetIndex)) return `the list of collateral assets no longer values ${symbol}`;
     if (asset.perpAssetId === null || this.#symbolOfAsset.has(assetIndex)) return null;
     return `the market list has no market of ${symbol} as collateral`;
+  }
+
+  /** Returns true if an asset that the list names does not count as collateral. */
+  countsForNothing({ assetIndex, perpAssetId }: CollateralAsset): boolean {
+    return perpAssetId === null && !this.#doubted.has(assetIndex);
   }
 
   /** Symbol of the market whose index price values an asset; undefined: it has none, or it is not known. */

@@ -66,7 +66,7 @@ export class Profits {
     const asset = this.#markets.assets?.get(assetIndex);
     if (asset === undefined) return undefined;
     // As in equity: an asset without a market counts for nothing.
-    if (asset.perpAssetId === null) return 0;
+    if (this.#markets.countsForNothing(asset)) return 0;
     const symbol = this.#markets.symbolOfAsset(assetIndex);
     const indexUsd =
       symbol === undefined ? undefined : this.#markets.entries.get(symbol)?.prices?.oraclePriceUsd;

@@ -29,7 +29,7 @@ export function priceBalances(
     if (balance <= 0n) continue;
     const asset = markets.assets.get(assetIndex);
     if (asset === undefined) return null;
-    if (asset.perpAssetId === null) continue;
+    if (markets.countsForNothing(asset)) continue;
     const symbol = markets.symbolOfAsset(assetIndex);
     const market = symbol === undefined ? undefined : markets.risk.get(symbol);
     const oracleUsd = symbol === undefined ? undefined : markets.entries.get(symbol)?.prices?.oraclePriceUsd;

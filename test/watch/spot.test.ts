@@ -215,3 +215,44 @@ test("a price that is too old makes the value too old", () => {
     "Blind exchange ended warning recovered",
   ]);
 });
+
+describe("an asset that no longer counts as collateral", () => {
+  const unvalued = { ...sol, perpAssetId: null };
+  const deep = `${rules}
+  - name: Loss
+    scope: wallet
+    when: wallet.pnl < -1000.0
+    severity: critical
+    keepFiringFor: 0s
+    summary: "{{ usd(wallet.pnl) }}"
+`;
+
+  test("by one list of two is unknown: nothing fires, and nothing of it is left", () => {
+    const harness = open(deep);
+    assets(harness, sol);
+    harness.events("collateral", [], "main", { coversMs: 0 });
+    harness.account([account(100)]);
+    harness.pass(5_000);
+    assets(harness, unvalued);
+    harness.account([account(100)]);
+    expect(figure(harness, "equity")).toBeUndefined();
+    harness.pass(5_000);
+    assets(harness, sol);
+    harness.account([account(100)]);
+    expect(figure(harness, "equity")).toBe(500 + 15_000);
+    expect(harness.told).toEqual([]);
+  });
+
+  test("by two lists in a row counts for nothing", () => {
+    const harness = open();
+    assets(harness, sol);
+    harness.account([account(100)]);
+    for (const _ of [1, 2]) {
+      expect(harness.told).toEqual([]);
+      harness.pass(5_000);
+      assets(harness, unvalued);
+    }
+    expect(figure(harness, "equity")).toBe(500);
+    expect(harness.told).toEqual(["Poor main/0.0 fired critical"]);
+  });
+});

@@ -3,7 +3,7 @@
  * session. With it, seldom, the assets that may be collateral beside the quote token.
  */
 import { isDeepStrictEqual } from "node:util";
-import type { MarketConfig } from "../../domain/account.ts";
+import type { CollateralAsset, MarketConfig } from "../../domain/account.ts";
 import { ExchangeError } from "../../exchange/index.ts";
 import type { BadRecords } from "../bad-records.ts";
 import type { ExchangeCollector } from "../collector.ts";
@@ -15,6 +15,8 @@ const ASSETS_EVERY_MS = 10 * 60_000;
 /** Until they are read again after a failure, ms: the list of markets, which succeeds, is not to wait for them. */
 const ASSETS_RETRY_MS = 30_000;
 
+const isValued = ({ perpAssetId }: CollateralAsset): boolean => perpAssetId !== null;
+
 /** @param elapsedMs monotonic */
 export function marketConfigCollector(
   book: MarketBook,
@@ -24,6 +26,8 @@ export function marketConfigCollector(
   const onUnknown = (field: string, word: string) => badRecords.unknownWord("markets", field, word);
   let assetsReadMs = Number.NEGATIVE_INFINITY;
   let assetsFailed = false;
+  /** Indices of the assets that count as collateral by the newest list. */
+  let valuedAssets: ReadonlySet<number> = new Set();
   /** By symbol; what did not change stays the same object. */
   let known = new Map<string, MarketConfig>();
   return {
@@ -43,8 +47,14 @@ export function marketConfigCollector(
       assetsReadMs = elapsedMs();
       assetsFailed = false;
       try {
-        const { assets } = await client.collateralAssets({}, call());
-        await observe({ kind: "collateralAssets", atMs: nowMs(), assets: assets.map(collateralAssetOf) });
+        const records = await client.collateralAssets({}, call());
+        const assets = records.assets.map(collateralAssetOf);
+        // What no longer counts is not believed before the next list says so, too.
+        const valued = new Set(assets.filter(isValued).map(({ assetIndex }) => assetIndex));
+        if ([...valuedAssets].some((index) => !valued.has(index)))
+          assetsReadMs = elapsedMs() - ASSETS_EVERY_MS;
+        valuedAssets = valued;
+        await observe({ kind: "collateralAssets", atMs: nowMs(), assets });
       } catch (error) {
         // A server without this list has no such collateral.
         if (error instanceof ExchangeError && error.reason === "refused") return "done";
