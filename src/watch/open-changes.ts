@@ -405,8 +405,8 @@ export class OpenChanges {
     if (!isExplained(open)) return false;
     const takenUsd = takenUsdOf(open);
     if (takenUsd > 0) {
-      // As far as the cash goes it may have been sold just as well.
-      if (isLikeSale(open)) return false;
+      // As far as the cash goes it may have been sold just as well; before the fills of trades are read that is not known.
+      if (isLikeSale(open) || Object.keys(open.traded).length > 0) return false;
       this.#payOut(open);
     }
     const usd = open.flowUsd - takenUsd;

@@ -241,6 +241,20 @@ test.each([
   expect(h.told.filter((one) => one.includes("ended"))).toEqual([]);
 });
 
+test("SOL that is sold in a liquidation is no withdrawal, though the mark came back before the state", () => {
+  const h = begunWithSol(withSol(3_000, 60, [position(700, 150)]));
+  const { slot } = h;
+  // Sold at 135: at a mark of 146.14 that looks as if nothing had come in for the SOL.
+  h.pass(5_000);
+  h.config();
+  h.mark(146.14);
+  h.account(withSol(300, 0));
+  expect(figures(h).pnl).toBe(undefined);
+  h.events("fills", [fill(slot + 2, 0, "ask", 700, 135)]);
+  h.events("notifications", [sale(slot + 3, 60, 7_800)]);
+  expect(figures(h)).toEqual({ pnl: -11_700, netDeposits: 0 });
+});
+
 test("SOL of which a part is sold in a liquidation and the rest withdrawn counts as both", () => {
   const h = begunWithSol(withSol(3_000, 60));
   const { slot } = h;
