@@ -365,6 +365,8 @@ class World {
     for (const one of this.#accounts.values())
       if (one.lots !== 0n) one.unsettled += (sizeOf(one.virtual) * BigInt(this.#int(9) - 4)) / 1_000_000n;
     this.#readMarket();
+    // Records may come before the state that shows them.
+    if (this.#int(3) === 0) this.#deliver();
     this.#readAccounts();
     this.#check("accounts");
     this.#deliver();
