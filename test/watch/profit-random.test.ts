@@ -216,7 +216,9 @@ class World {
 
   #closeIsolated(): void {
     this.#close(1, 0.005);
-    this.#transfer(1, 0, this.#accounts.get(1)!.collateral);
+    const { collateral } = this.#accounts.get(1)!;
+    if (collateral <= 0n) return;
+    this.#transfer(1, 0, collateral);
     this.#accounts.delete(1);
   }
 
@@ -236,7 +238,8 @@ class World {
     for (const index of needed) this.#busy.add(index);
     switch (what) {
       case 0:
-        if (this.#int(2) === 0) this.#trade(needed[0]!, this.#lots(1_500), this.#near(0.02));
+        if (needed[0] === 1 || this.#int(2) === 0)
+          this.#trade(needed[0]!, this.#lots(1_500), this.#near(0.02));
         else this.#trade(needed[0]!, this.#lots(30_000), this.#near(0.008));
         return;
       case 1:
