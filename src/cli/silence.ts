@@ -37,7 +37,7 @@ export function silenceCommand(program: Command, cli: Cli): void {
     "silence",
     "hold messages for a while; what is held is told when it ends",
     [
-      'silence add wallet=main rule=FundingHigh --for 8h --comment "known, hedged elsewhere"',
+      'silence add wallet=main rule=FundingCostHigh --for 8h --comment "known, hedged elsewhere"',
       "silence list",
       "silence expire 3",
     ],
@@ -50,7 +50,7 @@ export function silenceCommand(program: Command, cli: Cli): void {
       "severity=warning,info (one of them), rule!=Blind, wallet=~mm-.* (a pattern). A silence holds up to a level: what rises\n" +
       "above is told all the same. It drops nothing: events are told when it ends, and alerts that still fire then.",
     examples: [
-      'silence add wallet=main rule=FundingHigh --for 8h --comment "known"',
+      'silence add wallet=main rule=FundingCostHigh --for 8h --comment "known"',
       'silence add "symbol=~SOL|ETH" --for 2h --up-to critical --comment "maintenance"',
       "silence add wallet=main --for 1h --preview",
     ],

@@ -331,7 +331,9 @@ const cases: readonly (readonly [text: string, told: readonly string[]])[] = [
   ],
   [
     "mention: { critical: everybody }",
-    ['1:22 mention.critical: must be <@&ROLE_ID>, <@USER_ID>, @here or @everyone, found "everybody"'],
+    [
+      '1:22 mention.critical: must be <@&ROLE_ID> or <@USER_ID> with the number of the role or user (17 to 20 digits) in place of the word, @here or @everyone, found "everybody"',
+    ],
   ],
   // Rules
   ["rules: ./nope/*.yaml", ["1:8 rules: no file matches ./nope/*.yaml (looked for FOLDER/nope/*.yaml)"]],

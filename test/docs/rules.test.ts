@@ -1,7 +1,8 @@
 /** docs/rules.md is made from the vocabulary, says what that says now, and every example in it loads as it stands. */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { rulesMarkdown } from "../../src/cli/rules/reference.ts";
+import { builtInRules } from "../../src/domain/built-in.ts";
 import { type Source, sources } from "../../src/domain/observation.ts";
 import { functionNames, methodNames } from "../../src/rules/expression/functions.ts";
 import { historyNames } from "../../src/rules/expression/history.ts";
@@ -69,6 +70,28 @@ describe("every form in the table of functions compiles", () => {
     }summary: ${JSON.stringify(`{{ ${isTime ? `${printed} < now` : printed} }}`)} }`;
     const loaded = load(text);
     if ("problems" in loaded) throw new Error(loaded.problems.map(formatProblem).join("\n"));
+  });
+});
+
+describe("names of rules", () => {
+  const shipped = readdirSync(new URL("../../rules/", import.meta.url))
+    .filter((name) => /^[a-z-]+\.yaml$/.test(name))
+    .flatMap((name) => [...read(`rules/${name}`).matchAll(/^ {2}- name: (\w+)/gm)].map(([, rule]) => rule!));
+
+  test("no example has the name of a rule that ships: it is copied beside the packs", () => {
+    const pages = [written, read("README.md"), read("docs/rule-tests.md")].flatMap(blocks);
+    const own = pages.flatMap((text) =>
+      [...text.matchAll(/^ *(?:- |rules: \[\{ )name: (\w+)/gm)].map(([, name]) => name!),
+    );
+    expect(own).toContain("NearLiquidation");
+    expect(own.filter((name) => shipped.includes(name))).toEqual([]);
+  });
+
+  test("what README and help pages type as rule=NAME is there", () => {
+    const texts = ["README.md", "src/cli/silence.ts", "src/cli/routing.ts", "src/cli/alerts.ts"].map(read);
+    const named = texts.flatMap((text) => [...text.matchAll(/\brule=(\w+)/g)].map(([, name]) => name!));
+    expect(named.length).toBeGreaterThan(2);
+    expect(named.filter((name) => ![...shipped, ...builtInRules].includes(name))).toEqual([]);
   });
 });
 

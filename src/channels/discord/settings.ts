@@ -6,7 +6,7 @@ const mention = z
   .string()
   .regex(
     /^(<@&\d{17,20}>|<@\d{17,20}>|@here|@everyone)$/,
-    "must be <@&ROLE_ID>, <@USER_ID>, @here or @everyone",
+    "must be <@&ROLE_ID> or <@USER_ID> with the number of the role or user (17 to 20 digits) in place of the word, @here or @everyone",
   );
 
 /** The mention for a message of this severity. */

@@ -7,7 +7,7 @@ export interface Example {
 }
 
 export const firstRule = `rules:
-  - name: MarginHigh
+  - name: MarginTooHigh
     scope: trader                    # judged for every trader account
     when: trader.marginRatio > 0.8
     severity: critical               # info | warning | critical
@@ -101,7 +101,7 @@ export const examples: readonly Example[] = [
     when: sumOver("funding.payment", "24h") < -500.0
     severity: warning
     summary: "{{ wallet.name }}: paid {{ usd(-sumOver('funding.payment', '24h')) }} of funding in a day"
-  - name: ManyWithdrawals
+  - name: WithdrawalsPileUp
     scope: wallet
     when: countOver("collateral", "24h", "collateral.eventType == 'withdrawal'") > 3.0
     severity: critical
@@ -177,7 +177,7 @@ rules:
     throttle: 1m
     acknowledge: whenDelivered            # never | whenDelivered | whenAcknowledged | always
     summary: "{{ wallet.name }}: filled {{ event.symbol }}{{ has(event.price) ? ' at ' + price(event.price) : '' }}"
-  - name: RightLost
+  - name: WithdrawalRightLost
     on: capability
     when: event.before == "yes" && event.after != "yes"
     severity: warning
