@@ -37,13 +37,15 @@ export function explainInputs(rule: ConditionRule, env: Env): readonly Explained
 }
 
 function partsOf(label: string, { text, parts }: Compiled, rule: ConditionRule, env: Env): ExplainedPart[] {
+  const valueUnit = unitOfValue(rule);
+  const whole = shownText(text, 0, text.length);
   const told = new Set<string>();
   /** Ends of the parts around the one that is looked at. */
   const around: number[] = [];
   return [...(parts ?? [])]
     .sort((a, b) => a.start - b.start || b.end - a.end)
     .flatMap(({ start, end, unit, run }) => {
-      const own = text.slice(start, end).replace(/\s+/g, " ").trim();
+      const own = shownText(text, start, end);
       while (around.length > 0 && around.at(-1)! <= start) around.pop();
       const depth = around.length;
       if (told.has(own)) return [];
@@ -51,9 +53,40 @@ function partsOf(label: string, { text, parts }: Compiled, rule: ConditionRule, 
       around.push(end);
       const result = run(env);
       const unknown = isUnknown(result) ? reasonOf(result) : null;
-      const value = isUnknown(result) ? null : printed(result, unit);
+      const isValue = own === "value" || (label === "value" && own === whole);
+      const value = isUnknown(result) ? null : printed(result, unit === "none" && isValue ? valueUnit : unit);
       return [{ label, depth, text: own, value, unknown, ...agesOf(own, rule, env) }];
     });
+}
+
+/** The unit in which the rule's messages print a value that has none by itself. */
+function unitOfValue({ summary, description }: ConditionRule): Unit {
+  const texts = `${summary.text} ${description?.text ?? ""}`;
+  if (/\bpercent\(value\)/.test(texts)) return "ratio";
+  return /\busd\(value\)/.test(texts) ? "usd" : "none";
+}
+
+/**
+ * A part as it is written, on one line. The bounds of a part that begins or ends with a part in parentheses are inside of these: they
+ * are taken in.
+ */
+function shownText(text: string, start: number, end: number): string {
+  let [from, to] = [start, end];
+  const { open, closed } = unmatched(text.slice(from, to));
+  for (let rest = open; rest > 0 && to < text.length; to++) if (text[to] === ")") rest--;
+  for (let rest = closed; rest > 0 && from > 0; from--) if (text[from - 1] === "(") rest--;
+  return text.slice(from, to).replace(/\s+/g, " ").trim();
+}
+
+/** The parentheses, outside of quotes, that have no counterpart. */
+function unmatched(text: string): { readonly open: number; readonly closed: number } {
+  let [open, closed] = [0, 0];
+  for (const [sign] of text.matchAll(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[()]/g)) {
+    if (sign === "(") open++;
+    else if (sign === ")" && open > 0) open--;
+    else if (sign === ")") closed++;
+  }
+  return { open, closed };
 }
 
 function reasonOf({ unknown, source, wallet, detail }: Unknown): ExplainedPart["unknown"] {
