@@ -8,7 +8,8 @@
  *  - The bucket fills at the current rate and holds a fifth of a second's worth (at least one), so that in no second more
  *    than 1.2 × the rate is sent. A 429 answer changes the rate for everybody (rate-control.ts).
  *  - At most `maxInFlight` requests are under way, so that none waits in the connection pool while its time limit runs.
- *  - After a 429 one request at a time is sent until one is answered.
+ *  - After a 429 one request at a time is sent until one is answered. In a long pause that is one every three seconds, of
+ *    prices or positions: the limit may be the endpoint's own, or end early.
  *  - Waiting ends with the caller's signal. A lane that is full refuses, so the queue is bounded.
  */
 import type { Clock } from "../domain/clock.ts";
@@ -37,6 +38,9 @@ const USAGE_SECONDS = 10;
 const MAX_IN_FLIGHT = 64;
 /** A probe that is not answered for so long holds up no other. */
 const PROBE_MS = 2_000;
+/** Between two probes in a pause that lasts longer, and before the first of them. */
+const PAUSE_PROBE_MS = 3_000;
+const pauseProbeLanes = [lanes.prices, lanes.atRisk, lanes.state] as const;
 
 export interface BudgetOptions {
   readonly clock: Clock;
@@ -118,6 +122,8 @@ export class RequestBudget {
   #probe = 0;
   /** The time of the probe that is under way during a limit, monotonic ms. */
   #probeSentMs = Number.NEGATIVE_INFINITY;
+  /** The time from which the next probe in a pause may be sent, monotonic ms. */
+  #pauseProbeMs = Number.NEGATIVE_INFINITY;
   #timer: (() => void) | null = null;
   #timerDueMs = Number.POSITIVE_INFINITY;
   readonly #granted: RecentCount;
@@ -170,7 +176,9 @@ export class RequestBudget {
   get limit(): RateLimit | null {
     const sinceMs = this.#rate.limitedSinceMs;
     if (sinceMs === null) return null;
-    return { forMs: this.#clock.elapsedMs() - sinceMs, retryInMs: this.pausedForMs };
+    const nowMs = this.#clock.elapsedMs();
+    const probeInMs = Math.max(0, this.#pauseProbeMs - nowMs);
+    return { forMs: nowMs - sinceMs, retryInMs: Math.min(this.pausedForMs, probeInMs) };
   }
 
   /** ms until anything may be sent again; 0 when nothing is paused. */
@@ -236,7 +244,27 @@ export class RequestBudget {
       this.#queue.shift();
       next.resolve(this.#grant(next.size, next.route));
     }
+    if (this.pausedForMs > 0) this.#probeInPause();
     this.#wakeLater();
+  }
+
+  #probeInPause(): void {
+    const nowMs = this.#clock.elapsedMs();
+    if (this.#inFlight >= this.#maxInFlight || nowMs < this.#nextPauseProbeMs()) return;
+    const lane = this.#pauseProbeLane();
+    if (lane === undefined) return;
+    const { size, route, resolve } = this.#queue.shiftOf(lane)!;
+    this.#pauseProbeMs = nowMs + PAUSE_PROBE_MS;
+    resolve(this.#grant(size, route));
+  }
+
+  #pauseProbeLane(): Lane | undefined {
+    return pauseProbeLanes.find((lane) => this.#queue.sizeOf(lane) > 0);
+  }
+
+  /** Monotonic ms. */
+  #nextPauseProbeMs(): number {
+    return Math.max(this.#pauseProbeMs, this.#probeOverMs());
   }
 
   /** Returns true if a request may be sent now as far as anything but tokens is concerned. */
@@ -279,15 +307,18 @@ export class RequestBudget {
   #refused(nth: number, route: string, retryAfterMs: number | null, nowMs: number): void {
     this.#throttled++;
     // The limit is the endpoint's own: its schedule backs off by itself.
-    if (this.#routes.refused(route)) return;
+    const pauseMs = retryAfterMs !== null && retryAfterMs > PAUSE_PROBE_MS ? retryAfterMs : null;
+    const nowSent = { nth, sent: this.#sent };
+    if (this.#routes.refused(route, nowSent, pauseMs, nowMs)) return;
+    this.#pauseProbeMs = nowMs + PAUSE_PROBE_MS;
     this.#tokens = Math.min(this.#tokens, 1);
     const limited = this.#rate.limitedSinceMs !== null;
-    this.#rate.refused({ nth, sent: this.#sent }, retryAfterMs, nowMs);
+    this.#rate.refused(nowSent, retryAfterMs, nowMs);
     if (!limited && this.#rate.limitedSinceMs !== null) for (const run of this.#onLimit) run(true, 0);
   }
 
   #answered(nth: number, route: string, nowMs: number): void {
-    const again = this.#routes.answered(route);
+    const again = this.#routes.answered(route, nth, nowMs);
     this.#answers.add(1);
     const sinceMs = this.#rate.limitedSinceMs;
     if (!this.#rate.answered({ nth }, { again, answeredPerSecond: this.#answers.perSecond }, nowMs)) return;
@@ -323,7 +354,9 @@ export class RequestBudget {
     const missing = Math.max(0, Math.min(next.size, this.#capacity()) - this.#tokens);
     const probeMs = this.#rate.limitedSinceMs === null ? 0 : Math.max(0, this.#probeOverMs() - nowMs);
     const tokensMs = this.pausedForMs + Math.ceil((missing * 1_000) / this.#rate.perSecond);
-    const waitMs = Math.max(1, tokensMs, probeMs);
+    let waitMs = Math.max(1, tokensMs, probeMs);
+    if (this.pausedForMs > 0 && this.#pauseProbeLane() !== undefined)
+      waitMs = Math.min(waitMs, Math.max(1, this.#nextPauseProbeMs() - nowMs));
     const dueMs = nowMs + waitMs;
     if (this.#timer && this.#timerDueMs <= dueMs) return;
     this.#timer?.();

@@ -87,11 +87,24 @@ export class FairQueue<Name extends string | number, E extends FairEntry> {
 
   /** Takes the next entry out. */
   shift(): E | undefined {
-    const queue = this.#next();
+    return this.#shift(this.#next());
+  }
+
+  /** The first entry of a queue, which stays in it. */
+  firstOf(name: Name): E | undefined {
+    return this.#queues.get(name)!.first();
+  }
+
+  /** Takes the first entry of a queue out, whatever its turn. */
+  shiftOf(name: Name): E | undefined {
+    return this.#shift(this.#queues.get(name));
+  }
+
+  #shift(queue: Fifo<E> | undefined): E | undefined {
     const entry = queue?.first();
     if (!queue || !entry) return undefined;
     queue.tag = queue.headTag;
-    this.#virtual = queue.tag;
+    this.#virtual = Math.max(this.#virtual, queue.tag);
     entry.gone = true;
     queue.size--;
     this.#noteLess();

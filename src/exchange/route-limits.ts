@@ -1,36 +1,98 @@
 /**
- * Tells routes that refuse everything by themselves from a limit on all requests. A route has a limit of its own if it is
- * refused again and again while enough requests of others are answered in between, and none of its own.
+ * Tells routes that are limited by themselves from a limit on all requests. A route has a limit of its own if
+ *  - it is refused again and again while enough requests of others are answered in between, and none of its own, or
+ *  - again and again requests of others are answered within the pause that its refusal asked for, however often it is
+ *    answered itself.
  */
-interface Streak {
+interface RouteRefusals {
+  /** Refusals since its last answer that count. */
   refusals: number;
   /** Answers of other routes since the newest refusal that counted. */
   others: number;
+  /** The requests up to this number had been sent at its newest refusal. */
+  sent: number;
+  /** The end of the long pause that its newest refusal asked for, monotonic ms; past once an answer tells what it was worth. */
+  pauseEndMs: number;
+  /** Long pauses within which others were answered. */
+  contradicted: number;
+  contradictedMs: number;
 }
 
 /** Answers of others between two refusals that count. A limit on all requests refuses some of so many. */
 const ANSWERS = 5;
 /** Refusals in a row after which the limit is the route's own for certain. */
 const CERTAIN = 3;
+/** Contradicted pauses after which it is. One may have been a limit on all requests that ended early. */
+const CONTRADICTED = 2;
+const REMEMBERED_MS = 60 * 60_000;
+const NO_PAUSE = Number.NEGATIVE_INFINITY;
 
 export class RouteLimits {
-  readonly #streaks = new Map<string, Streak>();
+  readonly #routes = new Map<string, RouteRefusals>();
 
-  /** @returns true if it had been refused before: the limit is not the route's own */
-  answered(route: string): boolean {
-    const refused = this.#streaks.delete(route);
-    for (const streak of this.#streaks.values()) streak.others++;
-    return refused;
-  }
-
-  /** @returns true if the limit is the route's own for certain */
-  refused(route: string): boolean {
-    const streak = this.#streaks.get(route);
-    if (!streak) this.#streaks.set(route, { refusals: 1, others: 0 });
-    else if (streak.others >= ANSWERS) {
-      streak.refusals++;
-      streak.others = 0;
+  /**
+   * @param nth number of the request in the order of sending
+   * @returns true if the route had been refused before and its limit is not its own
+   */
+  answered(route: string, nth: number, nowMs: number): boolean {
+    if (this.#routes.size === 0) return false;
+    for (const [name, one] of this.#routes) {
+      if (name === route) continue;
+      one.others++;
+      if (nth <= one.sent || nowMs >= one.pauseEndMs) continue;
+      one.pauseEndMs = NO_PAUSE;
+      one.contradicted++;
+      one.contradictedMs = nowMs;
     }
-    return streak !== undefined && streak.refusals >= CERTAIN;
+    const own = this.#routes.get(route);
+    if (!own) return false;
+    const refused = own.refusals > 0;
+    own.refusals = 0;
+    own.others = 0;
+    // The pause was not kept for the route itself either: it tells of nobody.
+    if (nth > own.sent) own.pauseEndMs = NO_PAUSE;
+    return refused && !isOwn(own, nowMs);
   }
+
+  /**
+   * @param nth number of the request in the order of sending  @param sent how many were sent until now
+   * @param pauseMs the long pause that the refusal asked for; null: none
+   * @returns true if the limit is the route's own for certain
+   */
+  refused(
+    route: string,
+    { nth, sent }: { readonly nth: number; readonly sent: number },
+    pauseMs: number | null,
+    nowMs: number,
+  ): boolean {
+    for (const [name, other] of this.#routes) {
+      // Refused within the pause of another: that one is not alone.
+      if (name === route || nth <= other.sent || nowMs >= other.pauseEndMs) continue;
+      other.pauseEndMs = NO_PAUSE;
+      other.contradicted = 0;
+    }
+    let own = this.#routes.get(route);
+    if (!own) {
+      own = {
+        refusals: 0,
+        others: 0,
+        sent: 0,
+        pauseEndMs: NO_PAUSE,
+        contradicted: 0,
+        contradictedMs: NO_PAUSE,
+      };
+      this.#routes.set(route, own);
+    }
+    if (own.refusals === 0 || own.others >= ANSWERS) {
+      own.refusals++;
+      own.others = 0;
+    }
+    own.sent = sent;
+    if (pauseMs !== null) own.pauseEndMs = nowMs + pauseMs;
+    return own.refusals >= CERTAIN || isOwn(own, nowMs);
+  }
+}
+
+function isOwn({ contradicted, contradictedMs }: RouteRefusals, nowMs: number): boolean {
+  return contradicted >= CONTRADICTED && nowMs - contradictedMs < REMEMBERED_MS;
 }

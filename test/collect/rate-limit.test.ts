@@ -25,3 +25,27 @@ test("a failed read during a rate limit states since when the exchange refuses, 
   await rig.clock.advance(10_000);
   expect(daemon.exchange.budget.limit).toBeNull();
 });
+
+test.each([
+  [1, 20],
+  [1, 50],
+  [4, 40],
+])(
+  "5 s after a limit that ended before its Retry-After no data of %i wallets are older than two intervals (%i s)",
+  async (traders, lastedS) => {
+    await using rig = await Rig.start({ traders, requestsPerSecond: 20 });
+    const daemon = await rig.boot({ traderState: { every: "5s", atRisk: "5s" }, markets: { every: "2s" } });
+    await rig.clock.advance(90_000);
+    await rig.call("fault", { path: "/v1/*", status: 429, error: "rate_limited", retryAfter: "60" });
+    await rig.clock.advance(lastedS * 1_000);
+    rig.simulator.faults.clear();
+    const endMs = rig.clock.nowMs();
+    await rig.clock.advance(5_000);
+    const newest = (of: readonly { readonly atMs: number }[]) => of.at(-1)!.atMs;
+    expect(newest(daemon.of("prices"))).toBeGreaterThan(endMs);
+    for (const { name } of rig.simulator.traders) {
+      const states = daemon.of("accounts").filter(({ wallet }) => wallet === name);
+      expect(newest(states), name).toBeGreaterThan(endMs - 5_000);
+    }
+  },
+);

@@ -173,3 +173,83 @@ test("a route that refuses everything by itself halves the rate at most once, an
   expect(answered).toBeGreaterThan(290);
   expect(budget.limit).toBeNull();
 });
+
+test.each([
+  [0, 60],
+  [1, 60],
+  [0, 30],
+  [0, undefined],
+])(
+  "a route that allows %i a minute (Retry-After: %s) leaves prices and positions alone",
+  async (allowed, wait) => {
+    const clock = new FakeClock(0);
+    const budget = new RequestBudget({ clock, requestsPerSecond: 20 });
+    const sentMs: number[] = [];
+    const reads = async (lane: 0 | 2, route: string) => {
+      for (;;) {
+        const grant = await budget.take({ lane, route });
+        sentMs.push(clock.elapsedMs());
+        await clock.sleep(50);
+        grant.answered();
+        await clock.sleep(2_000);
+      }
+    };
+    void reads(lanes.prices, "prices");
+    void reads(lanes.state, "traderState");
+    void (async () => {
+      let taken: number[] = [];
+      for (;;) {
+        const grant = await budget.take({ lane: lanes.rest, route: "candles" });
+        await clock.sleep(50);
+        const nowMs = clock.elapsedMs();
+        taken = taken.filter((atMs) => nowMs - atMs < 60_000);
+        if (taken.length < allowed) {
+          taken.push(nowMs);
+          grant.answered();
+        } else grant.throttled(wait === undefined ? null : wait * 1_000);
+        await clock.sleep(10_000);
+      }
+    })();
+    await clock.advance(20 * 60_000);
+    const gaps = sentMs.slice(1).map((atMs, i) => atMs - sentMs[i]!);
+    expect(Math.max(...gaps)).toBeLessThan(5_000);
+    expect(budget.ratePerSecond).toBe(20);
+    // Two of each lane in 4.1 s, less a few pauses at the beginning.
+    expect(sentMs.length).toBeGreaterThan(1_150);
+  },
+);
+
+test("a limit that ends long before its Retry-After is noticed within 4 s", async () => {
+  const clock = new FakeClock(0);
+  const budget = new RequestBudget({ clock, requestsPerSecond: 20 });
+  const answeredMs: number[] = [];
+  void (async () => {
+    for (;;) {
+      const grant = await budget.take({ lane: lanes.prices, route: "prices" });
+      await clock.sleep(30);
+      const nowMs = clock.elapsedMs();
+      if (nowMs > 20_000 && nowMs < 30_000) grant.throttled(60_000);
+      else {
+        answeredMs.push(nowMs);
+        grant.answered();
+      }
+      await clock.sleep(2_000);
+    }
+  })();
+  await clock.advance(60_000);
+  expect(answeredMs.find((atMs) => atMs > 20_000)).toBeLessThan(34_000);
+});
+
+test("a pause that everybody is refused in is no limit of the route that was refused first", async () => {
+  const { budget, state, pass } = rig(20, 15);
+  await pass(70_000);
+  for (let i = 0; i < 4; i++) {
+    state.limiter = { take: () => 30 };
+    await pass(20_000);
+    expect(budget.limit).not.toBeNull();
+    state.limiter = null;
+    await pass(70_000);
+    expect(budget.limit).toBeNull();
+  }
+  expect(budget.ratePerSecond).toBe(20);
+});
