@@ -37,6 +37,15 @@ import { nextTurn, Wheel } from "./wheel.ts";
 
 /** Above it a wallet is asked at the interval for wallets at risk. */
 export const AT_RISK = 0.5;
+/** Sources that are as urgent as positions when they are asked for; others must not slow the reading of positions. */
+const urgent: ReadonlySet<Source> = new Set([
+  "markets",
+  "marketConfig",
+  "traderState",
+  "exchangeStatus",
+  "notifications",
+  "liquidations",
+]);
 /** Between two runs that were asked for. */
 const BETWEEN_ASKS_MS = 1_000;
 const SOON_MS = 1_000;
@@ -325,7 +334,8 @@ export class Scheduler {
     if (mode === "catchUp") return lanes.catchUp;
     const lane = laneOf(job.collector.source);
     if (job.wallet && lane <= lanes.inbox && this.#atRisk.has(job.wallet.name)) return lanes.atRisk;
-    return mode === "asked" ? (Math.min(lane, lanes.state) as Lane) : lane;
+    if (mode !== "asked") return lane;
+    return urgent.has(job.collector.source) ? (Math.min(lane, lanes.state) as Lane) : lanes.asked;
   }
 
   async #after(job: Job, mode: Mode, { outcome, failure, asked }: RunEnd): Promise<void> {

@@ -19,7 +19,7 @@ import { RateControl } from "./rate-control.ts";
 import { RouteLimits } from "./route-limits.ts";
 
 /** The purpose of a request; of two that could go first the lower one does. */
-export const lanes = { prices: 0, atRisk: 1, state: 2, inbox: 3, rest: 4, catchUp: 5 } as const;
+export const lanes = { prices: 0, atRisk: 1, state: 2, inbox: 3, asked: 4, rest: 5, catchUp: 6 } as const;
 export type Lane = (typeof lanes)[keyof typeof lanes];
 
 /** Share of each lane while all have something to send, relative to the others. Schedules are planned by the same. */
@@ -28,6 +28,7 @@ export const laneWeights: Readonly<Record<Lane, number>> = {
   [lanes.atRisk]: 30,
   [lanes.state]: 30,
   [lanes.inbox]: 3,
+  [lanes.asked]: 3,
   [lanes.rest]: 3,
   [lanes.catchUp]: 1,
 };
@@ -109,6 +110,7 @@ export class RequestBudget {
     [lanes.state, laneWeights[lanes.state]],
     ["signIn", SIGN_IN_WEIGHT],
     [lanes.inbox, laneWeights[lanes.inbox]],
+    [lanes.asked, laneWeights[lanes.asked]],
     [lanes.rest, laneWeights[lanes.rest]],
     [lanes.catchUp, laneWeights[lanes.catchUp]],
   ]);
