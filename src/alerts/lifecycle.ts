@@ -69,6 +69,23 @@ export function firingSeverity(levels: readonly LevelState[]): Severity | null {
   return null;
 }
 
+/** True if some level is active and the last judgement, by fresh inputs, was that none holds. */
+export function isGone({ levels, blind, fresh }: Lifecycle): boolean {
+  return (
+    !blind && fresh === null && levels.some(({ active }) => active) && !levels.some(({ holds }) => holds)
+  );
+}
+
+/** The time at which it ends if nothing of it holds again, ms; null: something holds, or nobody knows. */
+export function endsMs(
+  state: Lifecycle,
+  { keepFiringForMs }: Pick<LifecycleRule, "keepFiringForMs">,
+): number | null {
+  if (!isGone(state)) return null;
+  const leastGoneMs = Math.min(...state.levels.flatMap(({ active, goneMs }) => (active ? [goneMs] : [])));
+  return state.countedAtMs + Math.max(0, keepFiringForMs - leastGoneMs);
+}
+
 export function step(
   state: Lifecycle,
   judged: Judged,

@@ -56,6 +56,11 @@ export interface Explanation {
   readonly unexplained: string | null;
   readonly forMs: number;
   readonly keepFiringForMs: number;
+  /**
+   * Only for an alert that fires although no `when` holds: the time at which it ends unless one does again, ms; null where a
+   * `resolveWhen` does not hold yet. Absent: a `when` holds, or nobody knows.
+   */
+  readonly gone?: { readonly endsMs: number | null };
   readonly levels: readonly LevelState[];
   readonly parts: readonly ExplainedPart[];
   readonly inputs: readonly ExplainedInput[];

@@ -38,6 +38,9 @@ import type { Comparison } from "./worsening.ts";
 /** Changes after which the values that were notified before no longer count. */
 export const beginsAnew: ReadonlySet<AlertChangeKind> = new Set(["fired", "rose", "fell", "acknowledged"]);
 
+/** A reminder of a condition that does not hold is due again after this, ms: the alert ended by then, or it may hold again. */
+const postponedMs = 10_000;
+
 /** The text of an alert at one moment. */
 export interface AlertText {
   readonly summary: string;
@@ -97,6 +100,8 @@ export class LiveAlert implements Due {
   judgedAtMs: number | null = null;
   /** The comparison of its value with the one notified before, at a level. */
   comparison: (severity: Severity) => Comparison | null = () => "worse";
+  /** Returns true if its condition is known not to hold, and only waits for `keepFiringFor`. */
+  isGone: () => boolean = () => false;
   /** Its text now; null where nobody can tell (its subject is gone, or nothing is known). */
   textNow: (nowMs: number) => AlertText | null = () => null;
   /** Its text by the newest known figures, however old; null as above. */
@@ -591,17 +596,22 @@ export class AlertBook {
   }
 
   #schedule(live: LiveAlert): void {
-    const dueMs = nextReminderMs(
-      live.alert,
-      { toldAtMs: live.toldAtMs, count: live.reminders },
-      this.#remind,
-    );
+    const dueMs = this.#dueMs(live);
     if (dueMs === null) this.#deadlines.cancel(live);
     else this.#deadlines.set(live, dueMs);
   }
 
+  #dueMs({ alert, toldAtMs, reminders }: LiveAlert): number | null {
+    return nextReminderMs(alert, { toldAtMs, count: reminders }, this.#remind);
+  }
+
   readonly #onReminder = (live: LiveAlert): void => {
     if (live.alert.state !== "firing") return;
+    if (live.isGone()) {
+      const lateMs = this.#draft().atMs - this.#dueMs(live)!;
+      this.#deadlines.set(live, this.#draft().atMs + postponedMs - (lateMs % postponedMs));
+      return;
+    }
     // An acknowledgement that lapsed is taken back in the open, by the reminder that follows from it.
     const lapsed = live.alert.acknowledgedAtMs !== null;
     if (lapsed) live.alert = withoutAcknowledgement(live.alert);

@@ -6,6 +6,7 @@
 import {
   firingSeverity,
   freshLevels,
+  isGone,
   type LifecycleRule,
   nextDeadlineMs,
   step,
@@ -425,9 +426,9 @@ export class Conditions {
     const before = instance.lifecycle;
     // What a liquidation left nothing of cannot come back a moment later: nobody waits whether it does.
     // Nor can what held because of a withdrawal that is explained now.
-    const isGone = known && !old && judged.severity === null;
-    const explained = isGone ? this.#explained(instance, lastKnownMs, draft.atMs) : null;
-    const over = explained !== null || (isGone && this.#options.emptied(node));
+    const goneNow = known && !old && judged.severity === null;
+    const explained = goneNow ? this.#explained(instance, lastKnownMs, draft.atMs) : null;
+    const over = explained !== null || (goneNow && this.#options.emptied(node));
     const { doubt } = judged;
     const terms = doubt === undefined ? rule : { ...rule, certain: doubt.certain };
     const { state, transition } = step(
@@ -615,6 +616,7 @@ export class Conditions {
   /** Lets an alert speak for its instance while it stands. */
   #follow(instance: Instance, alert: LiveAlert): void {
     alert.lasting = false;
+    alert.isGone = () => instance.alert === alert && instance.unknown === null && isGone(instance.lifecycle);
     alert.comparison = (level) => comparisonOf(instance.rule, level);
     alert.textNow = (nowMs) => {
       if (instance.alert !== alert) return null;

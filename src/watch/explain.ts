@@ -1,4 +1,5 @@
 /** Explains a rule's judgement of a subject now; asking changes nothing. */
+import { endsMs } from "../alerts/lifecycle.ts";
 import type { ExplainAnswer, ExplainedPart, Explanation } from "../domain/explanation.ts";
 import { explainInputs, explainParts, judge, type RuleSet } from "../rules/index.ts";
 import type { AlertBook } from "./alert-book.ts";
@@ -51,14 +52,18 @@ function shortened(name: string): string {
   return name.replace(/\/\d+\.\d+(?=\/)/, "");
 }
 
-type Looked = Pick<Explanation, "unknown" | "unexplained" | "parts">;
+type Looked = Pick<Explanation, "unknown" | "unexplained" | "parts"> & {
+  /** Some `when` holds, or may. */
+  readonly holds: boolean;
+};
 
 /** The parts of a rule by the figures as they are now. */
 function look({ rule, node, alert }: Instance): Looked {
   const { env } = node;
   const judged = judge(rule, env, alert?.alert.severity ?? null);
   const unknown = judged.kind === "unknown" ? judged.unknown.detail : null;
-  return { unknown, unexplained: null, parts: explainParts(rule, env) };
+  const holds = rule.levels.some(({ when }) => when.run(env) !== false);
+  return { unknown, unexplained: null, holds, parts: explainParts(rule, env) };
 }
 
 /** The same at both ends between which profit lies: a part that differs has both results. */
@@ -74,7 +79,8 @@ function lookAtBothEnds(instance: Instance, doubt: Doubt): Looked {
     if (part.value === null || other.value === null) return part.value === null ? part : other;
     return { ...part, value: `${other.value} or ${part.value}` };
   });
-  return { unknown: worst.unknown ?? best.unknown, unexplained: unexplainedText(doubt), parts };
+  const holds = worst.holds || best.holds;
+  return { unknown: worst.unknown ?? best.unknown, unexplained: unexplainedText(doubt), holds, parts };
 }
 
 function explanationOf(
@@ -88,7 +94,8 @@ function explanationOf(
   env.nowMs = nowMs;
   node.looked = instance.windows;
   const doubt = rule.reads.some(isProfit) ? doubtOf(node) : null;
-  const { unknown, unexplained, parts } = doubt === null ? look(instance) : lookAtBothEnds(instance, doubt);
+  const { unknown, unexplained, holds, parts } =
+    doubt === null ? look(instance) : lookAtBothEnds(instance, doubt);
   const of = "wallet" in subject ? subject.wallet : null;
   const labels = { ...(of === null ? {} : wallet(of)?.labels), ...rule.labels };
   const routed = {
@@ -112,6 +119,7 @@ function explanationOf(
     unexplained,
     forMs: rule.forMs,
     keepFiringForMs: rule.keepFiringForMs,
+    ...(alert === null || unknown !== null || holds ? {} : { gone: { endsMs: endsMs(lifecycle, rule) } }),
     levels: lifecycle.levels,
     parts,
     inputs: explainInputs(rule, env),

@@ -1,5 +1,6 @@
 /** Texts of alerts that fire speak of now, or state the time of their figures. */
 import { expect, test } from "vitest";
+import { explanationText } from "../../src/cli/rules/explain.ts";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import { event, Harness, position, startMs, subaccount } from "./harness.ts";
 
@@ -77,6 +78,82 @@ test("a reminder of what can be judged is of now", () => {
   expect(reminder!.alert.summary).toBe("unrealized -$450.00");
   expect(reminder).not.toHaveProperty("past");
 });
+
+/** Back at 150, where nothing holds, for so long. */
+function gone(keepFiringFor: string, ms: number, remindEvery = "1m"): Harness {
+  const lasting = rules.replaceAll("for: 0s", `for: 0s\n    keepFiringFor: ${keepFiringFor}`);
+  const h = Harness.seeing(
+    { rules: lasting, remind: { critical: { every: remindEvery }, worseBy: 0 } },
+    150,
+    held,
+  );
+  h.live(20_000, held, 150);
+  h.live(30_000, held, 147);
+  h.live(ms, held, 150);
+  return h;
+}
+
+test("nothing is reminded of that does not hold and only waits to end, until it holds again", () => {
+  const h = gone("10m", 240_000);
+  expect(ofRule(h, "Under").map(({ kind }) => kind)).toEqual(["fired"]);
+  h.live(15_000, held, 146);
+  expect(ofRule(h, "Under").map(({ kind, alert }) => `${kind} ${alert.summary}`)).toEqual([
+    "fired unrealized -$300.00",
+    "reminder unrealized -$400.00",
+  ]);
+});
+
+test("what waited to end and cannot be judged any more is reminded of", () => {
+  const h = gone("10m", 40_000);
+  expect(ofRule(h, "Under").map(({ kind }) => kind)).toEqual(["fired"]);
+  h.pass(60_000);
+  expect(ofRule(h, "Under").map(({ kind }) => kind)).toEqual(["fired", "reminder"]);
+});
+
+test("a rule that fires although nothing of it holds is explained with the time of its end", () => {
+  const h = gone("10m", 60_000);
+  const goneMs = startMs + 55_000;
+  const explained = h.watch.explain("Under", "main/0.0", h.nowMs);
+  expect(explained).toMatchObject({ explanation: { state: "firing", gone: { endsMs: goneMs + 600_000 } } });
+  expect(
+    explanationText(
+      explained.kind === "explained" ? explained.explanation : never(),
+      "UTC",
+      (_, text) => text,
+    ),
+  ).toContain("It no longer holds, and ends at 2026-01-05 12:10:55 UTC unless it returns.");
+  h.live(5_000, held, 146);
+  expect(h.watch.explain("Under", "main/0.0", h.nowMs)).not.toHaveProperty("explanation.gone");
+});
+
+test("a rule that fires until resolveWhen holds is explained as that", () => {
+  const stays = `
+rules:
+  - name: Under
+    scope: trader
+    value: trader.unrealizedPnl
+    levels:
+      critical: { when: value < -200.0, resolveWhen: value > -50.0 }
+    for: 0s
+    summary: "unrealized {{ usd(trader.unrealizedPnl) }}"
+`;
+  const h = Harness.seeing({ rules: stays }, 150, held);
+  h.live(5_000, held, 147);
+  h.live(5_000, held, 149);
+  const explained = h.watch.explain("Under", "main/0.0", h.nowMs);
+  expect(explained).toMatchObject({ explanation: { state: "firing", gone: { endsMs: null } } });
+  expect(
+    explanationText(
+      explained.kind === "explained" ? explained.explanation : never(),
+      "UTC",
+      (_, text) => text,
+    ),
+  ).toContain("No `when` holds any more: it ends once `resolveWhen` does.");
+});
+
+function never(): never {
+  throw new Error("it was not explained");
+}
 
 test("a reminder after a restart before anything was read says when it was seen last", () => {
   const h = fell();

@@ -187,7 +187,13 @@ function stateText(of: Explanation, timezone: string, paint: Paint): string {
   if (of.state === "inactive") return `${title} does not hold.`;
   const since = `since ${formatTime(of.sinceMs ?? of.atMs, timezone)}`;
   const alert = of.alertId === null ? "" : `, alert ${of.alertId}`;
-  if (of.state === "firing") return `${title} fires (${of.severity}${alert}), ${since}.`;
+  if (of.state === "firing") {
+    const fires = `${title} fires (${of.severity}${alert}), ${since}.`;
+    if (of.gone === undefined) return fires;
+    const { endsMs } = of.gone;
+    if (endsMs === null) return `${fires} No \`when\` holds any more: it ends once \`resolveWhen\` does.`;
+    return `${fires} It no longer holds, and ends at ${formatTime(endsMs, timezone)} unless it returns.`;
+  }
   return `${title} is pending ${since}: it fires when it has held for ${formatDurationMs(of.forMs)}.`;
 }
 
