@@ -296,13 +296,22 @@ export class AlertBook {
     return live;
   }
 
-  /** An event: one alert that needs no resolution. `owe: false` where it is held back by a throttle. */
-  tell(draft: Draft, from: NewAlert, eventKey: string, groupKey: string | null, owe: boolean): AlertChange {
+  /**
+   * An event: one alert that needs no resolution. `owe: false` where it is held back by a throttle.
+   * @returns its change, and the receivers who are owed word of it now
+   */
+  tell(
+    draft: Draft,
+    from: NewAlert,
+    eventKey: string,
+    groupKey: string | null,
+    owe: boolean,
+  ): { readonly change: AlertChange; readonly owed: readonly string[] } {
     const alert = this.#newAlert(draft.atMs, from, true, eventKey);
     const change = this.#change(draft, alert, "fired", from, from.happenedMs);
-    if (owe) this.owe(draft, change, this.receivers(alert, from.except), groupKey);
+    const owed = owe ? this.owe(draft, change, this.receivers(alert, from.except), groupKey) : [];
     if (this.#begins(alert, draft)) this.#unsettled.set(alert.id, alert);
-    return change;
+    return { change, owed };
   }
 
   /** A fire drill: told to just these, at once and alone, whatever routes, silences and mute times say. */

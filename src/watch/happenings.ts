@@ -73,6 +73,12 @@ export interface HappeningsOptions {
 
 type EventLabels = Pick<NewAlert, "labels" | "severity"> & { readonly shadow: boolean };
 
+/** An alert about an event, and the receivers who are owed word of it now. */
+interface Raised {
+  readonly alertId: number;
+  readonly owed: readonly string[];
+}
+
 export class Happenings {
   readonly #options: HappeningsOptions;
   readonly #byKind = new Map<EventKind, readonly EventRule[]>();
@@ -116,8 +122,13 @@ export class Happenings {
       this.#options.ruleSet.events.find((one) => one.name === name);
     const wordOf = (name: string): Match["word"] =>
       name === unknownTypeRule ? "whenAcknowledged" : (ruleOf(name)?.acknowledge ?? null);
-    for (const alert of alerts.toSorted((a, b) => a.id - b.id))
-      this.#announcements.restore(alert, wordOf(alert.rule), () => this.#options.alerts.receivers(alert));
+    const heldBack = new Map([...this.#options.alerts.heldBack].map((one) => [one.alertId, one.receivers]));
+    for (const alert of alerts.toSorted((a, b) => a.id - b.id)) {
+      const waiting = heldBack.get(alert.id) ?? [];
+      this.#announcements.restore(alert, wordOf(alert.rule), () =>
+        this.#options.alerts.receivers(alert, waiting),
+      );
+    }
     for (const alert of alerts) {
       if (alert.shadow || !alert.eventKey?.startsWith("liquidation:")) continue;
       const key = alert.eventKey.slice("liquidation:".length);
@@ -225,7 +236,7 @@ export class Happenings {
       .reduce((worst, one) => (severityRank[one] > severityRank[worst] ? one : worst), "warning");
     const waited = formatDurationMs(Math.max(heldForMs, draft.atMs - sinceMs));
     const causes = [...new Set(open.map(({ unknown }) => unknown.detail))].join("; ");
-    const alertId = this.#tellOf(
+    const { alertId } = this.#tellOf(
       event,
       {
         rule: blindRule,
@@ -250,7 +261,7 @@ export class Happenings {
     word: Match["word"],
     event: Event,
     { labels, severity, shadow }: EventLabels,
-    tell: (except: readonly string[]) => number,
+    tell: (except: readonly string[]) => Raised,
   ): readonly Match[] {
     const earlier = this.#announcements.earlier(rule, event);
     const notified = earlier.flatMap(({ receivers }) => receivers);
@@ -259,8 +270,10 @@ export class Happenings {
     const routed = { labels, rule, severity, subject: eventSubject(event), wallet, symbol };
     const receivers = this.#options.alerts.receivers(routed, notified);
     if (earlier.length > 0 && receivers.length === 0) return matches;
-    const own: Match = { rule, alertId: tell(notified), word };
-    if (!shadow) this.#announcements.note(event, own, receivers);
+    const { alertId, owed } = tell(notified);
+    const own: Match = { rule, alertId, word };
+    // Those for whom it is held are notified of another wallet's copy that nothing holds.
+    if (!shadow) this.#announcements.note(event, own, owed);
     return [...matches, own];
   }
 
@@ -269,12 +282,12 @@ export class Happenings {
     return { labels: { ...ofWallet, ...labels }, severity, shadow: mode === "shadow" };
   }
 
-  #tell(rule: EventRule, event: Event, env: Env, draft: Draft, except: readonly string[]): number {
+  #tell(rule: EventRule, event: Event, env: Env, draft: Draft, except: readonly string[]): Raised {
     const subject = eventSubject(event);
     const shadow = rule.mode === "shadow";
     const throttled = rule.throttleMs !== null && !shadow;
     const held = throttled && this.#options.throttles.holds(rule, subject, draft.atMs);
-    const change = this.#options.alerts.tell(
+    const { change, owed } = this.#options.alerts.tell(
       draft,
       {
         rule: rule.name,
@@ -299,7 +312,7 @@ export class Happenings {
       !held,
     );
     if (throttled) this.#options.throttles.note(rule, subject, held ? change : null, draft);
-    return change.alertId;
+    return { alertId: change.alertId, owed };
   }
 
   /** Says of when the account's figures in the text are, where they are from before the event. */
@@ -310,7 +323,7 @@ export class Happenings {
     return [["Account's figures", `of ${timeOfDay(atMs, this.#options.timezone)}, before this happened`]];
   }
 
-  #tellUnknown(event: Event, draft: Draft, except: readonly string[]): number {
+  #tellUnknown(event: Event, draft: Draft, except: readonly string[]): Raised {
     const type = event.inbox?.notificationType ?? "";
     return this.#tellOf(
       event,
@@ -334,10 +347,10 @@ export class Happenings {
       readonly groupKey: string | null;
     },
     draft: Draft,
-  ): number {
+  ): Raised {
     const { groupKey, ...text } = own;
     const labels = event.wallet === null ? {} : this.#options.wallet(event.wallet)?.labels;
-    const change = this.#options.alerts.tell(
+    const { change, owed } = this.#options.alerts.tell(
       draft,
       {
         ...text,
@@ -357,7 +370,7 @@ export class Happenings {
       groupKey,
       true,
     );
-    return change.alertId;
+    return { alertId: change.alertId, owed };
   }
 
   #acknowledge(event: Event, matches: readonly Match[], draft: Draft): void {
