@@ -110,6 +110,8 @@ export class LiveAlert implements Due {
   lastSeen: AlertText | null = null;
   /** Its text before its account was last seen to hold less; null: that was not seen. */
   beforeLoss: AlertText | null = null;
+  /** Until when its reminder waits because its condition does not hold, ms. */
+  postponedToMs = Number.NEGATIVE_INFINITY;
   /** Its text holds until whoever fired it changes it: nothing is judged. */
   lasting = true;
   dueMs = Number.POSITIVE_INFINITY;
@@ -139,6 +141,7 @@ export class LiveAlert implements Due {
     this.lastSeen = before.lastSeen;
     this.beforeLoss = before.beforeLoss;
     this.lasting = before.lasting;
+    this.postponedToMs = before.postponedToMs;
   }
 
   /** Its text by the newest known figures, and the time of these, ms; null where there is none. */
@@ -605,20 +608,20 @@ export class AlertBook {
   }
 
   #schedule(live: LiveAlert): void {
-    const dueMs = this.#dueMs(live);
+    const dueMs = nextReminderMs(
+      live.alert,
+      { toldAtMs: live.toldAtMs, count: live.reminders },
+      this.#remind,
+    );
     if (dueMs === null) this.#deadlines.cancel(live);
-    else this.#deadlines.set(live, dueMs);
-  }
-
-  #dueMs({ alert, toldAtMs, reminders }: LiveAlert): number | null {
-    return nextReminderMs(alert, { toldAtMs, count: reminders }, this.#remind);
+    else this.#deadlines.set(live, Math.max(dueMs, live.postponedToMs));
   }
 
   readonly #onReminder = (live: LiveAlert): void => {
     if (live.alert.state !== "firing") return;
     if (live.isGone()) {
-      const lateMs = this.#draft().atMs - this.#dueMs(live)!;
-      this.#deadlines.set(live, this.#draft().atMs + postponedMs - (lateMs % postponedMs));
+      live.postponedToMs = this.#draft().atMs + postponedMs;
+      this.#deadlines.set(live, live.postponedToMs);
       return;
     }
     // An acknowledgement that lapsed is taken back in the open, by the reminder that follows from it.
