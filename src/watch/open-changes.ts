@@ -551,6 +551,8 @@ function tradedUsd({ traded }: OpenChange): number {
 function isExplained(open: OpenChange): boolean {
   // Each trade is its own estimate: those that opened and closed a position explain nothing one by one.
   if (open.unlisted && Object.keys(open.traded).length > 0) return false;
+  // Nor do they without what was paid in for them.
+  if (open.unlisted && open.flowUsd === 0 && open.cashUsd !== 0) return false;
   return Math.abs(unexplainedUsd(open)) <= slackOf(open);
 }
 
