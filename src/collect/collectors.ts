@@ -162,7 +162,7 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     const needs = options.needs ?? noNeeds;
     const collectors: Collector[] = [
       marketConfigCollector(book, badRecords, elapsedMs),
-      marketsCollector(live),
+      marketsCollector(live, elapsedMs),
       exchangeStatusCollector(live),
       traderStateCollector({ accounts, badRecords, onNewAccount, live, elapsedMs }),
       traderViewCollector(accounts, badRecords),

@@ -1,19 +1,33 @@
 /** Prices of every market in one request; the floor under what the stream tells. */
+import { ExchangeError } from "../../exchange/index.ts";
 import type { ExchangeCollector } from "../collector.ts";
+import { RepeatedPrices } from "../repeated-prices.ts";
 import type { StreamFeed } from "../stream-feed.ts";
 import { marketPricesOf } from "../translate/market.ts";
 
-/** @param live takes an answer and gives it back with what the stream told meanwhile */
+/**
+ * @param live takes an answer and gives it back with what the stream told meanwhile
+ * @param elapsedMs monotonic
+ */
 export function marketsCollector(
-  live: Pick<StreamFeed, "elapsedMs" | "polledPrices"> | null = null,
+  live: Pick<StreamFeed, "polledPrices"> | null,
+  elapsedMs: () => number,
 ): ExchangeCollector {
+  const repeated = new RepeatedPrices();
   return {
     source: "markets",
     scope: "exchange",
     async run({ client, call, nowMs, observe }) {
-      const askedMs = live?.elapsedMs() ?? 0;
+      const askedMs = elapsedMs();
       const { markets } = await client.latestMarketsStats({}, call());
       const rows = markets.map(marketPricesOf);
+      const oldMs = repeated.take(rows, elapsedMs());
+      if (oldMs !== null)
+        throw new ExchangeError({
+          endpoint: "latestMarketsStats",
+          reason: "server-error",
+          what: `the same prices since ${new Date(oldMs).toISOString().slice(11, 19)} UTC`,
+        });
       await observe({ kind: "prices", atMs: nowMs(), markets: live?.polledPrices(rows, askedMs) ?? rows });
       return "done";
     },

@@ -94,7 +94,7 @@ const scheduler = new Scheduler({
   },
   collectors: [
     marketConfigCollector(new MarketBook(), badRecords, () => clock.elapsedMs()),
-    marketsCollector(),
+    marketsCollector(null, () => 0),
     exchangeStatusCollector(),
     traderStateCollector({ accounts, badRecords, onNewAccount: () => {}, elapsedMs: () => 0 }),
   ],

@@ -85,7 +85,7 @@ export function ingestSide(parts: {
     onNewAccount: () => {},
     elapsedMs: () => 0,
   });
-  const markets = marketsCollector();
+  const markets = marketsCollector(null, () => 0);
   if (markets.scope !== "exchange") throw new Error("prices are of the exchange");
   let answer: Buffer = Buffer.alloc(0);
   let nowMs = 0;
