@@ -114,9 +114,11 @@ export async function backtest(input: BacktestInput): Promise<Backtested> {
   };
   let begun = false;
   for (const period of periods) {
+    // At the very first start nothing was kept.
+    const anew = period.fromMs <= watchedFromMs(milestones);
     replay.store.begin({
       facts: newest(facts, period.fromMs),
-      keep: await profits(history, settings, period.fromMs),
+      keep: anew ? [] : await profits(history, settings, period.fromMs),
     });
     if (period.resolution === "raw") {
       replay.store.renamePositions(incarnations(facts, period.fromMs));
