@@ -2,6 +2,8 @@
  * Invariants of every scenario, whatever its figures are. Each reads the event log and what is left at the end,
  * and says what is wrong in lines for people.
  */
+
+import type { AlertChange } from "../../src/domain/alert.ts";
 import { blindRule, builtInRules, unreachableRule } from "../../src/domain/built-in.ts";
 import type { Acknowledgement, OwedItem } from "../../src/domain/delivery.ts";
 import { parseSubject } from "../../src/domain/subject.ts";
@@ -171,14 +173,22 @@ const textsAreWhole: Invariant = ({ log }) => {
  * An alert fires once, changes while it fires, and ends once; one of a rule and a subject at a time; one of a rule and an event
  * ever. Over all lives.
  */
-const livesOnce: Invariant = ({ log }) => {
+const livesOnce: Invariant = ({ log, endMs }) => {
   const wrong: string[] = [];
   const standing = new Map<number, string>();
   const bySubject = new Map<string, number>();
   const events = new Map<string, number>();
   const changeIds = new Set<number>();
-  for (const { changes } of log.of("committed"))
-    for (const { id, kind, alert } of changes.alertChanges) {
+  // The alert about a position that is gone waits for word of its end, while the next one of that name may have its own.
+  const doubled = new Map<number, { readonly by: string; readonly sinceMs: number }>();
+  const lasted = (id: number, untilMs: number): void => {
+    const double = doubled.get(id);
+    if (double && untilMs - double.sinceMs > endingWithinMs)
+      wrong.push(`${double.by} fires while alert ${id} does`);
+    doubled.delete(id);
+  };
+  for (const entry of log.of("committed"))
+    for (const { id, kind, alert } of entry.changes.alertChanges) {
       const name = `alert ${alert.id} (${alert.rule} of ${alert.subject})`;
       if (changeIds.has(id)) wrong.push(`${name}: change ${id} was committed twice`);
       changeIds.add(id);
@@ -194,17 +204,55 @@ const livesOnce: Invariant = ({ log }) => {
       if (kind === "fired") {
         const other = bySubject.get(subject);
         if (other !== undefined && isOneAtATime(alert.rule))
-          wrong.push(`${name} fires while alert ${other} does`);
+          doubled.set(other, { by: name, sinceMs: entry.atMs });
         if (standing.has(alert.id)) wrong.push(`${name} fires twice`);
         standing.set(alert.id, subject);
         bySubject.set(subject, alert.id);
       } else if (!standing.has(alert.id)) wrong.push(`${name}: ${kind} while it does not fire`);
       else if (kind === "ended") {
         standing.delete(alert.id);
+        lasted(alert.id, entry.atMs);
         if (bySubject.get(subject) === alert.id) bySubject.delete(subject);
       }
     }
+  for (const id of [...doubled.keys()]) lasted(id, endMs);
   return wrong;
+};
+
+/** A replay of the recording decides what the daemon decided, to the letter, but for the ids of alerts. */
+const replaysAlike: Invariant = ({ log, replayed }) => {
+  if (replayed === null) return [];
+  const fieldsOf = ({ kind, atMs, alert, details, happenedMs, stands }: AlertChange) => {
+    const { id: _, ...rest } = alert;
+    return { kind, atMs, details, happenedMs, stands, ...rest };
+  };
+  const line = (change: AlertChange | undefined): string =>
+    change === undefined
+      ? "nothing"
+      : `${change.kind} of ${change.alert.rule} ${change.alert.subject} at ${new Date(change.atMs).toISOString()}: ${change.alert.summary}`;
+  const live = log.of("committed").flatMap(({ changes }) => changes.alertChanges);
+  for (let i = 0; i < Math.max(live.length, replayed.length); i++) {
+    const [one, other] = [live[i], replayed[i]];
+    if (
+      one === undefined ||
+      other === undefined ||
+      one.kind !== other.kind ||
+      one.alert.subject !== other.alert.subject
+    )
+      return [`where the daemon decided ${line(one)}, a replay decides ${line(other)}`];
+    const before = fieldsOf(one);
+    const after = fieldsOf(other);
+    const differing = (Object.keys(before) as (keyof typeof before)[]).filter(
+      (name) => jsonOf(before[name]) !== jsonOf(after[name]),
+    );
+    if (differing.length > 0) {
+      const values = differing.map(
+        (name) => `${name}: ${jsonOf(before[name])}, replayed ${jsonOf(after[name])}`,
+      );
+      return [`a replay decides another ${line(one)} (${values.join("; ")})`];
+    }
+  }
+  return [];
 };
 
 /** Rules of the program itself may have an alert for each of several things of one subject. */
@@ -252,6 +300,7 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   textsAreWhole,
   livesOnce,
   inOrder,
+  replaysAlike,
 };
 
 /** @returns a line for each violation, with the name of its invariant */

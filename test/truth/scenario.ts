@@ -5,9 +5,13 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import type { AlertChange } from "../../src/domain/alert.ts";
 import type { Message, OwedItem } from "../../src/domain/delivery.ts";
 import type { DaemonStatus } from "../../src/domain/status.ts";
-import { openStore } from "../../src/history/index.ts";
+import { type History, openStore } from "../../src/history/index.ts";
+import { backtest } from "../../src/replay/backtest.ts";
+import { watchSettingsOf } from "../../src/settings/watch.ts";
+import type { DaemonSettings } from "../../src/settings.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/index.ts";
 import type { Change } from "../../src/simulator/transaction.ts";
 import { VirtualTime } from "./clock.ts";
@@ -46,6 +50,8 @@ export interface Outcome {
   /** The rows of the database after the end. */
   readonly owed: readonly OwedItem[];
   readonly messages: readonly Message[];
+  /** The changes of alerts that a replay of the recording decides on; null where rules changed on the way. */
+  readonly replayed: readonly AlertChange[] | null;
   readonly digest: string;
   /** Time of the processor, ms. */
   readonly tookMs: number;
@@ -109,7 +115,8 @@ export async function runScenario(plan: Plan): Promise<Outcome> {
     const stopped = await time.runUntil(machine.stop(), stopWithinMs);
     const faults = [...machine.faults, ...(stopped ? [] : [`it did not stop within ${stopWithinMs} ms`])];
     if (!stopped) machine.kill();
-    const left = await leftIn(machine.file);
+    const changed = troubles.life.some((event) => event.kind === "reload" && event.changed);
+    const left = await leftIn(machine.file, changed ? null : read[0]!);
     const used = process.cpuUsage(began);
     return {
       ...{ plan, log, simulator, faults, status, endMs, ...left },
@@ -165,14 +172,30 @@ function happen(event: LifeEvent, machine: Machine, time: VirtualTime, log: Even
   }
 }
 
-async function leftIn(file: string | null): Promise<Pick<Outcome, "owed" | "messages">> {
-  if (file === null) return { owed: [], messages: [] };
+/** @param settings of the whole time; null: they changed, and nothing is replayed */
+async function leftIn(
+  file: string | null,
+  settings: DaemonSettings | null,
+): Promise<Pick<Outcome, "owed" | "messages" | "replayed">> {
+  if (file === null) return { owed: [], messages: [], replayed: null };
   const store = openStore({ path: file });
   try {
-    return { owed: await store.owed({}), messages: await store.messages({}) };
+    const replayed = settings && (await replay(store, settings));
+    return { owed: await store.owed({}), messages: await store.messages({}), replayed };
   } finally {
     await store.close();
   }
+}
+
+async function replay(store: History, settings: DaemonSettings): Promise<readonly AlertChange[]> {
+  const { journal } = await backtest({
+    settings: watchSettingsOf(settings, settings, beginning),
+    rulesFor: () => settings.ruleSet,
+    history: store,
+    fromMs: 0,
+    toMs: Number.MAX_SAFE_INTEGER,
+  });
+  return journal.changes;
 }
 
 /** Memory where there is some: thousands of databases need not be safe from power cuts. */
