@@ -169,11 +169,23 @@ function whyNoPnl({ watch, schedules }: Status, paint: Paint): string {
   const waiting = watch.wallets.filter(
     ({ figures }) => numberOf(figures.equity) !== null && numberOf(figures.pnl) === null,
   );
-  if (waiting.length === 0) return "";
-  const names = waiting.map(({ name }) => name).join(", ");
   const every = schedules.find(({ source }) => source === "collateral")?.everyMs;
-  const often = every === undefined ? "" : ` (schedule collateral, every ${formatDurationMs(Number(every))})`;
-  return `\n${paint("gray", `pnl of ${names}: known after the first reading of flows, deposits and withdrawals${often}`)}`;
+  const often = every === undefined ? "" : `, every ${formatDurationMs(Number(every))}`;
+  const reasons = new Map<string, string[]>();
+  for (const { name, unexplained } of waiting) {
+    const own = schedules.find(({ source, wallet }) => source === "collateral" && wallet === name);
+    const fails =
+      Number(own?.failuresInRow ?? 0) > 0 && own?.lastFailure ? `, fails: ${own.lastFailure.detail}` : "";
+    const schedule = every === undefined ? "" : ` (schedule collateral${often}${fails})`;
+    const why =
+      typeof unexplained === "string"
+        ? `not known while a change of collateral is unexplained: ${unexplained}${schedule}`
+        : `known after the first reading of flows, deposits and withdrawals${schedule}`;
+    reasons.set(why, [...(reasons.get(why) ?? []), name]);
+  }
+  return [...reasons]
+    .map(([why, names]) => `\n${paint("gray", `pnl of ${names.join(", ")}: ${why}`)}`)
+    .join("");
 }
 
 /** A session that the exchange takes, and that may not read its inbox, is not well. */

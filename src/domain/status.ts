@@ -39,6 +39,8 @@ export interface WalletStatus {
   /** The time at which its trader state was last seen, ms; null: not yet. */
   readonly seenMs: number | null;
   readonly unacked: number | null;
+  /** A change of collateral that no history explains yet, for people: its profit is not known therefore. Absent: none. */
+  readonly unexplained?: string;
   readonly figures: Readonly<Record<string, number | null>>;
   readonly accounts: readonly AccountStatus[];
 }

@@ -4,6 +4,7 @@ import type { AccountStatus, FiringAlert, WalletStatus, WatchStatus } from "../d
 import type { Facts, RuleSet } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { AlertBook, LiveAlert } from "./alert-book.ts";
+import { unexplainedText } from "./both-ends.ts";
 import { dataStates } from "./data-state.ts";
 import { bookFields, candleFields, type Markets } from "./markets.ts";
 import type { SubjectNode } from "./subjects.ts";
@@ -77,6 +78,7 @@ function seenMsOf({ seenMs }: Facts): number | null {
 }
 
 function walletStatus(entry: WalletEntry, accounts: Iterable<AccountEntry>): WalletStatus {
+  const { doubt } = entry.profit;
   return {
     name: entry.wallet.name,
     authority: entry.wallet.authority,
@@ -86,6 +88,7 @@ function walletStatus(entry: WalletEntry, accounts: Iterable<AccountEntry>): Wal
     sessionDetail: entry.sessionDetail,
     seenMs: entry.node.facts.seenMs.traderState ?? null,
     unacked: entry.unacked,
+    ...(doubt === null ? {} : { unexplained: unexplainedText(doubt) }),
     figures: numbers(entry.node.facts),
     accounts: [...accounts].map(accountStatus),
   };

@@ -65,6 +65,34 @@ describe("status", () => {
     expect(stdout).toContain("since the start 131 confirmed");
   });
 
+  test("states why a profit is not known", async () => {
+    const known = status();
+    const unexplained = "a withdrawal, or a loss of $500.00";
+    const wallets = known.watch.wallets.map((one) => (one.name === "main" ? { ...one, unexplained } : one));
+    const lastFailure = {
+      atMs: nowMs,
+      reason: "server-error",
+      detail: "collateralHistory: 503 fault",
+    } as const;
+    const history = {
+      source: "collateral",
+      wallet: "main",
+      everyMs: 60_000,
+      lastOkMs: nowMs - 1_200_000,
+    } as const;
+    const schedules = [
+      ...known.schedules,
+      { ...history, lastFailure, failuresInRow: 3, catchUpFailure: null },
+    ];
+    await using it = await daemon({
+      status: () => ({ ...known, watch: { ...known.watch, wallets }, schedules }),
+    });
+    const { stdout } = await it.run("status");
+    expect(stdout.split("\n")).toContain(
+      `pnl of main: not known while a change of collateral is unexplained: ${unexplained} (schedule collateral, every 1m, fails: collateralHistory: 503 fault)`,
+    );
+  });
+
   test("during an outage nothing is passed off as the present", async () => {
     await using it = await daemon({ status: darkStatus });
     const { stdout } = await it.run("status");

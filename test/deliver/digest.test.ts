@@ -189,8 +189,9 @@ test("its figures are those of its time", async () => {
   const rows = Object.fromEntries(sections.flatMap((section) => section.rows.map((row) => [...row])));
   expect(title).toBe("Digest of 2h 1m: equity $1,250.00 (+$250.00), 2 alerts firing");
   expect(rows).toMatchObject({
-    main: "$1,250.00 (+$250.00), profit +$110.00, today -$4.50",
-    stranger: "$5,000,000.00 (not known), profit not known, today +$2.00",
+    main: "$1,250.00 (+$250.00), profit in this period +$110.00, today -$4.50, since watched +$210.00",
+    stranger:
+      "$5,000,000.00 (not known), profit in this period not known, today +$2.00, since watched +$1.00",
     "Funding received": "$5.00",
     "Funding paid": "$2.25",
     Fees: "$0.75",

@@ -221,3 +221,14 @@ test("an account that was liquidated shows how it stood before", () => {
     { alert: { ending: "liquidated", summary: "unrealized -$400.00", dataAtMs: startMs + 55_000 } },
   ]);
 });
+
+test("the status states the change of collateral for which a profit is not known", () => {
+  const loss =
+    'rules:\n  - { name: Loss, scope: wallet, when: wallet.pnl < -5000.0, severity: critical, summary: "s" }';
+  const h = Harness.seeing({ rules: loss }, 150, held);
+  h.events("collateral", []);
+  h.live(10_000, held, 150);
+  expect(h.watch.status(h.nowMs).wallets[0]).not.toHaveProperty("unexplained");
+  h.account([subaccount(7_500, [position(100, 150)])]);
+  expect(h.watch.status(h.nowMs).wallets[0]!.unexplained).toBe("a withdrawal, or a loss of $500.00");
+});

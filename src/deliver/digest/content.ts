@@ -79,10 +79,10 @@ function about(
   return section("About", rows);
 }
 
-type Money = Pick<WalletDigest, "name" | "equity" | "equityChange" | "pnlChange" | "pnlToday">;
+type Money = Pick<WalletDigest, "name" | "equity" | "equityChange" | "pnl" | "pnlChange" | "pnlToday">;
 
-function moneyRow({ name, equity, equityChange, pnlChange, pnlToday }: Money): Row {
-  const profit = `profit ${maybe(pnlChange, signed)}, today ${maybe(pnlToday, signed)}`;
+function moneyRow({ name, equity, equityChange, pnl, pnlChange, pnlToday }: Money): Row {
+  const profit = `profit in this period ${maybe(pnlChange, signed)}, today ${maybe(pnlToday, signed)}, since watched ${maybe(pnl, signed)}`;
   return [name, `${maybe(equity)} (${maybe(equityChange, signed)}), ${profit}`];
 }
 
@@ -94,6 +94,7 @@ function moneyRows({ wallets }: DigestFigures): Row[] {
     name: "All wallets",
     equity: total(wallets, "equity"),
     equityChange: total(wallets, "equityChange"),
+    pnl: total(wallets, "pnl"),
     pnlChange: total(wallets, "pnlChange"),
     pnlToday: total(wallets, "pnlToday"),
   };
@@ -148,7 +149,7 @@ function risks({ positions, blind, unacked }: DigestFigures, timezone: string): 
 /** Null where one of them is not known. */
 function total(
   wallets: readonly WalletDigest[],
-  field: "equity" | "equityChange" | "pnlChange" | "pnlToday",
+  field: "equity" | "equityChange" | "pnl" | "pnlChange" | "pnlToday",
 ): number | null {
   let sum = 0;
   for (const one of wallets) {

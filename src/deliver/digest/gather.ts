@@ -18,6 +18,8 @@ export interface WalletDigest {
   readonly equity: number | null;
   /** Against the first known in the span. */
   readonly equityChange: number | null;
+  /** Since the wallet was first watched. */
+  readonly pnl: number | null;
   readonly pnlChange: number | null;
   readonly pnlToday: number | null;
   /** Signed sums over the span, USD: received is positive, paid negative. */
@@ -87,6 +89,7 @@ export async function gatherDigest(
       stranger: isStranger(labels),
       equity,
       equityChange: less(equity, first.equity),
+      pnl: known(figures.pnl),
       pnlChange: less(known(figures.pnl), first.pnl),
       pnlToday: known(figures.pnlToday),
       fundingReceived: sum(payments.filter((payment) => payment > 0)),
