@@ -48,6 +48,8 @@ export interface Gap extends Due {
   steadyMs: number;
   /** Something cannot be judged now; false: settling. */
   open: boolean;
+  /** Settling: since when all of it is judged again, ms; null: it is not. */
+  judgedMs: number | null;
   /** It lasted long enough to be reported. */
   due: boolean;
 }
@@ -106,7 +108,8 @@ export class Gaps {
         continue;
       }
       const gap = this.#make(key, source, wallet, draft.atMs);
-      Object.assign(gap, { open, due, countsFromMs, sinceMs: former.sinceMs, answeredMs: former.answeredMs });
+      const { sinceMs, answeredMs, judgedMs } = former;
+      Object.assign(gap, { open, due, countsFromMs, sinceMs, answeredMs, judgedMs });
       this.#options.deadlines.set(gap, dueMs);
       this.#options.onSettling(gap);
     }
@@ -144,8 +147,11 @@ export class Gaps {
     if (before === key) return;
     const from = before === undefined ? undefined : this.#gaps.get(before);
     if (found !== null) {
-      const gap = this.#enter(found, one, this.#countsFromMs(one, found.source, draft), draft);
-      const moved = from?.due && from.source !== "configuration" && gap.source !== "configuration";
+      const moved = from?.due && from.source !== "configuration" && found.source !== "configuration";
+      const countsFromMs = this.#countsFromMs(one, found.source, draft);
+      // It goes on for want of another source, and is not the lateness of that one after an answer.
+      const since = moved ? Math.min(countsFromMs, from.countsFromMs) : countsFromMs;
+      const gap = this.#enter(found, one, since, draft);
       if (moved && !gap.due) {
         gap.due = true;
         gap.steadyMs = Math.max(gap.steadyMs, from.steadyMs);
@@ -198,6 +204,7 @@ export class Gaps {
     if (known.due) this.#options.onChanged(known, draft);
     if (!known.open) {
       known.open = true;
+      known.judgedMs = null;
       known.sinceMs = draft.atMs;
       known.countsFromMs = countsFromMs;
     } else if (countsFromMs >= known.countsFromMs) return known;
@@ -219,7 +226,14 @@ export class Gaps {
     const intermittent = former?.intermittent ?? this.#darkTime.within(key, atMs - darkWindowMs, atMs) > 0;
     const gap: Gap = {
       ...{ key, wallet, source, unjudged: new Set(), sinceMs: atMs, countsFromMs: atMs },
-      ...{ intermittent, answeredMs: null, open: true, due: false, steadyMs: former?.steadyMs ?? 0 },
+      ...{
+        intermittent,
+        answeredMs: null,
+        open: true,
+        judgedMs: null,
+        due: false,
+        steadyMs: former?.steadyMs ?? 0,
+      },
       ...{ dueMs: Number.POSITIVE_INFINITY, queuedMs: Number.POSITIVE_INFINITY, place: -1 },
       order: former?.order,
       onDue: () => (gap.open ? this.#due(gap) : this.#close(gap, this.#options.draft())),
@@ -271,8 +285,9 @@ export class Gaps {
     const isSingle = atMs - countsFromMs < noDataForMs;
     if (isSingle && this.#darkTime.within(name, atMs - darkWindowMs, countsFromMs) > 0)
       gap.steadyMs = Math.max(gap.steadyMs, noDataForMs);
-    this.#darkTime.add(name, countsFromMs, atMs);
+    this.#darkTime.add(name, Math.max(countsFromMs, gap.sinceMs), atMs);
     gap.open = false;
+    gap.judgedMs = atMs;
     if (!gap.due || gap.steadyMs === 0) this.#close(gap, draft);
     else this.#options.deadlines.set(gap, atMs + gap.steadyMs);
   }

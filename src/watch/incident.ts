@@ -128,8 +128,10 @@ export class Incident implements Due {
   }
 
   /** @param seenMs when its source answered last, ms; null: not since the start */
-  closed({ answeredMs }: Gap, seenMs: number | null): void {
-    const readMs = Math.max(answeredMs ?? 0, seenMs ?? 0);
+  closed({ answeredMs, judgedMs }: Gap, seenMs: number | null): void {
+    const lastMs = Math.max(answeredMs ?? 0, seenMs ?? 0);
+    // While it settled, it was read on.
+    const readMs = judgedMs === null ? lastMs : Math.min(lastMs, judgedMs);
     if (readMs > this.live.alert.sinceMs) this.readMs = Math.max(this.readMs ?? 0, readMs);
   }
 

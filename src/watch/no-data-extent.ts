@@ -73,11 +73,11 @@ export class Extents {
     for (const { wallet } of listed) if (wallet !== null) wallets.add(wallet);
     const silence = this.#options.silence(nowMs);
     const risky = silence !== null || listed.some(({ source }) => riskSources.has(source));
-    const stake = stakeOf(
-      world,
-      this.#atRisk(gaps, listed, missing, silence !== null),
-      nowMs,
-      freshMs("markets"),
+    const lackedMs = gaps.reduce((first, { sinceMs }) => Math.min(first, sinceMs), nowMs);
+    // What answered before the outage says nothing of since then.
+    const answersFromMs = silence === null ? lackedMs : Number.POSITIVE_INFINITY;
+    const stake = stakeOf(world, this.#atRisk(gaps, listed, missing, silence !== null), nowMs, (source) =>
+      Math.max(answersFromMs, nowMs - freshMs(source)),
     );
     const unread = stake.unread || this.#neverRead(listed);
     const near = risky && stake.isNear;
@@ -92,11 +92,15 @@ export class Extents {
     }
     const leading = missing.filter(({ source }) => source === missing[0]?.source);
     const readMs = silence === null ? oldest(leading) : silence.sinceMs;
+    const againMs =
+      gaps.length > 0 && listed.length === gaps.length && open.length === 0
+        ? gaps.reduce((last, { judgedMs }) => Math.max(last, judgedMs ?? 0), 0)
+        : null;
     return {
-      ...{ missing, wallets: [...wallets].sort(), watched: watched.length, silence, risky },
+      ...{ againMs, missing, wallets: [...wallets].sort(), watched: watched.length, silence, risky },
       ...{ stake, critical: severity === "critical", rules, severity },
       lastFailure: failure === null ? null : `${failure.reason}: ${failure.detail}`,
-      sinceMs: readMs ?? gaps.reduce((first, { sinceMs }) => Math.min(first, sinceMs), nowMs),
+      sinceMs: readMs ?? lackedMs,
       dataAtMs: readMs ?? startedMs,
     };
   }

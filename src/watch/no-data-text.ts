@@ -71,7 +71,11 @@ export function missingOf(gaps: Iterable<Gap>, of: TextSources, nowMs: number): 
     else known.readMs = Math.min(known.readMs, readMs);
   }
   const weight = ({ source }: Missing): number => (byWeight.indexOf(source) + 1 || byWeight.length + 1) - 1;
-  return [...rows.values()].sort((a, b) => weight(a) - weight(b) || b.wallets.length - a.wallets.length);
+  // Gaps come in another order after a reload.
+  const byName = (a: Missing, b: Missing): number => ((a.cause ?? "") < (b.cause ?? "") ? -1 : 1);
+  return [...rows.values()].sort(
+    (a, b) => weight(a) - weight(b) || b.wallets.length - a.wallets.length || byName(a, b),
+  );
 }
 
 type Lack = Pick<Gap, "source" | "wallet" | "unjudged" | "sinceMs" | "answeredMs" | "intermittent">;
@@ -156,6 +160,8 @@ function causeOf(
 }
 
 export interface NoDataText {
+  /** Since when all of it is read again, ms: it came now and then, and may not come yet. Null: something is missing. */
+  readonly againMs: number | null;
   readonly missing: readonly Missing[];
   /** Those that the alert lists, sorted. */
   readonly wallets: readonly string[];
@@ -187,8 +193,10 @@ export function summaryOf(text: NoDataText, of: TextSources, nowMs: number): str
   const what = silence === null ? `no ${whatOf(missing)}` : "no read of the exchange succeeds";
   const causes = causesOf(silence === null ? leading : missing);
   const cause = causes === "" ? "" : ` (${causes})`;
-  const lasted = formatDurationMs(nowMs - sinceMs);
-  const sentence = `No data${who} for ${lasted}: ${what} ${since}${cause}`;
+  const sentence =
+    text.againMs === null
+      ? `No data${who} for ${formatDurationMs(nowMs - sinceMs)}: ${what} ${since}${cause}`
+      : `No data now and then${who}: ${whatOf(missing)}${cause}, read again since ${timeText(text.againMs, nowMs, of.timezone)}`;
   const lead = leadOf(text, nowMs);
   return lead === null ? sentence : `${lead}. ${sentence}`;
 }
@@ -226,7 +234,9 @@ function causesOf(missing: readonly Missing[]): string {
   return causes.slice(0, maxCauses).join(", ") + more;
 }
 
-export function descriptionOf({ critical, stake, risky, silence }: NoDataText): string {
+export function descriptionOf({ againMs, critical, stake, risky, silence }: NoDataText): string {
+  if (againMs !== null)
+    return "The rules that read this are judged again. The alert ends when that has lasted.";
   const why = critical
     ? risky && stake.isNear
       ? "Critical: at the last reading a position was within three daily moves of liquidation, or liquidatable."

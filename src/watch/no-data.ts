@@ -358,7 +358,7 @@ export class NoData {
 
   /**
    * Holds what is missing now against what was reported: what is worse is reported at once where it is graver, else at the
-   * next review; what is better, when it has been so for 30 s.
+   * next review; what is better, when it has been so for 30 s, and reported where the alert is less severe by it.
    */
   #look(incident: Incident, draft: Draft, review = false): void {
     const nowMs = draft.atMs;
@@ -394,7 +394,12 @@ export class NoData {
       incident.betterSinceMs ??= nowMs;
       // Single answers do not end a silence.
       const quiet = told.silent && nowMs - this.#silenceEndedMs <= this.#silentAfterMs;
-      if (review && !quiet && nowMs - incident.betterSinceMs >= noDataForMs) update("fell");
+      if (!review || quiet || nowMs - incident.betterSinceMs < noDataForMs) return;
+      if (rise < 0) update("fell");
+      else {
+        incident.reported(extent);
+        this.#keep(incident, draft);
+      }
       return;
     }
     incident.betterSinceMs = null;

@@ -1,4 +1,5 @@
 /** The last readings of what wallets had at stake: their nearest position to liquidation, measured in daily moves. */
+import type { Source } from "../domain/observation.ts";
 import type { Facts } from "../rules/index.ts";
 import type { PositionEntry } from "./accounts.ts";
 import { wholeSeenMs } from "./wallets.ts";
@@ -42,8 +43,13 @@ export interface Stake {
   readonly nearest: NearPosition | null;
 }
 
-/** @param freshMs age up to which a mark is preferred to a newer price of another source, ms */
-export function stakeOf(world: World, wallets: Iterable<string>, nowMs: number, freshMs: number): Stake {
+/** @param stillFromMs the time since when a source of prices has to have answered to answer still, ms */
+export function stakeOf(
+  world: World,
+  wallets: Iterable<string>,
+  nowMs: number,
+  stillFromMs: (source: Source) => number,
+): Stake {
   let unread = false;
   let liquidatable = false;
   let nearest: Omit<NearPosition, "moved"> | null = null;
@@ -71,7 +77,7 @@ export function stakeOf(world: World, wallets: Iterable<string>, nowMs: number, 
   }
   if (nearest === null || of === null) return { unread, isNear: liquidatable, nearest: null };
   const market = world.markets.entries.get(nearest.symbol)?.facts;
-  const moved = market ? movedSince(market, markOf(of), nearest.readMs, nowMs - freshMs) : null;
+  const moved = market ? movedSince(market, markOf(of), nearest.readMs, stillFromMs) : null;
   return { unread, isNear: liquidatable || nearest.moves <= nearMoves, nearest: { ...nearest, moved } };
 }
 
@@ -88,26 +94,27 @@ function dailyMoveOf(market: Facts | undefined): number {
   return daily >= 0 ? Math.max(daily, minDailyMove) : unknownDailyMove;
 }
 
-/** The newest price that is younger than a reading, held against the mark of the reading. */
+/** The price of a source that answers still, the mark before others, held against the mark of an older reading. */
 function movedSince(
   { values, seenMs }: Facts,
   readMark: number,
   readMs: number,
-  freshFromMs: number,
+  stillFromMs: (source: Source) => number,
 ): Moved | null {
   const prices = [
-    ["mark", values.markPrice, seenMs.markets],
-    ["order book", values.midPrice, seenMs.orderbook],
-    ["other venues", values.externalPrice, seenMs.candles],
+    ["mark", values.markPrice, "markets"],
+    ["order book", values.midPrice, "orderbook"],
+    ["other venues", values.externalPrice, "candles"],
   ] as const;
   let newest: Moved | null = null;
   let newestMs = readMs;
-  for (const [by, price, seen] of prices) {
+  for (const [by, price, source] of prices) {
+    const seen = seenMs[source];
     if (typeof price !== "number" || !(price > 0) || !(readMark > 0) || seen === undefined) continue;
-    if (seen <= newestMs) continue;
+    if (seen <= newestMs || seen < stillFromMs(source)) continue;
     newest = { share: price / readMark - 1, by };
     newestMs = seen;
-    if (by === "mark" && seen >= freshFromMs) break;
+    if (by === "mark") break;
   }
   return newest;
 }

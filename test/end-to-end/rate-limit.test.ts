@@ -96,3 +96,27 @@ test("an exchange that grants 1.5 requests a second is asked at that rate, which
   }
   expect(house.log.some(({ msg }) => /grants about 1\.\d requests a second/.test(msg))).toBe(true);
 });
+
+test("429 with Retry-After for two minutes: the no-data alert ends with the first readings, and nothing is told of it in between", async () => {
+  await using house = await openHouse({ wallets: ["main", "side", "cold"] });
+  for (const trader of ["main", "side", "cold"])
+    await house.hold({ trader, collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" });
+  const { daemon } = await house.start({
+    exchange: { baseUrl: house.simulator.url, streams: "off" },
+    schedules: {},
+    channels: { chat: house.chat() },
+  });
+  await house.clock.advance(9_000);
+  await house.call("fault", { path: "/v1/*", status: 429, retryAfter: "30" });
+  await house.clock.advance(131_000);
+  house.simulator.faults.clear();
+  const told = house.log.length;
+  await house.clock.until(() => daemon.status().requests.limited === null, 6_000);
+  const againMs = house.clock.nowMs();
+  await house.clock.advance(90_000);
+  const later = house.log.slice(told).filter(({ rule }) => rule === "Blind");
+  expect(later.map(({ msg }) => msg)).toEqual([
+    expect.stringMatching(/^resolved: The exchange answers again: .*, after 2m 1\ds$/),
+  ]);
+  expect(later[0]!.atMs - againMs).toBeLessThan(5_000);
+});

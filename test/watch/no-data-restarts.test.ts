@@ -126,7 +126,6 @@ test("alerts of single wallets that a common alert lists are not reminded of aft
   expect(before.owed).toEqual([
     ...three.map((name) => `chat: Blind ${name} fired warning`),
     "chat: ExchangeUnreachable exchange fired warning",
-    "chat: Blind exchange fell warning",
   ]);
   const { remembered, nowMs } = before;
   const restarted = new Harness({ ...options, remembered, atMs: nowMs });

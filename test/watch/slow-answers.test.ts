@@ -188,6 +188,23 @@ describe("a source that answers now and then", () => {
     expect(blind(h)).toEqual(["fired 70.001", "ended 90.005"]);
   });
 
+  test("prices that come right after the positions after an outage are no answers now and then", () => {
+    const h = new Harness({ rules });
+    for (let i = 0; i < 6; i++) {
+      answer(h, safe);
+      h.pass(5_000);
+    }
+    h.account(safe);
+    h.pass(120_000);
+    h.config();
+    h.pass(50);
+    h.account(safe);
+    h.pass(50);
+    h.mark(150);
+    h.pass(1_000);
+    expect(blind(h)).toEqual(["fired 70.001", "worsened 75.001", "ended 150.1"]);
+  });
+
   test("for 40 of 80 s is reported twice, the second time until that is over", () => {
     const h = new Harness({ rules });
     for (let i = 0; i < 240; i++) {
