@@ -178,7 +178,8 @@ export class DaemonSource implements DashboardSource {
       clockOffsetMs: exchange.http.offsetMs,
       // What is switched off is not down.
       streamConnected: collectors.streams()?.streams.connected ?? true,
-      budgetUsed: exchange.budget.usage,
+      budgetUsed: exchange.budget.limit === null ? exchange.budget.usage : 0,
+      rateLimited: exchange.budget.limit !== null,
       undelivered: deliveries.undelivered,
       oldestUndeliveredMs: deliveries.oldestUndeliveredMs,
       waitingChannels: waitingChannels(outbox.status()),

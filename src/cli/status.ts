@@ -106,6 +106,12 @@ function exchangeText(status: Status, paint: Paint, time: Time): string {
     const what = outage.what === "cannot be reached" ? "unreachable" : outage.what;
     return `${paint("red", `${what} since ${time(sinceMs)}`)} (${lasting}: ${outage.detail}), last known: ${known}`;
   }
+  const { limited } = status.requests;
+  if (limited) {
+    const sinceMs = Number(limited.sinceMs);
+    const lasting = formatDurationMs(Math.max(0, Number(status.nowMs) - sinceMs));
+    return `${paint("red", `refuses requests with 429 since ${time(sinceMs)}`)} (${lasting}), last known: ${known}`;
+  }
   const age = ageOf(status, ["exchangeStatus"], null)(numberOf(seenMs));
   return age.stale && seenMs !== null ? `${known}, ${paint("yellow", `as of ${age.text} ago`)}` : known;
 }

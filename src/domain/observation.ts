@@ -87,8 +87,10 @@ export interface DaemonFigures {
   /** Ours less the exchange's. */
   readonly clockOffsetMs: number;
   readonly streamConnected: boolean;
-  /** Share of the request ceiling in use, 0–1. */
+  /** Share of the request ceiling in use, 0–1; 0 while requests wait for the end of a rate limit. */
   readonly budgetUsed: number;
+  /** The exchange refuses requests with 429. */
+  readonly rateLimited: boolean;
   readonly undelivered: number;
   readonly oldestUndeliveredMs: number;
   /** The channels they wait for and the causes, for people; empty while none does. */

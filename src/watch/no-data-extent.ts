@@ -99,6 +99,7 @@ export class Extents {
     return {
       ...{ againMs, missing, wallets: [...wallets].sort(), watched: watched.length, silence, risky },
       ...{ stake, critical: severity === "critical", rules, severity },
+      reason: failure?.reason ?? null,
       lastFailure: failure === null ? null : `${failure.reason}: ${failure.detail}`,
       sinceMs: readMs ?? lackedMs,
       dataAtMs: readMs ?? startedMs,

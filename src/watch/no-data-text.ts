@@ -1,7 +1,7 @@
 /** Texts of the no-data alerts: what is missing, of whom, since when, for which cause, and what is at stake. */
 import { formatDurationMs } from "../domain/duration.ts";
 import { formatPercent } from "../domain/number-text.ts";
-import { exchangeSources, marketSources, type Source } from "../domain/observation.ts";
+import { exchangeSources, type FailureReason, marketSources, type Source } from "../domain/observation.ts";
 import { sourceWords } from "../domain/source-words.ts";
 import type { BlindSource } from "../domain/status.ts";
 import { formatTime, timeOfDay } from "../domain/time-text.ts";
@@ -146,7 +146,7 @@ function causeOf(
   const failure = failures.of(source as Source, wallet);
   const concerns = !failure?.symbol || symbols.length === 0 || symbols.includes(failure.symbol.toUpperCase());
   if (failure !== null && concerns && failure.atMs > (readMs ?? 0))
-    return causeText(failure, (ms) => timeText(ms, nowMs, timezone));
+    return causeText(failure, nowMs, (ms) => timeText(ms, nowMs, timezone));
   if (source === "marketConfig") {
     for (const { node } of unjudged) {
       const why = unlistedCollateral(world, node.subject);
@@ -174,6 +174,8 @@ export interface NoDataText {
   readonly stake: Stake;
   readonly critical: boolean;
   readonly rules: readonly string[];
+  /** The reason of the newest failed read; null: none is known. */
+  readonly reason: FailureReason | null;
   readonly lastFailure: string | null;
 }
 
@@ -234,7 +236,7 @@ function causesOf(missing: readonly Missing[]): string {
   return causes.slice(0, maxCauses).join(", ") + more;
 }
 
-export function descriptionOf({ againMs, critical, stake, risky, silence }: NoDataText): string {
+export function descriptionOf({ againMs, critical, stake, risky, silence, reason }: NoDataText): string {
   if (againMs !== null)
     return "The rules that read this are judged again. The alert ends when that has lasted.";
   const why = critical
@@ -244,12 +246,32 @@ export function descriptionOf({ againMs, critical, stake, risky, silence }: NoDa
     : risky
       ? "At the last reading no position was within three daily moves of liquidation."
       : "Positions and prices are read.";
-  const now =
-    silence === null
-      ? "Look at the exchange itself if you hold risk there."
-      : "Check the network of this machine and the exchange's status page.";
+  const now = silence === null ? adviceOf(reason) : silenceAdviceOf(reason);
   return `The rules that read this cannot be judged: they neither fire nor resolve until it is read again. ${why} ${now}`;
 }
+
+const lookThere = "Look at the exchange itself if you hold risk there.";
+
+function adviceOf(reason: FailureReason | null): string {
+  return reason === "rate-limited" ? `${limitAdvice} ${lookThere}` : lookThere;
+}
+
+/** While no read of the exchange succeeds. */
+function silenceAdviceOf(reason: FailureReason | null): string {
+  switch (reason) {
+    case "rate-limited":
+      return `${limitAdvice} ${lookThere}`;
+    case null:
+    case "unreachable":
+    case "timeout":
+      return "Check the network of this machine and the exchange's status page.";
+    default:
+      return `The exchange can be reached: see its status page. ${lookThere}`;
+  }
+}
+
+const limitAdvice =
+  "The exchange refuses requests with 429, and perpwatch asks again by itself: lower exchange.requestsPerSecond, or look for other programs that ask from this address.";
 
 export function detailsOf(text: NoDataText, of: TextSources, nowMs: number): Line[] {
   const { missing, rules, lastFailure, stake, risky } = text;

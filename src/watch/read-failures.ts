@@ -1,9 +1,14 @@
 /** The newest failed read of each source and wallet, and its cause in words. */
 import type { FailedRead } from "../domain/changes.ts";
-import type { Source } from "../domain/observation.ts";
+import type { FailureCause, Source } from "../domain/observation.ts";
+
+/** The start of a limit is told to within this, ms. */
+const sameLimitMs = 1_000;
 
 export class ReadFailures {
   readonly #newest = new Map<string, FailedRead>();
+  /** The rate limit as the newest failure of all that tells of one states it. */
+  #limit: FailureCause | null = null;
 
   /** True while no read has failed, or each that did was read since. */
   get none(): boolean {
@@ -12,6 +17,7 @@ export class ReadFailures {
 
   failed(failure: FailedRead): void {
     this.#newest.set(nameOf(failure.source, failure.wallet), failure);
+    if (failure.cause !== undefined) this.#limit = failure.cause;
   }
 
   forget(source: Source, wallet: string | null): void {
@@ -19,7 +25,11 @@ export class ReadFailures {
   }
 
   of(source: Source, wallet: string | null): FailedRead | null {
-    return this.#newest.get(nameOf(source, wallet)) ?? null;
+    const failure = this.#newest.get(nameOf(source, wallet)) ?? null;
+    const [own, limit] = [failure?.cause, this.#limit];
+    // One limit is one cause, whichever read met it last.
+    if (failure === null || own === undefined || limit === null) return failure;
+    return Math.abs(limit.sinceMs - own.sinceMs) < sameLimitMs ? { ...failure, cause: limit } : failure;
   }
 }
 
@@ -38,14 +48,18 @@ const maxDetail = 60;
  * The cause of a failed read as the exchange or the network gave it: `HTTP 503`, `timed out`, `connection refused`.
  * @param time formats a time of day
  */
-export function causeText({ reason, detail, cause }: FailedRead, time: (ms: number) => string): string {
+export function causeText(
+  { reason, detail, cause }: FailedRead,
+  nowMs: number,
+  time: (ms: number) => string,
+): string {
   // Of `traderState: 503 unavailable` the endpoint is not part of the cause.
   const text = detail.replace(/^\w+: /, "");
   const status = /^([1-5]\d\d)\b/.exec(text)?.[1];
   switch (reason) {
     case "rate-limited": {
       if (cause === undefined) return status === undefined ? short(text) : `rate limited (HTTP ${status})`;
-      const until = cause.untilMs > cause.sinceMs ? `, next request at ${time(cause.untilMs)}` : "";
+      const until = cause.untilMs > nowMs ? `, next request at ${time(cause.untilMs)}` : "";
       return `rate limited since ${time(cause.sinceMs)}${until}`;
     }
     case "timeout":

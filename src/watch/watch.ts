@@ -1084,6 +1084,7 @@ export class Watch {
     values.clockOffset = figures.clockOffsetMs;
     values.streamConnected = figures.streamConnected;
     values.budgetUsed = figures.budgetUsed;
+    values.rateLimited = figures.rateLimited;
     values.undelivered = figures.undelivered;
     values.oldestUndelivered = figures.oldestUndeliveredMs;
     values.waitingChannels = figures.waitingChannels;

@@ -107,6 +107,15 @@ describe("status", () => {
     expect(ends(/^mail +email +retrying .*ECONNREFUSED/)).toHaveLength(1);
   });
 
+  test("a rate limit of the exchange comes before what was known of it", async () => {
+    const { requests, ...rest } = calmStatus();
+    const limited = { kind: "rateLimited", sinceMs: nowMs - 90_000, untilMs: nowMs + 2_000 } as const;
+    await using it = await daemon({ status: () => ({ ...rest, requests: { ...requests, limited } }) });
+    expect((await it.run("status")).stdout.split("\n")[1]).toBe(
+      "exchange: refuses requests with 429 since 11:58:30 UTC (1m 30s), last known: trading",
+    );
+  });
+
   test("a session whose notifications are refused is not called well", async () => {
     const { schedules, ...rest } = status();
     const detail = "notifications: 403 insufficient_role";

@@ -90,6 +90,7 @@ export const figures: DaemonFigures = {
   clockOffsetMs: 0,
   streamConnected: true,
   budgetUsed: 0,
+  rateLimited: false,
   undelivered: 0,
   oldestUndeliveredMs: 0,
   databaseBytes: 0,

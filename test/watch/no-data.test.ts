@@ -268,6 +268,44 @@ describe("what is missing", () => {
     expect(world.summaries[0]!.endsWith(`(${words})`), world.summaries[0]).toBe(true);
   });
 
+  test("is one rate limit with the newest time of its next request, in the future or left out", () => {
+    const world = new World({ wallets: wallets(2) });
+    world.read(20_000);
+    const sinceMs = world.nowMs;
+    const limited = (source: Source, wallet: string | null, untilMs: number) =>
+      world.fail(source, wallet, "rate-limited", "the exchange limits requests", {
+        kind: "rateLimited",
+        sinceMs,
+        untilMs,
+      });
+    limited("traderState", "w1", sinceMs + 20_000);
+    limited("markets", null, sinceMs + 60_000);
+    world.pass(50_000);
+    const during = world.firing.at(-1)!;
+    expect(during.match(/rate limited since/g)).toHaveLength(1);
+    expect(during).toContain("(rate limited since 12:00:20 UTC, next request at 12:01:20 UTC)");
+    world.pass(20_000);
+    expect(world.firing.at(-1)!).toContain("(rate limited since 12:00:20 UTC)");
+    for (const change of world.changes) expect(change.alert.summary).not.toMatch(/unchanged since/);
+  });
+
+  test.each<[string, FailureReason, RegExp]>([
+    [
+      "429",
+      "rate-limited",
+      /refuses requests with 429.*lower exchange\.requestsPerSecond, or look for other programs/,
+    ],
+    ["503 unavailable", "server-error", /The exchange can be reached: see its status page\./],
+    ["connect ECONNREFUSED 127.0.0.1:1", "unreachable", /Check the network of this machine/],
+  ])("of all reads, with %s, states what helps", (detail, reason, advice) => {
+    const world = new World();
+    world.read(20_000);
+    world.nothing(90_000, reason, detail);
+    const { description } = world.changes.at(-1)!.alert;
+    expect(description).toMatch(advice);
+    expect(/network/.test(description)).toBe(reason === "unreachable");
+  });
+
   test("ends for a rule about accounts that counts events, though nothing new happened", () => {
     const rules = `
 rules:
