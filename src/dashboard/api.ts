@@ -92,6 +92,7 @@ export function serveApi(app: FastifyInstance, { source, clock, changes }: ApiOp
     const answer = source.explain(rule, subject);
     switch (answer.kind) {
       case "explained":
+      case "builtIn":
         return answer.explanation;
       case "eventRule":
         throw new Refused(409, `${rule} is a rule on events: those are judged once, when they happen`);

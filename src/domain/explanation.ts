@@ -73,7 +73,21 @@ export interface Explanation {
   readonly receivers: readonly string[];
 }
 
+/** The meaning of an alert that no rule raises, and those of it that fire. */
+export interface BuiltInExplanation {
+  readonly rule: string;
+  readonly builtIn: true;
+  readonly meaning: string;
+  readonly alerts: readonly {
+    readonly id: number;
+    readonly subject: string;
+    readonly severity: Severity;
+    readonly summary: string;
+  }[];
+}
+
 export type ExplainAnswer =
+  | { readonly kind: "builtIn"; readonly explanation: BuiltInExplanation }
   | { readonly kind: "explained"; readonly explanation: Explanation }
   /** `known`: those that there are. */
   | { readonly kind: "noRule"; readonly known: readonly string[] }

@@ -1,6 +1,7 @@
 /** Explains a rule's judgement of a subject now; asking changes nothing. */
 import { endsMs } from "../alerts/lifecycle.ts";
-import type { ExplainAnswer, ExplainedPart, Explanation } from "../domain/explanation.ts";
+import { type BuiltInRule, builtInMeanings, isBuiltIn } from "../domain/built-in.ts";
+import type { BuiltInExplanation, ExplainAnswer, ExplainedPart, Explanation } from "../domain/explanation.ts";
 import { explainInputs, explainParts, judge, type RuleSet } from "../rules/index.ts";
 import type { AlertBook } from "./alert-book.ts";
 import { unexplainedText } from "./both-ends.ts";
@@ -28,6 +29,7 @@ export function explain(
 ): ExplainAnswer {
   const { conditions, events } = of.ruleSet;
   if (events.some((one) => one.name === rule)) return { kind: "eventRule" };
+  if (isBuiltIn(rule)) return { kind: "builtIn", explanation: builtInOf(rule, of.alerts) };
   if (!conditions.some((one) => one.name === rule))
     return { kind: "noRule", known: [...conditions, ...events].map((one) => one.name) };
   const judged = [...of.nodes].flatMap((node) => {
@@ -46,6 +48,12 @@ export function explain(
   if (instance) return { kind: "explained", explanation: explanationOf(instance, of, nowMs) };
   const known = short.length > 1 ? short : judged;
   return { kind: "noSubject", known: known.map(({ node }) => node.name).sort() };
+}
+
+function builtInOf(rule: BuiltInRule, { live }: AlertBook): BuiltInExplanation {
+  const firing = [...live.values()].map(({ alert }) => alert).filter((alert) => alert.rule === rule);
+  const alerts = firing.map(({ id, subject, severity, summary }) => ({ id, subject, severity, summary }));
+  return { rule, builtIn: true, meaning: builtInMeanings[rule], alerts };
 }
 
 function shortened(name: string): string {

@@ -1,6 +1,8 @@
 /** `rules explain`: a real watch, behind the real local API on a real socket. */
+
 import { describe, expect, test } from "vitest";
 import { explanationText } from "../../src/cli/rules/explain.ts";
+import { builtInRules } from "../../src/domain/built-in.ts";
 import type { ExplainedPart, Explanation } from "../../src/domain/explanation.ts";
 import { explainParts } from "../../src/rules/index.ts";
 import { openDashboard } from "../dashboard/open.ts";
@@ -194,6 +196,26 @@ describe("rules explain", () => {
     const { status, stderr } = await it.explain("Near");
     expect(status).not.toBe(0);
     expect(stderr).toContain("say which with --subject: Near judges main/0.0/ETH, main/0.0/SOL");
+  });
+
+  test("an alert that is built in: its meaning, and whether it fires", async () => {
+    const h = watched();
+    await using it = await daemon(h);
+    expect(await it.explain("ChannelBroken")).toMatchObject({
+      status: 0,
+      stdout:
+        "ChannelBroken is built in: a channel does not take messages; what is owed there waits.\nIt does not fire now.\n",
+    });
+    h.see({ kind: "channel", atMs: h.nowMs, channel: "mail", working: false, detail: "401" });
+    const { stdout } = await it.explain("ChannelBroken");
+    expect(stdout).toMatch(
+      /\nIt fires now:\n {2}alert \d+, critical, of daemon: The channel mail does not take messages\n$/,
+    );
+    expect((await it.explain("ChannelBroken", "--json")).json()).toMatchObject({
+      builtIn: true,
+      alerts: [{ subject: "daemon", severity: "critical" }],
+    });
+    for (const name of builtInRules) expect((await it.explain(name)).status).toBe(0);
   });
 
   test.each([

@@ -1,7 +1,12 @@
 /** `perpwatch rules explain`: why a rule says what it says of a subject, now or at a time of the recorded past. */
 import type { Command } from "commander";
 import { formatDurationMs } from "../../domain/duration.ts";
-import type { ExplainAnswer, ExplainedPart, Explanation } from "../../domain/explanation.ts";
+import type {
+  BuiltInExplanation,
+  ExplainAnswer,
+  ExplainedPart,
+  Explanation,
+} from "../../domain/explanation.ts";
 import { nearestName } from "../../domain/nearest.ts";
 import { sourceWords } from "../../domain/source-words.ts";
 import { formatTime } from "../../domain/time-text.ts";
@@ -123,6 +128,10 @@ function explainedOf(answer: ExplainAnswer | null, rule: string, subject: string
   switch (answer?.kind) {
     case "explained":
       return answer.explanation;
+    case "builtIn":
+      throw new CommandFailed(
+        `${rule} is built in and has no parts to judge: ${answer.explanation.meaning}. \`perpwatch alerts --rule ${rule}\` lists when it fired`,
+      );
     case "eventRule":
       throw new CommandFailed(`${rule} is a rule on events: those are judged once, when they happen`);
     case "noRule": {
@@ -151,10 +160,21 @@ async function explain(cli: Cli, rule: string, options: ExplainOptions): Promise
   }
   const place = await locate(cli, options.config);
   const path = `/api/v1/rules/${encodeURIComponent(rule)}/explanation${queryOf(options.subject === undefined ? {} : { subject: options.subject })}`;
-  const answer = await ask<Explanation>(place, "GET", path);
+  const answer = await ask<Explanation | BuiltInExplanation>(place, "GET", path);
   if (answer.kind === "noDaemon") throw noDaemon(place);
   if (options.json) return printJson(cli, answer.body);
-  print(cli, explanationText(answer.body, place.timezone, paintFor(cli.out)));
+  const { body } = answer;
+  const paint = paintFor(cli.out);
+  print(cli, "builtIn" in body ? builtInText(body, paint) : explanationText(body, place.timezone, paint));
+}
+
+function builtInText({ rule, meaning, alerts }: BuiltInExplanation, paint: Paint): string {
+  const title = `${paint("bold", rule)} is built in: ${meaning}.`;
+  if (alerts.length === 0) return `${title}\nIt does not fire now.`;
+  const rows = alerts.map(
+    ({ id, subject, severity, summary }) => `  alert ${id}, ${severity}, of ${subject}: ${summary}`,
+  );
+  return [title, "It fires now:", ...rows].join("\n");
 }
 
 export function explanationText(of: Explanation, timezone: string, paint: Paint): string {
