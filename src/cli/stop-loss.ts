@@ -1,6 +1,8 @@
 /** `perpwatch stop-loss`: builds the transaction that sets a stop loss, checks it, explains it, prints it. */
+
 import { type Command, InvalidArgumentError } from "commander";
 import { decimalText } from "../contract/amount.ts";
+import { formatPercent, formatUsd } from "../domain/number-text.ts";
 import type { StopLossPlan } from "../ledger/stop-loss.ts";
 import type { WalletSettings } from "../settings.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, hint, print, printJson } from "./command.ts";
@@ -140,7 +142,7 @@ async function explained(plan: StopLossPlan, wallet: WalletSettings, paint: Pain
   const sign = long ? 1 : -1;
   const entry = Number(usd(market, position.entryPriceTicks));
   const result = sign * (Number(execution) - entry) * Number(units(order.baseLots));
-  const away = (100 * Math.abs(Number(trigger) - plan.mark)) / plan.mark;
+  const away = Math.abs(Number(trigger) - plan.mark) / plan.mark;
   const all = order.baseLots === held;
   return [
     paint(
@@ -156,12 +158,9 @@ async function explained(plan: StopLossPlan, wallet: WalletSettings, paint: Pain
           "position",
           `${long ? "long" : "short"} ${units(held)} ${symbol}, entered at ${usd(market, position.entryPriceTicks)}`,
         ],
-        ["mark", `${plan.mark} USD; the trigger is ${away.toFixed(2)} % away`],
+        ["mark", `${plan.mark} USD; the trigger is ${formatPercent(away)} away`],
         ["liquidation", plan.liquidationPrice === null ? "no price" : `at ${plan.liquidationPrice} USD`],
-        [
-          "at worst",
-          `${result >= 0 ? "+" : ""}${result.toFixed(2)} USD against entry, before fees and funding`,
-        ],
+        ["at worst", `${result >= 0 ? "+" : ""}${formatUsd(result)} against entry, before fees and funding`],
         ...(plan.replaces.length === 0
           ? []
           : [["replaces", `the stop loss at ${plan.replaces.join(", ")}`] as const]),

@@ -20,7 +20,7 @@ export function formatUsd(value: number): string {
 
 /**
  * A price keeps five digits at least: `$60,400.00`, `$151.35`, `$0.0012345`. With its market's tick it has that market's digits:
- * `$60,400`, `$151.35`.
+ * `$60,400`, `$151.35`. One decimal alone is never written: `$93.10`.
  * @param tickUsd the smallest step of the market's price; left out or none: not known
  */
 export function formatPrice(value: number, tickUsd?: number): string {
@@ -30,9 +30,10 @@ export function formatPrice(value: number, tickUsd?: number): string {
   if (decimals !== null) {
     const onTick = Math.round(abs / tickUsd!) * tickUsd!;
     // What is less than half a tick is not nothing.
-    if (onTick > 0 || abs === 0) return `${value < 0 ? "-" : ""}$${fixed(onTick, decimals)}`;
+    if (onTick > 0 || abs === 0)
+      return `${value < 0 ? "-" : ""}$${fixed(onTick, decimals === 1 ? 2 : decimals)}`;
   }
-  const digits = abs >= 100 || abs === 0 ? fixed(abs, 2) : significant(abs, 5);
+  const digits = abs >= 100 || abs === 0 ? fixed(abs, 2) : significant(abs, 5).replace(/\.\d$/, "$&0");
   return `${value < 0 && abs > 0 ? "-" : ""}$${digits}`;
 }
 

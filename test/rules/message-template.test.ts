@@ -50,7 +50,7 @@ describe("print", () => {
     ['a{{ has(alert.symbol) ? " of " + alert.symbol : "" }}', { alert: {} }, "a"],
     ["{{ alert.symbol }}{{ position.size }}{{ alert.labels.desk }}", {}, "–––"],
     ["{{ alert.drill }}", { alert: { drill: false } }, "no"],
-    ["{{ event.price }} {{ event.side }}", { event: { price: 12.5, side: "bid" } }, "$12.5 bid"],
+    ["{{ event.price }} {{ event.side }}", { event: { price: 12.5, side: "bid" } }, "$12.50 bid"],
     ["  \n{{ alert.rule }}\n  ", { alert: { rule: "R" } }, "R"],
   ] satisfies [string, TemplateFacts, string][])("%s", (text, given, wanted) => {
     expect(flat(words(text, given))).toBe(wanted);

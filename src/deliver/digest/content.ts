@@ -1,7 +1,9 @@
 /** A digest's figures as what channels are handed: a title, and tables of names and values. Pure. */
+
 import { severities } from "../../domain/alert.ts";
 import type { MessageContent } from "../../domain/delivery.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
+import { formatPercent } from "../../domain/number-text.ts";
 import { formatTime } from "../../domain/time-text.ts";
 import { type DigestFigures, nearLiquidation, type WalletDigest } from "./gather.ts";
 
@@ -122,7 +124,11 @@ function alerts({ alerts, drills }: DigestFigures): Row[] {
 
 function deliveries({ channels }: DigestFigures): Row[] {
   return channels.map(({ name, delivered, dead, waiting }): Row => {
-    const parts = [`${delivered} delivered`, `${dead} dead`, ...(waiting > 0 ? [`${waiting} waiting`] : [])];
+    const parts = [
+      `${delivered} delivered`,
+      `${dead} given up`,
+      ...(waiting > 0 ? [`${waiting} waiting`] : []),
+    ];
     return [name, parts.join(", ")];
   });
 }
@@ -130,7 +136,7 @@ function deliveries({ channels }: DigestFigures): Row[] {
 function risks({ positions, blind, unacked }: DigestFigures, timezone: string): Row[] {
   const rows: Row[] = positions.map(({ name, distance }) => [
     name,
-    `${(distance * 100).toFixed(1)} % from liquidation`,
+    `${formatPercent(distance)} from liquidation`,
   ]);
   for (const { what, sinceMs } of blind)
     rows.push([`No data: ${what}`, `since ${formatTime(sinceMs, timezone)}`]);
@@ -140,7 +146,7 @@ function risks({ positions, blind, unacked }: DigestFigures, timezone: string): 
     ? rows
     : [
         [
-          `No position within ${nearLiquidation * 100} % of liquidation, no data missing, nothing to acknowledge.`,
+          `No position within ${formatPercent(nearLiquidation)} of liquidation, no data missing, nothing to acknowledge.`,
           "",
         ],
       ];
