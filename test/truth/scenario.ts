@@ -115,8 +115,7 @@ export async function runScenario(plan: Plan): Promise<Outcome> {
     const stopped = await time.runUntil(machine.stop(), stopWithinMs);
     const faults = [...machine.faults, ...(stopped ? [] : [`it did not stop within ${stopWithinMs} ms`])];
     if (!stopped) machine.kill();
-    const changed = troubles.life.some((event) => event.kind === "reload" && event.changed);
-    const left = await leftIn(machine.file, changed ? null : read[0]!);
+    const left = await leftIn(machine.file, rulesChanged(plan, log) ? null : read[0]!);
     const used = process.cpuUsage(began);
     return {
       ...{ plan, log, simulator, faults, status, endMs, ...left },
@@ -170,6 +169,12 @@ function happen(event: LifeEvent, machine: Machine, time: VirtualTime, log: Even
       log.add({ kind: "fault", text: "every stream breaks" });
       machine.breakStreams();
   }
+}
+
+/** True if rules changed on the way: by a reload, or where the ages of data followed the requests that the exchange granted. */
+function rulesChanged({ troubles }: Plan, log: EventLog): boolean {
+  if (troubles.life.some((event) => event.kind === "reload" && event.changed)) return true;
+  return log.of("said").some(({ text }) => text.includes('"stretched"'));
 }
 
 /** @param settings of the whole time; null: they changed, and nothing is replayed */
