@@ -336,6 +336,8 @@ function meaningOf({ alert, stands }: AlertChange, settled: boolean): string[] {
   if (alert.ending === null) return [];
   if (alert.ending === "recovered" && stands === "noData")
     return ["What this alert listed is read again. Other data are still missing."];
+  if (alert.ending === "recovered" && stands === "firing")
+    return ["What this alert listed is read again. Look at what fires now."];
   if (alert.ending === "recovered" && settled) return [`${endingMeaning.recovered} Nothing to do.`];
   if (alert.ending === "closed" && stands === "another")
     return ["It was replaced by another position of the same name, which is watched as a new one."];

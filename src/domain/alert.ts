@@ -124,10 +124,10 @@ export interface AlertChange {
   /** The time at which its cause happened at the exchange, ms; null where only our own clock knows. */
   readonly happenedMs: number | null;
   /**
-   * For an ending, the state of now: another position of the same name, an account without positions, or other data that are
-   * still missing. Absent where nothing is to be said of it.
+   * For an ending, the state of now: another position of the same name, an account without positions, other data that are
+   * still missing, or alerts that fire on what was missing. Absent where nothing is to be said of it.
    */
-  readonly stands?: "another" | "noPositions" | "noData";
+  readonly stands?: "another" | "noPositions" | "noData" | "firing";
   /**
    * The time for which an acknowledgement keeps it quiet: `for 1h, unless it gets worse by 20% or rises`. Absent where it
    * does nothing.

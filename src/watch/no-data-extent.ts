@@ -151,15 +151,24 @@ export class Extents {
   }
 }
 
+/** Alerts that the end of a no-data alert lists. */
+const maxFiring = 3;
+
+/** @param firing the alerts that fire of what it covered, in words */
 export function endText(
   { live, sources, wallets, wasSilent, readMs }: Incident,
   others: readonly string[],
+  firing: readonly string[],
   nowMs: number,
   timezone: string,
 ): AlertText {
-  const { sinceMs, summary, description } = live.alert;
+  const { sinceMs, summary } = live.alert;
+  const description =
+    "While this lasted, the rules that read it could not be judged: they neither fired nor resolved.";
   const still: (readonly [string, string])[] =
     others.length > 0 ? [["Still without data", others.join(", ")]] : [];
+  for (const one of firing.slice(0, maxFiring)) still.push(["Firing now", one]);
+  if (firing.length > maxFiring) still.push(["Firing now", `${firing.length - maxFiring} more`]);
   if (readMs === null) {
     const text = `No rule needs it any more: ${summary}`;
     return { summary: text, description, value: null, dataAtMs: nowMs, details: still };

@@ -17,6 +17,8 @@ type Line = readonly [string, string];
 const dateFromMs = 12 * 3_600_000;
 const maxRows = 8;
 const maxCauses = 2;
+/** Kinds of data that the end of an alert names. */
+const maxKinds = 4;
 
 /** Sources by how much rests on them. */
 const byWeight: readonly Source[] = [
@@ -287,7 +289,11 @@ export function detailsOf(text: NoDataText, of: TextSources, nowMs: number): Lin
     lines.push(["Not read", `${words}${owner} (schedule ${row.source}): ${cause}last read ${read}`]);
   }
   if (missing.length > maxRows) lines.push(["Not read", `${missing.length - maxRows} more`]);
-  if (rules.length > 0) lines.push(["Rules that cannot judge", listed(rules)]);
+  if (rules.length > 0)
+    lines.push([
+      "Rules that cannot judge",
+      rules.length > 10 ? `${listed(rules)}, see perpwatch status` : listed(rules),
+    ]);
   if (lastFailure !== null) lines.push(["Last failure", lastFailure]);
   return lines;
 }
@@ -310,18 +316,26 @@ export function endSummary(
   lastedMs: number,
 ): string {
   const after = `after ${formatDurationMs(lastedMs)}`;
+  const inOrder = [...byWeight, ...sources].filter((one) => sources.has(one)) as Source[];
+  const ofWallets = (source: Source): boolean => !exchangeSources.has(source);
+  const kinds = [
+    ...new Set([...inOrder.filter((one) => !ofWallets(one)), ...inOrder.filter(ofWallets)].map(wordsOf)),
+  ];
   const whose =
     wallets.length === 0
       ? "from the exchange"
       : wallets.length === 1
         ? `of wallet ${wallets[0]}`
         : `of ${wallets.length} wallets`;
-  const names = [...sources].map((source) => sourceWords[source as Source]);
-  const what =
-    names.length > 2 ? `${names.slice(0, 2).join(", ")} and ${names.length - 2} more` : names.join(" and ");
+  const more = kinds.length > maxKinds ? `; ${kinds.length - maxKinds} more kinds of data` : "";
+  const what = kinds.slice(0, maxKinds).join("; ") + more;
   return wasSilent
     ? `The exchange answers again: ${what} ${whose}, ${after}`
     : `Read again: ${what} ${whose}, ${after}`;
+}
+
+function wordsOf(source: Source): string {
+  return sourceWords[source];
 }
 
 export function timeText(ms: number, nowMs: number, timezone: string): string {

@@ -425,10 +425,29 @@ export class NoData {
     this.#incidents.delete(incident);
     deadlines.cancel(incident);
     const others = [...this.#gaps.wallets(draft.atMs)].filter((name) => !incident.wallets.has(name)).sort();
-    const text = endText(incident, others, draft.atMs, timezone);
-    alerts.end(draft, incident.live, "recovered", text, null, others.length > 0 ? "noData" : undefined);
+    const firing = this.#firingBeside(incident, draft.atMs);
+    const text = endText(incident, others, firing, draft.atMs, timezone);
+    const stands = others.length > 0 ? "noData" : firing.length > 0 ? "firing" : undefined;
+    alerts.end(draft, incident.live, "recovered", text, null, stands);
     draft.changes.keep.push({ name: keptNoData + incident.live.alert.id, value: null });
     return true;
+  }
+
+  /** Alerts that fire of wallets that it listed, or of all where it listed none, in words, the worst first. */
+  #firingBeside({ wallets, live: own }: Incident, nowMs: number): string[] {
+    const firing = [...this.#options.alerts.live.values()].filter(({ alert }) => {
+      if (alert === own.alert || alert.shadow || alert.rule === blindRule || alert.wallet === null)
+        return false;
+      return wallets.size === 0 || wallets.has(alert.wallet);
+    });
+    return firing
+      .sort(
+        (a, b) => severityRank[b.alert.severity] - severityRank[a.alert.severity] || a.alert.id - b.alert.id,
+      )
+      .map(
+        (one) =>
+          `${one.alert.severity}: ${one.textNow(nowMs)?.summary ?? one.alert.summary} (#${one.alert.id})`,
+      );
   }
 
   #keep(incident: Incident, draft: Draft): void {

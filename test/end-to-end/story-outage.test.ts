@@ -62,7 +62,9 @@ test("503 for 4 of 12 wallets, then for everything, then for the 4 again, then f
         String.raw`${lead} 3m \d+s ago\. No data on 12 of 12 wallets for \d+s: no read of the exchange succeeds since 12:0[45]:\d\d UTC \(HTTP 503\)$`,
       ),
     ),
-    expect.stringMatching(/^The exchange answers again: positions and balances, .* of 12 wallets, after 9m/),
+    expect.stringMatching(
+      /^The exchange answers again: (?:prices; )?positions and balances; .* of 12 wallets, after 9m/,
+    ),
   ]);
   const alerts = await house.read((store) => store.alerts({ limit: 100 }));
   expect(alerts.map(({ rule, state, ending }) => [rule, state, ending])).toEqual([

@@ -214,6 +214,35 @@ describe("one outage is one alert", () => {
   });
 });
 
+test("an end names all kinds of data that came back, and what fires now of the wallets that it listed", () => {
+  const cheap = `
+  - { name: Cheap, scope: market, when: market.markPrice < 1.0, for: 0s, severity: critical, summary: cheap }`;
+  const world = new World({ rules: near.trimEnd() + cheap });
+  const endangered = [subaccount(800, [position(100, 150)])];
+  world.read(20_000, [], endangered);
+  world.nothing(120_000);
+  world.read(5_000, [], endangered);
+  const end = world.changes.find(({ kind }) => kind === "ended")!;
+  expect(end.alert.summary).toBe(
+    "The exchange answers again: prices; positions and balances of wallet main, after 2m 5s",
+  );
+  expect(end.alert.description).toBe(
+    "While this lasted, the rules that read it could not be judged: they neither fired nor resolved.",
+  );
+  expect(end.details).toContainEqual(["Firing now", "critical: near (#1)"]);
+  const content = {
+    kind: "alerts",
+    items: [{ change: end, lead: "" }],
+    resolved: true,
+    title: "",
+    sender: "x",
+  };
+  const message = { id: "1", severity: "warning", sealedAtMs: end.atMs, content };
+  expect(render(message as never).blocks[0]!.now).toEqual([
+    "What this alert listed is read again. Look at what fires now.",
+  ]);
+});
+
 describe("what is missing", () => {
   test("is the price of one market, not the positions, where that market has no price", () => {
     const world = new World();
