@@ -17,6 +17,8 @@ const freshCriticalMs = 1_000;
 /** The other side's own time is kept, but never in a tight loop. */
 const shortestWaitMs = 250;
 const lostPlaceMs = 5_000;
+/** A time that the other side names again and again is exceeded at most up to this: it may be over at any time. */
+const limited: Backoff = { firstMs: 1_000, mostMs: 15_000 };
 
 export class Circuit {
   readonly #random: Random;
@@ -83,7 +85,7 @@ export class Circuit {
       this.#limits++;
       this.#waitUntilMs = Math.max(this.#waitUntilMs, nowMs + limitMs(result.afterMs, this.#limits));
       // Others are accepted: one that lost its place to them again and again has no need to wait for long.
-      const mostMs = this.#limits < attempts ? lostPlaceMs : unwell.mostMs;
+      const mostMs = this.#limits < attempts ? lostPlaceMs : limited.mostMs;
       return Math.max(result.afterMs, Math.min(mostMs, limitMs(result.afterMs, attempts)));
     }
     this.#failed.add(id);
@@ -94,5 +96,5 @@ export class Circuit {
 
 /** @param times how often in a row a wait was asked for */
 function limitMs(afterMs: number, times: number): number {
-  return Math.max(afterMs, times <= 3 ? shortestWaitMs : backoffMs(unwell, times - 3, 0));
+  return Math.max(afterMs, times <= 3 ? shortestWaitMs : backoffMs(limited, times - 3, 0));
 }

@@ -197,6 +197,17 @@ test("the wait that the other side names is kept, to the millisecond, for the wh
   expect(one.far.accepted.map(({ items }) => items)).toEqual([[1], [2]]);
 });
 
+test("a wait of seconds that is named again and again does not become one of minutes", async () => {
+  await using one = await rig();
+  one.far.answer = () => ({ status: 429, afterMs: 3_000 });
+  await one.owe(one.alerts.step("fired", one.alerts.alert()));
+  await one.clock.advance(170 * second);
+  expect(one.far.arrivals.length).toBeLessThan(30);
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.advance(15 * second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[1]]);
+});
+
 test("critical goes before what is less, also past one that hangs", async () => {
   await using one = await rig();
   const info = one.alerts.alert({ severity: "info" });
