@@ -484,7 +484,7 @@ describe("in the child's place", () => {
       expect(await first.status).toBe(7);
       await using second = small.startInTerminal(["wait"], { old });
       await second.line((line) => line === "ready");
-      second.close();
+      await second.close();
       second.kill("SIGTERM");
       expect(await second.status).toBe(7);
     },

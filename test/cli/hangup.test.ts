@@ -89,7 +89,7 @@ test.each(["pretty", "json"])(
     await terminal.line((line) => line.includes("watching main"));
     terminal.kill("SIGHUP");
     await terminal.line((line) => line.includes("nothing that a running daemon takes has changed"));
-    terminal.close();
+    await terminal.close();
     const told = posts.waitFor((post) => post.includes("The channel here does not take messages"), 40_000);
     await whileHalted(Promise.race([told, ended]));
     expect(await told).toContain("the terminal that perpwatch was started in was closed");
@@ -117,7 +117,7 @@ test("the demonstration ends with its terminal", async () => {
   using place = desk();
   await using terminal = startInTerminal(["start"], { folder: place.folder });
   await terminal.line((line) => line.includes("watching"));
-  terminal.close();
+  await terminal.close();
   expect(await terminal.status).toBe(0);
 });
 

@@ -33,6 +33,7 @@ while True:
     sys.stdout.buffer.write(text)
     sys.stdout.flush()
 os.close(terminal)
+print("\\nclosed", flush=True)
 status = os.waitpid(pid, 0)[1]
 print("\\nstatus", os.waitstatus_to_exitcode(status), flush=True)
 `;
@@ -41,8 +42,8 @@ export interface Terminal extends AsyncDisposable {
   readonly lines: readonly string[];
   /** The first line that fits, printed already or later. */
   line(fits: (line: string) => boolean): Promise<string>;
-  /** Closes the terminal: its programs get SIGHUP, and every further write to it fails with EIO. */
-  close(): void;
+  /** Closes the terminal: its programs have got SIGHUP then, and every further write to it fails with EIO. */
+  close(): Promise<void>;
   kill(signal: NodeJS.Signals): void;
   /** The program's exit status, or the signal that ended it, negative. */
   readonly status: Promise<number>;
@@ -86,7 +87,10 @@ export function startInTerminal(
   return {
     lines: lines.items,
     line: (fits) => lines.waitFor(fits, 40_000),
-    close: () => child.stdin.end("x"),
+    close: async () => {
+      child.stdin.end("x");
+      await lines.waitFor((line) => line === "closed", 40_000);
+    },
     kill: (signal) => void kill(signal),
     status,
     async [Symbol.asyncDispose]() {
