@@ -132,6 +132,8 @@ export class Accounts {
   readonly #keeper: SubjectKeeper;
   readonly #placings: Placings;
   readonly #index = new MarketIndex();
+  /** True if the markets of the account that is being taken may be others than before. */
+  #reshaped = false;
   #ordersRead: boolean;
   readonly #sheet = new Sheet();
   readonly #moves = { together: Number.NaN, adverse: Number.NaN };
@@ -516,7 +518,9 @@ export class Accounts {
     this.#stateFacts(account, seen.atMs, first);
     this.#takePositions(account, seen.atMs, first);
     account.slot = seen.slot;
-    this.#index.take(account);
+    // Nearly every answer leaves an account in the markets that it was in.
+    if (this.#reshaped) this.#index.take(account);
+    this.#reshaped = false;
     return account;
   }
 
@@ -531,6 +535,7 @@ export class Accounts {
   }
 
   #linkMarkets(account: AccountEntry): void {
+    this.#reshaped = true;
     const { risk, state } = account;
     if (risk.orders.length === 0 && state.spotCollaterals.length === 0) {
       account.otherMarkets = noMarkets;
@@ -600,6 +605,7 @@ export class Accounts {
       if (entry && !isSameOne(entry, position)) {
         const why = sideOf(entry.state) === sideOf(position) ? "reopened" : "flipped";
         account.positions.delete(symbol);
+        this.#reshaped = true;
         account.shrunkAtMs = atMs;
         account.moved = true;
         this.#keeper.gone(entry.node, account, symbol, why);
@@ -614,6 +620,7 @@ export class Accounts {
         const node = this.#keeper.position(account, symbol, incarnationOf(position), first);
         entry = { state: position, node, readDistance: Number.NaN, readMark: Number.NaN };
         account.positions.set(symbol, entry);
+        this.#reshaped = true;
         account.moved = true;
       }
       entry.node.facts.seenMs.traderState = atMs;
@@ -624,6 +631,7 @@ export class Accounts {
     for (const [symbol, entry] of [...account.positions]) {
       if (holds(account.state, symbol)) continue;
       account.positions.delete(symbol);
+      this.#reshaped = true;
       account.shrunkAtMs = atMs;
       account.moved = true;
       this.#keeper.gone(entry.node, account, symbol, "closed");

@@ -851,14 +851,12 @@ export class Watch {
     subaccounts,
     atMs,
   }: Observation & { readonly kind: "accounts" }): void {
-    for (const account of this.#world.accounts.ofWallet(wallet)) {
-      if (account.ref.pdaIndex !== pdaIndex) continue;
+    for (const now of subaccounts) {
+      const account = this.#world.accounts.get({ wallet, pdaIndex, subaccount: now.subaccount });
+      if (account === undefined || !holdsLess(account, now)) continue;
       let alerts = alertsOf(account.node, null);
       for (const { node } of account.positions.values()) alerts = alertsOf(node, alerts);
-      if (alerts === null) continue;
-      const now = subaccounts.find(({ subaccount }) => subaccount === account.ref.subaccount);
-      if (now === undefined || !holdsLess(account, now)) continue;
-      for (const alert of alerts) alert.beforeLoss = alert.newest(atMs)?.text ?? null;
+      for (const alert of alerts ?? []) alert.beforeLoss = alert.newest(atMs)?.text ?? null;
     }
   }
 
@@ -1189,8 +1187,13 @@ function alertsOf({ instances }: SubjectNode, others: LiveAlert[] | null): LiveA
 
 /** True if a position of an account is smaller in this state of it, or is not there. */
 function holdsLess({ positions }: AccountEntry, now: SubaccountState): boolean {
+  let index = 0;
   for (const { state } of positions.values()) {
-    const lots = now.positions.find(({ symbol }) => symbol === state.symbol)?.baseLots ?? 0n;
+    // Mostly they stand in the same order.
+    const likely = now.positions[index++];
+    const same =
+      likely?.symbol === state.symbol ? likely : now.positions.find(({ symbol }) => symbol === state.symbol);
+    const lots = same?.baseLots ?? 0n;
     if (state.baseLots > 0n ? lots < state.baseLots : lots > state.baseLots) return true;
   }
   return false;
