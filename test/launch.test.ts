@@ -208,7 +208,7 @@ if (command === "wait") {
       if (signal !== "SIGHUP") { clearInterval(timer); process.exitCode = 7; }
     });
   }
-  // Of a terminal that was closed nothing may be open at the end, and no write arrives.
+  // Nothing of a closed terminal may be open at the end, and no write to it arrives.
   const terminals = [0, 1, 2].filter((fd) => isatty(fd));
   process.stdout.on("error", () => {});
   process.on("exit", () => { for (const fd of terminals) if (!isatty(fd)) closeSync(fd); });

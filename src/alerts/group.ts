@@ -18,7 +18,7 @@ export function groupReleaseMs(
   nowMs: number,
 ): number {
   if (urgent) return nowMs;
-  // What a clock said that was fast before a restart, or a longer interval, holds nothing back for longer than this one.
+  // A fast clock before a restart, or an interval that was longer then, holds nothing back for longer than this one.
   const lastMs = Math.min(
     knownMs ?? Number.NEGATIVE_INFINITY,
     nowMs + Math.max(groupWaitMs, groupIntervalMs),

@@ -4,7 +4,7 @@
  *   open ──429──► limited: paused, then one probe at a time ──any other answer──► open
  *
  *  - A refusal pauses everything for `Retry-After` (at most a minute), else for one second, from the second probe on for two.
- *    Of a longer pause only its probes are sure (budget.ts): an answer ends it.
+ *    In a longer pause only its probes are sure (budget.ts): an answer ends it.
  *  - A limit that also refused a probe, or that asked for a longer pause, has nothing to do with the rate as long as the one
  *    before it ended more than a minute ago: the rate is what it was as soon as a probe is answered.
  *  - Any other limit is the exchange's own rate if the refused endpoint is answered soon after it: half of the refused rate

@@ -143,7 +143,7 @@ function messagesOf(all: readonly Due[], routing: Routing): readonly ReplayedMes
       return { item, change };
     });
   };
-  // What one observation led to is of one time.
+  // All changes of one observation are of one time.
   for (const [atMs, due] of Map.groupBy(all, (one) => one.atMs)) delivery.owe(due.flatMap(owedOf), atMs);
   delivery.finish();
   return messages;

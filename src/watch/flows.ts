@@ -33,7 +33,7 @@ export function flowOf(event: Event, account: AccountEntry | undefined): number 
   // Its account had more or less before.
   const before = account?.collaterals.findLast((one) => one.slot < event.slot);
   if (!before) return null;
-  // Where it was moved by something else as well, that says nothing.
+  // This says nothing if something else moved it as well.
   const usd = after - before.usd;
   return Math.abs(Math.abs(usd) - transfer.transferUsd) > exactUsd ? null : usd;
 }

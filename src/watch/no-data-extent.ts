@@ -74,7 +74,7 @@ export class Extents {
     const silence = this.#options.silence(nowMs);
     const risky = silence !== null || listed.some(({ source }) => riskSources.has(source));
     const lackedMs = gaps.reduce((first, { sinceMs }) => Math.min(first, sinceMs), nowMs);
-    // What answered before the outage says nothing of since then.
+    // Sources that answered before the outage say nothing of the time since.
     const answersFromMs = silence === null ? lackedMs : Number.POSITIVE_INFINITY;
     const stake = stakeOf(world, this.#atRisk(gaps, listed, missing, silence !== null), nowMs, (source) =>
       Math.max(answersFromMs, nowMs - freshMs(source)),

@@ -327,11 +327,15 @@ export function endSummary(
       : wallets.length === 1
         ? `of wallet ${wallets[0]}`
         : `of ${wallets.length} wallets`;
-  const more = kinds.length > maxKinds ? `; ${kinds.length - maxKinds} more kinds of data` : "";
+  const more = kinds.length > maxKinds ? `; ${moreKinds(kinds.length - maxKinds)}` : "";
   const what = kinds.slice(0, maxKinds).join("; ") + more;
   return wasSilent
     ? `The exchange answers again: ${what} ${whose}, ${after}`
     : `Read again: ${what} ${whose}, ${after}`;
+}
+
+function moreKinds(count: number): string {
+  return `${count} more ${count === 1 ? "kind" : "kinds"} of data`;
 }
 
 function wordsOf(source: Source): string {

@@ -332,7 +332,7 @@ export class OpenChanges {
       ...{ cashUsd, traded, slackUsd, readMs: at.atMs, waitedMs: 0, flowUsd: 0 },
       ...(taken === null ? {} : { taken }),
     };
-    // What was paid in may have been paid out again before the state was seen.
+    // A deposit may have been paid out again before the state was seen.
     if (taken === null && isExplained(open) && !waited.some(isFlow)) return false;
     return this.#addOpen(open, waited);
   }

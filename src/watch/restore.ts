@@ -112,7 +112,7 @@ export class Restoring {
         if (kind === "reminder") reminders++;
         else if (kind === "fired" || kind === "rose") reminders = 0;
       }
-      // What was told last, or what somebody acknowledged since.
+      // The last notification, or a later acknowledgement.
       let notified = notifiedWith(alert.value);
       for (const { kind, alert: then } of changes)
         if (tells.has(kind) || beginsAnew.has(kind))

@@ -61,7 +61,7 @@ export function rename(entry: Pick<WalletEntry, "wallet" | "node">, wallet: Watc
 
 export function newWallet(wallet: WatchedWallet, node: SubjectNode): WalletEntry {
   rename({ wallet, node }, wallet);
-  // Whether the session of a wallet with a key works is not known before it was asked for.
+  // The session of a wallet with a key is unknown until it was asked for.
   if (wallet.watchOnly) node.facts.values.signedIn = false;
   return {
     wallet,

@@ -669,7 +669,7 @@ export class Watch {
   rememberEvent(event: Event): void {
     const sinceMs = event.wallet === null ? 0 : (this.#world.wallets.get(event.wallet)?.sinceMs ?? 0);
     if (event.seenMs < sinceMs || !this.#eventWindows.keep(event, this.#nowMs)) return;
-    // What was seen before a position was is another one's.
+    // Samples from before the position was seen are those of another one.
     for (const node of this.#world.touchedBy(event))
       if (event.seenMs >= node.bornMs) this.#eventWindows.feed(node, event, this.#nowMs);
   }

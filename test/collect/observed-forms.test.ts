@@ -53,7 +53,7 @@ describe("an active account without subaccounts", () => {
     expect(daemon.of("accounts").at(-1)!.subaccounts).toEqual([]);
     expect(unread(daemon)).toHaveLength(2);
 
-    // What was believed once needs no words again, and money that comes back is seen at once.
+    // An answer that was believed is logged once, and money that comes back is seen at once.
     const known = daemon.of("accounts").length;
     await rig.clock.advance(5_000);
     expect(daemon.of("accounts").length).toBeGreaterThan(known + 3);

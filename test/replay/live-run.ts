@@ -216,7 +216,7 @@ export class LiveRun {
   async #see(...observations: readonly Observation[]): Promise<void> {
     await Promise.all(observations.map((one) => this.#loop.observe(one)));
     await this.#loop.settled();
-    // What is decided in one millisecond is one commit.
+    // All that is decided in one millisecond is one commit.
     if (this.#outbox !== null) await this.clock.advance(1);
   }
 

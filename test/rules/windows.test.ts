@@ -68,7 +68,7 @@ function oracle(
       if (inside.length === 0) return "uncovered";
       const newest = sorted.at(-1)!;
       const top = Math.max(...inside.map((p) => p.value));
-      // Of equal peaks the newest counts.
+      // The newest of equal peaks counts.
       const peak = inside.filter((p) => p.value === top).at(-1)!;
       return top === newest.value ? 0 : (top - newest.value) / peak.companion;
     }

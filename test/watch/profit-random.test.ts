@@ -258,7 +258,7 @@ class World {
         this.#flow(1, 500 + this.#int(2_000));
         return;
       case 6:
-        // What is realized is moved at once.
+        // Realized profit is moved at once.
         if (this.#int(2) === 0) this.#close(0, 0.005);
         this.#openIsolated();
         return;
@@ -416,7 +416,7 @@ class World {
     }
     while (this.#pending.length > 0) this.#reading();
     this.#reading();
-    // What no record says is profit or loss after five minutes.
+    // A change without a record is profit or loss after five minutes.
     if (this.#shortPages) for (let i = 0; i < 62; i++) this.#reading();
     const { pnl } = this.#h.watch.status(this.#h.nowMs).wallets[0]!.figures;
     if (pnl === undefined) this.#fail("wallet.pnl is not known after all histories were read");

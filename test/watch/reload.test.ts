@@ -218,7 +218,7 @@ function* observations(steps: readonly Step[]): Generator<readonly [number, Obse
         break;
       }
       case "hold":
-        // Of one moment nobody could tell whether an event or the position was seen first.
+        // The order of an event and a position seen in one moment is not known.
         atMs++;
         held.set(one.wallet, one.holding);
         yield [atMs, accounts(one.wallet, 0, [stateOf(one.holding)])];

@@ -49,7 +49,7 @@ export function marketConfigCollector(
       try {
         const records = await client.collateralAssets({}, call());
         const assets = records.assets.map(collateralAssetOf);
-        // What no longer counts is not believed before the next list says so, too.
+        // An asset that no longer counts is believed gone once the next list leaves it out, too.
         const valued = new Set(assets.filter(isValued).map(({ assetIndex }) => assetIndex));
         if ([...valuedAssets].some((index) => !valued.has(index)))
           assetsReadMs = elapsedMs() - ASSETS_EVERY_MS;
