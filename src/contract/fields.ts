@@ -70,6 +70,32 @@ const FillNode = z.core.$constructor<FillNode, FillDef>("PerpwatchFill", (node, 
   };
 });
 
+interface UniqueDef extends z.core.$ZodTypeDef {
+  inner: z.core.$ZodType;
+  keyOf: (item: never) => unknown;
+}
+interface UniqueNode extends z.core.$ZodType {
+  _zod: z.core.$ZodTypeInternals & { def: UniqueDef };
+}
+const UniqueNode = z.core.$constructor<UniqueNode, UniqueDef>("PerpwatchUnique", (node, def) => {
+  z.core.$ZodType.init(node, def);
+  node._zod.optin = "defaulted";
+  const inner = def.inner._zod;
+  const keyOf = def.keyOf as (item: unknown) => unknown;
+  node._zod.parse = (payload, context) => {
+    const read = inner.run(payload, context) as z.core.ParsePayload<unknown[]>;
+    if (read.issues.length > 0 || read.value.length < 2) return read;
+    if (new Set(read.value.map(keyOf)).size < read.value.length)
+      read.issues.push({
+        code: "custom",
+        message: "expected each item once",
+        input: read.value,
+        inst: node,
+      });
+    return read;
+  };
+});
+
 /** A single value read by a function that answers undefined for what it cannot read. */
 export function scalar<Out, In>(expected: string, read: (wire: unknown) => Out | undefined): Schema<Out, In> {
   return new ScalarNode({ type: "custom", read, expected }) as unknown as Schema<Out, In>;
@@ -95,6 +121,15 @@ export function listOf<S extends Schema>(item: S): Omittable<Output<S>[], Wire<S
   return fill(z.array(item), () => []) as unknown as Omittable<Output<S>[], Wire<S>[]>;
 }
 
+/** A list without two items of one key; absent or null is an empty one. */
+export function uniqueListOf<S extends Schema>(
+  item: S,
+  keyOf: (item: Output<S>) => unknown,
+): Omittable<Output<S>[], Wire<S>[]> {
+  const node = new UniqueNode({ type: "custom", inner: listOf(item), keyOf });
+  return node as unknown as Omittable<Output<S>[], Wire<S>[]>;
+}
+
 /** An object used as a map from symbol (or another free key); absent or null is an empty one. */
 export function mapOf<S extends Schema>(
   item: S,
@@ -110,6 +145,12 @@ function fill<Out, In>(inner: Schema, value: () => unknown): Omittable<Out, In> 
 }
 
 const integerText = /^-?\d+$/;
+/** Digits of a 128-bit integer at most: arithmetic with millions of digits stops the process for seconds. */
+const lotsText = /^-?\d{1,39}$/;
+/** Length of the longest sequence number or identifier. */
+const maxSequenceLength = 64;
+/** Deepest nesting of a value that is kept as it is. Who writes it down again goes down into it, on the stack. */
+const maxDepth = 32;
 
 /** Text of any kind. */
 export const text = scalar<string, string>("text", (v) => (typeof v === "string" ? v : undefined));
@@ -141,22 +182,25 @@ export const decimalPlaces = intWithin(-30, 30);
 /** A slot of the ledger, up to what it comes to in a thousand years: one far ahead would hold back all later ones. */
 export const slot = intWithin(0, 100_000_000_000);
 
+/** Number of an account family of a wallet, or of a subaccount in it: one byte in the address of the account. */
+export const accountIndex = intWithin(0, 255);
+
 /** A number, maybe with a fraction or exponent. */
 export const num = scalar<number, number | string>("a number", (v) => {
   const n = typeof v === "string" && v.trim() !== "" ? Number(v) : v;
   return typeof n === "number" && Number.isFinite(n) ? n : undefined;
 });
 
-/** A quantity in whole lots, ticks or native units of any size (u64, i64): exact. */
+/** A quantity in whole lots, ticks or native units (u64, i64, at most 39 digits): exact. */
 export const lots = scalar<bigint, string | number | bigint>("an integer", (v) => {
-  if (typeof v === "string") return integerText.test(v) ? BigInt(v) : undefined;
+  if (typeof v === "string") return lotsText.test(v) ? BigInt(v) : undefined;
   if (typeof v === "number") return Number.isSafeInteger(v) ? BigInt(v) : undefined;
   return typeof v === "bigint" ? v : undefined;
 });
 
 /** A sequence number or another identifier up to 2^64: compared as text, never counted with. */
 export const sequence = scalar<string, string | number>("a sequence number", (v) => {
-  if (typeof v === "string") return v === "" ? undefined : v;
+  if (typeof v === "string") return v === "" || v.length > maxSequenceLength ? undefined : v;
   return typeof v === "number" && Number.isSafeInteger(v) ? String(v) : undefined;
 });
 
@@ -206,5 +250,12 @@ export const side = scalar<Open<"bid" | "ask">, string | number>("a side", (v) =
   return lower;
 });
 
-/** JSON of any shape, kept as it is. */
-export const anything = z.unknown();
+/** JSON of any shape, kept as it is; null where it is nested too deep. */
+export const anything = maybe(
+  scalar<unknown, unknown>("anything", (v) => (isWithinDepth(v, maxDepth) ? v : null)),
+);
+
+function isWithinDepth(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return depth > 0 && Object.values(value).every((part) => isWithinDepth(part, depth - 1));
+}

@@ -7,6 +7,7 @@
  */
 import { isPublicKey } from "./base58.ts";
 import {
+  accountIndex,
   flag,
   int,
   key,
@@ -30,7 +31,7 @@ import { collateralAsset, exchangeState, marketSnapshot } from "./records/exchan
 import { marketFill } from "./records/history.ts";
 import { candle } from "./records/market.ts";
 import { notificationItem } from "./records/notifications.ts";
-import { stateCapabilities, subaccountDelta, subaccountSnapshot } from "./records/trader.ts";
+import { stateCapabilities, subaccountDelta, subaccountSnapshots } from "./records/trader.ts";
 import { parseRecord, type ReplyProblem } from "./reply.ts";
 import { ArgumentsRefused, type ParamProblem } from "./request.ts";
 
@@ -71,7 +72,7 @@ const may = <T>(type: ChannelParam["type"], description: string): ChannelParam<T
  */
 export const traderStateMessage = record({
   authority: key,
-  traderPdaIndex: int,
+  traderPdaIndex: accountIndex,
   slot: int,
   messageType: word(["snapshot", "delta"]),
   version: maybe(int),
@@ -79,7 +80,7 @@ export const traderStateMessage = record({
   makerFeeOverrideMultiplier: maybe(num),
   takerFeeOverrideMultiplier: maybe(num),
   /** Null in a delta. */
-  subaccounts: maybe(listOf(subaccountSnapshot)),
+  subaccounts: maybe(subaccountSnapshots),
   deltas: listOf(subaccountDelta),
 });
 export type TraderStateMessage = Output<typeof traderStateMessage>;

@@ -8,6 +8,8 @@ import { isPublicKey } from "../../src/contract/base58.ts";
 import { endpoints, nextPage } from "../../src/contract/endpoints.ts";
 import { errorBody, remedyFor } from "../../src/contract/errors.ts";
 import {
+  accountIndex,
+  anything,
   dec,
   int,
   listOf,
@@ -32,9 +34,13 @@ import {
 import { ackItemOf, eventData, notificationItem } from "../../src/contract/records/notifications.ts";
 import { buildRegister } from "../../src/contract/records/onboarding.ts";
 import { type ParsedReply, parseRecord, parseReply } from "../../src/contract/reply.ts";
+import { readFrame } from "../../src/contract/streams.ts";
 import { readTime } from "../../src/contract/time.ts";
 import { usdFromTicks } from "../../src/risk/units.ts";
 import { example } from "./example.ts";
+
+/** A list in a list, so many deep. */
+const nested = (depth: number): unknown => (depth === 0 ? "" : [nested(depth - 1)]);
 
 const WALLET = "GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD";
 
@@ -94,12 +100,17 @@ describe("numbers", () => {
     [int, 7, 7],
     [int, "7", 7],
     [lots, "-18000", -18000n],
+    [lots, "9".repeat(39), 10n ** 39n - 1n],
     [lots, 7, 7n],
     [num, "5e-05", 5e-5],
     [num, 5e-5, 5e-5],
     [dec, "-0.181200", "-0.181200"],
     [dec, 2.5, "2.5"],
     [sequence, 311, "311"],
+    [accountIndex, "255", 255],
+    [anything, "text", "text"],
+    [anything, undefined, null],
+    [anything, nested(33), null],
   ])("%#: %s", (schema, wire, value) => expect(z.parse(schema, wire)).toBe(value));
 
   test.each([
@@ -112,8 +123,12 @@ describe("numbers", () => {
     [num, ""],
     [num, "NaN"],
     [num, null],
+    [lots, "9".repeat(40)],
     [dec, "1,5"],
     [sequence, 2 ** 60],
+    [sequence, "9".repeat(65)],
+    [accountIndex, 256],
+    [accountIndex, -1],
   ])("%#: refuses %s", (schema, wire) => expect(z.safeParse(schema, wire).success).toBe(false));
 
   test("amounts are exact", () => {
@@ -237,6 +252,31 @@ describe("what does not fit", () => {
         expect(parsed()).toMatchObject({ ok: true, record: { snapshot: { subaccounts: [] } } });
       }
     }
+  });
+
+  test.each([
+    ["positions", "symbol"],
+    ["spotCollaterals", "assetIndex"],
+    ["subaccounts", "subaccountIndex"],
+  ])("a trader state that lists one of its %s twice is refused, over HTTP and on the stream", (list, key) => {
+    const reply = clone(example("trader-state-snapshot")) as unknown as {
+      snapshot: { subaccounts: Record<string, unknown[]>[] };
+    };
+    const { snapshot } = reply;
+    const frame = { ...reply, ...snapshot, channel: "traderState", messageType: "snapshot" };
+    const rows = list === "subaccounts" ? snapshot.subaccounts : snapshot.subaccounts[0]![list]!;
+    const expectFits = (fits: boolean) => {
+      expect(parseReply(endpoints.traderState, reply).ok).toBe(fits);
+      expect(readFrame(frame).kind).toBe(fits ? "message" : "misfit");
+    };
+    if (rows.length === 0) rows.push({ assetIndex: 1, symbol: "WSOL", balance: "5", decimals: 9 });
+    expectFits(true);
+    const again = clone(rows[0]) as Record<string, unknown>;
+    rows.push(list === "positions" ? { ...again, symbol: String(again[key]).toLowerCase() } : again);
+    expectFits(false);
+    expect(parseReply(endpoints.traderState, reply)).toMatchObject({
+      problem: { fields: [{ path: expect.stringContaining(list) }] },
+    });
   });
 
   test("names the endpoint and the first few fields, and no text", () => {

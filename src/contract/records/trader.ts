@@ -4,6 +4,7 @@
  */
 import { tokenAmount } from "../amount.ts";
 import {
+  accountIndex,
   dec,
   decimalPlaces,
   flag,
@@ -23,6 +24,7 @@ import {
   slot,
   text,
   time,
+  uniqueListOf,
   word,
 } from "../fields.ts";
 
@@ -268,7 +270,7 @@ export type StateCapabilities = Output<typeof stateCapabilities>;
 
 const subaccountHead = {
   /** 0 cross margin, above isolated. */
-  subaccountIndex: int,
+  subaccountIndex: accountIndex,
   /** Grows with every change of this subaccount. */
   sequence: int,
   /** Quote lots. */
@@ -285,16 +287,21 @@ const spotBalance = record({
   decimals: decimalPlaces,
 });
 
+const spotBalances = uniqueListOf(spotBalance, ({ assetIndex }) => assetIndex);
+
 export const subaccountSnapshot = record({
   ...subaccountHead,
   /** Always the full set. */
-  spotCollaterals: listOf(spotBalance),
-  positions: listOf(record({ symbol: text, ...positionFields })),
+  spotCollaterals: spotBalances,
+  /** One of a symbol: two would count twice. */
+  positions: uniqueListOf(record({ symbol: text, ...positionFields }), ({ symbol }) => symbol.toUpperCase()),
   orders: listOf(record({ symbol: text, orders: listOf(orderRow) })),
   splines: listOf(record({ symbol: text, ...splineFields })),
   triggers: listOf(record({ symbol: text, ...triggerLists })),
 });
 export type SubaccountSnapshot = Output<typeof subaccountSnapshot>;
+
+export const subaccountSnapshots = uniqueListOf(subaccountSnapshot, ({ subaccountIndex }) => subaccountIndex);
 
 /** The fields of a snapshot, over HTTP (under `snapshot`) and on the stream. */
 export const stateSnapshotFields = {
@@ -303,7 +310,7 @@ export const stateSnapshotFields = {
   capabilities: stateCapabilities,
   makerFeeOverrideMultiplier: num,
   takerFeeOverrideMultiplier: num,
-  subaccounts: listOf(subaccountSnapshot),
+  subaccounts: subaccountSnapshots,
 };
 
 /** Active accounts without any subaccount occur; whoever knew of some has to expect a list that got lost. */
@@ -312,7 +319,7 @@ const stateSnapshot = record(stateSnapshotFields);
 /** All subaccounts of one (authority, PDA index). Never partly read: a lost row would be a vanished position. */
 export const traderState = record({
   authority: key,
-  traderPdaIndex: int,
+  traderPdaIndex: accountIndex,
   slot,
   slotIndex: int,
   snapshot: stateSnapshot,
@@ -332,6 +339,8 @@ export const tradeRow = record({
   instructionType: text,
   tradeType: lowerWord(TRADE_TYPES),
   fillId: maybe(text),
+  /** `trader:number` of the order over time that it belongs to. */
+  parentTwapId: maybe(text),
   baseQtyBefore: dec,
   baseQtyAfter: dec,
   size: dec,
@@ -363,7 +372,7 @@ export type OrderHistoryRow = Output<typeof orderHistoryRow>;
 export const subaccountDelta = record({
   ...subaccountHead,
   /** The full set; null: unchanged. */
-  spotCollaterals: maybe(listOf(spotBalance)),
+  spotCollaterals: maybe(spotBalances),
   positions: listOf(record({ symbol: text, change: word(CHANGES), position: maybe(positionRow) })),
   orders: listOf(
     record({ symbol: text, orders: listOf(record({ ...orderFields, change: maybe(word(CHANGES)) })) }),
