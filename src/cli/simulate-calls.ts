@@ -46,6 +46,11 @@ const documented: readonly DocumentedCall[] = [
     body: '{"authority": "ADDRESS", "symbol": "ETH", "side": "bid", "price": "2990", "size": "0.1"}',
   },
   {
+    call: "twap",
+    does: "trades at the market in parts, everyMs apart, the first of them now; reduceOnly: ends with the position",
+    body: '{"authority": "ADDRESS", "symbol": "SOL", "side": "ask", "size": "3", "parts": 3, "everyMs": 30000}',
+  },
+  {
     call: "notification",
     does: "puts a notification into an inbox; source: event, admin or general",
     body: '{"authority": "ADDRESS", "source": "event", "notificationType": "order_filled"}',

@@ -23,6 +23,7 @@ import type { Account, Market, Trigger, Wallet, World } from "./state.ts";
 import { setPosition, settleFunding } from "./trade.ts";
 import { noteHolder, transact } from "./transaction.ts";
 import { accountTruth, truth } from "./truth.ts";
+import { beginTwap, workTwaps } from "./twap.ts";
 import { follow, openAccount } from "./world.ts";
 
 export interface ControlParts {
@@ -96,6 +97,15 @@ const bodies = {
     side: z.enum(["bid", "ask"]),
     price: decimal,
     size: decimal,
+    reduceOnly: z.boolean().default(false),
+  }),
+  twap: z.strictObject({
+    ...account,
+    symbol: z.string(),
+    side: z.enum(["bid", "ask"]),
+    size: decimal,
+    parts: z.int().min(1).max(10_000),
+    everyMs: z.int().min(1_000).max(86_400_000),
     reduceOnly: z.boolean().default(false),
   }),
   notification: z.strictObject({
@@ -221,6 +231,16 @@ export function createControl(parts: ControlParts): Control {
       follow(world, [market]);
       return { orderSequenceNumber: order.sequence, status: order.status };
     },
+    twap: (body) => {
+      const it = accountFor(body);
+      const market = marketNamed(world, body.symbol);
+      const lots = lotsOf(body.size, market.spec.baseLotsDecimals, "size");
+      if (lots < BigInt(body.parts)) throw new BadCall("size: must be one lot a part at least");
+      isolation(it, market);
+      const { id } = beginTwap(world, market, it, { ...body, lots });
+      follow(world, [], () => workTwaps(world));
+      return { parentTwapId: id };
+    },
     notification: (body) => {
       const { notificationType, title, source } = body;
       const data = body.data ?? null;
@@ -273,14 +293,9 @@ export function createControl(parts: ControlParts): Control {
 
   /** The account takes size and entry; the house takes what that leaves, at the same value. */
   function setPositionTo(it: Account, market: Market, body: Body<"position">): void {
-    const { symbol, baseLotsDecimals, isolatedOnly } = market.spec;
+    const { symbol, baseLotsDecimals } = market.spec;
     const lots = lotsOf(body.size, baseLotsDecimals, "size");
-    if (lots !== 0n && isolatedOnly && it.subaccount === 0) {
-      throw new BadCall(`${symbol} is held in isolated subaccounts only: give a subaccountIndex above 0`);
-    }
-    if (lots !== 0n && it.subaccount > 0 && [...it.positions.keys()].some((held) => held !== symbol)) {
-      throw new BadCall(`an isolated subaccount holds one position: close the other one first`);
-    }
+    if (lots !== 0n) isolation(it, market);
     const old = it.positions.get(symbol);
     const entry = body.entryPrice ?? undefined;
     const quote =
@@ -395,6 +410,14 @@ function lotsOf(text: string, decimals: number, name: string): bigint {
 
 /** Fractional digits that a price of the market may have: a tick may be smaller than a micro-dollar. */
 const priceDecimals = ({ spec }: Market): number => usdDecimals + Math.max(0, -spec.baseLotsDecimals);
+
+/** @throws {BadCall} where the account cannot hold a position in the market */
+function isolation(it: Account, { spec: { symbol, isolatedOnly } }: Market): void {
+  if (isolatedOnly && it.subaccount === 0)
+    throw new BadCall(`${symbol} is held in isolated subaccounts only: give a subaccountIndex above 0`);
+  if (it.subaccount > 0 && [...it.positions.keys()].some((held) => held !== symbol))
+    throw new BadCall(`an isolated subaccount holds one position: close the other one first`);
+}
 
 /** The nearest tick to a price in USD. */
 function ticksOf(market: Market, price: string, name: string): number {

@@ -174,6 +174,8 @@ export function createHttp(parts: HttpParts): HttpServer {
     const query = mark === -1 ? "" : target.slice(mark + 1);
     const atMs = parts.present();
     if (path.startsWith("/sim/") || path === "/sim") {
+      if (isFromPage(request.headers))
+        return { reply: errorReply(403, "Control calls are not taken from web pages"), atMs, whole: true };
       const read = await request.body();
       if ("refused" in read) return { reply: read.refused, atMs, whole: true };
       const params = new URLSearchParams(query);
@@ -314,6 +316,16 @@ export function createHttp(parts: HttpParts): HttpServer {
 
   return { server, ask, held: () => held };
 }
+
+/**
+ * True if a web page may have made a request: browsers state the origin of what changes something, and reach this machine under
+ * another name where that name was made to lead here.
+ */
+function isFromPage({ origin, host }: IncomingHttpHeaders): boolean {
+  return origin !== undefined || (host !== undefined && !ownHost.test(host));
+}
+
+const ownHost = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i;
 
 /** True if a fault stands for the answer, rather than changing it or losing it. */
 function replaces(fault: Fault): boolean {

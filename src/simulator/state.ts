@@ -165,6 +165,22 @@ export interface Fill extends Place {
   readonly liquidity: "maker" | "taker";
   readonly orderSequence: string | null;
   readonly tradeType: "limit" | "market" | "liquidation" | "adl";
+  /** The order over time that it is a part of, `trader:number`. */
+  readonly parentTwapId: string | null;
+}
+
+/** A market order that is traded in equal parts at equal times. */
+export interface Twap {
+  /** `trader:number`, by the address of the account. */
+  readonly id: string;
+  readonly account: Account;
+  readonly symbol: string;
+  readonly side: Side;
+  readonly everyMs: number;
+  readonly reduceOnly: boolean;
+  remainingLots: bigint;
+  remainingParts: number;
+  nextMs: number;
 }
 
 export interface CollateralMove extends Place {
@@ -366,6 +382,8 @@ export interface World {
   externalFlows: bigint;
   /** The chain's state beside the exchange's accounts. */
   readonly ledger: Ledger;
+  /** Orders over time that are not done. */
+  readonly twaps: Set<Twap>;
   /** Accounts whose risk has to be looked at. */
   readonly unchecked: Set<Account>;
   lastSlot: number;
@@ -373,6 +391,7 @@ export interface World {
   nextNotificationId: number;
   nextUserId: number;
   nextTraderId: number;
+  nextTwap: number;
   /** Told after every transaction, in order: streams. */
   readonly listeners: Set<(change: Change) => void>;
   readonly deriveAddress: (authority: string, pdaIndex: number, subaccount: number) => string;

@@ -46,6 +46,7 @@ export interface TradeTerms {
   readonly tradeType: Fill["tradeType"];
   readonly instructionType: string;
   readonly orderSequence?: string;
+  readonly parentTwapId?: string;
   /** Quote lots of the whole trade, where that is not lots × price: positive. */
   readonly value?: bigint;
   readonly free?: boolean;
@@ -127,6 +128,7 @@ function fillOne(
     liquidity: terms.liquidity,
     orderSequence: terms.orderSequence ?? null,
     tradeType: terms.tradeType,
+    parentTwapId: terms.parentTwapId ?? null,
   };
   account.wallet.fills.push(fill);
   tx.touch(account).fills.push(fill);

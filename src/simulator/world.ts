@@ -15,6 +15,7 @@ import { momentMs, noteMoment, noteVersion } from "./past.ts";
 import { barsAt, crowd, walkPrices } from "./prices.ts";
 import type { Account, Market, Wallet, World } from "./state.ts";
 import { slotAt } from "./time.ts";
+import { workTwaps } from "./twap.ts";
 
 export interface WorldOptions {
   readonly seed: number;
@@ -59,12 +60,14 @@ export function createWorld(options: WorldOptions): World {
     exchangeSequence: 1,
     externalFlows: 0n,
     ledger: createLedger(seed),
+    twaps: new Set(),
     unchecked: new Set(),
     lastSlot: 0,
     lastSlotIndex: 0,
     nextNotificationId: 90_001,
     nextUserId: 4_001,
     nextTraderId: 6_001,
+    nextTwap: 1,
     listeners: new Set(),
     deriveAddress,
   };
@@ -199,7 +202,7 @@ export function openAccount(world: World, wallet: Wallet, pdaIndex: number, suba
  */
 export function advanceTo(world: World, ms: number): void {
   for (;;) {
-    const resting = !world.walk && !world.activity && world.unchecked.size === 0;
+    const resting = !world.walk && !world.activity && world.unchecked.size === 0 && world.twaps.size === 0;
     const grid = resting ? Math.max(world.stepMs, restingStepMs) : world.stepMs;
     const next = world.steppedMs - (world.steppedMs % grid) + grid;
     if (next > ms) break;
@@ -226,6 +229,7 @@ export function step(world: World, stepMs: number): void {
     for (const market of world.markets.values()) accrueFunding(world, market);
   }
   follow(world, moved, () => {
+    workTwaps(world);
     if (world.activity) traderActions(world, stepMs);
   });
   if (world.nowMs % momentMs === 0)

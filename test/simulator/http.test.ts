@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -284,6 +285,31 @@ test("control calls that cannot be say why", async () => {
   expect(await problem("advance", { ms: 1, also: 2 })).toMatch(/also/);
   expect((await ask(simulator, "/sim/nothing", { body: {} })).status).toBe(404);
   expect((await ask(simulator, "/sim/advance")).status).toBe(405);
+});
+
+test.each([
+  ["a page of another origin", { origin: "https://example.org" }],
+  ["a page without an origin", { origin: "null" }],
+])("control calls of %s are refused", async (_who, headers) => {
+  await using simulator = await quiet();
+  const symbol = "SOL";
+  const refused = await ask(simulator, "/sim/mark-price", { body: { symbol, price: "1" }, headers });
+  expect([refused.status, refused.json.error]).toEqual([403, "Control calls are not taken from web pages"]);
+  expect((await ask(simulator, "/sim/state", { headers })).status).toBe(403);
+  const [{ mark_price }] = (await ask(simulator, "/v1/markets/stats/latest")).json.markets;
+  expect(mark_price).not.toBe(1);
+});
+
+test("control calls under another name than this machine's own are refused", async () => {
+  await using simulator = await quiet();
+  const { port } = new URL(simulator.url);
+  const statusFor = (host: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const options = { host: "127.0.0.1", port, path: "/sim/state", headers: { host } };
+      get(options, (response) => resolve(response.resume().statusCode)).on("error", reject);
+    });
+  expect(await statusFor(`rebound.example.org:${port}`)).toBe(403);
+  for (const host of ["localhost", "127.0.0.1", `[::1]:${port}`]) expect(await statusFor(host)).toBe(200);
 });
 
 test("a simulator that others can reach takes no control calls", async () => {

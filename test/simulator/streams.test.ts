@@ -3,42 +3,10 @@ import { request } from "node:http";
 import { zstdDecompressSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { type ChannelName, parseJson, readFrame, subscribeFrame } from "../../src/contract/index.ts";
-import type { Simulator } from "../../src/simulator/index.ts";
-import { quiet, read, signIn, sim } from "./support.ts";
+import { subscribeFrame } from "../../src/contract/index.ts";
+import { connect, quiet, read, signIn, sim } from "./support.ts";
 
 type Message = Record<string, unknown>;
-
-/** A connection that reads with the contract; `next` waits for a message of a channel. */
-async function connect(simulator: Simulator, token?: string) {
-  const socket = new WebSocket(
-    `${simulator.url.replace("http", "ws")}/v1/ws`,
-    token === undefined ? [] : ["phoenix-jwt", token],
-  );
-  const waiting: { channel: string; found: (message: Message) => void }[] = [];
-  const kept: { channel: string; message: Message }[] = [];
-  socket.on("message", (data, binary) => {
-    expect(binary).toBe(false);
-    const frame = readFrame(parseJson(String(data)));
-    if (frame.kind === "misfit" || frame.kind === "unknown") throw new Error(JSON.stringify(frame));
-    const channel = frame.kind === "control" ? "control" : frame.channel;
-    const message = (frame.kind === "control" ? frame : frame.message) as unknown as Message;
-    const at = waiting.findIndex((it) => it.channel === channel);
-    if (at >= 0) waiting.splice(at, 1)[0]!.found(message);
-    else kept.push({ channel, message });
-  });
-  await once(socket, "open");
-  const next = (channel: ChannelName | "control"): Promise<Message> => {
-    const at = kept.findIndex((it) => it.channel === channel);
-    if (at >= 0) return Promise.resolve(kept.splice(at, 1)[0]!.message);
-    return new Promise((found) => waiting.push({ channel, found }));
-  };
-  const subscribe = async (name: ChannelName, params: object) => {
-    socket.send(JSON.stringify(subscribeFrame(name, params as never)));
-    return next("control");
-  };
-  return { socket, next, subscribe, kept };
-}
 
 test("marketStatsV2 begins with all markets that are asked for, and goes on with those that moved", async () => {
   await using simulator = await quiet({ markets: ["PUMP"] });

@@ -1,6 +1,16 @@
 /** A simulator in this process on a real socket, with time that stands still, and the plainest of clients. */
+import { once } from "node:events";
 import { base58 } from "@scure/base";
-import { type EndpointName, endpoints, parseJson, parseReply } from "../../src/contract/index.ts";
+import { WebSocket } from "ws";
+import {
+  type ChannelName,
+  type EndpointName,
+  endpoints,
+  parseJson,
+  parseReply,
+  readFrame,
+  subscribeFrame,
+} from "../../src/contract/index.ts";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/simulator.ts";
 
 export const start = "2026-10-05T15:00:00Z";
@@ -12,6 +22,7 @@ export function quiet(options: SimulatorOptions = {}): Promise<Simulator> {
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read JSON of every shape
 type Json = any;
+type Message = Record<string, unknown>;
 
 export interface Answer {
   readonly status: number;
@@ -84,4 +95,35 @@ export async function signIn(simulator: Simulator, name = "main"): Promise<Token
   const answer = await ask(simulator, "/v1/auth/login/wallet", { body });
   if (answer.status !== 200) throw new Error(`login: ${answer.status} ${answer.text}`);
   return answer.json;
+}
+
+/** A connection that reads with the contract; `next` waits for a message of a channel. */
+export async function connect(simulator: Simulator, token?: string) {
+  const socket = new WebSocket(
+    `${simulator.url.replace("http", "ws")}/v1/ws`,
+    token === undefined ? [] : ["phoenix-jwt", token],
+  );
+  const waiting: { channel: string; found: (message: Message) => void }[] = [];
+  const kept: { channel: string; message: Message }[] = [];
+  socket.on("message", (data, binary) => {
+    if (binary) throw new Error("a binary frame");
+    const frame = readFrame(parseJson(String(data)));
+    if (frame.kind === "misfit" || frame.kind === "unknown") throw new Error(JSON.stringify(frame));
+    const channel = frame.kind === "control" ? "control" : frame.channel;
+    const message = (frame.kind === "control" ? frame : frame.message) as unknown as Message;
+    const at = waiting.findIndex((it) => it.channel === channel);
+    if (at >= 0) waiting.splice(at, 1)[0]!.found(message);
+    else kept.push({ channel, message });
+  });
+  await once(socket, "open");
+  const next = (channel: ChannelName | "control"): Promise<Message> => {
+    const at = kept.findIndex((it) => it.channel === channel);
+    if (at >= 0) return Promise.resolve(kept.splice(at, 1)[0]!.message);
+    return new Promise((found) => waiting.push({ channel, found }));
+  };
+  const subscribe = async (name: ChannelName, params: object) => {
+    socket.send(JSON.stringify(subscribeFrame(name, params as never)));
+    return next("control");
+  };
+  return { socket, next, subscribe, kept };
 }

@@ -3,9 +3,9 @@ import type { MessageWireFor } from "../../contract/streams.ts";
 import { abs, microPerUnit, writeDecimal } from "../decimals.ts";
 import { spotBalances } from "../spot.ts";
 import type { Account, Fill, Order, Place, World } from "../state.ts";
-import { type AccountChange, signatureAt } from "../transaction.ts";
+import type { AccountChange } from "../transaction.ts";
 import { seconds } from "./context.ts";
-import { fillId } from "./history.ts";
+import { fillNames } from "./history.ts";
 import { orderRow, positionRow, ticksText, triggerRow } from "./trader.ts";
 
 export type Delta = NonNullable<MessageWireFor<"traderState">["deltas"]>[number];
@@ -57,7 +57,6 @@ function tradeRow(world: World, it: Fill) {
     market: it.symbol,
     instructionType: it.instructionType,
     tradeType: it.tradeType,
-    fillId: fillId(it),
     baseQtyBefore: size(it.baseLotsBefore),
     baseQtyAfter: size(it.baseLotsAfter),
     size: size(abs(it.baseLots)),
@@ -65,7 +64,7 @@ function tradeRow(world: World, it: Fill) {
     price: writeDecimal(microPerUnit(it.quoteLots, it.baseLots, decimals), 6),
     fee: writeDecimal(it.fee, 6),
     realizedPnl: writeDecimal(it.realizedPnl, 6),
-    signature: signatureAt(it),
+    ...fillNames(world, it),
   };
 }
 

@@ -158,8 +158,16 @@ function orderRow(world: World, it: Order): Row<"order"> {
   };
 }
 
+/** The names of a fill. The live exchange gives none but their order's to parts of an order over time. */
+export function fillNames(world: World, it: Fill) {
+  const { parentTwapId } = it;
+  return parentTwapId !== null && world.observed
+    ? { signature: null, fillId: null, parentTwapId }
+    : { signature: signatureAt(it), fillId: fillId(it) };
+}
+
 /** A name-based UUID (version 5 form) of a place and an account. */
-export function fillId(fill: Fill): string {
+function fillId(fill: Fill): string {
   const name = `${fill.slot} ${fill.slotIndex} ${fill.eventIndex} ${fill.account.address}`;
   const h = createHash("sha1").update(name).digest("hex");
   return `${h.slice(0, 8)}-${h.slice(8, 12)}-5${h.slice(13, 16)}-a${h.slice(17, 20)}-${h.slice(20, 32)}`;
@@ -173,8 +181,7 @@ export function fillRow(world: World, it: Fill): Row<"fill"> {
     traderPdaIndex: it.account.pdaIndex,
     subaccountIndex: it.account.subaccount,
     marketSymbol: it.symbol,
-    signature: signatureAt(it),
-    fillId: fillId(it),
+    ...fillNames(world, it),
     timestamp: iso(it.atMs),
     slot: it.slot,
     slotIndex: it.slotIndex,

@@ -46,7 +46,8 @@ export function stateSnapshot(world: World, wallet: Wallet | undefined, pdaIndex
   accounts.sort((a, b) => a.subaccount - b.subaccount);
   const lastDepositSlot = Math.max(0, ...accounts.map((it) => it.lastDepositSlot));
   const registered = accounts.length > 0;
-  const subaccounts = accounts.map((it) => subaccountRow(world, it, lastDepositSlot));
+  const emptied = world.observed && lastDepositSlot > 0 && accounts.every(holdsNothing);
+  const subaccounts = emptied ? [] : accounts.map((it) => subaccountRow(world, it, lastDepositSlot));
   return {
     version: 1,
     capabilities: capabilities(accounts.some((it) => it.onboarded)),
@@ -55,6 +56,10 @@ export function stateSnapshot(world: World, wallet: Wallet | undefined, pdaIndex
     subaccounts: registered ? subaccounts : [emptySubaccount],
   };
 }
+
+/** The live exchange lists no accounts where nothing is left of what was paid in. */
+const holdsNothing = ({ collateral, spot, positions, orders }: Account): boolean =>
+  collateral === 0n && !spot && positions.size === 0 && orders.size === 0;
 
 /** The state of a wallet that never traded. */
 const emptySubaccount: Subaccount = {
