@@ -50,7 +50,7 @@ import { type History, openStore } from "./history/index.ts";
 import { IngestLoop } from "./ingest/loop.ts";
 import { preparedWatch, rememberedWatch } from "./ingest/remember.ts";
 import { LoopLag } from "./loop-lag.ts";
-import { Pace, rulesWith } from "./settings/pace.ts";
+import { Pace, rulesAtPace } from "./settings/pace.ts";
 import { watchSettingsOf } from "./settings/watch.ts";
 import type { DaemonSettings } from "./settings.ts";
 import { steadyClock } from "./steady-clock.ts";
@@ -162,6 +162,11 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       },
       onTrouble: (wallet, detail) => log.warn({ wallet }, detail),
       onBadRecord: (report) => collectors?.badRecord(report),
+      onTimeRefused: (offsetMs) =>
+        log.warn(
+          { offsetMs },
+          `the exchange states a time more than a day ${offsetMs < 0 ? "ahead of" : "behind"} this machine's: it is not taken, this machine's clock is used`,
+        ),
     });
     logRate(exchange.budget, log);
     undo.push(() => exchange.stop());
@@ -379,7 +384,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
     /** Judges by other rules, and goes on where it was. One at a time. */
     const judgeBy = (next: DaemonSettings): Promise<void> => {
       const done = replaced.then(async () => {
-        const ruleSet = rulesWith(next, pace.ages, clock.nowMs());
+        const ruleSet = rulesAtPace(settings, next, pace.ages, clock.nowMs());
         const parts = { ...watchSettings(next), ruleSet, reloaded: true };
         const build = await preparedWatch(parts, store, clock.nowMs());
         await ingest.replace((before) => build(clock.nowMs(), before));

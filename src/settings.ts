@@ -39,7 +39,7 @@ import { type DrillSettings, readDrill } from "./settings/drill.ts";
 import { type HeartbeatSettings, heartbeatSettings } from "./settings/heartbeat.ts";
 import { readPairs } from "./settings/pairs.ts";
 import { checkAcknowledge, checkRouting } from "./settings/references.ts";
-import { readRules } from "./settings/rule-files.ts";
+import { type RuleTexts, readRules } from "./settings/rule-files.ts";
 import { type Listen, longestKept, readDashboard, readHistory, readTimezone } from "./settings/sections.ts";
 import { type ReadTemplates, readTemplates } from "./settings/templates.ts";
 import { readWallets, type WalletSettings } from "./settings/wallets.ts";
@@ -72,7 +72,9 @@ export interface DaemonSettings {
   readonly ruleSet: RuleSet;
   /** Names of the rule files, as rules carry them in `file`. */
   readonly ruleFiles: readonly string[];
-  /** All rule files and overrides as one text: equal for equal sets. */
+  /** All rule files and overrides: enough to load the set again. */
+  readonly ruleTexts: RuleTexts;
+  /** The same as one text, without what came from the environment: equal for equal sets. */
   readonly ruleSetText: string;
   readonly channels: Readonly<Record<string, ChannelSettings>>;
   /** The words of channels that have their own. */
@@ -245,6 +247,7 @@ export function settingsFromText(text: string, context: SettingsContext): Settin
     history,
     ruleSet: rules.ruleSet,
     ruleFiles: rules.files,
+    ruleTexts: rules.texts,
     ruleSetText: rules.text,
     channels,
     templates,

@@ -39,6 +39,11 @@ export interface WalletRun extends Run {
 
 interface Common {
   readonly source: Source;
+  /**
+   * Returns false while no rule, text or feature needs what it reads, so that its runs ask nothing. Absent: it is always
+   * needed. The wallet is null for the exchange.
+   */
+  readonly isNeeded?: (wallet: string | null) => boolean;
 }
 
 /** Asks about the exchange; one run at a time. */

@@ -3,7 +3,7 @@
  * will really get. Pure: `perpwatch check` asks before any daemon runs, the scheduler stretches its intervals by the same.
  */
 import type { Source } from "../domain/observation.ts";
-import { type Lane, lanes, laneWeights } from "../exchange/index.ts";
+import { type Lane, lanes } from "../exchange/index.ts";
 import { freshnessMs, longestMs, type ScheduleSettings, scheduleMs } from "./settings.ts";
 
 export interface DemandInput {
@@ -55,9 +55,26 @@ export interface Demand {
 /** Share of the ceiling that schedules may plan with; the rest is for sign-ins, repeats and what is asked at once. */
 const PLANNED = 0.9;
 
-/** The source that is not stretched, and the share of what is planned that it may take for that. */
-const listed = "marketConfig" satisfies Source;
-const LISTED = 0.15;
+/**
+ * Share of each lane in what is planned, relative to the others. One request brings the prices of all, positions cost one a
+ * wallet: where both are stretched, positions get nearly three times as many requests.
+ */
+const planWeights: ReadonlyMap<Lane, number> = new Map<Lane, number>([
+  [lanes.prices, 20],
+  [lanes.atRisk, 60],
+  [lanes.state, 60],
+  [lanes.inbox, 4],
+  [lanes.rest, 9],
+]);
+
+/**
+ * Sources that are not stretched, and the share of what is planned that each may take for that: one request tells of pauses
+ * and sessions of every market, one of a halt of the exchange.
+ */
+const steadyShares: ReadonlyMap<Source, number> = new Map<Source, number>([
+  ["marketConfig", 0.15],
+  ["exchangeStatus", 0.12],
+]);
 
 /** In the order in which sources are first asked: what risk needs first. */
 export const sourceOrder: readonly Source[] = [
@@ -114,15 +131,20 @@ export function demandOf(input: DemandInput): Demand {
   }
   const wantedOf = new Map<Lane, number>([[lanes.atRisk, riskPerSecond]]);
   const planned = ceiling * PLANNED;
-  // One request tells of pauses and sessions of every market: it keeps its pace, up to a share of the ceiling.
-  const list = wanted.get(listed)!;
-  const listFactor = Math.max(1, list.perSecond / (planned * LISTED));
+  const steadyFactors = new Map<Source, number>();
+  let shared = planned;
   for (const [source, { perSecond }] of wanted) {
-    if (source === listed) continue;
+    const share = steadyShares.get(source);
+    if (share !== undefined) {
+      const factor = Math.max(1, perSecond / (planned * share));
+      steadyFactors.set(source, factor);
+      shared -= perSecond / factor;
+      continue;
+    }
     const lane = laneOf(source);
     wantedOf.set(lane, (wantedOf.get(lane) ?? 0) + perSecond);
   }
-  const given = shareOut(planned - list.perSecond / listFactor, wantedOf);
+  const given = shareOut(shared, wantedOf);
   const factorOf = (lane: Lane) => Math.max(1, (wantedOf.get(lane) ?? 0) / (given.get(lane) ?? 0) || 1);
   const sources = sourceOrder.map((source): SourceDemand => {
     const { everyMs, perSecond } = wanted.get(source)!;
@@ -131,7 +153,7 @@ export function demandOf(input: DemandInput): Demand {
       source,
       lane,
       everyMs,
-      effectiveMs: Math.round(everyMs * (source === listed ? listFactor : factorOf(lane))),
+      effectiveMs: Math.round(everyMs * (steadyFactors.get(source) ?? factorOf(lane))),
       requestsPerSecond: perSecond + (source === "traderState" ? riskPerSecond : 0),
     };
   });
@@ -143,16 +165,14 @@ export function demandOf(input: DemandInput): Demand {
   };
 }
 
-/**
- * The share of a rate that each lane gets, as the request budget shares it: what a lane does not want goes to the others by weight.
- */
+/** The share of a rate that each lane gets: what a lane does not want goes to the others by weight. */
 function shareOut(perSecond: number, wanted: ReadonlyMap<Lane, number>): ReadonlyMap<Lane, number> {
   const given = new Map<Lane, number>();
   let open = [...wanted.keys()];
   let left = perSecond;
   while (open.length > 0) {
-    const weights = sum(open.map((lane) => laneWeights[lane]));
-    const shareOf = (lane: Lane) => (left * laneWeights[lane]) / weights;
+    const weights = sum(open.map((lane) => planWeights.get(lane)!));
+    const shareOf = (lane: Lane) => (left * planWeights.get(lane)!) / weights;
     const content = open.filter((lane) => wanted.get(lane)! <= shareOf(lane));
     if (content.length === 0) {
       for (const lane of open) given.set(lane, shareOf(lane));

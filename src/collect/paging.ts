@@ -183,6 +183,13 @@ export class History {
     try {
       const page = await this.#options.page(run, current.older, true, run.call(lanes.catchUp));
       fresh = await this.#unknown(page);
+      // It would be read for ever. The rows behind it stay unread.
+      if (fresh.length === 0 && isSame(page.older, current.older))
+        throw new ExchangeError({
+          endpoint: this.#options.name,
+          reason: "bad-record",
+          what: "a page that leads to itself",
+        });
       const oldestMs = oldestOf(page);
       const ended =
         page.older === null ||
@@ -268,6 +275,10 @@ export async function catchUpOne<P extends { readonly history: History }>(
 /** Names the cursor at which a history begins in the store. */
 export const historyCursor = (source: string, wallet: string, part: string): string =>
   `history/${source}/${wallet}/${part}`;
+
+function isSame(one: Backlog["older"], other: Backlog["older"]): boolean {
+  return one !== null && JSON.stringify(one) === JSON.stringify(other);
+}
 
 function laterCall(run: WalletRun): ReturnType<WalletRun["call"]> {
   const call = run.call(lanes.catchUp);

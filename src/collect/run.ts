@@ -34,6 +34,8 @@ export interface RunOptions {
   readonly asked: boolean;
   readonly gap: boolean;
   readonly lane: Lane;
+  /** The time by which it should be done, monotonic ms. */
+  readonly dueMs: number;
   readonly limitMs: number;
 }
 
@@ -49,7 +51,7 @@ export function perform(options: RunOptions): {
   readonly abort: (reason: Error) => void;
   readonly ended: Promise<RunEnd>;
 } {
-  const { collector, clock, limitMs, lane, client, catchUp, gap } = options;
+  const { collector, clock, limitMs, lane, dueMs, client, catchUp, gap } = options;
   const controller = new AbortController();
   const { signal } = controller;
   let observing = 0;
@@ -100,6 +102,7 @@ export function perform(options: RunOptions): {
         ...(wallet === undefined ? {} : { wallet }),
         // Never before its own lane.
         lane: Math.max(lane, other ?? lane) as Lane,
+        dueMs,
         signal,
         deadlineMs: Math.max(0, stopwatch.leftMs - GRACE_MS),
         // As long as it takes: each lane has its share, and stopping or a more urgent run ends the wait.

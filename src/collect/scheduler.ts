@@ -182,16 +182,22 @@ export class Scheduler {
     this.#wheel.set(job, atMs);
   }
 
+  /** Without the schedules of what nobody needs. */
   status(): ScheduleStatus[] {
-    return this.#jobs.map((job) => ({
-      source: job.collector.source,
-      wallet: job.wallet?.name ?? null,
-      everyMs: this.#everyMs(job),
-      lastOkMs: job.lastOkMs,
-      lastFailure: job.lastFailure,
-      failuresInRow: job.failures,
-      catchUpFailure: job.catchUpFailure,
-    }));
+    return this.#jobs.flatMap((job) => {
+      const { collector } = job;
+      const wallet = job.wallet?.name ?? null;
+      if (collector.isNeeded?.(wallet) === false) return [];
+      return {
+        source: collector.source,
+        wallet,
+        everyMs: this.#everyMs(job),
+        lastOkMs: job.lastOkMs,
+        lastFailure: job.lastFailure,
+        failuresInRow: job.failures,
+        catchUpFailure: job.catchUpFailure,
+      };
+    });
   }
 
   /** Nothing can be read at all; null while anything can. */
@@ -318,6 +324,8 @@ export class Scheduler {
       asked: mode === "asked",
       gap: job.gap || job.gapAsked,
       lane,
+      dueMs:
+        mode === "turn" || mode === "retry" ? this.#secondIntervalMs(job, startedMs, everyMs) : startedMs,
       limitMs: catchUp ? CATCH_UP_DEADLINE_MS : deadlineMs(job.collector.source, everyMs),
     });
     job.running = { mode, startedMs, abort };
@@ -328,6 +336,11 @@ export class Scheduler {
       this.#wheel.set(job, job.turnMs + everyMs);
     }
     await this.#after(job, mode, await ended);
+  }
+
+  /** The end of the second interval since its last reading, monotonic ms: after a rate limit the most overdue are read first. */
+  #secondIntervalMs({ lastOkMs }: Job, nowMs: number, everyMs: number): number {
+    return lastOkMs === null ? nowMs : nowMs - (this.#clock.nowMs() - lastOkMs) + 2 * everyMs;
   }
 
   #lane(job: Job, mode: Mode): Lane {

@@ -91,7 +91,7 @@ export const scheduleSettings = z.strictObject({
   pnl: schedule(interval).prefault(every("5m")),
   portfolio: schedule(interval).prefault(every("5m")),
   marketConfig: schedule(interval).prefault(every("8s")),
-  exchangeStatus: schedule(interval).prefault(every("30s")),
+  exchangeStatus: schedule(interval).prefault(every("10s")),
   orderbook: schedule(interval).prefault(every("15s")),
   calendars: schedule(interval).prefault(every("1h")),
   candles: schedule(interval).prefault(every("5m")),
@@ -115,12 +115,18 @@ export function longestMs(schedule: Schedule, nowMs: number, streams: boolean): 
   return Math.max(usualMs, schedule.whenStreamingMs ?? 0);
 }
 
-/** Settings of markets change seldom: figures that rest on them are not stale when the list is late for a while, ms. */
-const MARKET_CONFIG_KEEPS_MS = 10 * 60_000;
+/**
+ * The shortest interval that the freshness of a source is measured against, ms. Settings of markets and the status of the
+ * exchange are read often, to notify a change soon, and change seldom: what rests on them is not stale when one is late.
+ */
+const minFreshnessMs: ReadonlyMap<Source, number> = new Map<Source, number>([
+  ["marketConfig", 10 * 60_000],
+  ["exchangeStatus", 30_000],
+]);
 
 /** The interval that a source's freshness is measured against, ms. */
 export function freshnessMs(source: Source, everyMs: number): number {
-  return source === "marketConfig" ? Math.max(everyMs, MARKET_CONFIG_KEEPS_MS) : everyMs;
+  return Math.max(everyMs, minFreshnessMs.get(source) ?? 0);
 }
 
 /** By source, what the watch measures freshness against. @param streams whether there may be any */

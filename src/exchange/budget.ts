@@ -6,7 +6,7 @@
  *  - Lanes share the budget by weight (fair-queue.ts): each that has something to send gets its share of any rate, however
  *    small, and what others leave. Prices, which every judgement needs, and positions at risk have the largest.
  *  - The bucket fills at the current rate and holds a fifth of a second's worth (at least one), so that in no second more
- *    than 1.2 × the rate is sent. A 429 answer changes the rate for everybody (rate-control.ts).
+ *    than 1.2 × the rate is sent; one request while refusals hold the rate down. A 429 answer changes the rate for everybody (rate-control.ts).
  *  - At most `maxInFlight` requests are under way, so that none waits in the connection pool while its time limit runs.
  *  - After a 429 one request at a time is sent until one is answered. In a long pause that is one every three seconds, of
  *    prices or positions: the limit may be the endpoint's own, or end early.
@@ -22,11 +22,11 @@ import { RouteLimits } from "./route-limits.ts";
 export const lanes = { prices: 0, atRisk: 1, state: 2, inbox: 3, asked: 4, rest: 5, catchUp: 6 } as const;
 export type Lane = (typeof lanes)[keyof typeof lanes];
 
-/** Share of each lane while all have something to send, relative to the others. Schedules are planned by the same. */
+/** Share of each lane while all have something to send, relative to the others. */
 export const laneWeights: Readonly<Record<Lane, number>> = {
   [lanes.prices]: 60,
-  [lanes.atRisk]: 30,
-  [lanes.state]: 30,
+  [lanes.atRisk]: 60,
+  [lanes.state]: 60,
   [lanes.inbox]: 3,
   [lanes.asked]: 3,
   [lanes.rest]: 3,
@@ -61,6 +61,8 @@ export interface Take {
   readonly signIn?: boolean;
   /** Name of the endpoint: one that refuses everything by itself slows nobody else. */
   readonly route?: string;
+  /** The time by which it should be done, monotonic ms: its lane goes by that. Default: now. */
+  readonly dueMs?: number | undefined;
   readonly signal?: AbortSignal;
 }
 
@@ -191,7 +193,7 @@ export class RequestBudget {
   /** The rate that the exchange's refusals left, and how long it has been that, ms; null: they do not lower it. */
   get granted(): { readonly perSecond: number; readonly forMs: number } | null {
     if (!this.#rate.lowered) return null;
-    return { perSecond: this.#rate.perSecond, forMs: this.#clock.elapsedMs() - this.#rate.changedMs };
+    return { perSecond: this.#rate.perSecond, forMs: this.#clock.elapsedMs() - this.#rate.sinceMs };
   }
 
   /** Calls `run` when the search for the granted rate ends with another rate than before. */
@@ -216,13 +218,19 @@ export class RequestBudget {
    * Waits for the turn of one request.
    * @throws {BudgetFull}; the signal's reason when it aborts first
    */
-  take({ lane, weight = 1, signIn = false, route = "", signal }: Take): Promise<Grant> {
+  take({ lane, weight = 1, signIn = false, route = "", dueMs, signal }: Take): Promise<Grant> {
     if (signal?.aborted) return Promise.reject(signal.reason);
     const name = signIn ? "signIn" : lane;
     const size = this.#queue.sizeOf(name);
     if (size >= this.#maxWaiting) return Promise.reject(new BudgetFull(lane, size));
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = { size: weight, gone: false, route, resolve };
+      const waiter: Waiter = {
+        size: weight,
+        dueMs: dueMs ?? this.#clock.elapsedMs(),
+        gone: false,
+        route,
+        resolve,
+      };
       this.#queue.push(name, waiter);
       this.#drain();
       if (waiter.gone || !signal) return;
@@ -345,7 +353,8 @@ export class RequestBudget {
   }
 
   #capacity(): number {
-    return Math.max(1, this.#rate.perSecond * BURST_SECONDS);
+    // A limiter that refuses may have no room for bursts.
+    return this.#rate.lowered ? 1 : Math.max(1, this.#rate.perSecond * BURST_SECONDS);
   }
 
   /** Wakes when the first waiter can be served: of places in flight the end of a request tells. */

@@ -6,7 +6,7 @@
  *                            └──── again, when that is safe, at most twice, within the caller's limit
  *
  * The limit (default 30 s) is for attempts and the pauses between them. Waiting for the budget has a limit of its own: it is
- * no failure of the exchange. Only what the table calls safe is repeated; after a 429 as soon as the budget lets it, otherwise
+ * no failure of the exchange. Only what the table calls safe is repeated; during a rate limit as soon as the budget lets it, otherwise
  * after 0.25 s, 0.5 s, with jitter. A 429 slows the whole process (budget.ts). Sessions are not known here: a bearer is
  * handed in.
  */
@@ -18,6 +18,7 @@ import type { Clock, Random } from "../domain/clock.ts";
 import { BudgetFull, type Grant, type Lane, lanes, type RequestBudget, type Take } from "./budget.ts";
 import { BadRecord, cleanText, ExchangeError, refusal } from "./errors.ts";
 import { type Http, type HttpAnswer, HttpFailure } from "./http.ts";
+import { OutageEnd } from "./outage-end.ts";
 
 export const DEFAULT_DEADLINE_MS = 30_000;
 /** One attempt gets at most this much of the limit, so that a repeat still fits. */
@@ -28,6 +29,8 @@ const FIRST_PAUSE_MS = 250;
 export interface CallOptions {
   /** Default: the rest (3). */
   readonly lane?: Lane;
+  /** The time by which the request should be done, monotonic ms; of two in a lane the earlier goes first. Default: now. */
+  readonly dueMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Limit for attempts and the pauses between them, ms: waiting for the budget does not count. Default 30 000. */
   readonly deadlineMs?: number;
@@ -54,6 +57,8 @@ export interface Caller {
   call<E extends Endpoint>(endpoint: E, args: Args<E>, options?: CallOptions): Promise<Called<RecordOf<E>>>;
   readonly http: Http;
   readonly budget: RequestBudget;
+  /** Calls `run` when the exchange answers again after an outage. Sign-ins that fail while all else is answered are none. */
+  onOutageEnd(run: () => void): void;
 }
 
 interface Patience {
@@ -71,6 +76,7 @@ export interface CallerOptions {
 }
 
 export function createCaller({ http, budget, clock, random }: CallerOptions): Caller {
+  const outage = new OutageEnd();
   async function call<E extends Endpoint>(
     endpoint: E,
     args: Args<E>,
@@ -83,7 +89,13 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
     let endMs = clock.elapsedMs() + (options.deadlineMs ?? DEFAULT_DEADLINE_MS);
     let patienceMs = options.waitMs ?? options.deadlineMs ?? DEFAULT_DEADLINE_MS;
     const lane = options.lane ?? lanes.rest;
-    const take = { lane, weight: endpoint.weight, signIn: options.signIn === true, route: name };
+    const take = {
+      lane,
+      weight: endpoint.weight,
+      signIn: options.signIn === true,
+      route: name,
+      dueMs: options.dueMs,
+    };
     /** Waits for the budget; the call's time stands still meanwhile. */
     async function turn(refused: ExchangeError | null): Promise<Grant> {
       signal?.throwIfAborted();
@@ -113,7 +125,10 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
         });
         if (answer.status === 429) grant.throttled(answer.retryAfterMs);
         else grant.answered();
-        if (answer.status >= 200 && answer.status < 300) return read(endpoint, answer);
+        if (answer.status >= 200 && answer.status < 300) {
+          outage.answered(clock.elapsedMs());
+          return read(endpoint, answer);
+        }
         error = refusal(
           name,
           answer.status,
@@ -127,9 +142,11 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
       } finally {
         grant.failed();
       }
+      if (!error.retryable) outage.answered(clock.elapsedMs());
+      else if (error.reason !== "rate-limited" && !take.signIn) outage.failed(clock.elapsedMs());
       if (!error.retryable || !endpoint.safeToRetry || attempt >= REPEATS) throw error;
-      // After a 429 the budget says when the next request is sent.
-      if (error.reason === "rate-limited") continue;
+      // During a limit the budget says when the next request is sent.
+      if (error.reason === "rate-limited" && budget.limit !== null) continue;
       const pauseMs = pauseBefore(error, attempt);
       if (clock.elapsedMs() + pauseMs >= endMs) throw error;
       await clock.sleep(pauseMs, signal);
@@ -167,7 +184,7 @@ export function createCaller({ http, budget, clock, random }: CallerOptions): Ca
     return Math.max(FIRST_PAUSE_MS * 2 ** attempt * jitter, error.retryAfterMs ?? 0);
   }
 
-  return { call, http, budget };
+  return { call, http, budget, onOutageEnd: (run) => outage.onEnd(run) };
 }
 
 /** A success, read by the table. */

@@ -30,6 +30,8 @@ export interface ClientCall {
   readonly wallet?: string | undefined;
   /** Default: the rest (3). */
   readonly lane?: Lane | undefined;
+  /** The time by which it should be done, monotonic ms; of two in a lane the earlier goes first. Default: now. */
+  readonly dueMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Limit for attempts, sign-in and repeats; ms. Waiting for the budget does not count. Default 30 000. */
   readonly deadlineMs?: number | undefined;
@@ -84,6 +86,7 @@ export function createClient({ caller, sessions, clock, onBadRecord }: ClientOpt
           onWait,
           ...(call.waitMs === undefined ? {} : { waitMs: call.waitMs }),
           ...(call.lane === undefined ? {} : { lane: call.lane }),
+          ...(call.dueMs === undefined ? {} : { dueMs: call.dueMs }),
         });
       const called =
         endpoint.session === "required"
@@ -91,8 +94,7 @@ export function createClient({ caller, sessions, clock, onBadRecord }: ClientOpt
           : await optional(session, send);
       for (const row of called.rejected) {
         const { message, fields } = row.problem;
-        const body = writeJson(row.raw)?.slice(0, MOST_KEPT_BODY) ?? null;
-        onBadRecord({ endpoint: endpoint.name, wallet, problem: message, fields, body });
+        onBadRecord({ endpoint: endpoint.name, wallet, problem: message, fields, body: textOf(row.raw) });
       }
       return called.record;
     } catch (error) {
@@ -110,6 +112,15 @@ export function createClient({ caller, sessions, clock, onBadRecord }: ClientOpt
       (args: object = {}, call: ClientCall = {}) => ask(endpoint, args, call),
     ]),
   ) as unknown as ExchangeClient;
+}
+
+/** A row as text, to be kept; null where it is nested too deep to be written. */
+function textOf(row: unknown): string | null {
+  try {
+    return writeJson(row)?.slice(0, MOST_KEPT_BODY) ?? null;
+  } catch {
+    return null;
+  }
 }
 
 type Send = (bearer: string | null) => Promise<Called<unknown>>;

@@ -6,13 +6,16 @@
  * monotonic clock) from both sides, and the bounds of recent answers intersect to a few dozen milliseconds. Resting on the
  * monotonic clock means that a jump of our wall clock shows in `offsetMs` at once.
  *
- * One answer that contradicts the others (a cached one, a second server) is not believed; three in a row are.
+ * One answer that contradicts the others (a cached one, a second server) is not believed; three in a row are. A time that is
+ * more than a day from our wall clock never is: what is stored by it would be wrong for good.
  */
 import type { Clock } from "../domain/clock.ts";
 
 const MOST_SAMPLES = 32;
 const BELIEVED = 3;
 const BETWEEN_SAMPLES_MS = 200;
+/** The largest offset of an exchange's clock that is taken. */
+export const MAX_OFFSET_MS = 86_400_000;
 
 interface Bounds {
   readonly low: number;
@@ -26,10 +29,24 @@ export class ExchangeTime {
   #lastSampleMs = Number.NEGATIVE_INFINITY;
   #header = "";
   #headerMs = Number.NaN;
+  readonly #maxOffsetMs: number;
+  readonly #onRefused: (offsetMs: number) => void;
+  /** Our wall clock less the exchange's, ms, as the newest answer tells it, which is too far off to be taken; null: it is not. */
+  refusedOffsetMs: number | null = null;
 
-  /** @param clock the machine's own, not one that is corrected by this very measurement */
-  constructor(clock: Clock) {
+  /**
+   * @param clock the machine's own, not one that is corrected by this very measurement
+   * @param maxOffsetMs the largest offset that is taken
+   * @param onRefused called with the offset when the first answer is refused, and again after others were taken
+   */
+  constructor(
+    clock: Clock,
+    maxOffsetMs = Number.POSITIVE_INFINITY,
+    onRefused: (offsetMs: number) => void = () => {},
+  ) {
     this.#clock = clock;
+    this.#maxOffsetMs = maxOffsetMs;
+    this.#onRefused = onRefused;
   }
 
   /** True if any answer was seen yet. */
@@ -59,6 +76,14 @@ export class ExchangeTime {
     }
     if (Number.isNaN(this.#headerMs)) return;
     this.#lastSampleMs = receivedMs;
+    const offsetMs = this.#clock.nowMs() - this.#headerMs;
+    if (Math.abs(offsetMs) > this.#maxOffsetMs) {
+      const isFirst = this.refusedOffsetMs === null;
+      this.refusedOffsetMs = offsetMs;
+      if (isFirst) this.#onRefused(offsetMs);
+      return;
+    }
+    this.refusedOffsetMs = null;
     this.#samples.push({ low: this.#headerMs - receivedMs, high: this.#headerMs + 1_000 - sentMs });
     if (this.#samples.length > MOST_SAMPLES) this.#samples.shift();
     this.#intersect();

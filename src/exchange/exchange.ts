@@ -29,6 +29,8 @@ export interface ExchangeOptions {
   /** Troubles of a session that have no consequence yet; for the log. */
   readonly onTrouble: (wallet: string, detail: string) => void;
   readonly onBadRecord: (report: BadRecordReport) => void;
+  /** As of `HttpOptions`. */
+  readonly onTimeRefused?: (offsetMs: number) => void;
 }
 
 export interface Exchange {
@@ -49,6 +51,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
     version,
     clock,
     ...(dispatcher ? { dispatcher } : {}),
+    onTimeRefused: options.onTimeRefused,
   });
   const budget = new RequestBudget({
     clock,

@@ -1,7 +1,7 @@
 /**
  * Queues that share one server by weight: self-clocked fair queueing.
  *
- * Each queue is first in, first out. Among the heads of all queues the one with the smallest finish tag is next; the tag is
+ * Each queue is in the order of what is due first, and of equals first in, first out. Among the heads of all queues the one with the smallest finish tag is next; the tag is
  * the virtual time at which the queue became busy, or the tag of the entry before, plus size / weight. So a queue that is
  * never empty gets at least its weight's share of what is served, however busy the others are, and an entry of an idle queue
  * is served after at most as much work of the others as its weight allows. An entry can leave before its turn.
@@ -9,6 +9,8 @@
 export interface FairEntry {
   /** Size of the work, relative to the others. */
   readonly size: number;
+  /** The time by which it should be done; any clock that all entries share. */
+  readonly dueMs: number;
   /** Left before its turn. Only the queue writes it. */
   gone: boolean;
 }
@@ -26,7 +28,9 @@ class Fifo<E extends FairEntry> {
   }
 
   push(entry: E): void {
-    this.#entries.push(entry);
+    let at = this.#entries.length;
+    while (at > this.#head && this.#entries[at - 1]!.dueMs > entry.dueMs) at--;
+    this.#entries.splice(at, 0, entry);
     this.size++;
   }
 

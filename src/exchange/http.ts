@@ -10,8 +10,9 @@ import type { IncomingHttpHeaders } from "node:http";
 import { type Dispatcher, Pool } from "undici";
 import { writeJson } from "../contract/json.ts";
 import type { Clock } from "../domain/clock.ts";
-import { ExchangeTime } from "./exchange-time.ts";
+import { ExchangeTime, MAX_OFFSET_MS } from "./exchange-time.ts";
 import { retryAfterMs } from "./retry-after.ts";
+import { loopback } from "./settings.ts";
 
 export interface HttpOptions {
   /** As configured: origin, maybe with a path before `/v1`. */
@@ -30,6 +31,8 @@ export interface HttpOptions {
   readonly connectMs?: number;
   readonly headersMs?: number;
   readonly bodyMs?: number;
+  /** Called when the exchange's time is too far from ours to be taken, with our wall clock less the exchange's, ms. */
+  readonly onTimeRefused?: ((offsetMs: number) => void) | undefined;
 }
 
 /** Carries requests out and hands their answers to undici's callbacks: a pool of connections, or a stand-in for one. */
@@ -100,7 +103,9 @@ export function createHttp(options: HttpOptions): Http {
       keepAliveTimeout: 30_000,
       maxResponseSize: mostBytes,
     });
-  const time = new ExchangeTime(clock);
+  // The time of a simulator on this machine may be any.
+  const maxOffsetMs = loopback.test(base.hostname) ? Number.POSITIVE_INFINITY : MAX_OFFSET_MS;
+  const time = new ExchangeTime(clock, maxOffsetMs, options.onTimeRefused);
   const plain = {
     accept: "application/json",
     "accept-encoding": "identity",

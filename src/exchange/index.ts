@@ -4,7 +4,7 @@
  *   exchange.ts       all of it, put together
  *   client.ts         one typed method for each endpoint, under a wallet's session
  *   session(s).ts     access tokens: sign in, refresh, recover; tokens.ts, sign-in.ts: their parts
- *   call.ts           one call: arguments, turn, attempts, record
+ *   call.ts           one call: arguments, turn, attempts, record; outage-end.ts: the first answer after an outage
  *   budget.ts         the request budget of the process: lanes with shares (fair-queue.ts), and the rate that the exchange
  *                     grants (rate-control.ts)
  *   http.ts           one request, one answer; exchange-time.ts: the exchange's clock

@@ -3,15 +3,16 @@
  *
  *   open ──429──► limited: paused, then one probe at a time ──any other answer──► open
  *
- *  - A refusal pauses everything for `Retry-After` (at most a minute), else for one second, from the second probe on for two.
- *    In a longer pause only its probes are sure (budget.ts): an answer ends it.
+ *  - A refusal pauses everything for `Retry-After` if that is a second to a minute, else for one second, from the second
+ *    probe on for two. In a longer pause only its probes are sure (budget.ts): an answer ends it.
  *  - A limit that also refused a probe, or that asked for a longer pause, has nothing to do with the rate as long as the one
  *    before it ended more than a minute ago: the rate is what it was as soon as a probe is answered.
- *  - Any other limit is the exchange's own rate if the refused endpoint is answered soon after it: half of the refused rate
- *    is used, at least what was answered, and the grant is found by bisection between what held for ten seconds and what was
- *    refused. Steps are made only while the rate is used to three quarters. Within a tenth the search ends: the rate is
- *    settled. An endpoint that refuses everything changes no rate (route-limits.ts).
- *  - A settled rate is tried above after five minutes. Each refusal there doubles this time, up to an hour.
+ *  - Any other limit is the exchange's own rate if the refused endpoint is answered soon after it. A rate that held for ten
+ *    seconds and met a limit of a moment is lowered by 5 %: a limiter also refuses requests of one kind that happen to meet.
+ *    Any other is halved, but not below what was answered. An endpoint that refuses everything changes no rate (route-limits.ts).
+ *  - Every ten seconds in which three quarters of the rate are used it grows: by 10 % up to the rate that was refused last, by
+ *    1 % from a tenth below it on (the rate is settled), and by half above a quarter more than that and where none was
+ *    refused. So a grant is kept to within a few percent at the cost of about one refusal a minute.
  *  - Without a ceiling of the user's the rate starts at 20 a second and grows in the same steps, up to 200.
  */
 
@@ -19,7 +20,7 @@
 export const AUTO_START_PER_SECOND = 20;
 export const AUTO_MAX_PER_SECOND = 200;
 /** The exchange was never seen to refuse one request a second. */
-const FLOOR_PER_SECOND = 0.5;
+const FLOOR_PER_SECOND = 0.25;
 const PAUSE_MS = 1_000;
 const NEXT_PAUSE_MS = 2_000;
 export const MAX_PAUSE_MS = 60_000;
@@ -29,9 +30,13 @@ const PASSING_AFTER_MS = 60_000;
 const HOLDS_AFTER_MS = 10_000;
 const DOUBT_MS = 10_000;
 const USED = 0.75;
-const PRECISION = 0.1;
-const FIRST_PATIENCE_MS = 5 * 60_000;
-const MAX_PATIENCE_MS = 60 * 60_000;
+const HALF = 0.5;
+const SLIGHTLY_LESS = 0.95;
+const FIRST_GROWTH = 1.5;
+const GROWTH = 1.1;
+const SLOW_GROWTH = 1.01;
+/** Smaller changes are steps of the same search. */
+const SAME = 0.15;
 
 interface Limit {
   readonly sinceMs: number;
@@ -58,8 +63,11 @@ export class RateControl {
   readonly floorPerSecond: number;
   /** Requests a second outside of pauses. */
   perSecond: number;
-  /** Since when `perSecond` is what it is, monotonic ms. */
-  changedMs: number;
+  /** Since when `perSecond` is about what it is, monotonic ms. */
+  sinceMs: number;
+  #aboutPerSecond: number;
+  /** The time of the last step, monotonic ms. */
+  #changedMs: number;
   pausedUntilMs = Number.NEGATIVE_INFINITY;
   #limit: Limit | null = null;
   /** Requests up to this number had been sent at the newest refusal. */
@@ -67,11 +75,12 @@ export class RateControl {
   #endedMs = Number.NEGATIVE_INFINITY;
   /** Until then an answer of a refused endpoint shows that the limit was one of the rate, not one of that endpoint. */
   #doubtUntilMs = Number.NEGATIVE_INFINITY;
-  /** The lowest rate that was refused; null: none was, as far as is remembered. */
-  #refusedPerSecond: number | null = null;
+  /** The limit before was one that a limiter ends with its next token. */
+  #brief = false;
+  /** The newest rate that held for ten seconds since the last cut; null: none. */
   #heldPerSecond: number | null = null;
-  #patienceMs = FIRST_PATIENCE_MS;
-  #exploring = false;
+  /** The rate that was refused last; null: none was, as far as is remembered. */
+  #refusedPerSecond: number | null = null;
   /** The rate that the search ended with, once the exchange's refusals made one necessary; null: it did not yet. */
   settledPerSecond: number | null = null;
   #lowered = false;
@@ -81,7 +90,8 @@ export class RateControl {
     this.ceilingPerSecond = ceilingPerSecond ?? AUTO_MAX_PER_SECOND;
     this.perSecond = ceilingPerSecond ?? AUTO_START_PER_SECOND;
     this.floorPerSecond = Math.min(this.perSecond, FLOOR_PER_SECOND);
-    this.changedMs = nowMs;
+    this.sinceMs = this.#changedMs = nowMs;
+    this.#aboutPerSecond = this.perSecond;
   }
 
   /** The exchange's refusals hold the rate below what it would be. */
@@ -107,7 +117,9 @@ export class RateControl {
     const limit = this.#limit;
     if (news) limit.refusals++;
     const ownMs = limit.refusals > 1 ? NEXT_PAUSE_MS : PAUSE_MS;
-    const pauseMs = Math.min(retryAfterMs ?? ownMs, MAX_PAUSE_MS);
+    // No time, or one that is over: by that it would be asked at the full rate.
+    const asked = retryAfterMs !== null && retryAfterMs >= PAUSE_MS;
+    const pauseMs = asked ? Math.min(retryAfterMs, MAX_PAUSE_MS) : ownMs;
     if ((news && !first) || pauseMs > TOKEN_PAUSE_MS) limit.blocked = true;
     if (news) this.#sentBefore = sent;
     this.pausedUntilMs = Math.max(this.pausedUntilMs, nowMs + pauseMs);
@@ -126,6 +138,7 @@ export class RateControl {
       this.pausedUntilMs = Math.min(this.pausedUntilMs, nowMs);
       const passing = limit.blocked && limit.sinceMs - this.#endedMs > PASSING_AFTER_MS;
       this.#endedMs = nowMs;
+      this.#brief = !limit.blocked;
       this.#doubtUntilMs = passing ? Number.NEGATIVE_INFINITY : nowMs + DOUBT_MS;
     }
     if (again && this.#limit === null && nowMs <= this.#doubtUntilMs) {
@@ -135,16 +148,17 @@ export class RateControl {
     return ends;
   }
 
-  /** Half of the refused rate, at least what held, unless that is what was refused, and at least what was answered. */
   #lower(answeredPerSecond: number, nowMs: number): void {
     const refused = this.perSecond;
-    if (this.#heldPerSecond !== null && this.#heldPerSecond >= refused) this.#heldPerSecond = null;
-    if (this.#exploring) this.#patienceMs = Math.min(MAX_PATIENCE_MS, this.#patienceMs * 2);
-    this.#exploring = false;
+    if (nowMs - this.#changedMs >= HOLDS_AFTER_MS) this.#heldPerSecond = refused;
+    const less =
+      this.#brief && this.#heldPerSecond !== null
+        ? Math.min(this.#heldPerSecond, refused * SLIGHTLY_LESS)
+        : Math.max(refused * HALF, answeredPerSecond);
+    this.#heldPerSecond = null;
     this.#refusedPerSecond = refused;
     this.#lowered = true;
-    const least = Math.max(this.floorPerSecond, this.#heldPerSecond ?? 0, answeredPerSecond);
-    this.#set(Math.min(refused, Math.max(refused / 2, least)), nowMs);
+    this.#set(Math.min(refused, Math.max(less, this.floorPerSecond)), nowMs);
   }
 
   /**
@@ -152,7 +166,7 @@ export class RateControl {
    * @param usedPerSecond what was sent in the last ten seconds
    */
   grow(usedPerSecond: number, nowMs: number): void {
-    if (this.#limit || nowMs - this.changedMs < HOLDS_AFTER_MS || nowMs < this.pausedUntilMs) return;
+    if (this.#limit || nowMs - this.#changedMs < HOLDS_AFTER_MS || nowMs < this.pausedUntilMs) return;
     if (this.perSecond >= this.ceilingPerSecond) {
       this.#refusedPerSecond = null;
       this.#settle();
@@ -164,19 +178,18 @@ export class RateControl {
       return;
     }
     this.#heldPerSecond = this.perSecond;
+    const growth = this.#growth();
+    if (growth === SLOW_GROWTH) this.#settle();
+    this.#set(Math.min(this.ceilingPerSecond, this.perSecond * growth), nowMs);
+  }
+
+  #growth(): number {
     const refused = this.#refusedPerSecond;
-    if (refused === null) {
-      this.#set(Math.min(this.ceilingPerSecond, this.perSecond * 1.5), nowMs);
-      return;
-    }
-    const next = (this.perSecond + refused) / 2;
-    if (next - this.perSecond > PRECISION * this.perSecond)
-      this.#set(Math.min(this.ceilingPerSecond, next), nowMs);
-    else if (nowMs - this.changedMs >= this.#patienceMs) {
-      this.#exploring = true;
-      this.#refusedPerSecond = null;
-      this.#set(Math.min(this.ceilingPerSecond, this.perSecond * 1.25), nowMs);
-    } else this.#settle();
+    if (refused === null) return FIRST_GROWTH;
+    if (this.perSecond * GROWTH < refused) return GROWTH;
+    if (this.perSecond < refused * GROWTH) return SLOW_GROWTH;
+    this.#refusedPerSecond = null;
+    return GROWTH;
   }
 
   #settle(): void {
@@ -185,6 +198,9 @@ export class RateControl {
 
   #set(perSecond: number, nowMs: number): void {
     this.perSecond = perSecond;
-    this.changedMs = nowMs;
+    this.#changedMs = nowMs;
+    if (Math.abs(perSecond - this.#aboutPerSecond) <= SAME * this.#aboutPerSecond) return;
+    this.#aboutPerSecond = perSecond;
+    this.sinceMs = nowMs;
   }
 }

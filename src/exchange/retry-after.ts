@@ -1,8 +1,11 @@
+/** An answer that asks for more stops nothing for longer: what was wrong with it may be over at once. */
+const MAX_MS = 300_000;
+
 /**
  * `Retry-After`: seconds, maybe with a fraction, or an HTTP date.
  *
  * @param nowMs the exchange's own time, which is what its date is meant in
- * @returns ms to wait, never negative, at most a day; null when there is no header or it cannot be read
+ * @returns ms to wait, never negative, at most five minutes; null when there is no header or it cannot be read
  */
 export function retryAfterMs(header: string | null, nowMs: number): number | null {
   if (header === null) return null;
@@ -12,5 +15,5 @@ export function retryAfterMs(header: string | null, nowMs: number): number | nul
     : /^[A-Za-z]{3,9},? /.test(text)
       ? Date.parse(text) - nowMs
       : Number.NaN;
-  return Number.isNaN(ms) ? null : Math.min(Math.max(0, ms), 86_400_000);
+  return Number.isNaN(ms) ? null : Math.min(Math.max(0, ms), MAX_MS);
 }

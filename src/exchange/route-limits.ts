@@ -45,12 +45,13 @@ export class RouteLimits {
       one.contradictedMs = nowMs;
     }
     const own = this.#routes.get(route);
-    if (!own) return false;
+    // A request that was under way at the refusal says nothing about the time after it.
+    if (!own || nth <= own.sent) return false;
     const refused = own.refusals > 0;
     own.refusals = 0;
     own.others = 0;
     // The pause was not kept for the route itself either: it tells of nobody.
-    if (nth > own.sent) own.pauseEndMs = NO_PAUSE;
+    own.pauseEndMs = NO_PAUSE;
     return refused && !isOwn(own, nowMs);
   }
 

@@ -10,6 +10,8 @@
  *                                            ▼               │
  *                                 back off (1 s … 60 s) ─────┘ and again, for ever
  *
+ *  - The end of an outage or of a rate limit ends the back-off from what nobody decided about (no answer, 5xx, 429), but
+ *    for the Retry-After of the answer. What was refused backs off all the same.
  *  - One renewal at a time, however many callers: they join it. Giving up on waiting does not stop it.
  *  - While a refresh cannot be done (network, 5xx, 429) the old access token stays in use until it expires.
  *  - A refresh token may be spent although its answer was lost. The next refresh then says so, and we sign in.
@@ -78,6 +80,8 @@ const MOST_RECOVERIES = 6;
 const RECOVERIES_MS = 60_000;
 const SAVE_AGAIN_MS = 5_000;
 const STOP_MS = 5_000;
+/** A wait for the end of a back-off looks again so often: it may end early. */
+const LOOK_AGAIN_MS = 1_000;
 
 export class WalletSession {
   readonly wallet: SessionWallet;
@@ -99,7 +103,12 @@ export class WalletSession {
   #signedOut = false;
   #renewal: Promise<boolean> | null = null;
   #failures = 0;
+  /** No renewal is begun before, monotonic ms. */
   #notBeforeMs = 0;
+  /** Nor before this, whatever answers meanwhile: refusals, and what the exchange asked for, monotonic ms. */
+  #heldUntilMs = 0;
+  /** An outage ended while a renewal was under way: if that fails, time within which the next one begins, ms. */
+  #againWithinMs: number | null = null;
   #recoveriesMs: number[] = [];
   #lastError: ExchangeError | null = null;
   #told: SessionChange | null = null;
@@ -213,13 +222,26 @@ export class WalletSession {
     this.#failures = 0;
   }
 
+  /** The exchange answers again: a renewal that it did not decide about is tried again within this time, ms. */
+  tryAgain(withinMs: number): void {
+    if (this.#renewal) {
+      this.#againWithinMs = withinMs;
+      return;
+    }
+    const { clock, random } = this.#parts;
+    const soonMs = Math.max(clock.elapsedMs() + random() * withinMs, this.#heldUntilMs);
+    if (soonMs >= this.#notBeforeMs) return;
+    this.#notBeforeMs = soonMs;
+    this.#plan();
+  }
+
   /** Signs in anew, whatever there is. @throws {ExchangeError} when it cannot be done now */
   async login(patience: Patience): Promise<void> {
     await this.#loaded();
     if (this.#renewal) await this.#renewal;
     this.#signedOut = false;
     this.#gone = this.#refused = this.#asked = true;
-    this.#notBeforeMs = 0;
+    this.#notBeforeMs = this.#heldUntilMs = 0;
     await this.access(patience);
   }
 
@@ -260,7 +282,7 @@ export class WalletSession {
       const waitMs = this.#notBeforeMs - clock.elapsedMs();
       if (waitMs > 0) {
         if (this.#notBeforeMs >= endMs) throw this.#none("waits before it tries again", waitMs);
-        await clock.sleep(waitMs, signal);
+        await clock.sleep(Math.min(waitMs, LOOK_AGAIN_MS), signal);
         return false;
       }
       this.#begin();
@@ -297,6 +319,9 @@ export class WalletSession {
     );
     void this.#renewal.then(() => {
       this.#renewal = null;
+      const withinMs = this.#againWithinMs;
+      this.#againWithinMs = null;
+      if (withinMs !== null) this.tryAgain(withinMs);
       this.#plan();
     });
   }
@@ -362,7 +387,9 @@ export class WalletSession {
     const jitter = 0.85 + 0.3 * random();
     const delayMs = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** this.#failures) * jitter;
     this.#failures = Math.min(this.#failures + 1, 16);
-    this.#wait(Math.max(delayMs, error.retryAfterMs ?? 0), clock.elapsedMs());
+    const askedMs = Math.min(LONGEST_BACKOFF_MS, error.retryAfterMs ?? 0);
+    const waitMs = Math.max(delayMs, askedMs);
+    this.#wait(waitMs, isRefusal(error) ? waitMs : askedMs, clock.elapsedMs());
   }
 
   /** Refusals that alternate with successes would renew without end: a minute holds only so many. */
@@ -370,11 +397,13 @@ export class WalletSession {
     const nowMs = this.#parts.clock.elapsedMs();
     this.#recoveriesMs = [...this.#recoveriesMs.filter((ms) => ms > nowMs - RECOVERIES_MS), nowMs];
     const first = this.#recoveriesMs.at(-1 - MOST_RECOVERIES);
-    if (first !== undefined) this.#wait(RECOVERIES_MS, first);
+    if (first !== undefined) this.#wait(RECOVERIES_MS, RECOVERIES_MS, first);
   }
 
-  #wait(ms: number, fromMs: number): void {
+  /** @param heldMs the part of it that nothing ends early, ms */
+  #wait(ms: number, heldMs: number, fromMs: number): void {
     this.#notBeforeMs = Math.max(this.#notBeforeMs, fromMs + ms);
+    this.#heldUntilMs = Math.max(this.#heldUntilMs, fromMs + heldMs);
   }
 
   /** Sets the timer for what is due next: a refresh, or another try. */

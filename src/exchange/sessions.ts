@@ -3,6 +3,11 @@
  */
 import { type SessionFigures, type SessionParts, type SessionWallet, WalletSession } from "./session.ts";
 
+/** All sign in within this time after an outage, ms; later only where the request budget takes longer. */
+const SPREAD_MS = 1_000;
+/** A challenge and its answer. */
+const SIGN_IN_REQUESTS = 2;
+
 export type SessionsOptions = Omit<SessionParts, "figures"> & { readonly wallets: readonly SessionWallet[] };
 
 export interface Sessions {
@@ -31,6 +36,16 @@ export function createSessions(options: SessionsOptions): Sessions {
     return session;
   };
   for (const wallet of options.wallets) put(wallet);
+  const { caller } = options;
+  const tryAgain = () => {
+    const waiting = [...sessions.values()].filter((session) => !session.signedIn).length;
+    const takesMs = (waiting * SIGN_IN_REQUESTS * 1_000) / caller.budget.ratePerSecond;
+    for (const session of sessions.values()) session.tryAgain(Math.max(SPREAD_MS, takesMs));
+  };
+  caller.onOutageEnd(tryAgain);
+  caller.budget.onLimit((limited) => {
+    if (!limited) tryAgain();
+  });
   return {
     async start() {
       running = true;

@@ -4,7 +4,8 @@ import { AUTO_START_PER_SECOND } from "./rate-control.ts";
 
 export const PUBLIC_BASE_URL = "https://perp-api.phoenix.trade";
 
-const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+/** Names of this machine in a URL. */
+export const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /** Plain HTTP would hand tokens to everybody on the way; on this machine there is no way. */
 const baseUrl = z

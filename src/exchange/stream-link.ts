@@ -221,7 +221,7 @@ export class StreamLink {
         if (!this.#running) return;
         const failure = error instanceof ExchangeError ? error : null;
         this.#down(failure?.message ?? "no session", false, "signed-out");
-        this.#wait(failure?.retryAfterMs ?? 0);
+        this.#wait(Math.min(ABSENT_MS, failure?.retryAfterMs ?? 0));
         return;
       }
     }

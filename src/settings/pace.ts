@@ -4,6 +4,7 @@
  * they would be too old for a part of each interval. A rule's own `staleAfter` stays. What the risk of positions rests on is
  * never fresh for longer than a minute because of that.
  */
+import { isDeepStrictEqual } from "node:util";
 import { realSchedulesMs } from "../collect/demand.ts";
 import { type Source, sources } from "../domain/observation.ts";
 import type { ScheduleStatus, StretchedSource } from "../domain/status.ts";
@@ -90,23 +91,34 @@ function configuredMs(settings: DaemonSettings, nowMs: number): Record<Source, n
   });
 }
 
-/** The rules of a configuration, with these ages. */
-export function rulesWith(settings: DaemonSettings, stretchedAgesMs: StretchedAges, nowMs: number): RuleSet {
-  if (Object.keys(stretchedAgesMs).length === 0) return settings.ruleSet;
+/**
+ * The rules of a configuration, with ages by the pace at which the daemon really reads.
+ * @param running the settings at its start: schedules, wallets and the ceiling stay theirs until a restart
+ * @param from of the rules
+ */
+export function rulesAtPace(
+  running: DaemonSettings,
+  from: DaemonSettings,
+  stretchedAgesMs: StretchedAges,
+  nowMs: number,
+): RuleSet {
+  const scheduleMs = configuredMs(running, nowMs);
+  const isLoadedSo = isDeepStrictEqual(scheduleMs, configuredMs(from, nowMs));
+  if (isLoadedSo && Object.keys(stretchedAgesMs).length === 0) return from.ruleSet;
   const loaded = loadRules({
-    ...(JSON.parse(settings.ruleSetText) as Pick<LoadInput, "files" | "overrides">),
-    scheduleMs: configuredMs(settings, nowMs),
+    ...from.ruleTexts,
+    scheduleMs,
     stretchedAgesMs,
-    wallets: settings.wallets.map(({ name, labels, limits, key }) => ({
+    wallets: from.wallets.map(({ name, labels, limits, key }) => ({
       name,
       labels,
       limits,
       watchOnly: key === null,
     })),
-    pairs: settings.pairs,
-    timezone: settings.timezone,
+    pairs: from.pairs,
+    timezone: from.timezone,
   });
-  // They were loaded from this text before.
+  // They were loaded from these texts before.
   if (!("ruleSet" in loaded)) throw new Error(`rules: ${loaded.problems[0]?.message}`);
   return loaded.ruleSet;
 }

@@ -17,9 +17,13 @@ export interface ReadRules {
   readonly ruleSet: RuleSet;
   /** Names of the files, as rules carry them. */
   readonly files: readonly string[];
-  /** JSON of all files and overrides: equal for equal sets, and enough to load the set again. */
+  /** The files and overrides that it was loaded from. */
+  readonly texts: RuleTexts;
+  /** JSON of all files and overrides, without what came from the environment: equal for equal sets. */
   readonly text: string;
 }
+
+export type RuleTexts = Pick<LoadInput, "files" | "overrides">;
 
 /** `shipped`: every pack that comes with the program; `shipped:NAME`: one of them. */
 const shippedWord = "shipped";
@@ -47,7 +51,8 @@ export function readRules(
 ): ReadRules | RuleNames {
   const { files, complete } = readFiles(source, shippedFolder);
   const overrides = source.read(["ruleOverrides"], z.record(z.string(), z.unknown()), {});
-  const loaded = loadRules({ ...input, files, overrides: overrides ?? {} });
+  const texts: RuleTexts = { files, overrides: overrides ?? {} };
+  const loaded = loadRules({ ...input, ...texts });
   if ("problems" in loaded) {
     const names = namesWhere(complete && loaded.hasAllNames, loaded.names, shippedFolder, input);
     for (const problem of loaded.problems) {
@@ -78,6 +83,7 @@ export function readRules(
   return {
     ruleSet: loaded.ruleSet,
     files: files.map((file) => file.name),
+    texts,
     text: JSON.stringify({ files, overrides: source.rawShown(["ruleOverrides"]) ?? {} }),
   };
 }

@@ -240,6 +240,18 @@ describe("from the exchange", () => {
     expect(rig.asked("/v1/market/GOLD/next-market-calendar-transition")).toBeGreaterThanOrEqual(3);
   });
 
+  test("the schedules list what is read, and nothing that nobody needs", async () => {
+    await using rig = await reading({ candles: new Set(["SOL"]) });
+    const daemon = await rig.boot();
+    await rig.clock.advance(30_000);
+    const listed = new Set(daemon.collectors.status().map(({ source }) => source));
+    expect(listed.has("candles")).toBe(true);
+    for (const source of ["orderbook", "calendars", "portfolio"] as const)
+      expect(listed.has(source), source).toBe(false);
+    for (const source of ["markets", "traderState", "collateral", "orders"] as const)
+      expect(listed.has(source), source).toBe(true);
+  });
+
   test("what is known without asking does not make an exchange that is unwell look well", async () => {
     await using rig = await reading(wanted, { calendars: { every: "10s" } });
     const daemon = await rig.boot();

@@ -91,25 +91,18 @@ describe("an active account without subaccounts", () => {
   });
 });
 
-test("a fill of an order over time, without signature and id, is one event however often it is read", async () => {
+test("fills of an order over time, without signature and id, are one event each however often they are read", async () => {
   await using rig = await Rig.start();
   const daemon = await rig.boot({ fills: { every: "1s" } });
   await rig.clock.advance(5_000);
-  const set = { "data.0.parentTwapId": "trader:7", "data.0.signature": null, "data.0.fillId": null };
-  await rig.call("fault", { path: "/v1/trader/*", set });
   const { authority } = rig.main;
-  await rig.call("order", {
-    authority,
-    symbol: "SOL",
-    side: "bid",
-    size: "1",
-    price: "150",
-    reduceOnly: false,
-  });
-  await rig.call("mark-price", { symbol: "SOL", price: "150" });
-  await rig.clock.advance(8_000);
+  const twap = { authority, symbol: "SOL", side: "ask", size: "2", parts: 2, everyMs: 3_000 };
+  await rig.call("twap", twap);
+  await rig.call("twap", { ...twap, size: "4" });
+  await rig.clock.advance(12_000);
   const fills = daemon.events("fill").filter(({ backfilled }) => !backfilled);
-  expect(fills.map(({ fields }) => fields.price)).toEqual([150]);
+  expect(fills.map(({ fields }) => fields.size)).toEqual([1, 2, 1, 2]);
+  expect(new Set(fills.map(({ key }) => key)).size).toBe(4);
   expect(daemon.of("failed").filter(({ source }) => source === "fills")).toEqual([]);
 });
 

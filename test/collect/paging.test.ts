@@ -19,6 +19,8 @@ const wallet: CollectedWallet = { name: "main", authority: "A", watchOnly: false
 class List {
   readonly rows: { readonly key: string; readonly atMs: number }[] = [];
   asked = 0;
+  /** Pages behind so many rows lead to themselves. */
+  loopsBehind = Number.POSITIVE_INFINITY;
   /** Asked next, these calls fail. */
   failing: (asked: number) => Error | null = () => null;
 
@@ -33,7 +35,7 @@ class List {
     if (error) throw error;
     const from = older === null ? 0 : this.rows.findIndex((row) => row.key === older.cursor) + 1;
     const rows = this.rows.slice(from, from + limit);
-    const last = rows.at(-1);
+    const last = from > this.loopsBehind ? { key: String(older?.cursor) } : rows.at(-1);
     return {
       keys: rows.map((row) => row.key),
       rows: rows.map((row) => ({
@@ -154,6 +156,22 @@ test("the past ends where it is told to end", async () => {
   while (await daemon.catchUp());
   expect(daemon.told.length).toBeGreaterThanOrEqual(100);
   expect(daemon.told.length).toBeLessThanOrEqual(160);
+});
+
+test("a page that leads to itself is read once more, and what is behind it stays unread", async () => {
+  const { clock, list, boot } = world();
+  list.add("known", clock.nowMs());
+  await boot().turn();
+  await clock.advance(86_400_000);
+  for (let i = 0; i < 1_000; i++) list.add(`missed${i}`, clock.nowMs() - (i + 1) * minute);
+  list.loopsBehind = 99;
+  const daemon = boot();
+  await daemon.turn();
+  let pages = 0;
+  while (pages < 50 && (await daemon.catchUp())) pages++;
+  expect(pages).toBeLessThan(10);
+  expect(daemon.history.hasBacklog).toBe(true);
+  expect(daemon.told.length).toBeGreaterThanOrEqual(100);
 });
 
 test("a list that does not change costs one request and no look-up", async () => {

@@ -10,6 +10,7 @@ test("an empty section has the usual schedules", () => {
   expect(settings.traderState).toEqual({ kind: "interval", everyMs: 5_000, atRiskMs: 1_000 });
   expect(settings.markets).toMatchObject({ everyMs: 2_000 });
   expect(scheduleMs(settings.marketConfig, nowMs)).toBe(8_000);
+  expect(scheduleMs(settings.exchangeStatus, nowMs)).toBe(10_000);
 });
 
 test("durations, intervals at risk and calendars are read", () => {
@@ -77,7 +78,7 @@ test("wallets at risk are counted at their own interval, and are not stretched",
   expect(risky.wantedPerSecond - calm.wantedPerSecond).toBeCloseTo(1 - 1 / 5, 6);
 });
 
-test("the market list keeps its pace under any ceiling, and its figures keep for ten minutes", () => {
+test("the market list and the exchange's status keep their pace under any ceiling, and their figures for long", () => {
   const wallet = { watchOnly: false, pdaIndices: [0] };
   const settings = scheduleSettings.parse({});
   const input = { settings, requestsPerSecond: 1, wallets: Array(12).fill(wallet), nowMs };
@@ -85,10 +86,13 @@ test("the market list keeps its pace under any ceiling, and its figures keep for
   const of = (name: string) => sources.find(({ source }) => source === name)!;
   expect(of("traderState").effectiveMs).toBeGreaterThan(10_000);
   expect(of("marketConfig")).toMatchObject({ everyMs: 8_000, effectiveMs: 8_000 });
-  expect(realSchedulesMs(input).marketConfig).toBe(600_000);
+  expect(of("exchangeStatus")).toMatchObject({ everyMs: 10_000, effectiveMs: 10_000 });
+  expect(realSchedulesMs(input)).toMatchObject({ marketConfig: 600_000, exchangeStatus: 30_000 });
   const often = scheduleSettings.parse({ marketConfig: { every: "200ms" } });
-  const share = demandOf({ ...input, settings: often }).sources.find((it) => it.source === "marketConfig")!;
-  expect(share.effectiveMs).toBeGreaterThan(7_000);
+  const shares = demandOf({ ...input, settings: often }).sources;
+  const effectiveMs = (name: string) => shares.find(({ source }) => source === name)!.effectiveMs;
+  expect(effectiveMs("marketConfig")).toBeGreaterThan(7_000);
+  expect(effectiveMs("exchangeStatus")).toBe(10_000);
   const seldom = scheduleSettings.parse({ marketConfig: { every: "1h" } });
   expect(realSchedulesMs({ ...input, settings: seldom }).marketConfig).toBe(3_600_000);
 });

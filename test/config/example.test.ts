@@ -39,7 +39,7 @@ test("what it says is usual is usual", () => {
   using at = desk();
   at.key("keys/main.json", 1);
   const usual = read(rest.replace(/^rules.*$/m, ""), at).settings;
-  const { wallets, ruleSetText, acknowledge, ...shown } = read(example, at).settings;
+  const { wallets, ruleSetText, ruleTexts, acknowledge, ...shown } = read(example, at).settings;
   expect({ ...usual, ...shown, ruleSet: usual.ruleSet }).toEqual(usual);
   expect(shown.ruleSet.conditions.map(({ fingerprint }) => fingerprint)).toEqual(
     usual.ruleSet.conditions.map(({ fingerprint }) => fingerprint),
@@ -47,6 +47,7 @@ test("what it says is usual is usual", () => {
   expect({ ...acknowledge, types: {} }).toEqual(usual.acknowledge);
   expect(wallets[0]).toMatchObject({ login: "message", pdaIndices: [0] });
   expect(ruleSetText).not.toBe("");
+  expect(ruleTexts.files).toEqual(usual.ruleTexts.files);
 });
 
 test("with everything switched on, it is valid too", () => {

@@ -1,18 +1,21 @@
 /** Ages of data at the pace that the exchange's limits leave. */
 import { describe, expect, test } from "vitest";
-import { Pace, rulesWith } from "../../src/settings/pace.ts";
+import { Pace, rulesAtPace } from "../../src/settings/pace.ts";
 import { type DaemonSettings, settingsFromText } from "../../src/settings.ts";
 
 const authority = "GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD";
 
-function settings(): DaemonSettings {
+const exchange = { baseUrl: "http://127.0.0.1:1", streams: "off" };
+
+function settings(sections: Readonly<Record<string, unknown>> = {}): DaemonSettings {
   const text = JSON.stringify({
-    exchange: { baseUrl: "http://127.0.0.1:1", streams: "off" },
+    exchange,
     wallets: [{ name: "main", authority }],
     channels: { here: { type: "console" } },
     dashboard: { listen: "off" },
+    ...sections,
   });
-  const read = settingsFromText(text, { file: null, folder: "/", env: {} });
+  const read = settingsFromText(text, { file: null, folder: "/", env: { FOR: "17s" } });
   if ("problems" in read) throw new Error(JSON.stringify(read.problems));
   return read.settings;
 }
@@ -64,7 +67,7 @@ describe("ages follow the intervals that are kept", () => {
 
 test("rules take these ages, and are the same rules otherwise", () => {
   const given = settings();
-  const slow = rulesWith(given, { traderState: 49_000 }, 0);
+  const slow = rulesAtPace(given, given, { traderState: 49_000 }, 0);
   expect(slow.conditions.map(({ name, fingerprint }) => [name, fingerprint])).toEqual(
     given.ruleSet.conditions.map(({ name, fingerprint }) => [name, fingerprint]),
   );
@@ -72,5 +75,36 @@ test("rules take these ages, and are the same rules otherwise", () => {
     expect(staleAfterMs.traderState).toBeGreaterThanOrEqual(49_000);
     expect(staleAfterMs.markets).toBeLessThan(49_000);
   }
-  expect(rulesWith(given, {}, 0)).toBe(given.ruleSet);
+  expect(rulesAtPace(given, given, {}, 0)).toBe(given.ruleSet);
+});
+
+const slowExchange = { ...exchange, requestsPerSecond: 2 };
+const accounts = (pdaIndices: readonly number[]) => [{ name: "main", authority, accounts: { pdaIndices } }];
+const many = Array.from({ length: 30 }, (_, i) => i);
+
+test.each([
+  ["a longer schedule", {}, { schedules: { traderState: { every: "10m" } } }],
+  ["a shorter schedule", {}, { schedules: { traderState: { every: "1s" } } }],
+  ["a list of more subaccounts", { exchange: slowExchange }, { wallets: accounts(many) }],
+  [
+    "a list of fewer subaccounts",
+    { exchange: slowExchange, wallets: accounts(many) },
+    { wallets: accounts([0]) },
+  ],
+  ["a lower ceiling", { wallets: accounts(many) }, { exchange: { ...exchange, requestsPerSecond: 1 } }],
+  ["the stream", {}, { exchange: { ...exchange, streams: "auto" } }],
+] as const)("%s that waits for a restart changes no age until then", (_, before, change) => {
+  const running = settings(before);
+  const from = settings({ ...before, ...change });
+  const agesOf = ({ conditions }: DaemonSettings["ruleSet"]) =>
+    Object.fromEntries(conditions.map(({ name, staleAfterMs }) => [name, staleAfterMs]));
+  expect(agesOf(from.ruleSet)).not.toEqual(agesOf(running.ruleSet));
+  expect(agesOf(rulesAtPace(running, from, {}, 0))).toEqual(agesOf(running.ruleSet));
+});
+
+test("rules take these ages also where an override came from the environment", () => {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the configuration's own syntax.
+  const given = settings({ ruleOverrides: { LiquidationNear: { for: "${FOR}" } } });
+  const slow = rulesAtPace(given, given, { traderState: 49_000 }, 0);
+  expect(slow.conditions.find(({ name }) => name === "LiquidationNear")?.forMs).toBe(17_000);
 });

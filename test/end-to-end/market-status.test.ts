@@ -1,11 +1,11 @@
-/** Pauses and sessions of a market are notified within 15 s of their start, and their end too, by polls alone. */
+/** Pauses and sessions of a market, and a halt of the exchange, are notified within 15 s, and their end too, by polls alone. */
 import { test, vi } from "vitest";
 import { every, type House, openHouse } from "../support/daemon.ts";
 
 // An upper bound for slow machines: nothing here waits for real time.
 vi.setConfig({ testTimeout: 120_000 });
 
-/** Everything but the market list at a pace that says nothing of it. */
+/** Everything but the market list and the exchange's status at a pace that says nothing of it. */
 const usual = {
   ...every("1s", ["traderState", "markets"]),
   ...every("1h", ["notifications", "liquidations", "collateral", "traderView", "orders", "fills", "funding"]),
@@ -33,7 +33,7 @@ test.each(ceilings)("%s", async (_, requestsPerSecond, wallets) => {
   await house.hold({ collateral: "2000", ...gold });
   await house.start({
     exchange: { baseUrl: house.simulator.url, requestsPerSecond, streams: "off" },
-    ruleOverrides: { MarketNotTrading: { keepFiringFor: "1s" } },
+    ruleOverrides: { MarketNotTrading: { keepFiringFor: "1s" }, TradingHalted: { keepFiringFor: "1s" } },
     schedules: requestsPerSecond === 1 ? { ...usual, traderState: { every: "5s" } } : usual,
   });
   await house.clock.advance(requestsPerSecond === 1 ? 120_000 : 20_000);
@@ -47,6 +47,16 @@ test.each(ceilings)("%s", async (_, requestsPerSecond, wallets) => {
     await house.clock.advance(30_000 - (house.clock.elapsedMs() - pausedMs));
     await market({ symbol: "SOL", status: "active" });
     await within(house, 15_000, /RESOLVED.*SOL/);
+  }
+
+  for (const offsetMs of [0, 3_000, 7_000]) {
+    await house.clock.advance(offsetMs);
+    await house.call("exchange", { active: false });
+    const haltedMs = house.clock.elapsedMs();
+    await within(house, 15_000, /FIRING.*Trading on the exchange is halted/);
+    await house.clock.advance(30_000 - (house.clock.elapsedMs() - haltedMs));
+    await house.call("exchange", { active: true });
+    await within(house, 15_000, /RESOLVED.*Trading on the exchange/);
   }
 
   await market({ symbol: "GOLD", session: "afterHours" });

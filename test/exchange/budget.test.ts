@@ -165,6 +165,15 @@ describe("the request ceiling", () => {
     expect(grants).toHaveLength(5);
   });
 
+  test("at most 64 are under way by default, however high the ceiling is", async () => {
+    const clock = new FakeClock(0);
+    const budget = new RequestBudget({ clock, requestsPerSecond: 100_000 });
+    let granted = 0;
+    for (let i = 0; i < 5_000; i++) void budget.take({ lane: lanes.state }).then(() => granted++);
+    await clock.advance(60_000);
+    expect(granted).toBe(64);
+  });
+
   test("usage is the share of the ceiling over the last ten seconds", async () => {
     const set = setUp(20);
     expect(set.budget.usage).toBe(0);

@@ -1,6 +1,7 @@
 /** One call on a real socket: what is sent, what comes back, and what is made of everything that can go wrong. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import { Pool } from "undici";
 import { describe, expect, test } from "vitest";
 import { BadRecord, createHttp, ExchangeError, lanes } from "../../src/exchange/index.ts";
 import { testKey } from "./local-exchange.ts";
@@ -55,6 +56,30 @@ describe("what is sent", () => {
     expect(set.venue.seen.at(-1)!.path).toBe("/proxy/v1/x");
     await http.close();
   });
+
+  test.each([
+    ["https://exchange.example", 1],
+    ["http://127.0.0.1:1", 0],
+  ])(
+    "a time years ahead of ours is not taken from %s where it is another machine",
+    async (baseUrl, times) => {
+      const aheadMs = 3 * 365 * 86_400_000;
+      await using set = await open({ aheadMs });
+      const refused: number[] = [];
+      const http = createHttp({
+        ...{ baseUrl, version: "0", clock: set.clock, dispatcher: new Pool(set.venue.url) },
+        onTimeRefused: (offsetMs) => refused.push(offsetMs),
+      });
+      const request = { method: "GET", target: STATUS, body: null, bearer: null, limitMs: 1_000 } as const;
+      for (let i = 0; i < 5; i++) {
+        await set.clock.finish(http.send(request));
+        await set.clock.advance(1_000);
+      }
+      expect(refused).toHaveLength(times);
+      expect(Math.abs(http.offsetMs + (times === 0 ? aheadMs : 0))).toBeLessThan(2_000);
+      await http.close();
+    },
+  );
 
   test("arguments that do not fit are refused before anything leaves", async () => {
     await using set = await open();
@@ -333,6 +358,16 @@ describe("429", () => {
     expect(budget.waiting).toBe(0);
   });
 
+  test("a request that waited for the budget longer than its time limit has all of that limit for its answer", async () => {
+    await using set = await open({ requestsPerSecond: 0.1 });
+    const { client } = set.exchange;
+    await set.clock.finish(client.exchangeStatus());
+    set.venue.fault(STATUS, { kind: "late", ms: 2_500 });
+    const patient = { deadlineMs: 3_000, waitMs: Number.POSITIVE_INFINITY };
+    await set.clock.finish(client.exchangeStatus({}, patient));
+    expect(set.venue.seen).toHaveLength(2);
+  });
+
   test("a wait that does not fit the deadline is not begun", async () => {
     await using set = await open();
     set.venue.fault(STATUS, { status: 429, headers: { "retry-after": "30" } });
@@ -341,6 +376,58 @@ describe("429", () => {
     expect(error).toMatchObject({ reason: "rate-limited", retryAfterMs: 30_000 });
     expect(set.clock.elapsedMs()).toBe(startMs);
   });
+});
+
+describe("an endpoint that refuses everything with 429, whatever its Retry-After,", () => {
+  test.each([
+    ["is absent", undefined],
+    ["is 0", "0"],
+    ["is empty", ""],
+    ["is negative", "-5"],
+    ["is 1e12", "1e12"],
+    ["is a number of thirty digits", "9".repeat(30)],
+    ["is a date in the past", "Thu, 01 Jan 1970 00:00:00 GMT"],
+    ["is a date in the far future", "Fri, 31 Dec 9999 23:59:59 GMT"],
+    ["stands there twice", ["0", "86400"]],
+    ["is no date", "Mon, tomorrow"],
+  ] as const)(
+    "holds others up for 5 s at most and is not asked without end: it %s",
+    async (_name, header) => {
+      await using set = await open({ requestsPerSecond: 20 });
+      const headers = header === undefined ? {} : { "retry-after": header as string };
+      set.venue.fault(STATUS, { status: 429, headers }, Number.POSITIVE_INFINITY);
+      const { client } = set.exchange;
+      const stop = new AbortController();
+      const { signal } = stop;
+      const every = async (ms: number, run: () => Promise<unknown>) => {
+        while (!signal.aborted) {
+          await run().catch(() => {});
+          await set.clock.sleep(ms, signal).catch(() => {});
+        }
+      };
+      const answeredMs: number[] = [];
+      const work = [
+        every(2_000, () => client.exchangeStatus({}, { signal })),
+        every(500, async () => {
+          await client.traderState(
+            { authority },
+            { lane: lanes.state, signal, waitMs: Number.POSITIVE_INFINITY },
+          );
+          answeredMs.push(set.clock.elapsedMs());
+        }),
+      ];
+      await set.clock.advance(120_000);
+      stop.abort(new Error("end of the test"));
+      await set.clock.finish(Promise.all(work));
+      const gaps = answeredMs.map((atMs, i) => atMs - (answeredMs[i - 1] ?? 0));
+      expect(Math.max(...gaps)).toBeLessThan(5_000);
+      expect(answeredMs.length).toBeGreaterThan(190);
+      // Three attempts every two seconds at most; the schedules of a daemon back off on top of that.
+      const asked = set.venue.asked(STATUS).map(({ atMs }) => atMs);
+      expect(asked.length).toBeLessThan(160);
+      expect(asked.filter((atMs, i) => i > 0 && atMs - asked[i - 1]! < 150)).toEqual([]);
+    },
+  );
 });
 
 describe("what is not safe is sent once", () => {

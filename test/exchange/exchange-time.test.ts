@@ -66,6 +66,24 @@ describe("the exchange's clock", () => {
     expect(Math.abs(time.offsetMs - 30_000)).toBeLessThan(1_000);
   });
 
+  test("a time more than a day off is reported once and not taken, until it is believable again", async () => {
+    for (const wrongMs of [-2 * 86_400_000, 400 * 86_400_000]) {
+      const clock = new FakeClock("2026-01-01T00:00:00.400Z");
+      const refused: number[] = [];
+      const time = new ExchangeTime(clock, 86_400_000, (offsetMs) => refused.push(offsetMs));
+      await hear(clock, time, wrongMs, Array(20).fill(50));
+      expect([time.known, time.offsetMs]).toEqual([false, 0]);
+      expect(refused).toHaveLength(1);
+      expect(Math.abs(refused[0]! + wrongMs)).toBeLessThan(2_000);
+      await hear(clock, time, 30_000, Array(20).fill(50));
+      expect(time.refusedOffsetMs).toBeNull();
+      expect(Math.abs(time.offsetMs + 30_000)).toBeLessThan(1_000);
+      await hear(clock, time, wrongMs, Array(20).fill(50));
+      expect(refused).toHaveLength(2);
+      expect(Math.abs(time.offsetMs + 30_000)).toBeLessThan(1_000);
+    }
+  });
+
   test("a header that is no date changes nothing", () => {
     const time = new ExchangeTime(new FakeClock(0));
     time.sample(0, 1, "yesterday");
@@ -83,7 +101,7 @@ test.each([
   ["1e3", null],
   ["soon", null],
   ["", null],
-  ["99999999999", 86_400_000],
+  ["99999999999", 300_000],
   ["Thu, 01 Jan 2026 00:00:10 GMT", 10_000],
   ["Wed, 31 Dec 2025 23:59:00 GMT", 0],
 ])("Retry-After %j is %s ms", (header, expected) => {

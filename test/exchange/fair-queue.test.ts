@@ -34,7 +34,7 @@ describe("a fair queue", () => {
           const own = waiting.get(name)!;
           const size = random() < 0.1 ? maxSize : 1;
           const ahead = own.reduce((sum, one) => sum + one.size, size);
-          const entry: Entry = { name, size, gone: false, servedBefore: served, ahead };
+          const entry: Entry = { name, size, dueMs: 0, gone: false, servedBefore: served, ahead };
           if (own.length === 0) busy.set(name, { own: 0, from: served });
           own.push(entry);
           queue.push(name, entry);
@@ -69,13 +69,39 @@ describe("a fair queue", () => {
       ["large", 30],
       ["small", 1],
     ]);
-    const entry = (name: string): Entry => ({ name, size: 1, gone: false, servedBefore: 0, ahead: 0 });
+    const entry = (name: string): Entry => ({
+      name,
+      size: 1,
+      dueMs: 0,
+      gone: false,
+      servedBefore: 0,
+      ahead: 0,
+    });
     for (let i = 0; i < 5; i++) queue.push("small", entry("small"));
     queue.shift();
     queue.push("large", entry("large"));
     expect(queue.shift()!.name).toBe("large");
     expect(queue.size).toBe(4);
     expect(queue.sizeOf("small")).toBe(4);
+  });
+
+  test("within a queue what is due first goes first, and of equals what came first", () => {
+    const queue = new FairQueue<string, Entry>([["one", 1]]);
+    const entries = [40, 10, 30, 10, 20, 30].map(
+      (dueMs, i): Entry => ({
+        name: `${dueMs}-${i}`,
+        size: 1,
+        dueMs,
+        gone: false,
+        servedBefore: 0,
+        ahead: 0,
+      }),
+    );
+    for (const entry of entries) queue.push("one", entry);
+    queue.leave("one", entries[4]!);
+    const order = Array.from({ length: 5 }, () => queue.shift()!.name);
+    expect(order).toEqual(["10-1", "10-3", "30-2", "30-5", "40-0"]);
+    expect(queue.size).toBe(0);
   });
 });
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { ExchangeError } from "../../src/exchange/index.ts";
+import { ExchangeError, lanes } from "../../src/exchange/index.ts";
 import { FakeClock } from "../support/clock.ts";
 import { testKey } from "./local-exchange.ts";
 import { main, type Rig, type RigOptions, rig, traderPubkey } from "./rig.ts";
@@ -427,6 +427,17 @@ describe("losing a session", () => {
     expect(set.exchange.sessions.of("main")!.signedIn).toBe(true);
   });
 
+  test.each(["86400", "9".repeat(30), "Fri, 31 Dec 9999 23:59:59 GMT"])(
+    "Retry-After of a sign-in is a minute at most: %s",
+    async (header) => {
+      await using set = await open();
+      set.venue.fault("/v1/auth/nonce", { status: 503, headers: { "retry-after": header } });
+      await set.exchange.start();
+      await set.clock.advance(61_000);
+      expect(set.exchange.sessions.of("main")!.signedIn).toBe(true);
+    },
+  );
+
   test.each([
     "invalid_access_token",
     "access_token_expired",
@@ -515,6 +526,167 @@ describe("losing a session", () => {
     expect(bare!.authorization).toBeNull();
     await poll(set);
     expect(count(set, "login")).toBe(2);
+  });
+});
+
+describe("an exchange that answers again", () => {
+  const twelve = Array.from({ length: 12 }, (_, index) => ({
+    ...{ name: `w${index}`, key: testKey(`w${index}`), login: "message" as const },
+  }));
+  const pollStatus = (set: Rig) =>
+    set.clock.finish(
+      // In the lane that is asked first after a 429.
+      set.exchange.client.exchangeStatus({}, { deadlineMs: 4_000, lane: lanes.prices }).then(
+        () => true,
+        () => false,
+      ),
+    );
+  /** Asks for the status every 5 s. @returns the time of the last answer or failure, ms */
+  async function polls(set: Rig, ms: number): Promise<number> {
+    let atMs = set.clock.elapsedMs();
+    for (const untilMs = atMs + ms; set.clock.elapsedMs() < untilMs; ) {
+      await set.clock.advance(5_000);
+      await pollStatus(set);
+      atMs = set.clock.elapsedMs();
+    }
+    return atMs;
+  }
+  const signedIn = (set: Rig) => set.exchange.sessions.all.filter((one) => one.signedIn).length;
+
+  test.each([
+    ["hangs up", { kind: "drop" }],
+    ["answers 503", { status: 503 }],
+    ["does not answer", { kind: "hang" }],
+  ] as const)(
+    "after it %s for minutes is signed in to within a second or so, not at once",
+    async (_, fault) => {
+      await using set = await open({ accessMs: 60_000, wallets: twelve });
+      await set.exchange.start();
+      await polls(set, 20_000);
+      expect(signedIn(set)).toBe(12);
+      for (const seconds of [150, 200, 260]) {
+        set.venue.fault("/v1/", fault, Number.POSITIVE_INFINITY);
+        await polls(set, seconds * 1_000);
+        expect(signedIn(set)).toBe(0);
+        set.venue.heal();
+        set.venue.seen.length = 0;
+        expect(await pollStatus(set)).toBe(true);
+        // Requests from before the end fail only after their time limit.
+        await set.clock.advance("kind" in fault && fault.kind === "hang" ? 12_000 : 1_100);
+        expect(signedIn(set)).toBe(12);
+        const atMs = set.venue.asked("/v1/auth/").map((one) => one.atMs);
+        expect(new Set(atMs).size).toBeGreaterThan(6);
+        await set.clock.advance(10_000);
+      }
+    },
+  );
+
+  test("is answered to those who wait for a session, too", async () => {
+    await using set = await open({ accessMs: 60_000 });
+    await poll(set);
+    set.venue.fault("/v1/", { kind: "drop" }, Number.POSITIVE_INFINITY);
+    for (let i = 0; i < 30; i++) {
+      await set.clock.advance(5_000);
+      await pollStatus(set);
+      await set.clock.finish(ask(set, set.exchange, 500).catch(() => null));
+    }
+    const waiting = ask(set, set.exchange, 120_000);
+    waiting.catch(() => {});
+    await set.clock.advance(4_000);
+    set.venue.heal();
+    await pollStatus(set);
+    await set.clock.advance(2_500);
+    expect(set.venue.served).toBe(2);
+    await waiting;
+  });
+
+  test("is signed in to at once when a sign-in fails that was under way at the end", async () => {
+    await using set = await open({ accessMs: 60_000 });
+    await set.exchange.start();
+    await polls(set, 20_000);
+    set.venue.fault("/v1/", { kind: "hang" }, Number.POSITIVE_INFINITY);
+    await polls(set, 150_000);
+    const asked = count(set, "nonce");
+    // The second attempt of a sign-in, which has all of its time from now on.
+    while (count(set, "nonce") - asked < 2) await set.clock.advance(500);
+    set.venue.heal();
+    expect(await pollStatus(set)).toBe(true);
+    set.venue.fault("/v1/auth/nonce", { status: 503 }, 2);
+    await set.clock.advance(13_000);
+    expect(signedIn(set)).toBe(1);
+  });
+
+  test("after 60 s of 429 is signed in to within a second or so", async () => {
+    await using set = await open({ accessMs: 60_000, wallets: twelve });
+    await set.exchange.start();
+    await polls(set, 30_000);
+    set.venue.fault("/v1/", { status: 429, headers: { "retry-after": "1" } }, Number.POSITIVE_INFINITY);
+    await polls(set, 90_000);
+    expect(signedIn(set)).toBe(0);
+    set.venue.heal();
+    expect(await pollStatus(set)).toBe(true);
+    await set.clock.advance(2_500);
+    expect(signedIn(set)).toBe(12);
+  });
+
+  test.each([
+    ["forbidden", 403, { error: "forbidden" }],
+    ["bad_signature", 401, { error: "bad_signature" }],
+  ])("is not asked again sooner for a sign-in that it refused with %s", async (_, status, body) => {
+    await using set = await open();
+    set.venue.fault("/v1/auth/login", { status, body }, Number.POSITIVE_INFINITY);
+    await set.exchange.start();
+    await set.clock.advance(120_000);
+    const before = count(set, "login");
+    for (let i = 0; i < 6; i++) {
+      set.venue.fault(STATUS, { kind: "drop" }, 3);
+      expect(await pollStatus(set)).toBe(false);
+      await set.clock.advance(5_000);
+      expect(await pollStatus(set)).toBe(true);
+      await set.clock.advance(5_000);
+    }
+    // About one a minute, and each is tried with a second challenge where the first may be spent.
+    expect(count(set, "login") - before).toBeLessThanOrEqual(4);
+  });
+
+  test.each([
+    ["503", 503],
+    ["429", 429],
+  ])("is not asked before the Retry-After of a %s", async (_, status) => {
+    await using set = await open();
+    const headers = { "retry-after": "50" };
+    set.venue.fault("/v1/auth/nonce", { status, headers });
+    await set.exchange.start();
+    await set.clock.advance(1_000);
+    const [first] = set.venue.asked("/v1/auth/nonce");
+    let answered = 0;
+    for (let i = 0; i < 4; i++) {
+      // The end of an outage, or without one that of the limit.
+      if (status === 503) {
+        set.venue.fault(STATUS, { kind: "drop" }, 3);
+        await pollStatus(set);
+      }
+      await set.clock.advance(3_000);
+      if (await pollStatus(set)) answered++;
+      await set.clock.advance(1_500);
+    }
+    expect(answered).toBeGreaterThan(1);
+    expect(set.clock.elapsedMs()).toBeLessThan(first!.atMs + 49_000);
+    expect(count(set, "nonce")).toBe(1);
+    await set.clock.advance(52_000);
+    expect(signedIn(set)).toBe(1);
+  });
+
+  test("is asked no more often where sign-ins alone fail", async () => {
+    await using set = await open({ accessMs: 60_000 });
+    await set.exchange.start();
+    await polls(set, 20_000);
+    set.venue.fault("/v1/auth/", { status: 503 }, Number.POSITIVE_INFINITY);
+    await polls(set, 120_000);
+    const before = count(set, "nonce");
+    await polls(set, 600_000);
+    // One a minute, of three attempts.
+    expect(count(set, "nonce") - before).toBeLessThanOrEqual(36);
   });
 });
 

@@ -13,14 +13,18 @@ export interface MarketReadParts {
   readonly wanted: (source: MarketRead) => WantedMarkets;
 }
 
-/** @returns the listed markets among those that are wanted; null: some are, and the list is not known yet */
-export function marketsToRead(
-  { book, wanted }: MarketReadParts,
-  source: MarketRead,
-): readonly string[] | null {
+/** True if somebody needs a source of some market. */
+export function isWanted({ wanted }: MarketReadParts, source: MarketRead): boolean {
   const which = wanted(source);
-  if (which !== "all" && which.size === 0) return [];
+  return which === "all" || which.size > 0;
+}
+
+/** @returns the listed markets among those that are wanted; null: some are, and the list is not known yet */
+export function marketsToRead(parts: MarketReadParts, source: MarketRead): readonly string[] | null {
+  const { book, wanted } = parts;
+  if (!isWanted(parts, source)) return [];
   if (!book.known) return null;
+  const which = wanted(source);
   return book.symbols.filter((symbol) => which === "all" || which.has(symbol.toUpperCase()));
 }
 

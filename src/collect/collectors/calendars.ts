@@ -8,7 +8,7 @@ import { ExchangeError } from "../../exchange/index.ts";
 import type { BadRecords } from "../bad-records.ts";
 import type { ExchangeCollector } from "../collector.ts";
 import { alwaysOpen, type SessionNow, sessionOf } from "../translate/calendars.ts";
-import { eachMarket, type MarketReadParts, marketsToRead } from "./by-market.ts";
+import { eachMarket, isWanted, type MarketReadParts, marketsToRead } from "./by-market.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /** The exchange gets this long to notice a transition itself, and this long again where it has not. */
@@ -64,6 +64,7 @@ export function calendarsCollector(parts: CalendarParts): {
   const collector: ExchangeCollector = {
     source: "calendars",
     scope: "exchange",
+    isNeeded: () => isWanted(parts, "calendars"),
     async run(run) {
       const symbols = marketsToRead(parts, "calendars");
       if (symbols === null) return "later";

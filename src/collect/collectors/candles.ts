@@ -4,7 +4,7 @@
  */
 import type { ExchangeCollector } from "../collector.ts";
 import { dailyVolatilityOf, externalPriceOf } from "../translate/candles.ts";
-import { eachMarket, type MarketReadParts, marketsToRead } from "./by-market.ts";
+import { eachMarket, isWanted, type MarketReadParts, marketsToRead } from "./by-market.ts";
 
 const HOUR_MS = 3_600_000;
 const WEEK_MS = 7 * 24 * HOUR_MS;
@@ -17,6 +17,7 @@ export function candlesCollector(parts: MarketReadParts): ExchangeCollector {
   return {
     source: "candles",
     scope: "exchange",
+    isNeeded: () => isWanted(parts, "candles"),
     async run(run) {
       const symbols = marketsToRead(parts, "candles");
       if (symbols === null) return "later";

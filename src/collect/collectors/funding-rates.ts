@@ -31,7 +31,9 @@ export function fundingRatesCollector(
     const { client, call, nowMs, observe } = run;
     const symbols = book.symbols.filter((symbol) => (book.of(symbol)?.fundingIntervalSeconds ?? 0) > 0);
     await eachMarket(run, "fundingRates", symbols, async (symbol) => {
-      const intervalSeconds = book.of(symbol)!.fundingIntervalSeconds;
+      // The list may have changed while others were read.
+      const intervalSeconds = book.of(symbol)?.fundingIntervalSeconds;
+      if (intervalSeconds === undefined) return;
       const startTime = Math.floor(nowMs() - INTERVALS * intervalSeconds * 1_000);
       const { rates } = await client.fundingRates({ symbol, startTime }, call());
       const newest = newestRate(rates, intervalSeconds);

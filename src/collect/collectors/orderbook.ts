@@ -4,12 +4,13 @@
  */
 import type { ExchangeCollector } from "../collector.ts";
 import { depthOf } from "../translate/orderbook.ts";
-import { eachMarket, type MarketReadParts, marketsToRead } from "./by-market.ts";
+import { eachMarket, isWanted, type MarketReadParts, marketsToRead } from "./by-market.ts";
 
 export function orderbookCollector(parts: MarketReadParts): ExchangeCollector {
   return {
     source: "orderbook",
     scope: "exchange",
+    isNeeded: () => isWanted(parts, "orderbook"),
     async run(run) {
       const symbols = marketsToRead(parts, "orderbook");
       if (symbols === null) return "later";

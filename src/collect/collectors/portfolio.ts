@@ -28,6 +28,7 @@ export function portfolioCollector(
     source: "portfolio",
     scope: "wallet",
     needsSession: false,
+    isNeeded: (wallet) => needs.equityCheck() || (wallet !== null && needs.midnightMs(wallet) !== null),
     async run(run) {
       const { wallet } = run;
       const startMs = needs.midnightMs(wallet.name);
@@ -74,7 +75,14 @@ async function pointsOf(
   const fromMs = startMs === null ? nowMs - LATEST_MS : Math.min(startMs - BEFORE_MS, nowMs - LATEST_MS);
   try {
     const points = await run.client.portfolioValues(
-      { traderPubkey: address, resolution: "15m", startTime: fromMs, endTime: nowMs },
+      // The earliest one shows that an account began today, also in the quarter that is not over.
+      {
+        traderPubkey: address,
+        resolution: "15m",
+        startTime: fromMs,
+        endTime: nowMs,
+        includeEarliest: startMs !== null,
+      },
       run.call(),
     );
     return points
