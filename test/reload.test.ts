@@ -1,6 +1,6 @@
 /** The parts of a new configuration that a running daemon takes, and those that it does not. */
 import { expect, test } from "vitest";
-import { openHouse } from "./support/daemon.ts";
+import { every, openHouse } from "./support/daemon.ts";
 
 test("routes to a channel that does not run are refused, and the old ones go on", {
   timeout: 30_000,
@@ -32,6 +32,39 @@ test("a wallet that was renamed is watched under its old name until the restart"
   await house.clock.advance(5_000);
   expect(house.chats(/from liquidation/).length).toBeGreaterThan(0);
 });
+
+test("positions that cannot be read are reported at the schedule that runs, however long the new one is", {
+  timeout: 30_000,
+}, async () => {
+  await using house = await openHouse();
+  await house.hold({ collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" });
+  const { daemon } = await house.start({ schedules: schedules("5s") });
+  await house.clock.advance(30_000);
+  const changed = await house.clock.finish(daemon.reload(house.settings({ schedules: schedules("10m") })));
+  expect(changed).toEqual(["schedules"]);
+  await house.clock.advance(10_000);
+  expect(house.chats(/No data/)).toEqual([]);
+  await house.call("fault", { path: "/v1/trader/*", status: 503 });
+  await house.clock.advance(75_000);
+  expect(house.chats(/No data/).length).toBeGreaterThan(0);
+});
+
+test("positions that are read at the schedule that runs are not too old, however short the new one is", {
+  timeout: 30_000,
+}, async () => {
+  await using house = await openHouse();
+  await house.hold({ collateral: "4000", symbol: "SOL", size: "100", entryPrice: "150" });
+  const { daemon } = await house.start({ schedules: schedules("60s") });
+  await house.clock.advance(70_000);
+  const changed = await house.clock.finish(daemon.reload(house.settings({ schedules: schedules("1s") })));
+  expect(changed).toEqual(["schedules"]);
+  await house.clock.advance(240_000);
+  expect(house.chats(/No data/)).toEqual([]);
+});
+
+function schedules(traderState: string) {
+  return { ...every("1s", ["markets"]), ...every(traderState, ["traderState"]) };
+}
 
 test("a channel's own words are taken by a reload, with what they name of the account", {
   timeout: 30_000,

@@ -116,12 +116,12 @@ export function quietIfAcknowledged(
   const until = [
     ...(compared !== null && settings.worseBy > 0
       ? [
-          `${compared === "worse" ? "gets worse" : "changes"} by ${Number((settings.worseBy * 100).toPrecision(3))}%`,
+          `its value ${compared === "worse" ? "gets worse" : "changes"} by ${Number((settings.worseBy * 100).toPrecision(3))}%`,
         ]
       : []),
-    ...(severity === "critical" ? [] : ["rises"]),
+    ...(severity === "critical" ? [] : ["its severity rises"]),
   ].join(" or ");
   const lapses = pace.acknowledgedFor === undefined ? "" : `for ${formatDurationMs(pace.acknowledgedFor)}`;
   if (until === "") return lapses || undefined;
-  return `${lapses === "" ? "" : `${lapses}, `}unless it ${until}`;
+  return `${lapses === "" ? "" : `${lapses}, `}unless ${until}`;
 }

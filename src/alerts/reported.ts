@@ -1,5 +1,5 @@
 /** The changes that one message reports, in their order, and its title. Pure. */
-import { type AlertChange, severityRank } from "../domain/alert.ts";
+import { type AlertChange, isTaking, severityRank } from "../domain/alert.ts";
 import type { Folded } from "../domain/delivery.ts";
 
 /** Max changes in one message; the others are counted. A folded one holds the worst and counts the rest. */
@@ -31,7 +31,7 @@ function worstFirst(changes: readonly AlertChange[]): AlertChange[] {
 }
 
 function urgency({ kind, alert }: AlertChange): number {
-  if (kind === "ended" && alert.ending !== "liquidated") return 0;
+  if (kind === "ended" && !isTaking(alert.ending)) return 0;
   const step = kind === "ended" ? 1 : kind === "fired" || kind === "rose" ? 3 : 2;
   return 10 * (severityRank[alert.severity] + 1) + (alert.event ? step + 1 : step);
 }

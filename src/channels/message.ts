@@ -4,7 +4,7 @@
  *
  * Whoever is woken by it gets the answers in this order: what, how bad, how fresh the data is, what now.
  */
-import type { AlertChange, Ending, Severity } from "../domain/alert.ts";
+import { type AlertChange, type Ending, isTaking, type Severity } from "../domain/alert.ts";
 import { lateAfterMs, type Message, type MessageItem } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import { flat, type WordedText } from "../domain/template-data.ts";
@@ -189,6 +189,8 @@ function endingLead(ending: Ending | null): string {
       return "CLOSED";
     case "liquidated":
       return "LIQUIDATED";
+    case "deleveraged":
+      return "AUTO-DELEVERAGED";
     case "flipped":
       return "FLIPPED";
     case "explained":
@@ -209,6 +211,7 @@ const endingMeaning: Readonly<Record<Ending, string>> = {
   recovered: "The condition no longer holds.",
   closed: "The position is closed. Nothing is left to watch.",
   liquidated: "The exchange liquidated the position. Look at what is left of the account.",
+  deleveraged: "The exchange auto-deleveraged the position. Look at what is left of the account.",
   flipped: "The position changed its side. It is watched as a new one.",
   explained: "Money was paid in or out. That is no profit and no loss.",
   ruleChanged: "The rule was changed, so this alert ends. What it watched may be no better.",
@@ -282,7 +285,9 @@ function freshness(change: AlertChange, zone: string): string[] {
   const lines: string[] = [];
   if (happenedMs !== null) {
     const laterMs = atMs - happenedMs;
-    const seen = laterMs >= 1_000 ? `, seen ${formatDurationMs(laterMs)} later` : "";
+    // An alert may outlast the liquidation that ends it: that was seen, and reported, long before.
+    const what = isGone(change) ? "the alert ended" : "seen";
+    const seen = laterMs >= 1_000 ? `, ${what} ${formatDurationMs(laterMs)} later` : "";
     lines.push(`Happened ${formatTime(happenedMs, zone)}${seen}.`);
   }
   if (isGone(change)) {
@@ -343,24 +348,25 @@ function meaningOf({ alert, stands }: AlertChange, settled: boolean): string[] {
     return ["It was replaced by another position of the same name, which is watched as a new one."];
   if (alert.ending === "closed" && stands === "noPositions")
     return ["The account has no positions any more."];
-  if (alert.ending !== "liquidated") return [endingMeaning[alert.ending]];
+  if (!isTaking(alert.ending)) return [endingMeaning[alert.ending]];
   if (stands === "another")
     return [
-      endingMeaning.liquidated,
+      endingMeaning[alert.ending],
       "Another position of the same name stands there now, and is watched as a new one.",
     ];
+  const took = alert.ending === "deleveraged" ? "auto-deleveraged" : "liquidated";
   if (stands === "noPositions")
-    return ["The exchange liquidated what the account held. Look at what is left of its collateral."];
+    return [`The exchange ${took} what the account held. Look at what is left of its collateral.`];
   return alert.symbol === null
-    ? ["The exchange liquidated something of the account. Look at what is left of it."]
-    : [endingMeaning.liquidated];
+    ? [`The exchange ${took} something of the account. Look at what is left of it.`]
+    : [endingMeaning[alert.ending]];
 }
 
 function toneOfChange(change: AlertChange): Tone {
   if (change.alert.drill) return "test";
   if (change.kind !== "ended") return change.alert.severity;
   if (change.alert.ending === "recovered") return "good";
-  return change.alert.ending === "liquidated" ? "critical" : "over";
+  return isTaking(change.alert.ending) ? "critical" : "over";
 }
 
 function toneOf(message: Message, blocks: readonly Block[]): Tone {

@@ -19,6 +19,8 @@ export const endings = [
   "recovered",
   "closed",
   "liquidated",
+  /** The exchange closed it against a position of the other side. */
+  "deleveraged",
   "flipped",
   /** It held because of a change of collateral that turned out to be a deposit or a withdrawal. */
   "explained",
@@ -26,6 +28,12 @@ export const endings = [
   "noLongerWatched",
 ] as const;
 export type Ending = (typeof endings)[number];
+/** The endings by which the exchange took something. */
+export type Taking = Extract<Ending, "liquidated" | "deleveraged">;
+
+export function isTaking(ending: Ending | null): ending is Taking {
+  return ending === "liquidated" || ending === "deleveraged";
+}
 
 export interface Alert {
   /** Grows by one; what people type. */
@@ -163,6 +171,8 @@ export interface RuleState {
   readonly sinceMs: number;
   readonly alertId: number | null;
   readonly alreadySo: boolean;
+  /** The least slot of a liquidation that may have ended it since it last held. Absent: not known, or not of an account. */
+  readonly heldSlot?: number;
 }
 
 /** The built-in rule of fire drills. */

@@ -101,7 +101,12 @@ export interface WatchStatus {
     readonly rule: string;
     readonly subject: string;
     readonly severity: string;
+    /** The beginning of this run of the condition, ms. */
     readonly sinceMs: number;
+    /** The part of it that counts for `for`, ms: the time in which the inputs were fresh and the condition held. */
+    readonly heldMs: number;
+    /** The time that it has to hold before it fires, ms. */
+    readonly forMs: number;
   }[];
   readonly blind: readonly {
     readonly wallet: string | null;

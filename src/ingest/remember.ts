@@ -1,5 +1,6 @@
 /** Reads back from history what the watch has to know at a start: rule states, open alerts, throttles, windows. */
 import { setImmediate as turn } from "node:timers/promises";
+import { isTaking } from "../domain/alert.ts";
 import type { Event, EventKind } from "../domain/event.ts";
 import { bucketOf, type RollUpBlock, resolutionMs, type StatsColumns } from "../domain/history.ts";
 import type { Tick } from "../domain/observation.ts";
@@ -239,6 +240,11 @@ async function remembered(store: Rememberable): Promise<Remembered> {
   const keep = await store.keep();
   const known = new Set([...firing, ...recent].map(({ id }) => id));
   const unsettled = Escalations.idsIn(keep).filter((id) => !known.has(id));
+  const alerts = [
+    ...firing,
+    ...recent,
+    ...(unsettled.length > 0 ? await store.alerts({ ids: unsettled }) : []),
+  ];
   const changes = (
     await Promise.all(firing.map((alert) => store.alertChanges({ alertId: alert.id })))
   ).flat();
@@ -254,7 +260,7 @@ async function remembered(store: Rememberable): Promise<Remembered> {
   const sinceMs = Math.min(...firing.map((alert) => alert.sinceMs)) - clockSlackMs;
   const liquidations = firing.length > 0 ? await store.events({ kind: "liquidation", fromMs: sinceMs }) : [];
   for (const { id, ending, endedAtMs } of liquidations.length > 0 ? recent : []) {
-    if (ending === "liquidated" && endedAtMs !== null && endedAtMs >= sinceMs)
+    if (isTaking(ending) && endedAtMs !== null && endedAtMs >= sinceMs)
       changes.push(...(await store.alertChanges({ alertId: id })));
   }
   const waiting: Event[] = [];
@@ -267,7 +273,7 @@ async function remembered(store: Rememberable): Promise<Remembered> {
   return {
     ids: await store.lastIds(),
     ruleStates: await store.ruleStates(),
-    alerts: [...firing, ...recent, ...(unsettled.length > 0 ? await store.alerts({ ids: unsettled }) : [])],
+    alerts: alerts.sort((a, b) => a.id - b.id),
     alertChanges: changes,
     told,
     keep,

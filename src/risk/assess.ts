@@ -354,6 +354,8 @@ function subtract(a: Int, b: Int): Int {
 }
 
 const soundMarkets = new WeakSet<MarketRisk>();
+/** Leverage and order factor of a tier are at most this: the lines between tiers are computed in doubles. */
+const maxTierValue = 1e6;
 
 /**
  * True if margin can be computed from a market's configuration. Looks at each once: they change rarely and are asked for
@@ -377,8 +379,8 @@ export function isSound(market: MarketRisk): boolean {
     market.leverageTiers.every(
       (tier) =>
         isInteger(tier.maxSizeBaseLots) &&
-        Number.isFinite(tier.maxLeverage) &&
-        Number.isFinite(tier.limitOrderRiskFactorBps),
+        isWithin(tier.maxLeverage, maxTierValue) &&
+        isWithin(tier.limitOrderRiskFactorBps, maxTierValue),
     );
   if (sound) soundMarkets.add(market);
   return sound;
@@ -388,8 +390,13 @@ function isInteger(value: Int): boolean {
   return typeof value === "bigint" || Number.isSafeInteger(value);
 }
 
-function hasIntegers(order: OrderRisk): boolean {
-  return isInteger(order.remainingLots) && isInteger(order.priceTicks);
+function isWithin(value: number, max: number): boolean {
+  return value >= 0 && value <= max;
+}
+
+/** True if an order has a size and a price: integers, not negative. */
+function hasIntegers({ remainingLots, priceTicks }: OrderRisk): boolean {
+  return isInteger(remainingLots) && isInteger(priceTicks) && remainingLots >= 0 && priceTicks >= 0;
 }
 
 function areIntegers(account: AccountRisk): boolean {

@@ -100,7 +100,9 @@ export class Sheet {
     for (let i = 0; i < orders.length; i++) {
       const order = orders[i]!;
       if (!isActive(order)) continue;
-      if (!isExact(order.priceTicks) || !isExact(order.remainingLots)) return false;
+      const { priceTicks, remainingLots } = order;
+      if (!isExact(priceTicks) || !isExact(remainingLots) || priceTicks < 0 || remainingLots < 0)
+        return false;
       if (!this.#has(order.symbol) && !this.#take(account, order.symbol, 0, 0, markets, marks)) return false;
     }
     this.collateral = collateral;

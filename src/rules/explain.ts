@@ -137,5 +137,5 @@ function printed(value: Value, unit: Unit): string {
     return unit === "duration" ? formatDurationMs(value) : formatNumber(value, unit);
   if (typeof value === "boolean") return String(value);
   if (typeof value === "string") return JSON.stringify(value);
-  return Array.isArray(value) ? `a list of ${value.length}` : "a thing with fields";
+  return Array.isArray(value) ? `a list of ${value.length}` : "named values";
 }

@@ -23,6 +23,8 @@ export interface Compiled<T extends Value = Value> {
   readonly text: string;
   /** The unit in which a bare `{{ … }}` of it is printed. */
   readonly unit: Unit;
+  /** True if its texts are words of a fixed list, such as `atRisk`. Absent: false. */
+  readonly isWord?: boolean;
   readonly run: (env: Env) => T | Unknown;
   /** Those that depend on anything, the whole among them; what stands inside of loops has no value by itself. */
   readonly parts?: readonly Part[];

@@ -2,6 +2,7 @@
  * Texts with `{{ expression }}` in them: no logic beyond expressions, checked when they are loaded. What they print is
  * made of what the exchange and the user's files say, so control characters are taken out and the length is bounded.
  */
+import { plainWords } from "../domain/plain-words.ts";
 import { formatTime } from "../domain/time-text.ts";
 import { compileExpression } from "./expression/compile.ts";
 import type { ExpressionProblem, Gathered, Naming } from "./expression/context.ts";
@@ -29,7 +30,7 @@ export function compileTemplate(
     render: (env) => {
       let result = "";
       for (const part of parts) {
-        result += typeof part === "string" ? part : print(part, env);
+        result += typeof part === "string" ? part : print(part, env, { plain: true });
         if (result.length > longest * 2) break;
       }
       return shorten(clean(result), longest);
@@ -111,6 +112,8 @@ export interface Printing {
   readonly timezone?: string;
   /** Maximum length of a value in the text, characters. */
   readonly longest?: number;
+  /** Words of fixed lists are printed as people write them: `at risk` for `atRisk`. */
+  readonly plain?: boolean;
 }
 
 export function print({ compiled: part, mayBeEmpty }: Hole, env: Env, how: Printing = {}): string {
@@ -122,7 +125,10 @@ export function print({ compiled: part, mayBeEmpty }: Hole, env: Env, how: Print
   if (typeof value === "number")
     return part.unit === "none" ? formatAmount(value) : formatNumber(value, part.unit, part.tick?.(env));
   if (typeof value === "boolean") return value ? "yes" : "no";
-  return typeof value === "string" && value !== "" ? shorten(value, how.longest ?? longestValue) : absentText;
+  if (typeof value !== "string" || value === "") return absentText;
+  return how.plain === true && part.isWord === true
+    ? plainWords(value)
+    : shorten(value, how.longest ?? longestValue);
 }
 
 /** Without control characters and the marks that turn the direction of text around; line breaks stay. */

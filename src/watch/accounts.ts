@@ -65,6 +65,8 @@ export interface AccountEntry {
   slotBefore: number;
   /** The time at which a position of it last shrank or closed, ms; 0: never, as far as we know. */
   shrunkAtMs: number;
+  /** Slot of the first state since the start that showed its positions in their present sizes; 0: not known. */
+  sizesSlot: number;
   /** Its holdings changed since that was kept. */
   moved: boolean;
   /** Its deposited collateral as it changed lately, oldest first. */
@@ -283,6 +285,7 @@ export class Accounts {
       slot: 0,
       slotBefore: 0,
       shrunkAtMs: 0,
+      sizesSlot: 0,
       moved: false,
       collaterals: noCollaterals,
       placedMs: new FewMap(),
@@ -488,6 +491,7 @@ export class Accounts {
         slot: 0,
         slotBefore: 0,
         shrunkAtMs: 0,
+        sizesSlot: seen.slot,
         moved: true,
         collaterals: noCollaterals,
         placedMs: new FewMap(),
@@ -516,7 +520,7 @@ export class Accounts {
     // Here and below each by its own name: a store by a name that varies takes several times as long.
     account.node.facts.seenMs.traderState = seen.atMs;
     this.#stateFacts(account, seen.atMs, first);
-    this.#takePositions(account, seen.atMs, first);
+    this.#takePositions(account, seen, first);
     account.slot = seen.slot;
     // Nearly every answer leaves an account in the markets that it was in.
     if (this.#reshaped) this.#index.take(account);
@@ -597,7 +601,7 @@ export class Accounts {
     return Number.isNaN(placedMs) ? undefined : placedMs;
   }
 
-  #takePositions(account: AccountEntry, atMs: number, first: boolean): void {
+  #takePositions(account: AccountEntry, { atMs, slot }: AccountsSeen, first: boolean): void {
     for (const position of account.state.positions) {
       if (position.baseLots === 0n) continue;
       const symbol = symbolKey(position.symbol);
@@ -607,12 +611,12 @@ export class Accounts {
         account.positions.delete(symbol);
         this.#reshaped = true;
         account.shrunkAtMs = atMs;
-        account.moved = true;
+        noteResized(account, slot);
         this.#keeper.gone(entry.node, account, symbol, why);
         entry = undefined;
       }
       if (entry) {
-        if (position.baseLots !== entry.state.baseLots) account.moved = true;
+        if (position.baseLots !== entry.state.baseLots) noteResized(account, slot);
         if (magnitude(position.baseLots) < magnitude(entry.state.baseLots)) account.shrunkAtMs = atMs;
         entry.state = position;
       } else {
@@ -621,7 +625,7 @@ export class Accounts {
         entry = { state: position, node, readDistance: Number.NaN, readMark: Number.NaN };
         account.positions.set(symbol, entry);
         this.#reshaped = true;
-        account.moved = true;
+        noteResized(account, slot);
       }
       entry.node.facts.seenMs.traderState = atMs;
       openFacts(entry.node, atMs);
@@ -633,7 +637,7 @@ export class Accounts {
       account.positions.delete(symbol);
       this.#reshaped = true;
       account.shrunkAtMs = atMs;
-      account.moved = true;
+      noteResized(account, slot);
       this.#keeper.gone(entry.node, account, symbol, "closed");
     }
   }
@@ -691,6 +695,11 @@ export function noteReading({ positions }: AccountEntry): void {
     position.readDistance = liquidationDistance;
     position.readMark = markPrice;
   }
+}
+
+function noteResized(account: AccountEntry, slot: number): void {
+  account.sizesSlot = slot;
+  account.moved = true;
 }
 
 function noteCollateral(account: AccountEntry, slot: number): void {

@@ -20,6 +20,7 @@ import {
   type AlertChange,
   type AlertChangeKind,
   type Ending,
+  isTaking,
   type Severity,
   worseOf,
   worstSeverityOf,
@@ -244,7 +245,7 @@ export class AlertBook {
   }
 
   /** The messages that wait because something holds them. */
-  get heldBack(): Iterable<Held> {
+  get heldBack(): readonly Held[] {
     return this.#dispatch.held;
   }
 
@@ -395,7 +396,7 @@ export class AlertBook {
     const last = text ?? this.#former.get(live.alert.id)?.newest(draft.atMs)?.text ?? null;
     if (last) live.says(last);
     // The last tier that was seen says nothing of what came.
-    if (ending === "liquidated") live.details = live.details.filter(([name]) => name !== tierLine);
+    if (isTaking(ending)) live.details = live.details.filter(([name]) => name !== tierLine);
     live.alert = {
       ...live.alert,
       ...(last ? pick(last) : {}),

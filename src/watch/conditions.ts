@@ -83,8 +83,10 @@ export interface ConditionsOptions {
   readonly firstLookUntilMs: number;
   /** Returns true while the first answers are on their way: after a start, or after the reload that brought the rule. */
   readonly starting: (rule: string, atMs: number) => boolean;
-  /** True if the node's account has just lost its last position to a liquidation. */
-  readonly emptied: (node: SubjectNode) => boolean;
+  /** True if its account has just lost its last position to a liquidation. */
+  readonly emptied: (instance: Instance) => boolean;
+  /** See `Instance.heldSlot`: the slot for a condition of this subject that holds now. */
+  readonly heldSlotOf: (node: SubjectNode) => number;
   /** The share of a window over events whose time is told, 0–1; null where nobody can say. */
   readonly toldShare: (spec: WindowSpec, node: SubjectNode, nowMs: number) => number | null;
   /** The doubt about the profit that a rule of this subject reads; null: there is none. */
@@ -242,7 +244,7 @@ export class Conditions {
   detach(
     node: SubjectNode,
     draft: Draft,
-    end: (live: LiveAlert, row: RuleRow, last: AlertText | null) => void,
+    end: (instance: Instance, live: LiveAlert, row: RuleRow, last: AlertText | null) => void,
   ): void {
     for (const instance of node.instances) {
       this.#stopTimer(instance);
@@ -253,7 +255,7 @@ export class Conditions {
       const row = { rule: instance.rule.name, subject: node.name };
       if (instance.alert) {
         if (instance.stored) this.#rows.delete(rowName(row));
-        end(instance.alert, row, this.#lastText(instance, draft.atMs));
+        end(instance, instance.alert, row, this.#lastText(instance, draft.atMs));
         instance.alert = null;
       } else this.#drop(instance, draft);
     }
@@ -409,7 +411,11 @@ export class Conditions {
     const idle = instance.lifecycle.sinceMs === null;
     const lastKnownMs = instance.knownAtMs;
     if (known && !old) instance.knownAtMs = draft.atMs;
-    if (known && judged.severity !== null) instance.heldAtMs = draft.atMs;
+    const lastHeldSlot = instance.heldSlot;
+    if (known && judged.severity !== null) {
+      instance.heldAtMs = draft.atMs;
+      instance.heldSlot = this.#options.heldSlotOf(node);
+    }
     if (known && !old && !instance.judged) {
       instance.judged = true;
       const atTheStart = node.first && draft.atMs <= this.#options.firstLookUntilMs;
@@ -428,7 +434,7 @@ export class Conditions {
     // Nor can what held because of a withdrawal that is explained now.
     const goneNow = known && !old && judged.severity === null;
     const explained = goneNow ? this.#explained(instance, lastKnownMs, draft.atMs) : null;
-    const over = explained !== null || (goneNow && this.#options.emptied(node));
+    const over = explained !== null || (goneNow && this.#options.emptied(instance));
     const { doubt } = judged;
     const terms = doubt === undefined ? rule : { ...rule, certain: doubt.certain };
     const { state, transition } = step(
@@ -488,7 +494,8 @@ export class Conditions {
       }
     }
     const clocked = clocksRun(state) || clocksRun(before);
-    this.#store(instance, before !== state && (transition !== "none" || clocked), draft);
+    const moved = before !== state && (transition !== "none" || clocked);
+    this.#store(instance, moved || instance.heldSlot !== lastHeldSlot, draft);
     this.#schedule(instance, env, terms, instance.unknown === null || old);
   }
 
@@ -721,6 +728,7 @@ export class Conditions {
     };
     instance.alert = alert;
     instance.alreadySo = state.alreadySo;
+    instance.heldSlot = state.heldSlot ?? 0;
     if (alert) this.#follow(instance, alert);
   }
 
@@ -742,6 +750,7 @@ export class Conditions {
       sinceMs: lifecycle.sinceMs,
       alertId: instance.alert?.alert.id ?? null,
       alreadySo: instance.alreadySo,
+      ...(instance.heldSlot > 0 ? { heldSlot: instance.heldSlot } : {}),
     });
   }
 

@@ -3,6 +3,7 @@
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Event } from "../domain/event.ts";
 import type { Source } from "../domain/observation.ts";
+import { plainWords } from "../domain/plain-words.ts";
 import type { Scope } from "../domain/subject.ts";
 import {
   type Env,
@@ -55,7 +56,7 @@ export function detailsOf(
     add("Margin ratio", percent(trader, "marginRatio"));
     add("Equity", usd(trader, "equity"));
     add("Free collateral", usd(trader, "freeCollateral"));
-    add(tierLine, text(trader, "riskTier"));
+    add(tierLine, word(trader, "riskTier"));
   }
   if (scope === "wallet" && isFresh(wallet, "traderState", "markets")) {
     add("Equity", usd(wallet, "equity"));
@@ -149,6 +150,11 @@ const bookSides: Readonly<Record<string, string>> = { bid: "buy", ask: "sell" };
 function text(facts: Facts, field: string): string | null {
   const value = facts.values[field];
   return typeof value === "string" && value !== "" ? value : null;
+}
+
+function word(facts: Facts, field: string): string | null {
+  const value = text(facts, field);
+  return value === null ? null : plainWords(value);
 }
 
 function number(facts: Facts, field: string): number | null {

@@ -71,8 +71,9 @@ export class Dispatch {
     this.#sweptMs = before ? before.#sweptMs : 0;
   }
 
-  get held(): Iterable<Held> {
-    return this.#held.values();
+  /** The held notifications in the order in which their alerts fired. */
+  get held(): readonly Held[] {
+    return [...this.#held.values()].sort((a, b) => a.alertId - b.alertId);
   }
 
   restore(keep: ReadonlyMap<string, string>): void {
@@ -165,7 +166,7 @@ export class Dispatch {
   reconsider(): void {
     const draft = this.#options.draft();
     const { holds, isFresh, tellNow, routing } = this.#options;
-    for (const held of [...this.#held.values()]) {
+    for (const held of this.held) {
       const { alertId, labels, severity, event, receivers, over } = held;
       const ways = waysFor(routing, labels);
       const fresh = () => over || isFresh(alertId, draft.atMs);

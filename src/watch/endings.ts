@@ -1,11 +1,11 @@
 /**
  * Decides why an alert about a position or an account has ended.
  *
- * A position that is gone was closed, or liquidated; what tells the two apart (the inbox, the liquidation history) may
- * come a moment after the account's state. So such an ending waits for word, asks for it at once, and settles as soon as
- * it has it, or when patience ends. Nobody is told "resolved" about a position that was liquidated.
+ * A position that is gone was closed, liquidated or auto-deleveraged; what tells them apart (the inbox, the liquidation
+ * history) may come a moment after the account's state. So such an ending waits for word, asks for it at once, and settles
+ * as soon as it has it, or when patience ends. Nobody is told "resolved" about a position that the exchange took.
  */
-import type { Alert, Ending } from "../domain/alert.ts";
+import { type Alert, type Ending, isTaking, type Taking } from "../domain/alert.ts";
 import type { Event } from "../domain/event.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
 import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
@@ -41,6 +41,9 @@ export interface KeptEnding {
 }
 
 interface Liquidated {
+  readonly ending: Taking;
+  /** It had a profit and was closed against one of somebody bankrupt. */
+  readonly profited: boolean;
   readonly happenedMs: number;
   readonly slot: number;
   /** A part of the position was left. */
@@ -120,8 +123,8 @@ export class Endings {
       readonly before?: AlertText | null;
       /** The time at which it was last seen as it was, ms: a liquidation before that is not what ended it. */
       readonly fromMs: number;
-      /** Slot of the last state that showed it; left out: not known. */
-      readonly fromSlot?: number;
+      /** Slot of the last state that showed it, or of the state in which its condition last held; 0: not known. */
+      readonly fromSlot: number;
       /** The time at which it was seen to be gone, ms; left out: now. A liquidation well after that is not what ended it. */
       readonly goneMs?: number;
       /** Another position of its name stands there now. */
@@ -135,7 +138,6 @@ export class Endings {
       ...ending,
       ...(former && wordsOf(former)),
       goneMs: ending.goneMs ?? draft.atMs,
-      fromSlot: ending.fromSlot ?? 0,
       sinceMs: former?.sinceMs ?? draft.atMs,
       fills: former?.fills ?? new FillTrail(ending.another),
       dueMs: Number.POSITIVE_INFINITY,
@@ -144,7 +146,8 @@ export class Endings {
       order: former?.order,
       onDue: () => this.#onDue(waiting),
     };
-    if (this.#wasLiquidated(waiting)) this.#settle(draft, waiting, "liquidated");
+    const taking = this.#takingOf(waiting);
+    if (taking !== null) this.#settle(draft, waiting, taking);
     else if (!ending.suspicious) this.#settle(draft, waiting, ending.fallback);
     else if (former) {
       this.#waiting.add(waiting);
@@ -161,27 +164,32 @@ export class Endings {
     }
   }
 
-  /** Ends the takeover from the watch before a reload: what waits is put in the order that it had before. */
+  /** Ends the takeover from the watch before a reload. */
   tookOver(): void {
-    const byAlert = new Map([...this.#waiting].map((one) => [one.live.alert.id, one]));
-    for (const alertId of this.#former.keys()) {
-      const waiting = byAlert.get(alertId);
-      if (waiting === undefined) continue;
-      this.#waiting.delete(waiting);
-      this.#waiting.add(waiting);
-    }
     this.#former.clear();
+  }
+
+  /** Those that wait: what ends in one moment ends in the order in which it fired. */
+  #inOrder(): readonly Waiting[] {
+    if (this.#waiting.size === 0) return [];
+    return [...this.#waiting].sort((a, b) => a.live.alert.id - b.live.alert.id);
   }
 
   /** Takes events from before the start, which are not reported again. Events that are no liquidation of ours mean nothing. */
   remember({ kind, wallet, pdaIndex, subaccount, symbol, happenedMs, slot, fields }: Event): void {
-    if (kind !== "liquidation" || wallet === null || fields.role !== "liquidatee") return;
+    if (kind !== "liquidation" || wallet === null) return;
+    const profited = fields.role === "adl_counterparty";
+    if (profited ? symbol === null : fields.role !== "liquidatee") return;
     const named = pdaIndex !== null && subaccount !== null;
     const place = named ? accountName({ wallet, pdaIndex, subaccount }) : wallet;
-    for (const key of [keyOf(place, null), keyOf(place, symbol)]) {
+    // A position closed at a profit ends no alert of its account.
+    const keys = profited ? [keyOf(place, symbol)] : [keyOf(place, null), keyOf(place, symbol)];
+    const ending = fields.kind === "adl" ? "deleveraged" : "liquidated";
+    for (const key of keys) {
       const known = this.#liquidated.get(key);
       if (known !== undefined && (known.happenedMs - happenedMs || known.slot - slot) > 0) continue;
-      this.#liquidated.set(key, { happenedMs, slot, leftSome: fields.positionClosed === false });
+      const leftSome = fields.positionClosed === false;
+      this.#liquidated.set(key, { ending, profited, happenedMs, slot, leftSome });
     }
   }
 
@@ -199,7 +207,7 @@ export class Endings {
     if (this.#kept.delete(alertId)) draft.changes.keep.push({ name: endingPrefix + alertId, value: null });
   }
 
-  /** Takes from history that this alert ended as liquidated, by what happened then. */
+  /** Takes from history that this alert ended by a liquidation or deleveraging, by what happened then. */
   rememberEnded({ rule, subject }: Pick<Alert, "rule" | "subject">, happenedMs: number): void {
     const name = `${rule}\n${subject}`;
     this.#toldMs.set(name, Math.max(happenedMs, this.#toldMs.get(name) ?? 0));
@@ -208,15 +216,16 @@ export class Endings {
   /** An event became known. A liquidation is word of the end; what fills say is weighed when all of them were told. */
   happened(draft: Draft, event: Event): void {
     this.remember(event);
-    for (const waiting of this.#waiting) {
-      if (this.#wasLiquidated(waiting)) this.#settle(draft, waiting, "liquidated");
+    for (const waiting of this.#inOrder()) {
+      const taking = this.#takingOf(waiting);
+      if (taking !== null) this.#settle(draft, waiting, taking);
       else if (concerns(event, waiting)) waiting.fills.note(event);
     }
   }
 
   /** All that an answer brought has happened: fills on the book after which nothing was left are word of the end. */
   weighFills(draft: Draft): void {
-    for (const waiting of this.#waiting)
+    for (const waiting of this.#inOrder())
       if (waiting.fills.closed) this.#settle(draft, waiting, waiting.fallback);
   }
 
@@ -225,7 +234,7 @@ export class Endings {
    * @param pdaIndex whose history; undefined: all of the wallet's
    */
   read(draft: Draft, wallet: string, pdaIndex: number | undefined): void {
-    for (const waiting of this.#waiting) {
+    for (const waiting of this.#inOrder()) {
       if (waiting.account.wallet !== wallet) continue;
       if (pdaIndex !== undefined && waiting.account.pdaIndex !== pdaIndex) continue;
       if (draft.atMs - waiting.sinceMs >= settledAfterMs) this.#settle(draft, waiting, waiting.fallback);
@@ -252,7 +261,7 @@ export class Endings {
     this.#waiting.delete(waiting);
     this.#forget(waiting.live.alert.id, draft);
     this.#deadlines.cancel(waiting);
-    const happenedMs = ending === "liquidated" ? (this.#newest(waiting)?.happenedMs ?? null) : null;
+    const happenedMs = isTaking(ending) ? (this.#newest(waiting)?.happenedMs ?? null) : null;
     if (happenedMs !== null) this.rememberEnded(waiting.live.alert, happenedMs);
     // "Before" is how it last stood, which a judgement of what a liquidation left over does not tell.
     const recovered = (): AlertText | null => waiting.textAt?.(draft.atMs) ?? waiting.text;
@@ -268,10 +277,10 @@ export class Endings {
     return fallback !== "recovered" && positions.has(symbol.toUpperCase()) ? "another" : undefined;
   }
 
-  /** True if anything of an account was liquidated since a time, give or take what clocks differ by. */
-  liquidatedSince(account: AccountRef, sinceMs: number): boolean {
-    const happenedMs = this.#liquidated.get(keyOf(accountName(account), null))?.happenedMs;
-    return happenedMs !== undefined && happenedMs >= sinceMs - clockSlackMs;
+  /** True if anything of an account was liquidated since a slot, and since a time, give or take what clocks differ by. */
+  liquidatedSince(account: AccountRef, sinceMs: number, fromSlot: number): boolean {
+    const newest = this.#liquidated.get(keyOf(accountName(account), null));
+    return newest !== undefined && newest.slot >= fromSlot && newest.happenedMs >= sinceMs - clockSlackMs;
   }
 
   /** The newest of the account's own and of those that named only its wallet, which may have been the account's. */
@@ -282,19 +291,22 @@ export class Endings {
     return anybodys.happenedMs > own.happenedMs ? anybodys : own;
   }
 
-  /** A liquidation ended what stood when it happened and not after it; the clocks may differ a little. */
-  #wasLiquidated(waiting: Waiting): boolean {
+  /** A liquidation ended what stood when it happened and not after it; the clocks may differ a little. Null: none did. */
+  #takingOf(waiting: Waiting): Taking | null {
     const newest = this.#newest(waiting);
-    if (newest === undefined) return false;
-    const { happenedMs, slot, leftSome } = newest;
-    // A position that stood after a liquidation of a part of it went by something else. A reading in the slot of the
-    // liquidation may be from before it.
-    const gone = waiting.symbol !== null && waiting.fallback !== "recovered";
-    if (gone && (leftSome || slot < waiting.fromSlot)) return false;
+    if (newest === undefined) return null;
+    const { ending, profited, happenedMs, slot, leftSome } = newest;
+    // A condition that held after a liquidation was ended by something else. A reading in its slot may be from before it.
+    if (slot < waiting.fromSlot) return null;
+    // So did a position of which it left a part.
+    if (leftSome && waiting.symbol !== null && waiting.fallback !== "recovered") return null;
+    // An alert about the rest of a position of which a part was closed at a profit has recovered by itself.
+    if (profited && waiting.fallback === "recovered") return null;
     const { rule, subject } = waiting.live.alert;
     const toldMs = this.#toldMs.get(`${rule}\n${subject}`) ?? Number.NEGATIVE_INFINITY;
     const before = happenedMs <= waiting.goneMs + settledAfterMs;
-    return before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;
+    const itsOwn = before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;
+    return itsOwn ? ending : null;
   }
 }
 

@@ -57,11 +57,11 @@ export class Escalations {
     this.#former = before ? before.#chains : new Map();
   }
 
-  /** Numbers of the alerts whose chains run, as history has them. */
+  /** Numbers of the alerts whose chains run, in their order. */
   static idsIn(keep: ReadonlyMap<string, string>): readonly number[] {
-    return [...keep.keys()].flatMap((name) =>
-      name.startsWith(prefix) ? [Number(name.slice(prefix.length))] : [],
-    );
+    return [...keep.keys()]
+      .flatMap((name) => (name.startsWith(prefix) ? [Number(name.slice(prefix.length))] : []))
+      .sort((a, b) => a - b);
   }
 
   restore(keep: ReadonlyMap<string, string>): void {

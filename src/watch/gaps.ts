@@ -6,7 +6,7 @@
  *                                                        └──data now and then──► settling ──data for steadyMs──► closed
  */
 import type { Severity } from "../domain/alert.ts";
-import { exchangeSources, marketSources, type Source } from "../domain/observation.ts";
+import { exchangeSources, type FailureReason, marketSources, type Source } from "../domain/observation.ts";
 import type { BlindSource } from "../domain/status.ts";
 import type { Subject } from "../domain/subject.ts";
 import type { Unknown } from "../rules/index.ts";
@@ -29,6 +29,9 @@ export interface Sighted {
   readonly unknown: Unknown | null;
 }
 
+/** The kind of failed read; null: none failed, so answers are late or leave something out. */
+export type Cause = FailureReason | null;
+
 export interface Gap extends Due {
   readonly key: string;
   /** Null: of the exchange, or of the configuration. */
@@ -46,6 +49,8 @@ export interface Gap extends Due {
   answeredMs: number | null;
   /** Time for which all has to be judged without a break until it closes, ms. It only grows. */
   steadyMs: number;
+  /** Causes of it and of those just before, each of which closed less than two minutes before the next; null: not due yet. */
+  causes: ReadonlySet<Cause> | null;
   /** Something cannot be judged now; false: settling. */
   open: boolean;
   /** Settling: since when all of it is judged again, ms; null: it is not. */
@@ -61,11 +66,13 @@ export interface GapsOptions {
   readonly sinceMs: (rule: string) => number;
   /** The source whose silence is the cause; null: none's. */
   readonly sourceOf: (one: Sighted, unknown: Unknown) => Source | null;
+  /** The kind of failed read behind a gap. */
+  readonly causeOf: (source: BlindSource, wallet: string | null) => Cause;
   /** A gap is listed by an alert already: it is due at once. */
   readonly isListed: (wallet: string | null, source: BlindSource) => boolean;
   readonly onDue: (gap: Gap, draft: Draft) => void;
-  /** It was settling before a reload, and goes on. */
-  readonly onSettling: (gap: Gap) => void;
+  /** It goes on after a reload, listed by an alert though it settles or is not due yet. */
+  readonly onGoesOn: (gap: Gap) => void;
   /** Rules that could not be judged for want of one that is due cannot be judged for want of this one now: it is due, too. */
   readonly onMoved: (gap: Gap, from: Gap, draft: Draft) => void;
   /** Called when other rules than before cannot be judged because of a gap that is due. */
@@ -75,7 +82,13 @@ export interface GapsOptions {
 }
 
 /** One that was due and closed. */
-type Closed = { readonly atMs: number } & Pick<Gap, "steadyMs">;
+interface Closed {
+  readonly atMs: number;
+  readonly steadyMs: number;
+  readonly causes: ReadonlySet<Cause>;
+}
+
+const noCauses: ReadonlySet<Cause> = new Set();
 
 /** No wallet owns these. */
 const ofTheExchange: ReadonlySet<BlindSource> = new Set<BlindSource>(["configuration", ...exchangeSources]);
@@ -104,14 +117,15 @@ export class Gaps {
       if (this.#gaps.has(key)) continue;
       if (open) {
         this.#darkTime.add(key, countsFromMs, draft.atMs);
-        if (due) this.#closed.set(key, { atMs: draft.atMs, steadyMs: former.steadyMs });
+        const { steadyMs, causes } = former;
+        if (due) this.#closed.set(key, { atMs: draft.atMs, steadyMs, causes: causes ?? noCauses });
         continue;
       }
       const gap = this.#make(key, source, wallet, draft.atMs);
       const { sinceMs, answeredMs, judgedMs } = former;
       Object.assign(gap, { open, due, countsFromMs, sinceMs, answeredMs, judgedMs });
       this.#options.deadlines.set(gap, dueMs);
-      this.#options.onSettling(gap);
+      this.#options.onGoesOn(gap);
     }
     this.#former = new Map();
   }
@@ -155,6 +169,7 @@ export class Gaps {
       if (moved && !gap.due) {
         gap.due = true;
         gap.steadyMs = Math.max(gap.steadyMs, from.steadyMs);
+        gap.causes ??= from.causes;
         this.#options.deadlines.cancel(gap);
       }
       if (moved) this.#options.onMoved(gap, from, draft);
@@ -196,7 +211,11 @@ export class Gaps {
           countsFromMs: Math.min(countsFromMs, former.countsFromMs),
         });
       }
-      if (this.#options.isListed(wallet, source)) this.#due(gap);
+      const isListed = this.#options.isListed(wallet, source);
+      // An alert may list one that is not due, which a reload does not make due.
+      const wasEarly = former?.open === true && !former.due;
+      if (isListed && wasEarly) this.#options.onGoesOn(gap);
+      if (isListed && !wasEarly) this.#due(gap);
       else this.#options.deadlines.set(gap, gap.countsFromMs + this.#untilDueMs(gap, gap.countsFromMs));
       return gap;
     }
@@ -233,6 +252,7 @@ export class Gaps {
         judgedMs: null,
         due: false,
         steadyMs: former?.steadyMs ?? 0,
+        causes: former?.causes ?? null,
       },
       ...{ dueMs: Number.POSITIVE_INFINITY, queuedMs: Number.POSITIVE_INFINITY, place: -1 },
       order: former?.order,
@@ -264,11 +284,21 @@ export class Gaps {
       return;
     }
     gap.due = true;
-    // One that came back soon after it closed closed too early, and has to be read for longer this time.
-    const closed = this.#closed.get(gap.key);
-    if (closed !== undefined && gap.countsFromMs - closed.atMs < darkWindowMs)
-      gap.steadyMs = Math.max(gap.steadyMs, noDataForMs, Math.min(2 * closed.steadyMs, darkWindowMs));
+    if (gap.causes === null) this.#weigh(gap);
     this.#options.onDue(gap, draft);
+  }
+
+  /**
+   * One that came back soon after it closed closed too early, and has to be read for longer this time. With a cause that it
+   * did not have yet it is another trouble.
+   */
+  #weigh(gap: Gap): void {
+    const closed = this.#closed.get(gap.key);
+    const recent = closed !== undefined && gap.countsFromMs - closed.atMs < darkWindowMs ? closed : null;
+    const cause = this.#options.causeOf(gap.source, gap.wallet);
+    if (recent !== null && (cause === null || recent.causes.has(null) || recent.causes.has(cause)))
+      gap.steadyMs = Math.max(gap.steadyMs, noDataForMs, Math.min(2 * recent.steadyMs, darkWindowMs));
+    gap.causes = new Set([...(recent?.causes ?? []), cause]);
   }
 
   #leave(key: string, one: Sighted, draft: Draft): void {
@@ -296,7 +326,8 @@ export class Gaps {
     if (this.#gaps.get(gap.key) !== gap) return;
     this.#gaps.delete(gap.key);
     this.#options.deadlines.cancel(gap);
-    if (gap.due) this.#closed.set(gap.key, { atMs: draft.atMs, steadyMs: gap.steadyMs });
+    const { steadyMs, causes } = gap;
+    if (gap.due) this.#closed.set(gap.key, { atMs: draft.atMs, steadyMs, causes: causes ?? noCauses });
     this.#options.onClosed(gap, draft);
   }
 

@@ -122,8 +122,8 @@ export class Happenings {
       this.#options.ruleSet.events.find((one) => one.name === name);
     const wordOf = (name: string): Match["word"] =>
       name === unknownTypeRule ? "whenAcknowledged" : (ruleOf(name)?.acknowledge ?? null);
-    const heldBack = new Map([...this.#options.alerts.heldBack].map((one) => [one.alertId, one.receivers]));
-    for (const alert of alerts.toSorted((a, b) => a.id - b.id)) {
+    const heldBack = new Map(this.#options.alerts.heldBack.map((one) => [one.alertId, one.receivers]));
+    for (const alert of alerts) {
       const waiting = heldBack.get(alert.id) ?? [];
       this.#announcements.restore(alert, wordOf(alert.rule), () =>
         this.#options.alerts.receivers(alert, waiting),

@@ -67,11 +67,10 @@ export class Holds {
   }
 
   restore(keep: ReadonlyMap<string, string>, nowMs: number): void {
-    for (const [name, value] of keep) {
-      if (!name.startsWith(silencePrefix)) continue;
-      const silence = JSON.parse(value) as Silence;
-      this.#silences.set(silence.id, silence);
-    }
+    const silences = [...keep].flatMap(([name, value]) =>
+      name.startsWith(silencePrefix) ? [JSON.parse(value) as Silence] : [],
+    );
+    for (const one of silences.sort((a, b) => a.id - b.id)) this.#silences.set(one.id, one);
     this.#schedule(nowMs);
     this.#wakeAt(nowMs + firstAnswersMs, nowMs);
   }

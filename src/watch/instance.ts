@@ -80,6 +80,17 @@ export class Instance {
     this.#own().heldAtMs = atMs;
   }
 
+  /**
+   * The least slot of a liquidation that may be later than the state of its account in which the condition was last known to
+   * hold; 0: not known. Not kept while it is quiet.
+   */
+  get heldSlot(): number {
+    return this.#course?.heldSlot ?? 0;
+  }
+  set heldSlot(slot: number) {
+    this.#own().heldSlot = slot;
+  }
+
   /** The reason why the last judgement was unknown; null while it is known. */
   get unknown(): Unknown | null {
     return this.#course?.unknown ?? null;
@@ -137,6 +148,7 @@ class Course {
   knownAtMs = Number.NaN;
   staleMs = Number.POSITIVE_INFINITY;
   heldAtMs: number | null = null;
+  heldSlot = 0;
   unknown: Unknown | null = null;
   unknownSinceMs = 0;
   stored = false;

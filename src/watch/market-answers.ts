@@ -467,7 +467,7 @@ export class MarketAnswers {
       nodes.delete(`market/${symbol}`);
       markets.remove(symbol);
       if (!node) continue;
-      this.#parts.conditions.detach(node, draft, (live, row) => {
+      this.#parts.conditions.detach(node, draft, (_, live, row) => {
         this.#parts.alerts.end(draft, live, "noLongerWatched", null);
         this.#parts.conditions.released(row, draft);
       });

@@ -92,10 +92,11 @@ export class NoData {
     const gaps: GapsOptions = {
       ...options,
       sinceMs: (rule) => this.sinceMs(rule),
-      onSettling: (gap) => {
+      onGoesOn: (gap) => {
         for (const incident of this.#incidents) if (incident.lists(gap.key)) incident.add(gap);
       },
       sourceOf: ({ node }, unknown) => missingInput(options.world, node.subject, unknown),
+      causeOf: (source, wallet) => this.#failures.kindOf(source as Source, wallet),
       isListed: (wallet, source) =>
         source === "configuration"
           ? this.#misnamed.isListed
@@ -469,7 +470,6 @@ export function bringsData(observation: Observation): boolean {
     case "collateralAssets":
     case "fundingRate":
     case "depth":
-    case "calendar":
     case "external":
     case "exchangeStatus":
     case "traderView":
@@ -477,6 +477,9 @@ export function bringsData(observation: Observation): boolean {
     case "events":
     case "backfill":
       return true;
+    case "calendar":
+      // After a reload a market without a calendar is reported as such without a request.
+      return observation.nextTransitionMs !== null;
     case "figures":
       return observation.given.some(({ owner }) => owner !== "daemon");
     default:

@@ -33,6 +33,7 @@ const transferSlack = 0.1;
 const centUsd = 0.01;
 const maxOpen = 100;
 const maxAhead = 1_000;
+const maxSettled = 20;
 
 interface Place {
   /** Name of the account. */
@@ -68,6 +69,8 @@ export interface OpenChange extends BalanceChange {
   readonly taken?: TakenSpots;
   /** Both states are those of an account that is not there: nothing but records tells of it. */
   readonly unlisted?: boolean;
+  /** The part of the flows that was reported as explained before more records came, USD. Absent: none. */
+  readonly reportedUsd?: number;
 }
 
 /** A change that turned out to be paid in (positive) or out. */
@@ -99,6 +102,8 @@ export interface SpotFlow {
 export interface KeptChanges {
   readonly open: readonly OpenChange[];
   readonly ahead: readonly CashRecord[];
+  /** Absent: there are none. */
+  readonly settled?: readonly OpenChange[];
 }
 
 /** The newest state of an account that was compared with the one before. */
@@ -109,29 +114,44 @@ export interface SeenBalance {
 
 export const nothingOpen: OpenRange = { inUsd: 0, outUsd: 0 };
 
+// Shared: of most wallets there is nothing to keep.
+const noChanges: readonly OpenChange[] = [];
+const noRecords: readonly CashRecord[] = [];
+const noFlows: readonly SpotFlow[] = [];
+const noIndices: readonly number[] = [];
+
 export class OpenChanges {
   readonly #seen = new FewMap<string, { -readonly [K in keyof SeenBalance]: SeenBalance[K] }>();
-  /** By PDA index, slots of the first whole answer about it, and of the newest: an account that is not listed is empty. */
-  readonly #wholes = new FewMap<number, { readonly firstSlot: number; slot: number }>();
-  #open: readonly OpenChange[] = [];
-  #ahead: readonly CashRecord[] = [];
-  #paidOut: SpotFlow[] = [];
+  /**
+   * By PDA index, slots of the baseline or the first whole answer ever, of the first one since the start, and of the newest: an
+   * account that is not listed is empty.
+   */
+  readonly #wholes = new FewMap<number, { sinceSlot: number; readonly firstSlot: number; slot: number }>();
+  #open: readonly OpenChange[] = noChanges;
+  #ahead: readonly CashRecord[] = noRecords;
+  /** Explained changes of accounts that no state shows: a record that comes later belongs to one of them. */
+  #settled: readonly OpenChange[] = noChanges;
+  #paidOut: readonly SpotFlow[] = noFlows;
   /** The range of all open changes together. */
   range: OpenRange = nothingOpen;
   /** PDA indices of which a state from before a restart was taken. */
-  readonly restoredIndices = new Set<number>();
+  restoredIndices: readonly number[] = noIndices;
   /** The newest one that turned out to be paid in or out. */
   explained: ExplainedFlow | null = null;
+  /** See `takeHidden`. */
+  #hiddenUsd = 0;
 
   get open(): readonly OpenChange[] {
     return this.#open;
   }
 
   get kept(): KeptChanges {
-    return { open: this.#open, ahead: this.#ahead };
+    const kept = { open: this.#open, ahead: this.#ahead };
+    return this.#settled.length === 0 ? kept : { ...kept, settled: this.#settled };
   }
 
-  restore({ open = [], ahead = [] }: Partial<KeptChanges>): void {
+  restore({ open = [], ahead = [], settled = noChanges }: Partial<KeptChanges>): void {
+    this.#settled = settled;
     // Those that a state showed before a stop were taken.
     this.#ahead = ahead.filter(({ account, slot }) => slot > this.slotOf(account));
     // An earlier version kept neither time.
@@ -144,9 +164,17 @@ export class OpenChanges {
   restoreState(account: string, slot: number, balance: Balance): void {
     this.#seen.set(account, { slot, balance });
     const pdaIndex = pdaIndexOf(account);
-    this.restoredIndices.add(pdaIndex);
-    const known = this.#wholes.get(pdaIndex)?.slot ?? -1;
-    if (slot > known) this.#wholes.set(pdaIndex, { firstSlot: slot, slot });
+    if (!this.restoredIndices.includes(pdaIndex)) this.restoredIndices = [...this.restoredIndices, pdaIndex];
+    const known = this.#wholes.get(pdaIndex);
+    if (known !== undefined && slot <= known.slot) return;
+    this.#wholes.set(pdaIndex, { sinceSlot: known?.sinceSlot ?? slot, firstSlot: slot, slot });
+  }
+
+  /** Takes the slot of a whole answer from before a restart: what it did not list came later. */
+  restoreWhole(pdaIndex: number, slot: number): void {
+    const known = this.#wholes.get(pdaIndex);
+    if (known === undefined) this.#wholes.set(pdaIndex, { sinceSlot: slot, firstSlot: slot, slot });
+    else known.sinceSlot = Math.min(known.sinceSlot, slot);
   }
 
   /** Slot of the newest state of an account, which is empty where it is not listed; -1 before the first. */
@@ -161,9 +189,17 @@ export class OpenChanges {
     return this.#seen.get(account);
   }
 
+  /** The collateral of an account in its newest state: one that was not listed had none; undefined: nothing is known of it. */
+  before(account: string): Balance | undefined {
+    const seen = this.#seen.get(account);
+    if (seen !== undefined) return seen.balance;
+    return this.#wholes.has(pdaIndexOf(account)) ? emptyBalance : undefined;
+  }
+
   /** By account and, for those that are not listed, by PDA index (see `slotIn`). */
   slots(): Record<string, number> {
-    const slots: Record<string, number> = {};
+    // With a prototype the names of its accounts would give each wallet a hidden class of its own, which is larger than this.
+    const slots: Record<string, number> = Object.create(null);
     for (const [pdaIndex, { slot }] of this.#wholes) slots[pdaIndex] = slot;
     for (const account of this.#seen.keys()) slots[account] = this.slotOf(account);
     return slots;
@@ -185,10 +221,16 @@ export class OpenChanges {
 
   /** Hands over collateral in other assets that turned out to be paid out. */
   takePaidOut(): readonly SpotFlow[] {
-    if (this.#paidOut.length === 0) return noFlows;
     const flows = this.#paidOut;
-    this.#paidOut = [];
+    this.#paidOut = noFlows;
     return flows;
+  }
+
+  /** Hands over how far the estimates of trades that explained a change may be wrong, USD: so much may have flowed unseen. */
+  takeHidden(): number {
+    const usd = this.#hiddenUsd;
+    this.#hiddenUsd = 0;
+    return usd;
   }
 
   /** Takes the newest state of an account if it left its collateral as it was and no record waits for it. @returns true if so */
@@ -241,14 +283,15 @@ export class OpenChanges {
     return opened || waited.length > 0 || this.#paidOut.length > 0;
   }
 
-  /** Takes that an account is no longer there. @returns as of `takeState` */
+  /** Takes that an account is no longer there. `taken` and what it returns are as of `takeState`. */
   takeGone(
     account: string,
     slot: number,
     pricingOf: (symbol: string) => Pricing | undefined,
     atMs: number,
+    taken: TakenSpots | null,
   ): boolean {
-    return this.#seen.has(account) && this.takeState(account, slot, emptyBalance, pricingOf, atMs);
+    return this.#seen.has(account) && this.takeState(account, slot, emptyBalance, pricingOf, atMs, taken);
   }
 
   /**
@@ -259,7 +302,7 @@ export class OpenChanges {
   takeWhole(pdaIndex: number, slot: number, atMs: number): boolean {
     const whole = this.#wholes.get(pdaIndex);
     const fromSlot = whole?.slot;
-    if (whole === undefined) this.#wholes.set(pdaIndex, { firstSlot: slot, slot });
+    if (whole === undefined) this.#wholes.set(pdaIndex, { sinceSlot: slot, firstSlot: slot, slot });
     else whole.slot = slot;
     if (this.#ahead.length === 0) return false;
     const gone = new Set<string>();
@@ -292,15 +335,30 @@ export class OpenChanges {
    */
   directionOf({ account, slot }: Place, sizeUsd: number): number | null {
     for (const one of this.#open) {
-      if (one.account !== account || slot > one.toSlot || slot <= one.fromSlot) continue;
+      if (!isWithin(one, { account, slot })) continue;
       const usd = unexplainedUsd(one);
       if (Math.abs(Math.abs(usd) - sizeUsd) <= slackOf(one)) return Math.sign(usd) * sizeUsd;
     }
     return null;
   }
 
+  /**
+   * True if this is the first flow of an account that came and went between two answers: it had nothing that it could give.
+   * Had an answer shown the account, it would have a change there that is open, as this flow is not known yet.
+   */
+  isFirstFlow(place: Place): boolean {
+    const { account, slot } = place;
+    const sinceSlot = this.#seen.get(account)?.slot ?? this.#wholes.get(pdaIndexOf(account))?.sinceSlot;
+    if (sinceSlot === undefined || slot <= sinceSlot || this.#isListed(account)) return false;
+    if (this.#ahead.some((one) => isFlow(one) && one.account === account && one.slot <= slot)) return false;
+    return ![...this.#open, ...this.#settled].some(
+      (one) => isWithin(one, place) && !(one.unlisted && one.flowUsd === 0),
+    );
+  }
+
   /** Lets go of all open changes. */
   forget(): void {
+    this.#settled = noChanges;
     this.#setOpen([]);
   }
 
@@ -333,7 +391,10 @@ export class OpenChanges {
       ...(taken === null ? {} : { taken }),
     };
     // A deposit may have been paid out again before the state was seen.
-    if (taken === null && isExplained(open) && !waited.some(isFlow)) return false;
+    if (taken === null && isExplained(open) && !waited.some(isFlow)) {
+      this.#noteHidden(waited.reduce(less, open));
+      return false;
+    }
     return this.#addOpen(open, waited);
   }
 
@@ -350,6 +411,12 @@ export class OpenChanges {
     if (whole === undefined || this.#isListed(account)) return false;
     const fromSlot = this.#seen.get(account)?.slot ?? whole.firstSlot;
     if (slot <= fromSlot) return false;
+    const settled = this.#settled.find((one) => isWithin(one, record));
+    if (settled !== undefined) {
+      this.#settled = this.#settled.filter((one) => one !== settled);
+      this.#addOpen({ ...settled, readMs: atMs, waitedMs: 0, reportedUsd: settled.flowUsd }, [record]);
+      return true;
+    }
     this.#compareUnlisted({ account, fromSlot, toSlot: whole.slot, atMs }, [record]);
     return true;
   }
@@ -384,10 +451,8 @@ export class OpenChanges {
 
   /** Index of the open change that a record belongs to, by slot, or a flow by its very amount; -1: there is none. */
   #placeOf(record: CashRecord): number {
-    const { account, slot } = record;
-    const index = this.#open.findIndex(
-      (one) => one.account === account && slot > one.fromSlot && slot <= one.toSlot,
-    );
+    const { account } = record;
+    const index = this.#open.findIndex((one) => isWithin(one, record));
     if (index >= 0 || record.kind !== "flow") return index;
     return this.#open.findIndex(
       (one) => one.account === account && Math.abs(unexplainedUsd(one) - record.usd) <= slackOf(one),
@@ -409,25 +474,32 @@ export class OpenChanges {
       if (isLikeSale(open) || Object.keys(open.traded).length > 0) return false;
       this.#payOut(open);
     }
-    const usd = open.flowUsd - takenUsd;
+    if (open.unlisted) this.#settled = [...this.#settled.slice(1 - maxSettled), open];
+    else this.#noteHidden(open);
+    const usd = open.flowUsd - takenUsd - (open.reportedUsd ?? 0);
     if (usd !== 0) this.explained = { sinceMs: open.atMs, atMs, usd };
     return true;
+  }
+
+  #noteHidden(explained: OpenChange): void {
+    this.#hiddenUsd = Math.max(this.#hiddenUsd, slackOf(explained) - centUsd);
   }
 
   #payOut(open: OpenChange): void {
     const { account, toSlot: slot, atMs } = open;
     const usd = -takenUsdOf(open);
-    if (usd !== 0) this.#paidOut.push({ account, slot, atMs, usd });
+    if (usd !== 0) this.#paidOut = [...this.#paidOut, { account, slot, atMs, usd }];
   }
 
   #setOpen(open: readonly OpenChange[]): void {
-    this.#open = open;
+    this.#open = open.length > 0 ? open : noChanges;
     this.range = rangeOf(open);
   }
 }
 
-const noRecords: readonly CashRecord[] = [];
-const noFlows: readonly SpotFlow[] = [];
+function isWithin({ account, fromSlot, toSlot }: OpenPlace, record: Place): boolean {
+  return record.account === account && record.slot > fromSlot && record.slot <= toSlot;
+}
 
 function isFlow({ kind }: CashRecord): boolean {
   return kind === "flow";

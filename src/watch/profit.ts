@@ -20,6 +20,12 @@ import {
 /** A partial baseline is recognized where profit is the equity of PDA indices to within this share of it. */
 const partialShare = 0.1;
 
+/**
+ * Open changes of up to this share of equity leave profit known. Cents that come again and again without an explanation would
+ * keep it unknown, and out of windows and history, for ever.
+ */
+const negligibleShare = 1e-4;
+
 /** The part that is kept over a restart. */
 interface Kept extends Partial<KeptChanges> {
   readonly baselineUsd: number;
@@ -42,12 +48,22 @@ export interface Doubt extends OpenRange {
   leave(): void;
 }
 
+/** A part of today, up to now, against the capital of which its loss is measured. */
+export interface Stretch {
+  /** Loss of the day at its beginning, USD; negative: profit. */
+  readonly lossUsd: number;
+  /** The highest equity within it at which the profit of today would have been 0, USD. */
+  readonly capitalUsd: number;
+}
+
 export class Profit implements Doubt {
   readonly changes = new OpenChanges();
   /** PDA indices of which states were compared since the start. */
   comparedIndices: readonly number[] = [];
   /** Equity at which the profit of today would be 0; NaN: it is not known. */
   zeroTodayUsd = Number.NaN;
+  /** All of today, and the time since each of its withdrawals. */
+  stretches: readonly Stretch[] = [];
   /** The range of the open changes that concern today's profit. */
   openToday = nothingOpen;
   /** Equity by the newest answer about the accounts, and when that came: a day begins with it. */
@@ -81,7 +97,15 @@ export class Profit implements Doubt {
 
   /** The doubt about the figures now; null: there is none. */
   get doubt(): Doubt | null {
-    return isOpen(this) ? this : null;
+    return this.#isOpen(this) ? this : null;
+  }
+
+  /** True if a range of open changes leaves profit unknown. */
+  #isOpen(range: OpenRange): boolean {
+    if (!isOpen(range)) return false;
+    const { equity } = this.#facts.values;
+    const limitUsd = typeof equity === "number" ? Math.abs(equity) * negligibleShare : 0;
+    return !(range.inUsd - range.outUsd <= limitUsd);
   }
 
   /** The newest change that was explained as paid in or out, from this time on. */
@@ -92,7 +116,11 @@ export class Profit implements Doubt {
 
   restore(text: string): void {
     this.#kept = JSON.parse(text) as Kept;
-    this.#highUsd = this.#kept.highUsd;
+    const { slots = {}, highUsd } = this.#kept;
+    this.#highUsd = highUsd;
+    // The baseline was taken of all that was there: an account that neither it nor a later state shows is new.
+    for (const [name, slot] of Object.entries(slots))
+      if (/^\d+$/.test(name)) this.changes.restoreWhole(Number(name), slot);
     this.changes.restore(this.#kept);
     this.#facts.values.highWaterMark = this.#highUsd;
   }
@@ -173,7 +201,7 @@ export class Profit implements Doubt {
    */
   #coveredBy({ indices }: Kept, now: readonly number[]): readonly number[] | null {
     if (indices) return indices;
-    const stored = now.filter((index) => this.changes.restoredIndices.has(index));
+    const stored = now.filter((index) => this.changes.restoredIndices.includes(index));
     if (stored.length === 0 || stored.length === now.length) return now.length > 1 ? null : now;
     return stored;
   }
@@ -215,7 +243,7 @@ export class Profit implements Doubt {
   /** Writes the figures by the newest equity. */
   publish(): void {
     const { equity } = this.#facts.values;
-    if (typeof equity === "number" && !isOpen(this.changes.range)) {
+    if (typeof equity === "number" && !this.#isOpen(this.changes.range)) {
       const pnl = equity - this.#zeroUsd;
       if (pnl > this.#highUsd) this.#highUsd = pnl;
     }
@@ -233,21 +261,48 @@ export class Profit implements Doubt {
       values.highWaterMark = Math.max(this.#highUsd, pnl);
     }
     const { openToday } = this;
-    const pnlToday = equity - this.zeroTodayUsd - (high ? openToday.outUsd : openToday.inUsd);
-    if (!Number.isNaN(pnlToday)) values.pnlToday = pnlToday;
+    this.#publishToday(equity, this.zeroTodayUsd + (high ? openToday.outUsd : openToday.inUsd));
   }
 
   leave(): void {
     const { values } = this.#facts;
     const { equity } = values;
     const usd = typeof equity === "number" ? equity : Number.NaN;
-    const pnl = isOpen(this.changes.range) ? Number.NaN : usd - this.#zeroUsd;
+    const pnl = this.#isOpen(this.changes.range) ? Number.NaN : usd - this.#zeroUsd;
     if (!Number.isNaN(pnl)) values.pnl = pnl;
     else if (values.pnl !== undefined) delete values.pnl;
-    const pnlToday = isOpen(this.openToday) ? Number.NaN : usd - this.zeroTodayUsd;
-    if (!Number.isNaN(pnlToday)) values.pnlToday = pnlToday;
-    else if (values.pnlToday !== undefined) delete values.pnlToday;
+    this.#publishToday(usd, this.#isOpen(this.openToday) ? Number.NaN : this.zeroTodayUsd);
     if (this.#kept !== null) values.highWaterMark = this.#highUsd;
+  }
+
+  /** @param zeroUsd equity at which the profit of today would be 0; NaN: it is not known */
+  #publishToday(equity: number, zeroUsd: number): void {
+    const { values } = this.#facts;
+    const pnlToday = equity - zeroUsd;
+    if (Number.isNaN(pnlToday)) {
+      if (values.pnlToday === undefined) return;
+      delete values.pnlToday;
+      delete values.lossToday;
+      return;
+    }
+    values.pnlToday = pnlToday;
+    let share = 0;
+    if (pnlToday < 0)
+      for (const { lossUsd, capitalUsd } of this.stretches) {
+        // A profit before a withdrawal makes up for a loss after it.
+        const lost = -pnlToday - Math.max(lossUsd, 0);
+        // With what was paid in since, where that is not explained yet.
+        const capital = Math.max(capitalUsd, zeroUsd) - lossUsd;
+        if (lost > 0) share = Math.max(share, lost < capital ? lost / capital : 1);
+      }
+    values.lossToday = share;
+  }
+
+  /** Removes the figures of the day that is over. */
+  endDay(): void {
+    const { values } = this.#facts;
+    delete values.pnlToday;
+    delete values.lossToday;
   }
 
   /** Puts it where a start finds it. */
@@ -286,7 +341,7 @@ export function profitBefore(
   const kept = JSON.parse(text) as Kept;
   const counted = flows.filter(({ account, slot }) => slot > sinceSlot(kept, account));
   const netUsd = counted.reduce((sum, { usd }) => sum - usd, kept.netUsd);
-  return JSON.stringify({ ...kept, netUsd, highUsd: 0, open: [], ahead: [] } satisfies Kept);
+  return JSON.stringify({ ...kept, netUsd, highUsd: 0, open: [], ahead: [], settled: [] } satisfies Kept);
 }
 
 function equityOf(accounts: readonly AccountEntry[], indices: readonly number[]): number {

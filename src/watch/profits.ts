@@ -6,7 +6,14 @@ import type { SpotCollateralState } from "../domain/account.ts";
 import type { Event } from "../domain/event.ts";
 import { unitsFromBaseLots } from "../risk/units.ts";
 import type { AccountEntry, Accounts, AccountsSeen } from "./accounts.ts";
-import { type Balance, noSpotChange, type Pricing, type SpotChange, spotChange } from "./balance-change.ts";
+import {
+  type Balance,
+  emptyBalance,
+  noSpotChange,
+  type Pricing,
+  type SpotChange,
+  spotChange,
+} from "./balance-change.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import { accountOf, flowOf, otherSide, tradeOf, transferOf } from "./flows.ts";
@@ -20,6 +27,10 @@ import type { WalletEntry } from "./wallets.ts";
 const againMs = 2_000;
 const laterMs = 10_000;
 const oftenForMs = 30_000;
+/** Pause after which the collateral history is read once more for a trade that may hide a flow. */
+const hiddenAgainMs = 5_000;
+/** Flows that may be hidden in the estimate of a trade matter above this share of equity. */
+const hiddenShare = 1e-3;
 
 type StatesSeen = Pick<AccountsSeen, "wallet" | "pdaIndex" | "slot" | "told">;
 
@@ -29,6 +40,8 @@ class Reading implements Due {
   queuedMs = Number.POSITIVE_INFINITY;
   place = -1;
   order: number | undefined;
+  /** Readings of the collateral history that are still to be made for trades. */
+  left = 0;
   readonly #due: () => void;
 
   constructor(due: () => void) {
@@ -95,18 +108,24 @@ export class Profits {
     this.#asked = options.asked;
   }
 
-  /** True once what values these accounts was read: before that no trade can be told from a flow, and no equity is whole. */
-  #isReady(told: readonly AccountEntry[]): boolean {
+  /**
+   * True once what values these accounts, and those of the wallet before, was read: before that no trade can be told from a
+   * flow, and no equity is whole.
+   */
+  #isReady({ profit: { changes } }: WalletEntry, told: readonly AccountEntry[]): boolean {
     const { configAtMs, pricesAtMs, assets } = this.#markets;
     if (configAtMs === null || pricesAtMs === null) return false;
-    return assets !== null || !told.some(({ state }) => hasSpot(state));
+    if (assets !== null) return true;
+    if (told.some(({ state }) => hasSpot(state))) return false;
+    for (const account of changes.accounts()) if (hasSpot(changes.seen(account)!.balance)) return false;
+    return true;
   }
 
   /** Takes the newest states of accounts of a wallet, before its figures are summed up. */
   takeStates(entry: WalletEntry, told: readonly AccountEntry[], seen: StatesSeen, draft: Draft): void {
     const { changes, comparedIndices } = entry.profit;
     const first = !comparedIndices.includes(seen.pdaIndex);
-    if (!this.#isReady(told)) {
+    if (!this.#isReady(entry, told)) {
       this.#waiting.add(entry);
       return;
     }
@@ -139,6 +158,7 @@ export class Profits {
     }
     if (changes.open !== openBefore) this.#opened(entry, draft);
     else if (first && changes.open.length > 0) this.#readAll(entry, draft);
+    this.#readHidden(entry, draft);
   }
 
   /**
@@ -151,7 +171,7 @@ export class Profits {
     for (const entry of this.#waiting) {
       const { name } = entry.wallet;
       const accounts = this.#accounts.ofWallet(name);
-      if (!this.#isReady(accounts)) continue;
+      if (!this.#isReady(entry, accounts)) continue;
       this.#waiting.delete(entry);
       for (const pdaIndex of this.#accounts.readIndices(name)) {
         const told = accounts.filter(({ ref }) => ref.pdaIndex === pdaIndex);
@@ -167,7 +187,7 @@ export class Profits {
 
   /** Returns the change of the collateral in other assets; null where it cannot be valued. */
   #spotChange({ profit }: WalletEntry, account: string, after: Balance): SpotChange | null {
-    const before = profit.changes.seen(account)?.balance;
+    const before = profit.changes.before(account);
     return before === undefined ? noSpotChange : spotChange(before, after, this.#unitUsdOf);
   }
 
@@ -182,9 +202,11 @@ export class Profits {
   /** An account is no longer there. */
   takeAccountGone(entry: WalletEntry, { name }: AccountEntry, slot: number, draft: Draft): void {
     this.#onGone(name, draft);
-    if (!entry.profit.changes.takeGone(name, slot, this.#pricingOf, draft.atMs)) return;
-    this.#refresh(entry, draft);
-    this.#opened(entry, draft);
+    if (this.#takeEmptied(entry, name, slot, draft)) {
+      this.#refresh(entry, draft);
+      this.#opened(entry, draft);
+    }
+    this.#readHidden(entry, draft);
   }
 
   /** The wallet's figures were summed up after an answer about its accounts. */
@@ -198,7 +220,7 @@ export class Profits {
   }
 
   /**
-   * Takes a new record of a history.
+   * Takes a new record of a history. The caller stores the profit when all of a reading are taken.
    * @param read all that were read with it
    * @returns true if the figures changed
    */
@@ -206,8 +228,8 @@ export class Profits {
     if (event.kind === "collateral") return this.#takeFlow(entry, event, read, draft);
     const record = event.backfilled ? null : tradeOf(event);
     if (record === null || !entry.profit.changes.takeRecord(record, draft.atMs)) return false;
-    this.#refresh(entry, draft);
-    entry.profit.keep(draft);
+    this.#refresh(entry, draft, false);
+    this.#readHidden(entry, draft);
     return true;
   }
 
@@ -246,7 +268,10 @@ export class Profits {
     const usd = flowOf(event, found);
     const transfer = transferOf(event);
     if (usd !== null || account === null || transfer === null) return usd;
-    return profit.changes.directionOf({ account, slot: event.slot }, transfer.transferUsd);
+    const { transferUsd } = transfer;
+    const place = { account, slot: event.slot };
+    if (event.fields.after === transferUsd && profit.changes.isFirstFlow(place)) return transferUsd;
+    return profit.changes.directionOf(place, transferUsd);
   }
 
   #takeFlow(entry: WalletEntry, event: Event, read: readonly Event[], draft: Draft): boolean {
@@ -268,8 +293,7 @@ export class Profits {
     const { slot } = event;
     const counts = profit.takeFlow(account, slot, usd);
     if (!profit.changes.takeRecord({ kind: "flow", account, slot, usd }, draft.atMs) && !counts) return false;
-    this.#refresh(entry, draft);
-    profit.keep(draft);
+    this.#refresh(entry, draft, false);
     return true;
   }
 
@@ -294,16 +318,24 @@ export class Profits {
     let moved = false;
     for (const name of [...changes.accounts()]) {
       if (!name.startsWith(prefix) || told.some((one) => one.name === name)) continue;
-      if (changes.takeGone(name, seen.slot, this.#pricingOf, draft.atMs)) moved = true;
+      if (this.#takeEmptied(entry, name, seen.slot, draft)) moved = true;
       this.#onGone(name, draft);
     }
     return moved;
   }
 
-  #refresh(entry: WalletEntry, draft: Draft): void {
+  /** Takes that an account is no longer there. @returns as of `OpenChanges.takeState` */
+  #takeEmptied(entry: WalletEntry, name: string, slot: number, { atMs }: Draft): boolean {
+    const taken = this.#spotChange(entry, name, emptyBalance)?.taken ?? null;
+    return entry.profit.changes.takeGone(name, slot, this.#pricingOf, atMs, taken);
+  }
+
+  /** @param keep false: the day is stored later, by who calls */
+  #refresh(entry: WalletEntry, draft: Draft, keep = true): void {
     for (const flow of entry.profit.changes.takePaidOut()) this.#takeSpotFlow(entry, flow, draft);
     entry.profit.refresh();
     this.#today.refresh(entry);
+    if (keep) this.#today.keep(entry.wallet.name, draft);
   }
 
   #opened(entry: WalletEntry, draft: Draft): void {
@@ -319,14 +351,38 @@ export class Profits {
     this.#readAll(entry, draft);
   }
 
+  /** A flow may be hidden in the estimate of a trade: has the collateral history read, now if that is not under way, and again. */
+  #readHidden(entry: WalletEntry, draft: Draft): void {
+    const usd = entry.profit.changes.takeHidden();
+    if (usd === 0 || !this.#asked) return;
+    const { equity } = entry.node.facts.values;
+    if (typeof equity === "number" && usd <= Math.abs(equity) * hiddenShare) return;
+    const reading = this.#readingOf(entry);
+    const isUnderWay = reading.dueMs !== Number.POSITIVE_INFINITY;
+    reading.left = 2;
+    if (!isUnderWay) this.#readAll(entry, draft);
+  }
+
+  #readingOf(entry: WalletEntry): Reading {
+    const { name } = entry.wallet;
+    const reading = this.#readings.get(name) ?? new Reading(() => this.#readAll(entry, this.#draft()));
+    this.#readings.set(name, reading);
+    return reading;
+  }
+
   /** Asks for the histories that may explain what is open, now and again. */
   #readAll(entry: WalletEntry, draft: Draft): void {
     const { name } = entry.wallet;
     const { open } = entry.profit.changes;
-    if (!this.#asked || open.length === 0) return;
-    const reading = this.#readings.get(name) ?? new Reading(() => this.#readAll(entry, this.#draft()));
-    this.#readings.set(name, reading);
+    const left = this.#readings.get(name)?.left ?? 0;
+    if (!this.#asked || (open.length === 0 && left === 0)) return;
+    const reading = this.#readingOf(entry);
     draft.ask("collateral", name);
+    reading.left = Math.max(0, left - 1);
+    if (open.length === 0) {
+      if (reading.left > 0) this.#deadlines.set(reading, draft.atMs + hiddenAgainMs);
+      return;
+    }
     draft.ask("fills", name);
     if (open.some(({ traded }) => Object.keys(traded).length > 0)) draft.ask("liquidations", name);
     if (open.some(({ taken }) => taken !== undefined)) draft.ask("notifications", name);

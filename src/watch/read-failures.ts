@@ -1,6 +1,6 @@
 /** The newest failed read of each source and wallet, and its cause in words. */
 import type { FailedRead } from "../domain/changes.ts";
-import type { FailureCause, Source } from "../domain/observation.ts";
+import type { FailureCause, FailureReason, Source } from "../domain/observation.ts";
 
 /** The start of a limit is told to within this, ms. */
 const sameLimitMs = 1_000;
@@ -22,6 +22,12 @@ export class ReadFailures {
 
   forget(source: Source, wallet: string | null): void {
     this.#newest.delete(nameOf(source, wallet));
+  }
+
+  /** The kind of the newest failed read; null: none failed since the source answered. No connection and no answer are one. */
+  kindOf(source: Source, wallet: string | null): FailureReason | null {
+    const reason = this.#newest.get(nameOf(source, wallet))?.reason ?? null;
+    return reason === "timeout" ? "unreachable" : reason;
   }
 
   of(source: Source, wallet: string | null): FailedRead | null {

@@ -6,7 +6,7 @@ import type { AlertIds } from "./alert-book.ts";
 export interface Remembered {
   readonly ids: AlertIds;
   readonly ruleStates: readonly RuleState[];
-  /** Alerts that fire, and the newest event alerts. */
+  /** Alerts that fire, and the newest event alerts, oldest first: what ends in one moment ends in this order. */
   readonly alerts: readonly Alert[];
   /** Every change of the alerts that fire, those that throttles hold, and the newest endings by liquidation. */
   readonly alertChanges: readonly AlertChange[];

@@ -3,7 +3,7 @@
  * still is goes on, and the time in between counts as time in which nothing was seen.
  */
 import { notifiedWith } from "../alerts/remind.ts";
-import type { AlertChangeKind, Ending, RuleState } from "../domain/alert.ts";
+import { type AlertChangeKind, type Ending, isTaking, type RuleState } from "../domain/alert.ts";
 import { blindRule, unreachableRule } from "../domain/built-in.ts";
 import { type AccountRef, accountName, parseSubject, type Subject } from "../domain/subject.ts";
 import type { RuleSet } from "../rules/index.ts";
@@ -136,7 +136,7 @@ export class Restoring {
     const held = remembered.held.filter(({ wallet }) => wallet === null || ours.has(wallet));
     this.#parts.happenings.restore(remembered.alerts, remembered.keep, held);
     for (const { kind, alert, happenedMs } of remembered.alertChanges) {
-      if (kind === "ended" && alert.ending === "liquidated" && happenedMs !== null)
+      if (kind === "ended" && isTaking(alert.ending) && happenedMs !== null)
         this.#parts.endings.rememberEnded(alert, happenedMs);
     }
     const changes = new Map(remembered.alertChanges.map((change) => [change.id, change]));
@@ -277,7 +277,11 @@ export class Restoring {
           fallback: ending?.fallback ?? fallback,
           text: null,
           fromMs: ending?.fromMs ?? live.alert.sinceMs,
-          fromSlot: ending ? (ending.fromSlot ?? 0) : this.#slotBefore(subject),
+          fromSlot: ending
+            ? (ending.fromSlot ?? 0)
+            : symbol !== null && fallback === "closed"
+              ? this.#slotBefore(subject)
+              : (state?.heldSlot ?? 0),
           ...(ending ? { goneMs: ending.goneMs } : {}),
           another: ending?.another ?? false,
           suspicious: true,

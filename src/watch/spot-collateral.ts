@@ -10,7 +10,7 @@ import { ticksFromUsd } from "../risk/units.ts";
 import type { Markets } from "./markets.ts";
 
 /** Returns true if the account holds collateral in another asset than the quote token. */
-export function hasSpot({ spotCollaterals }: SubaccountState): boolean {
+export function hasSpot({ spotCollaterals }: Pick<SubaccountState, "spotCollaterals">): boolean {
   for (const { balance } of spotCollaterals) if (balance > 0n) return true;
   return false;
 }

@@ -1,4 +1,5 @@
 /** The watch's knowledge, as the status page, the command line and the metrics read it. */
+import { uncertainForMs } from "../alerts/lifecycle.ts";
 import type { Source } from "../domain/observation.ts";
 import type { AccountStatus, FiringAlert, WalletStatus, WatchStatus } from "../domain/status.ts";
 import type { Facts, RuleSet } from "../rules/index.ts";
@@ -27,10 +28,17 @@ export function watchStatus(of: {
   const pending: WatchStatus["pending"][number][] = [];
   for (const node of of.nodes.values()) {
     for (const instance of node.instances) {
-      const { sinceMs, levels } = instance.lifecycle;
+      const { sinceMs, levels, blind, countedAtMs } = instance.lifecycle;
       if (sinceMs === null || instance.alert || instance.rule.mode === "shadow") continue;
       const severity = levels.findLast((level) => level.holds)?.severity ?? "info";
-      pending.push({ rule: instance.rule.name, subject: node.name, severity, sinceMs });
+      const { name, forMs } = instance.rule;
+      // The lowest level holds longest, and fires first.
+      const countedMs = Math.max(0, ...levels.map((level) => level.heldMs));
+      const heldMs = countedMs + (blind || !levels[0]!.holds ? 0 : Math.max(0, of.atMs - countedAtMs));
+      // Beyond `for` only what may hold because of an unexplained change of collateral is pending.
+      const neededMs = heldMs < forMs ? forMs : Math.max(forMs, uncertainForMs);
+      const held = { heldMs: Math.min(heldMs, neededMs), forMs: neededMs };
+      pending.push({ rule: name, subject: node.name, severity, sinceMs, ...held });
     }
   }
   const alerts = [...of.alerts.live.values()].map((live) => firingAlert(live, of.atMs));

@@ -13,6 +13,7 @@ import type { Deadlines, Due } from "./deadlines.ts";
 import type { Draft } from "./draft.ts";
 import { accountOf } from "./flows.ts";
 import { nothingOpen, slotIn } from "./open-changes.ts";
+import type { Stretch } from "./profit.ts";
 import type { ToldSince } from "./told-since.ts";
 import { type WalletEntry, walletKeepPrefix } from "./wallets.ts";
 
@@ -43,6 +44,8 @@ interface DayFlow {
   /** Signed; null: nobody can say what it did. */
   readonly usd: number | null;
   readonly account: string | null;
+  /** The loss of the day when a withdrawal was counted, USD. Absent: none, or equity was not known since. */
+  lossUsd?: number;
 }
 
 interface Day {
@@ -179,13 +182,17 @@ export class Today implements Due {
   }
 
   /** Works out from what equity on the profit of today counts, after flows, states or the equity of midnight. */
-  refresh({ wallet, profit, given }: WalletEntry): void {
+  refresh({ wallet, node, profit, given }: WalletEntry): void {
     if (given) return;
-    const { base, flows, startMs } = this.#book(wallet.name).days[0]!;
+    const book = this.#book(wallet.name);
+    const { base, flows, startMs } = book.days[0]!;
+    const { equity, pnlToday } = node.facts.values;
     profit.zeroTodayUsd = Number.NaN;
     profit.openToday = nothingOpen;
+    profit.stretches = [];
     if (!base || !this.#isTold(wallet.name, "collateral")) return;
     let usd = base.usd;
+    const counted: DayFlow[] = [];
     for (const flow of flows) {
       const { account, atMs } = flow;
       if (isBefore(flow, base, startMs)) continue;
@@ -196,8 +203,17 @@ export class Today implements Due {
       // What no state shows yet is not in the equity.
       if (account !== null && flow.slot > profit.changes.slotOf(account)) continue;
       usd += flow.usd;
+      counted.push(flow);
     }
     profit.zeroTodayUsd = usd;
+    // Before this withdrawal was counted, or, where its change of collateral was not explained until now, by the equity after it.
+    const lossUsd =
+      typeof pnlToday === "number" ? -pnlToday : typeof equity === "number" ? usd - equity : undefined;
+    profit.stretches = stretchesOf(base.usd, counted, (flow) => {
+      if (flow.lossUsd !== undefined || lossUsd === undefined) return;
+      flow.lossUsd = lossUsd;
+      book.changed = true;
+    });
     profit.openToday = profit.changes.rangeAfter(isFromExchange(base) ? startMs - 1 : base.readMs);
   }
 
@@ -250,6 +266,9 @@ export class Today implements Due {
       const since = before.flatMap((one) => (one === day ? [] : one.flows));
       day.flows.push(...since.filter((flow) => !isBefore(flow, base, startMs)));
     }
+    // They are the day's that is over.
+    for (const flow of day.flows) delete flow.lossUsd;
+    if (!entry.given) entry.profit.endDay();
     book.changed = true;
     this.keep(name, draft);
     this.refresh(entry);
@@ -299,6 +318,35 @@ export class Today implements Due {
     this.#books.set(wallet, book);
     return book;
   }
+}
+
+/**
+ * Returns the stretches of a day against which its loss is measured: all of it, and from each withdrawal on.
+ *
+ * @param onWithdrawal is called with the last flow of each slot in which more went out than came in
+ */
+function stretchesOf(
+  midnightUsd: number,
+  flows: readonly DayFlow[],
+  onWithdrawal: (flow: DayFlow) => void,
+): readonly Stretch[] {
+  const stretches = [{ lossUsd: 0, capitalUsd: midnightUsd }];
+  const sorted = [...flows].sort((a, b) => a.slot - b.slot);
+  let usd = midnightUsd;
+  let slotUsd = 0;
+  for (const [i, flow] of sorted.entries()) {
+    slotUsd += flow.usd!;
+    // Both sides of a transfer have one slot.
+    if (sorted[i + 1]?.slot === flow.slot) continue;
+    usd += slotUsd;
+    for (const one of stretches) one.capitalUsd = Math.max(one.capitalUsd, usd);
+    if (slotUsd < 0) {
+      onWithdrawal(flow);
+      if (flow.lossUsd !== undefined) stretches.push({ lossUsd: flow.lossUsd, capitalUsd: usd });
+    }
+    slotUsd = 0;
+  }
+  return stretches;
 }
 
 function isFromExchange({ slot, slots }: Base): boolean {

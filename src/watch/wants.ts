@@ -37,7 +37,7 @@ export function needsOf(ruleSet: RuleSet, named: readonly NamedFact[] = []): Nee
   };
 }
 
-const profitFields: ReadonlySet<string> = new Set(["pnl", "pnlToday", "highWaterMark"]);
+const profitFields: ReadonlySet<string> = new Set(["pnl", "pnlToday", "lossToday", "highWaterMark"]);
 
 /** True for a figure that is not exact while a change of collateral is not explained. */
 export function isProfit({ scope, field }: Pick<Read, "scope" | "field">): boolean {

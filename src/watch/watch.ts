@@ -272,11 +272,18 @@ export class Watch {
       draft,
       firstLookUntilMs: this.#firstLookUntilMs,
       starting: (rule, atMs) => atMs - this.#noData.sinceMs(rule) <= textPatienceMs && !this.#given.any,
-      emptied: ({ subject }) => {
+      emptied: ({ node: { subject }, heldSlot }) => {
         if (subject.scope !== "trader") return false;
         const account = this.#world.accounts.get(subject);
         if (account === undefined || account.positions.size > 0 || account.shrunkAtMs === 0) return false;
-        return this.#endings.liquidatedSince(subject, account.shrunkAtMs);
+        return this.#endings.liquidatedSince(subject, account.shrunkAtMs, heldSlot);
+      },
+      heldSlotOf: ({ subject }) => {
+        if (subject.scope !== "trader" && subject.scope !== "position") return 0;
+        const account = this.#world.accounts.get(subject);
+        // Its sizes are the same since then, so no liquidation lies between. One in the very slot of the first state that
+        // shows them may be from after it, until a state of a later slot shows them, too.
+        return account === undefined ? 0 : Math.min(account.slot, account.sizesSlot + 1);
       },
       doubtOf: (node) => this.#doubtOf(node),
       explainedSince: (node, ms) =>
@@ -329,6 +336,7 @@ export class Watch {
           text,
           textAt,
           fromMs: Math.max(live.alert.sinceMs, instance.heldAtMs ?? 0),
+          fromSlot: instance.heldSlot,
           another: false,
           suspicious: account !== undefined && into.atMs - account.shrunkAtMs < endingPatienceMs,
         });
@@ -620,7 +628,7 @@ export class Watch {
 
   /** Alerts of which word waits because something holds it. */
   get heldBack(): readonly Held[] {
-    return [...this.#alerts.heldBack];
+    return this.#alerts.heldBack;
   }
 
   /** The markets for which a source that is read market by market is needed now. */
@@ -937,6 +945,7 @@ export class Watch {
     if (seen.coversMs !== undefined) this.#told.note(wallet, seen.source, seen.pdaIndex, seen.coversMs);
     this.#today.publish(entry);
     this.#today.keep(wallet, draft);
+    if (profitMoved) entry.profit.keep(draft);
     if (profitMoved && !entry.given) entry.profit.publish();
     if (seen.live === true) {
       if (profitMoved) this.#judgeProfit(entry, draft);
@@ -1145,7 +1154,7 @@ export class Watch {
       const slot = this.#world.accounts.slotOf(account.ref.wallet, account.ref.pdaIndex);
       if (entry) this.#profits.takeAccountGone(entry, account, slot, draft);
     }
-    this.#conditions.detach(node, draft, (live, row, before) =>
+    this.#conditions.detach(node, draft, ({ heldSlot }, live, row, before) =>
       this.#endings.end(draft, {
         live,
         row,
@@ -1155,7 +1164,8 @@ export class Watch {
         fallback: why === "flipped" ? "flipped" : "closed",
         text: null,
         fromMs: Math.max(live.alert.sinceMs, node.facts.seenMs.traderState ?? 0),
-        fromSlot: account.slot,
+        // An account that is gone may have stood on without what held.
+        fromSlot: symbol === null ? heldSlot : account.slot,
         another: why !== "closed",
         suspicious: true,
       }),

@@ -199,8 +199,8 @@ export class World {
   }
 
   /**
-   * The time at which an event's account and its marks were seen, if that was before the event; null: they show it, or are
-   * not known.
+   * The time at which the state of an event's account was seen, if it is from before the event, however old the marks are;
+   * null: it shows the event, or is not known. Slots tell where both have one: clocks differ, and answers are on their way.
    */
   figuresBefore(event: Event): number | null {
     const { wallet } = event;
@@ -208,10 +208,10 @@ export class World {
     const pdaIndex = event.pdaIndex ?? 0;
     const subaccount = event.subaccount ?? this.subaccountOf(event);
     const account = subaccount === null ? undefined : this.accounts.get({ wallet, pdaIndex, subaccount });
-    const seenMs = (account?.node ?? this.wallets.get(wallet)?.node)?.facts.seenMs;
-    if (seenMs?.traderState === undefined) return null;
-    const atMs = Math.min(seenMs.traderState, seenMs.markets ?? Number.POSITIVE_INFINITY);
-    const shown = atMs >= event.happenedMs && this.accounts.slotOf(wallet, pdaIndex) >= event.slot;
+    const atMs = (account?.node ?? this.wallets.get(wallet)?.node)?.facts.seenMs.traderState;
+    if (atMs === undefined) return null;
+    const slot = this.accounts.slotOf(wallet, pdaIndex);
+    const shown = slot > 0 && event.slot > 0 ? slot >= event.slot : atMs >= event.happenedMs;
     return shown ? null : atMs;
   }
 

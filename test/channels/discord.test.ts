@@ -296,13 +296,16 @@ describe("an alert that ends", () => {
     expect(reply?.content).toContain("RESOLVED");
   });
 
-  test("by liquidation is not green, and rings", async () => {
+  test.each([
+    ["liquidation", "liquidated", "LIQUIDATED"],
+    ["deleveraging", "deleveraged", "AUTO-DELEVERAGED"],
+  ] as const)("by %s is not green, and rings", async (_, how, lead) => {
     await using one = await rig({ mention: { critical: "<@&1100000000000000005>" } });
     const first = message();
     await one.send({ message: first });
-    await one.send(await ending(one, first, [change("ended", { ending: "liquidated" })]));
+    await one.send(await ending(one, first, [change("ended", { ending: how })]));
     const [edited, reply] = one.discord.messages;
-    expect(edited?.content).toMatch(/^🔴 \*\*LIQUIDATED/);
+    expect(edited?.content.startsWith(`🔴 **${lead}`)).toBe(true);
     expect(reply).toMatchObject({ pings: { roles: ["1100000000000000005"] }, embeds: [{ color: 0xd92d20 }] });
     expect(`${edited?.text}${reply?.text}`).not.toMatch(/RESOLVED|🟢/);
   });

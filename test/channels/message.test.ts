@@ -36,13 +36,13 @@ test("what is to be typed is what works where it was started", () => {
 });
 
 test("what an acknowledgement does is said before it and after it", () => {
-  const quietIfAcknowledged = "for 1h, unless it gets worse by 20%";
+  const quietIfAcknowledged = "for 1h, unless its value gets worse by 20%";
   expect(text("fired", {}, { quietIfAcknowledged })).toContain(
-    "To stop the reminders for 1h, unless it gets worse by 20%: perpwatch alerts ack 42",
+    "To stop the reminders for 1h, unless its value gets worse by 20%: perpwatch alerts ack 42",
   );
   const acknowledged = { acknowledgedBy: "ann", acknowledgedAtMs: atMs };
   expect(text("fell", acknowledged, { quietIfAcknowledged })).toMatch(
-    /Acknowledged by ann at .* UTC: quiet for 1h, unless it gets worse by 20%\./,
+    /Acknowledged by ann at .* UTC: quiet for 1h, unless its value gets worse by 20%\./,
   );
 });
 
@@ -70,6 +70,7 @@ describe("leads", () => {
     ["ended", { ending: "recovered" }, "RESOLVED"],
     ["ended", { ending: "closed" }, "CLOSED"],
     ["ended", { ending: "liquidated" }, "LIQUIDATED"],
+    ["ended", { ending: "deleveraged" }, "AUTO-DELEVERAGED"],
     ["ended", { ending: "flipped" }, "FLIPPED"],
     ["ended", { ending: "ruleChanged" }, "RULE CHANGED"],
     ["ended", { ending: "noLongerWatched" }, "NO LONGER WATCHED"],
@@ -84,14 +85,22 @@ describe("leads", () => {
 describe("endings", () => {
   test("a recovery is the only one that is called resolved, and green", () => {
     const tones = (
-      ["recovered", "closed", "liquidated", "flipped", "ruleChanged", "noLongerWatched"] as const
+      [
+        "recovered",
+        "closed",
+        "liquidated",
+        "deleveraged",
+        "flipped",
+        "ruleChanged",
+        "noLongerWatched",
+      ] as const
     ).map((ending) => {
       const rendering = render(message([change("ended", { ending })]));
       if (ending !== "recovered")
         expect(plainLines(rendering).join("\n")).not.toMatch(/resolved|nothing to do/i);
       return rendering.tone;
     });
-    expect(tones).toEqual(["good", "over", "critical", "over", "over", "over"]);
+    expect(tones).toEqual(["good", "over", "critical", "critical", "over", "over", "over"]);
   });
 
   test("the last summary of what is gone is told as past, its description not at all", () => {
@@ -157,6 +166,20 @@ describe("endings", () => {
       "LIQUIDATED: main/0.0 (before: ",
       "The exchange liquidated something of the account. Look at what is left of it.",
     ],
+    [
+      "a position that was auto-deleveraged",
+      { ending: "deleveraged" },
+      {},
+      "AUTO-DELEVERAGED: main/0.0/SOL (before: ",
+      "The exchange auto-deleveraged the position. Look at what is left of the account.",
+    ],
+    [
+      "an account of which nothing was left by deleveraging",
+      { ending: "deleveraged", subject: "main/0.0", symbol: null },
+      { stands: "noPositions" },
+      "AUTO-DELEVERAGED: main/0.0 has no positions any more (before: ",
+      "The exchange auto-deleveraged what the account held. Look at what is left of its collateral.",
+    ],
   ])("says what stands there now: %s", (_, alert, more, headline, meaning) => {
     const ended = text("ended", alert, more);
     expect(ended.startsWith(headline)).toBe(true);
@@ -196,6 +219,11 @@ describe("freshness", () => {
       "nothing newer than the last",
       text("reminder", { dataAtMs: atMs - 446_000, firedAtMs: atMs - 600_000 }, { past: true }),
       ["Last seen 2026-11-21 03:33:52 UTC, 7m 26s ago.", "Firing since 2026-11-21 03:31:18 UTC."],
+    ],
+    [
+      "an alert that a liquidation ends later",
+      text("ended", { ending: "liquidated", endedAtMs: atMs }, { happenedMs: atMs - 61_000 }),
+      ["Happened 2026-11-21 03:40:17 UTC, the alert ended 1m 1s later."],
     ],
     ["an event without its time", text("fired", { event: true }), ["Seen 2026-11-21 03:41:18 UTC."]],
   ];

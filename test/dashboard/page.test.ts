@@ -111,6 +111,7 @@ describe("what it shows", () => {
     expect(found).toEqual([...found].sort((a, b) => a - b));
     expect(found).not.toContain(-1);
     expect(alerts).toContain("acknowledged by ann");
+    expect(alerts).toContain("11 s of 30 s · since");
     expect(alerts).toContain("already so when watching began");
     expect(alerts).toContain("cannot judge LiquidationNear, MarginRatioHigh");
     expect(browser.document.title).toBe("‼ 3 firing · perpwatch");
@@ -123,7 +124,7 @@ describe("what it shows", () => {
     expect(wallets).toContain("data is old: 1 min 14 s");
     expect(wallets).toContain("data 0.8 s old");
     expect(wallets.indexOf("SOL ▲ long")).toBeLessThan(wallets.indexOf("ETH ▼ short"));
-    for (const text of ["3.12 %", "87.1 %", "−$10,563", "+$687.50", "138.29", "atRisk", "3 notifications"])
+    for (const text of ["3.12 %", "87.1 %", "−$10,563", "+$687.50", "138.29", "at risk", "3 notifications"])
       expect(wallets).toContain(text);
     // No liquidation price, no margin, nothing known: each has its own sign.
     expect(wallets).toMatch(/92,200 none ∞ none \+\$59\.80/);
@@ -142,6 +143,22 @@ describe("what it shows", () => {
     expect(browser.text("daemon")).toMatch(/Database 48\.2 MB \.\/data\/perpwatch\.db/);
     expect(browser.text("summary")).toMatch(
       /Fresh wallets 2 of 3 1 without fresh data Undelivered 5 1 channel broken/,
+    );
+  });
+
+  test("a limit of requests, since when, until when and at which rate", async () => {
+    const limited = { kind: "rateLimited", sinceMs: nowMs - 12_000, untilMs: nowMs + 5_000 } as const;
+    const granted = { perSecond: 4, sinceMs: nowMs - 12_000 };
+    const { requests } = status();
+    const browser = await show(
+      status({ outage: null, requests: { ...requests, ratePerSecond: 4, granted, limited } }),
+    );
+    expect(browser.text("banner")).toMatch(
+      /^The exchange limits requests, for 12 s ?Refused with HTTP 429 since [\d:]{8}; asked again at [\d:]{8}, at most 4 times a second/,
+    );
+    expect(browser.text("daemon")).toMatch(/Exchange ?limits requests ?since [\d:]{8} · last known: /);
+    expect(browser.text("daemon")).toMatch(
+      /refused since .*, asked again at .* granted by the exchange since/,
     );
   });
 

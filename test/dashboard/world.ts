@@ -186,7 +186,14 @@ export function status(of: Partial<DaemonStatus> = {}): DaemonStatus {
       unjudged: [],
       shadow: [],
       pending: [
-        { rule: "MarginRatioHigh", subject: "main/0.0", severity: "critical", sinceMs: nowMs - 11_000 },
+        {
+          rule: "MarginRatioHigh",
+          subject: "main/0.0",
+          severity: "critical",
+          sinceMs: nowMs - 71_000,
+          heldMs: 11_000,
+          forMs: 30_000,
+        },
       ],
       blind: [
         {

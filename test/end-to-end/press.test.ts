@@ -37,6 +37,7 @@ test("a press on Acknowledge is recorded with who and when; a stranger's is refu
       `wallets: [{ name: main, keyFile: "${keyFile}" }]`,
       "schedules: { traderState: { every: 1s }, markets: { every: 1s } }",
       "history: { path: ./perpwatch.db }",
+      "dashboard: { listen: off }",
       "rules: [shipped:liquidation-risk]",
       "ruleOverrides: { LiquidationNear: { keepFiringFor: 1s } }",
       "channels:",

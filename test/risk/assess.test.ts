@@ -1,11 +1,27 @@
 import { describe, expect, test } from "vitest";
 import type { MarketConfig, SubaccountState } from "../../src/domain/account.ts";
 import { assessAccount, ratioOf, riskStateOf, riskTierOf } from "../../src/risk/assess.ts";
-import type { AccountRisk, MarketAssessment, MarketFigures, MarketRisk } from "../../src/risk/model.ts";
+import type {
+  AccountRisk,
+  LeverageTier,
+  MarketAssessment,
+  MarketFigures,
+  MarketRisk,
+} from "../../src/risk/model.ts";
+import { Sheet } from "../../src/risk/sheet.ts";
 import { usdFromTicks } from "../../src/risk/units.ts";
 import { crossView, exampleAccount, isolatedView, markets, marks, type WireView } from "./wire.ts";
 
 const assess = (account: AccountRisk) => assessAccount(account, markets, marks);
+const gold = markets.get("GOLD")!;
+/** A second tier, above the one that there is. */
+const tiersWith = (change: Partial<LeverageTier>): readonly LeverageTier[] => {
+  const [first] = gold.leverageTiers;
+  return [
+    { ...first!, maxSizeBaseLots: 1, maxLeverage: 1, limitOrderRiskFactorBps: 0 },
+    { ...first!, ...change },
+  ];
+};
 
 function marketOf(assessed: { markets: readonly MarketAssessment[] }, symbol: string): MarketAssessment {
   const found = assessed.markets.find((market) => market.symbol === symbol);
@@ -123,11 +139,34 @@ describe("what is missing is unknown, and nothing else is", () => {
       "an endless leverage",
       { leverageTiers: [{ ...markets.get("GOLD")!.leverageTiers[0]!, maxLeverage: Infinity }] },
     ],
+    ["leverages between which no line can be drawn", { leverageTiers: tiersWith({ maxLeverage: 1e308 }) }],
+    ["a leverage below nothing", { leverageTiers: tiersWith({ maxLeverage: -1e308 }) }],
+    [
+      "order factors between which no line can be drawn",
+      { leverageTiers: tiersWith({ limitOrderRiskFactorBps: 1e308 }) },
+    ],
+    ["an order factor below nothing", { leverageTiers: tiersWith({ limitOrderRiskFactorBps: -1 }) }],
   ])("a market's configuration with %s", (_what, wrong) => {
     const gold = { ...markets.get("GOLD")!, ...wrong };
     const assessed = assessAccount(exampleAccount(1), new Map([["GOLD", gold]]), marks);
     expect(assessed.unknown).toEqual([{ symbol: "GOLD", reason: "badMarket" }]);
     expect(assessed.totals).toBeUndefined();
+  });
+
+  test("an order of less than nothing", () => {
+    const order = {
+      symbol: "GOLD",
+      side: "bid",
+      priceTicks: 1,
+      remainingLots: 1,
+      reduceOnly: false,
+    } as const;
+    const account = { ...exampleAccount(1), orders: [{ ...order, remainingLots: -(2n ** 60n) }] };
+    expect(assess(account).unknown).toEqual([{ symbol: "GOLD", reason: "notAnInteger" }]);
+    expect(assess({ ...account, orders: [{ ...order, priceTicks: -1 }] }).totals).toBeUndefined();
+    expect(
+      new Sheet().assess({ ...account, orders: [{ ...order, remainingLots: -1 }] }, markets, marks),
+    ).toBe(false);
   });
 
   test("orders that do not count need no mark", () => {

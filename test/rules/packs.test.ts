@@ -122,14 +122,14 @@ describe("what packs compute", () => {
   };
 
   test.each([
-    ["half of it is lost", 500, -500, 0.5],
-    ["94.4 % of what is left", 5_144, -4_856, 0.4856],
-    ["a tenth is won", 1_100, 100, -0.1],
-    ["more than there was", -50, -1_050, 1],
-    ["nothing was there and nothing is", 0, 0, 0],
-    ["all was paid out after a loss", 0, -20, 1],
-  ])("LosingFast is a share of the equity at the beginning: %s", (_, equity, change, share) => {
-    expect(valueIn("LosingFast", { equity }, { change })).toBeCloseTo(share, 6);
+    ["half of it is lost", 500, -500, 0.5, 0.5],
+    ["94.4 % of what is left", 5_144, -4_856, 0.4856, 0.4856],
+    ["a tenth is won", 1_100, 100, 0, -0.1],
+    ["more than there was", -50, -1_050, 1.05, 1],
+    ["nothing was there and nothing is", 0, 0, 0, 0],
+    ["all was paid out after a loss", 0, -20, 0.02, 0.02],
+  ])("LosingFast is a share of the equity at the beginning: %s", (_, equity, change, drawdown, share) => {
+    expect(valueIn("LosingFast", { equity }, { change, drawdown })).toBeCloseTo(share, 6);
   });
 
   test.each<[string, number, number, number, number, number]>([
@@ -144,15 +144,16 @@ describe("what packs compute", () => {
   });
 
   test.each([
-    ["a hundredth of it went", 990, -10, 0.01],
-    ["half of it went", 500, -500, 0.5],
-    ["it was received", 1_010, 10, -0.01],
-    ["nothing is there", 0, 0, 0],
-    ["what is owed is more than there was", -5, -10, 1],
+    ["a hundredth of it went", 990, -10, 1_000, 0.01],
+    ["half of it went", 500, -500, 1_000, 0.5],
+    ["it was received", 990, 10, 1_000, -0.01],
+    ["nothing is there", 0, 0, 0, 0],
+    ["what is owed is more than there was", -5, -10, 5, 1],
+    ["most was paid out", 90, -10, 1_000, 0.01],
   ])(
     "FundingCostHigh is a share of the equity that would be there without it: %s",
-    (_, equity, sumOver, share) => {
-      expect(valueIn("FundingCostHigh", { equity }, { sumOver })).toBeCloseTo(share, 6);
+    (_, equity, sumOver, maxOver, share) => {
+      expect(valueIn("FundingCostHigh", { equity }, { sumOver, maxOver })).toBeCloseTo(share, 6);
     },
   );
 });
@@ -174,7 +175,7 @@ describe("what packs say", () => {
     [
       "AccountLiquidatable",
       { riskTier: "highRisk" },
-      /main\/0\.0 can be liquidated now \(exchange's tier: highRisk\)$/,
+      /main\/0\.0 can be liquidated now \(exchange's tier: high risk\)$/,
     ],
     [
       "AccountLiquidatable",

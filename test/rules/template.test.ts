@@ -17,6 +17,7 @@ describe("templates", () => {
     ["{{ trader.equity / trader.collateral }}", { equity: 0, collateral: 0 }, "–"],
     ["{{ trader.equity > 1 }}", { equity: 5 }, "yes"],
     ['{{ "}}" + trader.name }}', { name: "a" }, "}}a"],
+    ["tier {{ trader.riskTier }}", { riskTier: "atRisk" }, "tier at risk"],
     ['{{ trader.riskTier == "safe" ? "calm" : trader.riskTier }}', { riskTier: "atRisk" }, "atRisk"],
     ["{{ percent(trader.equity / trader.collateral) }}", { equity: 1, collateral: 8 }, "12.5%"],
     ['a{{ trader.equity > 9 ? " big" : "" }}.', { equity: 5 }, "a."],

@@ -30,7 +30,7 @@ test("a right that an account loses is an event and a fact, and one that comes b
   harness.account(holding({ placeLimitOrder: denied, withdrawCollateral: allowed }));
   harness.account(holding({ placeLimitOrder: denied, withdrawCollateral: allowed }));
   expect(harness.told).toEqual(["RightChanged main/0.0 fired warning", "NoTrading main/0.0 fired warning"]);
-  expect(harness.changes[0]!.alert.summary).toBe("main/0.0 lost placeLimitOrder, was yes");
+  expect(harness.changes[0]!.alert.summary).toBe("main/0.0 lost place limit order, was yes");
   harness.account(holding({ placeLimitOrder: { immediate: false, viaColdActivation: true } }));
   harness.pass(5_000);
   expect(harness.told.at(-1)).toBe("NoTrading main/0.0 ended warning recovered");

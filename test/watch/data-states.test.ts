@@ -91,7 +91,11 @@ describe("missing data", () => {
     harness.live(40_000, endangered, 150);
     silence(harness, 10 * 60_000);
     expect(own(harness)).toEqual([]);
-    expect(harness.watch.status(harness.nowMs).pending).toHaveLength(1);
+    const [pending, ...others] = harness.watch.status(harness.nowMs).pending;
+    expect(others).toEqual([]);
+    expect(harness.nowMs - pending!.sinceMs).toBeGreaterThan(10 * 60_000);
+    // It is pending for no longer than its `for`: only what was known counts.
+    expect(pending).toMatchObject({ forMs: 60_000, heldMs: expect.closeTo(55_000, -4) });
     // Forty seconds were known before and fifteen more until the data were too old, so little is left of the minute.
     const againMs = harness.nowMs;
     harness.live(30_000, endangered, 150);

@@ -166,7 +166,7 @@ describe("a value without direction", () => {
   test("ends an acknowledgement when it moved, which names that", () => {
     const { h, see } = watched(rulesOf("value != 0.0"));
     see(0.2);
-    expect(h.changes[0]?.quietIfAcknowledged).toBe("unless it changes by 20% or rises");
+    expect(h.changes[0]?.quietIfAcknowledged).toBe("unless its value changes by 20% or its severity rises");
     see(0.4);
     h.see({
       kind: "acknowledged",
@@ -219,7 +219,7 @@ describe("a value without direction", () => {
     const { h, see } = watched(rulesOf("value != 0.0"), 0);
     for (const value of [0.2, 0.9]) see(value);
     expect(h.changes.map(({ kind }) => kind)).toEqual(["fired"]);
-    expect(h.changes[0]?.quietIfAcknowledged).toBe("unless it rises");
+    expect(h.changes[0]?.quietIfAcknowledged).toBe("unless its severity rises");
   });
 });
 

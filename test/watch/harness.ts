@@ -345,7 +345,7 @@ export class Harness {
       .map((ack) => `${ack.key} ${ack.word} ${ack.status}`);
   }
 
-  /** The state that a store would give back to the next start. */
+  /** The state that a store would give back to the next start, in a store's order. */
   get remembered(): Remembered {
     const alerts = new Map<number, Alert>();
     const states = new Map<string, RuleState>();
@@ -366,11 +366,11 @@ export class Harness {
     }
     return {
       ids,
-      ruleStates: [...states.values()],
+      ruleStates: [...states].sort(byName).map(([, state]) => state),
       alerts: [...alerts.values()],
       alertChanges: this.changes,
       told,
-      keep,
+      keep: new Map([...keep].sort(byName)),
       liquidations: this.all.flatMap((one) => one.events).filter(({ kind }) => kind === "liquidation"),
       held: this.all
         .flatMap((one) => one.events)
@@ -385,6 +385,8 @@ export function describe(change: AlertChange): string {
   const ending = change.kind === "ended" ? ` ${alert.ending}` : "";
   return `${alert.rule} ${alert.subject} ${change.kind} ${alert.severity}${ending}`;
 }
+
+const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
 
 function freeze(value: unknown): void {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;

@@ -240,10 +240,10 @@ rules:
     expect(texts(harness)).toEqual([]);
     session(harness, "afterHours");
     session(harness, "afterHours");
-    expect(texts(harness)).toEqual(["SOL sessionState: open → afterHours"]);
+    expect(texts(harness)).toEqual(["SOL session state: open → afterHours"]);
     const next = new Harness({ rules: changed, atMs: harness.nowMs, remembered: harness.remembered });
     session(next, "open");
-    expect(texts(next)).toEqual(["SOL sessionState: afterHours → open"]);
+    expect(texts(next)).toEqual(["SOL session state: afterHours → open"]);
   });
 
   test("a session that the market list shows first, which is no reading of the calendar", () => {
@@ -256,7 +256,7 @@ rules:
     session(harness, "open", changesMs);
     harness.pass(10_000);
     listed("afterHours");
-    expect(texts(harness)).toContain("SOL sessionState: open → afterHours");
+    expect(texts(harness)).toContain("SOL session state: open → afterHours");
     expect(harness.told).toContain("Told market/SOL fired critical");
     expect(harness.asks).toContain("calendars null");
     // The next transition is not known before the calendar is read.
@@ -294,22 +294,22 @@ rules:
     );
     expect(texts(harness)).toEqual([
       "SOL status: active → paused",
-      "SOL maxLeverage: 15 → 10",
-      "SOL leverageTiers: 15× up to 100,000 SOL → 10× up to 50,000 SOL, 5× up to 100,000 SOL",
-      "SOL maintenanceFactor: 50 % → 60 %",
-      "SOL cancelFactor: 75 % → 80 %",
-      "SOL profitFactor: 100 % → 90 %",
-      "SOL takerFee: 3.5 bps → 5 bps",
-      "SOL makerFee: 0 bps → -0.5 bps",
-      "SOL fundingInterval: 1h → 30m",
-      "SOL maxFundingRate: 0.2 % an interval → 0.5 % an interval",
-      "SOL openInterestCap: 10,000,000 SOL → 5,000,000 SOL",
-      "SOL maxLiquidationSize: 100,000 SOL → 50,000 SOL",
-      "SOL isolatedOnly: false → true",
+      "SOL max leverage: 15 → 10",
+      "SOL leverage tiers: 15× up to 100,000 SOL → 10× up to 50,000 SOL, 5× up to 100,000 SOL",
+      "SOL maintenance factor: 50 % → 60 %",
+      "SOL cancel factor: 75 % → 80 %",
+      "SOL profit factor: 100 % → 90 %",
+      "SOL taker fee: 3.5 bps → 5 bps",
+      "SOL maker fee: 0 bps → -0.5 bps",
+      "SOL funding interval: 1h → 30m",
+      "SOL max funding rate: 0.2 % an interval → 0.5 % an interval",
+      "SOL open interest cap: 10,000,000 SOL → 5,000,000 SOL",
+      "SOL max liquidation size: 100,000 SOL → 50,000 SOL",
+      "SOL isolated only: false → true",
     ]);
     // What was not known before is no change.
     harness.config(marketConfig("SOL", { commodityStatus: "reopen" }));
-    expect(texts(harness)).toContain("SOL commodityStatus: afterHours → reopen");
+    expect(texts(harness)).toContain("SOL commodity status: afterHours → reopen");
   });
 
   test("a configuration that was kept before a field was known tells no change of it", () => {
@@ -325,7 +325,7 @@ rules:
     next.config();
     expect(texts(next)).toEqual([]);
     next.config(marketConfig("SOL", { maxLiquidationSizeBaseLots: 1n }));
-    expect(texts(next)).toEqual(["SOL maxLiquidationSize: 100,000 SOL → 0.01 SOL"]);
+    expect(texts(next)).toEqual(["SOL max liquidation size: 100,000 SOL → 0.01 SOL"]);
   });
 
   test("are named in the vocabulary, all of them and no others", () => {

@@ -214,6 +214,148 @@ describe("one outage is one alert", () => {
   });
 });
 
+describe("outages within two minutes of each other", () => {
+  const unavailable = (world: World, ms: number) => world.nothing(ms, "server-error", "503 unavailable");
+  const limited = (world: World, ms: number) => world.nothing(ms, "rate-limited", "429");
+  const unreachable = (world: World, ms: number) => world.nothing(ms);
+  /** Changes of no-data alerts with the second at which each came, after the end of what was missing: `ended +0`. */
+  const played = (
+    world: World,
+    ...outages: readonly ((world: World, ms: number) => void)[]
+  ): readonly string[] => {
+    world.read(20_000);
+    return outages.map((outage) => {
+      outage(world, 120_000);
+      const [endedMs, told] = [world.nowMs, world.changes.length];
+      world.read(50_000);
+      return world.changes
+        .slice(told)
+        .map(({ kind, atMs }) => `${kind} +${(atMs - endedMs) / 1_000}`)
+        .join(", ");
+    });
+  };
+
+  test("with another cause each end with the first answers", () => {
+    for (const count of [1, 3, 12]) {
+      const world = new World({ wallets: wallets(count) });
+      expect(played(world, unavailable, unreachable, limited)).toEqual(["ended +0", "ended +0", "ended +0"]);
+      expect(world.changes.map(({ kind }) => kind)).toEqual([1, 2, 3].flatMap(() => ["fired", "ended"]));
+    }
+  });
+
+  test("of some wallets, of all and of requests end with the first answers", () => {
+    const world = new World({ wallets: twelve });
+    const some = () => world.read(120_000, names.slice(0, 4));
+    expect(played(world, some, unreachable, limited)).toEqual(["ended +0", "ended +0", "ended +0"]);
+  });
+
+  test("with a cause that was there before are one that comes and goes: read for 30 s, then for 60 s", () => {
+    const again = new World({ wallets: twelve });
+    expect(played(again, unreachable, unreachable, unreachable)).toEqual(["ended +0", "ended +30", ""]);
+    const inTurn = new World({ wallets: twelve });
+    expect(played(inTurn, unreachable, unavailable, unreachable, unavailable)).toEqual([
+      ...["ended +0", "ended +0", "ended +30", ""],
+    ]);
+    // No answer in time and no connection are one cause.
+    const timedOut = new World({ wallets: twelve });
+    const slow = () => timedOut.nothing(120_000, "timeout", "no whole answer in time");
+    expect(played(timedOut, unreachable, slow)).toEqual(["ended +0", "ended +30"]);
+  });
+
+  test("are compared by the cause of the first of them also for data that were missing after others", () => {
+    const cancels = `
+  - { name: Cancels, scope: trader, when: 'trader.equity < 1.0 || countOver("notification", "10m") >= 3.0', severity: critical, summary: cancels }`;
+    const world = new World({ rules: near.trimEnd() + cancels });
+    const read = (ms: number, inbox: boolean) => {
+      for (let passed = 0; passed < ms; passed += 5_000) {
+        if (inbox) world.events("notifications", []);
+        else world.fail("notifications", "main", "unreachable", "connect ECONNREFUSED 127.0.0.1:1");
+        world.read(5_000);
+      }
+    };
+    const seconds = () => world.changes.map(({ kind, atMs }) => `${kind} ${(atMs - startMs) / 1_000}`);
+    read(20_000, true);
+    world.nothing(120_000);
+    read(15_000, false);
+    read(40_000, true);
+    expect(seconds().slice(1)).toEqual(["ended 155"]);
+    read(80_000, false);
+    read(40_000, true);
+    expect(seconds().slice(2)).toEqual(["fired 235.001", "ended 305"]);
+  });
+
+  test("with another cause each end with the first answers of data that were missing for a part of the second only", () => {
+    const cancels = `
+  - { name: Cancels, scope: trader, staleAfter: 40s, when: 'countOver("notification", "10m") >= 3.0', severity: critical, summary: cancels }`;
+    const rules = near.trimEnd() + cancels;
+    const run = (reloadAfterMs: number): readonly string[] => {
+      const world = new World({ rules, wallets: twelve });
+      const read = (ms: number) => {
+        for (let passed = 0; passed < ms; passed += 5_000) {
+          for (const name of names) world.events("notifications", [], name);
+          world.read(5_000);
+        }
+      };
+      const nothing = (ms: number, reason: FailureReason) => {
+        for (let passed = 0; passed < ms; passed += 5_000) {
+          for (const name of names) world.fail("notifications", name, reason, "no answer");
+          if (passed === reloadAfterMs && reason === "rate-limited") world.reload({ rules, wallets: twelve });
+          world.nothing(5_000, reason);
+        }
+      };
+      read(20_000);
+      nothing(120_000, "unreachable");
+      read(50_000);
+      nothing(65_000, "rate-limited");
+      read(40_000);
+      return world.changes.map(({ kind, atMs }) => `${kind} ${(atMs - startMs) / 1_000}`);
+    };
+    const plain = run(-1);
+    expect(plain.filter((one) => one.startsWith("ended"))).toEqual(["ended 140", "ended 255"]);
+    for (let ms = 0; ms < 65_000; ms += 5_000) expect(run(ms), `reload after ${ms} ms`).toEqual(plain);
+  });
+
+  test("are told alike over a reload at any step", () => {
+    const run = (reloadAt: number): readonly string[] => {
+      const world = new World({ wallets: twelve });
+      let step = 0;
+      const maybe = () => {
+        if (++step === reloadAt) world.reload({ rules: near, wallets: twelve });
+      };
+      world.read(20_000);
+      for (const first of ["server-error", "unreachable", "server-error"] as const) {
+        for (let i = 0; i < 8; i++) {
+          // An exchange that comes back may answer with 503 first.
+          world.nothing(10_000, i < 6 ? first : "server-error", "no answer");
+          maybe();
+        }
+        for (let i = 0; i < 5; i++) {
+          world.read(10_000);
+          maybe();
+        }
+      }
+      return world.changes.map(({ kind, atMs }) => `${kind} ${(atMs - startMs) / 1_000}`);
+    };
+    const plain = run(0);
+    expect(plain.filter((one) => one.startsWith("ended"))).toEqual(["ended 100", "ended 230", "ended 390"]);
+    for (let at = 1; at <= 39; at++) expect(run(at), `reload at step ${at}`).toEqual(plain);
+  });
+});
+
+test("a market that is known to have no calendar is no answer of the exchange", () => {
+  const world = new World({ wallets: twelve });
+  world.read(20_000);
+  world.nothing(60_000);
+  for (let passed = 0; passed < 60_000; passed += 5_000) {
+    const open = { sessionState: "open", nextTransitionMs: null } as const;
+    world.see({ kind: "calendar", atMs: world.nowMs, symbol: "SOL", ...open });
+    world.nothing(5_000);
+    expect(world.firing).toEqual([
+      expect.stringMatching(/: no read of the exchange succeeds since 12:00:15 UTC/),
+    ]);
+  }
+});
+
 test("an end names all kinds of data that came back, and what fires now of the wallets that it listed", () => {
   const cheap = `
   - { name: Cheap, scope: market, when: market.markPrice < 1.0, for: 0s, severity: critical, summary: cheap }`;
@@ -265,6 +407,9 @@ describe("what is missing", () => {
       "Not read",
       "prices of ETH (schedule markets): not in the answers, last read never",
     ]);
+    // The exchange answers: neither the network nor its status page has anything to do with it.
+    expect(alert.description).toMatch(/Look at the exchange itself if you hold risk there\.$/);
+    expect(alert.description).not.toMatch(/network|status page/);
     read(5_000, 150, prices(3_000, "ETH"));
     expect(world.told.slice(1)).toEqual(["Blind exchange ended critical recovered"]);
   });

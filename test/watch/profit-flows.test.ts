@@ -1,5 +1,5 @@
 /** Profit of a wallet with several accounts: what moves between them, or is lost in one that no reading shows, counts as what it is. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { collateralEvents } from "../../src/collect/translate/collateral.ts";
 import type { CollateralEvent } from "../../src/contract/index.ts";
 import type { SubaccountState } from "../../src/domain/account.ts";
@@ -114,6 +114,72 @@ test.each([
     expect([h.asks, figures(h)]).toEqual([[], { pnl: -4_000, netDeposits: 0 }]);
   },
 );
+
+test.each([
+  ["flows, fills, state", ["flows", "fills", "state"]],
+  ["fills, flows, state", ["fills", "flows", "state"]],
+  ["fills, state, flows", ["fills", "state", "flows"]],
+  ["state, flows, fills", ["state", "flows", "fills"]],
+  ["state, fills, restart, flows", ["state", "fills", "restart", "flows"]],
+] as const)(
+  "an account that no reading shows received its first transfer, though no record says so, read in this order: %s",
+  (_, order) => {
+    let h = begun([subaccount(10_000, [position(20, 150)])]);
+    const { slot } = h;
+    const rows = lost(slot);
+    // A position that is closed with a profit just before leaves both sides of the transfer without a direction.
+    const flows = rows.flows.map((one) =>
+      one.traderSubaccountIndex === 0 ? { ...one, collateralAfter: one.collateralAfter + 300_000_000n } : one,
+    );
+    expect(translated(flows, h).map(({ fields }) => fields.amountUsd)).toEqual([null, null, -1_000, 1_000]);
+    h.pass(5_000);
+    h.config();
+    h.mark(165);
+    for (const part of order) {
+      if (part === "state") h.account([subaccount(6_300, [])]);
+      else if (part === "fills")
+        h.events("fills", [fill(slot + 1, 0, "ask", 20, 165), ...rows.fills], "main", { coversMs: 0 });
+      else if (part === "flows") h.events("collateral", translated(flows, h), "main", { coversMs: 0 });
+      else {
+        const before = h;
+        h = before.restarted({ rules, wallets });
+        h.slot = before.slot;
+        h.config();
+        h.mark(165);
+        h.account([subaccount(6_300, [])]);
+      }
+    }
+    expect(figures(h)).toEqual({ pnl: -3_700, netDeposits: 0 });
+    h.asks.length = 0;
+    h.pass(60_000);
+    expect(h.asks.length).toBeLessThanOrEqual(2);
+  },
+);
+
+test("a second trade in an isolated account that no reading shows, read after all else of it, leaves profit known", () => {
+  const h = begun([subaccount(10_000, [])]);
+  const { slot } = h;
+  const flows = lost(slot).flows;
+  const last = flows[2]!;
+  const back = [
+    { ...last, amount: 1_000_100_000n },
+    { ...flows[3]!, amount: 1_000_100_000n, collateralAfter: 6_000_100_000n },
+  ];
+  h.pass(5_000);
+  h.config();
+  h.mark(140);
+  h.account([subaccount(6_000.1, [])]);
+  const known = { pnl: -3_999.9, netDeposits: 0 };
+  h.events("fills", lost(slot).fills, "main", { coversMs: 0 });
+  h.events("collateral", translated([...flows.slice(0, 2), ...back], h), "main", { coversMs: 0 });
+  expect(figures(h).pnl).toBeCloseTo(known.pnl, 6);
+  // Sold and bought again for 10 cents more: as little as the rounding of the first trade.
+  const second = [fill(slot + 3, 1, "ask", 1, 140), fill(slot + 3, 1, "bid", 1, 139.9)];
+  h.events("fills", second.slice(0, 1), "main", { coversMs: 0 });
+  h.events("fills", second.slice(1), "main", { coversMs: 0 });
+  expect(figures(h).pnl).toBeCloseTo(known.pnl, 6);
+  expect(h.told).toEqual(["Loss main fired critical"]);
+});
 
 test("the loss of an isolated position in a stop is a loss, and so is the next one of that account", () => {
   const before = begun([subaccount(10_000, [])]);
@@ -346,3 +412,125 @@ test("a transfer within the wallet of which neither side tells its direction cou
   );
   expect(figures(h).netDeposits).toBe(0);
 });
+
+/** The start after a run, a minute later, with answers of these sources in this order. */
+function startedAnew(
+  before: Harness,
+  accounts: readonly SubaccountState[],
+  order: readonly ("assets" | "market" | "accounts")[] = ["assets", "market", "accounts"],
+): Harness {
+  const h = before.restarted({ rules, wallets }, 60_000);
+  h.slot = before.slot + 100;
+  for (const source of order) {
+    if (source === "accounts") h.account(accounts);
+    else if (source === "assets") h.see({ kind: "collateralAssets", atMs: h.nowMs, assets: [asset] });
+    else {
+      h.config();
+      h.mark(150);
+    }
+  }
+  return h;
+}
+
+describe("an account that holds SOL", () => {
+  const paidOut = (h: Harness): Event[] =>
+    collateralEvents([row(h.slot - 5, 0, "withdrawal", 3_000, 0)], wallet, h.nowMs, () => {}).filter(
+      (one) => one !== null,
+    );
+
+  test.each([0, 3_000])("and is emptied and gone with the next answer lost nothing, beside %d USD", (usd) => {
+    const h = begunWithSol(withSol(usd, 20));
+    h.pass(5_000);
+    h.account([]);
+    if (usd > 0) {
+      expect(figures(h).pnl).toBe(undefined);
+      h.events("collateral", paidOut(h));
+    }
+    expect(figures(h)).toEqual({ pnl: 0, netDeposits: -3_000 - usd });
+    readings(h, 12, []);
+    expect([h.told, figures(h).pnl]).toEqual([[], 0]);
+  });
+
+  test.each([
+    [["assets", "market", "accounts"]],
+    [["market", "accounts", "assets"]],
+    [["accounts", "market", "assets"]],
+    [["accounts", "assets", "market"]],
+  ] as const)("and is emptied and gone in a stop lost nothing, first answers: %j", (order) => {
+    const h = startedAnew(begunWithSol(withSol(0, 20)), [], order);
+    h.events("collateral", [], "main", { coversMs: 0 });
+    expect(figures(h)).toEqual({ pnl: 0, netDeposits: -3_000 });
+    readings(h, 12, []);
+    expect([h.told, figures(h).pnl]).toEqual([[], 0]);
+  });
+
+  test.each(["between two answers", "in a stop"])("and was opened with it %s won nothing", (when) => {
+    const before = begunWithSol([]);
+    const accounts = withSol(0, 20);
+    let h = before;
+    if (when === "in a stop") h = startedAnew(before, accounts);
+    else {
+      h.pass(5_000);
+      h.account(accounts);
+    }
+    h.events("collateral", [], "main", { coversMs: 0 });
+    expect(figures(h)).toEqual({ pnl: 0, netDeposits: 3_000 });
+    readings(h, 12, accounts);
+    h = startedAnew(h, accounts);
+    readings(h, 2, accounts);
+    expect([h.told, figures(h)]).toEqual([[], { pnl: 0, netDeposits: 3_000 }]);
+  });
+});
+
+test.each(["never held anything", "was emptied"])(
+  "money that is paid into a wallet in a stop, which %s, is no profit before its record is read",
+  (what) => {
+    const before = begun(what === "was emptied" ? [subaccount(4_000, [])] : []);
+    if (what === "was emptied") {
+      before.pass(5_000);
+      before.account([]);
+      before.events("collateral", translated([row(before.slot - 5, 0, "withdrawal", 4_000, 0)], before));
+      expect(figures(before)).toEqual({ pnl: 0, netDeposits: -4_000 });
+    }
+    const h = startedAnew(before, [subaccount(5_000, [])]);
+    expect([figures(h).pnl, h.asks]).toEqual([undefined, ["collateral main", "fills main"]]);
+    const paid = collateralEvents([row(h.slot - 5, 0, "deposit", 5_000, 5_000)], wallet, h.nowMs, () => {});
+    h.events(
+      "collateral",
+      paid.filter((one) => one !== null),
+      "main",
+      { coversMs: 0 },
+    );
+    expect([figures(h).pnl, h.told]).toEqual([0, []]);
+  },
+);
+
+test("a record that is read before the market list belongs to the beginning if the first state shows it", () => {
+  const h = new Harness({ rules, wallets });
+  h.slot = 100;
+  h.account([subaccount(10_000, [])]);
+  h.events("collateral", translated([row(50, 0, "deposit", 5_000, 15_000)], h), "main", { coversMs: 0 });
+  h.config();
+  h.mark(150);
+  readings(h, 2, [subaccount(10_000, [])]);
+  expect(figures(h)).toEqual({ pnl: 0, netDeposits: 0 });
+});
+
+test.each([1_000, 1_000_000_000])(
+  "many deposits %d slots ahead of the newest state are stored once a reading",
+  (ahead) => {
+    const h = begun([subaccount(10_000, [])]);
+    const deposits = (count: number, fromSlot: number) =>
+      translated(
+        Array.from({ length: count }, (_, i) => row(fromSlot + i, 0, "deposit", 1, 10_000)),
+        h,
+      );
+    const one = h.events("collateral", deposits(1, h.slot + ahead), "main", { coversMs: 0 });
+    const many = h.events("collateral", deposits(500, h.slot + ahead + 1), "main", { coversMs: 0 });
+    const names = (changes: typeof one) => changes.keep.map(({ name }) => name).sort();
+    expect(names(one).length).toBeGreaterThan(0);
+    expect(new Set(names(many)).size).toBe(names(many).length);
+    expect(h.events("collateral", [], "main", { coversMs: 0 }).keep).toEqual([]);
+    expect(many.keep.some(({ value }) => value?.match(/"kind":"flow"/g)?.length === 501)).toBe(true);
+  },
+);

@@ -117,6 +117,27 @@ test("a fall within ten minutes is seen in the price that makes it, not with the
   expect(h.told).toEqual(["Loss main fired critical"]);
 });
 
+test.each([
+  ["that nothing explains", false],
+  ["that the collateral history explains later", true],
+])("cents %s, again and again, hide no fall of profit", (_what, recorded) => {
+  const drop = 'drawdown("wallet.pnl", "24h") > 0.1 && change("wallet.pnl", "10m") < -400.0';
+  const h = boot(loss(drop));
+  let usd = 10_000;
+  const dust = (ms: number, markUsd: number): void => {
+    for (let passed = 0; passed < ms; passed += 5_000) {
+      usd = Math.round(usd * 100 + 2) / 100;
+      const before = h.slot;
+      h.live(5_000, calm(usd), markUsd);
+      h.events("collateral", recorded ? [flow(h, 0.02, before)] : []);
+    }
+  };
+  dust(10 * minute, 165);
+  expect(h.told).toEqual([]);
+  dust(minute, 150);
+  expect(h.told).toEqual(["Loss main fired critical"]);
+});
+
 test("a trade is no flow: what it lost is known with the state that shows it", () => {
   const h = boot(loss());
   h.pass(second);
@@ -125,7 +146,63 @@ test("a trade is no flow: what it lost is known with the state that shows it", (
   // Closed at 145.2, with its fee.
   h.account([subaccount(10_000 - 480 - 5.1, [])]);
   expect(figure(h, "pnl")).toBeCloseTo(-485.1, 6);
-  expect(h.asks).toEqual([]);
+});
+
+const closed = (collateralUsd: number) => [subaccount(collateralUsd, [])];
+
+test.each([
+  ["paid in beside a trade that closes a position", 90, (usd: number) => closed(9_500 + usd), 145],
+  ["paid out beside a trade that closes a position", -90, (usd: number) => closed(9_500 + usd), 145],
+  [
+    "paid in beside a trade that opens one",
+    20,
+    (usd: number) => [subaccount(10_000 + usd, [position(200, 150)])],
+    150,
+  ],
+])(
+  "money %s counts with the collateral history, which is read at once and once more",
+  (_, usd, after, markUsd) => {
+    const h = boot(loss("wallet.pnl > 100.0"));
+    h.pass(second);
+    h.mark(markUsd);
+    h.account(after(usd));
+    expect(h.asks).toEqual(["collateral main"]);
+    const before = figure(h, "pnl") as number;
+    h.events("collateral", []);
+    h.pass(5 * second);
+    expect(h.asks).toEqual(["collateral main", "collateral main"]);
+    h.events("collateral", [flow(h, usd)]);
+    expect(figure(h, "pnl")).toBeCloseTo(before - usd, 6);
+    expect(figure(h, "netDeposits")).toBe(usd);
+    h.pass(minute);
+    expect(h.asks.length).toBe(2);
+  },
+);
+
+test("one trade a second has the collateral history read every five seconds, and twice after the last one at most", () => {
+  const h = boot(loss());
+  let usd = 10_000;
+  for (let i = 0; i < 60; i++) {
+    h.pass(second);
+    usd -= 4.5;
+    h.account([subaccount(usd, [position(i % 2 === 0 ? 190 : 100, 150)])]);
+  }
+  expect(figure(h, "pnl")).toBeCloseTo(usd - 10_000, 6);
+  expect([...new Set(h.asks)]).toEqual(["collateral main"]);
+  expect(h.asks.length).toBe(12);
+  h.pass(minute);
+  expect(h.asks.length).toBe(14);
+});
+
+test("no history is read at once for a trade whose estimate hides less than a thousandth of equity", () => {
+  const h = boot(loss());
+  h.pass(second);
+  h.account([subaccount(9_999.75, [position(91, 150)])]);
+  h.pass(second);
+  // Their fills are known.
+  h.events("fills", [{ ...fill(h, "ask", 91, 150, 0.25), slot: h.slot + 10 }]);
+  h.account(closed(9_999.5));
+  expect([figure(h, "pnl"), h.asks]).toEqual([-0.5, []]);
 });
 
 test("a withdrawal whose record is late is reported as what it may be, and ends as what it was", () => {
@@ -352,6 +429,10 @@ test("a takeover by the liquidator is a loss, with the part that it kept", () =>
     event({ kind: "liquidation", key: "l1", slot: h.slot, fields: { kind: "backstop", role: "liquidatee" } }),
   ]);
   expect(figure(h, "pnl")).toBe(-645);
+  // A withdrawal beside it may be hidden in what the liquidator keeps.
+  h.asks.length = 0;
+  h.pass(2 * second);
+  expect(h.asks).toEqual(["collateral main"]);
 });
 
 test.each(["market", "backstop"])("money that is paid in beside a liquidation (%s) is no profit", (kind) => {

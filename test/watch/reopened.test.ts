@@ -57,6 +57,80 @@ test("what was liquidated before it was opened anew ends as liquidated", () => {
   expect(harness.told.at(-1)).toBe("Near main/0.0/SOL ended critical liquidated");
 });
 
+describe("auto-deleveraged, it ends as that", () => {
+  const taking = (role: string): Event =>
+    event({
+      kind: "liquidation",
+      key: "1.0.0",
+      slot: 15,
+      happenedMs: startMs,
+      fields: { kind: "adl", role },
+    });
+  const account = `
+rules:
+  - { name: Near, scope: trader, when: trader.marginRatio > 0.1, severity: critical, keepFiringFor: 0s, summary: "m" }
+`;
+  const deleveraged = "Near main/0.0/SOL ended critical deleveraged";
+
+  test.each(["liquidatee", "adl_counterparty"])("as %s", (role) => {
+    for (const told of ["before", "after"]) {
+      const harness = seen(near, holding("7"));
+      if (told === "before") harness.events("notifications", [taking(role)]);
+      harness.account([subaccount(10, [])]);
+      if (told === "after") {
+        expect(endings(harness)).toEqual([]);
+        harness.events("liquidations", [taking(role)]);
+      }
+      expect(endings(harness), told).toEqual([deleveraged]);
+    }
+  });
+
+  test("its account only where it was the one at a loss", () => {
+    for (const [role, ending] of [
+      ["liquidatee", "deleveraged"],
+      ["adl_counterparty", "recovered"],
+    ] as const) {
+      const harness = seen(account, holding("7"));
+      harness.account([subaccount(100_000, [{ ...position(50, 150), sequence: "7" }])]);
+      harness.events("notifications", [taking(role)]);
+      harness.live(90_000, [subaccount(100_000, [{ ...position(50, 150), sequence: "7" }])], 150);
+      expect(endings(harness)).toEqual([`Near main/0.0 ended critical ${ending}`]);
+    }
+  });
+
+  test("its account as liquidated, where that came before a position was closed at a profit", () => {
+    const harness = seen(account, holding("7"));
+    const fields = { kind: "market", role: "liquidatee" };
+    harness.events("notifications", [
+      event({ kind: "liquidation", key: "0", symbol: "BTC", slot: 14, happenedMs: startMs, fields }),
+      taking("adl_counterparty"),
+    ]);
+    harness.account([subaccount(100_000, [{ ...position(50, 150), sequence: "7" }])]);
+    expect(endings(harness)).toEqual(["Near main/0.0 ended critical liquidated"]);
+  });
+
+  test("what stands on and recovered after a part was closed at a profit has recovered", () => {
+    const harness = seen(near, holding("7"));
+    harness.events("notifications", [taking("adl_counterparty")]);
+    harness.live(90_000, [subaccount(100_000, [{ ...position(50, 150), sequence: "7" }])], 150);
+    expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical recovered"]);
+  });
+
+  test("once: a restart does not forget that it was told", () => {
+    const before = seen(near, holding("7"));
+    before.events("notifications", [taking("liquidatee")]);
+    before.account([subaccount(10, [])]);
+    before.account(holding("9"));
+    const after = again(before, near);
+    after.live(5_000, holding("9"), 150);
+    after.account([subaccount(10, [])]);
+    after.events("fills", [fill(40, closing)]);
+    after.pass(15_000);
+    after.events("liquidations", []);
+    expect(endings(after)).toEqual(["Near main/0.0/SOL ended critical closed"]);
+  });
+});
+
 const closing = { closed: true, flat: true };
 
 /** A fill of the account, at its place in the exchange's order. */
@@ -211,6 +285,17 @@ describe("a liquidation of a part, after which the position stood", () => {
     expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical closed"]);
   });
 
+  test("is not why the owner's own close ends it where no reading showed what was left", () => {
+    const harness = seen(near, holding("7"));
+    const row = part(harness, false);
+    harness.pass(2_000);
+    harness.account([subaccount(600, [])]);
+    harness.events("liquidations", [row]);
+    expect(endings(harness)).toEqual([]);
+    harness.live(30_000, [subaccount(600, [])], 150);
+    expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical closed"]);
+  });
+
   test("a reading in the slot of a liquidation may be from before it", () => {
     const harness = seen(near, holding("7"));
     const whole = { ...part(harness, true), slot: harness.slot };
@@ -229,4 +314,136 @@ describe("a liquidation of a part, after which the position stood", () => {
     harness.events("notifications", [{ ...rest, key: "rest" }]);
     expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical liquidated"]);
   });
+});
+
+describe("a liquidation of a part, in spite of which the condition went on holding", () => {
+  const margin = `
+rules:
+  - { name: Margin, scope: trader, when: trader.marginRatio > 0.3, severity: warning, keepFiringFor: 2m, summary: "margin" }
+  - { name: Near, scope: position, when: position.liquidationDistance < 0.05, severity: critical, keepFiringFor: 0s, summary: "near" }
+`;
+  const holds = (size: number, collateral = size * 10): SubaccountState[] => [
+    subaccount(collateral, [{ ...position(size, 150), sequence: "7" }]),
+  ];
+  const nothing = [subaccount(600, [])];
+  const ofMargin = (harness: Harness): string[] => harness.told.filter((line) => line.includes("Margin"));
+  const fired = "Margin main/0.0 fired warning";
+  const ended = (how: string): string => `Margin main/0.0 ended warning ${how}`;
+
+  function taken(harness: Harness, slot = harness.slot + 5): Event {
+    const fields = { kind: "market", role: "liquidatee" };
+    return event({ kind: "liquidation", key: `l${slot}`, slot, happenedMs: harness.nowMs, fields });
+  }
+  function begun(): Harness {
+    const harness = seen(margin, holds(100));
+    harness.live(10_000, holds(100), 150);
+    expect(ofMargin(harness)).toEqual([fired]);
+    return harness;
+  }
+  function restarted(before: Harness): Harness {
+    const after = again(before, margin);
+    after.slot = before.slot;
+    after.config();
+    after.mark(150);
+    return after;
+  }
+
+  const cases = [5_000, 20_000, 40_000].flatMap((ms) =>
+    (
+      ["no restart", "a reload before the close", "a restart before the close", "a restart after it"] as const
+    ).flatMap((restart) => ([5, 10] as const).map((after) => [ms, restart, after] as const)),
+  );
+  test.each(cases)(
+    "is not why the owner's own close ends it, %d ms later, %s, read %d slots later",
+    (ms, restart, after) => {
+      let harness = begun();
+      // A stream tells of the state in the very slot of the liquidation.
+      const part = taken(harness, harness.slot + after);
+      harness.events("notifications", [part]);
+      harness.account(holds(60));
+      harness.live(ms, holds(60), 150);
+      if (restart === "a reload before the close") harness.reload({ rules: margin });
+      if (restart === "a restart before the close") harness = restarted(harness);
+      harness.account(nothing);
+      if (restart === "a restart after it") harness = restarted(harness);
+      const before = ofMargin(harness);
+      harness.live(60_000, nothing, 150);
+      expect(ofMargin(harness)).toEqual(before);
+      harness.live(90_000, nothing, 150);
+      expect(ofMargin(harness).slice(before.length)).toEqual([ended("recovered")]);
+    },
+  );
+
+  test.each([false, true])("does not hide that the rest was liquidated later, restart: %s", (restart) => {
+    let harness = begun();
+    harness.events("notifications", [taken(harness)]);
+    harness.account(holds(60));
+    harness.live(10_000, holds(60), 150);
+    if (restart) harness = restarted(harness);
+    harness.account(nothing);
+    harness.events("notifications", [taken(harness, harness.slot - 5)]);
+    harness.live(125_000, nothing, 150);
+    expect(ofMargin(harness).at(-1)).toBe(ended("liquidated"));
+  });
+
+  test.each([false, true])("is why, where it held no longer by what was left, restart: %s", (restart) => {
+    let harness = begun();
+    harness.events("notifications", [taken(harness)]);
+    harness.account(holds(5, 600));
+    harness.live(10_000, holds(5, 600), 150);
+    if (restart) harness = restarted(harness);
+    harness.live(130_000, holds(5, 600), 150);
+    expect(ofMargin(harness).at(-1)).toBe(ended("liquidated"));
+  });
+
+  test.each([false, true])("is why, where no price was known when it was read, restart: %s", (restart) => {
+    let harness = begun();
+    harness.pass(60_000);
+    harness.events("notifications", [taken(harness)]);
+    harness.account(holds(5, 600));
+    if (restart) harness = restarted(harness);
+    harness.live(140_000, holds(5, 600), 150);
+    expect(ofMargin(harness).at(-1)).toBe(ended("liquidated"));
+  });
+
+  test.each([false, true])("is why, where its account is gone after that, restart: %s", (restart) => {
+    let harness = begun();
+    harness.events("notifications", [taken(harness)]);
+    harness.account(holds(5, 600));
+    harness.live(10_000, holds(5, 600), 150);
+    if (restart) harness = restarted(harness);
+    harness.live(60_000, [], 150);
+    expect(ofMargin(harness).at(-1)).toBe(ended("liquidated"));
+  });
+
+  test("is not why a position recovers when its price does", () => {
+    const harness = begun();
+    harness.events("notifications", [taken(harness)]);
+    harness.account(holds(60));
+    harness.live(10_000, holds(60), 150);
+    harness.live(20_000, holds(60), 170);
+    expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical recovered"]);
+  });
+
+  test("is not why a position recovers that its owner made larger again before it was read", () => {
+    const harness = begun();
+    harness.events("notifications", [taken(harness)]);
+    harness.account(holds(110));
+    harness.live(10_000, holds(110), 150);
+    harness.live(20_000, holds(110), 170);
+    expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical recovered"]);
+  });
+
+  test.each([false, true])(
+    "is not why its account is gone when the owner closed all of it, restart: %s",
+    (restart) => {
+      let harness = begun();
+      harness.events("notifications", [taken(harness)]);
+      harness.account(holds(60));
+      harness.live(10_000, holds(60), 150);
+      if (restart) harness = restarted(harness);
+      harness.live(60_000, [], 150);
+      expect(ofMargin(harness).at(-1)).toBe(ended("closed"));
+    },
+  );
 });

@@ -1,6 +1,6 @@
 /** Collateral in other assets: valued from the balance in the account's state, the list of assets and the index price. */
 import { describe, expect, test } from "vitest";
-import type { CollateralAsset, MarketPrices, SubaccountState } from "../../src/domain/account.ts";
+import type { CollateralAsset, MarketPrices, OrderState, SubaccountState } from "../../src/domain/account.ts";
 import { Harness, mainWallet, marketConfig, position, prices, rulesOf, subaccount } from "./harness.ts";
 
 const rules = `
@@ -214,6 +214,23 @@ test("a price that is too old makes the value too old", () => {
     "Poor main/0.0 ended critical recovered",
     "Blind exchange ended warning recovered",
   ]);
+});
+
+test("collateral that is paid in later follows the index price of its market from then on, though nothing is held there", () => {
+  const harness = open();
+  harness.config(marketConfig(), marketConfig("BTC", { assetId: 2 }));
+  harness.mark(150, prices(60_000, "BTC"));
+  assets(harness, { ...sol, perpAssetId: 2 });
+  // Answers share what did not change.
+  const orders: OrderState[] = [];
+  harness.account([subaccount(5_000, [], { orders })]);
+  harness.account([account(0.1, { orders })]);
+  expect(figure(harness, "equity")).toBe(6_500);
+  harness.nowMs += 250;
+  const fallen = prices(4_000, "BTC");
+  harness.see({ kind: "prices", atMs: harness.nowMs, markets: [fallen], live: true });
+  expect(figure(harness, "equity")).toBe(900);
+  expect(harness.told).toEqual(["Poor main/0.0 fired critical"]);
 });
 
 describe("an asset that no longer counts as collateral", () => {

@@ -589,20 +589,25 @@ rules:
 `;
   const told = (rules: string, over: Parameters<typeof notification>[2]): readonly unknown[] => {
     const harness = seen(rules);
-    harness.pass(2_000);
+    harness.pass(1_000);
+    harness.account(safe);
+    harness.pass(1_000);
     harness.events("notifications", [notification("n1", "risk_engine_cancel_order", over)]);
     return harness.changes[0]!.details;
   };
-  const before = ["Account's figures", "of 12:00:00 UTC, before this happened"];
+  const before = ["Account's figures", "of 12:00:01 UTC, before this happened"];
 
   test.each([
-    ["from before it say so", text, { happenedMs: startMs + 1_500 }, [before]],
-    ["from before its slot say so", text, { happenedMs: startMs, slot: 12 }, [before]],
-    ["that show it say nothing", text, { happenedMs: startMs }, []],
+    ["from before it say so", text, { happenedMs: startMs + 1_500, slot: 0 }, [before]],
+    ["from before its slot say so", text, { happenedMs: startMs, slot: 22 }, [before]],
+    ["that show it say nothing", text, { happenedMs: startMs + 1_000, slot: 0 }, []],
+    ["that show its slot say nothing", text, { happenedMs: startMs, slot: 21 }, []],
+    ["that show it at an older price say nothing", text, { happenedMs: startMs + 500, slot: 20 }, []],
+    ["that show its slot say nothing by our clock", text, { happenedMs: startMs + 1_500, slot: 21 }, []],
     [
       "are none in a name",
       text.replace("percent(trader.marginRatio)", "trader.name"),
-      { happenedMs: startMs + 1_500 },
+      { happenedMs: startMs + 1_500, slot: 22 },
       [],
     ],
   ])("%s", (_, rules, over, lines) => {
@@ -711,8 +716,8 @@ rules:
     });
 
     test.each([
-      ["critical", endangered, 150, {}, "for 1h, unless it gets worse by 20%"],
-      ["warning", safe, 112, {}, "unless it gets worse by 20% or rises"],
+      ["critical", endangered, 150, {}, "for 1h, unless its value gets worse by 20%"],
+      ["warning", safe, 112, {}, "unless its value gets worse by 20% or its severity rises"],
       ["nothing worse reminds", endangered, 150, { worseBy: 0 }, "for 1h"],
     ])("a message says what it would do: %s", (_, accounts, mark, remind, says) => {
       const harness = new Harness({ rules: near, remind });

@@ -78,6 +78,7 @@ export function compileExpression(
   return {
     text,
     unit: unitOf(type),
+    ...(type.kind === "text" && type.members !== null ? { isWord: true } : {}),
     run,
     type,
     tree: parsed.ast,

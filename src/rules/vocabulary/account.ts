@@ -168,6 +168,12 @@ const wallet: readonly Field[] = [
     "portfolio",
     "equity less what it was at midnight and what was paid in and out since; positive is profit; judged as `pnl`",
   ),
+  pnl.awaited(
+    "lossToday",
+    "ratio",
+    "portfolio",
+    "share of its capital that was lost today, 0–1; 0 without a loss (see *Profit*); judged as `pnl`",
+  ),
   fills.number("feesToday", "usd", "trading fees since midnight, positive: paid; rebates count against them"),
   fundingHistory.number(
     "fundingToday",
