@@ -1,5 +1,5 @@
-/** Decides whom a message calls: only when something began, got worse, is reminded of, or was liquidated. */
-import { type AlertChange, type Severity, severities } from "../domain/alert.ts";
+/** Decides whom a message calls: only when something began, got worse, is reminded of, or was taken by the exchange. */
+import { type AlertChange, isTaking, type Severity, severities } from "../domain/alert.ts";
 import type { Message } from "../domain/delivery.ts";
 
 /** A channel's own way to write down whom to call, by severity. */
@@ -22,6 +22,6 @@ export function calls({ kind, alert }: AlertChange): boolean {
     kind === "reminder" ||
     kind === "escalated" ||
     // One call for each position that was lost; what that means for the account is no news of its own.
-    (alert.ending === "liquidated" && alert.symbol !== null)
+    (isTaking(alert.ending) && alert.symbol !== null)
   );
 }

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { type Alert, type AlertChange, type Severity, severities, worstSeverityOf } from "../domain/alert.ts";
 import type { Message, OwedItem } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
+import { plainWords } from "../domain/plain-words.ts";
 import type { AlertQuery, AlertStory } from "../domain/ports.ts";
 import { receiptsOf } from "../domain/receipt.ts";
 import type { FiringAlert } from "../domain/status.ts";
@@ -74,7 +75,7 @@ export function alertsCommand(program: Command, cli: Cli): void {
   declare(group, {
     usage: "ack <id>",
     summary:
-      "acknowledge an alert: quiet for 1h (remind.*.acknowledgedFor), unless it rises, or its value gets worse by 20% (remind.worseBy; changes by it, where the rule gives no direction)",
+      "acknowledge an alert: quiet for 1h (remind.*.acknowledgedFor), unless its severity rises, or its value gets worse by 20% (remind.worseBy; changes by it, where the rule gives no direction)",
     examples: ['alerts ack 17 --comment "adding collateral"'],
   })
     .option("--comment <text>", "why, for those who read it later")
@@ -164,7 +165,7 @@ function stateOf(alert: Alert, paint: Paint): string {
   if (alert.event) return `event${acknowledged}`;
   if (alert.state === "firing") return paint("red", `firing${acknowledged}`);
   if (alert.ending === "recovered") return paint("green", "resolved");
-  return alert.ending ?? "ended";
+  return plainWords(alert.ending ?? "ended");
 }
 
 async function show(cli: Cli, id: number, options: CommonOptions): Promise<void> {

@@ -180,9 +180,9 @@ function standing({ event, acknowledgement }: NotificationRow, paint: Paint): st
     case "waiting":
       return paint("yellow", "waits until handled");
     case "due":
-      return paint("yellow", "being told");
+      return paint("yellow", "being acknowledged");
     case "left":
-      return "no, left alone";
+      return "no, left as it is";
     default:
       return "no";
   }

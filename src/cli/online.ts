@@ -99,7 +99,8 @@ async function askExchange(desk: Desk): Promise<boolean> {
     const commodity = markets?.find((market) => market.commodityStatus !== null)?.symbol;
     if (wants("calendars")) await askCalendar(commodity ?? symbol, desk);
   }
-  const offsetMs = desk.exchange.http.offsetMs;
+  const { http } = desk.exchange;
+  const offsetMs = http.time.refusedOffsetMs ?? http.offsetMs;
   if (Math.abs(offsetMs) > 2_000) {
     desk.tell({
       what: "clock",

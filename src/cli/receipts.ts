@@ -3,6 +3,9 @@ import { formatDurationMs } from "../domain/duration.ts";
 import { type Receipt, type ReceiptStep, receiptSteps } from "../domain/receipt.ts";
 import { type Paint, table } from "./print.ts";
 
+/** Clocks differ by less than this without being wrong. */
+const slightMs = 1_000;
+
 export function receiptTable(
   receipts: readonly Receipt[],
   time: (ms: number) => string,
@@ -20,12 +23,16 @@ function stepText(receipt: Receipt, step: ReceiptStep, time: (ms: number) => str
   const { atMs, afterMs, status, acknowledgement } = receipt;
   const at = atMs[step];
   const after = afterMs[step];
-  // Clocks may have been set in between.
-  if (at !== null)
-    return after === undefined ? time(at) : `${after < 0 ? "" : "+"}${formatDurationMs(after)}`;
+  if (at !== null) return after === undefined ? time(at) : laterText(after);
   if (step === "accepted" && status === "dead") return paint("red", "given up");
   if (step === "accepted") return paint("yellow", "not yet");
   if (step === "acknowledged" && acknowledgement !== null)
     return acknowledgement.status === "left" ? `left: ${acknowledgement.reason}` : acknowledgement.status;
   return "–";
+}
+
+/** Before the step before it only by clocks: the exchange's differs from ours, and ours may have been set in between. */
+function laterText(afterMs: number): string {
+  if (afterMs >= 0) return `+${formatDurationMs(afterMs)}`;
+  return afterMs > -slightMs ? "at once" : formatDurationMs(afterMs);
 }

@@ -6,6 +6,7 @@ import { type Alert, severityRank } from "../domain/alert.ts";
 import type { Message } from "../domain/delivery.ts";
 import { formatDurationMs } from "../domain/duration.ts";
 import type { Source } from "../domain/observation.ts";
+import { plainWords } from "../domain/plain-words.ts";
 import { sourceWords, stretchedText } from "../domain/source-words.ts";
 import type { FiringAlert } from "../domain/status.ts";
 import { formatTime, timeOfDay } from "../domain/time-text.ts";
@@ -67,7 +68,9 @@ function sections(status: Status, paint: Paint, show: Show, time: Time): string[
       : titled("Firing", firingTable(firing, Number(status.nowMs), paint, time)),
   );
   if (watch.shadow.length > 0)
-    parts.push(`${watch.shadow.length} shadow, told to nobody: alerts --firing --shadow lists them.`);
+    parts.push(
+      `${counted(watch.shadow.length, "alert")} of rules in shadow mode, sent to nobody: alerts --firing --shadow lists them.`,
+    );
   if (watch.pending.length > 0) parts.push(titled("Pending", pendingTable(status, paint)));
   const rules = ruleTable(status, paint);
   if (rules !== null) parts.push(titled("Rules that cannot judge everything", rules));
@@ -215,8 +218,8 @@ function accountTable(status: Status, paint: Paint, show: Show): string {
       const shown = show(figures.marginRatio, "ratio");
       return [
         name,
-        state ?? "–",
-        riskTier ?? "–",
+        state === null ? "–" : plainWords(state),
+        riskTier === null ? "–" : plainWords(riskTier),
         show(figures.effectiveCollateral, "usd"),
         show(figures.maintenanceMargin, "usd"),
         tint === null ? shown : paint(tint, shown),
@@ -337,14 +340,23 @@ function firingTable(
   return table(columns, rows, paint);
 }
 
+/** A pending condition that began so much earlier than it counts has its beginning beside it, ms. */
+const uncountedMs = 10_000;
+
 function pendingTable(status: Status, paint: Paint): string {
-  const rows = status.watch.pending.map(({ rule, subject, severity, sinceMs }) => [
-    paint(severityTint(severity), severity),
-    rule,
-    subject,
-    formatDurationMs(Number(status.nowMs) - Number(sinceMs)),
-  ]);
-  return table(["severity", "rule", "subject", "for"], rows, paint);
+  const rows = status.watch.pending.map(({ rule, subject, severity, sinceMs, heldMs, forMs }) => {
+    const sinceText = formatDurationMs(Math.max(0, Number(status.nowMs) - Number(sinceMs)));
+    // Time in which nothing fresh was read does not count.
+    const uncounted = Number(status.nowMs) - Number(sinceMs) - Number(heldMs) > uncountedMs;
+    return [
+      paint(severityTint(severity), severity),
+      rule,
+      subject,
+      `${formatDurationMs(Number(heldMs))} of ${formatDurationMs(Number(forMs))}`,
+      uncounted ? `began ${sinceText} ago: time without fresh data does not count` : "",
+    ];
+  });
+  return table(["severity", "rule", "subject", "held", ""], rows, paint);
 }
 
 /** Null: every rule can judge each of its subjects. */
@@ -466,9 +478,17 @@ function streamTable(status: Status, paint: Paint): string {
       String(one.reconnects),
     ];
   });
-  const titles = ["stream", "state", "for", "last told", right("frames"), right("bad"), right("reconnects")];
+  const titles = [
+    "stream",
+    "state",
+    "for",
+    "last message",
+    right("frames"),
+    right("bad"),
+    right("reconnects"),
+  ];
   const missed = Number(status.streams?.missed ?? 0);
-  const note = missed === 0 ? "" : `\n${counted(missed, "change")} that polls told and the stream did not`;
+  const note = missed === 0 ? "" : `\n${counted(missed, "change")} that polls showed and the stream did not`;
   return table(titles, rows, paint) + note;
 }
 
@@ -525,19 +545,24 @@ function requestsLine({ requests }: Status, show: Show, paint: Paint, time: Time
   return `${line}; ${paint("red", `refused with 429 since ${time(Number(limited.sinceMs))}, ${until}`)}`;
 }
 
+function clockText(offsetMs: number, show: Show): string {
+  if (offsetMs === 0) return "as the exchange's";
+  return `${show(Math.abs(offsetMs), "duration")} ${offsetMs > 0 ? "ahead of" : "behind"} the exchange's`;
+}
+
 function footer(status: Status, show: Show, paint: Paint, time: Time): string {
   const { acknowledgements, database } = status;
   const waitingCommits = Number(database.waitingCommits);
   return [
     requestsLine(status, show, paint, time),
     `acknowledging: ${acknowledgements.waiting} waiting, ${acknowledgements.due} due; since the start ` +
-      `${acknowledgements.confirmed} confirmed, ${acknowledgements.left} left alone`,
+      `${acknowledgements.confirmed} confirmed, ${acknowledgements.left} left unacknowledged`,
     ...auditLines(status, paint, time),
     ...drillLine(status, paint, time),
     ...heartbeatLine(status, paint, time),
     `database: ${database.path}, ${show(database.bytes, "bytes")}` +
       (waitingCommits === 0 ? "" : `, ${counted(waitingCommits, "commit")} waiting`),
-    `clock: ${show(status.clockOffsetMs, "duration")} from the exchange's; event loop late by ${show(status.loopLagMs, "duration")} at most`,
+    `clock: ${clockText(Number(status.clockOffsetMs), show)}; event loop late by ${show(status.loopLagMs, "duration")} at most`,
   ].join("\n");
 }
 

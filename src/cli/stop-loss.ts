@@ -2,7 +2,7 @@
 
 import { type Command, InvalidArgumentError } from "commander";
 import { decimalText } from "../contract/amount.ts";
-import { formatPercent, formatUsd } from "../domain/number-text.ts";
+import { formatPercent, formatPrice, formatUsd } from "../domain/number-text.ts";
 import type { StopLossPlan } from "../ledger/stop-loss.ts";
 import type { WalletSettings } from "../settings.ts";
 import { type Cli, CommandFailed, type CommonOptions, declare, hint, print, printJson } from "./command.ts";
@@ -139,6 +139,7 @@ async function explained(plan: StopLossPlan, wallet: WalletSettings, paint: Pain
   const held = position.basePositionLots < 0n ? -position.basePositionLots : position.basePositionLots;
   const long = order.side === "ask";
   const [trigger, execution] = [usd(market, order.triggerTicks), usd(market, order.executionTicks)];
+  const price = (value: number | string) => formatPrice(Number(value), Number(usd(market, 1n)));
   const sign = long ? 1 : -1;
   const entry = Number(usd(market, position.entryPriceTicks));
   const result = sign * (Number(execution) - entry) * Number(units(order.baseLots));
@@ -149,21 +150,18 @@ async function explained(plan: StopLossPlan, wallet: WalletSettings, paint: Pain
       "bold",
       `A stop loss for ${wallet.name} (${shortAddress(wallet.authority)}), subaccount ${plan.subaccount}:`,
     ),
-    `  When the mark price of ${symbol} ${long ? "falls below" : "rises above"} ${trigger} USD, ${long ? "sell" : "buy"} ` +
-      `${units(order.baseLots)}${all ? " (all of it)" : ""} at ${execution} USD or better` +
+    `  When the mark price of ${symbol} ${long ? "falls below" : "rises above"} ${price(trigger)}, ${long ? "sell" : "buy"} ` +
+      `${units(order.baseLots)}${all ? " (all of it)" : ""} at ${price(execution)} or better` +
       `${order.kind === "ioc" ? ", and drop what cannot be filled at once" : ", and leave the rest on the book"}.`,
     facts(
       [
-        [
-          "position",
-          `${long ? "long" : "short"} ${units(held)} ${symbol}, entered at ${usd(market, position.entryPriceTicks)}`,
-        ],
-        ["mark", `${plan.mark} USD; the trigger is ${formatPercent(away)} away`],
-        ["liquidation", plan.liquidationPrice === null ? "no price" : `at ${plan.liquidationPrice} USD`],
+        ["position", `${long ? "long" : "short"} ${units(held)} ${symbol}, entered at ${price(entry)}`],
+        ["mark", `${price(plan.mark)}; the trigger is ${formatPercent(away)} away`],
+        ["liquidation", plan.liquidationPrice === null ? "no price" : `at ${price(plan.liquidationPrice)}`],
         ["at worst", `${result >= 0 ? "+" : ""}${formatUsd(result)} against entry, before fees and funding`],
         ...(plan.replaces.length === 0
           ? []
-          : [["replaces", `the stop loss at ${plan.replaces.join(", ")}`] as const]),
+          : [["replaces", `the stop loss at ${plan.replaces.map(price).join(", ")}`] as const]),
       ],
       paint,
     ),

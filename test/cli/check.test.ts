@@ -57,7 +57,7 @@ test("prints wallets, rules by file, channels, and the demand against the ceilin
   using place = desk();
   place.write(
     "config.yaml",
-    `${plainConfig}exchange: { requestsPerSecond: 0.5 }\nrules: ["shipped:margin", "shipped:notifications"]\n`,
+    `${plainConfig}exchange: { requestsPerSecond: 0.2 }\nrules: ["shipped:margin", "shipped:notifications"]\n`,
   );
   const people = await run(["check"], place);
   expect(people).toMatchObject({ status: 0, stderr: "" });
@@ -69,7 +69,7 @@ test("prints wallets, rules by file, channels, and the demand against the ceilin
   expect(silent[0]).toMatch(
     /^warning: \.\/config\.yaml:3: main is watch-only.*: Spot.*, OrderFilled.* cannot/,
   );
-  expect(people.stdout).toMatch(/Schedules want [\d.]+ of 0\.5 requests\/s: too many/);
+  expect(people.stdout).toMatch(/Schedules want [\d.]+ of 0\.2 requests\/s: too many/);
   const { demand, wallets, channels, rules, ok, warnings } = (
     await run(["check", "--json"], place)
   ).json() as {

@@ -178,7 +178,16 @@ describe("status", () => {
     const watch = { ...now.watch, shadow: [trial], unjudged: [failing] };
     await using it = await daemon({ status: () => ({ ...now, watch }) });
     const lines = (await it.run("status")).stdout.split("\n").map((one) => one.replace(/ {2,}/g, " | "));
-    expect(lines).toContain("1 shadow, told to nobody: alerts --firing --shadow lists them.");
+    expect(lines).toContain(
+      "critical | MarginRatioHigh | main/0.0 | 11s of 30s | began 1m 11s ago: time without fresh data does not count",
+    );
+    expect(lines).toContainEqual(expect.stringMatching(/^main\/0\.\d .*\| at risk \|/));
+    expect(lines).toContain(
+      "1 alert of rules in shadow mode, sent to nobody: alerts --firing --shadow lists them.",
+    );
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^clock: 12ms ahead of the exchange's; event loop late by .* at most$/),
+    );
     expect(lines.filter((one) => /\b58\b/.test(one))).toEqual([]);
     expect(lines).toContain("Trial (shadow) | 1 | 0 | 1 | main/0.0: max of an empty list");
     expect(lines).toContainEqual(expect.stringMatching(/^LiquidationNear \| 2 \| 1 \| 0/));
@@ -238,6 +247,12 @@ describe("alerts", () => {
     expect(it.asked[1]).toEqual(["alerts", { limit: 50 }]);
     await it.run("alerts", "--shadow");
     expect(it.asked[2]).toEqual(["alerts", { limit: 50, shadow: true }]);
+  });
+
+  test("have the reason of their end in plain words", async () => {
+    const ended = alert({ id: 57, state: "ended", ending: "ruleChanged", endedAtMs: nowMs });
+    await using it = await daemon({ alerts: async () => [ended] });
+    expect((await it.run("alerts")).stdout).toContain("critical  rule changed  LiquidationNear");
   });
 
   test("none is an answer too", async () => {
@@ -357,6 +372,24 @@ describe("alerts", () => {
         { receiver: "gone", receipt: null, atMs: { accepted: null, sealed: null } },
       ],
     });
+  });
+
+  test.each([
+    [126, "at once"],
+    [1_500, "-1.5s"],
+  ])("an event that was seen %i ms before it happened, by clocks that differ: %s", async (aheadMs, seen) => {
+    const told = alert({ id: 9, state: "ended", event: true });
+    const story = {
+      alert: told,
+      changes: [alertChange({ id: 1, alertId: 9, atMs: nowMs + 50, happenedMs: nowMs, alert: told })],
+      owed: [owedItem({ id: 1, alertId: 9, receiver: "chat", owedAtMs: nowMs + 50 })],
+      messages: [],
+      event: event({ key: "event:312:4:0:1:2", happenedMs: nowMs, seenMs: nowMs - aheadMs }),
+      acknowledgements: [],
+    };
+    await using it = await daemon({ alert: async () => story });
+    const { stdout } = await it.run("alerts", "show", "9");
+    expect(stdout).toMatch(new RegExp(`12:00:00 UTC +${seen} +\\+`));
   });
 
   test("are acknowledged in somebody's name", async () => {

@@ -165,7 +165,7 @@ describe("rules explain", () => {
   test("pending, in shadow mode, and with a loop", async () => {
     await using it = await daemon(watched());
     expect((await it.explain("Soon", "--subject", "main")).stdout).toMatch(
-      /^Soon of main is pending since .*: it fires when it has held for 10m\.$[\s\S]*^ {4}wallet\.labels\.desk == "alpha" = true$/m,
+      /^Soon of main is pending since .*: it fires when it has held for 10m by fresh data, .* so far\.$[\s\S]*^ {4}wallet\.labels\.desk == "alpha" = true$/m,
     );
     const quiet = (await it.explain("Quiet", "--subject", "main/0.0")).stdout;
     expect(quiet).toMatch(/^Quiet of main\/0\.0 does not hold\./);

@@ -25,9 +25,9 @@ test("the transaction goes to standard output, the explanation beside it, and no
   expect(unsigned.status).toBe(0);
   const transaction = readTransaction(unsigned.stdout.trim());
   expect(missingSigners(transaction)).toEqual([authority]);
-  expect(unsigned.stderr).toMatch(/falls below 58000 USD, sell 0\.2500 \(all of it\) at 57420 USD or better/);
-  expect(unsigned.stderr).toMatch(/position +long 0\.2500 BTC, entered at 60400/);
-  expect(unsigned.stderr).toMatch(/mark +60400 USD; the trigger is 3\.97% away/);
+  expect(unsigned.stderr).toMatch(/falls below \$58,000, sell 0\.2500 \(all of it\) at \$57,420 or better/);
+  expect(unsigned.stderr).toMatch(/position +long 0\.2500 BTC, entered at \$60,400/);
+  expect(unsigned.stderr).toMatch(/mark +\$60,400; the trigger is 3\.97% away/);
   expect(unsigned.stderr).toMatch(/at worst +-\$745\.00 against entry/);
 
   expect(await stopLoss("--trigger-price", "58000", "--sign")).toMatchObject({

@@ -198,6 +198,9 @@ test("a market with negative lot decimals: prices and sizes are its own", async 
   await expect(it.plan({ symbol: "PUMP", triggerPrice: "0.0041", size: "5050" })).rejects.toThrow(
     "the size is a multiple of 100 above 0, not 5050",
   );
+  // A price may have as many digits as the smallest tick that a market with these lots can have.
+  const fine = await it.plan({ symbol: "PUMP", triggerPrice: "0.00410049", executionPrice: "0.00401851" });
+  expect(fine.order).toMatchObject({ triggerTicks: 4_100n, executionTicks: 4_019n });
   // Above the mark of 0.00452: a long's stop loss would go off at once.
   await expect(it.plan({ symbol: "PUMP", triggerPrice: "0.0046" })).rejects.toThrow(BadStopLoss);
   await it.execute(signTransaction(plan.transaction, it.key).wire);

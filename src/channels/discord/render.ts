@@ -110,7 +110,7 @@ export function endedIn(message: { readonly embeds?: readonly Partial<Embed>[] }
 /** The tone of an ending, by the word that leads it. */
 export function endingTone(lead: string): Tone {
   if (lead.startsWith("RESOLVED")) return "good";
-  return lead.startsWith("LIQUIDATED") ? "critical" : "over";
+  return /^(LIQUIDATED|AUTO-DELEVERAGED)/.test(lead) ? "critical" : "over";
 }
 
 function allowedMentions(mention: string | null): DiscordBody["allowed_mentions"] {

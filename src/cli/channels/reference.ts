@@ -101,7 +101,7 @@ const kindMeanings: Readonly<Record<TemplateKind, string>> = {
   escalated: "nobody acknowledged it, and others are told",
   acknowledged: "somebody takes care of it",
   resolved: "it recovered",
-  ended: "it ended otherwise: closed, liquidated, flipped, explained, no longer watched",
+  ended: "it ended otherwise: closed, liquidated, deleveraged, flipped, explained, no longer watched",
 };
 
 /** The whole page. */

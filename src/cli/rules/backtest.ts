@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { formatDurationMs } from "../../domain/duration.ts";
+import { plainWords } from "../../domain/plain-words.ts";
 import { formatTime } from "../../domain/time-text.ts";
 import type { History } from "../../history/index.ts";
 import type { Comparison } from "../../replay/compare-runs.ts";
@@ -340,7 +341,7 @@ function alertTable(alerts: readonly ReportedAlert[], toMs: number, { paint, tim
       alert.rule,
       alert.subject,
       alert.levels.map(({ severity }) => paint(severityTint(severity), severity)).join(" → "),
-      alert.event ? "" : (alert.ending ?? "still firing"),
+      alert.event ? "" : plainWords(alert.ending ?? "still firing"),
       String(alert.messages),
       alert.summary,
     ]);
@@ -383,8 +384,8 @@ function comparisonText(
           : `${formatDurationMs(Math.abs(laterMs))} ${laterMs > 0 ? "later" : "earlier"} there`,
         one.severity === other.severity ? one.severity : `${one.severity} / ${other.severity}`,
         one.ending === other.ending
-          ? (one.ending ?? "")
-          : `${one.ending ?? "firing"} / ${other.ending ?? "firing"}`,
+          ? plainWords(one.ending ?? "")
+          : plainWords(`${one.ending ?? "firing"} / ${other.ending ?? "firing"}`),
       ]);
     parts.push(
       `${paint("bold", "By both, and not alike")}\n${table(["when", "rule", "subject", "fired", "level", "ending"], rows, paint)}`,

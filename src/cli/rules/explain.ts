@@ -214,7 +214,8 @@ function stateText(of: Explanation, timezone: string, paint: Paint): string {
     if (endsMs === null) return `${fires} No \`when\` holds any more: it ends once \`resolveWhen\` does.`;
     return `${fires} It no longer holds, and ends at ${formatTime(endsMs, timezone)} unless it returns.`;
   }
-  return `${title} is pending ${since}: it fires when it has held for ${formatDurationMs(of.forMs)}.`;
+  const heldMs = Math.max(0, ...of.levels.map((level) => level.heldMs));
+  return `${title} is pending ${since}: it fires when it has held for ${formatDurationMs(of.forMs)} by fresh data, ${formatDurationMs(heldMs)} so far.`;
 }
 
 function partText(

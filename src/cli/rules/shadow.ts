@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { Alert } from "../../domain/alert.ts";
 import { formatDurationMs } from "../../domain/duration.ts";
+import { plainWords } from "../../domain/plain-words.ts";
 import { formatTime } from "../../domain/time-text.ts";
 import { type Cli, type CommonOptions, declare, print, printJson } from "../command.ts";
 import { judgingPart } from "../configuration.ts";
@@ -67,7 +68,7 @@ async function shadow(cli: Cli, options: ShadowOptions): Promise<void> {
           alert.rule,
           alert.subject,
           paint(severityTint(alert.severity), alert.severity),
-          alert.event ? "" : (alert.ending ?? "still firing"),
+          alert.event ? "" : plainWords(alert.ending ?? "still firing"),
           alert.summary,
         ]),
         paint,

@@ -114,6 +114,10 @@ export function formatters() {
 
   const plural = (many: number, one: string, more = `${one}s`) => `${count(many)} ${many === 1 ? one : more}`;
 
+  /** A word of a fixed list as people write it: `at risk` for `atRisk`. */
+  const words = (word: string) =>
+    word.replace(/([a-z0-9])([A-Z])/g, (_, before, letter) => `${before} ${letter.toLowerCase()}`);
+
   return {
     html,
     numeric,
@@ -128,6 +132,7 @@ export function formatters() {
     span,
     clock,
     plural,
+    words,
     dash,
   };
 }

@@ -91,13 +91,23 @@ export function createHouseView(format: Format, parts: Parts) {
     html`<div class="${tone}"><dt>${label}</dt><dd>${text}${when(note !== "", () => html`<small>${note}</small>`)}</dd></div>`;
 
   /** The exchange's state. The last report does not count while it cannot be asked. */
-  function exchange({ watch, outage }: Answer, nowMs: number): Safe {
+  function exchange({ watch, outage, requests }: Answer, nowMs: number): Safe {
     const { active, gated, withdrawalsAvailable } = watch.exchange;
     const known = [
       active === null ? "not seen yet" : active ? "trading" : "not trading",
       ...(gated === true ? ["access restricted"] : []),
       ...(withdrawalsAvailable === false ? ["no withdrawals"] : []),
     ].join(", ");
+    const { limited } = requests;
+    if (outage === null && limited) {
+      const sinceMs = numeric(limited.sinceMs) ?? nowMs;
+      return fact(
+        "Exchange",
+        "limits requests",
+        `since ${clock(sinceMs, nowMs)} · last known: ${known}`,
+        "bad",
+      );
+    }
     if (outage === null) return fact("Exchange", known, "", active === false ? "bad" : "");
     const since = clock(numeric(outage.sinceMs) ?? nowMs, nowMs);
     return fact("Exchange", outage.what, `since ${since}: ${outage.detail} · last known: ${known}`, "bad");
@@ -150,7 +160,7 @@ export function createHouseView(format: Format, parts: Parts) {
       fact(
         "Notifications",
         `${count(numeric(acknowledgements.confirmed))} acknowledged since start`,
-        `${count(numeric(acknowledgements.waiting))} waiting · ${count(numeric(acknowledgements.due))} due · ${count(numeric(acknowledgements.left))} left alone`,
+        `${count(numeric(acknowledgements.waiting))} waiting · ${count(numeric(acknowledgements.due))} due · ${count(numeric(acknowledgements.left))} left unacknowledged`,
       ),
       fact(
         "Clock",

@@ -10,7 +10,7 @@ import type { Answer, Connection, Parts } from "./parts.ts";
 import type { WalletsView } from "./wallets.ts";
 
 export function createView(format: Format, parts: Parts, wallets: WalletsView, house: HouseView) {
-  const { html, numeric, percent, count, span, clock, plural } = format;
+  const { html, numeric, amount, percent, count, span, clock, plural } = format;
   const {
     rankOf,
     none,
@@ -37,6 +37,11 @@ export function createView(format: Format, parts: Parts, wallets: WalletsView, h
     if (status.outage !== null) {
       const sinceMs = numeric(status.outage.sinceMs) ?? nowMs;
       return html`<div class="banner critical" role="alert"><strong>The exchange ${status.outage.what}, for ${span(nowMs - sinceMs)}</strong><span>${status.outage.detail}. Positions, prices and margins below are those of ${clock(sinceMs, nowMs)}; they may be different now.</span></div>`;
+    }
+    const { limited, ratePerSecond } = status.requests;
+    if (limited) {
+      const [sinceMs, untilMs] = [numeric(limited.sinceMs) ?? nowMs, numeric(limited.untilMs) ?? nowMs];
+      return html`<div class="banner warning" role="alert"><strong>The exchange limits requests, for ${span(nowMs - sinceMs)}</strong><span>Refused with HTTP 429 since ${clock(sinceMs, nowMs)}; asked again at ${clock(untilMs, nowMs)}, at most ${amount(numeric(ratePerSecond))} times a second. Ages below say how old each reading is.</span></div>`;
     }
     if (status.state === "starting")
       return html`<div class="banner quiet"><strong>Starting</strong><span>Wallets are being read for the first time.</span></div>`;
@@ -132,7 +137,7 @@ export function createView(format: Format, parts: Parts, wallets: WalletsView, h
       .slice(0, mostRows)
       .map(
         (one) =>
-          html`<li class="line" data-key="p${one.rule}/${one.subject}">${badge(`${one.severity} hollow`, "pending")}<strong>${one.rule}</strong><span class="subject">${one.subject}</span><span class="note">for ${span(nowMs - (numeric(one.sinceMs) ?? nowMs))}</span></li>`,
+          html`<li class="line" data-key="p${one.rule}/${one.subject}">${badge(`${one.severity} hollow`, "pending")}<strong>${one.rule}</strong><span class="subject">${one.subject}</span><span class="note">${span(numeric(one.heldMs))} of ${span(numeric(one.forMs))} · since ${clock(numeric(one.sinceMs) ?? nowMs, nowMs)}</span></li>`,
       );
     const blind = status.watch.blind
       .slice(0, mostRows)

@@ -8,7 +8,7 @@ import type { Account, Answer, Connection, Parts, Position, Wallet } from "./par
 export type WalletsView = ReturnType<typeof createWalletsView>;
 
 export function createWalletsView(format: Format, parts: Parts) {
-  const { html, numeric, usd, signedUsd, price, amount, percent, times, count, span, plural } = format;
+  const { html, numeric, usd, signedUsd, price, amount, percent, times, count, span, plural, words } = format;
   const {
     when,
     badge,
@@ -68,8 +68,8 @@ export function createWalletsView(format: Format, parts: Parts) {
     const fact = (label: string, text: string) => html`<div><dt>${label}</dt><dd>${text}</dd></div>`;
     return html`<div class="account" data-key="${account.name}"><div class="head"><h4>${account.name}</h4>${oldNote(ageOf(account, wallet))}${when(
       tier !== null && tier !== "safe",
-      () => badge(tier === "atRisk" ? "warning" : "critical", tier ?? ""),
-    )}${when(odd, () => badge("warning", account.state ?? ""))}</div><dl class="facts"><div class="ratio ${tone}"><dt>Margin ratio</dt><dd><span class="measure">${bar(tone, ratio ?? 0, `margin ratio ${percent(ratio)}`)}<b>${percent(ratio)}</b></span></dd></div>${[
+      () => badge(tier === "atRisk" ? "warning" : "critical", words(tier ?? "")),
+    )}${when(odd, () => badge("warning", words(account.state ?? "")))}</div><dl class="facts"><div class="ratio ${tone}"><dt>Margin ratio</dt><dd><span class="measure">${bar(tone, ratio ?? 0, `margin ratio ${percent(ratio)}`)}<b>${percent(ratio)}</b></span></dd></div>${[
       fact("Equity", usd(figure("equity"))),
       fact("Maintenance", usd(figure("maintenanceMargin"))),
       fact("Free collateral", usd(figure("freeCollateral"))),
