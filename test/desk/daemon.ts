@@ -1,10 +1,11 @@
 /** The daemon under test as a process of its own, of this checkout or another one: its configuration, its log, its lives. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { parse } from "yaml";
 import { fastWindowMs } from "./models.ts";
 import { secret } from "./receiver.ts";
 import { pairs, wallets } from "./wallets.ts";
@@ -31,10 +32,16 @@ export interface DaemonOptions {
 
 const every = (text: string) => ({ every: text });
 
+/** The shipped value of a rule: a copy of it here would be judged in its place. */
+function shippedValue(checkout: string, pack: string, name: string): string {
+  const text = readFileSync(path.join(checkout, "rules", `${pack}.yaml`), "utf8");
+  const { rules } = parse(text) as { rules: { name: string; value: string }[] };
+  return rules.find((rule) => rule.name === name)!.value;
+}
+
 /** Schedules are short and timers are seconds, so that an hour at a desk takes a quarter of one. */
-function sections({ exchangeUrl, hookUrl, keyFiles, folder }: DaemonOptions, version: number) {
+function sections({ checkout, exchangeUrl, hookUrl, keyFiles, folder }: DaemonOptions, version: number) {
   const fast = `${fastWindowMs / 1_000}s`;
-  const change = `change("wallet.pnl", "${fast}")`;
   return {
     exchange: { baseUrl: exchangeUrl, requestsPerSecond: 40 },
     wallets: wallets.map(({ name, labels, limits, pdaIndices }) => ({
@@ -72,7 +79,7 @@ function sections({ exchangeUrl, hookUrl, keyFiles, folder }: DaemonOptions, ver
       Drawdown: { for: "5s", keepFiringFor: "5s" },
       DailyLoss: { for: "3s", keepFiringFor: "5s" },
       LosingFast: {
-        value: `wallet.equity - ${change} > 0.0 ? min(-${change} / (wallet.equity - ${change}), 1.0) : 0.0`,
+        value: shippedValue(checkout, "drawdown", "LosingFast").replaceAll('"10m"', `"${fast}"`),
         for: "3s",
         keepFiringFor: "5s",
         summary: `{{ wallet.name }}: lost {{ percent(value) }} of its equity in ${fast}`,

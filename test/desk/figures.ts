@@ -214,7 +214,7 @@ function special(judge: Judge, item: Item, window: readonly Moment[]): readonly 
       add(
         "loss of the day",
         share,
-        overTime((moment, atMs) => just(lossToday(context, moment, atMs, wallet))),
+        overTime((moment, atMs) => lossToday(context, moment, atMs, wallet)),
         5e-3,
       );
       add(

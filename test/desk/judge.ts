@@ -23,6 +23,8 @@ const standingMs = 60_000;
 export const freshMs = 6_000;
 /** Thresholds are met a little sooner or later than the truth says. */
 const lenient = 0.01;
+/** The first reading of everything that a rule needs comes this long after watching begins, at the latest, ms. */
+const firstReadingMs = 5_000;
 
 export class Judge {
   readonly desk: Desk;
@@ -225,7 +227,7 @@ export class Judge {
       if (item.ending === "recovered") {
         const over = at(lenient).some((levels) => !levels || levels[0]!.off);
         if (!over && !this.explained(item)) this.report("false recovery", item, this.#truth(model, item));
-      } else if (item.ending === "closed" || item.ending === "liquidated" || item.ending === "flipped") {
+      } else if (["closed", "liquidated", "deleveraged", "flipped"].includes(item.ending ?? "")) {
         this.#gone(item);
       }
       return;
@@ -260,7 +262,9 @@ export class Judge {
       ...desk.troubles.filter(({ kind }) => kind === "down").map(({ toMs }) => toMs),
     ];
     const recent = starts.filter((atMs) => atMs - 5_000 <= item.atMs && item.atMs <= atMs + 60_000);
-    if (item.alreadySo && !recent.some((atMs) => held(atMs, lenient)))
+    // Watching begins with the first reading that shows the condition, which takes its time.
+    const atFirst = (atMs: number) => held(atMs, lenient) || held(atMs + firstReadingMs, lenient);
+    if (item.alreadySo && !recent.some(atFirst))
       this.report("false", item, "it is marked as already so, and it was not when watching began");
     else if (!item.alreadySo && item.atMs < desk.startedMs + 3_000 && held(desk.startedMs, -lenient))
       this.report("false", item, "it held when watching began, and is not marked so");
@@ -318,11 +322,12 @@ export class Judge {
     const taken = desk
       .account(walletOf(account), account.split("/")[1])
       .wallet.liquidations.all()
-      .some((one) => one.symbol === symbol && item.atMs - one.atMs < 120_000 && one.atMs <= item.atMs);
-    if (item.ending === "liquidated" && !taken)
-      this.report("false", item, `no liquidation of ${account} in ${symbol} within 2 min before`);
-    if (item.ending === "closed" && taken)
-      this.report("false", item, `${account} was liquidated in ${symbol}, not closed`);
+      .filter((one) => one.symbol === symbol && item.atMs - one.atMs < 120_000 && one.atMs <= item.atMs)
+      .map(({ detail }) => (detail.kind === "adl" ? "deleveraged" : "liquidated"));
+    if (item.ending !== "closed" && item.ending !== "flipped" && !taken.some((how) => how === item.ending))
+      this.report("false", item, `${account} was not ${item.ending} in ${symbol} within 2 min before`);
+    if (item.ending === "closed" && taken.length > 0)
+      this.report("false", item, `${account} was ${taken.join(" and ")} in ${symbol}, not closed`);
   }
 
   #truth(model: Model, item: Item): string {

@@ -84,35 +84,49 @@ export function positionOf(trace: Trace, moment: Moment, subject: string, marks 
   return account && position ? { account, position } : undefined;
 }
 
+/** Time after which the history shows what was paid out, at most, ms. */
+const historyLateMs = 130_000;
+
 const walletOf = (subject: string): string => subject.split("/")[0]!;
 
-/** Share of the highest profit since the start that is lost, by the highest one that lasted and by the highest at all. */
-export function drawdown(context: Context, moment: Moment, atMs: number, wallet: string) {
-  const { trace, startedMs } = context;
-  const now = trace.wallet(moment, wallet);
+/** The highest profit of a time, with the equity then: the highest one that lasted, and the highest at all. */
+function peaks({ trace }: Context, fromMs: number, atMs: number, wallet: string) {
   let peak = { pnl: Number.NEGATIVE_INFINITY, equity: 0 };
   let lasting = peak;
-  const all = trace.between(startedMs, atMs);
+  const all = trace.between(fromMs, atMs);
   for (const [index, one] of all.entries()) {
     const figures = trace.wallet(one, wallet);
     const lastedMs = (all[index + 1]?.atMs ?? atMs) - one.atMs;
-    if (figures.pnl > peak.pnl) peak = figures;
-    if (figures.pnl > lasting.pnl && (lastedMs > 3_000 || index === 0)) lasting = figures;
+    if (figures.pnl >= peak.pnl) peak = figures;
+    if (figures.pnl >= lasting.pnl && (lastedMs > 3_000 || index === 0)) lasting = figures;
   }
-  const share = (top: typeof peak) => {
-    const lost = Math.max(0, top.pnl - now.pnl);
-    return Math.min(1, lost / Math.max(1e-9, top.equity), lost / Math.max(1e-9, now.equity + lost));
-  };
-  return { low: Math.min(share(lasting), share(peak)), high: Math.max(share(lasting), share(peak)) };
+  return [lasting, peak];
 }
 
-/** Share of the equity that was lost within a window, at least and at most, since the window's edge is seen by readings. */
+/** Share of the highest profit since the start that is lost. */
+export function drawdown(context: Context, moment: Moment, atMs: number, wallet: string) {
+  const now = context.trace.wallet(moment, wallet);
+  const shares = peaks(context, context.startedMs, atMs, wallet).map((top) => {
+    const lost = Math.max(0, top.pnl - now.pnl);
+    return Math.min(1, lost / Math.max(1e-9, top.equity), lost / Math.max(1e-9, now.equity + lost));
+  });
+  return { low: Math.min(...shares), high: Math.max(...shares) };
+}
+
+/**
+ * Share of the equity that was lost within a window, at most what was lost since its peak, as a share of the equity then. At
+ * least and at most, since the window's edge is seen by readings.
+ */
 export function lostWithin(context: Context, moment: Moment, atMs: number, wallet: string, windowMs: number) {
   const { trace } = context;
   const now = trace.wallet(moment, wallet);
-  const shares = trace.between(atMs - windowMs - 4_000, atMs - windowMs + 4_000).map((one) => {
+  const fromMs = atMs - windowMs;
+  const falls = peaks(context, fromMs, atMs, wallet).map(({ pnl, equity }) =>
+    Math.max(0, (pnl - now.pnl) / Math.max(1e-9, equity)),
+  );
+  const shares = trace.between(fromMs - 4_000, fromMs + 4_000).flatMap((one) => {
     const lost = trace.wallet(one, wallet).pnl - now.pnl;
-    return Math.min(1, lost / Math.max(1e-9, now.equity + lost));
+    return falls.map((fall) => Math.min(1, fall, lost / Math.max(1e-9, now.equity + lost)));
   });
   return { low: Math.min(...shares), high: Math.max(...shares) };
 }
@@ -130,16 +144,35 @@ export function profitToday(
   return trace.wallet(moment, wallet).pnl - trace.wallet(trace.at(midnight), wallet).pnl;
 }
 
-export function lossToday(
-  context: Context,
-  moment: Moment,
-  atMs: number,
-  wallet: string,
-): number | undefined {
-  const profit = profitToday(context, moment, atMs, wallet);
-  if (profit === undefined) return undefined;
-  const { equity } = context.trace.wallet(moment, wallet);
-  return equity - profit > 0 ? Math.min(-profit / (equity - profit), 1) : profit < 0 ? 1 : 0;
+/**
+ * Share of the capital of today that was lost. Capital is what equity would be without the profit of the day; a withdrawal
+ * lowers it, and begins a new reckoning beside those before it. When the withdrawal is counted depends on when the history
+ * shows it: at least and at most.
+ */
+export function lossToday(context: Context, moment: Moment, atMs: number, wallet: string) {
+  const midnightMs = context.midnight(atMs);
+  if (midnightMs === null) return undefined;
+  const { trace } = context;
+  const begin = trace.wallet(trace.at(midnightMs), wallet);
+  const days = [...trace.between(midnightMs, atMs), moment].map((one) => {
+    const { equity, pnl } = trace.wallet(one, wallet);
+    return { atMs: one.atMs, lost: begin.pnl - pnl, capital: equity - (pnl - begin.pnl) };
+  });
+  const { lost } = days.at(-1)!;
+  if (lost <= 0) return { low: 0, high: 0 };
+  const share = (part: number, capital: number) => (part <= 0 ? 0 : capital > part ? part / capital : 1);
+  const whole = share(lost, Math.max(begin.equity, ...days.map(({ capital }) => capital)));
+  let [low, high] = [whole, whole];
+  for (const [index, { atMs: fromMs, capital }] of days.entries()) {
+    if (capital > (days[index - 1]?.capital ?? begin.equity) - 0.01) continue;
+    const since = days.slice(index);
+    const most = Math.max(...since.map((one) => one.capital));
+    const seen = since.filter((one) => one.atMs <= fromMs + historyLateMs).map((one) => one.lost);
+    const shares = seen.map((before) => share(lost - Math.max(0, before), most - before));
+    low = Math.max(low, Math.min(...shares));
+    high = Math.max(high, ...shares);
+  }
+  return { low, high };
 }
 
 /** `pair/basis` → `basis`. */
@@ -207,8 +240,6 @@ function ofWallet(
     },
   };
 }
-
-const one = (value: number | undefined) => (value === undefined ? undefined : { low: value, high: value });
 
 /** Rules with conditions; those of events are in events.ts. */
 export const models: readonly Model[] = [
@@ -300,12 +331,7 @@ export const models: readonly Model[] = [
     (context, moment, atMs, wallet) => lostWithin(context, moment, atMs, wallet, fastWindowMs),
     fastWindowMs,
   ),
-  ofWallet(
-    "DailyLoss",
-    3_000,
-    [level("warning", 0.05, 0.04), level("critical", 0.1, 0.08)],
-    (context, moment, atMs, wallet) => one(lossToday(context, moment, atMs, wallet)),
-  ),
+  ofWallet("DailyLoss", 3_000, [level("warning", 0.05, 0.04), level("critical", 0.1, 0.08)], lossToday),
   {
     rule: "HedgeBroken",
     forMs: 0,
