@@ -77,6 +77,9 @@ async function watchOf(
   before: Watch | null,
 ): Promise<Watch> {
   const watch = new Watch(settings, await remembered(store), nowMs, before);
+  const flowsFromMs = Math.min(nowMs, ...pasts.map(({ fromMs }) => fromMs)) - minuteMs;
+  for (const event of await store.events({ kind: "collateral", fromMs: flowsFromMs }))
+    watch.rememberFlow(event);
   let fed = 0;
   for (const { minutes, ticks } of pasts) {
     watch.rememberMinutes(minutes);

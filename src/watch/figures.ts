@@ -21,6 +21,7 @@ import type { Conditions } from "./conditions.ts";
 import type { Draft } from "./draft.ts";
 import type { NamedValues } from "./named-values.ts";
 import type { NoData } from "./no-data.ts";
+import type { ProfitGaps } from "./profit-gaps.ts";
 import type { Restoring } from "./restore.ts";
 import type { SubjectNode } from "./subjects.ts";
 import type { Vigils } from "./vigils.ts";
@@ -32,6 +33,7 @@ export interface GivenParts {
   readonly conditions: Conditions;
   readonly noData: NoData;
   readonly vigils: Vigils;
+  readonly gaps: ProfitGaps;
   readonly restoring: Restoring;
   /** Gives subjects that appeared the events of before. */
   readonly welcomed: (draft: Draft) => void;
@@ -203,6 +205,8 @@ export class Given {
     };
     for (const { node, values: given } of taken) {
       const values = { ...this.#parts.named.update(node, atMs), ...given };
+      if (node.subject.scope === "wallet")
+        this.#parts.gaps.take(node.subject.wallet, node.windows, atMs, values);
       node.windows?.feed(atMs, values);
       const owner = storedUnder(node.subject);
       if (owner === null) continue;

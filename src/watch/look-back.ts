@@ -41,6 +41,9 @@ export class LookBack {
           this.falls.set(`${path.scope}.${path.field}`, `${path.scope}.${path.companion}`);
       }
     }
+    // What profit was while nobody knew it is told by these.
+    for (const field of this.#fields.has("wallet.pnl") ? ["wallet.equity", "wallet.netDeposits"] : [])
+      this.#fields.add(field);
     // A position that is in no sample of a whole account, or has changed sides, is another one.
     for (const field of this.#fields.size > 0 ? ["trader.collateral", "position.size"] : [])
       this.#fields.add(field);

@@ -73,7 +73,7 @@ export interface OpenChange extends BalanceChange {
   readonly reportedUsd?: number;
 }
 
-/** A change that turned out to be paid in (positive) or out. */
+/** Changes that overlapped in time and turned out to be paid in (positive) or out. */
 export interface ExplainedFlow {
   /** The times at which it was seen and explained, ms. */
   readonly sinceMs: number;
@@ -477,8 +477,20 @@ export class OpenChanges {
     if (open.unlisted) this.#settled = [...this.#settled.slice(1 - maxSettled), open];
     else this.#noteHidden(open);
     const usd = open.flowUsd - takenUsd - (open.reportedUsd ?? 0);
-    if (usd !== 0) this.explained = { sinceMs: open.atMs, atMs, usd };
+    if (usd !== 0) this.explained = this.#together({ sinceMs: open.atMs, atMs, usd });
     return true;
+  }
+
+  /** Adds the flow before one that was open already when that was explained: in between no figure was known. */
+  #together(flow: ExplainedFlow): ExplainedFlow {
+    const before = this.explained;
+    if (before === null || flow.sinceMs > before.atMs) return flow;
+    const isSame = Math.sign(before.usd) === Math.sign(flow.usd);
+    return {
+      ...flow,
+      sinceMs: Math.min(before.sinceMs, flow.sinceMs),
+      usd: isSame ? before.usd + flow.usd : flow.usd,
+    };
   }
 
   #noteHidden(explained: OpenChange): void {

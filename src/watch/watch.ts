@@ -46,6 +46,7 @@ import { NamedValues } from "./named-values.ts";
 import { bringsData, NoData } from "./no-data.ts";
 import { Openings } from "./openings.ts";
 import type { Doubt } from "./profit.ts";
+import { ProfitGaps } from "./profit-gaps.ts";
 import { Profits } from "./profits.ts";
 import { Recall } from "./recall.ts";
 import { factName, type Remembered } from "./remembered.ts";
@@ -153,6 +154,7 @@ export class Watch {
   readonly #recall = new Recall();
   /** Facts as history had them at the start. */
   readonly #facts: ReadonlyMap<string, string>;
+  readonly #gaps = new ProfitGaps();
   readonly #reportedMismatches: Set<string>;
   /** Subjects of before a reload: their windows are fed the past with the first observation. */
   readonly #standing: SubjectNode[] = [];
@@ -457,6 +459,7 @@ export class Watch {
       conditions: this.#conditions,
       noData: this.#noData,
       vigils: this.#vigils,
+      gaps: this.#gaps,
       restoring: this.#restoring,
       welcomed: (into) => this.#replayEvents(into),
       changed: (wallets, into) => this.#together.manyChanged(wallets, null, true, into),
@@ -658,8 +661,18 @@ export class Watch {
     const wallet = this.#world.wallets.get(tick.owner.split("/", 1)[0]!);
     if (wallet && tick.atMs < wallet.sinceMs) return;
     const node = this.#world.nodes.get(tick.owner);
+    if (wallet && node === wallet.node) {
+      const figure = (field: string) => tick.values[tick.series.indexOf(`wallet.${field}`)];
+      const sample = { equity: figure("equity"), pnl: figure("pnl"), netDeposits: figure("netDeposits") };
+      this.#gaps.take(tick.owner, node.windows, tick.atMs, sample);
+    }
     if (node && !isAccountOrMarket(node)) this.#recall.feed(node, tick);
     else this.#recall.tick(tick);
+  }
+
+  /** Takes the time of a collateral record: before the ticks after it at a start. */
+  rememberFlow({ wallet, backfilled, happenedMs }: Event): void {
+    if (wallet !== null && !backfilled) this.#gaps.takeFlow(wallet, happenedMs);
   }
 
   /** From when on the events of today have to be read from history at a start, ms; null: their sums were kept. */
@@ -930,6 +943,7 @@ export class Watch {
     let profitMoved = false;
     for (const event of events) {
       if (entry && this.#profits.takeEvent(entry, event, events, draft)) profitMoved = true;
+      if (entry && event.kind === "collateral") this.rememberFlow(event);
       if (event.kind === "fill") this.#takeFill(event, draft);
       if (entry && event.kind !== "collateral") this.#today.take(event, null);
       if (event.kind === "order") this.#world.placings.event(event);
@@ -986,6 +1000,7 @@ export class Watch {
     const { values } = node.facts;
     this.#named.update(node, draft.atMs);
     draft.changes.ticks.push(this.#series.wallet(wallet.name, values, draft.atMs));
+    this.#gaps.take(wallet.name, node.windows, draft.atMs, values);
     node.windows?.feed(draft.atMs, values);
   }
 

@@ -3,7 +3,7 @@
  * what history stores, when it is stored, so that it comes out the same after a restart or in a replay.
  */
 import type { EventKind } from "../domain/event.ts";
-import { type Window, type WindowSpec, windowMaker } from "../rules/index.ts";
+import { rawUpToMs, type Window, type WindowSpec, windowMaker } from "../rules/index.ts";
 
 /** A window, and where the numbers that it is fed stand; -1 beside: nowhere. */
 export interface WindowPlace {
@@ -17,6 +17,8 @@ interface Fed {
   readonly place: number;
   readonly field: string;
   readonly companion: string | null;
+  /** Takes profit that becomes known late (see profit-gaps.ts). */
+  readonly late: boolean;
 }
 
 /**
@@ -30,6 +32,8 @@ export class WindowPlan {
   readonly #next = new Map<string, WindowPlan>();
   readonly fed: readonly Fed[];
   readonly overEvents: readonly { readonly place: number; readonly spec: WindowSpec }[];
+  /** Some of them take profit that becomes known late. */
+  readonly takesLate: boolean;
 
   /** The plan of those who have none yet. */
   static none(timezone: string): WindowPlan {
@@ -48,6 +52,7 @@ export class WindowPlan {
     this.#places = places;
     this.fed = fed;
     this.overEvents = overEvents;
+    this.takesLate = fed.some(({ late }) => late);
   }
 
   get size(): number {
@@ -67,14 +72,16 @@ export class WindowPlan {
   with(spec: WindowSpec): WindowPlan {
     const known = this.#next.get(spec.key);
     if (known !== undefined) return known;
-    const { path } = spec;
+    const { path, windowMs } = spec;
     const place = this.size;
+    const late =
+      path.kind === "field" && path.field === "pnl" && windowMs !== "today" && windowMs <= rawUpToMs;
     const next = new WindowPlan(
       this.#timezone,
       [...this.#makers, windowMaker(spec, this.#timezone)],
       new Map([...this.#places, [spec.key, place]]),
       path.kind === "field"
-        ? [...this.fed, { place, field: path.field, companion: path.companion }]
+        ? [...this.fed, { place, field: path.field, companion: path.companion, late }]
         : this.fed,
       path.kind === "event" ? [...this.overEvents, { place, spec }] : this.overEvents,
     );
@@ -123,6 +130,17 @@ export class WindowSet {
       if (window.push(atMs, value, typeof beside === "number" ? beside : undefined)) moved = true;
     }
     if (moved) this.heldUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
+  get takesLate(): boolean {
+    return this.#plan.takesLate;
+  }
+
+  /** Feeds the profit of an earlier sample to the windows that take it late. */
+  feedLate(atMs: number, pnl: number, equity: number): void {
+    for (const { place, late, companion } of this.#plan.fed)
+      if (late) this.#windows[place]!.push(atMs, pnl, companion === null ? undefined : equity);
+    this.heldUntilMs = Number.NEGATIVE_INFINITY;
   }
 
   /** The number of windows. */

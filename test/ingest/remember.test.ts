@@ -35,6 +35,18 @@ class Asked {
   }
 }
 
+interface TickQuery {
+  readonly owner: string;
+  readonly fromMs: number;
+  readonly wanted: (series: string) => boolean;
+}
+
+/** A tick with the wanted series, as a store reads it. */
+function only({ series, values, ...tick }: Tick, wanted: (series: string) => boolean): Tick {
+  const kept = series.flatMap((name, index) => (wanted(name) ? [index] : []));
+  return { ...tick, series: kept.map((i) => series[i]!), values: kept.map((i) => values[i]!) };
+}
+
 async function asked(expression: string): Promise<string[]> {
   const store = new Asked();
   const rules = `rules:\n  - { name: One, scope: trader, when: '${expression} > 1.0', severity: info, summary: one }\n`;
@@ -83,6 +95,51 @@ test("the long past is read before anything has to stand still, and only what ca
   watch.observe({ kind: "marketConfig", atMs: startMs + 1_000, markets: [marketConfig()] });
   const { changes } = watch.observe({ kind: "prices", atMs: startMs + 1_000, markets: [prices(135)] });
   expect(changes.alerts.map(({ rule }) => rule)).toEqual(["One"]);
+});
+
+test.each([
+  ["a start", false],
+  ["a reload", true],
+])("%s takes up what profit was while a withdrawal was not explained", async (_, reloads) => {
+  const rules = `rules:\n  - { name: Fast, scope: wallet, when: 'change("wallet.pnl", "10m") < -50.0', noData: keep, severity: info, summary: fast }\n`;
+  const live = new Harness({ rules });
+  const read = (h: Harness, usd: number) => {
+    h.config();
+    h.mark(150);
+    h.account([subaccount(usd, [position(1, 150)])]);
+  };
+  const pass = (h: Harness, ms: number, usd: number) => {
+    for (const endMs = h.nowMs + ms; h.nowMs < endMs; ) {
+      h.pass(5_000);
+      read(h, usd);
+    }
+  };
+  read(live, 1_000);
+  live.events("collateral", []);
+  pass(live, 660_000, 1_000);
+  const fields = { eventType: "withdrawal", amountUsd: -20 };
+  const paid = { kind: "collateral", symbol: null, happenedMs: live.nowMs, fields } as const;
+  pass(live, 60_000, 980);
+  live.events("collateral", [event({ ...paid, key: "paid", slot: live.slot - 100 })]);
+  pass(live, 570_000, 980);
+  const ticks = live.all.flatMap((one) => one.ticks);
+  const store = Object.assign(new Asked(), {
+    keep: async () => live.remembered.keep,
+    events: async ({ kind }: { readonly kind: string }) =>
+      live.all.flatMap((one) => one.events).filter((one) => one.kind === kind),
+    async *ticks({ owner, fromMs, wanted }: TickQuery): AsyncIterable<Tick> {
+      for (const tick of ticks) if (tick.owner === owner && tick.atMs >= fromMs) yield only(tick, wanted);
+    },
+  });
+  const settings = settingsOf({ rules, reloaded: reloads });
+  const after = new Harness({ rules, atMs: live.nowMs });
+  after.slot = live.slot;
+  after.watch = await rememberedWatch(settings, store as never, live.nowMs, reloads ? live.watch : null);
+  read(after, 980);
+  after.events("collateral", []);
+  expect(after.told).toEqual([]);
+  after.mark(90);
+  expect(after.told).toEqual(["Fast main fired info"]);
 });
 
 test("an event that waited for figures of its rule is taken up, whatever its key looks like", async () => {

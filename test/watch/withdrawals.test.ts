@@ -48,14 +48,32 @@ class Wallet {
     }
   }
 
+  /** Pays in or, negative, out. @returns the record that the history does not show yet */
+  payUntold(usd: number): Event {
+    const { h } = this;
+    const happenedMs = h.nowMs;
+    this.collateralUsd += usd;
+    h.pass(1_000);
+    h.account([subaccount(this.collateralUsd, [position(10, 150)])]);
+    return event({
+      kind: "collateral",
+      key: `pay${++rows}`,
+      happenedMs,
+      symbol: null,
+      slot: h.slot,
+      fields: { eventType: usd < 0 ? "withdrawal" : "deposit", amountUsd: usd },
+    });
+  }
+
   /** Pays in or, negative, out. @param lateMs time after which the history shows it; negative: it shows it before the account does */
   pay(usd: number, lateMs = 0): void {
     const { h } = this;
+    const happenedMs = h.nowMs;
     const record = (slot: number): Event =>
       event({
         kind: "collateral",
         key: `pay${++rows}`,
-        happenedMs: h.nowMs,
+        happenedMs,
         symbol: null,
         slot,
         fields: { eventType: usd < 0 ? "withdrawal" : "deposit", amountUsd: usd },
@@ -208,6 +226,79 @@ test("a withdrawal makes no fast loss of a slow one, and hides none", () => {
   other.lose(12);
   other.pass(minute);
   expect(other.h.told).toEqual(["LosingFast main fired critical"]);
+});
+
+describe("a fast loss ten minutes after a withdrawal that the history shows late", () => {
+  const losingFast = shipped("drawdown", "LosingFast");
+  const lateness = [20, 60, 150, 240];
+  const share = [0.1, 0.5, 0.95];
+
+  test.each(lateness.flatMap((s) => share.map((of) => [s, of] as const)))(
+    "%i s late, told when ten minutes ago lies at %d of that",
+    (lateS, of) => {
+      const wallet = new Wallet(losingFast, 1_000, midnight);
+      wallet.pass(11 * minute);
+      wallet.pay(-300, lateS * 1_000);
+      wallet.pass(10 * minute - lateS * 1_000 * (1 - of));
+      const before = wallet.h.told;
+      wallet.lose(80);
+      wallet.pass(35_000);
+      expect(wallet.h.told.slice(before.length)).toEqual(["LosingFast main fired critical"]);
+    },
+  );
+
+  test("what was lost before the history showed it is lost fast, and no more than that", () => {
+    const wallet = new Wallet(losingFast, 1_000, midnight);
+    wallet.pass(11 * minute);
+    wallet.pay(-400, 60_000);
+    wallet.lose(20);
+    wallet.pass(8 * minute);
+    const before = wallet.h.told;
+    wallet.lose(15);
+    wallet.pass(35_000);
+    expect(wallet.h.told.slice(before.length)).toEqual(["LosingFast main fired warning"]);
+  });
+
+  test.each([
+    ["told after the first", [[0], [1]]],
+    ["told before the first", [[1], [0]]],
+    ["told together with the first", [[0, 1]]],
+  ])("a second withdrawal meanwhile, %s, is no loss", (_, order) => {
+    const wallet = new Wallet(losingFast, 1_000, midnight);
+    wallet.pass(11 * minute);
+    const records = [wallet.payUntold(-300)];
+    wallet.pass(80_000);
+    records.push(wallet.payUntold(-200));
+    wallet.pass(20_000);
+    for (const told of order) {
+      const page = told.map((index) => records[index]!);
+      wallet.h.events("collateral", page, "main", { coversMs: 0 });
+      wallet.pass(20_000);
+    }
+    expect(wallet.h.told.at(-1)).toBe("LosingFast main ended critical explained");
+    const before = wallet.h.told;
+    wallet.pass(12 * minute);
+    expect(wallet.h.told.slice(before.length)).toEqual([]);
+  });
+
+  test("a deposit that the history shows late raises none", () => {
+    const wallet = new Wallet(losingFast, 1_000, midnight);
+    wallet.pass(11 * minute);
+    wallet.pay(700, 90_000);
+    wallet.pass(12 * minute);
+    expect(wallet.h.told).toEqual([]);
+  });
+
+  test("what nobody read stays unknown", () => {
+    const wallet = new Wallet(losingFast, 1_000, midnight);
+    wallet.pass(11 * minute);
+    wallet.h.pass(2 * minute);
+    wallet.read();
+    wallet.pass(9 * minute);
+    wallet.lose(80);
+    wallet.pass(35_000);
+    expect(wallet.h.told).toEqual([]);
+  });
 });
 
 test("a withdrawal makes no funding dearer", () => {
