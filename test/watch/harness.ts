@@ -231,14 +231,14 @@ export class Harness {
   readonly all: Changes[] = [];
   readonly asks: string[] = [];
   readonly notes: string[] = [];
-  readonly #keptBefore: Remembered["keep"];
+  readonly #before: Remembered;
   nowMs: number;
   slot = 1;
 
   constructor(options: HarnessOptions) {
-    this.#keptBefore = options.remembered?.keep ?? new Map();
+    this.#before = options.remembered ?? nothingRemembered;
     this.nowMs = options.atMs ?? startMs;
-    this.watch = new Watch(settingsOf(options), options.remembered ?? nothingRemembered, this.nowMs);
+    this.watch = new Watch(settingsOf(options), this.#before, this.nowMs);
   }
 
   /** A harness that has read the market, with this mark, and the account. */
@@ -347,12 +347,15 @@ export class Harness {
 
   /** The state that a store would give back to the next start, in a store's order. */
   get remembered(): Remembered {
-    const alerts = new Map<number, Alert>();
-    const states = new Map<string, RuleState>();
-    const keep = new Map(this.#keptBefore);
-    const facts = new Map<string, string>();
-    const told = new Map<number, string[]>();
-    const ids = { alert: 0, change: 0, owed: 0 };
+    const before = this.#before;
+    const alerts = new Map<number, Alert>(before.alerts.map((alert) => [alert.id, alert]));
+    const states = new Map<string, RuleState>(
+      before.ruleStates.map((state) => [`${state.rule}\n${state.subject}`, state]),
+    );
+    const keep = new Map(before.keep);
+    const facts = new Map(before.facts);
+    const told = new Map<number, readonly string[]>(before.told);
+    const ids = { ...before.ids };
     for (const one of this.all) {
       for (const alert of one.alerts) alerts.set(alert.id, alert);
       for (const gone of one.ruleStatesGone) states.delete(`${gone.rule}\n${gone.subject}`);
@@ -364,17 +367,18 @@ export class Harness {
       for (const change of one.alertChanges) ids.change = Math.max(ids.change, change.id);
       for (const item of one.owed) ids.owed = Math.max(ids.owed, item.id);
     }
+    const events = this.all.flatMap((one) => one.events);
     return {
       ids,
       ruleStates: [...states].sort(byName).map(([, state]) => state),
       alerts: [...alerts.values()],
-      alertChanges: this.changes,
+      alertChanges: [...before.alertChanges, ...this.changes],
       told,
       keep: new Map([...keep].sort(byName)),
-      liquidations: this.all.flatMap((one) => one.events).filter(({ kind }) => kind === "liquidation"),
-      held: this.all
-        .flatMap((one) => one.events)
-        .filter(({ kind, key }) => keep.has(`${heldPrefix}${eventName(kind, key)}`)),
+      liquidations: [...before.liquidations, ...events.filter(({ kind }) => kind === "liquidation")],
+      held: [...before.held, ...events].filter(({ kind, key }) =>
+        keep.has(`${heldPrefix}${eventName(kind, key)}`),
+      ),
       facts,
     };
   }

@@ -60,15 +60,7 @@ test("what was held before a restart leaves together with what is held after it"
   const after = before.restarted({ rules });
   fill(after, 12);
   expect(after.owed).toEqual([]);
-  const third = new Harness({
-    rules,
-    remembered: {
-      ...after.remembered,
-      keep: new Map([...before.remembered.keep, ...after.remembered.keep]),
-      alertChanges: [...before.changes, ...after.changes],
-    },
-    atMs: after.nowMs + 1_000,
-  });
+  const third = after.restarted({ rules });
   third.pass(hourMs);
   const late = third.all.flatMap((one) => one.owed);
   expect(late.map((item) => item.changeId)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);

@@ -1,0 +1,118 @@
+/** Knowledge that is in memory only, or that history gives back in another form: a reload keeps it. */
+import { expect, test } from "vitest";
+import type { TraderViewState } from "../../src/domain/account.ts";
+import { event, Harness, position, rulesOf, startMs, subaccount } from "./harness.ts";
+
+const minute = 60_000;
+const held = [subaccount(1_000, [position(100, 150)])];
+
+/** A view of the exchange's that values the account at half of what we do. */
+const differing: TraderViewState = {
+  ...{ pdaIndex: 0, subaccount: 0, slot: 0, riskState: "healthy", riskTier: "safe" },
+  ...{
+    effectiveCollateralUsd: 500,
+    portfolioValueUsd: 500,
+    initialMarginUsd: 1_000,
+    maintenanceMarginUsd: 500,
+  },
+  ...{ spotNotionalUsd: null, spotDiscountedUsd: null },
+  positions: [{ symbol: "SOL", sizeUnits: 100, markPriceUsd: 150, liquidationPriceUsd: 0 }],
+};
+
+/** The rest of a run, with and without a reload at its beginning. */
+function each<T>(rest: (reload: boolean) => T): T {
+  const still = rest(false);
+  expect(rest(true)).toEqual(still);
+  return still;
+}
+
+test("a liquidation from before the last stop is not the reason for an end that is seen after a reload", () => {
+  const rules = `
+rules:
+  - { name: Near, scope: position, when: position.liquidationDistance < 0.1, severity: critical, for: 0s, summary: near }
+`;
+  const told = each((reload) => {
+    const before = Harness.seeing({ rules }, 150, held);
+    const part = { role: "liquidatee", kind: "market", size: 10, price: 144, positionClosed: true };
+    const place = { happenedMs: before.nowMs, slot: before.slot + 1, fields: part };
+    before.events("liquidations", [event({ kind: "liquidation", key: "part", ...place })]);
+    before.account(held);
+    before.account([subaccount(900, [position(90, 150)])]);
+    const h = before.restarted({ rules });
+    if (reload) h.reload({ rules });
+    h.live(60_000, [subaccount(900, [])], 150);
+    return h.told;
+  });
+  expect(told).toEqual(["Near main/0.0/SOL ended critical closed"]);
+});
+
+test("equity read before a reload is held against the exchange's value of that quarter", () => {
+  const rules = `
+rules:
+  - { name: Differs, scope: daemon, when: daemon.equityMismatch > 0.05, severity: warning, summary: differs }
+`;
+  const h = Harness.seeing({ rules, atMs: startMs + 14 * minute }, 150, held);
+  h.live(2 * minute, held, 150);
+  const portfolio = () => {
+    const values = [{ pdaIndex: 0, subaccount: 0, ofMs: startMs + 15 * minute, valueUsd: 500 }];
+    h.see({ kind: "portfolio", atMs: h.nowMs, wallet: "main", values });
+  };
+  h.reload({ rules });
+  portfolio();
+  expect(h.told).toEqual(["Differs daemon fired warning"]);
+  expect(h.notes).toHaveLength(1);
+  h.reload({ rules });
+  portfolio();
+  expect(h.notes).toHaveLength(1);
+});
+
+test("a difference from the exchange's risk is logged once, reloads or not", () => {
+  const rules = `
+rules:
+  - { name: Near, scope: position, when: position.liquidationDistance < 0.01, severity: critical, summary: near }
+`;
+  const h = Harness.seeing({ rules }, 150, held);
+  const view = () => {
+    h.see({ kind: "traderView", atMs: h.nowMs, wallet: "main", view: { ...differing, slot: h.slot } });
+  };
+  view();
+  expect(h.notes).toEqual([expect.stringMatching(/^main\/0\.0: our risk and the exchange's differ: /)]);
+  h.reload({ rules });
+  view();
+  expect(h.notes).toHaveLength(1);
+  expect(h.watch.status(h.nowMs).viewMismatches).toBe(2);
+});
+
+test("a rule that a reload brings waits for the first answers that it needs before it lacks data", () => {
+  const near =
+    "  - { name: Near, scope: position, when: position.liquidationDistance < 0.01, severity: critical, summary: near }";
+  const wide =
+    "  - { name: Wide, scope: market, when: market.spread > 0.1, severity: warning, noData: alert, summary: wide }";
+  const of = (...rules: string[]) => rulesOf(`rules:\n${rules.join("\n")}\n`);
+  const h = Harness.seeing({ rules: of(near) }, 150, held);
+  h.live(2 * minute, held, 150);
+  h.reload({ rules: of(near, wide) });
+  h.live(40_000, held, 150);
+  expect(h.told).toEqual([]);
+  h.live(10_000, held, 150);
+  expect(h.told).toEqual(["Blind exchange fired warning"]);
+});
+
+test("throttles that end in one moment release in the order in which they began, reloads or not", () => {
+  const rules = `
+rules:
+  - { name: Second, on: fill, when: event.size > 1.0, severity: info, throttle: 20s, summary: second }
+  - { name: First, on: fill, when: event.size > 1.0, severity: info, throttle: 20s, summary: first }
+`;
+  const owed = each((reload) => {
+    const h = new Harness({ rules });
+    const fill = (key: string) => h.events("fills", [event({ kind: "fill", key, fields: { size: 2 } })]);
+    fill("one");
+    h.pass(1_000);
+    fill("two");
+    if (reload) h.reload({ rules });
+    h.pass(20_000);
+    return h.owed;
+  });
+  expect(owed).toHaveLength(4);
+});
