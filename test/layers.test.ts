@@ -207,6 +207,32 @@ test("the source keeps to the tables", () => {
   expect(problemsOf(files, declared)).toEqual([]);
 });
 
+/** The oracle of the fault simulation (test/truth/oracle/) is worth something only as long as it shares nothing with what it judges. */
+test("the oracle knows data and the exchange's own library, and nothing that computes or decides", () => {
+  const folder = path.join(root, "test", "truth", "oracle");
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".ts"),
+  );
+  expect(names.length).toBeGreaterThan(10);
+  const allowed = [
+    /^src\/domain\//,
+    /^test\/truth\/oracle\//,
+    /^test\/truth\/names\.ts$/,
+    /^test\/desk\/numbers\.ts$/,
+  ];
+  const shapes = [/^src\/simulator\/state\.ts$/, /^test\/truth\//];
+  const problems = names.flatMap((name) =>
+    importsOf(readFileSync(path.join(folder, name), "utf8")).flatMap(({ specifier, typeOnly }) => {
+      if (specifier === "@ellipsis-labs/rise") return [];
+      const to = path.posix.join("test/truth/oracle", path.posix.dirname(name), specifier);
+      const may =
+        specifier.startsWith(".") && [...allowed, ...(typeOnly ? shapes : [])].some((one) => one.test(to));
+      return may ? [] : [`${name} imports ${specifier}`];
+    }),
+  );
+  expect(problems).toEqual([]);
+});
+
 test("the tables themselves are sound", () => {
   const rooms = Object.keys(mayImport);
   const named = [...Object.values(mayImport).flat(), ...Object.values(libraryRooms).flat(), ...pureRooms];

@@ -10,8 +10,9 @@ import { parseSubject } from "../../src/domain/subject.ts";
 import { channelTraits } from "./channels.ts";
 import { longestScheduleMs } from "./config.ts";
 import { jsonOf } from "./log.ts";
+import { nameOf } from "./names.ts";
 import type { Outcome } from "./scenario.ts";
-import { accountOf, nameOf } from "./world.ts";
+import { accountOf } from "./world.ts";
 
 type Invariant = (outcome: Outcome) => readonly string[];
 

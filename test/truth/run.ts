@@ -15,6 +15,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { violations } from "./invariants.ts";
+import { lineOf } from "./oracle/finding.ts";
+import { judge } from "./oracle/judge.ts";
 import { reportOf } from "./report.ts";
 import { planOf, runScenario } from "./scenario.ts";
 
@@ -36,7 +38,10 @@ interface Done {
 async function work({ seed, twice, show, out }: Task): Promise<Done> {
   const plan = planOf(seed);
   const outcome = await runScenario(plan);
-  const found = [...violations(outcome)];
+  const judging = performance.now();
+  const judgement = judge(outcome);
+  const judgedMs = performance.now() - judging;
+  const found = [...violations(outcome), ...judgement.findings.map(lineOf)];
   if (twice && (await runScenario(planOf(seed))).digest !== outcome.digest)
     found.push("the second run differs from the first");
   if (show || found.length > 0) {
@@ -44,7 +49,13 @@ async function work({ seed, twice, show, out }: Task): Promise<Done> {
     fs.writeFileSync(path.join(out, `seed-${seed}.txt`), reportOf(outcome, found));
   }
   const messages = outcome.log.of("arrived").length;
-  return { seed, wallets: plan.world.wallets.length, messages, tookMs: outcome.tookMs, violations: found };
+  return {
+    seed,
+    wallets: plan.world.wallets.length,
+    messages,
+    tookMs: outcome.tookMs + judgedMs,
+    violations: found,
+  };
 }
 
 async function main(): Promise<void> {

@@ -20,8 +20,10 @@ import { type LifeEvent, planTroubles, type Troubles, troublesShare } from "./fa
 import { keyOf, Venue } from "./line.ts";
 import { EventLog, type LogEntry } from "./log.ts";
 import { Machine } from "./machine.ts";
+import { nameOf } from "./names.ts";
+import { Truth } from "./oracle/truth.ts";
 import { Weather } from "./weather.ts";
-import { nameOf, perform, planWorld, settle, type WorldPlan } from "./world.ts";
+import { perform, planWorld, settle, type WorldPlan } from "./world.ts";
 
 export const lengthMs = 600_000;
 /** True wall time at the beginning of every scenario: half an hour and a bit before midnight UTC. */
@@ -40,6 +42,9 @@ export interface Plan {
 export interface Outcome {
   readonly plan: Plan;
   readonly log: EventLog;
+  readonly truth: Truth;
+  /** Sections of config.yaml, of each version that was in use. */
+  readonly sections: readonly Readonly<Record<string, unknown>>[];
   readonly simulator: Simulator;
   /** Things that no daemon may do: it broke, did not start, … */
   readonly faults: readonly string[];
@@ -79,6 +84,7 @@ export async function runScenario(plan: Plan): Promise<Outcome> {
     requestsPerSecond: world.requestsPerSecond,
   });
   try {
+    const truth = new Truth(simulator.world, () => time.nowMs);
     simulator.world.listeners.add((change) => log.add(ledgerEntry(simulator, change)));
     await settle(simulator, world);
     const venue = new Venue(simulator, time);
@@ -86,9 +92,11 @@ export async function runScenario(plan: Plan): Promise<Outcome> {
     for (const deed of world.deeds)
       time.after(deed.atMs, async () => {
         const text = await venue.take(() => perform(simulator, world, deed));
+        truth.note();
         if (text !== null) log.add({ kind: "deed", text });
       });
-    const read = [0, 1].map((version) => settingsOf(sections(seed, simulator, world.wallets, version)));
+    const written = [0, 1].map((version) => sections(seed, simulator, world.wallets, version));
+    const read = written.map(settingsOf);
     const machine = new Machine({
       ...{ seed, time, venue, weather, log, folder },
       aheadMs: troubles.aheadMs,
@@ -118,7 +126,17 @@ export async function runScenario(plan: Plan): Promise<Outcome> {
     const left = await leftIn(machine.file, rulesChanged(plan, log) ? null : read[0]!);
     const used = process.cpuUsage(began);
     return {
-      ...{ plan, log, simulator, faults, status, endMs, ...left },
+      ...{
+        plan,
+        log,
+        truth,
+        sections: isReconfigured(plan) ? written : written.slice(0, 1),
+        simulator,
+        faults,
+        status,
+        endMs,
+        ...left,
+      },
       digest: log.digest(),
       tookMs: used.user / 1_000 + used.system / 1_000,
       timers: time.fired,
@@ -171,9 +189,12 @@ function happen(event: LifeEvent, machine: Machine, time: VirtualTime, log: Even
   }
 }
 
+const isReconfigured = ({ troubles }: Plan): boolean =>
+  troubles.life.some((event) => event.kind === "reload" && event.changed);
+
 /** True if rules changed on the way: by a reload, or where the ages of data followed the requests that the exchange granted. */
-function rulesChanged({ troubles }: Plan, log: EventLog): boolean {
-  if (troubles.life.some((event) => event.kind === "reload" && event.changed)) return true;
+function rulesChanged(plan: Plan, log: EventLog): boolean {
+  if (isReconfigured(plan)) return true;
   return log.of("said").some(({ text }) => text.includes('"stretched"'));
 }
 

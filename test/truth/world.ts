@@ -11,6 +11,7 @@ import { perLot, trade } from "../../src/simulator/trade.ts";
 import { transact } from "../../src/simulator/transaction.ts";
 import { follow, openAccount } from "../../src/simulator/world.ts";
 import { Draw } from "./draw.ts";
+import { nameOf } from "./names.ts";
 
 export interface AccountPlan {
   readonly wallet: string;
@@ -344,10 +345,6 @@ export function accountOf(
   const wallet = [...world.wallets.values()].find(({ name }) => name === plan.wallet)!;
   return openAccount(world, wallet, plan.pdaIndex, plan.subaccount);
 }
-
-/** As subjects of rules name it. */
-export const nameOf = ({ wallet, pdaIndex, subaccount }: Account): string =>
-  `${wallet.name}/${pdaIndex}.${subaccount}`;
 
 async function traded(simulator: Simulator, account: Account, market: Market, lots: bigint): Promise<string> {
   const { world } = simulator;

@@ -1,0 +1,121 @@
+/** The oracle finds what was tampered with, and nothing in a scenario that was left as it is. */
+import { beforeAll, expect, test } from "vitest";
+import type { AlertChange } from "../../src/domain/alert.ts";
+import type { Observation } from "../../src/domain/observation.ts";
+import type { Logged } from "./log.ts";
+import { judge } from "./oracle/judge.ts";
+import { type Outcome, planOf, runScenario } from "./scenario.ts";
+
+let outcome: Outcome;
+beforeAll(async () => {
+  outcome = await runScenario(planOf(7));
+});
+
+/** Names of the checks that fail in a log made of this one. */
+function broken(change: (entry: Logged) => Logged): readonly string[] {
+  const log = Object.create(outcome.log, { entries: { value: outcome.log.entries.map(change) } });
+  return [...new Set(judge({ ...outcome, log }).findings.map(({ check, rule }) => `${check} ${rule}`))];
+}
+
+const changed =
+  (of: (change: AlertChange) => AlertChange | readonly AlertChange[] | null) =>
+  (entry: Logged): Logged =>
+    entry.kind === "committed"
+      ? {
+          ...entry,
+          changes: {
+            ...entry.changes,
+            alertChanges: entry.changes.alertChanges.flatMap((one) => of(one) ?? []),
+          },
+        }
+      : entry;
+
+const observed =
+  (of: (observation: Observation) => Observation) =>
+  (entry: Logged): Logged =>
+    entry.kind === "committed"
+      ? { ...entry, changes: { ...entry.changes, observations: entry.changes.observations.map(of) } }
+      : entry;
+
+const isOf = ({ kind, alert }: AlertChange, step: AlertChange["kind"], rule: string) =>
+  kind === step && alert.rule === rule;
+
+test("nothing is wrong in the scenario as it was", () => {
+  expect(broken((entry) => entry)).toEqual([]);
+});
+
+test("an alert that never came", () => {
+  expect(broken(changed((one) => (one.alert.rule === "LiquidationNear" ? null : one)))).toEqual([
+    "completeness LiquidationNear",
+  ]);
+});
+
+test("an alert that nothing ended", () => {
+  expect(broken(changed((one) => (isOf(one, "ended", "LiquidationNear") ? null : one)))).toEqual([
+    "late resolve LiquidationNear",
+  ]);
+});
+
+test("a figure that is off by one in its last digit", () => {
+  const found = broken(
+    changed((one) => {
+      if (!isOf(one, "fired", "LiquidationNear")) return one;
+      const description = one.alert.description.replace(
+        /^Mark \$([\d,]+)\.(\d\d)/,
+        (_, whole: string, cents: string) =>
+          `Mark $${whole}.${String((Number(cents) + 1) % 100).padStart(2, "0")}`,
+      );
+      expect(description).not.toBe(one.alert.description);
+      return { ...one, alert: { ...one.alert, description } };
+    }),
+  );
+  expect(found).toEqual(["soundness LiquidationNear"]);
+});
+
+test("an alert of another level, and one about what does not hold", () => {
+  const worse = changed((one) =>
+    isOf(one, "fired", "LiquidationNear") ? { ...one, alert: { ...one.alert, severity: "critical" } } : one,
+  );
+  expect(broken(worse)).toContain("soundness LiquidationNear");
+  const other = changed((one) =>
+    isOf(one, "fired", "LiquidationNear")
+      ? { ...one, alert: { ...one.alert, rule: "StopLossBehindLiquidation" } }
+      : one,
+  );
+  expect(broken(other)).toContain("soundness StopLossBehindLiquidation");
+});
+
+test("a recovery while the condition holds", () => {
+  const found = broken(
+    changed((one) =>
+      isOf(one, "fired", "LiquidationNear")
+        ? [one, { ...one, kind: "ended", alert: { ...one.alert, state: "ended", ending: "recovered" } }]
+        : one,
+    ),
+  );
+  expect(found).toContain("false resolve LiquidationNear");
+});
+
+test("an observation of what was not so", () => {
+  const richer = observed((one) =>
+    one.kind === "accounts"
+      ? {
+          ...one,
+          subaccounts: one.subaccounts.map((state) => ({
+            ...state,
+            collateralQuoteLots: state.collateralQuoteLots + 1n,
+          })),
+        }
+      : one,
+  );
+  expect(broken(richer)).toEqual(["inputs accounts"]);
+  const dearer = observed((one) =>
+    one.kind === "prices"
+      ? {
+          ...one,
+          markets: one.markets.map((market) => ({ ...market, markPriceUsd: market.markPriceUsd * 1.01 })),
+        }
+      : one,
+  );
+  expect(broken(dearer)).toContain("inputs prices");
+});

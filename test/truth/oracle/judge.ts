@@ -1,0 +1,309 @@
+/**
+ * Holds what the daemon decided against the truth: it goes through the observations of each life in their order, knows at each which
+ * versions of the truth the daemon had, judges every predicate by them, and compares.
+ */
+import { type AlertChange, type Severity, severityRank } from "../../../src/domain/alert.ts";
+import { fits, printed } from "../../desk/numbers.ts";
+import type { Outcome } from "../scenario.ts";
+import { type Finding, timeOf } from "./finding.ts";
+import { type Life, livesOf } from "./lives.ts";
+import { Margins } from "./margin.ts";
+import { type Claim, type Level, minuteMs, type Predicate } from "./predicate.ts";
+import { predicates } from "./rules/index.ts";
+import { type Run, Runs } from "./runs.ts";
+import { Seen } from "./seen.ts";
+import { Terms } from "./terms.ts";
+import { type AccountTruth, between } from "./truth.ts";
+import { accountOf, symbolOf, View } from "./view.ts";
+
+type Change = Life["changes"][number];
+
+/** Within which what an observation leads to is committed, by the daemon's clock, ms. */
+const promptMs = 1_000;
+/** After a start a text waits for its figures for so long. */
+const startMs = 60_000;
+const textPatienceMs = 5_000;
+/** The end of an alert about a position that is gone waits so long for word of it, at most. */
+const endingPatienceMs = minuteMs;
+const lookBackMs = 2 * minuteMs;
+/** Tolerance of the daemon's clock, which the exchange's corrects, from one life to another, ms. */
+const clockMs = 1_500;
+
+const judged = new Map(predicates.map((one) => [one.rule, one]));
+/** Steps of an alert whose text tells of the condition as it is. */
+const stating: ReadonlySet<string> = new Set([
+  "fired",
+  "rose",
+  "fell",
+  "worsened",
+  "changed",
+  "reminder",
+  "ended",
+]);
+
+/** Severity null: it ended. */
+interface Step {
+  readonly atMs: number;
+  readonly id: number;
+  readonly severity: Severity | null;
+}
+
+/** Numbers of times that each rule fired and ended. */
+export type Counts = ReadonlyMap<string, { fired: number; ended: number }>;
+
+export interface Judgement {
+  readonly findings: readonly Finding[];
+  readonly counts: Counts;
+}
+
+export function judge(outcome: Outcome): Judgement {
+  return new Judge(outcome).run();
+}
+
+class Judge {
+  readonly #outcome: Outcome;
+  readonly #findings: Finding[] = [];
+  readonly #seen: Seen;
+  readonly #view: View;
+  readonly #terms: Terms;
+  readonly #runs = new Map<string, Runs>();
+  /** Steps of severity, by rule and subject. */
+  readonly #steps = new Map<string, Step[]>();
+  /** The daemon's clock less the true time, now. */
+  #aheadMs = 0;
+  #watchingMs = 0;
+
+  constructor(outcome: Outcome) {
+    this.#outcome = outcome;
+    this.#terms = new Terms(outcome.sections);
+    this.#seen = new Seen(outcome.truth);
+    this.#view = new View(this.#seen, new Margins(outcome.truth.rules), outcome.plan.world.wallets);
+  }
+
+  run(): Judgement {
+    const lives = livesOf(this.#outcome.log);
+    const counts = new Map<string, { fired: number; ended: number }>();
+    for (const { changes } of lives)
+      for (const { kind, atMs, alert } of changes) {
+        const count = counts.get(alert.rule) ?? { fired: 0, ended: 0 };
+        counts.set(alert.rule, count);
+        if (kind === "fired") count.fired++;
+        if (kind === "ended" || (kind === "fired" && alert.event)) count.ended++;
+        if (alert.event || !["fired", "rose", "fell", "ended"].includes(kind)) continue;
+        const key = `${alert.rule} ${alert.subject}`;
+        const steps = this.#steps.get(key) ?? [];
+        this.#steps.set(key, steps);
+        steps.push({ atMs, id: alert.id, severity: kind === "ended" ? null : alert.severity });
+      }
+    for (const life of lives) this.#live(life);
+    return { findings: this.#findings, counts };
+  }
+
+  #live({ told, changes }: Life): void {
+    const waiting = changes.filter(({ alert }) => !alert.event && judged.has(alert.rule));
+    let next = 0;
+    let group = new Map<Change, readonly string[]>();
+    let groupMs = Number.NaN;
+    const finish = (): void => {
+      for (const [change, problems] of group) this.#report(change, problems);
+      group = new Map();
+    };
+    const look = (): void => {
+      for (const [change, problems] of group) {
+        if (problems.length === 0) continue;
+        const found = this.#problems(change);
+        if (problems.includes("not judged") || found.length < problems.length) group.set(change, found);
+      }
+    };
+    let version = -1;
+    for (const { observation, committedMs } of told) {
+      const { atMs } = observation;
+      this.#aheadMs = atMs - committedMs;
+      if (atMs !== groupMs) {
+        finish();
+        groupMs = atMs;
+        for (; next < waiting.length && waiting[next]!.atMs <= atMs; next++)
+          group.set(waiting[next]!, ["not judged"]);
+        look();
+      }
+      if (observation.kind === "watching") {
+        this.#breakAll(atMs);
+        this.#watchingMs = atMs;
+      }
+      this.#notice(observation.kind, atMs, "wallet" in observation ? observation.wallet : null);
+      for (const wrong of this.#seen.take(observation, committedMs))
+        this.#findings.push({
+          ...{ check: "inputs", rule: observation.kind, subject: "", atMs: committedMs },
+          ...{ expected: "what was true", seen: wrong },
+        });
+      if (version !== this.#seen.version) {
+        version = this.#seen.version;
+        this.#judgeAll(atMs);
+      }
+      look();
+    }
+    finish();
+    this.#breakAll(groupMs);
+  }
+
+  #judgeAll(atMs: number): void {
+    const there = new Set<string>();
+    for (const predicate of predicates)
+      for (const subject of predicate.subjects(this.#view)) {
+        const key = `${predicate.rule} ${subject}`;
+        there.add(key);
+        let runs = this.#runs.get(key);
+        if (!runs) {
+          runs = new Runs(predicate, subject, (run) => this.#ran(predicate, subject, run));
+          this.#runs.set(key, runs);
+        }
+        runs.judge(this.#view, this.#identity(subject), atMs);
+      }
+    for (const [key, runs] of this.#runs) if (!there.has(key)) runs.breakOff(atMs);
+  }
+
+  #identity(subject: string): string {
+    const position = this.#seen.accounts
+      .get(accountOf(subject))
+      ?.positions.find(({ symbol }) => symbol === symbolOf(subject));
+    return position ? `${position.sequence} ${position.baseLots > 0n}` : "";
+  }
+
+  /** Data that were not read for too long are not known beyond doubt. */
+  #notice(kind: string, atMs: number, wallet: string | null): void {
+    const { readMs } = this.#seen;
+    const old = (name: string, mostMs: number): boolean => (readMs.get(name) ?? atMs) < atMs - mostMs;
+    const { accountsMs, pricesMs } = this.#terms;
+    if (kind === "prices" && old("prices", 2 * pricesMs))
+      this.#breakAll(readMs.get("prices")! + 2 * pricesMs);
+    if (kind !== "accounts") return;
+    for (const name of readMs.keys())
+      if (name.startsWith(`${wallet}/`) && old(name, 2 * accountsMs))
+        for (const runs of this.#runs.values())
+          if (runs.subject.startsWith(name)) runs.breakOff(readMs.get(name)! + 2 * accountsMs);
+  }
+
+  #breakAll(atMs: number): void {
+    for (const runs of this.#runs.values()) runs.breakOff(atMs);
+  }
+
+  /** A level surely held, or was surely gone, for some time: it has to be reported. */
+  #ran({ rule, forMs, keepMs }: Predicate, subject: string, { severity, holds, fromMs, toMs }: Run): void {
+    const slackMs =
+      promptMs +
+      (fromMs < this.#watchingMs + startMs ? textPatienceMs : 0) +
+      (holds || !this.#lostPosition(subject, fromMs, toMs) ? 0 : endingPatienceMs);
+    const times = this.#terms.of(rule, { forMs, keepMs });
+    const dueMs = fromMs + (holds ? times.forMs.most : times.keepMs.most) + slackMs;
+    if (dueMs > toMs) return;
+    const stood = this.#severityAt(rule, subject, dueMs);
+    const enough = stood !== null && severityRank[stood] >= severityRank[severity];
+    if (enough === holds) return;
+    this.#findings.push({
+      ...{ check: holds ? "completeness" : "late resolve", rule, subject, atMs: dueMs - this.#aheadMs },
+      expected: holds
+        ? `${severity}, since it held from ${timeOf(fromMs)} to ${timeOf(toMs)}`
+        : `less than ${severity}, since that was gone from ${timeOf(fromMs)} to ${timeOf(toMs)}`,
+      seen: `${stood ?? "nothing"} at ${timeOf(dueMs)}, all by the daemon's clock`,
+    });
+  }
+
+  /** True if its account lost some of a position before the end of a time, so that word of a liquidation is waited for. */
+  #lostPosition(subject: string, fromMs: number, toMs: number): boolean {
+    const all = this.#outcome.truth.accounts.get(accountOf(subject)) ?? [];
+    const held = between(all, fromMs - this.#aheadMs - lookBackMs, toMs - this.#aheadMs);
+    const sizeOf = (state: AccountTruth, symbol: string): bigint => {
+      const lots = state.positions.find((one) => one.symbol === symbol)?.baseLots ?? 0n;
+      return lots < 0n ? -lots : lots;
+    };
+    return held.some((state, index) =>
+      (held[index - 1]?.positions ?? []).some(
+        ({ symbol }) => sizeOf(state, symbol) < sizeOf(held[index - 1]!, symbol),
+      ),
+    );
+  }
+
+  #severityAt(rule: string, subject: string, atMs: number): Severity | null {
+    // The alert of a position that is gone may end after that of the next one fired.
+    const standing = new Map<number, Severity>();
+    for (const step of this.#steps.get(`${rule} ${subject}`) ?? []) {
+      if (step.atMs > atMs) break;
+      if (step.severity === null) standing.delete(step.id);
+      else standing.set(step.id, step.severity);
+    }
+    return [...standing.values()].at(-1) ?? null;
+  }
+
+  #report(change: Change, problems: readonly string[]): void {
+    if (problems.length === 0) return;
+    const { kind, alert, committedMs } = change;
+    this.#findings.push({
+      check: kind === "ended" || kind === "fell" ? "false resolve" : "soundness",
+      ...{ rule: alert.rule, subject: alert.subject, atMs: committedMs },
+      expected: problems.join("; "),
+      seen: `alert ${alert.id} ${kind} ${alert.severity}: ${alert.summary} | ${alert.description}`,
+    });
+  }
+
+  /** The claims of a change that are not so by what the daemon has now. */
+  #problems(change: Change): readonly string[] {
+    const { kind, alert, past } = change;
+    const { rule, subject } = alert;
+    const predicate = judged.get(rule)!;
+    if (!stating.has(kind) || past || (kind === "ended" && alert.ending !== "recovered")) return [];
+    const levels = predicate.levels(this.#view, subject, 1);
+    const certain = predicate.levels(this.#view, subject, -1);
+    if (!levels || !certain) return [`nothing is known of ${subject}`];
+    return [
+      ...this.#conditionProblems(predicate, change, levels, certain),
+      ...predicate.claims(this.#view, subject, alert).flatMap(claimProblem),
+    ];
+  }
+
+  #conditionProblems(
+    predicate: Predicate,
+    { kind, alert, atMs }: AlertChange,
+    levels: readonly Level[],
+    certain: readonly Level[],
+  ): readonly string[] {
+    const { rule, subject, severity } = alert;
+    const index = levels.findIndex((one) => one.severity === severity);
+    const times = this.#terms.of(rule, predicate);
+    const runs = this.#runs.get(`${rule} ${subject}`)?.levels[index];
+    const lastedMs = (sinceMs: number | null | undefined) =>
+      sinceMs === null || sinceMs === undefined ? -1 : atMs - sinceMs;
+    const short = (ms: number, leastMs: number) => ms + (leastMs > 0 ? clockMs : 0) < leastMs;
+    switch (kind) {
+      case "fired":
+      case "rose":
+        if (!levels.slice(index).some(({ on }) => on)) return [`${severity} does not hold`];
+        if (short(lastedMs(runs?.perhapsOnMs), times.forMs.least))
+          return [`${severity} has held for ${lastedMs(runs?.perhapsOnMs)} ms`];
+        return [];
+      case "worsened":
+      case "changed":
+      case "reminder":
+        return [];
+      case "fell": {
+        const over = this.#runs.get(`${rule} ${subject}`)?.levels[index + 1];
+        if (certain.slice(index + 1).some(({ on }) => on)) return [`more than ${severity} holds`];
+        return short(lastedMs(over?.perhapsGoneMs), times.keepMs.least)
+          ? [`more than ${severity} has been gone for ${lastedMs(over?.perhapsGoneMs)} ms`]
+          : [];
+      }
+      default: {
+        if (certain.some(({ on }) => on)) return ["it still holds"];
+        const lowest = this.#runs.get(`${rule} ${subject}`)?.levels[0];
+        return short(lastedMs(lowest?.perhapsGoneMs), times.keepMs.least)
+          ? [`it has been gone for ${lastedMs(lowest?.perhapsGoneMs)} ms`]
+          : [];
+      }
+    }
+  }
+}
+
+function claimProblem({ name, text, truth, room }: Claim): readonly string[] {
+  const number = printed(text);
+  if (number === undefined) return [`${name} ${text} is no number`];
+  return fits(number, { low: truth, high: truth }, 1e-9, room) ? [] : [`${name} ${truth}, not ${text}`];
+}

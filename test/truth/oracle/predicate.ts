@@ -1,0 +1,75 @@
+/** A shipped rule, written out by hand from the shipped packs. */
+import type { Severity } from "../../../src/domain/alert.ts";
+import type { View } from "./view.ts";
+
+/** One level at one moment, as far as figures at a threshold allow to say. */
+export interface Level {
+  readonly severity: Severity;
+  /** Its condition holds. */
+  readonly on: boolean;
+  /** The condition that ends it holds. */
+  readonly off: boolean;
+}
+
+/** A figure of a text, and what it is. */
+export interface Claim {
+  readonly name: string;
+  readonly text: string;
+  readonly truth: number;
+  /** By which the truth itself is uncertain. */
+  readonly room: number;
+}
+
+export interface Predicate {
+  readonly rule: string;
+  /** The times of the shipped rule; a configuration may say otherwise. */
+  readonly forMs: number;
+  readonly keepMs: number;
+  readonly subjects: (view: View) => readonly string[];
+  /**
+   * Ascending by severity; undefined where it cannot be judged.
+   * @param ease 1: what may hold by all that is known does, −1: only what holds beyond doubt
+   */
+  readonly levels: (view: View, subject: string, ease: Ease) => readonly Level[] | undefined;
+  readonly claims: (view: View, subject: string, text: Text) => readonly Claim[];
+  /** Its inputs beside accounts and prices: names in `Seen.readMs`. */
+  readonly reads?: readonly string[];
+}
+
+export type Ease = 1 | -1;
+
+export interface Text {
+  readonly summary: string;
+  readonly description: string;
+}
+
+/** Doubles differ in their last digits. */
+const tiny = 1e-9;
+
+/** True if a value is below a bound, by what it may be off. */
+export function below(value: number, bound: number, ease: Ease, room = 0): boolean {
+  return value < bound + ease * (Math.abs(bound) * tiny + room);
+}
+
+export function above(value: number, bound: number, ease: Ease, room = 0): boolean {
+  return value > bound - ease * (Math.abs(bound) * tiny + room);
+}
+
+export const minuteMs = 60_000;
+/** Default of `keepFiringFor`. */
+export const keepMs = minuteMs;
+
+/** Claims of the figures that a text has where patterns find them. */
+export function claimsOf(
+  { summary, description }: Text,
+  found: readonly (readonly [name: string, pattern: RegExp, truth: number | undefined, room?: number])[],
+): readonly Claim[] {
+  return found.flatMap(([name, pattern, truth, room = 0]) => {
+    const text = pattern.exec(summary)?.[1] ?? pattern.exec(description)?.[1];
+    return text === undefined || truth === undefined ? [] : [{ name, text, truth, room }];
+  });
+}
+
+/** Figures as texts have them. */
+export const money = String.raw`(-?\$[\d,.]*\d|-?∞)`;
+export const percent = String.raw`(-?[\d,.]*\d%|∞%?)`;

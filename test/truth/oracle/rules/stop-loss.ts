@@ -1,0 +1,91 @@
+/** stop-loss.yaml. A stop loss of the simulated exchange closes all of its position. */
+import { above, below, claimsOf, minuteMs, money, type Predicate, percent } from "../predicate.ts";
+import type { Holding, View } from "../view.ts";
+import { missing } from "./liquidation.ts";
+
+const stopsOf = ({ position }: Holding): readonly number[] =>
+  position.triggers.filter(({ kind }) => kind === "stopLoss").map(({ ticks }) => ticks);
+
+/** USD of the stop that the mark meets first; undefined: none. */
+function nearestStop(held: Holding, view: View): number | undefined {
+  const stops = stopsOf(held);
+  if (stops.length === 0) return undefined;
+  const ticks = held.figures.side === "long" ? Math.max(...stops) : Math.min(...stops);
+  return (ticks * held.figures.mark) / view.seen.prices.get(held.position.symbol)!.markTicks;
+}
+
+/** USD that no stop would close. */
+const uncovered = (held: Holding): number => (stopsOf(held).length > 0 ? 0 : held.figures.notional);
+
+export const stopLossMissing: Predicate = {
+  rule: "StopLossMissing",
+  forMs: 5 * minuteMs,
+  keepMs: 30_000,
+  subjects: (view) => view.positions(),
+  levels: (view, subject, ease) => {
+    const held = view.position(subject);
+    if (!held) return undefined;
+    const without = view.labels(subject).stops === "none";
+    const limit = Math.max(1_000, held.of.effective);
+    const value = uncovered(held);
+    const on = !without && above(value, limit, ease);
+    const off = without || below(value, 0.9 * limit, ease);
+    const stopped = stopsOf(held).length > 0;
+    return [
+      { severity: "info", on, off },
+      { severity: "warning", on: on && !stopped, off: off || stopped },
+    ];
+  },
+  claims: (view, subject, text) => {
+    const held = view.position(subject);
+    if (!held) return [];
+    const { figures } = held;
+    return claimsOf(text, [
+      ["notional", new RegExp(`(?:long|short) of ${money}`), figures.notional],
+      ["nearest stop", new RegExp(`Nearest stop at ${money}`), nearestStop(held, view)],
+      ["mark", new RegExp(`Mark\\s+${money}`), figures.mark],
+      [
+        "liquidation price",
+        new RegExp(`liquidation at ${money}`),
+        figures.liquidation ?? missing(figures.side),
+      ],
+      ["distance", new RegExp(`, ${percent} away`), figures.distance],
+      ["without a stop", new RegExp(`${money} stand without`), uncovered(held)],
+    ]);
+  },
+};
+
+export const stopLossBehindLiquidation: Predicate = {
+  rule: "StopLossBehindLiquidation",
+  forMs: minuteMs,
+  keepMs: 30_000,
+  subjects: (view) => view.positions(),
+  levels: (view, subject, ease) => {
+    const held = view.position(subject);
+    if (!held) return undefined;
+    const { side, liquidation, mark } = held.figures;
+    const stop = nearestStop(held, view);
+    if (stop === undefined) return [{ severity: "warning", on: false, off: true }];
+    const price = liquidation ?? missing(side);
+    const value = (side === "long" ? stop - price : price - stop) / mark;
+    return [
+      {
+        severity: "warning",
+        // Both are whole ticks, so that nothing but 0 is near 0.
+        on: value <= 1e-12,
+        off: above(value, 0.002, ease),
+      },
+    ];
+  },
+  claims: (view, subject, text) => {
+    const held = view.position(subject);
+    if (!held) return [];
+    const { figures } = held;
+    return claimsOf(text, [
+      ["stop", new RegExp(`Stop ${money}`), nearestStop(held, view)],
+      ["liquidation price", new RegExp(`liquidation ${money}`), figures.liquidation ?? missing(figures.side)],
+      ["mark", new RegExp(`mark\\s+${money}`), figures.mark],
+      ["notional", new RegExp(`: ${money} would be liquidated`), figures.notional],
+    ]);
+  },
+};

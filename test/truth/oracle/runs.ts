@@ -1,0 +1,86 @@
+/**
+ * For how long the levels of one rule and subject have held, and have been gone: beyond doubt, and by all that is known at most.
+ * Times are the daemon's, ms.
+ */
+import type { Ease, Level, Predicate } from "./predicate.ts";
+import type { View } from "./view.ts";
+
+/** Since when; null: not now. */
+interface LevelRuns {
+  readonly severity: Level["severity"];
+  surelyOnMs: number | null;
+  perhapsOnMs: number | null;
+  surelyGoneMs: number | null;
+  perhapsGoneMs: number | null;
+}
+
+/** A time during which a level surely held, or was surely gone. */
+export interface Run {
+  readonly severity: Level["severity"];
+  readonly holds: boolean;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export class Runs {
+  readonly predicate: Predicate;
+  readonly subject: string;
+  readonly levels: LevelRuns[] = [];
+  /** The position that it is about: another one begins anew. */
+  #identity = "";
+  readonly #ended: (run: Run) => void;
+
+  /** @param ended told of each run when it is over */
+  constructor(predicate: Predicate, subject: string, ended: (run: Run) => void) {
+    this.predicate = predicate;
+    this.subject = subject;
+    this.#ended = ended;
+  }
+
+  /** Judges by a view. */
+  judge(view: View, identity: string, atMs: number): void {
+    if (identity !== this.#identity) {
+      this.breakOff(atMs);
+      this.levels.length = 0;
+      this.#identity = identity;
+    }
+    const levels = (ease: Ease) => this.predicate.levels(view, this.subject, ease);
+    const [most, least] = [levels(1), levels(-1)];
+    if (!most || !least) {
+      this.breakOff(atMs);
+      return;
+    }
+    for (const [index, { severity }] of most.entries()) {
+      this.levels[index] ??= {
+        ...{ severity, surelyOnMs: null, perhapsOnMs: null, surelyGoneMs: null, perhapsGoneMs: null },
+      };
+      const runs = this.levels[index];
+      const above = (of: readonly Level[]) => of.slice(index);
+      const surelyOn = above(least).some(({ on }) => on);
+      const perhapsOn = above(most).some(({ on }) => on);
+      const surelyGone = !perhapsOn && above(least).every(({ off }) => off);
+      const perhapsGone = !surelyOn && most[index]!.off;
+      this.#set(runs, "surelyOnMs", surelyOn, atMs);
+      this.#set(runs, "surelyGoneMs", surelyGone, atMs);
+      runs.perhapsOnMs = perhapsOn ? (runs.perhapsOnMs ?? atMs) : null;
+      runs.perhapsGoneMs = perhapsGone ? (runs.perhapsGoneMs ?? atMs) : null;
+    }
+  }
+
+  /** Nothing is known beyond doubt from then on. */
+  breakOff(atMs: number): void {
+    for (const runs of this.levels) {
+      this.#set(runs, "surelyOnMs", false, atMs);
+      this.#set(runs, "surelyGoneMs", false, atMs);
+    }
+  }
+
+  #set(runs: LevelRuns, name: "surelyOnMs" | "surelyGoneMs", so: boolean, atMs: number): void {
+    const fromMs = runs[name];
+    if (so) runs[name] = fromMs ?? atMs;
+    else if (fromMs !== null) {
+      runs[name] = null;
+      this.#ended({ severity: runs.severity, holds: name === "surelyOnMs", fromMs, toMs: atMs });
+    }
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * The versions of the truth that the daemon had at each moment: which state of each account (by its sequence), which prices. It is
+ * told by the recorded observations; each is held against the truth that it names, so nothing in here is taken on trust.
+ */
+import type { SubaccountState } from "../../../src/domain/account.ts";
+import type { Observation } from "../../../src/domain/observation.ts";
+import { type Price, tickUsd } from "./margin.ts";
+import { type AccountTruth, between, type Truth } from "./truth.ts";
+
+/** Statistics are of the whole second in which they were asked. */
+const secondMs = 1_000;
+
+export class Seen {
+  readonly accounts = new Map<string, AccountTruth>();
+  readonly prices = new Map<string, Price>();
+  /** Statuses of markets; empty before they were read. */
+  readonly statuses = new Map<string, string>();
+  readonly sessions = new Map<string, string>();
+  exchange: {
+    readonly active: boolean;
+    readonly gated: boolean;
+    readonly withdrawalsAvailable: boolean;
+  } | null = null;
+  /** Times at which accounts of one PDA index, and prices of all markets, were last read whole; the daemon's clock, ms. */
+  readonly readMs = new Map<string, number>();
+  /** The account that was read is another version than before, or a price is: counts up. */
+  version = 0;
+  readonly #truth: Truth;
+
+  constructor(truth: Truth) {
+    this.#truth = truth;
+  }
+
+  /** A daemon that begins knows nothing. */
+  forget(): void {
+    for (const known of [this.accounts, this.prices, this.statuses, this.sessions, this.readMs])
+      known.clear();
+    this.exchange = null;
+    this.version++;
+  }
+
+  /**
+   * Takes an observation in.
+   * @param atMs true wall time at which it was committed
+   * @returns what it says that was not true
+   */
+  take(observation: Observation, atMs: number): readonly string[] {
+    switch (observation.kind) {
+      case "watching":
+        if (!observation.reloaded) this.forget();
+        return [];
+      case "accounts":
+        return this.#takeAccounts(observation);
+      case "prices":
+        if (!observation.live) this.readMs.set("prices", observation.atMs);
+        return observation.markets.flatMap((one) => this.#takePrice(one, atMs));
+      case "marketConfig":
+        this.readMs.set("marketConfig", observation.atMs);
+        return observation.markets.flatMap(({ symbol, status }) => {
+          if (this.statuses.get(symbol) !== status) this.version++;
+          this.statuses.set(symbol, status);
+          return this.#wasTrue(
+            `status of ${symbol}`,
+            status,
+            between(this.#truth.markets.get(symbol) ?? [], atMs - recentMs, atMs).map((one) => one.status),
+          );
+        });
+      case "exchangeStatus": {
+        const { active, gated, withdrawalsAvailable } = observation;
+        this.exchange = { active, gated, withdrawalsAvailable };
+        this.readMs.set("exchangeStatus", observation.atMs);
+        this.version++;
+        const truths = between(this.#truth.exchange, atMs - recentMs, atMs);
+        return this.#wasTrue(
+          "trading on the exchange",
+          String(active),
+          truths.map((one) => String(one.active)),
+        );
+      }
+      default:
+        return [];
+    }
+  }
+
+  #takeAccounts({
+    wallet,
+    pdaIndex,
+    subaccounts,
+    told,
+    atMs,
+  }: Observation & { readonly kind: "accounts" }): readonly string[] {
+    const prefix = `${wallet}/${pdaIndex}.`;
+    if (told === undefined) this.readMs.set(prefix, atMs);
+    const listed = new Set(subaccounts.map(({ subaccount }) => `${prefix}${subaccount}`));
+    for (const name of [...this.accounts.keys()]) {
+      if (!name.startsWith(prefix) || listed.has(name)) continue;
+      if (told !== undefined && !told.includes(Number(name.slice(prefix.length)))) continue;
+      this.accounts.delete(name);
+      this.version++;
+    }
+    const wrong: string[] = [];
+    for (const state of subaccounts) {
+      if (told !== undefined && !told.includes(state.subaccount)) continue;
+      const name = `${prefix}${state.subaccount}`;
+      const before = this.accounts.get(name);
+      if (before?.sequence === state.sequence) continue;
+      // An account that was never opened is listed empty.
+      const truth = this.#truth.account(name, state.sequence);
+      if (truth === undefined) {
+        if (state.sequence > 0) wrong.push(`${name} never had the sequence ${state.sequence}`);
+        continue;
+      }
+      if (before && before.sequence > truth.sequence)
+        wrong.push(`${name} goes back from sequence ${before.sequence} to ${truth.sequence}`);
+      wrong.push(
+        ...differences(truth, state).map((what) => `${name} at sequence ${state.sequence}: ${what}`),
+      );
+      this.accounts.set(name, truth);
+      this.version++;
+    }
+    return wrong;
+  }
+
+  #takePrice(
+    {
+      symbol,
+      markPriceUsd,
+      oraclePriceUsd,
+      exchangeMs,
+    }: (Observation & { readonly kind: "prices" })["markets"][number],
+    atMs: number,
+  ): readonly string[] {
+    const rules = this.#truth.rules.get(symbol);
+    if (!rules) return [`there is no market ${symbol}`];
+    const ticks = (usd: number) => Math.round(usd / tickUsd(rules));
+    const price = { markTicks: ticks(markPriceUsd), oracleTicks: ticks(oraclePriceUsd) };
+    const before = this.prices.get(symbol);
+    if (before?.markTicks !== price.markTicks || before.oracleTicks !== price.oracleTicks) this.version++;
+    this.prices.set(symbol, price);
+    const states = between(
+      this.#truth.markets.get(symbol)!,
+      exchangeMs - secondMs,
+      Math.min(atMs, exchangeMs + secondMs),
+    );
+    return this.#wasTrue(
+      `mark of ${symbol}`,
+      `${price.markTicks} of ${new Date(exchangeMs).toISOString()}`,
+      states.some(({ markTicks }) => markTicks === price.markTicks)
+        ? [`${price.markTicks} of ${new Date(exchangeMs).toISOString()}`]
+        : states.map(({ markTicks }) => String(markTicks)),
+    );
+  }
+
+  #wasTrue(what: string, seen: string, truths: readonly string[]): readonly string[] {
+    return truths.includes(seen) ? [] : [`${what}: ${seen}, true is ${[...new Set(truths)].join(", then ")}`];
+  }
+}
+
+/** The longest time that an answer without a time of its own may be under way, ms. */
+const recentMs = 61_000;
+
+function differences(truth: AccountTruth, state: SubaccountState): readonly string[] {
+  const wrong: string[] = [];
+  const compare = (what: string, seen: unknown, is: unknown) => {
+    if (String(seen) !== String(is)) wrong.push(`${what} ${seen}, true is ${is}`);
+  };
+  compare("collateral", state.collateralQuoteLots, truth.collateral);
+  compare(
+    "spot",
+    state.spotCollaterals.reduce((sum, { balance }) => sum + balance, 0n),
+    truth.spot,
+  );
+  const positions = (
+    list: readonly {
+      symbol: string;
+      baseLots: bigint;
+      virtualQuoteLots: bigint;
+      sequence: string | number;
+      funding: bigint;
+      stops: readonly string[];
+    }[],
+  ) =>
+    list
+      .map(
+        (one) =>
+          `${one.symbol} ${one.baseLots} for ${one.virtualQuoteLots}, funding ${one.funding}, number ${one.sequence}, ${[...one.stops].sort().join(" ")}`,
+      )
+      .sort()
+      .join("; ");
+  compare(
+    "positions",
+    positions(
+      state.positions.map((one) => ({
+        ...one,
+        funding: one.unsettledFundingQuoteLots,
+        stops: one.triggers.map(({ kind, triggerPriceTicks }) => `${kind} ${triggerPriceTicks}`),
+      })),
+    ),
+    positions(
+      truth.positions.map((one) => ({
+        ...one,
+        funding: one.unsettledFunding,
+        stops: one.triggers.map(({ kind, ticks }) => `${kind} ${ticks}`),
+      })),
+    ),
+  );
+  const orders = (
+    list: readonly { symbol: string; sequence: string; side: string; lots: bigint; price: string }[],
+  ) =>
+    list
+      .map(({ symbol, sequence, side, lots, price }) => `${symbol} ${sequence} ${side} ${lots} at ${price}`)
+      .sort()
+      .join("; ");
+  compare(
+    "orders",
+    orders(
+      state.orders
+        .filter(({ status, stopLoss }) => status === "active" && !stopLoss)
+        .map((one) => ({ ...one, lots: one.remainingLots, price: String(one.priceTicks) })),
+    ),
+    orders(truth.orders.map((one) => ({ ...one, price: String(one.priceTicks) }))),
+  );
+  return wrong;
+}

@@ -1,0 +1,50 @@
+/** The part of a scenario's configuration that says when something is due. */
+import { parseDurationMs } from "../../../src/domain/duration.ts";
+
+export interface Span {
+  readonly least: number;
+  readonly most: number;
+}
+
+interface Sections {
+  readonly schedules: {
+    readonly traderState: { readonly every: string };
+    readonly markets: { readonly every: string };
+  };
+  readonly ruleOverrides: Readonly<
+    Record<string, { readonly for?: string; readonly keepFiringFor?: string }>
+  >;
+}
+
+export class Terms {
+  readonly accountsMs: number;
+  readonly pricesMs: number;
+  readonly #overrides: readonly Sections["ruleOverrides"][];
+
+  /** @param sections of config.yaml, of each version that was in use */
+  constructor(sections: readonly Readonly<Record<string, unknown>>[]) {
+    const all = sections as unknown as readonly Sections[];
+    const { traderState, markets } = all[0]!.schedules;
+    this.accountsMs = ms(traderState.every);
+    this.pricesMs = ms(markets.every);
+    this.#overrides = all.map(({ ruleOverrides }) => ruleOverrides);
+  }
+
+  /** `for` and `keepFiringFor` of a rule, over all versions. */
+  of(rule: string, shipped: { readonly forMs: number; readonly keepMs: number }) {
+    const span = (name: "for" | "keepFiringFor", shippedMs: number): Span => {
+      const all = this.#overrides.map((overrides) => {
+        const text = overrides[rule]?.[name];
+        return text === undefined ? shippedMs : ms(text);
+      });
+      return { least: Math.min(...all), most: Math.max(...all) };
+    };
+    return { forMs: span("for", shipped.forMs), keepMs: span("keepFiringFor", shipped.keepMs) };
+  }
+}
+
+function ms(text: string): number {
+  const found = parseDurationMs(text);
+  if (found === undefined || found === null || Number.isNaN(found)) throw new Error(`no duration: ${text}`);
+  return found;
+}

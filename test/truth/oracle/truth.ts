@@ -1,0 +1,177 @@
+/**
+ * The truth of a scenario: each state that an account, a market or the exchange had, in the order of their times. It is read from
+ * the simulated exchange's own records, and only what they store; what follows from that is computed by `margin.ts`.
+ */
+import type { Account, Market, World } from "../../../src/simulator/state.ts";
+import { nameOf } from "../names.ts";
+
+export interface PositionTruth {
+  readonly symbol: string;
+  /** Signed. */
+  readonly baseLots: bigint;
+  readonly virtualQuoteLots: bigint;
+  /** Positive: will be received. */
+  readonly unsettledFunding: bigint;
+  /** Another one is another position. */
+  readonly sequence: number;
+  readonly triggers: readonly { readonly kind: "stopLoss" | "takeProfit"; readonly ticks: number }[];
+}
+
+export interface OrderTruth {
+  readonly symbol: string;
+  readonly sequence: string;
+  readonly side: "bid" | "ask";
+  readonly priceTicks: number;
+  readonly lots: bigint;
+  readonly reduceOnly: boolean;
+}
+
+/** An account after the transaction that gave it its sequence. Times are true wall times, ms. */
+export interface AccountTruth {
+  readonly name: string;
+  readonly wallet: string;
+  readonly atMs: number;
+  readonly sequence: number;
+  readonly collateral: bigint;
+  /** Deposits less withdrawals and transfers. */
+  readonly netDeposits: bigint;
+  /** Native units of SOL. */
+  readonly spot: bigint;
+  readonly positions: readonly PositionTruth[];
+  readonly orders: readonly OrderTruth[];
+}
+
+export interface MarketTruth {
+  readonly atMs: number;
+  readonly markTicks: number;
+  readonly oracleTicks: number;
+  readonly status: string;
+  readonly session: string;
+}
+
+export interface ExchangeTruth {
+  readonly atMs: number;
+  readonly active: boolean;
+  readonly gated: boolean;
+  readonly withdrawalsAvailable: boolean;
+}
+
+/** The part of a market that never changes. */
+export type MarketRules = Pick<Market["spec"], "symbol" | "tickSize" | "baseLotsDecimals" | "leverageTiers"> &
+  Pick<Market["risk"], "riskFactors">;
+
+export class Truth {
+  /** By name, each by sequence: states of one account that follow each other. */
+  readonly accounts = new Map<string, AccountTruth[]>();
+  readonly markets = new Map<string, MarketTruth[]>();
+  readonly exchange: ExchangeTruth[] = [];
+  readonly rules = new Map<string, MarketRules>();
+  readonly #world: World;
+  readonly #nowMs: () => number;
+
+  /** Follows a world from now on. @param nowMs true wall time */
+  constructor(world: World, nowMs: () => number) {
+    this.#world = world;
+    this.#nowMs = nowMs;
+    for (const [symbol, { spec, risk }] of world.markets)
+      this.rules.set(symbol, { ...spec, symbol, riskFactors: risk.riskFactors });
+    world.listeners.add(({ accounts }) => {
+      this.note();
+      for (const account of accounts.keys()) this.#noteAccount(account);
+    });
+    this.note();
+  }
+
+  /** Notes what changed without a transaction. */
+  note(): void {
+    const { markets, wallets, exchange } = this.#world;
+    for (const [symbol, market] of markets) {
+      const { markTicks, oracleTicks, status, session } = market;
+      append(this.markets, symbol, {
+        ...{ atMs: this.#nowMs(), markTicks, oracleTicks, status, session: session.state },
+      });
+    }
+    const last = this.exchange.at(-1);
+    if (!last || !isAs(last, { ...exchange })) this.exchange.push({ atMs: this.#nowMs(), ...exchange });
+    for (const wallet of wallets.values())
+      for (const account of wallet.accounts.values())
+        if (!this.accounts.has(nameOf(account))) this.#noteAccount(account);
+  }
+
+  /** The state with a sequence. */
+  account(name: string, sequence: number): AccountTruth | undefined {
+    const states = this.accounts.get(name) ?? [];
+    // Sequences grow by one with each state.
+    const index = sequence - (states[0]?.sequence ?? 0);
+    return states[index]?.sequence === sequence
+      ? states[index]
+      : states.findLast((one) => one.sequence === sequence);
+  }
+
+  #noteAccount(account: Account): void {
+    if (account === this.#world.house) return;
+    const { collateral, netDeposits, sequence, wallet } = account;
+    const name = nameOf(account);
+    const positions = [...account.positions].map(([symbol, one]): PositionTruth => {
+      const { fundingIndex } = this.#world.markets.get(symbol)!;
+      return {
+        symbol,
+        baseLots: one.baseLots,
+        virtualQuoteLots: one.virtualQuoteLots,
+        unsettledFunding: (one.fundingIndex - fundingIndex) * one.baseLots,
+        sequence: one.sequence,
+        triggers: one.triggers.map(({ kind, triggerTicks }) => ({ kind, ticks: triggerTicks })),
+      };
+    });
+    const orders = [...account.orders].map(({ symbol, side, priceTicks, remainingLots, ...order }) => {
+      return {
+        symbol,
+        sequence: order.sequence,
+        side,
+        priceTicks,
+        lots: remainingLots,
+        reduceOnly: order.reduceOnly,
+      };
+    });
+    const state: AccountTruth = {
+      ...{ name, wallet: wallet.name, atMs: this.#nowMs(), sequence, collateral, netDeposits },
+      ...{ spot: account.spot ?? 0n, positions, orders },
+    };
+    const states = this.accounts.get(name) ?? [];
+    this.accounts.set(name, states);
+    states.push(state);
+  }
+}
+
+/** The state of a time: the last one that is not later; undefined before the first. */
+export function at<T extends { readonly atMs: number }>(states: readonly T[], atMs: number): T | undefined {
+  let low = 0;
+  let high = states.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (states[middle]!.atMs <= atMs) low = middle + 1;
+    else high = middle;
+  }
+  return states[low - 1];
+}
+
+/** All states that held at some moment from one time to another. */
+export function between<T extends { readonly atMs: number }>(
+  states: readonly T[],
+  fromMs: number,
+  toMs: number,
+): readonly T[] {
+  const first = at(states, fromMs);
+  return states.filter((one) => one === first || (one.atMs > fromMs && one.atMs <= toMs));
+}
+
+function append(all: Map<string, MarketTruth[]>, symbol: string, state: MarketTruth): void {
+  const states = all.get(symbol) ?? [];
+  all.set(symbol, states);
+  const last = states.at(-1);
+  if (!last || !isAs(last, { ...state, atMs: last.atMs })) states.push(state);
+}
+
+function isAs<T extends object>(one: T, other: Partial<T>): boolean {
+  return (Object.keys(other) as (keyof T)[]).every((name) => one[name] === other[name]);
+}
