@@ -160,11 +160,12 @@ export function createCollectors(options: CollectorsOptions): Collectors {
     const calendars = calendarsCollector({ ...ofMarkets, badRecords, clock, ask: askCalendars });
     stopWaiting = calendars.stop;
     const needs = options.needs ?? noNeeds;
+    const everyMs = scheduleMs(options.schedules.traderState, clock.nowMs());
     const collectors: Collector[] = [
       marketConfigCollector(book, badRecords, elapsedMs),
       marketsCollector(live, elapsedMs),
       exchangeStatusCollector(live),
-      traderStateCollector({ accounts, badRecords, onNewAccount, live, elapsedMs }),
+      traderStateCollector({ accounts, badRecords, onNewAccount, live, elapsedMs, everyMs }),
       traderViewCollector(accounts, badRecords),
       notificationsCollector({ accounts, book, teller, cursors, elapsedMs, acknowledged, live }),
       liquidationsCollector(shared, accounts),

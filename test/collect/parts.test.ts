@@ -69,6 +69,7 @@ test("trader states", async () => {
     badRecords,
     onNewAccount: () => {},
     elapsedMs: () => 0,
+    everyMs: 5_000,
   });
   await expect(read(collector)).rejects.toThrow("no such account");
   expect(seen.filter((one) => one.kind === "accounts").map((one) => one.pdaIndex)).toEqual([1]);

@@ -3,7 +3,8 @@
  *
  * An account that is active may be answered without subaccounts. Where it may hold something, that is believed once three
  * answers in a row, each of a later slot, say so, and the trader views of its accounts show nothing either. Until then the
- * read failed: a list that got lost must not read as positions that are gone.
+ * read failed: a list that got lost must not read as positions that are gone. So did it where the answer is an old one that is
+ * repeated.
  */
 
 import type { TraderView } from "../../contract/index.ts";
@@ -12,11 +13,15 @@ import { ExchangeError, IMPOSSIBLE_SLOT, LedgerSlots, type Mirrored } from "../.
 import type { AccountBook } from "../accounts.ts";
 import type { BadRecords } from "../bad-records.ts";
 import type { CollectedWallet, WalletCollector, WalletRun } from "../collector.ts";
+import { RepeatedStates } from "../repeated-states.ts";
 import type { StreamFeed } from "../stream-feed.ts";
 import { subaccountState } from "../translate/trader-state.ts";
 
 /** Answers in a row without subaccounts that it takes to believe them. */
 const emptyAnswers = 3;
+
+/** The same slot for so long is one old answer, however often states are read, ms. */
+const REPEATED_MS = 15_000;
 
 /** Answers without subaccounts that are not believed yet. */
 interface Doubted {
@@ -50,8 +55,12 @@ export function traderStateCollector(parts: {
   readonly live?: Pick<StreamFeed, "polledState"> | null;
   /** Monotonic. */
   readonly elapsedMs: () => number;
+  /** The usual time between two readings of a wallet, ms. */
+  readonly everyMs: number;
 }): WalletCollector {
-  const { accounts, badRecords, live, elapsedMs } = parts;
+  const { accounts, badRecords, live, elapsedMs, everyMs } = parts;
+  // As old as rules take a state for by default.
+  const repeated = new RepeatedStates(Math.max(REPEATED_MS, 3 * everyMs));
   /** The last answers about each wallet, in the order of its PDA indices: the next ones share with them what is the same. */
   const last = new Map<CollectedWallet, readonly Place[]>();
   const onUnknown = (field: string, word: string) => badRecords.unknownWord("traderState", field, word);
@@ -112,6 +121,11 @@ export function traderStateCollector(parts: {
           const state = await client.traderState({ authority, traderPdaIndex: pdaIndex }, call());
           if (!place.slots.take(state.slot, elapsedMs()))
             throw new ExchangeError({ endpoint: "traderState", reason: "bad-record", what: IMPOSSIBLE_SLOT });
+          const oldMs = repeated.take(`${authority} ${pdaIndex}`, state, elapsedMs(), nowMs());
+          if (oldMs !== null) {
+            const what = `repeats an answer of ${new Date(oldMs).toISOString().slice(11, 19)} UTC`;
+            throw new ExchangeError({ endpoint: "traderState", reason: "server-error", what });
+          }
           const { subaccounts: listed, capabilities } = state.snapshot;
           const cold = capabilities.state === "cold" || capabilities.state === "uninitialized";
           if (listed.length === 0 && !cold && (before === null || before.some(holdsAnything))) {

@@ -96,7 +96,13 @@ const scheduler = new Scheduler({
     marketConfigCollector(new MarketBook(), badRecords, () => clock.elapsedMs()),
     marketsCollector(null, () => 0),
     exchangeStatusCollector(),
-    traderStateCollector({ accounts, badRecords, onNewAccount: () => {}, elapsedMs: () => 0 }),
+    traderStateCollector({
+      accounts,
+      badRecords,
+      onNewAccount: () => {},
+      elapsedMs: () => 0,
+      everyMs: 5_000,
+    }),
   ],
 });
 scheduler.start();

@@ -103,6 +103,7 @@ function daemonSide() {
     badRecords: new BadRecords(clock, log, () => {}),
     onNewAccount: () => {},
     elapsedMs: () => 0,
+    everyMs: 5_000,
   });
   // Every wallet is polled far more often than in life; for the watch a round of them takes its 5 s all the same, so that
   // windows and clocks hold what they would hold.

@@ -84,6 +84,7 @@ export function ingestSide(parts: {
     badRecords: new BadRecords(clock, log, () => {}),
     onNewAccount: () => {},
     elapsedMs: () => 0,
+    everyMs: 5_000,
   });
   const markets = marketsCollector(null, () => 0);
   if (markets.scope !== "exchange") throw new Error("prices are of the exchange");
