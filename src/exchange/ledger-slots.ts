@@ -16,30 +16,33 @@ interface Seen {
 }
 
 export class LedgerSlots {
-  /** The newest answer that was believed; null: none yet. */
-  #newest: Seen | null = null;
+  /** The newest answer that was believed; its slot is negative before the first. Written out: there is one of each wallet. */
+  #newestSlot = -1;
+  #newestMs = 0;
   /** The last answer, if its slot was impossible. */
   #doubted: Seen | null = null;
 
   /** Returns true if the ledger can have come to a slot. */
   possible(slot: number, atMs: number): boolean {
-    return follows(slot, atMs, this.#newest);
+    if (this.#newestSlot < 0) return slot >= 0;
+    return follows(slot, atMs, this.#newestSlot, this.#newestMs);
   }
 
   /** Takes the slot of an answer. @returns false if it is impossible: the answer is not to be taken */
   take(slot: number, atMs: number): boolean {
     const doubted = this.#doubted;
-    const goesOn = doubted !== null && slot > doubted.slot && follows(slot, atMs, doubted);
+    const goesOn = doubted !== null && slot > doubted.slot && follows(slot, atMs, doubted.slot, doubted.atMs);
     const believed = goesOn || this.possible(slot, atMs);
     this.#doubted = believed ? null : { slot, atMs };
-    if (believed) this.#newest = { slot, atMs };
+    if (believed) {
+      this.#newestSlot = slot;
+      this.#newestMs = atMs;
+    }
     return believed;
   }
 }
 
-function follows(slot: number, atMs: number, since: Seen | null): boolean {
-  if (slot < 0) return false;
-  if (since === null) return true;
-  const seconds = Math.max(0, atMs - since.atMs) / 1_000;
-  return slot <= since.slot + SLACK_SLOTS + SLOTS_A_SECOND * seconds;
+function follows(slot: number, atMs: number, sinceSlot: number, sinceMs: number): boolean {
+  const seconds = Math.max(0, atMs - sinceMs) / 1_000;
+  return slot >= 0 && slot <= sinceSlot + SLACK_SLOTS + SLOTS_A_SECOND * seconds;
 }
