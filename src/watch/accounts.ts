@@ -551,7 +551,7 @@ export class Accounts {
       const symbol = balance > 0n ? this.#markets.symbolOfAsset(assetIndex) : undefined;
       if (symbol !== undefined) symbols.add(symbol);
     }
-    account.otherMarkets = [...symbols];
+    account.otherMarkets = this.#index.list(symbols);
   }
 
   #stateFacts(account: AccountEntry, atMs: number, first: boolean): void {

@@ -4,10 +4,15 @@
  */
 import type { AccountEntry } from "./accounts.ts";
 
+/** At most so many lists of symbols are shared. */
+const maxLists = 1_000;
+
 export class MarketIndex {
   readonly #accounts = new Map<string, Set<AccountEntry>>();
   /** Accounts whose sums are unknown: any price may be the one that is missing. */
   readonly #unassessed = new Set<AccountEntry>();
+  /** Lists of symbols, by all of them. */
+  readonly #lists = new Map<string, readonly string[]>();
 
   /** Takes an account as its state is now. */
   take(account: AccountEntry): void {
@@ -17,7 +22,18 @@ export class MarketIndex {
     for (const symbol of account.otherMarkets) markets.add(symbol);
     for (const symbol of account.markets) if (!markets.has(symbol)) this.#leave(symbol, account);
     for (const symbol of markets) this.#enter(symbol, account);
-    account.markets = [...markets];
+    account.markets = this.list(markets);
+  }
+
+  /** Returns the symbols as a list to be kept: accounts in the same markets share it. */
+  list(symbols: ReadonlySet<string>): readonly string[] {
+    const list = [...symbols];
+    const name = JSON.stringify(list);
+    const known = this.#lists.get(name);
+    if (known !== undefined) return known;
+    if (this.#lists.size >= maxLists) this.#lists.clear();
+    this.#lists.set(name, list);
+    return list;
   }
 
   /** Forgets an account that is gone. */
