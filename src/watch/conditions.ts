@@ -291,7 +291,7 @@ export class Conditions {
             continue;
           }
         }
-        if (planned.looksBack) node.looked = views[i]!;
+        if (planned.looksBack) env.looked = views[i]!;
         if (staysQuiet(planned, env, turn)) {
           staleMs = Math.min(staleMs, planned.look.untilMs(env, turn) + 1);
           continue;
@@ -571,7 +571,7 @@ export class Conditions {
     const env = instance.node.env;
     env.nowMs = nowMs;
     env.oldAccounts = false;
-    instance.node.looked = instance.windows;
+    env.looked = instance.windows;
     return env;
   }
 

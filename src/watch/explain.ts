@@ -100,7 +100,7 @@ function explanationOf(
   const { env, subject } = node;
   const alert = instance.alert?.alert ?? null;
   env.nowMs = nowMs;
-  node.looked = instance.windows;
+  env.looked = instance.windows;
   const doubt = rule.reads.some(isProfit) ? doubtOf(node) : null;
   const { unknown, unexplained, holds, parts } =
     doubt === null ? look(instance) : lookAtBothEnds(instance, doubt);

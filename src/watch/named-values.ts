@@ -71,7 +71,7 @@ export class NamedValues {
     env.nowMs = nowMs;
     const known: Record<string, number> = {};
     for (const { value, windows } of this.#of(node, values)) {
-      node.looked = windows;
+      env.looked = windows;
       const result = value.value.run(env);
       const name = fieldOf(value);
       // Written over and not removed first, since an object that loses properties becomes slow for good.

@@ -4,7 +4,7 @@
  */
 import type { Source } from "../domain/observation.ts";
 import { type Subject, subjectName } from "../domain/subject.ts";
-import type { Env, Facts, Window } from "../rules/index.ts";
+import type { Env, Facts, Unknown, Window } from "../rules/index.ts";
 import { Instance, noInstances, noViews, noWindows } from "./instance.ts";
 import { noPlan, type Plan, Quiet } from "./plan.ts";
 import { Staleness } from "./staleness.ts";
@@ -12,11 +12,22 @@ import type { WindowSet } from "./windows.ts";
 
 export type Former = Pick<SubjectNode, "plan" | "instances" | "quiet">;
 
+/** Surroundings of a subject with the windows that `window` reads. */
+export interface NodeEnv extends Env {
+  /** The windows of the rule that is being judged. */
+  looked: readonly Window[];
+}
+
+/** The same function for all subjects: there are thousands. */
+export function readWindow(this: NodeEnv, index: number): number | Unknown {
+  return this.looked[index]?.read(this.nowMs) ?? Number.NaN;
+}
+
 export class SubjectNode {
   readonly subject: Subject;
   readonly name: string;
   readonly facts: Facts;
-  readonly env: Env;
+  readonly env: NodeEnv;
   /** Tells a position from the one of the same name before it: side and sequence (`long 318`). Empty for other subjects. */
   readonly incarnation: string;
   /** Marks what was already so when watching began: true for subjects of the first answer after the start. */
@@ -36,17 +47,14 @@ export class SubjectNode {
   /** The rules that judged it before a reload, until the new ones are attached. */
   former: Former | null = null;
   windows: WindowSet | null = null;
-  /** Those that `env.window` tells of: of the rule that is being judged. */
-  looked: readonly Window[] = noWindows;
 
-  constructor(subject: Subject, facts: Facts, env: Env, incarnation: string, first: boolean) {
+  constructor(subject: Subject, facts: Facts, env: NodeEnv, incarnation: string, first: boolean) {
     this.subject = subject;
     this.name = subjectName(subject);
     this.facts = facts;
     this.env = env;
     this.incarnation = incarnation;
     this.first = first;
-    env.window = (index) => this.looked[index]!.read(env.nowMs);
   }
 
   /** The state of the rule of this place in the plan. Of a quiet one that is kept nowhere; see `rouse`. */
@@ -89,7 +97,7 @@ export class SubjectNode {
     this.staleness = new Staleness(this);
     this.staleness.order = order;
     this.windows = null;
-    this.looked = noWindows;
+    this.env.looked = noWindows;
   }
 
   seen(source: Source, atMs: number): void {

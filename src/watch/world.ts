@@ -8,16 +8,15 @@ import type { AccountRef, Subject } from "../domain/subject.ts";
 import type { Env, Facts } from "../rules/index.ts";
 import { type AccountEntry, Accounts, type Parting, type SubjectKeeper } from "./accounts.ts";
 import { Holders } from "./holders.ts";
+import { noWindows } from "./instance.ts";
 import { Markets } from "./markets.ts";
 import { Placings } from "./placings.ts";
 import type { WatchedWallet } from "./settings.ts";
-import { newFacts, SubjectNode } from "./subjects.ts";
+import { type NodeEnv, newFacts, readWindow, SubjectNode } from "./subjects.ts";
 import { newWallet, rename, type WalletEntry } from "./wallets.ts";
 import type { Needs } from "./wants.ts";
 
 export type Gone = (node: SubjectNode, account: AccountEntry, symbol: string | null, why: Parting) => void;
-
-const noWindow = (): number => Number.NaN;
 
 export class World {
   readonly nodes = new Map<string, SubjectNode>();
@@ -157,7 +156,7 @@ export class World {
   }
 
   /** Surroundings of a subject; the world's own facts are looked up late, since they are made first. */
-  #env(own: Partial<Pick<Env, "position" | "trader" | "wallet" | "market" | "book" | "pair">>): Env {
+  #env(own: Partial<Pick<Env, "position" | "trader" | "wallet" | "market" | "book" | "pair">>): NodeEnv {
     // All of them with the same properties in the same order: what reads one of them is fast as long as they are of one shape.
     return {
       nowMs: 0,
@@ -172,7 +171,8 @@ export class World {
       event: undefined,
       markets: this.#marketFacts,
       listed: this.#listed,
-      window: noWindow,
+      window: readWindow,
+      looked: noWindows,
       value: undefined,
       allFresh: false,
       oldAccounts: false,
