@@ -2,6 +2,9 @@
 import type { Changes } from "../domain/changes.ts";
 import type { Source } from "../domain/observation.ts";
 
+/** The names under which a start finds what is kept of wallets begin with it. */
+export const walletKeepPrefix = "wallet/";
+
 type Filling = { -readonly [K in keyof Changes]: Changes[K][number][] };
 
 /** A reading that should be made at once because something depends on it, outside its schedule. */

@@ -5,8 +5,7 @@
  */
 import type { Event } from "../domain/event.ts";
 import type { AccountEntry } from "./accounts.ts";
-import type { Draft } from "./draft.ts";
-import { walletKeepPrefix } from "./wallets.ts";
+import { type Draft, walletKeepPrefix } from "./draft.ts";
 
 const suffix = "/holders";
 /** Funding rows cover the hour before their time. */

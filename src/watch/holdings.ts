@@ -6,9 +6,8 @@
 import type { SpotCollateralState } from "../domain/account.ts";
 import type { AccountEntry } from "./accounts.ts";
 import type { Balance } from "./balance-change.ts";
-import type { Draft } from "./draft.ts";
+import { type Draft, walletKeepPrefix } from "./draft.ts";
 import type { SeenBalance } from "./open-changes.ts";
-import { walletKeepPrefix } from "./wallets.ts";
 
 const suffix = "/held";
 

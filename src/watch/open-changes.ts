@@ -17,6 +17,7 @@ import {
   type Pricing,
   type TakenSpots,
 } from "./balance-change.ts";
+import { pdaIndexOf, Slots, withIndex } from "./slots.ts";
 
 /** Time of readings of the collateral history for which an open change waits before it is profit or loss, ms. */
 const openPatienceMs = 300_000;
@@ -150,7 +151,7 @@ export class OpenChanges {
     return this.#settled.length === 0 ? kept : { ...kept, settled: this.#settled };
   }
 
-  restore({ open = [], ahead = [], settled = noChanges }: Partial<KeptChanges>): void {
+  restore({ open, ahead, settled = noChanges }: KeptChanges): void {
     this.#settled = settled;
     // Those that a state showed before a stop were taken.
     this.#ahead = ahead.filter(({ account, slot }) => slot > this.slotOf(account));
@@ -164,7 +165,8 @@ export class OpenChanges {
   restoreState(account: string, slot: number, balance: Balance): void {
     this.#seen.set(account, { slot, balance });
     const pdaIndex = pdaIndexOf(account);
-    if (!this.restoredIndices.includes(pdaIndex)) this.restoredIndices = [...this.restoredIndices, pdaIndex];
+    if (!this.restoredIndices.includes(pdaIndex))
+      this.restoredIndices = withIndex(this.restoredIndices, pdaIndex);
     const known = this.#wholes.get(pdaIndex);
     if (known !== undefined && slot <= known.slot) return;
     this.#wholes.set(pdaIndex, { sinceSlot: known?.sinceSlot ?? slot, firstSlot: slot, slot });
@@ -196,12 +198,14 @@ export class OpenChanges {
     return this.#wholes.has(pdaIndexOf(account)) ? emptyBalance : undefined;
   }
 
-  /** By account and, for those that are not listed, by PDA index (see `slotIn`). */
-  slots(): Record<string, number> {
-    // With a prototype the names of its accounts would give each wallet a hidden class of its own, which is larger than this.
-    const slots: Record<string, number> = Object.create(null);
-    for (const [pdaIndex, { slot }] of this.#wholes) slots[pdaIndex] = slot;
-    for (const account of this.#seen.keys()) slots[account] = this.slotOf(account);
+  /** The slots of the newest states. */
+  slots(): Slots {
+    const slots = new Slots();
+    for (const [pdaIndex, { slot }] of this.#wholes) slots.set(String(pdaIndex), slot);
+    for (const account of this.#seen.keys()) {
+      const slot = this.slotOf(account);
+      if (slots.of(account) !== slot) slots.set(account, slot);
+    }
     return slots;
   }
 
@@ -638,14 +642,4 @@ function isExplained(open: OpenChange): boolean {
   // Nor do they without what was paid in for them.
   if (open.unlisted && open.flowUsd === 0 && open.cashUsd !== 0) return false;
   return Math.abs(unexplainedUsd(open)) <= slackOf(open);
-}
-
-/** The PDA index in the name of an account (see `accountName`). */
-function pdaIndexOf(account: string): number {
-  return Number.parseInt(account.slice(account.lastIndexOf("/") + 1), 10);
-}
-
-/** Slot of an account's state among those that were stored (see `slots`); -1: there is none. */
-export function slotIn(slots: Readonly<Record<string, number>>, account: string): number {
-  return slots[account] ?? slots[pdaIndexOf(account)] ?? -1;
 }

@@ -7,15 +7,15 @@
  */
 import type { Facts } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
-import type { Draft } from "./draft.ts";
+import { type Draft, walletKeepPrefix } from "./draft.ts";
 import {
   type ExplainedFlow,
   type KeptChanges,
   nothingOpen,
   OpenChanges,
   type OpenRange,
-  slotIn,
 } from "./open-changes.ts";
+import { Slots, type StoredSlots } from "./slots.ts";
 
 /** A partial baseline is recognized where profit is the equity of PDA indices to within this share of it. */
 const partialShare = 0.1;
@@ -26,18 +26,23 @@ const partialShare = 0.1;
  */
 const negligibleShare = 1e-4;
 
-/** The part that is kept over a restart. */
-interface Kept extends Partial<KeptChanges> {
+/** The part that is kept over a restart, beside the changes. */
+interface Kept {
   readonly baselineUsd: number;
   /** The slot of a baseline stored by an earlier version: one slot for all accounts. */
   readonly baselineSlot?: number;
-  /** The slots up to which the baseline contains flows (see `slotIn`). */
-  readonly slots?: Readonly<Record<string, number>>;
+  /** The slots up to which the baseline contains flows. */
+  readonly slots?: Slots;
   /** The PDA indices that it covers. Absent in what an earlier version stored. */
   readonly indices?: readonly number[] | null;
   /** Deposits less withdrawals since the baseline, all that are known. */
   readonly netUsd: number;
-  readonly highUsd: number;
+  /** As it was stored last. */
+  highUsd: number;
+}
+
+interface StoredProfit extends Omit<Kept, "slots">, Partial<KeptChanges> {
+  readonly slots?: StoredSlots;
 }
 
 /** Two ends between which profit lies while a change of collateral is not explained. */
@@ -56,21 +61,25 @@ export interface Stretch {
   readonly capitalUsd: number;
 }
 
+// Shared: most wallets have the first PDA index only, and the day of most is not known or one stretch.
+const noIndices: readonly number[] = [];
+export const noStretches: readonly Stretch[] = [];
+
 export class Profit implements Doubt {
   readonly changes = new OpenChanges();
   /** PDA indices of which states were compared since the start. */
-  comparedIndices: readonly number[] = [];
+  comparedIndices = noIndices;
   /** Equity at which the profit of today would be 0; NaN: it is not known. */
   zeroTodayUsd = Number.NaN;
   /** All of today, and the time since each of its withdrawals. */
-  stretches: readonly Stretch[] = [];
+  stretches = noStretches;
   /** The range of the open changes that concern today's profit. */
   openToday = nothingOpen;
   /** Equity by the newest answer about the accounts, and when that came: a day begins with it. */
   answerUsd = Number.NaN;
   answerMs = Number.NEGATIVE_INFINITY;
   readonly #facts: Facts;
-  readonly #keepName: string;
+  readonly #wallet: string;
   #kept: Kept | null = null;
   /** The baseline is known to cover the PDA indices that are read now. */
   #checked = false;
@@ -78,9 +87,9 @@ export class Profit implements Doubt {
   #zeroUsd = Number.NaN;
   #highUsd = 0;
 
-  constructor(facts: Facts, keepName: string) {
+  constructor(facts: Facts, wallet: string) {
     this.#facts = facts;
-    this.#keepName = keepName;
+    this.#wallet = wallet;
   }
 
   get inUsd(): number {
@@ -115,13 +124,13 @@ export class Profit implements Doubt {
   }
 
   restore(text: string): void {
-    this.#kept = JSON.parse(text) as Kept;
-    const { slots = {}, highUsd } = this.#kept;
-    this.#highUsd = highUsd;
+    const { open = [], ahead = [], settled = [], ...kept } = readStored(text);
+    this.#kept = kept;
+    this.#highUsd = kept.highUsd;
     // The baseline was taken of all that was there: an account that neither it nor a later state shows is new.
-    for (const [name, slot] of Object.entries(slots))
+    for (const [name, slot] of kept.slots ?? [])
       if (/^\d+$/.test(name)) this.changes.restoreWhole(Number(name), slot);
-    this.changes.restore(this.#kept);
+    this.changes.restore({ open, ahead, settled });
     this.#facts.values.highWaterMark = this.#highUsd;
   }
 
@@ -182,9 +191,9 @@ export class Profit implements Doubt {
         text = "a PDA index is no longer read; profit since watching began starts anew";
       } else if (added.length > 0) {
         const usd = equityOf(accounts, added);
-        const slots = { ...kept.slots };
+        const slots = new Slots(kept.slots);
         for (const { name, ref } of accounts)
-          if (added.includes(ref.pdaIndex)) slots[name] = this.changes.slotOf(name);
+          if (added.includes(ref.pdaIndex)) slots.set(name, this.changes.slotOf(name));
         this.#kept = { ...kept, baselineUsd: kept.baselineUsd + usd, slots, indices: now };
       } else if (!kept.indices) this.#kept = { ...kept, indices: now };
     }
@@ -308,8 +317,9 @@ export class Profit implements Doubt {
   /** Puts it where a start finds it. */
   keep(draft: Draft): void {
     if (this.#kept === null) return;
-    this.#kept = { ...this.#kept, highUsd: this.#highUsd, ...this.changes.kept };
-    draft.changes.keep.push({ name: this.#keepName, value: JSON.stringify(this.#kept) });
+    this.#kept.highUsd = this.#highUsd;
+    const value = JSON.stringify({ ...this.#kept, ...this.changes.kept });
+    draft.changes.keep.push({ name: `${walletKeepPrefix}${this.#wallet}/profit`, value });
   }
 
   /** The same where only the highest profit changed since. */
@@ -327,7 +337,7 @@ function sinceSlot(
   { slots, baselineSlot = 0 }: Pick<Kept, "slots" | "baselineSlot">,
   account: string,
 ): number {
-  return slots === undefined ? baselineSlot : slotIn(slots, account);
+  return slots === undefined ? baselineSlot : slots.of(account);
 }
 
 /**
@@ -338,10 +348,15 @@ export function profitBefore(
   text: string,
   flows: readonly { readonly account: string; readonly slot: number; readonly usd: number }[],
 ): string {
-  const kept = JSON.parse(text) as Kept;
+  const kept = readStored(text);
   const counted = flows.filter(({ account, slot }) => slot > sinceSlot(kept, account));
   const netUsd = counted.reduce((sum, { usd }) => sum - usd, kept.netUsd);
-  return JSON.stringify({ ...kept, netUsd, highUsd: 0, open: [], ahead: [], settled: [] } satisfies Kept);
+  return JSON.stringify({ ...kept, netUsd, highUsd: 0, open: [], ahead: [], settled: [] });
+}
+
+function readStored(text: string): Kept & Partial<KeptChanges> {
+  const { slots, ...others } = JSON.parse(text) as StoredProfit;
+  return slots === undefined ? others : { ...others, slots: new Slots(Object.entries(slots)) };
 }
 
 function equityOf(accounts: readonly AccountEntry[], indices: readonly number[]): number {

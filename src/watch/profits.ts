@@ -19,6 +19,7 @@ import type { Draft } from "./draft.ts";
 import { accountOf, flowOf, otherSide, tradeOf, transferOf } from "./flows.ts";
 import type { Markets } from "./markets.ts";
 import type { SpotFlow } from "./open-changes.ts";
+import { withIndex } from "./slots.ts";
 import { hasSpot } from "./spot-collateral.ts";
 import type { Today } from "./today.ts";
 import type { WalletEntry } from "./wallets.ts";
@@ -131,7 +132,7 @@ export class Profits {
     }
     // A part of an account family says nothing of the others, which have to be known first.
     if (first && seen.told !== undefined) return;
-    if (first) entry.profit.comparedIndices = [...comparedIndices, seen.pdaIndex];
+    if (first) entry.profit.comparedIndices = withIndex(comparedIndices, seen.pdaIndex);
     const openBefore = changes.open;
     let moved = false;
     let whole = seen.told === undefined;

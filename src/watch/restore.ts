@@ -11,7 +11,7 @@ import { type AlertBook, beginsAnew, type LiveAlert } from "./alert-book.ts";
 import { type ChannelAlerts, channelRule } from "./channel-alerts.ts";
 import { type Conditions, judges } from "./conditions.ts";
 import type { Downtime } from "./downtime.ts";
-import type { Draft } from "./draft.ts";
+import { type Draft, walletKeepPrefix } from "./draft.ts";
 import { type DrillAlerts, drillFailedRule } from "./drill-alerts.ts";
 import { type Endings, endingPrefix, type KeptEnding } from "./endings.ts";
 import { type Failing, failingRule } from "./failing.ts";
@@ -24,7 +24,7 @@ import type { Remembered } from "./remembered.ts";
 import type { WatchedWallet } from "./settings.ts";
 import type { Throttles } from "./throttles.ts";
 import { type Today, todayKeepSuffix } from "./today.ts";
-import { takeKey, walletKeepPrefix } from "./wallets.ts";
+import { takeKey } from "./wallets.ts";
 import type { World } from "./world.ts";
 
 export interface RestoreParts {

@@ -10,12 +10,13 @@ import type { Event } from "../domain/event.ts";
 import type { Source } from "../domain/observation.ts";
 import { dayOf } from "../rules/index.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
-import type { Draft } from "./draft.ts";
+import { type Draft, walletKeepPrefix } from "./draft.ts";
 import { accountOf } from "./flows.ts";
-import { nothingOpen, slotIn } from "./open-changes.ts";
-import type { Stretch } from "./profit.ts";
+import { nothingOpen } from "./open-changes.ts";
+import { noStretches, type Stretch } from "./profit.ts";
+import { Slots, type StoredSlots } from "./slots.ts";
 import type { ToldSince } from "./told-since.ts";
-import { type WalletEntry, walletKeepPrefix } from "./wallets.ts";
+import type { WalletEntry } from "./wallets.ts";
 
 export const todayKeepSuffix = "/today";
 /** Maximum time before midnight at which the equity of midnight may have been read. */
@@ -24,8 +25,8 @@ const beforeMidnightMs = 60_000;
 /** Equity of midnight. */
 interface Base {
   readonly usd: number;
-  /** For baselines of our own: what came in or went out after these slots counts (see `slotIn`). Absent: see `slot`. */
-  readonly slots?: Readonly<Record<string, number>>;
+  /** For baselines of our own: what came in or went out after these slots counts. Absent: see `slot`. */
+  readonly slots?: Slots;
   /**
    * For a baseline of our own as an earlier version stored it: one slot for all accounts. Null: after midnight, by the
    * exchange's time.
@@ -53,25 +54,42 @@ interface Day {
   fees: number;
   funding: number;
   /** By account and market, `0.1/SOL`. */
-  readonly realized: Record<string, number>;
-  flows: DayFlow[];
+  realized: Readonly<Record<string, number>>;
+  flows: readonly DayFlow[];
   base: Base | null;
+}
+
+/** A day as it is stored. */
+interface StoredDay extends Omit<Day, "base"> {
+  readonly base: (Omit<Base, "slots"> & { readonly slots?: StoredSlots }) | null;
 }
 
 interface Book {
   /** Today first; the next one as soon as the exchange's clock has come there. */
-  days: Day[];
+  days: readonly Day[];
   changed: boolean;
   /** It includes all reports of the day before. */
   whole: boolean;
 }
+
+interface ReadBook extends Readonly<Book> {
+  readonly days: readonly Readonly<Day>[];
+}
+
+// Shared: on most days most wallets have none.
+const noRealized: Day["realized"] = {};
+const noFlows: Day["flows"] = [];
+const noAccounts: readonly string[] = [];
 
 export class Today implements Due {
   dueMs = Number.POSITIVE_INFINITY;
   queuedMs = Number.POSITIVE_INFINITY;
   place = -1;
   order: number | undefined;
+  /** The books of wallets of which something is known. */
   readonly #books = new Map<string, Book>();
+  /** The book of all others. */
+  #emptyBook: ReadBook;
   readonly #wallets: ReadonlyMap<string, WalletEntry>;
   readonly #told: ToldSince;
   readonly #timezone: string;
@@ -101,6 +119,7 @@ export class Today implements Due {
     this.#draft = options.draft;
     this.#rolled = options.rolled;
     this.#day = this.#dayOf(options.nowMs);
+    this.#emptyBook = newBook(this.#day.startMs);
     this.#deadlines.set(this, this.#day.endMs);
   }
 
@@ -121,13 +140,14 @@ export class Today implements Due {
   }
 
   restore(wallet: string, text: string): void {
-    const kept = JSON.parse(text) as { readonly timezone: string; readonly days: Day[] };
+    const kept = JSON.parse(text) as { readonly timezone: string; readonly days: readonly StoredDay[] };
     if (kept.timezone !== this.#timezone) return;
-    const book = this.#book(wallet);
+    const book = this.#ownBook(wallet);
     const { pdaIndices } = this.#wallets.get(wallet)?.wallet ?? {};
-    book.days = kept.days.filter(({ startMs }) => startMs >= this.#day.startMs);
-    for (const day of book.days) if (!covers(day.base, pdaIndices)) day.base = null;
-    if (book.days[0]?.startMs !== this.#day.startMs) book.days.unshift(newDay(this.#day.startMs));
+    const { startMs: todayMs } = this.#day;
+    const days = kept.days.filter(({ startMs }) => startMs >= todayMs).map(readStored);
+    for (const day of days) if (!covers(day.base, pdaIndices)) day.base = null;
+    book.days = days[0]?.startMs === todayMs ? days : [newDay(todayMs), ...days];
     book.whole = true;
   }
 
@@ -143,13 +163,13 @@ export class Today implements Due {
   take(event: Event, flowUsd: number | null): void {
     const { wallet, kind, fields, happenedMs, symbol } = event;
     if (wallet === null || (kind !== "fill" && kind !== "funding" && kind !== "collateral")) return;
-    const book = this.#book(wallet);
     if (kind === "collateral") {
       const { slot, happenedMs: atMs } = event;
       if (flowUsd !== 0) this.takeFlow(wallet, { slot, atMs, usd: flowUsd, account: accountOf(event) });
       return;
     }
     // An hour of funding belongs to the day in which it ends, and that which ends at midnight to the day that ends.
+    const book = this.#ownBook(wallet);
     const day = this.#dayFor(book, kind === "funding" ? happenedMs - 1 : happenedMs);
     if (!day) return;
     book.changed = true;
@@ -158,7 +178,8 @@ export class Today implements Due {
       day.fees += numberOf(fields.fee);
       if (symbol === null) return;
       const name = `${event.pdaIndex ?? 0}.${event.subaccount ?? 0}/${symbol.toUpperCase()}`;
-      day.realized[name] = (day.realized[name] ?? 0) + numberOf(fields.realizedPnl);
+      const realized = (day.realized[name] ?? 0) + numberOf(fields.realizedPnl);
+      day.realized = { ...day.realized, [name]: realized };
     }
   }
 
@@ -184,13 +205,14 @@ export class Today implements Due {
   /** Works out from what equity on the profit of today counts, after flows, states or the equity of midnight. */
   refresh({ wallet, node, profit, given }: WalletEntry): void {
     if (given) return;
-    const book = this.#book(wallet.name);
-    const { base, flows, startMs } = book.days[0]!;
+    const book = this.#books.get(wallet.name);
     const { equity, pnlToday } = node.facts.values;
     profit.zeroTodayUsd = Number.NaN;
     profit.openToday = nothingOpen;
-    profit.stretches = [];
-    if (!base || !this.#isTold(wallet.name, "collateral")) return;
+    profit.stretches = noStretches;
+    if (!book || !this.#isTold(wallet.name, "collateral")) return;
+    const { base, flows, startMs } = book.days[0]!;
+    if (!base) return;
     let usd = base.usd;
     const counted: DayFlow[] = [];
     for (const flow of flows) {
@@ -223,7 +245,7 @@ export class Today implements Due {
     startMs: number,
     told: { readonly usd: number; readonly accounts: readonly string[]; readonly readMs: number },
   ): boolean {
-    const book = this.#book(wallet);
+    const book = this.#ownBook(wallet);
     const [day] = book.days;
     if (day!.startMs !== startMs || day!.base) return false;
     day!.base = { ...told, slot: null, indices: this.#wallets.get(wallet)?.wallet.pdaIndices ?? null };
@@ -233,8 +255,8 @@ export class Today implements Due {
 
   /** Puts what changed where a start finds it. */
   keep(wallet: string, draft: Draft): void {
-    const book = this.#book(wallet);
-    if (!book.changed) return;
+    const book = this.#books.get(wallet);
+    if (!book?.changed) return;
     book.changed = false;
     book.whole = true;
     const value = JSON.stringify({ timezone: this.#timezone, days: book.days });
@@ -245,6 +267,7 @@ export class Today implements Due {
   onDue(nowMs: number): void {
     const draft = this.#draft();
     this.#day = this.#dayOf(nowMs);
+    this.#emptyBook = newBook(this.#day.startMs);
     for (const entry of this.#wallets.values()) this.#roll(entry, draft);
     this.#deadlines.set(this, this.#day.endMs);
     this.#rolled(draft);
@@ -253,7 +276,7 @@ export class Today implements Due {
   #roll(entry: WalletEntry, draft: Draft): void {
     const { startMs } = this.#day;
     const { name } = entry.wallet;
-    const book = this.#book(name);
+    const book = this.#ownBook(name);
     const before = book.days;
     const day = before.find((one) => one.startMs === startMs) ?? newDay(startMs);
     book.days = [day];
@@ -261,10 +284,18 @@ export class Today implements Due {
     if (profit.answerMs < startMs && profit.answerMs >= startMs - beforeMidnightMs) {
       const indices = entry.wallet.pdaIndices ?? null;
       const slots = profit.changes.slots();
-      day.base = { usd: profit.answerUsd, slots, slot: null, indices, accounts: [], readMs: profit.answerMs };
+      day.base = {
+        usd: profit.answerUsd,
+        slots,
+        slot: null,
+        indices,
+        accounts: noAccounts,
+        readMs: profit.answerMs,
+      };
       const { base } = day;
       const since = before.flatMap((one) => (one === day ? [] : one.flows));
-      day.flows.push(...since.filter((flow) => !isBefore(flow, base, startMs)));
+      const late = since.filter((flow) => !isBefore(flow, base, startMs));
+      if (late.length > 0) day.flows = day.flows.concat(late);
     }
     // They are the day's that is over.
     for (const flow of day.flows) delete flow.lossUsd;
@@ -281,7 +312,7 @@ export class Today implements Due {
     wallet: string,
     flow: { slot: number; atMs: number; usd: number | null; account: string | null },
   ): void {
-    const book = this.#book(wallet);
+    const book = this.#ownBook(wallet);
     const { atMs } = flow;
     const [today] = book.days;
     const base = today?.base;
@@ -289,7 +320,7 @@ export class Today implements Due {
       base && !isFromExchange(base) && atMs < today.startMs && !isBefore(flow, base, today.startMs);
     const day = late ? today : this.#dayFor(book, atMs);
     if (!day) return;
-    day.flows.push(flow);
+    day.flows = day.flows.concat(flow);
     book.changed = true;
   }
 
@@ -301,7 +332,7 @@ export class Today implements Due {
     const known = book.days.find((one) => one.startMs === endMs);
     if (known) return known;
     const next = newDay(endMs);
-    book.days.push(next);
+    book.days = book.days.concat(next);
     return next;
   }
 
@@ -310,11 +341,16 @@ export class Today implements Due {
     return this.#told.sinceMs(wallet, source, pdaIndices) < this.#day.startMs;
   }
 
-  #book(wallet: string): Book {
+  /** The book of a wallet, to read. */
+  #book(wallet: string): ReadBook {
+    return this.#books.get(wallet) ?? this.#emptyBook;
+  }
+
+  /** The book of a wallet, to write into. */
+  #ownBook(wallet: string): Book {
     const known = this.#books.get(wallet);
     if (known) return known;
-    const days = [newDay(this.#day.startMs)];
-    const book: Book = { days, changed: false, whole: false };
+    const book = newBook(this.#day.startMs);
     this.#books.set(wallet, book);
     return book;
   }
@@ -355,7 +391,7 @@ function isFromExchange({ slot, slots }: Base): boolean {
 
 /** True if a flow is contained in the equity of midnight. */
 function isBefore({ slot, account, atMs }: DayFlow, base: Base, startMs: number): boolean {
-  if (base.slots !== undefined) return account !== null && slot <= slotIn(base.slots, account);
+  if (base.slots !== undefined) return account !== null && slot <= base.slots.of(account);
   return base.slot === null ? atMs < startMs : slot <= base.slot;
 }
 
@@ -367,8 +403,21 @@ function covers(base: Base | null, indices: readonly number[] | undefined): bool
   return base.indices.length === indices.length && indices.every((one) => base.indices!.includes(one));
 }
 
+function newBook(startMs: number): Book {
+  return { days: [newDay(startMs)], changed: false, whole: false };
+}
+
 function newDay(startMs: number): Day {
-  return { startMs, fees: 0, funding: 0, realized: {}, flows: [], base: null };
+  return { startMs, fees: 0, funding: 0, realized: noRealized, flows: noFlows, base: null };
+}
+
+function readStored({ base, ...day }: StoredDay): Day {
+  if (base === null) return { ...day, base };
+  const { slots, ...others } = base;
+  return {
+    ...day,
+    base: slots === undefined ? others : { ...others, slots: new Slots(Object.entries(slots)) },
+  };
 }
 
 function numberOf(value: unknown): number {

@@ -3,7 +3,7 @@ import { FewMap } from "../domain/few-map.ts";
 import type { Source } from "../domain/observation.ts";
 import type { FactValue } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
-import type { Draft } from "./draft.ts";
+import { type Draft, walletKeepPrefix } from "./draft.ts";
 import { Profit } from "./profit.ts";
 import type { WatchedWallet } from "./settings.ts";
 import type { SubjectNode } from "./subjects.ts";
@@ -23,8 +23,6 @@ export interface WalletEntry {
   partsSeenMs: Map<Source, FewMap<number, number>> | null;
   readonly profit: Profit;
 }
-
-export const walletKeepPrefix = "wallet/";
 
 /** The key that a name stands for: another key under it is another wallet, whose past begins with it. */
 interface KeptKey {
@@ -73,7 +71,7 @@ export function newWallet(wallet: WatchedWallet, node: SubjectNode): WalletEntry
     unacked: null,
     seenMs: new FewMap(),
     partsSeenMs: null,
-    profit: new Profit(node.facts, `${walletKeepPrefix}${wallet.name}/profit`),
+    profit: new Profit(node.facts, wallet.name),
   };
 }
 
