@@ -293,6 +293,17 @@ expect:
       expect(await run(one(text))).toBe("");
     });
 
+    test("a subject that is never judged beside one that is fails where the data state of that subject is expected", async () => {
+      const text = `
+series: { main/0.0/SOL: { liquidationDistance: 0.5 }, main/0.0/BTC: { notional: 5 } }
+expect: [{ at: 1m, alerts: [{ rule: Near, subject: main/0.0/SYMBOL, dataState: ok }] }]
+expectNothing: 2m`;
+      expect(await run(one(text.replace("SYMBOL", "SOL")))).toBe("");
+      expect(await run(one(text.replace("SYMBOL", "BTC")))).toMatch(
+        /^t 60s line \d alerts\n- Near main\/0\.0\/BTC/,
+      );
+    });
+
     test("missing data that is expected as such is no failure", async () => {
       const text = `
 series: { main/0.0/SOL: { notional: 5 } }
