@@ -18,6 +18,7 @@ export type LogEntry =
       readonly accounts: readonly { readonly name: string; readonly version: AccountVersion }[];
       readonly notifications: readonly {
         readonly wallet: string;
+        readonly id: number;
         readonly key: string;
         readonly type: string;
       }[];

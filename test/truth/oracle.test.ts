@@ -119,3 +119,28 @@ test("an observation of what was not so", () => {
   );
   expect(broken(dearer)).toContain("inputs prices");
 });
+
+test("an event that nobody was told of, one that was told twice, and one that never happened", () => {
+  const rule = "UnusualWithdrawal";
+  expect(broken(changed((one) => (one.alert.rule === rule ? null : one)))).toContain(`completeness ${rule}`);
+  expect(broken(changed((one) => (one.alert.rule === rule ? [one, one] : one)))).toEqual([
+    `soundness ${rule}`,
+  ]);
+  const more = changed((one) => {
+    const summary = one.alert.summary.replace(
+      /\d withdrawn/,
+      (digit) => `${(Number(digit[0]) + 1) % 10} withdrawn`,
+    );
+    return { ...one, alert: { ...one.alert, summary } };
+  });
+  expect(broken(more)).toEqual([`soundness ${rule}`]);
+});
+
+test("a notification that is acknowledged before its message arrived", () => {
+  const early = outcome.log.of("acknowledged")[0]!;
+  const arrived = outcome.log.of("arrived")[0]!;
+  const found = broken((entry) =>
+    entry === arrived ? { ...early, atMs: arrived.atMs } : entry.kind === "acknowledged" ? arrived : entry,
+  );
+  expect(found).toContain("once StopLossExecuted");
+});

@@ -156,6 +156,7 @@ function ledgerEntry({ world }: Simulator, { slot, accounts, notifications }: Ch
     accounts: changed.map((account) => ({ name: nameOf(account), version: account.versions.at(-1)! })),
     notifications: notifications.map(({ wallet, notification }) => ({
       wallet: world.wallets.get(wallet)!.name,
+      id: notification.id,
       key: keyOf(notification, wallet),
       type: notification.notificationType,
     })),

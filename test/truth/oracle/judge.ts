@@ -3,12 +3,14 @@
  * versions of the truth the daemon had, judges every predicate by them, and compares.
  */
 import { type AlertChange, type Severity, severityRank } from "../../../src/domain/alert.ts";
-import { fits, printed } from "../../desk/numbers.ts";
 import type { Outcome } from "../scenario.ts";
+import { judgeAcknowledged } from "./acknowledged.ts";
+import { claimProblem } from "./claim.ts";
+import { judgeEvents } from "./events.ts";
 import { type Finding, timeOf } from "./finding.ts";
 import { type Life, livesOf } from "./lives.ts";
 import { Margins } from "./margin.ts";
-import { type Claim, type Level, minuteMs, type Predicate } from "./predicate.ts";
+import { type Level, minuteMs, type Predicate } from "./predicate.ts";
 import { predicates } from "./rules/index.ts";
 import { type Run, Runs } from "./runs.ts";
 import { Seen } from "./seen.ts";
@@ -96,7 +98,10 @@ class Judge {
         steps.push({ atMs, id: alert.id, severity: kind === "ended" ? null : alert.severity });
       }
     for (const life of lives) this.#live(life);
-    return { findings: this.#findings, counts };
+    return {
+      findings: [...this.#findings, ...judgeEvents(this.#outcome), ...judgeAcknowledged(this.#outcome)],
+      counts,
+    };
   }
 
   #live({ told, changes }: Life): void {
@@ -300,10 +305,4 @@ class Judge {
       }
     }
   }
-}
-
-function claimProblem({ name, text, truth, room }: Claim): readonly string[] {
-  const number = printed(text);
-  if (number === undefined) return [`${name} ${text} is no number`];
-  return fits(number, { low: truth, high: truth }, 1e-9, room) ? [] : [`${name} ${truth}, not ${text}`];
 }

@@ -19,6 +19,8 @@ interface Sections {
 export class Terms {
   readonly accountsMs: number;
   readonly pricesMs: number;
+  /** The longest interval between two readings of a history or an inbox. */
+  readonly historiesMs: number;
   readonly #overrides: readonly Sections["ruleOverrides"][];
 
   /** @param sections of config.yaml, of each version that was in use */
@@ -27,6 +29,7 @@ export class Terms {
     const { traderState, markets } = all[0]!.schedules;
     this.accountsMs = ms(traderState.every);
     this.pricesMs = ms(markets.every);
+    this.historiesMs = inboxMs;
     this.#overrides = all.map(({ ruleOverrides }) => ruleOverrides);
   }
 
@@ -42,6 +45,9 @@ export class Terms {
     return { forMs: span("for", shipped.forMs), keepMs: span("keepFiringFor", shipped.keepMs) };
   }
 }
+
+/** Beside the stream the inbox is read so often. */
+const inboxMs = 30_000;
 
 function ms(text: string): number {
   const found = parseDurationMs(text);

@@ -1,0 +1,53 @@
+/** No notification is acknowledged at the exchange before a message that names it is at a channel, but for those of no rule. */
+import type { Outcome } from "../scenario.ts";
+import type { Finding } from "./finding.ts";
+import { ruleOfType } from "./happened.ts";
+
+/** Types that are told as one with what the liquidation history says. */
+const liquidationTypes: ReadonlySet<string> = new Set(["liquidation", "backstop_liquidation", "adl"]);
+/** A person has to acknowledge their alert, and nobody does here. */
+const byPeople: ReadonlySet<string> = new Set(["SpotCollateralLiquidated"]);
+
+export function judgeAcknowledged({ log, sections }: Outcome): readonly Finding[] {
+  const findings: Finding[] = [];
+  const types = new Map(
+    log
+      .of("ledger")
+      .flatMap(({ notifications }) => notifications.map(({ key, type }) => [key, type] as const)),
+  );
+  /** Keys of events that messages named, and rules by wallet. */
+  const named = new Set<string>();
+  const leaves = sections.every(
+    ({ acknowledge }) => (acknowledge as { unmatched: string }).unmatched === "leave",
+  );
+  for (const entry of log.entries) {
+    if (entry.kind === "arrived")
+      for (const { change } of entry.message.content.items) {
+        const { eventKey, rule, wallet } = change.alert;
+        named.add(`${eventKey?.replace(/^notification:/, "")}`).add(`${rule} ${wallet}`);
+      }
+    if (entry.kind !== "acknowledged") continue;
+    const { key, wallet, atMs } = entry;
+    const type = types.get(key) ?? "";
+    const admin = /^notification:admin:.*:(\d+)$/.exec(key)?.[1];
+    const rule = key.startsWith("notification:event") ? ruleOfType[type] : "Announcement";
+    const isNamed =
+      rule === undefined
+        ? liquidationTypes.has(type)
+          ? named.has(`Liquidated ${wallet}`) || named.has(`AutoDeleveraged ${wallet}`)
+          : !leaves
+        : named.has(key) ||
+          [...named].some(
+            (one) => admin && one.startsWith("notification:admin:") && one.endsWith(`:${admin}`),
+          );
+    if (isNamed && !byPeople.has(rule ?? "")) continue;
+    findings.push({
+      ...{ check: "once", rule: rule ?? type, subject: wallet, atMs },
+      ...{
+        expected: "a message that names it, before it is acknowledged",
+        seen: `${key} (${type}) is acknowledged`,
+      },
+    });
+  }
+  return findings;
+}

@@ -1,0 +1,67 @@
+/**
+ * Rules about events: each event is told once, by an alert with its figures, soon after it could be read; and no alert tells of
+ * what did not happen.
+ */
+import type { Outcome } from "../scenario.ts";
+import { claimProblem } from "./claim.ts";
+import { Clear } from "./clear.ts";
+import type { Finding } from "./finding.ts";
+import { happenedIn, ruleOfType } from "./happened.ts";
+import { livesOf } from "./lives.ts";
+import { Terms } from "./terms.ts";
+
+/** Beside two intervals, ms. */
+const slackMs = 5_000;
+/** After a start the past is read first. */
+const firstReadMs = 40_000;
+
+export const eventRules: ReadonlySet<string> = new Set([
+  "UnusualWithdrawal",
+  "Liquidated",
+  "AutoDeleveraged",
+  "Announcement",
+  ...Object.values(ruleOfType),
+]);
+
+export function judgeEvents(outcome: Outcome): readonly Finding[] {
+  const findings: Finding[] = [];
+  const clear = new Clear(outcome);
+  const terms = new Terms(outcome.sections);
+  const changes = livesOf(outcome.log).flatMap((life) => life.changes);
+  const told = changes.filter(
+    ({ kind, alert }) => kind === "fired" && alert.event && eventRules.has(alert.rule),
+  );
+  const left = new Set(told);
+  for (const event of happenedIn(outcome)) {
+    const common = { rule: event.rule, subject: event.subject };
+    const found = [...left].find(
+      (one) => one.alert.rule === event.rule && event.isIn(one.alert, one.happenedMs),
+    );
+    if (found) {
+      left.delete(found);
+      const problems = event.claims(found.alert).flatMap(claimProblem);
+      if (problems.length > 0)
+        findings.push({
+          ...{ check: "soundness", ...common, atMs: found.committedMs },
+          ...{ expected: problems.join("; "), seen: `${found.alert.summary} | ${found.alert.description}` },
+        });
+    }
+    if (event.atMs < clear.watchedFromMs) continue;
+    const dueMs = clear.after(event.atMs, 2 * terms.historiesMs + slackMs + firstReadMs, event.wallet);
+    if (dueMs === null || (found && found.committedMs <= dueMs)) continue;
+    findings.push({
+      ...{ check: "completeness", ...common, atMs: event.atMs },
+      expected: `word of ${event.what} by ${new Date(dueMs).toISOString()}`,
+      seen: found ? `alert ${found.alert.id} at ${new Date(found.committedMs).toISOString()}` : "nothing",
+    });
+  }
+  for (const { alert, committedMs } of left)
+    findings.push({
+      ...{ check: "soundness", rule: alert.rule, subject: alert.subject, atMs: committedMs },
+      ...{
+        expected: "nothing: no such event is left to tell of",
+        seen: `${alert.summary} (${alert.eventKey})`,
+      },
+    });
+  return findings;
+}
