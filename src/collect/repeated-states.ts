@@ -15,39 +15,45 @@ export interface StateAnswer {
   readonly snapshot: unknown;
 }
 
+/** The newest slot of one account; negative before the first answer. Written by `RepeatedStates`. */
+export interface NewestSlot {
+  newestSlot: number;
+  /** The time at which it was first seen, monotonic ms. */
+  newestSinceMs: number;
+}
+
 export class RepeatedStates {
   readonly #boundMs: number;
-  /** The newest slot of each account, and when it was first seen: monotonic ms, and by the clock, ms. */
-  readonly #newest = new Map<string, { slot: number; sinceMs: number; atMs: number }>();
   #movedAlone = 0;
   /** The answer whose successor is held against it; null: the next answer of any account. */
-  #before: (StateAnswer & { readonly account: string }) | null = null;
+  #before: { readonly account: NewestSlot; readonly answer: StateAnswer } | null = null;
 
   /** @param boundMs the time for which a slot may stay the same */
   constructor(boundMs: number) {
     this.#boundMs = boundMs;
   }
 
-  /** @returns the time at which an answer came that was repeated for too long, ms; null: it was not */
-  take(account: string, answer: StateAnswer, elapsedMs: number, nowMs: number): number | null {
+  /** @returns for how long an answer has been repeated that is too old, ms; null: it is not */
+  take(account: NewestSlot, answer: StateAnswer, elapsedMs: number): number | null {
     if (this.#movedAlone < MOVED_ALONE) this.#compare(account, answer);
-    const newest = this.#newest.get(account);
-    if (newest === undefined || answer.slot > newest.slot) {
-      this.#newest.set(account, { slot: answer.slot, sinceMs: elapsedMs, atMs: nowMs });
+    if (answer.slot > account.newestSlot) {
+      account.newestSlot = answer.slot;
+      account.newestSinceMs = elapsedMs;
       return null;
     }
-    const old = this.#movedAlone >= MOVED_ALONE && elapsedMs - newest.sinceMs >= this.#boundMs;
-    return old ? newest.atMs : null;
+    const repeatedMs = elapsedMs - account.newestSinceMs;
+    return this.#movedAlone >= MOVED_ALONE && repeatedMs >= this.#boundMs ? repeatedMs : null;
   }
 
-  #compare(account: string, answer: StateAnswer): void {
+  #compare(account: NewestSlot, answer: StateAnswer): void {
     const before = this.#before;
     if (before === null) {
-      this.#before = { account, slot: answer.slot, snapshot: answer.snapshot };
+      this.#before = { account, answer };
       return;
     }
     if (before.account !== account) return;
     this.#before = null;
-    if (answer.slot > before.slot && isDeepStrictEqual(answer.snapshot, before.snapshot)) this.#movedAlone++;
+    const { slot, snapshot } = before.answer;
+    if (answer.slot > slot && isDeepStrictEqual(answer.snapshot, snapshot)) this.#movedAlone++;
   }
 }

@@ -52,31 +52,33 @@ test("a state that was old at the start is noticed by the slots of other wallets
 });
 
 const snapshot = { sequence: 1 };
-const states = (boundMs = 15_000) => new RepeatedStates(boundMs);
+const states = () => new RepeatedStates(15_000);
+const account = () => ({ newestSlot: -1, newestSinceMs: 0 });
 
 test("where the slot is that of the last change of an account, an account that nobody touches is not old", () => {
   const repeated = states();
+  const [busy, quiet] = [account(), account()];
   for (let ms = 0; ms < 600_000; ms += 5_000) {
     // Of the one something changes now and then, of the other nothing ever.
-    const changes = Math.floor(ms / 55_000);
-    expect(repeated.take("busy", { slot: 100 + changes, snapshot: { sequence: changes } }, ms, ms)).toBe(
-      null,
-    );
-    expect(repeated.take("quiet", { slot: 50, snapshot }, ms, ms)).toBe(null);
+    const sequence = Math.floor(ms / 55_000);
+    expect(repeated.take(busy, { slot: 100 + sequence, snapshot: { sequence } }, ms)).toBe(null);
+    expect(repeated.take(quiet, { slot: 50, snapshot }, ms)).toBe(null);
   }
 });
 
 test("answers of a cache that is renewed within the bound are not old", () => {
   const repeated = states();
+  const cached = account();
   for (let ms = 0; ms < 600_000; ms += 1_000)
-    expect(repeated.take("a", { slot: Math.floor(ms / 15_000), snapshot }, ms, ms)).toBe(null);
+    expect(repeated.take(cached, { slot: Math.floor(ms / 15_000), snapshot }, ms)).toBe(null);
 });
 
 test("answers that alternate between two old ones are old, by the newest of them", () => {
   const repeated = states();
-  for (let ms = 0; ms <= 30_000; ms += 5_000) repeated.take("a", { slot: ms, snapshot }, ms, ms);
+  const one = account();
+  for (let ms = 0; ms <= 30_000; ms += 5_000) repeated.take(one, { slot: ms, snapshot }, ms);
   const taken: (number | null)[] = [];
   for (let ms = 35_000; ms <= 60_000; ms += 5_000)
-    taken.push(repeated.take("a", { slot: ms % 10_000 === 0 ? 30_000 : 29_000, snapshot }, ms, ms));
-  expect(taken).toEqual([null, null, 30_000, 30_000, 30_000, 30_000]);
+    taken.push(repeated.take(one, { slot: ms % 10_000 === 0 ? 30_000 : 29_000, snapshot }, ms));
+  expect(taken).toEqual([null, null, 15_000, 20_000, 25_000, 30_000]);
 });

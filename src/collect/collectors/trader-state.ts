@@ -13,7 +13,7 @@ import { ExchangeError, IMPOSSIBLE_SLOT, LedgerSlots, type Mirrored } from "../.
 import type { AccountBook } from "../accounts.ts";
 import type { BadRecords } from "../bad-records.ts";
 import type { CollectedWallet, WalletCollector, WalletRun } from "../collector.ts";
-import { RepeatedStates } from "../repeated-states.ts";
+import { type NewestSlot, RepeatedStates } from "../repeated-states.ts";
 import type { StreamFeed } from "../stream-feed.ts";
 import { subaccountState } from "../translate/trader-state.ts";
 
@@ -31,7 +31,7 @@ interface Doubted {
 }
 
 /** The accounts of one PDA index, as polls tell of them. */
-interface Place {
+interface Place extends NewestSlot {
   /** As the last answer tells; null: none was taken since the start. */
   subaccounts: readonly SubaccountState[] | null;
   doubted: Doubted | null;
@@ -108,7 +108,10 @@ export function traderStateCollector(parts: {
         last.get(wallet) ??
         Array.from(
           wallet.pdaIndices,
-          (): Place => ({ subaccounts: null, doubted: null, slots: new LedgerSlots() }),
+          (): Place => ({
+            ...{ subaccounts: null, doubted: null, slots: new LedgerSlots() },
+            ...{ newestSlot: -1, newestSinceMs: 0 },
+          }),
         );
       last.set(wallet, places);
       for (const [index, pdaIndex] of wallet.pdaIndices.entries()) {
@@ -121,9 +124,9 @@ export function traderStateCollector(parts: {
           const state = await client.traderState({ authority, traderPdaIndex: pdaIndex }, call());
           if (!place.slots.take(state.slot, elapsedMs()))
             throw new ExchangeError({ endpoint: "traderState", reason: "bad-record", what: IMPOSSIBLE_SLOT });
-          const oldMs = repeated.take(`${authority} ${pdaIndex}`, state, elapsedMs(), nowMs());
-          if (oldMs !== null) {
-            const what = `repeats an answer of ${new Date(oldMs).toISOString().slice(11, 19)} UTC`;
+          const repeatedMs = repeated.take(place, state, elapsedMs());
+          if (repeatedMs !== null) {
+            const what = `repeats an answer of ${new Date(nowMs() - repeatedMs).toISOString().slice(11, 19)} UTC`;
             throw new ExchangeError({ endpoint: "traderState", reason: "server-error", what });
           }
           const { subaccounts: listed, capabilities } = state.snapshot;
