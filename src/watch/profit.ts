@@ -337,7 +337,7 @@ function sinceSlot(
   { slots, baselineSlot = 0 }: Pick<Kept, "slots" | "baselineSlot">,
   account: string,
 ): number {
-  return slots === undefined ? baselineSlot : slots.of(account);
+  return slots === undefined ? baselineSlot : Math.max(slots.of(account), baselineSlot);
 }
 
 /**

@@ -859,6 +859,10 @@ test("a PDA index that the configuration adds after, or with, an upgrade is no p
   with_.slot = first.slot;
   bothRead(with_, 1_000, 50_000);
   expect([figure(with_, "pnl"), figure(with_, "highWaterMark")]).toEqual([0, 100]);
+  // A late record of a flow from before the baseline, which contains it.
+  const fields = { eventType: "deposit", amountUsd: 500 };
+  with_.events("collateral", [event({ kind: "collateral", key: "old", symbol: null, slot: 1, fields })]);
+  expect([figure(with_, "pnl"), figure(with_, "netDeposits")]).toEqual([0, 0]);
   const after = new Harness({ rules: rulesOf(loss(), one), wallets: one, remembered: upgraded });
   after.slot = first.slot;
   after.config();
