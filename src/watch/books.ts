@@ -140,11 +140,11 @@ export class Books {
   }
 
   /** As of `Profit.explainedSince`. */
-  explainedSince(rule: string, ms: number): ExplainedFlow | null {
+  explainedSince(rule: string, ms: number, raisedMs: number): ExplainedFlow | null {
     const book = this.#books.find((one) => one.isOf(rule));
     if (!book) return null;
     for (const { wallet, profit } of this.#parts.world.wallets.values()) {
-      const explained = book.has(wallet.name) ? profit.explainedSince(ms) : null;
+      const explained = book.has(wallet.name) ? profit.explainedSince(ms, raisedMs) : null;
       if (explained !== null) return explained;
     }
     return null;

@@ -92,7 +92,7 @@ export interface ConditionsOptions {
   /** The doubt about the profit that a rule of this subject reads; null: there is none. */
   readonly doubtOf: (node: SubjectNode) => Doubt | null;
   /** The change of collateral of this subject that was explained as paid in or out from this time on; null: there is none. */
-  readonly explainedSince: (node: SubjectNode, ms: number) => ExplainedFlow | null;
+  readonly explainedSince: (node: SubjectNode, ms: number, raisedMs: number) => ExplainedFlow | null;
   /** Told of each judgement that turned unknown or known again: blindness is gathered from these. */
   readonly onSight: (instance: Instance, draft: Draft) => void;
   /** It holds, and does not fire before it has held for a while. */
@@ -503,8 +503,7 @@ export class Conditions {
   #explained({ rule, node, alert }: Instance, lastKnownMs: number, atMs: number): ExplainedFlow | null {
     if (alert === null || !this.#ofProfit.has(rule)) return null;
     const sinceMs = Number.isNaN(lastKnownMs) ? Number.NEGATIVE_INFINITY : Math.min(lastKnownMs + 1, atMs);
-    const explained = this.#options.explainedSince(node, sinceMs);
-    return explained !== null && alert.alert.firedAtMs >= explained.sinceMs ? explained : null;
+    return this.#options.explainedSince(node, sinceMs, alert.alert.firedAtMs);
   }
 
   /** Waits with a new alert until the figures that its texts name were read, for some seconds after a start. */

@@ -35,6 +35,9 @@ const centUsd = 0.01;
 const maxOpen = 100;
 const maxAhead = 1_000;
 const maxSettled = 20;
+const maxExplained = 20;
+/** Explained changes are kept for so long, ms. */
+const explainedForMs = 3_600_000;
 
 interface Place {
   /** Name of the account. */
@@ -74,7 +77,7 @@ export interface OpenChange extends BalanceChange {
   readonly reportedUsd?: number;
 }
 
-/** Changes that overlapped in time and turned out to be paid in (positive) or out. */
+/** A change that turned out to be paid in (positive) or out. */
 export interface ExplainedFlow {
   /** The times at which it was seen and explained, ms. */
   readonly sinceMs: number;
@@ -105,6 +108,8 @@ export interface KeptChanges {
   readonly ahead: readonly CashRecord[];
   /** Absent: there are none. */
   readonly settled?: readonly OpenChange[];
+  /** Absent: there are none. */
+  readonly explained?: readonly ExplainedFlow[];
 }
 
 /** The newest state of an account that was compared with the one before. */
@@ -119,6 +124,7 @@ export const nothingOpen: OpenRange = { inUsd: 0, outUsd: 0 };
 const noChanges: readonly OpenChange[] = [];
 const noRecords: readonly CashRecord[] = [];
 const noFlows: readonly SpotFlow[] = [];
+const noExplained: readonly ExplainedFlow[] = [];
 const noIndices: readonly number[] = [];
 
 export class OpenChanges {
@@ -137,8 +143,8 @@ export class OpenChanges {
   range: OpenRange = nothingOpen;
   /** PDA indices of which a state from before a restart was taken. */
   restoredIndices: readonly number[] = noIndices;
-  /** The newest one that turned out to be paid in or out. */
-  explained: ExplainedFlow | null = null;
+  /** Those that turned out to be paid in or out lately, oldest first. */
+  #explained: readonly ExplainedFlow[] = noExplained;
   /** See `takeHidden`. */
   #hiddenUsd = 0;
 
@@ -147,12 +153,18 @@ export class OpenChanges {
   }
 
   get kept(): KeptChanges {
-    const kept = { open: this.#open, ahead: this.#ahead };
-    return this.#settled.length === 0 ? kept : { ...kept, settled: this.#settled };
+    const kept: { -readonly [K in keyof KeptChanges]: KeptChanges[K] } = {
+      open: this.#open,
+      ahead: this.#ahead,
+    };
+    if (this.#settled.length > 0) kept.settled = this.#settled;
+    if (this.#explained.length > 0) kept.explained = this.#explained;
+    return kept;
   }
 
-  restore({ open, ahead, settled = noChanges }: KeptChanges): void {
+  restore({ open, ahead, settled = noChanges, explained = noExplained }: KeptChanges): void {
     this.#settled = settled;
+    this.#explained = explained;
     // Those that a state showed before a stop were taken.
     this.#ahead = ahead.filter(({ account, slot }) => slot > this.slotOf(account));
     // An earlier version kept neither time.
@@ -360,6 +372,22 @@ export class OpenChanges {
     );
   }
 
+  /**
+   * The flow that raised an alert, with those explained after it, if the newest was explained from a time on; null: there is
+   * none. Flows of both directions have no sum that tells anything: the newest stands for them.
+   *
+   * @param raisedMs when the alert was raised
+   */
+  explainedSince(ms: number, raisedMs: number): ExplainedFlow | null {
+    const newest = this.#explained.at(-1);
+    if (newest === undefined || newest.atMs < ms) return null;
+    const flows = this.#explained.filter(({ atMs }) => atMs >= raisedMs);
+    const sinceMs = Math.min(...flows.map((one) => one.sinceMs));
+    if (sinceMs > raisedMs) return null;
+    const isSame = flows.every(({ usd }) => Math.sign(usd) === Math.sign(newest.usd));
+    return { ...newest, sinceMs, usd: isSame ? flows.reduce((sum, { usd }) => sum + usd, 0) : newest.usd };
+  }
+
   /** Lets go of all open changes. */
   forget(): void {
     this.#settled = noChanges;
@@ -481,20 +509,11 @@ export class OpenChanges {
     if (open.unlisted) this.#settled = [...this.#settled.slice(1 - maxSettled), open];
     else this.#noteHidden(open);
     const usd = open.flowUsd - takenUsd - (open.reportedUsd ?? 0);
-    if (usd !== 0) this.explained = this.#together({ sinceMs: open.atMs, atMs, usd });
+    if (usd !== 0) {
+      const recent = this.#explained.filter((one) => one.atMs > atMs - explainedForMs);
+      this.#explained = [...recent.slice(1 - maxExplained), { sinceMs: open.atMs, atMs, usd }];
+    }
     return true;
-  }
-
-  /** Adds the flow before one that was open already when that was explained: in between no figure was known. */
-  #together(flow: ExplainedFlow): ExplainedFlow {
-    const before = this.explained;
-    if (before === null || flow.sinceMs > before.atMs) return flow;
-    const isSame = Math.sign(before.usd) === Math.sign(flow.usd);
-    return {
-      ...flow,
-      sinceMs: Math.min(before.sinceMs, flow.sinceMs),
-      usd: isSame ? before.usd + flow.usd : flow.usd,
-    };
   }
 
   #noteHidden(explained: OpenChange): void {

@@ -117,20 +117,19 @@ export class Profit implements Doubt {
     return !(range.inUsd - range.outUsd <= limitUsd);
   }
 
-  /** The newest change that was explained as paid in or out, from this time on. */
-  explainedSince(ms: number): ExplainedFlow | null {
-    const { explained } = this.changes;
-    return explained !== null && explained.atMs >= ms ? explained : null;
+  /** As of `OpenChanges.explainedSince`. */
+  explainedSince(ms: number, raisedMs: number): ExplainedFlow | null {
+    return this.changes.explainedSince(ms, raisedMs);
   }
 
   restore(text: string): void {
-    const { open = [], ahead = [], settled = [], ...kept } = readStored(text);
+    const { open = [], ahead = [], settled = [], explained = [], ...kept } = readStored(text);
     this.#kept = kept;
     this.#highUsd = kept.highUsd;
     // The baseline was taken of all that was there: an account that neither it nor a later state shows is new.
     for (const [name, slot] of kept.slots ?? [])
       if (/^\d+$/.test(name)) this.changes.restoreWhole(Number(name), slot);
-    this.changes.restore({ open, ahead, settled });
+    this.changes.restore({ open, ahead, settled, explained });
     this.#facts.values.highWaterMark = this.#highUsd;
   }
 
@@ -351,7 +350,7 @@ export function profitBefore(
   const kept = readStored(text);
   const counted = flows.filter(({ account, slot }) => slot > sinceSlot(kept, account));
   const netUsd = counted.reduce((sum, { usd }) => sum - usd, kept.netUsd);
-  return JSON.stringify({ ...kept, netUsd, highUsd: 0, open: [], ahead: [], settled: [] });
+  return JSON.stringify({ ...kept, netUsd, highUsd: 0, open: [], ahead: [], settled: [], explained: [] });
 }
 
 function readStored(text: string): Kept & Partial<KeptChanges> {

@@ -83,8 +83,8 @@ export class Together {
   }
 
   /** As of `Profit.explainedSince`, of the wallets of a book. */
-  explainedSince({ subject }: SubjectNode, ms: number): ExplainedFlow | null {
-    return subject.scope === "book" ? this.#books.explainedSince(subject.rule, ms) : null;
+  explainedSince({ subject }: SubjectNode, ms: number, raisedMs: number): ExplainedFlow | null {
+    return subject.scope === "book" ? this.#books.explainedSince(subject.rule, ms, raisedMs) : null;
   }
 
   happened(event: Event, draft: Draft): void {

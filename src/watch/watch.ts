@@ -288,8 +288,10 @@ export class Watch {
         return account === undefined ? 0 : Math.min(account.slot, account.sizesSlot + 1);
       },
       doubtOf: (node) => this.#doubtOf(node),
-      explainedSince: (node, ms) =>
-        this.#together.explainedSince(node, ms) ?? this.#walletOf(node)?.profit.explainedSince(ms) ?? null,
+      explainedSince: (node, ms, raisedMs) =>
+        this.#together.explainedSince(node, ms, raisedMs) ??
+        this.#walletOf(node)?.profit.explainedSince(ms, raisedMs) ??
+        null,
       toldShare: (spec, { subject }, atMs) => this.#told.share(spec, subject, atMs, this.#today.startMs),
       onSight: (instance, into) => {
         this.#noData.note(instance, into);

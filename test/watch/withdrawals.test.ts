@@ -281,6 +281,24 @@ describe("a fast loss ten minutes after a withdrawal that the history shows late
     expect(wallet.h.told.slice(before.length)).toEqual([]);
   });
 
+  test("a second withdrawal that is told after a restart ends what the first one raised", () => {
+    const losing =
+      "rules:\n  - { name: Losing, scope: wallet, when: wallet.pnl < -100.0, severity: info, summary: lost }\n";
+    const wallet = new Wallet(losing, 1_000, midnight);
+    wallet.pass(minute);
+    const records = [wallet.payUntold(-300)];
+    wallet.pass(80_000);
+    records.push(wallet.payUntold(-200));
+    wallet.pass(20_000);
+    wallet.h.events("collateral", [records[0]!], "main", { coversMs: 0 });
+    const after = wallet.restarted();
+    after.pass(10_000);
+    after.h.events("collateral", [records[1]!], "main", { coversMs: 0 });
+    after.pass(10_000);
+    expect(after.h.told).toEqual(["Losing main ended info explained"]);
+    expect(after.h.changes.at(-1)!.alert.summary).toContain("a withdrawal of $500.00");
+  });
+
   test("a deposit that the history shows late raises none", () => {
     const wallet = new Wallet(losingFast, 1_000, midnight);
     wallet.pass(11 * minute);
