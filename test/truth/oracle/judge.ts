@@ -16,7 +16,8 @@ import { type Run, Runs } from "./runs.ts";
 import { Seen } from "./seen.ts";
 import { Terms } from "./terms.ts";
 import { type AccountTruth, between } from "./truth.ts";
-import { accountOf, symbolOf, View } from "./view.ts";
+import { accountOf, symbolOf, View, walletOf } from "./view.ts";
+import { Wallets } from "./wallets.ts";
 
 type Change = Life["changes"][number];
 
@@ -74,12 +75,22 @@ class Judge {
   /** The daemon's clock less the true time, now. */
   #aheadMs = 0;
   #watchingMs = 0;
+  /** Data that were too old, with the time at which they were read last. */
+  readonly #stale = new Map<string, number>();
 
   constructor(outcome: Outcome) {
     this.#outcome = outcome;
     this.#terms = new Terms(outcome.sections);
     this.#seen = new Seen(outcome.truth);
-    this.#view = new View(this.#seen, new Margins(outcome.truth.rules), outcome.plan.world.wallets);
+    const { truth, plan } = outcome;
+    const margins = new Margins(truth.rules);
+    const { wallets } = plan.world;
+    const money = new Wallets({
+      ...{ seen: this.#seen, truth },
+      indices: new Map(wallets.map(({ name, pdaIndices }) => [name, pdaIndices])),
+      equity: (account) => margins.of(account, this.#seen.prices)?.equity,
+    });
+    this.#view = new View(this.#seen, margins, money, wallets);
   }
 
   run(): Judgement {
@@ -135,14 +146,18 @@ class Judge {
         this.#breakAll(atMs);
         this.#watchingMs = atMs;
       }
-      this.#notice(observation.kind, atMs, "wallet" in observation ? observation.wallet : null);
+      this.#notice(atMs);
       for (const wrong of this.#seen.take(observation, committedMs))
         this.#findings.push({
           ...{ check: "inputs", rule: observation.kind, subject: "", atMs: committedMs },
           ...{ expected: "what was true", seen: wrong },
         });
+      const answered = observation.kind === "accounts" ? observation.wallet : null;
+      if (answered !== null) this.#view.money.note(answered, true);
       if (version !== this.#seen.version) {
         version = this.#seen.version;
+        for (const name of this.#view.wallets.keys())
+          if (name !== answered) this.#view.money.note(name, false);
         this.#judgeAll(atMs);
       }
       look();
@@ -162,7 +177,7 @@ class Judge {
           runs = new Runs(predicate, subject, (run) => this.#ran(predicate, subject, run));
           this.#runs.set(key, runs);
         }
-        runs.judge(this.#view, this.#identity(subject), atMs);
+        runs.judge(this.#view, this.#identity(subject), atMs, this.#isFresh(subject));
       }
     for (const [key, runs] of this.#runs) if (!there.has(key)) runs.breakOff(atMs);
   }
@@ -174,18 +189,29 @@ class Judge {
     return position ? `${position.sequence} ${position.baseLots > 0n}` : "";
   }
 
+  #isFresh(subject: string): boolean {
+    for (const [name, readMs] of this.#stale)
+      if (
+        this.#seen.readMs.get(name) === readMs &&
+        (name === "prices" || subject === walletOf(name) || subject.startsWith(name))
+      )
+        return false;
+    return true;
+  }
+
   /** Data that were not read for too long are not known beyond doubt. */
-  #notice(kind: string, atMs: number, wallet: string | null): void {
-    const { readMs } = this.#seen;
-    const old = (name: string, mostMs: number): boolean => (readMs.get(name) ?? atMs) < atMs - mostMs;
+  #notice(atMs: number): void {
     const { accountsMs, pricesMs } = this.#terms;
-    if (kind === "prices" && old("prices", 2 * pricesMs))
-      this.#breakAll(readMs.get("prices")! + 2 * pricesMs);
-    if (kind !== "accounts") return;
-    for (const name of readMs.keys())
-      if (name.startsWith(`${wallet}/`) && old(name, 2 * accountsMs))
-        for (const runs of this.#runs.values())
-          if (runs.subject.startsWith(name)) runs.breakOff(readMs.get(name)! + 2 * accountsMs);
+    for (const [name, readMs] of this.#seen.readMs) {
+      const ofAccounts = name.endsWith(".");
+      if (!ofAccounts && name !== "prices") continue;
+      const staleMs = readMs + 2 * (ofAccounts ? accountsMs : pricesMs);
+      if (staleMs >= atMs || this.#stale.get(name) === readMs) continue;
+      this.#stale.set(name, readMs);
+      for (const runs of this.#runs.values())
+        if (!ofAccounts || runs.subject === walletOf(name) || runs.subject.startsWith(name))
+          runs.breakOff(staleMs);
+    }
   }
 
   #breakAll(atMs: number): void {

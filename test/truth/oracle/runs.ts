@@ -37,8 +37,8 @@ export class Runs {
     this.#ended = ended;
   }
 
-  /** Judges by a view. */
-  judge(view: View, identity: string, atMs: number): void {
+  /** Judges by a view. @param fresh false: what it rests on is old, and nothing is beyond doubt */
+  judge(view: View, identity: string, atMs: number, fresh: boolean): void {
     if (identity !== this.#identity) {
       this.breakOff(atMs);
       this.levels.length = 0;
@@ -60,8 +60,8 @@ export class Runs {
       const perhapsOn = above(most).some(({ on }) => on);
       const surelyGone = !perhapsOn && above(least).every(({ off }) => off);
       const perhapsGone = !surelyOn && most[index]!.off;
-      this.#set(runs, "surelyOnMs", surelyOn, atMs);
-      this.#set(runs, "surelyGoneMs", surelyGone, atMs);
+      this.#set(runs, "surelyOnMs", fresh && surelyOn, atMs);
+      this.#set(runs, "surelyGoneMs", fresh && surelyGone, atMs);
       runs.perhapsOnMs = perhapsOn ? (runs.perhapsOnMs ?? atMs) : null;
       runs.perhapsGoneMs = perhapsGone ? (runs.perhapsGoneMs ?? atMs) : null;
     }

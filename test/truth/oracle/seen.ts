@@ -3,6 +3,7 @@
  * told by the recorded observations; each is held against the truth that it names, so nothing in here is taken on trust.
  */
 import type { SubaccountState } from "../../../src/domain/account.ts";
+import type { Event } from "../../../src/domain/event.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import { type Price, tickUsd } from "./margin.ts";
 import { type AccountTruth, between, type Truth } from "./truth.ts";
@@ -23,6 +24,12 @@ export class Seen {
   } | null = null;
   /** Times at which accounts of one PDA index, and prices of all markets, were last read whole; the daemon's clock, ms. */
   readonly readMs = new Map<string, number>();
+  /** Keys of the deposits, withdrawals and transfers that histories told of, by wallet: kept over lives. */
+  readonly events = new Map<string, Map<string, Event>>();
+  /** Wallets of which the equity of midnight was read. */
+  readonly midnights = new Set<string>();
+  /** Wallets of which the history of deposits and withdrawals was read since the start. */
+  readonly histories = new Set<string>();
   /** The account that was read is another version than before, or a price is: counts up. */
   version = 0;
   readonly #truth: Truth;
@@ -35,6 +42,7 @@ export class Seen {
   forget(): void {
     for (const known of [this.accounts, this.prices, this.statuses, this.sessions, this.readMs])
       known.clear();
+    this.histories.clear();
     this.exchange = null;
     this.version++;
   }
@@ -65,6 +73,25 @@ export class Seen {
             between(this.#truth.markets.get(symbol) ?? [], atMs - recentMs, atMs).map((one) => one.status),
           );
         });
+      case "events":
+        if (observation.source !== "collateral") return [];
+        if (observation.wallet !== null && !observation.past && !this.histories.has(observation.wallet)) {
+          this.histories.add(observation.wallet);
+          this.version++;
+        }
+        for (const event of observation.events) {
+          const known = this.events.get(event.wallet ?? "") ?? new Map<string, Event>();
+          this.events.set(event.wallet ?? "", known);
+          known.set(event.key, event);
+          this.version++;
+        }
+        return [];
+      case "portfolio":
+        if (observation.midnight && !this.midnights.has(observation.wallet)) {
+          this.midnights.add(observation.wallet);
+          this.version++;
+        }
+        return [];
       case "exchangeStatus": {
         const { active, gated, withdrawalsAvailable } = observation;
         this.exchange = { active, gated, withdrawalsAvailable };
@@ -80,6 +107,13 @@ export class Seen {
       default:
         return [];
     }
+  }
+
+  /** The number of withdrawals that its history told of. */
+  withdrawals(wallet: string): number {
+    return [...(this.events.get(wallet)?.values() ?? [])].filter(
+      ({ fields }) => fields.eventType === "withdrawal",
+    ).length;
   }
 
   #takeAccounts({

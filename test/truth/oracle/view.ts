@@ -2,6 +2,7 @@
 import type { AccountFigures, Margins, PositionFigures } from "./margin.ts";
 import type { Seen } from "./seen.ts";
 import type { AccountTruth, PositionTruth } from "./truth.ts";
+import type { Wallets } from "./wallets.ts";
 
 export interface WalletTerms {
   readonly name: string;
@@ -18,10 +19,12 @@ export interface Holding {
 export class View {
   readonly seen: Seen;
   readonly wallets: ReadonlyMap<string, WalletTerms>;
+  readonly money: Wallets;
   readonly #margins: Margins;
 
-  constructor(seen: Seen, margins: Margins, wallets: readonly WalletTerms[]) {
+  constructor(seen: Seen, margins: Margins, money: Wallets, wallets: readonly WalletTerms[]) {
     this.seen = seen;
+    this.money = money;
     this.#margins = margins;
     this.wallets = new Map(wallets.map((one) => [one.name, one]));
   }

@@ -4,6 +4,7 @@ import { exchangeRules } from "./exchange.ts";
 import { accountLiquidationNear, liquidationNear } from "./liquidation.ts";
 import { accountLiquidatable, marginHigh, ordersMayBeCancelled } from "./margin.ts";
 import { stopLossBehindLiquidation, stopLossMissing } from "./stop-loss.ts";
+import { dailyLoss, drawdown, manyWithdrawals } from "./wallet.ts";
 
 export const predicates: readonly Predicate[] = [
   liquidationNear,
@@ -13,5 +14,8 @@ export const predicates: readonly Predicate[] = [
   accountLiquidatable,
   stopLossMissing,
   stopLossBehindLiquidation,
+  drawdown,
+  dailyLoss,
+  manyWithdrawals,
   ...exchangeRules,
 ];

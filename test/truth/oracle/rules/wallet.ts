@@ -1,0 +1,108 @@
+/** drawdown.yaml, and of account.yaml the rule about withdrawals. */
+import {
+  above,
+  below,
+  claimsOf,
+  type Ease,
+  type Level,
+  minuteMs,
+  money,
+  type Predicate,
+  percent,
+  type Text,
+} from "../predicate.ts";
+import type { View } from "../view.ts";
+import type { Share } from "../wallets.ts";
+
+/** Texts that name both ends between which a profit lies, and are judged by neither. */
+const bothEnds = /not counting|, or a |or an? \w+ of \$/;
+
+/** Sums in doubles, of amounts that the exchange rounds. */
+const cent = 0.01;
+
+function shareRule(
+  rule: string,
+  times: { readonly forMs: number; readonly keepMs: number },
+  bounds: readonly (readonly [severity: Level["severity"], on: number, off: number])[],
+  value: (view: View, wallet: string) => Share | undefined,
+  isKnown: (view: View, wallet: string) => boolean,
+  claims: (view: View, wallet: string, text: Text) => ReturnType<Predicate["claims"]>,
+): Predicate {
+  return {
+    rule,
+    ...times,
+    subjects: (view) => [...view.wallets.keys()],
+    levels: (view, wallet, ease: Ease) => {
+      const share = value(view, wallet);
+      const now = view.money.now(wallet);
+      if (!share || !now) return undefined;
+      const unsure = !now.sure || !isKnown(view, wallet);
+      return bounds.map(([severity, on, off]) => ({
+        severity,
+        on: unsure ? ease > 0 : above(ease > 0 ? share.high : share.low, on, ease),
+        off: unsure ? ease > 0 : below(ease > 0 ? share.low : share.high, off, ease),
+      }));
+    },
+    claims: (view, wallet, text) =>
+      view.money.now(wallet)?.sure && !bothEnds.test(`${text.summary} ${text.description}`)
+        ? claims(view, wallet, text)
+        : [],
+  };
+}
+
+const between = ({ low, high }: Share): readonly [truth: number, room: number] => [
+  (low + high) / 2,
+  (high - low) / 2 + 1e-9,
+];
+
+export const drawdown = shareRule(
+  "Drawdown",
+  { forMs: 2 * minuteMs, keepMs: 5 * minuteMs },
+  [
+    ["info", 0.05, 0.04],
+    ["warning", 0.1, 0.08],
+    ["critical", 0.2, 0.17],
+  ],
+  (view, wallet) => view.money.drawdown(wallet),
+  () => true,
+  (view, wallet, text) => {
+    const now = view.money.now(wallet)!;
+    return claimsOf(text, [
+      ["share", new RegExp(`down ${percent} from its peak`), ...between(view.money.drawdown(wallet)!)],
+      ["PnL", new RegExp(`PnL ${money},`), now.profit, cent],
+      ["equity", new RegExp(`equity ${money}`), now.equity],
+    ]);
+  },
+);
+
+export const dailyLoss = shareRule(
+  "DailyLoss",
+  { forMs: minuteMs, keepMs: 5 * minuteMs },
+  [
+    ["warning", 0.05, 0.04],
+    ["critical", 0.1, 0.08],
+  ],
+  (view, wallet) => (view.seen.midnights.has(wallet) ? view.money.lossToday(wallet) : undefined),
+  // What was paid in while nobody watched is not known before.
+  (view, wallet) => view.seen.histories.has(wallet),
+  (view, wallet, text) =>
+    claimsOf(text, [
+      ["share", new RegExp(`lost ${percent} today`), ...between(view.money.lossToday(wallet)!)],
+      ["profit of today", new RegExp(`today, ${money}`), view.money.profitToday(wallet), cent],
+      ["equity", new RegExp(`Equity ${money}`), view.money.now(wallet)!.equity],
+    ]),
+);
+
+export const manyWithdrawals: Predicate = {
+  rule: "ManyWithdrawals",
+  forMs: 0,
+  keepMs: 0,
+  reads: ["collateral"],
+  subjects: (view) => [...view.wallets.keys()],
+  levels: (view, wallet) => {
+    const on = view.seen.withdrawals(wallet) >= 3;
+    return [{ severity: "warning", on, off: !on }];
+  },
+  claims: (view, wallet, text) =>
+    claimsOf(text, [["withdrawals", /: (\d+) withdrawals/, view.seen.withdrawals(wallet)]]),
+};
