@@ -126,7 +126,8 @@ export class Line {
     const fail = (error: Error): void => end(() => handler.onResponseError?.(controller, error));
     const controller = { aborted: false, abort: fail } as unknown as Controller;
     this.#under.add(fail);
-    const note = (status: number | null): void => log.add({ kind: "asked", life, target, status });
+    let ofMs = venue.time.nowMs;
+    const note = (status: number | null): void => log.add({ kind: "asked", life, target, status, ofMs });
     const broken = (code: string, status: number | null): void => {
       note(status);
       fail(Object.assign(new Error(code), { code }));
@@ -140,6 +141,7 @@ export class Line {
     const carriedOut = !lost || random() < 0.5;
     const backMs = trip(random) + weather.lateMs("slow", random);
     venue.time.after(trip(random), async () => {
+      ofMs = venue.time.nowMs;
       const told = carriedOut ? await this.#ask(target, options) : null;
       clock.arrive(backMs, () => {
         if (told === null || lost) return broken("UND_ERR_SOCKET", null);

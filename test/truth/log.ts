@@ -25,8 +25,14 @@ export type LogEntry =
     }
   | { readonly kind: "fault"; readonly text: string }
   | { readonly kind: "life"; readonly life: number; readonly text: string }
-  /** Null: no answer. */
-  | { readonly kind: "asked"; readonly life: number; readonly target: string; readonly status: number | null }
+  /** Status null: no answer. `ofMs`: true time at which the exchange gave it. */
+  | {
+      readonly kind: "asked";
+      readonly life: number;
+      readonly target: string;
+      readonly status: number | null;
+      readonly ofMs: number;
+    }
   | { readonly kind: "committed"; readonly life: number; readonly changes: Changes }
   | { readonly kind: "attempt"; readonly life: number; readonly channel: string; readonly id: string }
   /** A message is at its channel. @property attempt attempts before it, as the daemon counts them */

@@ -1,5 +1,5 @@
 /** The oracle finds what was tampered with, and nothing in a scenario that was left as it is. */
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { AlertChange } from "../../src/domain/alert.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import type { Logged } from "./log.ts";
@@ -143,4 +143,55 @@ test("a notification that is acknowledged before its message arrived", () => {
     entry === arrived ? { ...early, atMs: arrived.atMs } : entry.kind === "acknowledged" ? arrived : entry,
   );
   expect(found).toContain("once StopLossExecuted");
+});
+
+describe("no data", () => {
+  let blind: Outcome;
+  beforeAll(async () => {
+    blind = await runScenario(planOf(60));
+  });
+  const found = (change: (entry: Logged) => Logged) => {
+    const log = Object.create(blind.log, { entries: { value: blind.log.entries.map(change) } });
+    return [...new Set(judge({ ...blind, log }).findings.map(({ check }) => check))];
+  };
+
+  test("an outage that nobody was told of", () => {
+    expect(found((entry) => entry)).toEqual([]);
+    expect(found(changed((one) => (one.alert.rule === "Blind" ? null : one)))).toEqual([]);
+    const shorter = (entry: Logged): Logged => {
+      if (entry.kind !== "committed") return entry;
+      const { alertChanges, observations } = entry.changes;
+      const isKept = ({ kind }: Observation) => kind !== "accounts" && kind !== "prices";
+      const late =
+        entry.atMs < blind.log.entries[0]!.atMs + 200_000 && entry.atMs > blind.log.entries[0]!.atMs + 20_000;
+      return {
+        ...entry,
+        changes: {
+          ...entry.changes,
+          alertChanges: alertChanges.filter(({ alert }) => alert.rule !== "Blind"),
+          observations: late ? observations.filter(isKept) : observations,
+        },
+      };
+    };
+    expect(found(shorter)).toContain("no data");
+  });
+
+  test("data that were answered and are reported as missing", () => {
+    const early = found((entry) =>
+      entry.kind === "committed" && entry.changes.alertChanges.some(({ alert }) => alert.rule === "Blind")
+        ? { ...entry, atMs: blind.log.entries[0]!.atMs + 40_000 }
+        : entry,
+    );
+    expect(early).toContain("false no-data");
+  });
+
+  test("an end while the outage lasts", () => {
+    const { fromMs, toMs } = blind.plan.troubles.faults.find(({ kind }) => kind === "outage")!;
+    const ended = found((entry) =>
+      entry.kind === "committed" && entry.changes.alertChanges.some(({ kind }) => kind === "ended")
+        ? { ...entry, atMs: blind.log.entries[0]!.atMs + (fromMs + toMs) / 2 }
+        : entry,
+    );
+    expect(ended).toContain("false resolve");
+  });
 });

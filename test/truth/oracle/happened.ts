@@ -132,7 +132,10 @@ function notified({ name }: Wallet, one: Notification, key: string, { markets }:
   const fields = (data ?? {}) as Readonly<Record<string, string>>;
   const market = markets.get(fields.symbol ?? "");
   const place = account ? `/${account.pdaIndex}.${account.subaccount}` : "";
-  const size = market && units(BigInt(fields.baseLotsFilled ?? 0), market.spec.baseLotsDecimals);
+  const size =
+    market && fields.baseLotsFilled !== undefined
+      ? units(BigInt(fields.baseLotsFilled), market.spec.baseLotsDecimals)
+      : undefined;
   const quote = Math.abs(Number(fields.quoteLotsFilled ?? 0)) / 1e6;
   const tick = market && (market.spec.tickSize * 10 ** market.spec.baseLotsDecimals) / 1e6;
   return {
@@ -149,7 +152,7 @@ function notified({ name }: Wallet, one: Notification, key: string, { markets }:
       claimsOf(text, [
         ["size", /: (?:bought|sold) ([\d,.]*\d)/, size],
         // Printed to the tick.
-        ["price", new RegExp(` at ${money}`), size && quote / size, tick ? tick / 2 : 0],
+        ["price", new RegExp(` at ${money}`), size ? quote / size : undefined, tick ? tick / 2 : 0],
       ]),
   };
 }

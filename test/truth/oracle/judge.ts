@@ -10,6 +10,7 @@ import { judgeEvents } from "./events.ts";
 import { type Finding, timeOf } from "./finding.ts";
 import { type Life, livesOf } from "./lives.ts";
 import { Margins } from "./margin.ts";
+import { judgeNoData } from "./no-data.ts";
 import { type Level, minuteMs, type Predicate } from "./predicate.ts";
 import { predicates } from "./rules/index.ts";
 import { type Run, Runs } from "./runs.ts";
@@ -110,7 +111,12 @@ class Judge {
       }
     for (const life of lives) this.#live(life);
     return {
-      findings: [...this.#findings, ...judgeEvents(this.#outcome), ...judgeAcknowledged(this.#outcome)],
+      findings: [
+        ...this.#findings,
+        ...judgeEvents(this.#outcome),
+        ...judgeAcknowledged(this.#outcome),
+        ...judgeNoData(this.#outcome),
+      ],
       counts,
     };
   }

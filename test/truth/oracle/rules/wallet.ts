@@ -25,7 +25,6 @@ function shareRule(
   times: { readonly forMs: number; readonly keepMs: number },
   bounds: readonly (readonly [severity: Level["severity"], on: number, off: number])[],
   value: (view: View, wallet: string) => Share | undefined,
-  isKnown: (view: View, wallet: string) => boolean,
   claims: (view: View, wallet: string, text: Text) => ReturnType<Predicate["claims"]>,
 ): Predicate {
   return {
@@ -36,7 +35,8 @@ function shareRule(
       const share = value(view, wallet);
       const now = view.money.now(wallet);
       if (!share || !now) return undefined;
-      const unsure = !now.sure || !isKnown(view, wallet);
+      // What was paid in while nobody watched is not known before its history was read.
+      const unsure = !now.sure || !view.seen.histories.has(wallet);
       return bounds.map(([severity, on, off]) => ({
         severity,
         on: unsure ? ease > 0 : above(ease > 0 ? share.high : share.low, on, ease),
@@ -64,7 +64,6 @@ export const drawdown = shareRule(
     ["critical", 0.2, 0.17],
   ],
   (view, wallet) => view.money.drawdown(wallet),
-  () => true,
   (view, wallet, text) => {
     const now = view.money.now(wallet)!;
     return claimsOf(text, [
@@ -83,8 +82,6 @@ export const dailyLoss = shareRule(
     ["critical", 0.1, 0.08],
   ],
   (view, wallet) => (view.seen.midnights.has(wallet) ? view.money.lossToday(wallet) : undefined),
-  // What was paid in while nobody watched is not known before.
-  (view, wallet) => view.seen.histories.has(wallet),
   (view, wallet, text) =>
     claimsOf(text, [
       ["share", new RegExp(`lost ${percent} today`), ...between(view.money.lossToday(wallet)!)],

@@ -1,0 +1,55 @@
+/** The answers that reached the daemon: for each kind of data and wallet the newest ones, by when the exchange gave them. */
+import type { World } from "../../../src/simulator/state.ts";
+import type { EventLog } from "../log.ts";
+
+interface Answer {
+  readonly atMs: number;
+  readonly ofMs: number;
+}
+
+/** Kinds of data by the name of their schedule, with what their requests look like. */
+const targets: readonly (readonly [schedule: string, target: RegExp])[] = [
+  ["traderState", /^\/v1\/trader\/state\/(\w+)\?traderPdaIndex=(\d+)/],
+  ["liquidations", /^\/v1\/users\/(\w+)\/liquidation-history\?pdaIndex=(\d+)/],
+  ["markets", /^\/v1\/markets\/stats\/latest/],
+  ["marketConfig", /^\/v1\/view\/exchange\/markets/],
+  ["exchangeStatus", /^\/v1\/view\/exchange\/status/],
+];
+
+export class Answers {
+  /** By schedule, wallet and PDA index, in the order of their arrival. */
+  readonly #all = new Map<string, Answer[]>();
+
+  constructor(log: EventLog, world: World) {
+    const names = new Map([...world.wallets.values()].map(({ authority, name }) => [authority, name]));
+    for (const { target, status, atMs, ofMs } of log.of("asked")) {
+      if (status !== 200) continue;
+      for (const [schedule, pattern] of targets) {
+        const found = pattern.exec(target);
+        if (!found) continue;
+        const [, authority = "", index = ""] = found;
+        const key = `${schedule} ${names.get(authority) ?? ""} ${index}`;
+        const answers = this.#all.get(key) ?? [];
+        this.#all.set(key, answers);
+        answers.push({ atMs, ofMs });
+      }
+    }
+  }
+
+  knows(schedule: string): boolean {
+    return targets.some(([name]) => name === schedule);
+  }
+
+  /** The time up to which everything of this kind was answered, of all PDA indices that were ever asked. */
+  completeTo(schedule: string, wallet: string, atMs: number): number {
+    const newest = [...this.#all]
+      .filter(([key]) => key.startsWith(`${schedule} ${wallet} `))
+      .map(([, answers]) =>
+        answers.reduce(
+          (most, one) => (one.atMs <= atMs ? Math.max(most, one.ofMs) : most),
+          Number.NEGATIVE_INFINITY,
+        ),
+      );
+    return newest.length === 0 ? Number.NEGATIVE_INFINITY : Math.min(...newest);
+  }
+}

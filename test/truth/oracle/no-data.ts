@@ -1,0 +1,140 @@
+/**
+ * No-data alerts: nothing that was answered is reported as missing, a cause that is named was there, what is not read for a minute
+ * is reported, and no outage is reported as over while it lasts.
+ */
+import { blindRule, unreachableRule } from "../../../src/domain/built-in.ts";
+import type { Outcome } from "../scenario.ts";
+import type { FaultKind } from "../weather.ts";
+import { Answers } from "./answers.ts";
+import type { Finding } from "./finding.ts";
+import { type Life, livesOf } from "./lives.ts";
+import { Terms } from "./terms.ts";
+
+type Change = Life["changes"][number];
+
+const withinMs = 60_000;
+const slackMs = 2_000;
+/** Causes are told for so long after they were there, ms. */
+const causeMs = 90_000;
+/** A fault that just began leaves answers on their way. */
+const settledMs = 5_000;
+
+/** Words of causes, and what has to be there. */
+const causes: readonly (readonly [words: RegExp, kind: FaultKind])[] = [
+  [/HTTP 5\d\d/, "errors"],
+  [/connection refused/, "outage"],
+];
+
+interface Row {
+  readonly schedule: string;
+  /** Empty: no wallet's. */
+  readonly wallets: readonly string[];
+  readonly text: string;
+}
+
+export function judgeNoData(outcome: Outcome): readonly Finding[] {
+  const { log, simulator, plan } = outcome;
+  const answers = new Answers(log, simulator.world);
+  const terms = new Terms(outcome.sections);
+  const beginMs = log.entries[0]!.atMs;
+  const findings: Finding[] = [];
+  const lives = livesOf(log);
+  const isNoData = ({ alert: { rule } }: Change) => rule === blindRule || rule === unreachableRule;
+  const changes = lives.flatMap((life) => life.changes.filter(isNoData));
+  const inForce = (kind: FaultKind, fromMs: number, toMs: number) =>
+    plan.troubles.faults.filter(
+      (one) => one.kind === kind && beginMs + one.fromMs <= toMs && beginMs + one.toMs >= fromMs,
+    );
+  for (const change of changes) {
+    const { kind, alert, committedMs } = change;
+    const report = (check: Finding["check"], expected: string, seen: string) =>
+      findings.push({ check, rule: alert.rule, subject: alert.subject, atMs: committedMs, expected, seen });
+    if (kind === "ended") {
+      if (alert.ending !== "recovered") continue;
+      const still = [
+        ...inForce("outage", committedMs, committedMs),
+        ...inForce("limited", committedMs, committedMs),
+      ];
+      for (const one of still)
+        if (beginMs + one.fromMs < committedMs - settledMs && beginMs + one.toMs > committedMs + slackMs)
+          report("false resolve", `nothing: ${JSON.stringify(one)} lasts`, alert.summary);
+      continue;
+    }
+    if (!["fired", "rose", "worsened"].includes(kind)) continue;
+    for (const { schedule, wallets, text } of rowsOf(change)) {
+      for (const [words, fault] of causes)
+        if (words.test(text) && inForce(fault, committedMs - causeMs, committedMs).length === 0)
+          report("false no-data", `another cause: there was no ${fault} within ${causeMs} ms`, text);
+      if (!answers.knows(schedule)) continue;
+      const freshMs =
+        2 * (schedule === "traderState" ? terms.accountsMs : schedule === "markets" ? terms.pricesMs : 8_000);
+      for (const wallet of wallets.length > 0 ? wallets : [""]) {
+        const toMs = answers.completeTo(schedule, wallet, committedMs - slackMs);
+        if (toMs > committedMs - freshMs)
+          report(
+            "false no-data",
+            `nothing of ${wallet || "the exchange"}: answers of ${new Date(toMs).toISOString()} are there`,
+            text,
+          );
+      }
+    }
+  }
+  for (const life of lives) findings.push(...unreported(life, changes));
+  return findings;
+}
+
+function rowsOf({ details }: Change): readonly Row[] {
+  return details.flatMap(([name, text]) => {
+    const found = name === "Not read" ? /^([a-z ]+?)(?: of ([\w, ]+))? \(schedule (\w+)\)/.exec(text) : null;
+    return found ? [{ schedule: found[3]!, wallets: found[2]?.split(", ") ?? [], text }] : [];
+  });
+}
+
+/** Accounts and prices that were not read for a minute while nothing was said of it. */
+function unreported({ told, number }: Life, changes: readonly Change[]): readonly Finding[] {
+  const findings: Finding[] = [];
+  const readMs = new Map<string, number>();
+  const wallets = new Set<string>();
+  const check = (name: string, untilMs: number): void => {
+    const sinceMs = readMs.get(name);
+    if (sinceMs === undefined || untilMs - sinceMs < withinMs + slackMs) return;
+    const dueMs = sinceMs + withinMs + slackMs;
+    if (standing(changes, dueMs, name === "prices" ? null : name.split("/")[0]!)) return;
+    findings.push({
+      ...{ check: "no data", rule: blindRule, subject: name, atMs: dueMs },
+      expected: `word of it: last read at ${new Date(sinceMs).toISOString()}`,
+      seen: `nothing in life ${number}, by the daemon's clock`,
+    });
+  };
+  let lastMs = 0;
+  for (const { observation } of told) {
+    const { kind, atMs } = observation;
+    lastMs = Math.max(lastMs, atMs);
+    const name =
+      kind === "accounts" && observation.told === undefined
+        ? `${observation.wallet}/${observation.pdaIndex}`
+        : kind === "prices" && !observation.live
+          ? "prices"
+          : null;
+    if (name === null) continue;
+    check(name, atMs);
+    readMs.set(name, atMs);
+    wallets.add(name);
+  }
+  for (const name of wallets) check(name, lastMs);
+  return findings;
+}
+
+/** True if an alert about missing data of a wallet (null: of anything) fires at a time of the daemon's clock. */
+function standing(changes: readonly Change[], atMs: number, wallet: string | null): boolean {
+  const alerts = new Map<number, Change>();
+  for (const change of changes) if (change.atMs <= atMs) alerts.set(change.alertId, change);
+  return [...alerts.values()].some(
+    ({ kind, alert }) =>
+      kind !== "ended" &&
+      (wallet === null ||
+        alert.subject === wallet ||
+        alert.subject === "exchange" ||
+        /\d+ of \d+ wallets/.test(alert.summary)),
+  );
+}
