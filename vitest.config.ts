@@ -9,6 +9,8 @@ export const stages: Readonly<Record<string, readonly string[]>> = {
   crash: ["test/end-to-end/crash.test.ts", "test/end-to-end/soak.test.ts", "test/history/crash.test.ts"],
   /** The simulator against the exchange's official client. */
   sdk: ["test/contract-suite/**/*.test.ts", "test/ledger/sdk.test.ts"],
+  /** Scenarios of ten simulated minutes with faults, judged by an oracle. */
+  truth: ["test/truth/stage-*.test.ts"],
   /** Installations in empty folders, and copies of the sources that are compiled. */
   launcher: ["test/launch.test.ts", "test/contract/new-endpoint.test.ts"],
 };

@@ -144,6 +144,8 @@ export class Line {
       ofMs = venue.time.nowMs;
       const told = carriedOut ? await this.#ask(target, options) : null;
       clock.arrive(backMs, () => {
+        // The daemon does not wait for it any more.
+        if (over) return;
         if (told === null || lost) return broken("UND_ERR_SOCKET", null);
         note(told.status);
         end(() => {

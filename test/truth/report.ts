@@ -1,5 +1,6 @@
 /** A scenario for people: its violations, its plan, and a timeline of all that happened in it. */
 import type { Logged } from "./log.ts";
+import type { Finding } from "./oracle/finding.ts";
 import type { Outcome } from "./scenario.ts";
 
 /** Text of a file about one scenario. */
@@ -30,6 +31,27 @@ export function reportOf({ plan, log, digest }: Outcome, violations: readonly st
     ...log.entries.flatMap((entry) => linesOf(entry).map((line) => `${timeOf(entry.atMs)}  ${line}`)),
     "",
   ].join("\n");
+}
+
+const aroundMs = 4_000;
+const mostAround = 14;
+
+/** The timeline around a finding of the oracle, as far as it is about the same wallet or about nobody's. */
+export function around({ log }: Outcome, { subject, atMs }: Finding): readonly string[] {
+  const wallet = subject.split("/")[0] ?? "";
+  const isAbout = (line: string): boolean =>
+    line.includes(`${wallet}/`) || line.includes(` ${wallet}:`) || /^(world {5}mark|trouble|life)/.test(line);
+  const lines = log.entries
+    .filter((entry) => Math.abs(entry.atMs - atMs) <= aroundMs && entry.kind !== "said")
+    .flatMap((entry) =>
+      linesOf(entry)
+        .filter(isAbout)
+        .map((line) => ({ atMs: entry.atMs, line })),
+    );
+  const nearest = lines
+    .sort((a, b) => Math.abs(a.atMs - atMs) - Math.abs(b.atMs - atMs))
+    .slice(0, mostAround);
+  return nearest.sort((a, b) => a.atMs - b.atMs).map((one) => `${timeOf(one.atMs)}  ${one.line}`);
 }
 
 /** The lines about an entry; none where it says nothing that another one does not. */

@@ -1,23 +1,25 @@
 /**
  * `npm run truth`: scenarios of the whole daemon in virtual time against the simulated exchange, with faults, each from a seed.
  *
- *   npm run truth -- --seeds 1..1000 [--jobs 2] [--twice] [--out FOLDER]
+ *   npm run truth -- --seeds 1..1000 [--jobs 2] [--twice] [--coverage] [--out FOLDER]
  *   npm run truth -- --seeds 57 --show
  *   node --inspect-brk test/truth/run.ts --here --seeds 57      in this process, for a debugger
  *
- * A line for each scenario, with the time of the processor that it took. `--twice` runs each again and compares the hashes. A scenario in which an invariant does not hold is
- * written to a file in FOLDER, with its event log (`--show`: each is). Ends with 1 if there is any. Interrupted, it says which
- * seeds are left.
+ * A line for each scenario, with the time of the processor that it took. `--twice` runs each again and compares the hashes. A
+ * scenario in which an invariant does not hold, or of which the oracle finds something that is not true, is written to a file in
+ * FOLDER, with its event log (`--show`: each is). `--coverage` prints which troubles met which worlds, and how often each rule fired
+ * and ended. Ends with 1 if anything was found. Interrupted, it says which seeds are left.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { Coverage, type Reach, reachOf } from "./coverage.ts";
 import { violations } from "./invariants.ts";
 import { lineOf } from "./oracle/finding.ts";
 import { judge } from "./oracle/judge.ts";
-import { reportOf } from "./report.ts";
+import { around, reportOf } from "./report.ts";
 import { planOf, runScenario } from "./scenario.ts";
 
 interface Task {
@@ -33,6 +35,7 @@ interface Done {
   readonly messages: number;
   readonly tookMs: number;
   readonly violations: readonly string[];
+  readonly reach: Reach;
 }
 
 async function work({ seed, twice, show, out }: Task): Promise<Done> {
@@ -41,7 +44,10 @@ async function work({ seed, twice, show, out }: Task): Promise<Done> {
   const judging = performance.now();
   const judgement = judge(outcome);
   const judgedMs = performance.now() - judging;
-  const found = [...violations(outcome), ...judgement.findings.map(lineOf)];
+  const found = [
+    ...violations(outcome),
+    ...judgement.findings.map((one) => [lineOf(one), ...around(outcome, one)].join("\n        ")),
+  ];
   if (twice && (await runScenario(planOf(seed))).digest !== outcome.digest)
     found.push("the second run differs from the first");
   if (show || found.length > 0) {
@@ -50,11 +56,9 @@ async function work({ seed, twice, show, out }: Task): Promise<Done> {
   }
   const messages = outcome.log.of("arrived").length;
   return {
-    seed,
-    wallets: plan.world.wallets.length,
-    messages,
+    ...{ seed, wallets: plan.world.wallets.length, messages, violations: found },
     tookMs: outcome.tookMs + judgedMs,
-    violations: found,
+    reach: reachOf(plan, judgement),
   };
 }
 
@@ -65,6 +69,7 @@ async function main(): Promise<void> {
       jobs: { type: "string", default: "1" },
       twice: { type: "boolean", default: false },
       show: { type: "boolean", default: false },
+      coverage: { type: "boolean", default: false },
       here: { type: "boolean", default: false },
       out: { type: "string", default: ".runtime/truth" },
     },
@@ -80,8 +85,10 @@ async function main(): Promise<void> {
   let done = 0;
   let bad = 0;
   let sumMs = 0;
-  const tell = ({ seed, wallets, messages, tookMs, violations: found }: Done): void => {
+  const coverage = new Coverage();
+  const tell = ({ seed, wallets, messages, tookMs, violations: found, reach }: Done): void => {
     done++;
+    coverage.add(reach);
     sumMs += tookMs;
     const verdict =
       found.length === 0 ? "" : `  ${found.length} violations, ${path.join(out, `seed-${seed}.txt`)}`;
@@ -92,6 +99,7 @@ async function main(): Promise<void> {
     if (found.length > 0) bad++;
   };
   const end = (): never => {
+    if (values.coverage) for (const line of coverage.lines()) console.log(line);
     const perScenario = done === 0 ? 0 : sumMs / done / 1_000;
     const seconds = ((performance.now() - startedMs) / 1_000).toFixed(0);
     console.log(

@@ -15,7 +15,7 @@ export interface Sample {
   readonly sure: boolean;
 }
 
-/** Where a share may lie. */
+/** The range in which a share lies. */
 export interface Share {
   readonly low: number;
   readonly high: number;

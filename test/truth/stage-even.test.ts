@@ -1,0 +1,3 @@
+import { playHalf } from "./stage.ts";
+
+playHalf(0);
