@@ -3,6 +3,8 @@
  *
  *   npm run truth -- --seeds 1..1000 [--jobs 2] [--twice] [--coverage] [--out FOLDER]
  *   npm run truth -- --seeds 57 --show
+ *   npm run truth -- --seeds 57 --shrink                       the same violation with less: FOLDER/seed-57.json
+ *   npm run truth -- --plan FOLDER/seed-57.json                plays that
  *   node --inspect-brk test/truth/run.ts --here --seeds 57      in this process, for a debugger
  *
  * A line for each scenario, with the time of the processor that it took. `--twice` runs each again and compares the hashes. A
@@ -20,7 +22,8 @@ import { violations } from "./invariants.ts";
 import { lineOf } from "./oracle/finding.ts";
 import { judge } from "./oracle/judge.ts";
 import { around, reportOf } from "./report.ts";
-import { planOf, runScenario } from "./scenario.ts";
+import { type Outcome, type Plan, planOf, runScenario } from "./scenario.ts";
+import { shrink } from "./shrink.ts";
 
 interface Task {
   readonly seed: number;
@@ -70,6 +73,8 @@ async function main(): Promise<void> {
       twice: { type: "boolean", default: false },
       show: { type: "boolean", default: false },
       coverage: { type: "boolean", default: false },
+      shrink: { type: "boolean", default: false },
+      plan: { type: "string" },
       here: { type: "boolean", default: false },
       out: { type: "string", default: ".runtime/truth" },
     },
@@ -79,6 +84,8 @@ async function main(): Promise<void> {
   const first = Number(range[1]);
   const last = Number(range[2] ?? first);
   const { twice, show, out } = values;
+  if (values.shrink) return shrinkTo(first, out);
+  if (values.plan !== undefined) return play(JSON.parse(fs.readFileSync(values.plan, "utf8")) as Plan);
   const startedMs = performance.now();
   const under = new Set<number>();
   let next = first;
@@ -127,6 +134,35 @@ async function main(): Promise<void> {
     await Promise.all(children.map(each));
   }
   end();
+}
+
+/** Names of the checks that fail, each with the rule that it is about. */
+function checksOf(outcome: Outcome): readonly string[] {
+  const names = violations(outcome).map((line) => line.split(":")[0]!);
+  return [...names, ...judge(outcome).findings.map(({ check, rule }) => `${check} ${rule}`)];
+}
+
+async function shrinkTo(seed: number, out: string): Promise<void> {
+  const plan = planOf(seed);
+  const [check] = checksOf(await runScenario(plan));
+  if (check === undefined) throw new Error(`nothing is wrong in seed ${seed}`);
+  const { plan: small, played } = await shrink(plan, async (one) =>
+    checksOf(await runScenario(one)).includes(check),
+  );
+  const file = path.join(out, `seed-${seed}.json`);
+  fs.mkdirSync(out, { recursive: true });
+  fs.writeFileSync(file, JSON.stringify(small, null, 1));
+  const { world, troubles } = small;
+  console.log(
+    `${check}: ${world.deeds.length} of ${plan.world.deeds.length} deeds, ${troubles.faults.length + troubles.life.length} troubles left after ${played} plays: ${file}`,
+  );
+}
+
+async function play(plan: Plan): Promise<void> {
+  const outcome = await runScenario(plan);
+  const findings = judge(outcome).findings;
+  for (const line of [...violations(outcome), ...findings.map(lineOf)]) console.log(line);
+  console.log(reportOf(outcome, []));
 }
 
 /** @throws where the process ends instead of answering */
