@@ -160,9 +160,8 @@ async function shrinkTo(seed: number, out: string): Promise<void> {
 
 async function play(plan: Plan): Promise<void> {
   const outcome = await runScenario(plan);
-  const findings = judge(outcome).findings;
-  for (const line of [...violations(outcome), ...findings.map(lineOf)]) console.log(line);
-  console.log(reportOf(outcome, []));
+  const findings = judge(outcome).findings.map(lineOf);
+  console.log(reportOf(outcome, [...violations(outcome), ...findings]));
 }
 
 /** @throws where the process ends instead of answering */
