@@ -113,11 +113,13 @@ export class Profits {
    * True once what values these accounts, and those of the wallet before, was read: before that no trade can be told from a
    * flow, and no equity is whole.
    */
-  #isReady({ profit: { changes } }: WalletEntry, told: readonly AccountEntry[]): boolean {
+  #isReady({ profit: { changes } }: WalletEntry, told: readonly AccountEntry[], first: boolean): boolean {
     const { configAtMs, pricesAtMs, assets } = this.#markets;
     if (configAtMs === null || pricesAtMs === null) return false;
     if (assets !== null) return true;
-    if (told.some(({ state }) => hasSpot(state))) return false;
+    for (let i = 0; i < told.length; i++) if (hasSpot(told[i]!.state)) return false;
+    // Later on all that is known of them was told since the start.
+    if (!first) return true;
     for (const account of changes.accounts()) if (hasSpot(changes.seen(account)!.balance)) return false;
     return true;
   }
@@ -126,7 +128,7 @@ export class Profits {
   takeStates(entry: WalletEntry, told: readonly AccountEntry[], seen: StatesSeen, draft: Draft): void {
     const { changes, comparedIndices } = entry.profit;
     const first = !comparedIndices.includes(seen.pdaIndex);
-    if (!this.#isReady(entry, told)) {
+    if (!this.#isReady(entry, told, first)) {
       this.#waiting.add(entry);
       return;
     }
@@ -172,7 +174,7 @@ export class Profits {
     for (const entry of this.#waiting) {
       const { name } = entry.wallet;
       const accounts = this.#accounts.ofWallet(name);
-      if (!this.#isReady(entry, accounts)) continue;
+      if (!this.#isReady(entry, accounts, true)) continue;
       this.#waiting.delete(entry);
       for (const pdaIndex of this.#accounts.readIndices(name)) {
         const told = accounts.filter(({ ref }) => ref.pdaIndex === pdaIndex);

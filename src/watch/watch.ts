@@ -874,12 +874,17 @@ export class Watch {
     subaccounts,
     atMs,
   }: Observation & { readonly kind: "accounts" }): void {
-    for (const now of subaccounts) {
-      const account = this.#world.accounts.get({ wallet, pdaIndex, subaccount: now.subaccount });
-      if (account === undefined || !holdsLess(account, now)) continue;
+    const accounts = this.#world.accounts.ofWallet(wallet);
+    for (let i = 0; i < accounts.length; i++) {
+      const account = accounts[i]!;
+      const { ref } = account;
+      if (ref.pdaIndex !== pdaIndex) continue;
       let alerts = alertsOf(account.node, null);
       for (const { node } of account.positions.values()) alerts = alertsOf(node, alerts);
-      for (const alert of alerts ?? []) alert.beforeLoss = alert.newest(atMs)?.text ?? null;
+      if (alerts === null) continue;
+      const now = subaccounts.find(({ subaccount }) => subaccount === ref.subaccount);
+      if (now === undefined || !holdsLess(account, now)) continue;
+      for (const alert of alerts) alert.beforeLoss = alert.newest(atMs)?.text ?? null;
     }
   }
 
