@@ -35,7 +35,9 @@ export function flowOf(event: Event, account: AccountEntry | undefined): number 
   if (!before) return null;
   // This says nothing if something else moved it as well.
   const usd = after - before.usd;
-  return Math.abs(Math.abs(usd) - transfer.transferUsd) > exactUsd ? null : usd;
+  if (Math.abs(Math.abs(usd) - transfer.transferUsd) > exactUsd) return null;
+  // Its very size: differences of doubles do not add up with those of the other side.
+  return Math.sign(usd) * transfer.transferUsd;
 }
 
 /** The record of the other side of a transfer among those that were read with it; undefined: it is not there. */

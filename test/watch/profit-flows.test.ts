@@ -396,6 +396,21 @@ test.each([
   expect(h.told).toEqual([]);
 });
 
+test("a transfer within the wallet counts on both sides whatever the rounding of their amounts", () => {
+  const h = begun([subaccount(17_696.399384, []), subaccount(3_540.326523, [], { subaccount: 1 })]);
+  const { slot } = h;
+  h.pass(5_000);
+  h.account([subaccount(16_103.72344, []), subaccount(5_133.002467, [], { subaccount: 1 })]);
+  const rows = [
+    row(slot + 2, 0, "transfer", 1_592.675944, 16_103.72344),
+    row(slot + 2, 1, "transfer", 1_592.675944, 5_133.002467),
+  ];
+  h.events("collateral", translated(rows, h));
+  expect(figures(h)).toEqual({ pnl: expect.closeTo(0, 6), netDeposits: expect.closeTo(0, 6) });
+  const stored = JSON.parse(h.remembered.keep.get("wallet/main/profit")!) as { readonly open: unknown };
+  expect(stored.open).toEqual([]);
+});
+
 test("a transfer within the wallet of which neither side tells its direction counts on no side", () => {
   const h = begun([subaccount(10_000, [position(100, 150)]), subaccount(3_000, [], { subaccount: 1 })]);
   const { slot } = h;
