@@ -41,7 +41,7 @@ export class LookBack {
           this.falls.set(`${path.scope}.${path.field}`, `${path.scope}.${path.companion}`);
       }
     }
-    // What profit was while nobody knew it is told by these.
+    // These tell the profit of a time in which it was not known (see profit-gaps.ts).
     for (const field of this.#fields.has("wallet.pnl") ? ["wallet.equity", "wallet.netDeposits"] : [])
       this.#fields.add(field);
     // A position that is in no sample of a whole account, or has changed sides, is another one.

@@ -59,7 +59,7 @@ test("where the slot is that of the last change of an account, an account that n
   const repeated = states();
   const [busy, quiet] = [account(), account()];
   for (let ms = 0; ms < 600_000; ms += 5_000) {
-    // Of the one something changes now and then, of the other nothing ever.
+    // One of them changes now and then, the other one never does.
     const sequence = Math.floor(ms / 55_000);
     expect(repeated.take(busy, { slot: 100 + sequence, snapshot: { sequence } }, ms)).toBe(null);
     expect(repeated.take(quiet, { slot: 50, snapshot }, ms)).toBe(null);

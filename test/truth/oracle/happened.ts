@@ -98,7 +98,7 @@ function liquidations(
   { markets }: Outcome["simulator"]["world"],
 ): readonly Happened[] {
   return all.all().flatMap(({ account, symbol, role, detail, atMs }): Happened[] => {
-    // Who called for a deleveraging lost nothing.
+    // The caller of a deleveraging lost nothing.
     if (account === null || role === "adl_caller") return [];
     const { baseLotsDecimals } = markets.get(symbol)!.spec;
     const size = units(detail.lots, baseLotsDecimals);

@@ -20,7 +20,7 @@ export function livesOf(log: EventLog): readonly Life[] {
   const killed = new Set<number>();
   for (const entry of log.entries) {
     if (entry.kind === "life" && entry.text === "is killed") killed.add(entry.life);
-    // Whether the next life knows of it depends on when the files were copied.
+    // The next life knows of it only if it was written before the files were copied.
     if (entry.kind !== "committed" || killed.has(entry.life)) continue;
     const life = lives.get(entry.life) ?? { told: [], changes: [] };
     lives.set(entry.life, life);

@@ -155,7 +155,7 @@ export class Margins {
     const symbols = symbolsOf(account);
     const sides = new Map(account.positions.map(({ symbol, baseLots }) => [symbol, baseLots > 0n ? -1 : 1]));
     const inputs = inputsOf(account, prices, fine, true);
-    // What no position prices can only fall.
+    // Spot collateral whose market has no position can only fall here.
     const spotSide = sides.get("SOL") ?? -1;
     const liquidatable = (move: number): boolean => {
       const moved = (ticks: number, side: number) =>

@@ -35,7 +35,7 @@ function shareRule(
       const share = value(view, wallet);
       const now = view.money.now(wallet);
       if (!share || !now) return undefined;
-      // What was paid in while nobody watched is not known before its history was read.
+      // Flows of a time without a daemon are not known before their history was read.
       const unsure = !now.sure || !view.seen.histories.has(wallet);
       return bounds.map(([severity, on, off]) => ({
         severity,
