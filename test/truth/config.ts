@@ -6,16 +6,19 @@ import type { Simulator } from "../../src/simulator/index.ts";
 import { every } from "../support/daemon.ts";
 import { channelTraits } from "./channels.ts";
 import { Draw } from "./draw.ts";
-import type { WalletPlan } from "./world.ts";
+import type { Plan } from "./scenario.ts";
+import type { Start } from "./start.ts";
 
 /** The longest interval between two reads of anything, ms. */
 export const longestScheduleMs = 30_000;
 
+const zones = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "America/Santiago"];
+const zoneAt = ({ timezone }: Start, drawn: string): string => timezone ?? drawn;
+
 /** Sections of config.yaml. @param version another one is a changed configuration */
 export function sections(
-  seed: number,
+  { seed, start, world: { wallets } }: Plan,
   simulator: Simulator,
-  wallets: readonly WalletPlan[],
   version: number,
 ): Record<string, unknown> {
   const draw = new Draw(seed, 3);
@@ -27,7 +30,7 @@ export function sections(
       requestsPerSecond: draw.chance(0.6) ? "auto" : 40,
       streams: draw.chance(0.25) ? "off" : "auto",
     },
-    timezone: draw.one(["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "America/Santiago"]),
+    timezone: zoneAt(start, draw.one(zones)),
     wallets: wallets.map(({ name, watchOnly, pdaIndices, labels }) => {
       const { authority } = simulator.traders.find((one) => one.name === name)!;
       const key = simulator.keyOf(name).withKeypair((pair) => JSON.stringify([...pair]));

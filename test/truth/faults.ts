@@ -32,8 +32,15 @@ export interface Troubles {
 
 /** The share of a scenario after which troubles are over. */
 export const troublesShare = 0.7;
+/** The share of scenarios that have each of the kinds that are drawn by themselves. */
+const addedShare = 0.2;
 
-export const faultKinds: readonly FaultKind[] = [
+/** Those that are drawn by themselves, each with its chance. */
+const addedKinds = ["historiesLate"] as const;
+type AddedKind = (typeof addedKinds)[number];
+
+/** Those that are drawn one among all. */
+const mixedKinds: readonly Exclude<FaultKind, AddedKind>[] = [
   "outage",
   "limited",
   "errors",
@@ -47,6 +54,8 @@ export const faultKinds: readonly FaultKind[] = [
   "channelHangs",
   "answersLost",
 ];
+
+export const faultKinds: readonly FaultKind[] = [...mixedKinds, ...addedKinds];
 
 const steps: readonly Step[] = [
   "observed",
@@ -72,6 +81,7 @@ export function planTroubles(seed: number, lengthMs: number, wallets: readonly s
     const toMs = Math.min(overMs, fromMs + draw.between(2_000, draw.chance(0.3) ? 240_000 : 60_000));
     faults.push(faultOf(draw, { fromMs, toMs }, wallets));
   }
+  faults.push(...addedFaults(seed, overMs, wallets));
   const life: LifeEvent[] = [];
   const happenings = draw.whole(0, 3);
   for (let i = 0; i < happenings; i++) {
@@ -92,8 +102,21 @@ export function planTroubles(seed: number, lengthMs: number, wallets: readonly s
   return { aheadMs: draw.chance(0.2) ? draw.between(-20_000, 20_000) : 0, faults, life };
 }
 
+/** From draws of their own, so that one more of them leaves all others as they are. */
+function addedFaults(seed: number, overMs: number, wallets: readonly string[]): readonly Fault[] {
+  const draw = new Draw(seed, 7);
+  const faults: Fault[] = [];
+  if (draw.chance(addedShare)) {
+    const fromMs = draw.between(0, overMs * 0.6);
+    const toMs = Math.min(overMs, fromMs + draw.between(30_000, 300_000));
+    const mostMs = draw.between(5_000, 120_000);
+    faults.push({ fromMs, toMs, kind: "historiesLate", wallets: draw.some(wallets, 0.6), mostMs });
+  }
+  return faults;
+}
+
 function faultOf(draw: Draw, span: { fromMs: number; toMs: number }, wallets: readonly string[]): Fault {
-  const kind = draw.one(faultKinds);
+  const kind = draw.one(mixedKinds);
   const channel = draw.one(Object.keys(channelTraits));
   const share = draw.one([0.1, 0.3, 0.8]);
   switch (kind) {

@@ -5,7 +5,7 @@ import type { Outcome } from "./scenario.ts";
 
 /** Text of a file about one scenario. */
 export function reportOf({ plan, log, digest }: Outcome, violations: readonly string[]): string {
-  const { seed, world, troubles } = plan;
+  const { seed, start, world, troubles } = plan;
   const times = [
     ...troubles.faults.map(
       ({ fromMs, toMs, ...fault }) => `${after(fromMs)} to ${after(toMs)}  ${JSON.stringify(fault)}`,
@@ -18,6 +18,8 @@ export function reportOf({ plan, log, digest }: Outcome, violations: readonly st
     "",
     "VIOLATIONS",
     ...(violations.length === 0 ? ["none"] : violations),
+    "",
+    `begins at ${new Date(start.atMs).toISOString()} (${start.kind}${start.timezone === null ? "" : ` of ${start.timezone}`})`,
     "",
     "WALLETS",
     ...world.wallets.map((wallet) => JSON.stringify(wallet)),

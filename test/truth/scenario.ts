@@ -6,6 +6,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import type { AlertChange } from "../../src/domain/alert.ts";
+import { seededRandom } from "../../src/domain/clock.ts";
 import type { Message, OwedItem } from "../../src/domain/delivery.ts";
 import type { DaemonStatus } from "../../src/domain/status.ts";
 import { type History, openStore } from "../../src/history/index.ts";
@@ -17,23 +18,24 @@ import type { Change } from "../../src/simulator/transaction.ts";
 import { VirtualTime } from "./clock.ts";
 import { sections, settingsOf } from "./config.ts";
 import { type LifeEvent, planTroubles, type Troubles, troublesShare } from "./faults.ts";
+import { letHistoriesLag } from "./histories.ts";
 import { keyOf, Venue } from "./line.ts";
 import { EventLog, type LogEntry } from "./log.ts";
 import { Machine } from "./machine.ts";
 import { nameOf } from "./names.ts";
 import { Truth } from "./oracle/truth.ts";
+import { planStart, type Start } from "./start.ts";
 import { Weather } from "./weather.ts";
 import { perform, planWorld, settle, type WorldPlan } from "./world.ts";
 
 export const lengthMs = 600_000;
-/** True wall time at the beginning of every scenario: half an hour and a bit before midnight UTC. */
-const beginning = Date.parse("2026-03-02T23:27:12.345Z");
 const statusEveryMs = 15_000;
 /** The time that a daemon may take to stop. */
 const stopWithinMs = 60_000;
 
 export interface Plan {
   readonly seed: number;
+  readonly start: Start;
   readonly world: WorldPlan;
   readonly troubles: Troubles;
 }
@@ -66,14 +68,14 @@ export interface Outcome {
 export function planOf(seed: number): Plan {
   const world = planWorld(seed, lengthMs);
   const names = world.wallets.map(({ name }) => name);
-  return { seed, world, troubles: planTroubles(seed, lengthMs, names) };
+  return { seed, start: planStart(seed, lengthMs), world, troubles: planTroubles(seed, lengthMs, names) };
 }
 
 export async function runScenario(plan: Plan): Promise<Outcome> {
   const began = process.cpuUsage();
-  const { seed, world, troubles } = plan;
+  const { seed, start, world, troubles } = plan;
   const folder = fs.mkdtempSync(path.join(databases(), "perpwatch-truth-"));
-  const time = new VirtualTime(beginning);
+  const time = new VirtualTime(start.atMs);
   const log = new EventLog(() => time.nowMs);
   const simulator = await startSimulator({
     clock: time.clock(),
@@ -89,13 +91,15 @@ export async function runScenario(plan: Plan): Promise<Outcome> {
     await settle(simulator, world);
     const venue = new Venue(simulator, time);
     const weather = new Weather(troubles.faults, () => time.elapsedMs);
+    const random = seededRandom(seed * 31_337);
+    for (const wallet of simulator.world.wallets.values()) letHistoriesLag(wallet, { time, weather, random });
     for (const deed of world.deeds)
       time.after(deed.atMs, async () => {
         const text = await venue.take(() => perform(simulator, world, deed));
         truth.note();
         if (text !== null) log.add({ kind: "deed", text });
       });
-    const written = [0, 1].map((version) => sections(seed, simulator, world.wallets, version));
+    const written = [0, 1].map((version) => sections(plan, simulator, version));
     const read = written.map(settingsOf);
     const machine = new Machine({
       ...{ seed, time, venue, weather, log, folder },
@@ -123,7 +127,7 @@ export async function runScenario(plan: Plan): Promise<Outcome> {
     const stopped = await time.runUntil(machine.stop(), stopWithinMs);
     const faults = [...machine.faults, ...(stopped ? [] : [`it did not stop within ${stopWithinMs} ms`])];
     if (!stopped) machine.kill();
-    const left = await leftIn(machine.file, rulesChanged(plan, log) ? null : read[0]!);
+    const left = await leftIn(machine.file, rulesChanged(plan, log) ? null : read[0]!, start.atMs);
     const used = process.cpuUsage(began);
     return {
       ...{
@@ -203,20 +207,25 @@ function rulesChanged(plan: Plan, log: EventLog): boolean {
 async function leftIn(
   file: string | null,
   settings: DaemonSettings | null,
+  startMs: number,
 ): Promise<Pick<Outcome, "owed" | "messages" | "replayed">> {
   if (file === null) return { owed: [], messages: [], replayed: null };
   const store = openStore({ path: file });
   try {
-    const replayed = settings && (await replay(store, settings));
+    const replayed = settings && (await replay(store, settings, startMs));
     return { owed: await store.owed({}), messages: await store.messages({}), replayed };
   } finally {
     await store.close();
   }
 }
 
-async function replay(store: History, settings: DaemonSettings): Promise<readonly AlertChange[]> {
+async function replay(
+  store: History,
+  settings: DaemonSettings,
+  startMs: number,
+): Promise<readonly AlertChange[]> {
   const { journal } = await backtest({
-    settings: watchSettingsOf(settings, settings, beginning),
+    settings: watchSettingsOf(settings, settings, startMs),
     rulesFor: () => settings.ruleSet,
     history: store,
     fromMs: 0,

@@ -15,6 +15,8 @@ export type Fault = Span &
   (
     | /** No connection to the exchange. `streams`: those that stand break as well. */
     { readonly kind: "outage"; readonly streams: boolean }
+    /** Histories of collateral, fills and liquidations of these wallets show what happens up to so much later. */
+    | { readonly kind: "historiesLate"; readonly wallets: readonly string[]; readonly mostMs: number }
     /** 429 with `Retry-After: 1` for everything. */
     | { readonly kind: "limited" }
     /** 5xx for what concerns these wallets. */

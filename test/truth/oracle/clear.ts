@@ -18,6 +18,7 @@ const exchangeFaults: ReadonlySet<string> = new Set([
   "framesTwice",
   "framesLate",
   "halfOpen",
+  "historiesLate",
 ]);
 
 export class Clear {
@@ -35,8 +36,8 @@ export class Clear {
         .filter(({ kind }) => exchangeFaults.has(kind))
         .map((fault) => ({
           fromMs: at(fault.fromMs),
-          toMs: at(fault.toMs),
-          wallets: fault.kind === "errors" ? fault.wallets : null,
+          toMs: at(fault.toMs) + (fault.kind === "historiesLate" ? fault.mostMs : 0),
+          wallets: fault.kind === "errors" || fault.kind === "historiesLate" ? fault.wallets : null,
         })),
       ...plan.world.deeds.flatMap((deed) =>
         deed.kind === "session"

@@ -76,6 +76,7 @@ class Judge {
   /** The daemon's clock less the true time, now. */
   #aheadMs = 0;
   #watchingMs = 0;
+  #dayBegan = false;
   /** Data that were too old, with the time at which they were read last. */
   readonly #stale = new Map<string, number>();
 
@@ -151,7 +152,9 @@ class Judge {
       if (observation.kind === "watching") {
         this.#breakAll(atMs);
         this.#watchingMs = atMs;
+        if (!observation.reloaded) this.#view.money.forget();
       }
+      this.#beginDay(atMs);
       this.#notice(atMs);
       for (const wrong of this.#seen.take(observation, committedMs))
         this.#findings.push({
@@ -159,17 +162,26 @@ class Judge {
           ...{ expected: "what was true", seen: wrong },
         });
       const answered = observation.kind === "accounts" ? observation.wallet : null;
-      if (answered !== null) this.#view.money.note(answered, true);
+      if (answered !== null) this.#view.money.note(answered, true, atMs);
       if (version !== this.#seen.version) {
         version = this.#seen.version;
         for (const name of this.#view.wallets.keys())
-          if (name !== answered) this.#view.money.note(name, false);
+          if (name !== answered) this.#view.money.note(name, false, atMs);
         this.#judgeAll(atMs);
       }
       look();
     }
     finish();
     this.#breakAll(groupMs);
+  }
+
+  /** Another day is another ground of what is lost in it. */
+  #beginDay(atMs: number): void {
+    const { midnightMs } = this.#outcome.plan.start;
+    if (this.#dayBegan || midnightMs === null || atMs < midnightMs) return;
+    this.#dayBegan = true;
+    this.#view.money.beginDay(midnightMs);
+    this.#seen.forgetMidnights();
   }
 
   #judgeAll(atMs: number): void {

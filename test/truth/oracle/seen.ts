@@ -47,6 +47,12 @@ export class Seen {
     this.version++;
   }
 
+  /** Another day began. */
+  forgetMidnights(): void {
+    this.midnights.clear();
+    this.version++;
+  }
+
   /**
    * Takes an observation in.
    * @param atMs true wall time at which it was committed

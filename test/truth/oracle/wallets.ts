@@ -15,6 +15,16 @@ export interface Sample {
   readonly sure: boolean;
 }
 
+/** The ground of a day: profit and loss of it are measured from there. */
+interface Day {
+  /** At its midnight; null: the day began before anything was there. */
+  readonly base: Sample | null;
+  /** False: nobody watched at its midnight, and the exchange says what there was. */
+  readonly watched: boolean;
+  /** In order; the first of each amount that was paid. */
+  readonly samples: Sample[];
+}
+
 /** The range in which a share lies. */
 export interface Share {
   readonly low: number;
@@ -27,9 +37,15 @@ interface Track {
   /** The highest profit of answers that were sure, and of all moments. */
   sureTop: Sample | null;
   anyTop: Sample;
-  /** In order; the first of each amount that was paid. */
-  readonly days: Sample[];
+  day: Day;
+  /** The last time at which its accounts were read in this life of the daemon. */
+  answered: { readonly sample: Sample; readonly atMs: number } | null;
 }
+
+/** The equity of midnight may have been read so long before, ms. */
+const beforeMidnightMs = 60_000;
+/** The range of a share of which nothing is known. */
+const anything: Share = { low: 0, high: 1 };
 
 export class Wallets {
   readonly #seen: Seen;
@@ -53,8 +69,8 @@ export class Wallets {
     this.#equity = parts.equity;
   }
 
-  /** @param answered its accounts were just read: the sample enters windows */
-  note(wallet: string, answered: boolean): void {
+  /** @param answered its accounts were just read: the sample enters windows @param atMs of the daemon's clock */
+  note(wallet: string, answered: boolean, atMs: number): void {
     const sample = this.#sample(wallet);
     const track = this.#tracks.get(wallet);
     if (!sample) return;
@@ -62,7 +78,8 @@ export class Wallets {
       const first = { ...sample, profit: 0 };
       this.#tracks.set(wallet, {
         ...{ beginning: sample.profit, now: first, sureTop: first.sure ? first : null, anyTop: first },
-        days: [first],
+        day: { base: null, watched: false, samples: [sample] },
+        answered: answered ? { sample, atMs } : null,
       });
       return;
     }
@@ -71,8 +88,29 @@ export class Wallets {
     if (now.profit > track.anyTop.profit) track.anyTop = now;
     if (answered && now.sure && now.profit > (track.sureTop?.profit ?? Number.NEGATIVE_INFINITY))
       track.sureTop = now;
-    const last = track.days.at(-1)!;
-    if (Math.abs(last.paid - now.paid) > 0.005) track.days.push(now);
+    if (answered) track.answered = { sample, atMs };
+    const { samples } = track.day;
+    if (Math.abs(samples.at(-1)!.paid - sample.paid) > 0.005) samples.push(sample);
+  }
+
+  /** A daemon that begins has read nothing. */
+  forget(): void {
+    for (const track of this.#tracks.values()) track.answered = null;
+  }
+
+  /** A day begins. @param midnightMs by the daemon's clock, as times of samples are */
+  beginDay(midnightMs: number): void {
+    for (const [wallet, track] of this.#tracks) {
+      const { answered } = track;
+      const watched = answered !== null && answered.atMs >= midnightMs - beforeMidnightMs;
+      const base = watched ? answered.sample : (this.#sample(wallet) ?? track.day.samples.at(-1)!);
+      track.day = { base, watched, samples: [base] };
+    }
+  }
+
+  /** True if what was there at midnight is known without asking the exchange. */
+  sawMidnight(wallet: string): boolean {
+    return this.#tracks.get(wallet)?.day.watched ?? false;
   }
 
   now(wallet: string): Sample | undefined {
@@ -98,33 +136,38 @@ export class Wallets {
   }
 
   /**
-   * Share of what was in the wallet today that is lost. All that is in it was paid in today. After a withdrawal what is lost from
-   * then on is also measured by what it left.
+   * Share of what was in the wallet today that is lost: what was there at midnight, and was paid in since. After a withdrawal what is
+   * lost from then on is also measured by what it left.
    */
   lossToday(wallet: string): Share | undefined {
     const track = this.#tracks.get(wallet);
     if (!track) return undefined;
-    const { now, days, beginning } = track;
-    const lossOf = ({ profit }: Sample): number => -(profit + beginning);
-    const lost = lossOf(now);
+    const { base, watched, samples } = track.day;
+    if (base && !watched) return anything;
+    const lossOf = ({ profit }: Sample): number => (base?.profit ?? 0) - profit;
+    const capitalOf = ({ paid }: Sample): number => (base ? base.equity - base.paid : 0) + paid;
+    const lost = -(track.now.profit + track.beginning) + (base?.profit ?? 0);
     if (lost <= 0) return { low: 0, high: 0 };
     const share = (part: number, capital: number): number =>
       part <= 0 ? 0 : capital > part ? part / capital : 1;
-    const whole = share(lost, Math.max(...days.map(({ paid }) => paid)));
+    const whole = share(lost, Math.max(...samples.map(capitalOf)));
     let high = whole;
-    for (const [index, day] of days.entries()) {
-      if (index === 0 || day.paid >= days[index - 1]!.paid) continue;
-      const before = Math.max(0, Math.min(lossOf(day), lossOf(days[index - 1]!)));
-      const most = Math.max(...days.slice(index).map(({ paid }) => paid));
+    for (const [index, day] of samples.entries()) {
+      if (index === 0 || day.paid >= samples[index - 1]!.paid) continue;
+      const before = Math.max(0, Math.min(lossOf(day), lossOf(samples[index - 1]!)));
+      const most = Math.max(...samples.slice(index).map(capitalOf));
       high = Math.max(high, share(lost - before, most - before), share(lost, most));
     }
     return { low: whole, high };
   }
 
-  /** Profit of today, USD. */
+  /** Profit of today, USD. Undefined: what was there at midnight is not known. */
   profitToday(wallet: string): number | undefined {
     const track = this.#tracks.get(wallet);
-    return track && track.now.profit + track.beginning;
+    if (!track) return undefined;
+    const { base, watched } = track.day;
+    if (base && !watched) return undefined;
+    return track.now.profit + track.beginning - (base?.profit ?? 0);
   }
 
   #sample(wallet: string): Sample | undefined {

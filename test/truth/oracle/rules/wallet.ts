@@ -81,7 +81,10 @@ export const dailyLoss = shareRule(
     ["warning", 0.05, 0.04],
     ["critical", 0.1, 0.08],
   ],
-  (view, wallet) => (view.seen.midnights.has(wallet) ? view.money.lossToday(wallet) : undefined),
+  (view, wallet) =>
+    view.money.sawMidnight(wallet) || view.seen.midnights.has(wallet)
+      ? view.money.lossToday(wallet)
+      : undefined,
   (view, wallet, text) =>
     claimsOf(text, [
       ["share", new RegExp(`lost ${percent} today`), ...between(view.money.lossToday(wallet)!)],
