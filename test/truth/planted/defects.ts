@@ -1,0 +1,232 @@
+/**
+ * Defects that are put into a copy of the project, to see that the scenarios find them: those that earlier versions had
+ * (`former.ts`), and others in each part of the way from the exchange to the channel.
+ */
+import { former } from "./former.ts";
+
+export interface Change {
+  readonly file: string;
+  /** Text that stands in the file exactly once. */
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface Defect {
+  /** The part of the product, and the mistake. */
+  readonly name: string;
+  readonly changes: readonly Change[];
+}
+
+const one = (name: string, file: string, from: string, to: string): Defect => ({
+  name,
+  changes: [{ file, from, to }],
+});
+
+const others: readonly Defect[] = [
+  one(
+    "exchange: a delta older than what is known is merged",
+    "src/exchange/trader-mirror.ts",
+    "if (delta.sequence <= before.sequence) continue;",
+    "",
+  ),
+  one(
+    "exchange: the closing of a position in a delta is overlooked",
+    "src/exchange/trader-mirror.ts",
+    "      positions.delete(key);\n    } else if",
+    "    } else if",
+  ),
+  one(
+    "exchange: a lost stop loss in a delta is overlooked",
+    "src/exchange/trader-mirror.ts",
+    'if (change === "closed") triggers.delete(symbol.toUpperCase());',
+    'if (change === "closed") continue;',
+  ),
+  one(
+    "exchange: a stream that says nothing is never dead",
+    "src/exchange/stream-liveness.ts",
+    "this.#pingedMs !== null && now - this.#pingedMs >= answerMs",
+    "false && answerMs > 0",
+  ),
+  one(
+    "exchange: Retry-After is taken for an hour",
+    "src/exchange/retry-after.ts",
+    "Math.ceil(Number(text) * 1_000)",
+    "Math.ceil(Number(text) * 3_600_000)",
+  ),
+  one(
+    "collect: prices of a poll that was overtaken by the stream are taken",
+    "src/collect/live-prices.ts",
+    "if (told !== undefined && told.arrivedMs >= askedMs && known >= second) {",
+    "if (told !== undefined && told.arrivedMs < 0) {",
+  ),
+  one(
+    "collect: positions that hold nothing are positions",
+    "src/collect/translate/trader-state.ts",
+    "if (position.basePositionLots === 0n) continue;",
+    "",
+  ),
+  one(
+    "watch: an older state of an account replaces a newer one",
+    "src/watch/accounts.ts",
+    "if (known && (seen.slot < known.slot || (seen.slot === known.slot && seen.slotIndex < known.slotIndex)))\n      return null;",
+    "",
+  ),
+  one(
+    "watch: an account that is gone is kept",
+    "src/watch/accounts.ts",
+    "if (!seen.subaccounts.some((state) => state.subaccount === account.ref.subaccount))\n        this.#remove(group, account);",
+    "",
+  ),
+  one(
+    "watch: the distance of a short is measured against the liquidation price",
+    "src/watch/account-facts.ts",
+    "values.liquidationDistance = Math.abs(of.markTicks - liquidationTicks) / of.markTicks;",
+    "values.liquidationDistance = Math.abs(of.markTicks - liquidationTicks) / (long ? of.markTicks : liquidationTicks);",
+  ),
+  one(
+    "watch: triggers that are not active count as stop losses",
+    "src/watch/account-facts.ts",
+    'trigger.kind === kind && (trigger.status === "active" || trigger.status.toLowerCase() === "active"),',
+    "trigger.kind === kind || trigger.status !== trigger.status,",
+  ),
+  one(
+    "watch: a take profit counts as a stop loss",
+    "src/watch/account-facts.ts",
+    'noTriggers : active(triggers, "stopLoss");',
+    'noTriggers : [...active(triggers, "stopLoss"), ...active(triggers, "takeProfit")];',
+  ),
+  one(
+    "watch: a liquidation ends an alert as recovered",
+    "src/watch/endings.ts",
+    "return itsOwn ? ending : null;",
+    "return itsOwn && ending === undefined ? ending : null;",
+  ),
+  one(
+    "watch: what ended is told as a liquidation that happened long before",
+    "src/watch/endings.ts",
+    "const itsOwn = before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;",
+    "const itsOwn = before && happenedMs > toldMs - 1e15;",
+  ),
+  one(
+    "watch: a withdrawal has the opposite sign in the profit of today",
+    "src/watch/today.ts",
+    "usd += flow.usd;\n      counted.push(flow);",
+    "usd -= flow.usd;\n      counted.push(flow);",
+  ),
+  one(
+    "watch: flows are counted twice in the profit",
+    "src/watch/profit.ts",
+    "this.#kept = { ...kept, netUsd: kept.netUsd + usd };",
+    "this.#kept = { ...kept, netUsd: kept.netUsd + 2 * usd };",
+  ),
+  one(
+    "watch: spot collateral is worth nothing",
+    "src/watch/accounts.ts",
+    "risk.spot = priced ?? undefined;",
+    "risk.spot = undefined;",
+  ),
+  one(
+    "watch: a no-data alert ends while a source is still missing",
+    "src/watch/no-data.ts",
+    "if (incident.members.size > 0 || incident.awaited.size > 0) return false;",
+    "if (incident.members.size > 1) return false;",
+  ),
+  one(
+    "watch: no-data waits for five minutes",
+    "src/watch/settings.ts",
+    "export const noDataForMs = 30_000;",
+    "export const noDataForMs = 300_000;",
+  ),
+  one(
+    "risk: the maintenance margin is 2 % less",
+    "src/risk/fast.ts",
+    "into.maintenanceMarginQuoteLots = shareDown(initial, it.maintenanceBps);",
+    "into.maintenanceMarginQuoteLots = shareDown(initial, it.maintenanceBps * 0.98);",
+  ),
+  one(
+    "risk: funding that is not settled is left out of the liquidation price",
+    "src/risk/assess.ts",
+    "add(account.collateralQuoteLots, funding),\n",
+    "add(account.collateralQuoteLots, 0),\n",
+  ),
+  one(
+    "risk: equity lacks the unsettled funding",
+    "src/risk/assess.ts",
+    "const settled = add(collateral, funding);",
+    "const settled = add(collateral, 0);",
+  ),
+  one(
+    "rules: a level does not stand by its resolveWhen",
+    "src/rules/judge.ts",
+    "if (holds === true || level.resolveWhen === null) return holds;",
+    "if (holds === true || level.resolveWhen !== undefined) return holds;",
+  ),
+  one(
+    "alerts: an alert ends with the first judgement that is below",
+    "src/alerts/lifecycle.ts",
+    "const active = level.active && goneMs < rule.keepFiringForMs;",
+    "const active = level.active && goneMs < 0;",
+  ),
+  one(
+    "alerts: `for` is not waited for",
+    "src/alerts/lifecycle.ts",
+    "active: level.active || heldMs >= forMs,",
+    "active: level.active || heldMs >= 0,",
+  ),
+  one(
+    "alerts: time counts while nothing is known",
+    "src/alerts/lifecycle.ts",
+    "state.blind || old !== (state.fresh !== null) ? 0 : Math.max(0, nowMs - state.countedAtMs);",
+    "Math.max(0, nowMs - state.countedAtMs);",
+  ),
+  one(
+    "deliver: a message is sent before it is sealed",
+    "src/deliver/line.ts",
+    "if (!stuck && (await journal.seal({ message, entries }))) {",
+    "if (!stuck && (void journal.seal({ message, entries }), true)) {",
+  ),
+  one(
+    "deliver: a message that failed is not tried again",
+    "src/deliver/line.ts",
+    'if (result.kind === "retry" && patient) {',
+    'if (result.kind === "retry" && patient && attempts > 50) {',
+  ),
+  one(
+    "deliver: a start forgets what an earlier run owed",
+    "src/deliver/outbox.ts",
+    "const messages = await store.messages({ open: true });",
+    "const messages: Message[] = [];",
+  ),
+  one(
+    "deliver: what an earlier run sealed is sealed anew",
+    "src/deliver/outbox.ts",
+    "if (item.messageId !== null) entry.item = item;",
+    "",
+  ),
+  one(
+    "deliver: an item is acknowledged before its message is delivered",
+    "src/deliver/handled.ts",
+    'const over = owed.every((items) => items.length > 0 && items.every(isOver));\n        return over && owed.some((items) => items.some(({ status }) => status === "delivered"));',
+    "return owed.every((items) => items.length > 0);",
+  ),
+  one(
+    "deliver: a dead message counts as delivered",
+    "src/deliver/handled.ts",
+    'owed.some((items) => items.some(({ status }) => status === "delivered"))',
+    "owed.length > 0",
+  ),
+  one(
+    "ingest: events that are known are told again",
+    "src/ingest/loop.ts",
+    "if (known.has(key) || this.#inFlight.has(key) || taken.has(key)) return false;",
+    "if (taken.has(key)) return false;",
+  ),
+  one(
+    "ingest: what is owed leaves before it is committed",
+    "src/ingest/loop.ts",
+    "    if (!isEmpty(changes)) this.#held.push({ changes, stuck: false });",
+    "    if (!isEmpty(changes)) {\n      this.#held.push({ changes, stuck: false });\n      this.#options.onCommitted(changes);\n    }",
+  ),
+];
+
+export const defects: readonly Defect[] = [...others, ...former];

@@ -1,0 +1,143 @@
+/** Defects that earlier versions had, as they are where the present code avoids them. */
+import type { Defect } from "./defects.ts";
+
+const one = (name: string, file: string, from: string, to: string): Defect => ({
+  name: `formerly: ${name}`,
+  changes: [{ file, from, to }],
+});
+
+export const former: readonly Defect[] = [
+  one(
+    "profit is known while a change of collateral is not explained",
+    "src/watch/profit.ts",
+    "if (!isOpen(range)) return false;",
+    "if (range !== null) return false;",
+  ),
+  one(
+    "sums of some of the PDA indices count as known",
+    "src/watch/wallets.ts",
+    "for (let i = 0; i < pdaIndices.length; i++) if (!seenMs.has(pdaIndices[i]!)) return false;",
+    "",
+  ),
+  one(
+    "the liquidation price takes the value of spot collateral as fixed",
+    "src/risk/assess.ts",
+    "spots.filter((spot) => spot.repricing?.symbol === leg.symbol)",
+    "spots.filter((spot) => spot.repricing === null)",
+  ),
+  one(
+    "a change of a spot balance goes unnoticed",
+    "src/watch/accounts.ts",
+    'function hasSameSpot(a: SubaccountState["spotCollaterals"], b: SubaccountState["spotCollaterals"]): boolean {',
+    'function hasSameSpot(a: SubaccountState["spotCollaterals"], b: SubaccountState["spotCollaterals"]): boolean {\n  if (a && b) return true;',
+  ),
+  one(
+    "a stop loss whose price is not known is infinitely far away",
+    "src/watch/account-facts.ts",
+    "else delete values.stopLossDistance;",
+    "else values.stopLossDistance = Number.POSITIVE_INFINITY;",
+  ),
+  one(
+    "the close after a partial liquidation is told as a liquidation",
+    "src/watch/endings.ts",
+    'if (leftSome && waiting.symbol !== null && waiting.fallback !== "recovered") return null;',
+    "",
+  ),
+  one(
+    "answers slower than their freshness take back the time that a condition held",
+    "src/alerts/lifecycle.ts",
+    "if (elapsedMs <= 0) return levels;",
+    "if (elapsedMs > -1) return levels.map((level) => ({ ...level, heldMs: 0, goneMs: 0 }));",
+  ),
+  one(
+    "prices and positions have no share of a scarce budget",
+    "src/exchange/budget.ts",
+    "[lanes.prices]: 60,\n  [lanes.atRisk]: 60,\n  [lanes.state]: 60,",
+    "[lanes.prices]: 0.01,\n  [lanes.atRisk]: 0.01,\n  [lanes.state]: 0.01,",
+  ),
+  one(
+    "positions that are old are not judged by new prices",
+    "src/watch/old-accounts.ts",
+    'if (unknown?.unknown !== "stale" || !oldSources.has(unknown.source) || !readsMarks(rule)) return null;',
+    'if (unknown?.unknown !== "uncovered" || !oldSources.has(unknown.source) || !readsMarks(rule)) return null;',
+  ),
+  one(
+    "some reads that fail are told as an exchange that does not answer",
+    "src/watch/no-data.ts",
+    "silence: (nowMs) => (this.#isSilent(nowMs) ? { sinceMs: this.#answeredMs } : null),",
+    "silence: (nowMs) => (this.#isSilent(nowMs) || nowMs > 0 ? { sinceMs: this.#answeredMs } : null),",
+  ),
+  one(
+    "no data are a warning, whatever is at stake",
+    "src/watch/no-data-extent.ts",
+    "const near = risky && stake.isNear;",
+    "const near = risky && stake.isNear && stake.nearest === undefined;",
+  ),
+  one(
+    "a reload forgets the profit of the day",
+    "src/watch/watch.ts",
+    "before: was.today,",
+    "before: undefined,",
+  ),
+  one(
+    "a reload forgets the no-data alerts",
+    "src/watch/watch.ts",
+    "before: was.noData,",
+    "before: undefined,",
+  ),
+  one(
+    "a reload forgets which histories were read",
+    "src/watch/watch.ts",
+    "this.#told = was.told ?? new ToldSince();",
+    "this.#told = new ToldSince();",
+  ),
+  one(
+    "an announcement to several wallets is acknowledged for one",
+    "src/collect/translate/notification.ts",
+    "    key: notificationKey(item, wallet.authority),\n    happenedMs: item.createdAt,",
+    '    key: notificationKey(item, ""),\n    happenedMs: item.createdAt,',
+  ),
+  one("an equity that is not known is 0 in the sum", "src/watch/wallets.ts", "else known = false;", ""),
+  one(
+    "an account is as old as the last of its marks",
+    "src/watch/accounts.ts",
+    "if (marketMs < oldestMarkMs) oldestMarkMs = marketMs;",
+    "oldestMarkMs = marketMs;",
+  ),
+  one(
+    "an older state of the same slot is taken",
+    "src/watch/accounts.ts",
+    "(seen.slot === known.slot && seen.slotIndex < known.slotIndex)",
+    "(seen.slot === known.slot && seen.slotIndex < -1)",
+  ),
+  one(
+    "a liquidation long after an end is taken as its reason",
+    "src/watch/endings.ts",
+    "const before = happenedMs <= waiting.goneMs + settledAfterMs;",
+    "const before = happenedMs <= waiting.goneMs + 1e12;",
+  ),
+  one(
+    "clocks are taken to agree where a liquidation is set against an alert",
+    "src/watch/endings.ts",
+    "const itsOwn = before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;",
+    "const itsOwn = before && happenedMs >= waiting.fromMs && happenedMs > toldMs;",
+  ),
+  one(
+    "three wallets without data are one alert",
+    "src/watch/no-data.ts",
+    "const grouped = this.#gaps.wallets(nowMs, groupedFromWallets + 1).size > groupedFromWallets;",
+    "const grouped = this.#gaps.wallets(nowMs, groupedFromWallets + 1).size >= groupedFromWallets;",
+  ),
+  one(
+    "requests under way are not bounded",
+    "src/exchange/budget.ts",
+    "const MAX_IN_FLIGHT = 64;",
+    "const MAX_IN_FLIGHT = 1_000_000;",
+  ),
+  one(
+    "the sides of a transfer within a wallet differ by rounding",
+    "src/watch/flows.ts",
+    "return Math.sign(usd) * transfer.transferUsd;",
+    "return usd;",
+  ),
+];
