@@ -1,6 +1,10 @@
 /** The reach of many scenarios: each trouble with each feature of a world, and each rule that fired and ended. */
+import fs from "node:fs";
+import { parse } from "yaml";
+import { faultKinds, lifeKinds } from "./faults.ts";
 import type { Judgement } from "./oracle/judge.ts";
-import type { Plan } from "./scenario.ts";
+import type { Outcome } from "./scenario.ts";
+import { startKinds } from "./start.ts";
 
 /** The part that one scenario adds; plain data, since it crosses processes. */
 export interface Reach {
@@ -12,36 +16,82 @@ export interface Reach {
   ])[];
 }
 
-export function reachOf({ world, troubles }: Plan, { counts }: Judgement): Reach {
-  const { wallets, accounts, deeds } = world;
-  const features: readonly (readonly [name: string, has: boolean])[] = [
-    ["one wallet", wallets.length === 1],
-    ["over six", wallets.length > 6],
-    ["PDA indices", wallets.some(({ pdaIndices }) => pdaIndices.length > 1)],
-    ["isolated", accounts.some(({ subaccount }) => subaccount > 0)],
-    ["spot", accounts.some(({ spot }) => spot > 0)],
-    ["watch-only", wallets.some(({ watchOnly }) => watchOnly)],
-    ["money", deeds.some(({ kind }) => kind === "money" || kind === "transfer")],
-    ["halt", deeds.some(({ kind }) => kind === "halt")],
-    ["session", deeds.some(({ kind }) => kind === "session")],
-    ["limit", world.requestsPerSecond !== null],
-  ];
+/** Each trouble has to meet each feature in so many scenarios, and each shipped rule to fire and to end so many times. */
+export const least = { pairs: 50, rules: 100 };
+/** Fewer scenarios than this cannot reach all of it. */
+export const enoughScenarios = 1_000;
+
+const features: Readonly<Record<string, (outcome: Outcome) => boolean>> = {
+  "one wallet": ({ plan }) => plan.world.wallets.length === 1,
+  "over six": ({ plan }) => plan.world.wallets.length > 6,
+  "PDA indices": ({ plan }) => plan.world.wallets.some(({ pdaIndices }) => pdaIndices.length > 1),
+  isolated: ({ plan }) => plan.world.accounts.some(({ subaccount }) => subaccount > 0),
+  spot: ({ plan }) => plan.world.accounts.some(({ spot }) => spot > 0),
+  "watch-only": ({ plan }) => plan.world.wallets.some(({ watchOnly }) => watchOnly),
+  flat: ({ plan }) =>
+    plan.world.accounts.some(
+      (_, index) => !plan.world.deeds.some((deed) => "account" in deed && deed.account === index),
+    ),
+  money: (outcome) => hasDeed(outcome, "money", "transfer"),
+  halt: (outcome) => hasDeed(outcome, "halt"),
+  delisting: (outcome) => hasDeed(outcome, "delist"),
+  session: (outcome) => hasDeed(outcome, "session"),
+  limit: ({ plan }) => plan.world.requestsPerSecond !== null,
+  "partly sold": (outcome) => isLiquidated(outcome, "market_order", false),
+  "wholly sold": (outcome) => isLiquidated(outcome, "market_order", true),
+  backstop: (outcome) => isLiquidated(outcome, "backstop"),
+  ADL: (outcome) => isLiquidated(outcome, "adl"),
+  ...Object.fromEntries(
+    startKinds.map((kind) => [`at: ${kind}`, ({ plan }: Outcome) => plan.start.kind === kind]),
+  ),
+};
+
+export const featureNames: readonly string[] = Object.keys(features);
+
+const hasDeed = ({ plan }: Outcome, ...kinds: readonly string[]): boolean =>
+  plan.world.deeds.some(({ kind }) => kinds.includes(kind));
+
+/** @param whole the position was closed by it; absent: either */
+function isLiquidated({ simulator }: Outcome, kind: string, whole?: boolean): boolean {
+  return [...simulator.world.wallets.values()].some(({ liquidations }) =>
+    liquidations
+      .all()
+      .some(
+        ({ detail }) =>
+          detail.kind === kind &&
+          (whole === undefined || (detail.kind === "market_order" && detail.positionClosed === whole)),
+      ),
+  );
+}
+
+export function reachOf(outcome: Outcome, { counts }: Judgement): Reach {
+  const { faults, life } = outcome.plan.troubles;
   return {
-    troubles: [...new Set([...troubles.faults, ...troubles.life].map(({ kind }) => kind))],
-    features: features.flatMap(([name, has]) => (has ? [name] : [])),
+    troubles: [...new Set([...faults, ...life].map(({ kind }) => kind))],
+    features: Object.entries(features).flatMap(([name, has]) => (has(outcome) ? [name] : [])),
     rules: [...counts],
   };
 }
 
+/** Names of the rules in all packs that come with the program. */
+export function shippedRules(): readonly string[] {
+  const folder = new URL("../../rules/", import.meta.url);
+  const packs = fs
+    .readdirSync(folder)
+    .filter((name) => name.endsWith(".yaml") && !name.endsWith(".test.yaml"));
+  return packs.flatMap((name) => {
+    const { rules } = parse(fs.readFileSync(new URL(name, folder), "utf8")) as {
+      readonly rules: readonly { readonly name: string }[];
+    };
+    return rules.map((rule) => rule.name);
+  });
+}
+
 export class Coverage {
   readonly #pairs = new Map<string, number>();
-  readonly #troubles = new Set<string>();
-  readonly #features = new Set<string>();
   readonly #rules = new Map<string, { fired: number; ended: number }>();
 
   add({ troubles, features, rules }: Reach): void {
-    for (const trouble of troubles) this.#troubles.add(trouble);
-    for (const feature of features) this.#features.add(feature);
     for (const trouble of troubles)
       for (const feature of features) {
         const key = `${trouble} ${feature}`;
@@ -53,22 +103,49 @@ export class Coverage {
     }
   }
 
+  /** A table of troubles, a line for each of their features, and a line for each rule. */
   lines(): readonly string[] {
-    const features = [...this.#features].sort();
     const row = (name: string, cells: readonly (string | number)[]): string =>
-      `${name.padEnd(16)}${cells.map((cell) => String(cell).padStart(12)).join("")}`;
+      `${name.padEnd(18)}${cells.map((cell) => String(cell).padStart(8)).join("")}`;
     const rules = [...this.#rules].sort(([a], [b]) => a.localeCompare(b));
+    const names = featureNames;
     return [
       "",
-      row("scenarios with", features),
-      ...[...this.#troubles].sort().map((trouble) =>
+      ...names.map((name, index) => `feature ${index + 1}: ${name}`),
+      "",
+      row(
+        "scenarios with",
+        names.map((_, index) => index + 1),
+      ),
+      ...troubles.map((trouble) =>
         row(
           trouble,
-          features.map((feature) => this.#pairs.get(`${trouble} ${feature}`) ?? 0),
+          names.map((name) => this.#pair(trouble, name)),
         ),
       ),
       "",
       ...rules.map(([rule, { fired, ended }]) => `${rule.padEnd(28)}fired ${fired}, ended ${ended}`),
     ];
   }
+
+  /** A line for each trouble and rule of which there is too little. */
+  short(): readonly string[] {
+    const pairs = troubles.flatMap((trouble) => {
+      const few = featureNames.filter((name) => this.#pair(trouble, name) < least.pairs);
+      const found = few.map((name) => `${name} ${this.#pair(trouble, name)}`);
+      return few.length === 0 ? [] : [`${trouble} in less than ${least.pairs} with: ${found.join(", ")}`];
+    });
+    const rules = shippedRules().flatMap((rule) => {
+      const { fired, ended } = this.#rules.get(rule) ?? { fired: 0, ended: 0 };
+      if (Math.min(fired, ended) >= least.rules) return [];
+      return [`${rule} fired ${fired} and ended ${ended} times, less than ${least.rules}`];
+    });
+    return [...pairs, ...rules];
+  }
+
+  #pair(trouble: string, feature: string): number {
+    return this.#pairs.get(`${trouble} ${feature}`) ?? 0;
+  }
 }
+
+const troubles: readonly string[] = [...faultKinds, ...lifeKinds];

@@ -57,6 +57,8 @@ const mixedKinds: readonly Exclude<FaultKind, AddedKind>[] = [
 
 export const faultKinds: readonly FaultKind[] = [...mixedKinds, ...addedKinds];
 
+export const lifeKinds: readonly LifeEvent["kind"][] = ["reload", "restart", "kill", "clock", "streamsBreak"];
+
 const steps: readonly Step[] = [
   "observed",
   "judged",

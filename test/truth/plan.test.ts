@@ -1,9 +1,15 @@
-/** Plans: what seeds make of starts and of histories that lag. */
-import { expect, test } from "vitest";
+/** Plans of starts and of histories that lag, the record of a run, and its coverage. */
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Journal } from "../../src/simulator/journal.ts";
 import type { Wallet } from "../../src/simulator/state.ts";
 import { VirtualTime } from "./clock.ts";
+import { Coverage, featureNames, type Reach, shippedRules } from "./coverage.ts";
+import { faultKinds, lifeKinds } from "./faults.ts";
 import { letHistoriesLag } from "./histories.ts";
+import { type Done, Progress } from "./progress.ts";
 import { lengthMs } from "./scenario.ts";
 import { planStart, startKinds } from "./start.ts";
 import { Weather } from "./weather.ts";
@@ -52,4 +58,61 @@ test("histories that lag show entries later and in their order", async () => {
   expect(await shown(509)).toEqual([0]);
   expect(await shown(511)).toEqual([0, 10, 20, 40]);
   expect(await shown(600)).toEqual([0, 10, 20, 40, 600]);
+});
+
+describe("the record of a run", () => {
+  const one = (seed: number): Done => ({
+    ...{ seed, wallets: 1, messages: 0, tookMs: 1, violations: [] },
+    reach: { troubles: [], features: [], rules: [] },
+  });
+  let folder: string;
+  beforeEach(() => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), "truth-progress-"));
+  });
+  afterEach(() => fs.rmSync(folder, { recursive: true }));
+
+  test("it has what was played, without the line that broke off", () => {
+    const first = new Progress(folder, "v1", false);
+    first.add(one(3));
+    first.add(one(5));
+    fs.appendFileSync(path.join(folder, "done.jsonl"), '{"seed": 7, "wal');
+    new Progress(folder, "v1", true).add(one(9));
+    expect([...new Progress(folder, "v1", true).done.values()]).toEqual([one(3), one(5), one(9)]);
+  });
+
+  test("versions are not mixed, and without resume it begins anew", () => {
+    new Progress(folder, "v1", false).add(one(3));
+    expect(() => new Progress(folder, "v2", true)).toThrow("is of version v1, and this is v2");
+    expect(new Progress(folder, "v2", false).done.size).toBe(0);
+  });
+});
+
+describe("coverage", () => {
+  const troubles = [...faultKinds, ...lifeKinds];
+  const full: Reach = {
+    troubles,
+    features: featureNames,
+    rules: shippedRules().map((rule) => [rule, { fired: 2, ended: 2 }]),
+  };
+  const shortOf = (times: number, ...more: readonly Reach[]): readonly string[] => {
+    const coverage = new Coverage();
+    for (let i = 0; i < times; i++) coverage.add(full);
+    for (const reach of more) coverage.add(reach);
+    return coverage.short();
+  };
+
+  test("nothing is short where each pair and each rule was there often enough", () => {
+    expect(shortOf(50)).toEqual([]);
+  });
+
+  test("a pair and a rule that were there too seldom are named", () => {
+    const features = featureNames.filter((name) => name !== "ADL");
+    const rules = full.rules.map(([rule, count]) =>
+      rule === "Liquidated" ? ([rule, { fired: 2, ended: 1 }] as const) : ([rule, count] as const),
+    );
+    expect(shortOf(49, { ...full, features, rules })).toEqual([
+      ...troubles.map((name) => `${name} in less than 50 with: ADL 49`),
+      "Liquidated fired 100 and ended 99 times, less than 100",
+    ]);
+  });
 });

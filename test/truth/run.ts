@@ -1,26 +1,18 @@
 /**
  * `npm run truth`: scenarios of the whole daemon in virtual time against the simulated exchange, with faults, each from a seed.
- *
- *   npm run truth -- --seeds 1..1000 [--jobs 2] [--twice] [--coverage] [--out FOLDER]
- *   npm run truth -- --seeds 57 --show
- *   npm run truth -- --seeds 57 --shrink                       the same violation with less: FOLDER/seed-57.json
- *   npm run truth -- --plan FOLDER/seed-57.json                plays that
- *   node --inspect-brk test/truth/run.ts --here --seeds 57      in this process, for a debugger
- *
- * A line for each scenario, with the time of the processor that it took. `--twice` runs each again and compares the hashes. A
- * scenario in which an invariant does not hold, or of which the oracle finds something that is not true, is written to a file in
- * FOLDER, with its event log (`--show`: each is). `--coverage` prints which troubles met which worlds, and how often each rule fired
- * and ended. Ends with 1 if anything was found. Interrupted, it says which seeds are left.
+ * `help` below tells how it is called. A scenario in which an invariant does not hold, or of which the oracle finds something that is
+ * not true, is written to a file with its event log. Each worker plays fifty scenarios and is replaced by another process.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { Coverage, type Reach, reachOf } from "./coverage.ts";
+import { Coverage, enoughScenarios, least, reachOf } from "./coverage.ts";
 import { violations } from "./invariants.ts";
 import { lineOf } from "./oracle/finding.ts";
 import { judge } from "./oracle/judge.ts";
+import { type Done, Progress, playedVersion } from "./progress.ts";
 import { around, reportOf } from "./report.ts";
 import { type Outcome, type Plan, planOf, runScenario } from "./scenario.ts";
 import { shrink } from "./shrink.ts";
@@ -32,14 +24,37 @@ interface Task {
   readonly out: string;
 }
 
-interface Done {
-  readonly seed: number;
-  readonly wallets: number;
-  readonly messages: number;
-  readonly tookMs: number;
-  readonly violations: readonly string[];
-  readonly reach: Reach;
-}
+/** A process grows over its scenarios, since little of its memory is ever given back. */
+const scenariosOfWorker = 50;
+
+const help = `Usage: npm run truth -- [options]
+
+Plays scenarios of ten simulated minutes, each from a seed, and says what is wrong in them: a line for each, with
+the time of the processor that it took. Ends with 1 if anything was found or not all were played.
+
+  --seeds A..B    seeds to play, or one of them (1..20)
+  --jobs N        processes at a time (1)
+  --out FOLDER    reports of scenarios in which something is wrong, and done.jsonl, which records what was played
+                  (.runtime/truth)
+  --resume        leaves out what that record has, and counts it; refused where it is of another version
+  --coverage      prints which troubles met which features of worlds, how often each rule fired and ended, and what
+                  is short of ${least.pairs} scenarios a pair and of ${least.rules} times a shipped rule; from ${enoughScenarios} scenarios on,
+                  ends with 1 if anything is
+  --twice         plays each again and compares the hashes
+  --show          writes a report of each scenario
+  --shrink        leaves out what the violation of the seed does not need: FOLDER/seed-N.json
+  --plan FILE     plays such a file
+  --here          plays in this process, for a debugger
+  --help          prints this
+
+Examples:
+  npm run truth -- --seeds 1..1000 --jobs 2
+  npm run truth -- --seeds 1..10000 --jobs 2 --coverage --resume
+  npm run truth -- --seeds 57 --show
+  npm run truth -- --seeds 1..50 --twice
+  npm run truth -- --seeds 57 --shrink
+  npm run truth -- --plan .runtime/truth/seed-57.json
+  node --inspect-brk test/truth/run.ts --here --seeds 57`;
 
 async function work({ seed, twice, show, out }: Task): Promise<Done> {
   const plan = planOf(seed);
@@ -61,7 +76,7 @@ async function work({ seed, twice, show, out }: Task): Promise<Done> {
   return {
     ...{ seed, wallets: plan.world.wallets.length, messages, violations: found },
     tookMs: outcome.tookMs + judgedMs,
-    reach: reachOf(plan, judgement),
+    reach: reachOf(outcome, judgement),
   };
 }
 
@@ -77,8 +92,11 @@ async function main(): Promise<void> {
       plan: { type: "string" },
       here: { type: "boolean", default: false },
       out: { type: "string", default: ".runtime/truth" },
+      resume: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
     },
   });
+  if (values.help) return console.log(help);
   const range = /^(\d+)(?:\.\.(\d+))?$/.exec(values.seeds);
   if (!range) throw new Error("--seeds: expected a range such as 1..1000, or one seed");
   const first = Number(range[1]);
@@ -87,53 +105,57 @@ async function main(): Promise<void> {
   if (values.shrink) return shrinkTo(first, out);
   if (values.plan !== undefined) return play(JSON.parse(fs.readFileSync(values.plan, "utf8")) as Plan);
   const startedMs = performance.now();
-  const under = new Set<number>();
-  let next = first;
-  let done = 0;
-  let bad = 0;
-  let sumMs = 0;
-  const coverage = new Coverage();
-  const tell = ({ seed, wallets, messages, tookMs, violations: found, reach }: Done): void => {
-    done++;
-    coverage.add(reach);
-    sumMs += tookMs;
+  const progress = new Progress(out, playedVersion(), values.resume);
+  const all = Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  const waiting = all.filter((seed) => !progress.done.has(seed));
+  if (waiting.length < all.length) console.log(`${all.length - waiting.length} scenarios were played before`);
+  const tell = (one: Done): void => {
+    const { seed, wallets, messages, tookMs, violations: found } = one;
+    progress.add(one);
     const verdict =
       found.length === 0 ? "" : `  ${found.length} violations, ${path.join(out, `seed-${seed}.txt`)}`;
     console.log(
       `seed ${String(seed).padStart(6)}  ${(tookMs / 1_000).toFixed(2).padStart(6)} s  ${String(wallets).padStart(2)} wallets  ${String(messages).padStart(4)} messages${verdict}`,
     );
     for (const line of found.slice(0, 5)) console.log(`    ${line}`);
-    if (found.length > 0) bad++;
   };
   const end = (): never => {
-    if (values.coverage) for (const line of coverage.lines()) console.log(line);
-    const perScenario = done === 0 ? 0 : sumMs / done / 1_000;
+    const done = all.flatMap((seed) => progress.done.get(seed) ?? []);
+    const failed = values.coverage && isShort(done);
+    const bad = done.filter((one) => one.violations.length > 0).map(({ seed }) => seed);
+    const sumMs = done.reduce((sum, { tookMs }) => sum + tookMs, 0);
+    const perScenario = done.length === 0 ? 0 : sumMs / done.length / 1_000;
     const seconds = ((performance.now() - startedMs) / 1_000).toFixed(0);
     console.log(
-      `${done} scenarios in ${seconds} s, ${perScenario.toFixed(2)} s of the processor each; ${bad} with violations`,
+      `${done.length} scenarios, the last ${seconds} s, ${perScenario.toFixed(2)} s of the processor each; ${bad.length} with violations${bad.length === 0 ? "" : `: ${bad.join(", ")}`}`,
     );
-    const open = Math.min(next, ...under);
-    if (open <= last) console.log(`not all were run: go on with --seeds ${open}..${last}`);
-    process.exit(bad > 0 || open <= last ? 1 : 0);
+    const open = all.length - done.length;
+    if (open > 0) console.log(`${open} were not played: go on with --seeds ${values.seeds} --resume`);
+    process.exit(bad.length > 0 || open > 0 || failed ? 1 : 0);
   };
   process.once("SIGINT", end);
-  const jobs = Math.min(Number(values.jobs), last - first + 1);
-  const each = async (child: ChildProcess): Promise<void> => {
-    while (next <= last) {
-      const seed = next++;
-      under.add(seed);
-      const answer = await ask(child, { seed, twice, show, out });
-      under.delete(seed);
-      tell(answer);
+  const task = (seed: number): Task => ({ seed, twice, show, out });
+  const line = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const child = fork(fileURLToPath(import.meta.url), ["--work"]);
+      for (let played = 0; played < scenariosOfWorker && waiting.length > 0; played++)
+        tell(await ask(child, task(waiting.shift()!)));
+      child.disconnect();
     }
-    child.disconnect();
   };
-  if (values.here) for (; next <= last; next++) tell(await work({ seed: next, twice, show, out }));
-  else {
-    const children = Array.from({ length: jobs }, () => fork(fileURLToPath(import.meta.url), ["--work"]));
-    await Promise.all(children.map(each));
-  }
+  if (values.here) for (const seed of waiting) tell(await work(task(seed)));
+  else await Promise.all(Array.from({ length: Number(values.jobs) }, line));
   end();
+}
+
+/** Prints the coverage. @returns true if it is short of what so many scenarios have to reach */
+function isShort(done: readonly Done[]): boolean {
+  const coverage = new Coverage();
+  for (const { reach } of done) coverage.add(reach);
+  for (const text of coverage.lines()) console.log(text);
+  const short = coverage.short();
+  for (const text of short) console.log(`short: ${text}`);
+  return short.length > 0 && done.length >= enoughScenarios;
 }
 
 /** Names of the checks that fail, each with the rule that it is about. */

@@ -61,6 +61,8 @@ export type Deed = { readonly atMs: number } & (
   /** Percent; null: as the premium says. */
   | { readonly kind: "funding"; readonly symbol: string; readonly percent: number | null }
   | { readonly kind: "halt"; readonly symbol: string | null; readonly on: boolean }
+  /** A market leaves the exchange, and never comes back. */
+  | { readonly kind: "delist"; readonly symbol: string; readonly status: "closed" | "tombstoned" }
   | { readonly kind: "session"; readonly wallet: string; readonly action: "expire-access" | "revoke" }
   | { readonly kind: "notice"; readonly wallet: string | null; readonly text: string }
 );
@@ -112,6 +114,8 @@ export function planWorld(seed: number, lengthMs: number): WorldPlan {
     ...pricePaths(draw, lengthMs),
     ...traders(draw, accounts, lengthMs),
     ...exchange(draw, wallets, lengthMs),
+    ...collapses(new Draw(seed, 11), lengthMs),
+    ...delistings(new Draw(seed, 12), lengthMs),
   ];
   deeds.sort((a, b) => a.atMs - b.atMs);
   return { wallets, accounts, deeds, requestsPerSecond: draw.chance(0.2) ? draw.whole(8, 40) : null };
@@ -228,6 +232,27 @@ function exchange(draw: Draw, wallets: readonly WalletPlan[], lengthMs: number):
   return deeds;
 }
 
+/** A price that falls or rises at once by so much that accounts are bankrupt, and others' profits are taken (ADL). */
+function collapses(draw: Draw, lengthMs: number): readonly Deed[] {
+  if (!draw.chance(0.12)) return [];
+  const symbol = draw.one(symbols);
+  const factor = draw.chance(0.6) ? draw.between(0.4, 0.7) : draw.between(1.4, 1.8);
+  const atMs = draw.between(60_000, lengthMs * 0.7);
+  const fall: Deed = { kind: "mark", atMs, symbol, factor };
+  const backMs = atMs + draw.between(2_000, 60_000);
+  return draw.chance(0.6) ? [fall, { kind: "mark", atMs: backMs, symbol, factor: 1 / factor }] : [fall];
+}
+
+function delistings(draw: Draw, lengthMs: number): readonly Deed[] {
+  if (!draw.chance(0.08)) return [];
+  const symbol = draw.one(symbols);
+  const atMs = draw.between(60_000, lengthMs * 0.6);
+  return [
+    { kind: "delist", atMs, symbol, status: "closed" },
+    { kind: "delist", atMs: atMs + draw.between(10_000, 120_000), symbol, status: "tombstoned" },
+  ];
+}
+
 /** Makes the wallets and their accounts. */
 export async function settle(simulator: Simulator, { wallets, accounts }: WorldPlan): Promise<void> {
   for (const { name } of wallets) await simulator.call("trader", { name });
@@ -249,6 +274,8 @@ export async function perform(simulator: Simulator, plan: WorldPlan, deed: Deed)
   const { world } = simulator;
   const marketOf = (symbol: string): Market => world.markets.get(symbol)!;
   simulator.nowMs();
+  if (["trade", "close", "order"].includes(deed.kind) && "symbol" in deed && deed.symbol !== null)
+    if (isDelisted(marketOf(deed.symbol))) return null;
   switch (deed.kind) {
     case "mark": {
       const market = marketOf(deed.symbol);
@@ -323,9 +350,13 @@ export async function perform(simulator: Simulator, plan: WorldPlan, deed: Deed)
       return `funding of ${deed.symbol} ${ratePercentage ?? "as usual"}`;
     }
     case "halt":
+      if (deed.symbol !== null && isDelisted(marketOf(deed.symbol))) return null;
       if (deed.symbol === null) await simulator.call("exchange", { active: !deed.on });
       else await simulator.call("market", { symbol: deed.symbol, status: deed.on ? "paused" : "active" });
       return `${deed.symbol ?? "the exchange"} ${deed.on ? "halts" : "trades again"}`;
+    case "delist":
+      await simulator.call("market", { symbol: deed.symbol, status: deed.status });
+      return `${deed.symbol} is ${deed.status}`;
     case "session":
       await simulator.call("session", { trader: deed.wallet, action: deed.action });
       return `${deed.wallet}: ${deed.action}`;
@@ -337,6 +368,8 @@ export async function perform(simulator: Simulator, plan: WorldPlan, deed: Deed)
     }
   }
 }
+
+const isDelisted = ({ status }: Market): boolean => status === "closed" || status === "tombstoned";
 
 export function accountOf(
   world: World,
