@@ -203,6 +203,8 @@ export class StreamFeed implements StreamListener {
       streaming,
     );
     this.#readMs.set(`traderState ${wallet.name}`, askedMs);
+    // An answer of before the message that is missing does not fill the hole.
+    if (followed.mirror.holding) this.#doubt(wallet.name);
     if (missed > 0) {
       if (this.#missed === 0)
         this.#options.log.warn({ wallet: wallet.name }, "the stream left out a change that a poll told");

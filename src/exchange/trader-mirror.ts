@@ -8,11 +8,14 @@
  *   delta ──────────► change ─┘
  *
  * A lost change is invisible on the stream. It shows as a change that does not fit (a closing of something unknown, a
- * sequence that jumps, a position that grows older), which is a reason to look, and as a poll that knows more than the
- * stream ever told, which is counted.
+ * position that grows older), which is a reason to look, and as a poll that knows more than the stream ever told, which is
+ * counted. A sequence that jumps is a reason to look, too; that message and all after it are held until a whole answer or
+ * the missing message has filled the hole: merged over it they would be a state that never was.
  */
-import type { SubaccountDelta, SubaccountSnapshot, TraderStateMessage } from "../contract/index.ts";
+import type { SubaccountSnapshot, TraderStateMessage } from "../contract/index.ts";
+import { HeldMessages } from "./held-messages.ts";
 import { IMPOSSIBLE_SLOT, LedgerSlots } from "./ledger-slots.ts";
+import { applied, emptySubaccount } from "./trader-delta.ts";
 
 /** The known state, when something of it is new. */
 export interface Mirrored {
@@ -62,6 +65,7 @@ const BEHIND_SLOTS = 100;
 /** An exchange that counts from the start again is believed when it says so twice. */
 const BELIEVED = 2;
 
+const JUMP = "a sequence that jumps";
 const NOTHING: Taken = { mirrored: null, doubt: null, missed: 0 };
 
 function holdsAnything({ positions, collateral, spotCollaterals }: SubaccountSnapshot): boolean {
@@ -73,6 +77,7 @@ export class TraderMirror {
   #slot = 0;
   #slotIndex = 0;
   #whole = false;
+  readonly #held = new HeldMessages();
   /** By the polls. */
   readonly #slots = new LedgerSlots();
   /** The time at which the newest poll was asked, monotonic ms; null: there was none. */
@@ -120,6 +125,11 @@ export class TraderMirror {
     if (message.messageType !== "delta") return { ...NOTHING, doubt: "a message of an unknown kind" };
     if (!this.#whole) return { ...NOTHING, doubt: "a change before the whole" };
     return this.#takeDeltas(message, atMs);
+  }
+
+  /** True if stream messages are held because one before them is missing. */
+  get holding(): boolean {
+    return this.#held.any;
   }
 
   /** Everything as it is known. */
@@ -176,6 +186,10 @@ export class TraderMirror {
       changed = true;
     }
     this.#whole = true;
+    const released = this.#release(slot);
+    told.push(...released.told.filter((index) => !told.includes(index)));
+    changed ||= released.told.length > 0;
+    doubt ??= released.doubt;
     if (kept > 0 && !changed) return { mirrored: null, doubt, missed };
     this.#moveTo(slot, whole.slotIndex);
     return { mirrored: this.#mirrored(kept === 0 ? null : told), doubt, missed };
@@ -189,30 +203,50 @@ export class TraderMirror {
   }
 
   #takeDeltas(message: TraderStateMessage, atMs: number): Taken {
+    this.#held.add(message, atMs);
+    const { told, doubt } = this.#release(Number.NEGATIVE_INFINITY);
+    return { mirrored: told.length > 0 ? this.#mirrored(told) : null, doubt, missed: 0 };
+  }
+
+  /**
+   * Applies the held messages that follow on from what is known.
+   * @param coveredSlot of the whole answer that was just taken
+   * @returns the indices that changed
+   */
+  #release(coveredSlot: number): { readonly told: number[]; readonly doubt: string | null } {
     const told: number[] = [];
     let doubt: string | null = null;
-    for (const delta of message.deltas) {
-      const index = delta.subaccountIndex;
-      const known = this.#known.get(index);
-      if (known && known.ahead !== null && delta.sequence >= known.ahead) known.ahead = null;
-      const before = known?.row ?? emptySubaccount(index);
-      // Told before, told twice, or told in another order: what is known is as new.
-      if (delta.sequence <= before.sequence) continue;
-      if (delta.sequence > before.sequence + 1) doubt ??= "a sequence that jumps";
-      const { row, misfit } = applied(before, delta);
-      doubt ??= misfit;
-      this.#known.set(index, {
-        row,
-        slot: Math.max(message.slot, known?.slot ?? 0),
-        toldMs: atMs,
-        anew: 0,
-        ahead: known?.ahead ?? null,
-      });
-      if (!told.includes(index)) told.push(index);
+    const follows = ({ deltas }: TraderStateMessage) =>
+      deltas.every((one) => one.sequence <= this.#sequenceOf(one.subaccountIndex) + 1);
+    for (;;) {
+      const held = this.#held.next(follows, coveredSlot);
+      if (held === null) break;
+      const { message, atMs } = held;
+      for (const delta of message.deltas) {
+        const index = delta.subaccountIndex;
+        const known = this.#known.get(index);
+        if (known && known.ahead !== null && delta.sequence >= known.ahead) known.ahead = null;
+        // Told before, told twice, or told in another order: what is known is as new.
+        if (delta.sequence <= this.#sequenceOf(index)) continue;
+        const { row, misfit } = applied(known?.row ?? emptySubaccount(index), delta);
+        doubt ??= misfit;
+        this.#known.set(index, {
+          row,
+          slot: Math.max(message.slot, known?.slot ?? 0),
+          toldMs: atMs,
+          anew: 0,
+          ahead: known?.ahead ?? null,
+        });
+        if (!told.includes(index)) told.push(index);
+        this.#moveTo(message.slot, null);
+      }
     }
-    if (told.length === 0) return { mirrored: null, doubt, missed: 0 };
-    this.#moveTo(message.slot, null);
-    return { mirrored: this.#mirrored(told), doubt, missed: 0 };
+    if (this.#held.any) doubt ??= JUMP;
+    return { told, doubt };
+  }
+
+  #sequenceOf(subaccountIndex: number): number {
+    return this.#known.get(subaccountIndex)?.row.sequence ?? 0;
   }
 
   #moveTo(slot: number, slotIndex: number | null): void {
@@ -230,129 +264,4 @@ export class TraderMirror {
       told,
     };
   }
-}
-
-function emptySubaccount(subaccountIndex: number): SubaccountSnapshot {
-  return {
-    subaccountIndex,
-    sequence: 0,
-    collateral: 0n,
-    capabilities: null,
-    cooldownStatus: null,
-    spotCollaterals: [],
-    positions: [],
-    orders: [],
-    splines: [],
-    triggers: [],
-  };
-}
-
-type Lists = Pick<SubaccountSnapshot, "positions" | "triggers" | "orders" | "splines">;
-
-/** A subaccount after a change, as a new value. */
-function applied(
-  before: SubaccountSnapshot,
-  delta: SubaccountDelta,
-): { readonly row: SubaccountSnapshot; readonly misfit: string | null } {
-  const misfits: string[] = [];
-  const lists: Lists = {
-    positions: positionsAfter(before, delta, misfits),
-    triggers: triggersAfter(before, delta),
-    orders: ordersAfter(before, delta, misfits),
-    splines: splinesAfter(before, delta),
-  };
-  const row: SubaccountSnapshot = {
-    ...before,
-    ...lists,
-    sequence: delta.sequence,
-    collateral: delta.collateral,
-    capabilities: delta.capabilities ?? before.capabilities,
-    cooldownStatus: delta.cooldownStatus ?? before.cooldownStatus,
-    spotCollaterals: delta.spotCollaterals ?? before.spotCollaterals,
-  };
-  return { row, misfit: misfits[0] ?? null };
-}
-
-function positionsAfter(before: SubaccountSnapshot, delta: SubaccountDelta, misfits: string[]) {
-  const positions = new Map(before.positions.map((one) => [one.symbol.toUpperCase(), one]));
-  for (const { symbol, change, position } of delta.positions) {
-    const key = symbol.toUpperCase();
-    const known = positions.get(key);
-    if (change === "closed") {
-      if (!known) misfits.push("the closing of a position that is not known");
-      positions.delete(key);
-    } else if (position !== null) {
-      if (known && older(position.positionSequenceNumber, known.positionSequenceNumber))
-        misfits.push("a position that is older than what is known");
-      positions.set(key, { symbol, ...position });
-    }
-  }
-  // Triggers stand in the position, too, in a form of old: what the list says of them counts there as well.
-  for (const { symbol, change, triggers } of delta.triggers) {
-    const known = positions.get(symbol.toUpperCase());
-    if (!known || (change !== "closed" && triggers === null)) continue;
-    positions.set(symbol.toUpperCase(), {
-      ...known,
-      ...noTriggers,
-      ...(change === "closed" ? {} : triggers),
-    });
-  }
-  return [...positions.values()];
-}
-
-const noTriggers = {
-  takeProfitTriggers: [],
-  stopLossTriggers: [],
-  conditionalTakeProfitTriggers: [],
-  conditionalStopLossTriggers: [],
-};
-
-function triggersAfter(before: SubaccountSnapshot, delta: SubaccountDelta) {
-  const triggers = new Map(before.triggers.map((one) => [one.symbol.toUpperCase(), one]));
-  for (const { symbol, change, triggers: body } of delta.triggers) {
-    if (change === "closed") triggers.delete(symbol.toUpperCase());
-    else if (body !== null) triggers.set(symbol.toUpperCase(), { symbol, ...body });
-  }
-  return [...triggers.values()];
-}
-
-function ordersAfter(before: SubaccountSnapshot, delta: SubaccountDelta, misfits: string[]) {
-  const bySymbol = new Map(before.orders.map((one) => [one.symbol.toUpperCase(), one]));
-  for (const { symbol, orders } of delta.orders) {
-    const key = symbol.toUpperCase();
-    const rows = new Map(bySymbol.get(key)?.orders.map((one) => [one.orderSequenceNumber, one]));
-    for (const { change, ...order } of orders) {
-      const number = order.orderSequenceNumber;
-      if (change !== "closed") rows.set(number, order);
-      else if (!rows.delete(number) && order.sizeRemainingLots < order.initialSizeLots && !order.isStopLoss)
-        if (order.sizeRemainingLots !== 0n)
-          // One that came and went between two messages is filled or has its whole size left.
-          misfits.push("the closing of an order that is not known");
-    }
-    if (rows.size === 0) bySymbol.delete(key);
-    else bySymbol.set(key, { symbol, orders: [...rows.values()] });
-  }
-  return [...bySymbol.values()];
-}
-
-function splinesAfter(before: SubaccountSnapshot, delta: SubaccountDelta) {
-  const keyOf = (symbol: string, midTicks: bigint | undefined) => `${symbol.toUpperCase()} ${midTicks ?? ""}`;
-  const splines = new Map(before.splines.map((one) => [keyOf(one.symbol, one.midPriceTicks), one]));
-  for (const { symbol, change, spline } of delta.splines) {
-    if (spline !== null && change !== "closed") {
-      splines.set(keyOf(symbol, spline.midPriceTicks), { symbol, ...spline });
-    } else if (change === "closed") {
-      if (spline !== null) splines.delete(keyOf(symbol, spline.midPriceTicks));
-      else
-        for (const [key, one] of [...splines])
-          if (one.symbol.toUpperCase() === symbol.toUpperCase()) splines.delete(key);
-    }
-  }
-  return [...splines.values()];
-}
-
-/** Sequence numbers reach 2^64 and are texts. */
-function older(one: string, other: string): boolean {
-  if (!/^\d+$/.test(one) || !/^\d+$/.test(other)) return false;
-  return BigInt(one) < BigInt(other);
 }

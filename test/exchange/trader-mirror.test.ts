@@ -175,7 +175,6 @@ describe("a change", () => {
   });
 
   test.each<[string, Json, string]>([
-    ["jumps", { sequence: 8 }, "a sequence that jumps"],
     [
       "closes what is not there",
       { positions: [{ symbol: "ETH", change: "closed" }] },
@@ -199,6 +198,89 @@ describe("a change", () => {
     );
     expect(taken.doubt).toBe(doubt);
     expect(taken.mirrored!.told).toEqual([0]);
+  });
+});
+
+describe("a change whose sequence jumps", () => {
+  const change = (slot: number, sequence: number, subaccountIndex = 0) =>
+    delta(slot, { subaccountIndex, sequence, collateral: String(sequence) });
+  const held = { mirrored: null, doubt: "a sequence that jumps", missed: 0 };
+
+  test("is held with all that follow, until a poll fills the hole", () => {
+    const { mirror, poll } = polled(row(0, 5), row(1, 9));
+    for (const message of [change(103, 8), change(104, 9), change(105, 10, 1)])
+      expect(mirror.takeMessage(message, 1_000)).toEqual(held);
+    expect(sequences(mirror.now())).toEqual([
+      [0, 5],
+      [1, 9],
+    ]);
+    // A poll of before the hole is true of its slot, and a reason to ask again.
+    const early = poll(101, [row(0, 6), row(1, 9)], 2_000);
+    expect(early).toMatchObject({ doubt: held.doubt, mirrored: { told: null, slot: 101 } });
+    expect(sequences(early.mirrored)?.[0]).toEqual([0, 6]);
+    expect(mirror.holding).toBe(true);
+    const { mirrored, doubt } = poll(102, [row(0, 7), row(1, 9)], 3_000);
+    expect({ doubt, told: mirrored?.told, slot: mirrored?.slot }).toEqual({
+      doubt: null,
+      told: null,
+      slot: 105,
+    });
+    expect(sequences(mirrored)).toEqual([
+      [0, 9],
+      [1, 10],
+    ]);
+    expect(mirror.holding).toBe(false);
+    expect(mirror.takeMessage(change(106, 10), 4_000)).toMatchObject({
+      doubt: null,
+      mirrored: { told: [0] },
+    });
+  });
+
+  test("is merged in order once the missing one arrives, also within a slot", () => {
+    for (const slot of [102, 103]) {
+      const { mirror } = polled(row(0, 5), row(1, 9));
+      mirror.takeMessage(change(103, 7), 1_000);
+      mirror.takeMessage(change(104, 10, 1), 1_000);
+      const { mirrored, doubt } = mirror.takeMessage(change(slot, 6), 1_100);
+      expect(doubt).toBeNull();
+      expect(mirrored).toMatchObject({ told: [0, 1], slot: 104 });
+      expect(sequences(mirrored)).toEqual([
+        [0, 7],
+        [1, 10],
+      ]);
+    }
+  });
+
+  test("of one subaccount holds the others of its message", () => {
+    const { mirror } = polled(row(0, 5), row(1, 9));
+    const [one, other] = [
+      { subaccountIndex: 0, sequence: 7, collateral: "1" },
+      { subaccountIndex: 1, sequence: 10, collateral: "2" },
+    ];
+    expect(mirror.takeMessage(delta(103, one, other), 1_000)).toEqual(held);
+    expect(sequences(mirror.takeMessage(whole(104, row(0, 7), row(1, 10)), 1_100).mirrored)).toEqual([
+      [0, 7],
+      [1, 10],
+    ]);
+  });
+
+  test("is dropped once a whole answer of a later slot includes it", () => {
+    const { mirror, poll } = polled(row(0, 5));
+    mirror.takeMessage(change(103, 3, 4), 1_000);
+    expect(poll(104, [row(0, 5)], 2_000)).toMatchObject({ doubt: null, mirrored: { told: null } });
+    expect(mirror.holding).toBe(false);
+    // Nor is a message that a poll overtook one that the stream owes.
+    mirror.takeMessage(change(105, 8), 2_500);
+    expect(poll(106, [row(0, 8)], 3_000)).toMatchObject({ doubt: null, missed: 0 });
+    expect(poll(107, [row(0, 8)], 4_000)).toMatchObject({ missed: 0 });
+  });
+
+  test("holds only so many messages", () => {
+    const { mirror, poll } = polled(row(0, 5));
+    for (let i = 0; i < 1_000; i++) mirror.takeMessage(change(200 + i, 100 + i), 1_000);
+    expect(sequences(poll(150, [row(0, 99)], 2_000).mirrored)).toEqual([[0, 99]]);
+    expect(sequences(poll(1_198, [row(0, 1_098)], 3_000).mirrored)).toEqual([[0, 1_099]]);
+    expect(mirror.holding).toBe(false);
   });
 });
 

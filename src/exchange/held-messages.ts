@@ -1,0 +1,41 @@
+/** Stream messages that wait for one before them, by slot and, within a slot, by arrival. */
+import type { TraderStateMessage } from "../contract/index.ts";
+
+export interface HeldMessage {
+  readonly message: TraderStateMessage;
+  /** Time of its arrival, monotonic ms. */
+  readonly atMs: number;
+}
+
+/** Beyond it the oldest is dropped: a whole answer replaces it. */
+const MAX_HELD = 100;
+
+export class HeldMessages {
+  readonly #held: HeldMessage[] = [];
+
+  get any(): boolean {
+    return this.#held.length > 0;
+  }
+
+  add(message: TraderStateMessage, atMs: number): void {
+    const after = this.#held.findIndex((one) => one.message.slot > message.slot);
+    this.#held.splice(after < 0 ? this.#held.length : after, 0, { message, atMs });
+    if (this.#held.length > MAX_HELD) this.#held.shift();
+  }
+
+  /**
+   * Takes out the next one that follows on from what is known; null: there is none. The order within a slot is not known, so
+   * any message of the oldest slot may be next.
+   * @param coveredSlot drops messages of earlier slots that do not follow: a whole answer of that slot includes them
+   */
+  next(follows: (message: TraderStateMessage) => boolean, coveredSlot: number): HeldMessage | null {
+    for (let head = this.#held[0]; head; head = this.#held[0]) {
+      const { slot } = head.message;
+      const index = this.#held.findIndex(({ message }) => message.slot === slot && follows(message));
+      if (index >= 0) return this.#held.splice(index, 1)[0]!;
+      if (slot >= coveredSlot) return null;
+      this.#held.shift();
+    }
+    return null;
+  }
+}
