@@ -75,6 +75,37 @@ test("trader states", async () => {
   expect(seen.filter((one) => one.kind === "accounts").map((one) => one.pdaIndex)).toEqual([1]);
 });
 
+test("trader states while the answer about another one takes long", async () => {
+  const { accounts, badRecords, seen } = rig();
+  const collector = traderStateCollector({
+    ...{ accounts, badRecords, onNewAccount: () => {} },
+    ...{ elapsedMs: () => 0, everyMs: 5_000 },
+  });
+  const slow = Promise.withResolvers<void>();
+  const other = Promise.withResolvers<void>();
+  const client = {
+    traderState: async ({ traderPdaIndex }: { traderPdaIndex: number }) => {
+      if (traderPdaIndex === 0) await slow.promise;
+      return {
+        ...{ slot: 1, slotIndex: 0 },
+        snapshot: { subaccounts: [], capabilities: { state: "uninitialized" } },
+      };
+    },
+  };
+  const observe = async (one: Observation) => {
+    seen.push(one);
+    other.resolve();
+  };
+  const run = { client, wallet, call: () => ({}), nowMs: () => 0, observe } as unknown as WalletRun;
+  const ended = collector.run(run);
+  await other.promise;
+  const indices = () => seen.flatMap((one) => (one.kind === "accounts" ? [one.pdaIndex] : []));
+  expect(indices()).toEqual([1]);
+  slow.resolve();
+  expect(await ended).toBe("done");
+  expect(indices()).toEqual([1, 0]);
+});
+
 test("inboxes, though the wallet's inbox does not count as read", async () => {
   const { accounts, shared, teller, asked, seen, read } = rig();
   const book = new MarketBook();

@@ -97,13 +97,60 @@ export function traderStateCollector(parts: {
     return null;
   }
 
+  /** Reads one PDA index. @throws ExchangeError if it cannot be read */
+  async function readIndex(run: WalletRun, place: Place, pdaIndex: number): Promise<void> {
+    const { client, wallet, call, nowMs, observe } = run;
+    const { authority } = wallet;
+    const before = place.subaccounts;
+    const askedMs = elapsedMs();
+    const state = await client.traderState({ authority, traderPdaIndex: pdaIndex }, call());
+    if (!place.slots.take(state.slot, elapsedMs()))
+      throw new ExchangeError({ endpoint: "traderState", reason: "bad-record", what: IMPOSSIBLE_SLOT });
+    const repeatedMs = repeated.take(place, state, elapsedMs());
+    if (repeatedMs !== null) {
+      const what = `repeats an answer of ${new Date(nowMs() - repeatedMs).toISOString().slice(11, 19)} UTC`;
+      throw new ExchangeError({ endpoint: "traderState", reason: "server-error", what });
+    }
+    const { subaccounts: listed, capabilities } = state.snapshot;
+    const cold = capabilities.state === "cold" || capabilities.state === "uninitialized";
+    if (listed.length === 0 && !cold && (before === null || before.some(holdsAnything))) {
+      const what = await doubtOf(run, place, pdaIndex, state.slot);
+      if (what !== null) throw new ExchangeError({ endpoint: "traderState", reason: "bad-record", what });
+    }
+    place.doubted = null;
+    const whole: Mirrored = { ...state, subaccounts: listed, told: null };
+    const known = live ? live.polledState(wallet, pdaIndex, state, askedMs) : whole;
+    if (known === null) return;
+    const subaccounts = known.subaccounts.map((row, i) => {
+      const there = before?.[i];
+      return subaccountState(row, onUnknown, there?.subaccount === row.subaccountIndex ? there : undefined);
+    });
+    place.subaccounts = subaccounts;
+    const atMs = nowMs();
+    const fresh = accounts.take(
+      wallet,
+      pdaIndex,
+      subaccounts.map((one) => one.subaccount),
+    );
+    await observe({
+      kind: "accounts",
+      wallet: wallet.name,
+      pdaIndex,
+      atMs,
+      slot: known.slot,
+      slotIndex: known.slotIndex,
+      subaccounts,
+      ...(known.told === null ? {} : { told: known.told }),
+    });
+    if (fresh.length > 0) parts.onNewAccount(wallet.name);
+  }
+
   return {
     source: "traderState",
     scope: "wallet",
     needsSession: false,
     async run(run) {
-      const { client, wallet, call, nowMs, observe } = run;
-      let failure: unknown = null;
+      const { wallet, nowMs, observe } = run;
       const places =
         last.get(wallet) ??
         Array.from(
@@ -114,71 +161,19 @@ export function traderStateCollector(parts: {
           }),
         );
       last.set(wallet, places);
-      for (const [index, pdaIndex] of wallet.pdaIndices.entries()) {
-        const { authority } = wallet;
-        const place = places[index]!;
-        const before = place.subaccounts;
-        let known: Mirrored | null;
-        const askedMs = elapsedMs();
-        try {
-          const state = await client.traderState({ authority, traderPdaIndex: pdaIndex }, call());
-          if (!place.slots.take(state.slot, elapsedMs()))
-            throw new ExchangeError({ endpoint: "traderState", reason: "bad-record", what: IMPOSSIBLE_SLOT });
-          const repeatedMs = repeated.take(place, state, elapsedMs());
-          if (repeatedMs !== null) {
-            const what = `repeats an answer of ${new Date(nowMs() - repeatedMs).toISOString().slice(11, 19)} UTC`;
-            throw new ExchangeError({ endpoint: "traderState", reason: "server-error", what });
-          }
-          const { subaccounts: listed, capabilities } = state.snapshot;
-          const cold = capabilities.state === "cold" || capabilities.state === "uninitialized";
-          if (listed.length === 0 && !cold && (before === null || before.some(holdsAnything))) {
-            const what = await doubtOf(run, place, pdaIndex, state.slot);
-            if (what !== null)
-              throw new ExchangeError({ endpoint: "traderState", reason: "bad-record", what });
-          }
-          place.doubted = null;
-          const whole: Mirrored = { ...state, subaccounts: listed, told: null };
-          known = live ? live.polledState(wallet, pdaIndex, state, askedMs) : whole;
-        } catch (error) {
-          // One that cannot be read does not blind the others.
-          if (!(error instanceof ExchangeError)) throw error;
-          failure ??= error;
-          continue;
-        }
-        if (known === null) continue;
-        const subaccounts = known.subaccounts.map((row, i) => {
-          const there = before?.[i];
-          return subaccountState(
-            row,
-            onUnknown,
-            there?.subaccount === row.subaccountIndex ? there : undefined,
-          );
-        });
-        place.subaccounts = subaccounts;
-        const atMs = nowMs();
-        const fresh = accounts.take(
-          wallet,
-          pdaIndex,
-          subaccounts.map((one) => one.subaccount),
-        );
-        await observe({
-          kind: "accounts",
-          wallet: wallet.name,
-          pdaIndex,
-          atMs,
-          slot: known.slot,
-          slotIndex: known.slotIndex,
-          subaccounts,
-          ...(known.told === null ? {} : { told: known.told }),
-        });
-        if (fresh.length > 0) parts.onNewAccount(wallet.name);
-      }
+      // All at once: one that is slow, or cannot be read, leaves none of the others unread.
+      const reads = await Promise.allSettled(
+        wallet.pdaIndices.map((pdaIndex, index) => readIndex(run, places[index]!, pdaIndex)),
+      );
+      const failures = reads.flatMap((one) => (one.status === "rejected" ? [one.reason as unknown] : []));
+      const own = failures.find((one) => !(one instanceof ExchangeError));
+      if (own !== undefined) throw own;
       const note = accounts.unstored(wallet, nowMs());
       if (note) {
         await observe(note);
         accounts.stored(wallet);
       }
-      if (failure !== null) throw failure;
+      if (failures.length > 0) throw failures[0];
       return "done";
     },
   };
