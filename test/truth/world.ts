@@ -115,6 +115,7 @@ export function planWorld(seed: number, lengthMs: number): WorldPlan {
     ...traders(draw, accounts, lengthMs),
     ...exchange(draw, wallets, lengthMs),
     ...collapses(new Draw(seed, 11), lengthMs),
+    ...slides(new Draw(seed, 13), lengthMs),
     ...delistings(new Draw(seed, 12), lengthMs),
   ];
   deeds.sort((a, b) => a.atMs - b.atMs);
@@ -234,13 +235,25 @@ function exchange(draw: Draw, wallets: readonly WalletPlan[], lengthMs: number):
 
 /** A price that falls or rises at once by so much that accounts are bankrupt, and others' profits are taken (ADL). */
 function collapses(draw: Draw, lengthMs: number): readonly Deed[] {
-  if (!draw.chance(0.12)) return [];
+  if (!draw.chance(0.2)) return [];
   const symbol = draw.one(symbols);
   const factor = draw.chance(0.6) ? draw.between(0.4, 0.7) : draw.between(1.4, 1.8);
   const atMs = draw.between(60_000, lengthMs * 0.7);
   const fall: Deed = { kind: "mark", atMs, symbol, factor };
   const backMs = atMs + draw.between(2_000, 60_000);
   return draw.chance(0.6) ? [fall, { kind: "mark", atMs: backMs, symbol, factor: 1 / factor }] : [fall];
+}
+
+/** A price that falls or rises by many small steps, so that accounts are liquidated before they are bankrupt. */
+function slides(draw: Draw, lengthMs: number): readonly Deed[] {
+  if (!draw.chance(0.25)) return [];
+  const symbol = draw.one(symbols);
+  const factor = 1 + draw.between(0.002, 0.006) * (draw.chance(0.6) ? -1 : 1);
+  const steps = draw.whole(40, 120);
+  const beginMs = draw.between(30_000, lengthMs * 0.5);
+  return Array.from({ length: steps }, (_, index): Deed => {
+    return { kind: "mark", atMs: beginMs + (index + draw.random()) * 1_000, symbol, factor };
+  });
 }
 
 function delistings(draw: Draw, lengthMs: number): readonly Deed[] {
