@@ -417,8 +417,11 @@ export class OpenChanges {
     taken: TakenSpots | null = null,
   ): boolean {
     const { cashUsd, traded, slackUsd } = balanceChange(before, after, pricingOf);
+    const { account, fromSlot, toSlot } = at;
     const open: OpenChange = {
       ...at,
+      // A slot may have several states: what happened after the first of them has records of the same slot.
+      fromSlot: Math.min(fromSlot, toSlot - 1),
       ...{ cashUsd, traded, slackUsd, readMs: at.atMs, waitedMs: 0, flowUsd: 0 },
       ...(taken === null ? {} : { taken }),
     };
@@ -427,7 +430,13 @@ export class OpenChanges {
       this.#noteHidden(waited.reduce(less, open));
       return false;
     }
-    return this.#addOpen(open, waited);
+    const isOfSlot = (one: OpenChange): boolean =>
+      one.account === account && one.toSlot === toSlot && one.taken === undefined && !one.unlisted;
+    const other = fromSlot === toSlot && taken === null ? this.#open.find(isOfSlot) : undefined;
+    if (other === undefined) return this.#addOpen(open, waited);
+    this.#setOpen(this.#open.filter((one) => one !== other));
+    this.#addOpen(joined(other, open), waited);
+    return true;
   }
 
   /** Nothing is left of what the records of an account say that came and went between two answers. */
@@ -534,6 +543,33 @@ export class OpenChanges {
 
 function isWithin({ account, fromSlot, toSlot }: OpenPlace, record: Place): boolean {
   return record.account === account && record.slot > fromSlot && record.slot <= toSlot;
+}
+
+/** Two changes of an account that end in one slot, as one: records do not tell which of them they belong to. */
+function joined(first: OpenChange, second: OpenChange): OpenChange {
+  const traded: Record<string, OpenChange["traded"][string]> = { ...first.traded };
+  let slackUsd = first.slackUsd + second.slackUsd;
+  for (const [symbol, one] of Object.entries(second.traded)) {
+    const known = traded[symbol];
+    if (known === undefined) {
+      traded[symbol] = one;
+      continue;
+    }
+    const sizes = Math.abs(known.units) + Math.abs(one.units);
+    slackUsd += (sizes * Math.abs(known.price - one.price)) / 2;
+    const [price, slack] = [(known.price + one.price) / 2, Math.max(known.slack, one.slack)];
+    traded[symbol] = { units: known.units + one.units, price, slack };
+  }
+  return {
+    ...second,
+    fromSlot: first.fromSlot,
+    atMs: first.atMs,
+    cashUsd: first.cashUsd + second.cashUsd,
+    traded,
+    slackUsd,
+    flowUsd: first.flowUsd + second.flowUsd,
+    ...(first.reportedUsd === undefined ? {} : { reportedUsd: first.reportedUsd }),
+  };
 }
 
 function isFlow({ kind }: CashRecord): boolean {

@@ -411,6 +411,29 @@ test("a transfer within the wallet counts on both sides whatever the rounding of
   expect(stored.open).toEqual([]);
 });
 
+test("a transfer between accounts that a second state of the slot of a trade shows is no loss", () => {
+  const accounts = (cashUsd: number, isolatedUsd: number, size: number) => [
+    subaccount(cashUsd, []),
+    subaccount(isolatedUsd, [position(size, 150)], { subaccount: 1 }),
+  ];
+  const h = begun(accounts(10_000, 5_000, 100));
+  h.pass(5_000);
+  h.config();
+  h.mark(150);
+  // 40 of 100 are sold at a price that the mark is far from.
+  h.account(accounts(10_000, 4_600, 60));
+  const { slot } = h;
+  h.slot -= 10;
+  h.account(accounts(13_000, 1_600, 60));
+  expect(h.slot).toBe(slot);
+  const rows = [row(slot, 1, "transfer", 3_000, 1_600), row(slot, 0, "transfer", 3_000, 13_000)];
+  h.events("collateral", translated(rows, h));
+  h.events("fills", [fill(slot, 1, "ask", 40, 140)]);
+  expect(figures(h)).toEqual({ pnl: expect.closeTo(-400, 6), netDeposits: 0 });
+  readings(h, 12, accounts(13_000, 1_600, 60));
+  expect(h.told).toEqual([]);
+});
+
 test("a transfer within the wallet of which neither side tells its direction counts on no side", () => {
   const h = begun([subaccount(10_000, [position(100, 150)]), subaccount(3_000, [], { subaccount: 1 })]);
   const { slot } = h;
