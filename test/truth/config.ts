@@ -1,5 +1,6 @@
 /** The configuration of a scenario's daemon: the shipped rules, short schedules, and what a seed makes of the rest. */
-
+import fs from "node:fs";
+import { parse } from "yaml";
 import { sources } from "../../src/domain/observation.ts";
 import { type DaemonSettings, settingsFromText } from "../../src/settings.ts";
 import type { Simulator } from "../../src/simulator/index.ts";
@@ -47,7 +48,10 @@ export function sections(
     },
     // No file stands there: the store of each life is opened elsewhere. It is part of the ids of messages.
     history: { path: "/var/lib/perpwatch/perpwatch.db" },
-    ruleOverrides: version % 2 === 0 ? {} : { MarginHigh: { for: "20s" }, DatabaseLarge: { enabled: false } },
+    ruleOverrides: {
+      ...shortened(seed),
+      ...(version % 2 === 0 ? {} : { MarginHigh: { for: "20s" }, DatabaseLarge: { enabled: false } }),
+    },
     channels: Object.fromEntries(channels.map((name) => [name, { type: "webhook", url }])),
     routing: {
       receivers: channels,
@@ -58,6 +62,37 @@ export function sections(
     acknowledge: { audit: draw.one(["1m", "off"]), unmatched: draw.one(["leave", "always"]) },
     dashboard: { listen: "off" },
   };
+}
+
+/** Rules that would not come true and end within a scenario. */
+const slow = [
+  "FundingCostHigh",
+  "FundingRateHigh",
+  "FundingEatsMargin",
+  "ExitLargerThanBook",
+  "MarkOffOtherVenues",
+];
+
+/** Their times, short ones. */
+function shortened(seed: number): Record<string, unknown> {
+  const draw = new Draw(seed, 6);
+  const times = slow.map((rule) => {
+    return [rule, { for: draw.one(["20s", "45s"]), keepFiringFor: draw.one(["0s", "20s", "45s"]) }] as const;
+  });
+  const window = draw.one(["1m", "2m"]);
+  return {
+    ...Object.fromEntries(times),
+    // Ten minutes are a whole scenario.
+    LosingFast: { value: shippedValue("drawdown", "LosingFast").replaceAll('"10m"', `"${window}"`) },
+  };
+}
+
+function shippedValue(pack: string, rule: string): string {
+  const file = new URL(`../../rules/${pack}.yaml`, import.meta.url);
+  const { rules } = parse(fs.readFileSync(file, "utf8")) as {
+    readonly rules: readonly { readonly name: string; readonly value: string }[];
+  };
+  return rules.find(({ name }) => name === rule)!.value;
 }
 
 export function settingsOf(sections: Readonly<Record<string, unknown>>): DaemonSettings {

@@ -51,8 +51,8 @@ test("an alert that never came", () => {
 });
 
 test("an alert that nothing ended", () => {
-  expect(broken(changed((one) => (isOf(one, "ended", "LiquidationNear") ? null : one)))).toEqual([
-    "late resolve LiquidationNear",
+  expect(broken(changed((one) => (isOf(one, "ended", "FundingRateHigh") ? null : one)))).toEqual([
+    "late resolve FundingRateHigh",
   ]);
 });
 
@@ -134,6 +134,41 @@ test("an event that nobody was told of, one that was told twice, and one that ne
     return { ...one, alert: { ...one.alert, summary } };
   });
   expect(broken(more)).toEqual([`soundness ${rule}`]);
+});
+
+test("answers about a market that were not so", () => {
+  const tampered = (of: (one: Observation) => Observation) => broken(observed(of));
+  expect(
+    tampered((one) =>
+      one.kind === "depth" ? { ...one, bidDepth50BpsUsd: one.bidDepth50BpsUsd * 1.001 } : one,
+    ),
+  ).toContain("inputs depth");
+  expect(
+    tampered((one) =>
+      one.kind === "external" && one.externalPriceUsd !== null
+        ? { ...one, externalPriceUsd: one.externalPriceUsd * 0.5 }
+        : one,
+    ),
+  ).toContain("inputs external");
+  expect(
+    tampered((one) => (one.kind === "calendar" ? { ...one, sessionState: "afterHours" } : one)),
+  ).toContain("inputs calendar");
+});
+
+test("market parameters that changed unnoticed", () => {
+  const rule = "MarketRulesChanged";
+  const half = observed((one) =>
+    one.kind === "marketConfig"
+      ? {
+          ...one,
+          markets: one.markets.map((market) => ({
+            ...market,
+            status: one.atMs % 2 === 0 ? "paused" : market.status,
+          })),
+        }
+      : one,
+  );
+  expect(broken(half)).toEqual(expect.arrayContaining(["inputs marketConfig", `completeness ${rule}`]));
 });
 
 test("a notification that is acknowledged before its message arrived", () => {

@@ -10,6 +10,7 @@ import type { Account, Market, World } from "../../src/simulator/state.ts";
 import { perLot, trade } from "../../src/simulator/trade.ts";
 import { transact } from "../../src/simulator/transaction.ts";
 import { follow, openAccount } from "../../src/simulator/world.ts";
+import { elsewhere, type MarketDeed, performOnMarket, planMarkets } from "./deeds-markets.ts";
 import { Draw } from "./draw.ts";
 import { nameOf } from "./names.ts";
 
@@ -33,7 +34,10 @@ export interface WalletPlan {
 }
 
 /** Times are ms after the beginning. */
-export type Deed = { readonly atMs: number } & (
+export type Deed = MarketDeed | PlayerDeed;
+
+/** Deeds of traders, prices and the exchange as a whole. */
+type PlayerDeed = { readonly atMs: number } & (
   | { readonly kind: "mark"; readonly symbol: string; readonly factor: number }
   /** Opens, adds, reduces or flips: a trade of so many times the collateral, signed. */
   | { readonly kind: "trade"; readonly account: number; readonly symbol: string; readonly leverage: number }
@@ -118,6 +122,9 @@ export function planWorld(seed: number, lengthMs: number): WorldPlan {
     ...slides(new Draw(seed, 13), lengthMs),
     ...delistings(new Draw(seed, 12), lengthMs),
   ];
+  const markets = planMarkets(seed, lengthMs, wallets, accounts.length);
+  accounts.push(...markets.accounts);
+  deeds.push(...markets.deeds);
   deeds.sort((a, b) => a.atMs - b.atMs);
   return { wallets, accounts, deeds, requestsPerSecond: draw.chance(0.2) ? draw.whole(8, 40) : null };
 }
@@ -294,7 +301,8 @@ export async function perform(simulator: Simulator, plan: WorldPlan, deed: Deed)
       const market = marketOf(deed.symbol);
       const ticks = Math.max(1, Math.round(market.markTicks * deed.factor));
       const price = ticksText(market, ticks);
-      await simulator.call("mark-price", { symbol: deed.symbol, price });
+      const oraclePrice = elsewhere(market, ticks);
+      await simulator.call("mark-price", { symbol: deed.symbol, price, oraclePrice });
       return `mark of ${deed.symbol} ${price}`;
     }
     case "trade": {
@@ -379,6 +387,8 @@ export async function perform(simulator: Simulator, plan: WorldPlan, deed: Deed)
       await simulator.call("notification", { ...body, ...to });
       return `announcement: ${deed.text}`;
     }
+    default:
+      return performOnMarket(simulator, deed);
   }
 }
 

@@ -8,6 +8,7 @@ import { Clear } from "./clear.ts";
 import type { Finding } from "./finding.ts";
 import { happenedIn, ruleOfType } from "./happened.ts";
 import { livesOf } from "./lives.ts";
+import { changesOfMarkets, marketRule } from "./market-changes.ts";
 import { Terms } from "./terms.ts";
 
 /** Beside two intervals, ms. */
@@ -20,6 +21,7 @@ export const eventRules: ReadonlySet<string> = new Set([
   "Liquidated",
   "AutoDeleveraged",
   "Announcement",
+  marketRule,
   ...Object.values(ruleOfType),
 ]);
 
@@ -32,7 +34,7 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
     ({ kind, alert }) => kind === "fired" && alert.event && eventRules.has(alert.rule),
   );
   const left = new Set(told);
-  for (const event of happenedIn(outcome)) {
+  for (const event of [...happenedIn(outcome), ...changesOfMarkets(outcome)]) {
     const common = { rule: event.rule, subject: event.subject };
     const found = [...left].find(
       (one) => one.alert.rule === event.rule && event.isIn(one.alert, one.happenedMs),

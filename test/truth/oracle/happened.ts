@@ -6,7 +6,8 @@ import { type Claim, claimsOf, money, type Text } from "./predicate.ts";
 
 export interface Happened {
   readonly rule: string;
-  readonly wallet: string;
+  /** Null: of the exchange. */
+  readonly wallet: string | null;
   /** Subject of its alert. */
   readonly subject: string;
   /** True wall time, ms. */

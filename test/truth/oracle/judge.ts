@@ -13,8 +13,10 @@ import { Margins } from "./margin.ts";
 import { judgeNoData } from "./no-data.ts";
 import { type Level, minuteMs, type Predicate } from "./predicate.ts";
 import { predicates } from "./rules/index.ts";
+import { soonMs } from "./rules/markets.ts";
 import { type Run, Runs } from "./runs.ts";
 import { Seen } from "./seen.ts";
+import { readByMarket } from "./seen-markets.ts";
 import { Terms } from "./terms.ts";
 import { type AccountTruth, between } from "./truth.ts";
 import { accountOf, symbolOf, View, walletOf } from "./view.ts";
@@ -92,7 +94,7 @@ class Judge {
       indices: new Map(wallets.map(({ name, pdaIndices }) => [name, pdaIndices])),
       equity: (account) => margins.of(account, this.#seen.prices)?.equity,
     });
-    this.#view = new View(this.#seen, margins, money, wallets);
+    this.#view = new View(this.#seen, margins, money, wallets, this.#terms);
   }
 
   run(): Judgement {
@@ -141,6 +143,8 @@ class Judge {
     let version = -1;
     for (const { observation, committedMs } of told) {
       const { atMs } = observation;
+      const turns = this.#seen.markets.turns(this.#view.nowMs, atMs, soonMs);
+      this.#view.nowMs = atMs;
       this.#aheadMs = atMs - committedMs;
       if (atMs !== groupMs) {
         finish();
@@ -163,7 +167,7 @@ class Judge {
         });
       const answered = observation.kind === "accounts" ? observation.wallet : null;
       if (answered !== null) this.#view.money.note(answered, true, atMs);
-      if (version !== this.#seen.version) {
+      if (version !== this.#seen.version || turns) {
         version = this.#seen.version;
         for (const name of this.#view.wallets.keys())
           if (name !== answered) this.#view.money.note(name, false, atMs);
@@ -195,7 +199,8 @@ class Judge {
           runs = new Runs(predicate, subject, (run) => this.#ran(predicate, subject, run));
           this.#runs.set(key, runs);
         }
-        runs.judge(this.#view, this.#identity(subject), atMs, this.#isFresh(subject));
+        const fresh = this.#isFresh(subject) && this.#staleFromMs(predicate, subject) >= atMs;
+        runs.judge(this.#view, this.#identity(subject), atMs, fresh);
       }
     for (const [key, runs] of this.#runs) if (!there.has(key)) runs.breakOff(atMs);
   }
@@ -217,8 +222,28 @@ class Judge {
     return true;
   }
 
+  /** The time at which what is read of its markets is too old, −∞ where it was not read yet; infinite where nothing is. */
+  #staleFromMs({ reads = [] }: Predicate, subject: string): number {
+    const { readMs } = this.#seen.markets;
+    const symbol = symbolOf(subject);
+    const ofAccount = () => this.#seen.accounts.get(subject)?.positions.map((one) => one.symbol) ?? [];
+    const symbols = symbol === "" ? ofAccount() : [symbol];
+    let fromMs = Number.POSITIVE_INFINITY;
+    for (const source of reads)
+      for (const one of readByMarket.has(source) ? symbols : []) {
+        const lastMs = readMs.get(`${source} ${one}`) ?? Number.NEGATIVE_INFINITY;
+        fromMs = Math.min(fromMs, lastMs + 2 * this.#terms.historiesMs);
+      }
+    return fromMs;
+  }
+
   /** Data that were not read for too long are not known beyond doubt. */
   #notice(atMs: number): void {
+    for (const runs of this.#runs.values()) {
+      if (!runs.predicate.reads) continue;
+      const staleMs = this.#staleFromMs(runs.predicate, runs.subject);
+      if (staleMs < atMs) runs.breakOff(Math.max(staleMs, this.#watchingMs));
+    }
     const { accountsMs, pricesMs } = this.#terms;
     for (const [name, readMs] of this.#seen.readMs) {
       const ofAccounts = name.endsWith(".");
@@ -261,13 +286,12 @@ class Judge {
   #lostPosition(subject: string, fromMs: number, toMs: number): boolean {
     const all = this.#outcome.truth.accounts.get(accountOf(subject)) ?? [];
     const held = between(all, fromMs - this.#aheadMs - lookBackMs, toMs - this.#aheadMs);
-    const sizeOf = (state: AccountTruth, symbol: string): bigint => {
-      const lots = state.positions.find((one) => one.symbol === symbol)?.baseLots ?? 0n;
-      return lots < 0n ? -lots : lots;
-    };
+    const lotsOf = (state: AccountTruth, symbol: string): bigint =>
+      state.positions.find((one) => one.symbol === symbol)?.baseLots ?? 0n;
+    // One that is flipped is lost as well.
     return held.some((state, index) =>
-      (held[index - 1]?.positions ?? []).some(
-        ({ symbol }) => sizeOf(state, symbol) < sizeOf(held[index - 1]!, symbol),
+      (held[index - 1]?.positions ?? []).some(({ symbol, baseLots }) =>
+        baseLots > 0n ? lotsOf(state, symbol) < baseLots : lotsOf(state, symbol) > baseLots,
       ),
     );
   }

@@ -32,7 +32,7 @@ export interface Predicate {
    */
   readonly levels: (view: View, subject: string, ease: Ease) => readonly Level[] | undefined;
   readonly claims: (view: View, subject: string, text: Text) => readonly Claim[];
-  /** Its inputs beside accounts and prices: names in `Seen.readMs`. */
+  /** Its inputs beside accounts and prices, by their schedules; of markets, those of its own. */
   readonly reads?: readonly string[];
 }
 

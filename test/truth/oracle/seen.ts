@@ -6,6 +6,7 @@ import type { SubaccountState } from "../../../src/domain/account.ts";
 import type { Event } from "../../../src/domain/event.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import { type Price, tickUsd } from "./margin.ts";
+import { Markets } from "./seen-markets.ts";
 import { type AccountTruth, between, type Truth } from "./truth.ts";
 
 /** Statistics are of the whole second in which they were asked. */
@@ -16,7 +17,8 @@ export class Seen {
   readonly prices = new Map<string, Price>();
   /** Statuses of markets; empty before they were read. */
   readonly statuses = new Map<string, string>();
-  readonly sessions = new Map<string, string>();
+  /** By symbol, what is read of markets one by one. */
+  readonly markets = new Markets();
   exchange: {
     readonly active: boolean;
     readonly gated: boolean;
@@ -30,6 +32,10 @@ export class Seen {
   readonly midnights = new Set<string>();
   /** Wallets of which the history of deposits and withdrawals was read since the start. */
   readonly histories = new Set<string>();
+  /** The same of funding. */
+  readonly fundingRead = new Set<string>();
+  /** Payments of funding that histories told of, by wallet and key: kept over lives. */
+  readonly payments = new Map<string, Map<string, Event>>();
   /** The account that was read is another version than before, or a price is: counts up. */
   version = 0;
   readonly #truth: Truth;
@@ -40,9 +46,10 @@ export class Seen {
 
   /** A daemon that begins knows nothing. */
   forget(): void {
-    for (const known of [this.accounts, this.prices, this.statuses, this.sessions, this.readMs])
-      known.clear();
+    for (const known of [this.accounts, this.prices, this.statuses, this.readMs]) known.clear();
+    this.markets.forget();
     this.histories.clear();
+    this.fundingRead.clear();
     this.exchange = null;
     this.version++;
   }
@@ -68,18 +75,30 @@ export class Seen {
       case "prices":
         if (!observation.live) this.readMs.set("prices", observation.atMs);
         return observation.markets.flatMap((one) => this.#takePrice(one, atMs));
+      case "fundingRate":
+      case "depth":
+      case "external":
+      case "calendar":
+        this.version++;
+        return this.markets.take(observation, this.#truth, atMs);
       case "marketConfig":
         this.readMs.set("marketConfig", observation.atMs);
-        return observation.markets.flatMap(({ symbol, status }) => {
+        if (this.markets.list(observation)) this.version++;
+        return observation.markets.flatMap((market) => {
+          const { symbol, status, takerFee, openInterestCapBaseLots: cap } = market;
           if (this.statuses.get(symbol) !== status) this.version++;
           this.statuses.set(symbol, status);
+          const states = between(this.#truth.markets.get(symbol) ?? [], atMs - recentMs, atMs);
           return this.#wasTrue(
-            `status of ${symbol}`,
-            status,
-            between(this.#truth.markets.get(symbol) ?? [], atMs - recentMs, atMs).map((one) => one.status),
+            `terms of ${symbol}`,
+            `${status}, ${takerFee}, ${cap}`,
+            states.map(
+              (one) => `${one.status}, ${Number(one.takerFeeMillionths) / 1e6}, ${one.openInterestCap}`,
+            ),
           );
         });
       case "events":
+        if (observation.source === "funding") return this.#takePayments(observation);
         if (observation.source !== "collateral") return [];
         if (observation.wallet !== null && !observation.past && !this.histories.has(observation.wallet)) {
           this.histories.add(observation.wallet);
@@ -113,6 +132,36 @@ export class Seen {
       default:
         return [];
     }
+  }
+
+  #takePayments({ wallet, events, past }: Observation & { readonly kind: "events" }): readonly string[] {
+    if (wallet === null) return [];
+    if (!past) this.fundingRead.add(wallet);
+    const known = this.payments.get(wallet) ?? new Map<string, Event>();
+    this.payments.set(wallet, known);
+    this.version++;
+    const truths = this.#truth.payments(wallet);
+    return events.flatMap((event) => {
+      known.set(event.key, event);
+      const { symbol, happenedMs, fields } = event;
+      const is = truths.some(
+        (one) =>
+          // Rows are told with whole seconds.
+          one.symbol === symbol &&
+          one.atMs - (one.atMs % secondMs) === happenedMs &&
+          one.usd === fields.payment,
+      );
+      return is ? [] : [`funding of ${symbol} at ${happenedMs}: ${fields.payment}`];
+    });
+  }
+
+  /** Net funding that a wallet received, USD; undefined: its history was not read since the start. */
+  funding(wallet: string): number | undefined {
+    if (!this.fundingRead.has(wallet)) return undefined;
+    return [...(this.payments.get(wallet)?.values() ?? [])].reduce(
+      (sum, { fields }) => sum + Number(fields.payment),
+      0,
+    );
   }
 
   /** The number of withdrawals that its history told of. */
@@ -167,6 +216,7 @@ export class Seen {
       markPriceUsd,
       oraclePriceUsd,
       exchangeMs,
+      statedFundingRate,
     }: (Observation & { readonly kind: "prices" })["markets"][number],
     atMs: number,
   ): readonly string[] {
@@ -177,6 +227,7 @@ export class Seen {
     const before = this.prices.get(symbol);
     if (before?.markTicks !== price.markTicks || before.oracleTicks !== price.oracleTicks) this.version++;
     this.prices.set(symbol, price);
+    if (this.markets.state(symbol, statedFundingRate)) this.version++;
     const states = between(
       this.#truth.markets.get(symbol)!,
       exchangeMs - secondMs,

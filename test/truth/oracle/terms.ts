@@ -12,7 +12,7 @@ interface Sections {
     readonly markets: { readonly every: string };
   };
   readonly ruleOverrides: Readonly<
-    Record<string, { readonly for?: string; readonly keepFiringFor?: string }>
+    Record<string, { readonly for?: string; readonly keepFiringFor?: string; readonly value?: string }>
   >;
 }
 
@@ -31,6 +31,12 @@ export class Terms {
     this.pricesMs = ms(markets.every);
     this.historiesMs = inboxMs;
     this.#overrides = all.map(({ ruleOverrides }) => ruleOverrides);
+  }
+
+  /** The one window over which a rule's value looks back, ms. */
+  windowMs(rule: string, shippedMs: number): number {
+    const found = /"(\d+[smh])"/.exec(this.#overrides[0]?.[rule]?.value ?? "");
+    return found ? ms(found[1]!) : shippedMs;
   }
 
   /** `for` and `keepFiringFor` of a rule, over all versions. */

@@ -47,6 +47,14 @@ export interface MarketTruth {
   readonly oracleTicks: number;
   readonly status: string;
   readonly session: string;
+  /** The time at which the session becomes the other one, ms; null: none is set. */
+  readonly nextMs: number | null;
+  /** The rate that the interval under way is held at, a fraction; null: it follows the premium. */
+  readonly pinnedRate: number | null;
+  /** Typical trading of outsiders, units a minute: what they quote follows from it. */
+  readonly crowdUnits: number;
+  readonly takerFeeMillionths: bigint;
+  readonly openInterestCap: bigint;
 }
 
 export interface ExchangeTruth {
@@ -86,9 +94,12 @@ export class Truth {
   note(): void {
     const { markets, wallets, exchange } = this.#world;
     for (const [symbol, market] of markets) {
-      const { markTicks, oracleTicks, status, session } = market;
+      const { markTicks, oracleTicks, status, session, pinnedRate, spec } = market;
       append(this.markets, symbol, {
-        ...{ atMs: this.#nowMs(), markTicks, oracleTicks, status, session: session.state },
+        ...{ atMs: this.#nowMs(), markTicks, oracleTicks, status, pinnedRate },
+        ...{ session: session.state, nextMs: session.nextMs, crowdUnits: spec.crowdUnitsPerMinute },
+        takerFeeMillionths: spec.takerFeeMillionths,
+        openInterestCap: spec.openInterestCapBaseLots,
       });
     }
     const last = this.exchange.at(-1);
@@ -106,6 +117,16 @@ export class Truth {
     return states[index]?.sequence === sequence
       ? states[index]
       : states.findLast((one) => one.sequence === sequence);
+  }
+
+  /** Payments of funding to a wallet, USD; positive: received. */
+  payments(
+    wallet: string,
+  ): readonly { readonly symbol: string; readonly atMs: number; readonly usd: number }[] {
+    const found = [...this.#world.wallets.values()].find(({ name }) => name === wallet);
+    return (found?.funding.all() ?? []).map(({ symbol, atMs, payment }) => {
+      return { symbol, atMs, usd: Number(payment) / 1e6 };
+    });
   }
 
   #noteAccount(account: Account): void {
@@ -153,6 +174,13 @@ export function at<T extends { readonly atMs: number }>(states: readonly T[], at
     else high = middle;
   }
   return states[low - 1];
+}
+
+/** The sessions that a state of a market brings about until a time. */
+export function sessionsOf({ session, nextMs }: MarketTruth, untilMs: number): readonly string[] {
+  return nextMs !== null && nextMs <= untilMs
+    ? [session, session === "open" ? "afterHours" : "open"]
+    : [session];
 }
 
 /** All states that held at some moment from one time to another. */

@@ -1,6 +1,7 @@
 /** The ground of one judgement: the versions of the truth that the daemon had, and the figures that follow from them. */
 import type { AccountFigures, Margins, PositionFigures } from "./margin.ts";
 import type { Seen } from "./seen.ts";
+import type { Terms } from "./terms.ts";
 import type { AccountTruth, PositionTruth } from "./truth.ts";
 import type { Wallets } from "./wallets.ts";
 
@@ -20,10 +21,14 @@ export class View {
   readonly seen: Seen;
   readonly wallets: ReadonlyMap<string, WalletTerms>;
   readonly money: Wallets;
+  readonly terms: Terms;
+  /** The daemon's clock. */
+  nowMs = 0;
   readonly #margins: Margins;
 
-  constructor(seen: Seen, margins: Margins, money: Wallets, wallets: readonly WalletTerms[]) {
+  constructor(seen: Seen, margins: Margins, money: Wallets, wallets: readonly WalletTerms[], terms: Terms) {
     this.seen = seen;
+    this.terms = terms;
     this.money = money;
     this.#margins = margins;
     this.wallets = new Map(wallets.map((one) => [one.name, one]));
@@ -44,6 +49,12 @@ export class View {
     );
   }
 
+  /** The oracle price of a position's market, USD. */
+  oracle(subject: string): number | undefined {
+    const [held, price] = [this.position(subject), this.seen.prices.get(symbolOf(subject))];
+    return held && price && (held.figures.mark * price.oracleTicks) / price.markTicks;
+  }
+
   /** Undefined: it is not there, or a price is not known. */
   account(name: string): AccountFigures | undefined {
     const account = this.seen.accounts.get(name);
@@ -58,7 +69,25 @@ export class View {
   }
 }
 
-export const walletOf = (subject: string): string => subject.split("/")[0]!;
+export const walletOf = (subject: string): string => placeOf(subject).wallet;
 /** The symbol in the name of a position. */
-export const symbolOf = (subject: string): string => subject.split("/")[2] ?? "";
-export const accountOf = (subject: string): string => subject.split("/").slice(0, 2).join("/");
+export const symbolOf = (subject: string): string => placeOf(subject).symbol;
+export const accountOf = (subject: string): string => placeOf(subject).account;
+
+interface Place {
+  readonly wallet: string;
+  readonly account: string;
+  readonly symbol: string;
+}
+
+/** Names are few, and looked at with each observation. */
+const places = new Map<string, Place>();
+
+function placeOf(subject: string): Place {
+  const known = places.get(subject);
+  if (known) return known;
+  const [wallet = "", index, symbol = ""] = subject.split("/");
+  const place = { wallet, account: index === undefined ? wallet : `${wallet}/${index}`, symbol };
+  places.set(subject, place);
+  return place;
+}

@@ -25,6 +25,12 @@ interface Day {
   readonly samples: Sample[];
 }
 
+/** A sample of the last minutes. */
+interface Past extends Sample {
+  readonly atMs: number;
+  readonly answered: boolean;
+}
+
 /** The range in which a share lies. */
 export interface Share {
   readonly low: number;
@@ -40,12 +46,22 @@ interface Track {
   day: Day;
   /** The last time at which its accounts were read in this life of the daemon. */
   answered: { readonly sample: Sample; readonly atMs: number } | null;
+  /** The highest equity of answers, and of all moments. */
+  sureEquity: number;
+  anyEquity: number;
+  /** In order; of no more than `pastMs`. */
+  readonly past: Past[];
 }
 
 /** The equity of midnight may have been read so long before, ms. */
 const beforeMidnightMs = 60_000;
 /** The range of a share of which nothing is known. */
 const anything: Share = { low: 0, high: 1 };
+const pastMs = 200_000;
+/** Around the beginning of a window samples differ by an interval. */
+const edgeRoomMs = 12_000;
+/** A sample so long after the beginning of a window may count as its first. */
+const coveredMs = 1_000;
 
 export class Wallets {
   readonly #seen: Seen;
@@ -80,11 +96,17 @@ export class Wallets {
         ...{ beginning: sample.profit, now: first, sureTop: first.sure ? first : null, anyTop: first },
         day: { base: null, watched: false, samples: [sample] },
         answered: answered ? { sample, atMs } : null,
+        ...{ sureEquity: answered ? first.equity : Number.NEGATIVE_INFINITY, anyEquity: first.equity },
+        past: [{ ...first, atMs, answered }],
       });
       return;
     }
     const now = { ...sample, profit: sample.profit - track.beginning };
     track.now = now;
+    track.past.push({ ...now, atMs, answered });
+    while (track.past[0]!.atMs < atMs - pastMs) track.past.shift();
+    track.anyEquity = Math.max(track.anyEquity, now.equity);
+    if (answered) track.sureEquity = Math.max(track.sureEquity, now.equity);
     if (now.profit > track.anyTop.profit) track.anyTop = now;
     if (answered && now.sure && now.profit > (track.sureTop?.profit ?? Number.NEGATIVE_INFINITY))
       track.sureTop = now;
@@ -159,6 +181,45 @@ export class Wallets {
       high = Math.max(high, share(lost - before, most - before), share(lost, most));
     }
     return { low: whole, high };
+  }
+
+  /**
+   * Share that was lost within some time: of the equity at its beginning, and no more than the fall from the peak since then.
+   * Undefined where nothing was seen at its beginning.
+   */
+  losing(wallet: string, windowMs: number, nowMs: number): (Share & { readonly change: Share }) | undefined {
+    const track = this.#tracks.get(wallet);
+    if (!track) return undefined;
+    const { equity, profit } = track.now;
+    const edgeMs = nowMs - windowMs;
+    const first = track.past.findLastIndex(({ atMs }) => atMs <= edgeMs - edgeRoomMs);
+    const begins = track.past.filter(({ atMs }, index) => index >= first && atMs <= edgeMs + edgeRoomMs);
+    if (!(track.past[0]!.atMs <= edgeMs + coveredMs)) return undefined;
+    const since = track.past.filter(({ atMs }) => atMs >= edgeMs - edgeRoomMs);
+    const sure = since.filter((one) => one.answered && one.sure && one.atMs > edgeMs + edgeRoomMs);
+    const shareOf = (lost: number): number => (equity + lost > 0 ? lost / (equity + lost) : 0);
+    const fallFrom = (tops: readonly Sample[]): number => {
+      const top = [...tops, track.now].reduce((most, one) => (one.profit > most.profit ? one : most));
+      return Math.min((top.profit - profit) / top.equity, 1);
+    };
+    const lost = begins.map((one) => one.profit - profit);
+    return {
+      low: Math.min(fallFrom(sure), shareOf(Math.min(...lost))),
+      high: Math.min(fallFrom(since), shareOf(Math.max(...lost))),
+      change: { low: -Math.max(...lost), high: -Math.min(...lost) },
+    };
+  }
+
+  /** Funding that was paid as a share of the equity that would be there without it, or of the highest one. */
+  fundingCost(wallet: string, received: number): Share | undefined {
+    const track = this.#tracks.get(wallet);
+    if (!track) return undefined;
+    const { equity } = track.now;
+    const [low, high] = [track.anyEquity, track.sureEquity].map((top) => {
+      const capital = Math.max(equity - received, top, equity);
+      return capital > 0 ? Math.min(-received / capital, 1) : 0;
+    });
+    return { low: Math.min(low!, high!), high: Math.max(low!, high!) };
   }
 
   /** Profit of today, USD. Undefined: what was there at midnight is not known. */

@@ -1,10 +1,12 @@
 /** All predicates. */
 import type { Predicate } from "../predicate.ts";
 import { exchangeRules } from "./exchange.ts";
+import { fundingRules } from "./funding.ts";
 import { accountLiquidationNear, liquidationNear } from "./liquidation.ts";
 import { accountLiquidatable, marginHigh, ordersMayBeCancelled } from "./margin.ts";
+import { marketRules } from "./markets.ts";
 import { stopLossBehindLiquidation, stopLossMissing } from "./stop-loss.ts";
-import { dailyLoss, drawdown, manyWithdrawals } from "./wallet.ts";
+import { dailyLoss, drawdown, losingFast, manyWithdrawals } from "./wallet.ts";
 
 export const predicates: readonly Predicate[] = [
   liquidationNear,
@@ -16,6 +18,9 @@ export const predicates: readonly Predicate[] = [
   stopLossBehindLiquidation,
   drawdown,
   dailyLoss,
+  losingFast,
   manyWithdrawals,
   ...exchangeRules,
+  ...marketRules,
+  ...fundingRules,
 ];

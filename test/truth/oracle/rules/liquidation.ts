@@ -15,7 +15,7 @@ import type { View } from "../view.ts";
 /** A joint move is told to 0.001 %. */
 export const moveRoom = 1.2e-5;
 
-const levelBelow = (
+export const levelBelow = (
   value: number,
   severity: Level["severity"],
   on: number,

@@ -12,7 +12,7 @@ import {
 } from "../predicate.ts";
 import { accountClaims } from "./liquidation.ts";
 
-const levelAbove = (
+export const levelAbove = (
   value: number,
   severity: Level["severity"],
   on: number,

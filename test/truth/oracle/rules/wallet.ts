@@ -74,6 +74,30 @@ export const drawdown = shareRule(
   },
 );
 
+const windowMs = 10 * minuteMs;
+
+const losing = (view: View, wallet: string) =>
+  view.money.losing(wallet, view.terms.windowMs("LosingFast", windowMs), view.nowMs);
+
+export const losingFast = shareRule(
+  "LosingFast",
+  { forMs: 30_000, keepMs: 2 * minuteMs },
+  [
+    ["warning", 0.05, 0.03],
+    ["critical", 0.1, 0.06],
+  ],
+  losing,
+  (view, wallet, text) => {
+    const share = losing(view, wallet);
+    if (!share) return [];
+    return claimsOf(text, [
+      ["share", new RegExp(`lost ${percent} of its equity`), ...between(share)],
+      ["change", new RegExp(`PnL moved by ${money}`), ...between(share.change)],
+      ["equity", new RegExp(`equity ${money}`), view.money.now(wallet)!.equity],
+    ]);
+  },
+);
+
 export const dailyLoss = shareRule(
   "DailyLoss",
   { forMs: minuteMs, keepMs: 5 * minuteMs },

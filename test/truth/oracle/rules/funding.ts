@@ -1,0 +1,153 @@
+/** funding.yaml. */
+import { parseDurationMs } from "../../../../src/domain/duration.ts";
+import {
+  above,
+  below,
+  type Claim,
+  claimsOf,
+  type Ease,
+  type Level,
+  minuteMs,
+  money,
+  type Predicate,
+  percent,
+  type Text,
+} from "../predicate.ts";
+import { accountOf, symbolOf, type View } from "../view.ts";
+import { accountClaims, levelBelow } from "./liquidation.ts";
+import { levelAbove } from "./margin.ts";
+
+const hoursPerYear = 24 * 365;
+const hourMs = 3_600_000;
+const times = { forMs: 15 * minuteMs, keepMs: 30 * minuteMs };
+
+/** The share of its notional that a position pays in a year; negative: it receives. */
+function yearly(view: View, subject: string): number | undefined {
+  const rate = view.seen.markets.rate(symbolOf(subject));
+  const side = view.position(subject)?.figures.side;
+  return rate === undefined || side === undefined
+    ? undefined
+    : (side === "long" ? rate : -rate) * hoursPerYear;
+}
+
+const fundingRateHigh: Predicate = {
+  rule: "FundingRateHigh",
+  ...times,
+  // Without the settled rates nobody knows the unit of those in the statistics.
+  reads: ["fundingRates"],
+  subjects: (view) => view.positions(),
+  levels: (view, subject, ease) => {
+    const value = yearly(view, subject);
+    return value === undefined
+      ? undefined
+      : [levelAbove(value, "info", 0.75, 0.6, ease), levelAbove(value, "warning", 2, 1.5, ease)];
+  },
+  claims: (view, subject, text) => {
+    const value = Math.abs(yearly(view, subject) ?? Number.NaN);
+    const notional = view.position(subject)?.figures.notional ?? Number.NaN;
+    return claimsOf(text, [
+      ["share a year", new RegExp(`(?:pays|receives) ${percent} a year`), value],
+      ["notional", new RegExp(` on ${money}`), notional],
+      ["cost an hour", new RegExp(`about ${money} an hour`), (notional * value) / hoursPerYear],
+    ]);
+  },
+};
+
+/** Time until funding alone makes an account liquidatable, ms. */
+function lasts(view: View, account: string): number | undefined {
+  const figures = view.account(account);
+  if (!figures) return undefined;
+  const left = figures.effective - figures.maintenance;
+  if (left < 0) return 0;
+  let paid = 0;
+  for (const { symbol, side, notional } of figures.positions.values()) {
+    const rate = view.seen.markets.rate(symbol);
+    if (rate === undefined) return undefined;
+    paid += (side === "long" ? notional : -notional) * rate;
+  }
+  return paid > 0 ? (left / paid) * hourMs : Number.POSITIVE_INFINITY;
+}
+
+const level = (ms: number, severity: Level["severity"], on: number, off: number, ease: Ease): Level =>
+  levelBelow(ms, severity, on * hourMs, off * hourMs, ease);
+
+const fundingEatsMargin: Predicate = {
+  rule: "FundingEatsMargin",
+  ...times,
+  // Without the settled rates nobody knows the unit of those in the statistics.
+  reads: ["fundingRates"],
+  subjects: (view) => view.accounts(),
+  levels: (view, subject, ease) => {
+    const ms = lasts(view, subject);
+    return ms === undefined
+      ? undefined
+      : [level(ms, "info", 72, 96, ease), level(ms, "warning", 24, 36, ease)];
+  },
+  claims: (view, subject, text) => [
+    ...durationClaim(
+      text,
+      /liquidatable in ((?:\d+(?:\.\d+)?(?:ms|[smhdwy]) ?)+)/,
+      lasts(view, accountOf(subject)),
+    ),
+    ...accountClaims(view, subject, text),
+    ...claimsOf(text, [["gross", new RegExp(`gross ${money}`), view.account(subject)?.gross]]),
+  ],
+};
+
+/** A duration that is told in its two largest units, the rest cut off. */
+function durationClaim({ summary }: Text, pattern: RegExp, truthMs: number | undefined): readonly Claim[] {
+  const text = pattern.exec(summary)?.[1]?.trim();
+  if (text === undefined || truthMs === undefined) return [];
+  const units: Readonly<Record<string, number>> = { d: 24 * hourMs, h: hourMs, m: minuteMs, s: 1_000, ms: 1 };
+  const parts = text.split(" ").map((part) => /[a-z]+$/.exec(part)![0]);
+  const larger = parts.length > 1 ? units[parts[1]!]! : undefined;
+  // One unit alone: the next smaller one is 0.
+  const step = larger ?? { d: hourMs, h: minuteMs, m: 1_000, s: 1_000, ms: 1 }[parts[0]!] ?? 1_000;
+  const toldMs = parseDurationMs(text.replaceAll(" ", ""))!;
+  return [{ name: "time left", text: String(toldMs), truth: truthMs - step / 2, room: step / 2 + 500 }];
+}
+
+/** Sums in doubles. */
+const cent = 0.01;
+
+const fundingCostHigh: Predicate = {
+  rule: "FundingCostHigh",
+  forMs: 5 * minuteMs,
+  keepMs: 10 * minuteMs,
+  reads: ["funding"],
+  subjects: (view) => [...view.wallets.keys()],
+  levels: (view, wallet, ease) => {
+    const share = costOf(view, wallet);
+    if (!share) return undefined;
+    const [most, least] = ease > 0 ? [share.high, share.low] : [share.low, share.high];
+    const bounds = [
+      ["info", 0.005, 0.004],
+      ["warning", 0.01, 0.008],
+    ] as const;
+    return bounds.map(([severity, on, off]) => ({
+      severity,
+      on: above(most, on, ease),
+      off: below(least, off, ease),
+    }));
+  },
+  claims: (view, wallet, text) => {
+    const share = costOf(view, wallet);
+    const received = view.seen.funding(wallet);
+    if (!share || received === undefined) return [];
+    const middle = (share.low + share.high) / 2;
+    return claimsOf(text, [
+      ["share", new RegExp(`cost ${percent} of its equity`), middle, share.high - middle + 1e-9],
+      ["payments", new RegExp(`(?:Paid|Received) ${money} net`), Math.abs(received), cent],
+      ["equity", new RegExp(`equity ${money}`), view.money.now(wallet)?.equity],
+    ]);
+  },
+};
+
+function costOf(view: View, wallet: string) {
+  const received = view.seen.funding(wallet);
+  return received === undefined || !view.money.now(wallet)
+    ? undefined
+    : view.money.fundingCost(wallet, received);
+}
+
+export const fundingRules: readonly Predicate[] = [fundingCostHigh, fundingRateHigh, fundingEatsMargin];

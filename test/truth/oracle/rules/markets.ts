@@ -1,0 +1,129 @@
+/** markets.yaml but for the status of a market, which exchange.ts has. */
+import {
+  above,
+  below,
+  claimsOf,
+  type Ease,
+  keepMs,
+  minuteMs,
+  money,
+  type Predicate,
+  percent,
+} from "../predicate.ts";
+import { symbolOf, type View } from "../view.ts";
+import { levelAbove } from "./margin.ts";
+
+/** Before the end of a session. */
+export const soonMs = 30 * minuteMs;
+/** The daemon's clock where nothing else happens. */
+const clockMs = 1_000;
+
+const marketAfterHours: Predicate = {
+  rule: "MarketAfterHours",
+  forMs: 0,
+  keepMs: 0,
+  reads: ["calendars"],
+  subjects: (view) => view.positions(),
+  levels: (view, subject) => {
+    const state = view.seen.markets.sessions.get(symbolOf(subject))?.state;
+    if (state === undefined) return undefined;
+    return [{ severity: "info", on: state === "afterHours", off: state !== "afterHours" }];
+  },
+  claims: (view, subject, text) =>
+    claimsOf(text, [["notional", new RegExp(`you hold ${money}`), view.position(subject)?.figures.notional]]),
+};
+
+const nearLiquidationAfterHours: Predicate = {
+  rule: "NearLiquidationAfterHours",
+  forMs: 0,
+  keepMs,
+  reads: ["calendars"],
+  subjects: (view) => view.positions(),
+  levels: (view, subject, ease) => {
+    const held = view.position(subject);
+    const session = view.seen.markets.sessions.get(symbolOf(subject));
+    if (!held || !session) return undefined;
+    const { distance } = held.figures;
+    const leftMs = session.nextMs - view.nowMs;
+    const [near, far] = [below(distance, 0.15, ease), above(distance, 0.18, ease)];
+    const closed = session.state === "afterHours";
+    if (!closed && Number.isNaN(leftMs) && !far) return undefined;
+    const on = near && (closed || leftMs < soonMs + ease * clockMs);
+    const off = far || (session.state === "open" && leftMs > soonMs - ease * clockMs);
+    return [{ severity: "warning", on, off }];
+  },
+  claims: (view, subject, text) => {
+    const figures = view.position(subject)?.figures;
+    return claimsOf(text, [
+      ["distance", new RegExp(`is ${percent} from`), figures?.distance],
+      ["mark", new RegExp(`near the mark \\(${money}\\)`), figures?.mark],
+      ["notional", new RegExp(`reduce the ${money}`), figures?.notional],
+    ]);
+  },
+};
+
+/** The depth of the side that would have to take a position, USD. */
+function facing(view: View, subject: string): number | undefined {
+  const depth = view.seen.markets.depths.get(symbolOf(subject));
+  return view.position(subject)?.figures.side === "long" ? depth?.bid : depth?.ask;
+}
+
+const exitLargerThanBook: Predicate = {
+  rule: "ExitLargerThanBook",
+  forMs: 5 * minuteMs,
+  keepMs: 5 * minuteMs,
+  reads: ["orderbook"],
+  subjects: (view) => view.positions(),
+  levels: (view, subject, ease: Ease) => {
+    const [held, depth] = [view.position(subject), facing(view, subject)];
+    if (!held || depth === undefined) return undefined;
+    const value = held.figures.notional / depth;
+    return [levelAbove(value, "info", 1, 0.8, ease), levelAbove(value, "warning", 3, 2.5, ease)];
+  },
+  claims: (view, subject, text) => {
+    const figures = view.position(subject)?.figures;
+    return claimsOf(text, [
+      ["notional", new RegExp(`of ${money} against`), figures?.notional],
+      ["depth", new RegExp(`against ${money} in the book`), facing(view, subject)],
+      ["distance", new RegExp(`liquidation ${percent} away`), figures?.distance],
+    ]);
+  },
+};
+
+/** The price elsewhere, USD; undefined: there is none, or it is not known. */
+const elsewhere = (view: View, subject: string): number | undefined =>
+  view.seen.markets.elsewhere.get(symbolOf(subject)) ?? undefined;
+
+const markOffOtherVenues: Predicate = {
+  rule: "MarkOffOtherVenues",
+  forMs: 15 * minuteMs,
+  keepMs: 5 * minuteMs,
+  reads: ["candles"],
+  subjects: (view) => view.positions(),
+  levels: (view, subject, ease) => {
+    const [held, other] = [view.position(subject), elsewhere(view, subject)];
+    if (!held || other === undefined) return undefined;
+    const value = Math.abs(held.figures.mark / other - 1);
+    return [levelAbove(value, "warning", 0.03, 0.02, ease)];
+  },
+  claims: (view, subject, text) => {
+    const [held, other] = [view.position(subject), elsewhere(view, subject)];
+    if (!held || other === undefined) return [];
+    const { mark, notional, distance } = held.figures;
+    return claimsOf(text, [
+      ["share", new RegExp(`is ${percent} off other venues`), mark / other - 1],
+      ["mark", new RegExp(`Mark ${money}`), mark],
+      ["oracle", new RegExp(`oracle ${money}`), view.oracle(subject)],
+      ["elsewhere", new RegExp(`elsewhere\\s+${money}`), other],
+      ["notional", new RegExp(`(?:long|short) of ${money}`), notional],
+      ["distance", new RegExp(`is\\s+${percent} from liquidation`), distance],
+    ]);
+  },
+};
+
+export const marketRules: readonly Predicate[] = [
+  marketAfterHours,
+  nearLiquidationAfterHours,
+  exitLargerThanBook,
+  markOffOtherVenues,
+];
