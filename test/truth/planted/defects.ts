@@ -26,18 +26,18 @@ const others: readonly Defect[] = [
   one(
     "exchange: a delta older than what is known is merged",
     "src/exchange/trader-mirror.ts",
-    "if (delta.sequence <= before.sequence) continue;",
+    "if (delta.sequence <= this.#sequenceOf(index)) continue;",
     "",
   ),
   one(
     "exchange: the closing of a position in a delta is overlooked",
-    "src/exchange/trader-mirror.ts",
+    "src/exchange/trader-delta.ts",
     "      positions.delete(key);\n    } else if",
     "    } else if",
   ),
   one(
     "exchange: a lost stop loss in a delta is overlooked",
-    "src/exchange/trader-mirror.ts",
+    "src/exchange/trader-delta.ts",
     'if (change === "closed") triggers.delete(symbol.toUpperCase());',
     'if (change === "closed") continue;',
   ),
