@@ -11,6 +11,8 @@ export const stages: Readonly<Record<string, readonly string[]>> = {
   sdk: ["test/contract-suite/**/*.test.ts", "test/ledger/sdk.test.ts"],
   /** Scenarios of ten simulated minutes with faults, judged by an oracle. */
   truth: ["test/truth/stage-*.test.ts"],
+  /** Such scenarios twice each: equal seeds give equal hashes. */
+  repeat: ["test/truth/repeat-*.test.ts"],
   /** Installations in empty folders, and copies of the sources that are compiled. */
   launcher: ["test/launch.test.ts", "test/contract/new-endpoint.test.ts"],
 };

@@ -1,0 +1,3 @@
+import { repeatHalf } from "./stage.ts";
+
+repeatHalf(1);
