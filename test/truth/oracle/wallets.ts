@@ -37,6 +37,12 @@ export interface Share {
   readonly high: number;
 }
 
+export interface Losing extends Share {
+  readonly change: Share;
+  /** False: the daemon may have nothing to compare with, and then it judges by nothing. */
+  readonly sure: boolean;
+}
+
 interface Track {
   readonly beginning: number;
   now: Sample;
@@ -57,11 +63,24 @@ interface Track {
 const beforeMidnightMs = 60_000;
 /** The range of a share of which nothing is known. */
 const anything: Share = { low: 0, high: 1 };
-const pastMs = 200_000;
+/** The longest window, and as long before it as a sample may count at its beginning. */
+const pastMs = 240_000;
 /** Around the beginning of a window samples differ by an interval. */
 const edgeRoomMs = 12_000;
 /** A sample so long after the beginning of a window may count as its first. */
 const coveredMs = 1_000;
+
+/**
+ * Shares of the fall from each sample that can be the peak. The highest of all need not be in the window; a lower one may have less
+ * equity, as after a withdrawal, and so the larger share.
+ * @param certain those that are in it beyond doubt: no peak is lower
+ */
+function fallsTo(now: Sample, samples: readonly Sample[], certain: readonly Sample[]): readonly number[] {
+  const least = Math.max(now.profit, ...certain.map(({ profit }) => profit));
+  return [now, ...samples]
+    .filter(({ profit }) => profit >= least)
+    .map(({ profit, equity }) => Math.min((profit - now.profit) / equity, 1));
+}
 
 export class Wallets {
   readonly #seen: Seen;
@@ -185,28 +204,31 @@ export class Wallets {
 
   /**
    * Share that was lost within some time: of the equity at its beginning, and no more than the fall from the peak since then.
-   * Undefined where nothing was seen at its beginning.
+   * Undefined where nothing was seen before its beginning.
+   * @param answersMs a sample counts at the beginning of a window for so long, beyond doubt
    */
-  losing(wallet: string, windowMs: number, nowMs: number): (Share & { readonly change: Share }) | undefined {
+  losing(wallet: string, windowMs: number, nowMs: number, answersMs: number): Losing | undefined {
     const track = this.#tracks.get(wallet);
     if (!track) return undefined;
-    const { equity, profit } = track.now;
+    const { past, now } = track;
     const edgeMs = nowMs - windowMs;
-    const first = track.past.findLastIndex(({ atMs }) => atMs <= edgeMs - edgeRoomMs);
-    const begins = track.past.filter(({ atMs }, index) => index >= first && atMs <= edgeMs + edgeRoomMs);
-    if (!(track.past[0]!.atMs <= edgeMs + coveredMs)) return undefined;
-    const since = track.past.filter(({ atMs }) => atMs >= edgeMs - edgeRoomMs);
-    const sure = since.filter((one) => one.answered && one.sure && one.atMs > edgeMs + edgeRoomMs);
-    const shareOf = (lost: number): number => (equity + lost > 0 ? lost / (equity + lost) : 0);
-    const fallFrom = (tops: readonly Sample[]): number => {
-      const top = [...tops, track.now].reduce((most, one) => (one.profit > most.profit ? one : most));
-      return Math.min((top.profit - profit) / top.equity, 1);
-    };
-    const lost = begins.map((one) => one.profit - profit);
+    if (!(past[0]!.atMs <= edgeMs + coveredMs)) return undefined;
+    // Only samples of answers stand in windows. Where they are few, as in an outage, an old one counts at the beginning, or none.
+    const counts = (one: Past): boolean => one.answered && one.sure;
+    const first = past.findLastIndex((one) => counts(one) && one.atMs <= edgeMs - edgeRoomMs);
+    const begins = past.filter(({ atMs }, index) => index >= first && atMs <= edgeMs + edgeRoomMs);
+    const lost = begins.map((one) => one.profit - now.profit);
+    const shareOf = (usd: number): number => (now.equity + usd > 0 ? usd / (now.equity + usd) : 0);
+    const falls = fallsTo(
+      now,
+      past.filter(({ atMs }) => atMs >= edgeMs - edgeRoomMs),
+      past.filter((one) => counts(one) && one.atMs > edgeMs + edgeRoomMs),
+    );
     return {
-      low: Math.min(fallFrom(sure), shareOf(Math.min(...lost))),
-      high: Math.min(fallFrom(since), shareOf(Math.max(...lost))),
+      low: Math.min(...falls, shareOf(Math.min(...lost))),
+      high: Math.min(Math.max(...falls), shareOf(Math.max(...lost))),
       change: { low: -Math.max(...lost), high: -Math.min(...lost) },
+      sure: past.some((one) => counts(one) && one.atMs <= edgeMs && one.atMs >= edgeMs - answersMs),
     };
   }
 

@@ -24,7 +24,7 @@ function shareRule(
   rule: string,
   times: { readonly forMs: number; readonly keepMs: number },
   bounds: readonly (readonly [severity: Level["severity"], on: number, off: number])[],
-  value: (view: View, wallet: string) => Share | undefined,
+  value: (view: View, wallet: string) => (Share & { readonly sure?: boolean }) | undefined,
   claims: (view: View, wallet: string, text: Text) => ReturnType<Predicate["claims"]>,
 ): Predicate {
   return {
@@ -37,10 +37,12 @@ function shareRule(
       if (!share || !now) return undefined;
       // Flows of a time without a daemon are not known before their history was read.
       const unsure = !now.sure || !view.seen.histories.has(wallet);
+      // No clock of the rule runs where it may be that it cannot be judged.
+      const nothingSure = ease < 0 && share.sure === false;
       return bounds.map(([severity, on, off]) => ({
         severity,
-        on: unsure ? ease > 0 : above(ease > 0 ? share.high : share.low, on, ease),
-        off: unsure ? ease > 0 : below(ease > 0 ? share.low : share.high, off, ease),
+        on: unsure ? ease > 0 : !nothingSure && above(ease > 0 ? share.high : share.low, on, ease),
+        off: unsure ? ease > 0 : !nothingSure && below(ease > 0 ? share.low : share.high, off, ease),
       }));
     },
     claims: (view, wallet, text) =>
@@ -77,7 +79,12 @@ export const drawdown = shareRule(
 const windowMs = 10 * minuteMs;
 
 const losing = (view: View, wallet: string) =>
-  view.money.losing(wallet, view.terms.windowMs("LosingFast", windowMs), view.nowMs);
+  view.money.losing(
+    wallet,
+    view.terms.windowMs("LosingFast", windowMs),
+    view.nowMs,
+    2 * view.terms.accountsMs,
+  );
 
 export const losingFast = shareRule(
   "LosingFast",
