@@ -20,7 +20,7 @@ import { type Defect, defects } from "./defects.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 /** Parts of the project that a scenario needs; libraries are shared. */
-const copied = ["src", "test", "rules", "fonts", "package.json", "tsconfig.json"];
+const copied = ["src", "test", "rules", "fonts", "package.json", "package-lock.json", "tsconfig.json"];
 
 interface Found {
   readonly seed: number;
@@ -96,9 +96,12 @@ async function violates(seed: number): Promise<boolean> {
   return false;
 }
 
-/** The violations that seeds have in a copy of the project, as they are found. */
+/**
+ * The violations that seeds have in a copy of the project, as they are found.
+ * @throws where the run breaks off before its last seed
+ */
 async function* violationsOf(folder: string, seeds: string): AsyncGenerator<Found> {
-  const out = path.join(os.tmpdir(), "perpwatch-planted-reports");
+  const out = fs.mkdtempSync(path.join(os.tmpdir(), "perpwatch-planted-"));
   const child = spawn(
     process.execPath,
     [path.join(folder, "test/truth/run.ts"), "--seeds", seeds, "--out", out],
@@ -108,7 +111,9 @@ async function* violationsOf(folder: string, seeds: string): AsyncGenerator<Foun
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   try {
     let seed: number | null = null;
+    let whole = false;
     for await (const line of readline.createInterface({ input: child.stdout })) {
+      whole ||= /^\d+ scenarios, /.test(line);
       const bad = /^seed +(\d+) .*\d+ violations, /.exec(line);
       if (bad) seed = Number(bad[1]);
       else if (seed !== null) {
@@ -116,9 +121,11 @@ async function* violationsOf(folder: string, seeds: string): AsyncGenerator<Foun
         seed = null;
       }
     }
+    if (!whole) throw new Error(`${folder}: the run of seeds ${seeds} broke off`);
   } finally {
     if (child.exitCode === null) process.kill(-child.pid!);
     await ended;
+    fs.rmSync(out, { recursive: true, force: true });
   }
 }
 
