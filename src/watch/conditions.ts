@@ -555,6 +555,12 @@ export class Conditions {
     });
   }
 
+  /** The present text of a rule that does not hold of a subject; null: it holds, or cannot be judged, or not of this subject. */
+  textIfGone(node: SubjectNode, rule: string, nowMs: number): AlertText | null {
+    const index = node.plan.findIndex((one) => one.rule.name === rule);
+    return index < 0 ? null : this.#recoveredText(node.instance(index), nowMs);
+  }
+
   #recoveredText(instance: Instance, nowMs: number): AlertText | null {
     const { node, index } = instance;
     // A reload may have put another rule in its place.

@@ -276,6 +276,12 @@ export class Restoring {
           symbol,
           fallback: ending?.fallback ?? fallback,
           text: null,
+          textAt: (nowMs) => {
+            const node = this.#parts.world.nodes.get(live.alert.subject);
+            return node === undefined
+              ? null
+              : this.#parts.conditions.textIfGone(node, live.alert.rule, nowMs);
+          },
           fromMs: ending?.fromMs ?? live.alert.sinceMs,
           fromSlot: ending
             ? (ending.fromSlot ?? 0)

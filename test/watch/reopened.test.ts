@@ -447,3 +447,34 @@ rules:
     },
   );
 });
+
+describe("a recovery that waits for word of a liquidation", () => {
+  const priced = near.replace('summary: "near"', 'summary: "at {{ usd(position.markPrice) }}"');
+  const shrunk = [subaccount(1_000, [{ ...position(20, 150), sequence: "7" }])];
+
+  test.each(["nothing", "a reload", "a restart"])(
+    "is told with the figures of its end, with %s meanwhile",
+    (meanwhile) => {
+      let harness = seen(priced, holding("7"));
+      harness.account(shrunk);
+      harness.live(5_000, shrunk, 150);
+      expect(harness.told).toEqual(["Near main/0.0/SOL fired critical"]);
+      if (meanwhile === "a reload") harness.reload({ rules: priced });
+      if (meanwhile === "a restart") {
+        const after = again(harness, priced);
+        after.slot = harness.slot;
+        after.config();
+        harness = after;
+      }
+      harness.mark(160);
+      harness.account(shrunk);
+      harness.live(90_000, shrunk, 160);
+      const end = harness.changes.at(-1);
+      expect(end).toMatchObject({
+        kind: "ended",
+        alertId: 1,
+        alert: { ending: "recovered", summary: "at $160.00" },
+      });
+    },
+  );
+});
