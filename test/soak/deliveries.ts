@@ -271,7 +271,7 @@ ${far.config(away)}`,
   configure(new Set());
   await rig.lifeWhile(async () => {
     let open = Number.POSITIVE_INFINITY;
-    for (let sinceMs = performance.now(); performance.now() - sinceMs < 30_000; await sleep(100)) {
+    for (let sinceMs = performance.now(); performance.now() - sinceMs < 180_000; await sleep(100)) {
       const now = inboxes()
         .flat()
         .filter(({ acked }) => !acked).length;

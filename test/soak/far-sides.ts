@@ -114,7 +114,7 @@ export class FarSides implements AsyncDisposable {
 
   /** Resolves when what the dead left in their sockets has arrived. */
   async quiet(): Promise<void> {
-    await this.#smtp.waitForNobody(60_000);
+    await this.#smtp.waitForNobody(180_000);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

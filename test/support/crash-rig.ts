@@ -37,7 +37,7 @@ export class CrashRig {
   }
 
   /** Starts the daemons and kills them when each was held at its moment. Resolves when the process is no more. */
-  lifeUntil(moments: readonly Moment[], timeoutMs = 60_000): Promise<void> {
+  lifeUntil(moments: readonly Moment[], timeoutMs = 180_000): Promise<void> {
     const left = new Map(moments.entries());
     const all = Promise.withResolvers<void>();
     const holds = (daemon: number, step: Step, count: number) => {
@@ -52,7 +52,7 @@ export class CrashRig {
   }
 
   /** Starts the daemons and kills them, wherever each of them is, when what `during` began is over. */
-  lifeWhile(during: () => Promise<unknown>, timeoutMs = 60_000): Promise<void> {
+  lifeWhile(during: () => Promise<unknown>, timeoutMs = 180_000): Promise<void> {
     return this.#live(
       during,
       () => false,
