@@ -193,6 +193,9 @@ export class Line {
   }
 }
 
+/** Frames that are logged. */
+const logged = /^{"channel":"(?:traderState|marketStats|marketStatsV2)"/;
+
 const trip = (random: Random): number => leastMs + random() * spreadMs;
 
 /** One stream: the daemon's socket on this side, the exchange's on the other. */
@@ -298,7 +301,7 @@ class Stream implements StreamSocket {
 
   /** A frame of the exchange on its way. */
   #down(text: string): void {
-    const { clock, random, weather } = this.#parts;
+    const { clock, random, weather, log, life } = this.#parts;
     if (weather.hits("framesLost", random)) return;
     const copies = weather.hits("framesTwice", random) ? 2 : 1;
     for (let i = 0; i < copies; i++) {
@@ -307,6 +310,7 @@ class Stream implements StreamSocket {
       if (lateMs === 0) this.#lastDownMs = usualMs;
       clock.arrive(usualMs + lateMs - clock.elapsedMs(), () => {
         if (!this.#heard()) return;
+        if (logged.test(text)) log.add({ kind: "frame", life, text });
         this.#options.onText(text);
       });
     }

@@ -33,6 +33,8 @@ export type LogEntry =
       readonly status: number | null;
       readonly ofMs: number;
     }
+  /** A stream frame about accounts or prices reached the daemon. */
+  | { readonly kind: "frame"; readonly life: number; readonly text: string }
   | { readonly kind: "committed"; readonly life: number; readonly changes: Changes }
   | { readonly kind: "attempt"; readonly life: number; readonly channel: string; readonly id: string }
   /** A message is at its channel. @property attempt attempts before it, as the daemon counts them */

@@ -80,6 +80,7 @@ function linesOf(entry: Logged): readonly string[] {
         ),
       ];
     case "attempt":
+    case "frame":
       return [];
     case "arrived": {
       const { id, alertIds, content } = entry.message;

@@ -11,6 +11,7 @@ import { type Finding, timeOf } from "./finding.ts";
 import { type Life, livesOf } from "./lives.ts";
 import { Margins } from "./margin.ts";
 import { judgeNoData } from "./no-data.ts";
+import { judgeObtained } from "./obtained.ts";
 import { type Level, minuteMs, type Predicate } from "./predicate.ts";
 import { predicates } from "./rules/index.ts";
 import { soonMs } from "./rules/markets.ts";
@@ -119,6 +120,7 @@ class Judge {
         ...judgeEvents(this.#outcome),
         ...judgeAcknowledged(this.#outcome),
         ...judgeNoData(this.#outcome),
+        ...judgeObtained(this.#outcome),
       ],
       counts,
     };

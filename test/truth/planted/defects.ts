@@ -60,6 +60,24 @@ const others: readonly Defect[] = [
     "if (told !== undefined && told.arrivedMs < 0) {",
   ),
   one(
+    "collect: streamed changes of accounts wait for the next poll",
+    "src/collect/stream-feed.ts",
+    "if (told === null || noted === null) this.#notedStates.set(key, null);\n    else",
+    "if (told === null || noted === null) this.#notedStates.set(key, null);\n    else if (told.length < 0)",
+  ),
+  one(
+    "collect: what the stream brings is handed on after three seconds",
+    "src/collect/coalesce.ts",
+    "const MIN_PAUSE_MS = 10;",
+    "const MIN_PAUSE_MS = 3_000;",
+  ),
+  one(
+    "collect: accounts of the last wallet are not read again",
+    "src/collect/collectors/trader-state.ts",
+    "wallet.pdaIndices.map((pdaIndex, index) => readIndex(run, places[index]!, pdaIndex)),",
+    "wallet.pdaIndices.slice(0, last.size > 1 ? 1 : undefined).map((pdaIndex, index) => readIndex(run, places[index]!, pdaIndex)),",
+  ),
+  one(
     "collect: positions that hold nothing are positions",
     "src/collect/translate/trader-state.ts",
     "if (position.basePositionLots === 0n) continue;",

@@ -1,0 +1,168 @@
+/**
+ * Completeness of the inputs: an account state or a price that a stream frame showed is observed within a second, and while
+ * nothing stands between the daemon and the exchange accounts and prices are read every two poll intervals.
+ */
+import { blindRule } from "../../../src/domain/built-in.ts";
+import type { Outcome } from "../scenario.ts";
+import { Clear } from "./clear.ts";
+import type { Finding } from "./finding.ts";
+import { type Life, livesOf } from "./lives.ts";
+import { Terms } from "./terms.ts";
+
+/** From the arrival of a frame to the commit of its observation, ms. */
+const shownMs = 1_000;
+/** Beside two poll intervals, ms: the way there and back, and what else has its turn. */
+const slackMs = 3_000;
+/** After a trouble requests and streams need so long to be as before, ms. */
+const settleMs = 60_000;
+/** A state of one account, or a price of one market, that has to be observed. */
+interface Shown {
+  readonly what: string;
+  /** Sequence of the account, or second of the price. */
+  readonly version: number;
+  readonly atMs: number;
+}
+
+interface Seen {
+  readonly version: number;
+  readonly atMs: number;
+}
+
+export function judgeObtained(outcome: Outcome): readonly Finding[] {
+  const { log, simulator, endMs } = outcome;
+  const clear = new Clear(outcome);
+  const names = new Map(
+    [...simulator.world.wallets.values()].map(({ authority, name }) => [authority, name]),
+  );
+  const findings: Finding[] = [];
+  const ends = endsOf(outcome);
+  for (const life of livesOf(log)) {
+    const lastMs = ends.get(life.number) ?? endMs;
+    const observed = observedIn(life);
+    for (const { what, version, atMs } of shownTo(outcome, life, observed, names)) {
+      const dueMs = atMs + shownMs;
+      if (dueMs >= lastMs) continue;
+      const known = observed.get(what)?.some((one) => one.version >= version && one.atMs <= dueMs);
+      if (known) continue;
+      findings.push({
+        ...{ check: "completeness", rule: "stream", subject: what, atMs: dueMs },
+        expected: `an observation of ${version}, which a frame showed at ${new Date(atMs).toISOString()}`,
+        seen: `nothing within ${shownMs} ms in life ${life.number}`,
+      });
+    }
+    findings.push(...unread(outcome, life, lastMs, clear));
+  }
+  return findings;
+}
+
+/** True wall time of the end of each life that was killed or told to stop, ms. */
+function endsOf({ log }: Outcome): ReadonlyMap<number, number> {
+  return new Map(
+    log
+      .of("life")
+      .filter(({ text }) => text === "is killed" || text === "is told to stop")
+      .map(({ life, atMs }) => [life, atMs]),
+  );
+}
+
+/** Accounts by name with their sequences, markets by symbol with their seconds, in the order of their commits. */
+function observedIn({ told }: Life): ReadonlyMap<string, readonly Seen[]> {
+  const found = new Map<string, Seen[]>();
+  const note = (what: string, version: number, atMs: number): void => {
+    const all = found.get(what) ?? [];
+    found.set(what, all);
+    all.push({ version, atMs });
+  };
+  for (const { observation, committedMs } of told) {
+    if (observation.kind === "accounts")
+      for (const { subaccount, sequence } of observation.subaccounts)
+        note(`${observation.wallet}/${observation.pdaIndex}.${subaccount}`, sequence, committedMs);
+    else if (observation.kind === "prices")
+      for (const { symbol, exchangeMs } of observation.markets)
+        note(symbol, Math.floor(exchangeMs / 1_000), committedMs);
+    else if (observation.kind === "marketConfig") note("markets", 0, committedMs);
+  }
+  return found;
+}
+
+/** States and prices in frames to a life that have to be observed: whole states, and changes that follow on from what is known. */
+function shownTo(
+  { log, plan }: Outcome,
+  life: Life,
+  observed: ReadonlyMap<string, readonly Seen[]>,
+  names: ReadonlyMap<string, string>,
+): readonly Shown[] {
+  const found: Shown[] = [];
+  /** Newest version of each that the daemon has to have. */
+  const newest = new Map<string, number>();
+  const indices = new Map(plan.world.wallets.map(({ name, pdaIndices }) => [name, pdaIndices]));
+  const versionAt = (what: string, atMs: number): number =>
+    Math.max(
+      newest.get(what) ?? Number.NEGATIVE_INFINITY,
+      ...(observed.get(what) ?? []).filter((one) => one.atMs <= atMs).map(({ version }) => version),
+    );
+  const show = (what: string, version: number, atMs: number): void => {
+    newest.set(what, version);
+    found.push({ what, version, atMs });
+  };
+  for (const { life: number, text, atMs } of log.of("frame")) {
+    if (number !== life.number) continue;
+    const frame = JSON.parse(text);
+    if (frame.channel === "traderState") {
+      const wallet = names.get(frame.authority) ?? "";
+      const { traderPdaIndex: index } = frame;
+      if (!indices.get(wallet)?.includes(index)) continue;
+      const rows: readonly { subaccountIndex: number; sequence: number }[] =
+        frame.messageType === "snapshot" ? frame.subaccounts : frame.deltas;
+      const nameOf = (row: { subaccountIndex: number }) => `${wallet}/${index}.${row.subaccountIndex}`;
+      const knownOf = (row: { subaccountIndex: number }) => versionAt(nameOf(row), atMs);
+      if (frame.messageType === "delta" && !rows.every((row) => Number(row.sequence) <= knownOf(row) + 1))
+        continue;
+      for (const row of rows)
+        if (Number(row.sequence) > Math.max(0, knownOf(row))) show(nameOf(row), Number(row.sequence), atMs);
+    } else {
+      const rows: readonly { symbol: string; timestamp: number | string }[] = frame.stats ?? [frame];
+      if (versionAt("markets", atMs) < 0) continue;
+      for (const { symbol, timestamp } of rows)
+        if (Number(timestamp) >= versionAt(symbol, atMs)) show(symbol, Number(timestamp), atMs);
+    }
+  }
+  return found;
+}
+
+/** Accounts and prices that were not read for more than two intervals while nothing was in the way. */
+function unread(outcome: Outcome, life: Life, lastMs: number, clear: Clear): readonly Finding[] {
+  const { sections, log } = outcome;
+  const terms = new Terms(sections);
+  const findings: Finding[] = [];
+  const refusedMs = log.of("asked").flatMap(({ status, atMs }) => (status === 429 ? [atMs] : []));
+  const readMs = new Map<string, number>();
+  const check = (name: string, toMs: number): void => {
+    const fromMs = readMs.get(name);
+    if (fromMs === undefined) return;
+    const mostMs = 2 * (name === "prices" ? terms.pricesMs : terms.accountsMs) + slackMs;
+    if (toMs - fromMs <= mostMs) return;
+    const wallet = name === "prices" ? null : name.split("/")[0]!;
+    if (!clear.all(fromMs - settleMs, toMs, wallet)) return;
+    if (refusedMs.some((ms) => ms >= fromMs - settleMs && ms <= toMs)) return;
+    findings.push({
+      ...{ check: "completeness", rule: blindRule, subject: name, atMs: fromMs + mostMs },
+      expected: `a reading within ${mostMs} ms`,
+      seen: `none from ${new Date(fromMs).toISOString()} to ${new Date(toMs).toISOString()}`,
+    });
+  };
+  for (const { observation, committedMs } of life.told) {
+    const { kind } = observation;
+    const name =
+      kind === "accounts" && observation.told === undefined
+        ? `${observation.wallet}/${observation.pdaIndex}`
+        : kind === "prices" && !observation.live
+          ? "prices"
+          : null;
+    if (name === null) continue;
+    check(name, committedMs);
+    readMs.set(name, committedMs);
+  }
+  for (const name of readMs.keys()) check(name, lastMs);
+  return findings;
+}
