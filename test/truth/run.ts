@@ -24,6 +24,8 @@ interface Task {
   readonly out: string;
 }
 
+/** A scenario that takes longer stands still: something in it never returns. */
+const stuckAfterMs = 600_000;
 /** A process grows over its scenarios, since little of its memory is ever given back. */
 const scenariosOfWorker = 50;
 
@@ -138,9 +140,9 @@ async function main(): Promise<void> {
   const line = async (): Promise<void> => {
     while (waiting.length > 0) {
       const child = fork(fileURLToPath(import.meta.url), ["--work"]);
-      for (let played = 0; played < scenariosOfWorker && waiting.length > 0; played++)
+      for (let played = 0; child.connected && played < scenariosOfWorker && waiting.length > 0; played++)
         tell(await ask(child, task(waiting.shift()!)));
-      child.disconnect();
+      if (child.connected) child.disconnect();
     }
   };
   if (values.here) for (const seed of waiting) tell(await work(task(seed)));
@@ -186,19 +188,34 @@ async function play(plan: Plan): Promise<void> {
   console.log(reportOf(outcome, [...violations(outcome), ...findings]));
 }
 
-/** @throws where the process ends instead of answering */
+/**
+ * Hands a scenario to a process, which is killed if the scenario does not end.
+ * @throws where the process ends by itself instead of answering
+ */
 function ask(child: ChildProcess, task: Task): Promise<Done> {
   return new Promise((resolve, reject) => {
     const ended = (status: number | null, signal: string | null) =>
       reject(new Error(`seed ${task.seed}: the process ended with ${status ?? signal}`));
+    const timer = setTimeout(() => {
+      child.off("exit", ended);
+      child.once("exit", () => resolve(stuck(task)));
+      child.kill("SIGKILL");
+    }, stuckAfterMs);
     child.once("exit", ended);
     child.once("message", (done) => {
+      clearTimeout(timer);
       child.off("exit", ended);
       resolve(done as Done);
     });
     child.send(task);
   });
 }
+
+const stuck = ({ seed }: Task): Done => ({
+  ...{ seed, wallets: planOf(seed).world.wallets.length, messages: 0, tookMs: stuckAfterMs },
+  violations: [`stuck: the scenario did not end within ${stuckAfterMs / 1_000} s`],
+  reach: { troubles: [], features: [], rules: [] },
+});
 
 if (process.argv[2] === "--work") {
   process.on("disconnect", () => process.exit());

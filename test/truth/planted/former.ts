@@ -140,4 +140,96 @@ export const former: readonly Defect[] = [
     "return Math.sign(usd) * transfer.transferUsd;",
     "return usd;",
   ),
+  one(
+    "a position that is liquidated in the slot of its last reading ends as closed",
+    "src/watch/endings.ts",
+    "if (slot < waiting.fromSlot) return null;",
+    "if (slot <= waiting.fromSlot) return null;",
+  ),
+  {
+    name: "formerly: where midnight does not exist the day never ends",
+    changes: [
+      {
+        file: "src/rules/windows/edge.ts",
+        from: "const firstOf = (day: number) => zone.instants(day * dayMs)[0]!;",
+        to: "const firstOf = (day: number) => day * dayMs - zone.offsetMs(day * dayMs - zone.offsetMs(day * dayMs));",
+      },
+      {
+        file: "src/rules/windows/edge.ts",
+        from: "while (firstOf(day + 1) <= nowMs) day++;",
+        to: "",
+      },
+    ],
+  },
+  one(
+    "the funding rate is that of the last settled hour",
+    "src/watch/markets.ts",
+    "prices !== null && unit !== null ? inFraction(prices.statedFundingRate, unit) : settledPerHour;",
+    "settledPerHour ?? (unit !== null && prices !== null ? inFraction(prices.statedFundingRate, unit) : null);",
+  ),
+  one(
+    "time that a condition held by old positions counts once they are read",
+    "src/alerts/lifecycle.ts",
+    "const known = old || state.fresh === null ? state.levels : freshLevels(state);",
+    "const known = state.levels;",
+  ),
+  one(
+    "after an outage old positions are judged before they are read",
+    "src/watch/old-accounts.ts",
+    "return Math.max(unknownSinceMs, pricesSinceMs) + patienceMs;",
+    "return Math.max(unknownSinceMs, 0 * pricesSinceMs);",
+  ),
+  one(
+    "a clock of a level that stopped is not stored",
+    "src/watch/conditions.ts",
+    "const clocked = clocksRun(state) || clocksRun(before);",
+    "const clocked = clocksRun(state);",
+  ),
+  one(
+    "a deposit of spot collateral is profit",
+    "src/watch/balance-change.ts",
+    "else addedUsd += usd;",
+    "else addedUsd += 0 * usd;",
+  ),
+  one(
+    "what came and went in an account between two answers is not counted",
+    "src/watch/open-changes.ts",
+    "    if (this.#ahead.length === 0) return false;\n    const gone",
+    "    if (this.#ahead.length >= 0) return false;\n    const gone",
+  ),
+  one(
+    "a collateral history that is 15 s late makes a deposit profit",
+    "src/watch/open-changes.ts",
+    "const openPatienceMs = 300_000;",
+    "const openPatienceMs = 15_000;",
+  ),
+  one(
+    "a row of funding without a subaccount is of each account",
+    "src/watch/event-windows.ts",
+    'return owners.length === 1 ? "yes" : "maybe";',
+    'return owners.length >= 1 ? "yes" : "maybe";',
+  ),
+  {
+    name: "formerly: refused requests do not lower the rate",
+    changes: [
+      { file: "src/exchange/rate-control.ts", from: "const HALF = 0.5;", to: "const HALF = 1;" },
+      {
+        file: "src/exchange/rate-control.ts",
+        from: "const SLIGHTLY_LESS = 0.95;",
+        to: "const SLIGHTLY_LESS = 1;",
+      },
+    ],
+  },
+  one(
+    "one end of an unexplained profit fires at once",
+    "src/alerts/lifecycle.ts",
+    "export const uncertainForMs = 10_000;",
+    "export const uncertainForMs = 0;",
+  ),
+  one(
+    "an outage counts as over with any single answer",
+    "src/watch/no-data.ts",
+    "const quiet = told.silent && nowMs - this.#silenceEndedMs <= this.#silentAfterMs;",
+    "const quiet = told.silent && nowMs - this.#silenceEndedMs <= 0;",
+  ),
 ];
