@@ -9,12 +9,13 @@ import type { Acknowledgement, OwedItem } from "../../src/domain/delivery.ts";
 import { parseSubject } from "../../src/domain/subject.ts";
 import { channelTraits } from "./channels.ts";
 import { longestScheduleMs } from "./config.ts";
+import { remindedSeldom, toldInOne } from "./few.ts";
 import { jsonOf } from "./log.ts";
 import { nameOf } from "./names.ts";
 import type { Outcome } from "./scenario.ts";
 import { accountOf } from "./world.ts";
 
-type Invariant = (outcome: Outcome) => readonly string[];
+export type Invariant = (outcome: Outcome) => readonly string[];
 
 /** Levels of pino. */
 const warnLevel = 40;
@@ -301,6 +302,8 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   textsAreWhole,
   livesOnce,
   inOrder,
+  toldInOne,
+  remindedSeldom,
   replaysAlike,
 };
 
