@@ -63,6 +63,12 @@ export function freshLevels({ levels, fresh }: Lifecycle): readonly LevelState[]
   return fresh === null ? levels : levels.map((level, i) => (level.active ? level : fresh[i]!));
 }
 
+/** The state without the time that levels held which do not fire. */
+export function withoutHeld(state: Lifecycle): Lifecycle {
+  const levels = state.levels.map((level) => (level.active ? level : { ...level, holds: false, heldMs: 0 }));
+  return { ...state, levels, sinceMs: levels.some(({ active }) => active) ? state.sinceMs : null };
+}
+
 /** The severity at which the alert fires now, or null. */
 export function firingSeverity(levels: readonly LevelState[]): Severity | null {
   for (let i = levels.length - 1; i >= 0; i--) if (levels[i]!.active) return levels[i]!.severity;

@@ -173,6 +173,8 @@ export interface RuleState {
   readonly alreadySo: boolean;
   /** The least slot of a liquidation that may have ended it since it last held. Absent: not known, or not of an account. */
   readonly heldSlot?: number;
+  /** Levels that do not fire held because of a change of collateral that was not explained. Absent: none did. */
+  readonly doubted?: true;
 }
 
 /** The built-in rule of fire drills. */

@@ -7,9 +7,11 @@ import {
   firingSeverity,
   freshLevels,
   isGone,
+  type Lifecycle,
   type LifecycleRule,
   nextDeadlineMs,
   step,
+  withoutHeld,
 } from "../alerts/lifecycle.ts";
 import type { RuleState, Severity } from "../domain/alert.ts";
 import { type Source, sources } from "../domain/observation.ts";
@@ -429,13 +431,14 @@ export class Conditions {
       else this.#rest(instance, env);
       return;
     }
-    const before = instance.lifecycle;
+    const before = this.#lifecycleAt(instance, known && !old, lastKnownMs);
+    const { doubt } = judged;
+    if (known && !old) instance.doubted = doubt !== undefined && isUncertain(judged, judged.severity);
     // What a liquidation left nothing of cannot come back a moment later: nobody waits whether it does.
     // Nor can what held because of a withdrawal that is explained now.
     const goneNow = known && !old && judged.severity === null;
     const explained = goneNow ? this.#explained(instance, lastKnownMs, draft.atMs) : null;
     const over = explained !== null || (goneNow && this.#options.emptied(instance));
-    const { doubt } = judged;
     const terms = doubt === undefined ? rule : { ...rule, certain: doubt.certain };
     const { state, transition } = step(
       before,
@@ -497,6 +500,17 @@ export class Conditions {
     const moved = before !== state && (transition !== "none" || clocked);
     this.#store(instance, moved || instance.heldSlot !== lastHeldSlot, draft);
     this.#schedule(instance, env, terms, instance.unknown === null || old);
+  }
+
+  /**
+   * The clocks before a judgement. Time that levels held because of a change of collateral counts for nothing where that was
+   * explained as paid in or out while the rule could not be judged.
+   */
+  #lifecycleAt({ lifecycle, rule, node, doubted }: Instance, known: boolean, lastKnownMs: number): Lifecycle {
+    if (!known || !lifecycle.blind || !doubted || !this.#ofProfit.has(rule)) return lifecycle;
+    const sinceMs = Number.isNaN(lastKnownMs) ? lifecycle.sinceMs : lastKnownMs;
+    if (sinceMs === null || this.#options.explainedSince(node, sinceMs, sinceMs) === null) return lifecycle;
+    return withoutHeld(lifecycle);
   }
 
   /** The flow that an alert was raised by, where that is explained at this moment, or was while its rule could not be judged. */
@@ -734,6 +748,7 @@ export class Conditions {
     instance.alert = alert;
     instance.alreadySo = state.alreadySo;
     instance.heldSlot = state.heldSlot ?? 0;
+    instance.doubted = state.doubted ?? false;
     if (alert) this.#follow(instance, alert);
   }
 
@@ -756,6 +771,7 @@ export class Conditions {
       alertId: instance.alert?.alert.id ?? null,
       alreadySo: instance.alreadySo,
       ...(instance.heldSlot > 0 ? { heldSlot: instance.heldSlot } : {}),
+      ...(instance.doubted ? { doubted: true } : {}),
     });
   }
 

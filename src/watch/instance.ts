@@ -91,6 +91,14 @@ export class Instance {
     this.#own().heldSlot = slot;
   }
 
+  /** The last known judgement had levels that a change of collateral held that was not explained. Not kept while it is quiet. */
+  get doubted(): boolean {
+    return this.#course?.doubted ?? false;
+  }
+  set doubted(doubted: boolean) {
+    if (doubted || this.#course !== null) this.#own().doubted = doubted;
+  }
+
   /** The reason why the last judgement was unknown; null while it is known. */
   get unknown(): Unknown | null {
     return this.#course?.unknown ?? null;
@@ -149,6 +157,7 @@ class Course {
   staleMs = Number.POSITIVE_INFINITY;
   heldAtMs: number | null = null;
   heldSlot = 0;
+  doubted = false;
   unknown: Unknown | null = null;
   unknownSinceMs = 0;
   stored = false;

@@ -88,7 +88,8 @@ export function planWorld(seed: number, lengthMs: number): WorldPlan {
   const draw = new Draw(seed, 1);
   const wallets: WalletPlan[] = [];
   const accounts: AccountPlan[] = [];
-  const count = draw.chance(0.25) ? 1 : draw.whole(1, 12);
+  // Small ones cost least, and show most of what there is.
+  const count = draw.chance(0.5) ? 1 : draw.chance(0.7) ? draw.whole(2, 5) : draw.whole(6, 12);
   for (let i = 0; i < count; i++) {
     const name = `w${i + 1}`;
     const pdaIndices = draw.one([[0], [0], [0, 3], [0, 1, 7]]);

@@ -249,6 +249,27 @@ test("a withdrawal that is explained while its rule cannot look back ends as wha
   expect(summaries(h).at(-1)).toBe("main: a withdrawal of $1,000.00, no loss");
 });
 
+test.each(["nothing", "a reload", "a restart"])(
+  "time in which a withdrawal might have been a loss counts for no loss after it, explained while nothing was read, with %s then",
+  (meanwhile) => {
+    const rules = loss().replace("severity", "for: 1m, severity");
+    let h = boot(rules);
+    h.pass(second);
+    h.account(calm(9_000));
+    const slot = h.slot;
+    live(h, 40 * second, calm(9_000));
+    // Positions are too old by then.
+    h.pass(30 * second);
+    if (meanwhile === "a reload") h.reload({ rules });
+    if (meanwhile === "a restart") h = h.restarted({ rules });
+    h.events("collateral", [flow(h, -1_000, slot)]);
+    live(h, 45 * second, calm(9_000), 145);
+    expect(h.told).toEqual([]);
+    live(h, 25 * second, calm(9_000), 145);
+    expect(h.told).toEqual(["Loss main fired critical"]);
+  },
+);
+
 test("a loss in a window that begins after the start was not already so", () => {
   const h = new Harness({ rules: loss('change("wallet.pnl", "30s") < -300.0') });
   h.events("collateral", [], "main", { coversMs: 0 });
