@@ -126,6 +126,7 @@ const noRecords: readonly CashRecord[] = [];
 const noFlows: readonly SpotFlow[] = [];
 const noExplained: readonly ExplainedFlow[] = [];
 const noIndices: readonly number[] = [];
+const noHiding: readonly never[] = [];
 
 export class OpenChanges {
   readonly #seen = new FewMap<string, { -readonly [K in keyof SeenBalance]: SeenBalance[K] }>();
@@ -138,6 +139,8 @@ export class OpenChanges {
   #ahead: readonly CashRecord[] = noRecords;
   /** Explained changes of accounts that no state shows: a record that comes later belongs to one of them. */
   #settled: readonly OpenChange[] = noChanges;
+  /** Explained changes whose estimates of trades may hide flows, of the newest slot that had one. */
+  #hiding: readonly (Place & { readonly usd: number })[] = noHiding;
   #paidOut: readonly SpotFlow[] = noFlows;
   /** The range of all open changes together. */
   range: OpenRange = nothingOpen;
@@ -332,6 +335,23 @@ export class OpenChanges {
     return gone.size > 0;
   }
 
+  /**
+   * The slot from which on states show a flow. The newest state may be of the slot of the record and from before it: had it
+   * shown the flow, a change of that amount would be open, or would be hidden in the estimate of a trade.
+   */
+  shownFrom(flow: CashRecord & { readonly kind: "flow" }): number {
+    const { account, slot } = flow;
+    const sinceSlot = this.#wholes.get(pdaIndexOf(account))?.sinceSlot;
+    if (slot !== this.slotOf(account) || sinceSlot === undefined || slot <= sinceSlot) return slot;
+    const isShown =
+      this.#placeOf(flow) >= 0 ||
+      this.#settled.some((one) => isWithin(one, flow)) ||
+      this.#hiding.some(
+        (one) => one.account === account && one.slot === slot && Math.abs(flow.usd) <= one.usd,
+      );
+    return isShown ? slot : slot + 1;
+  }
+
   /** @returns true if open changes, or what waits, are others now */
   takeRecord(record: CashRecord, atMs: number): boolean {
     if (record.slot > this.slotOf(record.account)) {
@@ -427,7 +447,11 @@ export class OpenChanges {
     };
     // A deposit may have been paid out again before the state was seen.
     if (taken === null && isExplained(open) && !waited.some(isFlow)) {
-      this.#noteHidden(waited.reduce(less, open));
+      const explained = waited.reduce(less, open);
+      this.#noteHidden(explained);
+      const usd = slackOf(explained);
+      if (usd > centUsd)
+        this.#hiding = [...this.#hiding.filter((one) => one.slot === toSlot), { account, slot: toSlot, usd }];
       return false;
     }
     const isOfSlot = (one: OpenChange): boolean =>

@@ -282,8 +282,12 @@ export class Profits {
     const account = accountOf(event);
     const usd = this.#flowOf(entry, event, read);
     const transfer = transferOf(event);
+    const isUnseen = event.backfilled !== true && account !== null && usd !== null && usd !== 0;
+    const slot = isUnseen
+      ? profit.changes.shownFrom({ kind: "flow", account, slot: event.slot, usd })
+      : event.slot;
     // Between two accounts that are both watched the wallet as a whole has neither more nor less.
-    this.#today.take(event, usd ?? (transfer?.within ? 0 : null));
+    this.#today.take(event, usd ?? (transfer?.within ? 0 : null), slot);
     if (event.backfilled || account === null) return false;
     if (usd === null) {
       if (transfer !== null && !transfer.within)
@@ -293,7 +297,6 @@ export class Profits {
       return false;
     }
     if (usd === 0) return false;
-    const { slot } = event;
     const counts = profit.takeFlow(account, slot, usd);
     if (!profit.changes.takeRecord({ kind: "flow", account, slot, usd }, draft.atMs) && !counts) return false;
     this.#refresh(entry, draft, false);

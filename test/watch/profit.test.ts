@@ -270,6 +270,36 @@ test.each(["nothing", "a reload", "a restart"])(
   },
 );
 
+test.each([4_000, -4_000])(
+  "a flow of %d USD in the slot of a state from before it waits for a state that shows it",
+  (usd) => {
+    const h = boot(loss());
+    h.pass(second);
+    const before = figure(h, "netDeposits");
+    h.events("collateral", [flow(h, usd)]);
+    expect([figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([0, before]);
+    h.pass(second);
+    h.account(calm(10_000 + usd));
+    expect([figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([0, usd]);
+    live(h, 2 * minute, calm(10_000 + usd));
+    expect([h.told, h.asks]).toEqual([[], []]);
+  },
+);
+
+test("a flow in the slot of the state that shows it counts with it, whichever is read first", () => {
+  const h = boot(loss());
+  h.pass(second);
+  h.events("collateral", [flow(h, 500, h.slot + 10)]);
+  h.account(calm(10_500));
+  expect([figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([0, 500]);
+  h.pass(second);
+  h.account(calm(11_000));
+  h.events("collateral", [flow(h, 500)]);
+  expect([figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([0, 1_000]);
+  live(h, minute, calm(11_000));
+  expect([figure(h, "pnl"), figure(h, "netDeposits"), h.told]).toEqual([0, 1_000, []]);
+});
+
 test("a loss in a window that begins after the start was not already so", () => {
   const h = new Harness({ rules: loss('change("wallet.pnl", "30s") < -300.0') });
   h.events("collateral", [], "main", { coversMs: 0 });
