@@ -65,8 +65,12 @@ export function freshLevels({ levels, fresh }: Lifecycle): readonly LevelState[]
 
 /** The state without the time that levels held which do not fire. */
 export function withoutHeld(state: Lifecycle): Lifecycle {
-  const levels = state.levels.map((level) => (level.active ? level : { ...level, holds: false, heldMs: 0 }));
-  return { ...state, levels, sinceMs: levels.some(({ active }) => active) ? state.sinceMs : null };
+  const cleared = (levels: readonly LevelState[]) =>
+    levels.map((level) => (level.active ? level : { ...level, holds: false, heldMs: 0 }));
+  const levels = cleared(state.levels);
+  const fires = levels.some(({ active }) => active);
+  const fresh = state.fresh && fires ? cleared(state.fresh) : null;
+  return { ...state, levels, fresh, sinceMs: fires ? state.sinceMs : null };
 }
 
 /** The severity at which the alert fires now, or null. */

@@ -431,9 +431,9 @@ export class Conditions {
       else this.#rest(instance, env);
       return;
     }
-    const before = this.#lifecycleAt(instance, known && !old, lastKnownMs);
+    const before = known ? this.#countedOf(instance, lastKnownMs) : instance.lifecycle;
     const { doubt } = judged;
-    if (known && !old) instance.doubted = doubt !== undefined && isUncertain(judged, judged.severity);
+    if (known) instance.doubted = doubt !== undefined && isUncertain(judged, judged.severity);
     // What a liquidation left nothing of cannot come back a moment later: nobody waits whether it does.
     // Nor can what held because of a withdrawal that is explained now.
     const goneNow = known && !old && judged.severity === null;
@@ -506,8 +506,8 @@ export class Conditions {
    * The clocks before a judgement. Time that levels held because of a change of collateral counts for nothing where that was
    * explained as paid in or out while the rule could not be judged.
    */
-  #lifecycleAt({ lifecycle, rule, node, doubted }: Instance, known: boolean, lastKnownMs: number): Lifecycle {
-    if (!known || !lifecycle.blind || !doubted || !this.#ofProfit.has(rule)) return lifecycle;
+  #countedOf({ lifecycle, rule, node, doubted }: Instance, lastKnownMs: number): Lifecycle {
+    if (!lifecycle.blind || !doubted || !this.#ofProfit.has(rule)) return lifecycle;
     const sinceMs = Number.isNaN(lastKnownMs) ? lifecycle.sinceMs : lastKnownMs;
     if (sinceMs === null || this.#options.explainedSince(node, sinceMs, sinceMs) === null) return lifecycle;
     return withoutHeld(lifecycle);

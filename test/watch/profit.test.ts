@@ -249,7 +249,7 @@ test("a withdrawal that is explained while its rule cannot look back ends as wha
   expect(summaries(h).at(-1)).toBe("main: a withdrawal of $1,000.00, no loss");
 });
 
-test.each(["nothing", "a reload", "a restart"])(
+test.each(["nothing", "prices", "a reload", "a restart"])(
   "time in which a withdrawal might have been a loss counts for no loss after it, explained while nothing was read, with %s then",
   (meanwhile) => {
     const rules = loss().replace("severity", "for: 1m, severity");
@@ -259,10 +259,17 @@ test.each(["nothing", "a reload", "a restart"])(
     const slot = h.slot;
     live(h, 40 * second, calm(9_000));
     // Positions are too old by then.
-    h.pass(30 * second);
+    const wait = (seconds: number): void => {
+      for (let i = 0; i < seconds; i++) {
+        h.pass(second);
+        if (meanwhile === "prices") h.mark(150);
+      }
+    };
+    wait(30);
     if (meanwhile === "a reload") h.reload({ rules });
     if (meanwhile === "a restart") h = h.restarted({ rules });
     h.events("collateral", [flow(h, -1_000, slot)]);
+    wait(5);
     live(h, 45 * second, calm(9_000), 145);
     expect(h.told).toEqual([]);
     live(h, 25 * second, calm(9_000), 145);
