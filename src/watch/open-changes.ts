@@ -126,7 +126,6 @@ const noRecords: readonly CashRecord[] = [];
 const noFlows: readonly SpotFlow[] = [];
 const noExplained: readonly ExplainedFlow[] = [];
 const noIndices: readonly number[] = [];
-const noHiding: readonly never[] = [];
 
 export class OpenChanges {
   readonly #seen = new FewMap<string, { -readonly [K in keyof SeenBalance]: SeenBalance[K] }>();
@@ -139,8 +138,11 @@ export class OpenChanges {
   #ahead: readonly CashRecord[] = noRecords;
   /** Explained changes of accounts that no state shows: a record that comes later belongs to one of them. */
   #settled: readonly OpenChange[] = noChanges;
-  /** Explained changes whose estimates of trades may hide flows, of the newest slot that had one. */
-  #hiding: readonly (Place & { readonly usd: number })[] = noHiding;
+  /**
+   * Changes that their trades explain by estimates, of the newest slot that had one: the estimates may hide flows, and another
+   * state of that slot may show more of its records.
+   */
+  #estimated: readonly OpenChange[] = noChanges;
   #paidOut: readonly SpotFlow[] = noFlows;
   /** The range of all open changes together. */
   range: OpenRange = nothingOpen;
@@ -346,9 +348,7 @@ export class OpenChanges {
     const isShown =
       this.#placeOf(flow) >= 0 ||
       this.#settled.some((one) => isWithin(one, flow)) ||
-      this.#hiding.some(
-        (one) => one.account === account && one.slot === slot && Math.abs(flow.usd) <= one.usd,
-      );
+      this.#estimated.some((one) => isOfSlot(one, account, slot) && Math.abs(flow.usd) <= slackOf(one));
     return isShown ? slot : slot + 1;
   }
 
@@ -359,7 +359,11 @@ export class OpenChanges {
       return true;
     }
     const index = this.#placeOf(record);
-    if (index < 0) return this.#takeUnlisted(record, atMs);
+    if (index < 0) {
+      if (record.kind !== "flow" && this.#estimated.length > 0)
+        this.#estimated = this.#estimated.map((one) => (isWithin(one, record) ? less(one, record) : one));
+      return this.#takeUnlisted(record, atMs);
+    }
     const open = this.#applied(this.#open[index]!, record, atMs);
     this.#setOpen(this.#open.toSpliced(index, 1, ...(open === null ? [] : [open])));
     return true;
@@ -427,7 +431,7 @@ export class OpenChanges {
     return this.#open.length < length;
   }
 
-  /** @returns true if it stays open */
+  /** @returns true if open changes are others now */
   #compare(
     at: OpenPlace,
     before: Balance,
@@ -445,22 +449,28 @@ export class OpenChanges {
       ...{ cashUsd, traded, slackUsd, readMs: at.atMs, waitedMs: 0, flowUsd: 0 },
       ...(taken === null ? {} : { taken }),
     };
+    const openBefore = this.#open;
+    const other = fromSlot === toSlot && taken === null ? this.#takeOfSlot(account, toSlot) : undefined;
+    const change = other === undefined ? open : joined(other, open);
     // A deposit may have been paid out again before the state was seen.
-    if (taken === null && isExplained(open) && !waited.some(isFlow)) {
-      const explained = waited.reduce(less, open);
+    if (taken === null && isExplained(change) && !waited.some(isFlow)) {
+      const explained = waited.reduce(less, change);
       this.#noteHidden(explained);
-      const usd = slackOf(explained);
-      if (usd > centUsd)
-        this.#hiding = [...this.#hiding.filter((one) => one.slot === toSlot), { account, slot: toSlot, usd }];
-      return false;
+      if (slackOf(explained) > centUsd)
+        this.#estimated = [...this.#estimated.filter((one) => one.toSlot === toSlot), explained];
+      return this.#open !== openBefore;
     }
-    const isOfSlot = (one: OpenChange): boolean =>
-      one.account === account && one.toSlot === toSlot && one.taken === undefined && !one.unlisted;
-    const other = fromSlot === toSlot && taken === null ? this.#open.find(isOfSlot) : undefined;
-    if (other === undefined) return this.#addOpen(open, waited);
-    this.#setOpen(this.#open.filter((one) => one !== other));
-    this.#addOpen(joined(other, open), waited);
-    return true;
+    return this.#addOpen(change, waited) || this.#open !== openBefore;
+  }
+
+  /** Takes out a change of an account that ends in a slot, if there is one: open, or explained by estimates. */
+  #takeOfSlot(account: string, slot: number): OpenChange | undefined {
+    const fits = (one: OpenChange): boolean => isOfSlot(one, account, slot);
+    const open = this.#open.find(fits);
+    if (open !== undefined) this.#setOpen(this.#open.filter((one) => one !== open));
+    const found = open ?? this.#estimated.find(fits);
+    this.#estimated = this.#estimated.filter((one) => !fits(one));
+    return found;
   }
 
   /** Nothing is left of what the records of an account say that came and went between two answers. */
@@ -567,6 +577,11 @@ export class OpenChanges {
 
 function isWithin({ account, fromSlot, toSlot }: OpenPlace, record: Place): boolean {
   return record.account === account && record.slot > fromSlot && record.slot <= toSlot;
+}
+
+/** True if the change of an account ends in a slot, as another may: collateral that was taken, and accounts without states, apart. */
+function isOfSlot({ account, toSlot, taken, unlisted }: OpenChange, of: string, slot: number): boolean {
+  return account === of && toSlot === slot && taken === undefined && !unlisted;
 }
 
 /** Two changes of an account that end in one slot, as one: records do not tell which of them they belong to. */

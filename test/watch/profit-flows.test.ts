@@ -65,13 +65,20 @@ const translated = (rows: readonly CollateralEvent[], h: Harness): Event[] =>
     .slice(1)
     .filter((one) => one !== null);
 let fills = 0;
-const fill = (slot: number, subaccountIndex: number, side: string, size: number, price: number): Event =>
+const fill = (
+  slot: number,
+  subaccountIndex: number,
+  side: string,
+  size: number,
+  price: number,
+  fee = 0,
+): Event =>
   event({
     kind: "fill",
     key: `fill${++fills}`,
     slot,
     subaccount: subaccountIndex,
-    fields: { side, size, price, fee: 0 },
+    fields: { side, size, price, fee },
   });
 
 /** Isolated margin of 5,000 USD, of which 4,000 are lost and 1,000 come back. */
@@ -572,3 +579,37 @@ test.each([1_000, 1_000_000_000])(
     expect(many.keep.some(({ value }) => value?.match(/"kind":"flow"/g)?.length === 501)).toBe(true);
   },
 );
+
+describe("two trades of one slot that two states show", () => {
+  const bought = { side: "bid", size: 10, price: 160, fee: 1 };
+  const sold = { side: "ask", size: 30, price: 140, fee: 2 };
+  /** Prices of both are far from the mark. States: size, entry price and cash, USD. */
+  const orders = [
+    [
+      [bought, 110, 16_600 / 110, 9_999] as const,
+      [sold, 80, 16_600 / 110, 9_997 + 30 * (140 - 16_600 / 110)] as const,
+    ],
+    [[sold, 70, 150, 9_698] as const, [bought, 80, 12_100 / 80, 9_697] as const],
+  ] as const;
+
+  test.each(
+    orders.flatMap((order) => [true, false].map((between) => [order[0][0].side, between, order] as const)),
+  )("the first is a %s, and its fill told before the second: %s", (_, between, order) => {
+    const h = begun([subaccount(10_000, [position(100, 150)])]);
+    h.pass(5_000);
+    h.config();
+    h.mark(150);
+    const slot = h.slot + 10;
+    const [one, other] = order.map(([{ side, size, price, fee }]) => fill(slot, 0, side, size, price, fee));
+    for (const [index, [, size, entry, cash]] of order.entries()) {
+      h.slot = slot - 10;
+      h.account([subaccount(cash, [position(size, entry)])]);
+      if (between && index === 0) h.events("fills", [one!]);
+    }
+    h.events("fills", between ? [other!] : [one!, other!]);
+    expect(figures(h)).toEqual({ pnl: expect.closeTo(-403, 4), netDeposits: 0 });
+    const [, size, entry, cash] = order[1];
+    readings(h, 12, [subaccount(cash, [position(size, entry)])]);
+    expect(h.told).toEqual([]);
+  });
+});

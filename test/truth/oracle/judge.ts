@@ -16,10 +16,10 @@ import { type Level, minuteMs, type Predicate } from "./predicate.ts";
 import { predicates } from "./rules/index.ts";
 import { soonMs } from "./rules/markets.ts";
 import { type Run, Runs } from "./runs.ts";
-import { Seen } from "./seen.ts";
+import { lostSome, Seen } from "./seen.ts";
 import { readByMarket } from "./seen-markets.ts";
 import { Terms } from "./terms.ts";
-import { type AccountTruth, between } from "./truth.ts";
+import { between } from "./truth.ts";
 import { accountOf, symbolOf, View, walletOf } from "./view.ts";
 import { Wallets } from "./wallets.ts";
 
@@ -288,14 +288,9 @@ class Judge {
   #lostPosition(subject: string, fromMs: number, toMs: number): boolean {
     const all = this.#outcome.truth.accounts.get(accountOf(subject)) ?? [];
     const held = between(all, fromMs - this.#aheadMs - lookBackMs, toMs - this.#aheadMs);
-    const lotsOf = (state: AccountTruth, symbol: string): bigint =>
-      state.positions.find((one) => one.symbol === symbol)?.baseLots ?? 0n;
-    // One that is flipped is lost as well.
-    return held.some((state, index) =>
-      (held[index - 1]?.positions ?? []).some(({ symbol, baseLots }) =>
-        baseLots > 0n ? lotsOf(state, symbol) < baseLots : lotsOf(state, symbol) > baseLots,
-      ),
-    );
+    const isLost = held.some((state, index) => index > 0 && lostSome(held[index - 1]!, state));
+    const seenMs = this.#seen.lostMs.get(accountOf(subject)) ?? [];
+    return isLost || seenMs.some((ms) => ms >= fromMs - lookBackMs && ms <= toMs);
   }
 
   #severityAt(rule: string, subject: string, atMs: number): Severity | null {

@@ -36,8 +36,12 @@ export class Seen {
   readonly fundingRead = new Set<string>();
   /** Payments of funding that histories told of, by wallet and key: kept over lives. */
   readonly payments = new Map<string, Map<string, Event>>();
+  /** Times at which an account was seen to have lost some of a position, by name; the daemon's clock, ms. */
+  readonly lostMs = new Map<string, number[]>();
   /** The account that was read is another version than before, or a price is: counts up. */
   version = 0;
+  /** The newest state of each account that was seen: kept over lives, since the daemon keeps what accounts held. */
+  readonly #last = new Map<string, AccountTruth>();
   readonly #truth: Truth;
 
   constructor(truth: Truth) {
@@ -184,6 +188,7 @@ export class Seen {
     for (const name of [...this.accounts.keys()]) {
       if (!name.startsWith(prefix) || listed.has(name)) continue;
       if (told !== undefined && !told.includes(Number(name.slice(prefix.length)))) continue;
+      if (this.accounts.get(name)!.positions.length > 0) this.#noteLost(name, atMs);
       this.accounts.delete(name);
       this.version++;
     }
@@ -204,10 +209,17 @@ export class Seen {
       wrong.push(
         ...differences(truth, state).map((what) => `${name} at sequence ${state.sequence}: ${what}`),
       );
+      const last = this.#last.get(name);
+      if (last && lostSome(last, truth)) this.#noteLost(name, atMs);
+      this.#last.set(name, truth);
       this.accounts.set(name, truth);
       this.version++;
     }
     return wrong;
+  }
+
+  #noteLost(name: string, atMs: number): void {
+    this.lostMs.set(name, [...(this.lostMs.get(name) ?? []), atMs]);
   }
 
   #takePrice(
@@ -249,6 +261,15 @@ export class Seen {
 
 /** The longest time that an answer without a time of its own may be under way, ms. */
 const recentMs = 61_000;
+
+/** True if a position of an account is smaller in a later state, or on the other side. */
+export function lostSome(before: AccountTruth, after: AccountTruth): boolean {
+  const lotsOf = (symbol: string): bigint =>
+    after.positions.find((one) => one.symbol === symbol)?.baseLots ?? 0n;
+  return before.positions.some(({ symbol, baseLots }) =>
+    baseLots > 0n ? lotsOf(symbol) < baseLots : lotsOf(symbol) > baseLots,
+  );
+}
 
 function differences(truth: AccountTruth, state: SubaccountState): readonly string[] {
   const wrong: string[] = [];
