@@ -80,6 +80,9 @@ class Judge {
   #aheadMs = 0;
   #watchingMs = 0;
   #dayBegan = false;
+  /** Endings of this life that are to come, in their order, and those whose figures were once true in the time that they waited. */
+  #endings: readonly Change[] = [];
+  readonly #onceTrue = new Set<Change>();
   /** Data that were too old, with the time at which they were read last. */
   readonly #stale = new Map<string, number>();
 
@@ -128,6 +131,7 @@ class Judge {
 
   #live({ told, changes }: Life): void {
     const waiting = changes.filter(({ alert }) => !alert.event && judged.has(alert.rule));
+    this.#endings = waiting.filter(({ kind, alert }) => kind === "ended" && alert.ending === "recovered");
     let next = 0;
     let group = new Map<Change, readonly string[]>();
     let groupMs = Number.NaN;
@@ -174,6 +178,7 @@ class Judge {
         for (const name of this.#view.wallets.keys())
           if (name !== answered) this.#view.money.note(name, false, atMs);
         this.#judgeAll(atMs);
+        this.#lookAhead(atMs);
       }
       look();
     }
@@ -205,6 +210,28 @@ class Judge {
         runs.judge(this.#view, this.#identity(subject), atMs, fresh);
       }
     for (const [key, runs] of this.#runs) if (!there.has(key)) runs.breakOff(atMs);
+  }
+
+  /** An ending may wait for word of a liquidation, and has the figures of when it began to. */
+  #lookAhead(atMs: number): void {
+    for (const change of this.#endings) {
+      if (change.atMs - atMs > endingPatienceMs + promptMs) break;
+      const { rule, subject } = change.alert;
+      if (change.atMs < atMs || this.#onceTrue.has(change)) continue;
+      const predicate = judged.get(rule)!;
+      if (predicate.levels(this.#view, subject, 1) === undefined) continue;
+      if (predicate.claims(this.#view, subject, change.alert).flatMap(claimProblem).length === 0)
+        this.#onceTrue.add(change);
+    }
+    this.#endings = this.#endings.filter((change) => change.atMs >= atMs);
+  }
+
+  /** True if a recovery waited since a moment at which its figures were true. */
+  #hasWaited(change: Change): boolean {
+    const { kind, atMs, alert } = change;
+    if (kind !== "ended" || !this.#onceTrue.has(change)) return false;
+    const fromMs = atMs - endingPatienceMs - promptMs;
+    return (this.#seen.lostMs.get(accountOf(alert.subject)) ?? []).some((ms) => ms >= fromMs && ms <= atMs);
   }
 
   #identity(subject: string): string {
@@ -323,10 +350,13 @@ class Judge {
     if (!stating.has(kind) || past || (kind === "ended" && alert.ending !== "recovered")) return [];
     const levels = predicate.levels(this.#view, subject, 1);
     const certain = predicate.levels(this.#view, subject, -1);
+    const waited = this.#hasWaited(change);
+    const runs = this.#runs.get(`${rule} ${subject}`)?.levels[0];
+    if (waited && typeof runs?.perhapsGoneMs === "number") return [];
     if (!levels || !certain) return [`nothing is known of ${subject}`];
     return [
       ...this.#conditionProblems(predicate, change, levels, certain),
-      ...predicate.claims(this.#view, subject, alert).flatMap(claimProblem),
+      ...(waited ? [] : predicate.claims(this.#view, subject, alert).flatMap(claimProblem)),
     ];
   }
 
