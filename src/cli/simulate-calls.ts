@@ -42,8 +42,13 @@ const documented: readonly DocumentedCall[] = [
   },
   {
     call: "order",
-    does: "places a limit order, bid or ask",
+    does: "places a limit order, bid or ask; restedMs: for how long it has rested already",
     body: '{"authority": "ADDRESS", "symbol": "ETH", "side": "bid", "price": "2990", "size": "0.1"}',
+  },
+  {
+    call: "rights",
+    does: "sets which rights the exchange took away from an account; none: it has all of them",
+    body: '{"authority": "ADDRESS", "lost": ["withdrawCollateral"]}',
   },
   {
     call: "twap",

@@ -1,5 +1,6 @@
 /** Resting orders: put on the book, taken off it. */
 import type { Account, Market, Order, Side } from "./state.ts";
+import { slotAt } from "./time.ts";
 import { noteHolder, type Transaction } from "./transaction.ts";
 
 export interface OrderTerms {
@@ -7,6 +8,8 @@ export interface OrderTerms {
   readonly priceTicks: number;
   readonly lots: bigint;
   readonly reduceOnly?: boolean;
+  /** It was placed so long ago, before all that is in the history of orders, ms. */
+  readonly restedMs?: number;
 }
 
 const sequenceTop = 2n ** 64n - 1n;
@@ -15,6 +18,8 @@ export function placeOrder(tx: Transaction, market: Market, account: Account, te
   market.orderSequence += 1;
   const number = BigInt(market.orderSequence);
   const place = tx.next();
+  const { restedMs = 0 } = terms;
+  const placedMs = tx.atMs - restedMs;
   const order: Order = {
     account,
     symbol: market.spec.symbol,
@@ -26,7 +31,7 @@ export function placeOrder(tx: Transaction, market: Market, account: Account, te
     filledLots: 0n,
     reduceOnly: terms.reduceOnly ?? false,
     status: "active",
-    place,
+    place: restedMs === 0 ? place : { ...place, slot: slotAt(placedMs), atMs: placedMs },
     completedMs: null,
   };
   account.orders.add(order);

@@ -17,6 +17,7 @@ import { noteMoment } from "./past.ts";
 import { plainWords } from "./plain-words.ts";
 import { setMark } from "./prices.ts";
 import type { RequestLog } from "./request-log.ts";
+import { rights } from "./rights.ts";
 import { roles, type Sessions } from "./sessions.ts";
 import { spotDecimals, spotMarket } from "./spot.ts";
 import type { Account, Market, Trigger, Wallet, World } from "./state.ts";
@@ -98,7 +99,10 @@ const bodies = {
     price: decimal,
     size: decimal,
     reduceOnly: z.boolean().default(false),
+    /** Time for which it has rested already; for orders that are placed before any other. */
+    restedMs: z.int().min(0).default(0),
   }),
+  rights: z.strictObject({ ...account, lost: z.array(z.enum(rights)) }),
   twap: z.strictObject({
     ...account,
     symbol: z.string(),
@@ -224,12 +228,20 @@ export function createControl(parts: ControlParts): Control {
       const lots = lotsOf(body.size, market.spec.baseLotsDecimals, "size");
       if (lots <= 0n) throw new BadCall("size: must be above 0");
       const priceTicks = ticksOf(market, body.price, "price");
-      const { side, reduceOnly } = body;
+      const { side, reduceOnly, restedMs } = body;
       const order = transact(world, (tx) =>
-        placeOrder(tx, market, it, { side, priceTicks, lots, reduceOnly }),
+        placeOrder(tx, market, it, { side, priceTicks, lots, reduceOnly, restedMs }),
       );
       follow(world, [market]);
       return { orderSequenceNumber: order.sequence, status: order.status };
+    },
+    rights: (body) => {
+      const it = accountFor(body);
+      it.lostRights = new Set(body.lost);
+      transact(world, (tx) => {
+        tx.touch(it).rights = true;
+      });
+      return { lost: body.lost };
     },
     twap: (body) => {
       const it = accountFor(body);

@@ -193,7 +193,7 @@ class Draft {
       const account = openAccount(world, wallet, pdaIndex, subaccount);
       account.onboarded = false;
       account.maxPositions = maxPositions;
-      tx.touch(account);
+      tx.touch(account).rights = true;
     });
   }
 
@@ -271,7 +271,7 @@ function onboard(draft: Draft, given: LedgerInstruction): void {
   draft.change((tx) => {
     const account = world.accounts.get(traderAccount)!;
     account.onboarded = all;
-    tx.touch(account);
+    tx.touch(account).rights = true;
   });
 }
 

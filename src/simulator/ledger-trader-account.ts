@@ -9,11 +9,10 @@
 import { createHash } from "node:crypto";
 import { addressBytes } from "../wallet/address.ts";
 import { slotOf, traderAccountBytes } from "./ledger.ts";
+import { rightFlags } from "./rights.ts";
 import type { Account, World } from "./state.ts";
 
 const discriminant = createHash("sha256").update("account:trader").digest().subarray(0, 8);
-/** All capabilities; without them an account is only there. */
-const onboardedFlags = 63;
 const headBytes = 240;
 const entryBytes = 40;
 
@@ -26,7 +25,7 @@ export function traderAccountData(world: World, account: Account): Buffer {
   data.set(addressBytes(account.address), 24);
   data.set(authority, 56);
   data.writeBigInt64LE(account.collateral, 88);
-  data.writeUInt32LE(account.onboarded ? onboardedFlags : 0, 96);
+  data.writeUInt32LE(rightFlags(account), 96);
   data.writeUInt32LE(account.maxPositions, 112);
   data.set(authority, 120);
   data.set([account.pdaIndex, account.subaccount], 154);

@@ -11,6 +11,7 @@ import type { MarketRisk } from "../risk/model.ts";
 import type { Journal } from "./journal.ts";
 import type { Ledger } from "./ledger.ts";
 import type { MarketSpec } from "./markets.ts";
+import type { Right } from "./rights.ts";
 import type { Change } from "./transaction.ts";
 
 export type Side = "bid" | "ask";
@@ -75,6 +76,8 @@ export interface Account {
   sequence: number;
   /** It has its capabilities; before that it can do nothing. */
   onboarded: boolean;
+  /** Those that the exchange took away. */
+  lostRights: ReadonlySet<Right>;
   /** Room for positions, fixed when it is registered. */
   maxPositions: number;
   collateral: bigint;

@@ -16,6 +16,8 @@ export interface AccountChange {
   /** Orders placed, filled or cancelled, and where. */
   readonly orders: Map<Order, Place>;
   readonly fills: Fill[];
+  /** Its rights were given or taken away. */
+  rights: boolean;
 }
 
 /** The changes of one transaction. */
@@ -55,7 +57,7 @@ export class Transaction implements Change {
   touch(account: Account): AccountChange {
     let change = this.accounts.get(account);
     if (!change) {
-      change = { positions: new Set(), triggers: new Set(), orders: new Map(), fills: [] };
+      change = { positions: new Set(), triggers: new Set(), orders: new Map(), fills: [], rights: false };
       this.accounts.set(account, change);
     }
     return change;

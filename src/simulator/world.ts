@@ -160,6 +160,7 @@ function emptyAccount(
     traderId,
     sequence: 0,
     onboarded: true,
+    lostRights: new Set(),
     maxPositions: subaccount === 0 ? 128 : 1,
     collateral: 0n,
     spot: null,

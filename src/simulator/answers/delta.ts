@@ -1,6 +1,7 @@
 /** The changes of one account by a transaction, as the stream tells it. */
 import type { MessageWireFor } from "../../contract/streams.ts";
 import { abs, microPerUnit, writeDecimal } from "../decimals.ts";
+import { capabilitiesOf } from "../rights.ts";
 import { spotBalances } from "../spot.ts";
 import type { Account, Fill, Order, Place, World } from "../state.ts";
 import type { AccountChange } from "../transaction.ts";
@@ -21,6 +22,7 @@ export function deltaOf(world: World, account: Account, change: AccountChange): 
     subaccountIndex: account.subaccount,
     sequence: account.sequence,
     collateral: account.collateral.toString(),
+    ...(change.rights ? { capabilities: capabilitiesOf(account) } : {}),
     ...(account.spot === null ? {} : { spotCollaterals: spotBalances(account) }),
     positions: [...change.positions].map((symbol) => {
       const position = account.positions.get(symbol);

@@ -123,7 +123,7 @@ function sponsored(world: World, authority: string, code: string) {
     const wallet = openWallet(world, `registered-${world.nextUserId}`, authority, false);
     const account = openAccount(world, wallet, 0, 0);
     account.onboarded = true;
-    tx.touch(account);
+    tx.touch(account).rights = true;
   });
   return { trader_pda: world.deriveAddress(authority, 0, 0) };
 }

@@ -2,6 +2,7 @@
 import { type Handlers, priceText, type WireFor, writeAmount } from "../../contract/index.ts";
 import type { MarketAssessment } from "../../risk/model.ts";
 import { abs, divideRound, scaledRound, writeDecimal } from "../decimals.ts";
+import { capabilitiesOf, jointRights } from "../rights.ts";
 import { assess } from "../risk.ts";
 import { spotBalances, spotView } from "../spot.ts";
 import type { Account, Market, Order, Position, Trigger, Wallet, World } from "../state.ts";
@@ -13,8 +14,6 @@ type Snapshot = WireFor<"traderState">["snapshot"];
 type Subaccount = NonNullable<Snapshot["subaccounts"]>[number];
 
 const cooldownPeriodInSlots = 216_000;
-const allowed = { immediate: true, viaColdActivation: false };
-const viaActivation = { immediate: false, viaColdActivation: true };
 const names = [
   ["placeLimitOrder", "Place limit orders", "Rest orders on the book."],
   ["placeMarketOrder", "Place market orders", "Take what rests on the book."],
@@ -23,22 +22,6 @@ const names = [
   ["depositCollateral", "Deposit", "Bring collateral in."],
   ["withdrawCollateral", "Withdraw", "Take collateral out."],
 ] as const;
-
-function capabilities(active: boolean) {
-  const one = active ? allowed : viaActivation;
-  return {
-    flags: active ? 63 : 0,
-    state: active ? "active" : "cold",
-    capabilities: {
-      placeLimitOrder: one,
-      placeMarketOrder: one,
-      riskIncreasingTrade: one,
-      riskReducingTrade: one,
-      depositCollateral: one,
-      withdrawCollateral: one,
-    },
-  };
-}
 
 /** The part of the state that changes only when a sequence does. */
 export function stateSnapshot(world: World, wallet: Wallet | undefined, pdaIndex: number): Snapshot {
@@ -50,7 +33,7 @@ export function stateSnapshot(world: World, wallet: Wallet | undefined, pdaIndex
   const subaccounts = emptied ? [] : accounts.map((it) => subaccountRow(world, it, lastDepositSlot));
   return {
     version: 1,
-    capabilities: capabilities(accounts.some((it) => it.onboarded)),
+    capabilities: capabilitiesOf(jointRights(accounts)),
     makerFeeOverrideMultiplier: 1,
     takerFeeOverrideMultiplier: 1,
     subaccounts: registered ? subaccounts : [emptySubaccount],
@@ -67,7 +50,7 @@ const emptySubaccount: Subaccount = {
   sequence: 0,
   collateral: "0",
   spotCollaterals: [],
-  capabilities: capabilities(false),
+  capabilities: capabilitiesOf(jointRights([])),
   cooldownStatus: { lastDepositSlot: 0, cooldownPeriodInSlots },
   positions: [],
   orders: [],
@@ -88,7 +71,7 @@ function subaccountRow(world: World, account: Account, lastDepositSlot: number):
     sequence: account.sequence,
     collateral: account.collateral.toString(),
     spotCollaterals: spotBalances(account),
-    capabilities: capabilities(account.onboarded),
+    capabilities: capabilitiesOf(account),
     cooldownStatus: { lastDepositSlot, cooldownPeriodInSlots },
     positions,
     orders: [...bySymbol(account)].map(([symbol, orders]) => ({
@@ -220,7 +203,7 @@ function view(world: World, account: Account): WireFor<"traderView"> {
     traderPdaIndex: account.pdaIndex,
     traderSubaccountIndex: account.subaccount,
     ...present(world),
-    ...capabilities(account.onboarded),
+    ...capabilitiesOf(account),
     collateralBalance: usd(account.collateral),
     spotCollaterals: spotView(world, account),
     effectiveCollateral: usd(sums.effectiveCollateralQuoteLots),
