@@ -50,6 +50,7 @@ export function sections(
     history: { path: "/var/lib/perpwatch/perpwatch.db" },
     ruleOverrides: {
       ...shortened(seed),
+      ...shorterWindows(seed),
       ...(version % 2 === 0 ? {} : { MarginHigh: { for: "20s" }, DatabaseLarge: { enabled: false } }),
     },
     channels: Object.fromEntries(channels.map((name) => [name, { type: "webhook", url }])),
@@ -87,12 +88,36 @@ function shortened(seed: number): Record<string, unknown> {
   };
 }
 
-function shippedValue(pack: string, rule: string): string {
+/** Times and windows of rules about accounts, wallets and the exchange, shorter ones as well. */
+function shorterWindows(seed: number): Record<string, unknown> {
+  const draw = new Draw(seed, 34);
+  const gates = ["ExchangeGated", "WithdrawalsOff"].map((rule) => {
+    return [rule, { for: draw.one(["10s", "30s"]), keepFiringFor: draw.one(["0s", "20s", "60s"]) }] as const;
+  });
+  const within = (rule: string, shippedWindow: string): Record<string, string> => {
+    const window = draw.one(["1m", "2m", "3m"]);
+    const words = new RegExp(`(["'])${shippedWindow}\\1`, "g");
+    const texts = ["when", "summary", "description"].map((name) => {
+      return [name, String(shipped("account", rule)[name]).replace(words, `$1${window}$1`)] as const;
+    });
+    return Object.fromEntries(texts);
+  };
+  return {
+    ...Object.fromEntries(gates),
+    Drawdown: { for: draw.one(["20s", "2m"]), keepFiringFor: draw.one(["20s", "45s", "2m"]) },
+    ManyWithdrawals: within("ManyWithdrawals", "1h"),
+    RiskEngineClearsOrders: within("RiskEngineClearsOrders", "10m"),
+  };
+}
+
+const shippedValue = (pack: string, rule: string): string => String(shipped(pack, rule).value);
+
+function shipped(pack: string, rule: string): Readonly<Record<string, unknown>> {
   const file = new URL(`../../rules/${pack}.yaml`, import.meta.url);
   const { rules } = parse(fs.readFileSync(file, "utf8")) as {
-    readonly rules: readonly { readonly name: string; readonly value: string }[];
+    readonly rules: readonly Readonly<Record<string, unknown>>[];
   };
-  return rules.find(({ name }) => name === rule)!.value;
+  return rules.find(({ name }) => name === rule)!;
 }
 
 export function settingsOf(sections: Readonly<Record<string, unknown>>): DaemonSettings {

@@ -36,6 +36,11 @@ const features: Readonly<Record<string, (outcome: Outcome) => boolean>> = {
   halt: (outcome) => hasDeed(outcome, "halt"),
   delisting: (outcome) => hasDeed(outcome, "delist"),
   session: (outcome) => hasDeed(outcome, "session"),
+  rights: (outcome) => hasDeed(outcome, "rights"),
+  "old orders": ({ plan }) =>
+    plan.world.deeds.some((deed) => deed.kind === "order" && deed.restedMs !== undefined),
+  gates: (outcome) => hasDeed(outcome, "gate"),
+  "spot sold": (outcome) => hasDeed(outcome, "sell spot"),
   limit: ({ plan }) => plan.world.requestsPerSecond !== null,
   "partly sold": (outcome) => isLiquidated(outcome, "market_order", false),
   "wholly sold": (outcome) => isLiquidated(outcome, "market_order", true),

@@ -10,9 +10,11 @@ import type { Account, Market, World } from "../../src/simulator/state.ts";
 import { perLot, trade } from "../../src/simulator/trade.ts";
 import { transact } from "../../src/simulator/transaction.ts";
 import { follow, openAccount } from "../../src/simulator/world.ts";
+import { type AccountDeed, isForbidden, isOfAccount, performOnAccount } from "./deeds-accounts.ts";
 import { elsewhere, type MarketDeed, performOnMarket, planMarkets } from "./deeds-markets.ts";
 import { Draw } from "./draw.ts";
 import { nameOf } from "./names.ts";
+import { planAccounts } from "./plan-accounts.ts";
 
 export interface AccountPlan {
   readonly wallet: string;
@@ -34,7 +36,7 @@ export interface WalletPlan {
 }
 
 /** Times are ms after the beginning. */
-export type Deed = MarketDeed | PlayerDeed;
+export type Deed = MarketDeed | AccountDeed | PlayerDeed;
 
 /** Deeds of traders, prices and the exchange as a whole. */
 type PlayerDeed = { readonly atMs: number } & (
@@ -50,13 +52,16 @@ type PlayerDeed = { readonly atMs: number } & (
       readonly symbol: string;
       readonly distance: number | null;
     }
-  /** A limit order. */
+  /** A limit order. One that only reduces has the size of the position at most. */
   | {
       readonly kind: "order";
       readonly account: number;
       readonly symbol: string;
       readonly leverage: number;
       readonly distance: number;
+      readonly reduceOnly?: true;
+      /** Time for which it rested before. */
+      readonly restedMs?: number;
     }
   /** A share of the collateral, signed: a deposit or a withdrawal. */
   | { readonly kind: "money"; readonly account: number; readonly share: number }
@@ -65,6 +70,8 @@ type PlayerDeed = { readonly atMs: number } & (
   /** Percent; null: as the premium says. */
   | { readonly kind: "funding"; readonly symbol: string; readonly percent: number | null }
   | { readonly kind: "halt"; readonly symbol: string | null; readonly on: boolean }
+  /** The exchange lets nobody in, or nothing out. */
+  | { readonly kind: "gate"; readonly what: "gated" | "withdrawalsAvailable"; readonly on: boolean }
   /** A market leaves the exchange, and never comes back. */
   | { readonly kind: "delist"; readonly symbol: string; readonly status: "closed" | "tombstoned" }
   | { readonly kind: "session"; readonly wallet: string; readonly action: "expire-access" | "revoke" }
@@ -126,6 +133,9 @@ export function planWorld(seed: number, lengthMs: number): WorldPlan {
   const markets = planMarkets(seed, lengthMs, wallets, accounts.length);
   accounts.push(...markets.accounts);
   deeds.push(...markets.deeds);
+  const more = planAccounts(seed, lengthMs, wallets, accounts);
+  accounts.push(...more.accounts);
+  deeds.push(...more.deeds);
   deeds.sort((a, b) => a.atMs - b.atMs);
   return { wallets, accounts, deeds, requestsPerSecond: draw.chance(0.2) ? draw.whole(8, 40) : null };
 }
@@ -295,8 +305,15 @@ export async function perform(simulator: Simulator, plan: WorldPlan, deed: Deed)
   const { world } = simulator;
   const marketOf = (symbol: string): Market => world.markets.get(symbol)!;
   simulator.nowMs();
-  if (["trade", "close", "order"].includes(deed.kind) && "symbol" in deed && deed.symbol !== null)
+  if (
+    ["trade", "close", "order", "place", "execute"].includes(deed.kind) &&
+    "symbol" in deed &&
+    deed.symbol !== null
+  )
     if (isDelisted(marketOf(deed.symbol))) return null;
+  if ("account" in deed && isForbidden(accountOf(world, plan.accounts[deed.account]!), deed)) return null;
+  if (isOfAccount(deed))
+    return performOnAccount(simulator, accountOf(world, plan.accounts[deed.account]!), deed);
   switch (deed.kind) {
     case "mark": {
       const market = marketOf(deed.symbol);
@@ -334,14 +351,18 @@ export async function perform(simulator: Simulator, plan: WorldPlan, deed: Deed)
       const { wallet, pdaIndex, subaccount } = plan.accounts[deed.account]!;
       const account = accountOf(world, plan.accounts[deed.account]!);
       const market = marketOf(deed.symbol);
-      const lots = lotsFor(account, market, deed.leverage);
+      const { reduceOnly = false, restedMs = 0 } = deed;
+      const held = account.positions.get(deed.symbol)?.baseLots ?? 0n;
+      const lots = reduceOnly ? -held : lotsFor(account, market, deed.leverage);
       if (lots === 0n) return null;
       const side = lots > 0n ? "bid" : "ask";
       const ticks = Math.max(1, Math.round(market.markTicks * (1 - deed.distance * (lots > 0n ? 1 : -1))));
       const size = Number(lots < 0n ? -lots : lots) / 10 ** market.spec.baseLotsDecimals;
       const order = { trader: wallet, pdaIndex, subaccountIndex: subaccount, symbol: deed.symbol, side };
-      await simulator.call("order", { ...order, price: ticksText(market, ticks), size: String(size) });
-      return `${nameOf(account)}: ${side} ${size} ${deed.symbol} at ${ticksText(market, ticks)}`;
+      const price = ticksText(market, ticks);
+      await simulator.call("order", { ...order, price, size: String(size), reduceOnly, restedMs });
+      const rested = restedMs === 0 ? "" : `, for ${(restedMs / 3_600_000).toFixed(2)} h already`;
+      return `${nameOf(account)}: ${side} ${size} ${deed.symbol} at ${price}${reduceOnly ? ", to reduce" : ""}${rested}`;
     }
     case "money": {
       const account = accountOf(world, plan.accounts[deed.account]!);
@@ -376,6 +397,9 @@ export async function perform(simulator: Simulator, plan: WorldPlan, deed: Deed)
       if (deed.symbol === null) await simulator.call("exchange", { active: !deed.on });
       else await simulator.call("market", { symbol: deed.symbol, status: deed.on ? "paused" : "active" });
       return `${deed.symbol ?? "the exchange"} ${deed.on ? "halts" : "trades again"}`;
+    case "gate":
+      await simulator.call("exchange", { [deed.what]: deed.what === "gated" ? deed.on : !deed.on });
+      return `the exchange: ${deed.what} ${deed.what === "gated" ? deed.on : !deed.on}`;
     case "delist":
       await simulator.call("market", { symbol: deed.symbol, status: deed.status });
       return `${deed.symbol} is ${deed.status}`;

@@ -8,6 +8,7 @@ import { Clear } from "./clear.ts";
 import type { Finding } from "./finding.ts";
 import { happenedIn, ruleOfType } from "./happened.ts";
 import { livesOf } from "./lives.ts";
+import { lostRights, rightsRules } from "./lost-rights.ts";
 import { changesOfMarkets, marketRule } from "./market-changes.ts";
 import { Terms } from "./terms.ts";
 
@@ -22,6 +23,7 @@ export const eventRules: ReadonlySet<string> = new Set([
   "AutoDeleveraged",
   "Announcement",
   marketRule,
+  ...rightsRules,
   ...Object.values(ruleOfType),
 ]);
 
@@ -34,7 +36,7 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
     ({ kind, alert }) => kind === "fired" && alert.event && eventRules.has(alert.rule),
   );
   const left = new Set(told);
-  for (const event of [...happenedIn(outcome), ...changesOfMarkets(outcome)]) {
+  for (const event of [...happenedIn(outcome), ...changesOfMarkets(outcome), ...lostRights(outcome)]) {
     const common = { rule: event.rule, subject: event.subject };
     const found = [...left].find(
       (one) => one.alert.rule === event.rule && event.isIn(one.alert, one.happenedMs),
@@ -49,7 +51,9 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
         });
     }
     if (event.atMs < clear.watchedFromMs) continue;
-    const dueMs = clear.after(event.atMs, 2 * terms.historiesMs + slackMs + firstReadMs, event.wallet);
+    const dueMs = event.isObserved
+      ? event.atMs
+      : clear.after(event.atMs, 2 * terms.historiesMs + slackMs + firstReadMs, event.wallet);
     if (dueMs === null || (found && found.committedMs <= dueMs)) continue;
     findings.push({
       ...{ check: "completeness", ...common, atMs: event.atMs },

@@ -1,6 +1,6 @@
 /** Events at the exchange that the shipped rules tell of, with what a message about each has to say. */
 import type { Alert } from "../../../src/domain/alert.ts";
-import type { Notification, Wallet, World } from "../../../src/simulator/state.ts";
+import type { Liquidation, Market, Notification, Wallet, World } from "../../../src/simulator/state.ts";
 import type { Outcome } from "../scenario.ts";
 import { type Claim, claimsOf, money, type Text } from "./predicate.ts";
 
@@ -12,6 +12,8 @@ export interface Happened {
   readonly subject: string;
   /** True wall time, ms. */
   readonly atMs: number;
+  /** It is an observation of the daemon's that tells of it: word of it is committed with that. */
+  readonly isObserved?: boolean;
   /** For people. */
   readonly what: string;
   /** True if an alert tells of it. @param happenedMs as the alert has it */
@@ -66,6 +68,20 @@ function isRead(wallets: Outcome["plan"]["world"]["wallets"], subject: string): 
   return place === undefined || pdaIndices.length === 1 || pdaIndices.includes(Number(place.split(".")[0]));
 }
 
+/** USD of a tick. */
+const tickOf = ({ spec }: Market): number => (spec.tickSize * 10 ** spec.baseLotsDecimals) / 1e6;
+
+function sideOf(detail: Liquidation["detail"]): string | undefined {
+  return detail.kind === "market_order" ? detail.side.toLowerCase() : undefined;
+}
+
+/** The change of collateral of the account that it happened to, USD; undefined: nobody tells it. */
+function costOf(role: Liquidation["role"], detail: Liquidation["detail"]): number | undefined {
+  if (detail.kind === "market_order") return undefined;
+  if (detail.kind === "backstop") return Number(detail.liquidateeChange) / 1e6;
+  return Number(role === "adl_in_profit" ? detail.inProfitChange : detail.atLossChange) / 1e6;
+}
+
 function withdrawals({ name, authority, collateral }: Wallet): readonly Happened[] {
   return collateral
     .all()
@@ -101,8 +117,8 @@ function liquidations(
   return all.all().flatMap(({ account, symbol, role, detail, atMs }): Happened[] => {
     // The caller of a deleveraging lost nothing.
     if (account === null || role === "adl_caller") return [];
-    const { baseLotsDecimals } = markets.get(symbol)!.spec;
-    const size = units(detail.lots, baseLotsDecimals);
+    const market = markets.get(symbol)!;
+    const size = units(detail.lots, market.spec.baseLotsDecimals);
     const quote = Math.abs(Number(detail.kind === "adl" ? detail.closeValue : detail.quoteLots)) / 1e6;
     const position = `${name}/${account.pdaIndex}.${account.subaccount}/${symbol}`;
     return [
@@ -118,8 +134,27 @@ function liquidations(
         claims: (text) =>
           claimsOf(text, [
             ["notional", new RegExp(`LIQUIDATED \\S+(?: \\w+)?, ${money}`), quote],
+            ["notional", new RegExp(`^${money} at `), quote],
+            ["symbol", /(?:LIQUIDATED|auto-deleveraged) (\w+)/, symbol],
+            ["side", /LIQUIDATED \w+ (long|short)/, sideOf(detail)],
             ["size", /, ([\d,.]*\d) closed by the exchange/, size],
             ["size", /size ([\d,.]*\d)/, size],
+            [
+              "price",
+              new RegExp(`(?:LIQUIDATED.*, \\S+|^\\S+) at ${money}`),
+              detail.kind === "backstop" ? undefined : quote / size,
+              tickOf(market) / 2,
+            ],
+            ["cost", new RegExp(`ollateral changed by ${money}`), costOf(role, detail)],
+            [
+              "rest",
+              /(the position is closed|a part of the position is left)/,
+              detail.kind === "market_order"
+                ? detail.positionClosed
+                  ? "the position is closed"
+                  : "a part of the position is left"
+                : undefined,
+            ],
           ]),
       },
     ];
@@ -127,18 +162,10 @@ function liquidations(
 }
 
 function notified({ name }: Wallet, one: Notification, key: string, { markets }: World): Happened | null {
-  const { source, notificationType, createdMs, account, data, id } = one;
+  const { source, notificationType, createdMs, account, id } = one;
   const rule = source === "event" ? ruleOfType[notificationType] : "Announcement";
   if (rule === undefined) return null;
-  const fields = (data ?? {}) as Readonly<Record<string, string>>;
-  const market = markets.get(fields.symbol ?? "");
   const place = account ? `/${account.pdaIndex}.${account.subaccount}` : "";
-  const size =
-    market && fields.baseLotsFilled !== undefined
-      ? units(BigInt(fields.baseLotsFilled), market.spec.baseLotsDecimals)
-      : undefined;
-  const quote = Math.abs(Number(fields.quoteLotsFilled ?? 0)) / 1e6;
-  const tick = market && (market.spec.tickSize * 10 ** market.spec.baseLotsDecimals) / 1e6;
   return {
     rule,
     wallet: name,
@@ -149,11 +176,43 @@ function notified({ name }: Wallet, one: Notification, key: string, { markets }:
       source === "admin"
         ? new RegExp(`^notification:notification:admin:.*:${id}$`).test(eventKey ?? "")
         : eventKey === `notification:${key}`,
-    claims: (text) =>
-      claimsOf(text, [
-        ["size", /: (?:bought|sold) ([\d,.]*\d)/, size],
-        // Printed to the tick.
-        ["price", new RegExp(` at ${money}`), size ? quote / size : undefined, tick ? tick / 2 : 0],
-      ]),
+    claims: (text) => claimsOf(text, source === "event" ? figuresOf(one, markets) : wordsOf(one)),
   };
+}
+
+type Figures = Parameters<typeof claimsOf>[1];
+
+/** Titles and texts of announcements are told as they are. */
+const wordsOf = ({ title, body }: Notification): Figures => [
+  ["title", /^The exchange says: (.*)$/, title ?? ""],
+  ["body", /^(?!The exchange )(.+)$/s, body ?? ""],
+];
+
+function figuresOf(
+  { data, details, account, notificationType }: Notification,
+  markets: World["markets"],
+): Figures {
+  const fields = (data ?? {}) as Readonly<Record<string, string>>;
+  const { symbol, side, baseLotsFilled, baseLotsReleased, quoteLotsFilled = 0, priceInTicks } = fields;
+  const market = markets.get(symbol ?? "");
+  if (!market || !account) return [];
+  const size = units(BigInt(baseLotsFilled ?? baseLotsReleased ?? 0), market.spec.baseLotsDecimals);
+  const price =
+    notificationType === "risk_engine_cancel_order"
+      ? Number(priceInTicks) * tickOf(market)
+      : size > 0
+        ? Math.abs(Number(quoteLotsFilled)) / 1e6 / size
+        : undefined;
+  const trigger = String(details?.triggerType ?? "stop or take profit").replace("_", " ");
+  return [
+    ["trigger", /: a ([\w ]+) was executed/, trigger],
+    ["symbol", /(?:executed|placed|order) in (\w+)/, symbol],
+    ["symbol", /(?:[Bb]ought|[Ss]old) [\d.,]+ (?!at )(\w+)/, symbol],
+    ["side", /: (bought|sold) /, side === "bid" ? "bought" : "sold"],
+    ["side", /The order to (buy|sell) /, side === "bid" ? "buy" : "sell"],
+    ["size", /(?:bought|sold|to buy|to sell) ([\d,.]*\d)/, size],
+    // Printed to the tick.
+    ["price", new RegExp(` at ${money}`), price, tickOf(market) / 2],
+    ["account", /the account \((\S+)\)/, `${account.wallet.name}/${account.pdaIndex}.${account.subaccount}`],
+  ];
 }

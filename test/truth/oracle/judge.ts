@@ -13,6 +13,7 @@ import { Margins } from "./margin.ts";
 import { judgeNoData } from "./no-data.ts";
 import { judgeObtained } from "./obtained.ts";
 import { type Level, minuteMs, type Predicate } from "./predicate.ts";
+import { eventFigures } from "./rules/event-figures.ts";
 import { predicates } from "./rules/index.ts";
 import { soonMs } from "./rules/markets.ts";
 import { type Run, Runs } from "./runs.ts";
@@ -130,8 +131,12 @@ class Judge {
   }
 
   #live({ told, changes }: Life): void {
-    const waiting = changes.filter(({ alert }) => !alert.event && judged.has(alert.rule));
-    this.#endings = waiting.filter(({ kind, alert }) => kind === "ended" && alert.ending === "recovered");
+    const waiting = changes.filter(({ alert }) =>
+      alert.event ? eventFigures.has(alert.rule) : judged.has(alert.rule),
+    );
+    this.#endings = waiting.filter(
+      ({ kind, alert }) => kind === "ended" && alert.ending === "recovered" && !alert.event,
+    );
     let next = 0;
     let group = new Map<Change, readonly string[]>();
     let groupMs = Number.NaN;
@@ -149,7 +154,9 @@ class Judge {
     let version = -1;
     for (const { observation, committedMs } of told) {
       const { atMs } = observation;
-      const turns = this.#seen.markets.turns(this.#view.nowMs, atMs, soonMs);
+      const turns =
+        this.#seen.markets.turns(this.#view.nowMs, atMs, soonMs) ||
+        predicates.some((one) => one.turns?.(this.#view, this.#view.nowMs, atMs));
       this.#view.nowMs = atMs;
       this.#aheadMs = atMs - committedMs;
       if (atMs !== groupMs) {
@@ -258,11 +265,15 @@ class Judge {
     const ofAccount = () => this.#seen.accounts.get(subject)?.positions.map((one) => one.symbol) ?? [];
     const symbols = symbol === "" ? ofAccount() : [symbol];
     let fromMs = Number.POSITIVE_INFINITY;
-    for (const source of reads)
+    for (const source of reads) {
+      // What was not read since the start is known from before.
+      const eventsMs = this.#seen.events.readMs.get(`${source} ${walletOf(subject)}`);
+      if (eventsMs !== undefined) fromMs = Math.min(fromMs, eventsMs + 2 * this.#terms.everyMs(source));
       for (const one of readByMarket.has(source) ? symbols : []) {
         const lastMs = readMs.get(`${source} ${one}`) ?? Number.NEGATIVE_INFINITY;
         fromMs = Math.min(fromMs, lastMs + 2 * this.#terms.historiesMs);
       }
+    }
     return fromMs;
   }
 
@@ -346,6 +357,10 @@ class Judge {
   #problems(change: Change): readonly string[] {
     const { kind, alert, past } = change;
     const { rule, subject } = alert;
+    if (alert.event)
+      return kind === "fired"
+        ? eventFigures.get(rule)!(this.#view, subject, alert).flatMap(claimProblem)
+        : [];
     const predicate = judged.get(rule)!;
     if (!stating.has(kind) || past || (kind === "ended" && alert.ending !== "recovered")) return [];
     const levels = predicate.levels(this.#view, subject, 1);

@@ -38,6 +38,7 @@ export function changesOfMarkets({ log }: Outcome): readonly Happened[] {
               wallet: null,
               subject: `market/${market.symbol}`,
               atMs: committedMs,
+              isObserved: true,
               what: `${words} of ${market.symbol}`,
               isIn: ({ eventKey, summary }) =>
                 eventKey === `marketChange:${key}` &&

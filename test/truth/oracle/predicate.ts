@@ -15,7 +15,8 @@ export interface Level {
 export interface Claim {
   readonly name: string;
   readonly text: string;
-  readonly truth: number;
+  /** A number, or the very words. */
+  readonly truth: number | string;
   /** By which the truth itself is uncertain. */
   readonly room: number;
 }
@@ -32,6 +33,8 @@ export interface Predicate {
    */
   readonly levels: (view: View, subject: string, ease: Ease) => readonly Level[] | undefined;
   readonly claims: (view: View, subject: string, text: Text) => readonly Claim[];
+  /** True if time alone may have changed it between two times of the daemon's clock. */
+  readonly turns?: (view: View, fromMs: number, toMs: number) => boolean;
   /** Its inputs beside accounts and prices, by their schedules; of markets, those of its own. */
   readonly reads?: readonly string[];
 }
@@ -62,7 +65,12 @@ export const keepMs = minuteMs;
 /** Claims of the figures that a text has where patterns find them. */
 export function claimsOf(
   { summary, description }: Text,
-  found: readonly (readonly [name: string, pattern: RegExp, truth: number | undefined, room?: number])[],
+  found: readonly (readonly [
+    name: string,
+    pattern: RegExp,
+    truth: number | string | undefined,
+    room?: number,
+  ])[],
 ): readonly Claim[] {
   return found.flatMap(([name, pattern, truth, room = 0]) => {
     const text = pattern.exec(summary)?.[1] ?? pattern.exec(description)?.[1];

@@ -6,7 +6,9 @@ import type { SubaccountState } from "../../../src/domain/account.ts";
 import type { Event } from "../../../src/domain/event.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import { type Price, tickUsd } from "./margin.ts";
+import { Events } from "./seen-events.ts";
 import { Markets } from "./seen-markets.ts";
+import { Orders } from "./seen-orders.ts";
 import { type AccountTruth, between, type Truth } from "./truth.ts";
 
 /** Statistics are of the whole second in which they were asked. */
@@ -19,6 +21,8 @@ export class Seen {
   readonly statuses = new Map<string, string>();
   /** By symbol, what is read of markets one by one. */
   readonly markets = new Markets();
+  readonly orders = new Orders();
+  readonly events = new Events();
   exchange: {
     readonly active: boolean;
     readonly gated: boolean;
@@ -26,8 +30,6 @@ export class Seen {
   } | null = null;
   /** Times at which accounts of one PDA index, and prices of all markets, were last read whole; the daemon's clock, ms. */
   readonly readMs = new Map<string, number>();
-  /** Keys of the deposits, withdrawals and transfers that histories told of, by wallet: kept over lives. */
-  readonly events = new Map<string, Map<string, Event>>();
   /** Wallets of which the equity of midnight was read. */
   readonly midnights = new Set<string>();
   /** Wallets of which the history of deposits and withdrawals was read since the start. */
@@ -42,16 +44,19 @@ export class Seen {
   version = 0;
   /** The newest state of each account that was seen: kept over lives, since the daemon keeps what accounts held. */
   readonly #last = new Map<string, AccountTruth>();
+  /** The parts of markets that never change. */
+  readonly rules: Truth["rules"];
   readonly #truth: Truth;
 
   constructor(truth: Truth) {
     this.#truth = truth;
+    this.rules = truth.rules;
   }
 
   /** A daemon that begins knows nothing. */
   forget(): void {
     for (const known of [this.accounts, this.prices, this.statuses, this.readMs]) known.clear();
-    this.markets.forget();
+    for (const part of [this.markets, this.orders, this.events]) part.forget();
     this.histories.clear();
     this.fundingRead.clear();
     this.exchange = null;
@@ -103,15 +108,11 @@ export class Seen {
         });
       case "events":
         if (observation.source === "funding") return this.#takePayments(observation);
+        if (observation.source === "orders") this.orders.takeHistory(observation);
+        if (this.events.take(observation)) this.version++;
         if (observation.source !== "collateral") return [];
         if (observation.wallet !== null && !observation.past && !this.histories.has(observation.wallet)) {
           this.histories.add(observation.wallet);
-          this.version++;
-        }
-        for (const event of observation.events) {
-          const known = this.events.get(event.wallet ?? "") ?? new Map<string, Event>();
-          this.events.set(event.wallet ?? "", known);
-          known.set(event.key, event);
           this.version++;
         }
         return [];
@@ -126,12 +127,10 @@ export class Seen {
         this.exchange = { active, gated, withdrawalsAvailable };
         this.readMs.set("exchangeStatus", observation.atMs);
         this.version++;
+        const wordsOf = (one: NonNullable<Seen["exchange"]>) =>
+          `active ${one.active}, gated ${one.gated}, withdrawals ${one.withdrawalsAvailable}`;
         const truths = between(this.#truth.exchange, atMs - recentMs, atMs);
-        return this.#wasTrue(
-          "trading on the exchange",
-          String(active),
-          truths.map((one) => String(one.active)),
-        );
+        return this.#wasTrue("status of the exchange", wordsOf(this.exchange), truths.map(wordsOf));
       }
       default:
         return [];
@@ -168,13 +167,6 @@ export class Seen {
     );
   }
 
-  /** The number of withdrawals that its history told of. */
-  withdrawals(wallet: string): number {
-    return [...(this.events.get(wallet)?.values() ?? [])].filter(
-      ({ fields }) => fields.eventType === "withdrawal",
-    ).length;
-  }
-
   #takeAccounts({
     wallet,
     pdaIndex,
@@ -183,6 +175,7 @@ export class Seen {
     atMs,
   }: Observation & { readonly kind: "accounts" }): readonly string[] {
     const prefix = `${wallet}/${pdaIndex}.`;
+    const first = !this.readMs.has(prefix);
     if (told === undefined) this.readMs.set(prefix, atMs);
     const listed = new Set(subaccounts.map(({ subaccount }) => `${prefix}${subaccount}`));
     for (const name of [...this.accounts.keys()]) {
@@ -197,7 +190,10 @@ export class Seen {
       if (told !== undefined && !told.includes(state.subaccount)) continue;
       const name = `${prefix}${state.subaccount}`;
       const before = this.accounts.get(name);
-      if (before?.sequence === state.sequence) continue;
+      if (before?.sequence === state.sequence) {
+        if (this.orders.take(before, first, atMs)) this.version++;
+        continue;
+      }
       // An account that was never opened is listed empty.
       const truth = this.#truth.account(name, state.sequence);
       if (truth === undefined) {
@@ -213,6 +209,7 @@ export class Seen {
       if (last && lostSome(last, truth)) this.#noteLost(name, atMs);
       this.#last.set(name, truth);
       this.accounts.set(name, truth);
+      this.orders.take(truth, first, atMs);
       this.version++;
     }
     return wrong;
@@ -277,6 +274,12 @@ function differences(truth: AccountTruth, state: SubaccountState): readonly stri
     if (String(seen) !== String(is)) wrong.push(`${what} ${seen}, true is ${is}`);
   };
   compare("collateral", state.collateralQuoteLots, truth.collateral);
+  // A change of the stream tells of them only where it is one of them.
+  if (Object.keys(state.capabilities).length > 0) {
+    compare("state", state.lifecycle, truth.state);
+    for (const [name, { immediate, viaColdActivation }] of Object.entries(state.capabilities))
+      compare(name, immediate ? "yes" : viaColdActivation ? "viaActivation" : "no", truth.rights[name]);
+  }
   compare(
     "spot",
     state.spotCollaterals.reduce((sum, { balance }) => sum + balance, 0n),

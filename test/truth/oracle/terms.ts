@@ -7,12 +7,18 @@ export interface Span {
 }
 
 interface Sections {
-  readonly schedules: {
-    readonly traderState: { readonly every: string };
-    readonly markets: { readonly every: string };
-  };
+  readonly exchange: { readonly streams: string };
+  readonly schedules: Readonly<Record<string, { readonly every: string; readonly whenStreaming?: string }>>;
   readonly ruleOverrides: Readonly<
-    Record<string, { readonly for?: string; readonly keepFiringFor?: string; readonly value?: string }>
+    Record<
+      string,
+      {
+        readonly for?: string;
+        readonly keepFiringFor?: string;
+        readonly value?: string;
+        readonly when?: string;
+      }
+    >
   >;
 }
 
@@ -21,21 +27,30 @@ export class Terms {
   readonly pricesMs: number;
   /** The longest interval between two readings of a history or an inbox. */
   readonly historiesMs: number;
+  readonly #first: Sections;
   readonly #overrides: readonly Sections["ruleOverrides"][];
 
   /** @param sections of config.yaml, of each version that was in use */
   constructor(sections: readonly Readonly<Record<string, unknown>>[]) {
     const all = sections as unknown as readonly Sections[];
-    const { traderState, markets } = all[0]!.schedules;
-    this.accountsMs = ms(traderState.every);
-    this.pricesMs = ms(markets.every);
+    this.#first = all[0]!;
+    this.accountsMs = this.everyMs("traderState");
+    this.pricesMs = this.everyMs("markets");
     this.historiesMs = inboxMs;
     this.#overrides = all.map(({ ruleOverrides }) => ruleOverrides);
   }
 
-  /** The one window over which a rule's value looks back, ms. */
+  /** The interval at which a source is read, ms. */
+  everyMs(source: string): number {
+    const { exchange, schedules } = this.#first;
+    const { every, whenStreaming } = schedules[source]!;
+    return ms(exchange.streams === "off" ? every : (whenStreaming ?? every));
+  }
+
+  /** The one window over which a rule looks back, ms. */
   windowMs(rule: string, shippedMs: number): number {
-    const found = /"(\d+[smh])"/.exec(this.#overrides[0]?.[rule]?.value ?? "");
+    const { value, when } = this.#overrides[0]?.[rule] ?? {};
+    const found = /"(\d+[smh])"/.exec(value ?? when ?? "");
     return found ? ms(found[1]!) : shippedMs;
   }
 

@@ -24,6 +24,7 @@ export interface OrderTruth {
   readonly priceTicks: number;
   readonly lots: bigint;
   readonly reduceOnly: boolean;
+  readonly placedMs: number;
 }
 
 /** An account after the transaction that gave it its sequence. Times are true wall times, ms. */
@@ -39,6 +40,10 @@ export interface AccountTruth {
   readonly spot: bigint;
   readonly positions: readonly PositionTruth[];
   readonly orders: readonly OrderTruth[];
+  /** As the exchange calls it. */
+  readonly state: string;
+  /** `yes`, `no`, or only by being made active again. */
+  readonly rights: Readonly<Record<string, string>>;
 }
 
 export interface MarketTruth {
@@ -152,16 +157,35 @@ export class Truth {
         priceTicks,
         lots: remainingLots,
         reduceOnly: order.reduceOnly,
+        placedMs: order.place.atMs,
       };
     });
     const state: AccountTruth = {
       ...{ name, wallet: wallet.name, atMs: this.#nowMs(), sequence, collateral, netDeposits },
       ...{ spot: account.spot ?? 0n, positions, orders },
+      ...rightsOf(account),
     };
     const states = this.accounts.get(name) ?? [];
     this.accounts.set(name, states);
     states.push(state);
   }
+}
+
+const rightNames = [
+  "placeLimitOrder",
+  "placeMarketOrder",
+  "riskIncreasingTrade",
+  "riskReducingTrade",
+  "depositCollateral",
+  "withdrawCollateral",
+] as const;
+
+function rightsOf({ onboarded, lostRights: lost }: Account): Pick<AccountTruth, "state" | "rights"> {
+  const word = onboarded ? "yes" : "viaActivation";
+  const rights = Object.fromEntries(rightNames.map((name) => [name, lost.has(name) ? "no" : word]));
+  if (!onboarded) return { state: "cold", rights };
+  if (rightNames.every((name) => lost.has(name))) return { state: "frozen", rights };
+  return { state: lost.has("riskIncreasingTrade") ? "reduceOnly" : "active", rights };
 }
 
 /** The state of a time: the last one that is not later; undefined before the first. */

@@ -267,7 +267,7 @@ export class Wallets {
       moves += flows.moves;
       spotMoved ||= flows.spotMoved;
     }
-    const known = events.get(wallet)?.size ?? 0;
+    const known = events.of(wallet, "collateral", Number.POSITIVE_INFINITY, 0).length;
     return { equity, paid, profit: equity - paid, sure: known === moves && !spotMoved };
   }
 

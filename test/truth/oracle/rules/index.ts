@@ -1,12 +1,13 @@
 /** All predicates. */
 import type { Predicate } from "../predicate.ts";
+import { accountRules } from "./account.ts";
 import { exchangeRules } from "./exchange.ts";
 import { fundingRules } from "./funding.ts";
 import { accountLiquidationNear, liquidationNear } from "./liquidation.ts";
 import { accountLiquidatable, marginHigh, ordersMayBeCancelled } from "./margin.ts";
 import { marketRules } from "./markets.ts";
 import { stopLossBehindLiquidation, stopLossMissing } from "./stop-loss.ts";
-import { dailyLoss, drawdown, losingFast, manyWithdrawals } from "./wallet.ts";
+import { dailyLoss, drawdown, losingFast } from "./wallet.ts";
 
 export const predicates: readonly Predicate[] = [
   liquidationNear,
@@ -19,7 +20,7 @@ export const predicates: readonly Predicate[] = [
   drawdown,
   dailyLoss,
   losingFast,
-  manyWithdrawals,
+  ...accountRules,
   ...exchangeRules,
   ...marketRules,
   ...fundingRules,

@@ -1,4 +1,4 @@
-/** drawdown.yaml, and of account.yaml the rule about withdrawals. */
+/** drawdown.yaml. */
 import {
   above,
   below,
@@ -123,17 +123,3 @@ export const dailyLoss = shareRule(
       ["equity", new RegExp(`Equity ${money}`), view.money.now(wallet)!.equity],
     ]),
 );
-
-export const manyWithdrawals: Predicate = {
-  rule: "ManyWithdrawals",
-  forMs: 0,
-  keepMs: 0,
-  reads: ["collateral"],
-  subjects: (view) => [...view.wallets.keys()],
-  levels: (view, wallet) => {
-    const on = view.seen.withdrawals(wallet) >= 3;
-    return [{ severity: "warning", on, off: !on }];
-  },
-  claims: (view, wallet, text) =>
-    claimsOf(text, [["withdrawals", /: (\d+) withdrawals/, view.seen.withdrawals(wallet)]]),
-};

@@ -1,0 +1,112 @@
+/** account.yaml but for its rules about events. */
+import type { Event } from "../../../../src/domain/event.ts";
+import { tickUsd } from "../margin.ts";
+import { claimsOf, type Ease, minuteMs, money, type Predicate, percent } from "../predicate.ts";
+import type { OrderTruth } from "../truth.ts";
+import type { View } from "../view.ts";
+
+const hourMs = 60 * minuteMs;
+const stuckAfterMs = 72 * hourMs;
+/** Sums in doubles, of amounts that the exchange rounds. */
+const cent = 0.01;
+
+/** A rule that holds while so many events lie within a time that ends now. */
+function manyWithin(
+  rule: string,
+  terms: {
+    readonly severity: "warning" | "critical";
+    readonly windowMs: number;
+    readonly source: string;
+    readonly kind: Event["kind"];
+    readonly counts: (event: Event) => boolean;
+    readonly subjects: (view: View) => readonly string[];
+    readonly claims: (
+      view: View,
+      subject: string,
+      events: readonly Event[],
+    ) => Parameters<typeof claimsOf>[1];
+  },
+): Predicate {
+  const least = 3;
+  const windowMs = (view: View): number => view.terms.windowMs(rule, terms.windowMs);
+  const within = (view: View, subject: string, atMs: number): readonly Event[] =>
+    view.seen.events.of(subject, terms.kind, windowMs(view), atMs).filter(terms.counts);
+  return {
+    rule,
+    ...{ forMs: 0, keepMs: 0 },
+    reads: [terms.source],
+    subjects: terms.subjects,
+    levels: (view, subject) => {
+      const on = within(view, subject, view.nowMs).length >= least;
+      return [{ severity: terms.severity, on, off: !on }];
+    },
+    turns: (view, fromMs, toMs) =>
+      terms.subjects(view).some((subject) => {
+        const ends = (atMs: number) => within(view, subject, atMs).length;
+        return ends(fromMs) !== ends(toMs);
+      }),
+    claims: (view, subject, text) =>
+      claimsOf(text, terms.claims(view, subject, within(view, subject, view.nowMs))),
+  };
+}
+
+const manyWithdrawals = manyWithin("ManyWithdrawals", {
+  ...{ severity: "warning", windowMs: hourMs, source: "collateral", kind: "collateral" },
+  counts: ({ fields }) => fields.eventType === "withdrawal",
+  subjects: (view) => [...view.wallets.keys()],
+  claims: (view, wallet, withdrawals) => [
+    ["withdrawals", /: (\d+) withdrawals/, withdrawals.length],
+    [
+      "sum",
+      new RegExp(`Together ${money}`),
+      -withdrawals.reduce((sum, { fields }) => sum + Number(fields.amountUsd), 0),
+      cent,
+    ],
+    ["equity", new RegExp(`equity is now ${money}`), view.money.now(wallet)?.equity],
+  ],
+});
+
+const riskEngineClearsOrders = manyWithin("RiskEngineClearsOrders", {
+  ...{ severity: "critical", windowMs: 10 * minuteMs, source: "notifications", kind: "notification" },
+  counts: ({ fields }) => fields.type === "risk_engine_cancel_order",
+  subjects: (view) => view.accounts(),
+  claims: (view, account, cancelled) => [
+    ["cancelled", /cancelled (\d+) orders/, cancelled.length],
+    ["margin ratio", new RegExp(`margin ratio ${percent}`), view.account(account)?.ratio],
+    ["free collateral", new RegExp(`free collateral\\s+${money}`), view.account(account)?.free],
+    ["orders left", /, (\d+) orders left/, view.seen.accounts.get(account)?.orders.length],
+  ],
+});
+
+/** The orders of an account that rest for too long; null: it cannot be told of all of them. */
+function stuckIn(view: View, account: string, ease: Ease): readonly OrderTruth[] | null {
+  const { orders } = view.seen;
+  const state = view.seen.accounts.get(account)!;
+  const opening = state.orders.filter(({ reduceOnly }) => !reduceOnly);
+  if (ease < 0 && opening.some((order) => orders.isUnaged(state, order))) return null;
+  return opening.filter((order) => orders.ageMs(state, order) > stuckAfterMs);
+}
+
+const orderStuck: Predicate = {
+  rule: "OrderStuck",
+  ...{ forMs: 0, keepMs: 0 },
+  subjects: (view) => view.accounts(),
+  levels: (view, account, ease) => {
+    const stuck = stuckIn(view, account, ease);
+    const on = stuck !== null && stuck.length > 0;
+    return [{ severity: "info", on, off: stuck !== null && !on }];
+  },
+  claims: (view, account, text) => {
+    const stuck = stuckIn(view, account, 1)!;
+    const usd = stuck.reduce((sum, { symbol, priceTicks, lots }) => {
+      const rules = view.seen.rules.get(symbol)!;
+      return sum + (priceTicks * tickUsd(rules) * Number(lots)) / 10 ** rules.baseLotsDecimals;
+    }, 0);
+    return claimsOf(text, [
+      ["orders", /: (\d+|no) orders? ha(?:s|ve)\s+rested/, stuck.length === 0 ? "no" : String(stuck.length)],
+      ["sum", new RegExp(`Together ${money}`), usd],
+    ]);
+  },
+};
+
+export const accountRules: readonly Predicate[] = [manyWithdrawals, riskEngineClearsOrders, orderStuck];

@@ -1,0 +1,38 @@
+/** Deposits, withdrawals, transfers and notifications that the daemon was told of, and when their histories were read. */
+import type { Event } from "../../../src/domain/event.ts";
+import type { Observation } from "../../../src/domain/observation.ts";
+
+/** The sources over whose events rules look back. */
+const sources: readonly string[] = ["collateral", "notifications"];
+
+export class Events {
+  /** Times of the newest readings since the start, as `source wallet`; the daemon's clock, ms. */
+  readonly readMs = new Map<string, number>();
+  /** By wallet and key: kept over lives. */
+  readonly #all = new Map<string, Map<string, Event>>();
+
+  forget(): void {
+    this.readMs.clear();
+  }
+
+  /** @returns true if it tells of something new */
+  take({ source, wallet, events, atMs, live }: Observation & { readonly kind: "events" }): boolean {
+    if (wallet === null || !sources.includes(source)) return false;
+    if (!live) this.readMs.set(`${source} ${wallet}`, atMs);
+    const known = this.#all.get(wallet) ?? new Map<string, Event>();
+    this.#all.set(wallet, known);
+    for (const event of events) known.set(`${event.kind} ${event.key}`, event);
+    return events.length > 0;
+  }
+
+  /** Those of a wallet (`w1`) or of an account of it (`w1/0.0`) within a time that ends now. @param windowMs infinite: all */
+  of(subject: string, kind: Event["kind"], windowMs: number, nowMs: number): readonly Event[] {
+    const [wallet = "", account] = subject.split("/");
+    return [...(this.#all.get(wallet)?.values() ?? [])].filter(
+      (event) =>
+        event.kind === kind &&
+        event.happenedMs >= nowMs - windowMs &&
+        (account === undefined || account === `${event.pdaIndex}.${event.subaccount}`),
+    );
+  }
+}

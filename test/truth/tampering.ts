@@ -1,0 +1,36 @@
+/** Logs of scenarios that were tampered with, and the checks of the oracle that find it. */
+import type { AlertChange } from "../../src/domain/alert.ts";
+import type { Observation } from "../../src/domain/observation.ts";
+import type { Logged } from "./log.ts";
+import { judge } from "./oracle/judge.ts";
+import type { Outcome } from "./scenario.ts";
+
+/** Names of the checks that fail in a log made of that of an outcome, each with its rule. */
+export function brokenIn(outcome: Outcome, change: (entry: Logged) => Logged): readonly string[] {
+  const log = Object.create(outcome.log, { entries: { value: outcome.log.entries.map(change) } });
+  return [...new Set(judge({ ...outcome, log }).findings.map(({ check, rule }) => `${check} ${rule}`))];
+}
+
+/** Puts others in the place of changes of alerts; null: none. */
+export const changed =
+  (of: (change: AlertChange) => AlertChange | readonly AlertChange[] | null) =>
+  (entry: Logged): Logged =>
+    entry.kind === "committed"
+      ? {
+          ...entry,
+          changes: {
+            ...entry.changes,
+            alertChanges: entry.changes.alertChanges.flatMap((one) => of(one) ?? []),
+          },
+        }
+      : entry;
+
+export const observed =
+  (of: (observation: Observation) => Observation) =>
+  (entry: Logged): Logged =>
+    entry.kind === "committed"
+      ? { ...entry, changes: { ...entry.changes, observations: entry.changes.observations.map(of) } }
+      : entry;
+
+export const isOf = ({ kind, alert }: AlertChange, step: AlertChange["kind"], rule: string) =>
+  kind === step && alert.rule === rule;
