@@ -4,11 +4,13 @@
  * Each state of an account is compared with the one before. What its trades and its funding do not explain is an open change
  * until records of the histories explain it, which may be minutes late: a record of the collateral history as paid in or out,
  * fills and takeovers as profit or loss. States and records of an account are ordered by slot: a record of a later slot than
- * the newest state waits until a state shows it. An account that a whole answer about its PDA index does not list is empty:
+ * the newest state waits until a state shows it, and so does one of its very slot where that state has the collateral of before
+ * it. An account that a whole answer about its PDA index does not list is empty:
  * one that came and went between two answers has records and no state.
  */
 
 import { FewMap } from "../domain/few-map.ts";
+import { usdFromQuoteLots } from "../risk/units.ts";
 import {
   type Balance,
   type BalanceChange,
@@ -32,9 +34,12 @@ const saleSlack = 0.2;
 /** The sides of a transfer are the same to this share of it, however rough the estimates are that stand in them. */
 const transferSlack = 0.1;
 const centUsd = 0.01;
+/** Amounts are multiples of 10⁻⁶ USD, read as doubles. */
+const exactUsd = 5e-7;
 const maxOpen = 100;
 const maxAhead = 1_000;
 const maxSettled = 20;
+const maxLoose = 20;
 const maxExplained = 20;
 /** Explained changes are kept for so long, ms. */
 const explainedForMs = 3_600_000;
@@ -47,14 +52,17 @@ interface Place {
 
 /** A record of a history that moved an account's cash. Amounts are USD, positive: received. */
 export type CashRecord = Place &
+  /** `afterUsd`: the account's collateral after it. Absent: the record does not say. */
   (
-    | { readonly kind: "flow"; readonly usd: number }
+    | { readonly kind: "flow"; readonly usd: number; readonly afterUsd?: number }
     /** `units`: signed change of the size; `usd`: after fees. */
     | { readonly kind: "fill"; readonly symbol: string; readonly units: number; readonly usd: number }
     | { readonly kind: "takeover" }
     /** Collateral in another asset was liquidated: `units` of the asset were sold for `usd`. */
     | { readonly kind: "sale"; readonly assetIndex: number; readonly units: number; readonly usd: number }
   );
+
+type FillRecord = CashRecord & { readonly kind: "fill" };
 
 export interface OpenChange extends BalanceChange {
   readonly account: string;
@@ -124,6 +132,7 @@ export const nothingOpen: OpenRange = { inUsd: 0, outUsd: 0 };
 const noChanges: readonly OpenChange[] = [];
 const noRecords: readonly CashRecord[] = [];
 const noFlows: readonly SpotFlow[] = [];
+const noFills: readonly FillRecord[] = [];
 const noExplained: readonly ExplainedFlow[] = [];
 const noIndices: readonly number[] = [];
 
@@ -138,16 +147,15 @@ export class OpenChanges {
   #ahead: readonly CashRecord[] = noRecords;
   /** Explained changes of accounts that no state shows: a record that comes later belongs to one of them. */
   #settled: readonly OpenChange[] = noChanges;
-  /**
-   * Changes that their trades explain by estimates, of the newest slot that had one: the estimates may hide flows, and another
-   * state of that slot may show more of its records.
-   */
-  #estimated: readonly OpenChange[] = noChanges;
   #paidOut: readonly SpotFlow[] = noFlows;
   /** The range of all open changes together. */
   range: OpenRange = nothingOpen;
   /** PDA indices of which a state from before a restart was taken. */
   restoredIndices: readonly number[] = noIndices;
+  /** Explained changes up to the newest slot that has any, one an account. */
+  #explainedOfSlot: readonly OpenChange[] = noChanges;
+  /** Fills of the slots of newest states that belong to no open change: the next state of such a slot's account may show them. */
+  #looseFills: readonly FillRecord[] = noFills;
   /** Those that turned out to be paid in or out lately, oldest first. */
   #explained: readonly ExplainedFlow[] = noExplained;
   /** See `takeHidden`. */
@@ -171,7 +179,8 @@ export class OpenChanges {
     this.#settled = settled;
     this.#explained = explained;
     // Those that a state showed before a stop were taken.
-    this.#ahead = ahead.filter(({ account, slot }) => slot > this.slotOf(account));
+    this.#ahead = noRecords;
+    for (const record of ahead) if (this.isAhead(record)) this.#ahead = [...this.#ahead, record];
     // An earlier version kept neither time.
     this.#setOpen(
       open.map((one) => ({ ...one, readMs: one.readMs ?? one.atMs, waitedMs: one.waitedMs ?? 0 })),
@@ -203,6 +212,25 @@ export class OpenChanges {
     return Math.max(seen?.slot ?? -1, this.#wholes.get(pdaIndexOf(account))?.slot ?? -1);
   }
 
+  /** True if no state shows what a record tells of. */
+  isAhead(record: CashRecord): boolean {
+    const { account } = record;
+    const slot = this.slotOf(account);
+    if (record.slot !== slot) return record.slot > slot;
+    const balance = this.before(account);
+    if (balance === undefined) return false;
+    const waiting = this.#ahead.filter((one) => isFlow(one) && one.account === account && one.slot === slot);
+    return precedes(balance, record, sumOf(waiting));
+  }
+
+  /** True if a flow waits for a state that shows it. */
+  isWaiting({ account, slot, usd }: Place & { readonly usd: number }): boolean {
+    if (slot > this.slotOf(account)) return true;
+    return this.#ahead.some(
+      (one) => one.kind === "flow" && one.account === account && one.slot === slot && one.usd === usd,
+    );
+  }
+
   /** The newest state of an account. */
   seen(account: string): SeenBalance | undefined {
     return this.#seen.get(account);
@@ -232,7 +260,7 @@ export class OpenChanges {
 
   /** Flows that no state shows yet, USD. */
   aheadUsd(): number {
-    return this.#ahead.reduce((sum, one) => (one.kind === "flow" ? sum + one.usd : sum), 0);
+    return sumOf(this.#ahead);
   }
 
   /** The range of the changes that were seen after a time. */
@@ -286,7 +314,7 @@ export class OpenChanges {
     const seen = this.#seen.get(account);
     if (seen === undefined) {
       this.#seen.set(account, { slot, balance });
-      const waited = this.#takeAhead(account, slot);
+      const waited = this.#takeAhead(account, slot, balance);
       const fromSlot = this.#wholes.get(pdaIndexOf(account))?.slot;
       if (fromSlot === undefined) return true;
       this.#compare({ account, fromSlot, toSlot: slot, atMs }, emptyBalance, balance, waited, pricingOf);
@@ -296,7 +324,7 @@ export class OpenChanges {
     const fromSlot = this.slotOf(account);
     seen.balance = balance;
     seen.slot = slot;
-    const waited = this.#ahead.length === 0 ? noRecords : this.#takeAhead(account, slot);
+    const waited = this.#ahead.length === 0 ? noRecords : this.#takeAhead(account, slot, balance);
     const still = before.collateralQuoteLots === balance.collateralQuoteLots && taken === null;
     if (still && !waited.some(isFlow)) return waited.length > 0;
     const at = { account, fromSlot, toSlot: slot, atMs };
@@ -331,37 +359,25 @@ export class OpenChanges {
       if (one.slot <= slot && pdaIndexOf(one.account) === pdaIndex && !this.#isListed(one.account))
         gone.add(one.account);
     for (const account of gone) {
-      const waited = this.#takeAhead(account, slot);
+      const waited = this.#takeAhead(account, slot, emptyBalance);
       if (fromSlot !== undefined) this.#compareUnlisted({ account, fromSlot, toSlot: slot, atMs }, waited);
     }
     return gone.size > 0;
   }
 
-  /**
-   * The slot from which on states show a flow. The newest state may be of the slot of the record and from before it: had it
-   * shown the flow, a change of that amount would be open, or would be hidden in the estimate of a trade.
-   */
-  shownFrom(flow: CashRecord & { readonly kind: "flow" }): number {
-    const { account, slot } = flow;
-    const sinceSlot = this.#wholes.get(pdaIndexOf(account))?.sinceSlot;
-    if (slot !== this.slotOf(account) || sinceSlot === undefined || slot <= sinceSlot) return slot;
-    const isShown =
-      this.#placeOf(flow) >= 0 ||
-      this.#settled.some((one) => isWithin(one, flow)) ||
-      this.#estimated.some((one) => isOfSlot(one, account, slot) && Math.abs(flow.usd) <= slackOf(one));
-    return isShown ? slot : slot + 1;
-  }
-
   /** @returns true if open changes, or what waits, are others now */
   takeRecord(record: CashRecord, atMs: number): boolean {
-    if (record.slot > this.slotOf(record.account)) {
+    if (this.isAhead(record)) {
       this.#wait(record);
       return true;
     }
     const index = this.#placeOf(record);
     if (index < 0) {
-      if (record.kind !== "flow" && this.#estimated.length > 0)
-        this.#estimated = this.#estimated.map((one) => (isWithin(one, record) ? less(one, record) : one));
+      this.#explainedOfSlot = this.#explainedOfSlot.map((one) =>
+        isWithin(one, record) ? less(one, record) : one,
+      );
+      if (record.kind === "fill" && record.slot === this.slotOf(record.account))
+        this.#looseFills = [...this.#looseFills.slice(1 - maxLoose), record];
       return this.#takeUnlisted(record, atMs);
     }
     const open = this.#applied(this.#open[index]!, record, atMs);
@@ -415,6 +431,8 @@ export class OpenChanges {
   /** Lets go of all open changes. */
   forget(): void {
     this.#settled = noChanges;
+    this.#explainedOfSlot = noChanges;
+    this.#looseFills = noFills;
     this.#setOpen([]);
   }
 
@@ -431,7 +449,7 @@ export class OpenChanges {
     return this.#open.length < length;
   }
 
-  /** @returns true if open changes are others now */
+  /** @returns true if it stays open */
   #compare(
     at: OpenPlace,
     before: Balance,
@@ -442,35 +460,49 @@ export class OpenChanges {
   ): boolean {
     const { cashUsd, traded, slackUsd } = balanceChange(before, after, pricingOf);
     const { account, fromSlot, toSlot } = at;
-    const open: OpenChange = {
+    const own: OpenChange = {
       ...at,
       // A slot may have several states: what happened after the first of them has records of the same slot.
       fromSlot: Math.min(fromSlot, toSlot - 1),
       ...{ cashUsd, traded, slackUsd, readMs: at.atMs, waitedMs: 0, flowUsd: 0 },
       ...(taken === null ? {} : { taken }),
     };
-    const openBefore = this.#open;
-    const other = fromSlot === toSlot && taken === null ? this.#takeOfSlot(account, toSlot) : undefined;
-    const change = other === undefined ? open : joined(other, open);
+    const isOfSlot = (one: OpenChange): boolean =>
+      one.account === account && one.toSlot === toSlot && one.taken === undefined && !one.unlisted;
+    const isSame = fromSlot === toSlot && taken === null;
+    const other = isSame ? this.#open.find(isOfSlot) : undefined;
+    const former = other ?? (isSame ? this.#explainedOfSlot.find(isOfSlot) : undefined);
+    const open = this.#lessLoose(former === undefined ? own : joined(former, own), fromSlot);
+    if (other !== undefined) this.#setOpen(this.#open.filter((one) => one !== other));
     // A deposit may have been paid out again before the state was seen.
-    if (taken === null && isExplained(change) && !waited.some(isFlow)) {
-      const explained = waited.reduce(less, change);
-      this.#noteHidden(explained);
-      if (slackOf(explained) > centUsd)
-        this.#estimated = [...this.#estimated.filter((one) => one.toSlot === toSlot), explained];
-      return this.#open !== openBefore;
+    if (taken === null && isExplained(open) && !waited.some(isFlow)) {
+      const left = waited.reduce(less, open);
+      this.#noteHidden(left);
+      this.#noteOfSlot(left);
+      return other !== undefined;
     }
-    return this.#addOpen(change, waited) || this.#open !== openBefore;
+    return this.#addOpen(open, waited) || other !== undefined;
   }
 
-  /** Takes out a change of an account that ends in a slot, if there is one: open, or explained by estimates. */
-  #takeOfSlot(account: string, slot: number): OpenChange | undefined {
-    const fits = (one: OpenChange): boolean => isOfSlot(one, account, slot);
-    const open = this.#open.find(fits);
-    if (open !== undefined) this.#setOpen(this.#open.filter((one) => one !== open));
-    const found = open ?? this.#estimated.find(fits);
-    this.#estimated = this.#estimated.filter((one) => !fits(one));
-    return found;
+  /** Applies fills of the slot of the state before that explain some of a change: that state was of before them. */
+  #lessLoose(open: OpenChange, fromSlot: number): OpenChange {
+    if (this.#looseFills.length === 0) return open;
+    const { account } = open;
+    const left: FillRecord[] = [];
+    let change = open;
+    for (const fill of this.#looseFills) {
+      if (fill.account !== account) left.push(fill);
+      else if (fill.slot === fromSlot && explainsSome(change, fill)) change = less(change, fill);
+    }
+    this.#looseFills = left.length > 0 ? left : noFills;
+    return change;
+  }
+
+  /** Notes a change that is explained: the next state of its slot, and records that come later, belong to it as well. */
+  #noteOfSlot(open: OpenChange): void {
+    const { account, toSlot } = open;
+    const others = this.#explainedOfSlot.filter((one) => one.toSlot >= toSlot && one.account !== account);
+    this.#explainedOfSlot = [...others, open];
   }
 
   /** Nothing is left of what the records of an account say that came and went between two answers. */
@@ -516,19 +548,29 @@ export class OpenChanges {
     this.#ahead = [...(spare < 0 ? this.#ahead : this.#ahead.toSpliced(spare, 1)), record];
   }
 
-  /** Removes what waited for a state of this slot. */
-  #takeAhead(account: string, slot: number): readonly CashRecord[] {
-    const isDue = (one: CashRecord): boolean => one.account === account && one.slot <= slot;
+  /** Removes what waited for a state of this slot. Where it has the collateral of before the first of them, they wait on. */
+  #takeAhead(account: string, slot: number, balance: Balance): readonly CashRecord[] {
+    const first = this.#ahead.find((one) => one.account === account && one.slot === slot && isFlow(one));
+    const toSlot = first !== undefined && precedes(balance, first, 0) ? slot - 1 : slot;
+    const isDue = (one: CashRecord): boolean => one.account === account && one.slot <= toSlot;
     const due = this.#ahead.filter(isDue);
     if (due.length > 0) this.#ahead = this.#ahead.filter((one) => !isDue(one));
     return due;
   }
 
-  /** Index of the open change that a record belongs to, by slot, or a flow by its very amount; -1: there is none. */
+  /**
+   * Index of the open change that a record belongs to: by slot, a fill of the slot of the state before by its trade, or a flow by
+   * its very amount; -1: there is none.
+   */
   #placeOf(record: CashRecord): number {
-    const { account } = record;
+    const { account, slot } = record;
     const index = this.#open.findIndex((one) => isWithin(one, record));
-    if (index >= 0 || record.kind !== "flow") return index;
+    if (index >= 0) return index;
+    if (record.kind === "fill")
+      return this.#open.findIndex(
+        (one) => one.account === account && one.fromSlot === slot && explainsSome(one, record),
+      );
+    if (record.kind !== "flow") return index;
     return this.#open.findIndex(
       (one) => one.account === account && Math.abs(unexplainedUsd(one) - record.usd) <= slackOf(one),
     );
@@ -550,7 +592,10 @@ export class OpenChanges {
       this.#payOut(open);
     }
     if (open.unlisted) this.#settled = [...this.#settled.slice(1 - maxSettled), open];
-    else this.#noteHidden(open);
+    else {
+      this.#noteHidden(open);
+      if (open.taken === undefined) this.#noteOfSlot(open);
+    }
     const usd = open.flowUsd - takenUsd - (open.reportedUsd ?? 0);
     if (usd !== 0) {
       const recent = this.#explained.filter((one) => one.atMs > atMs - explainedForMs);
@@ -579,11 +624,6 @@ function isWithin({ account, fromSlot, toSlot }: OpenPlace, record: Place): bool
   return record.account === account && record.slot > fromSlot && record.slot <= toSlot;
 }
 
-/** True if the change of an account ends in a slot, as another may: collateral that was taken, and accounts without states, apart. */
-function isOfSlot({ account, toSlot, taken, unlisted }: OpenChange, of: string, slot: number): boolean {
-  return account === of && toSlot === slot && taken === undefined && !unlisted;
-}
-
 /** Two changes of an account that end in one slot, as one: records do not tell which of them they belong to. */
 function joined(first: OpenChange, second: OpenChange): OpenChange {
   const traded: Record<string, OpenChange["traded"][string]> = { ...first.traded };
@@ -609,6 +649,24 @@ function joined(first: OpenChange, second: OpenChange): OpenChange {
     flowUsd: first.flowUsd + second.flowUsd,
     ...(first.reportedUsd === undefined ? {} : { reportedUsd: first.reportedUsd }),
   };
+}
+
+/** True if a change has a trade that a fill may be of, and less of it is unexplained with that fill. */
+function explainsSome(open: OpenChange, fill: FillRecord): boolean {
+  const left = open.traded[fill.symbol]?.units ?? 0;
+  if (left * fill.units <= 0 || Math.abs(left) < Math.abs(fill.units) * (1 - 1e-9)) return false;
+  return Math.abs(unexplainedUsd(less(open, fill))) < Math.abs(unexplainedUsd(open));
+}
+
+/** True if a balance is that of before a flow. @param usd flows between the two */
+function precedes({ collateralQuoteLots }: Balance, record: CashRecord, usd: number): boolean {
+  if (record.kind !== "flow" || record.afterUsd === undefined) return false;
+  const beforeUsd = record.afterUsd - record.usd;
+  return Math.abs(usdFromQuoteLots(collateralQuoteLots) + usd - beforeUsd) <= exactUsd;
+}
+
+function sumOf(records: readonly CashRecord[]): number {
+  return records.reduce((sum, one) => (one.kind === "flow" ? sum + one.usd : sum), 0);
 }
 
 function isFlow({ kind }: CashRecord): boolean {

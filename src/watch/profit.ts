@@ -136,11 +136,12 @@ export class Profit implements Doubt {
   /**
    * Takes a flow into the sum. @returns true if it counts
    * @param usd positive: paid in
+   * @param isAhead no state shows it yet, as of `OpenChanges.isAhead`
    */
-  takeFlow(account: string, slot: number, usd: number): boolean {
+  takeFlow(account: string, slot: number, usd: number, isAhead = false): boolean {
     const kept = this.#kept;
     if (kept === null) return true;
-    if (slot <= sinceSlot(kept, account)) return false;
+    if (!isAhead && slot <= sinceSlot(kept, account)) return false;
     this.#kept = { ...kept, netUsd: kept.netUsd + usd };
     return true;
   }

@@ -282,12 +282,8 @@ export class Profits {
     const account = accountOf(event);
     const usd = this.#flowOf(entry, event, read);
     const transfer = transferOf(event);
-    const isUnseen = event.backfilled !== true && account !== null && usd !== null && usd !== 0;
-    const slot = isUnseen
-      ? profit.changes.shownFrom({ kind: "flow", account, slot: event.slot, usd })
-      : event.slot;
     // Between two accounts that are both watched the wallet as a whole has neither more nor less.
-    this.#today.take(event, usd ?? (transfer?.within ? 0 : null), slot);
+    this.#today.take(event, usd ?? (transfer?.within ? 0 : null));
     if (event.backfilled || account === null) return false;
     if (usd === null) {
       if (transfer !== null && !transfer.within)
@@ -297,8 +293,11 @@ export class Profits {
       return false;
     }
     if (usd === 0) return false;
-    const counts = profit.takeFlow(account, slot, usd);
-    if (!profit.changes.takeRecord({ kind: "flow", account, slot, usd }, draft.atMs) && !counts) return false;
+    const { slot, fields } = event;
+    const after = typeof fields.after === "number" ? { afterUsd: fields.after } : {};
+    const record = { kind: "flow", account, slot, usd, ...after } as const;
+    const counts = profit.takeFlow(account, slot, usd, profit.changes.isAhead(record));
+    if (!profit.changes.takeRecord(record, draft.atMs) && !counts) return false;
     this.#refresh(entry, draft, false);
     return true;
   }

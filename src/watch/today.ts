@@ -159,16 +159,13 @@ export class Today implements Due {
     this.take(event, within ? 0 : typeof amountUsd === "number" ? amountUsd : null);
   }
 
-  /**
-   * @param flowUsd of a collateral move: what it brought in or, negative, took out; null: nobody can say
-   * @param slot from which on states show it
-   */
-  take(event: Event, flowUsd: number | null, slot = event.slot): void {
+  /** @param flowUsd of a collateral move: what it brought in or, negative, took out; null: nobody can say */
+  take(event: Event, flowUsd: number | null): void {
     const { wallet, kind, fields, happenedMs, symbol } = event;
     if (wallet === null || (kind !== "fill" && kind !== "funding" && kind !== "collateral")) return;
     if (kind === "collateral") {
-      if (flowUsd !== 0)
-        this.takeFlow(wallet, { slot, atMs: happenedMs, usd: flowUsd, account: accountOf(event) });
+      const { slot, happenedMs: atMs } = event;
+      if (flowUsd !== 0) this.takeFlow(wallet, { slot, atMs, usd: flowUsd, account: accountOf(event) });
       return;
     }
     // An hour of funding belongs to the day in which it ends, and that which ends at midnight to the day that ends.
@@ -226,7 +223,7 @@ export class Today implements Due {
         isFromExchange(base) && atMs <= base.readMs && !(account && base.accounts.includes(account));
       if (flow.usd === null || untold) return;
       // What no state shows yet is not in the equity.
-      if (account !== null && flow.slot > profit.changes.slotOf(account)) continue;
+      if (account !== null && profit.changes.isWaiting({ account, slot: flow.slot, usd: flow.usd })) continue;
       usd += flow.usd;
       counted.push(flow);
     }

@@ -283,7 +283,8 @@ test.each([4_000, -4_000])(
     const h = boot(loss());
     h.pass(second);
     const before = figure(h, "netDeposits");
-    h.events("collateral", [flow(h, usd)]);
+    const one = flow(h, usd);
+    h.events("collateral", [{ ...one, fields: { ...one.fields, after: 10_000 + usd } }]);
     expect([figure(h, "pnl"), figure(h, "netDeposits")]).toEqual([0, before]);
     h.pass(second);
     h.account(calm(10_000 + usd));

@@ -232,4 +232,22 @@ export const former: readonly Defect[] = [
     "const quiet = told.silent && nowMs - this.#silenceEndedMs <= this.#silentAfterMs;",
     "const quiet = told.silent && nowMs - this.#silenceEndedMs <= 0;",
   ),
+  one(
+    "time in which a withdrawal might have been a loss counts for a loss after it",
+    "src/watch/conditions.ts",
+    "return withoutHeld(lifecycle);",
+    "return lifecycle;",
+  ),
+  one(
+    "a record of the slot of the newest state counts as shown by it",
+    "src/watch/open-changes.ts",
+    "if (record.slot !== slot) return record.slot > slot;",
+    "return record.slot > slot;",
+  ),
+  one(
+    "fills of a slot belong to the last of its changes alone",
+    "src/watch/open-changes.ts",
+    "const former = other ?? (isSame ? this.#explainedOfSlot.find(isOfSlot) : undefined);",
+    "const former = other;",
+  ),
 ];
