@@ -25,6 +25,7 @@ import { AlertBook, type LiveAlert } from "./alert-book.ts";
 import { explainedText } from "./both-ends.ts";
 import { ChannelAlerts } from "./channel-alerts.ts";
 import { applies, Conditions } from "./conditions.ts";
+import { Counts } from "./counts.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Held } from "./dispatch.ts";
 import { Downtime } from "./downtime.ts";
@@ -101,6 +102,7 @@ interface Standing {
   readonly alerts: AlertBook;
   readonly noData: NoData;
   readonly failing: Failing;
+  readonly counts: Counts;
   readonly endings: Endings;
   readonly market: MarketAnswers;
   readonly together: Together;
@@ -130,6 +132,7 @@ export class Watch {
   readonly #noData: NoData;
   readonly #failing: Failing;
   readonly #downtime: Downtime;
+  readonly #counts: Counts;
   readonly #vigils: Vigils;
   readonly #channels: ChannelAlerts;
   readonly #drills: DrillAlerts;
@@ -228,6 +231,7 @@ export class Watch {
         [...settings.ruleSet.conditions, ...settings.ruleSet.events].find((one) => one.name === name),
       stands: (subject) => this.#world.nodes.has(subject),
     });
+    this.#counts = was.counts ?? new Counts(remembered.keep);
     this.#downtime = new Downtime({ alerts, timezone: settings.timezone, keep: remembered.keep });
     this.#vigils = new Vigils(
       {
@@ -499,6 +503,7 @@ export class Watch {
       alerts: this.#alerts,
       noData: this.#noData,
       failing: this.#failing,
+      counts: this.#counts,
       endings: this.#endings,
       market: this.#market,
       together: this.#together,
@@ -757,7 +762,7 @@ export class Watch {
         return;
       }
       case "daemon":
-        this.#daemonFacts(observation.figures);
+        this.#daemonFacts(observation.figures, draft);
         this.#named.update(this.#world.daemon, draft.atMs);
         draft.changes.ticks.push(this.#series.daemon(this.#world.daemon.facts.values, draft.atMs));
         this.#world.daemon.windows?.feed(draft.atMs, this.#world.daemon.facts.values);
@@ -1102,7 +1107,8 @@ export class Watch {
     return true;
   }
 
-  #daemonFacts(figures: DaemonFigures): void {
+  #daemonFacts(figures: DaemonFigures, draft: Draft): void {
+    const counts = this.#counts.take(figures, draft);
     const values = this.#world.daemon.facts.values;
     values.lag = figures.lagMs;
     values.loopLag = figures.loopLagMs;
@@ -1118,9 +1124,9 @@ export class Watch {
     values.oldestUndelivered = figures.oldestUndeliveredMs;
     values.waitingChannels = figures.waitingChannels;
     values.databaseBytes = figures.databaseBytes;
-    values.authFailures = figures.authFailures;
+    values.authFailures = counts.authFailures;
     values.deadMessages = figures.deadMessages;
-    values.badRecords = figures.badRecords;
+    values.badRecords = counts.badRecords;
     values.brokenChannels = this.#channels.broken;
   }
 
