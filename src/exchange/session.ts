@@ -47,7 +47,7 @@ export interface SessionChange {
 
 /** The counts of all sessions together. */
 export interface SessionFigures {
-  /** Refused requests, refreshes and sign-ins; those that got no answer, 5xx or 429 are none. */
+  /** Refused access tokens, refreshes and sign-ins; what got no answer, 5xx or 429 is none. */
   authFailures: number;
   logins: number;
   refreshes: number;
@@ -201,9 +201,9 @@ export class WalletSession {
 
   /** A request with this token was refused. Renewing is begun when somebody next asks, or by the timer. */
   refused(access: string, error: ExchangeError): void {
-    this.#parts.figures.authFailures++;
     // Others may have been refused with it before, and it is replaced already.
     if (access !== this.#tokens?.access || this.#refused) return;
+    this.#parts.figures.authFailures++;
     this.#refused = true;
     this.#lastError = error;
     if (remedyFor(error.status ?? 401, error.code) === "login") this.#gone = true;

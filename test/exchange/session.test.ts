@@ -292,6 +292,16 @@ describe("losing a session", () => {
     expect(set.changes.every((change) => change.signedIn)).toBe(true);
   });
 
+  test("that is one refusal, however many requests were under way with it", async () => {
+    await using set = await open();
+    const ten = () => set.clock.finish(Promise.all(Array.from({ length: 10 }, () => ask(set))));
+    await ten();
+    set.venue.revoke();
+    await ten();
+    expect(set.venue.served).toBe(20);
+    expect(set.exchange.sessions.figures).toEqual({ authFailures: 1, logins: 2, refreshes: 0 });
+  });
+
   test("another holder's tokens in the same store are taken over, not fought over", async () => {
     await using set = await open({ accessMs: 300_000 });
     await poll(set);
