@@ -380,10 +380,10 @@ export class RequestBudget {
   }
 }
 
-/** Counts what happened in the last ten seconds. */
+/** Counts what happened in the last ten seconds: by the second, and of the first one the share that is still among them. */
 class RecentCount {
   readonly #clock: Clock;
-  readonly #seconds = new Float64Array(USAGE_SECONDS);
+  readonly #seconds = new Float64Array(USAGE_SECONDS + 1);
   #second = 0;
 
   constructor(clock: Clock) {
@@ -392,21 +392,25 @@ class RecentCount {
 
   add(amount: number): void {
     this.#turn();
-    this.#seconds[this.#second % USAGE_SECONDS]! += amount;
+    this.#seconds[this.#second % this.#seconds.length]! += amount;
   }
 
   get perSecond(): number {
     this.#turn();
-    return this.#seconds.reduce((total, count) => total + count, 0) / USAGE_SECONDS;
+    const { length } = this.#seconds;
+    const over = this.#clock.elapsedMs() / 1_000 - this.#second;
+    const first = this.#seconds[(this.#second + 1) % length]!;
+    return (this.#seconds.reduce((total, count) => total + count, 0) - first * over) / USAGE_SECONDS;
   }
 
   #turn(): void {
     const second = Math.floor(this.#clock.elapsedMs() / 1_000);
-    if (second - this.#second >= USAGE_SECONDS) {
+    const { length } = this.#seconds;
+    if (second - this.#second >= length) {
       this.#seconds.fill(0);
       this.#second = second;
     }
-    while (this.#second < second) this.#seconds[++this.#second % USAGE_SECONDS] = 0;
+    while (this.#second < second) this.#seconds[++this.#second % length] = 0;
   }
 }
 

@@ -185,4 +185,14 @@ describe("the request ceiling", () => {
     await set.clock.advance(60_000);
     expect(set.budget.usage).toBe(0);
   });
+
+  test("a ceiling that is all used is told as that at every moment of a second", async () => {
+    const { clock, budget, take } = setUp(10);
+    for (let i = 0; i < 400; i++) void take(`${i}`, lanes.state);
+    await clock.advance(20_000);
+    for (let at = 0; at < 1_000; at += 50) {
+      await clock.advance(50);
+      expect(budget.usage).toBeGreaterThan(0.98);
+    }
+  });
 });
