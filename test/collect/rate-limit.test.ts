@@ -49,3 +49,22 @@ test.each([
     }
   },
 );
+
+test("prices of other venues that waited for the end of a limit are those of its end", async () => {
+  await using rig = await Rig.start({ traders: 4, wantedMarkets: () => "all", requestsPerSecond: 20 });
+  const daemon = await rig.boot({ candles: { every: "30s" } });
+  await rig.clock.advance(20_000);
+  await rig.call("fault", { path: "/v1/*", status: 429, error: "rate_limited", retryAfter: "1" });
+  await rig.clock.advance(240_000);
+  for (const [symbol, price] of [
+    ["SOL", "171.00"],
+    ["BTC", "71000"],
+  ])
+    await rig.call("mark-price", { symbol, price, oraclePrice: price });
+  rig.simulator.faults.clear();
+  const before = daemon.of("external").length;
+  await rig.clock.advance(10_000);
+  const read = daemon.of("external").slice(before);
+  const priceOf = (symbol: string) => read.find((one) => one.symbol === symbol)?.externalPriceUsd;
+  expect([priceOf("SOL"), priceOf("BTC")]).toEqual([171, 71_000]);
+});

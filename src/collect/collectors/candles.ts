@@ -23,14 +23,15 @@ export function candlesCollector(parts: MarketReadParts): ExchangeCollector {
       if (symbols === null) return "later";
       const { client, call, nowMs, observe } = run;
       await eachMarket(run, "candles", symbols, async (symbol) => {
-        const endTime = Math.floor(nowMs());
-        const hour = Math.floor(endTime / HOUR_MS);
+        const askedMs = Math.floor(nowMs());
+        const hour = Math.floor(askedMs / HOUR_MS);
         if (volatility.get(symbol)?.hour !== hour) {
-          const week = { symbol, timeframe: "1h", startTime: endTime - WEEK_MS, endTime };
-          const daily = dailyVolatilityOf(await client.candles(week, call()), HOUR_MS, endTime);
+          const week = { symbol, timeframe: "1h", startTime: askedMs - WEEK_MS, endTime: askedMs };
+          const daily = dailyVolatilityOf(await client.candles(week, call()), HOUR_MS, askedMs);
           volatility.set(symbol, { hour, daily });
         }
-        const recent = { symbol, timeframe: "1m", startTime: endTime - RECENT_MS, endTime };
+        // Up to the answer: the request may wait for minutes until a limit ends.
+        const recent = { symbol, timeframe: "1m", startTime: askedMs - RECENT_MS };
         const candles = await client.candles({ ...recent, enableExternalSource: true }, call());
         const externalPriceUsd = externalPriceOf(candles);
         const dailyVolatility = volatility.get(symbol)?.daily ?? null;
