@@ -33,7 +33,7 @@ import { Slots } from "./slots.ts";
 import type { Standing } from "./standing.ts";
 import { tellable } from "./tellable.ts";
 
-/** The time for which a critical message waits for the disk before it leaves unsealed, ms. */
+/** The time for which a critical message, and what goes before it, waits for the disk before it leaves unsealed, ms. */
 const sealPatienceMs = 5_000;
 const sealAgainMs = 1_000;
 /** The interval at which a channel whose circuit is open is checked when nothing is owed to it, ms. */
@@ -331,7 +331,7 @@ export class Line {
 
   async #sealAndSend(taken: Taken, lane: Lane): Promise<void> {
     const { entries } = taken;
-    const message = await this.#seal(taken);
+    const message = await this.#seal(taken, lane);
     this.#sealing.delete(entries);
     if (message === null) return;
     const dueMs = this.#options.clock.elapsedMs();
@@ -342,8 +342,8 @@ export class Line {
     await this.#send(parcel);
   }
 
-  /** @returns null when these items cannot be sealed now */
-  async #seal({ entries, folded }: Taken): Promise<Message | null> {
+  /** @param lane the critical one: they are critical, or hold up what is @returns null when these items cannot be sealed now */
+  async #seal({ entries, folded }: Taken, lane: Lane): Promise<Message | null> {
     const { clock, journal, sender, instance, standing, charts, log } = this.#options;
     const told = await this.#told(entries);
     if (told === null) return null;
@@ -363,7 +363,7 @@ export class Line {
     const elapsedMs = clock.elapsedMs();
     if (!stuck) this.#sealFailsSinceMs ??= elapsedMs;
     const late = elapsedMs - (this.#sealFailsSinceMs ?? elapsedMs) >= sealPatienceMs;
-    if (stuck || (message.severity === "critical" && late)) {
+    if (stuck || (lane === "critical" && late)) {
       await journal.record({ message, entries });
       return message;
     }

@@ -679,6 +679,29 @@ test("degraded: an alert that rose to critical is told from its beginning", asyn
   ]);
 });
 
+test.each([null, "group"])(
+  "degraded: a rise to critical takes along what was owed before and not sealed (%s)",
+  async (groupKey) => {
+    await using one = await rig();
+    const alert = one.alerts.alert({ severity: "warning" });
+    const fired = one.alerts.step("fired", alert, ["chat"], groupKey, 1_000);
+    await one.store.commit([fired]);
+    one.store.full = true;
+    one.outbox.committed(fired);
+    await one.clock.advance(8 * second);
+    expect(one.far.accepted).toEqual([]);
+    const rose = one.alerts.step("rose", { ...alert, severity: "critical" }, ["chat"], groupKey);
+    one.outbox.stuck(rose);
+    await one.clock.advance(3 * second);
+    expect(one.far.accepted.map(({ items }) => items)).toEqual([[1], [2]]);
+    one.store.full = false;
+    await one.owe(rose);
+    await one.clock.advance(60 * second);
+    expect(one.far.arrivals).toHaveLength(2);
+    expect((await one.store.owed({})).map(({ status }) => status)).toEqual(["delivered", "delivered"]);
+  },
+);
+
 test("stopping sends what can leave now, and cuts off what hangs", async () => {
   await using one = await rig();
   one.far.answer = () => "hang";
