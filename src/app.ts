@@ -35,6 +35,7 @@ import { type Changes, changes, type Milestone } from "./domain/changes.ts";
 import { type Clock, type Random, systemClock } from "./domain/clock.ts";
 import { formatDurationMs } from "./domain/duration.ts";
 import type { Observation, Source } from "./domain/observation.ts";
+import { CommitFailed } from "./domain/ports.ts";
 import { stretchedText } from "./domain/source-words.ts";
 import type { DaemonStatus } from "./domain/status.ts";
 import {
@@ -111,6 +112,7 @@ const maintainBudgetMs = 200;
 /** While there is more to do than fits the budget. */
 const maintainAgainMs = 1_000;
 const paceEveryMs = 5_000;
+const noteAgainMs = 5_000;
 const largestWalBytes = 67_108_864;
 
 /** Starts everything. Rejects, with what was started stopped again, when the database or a socket cannot be had. */
@@ -433,7 +435,9 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
       await ingest.stop();
     });
     await ingest.observe({ kind: "started", atMs: startedMs, version, lastAliveMs });
-    await noteSets(store, settings, startedMs);
+    const notes = new SetNotes(store, machine, (error) => breakDown(error));
+    undo.push(() => notes.stop());
+    await notes.note(settings, startedMs);
     await exchange.start();
     await collecting.start(stopping.signal);
     undo.push(() => collecting.stop());
@@ -512,7 +516,7 @@ export async function startDaemon(settings: DaemonSettings, deps: DaemonDeps): P
         templates = next.templates;
         stormFold = next.routing.stormFold;
         audits.every(next.acknowledge.audit);
-        await noteSets(store, next, clock.nowMs());
+        await notes.note(next, clock.nowMs());
         // What was known is known still; what only the new rules read is asked for now.
         const schedules = collecting.status();
         for (const source of neededAtOnce) {
@@ -641,17 +645,55 @@ function exactJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? part.toString() : part));
 }
 
-/** Writes down which rules and routes are in use from here on, where they are other than before. */
-async function noteSets(store: History, settings: DaemonSettings, atMs: number): Promise<void> {
-  const newest = async (kind: "ruleSet" | "routingSet"): Promise<string | undefined> =>
-    (await store.milestones(kind)).at(-1)?.value;
-  const routing = JSON.stringify(settings.routing);
-  const milestones: Milestone[] = [];
-  if ((await newest("ruleSet")) !== settings.ruleSetText) {
-    milestones.push({ atMs, kind: "ruleSet", value: settings.ruleSetText });
+/**
+ * Writes down which rules and routes are in use from here on, where they are other than before. They are in use whatever the disk
+ * takes: what it refuses is written later.
+ */
+class SetNotes {
+  readonly #store: History;
+  readonly #clock: Clock;
+  readonly #onBroken: (error: unknown) => void;
+  #waiting: readonly Milestone[] = [];
+  #cancel: () => void = () => {};
+
+  constructor(store: History, clock: Clock, onBroken: (error: unknown) => void) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#onBroken = onBroken;
   }
-  if ((await newest("routingSet")) !== routing) milestones.push({ atMs, kind: "routingSet", value: routing });
-  if (milestones.length > 0) await store.commit([changes({ milestones })]);
+
+  async note(settings: DaemonSettings, atMs: number): Promise<void> {
+    const sets = [
+      ["ruleSet", settings.ruleSetText],
+      ["routingSet", JSON.stringify(settings.routing)],
+    ] as const;
+    for (const [kind, value] of sets) {
+      const stored = (await this.#store.milestones(kind)).at(-1)?.value;
+      const newest = this.#waiting.findLast((one) => one.kind === kind)?.value ?? stored;
+      if (newest !== value) this.#waiting = [...this.#waiting, { atMs, kind, value }];
+    }
+    await this.#write();
+  }
+
+  /** Tries once more. */
+  async stop(): Promise<void> {
+    await this.#write();
+    this.#cancel();
+  }
+
+  async #write(): Promise<void> {
+    this.#cancel();
+    const milestones = this.#waiting;
+    if (milestones.length === 0) return;
+    try {
+      await this.#store.commit([changes({ milestones })]);
+    } catch (error) {
+      if (!(error instanceof CommitFailed)) throw error;
+      this.#cancel = this.#clock.after(noteAgainMs, () => void this.#write().catch(this.#onBroken));
+      return;
+    }
+    this.#waiting = this.#waiting.filter((one) => !milestones.includes(one));
+  }
 }
 
 /** Repeats work with a pause after each run; nothing overlaps, and a failure ends nothing. */

@@ -5,6 +5,9 @@ import os from "node:os";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { expect, test, vi } from "vitest";
+import type { Changes } from "../../src/domain/changes.ts";
+import { CommitFailed } from "../../src/domain/ports.ts";
+import { openStore } from "../../src/history/index.ts";
 import { openHouse } from "../support/daemon.ts";
 
 // A bound for machines that do much else: nothing here waits for real time.
@@ -138,6 +141,58 @@ test.each(mayMount ? disks : disks.slice(1))(
     expect(house.discord.messages[2]?.channelId).toBe(house.discord.messages[0]?.id);
   },
 );
+
+/** A database that refuses some commits. */
+function refusing(isRefused: (changes: Changes) => boolean): typeof openStore {
+  return (options) => {
+    const store = openStore(options);
+    const commit = store.commit.bind(store);
+    store.commit = async (batch) => {
+      if (batch.some(isRefused)) throw new CommitFailed("full", "the disk is full");
+      return commit(batch);
+    };
+    return store;
+  };
+}
+
+test("a disk that takes nothing ends no start, and the rules in use are noted when it does", async () => {
+  await using house = await openHouse();
+  await house.hold(long);
+  let isFull = true;
+  const run = await house.start({ ruleOverrides: calm }, undefined, { openStore: refusing(() => isFull) });
+  await house.bring("SOL", 0.03);
+  await house.clock.advance(15_000);
+  expect(house.headlines()).toEqual([
+    expect.stringContaining("FIRING critical: main: SOL long is 3% from liquidation"),
+  ]);
+  isFull = false;
+  await house.clock.advance(30_000);
+  await run.stop();
+  const kinds = ["ruleSet", "routingSet"] as const;
+  for (const kind of kinds)
+    expect(await house.read(async (store) => (await store.milestones(kind)).length), kind).toBe(1);
+});
+
+test("a reload whose rules cannot be noted down at once is a reload", async () => {
+  await using house = await openHouse();
+  await house.hold(long);
+  let isFull = false;
+  const run = await house.start({ ruleOverrides: calm }, undefined, {
+    openStore: refusing(({ milestones }) => isFull && milestones.some(({ kind }) => kind === "ruleSet")),
+  });
+  await house.clock.advance(5_000);
+  isFull = true;
+  const setAtMs = house.clock.nowMs();
+  const other = { ...calm, LiquidationNear: { levels: { critical: { when: "value < 0.06" } } } };
+  await house.clock.finish(run.daemon.reload(house.settings({ ruleOverrides: other })));
+  await house.clock.advance(10_000);
+  isFull = false;
+  await house.clock.advance(10_000);
+  const noted = await house.read((store) => store.milestones("ruleSet"));
+  expect(noted).toHaveLength(2);
+  expect(noted[1]!.atMs).toBe(setAtMs);
+  expect(noted[1]!.value).toContain("value < 0.06");
+});
 
 test("a bot whose token is refused is told by mail, and what it missed leaves when it is mended", async () => {
   await using house = await openHouse();

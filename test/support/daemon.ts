@@ -192,7 +192,11 @@ export class House implements AsyncDisposable {
   }
 
   /** Starts the daemon; a rejection is the daemon's own. */
-  async start(changes: Sections = {}, probe?: DaemonDeps["probe"]): Promise<Run> {
+  async start(
+    changes: Sections = {},
+    probe?: DaemonDeps["probe"],
+    outside: DaemonDeps["outside"] = {},
+  ): Promise<Run> {
     const { clock } = this;
     const write = (line: string) => {
       const { level, time: _time, pid: _pid, hostname: _host, ...rest } = JSON.parse(line);
@@ -208,6 +212,7 @@ export class House implements AsyncDisposable {
           if (step === "before-send") attempts++;
           return probe?.(step);
         },
+        outside,
       }),
     );
     await settled(daemon);
