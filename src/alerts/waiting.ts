@@ -167,7 +167,7 @@ export class Waiting {
         const { groupKey } = head.item;
         if (held(head)) continue;
         if (groupKey === null || head.stuck) {
-          if (isReleased(head, leaving)) found.push(alone(thread));
+          if (thread.entries.some((entry) => isReleased(entry, leaving))) found.push(alone(thread));
         } else if (!groups.has(groupKey) && this.#isReleased(groupKey, held, leaving)) {
           groups.add(groupKey);
           found.push(this.#group(head, held));

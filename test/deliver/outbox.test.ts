@@ -679,6 +679,16 @@ test("degraded: an alert that rose to critical is told from its beginning", asyn
   ]);
 });
 
+test("degraded: a rise to critical does not wait for the group of what goes before it", async () => {
+  await using one = await rig();
+  one.store.full = true;
+  const alert = one.alerts.alert({ severity: "warning" });
+  one.outbox.stuck(one.alerts.step("fired", alert, ["chat"], "group", 5_000));
+  one.outbox.stuck(one.alerts.step("rose", { ...alert, severity: "critical" }, ["chat"], "group"));
+  await one.clock.advance(2 * second);
+  expect(one.far.accepted.map(({ items }) => items)).toEqual([[1], [2]]);
+});
+
 test.each([null, "group"])(
   "degraded: a rise to critical takes along what was owed before and not sealed (%s)",
   async (groupKey) => {
