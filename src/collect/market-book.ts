@@ -5,12 +5,20 @@ import { unitsFromBaseLots, usdFromTicks } from "../domain/market-scale.ts";
 export class MarketBook {
   #bySymbol = new Map<string, MarketConfig>();
   #byAsset = new Map<number, MarketConfig>();
+  /** Symbols that the newest list leaves out, and the one before it does not. */
+  #leftOut: ReadonlySet<string> = new Set();
 
-  /** An empty list is no list of an exchange that had markets: what was known stays. */
+  /**
+   * A market that one list leaves out may be in a row that could not be read: it is gone once the next list leaves it out, too. An
+   * empty list is no list of an exchange that had markets: what was known stays.
+   */
   take(markets: readonly MarketConfig[]): void {
     if (markets.length === 0) return;
-    this.#bySymbol = new Map(markets.map((market) => [market.symbol.toUpperCase(), market]));
-    this.#byAsset = new Map(markets.map((market) => [market.assetId, market]));
+    const listed = new Map(markets.map((market) => [market.symbol.toUpperCase(), market]));
+    const left = [...this.#bySymbol].filter(([symbol]) => !listed.has(symbol) && !this.#leftOut.has(symbol));
+    this.#leftOut = new Set(left.map(([symbol]) => symbol));
+    this.#bySymbol = new Map([...left, ...listed]);
+    this.#byAsset = new Map([...this.#bySymbol.values()].map((market) => [market.assetId, market]));
   }
 
   /** True if the configuration was read at all. */

@@ -14,6 +14,19 @@ test("an empty list leaves the markets as they were", () => {
   expect([book.known, book.of("sol"), book.ofAsset(market.assetId)]).toEqual([true, market, market]);
 });
 
+test("a market that one list leaves out stays, and one that two leave out is gone", () => {
+  const book = new MarketBook();
+  const [gone, kept] = [marketConfig("SOL", { assetId: 1 }), marketConfig("ETH", { assetId: 2 })];
+  book.take([gone, kept]);
+  book.take([kept]);
+  expect([book.of("SOL"), book.ofAsset(1), book.symbols]).toEqual([gone, gone, ["SOL", "ETH"]]);
+  book.take([gone, kept]);
+  book.take([kept]);
+  expect(book.of("SOL")).toBe(gone);
+  book.take([kept]);
+  expect([book.of("SOL"), book.ofAsset(1), book.symbols]).toEqual([undefined, undefined, ["ETH"]]);
+});
+
 test("a market that leaves the list while funding rates are read costs no other", async () => {
   const book = new MarketBook();
   const [gone, kept] = [marketConfig("SOL", { assetId: 1 }), marketConfig("ETH", { assetId: 2 })];
@@ -23,7 +36,7 @@ test("a market that leaves the list while funding rates are read costs no other"
   const client = {
     fundingRates: async ({ symbol }: { symbol: string }) => {
       read.push(symbol);
-      book.take([first, kept]);
+      for (let lists = 0; lists < 2; lists++) book.take([first, kept]);
       return { rates: [] };
     },
   } as unknown as ExchangeClient;
