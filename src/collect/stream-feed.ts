@@ -25,11 +25,13 @@ import type { Observation, Source } from "../domain/observation.ts";
 import {
   type BadRecordReport,
   type DownReason,
+  HOLD_MS,
   type Mirrored,
   type StreamListener,
   type StreamMessage,
   type StreamMisfit,
   type Streams,
+  type Taken,
   TraderMirror,
 } from "../exchange/index.ts";
 import type { AccountBook } from "./accounts.ts";
@@ -358,14 +360,31 @@ export class StreamFeed implements StreamListener {
     const key = familyOf(message.authority, message.traderPdaIndex);
     const followed = this.#followed.get(key);
     if (!followed) return;
-    const { mirrored, doubt } = followed.mirror.takeMessage(message, this.#clock.elapsedMs());
-    if (doubt !== null) this.#doubt(followed.wallet.name);
+    this.#noteState(key, followed, followed.mirror.takeMessage(message, this.#clock.elapsedMs()));
+  }
+
+  #noteState(key: string, { wallet, mirror }: Followed, { mirrored, doubt }: Taken): void {
+    if (doubt !== null) this.#doubt(wallet.name);
+    if (mirror.holding) this.#releaseLater(key);
     if (mirrored === null) return;
     const { told } = mirrored;
     const noted = this.#notedStates.get(key);
     if (told === null || noted === null) this.#notedStates.set(key, null);
     else this.#notedStates.set(key, new Set([...(noted ?? []), ...told]));
     this.#coalescer.noted();
+  }
+
+  /** Takes changes that were held for another subaccount for the longest time. */
+  #releaseLater(key: string): void {
+    const name = `release ${key}`;
+    if (this.#later.has(name)) return;
+    const release = (): void => {
+      this.#later.delete(name);
+      const followed = this.#followed.get(key);
+      if (followed?.mirror.holding)
+        this.#noteState(key, followed, followed.mirror.takeOverdue(this.#clock.elapsedMs()));
+    };
+    this.#later.set(name, this.#clock.after(HOLD_MS, release));
   }
 
   #takeNotification(name: string, message: NotificationMessage): void {

@@ -7,6 +7,8 @@ export interface HeldMessage {
   readonly atMs: number;
 }
 
+/** The time for which a message waits for one of another subaccount, ms: a poll has long been answered then. */
+export const HOLD_MS = 5_000;
 /** Beyond it the oldest is dropped: a whole answer replaces it. */
 const MAX_HELD = 100;
 
@@ -25,10 +27,20 @@ export class HeldMessages {
 
   /**
    * Takes out the next one that follows on from what is known; null: there is none. The order within a slot is not known, so
-   * any message of the oldest slot may be next.
+   * any message of the oldest slot may be next; once the first has been held for long, any message: subaccounts follow each
+   * their own sequence.
    * @param coveredSlot drops messages of earlier slots that do not follow: a whole answer of that slot includes them
    */
-  next(follows: (message: TraderStateMessage) => boolean, coveredSlot: number): HeldMessage | null {
+  next(
+    follows: (message: TraderStateMessage) => boolean,
+    coveredSlot: number,
+    nowMs: number,
+  ): HeldMessage | null {
+    const first = this.#held[0];
+    if (first && nowMs - first.atMs >= HOLD_MS) {
+      const index = this.#held.findIndex(({ message }) => follows(message));
+      if (index >= 0) return this.#held.splice(index, 1)[0]!;
+    }
     for (let head = this.#held[0]; head; head = this.#held[0]) {
       const { slot } = head.message;
       const index = this.#held.findIndex(({ message }) => message.slot === slot && follows(message));

@@ -186,7 +186,7 @@ export class TraderMirror {
       changed = true;
     }
     this.#whole = true;
-    const released = this.#release(slot);
+    const released = this.#release(slot, whole.atMs);
     told.push(...released.told.filter((index) => !told.includes(index)));
     changed ||= released.told.length > 0;
     doubt ??= released.doubt;
@@ -204,7 +204,12 @@ export class TraderMirror {
 
   #takeDeltas(message: TraderStateMessage, atMs: number): Taken {
     this.#held.add(message, atMs);
-    const { told, doubt } = this.#release(Number.NEGATIVE_INFINITY);
+    return this.takeOverdue(atMs);
+  }
+
+  /** Takes messages that follow on from what is known, and those that were held for long. */
+  takeOverdue(atMs: number): Taken {
+    const { told, doubt } = this.#release(Number.NEGATIVE_INFINITY, atMs);
     return { mirrored: told.length > 0 ? this.#mirrored(told) : null, doubt, missed: 0 };
   }
 
@@ -213,13 +218,13 @@ export class TraderMirror {
    * @param coveredSlot of the whole answer that was just taken
    * @returns the indices that changed
    */
-  #release(coveredSlot: number): { readonly told: number[]; readonly doubt: string | null } {
+  #release(coveredSlot: number, nowMs: number): { readonly told: number[]; readonly doubt: string | null } {
     const told: number[] = [];
     let doubt: string | null = null;
     const follows = ({ deltas }: TraderStateMessage) =>
       deltas.every((one) => one.sequence <= this.#sequenceOf(one.subaccountIndex) + 1);
     for (;;) {
-      const held = this.#held.next(follows, coveredSlot);
+      const held = this.#held.next(follows, coveredSlot, nowMs);
       if (held === null) break;
       const { message, atMs } = held;
       for (const delta of message.deltas) {

@@ -8,7 +8,7 @@ import { FakeClock } from "../support/clock.ts";
 const authority = "GHYpNqWQYmSfXRF8Tm5qNtdkpu5b89MayjfBMU28JcLD";
 const wallet = { name: "main", authority, watchOnly: true, pdaIndices: [0] };
 
-test("an account is read until an answer fills the gap, and nothing is observed until then", async () => {
+function rig() {
   const clock = new FakeClock();
   const asked: string[] = [];
   const observed: Observation[] = [];
@@ -28,15 +28,22 @@ test("an account is read until an answer fills the gap, and nothing is observed 
         ...body,
       }),
     });
-  const change = (slot: number, sequence: number) =>
-    told(slot, { deltas: [{ subaccountIndex: 0, sequence, collateral: String(sequence) }] });
-  const polled = (slot: number, sequence: number) => {
+  const change = (slot: number, sequence: number, subaccountIndex = 0) =>
+    told(slot, { deltas: [{ subaccountIndex, sequence, collateral: String(sequence) }] });
+  const polled = (slot: number, ...sequences: readonly number[]) => {
     const subaccounts = traderStateMessage.parse({
       ...{ channel: "traderState", authority, traderPdaIndex: 0, slot, messageType: "snapshot" },
-      subaccounts: [{ subaccountIndex: 0, sequence, collateral: String(sequence) }],
+      subaccounts: sequences.map((sequence, subaccountIndex) => {
+        return { subaccountIndex, sequence, collateral: String(sequence) };
+      }),
     }).subaccounts!;
     return feed.polledState(wallet, 0, { slot, slotIndex: 0, snapshot: { subaccounts } }, clock.elapsedMs());
   };
+  return { clock, asked, observed, feed, change, polled };
+}
+
+test("an account is read until an answer fills the gap, and nothing is observed until then", async () => {
+  const { clock, asked, observed, feed, change, polled } = rig();
   polled(100, 5);
   expect(asked).toEqual([]);
   change(103, 7);
@@ -53,5 +60,20 @@ test("an account is read until an answer fills the gap, and nothing is observed 
   change(104, 8);
   await clock.advance(1_000);
   expect(observed).toMatchObject([{ kind: "accounts", slot: 104, told: [0] }]);
+  await feed.stop();
+});
+
+test("while no answer fills the gap, other accounts of the index are observed after five seconds", async () => {
+  const { clock, observed, feed, change, polled } = rig();
+  polled(100, 5, 9);
+  change(103, 7);
+  change(104, 10, 1);
+  await clock.advance(4_900);
+  expect(observed).toEqual([]);
+  await clock.advance(200);
+  expect(observed).toMatchObject([{ kind: "accounts", slot: 104, told: [1] }]);
+  change(105, 11, 1);
+  await clock.advance(5_100);
+  expect(observed.at(-1)).toMatchObject({ slot: 105, told: [1] });
   await feed.stop();
 });

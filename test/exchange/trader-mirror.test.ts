@@ -236,6 +236,21 @@ describe("a change whose sequence jumps", () => {
     });
   });
 
+  test("holds those of other subaccounts for five seconds", () => {
+    const { mirror } = polled(row(0, 5), row(1, 9));
+    for (const message of [change(103, 7), change(104, 10, 1)]) mirror.takeMessage(message, 1_000);
+    expect(mirror.takeOverdue(5_900)).toEqual(held);
+    expect(mirror.takeOverdue(6_000)).toMatchObject({
+      doubt: held.doubt,
+      mirrored: { told: [1], slot: 104 },
+    });
+    expect(sequences(mirror.now())).toEqual([
+      [0, 5],
+      [1, 10],
+    ]);
+    expect(mirror.holding).toBe(true);
+  });
+
   test("is merged in order once the missing one arrives, also within a slot", () => {
     for (const slot of [102, 103]) {
       const { mirror } = polled(row(0, 5), row(1, 9));
