@@ -41,7 +41,8 @@ export class PairBreaks {
     if (this.#told.length === 0) return;
     this.#told = this.#told.filter(({ wallet, pdaIndex, slot, happenedMs }) => {
       const state = stateOf(wallet, pdaIndex);
-      return slot > 0 && state.slot > 0 ? slot > state.slot : happenedMs > state.atMs - slackMs;
+      // A state of the slot of an event may be from before it.
+      return slot > 0 && state.slot > 0 ? slot >= state.slot : happenedMs > state.atMs - slackMs;
     });
   }
 

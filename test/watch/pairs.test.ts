@@ -95,6 +95,25 @@ describe("what is naked", () => {
     expect(summaries(h)[0]).toMatch(/^fired basis 200% 10 SOL/);
   });
 
+  test("a fill in the slot of the last whole state, and after it, is what broke it", () => {
+    const h = begun(plain);
+    hold(h, "main", 10);
+    hold(h, "hedge", -10);
+    const { slot } = h;
+    h.pass(1_000);
+    h.events(
+      "fills",
+      [event({ kind: "fill", wallet: "hedge", key: "f", slot, fields: { side: "bid", size: 3 } })],
+      "hedge",
+    );
+    h.slot = slot - 10;
+    hold(h, "hedge", -10);
+    hold(h, "hedge", -7);
+    expect(summaries(h)).toEqual([
+      "fired basis 30% 3 SOL $300.00 by fill: main/SOL long 10, hedge/SOL short 7",
+    ]);
+  });
+
   test("what rounding leaves of equal legs is nothing", () => {
     const three = [{ name: "basis", legs: ["main/SOL", "hedge/SOL", "third/SOL"], tolerance: 0 }];
     const h = begun(plain, { pairs: three });
