@@ -43,6 +43,8 @@ export interface Pricing {
   readonly unitsPerLot: number;
   /** Undefined: not known. */
   readonly markUsd: number | undefined;
+  /** The funding rate, a fraction an hour; undefined: not known. */
+  readonly ratePerHour: number | undefined;
 }
 
 /** Taker fees and makers' rebates, as a share of the traded value. */
@@ -51,8 +53,9 @@ const feeSlack = 0.002;
 const markSlack = 0.005;
 /** Without a mark it is estimated at the entry price. */
 const entrySlack = 0.05;
-/** Funding of a position that is gone, accrued since the state before: a share of its value. */
+/** Funding of a position that is gone, accrued since the state before: a share of its value, or of so many hours at its rate. */
 const fundingSlack = 0.0005;
+const fundingHours = 2;
 
 const noPosition = {
   baseLots: 0n,
@@ -86,7 +89,7 @@ export function balanceChange(
     const one = estimate(old, now, units, pricing);
     traded[symbol] = one;
     if (!same && old.baseLots !== 0n)
-      slackUsd += Math.abs(Number(old.baseLots)) * pricing.unitsPerLot * one.price * fundingSlack;
+      slackUsd += Math.abs(Number(old.baseLots)) * pricing.unitsPerLot * one.price * fundingShare(pricing);
   }
   return { cashUsd: usdFromQuoteLots(cashLots), traded, slackUsd };
 }
@@ -131,6 +134,10 @@ export function spotChange(
     if (!now.some(({ assetIndex }) => assetIndex === spot.assetIndex)) note(spot, spot.balance, 0n);
   if (Number.isNaN(addedUsd)) return null;
   return { addedUsd, taken: Object.keys(taken).length === 0 ? null : taken };
+}
+
+function fundingShare({ ratePerHour = 0 }: Pricing): number {
+  return Math.max(fundingSlack, Math.abs(ratePerHour) * fundingHours);
 }
 
 /** Size that was added says at what price; size that was taken off does not. */

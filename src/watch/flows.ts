@@ -68,12 +68,25 @@ export function tradeOf(event: Event): CashRecord | null {
   const { kind, fields, slot, symbol } = event;
   const account = accountOf(event);
   if (account === null || symbol === null) return null;
-  if (kind === "liquidation") return fields.kind === "market" ? null : { kind: "takeover", account, slot };
+  if (kind === "liquidation") return fields.kind === "market" ? null : takeoverOf(event, account);
   const { side, size, price, fee } = fields;
   if (kind !== "fill" || typeof size !== "number" || typeof price !== "number") return null;
   const units = side === "ask" ? -size : size;
   const usd = -units * price - (typeof fee === "number" ? fee : 0);
   return { kind: "fill", account, slot, symbol: symbol.toUpperCase(), units, usd };
+}
+
+/** The backstop takes a position with its quote side, so that its value in the record is that at entry. */
+function takeoverOf({ fields, slot, symbol }: Event, account: string): CashRecord {
+  const { kind, size: units, notional: entryUsd, collateralChange: changeUsd } = fields;
+  const isStated = typeof units === "number" && typeof entryUsd === "number" && typeof changeUsd === "number";
+  if (kind !== "backstop" || symbol === null || !isStated) return { kind: "takeover", account, slot };
+  return {
+    kind: "takeover",
+    account,
+    slot,
+    handed: { symbol: symbol.toUpperCase(), units, entryUsd, changeUsd },
+  };
 }
 
 /** Data of the notification, its integers as numbers or text. */

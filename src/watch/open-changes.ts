@@ -40,6 +40,8 @@ const maxOpen = 100;
 const maxAhead = 1_000;
 const maxSettled = 20;
 const maxLoose = 20;
+/** Every choice of so many fills of one slot is tried. */
+const maxTried = 10;
 const maxExplained = 20;
 /** Explained changes are kept for so long, ms. */
 const explainedForMs = 3_600_000;
@@ -50,6 +52,15 @@ interface Place {
   readonly slot: number;
 }
 
+/** A position that was handed over at its entry value. Units and value are positive. */
+interface Handed {
+  readonly symbol: string;
+  readonly units: number;
+  readonly entryUsd: number;
+  /** The change of the account's collateral. */
+  readonly changeUsd: number;
+}
+
 /** A record of a history that moved an account's cash. Amounts are USD, positive: received. */
 export type CashRecord = Place &
   /** `afterUsd`: the account's collateral after it. Absent: the record does not say. */
@@ -57,7 +68,8 @@ export type CashRecord = Place &
     | { readonly kind: "flow"; readonly usd: number; readonly afterUsd?: number }
     /** `units`: signed change of the size; `usd`: after fees. */
     | { readonly kind: "fill"; readonly symbol: string; readonly units: number; readonly usd: number }
-    | { readonly kind: "takeover" }
+    /** A liquidator took a position over, or counterparties closed it; `handed`: with its entry value. */
+    | { readonly kind: "takeover"; readonly handed?: Handed }
     /** Collateral in another asset was liquidated: `units` of the asset were sold for `usd`. */
     | { readonly kind: "sale"; readonly assetIndex: number; readonly units: number; readonly usd: number }
   );
@@ -83,6 +95,8 @@ export interface OpenChange extends BalanceChange {
   readonly unlisted?: boolean;
   /** The part of the flows that was reported as explained before more records came, USD. Absent: none. */
   readonly reportedUsd?: number;
+  /** Collateral of the state before, and of the flows of its slot that came after it, USD. Absent: not known. */
+  readonly beforeUsd?: number;
 }
 
 /** A change that turned out to be paid in (positive) or out. */
@@ -376,8 +390,7 @@ export class OpenChanges {
       this.#explainedOfSlot = this.#explainedOfSlot.map((one) =>
         isWithin(one, record) ? less(one, record) : one,
       );
-      if (record.kind === "fill" && record.slot === this.slotOf(record.account))
-        this.#looseFills = [...this.#looseFills.slice(1 - maxLoose), record];
+      if (record.kind === "fill" && this.#takeLoose(record, atMs)) return true;
       return this.#takeUnlisted(record, atMs);
     }
     const open = this.#applied(this.#open[index]!, record, atMs);
@@ -466,6 +479,7 @@ export class OpenChanges {
       fromSlot: Math.min(fromSlot, toSlot - 1),
       ...{ cashUsd, traded, slackUsd, readMs: at.atMs, waitedMs: 0, flowUsd: 0 },
       ...(taken === null ? {} : { taken }),
+      ...(fromSlot < toSlot ? { beforeUsd: usdFromQuoteLots(before.collateralQuoteLots) } : {}),
     };
     const isOfSlot = (one: OpenChange): boolean =>
       one.account === account && one.toSlot === toSlot && one.taken === undefined && !one.unlisted;
@@ -484,18 +498,43 @@ export class OpenChanges {
     return this.#addOpen(open, waited) || other !== undefined;
   }
 
-  /** Applies fills of the slot of the state before that explain some of a change: that state was of before them. */
+  /** Applies fills of the slot of the state before that explain a change: that state was of before them. */
   #lessLoose(open: OpenChange, fromSlot: number): OpenChange {
     if (this.#looseFills.length === 0) return open;
     const { account } = open;
-    const left: FillRecord[] = [];
-    let change = open;
-    for (const fill of this.#looseFills) {
-      if (fill.account !== account) left.push(fill);
-      else if (fill.slot === fromSlot && explainsSome(change, fill)) change = less(change, fill);
-    }
-    this.#looseFills = left.length > 0 ? left : noFills;
-    return change;
+    const loose = this.#looseFills.filter((fill) => fill.account === account && fill.slot === fromSlot);
+    const fitting = fittingOf(open, loose);
+    this.#keepLoose(
+      this.#looseFills.filter(
+        (fill) => fill.account !== account || (loose.includes(fill) && !fitting.includes(fill)),
+      ),
+    );
+    return fitting.reduce(less, open);
+  }
+
+  /**
+   * Takes a fill of the slot of a newest state, or of the state before an open change: together with others it may explain such a
+   * change. @returns true if it did
+   */
+  #takeLoose(fill: FillRecord, atMs: number): boolean {
+    const { account, slot } = fill;
+    const index = this.#open.findIndex((one) => one.account === account && one.fromSlot === slot);
+    if (index < 0 && slot !== this.slotOf(account)) return false;
+    this.#keepLoose([...this.#looseFills.slice(1 - maxLoose), fill]);
+    const open = this.#open[index];
+    if (open === undefined) return false;
+    const loose = this.#looseFills.filter((one) => one.account === account && one.slot === slot);
+    const fitting = fittingOf(open, loose);
+    if (fitting.length === 0) return false;
+    const left = fitting.reduce(less, open);
+    this.#keepLoose(this.#looseFills.filter((one) => !fitting.includes(one)));
+    const settled = this.#isSettled(left, atMs);
+    this.#setOpen(this.#open.toSpliced(index, 1, ...(settled ? [] : [left])));
+    return true;
+  }
+
+  #keepLoose(fills: readonly FillRecord[]): void {
+    this.#looseFills = fills.length > 0 ? fills : noFills;
   }
 
   /** Notes a change that is explained: the next state of its slot, and records that come later, belong to it as well. */
@@ -559,20 +598,16 @@ export class OpenChanges {
   }
 
   /**
-   * Index of the open change that a record belongs to: by slot, a fill of the slot of the state before by its trade, or a flow by
-   * its very amount; -1: there is none.
+   * Index of the open change that a record belongs to: by slot, or a flow by the collateral that it states, or its very amount; -1:
+   * there is none.
    */
   #placeOf(record: CashRecord): number {
-    const { account, slot } = record;
     const index = this.#open.findIndex((one) => isWithin(one, record));
-    if (index >= 0) return index;
-    if (record.kind === "fill")
-      return this.#open.findIndex(
-        (one) => one.account === account && one.fromSlot === slot && explainsSome(one, record),
-      );
-    if (record.kind !== "flow") return index;
+    if (index >= 0 || record.kind !== "flow") return index;
+    const next = this.#open.findIndex((one) => isFlowBefore(one, record));
+    if (next >= 0) return next;
     return this.#open.findIndex(
-      (one) => one.account === account && Math.abs(unexplainedUsd(one) - record.usd) <= slackOf(one),
+      (one) => one.account === record.account && Math.abs(unexplainedUsd(one) - record.usd) <= slackOf(one),
     );
   }
 
@@ -648,21 +683,46 @@ function joined(first: OpenChange, second: OpenChange): OpenChange {
     slackUsd,
     flowUsd: first.flowUsd + second.flowUsd,
     ...(first.reportedUsd === undefined ? {} : { reportedUsd: first.reportedUsd }),
+    ...(first.beforeUsd === undefined ? {} : { beforeUsd: first.beforeUsd }),
   };
 }
 
-/** True if a change has a trade that a fill may be of, and less of it is unexplained with that fill. */
-function explainsSome(open: OpenChange, fill: FillRecord): boolean {
-  const left = open.traded[fill.symbol]?.units ?? 0;
-  if (left * fill.units <= 0 || Math.abs(left) < Math.abs(fill.units) * (1 - 1e-9)) return false;
-  return Math.abs(unexplainedUsd(less(open, fill))) < Math.abs(unexplainedUsd(open));
+/** The fills that are the trades of a change together and leave the least of it to explain; empty: none leave less. */
+function fittingOf(open: OpenChange, fills: readonly FillRecord[]): readonly FillRecord[] {
+  const tried = fills.slice(-maxTried);
+  let fitting: readonly FillRecord[] = [];
+  let leftUsd = Math.abs(unexplainedUsd(open));
+  for (let subset = (1 << tried.length) - 1; subset > 0; subset--) {
+    const some = tried.filter((_, index) => subset & (1 << index));
+    const left = some.reduce(less, open);
+    if (some.some(({ symbol }) => left.traded[symbol] !== undefined)) continue;
+    const usd = Math.abs(unexplainedUsd(left));
+    if (usd >= leftUsd) continue;
+    fitting = some;
+    leftUsd = usd;
+  }
+  return fitting;
 }
 
 /** True if a balance is that of before a flow. @param usd flows between the two */
 function precedes({ collateralQuoteLots }: Balance, record: CashRecord, usd: number): boolean {
+  return isOf(usdFromQuoteLots(collateralQuoteLots) + usd, record);
+}
+
+/** True if collateral, in USD, is that of before a flow. */
+function isOf(collateralUsd: number, record: CashRecord): boolean {
   if (record.kind !== "flow" || record.afterUsd === undefined) return false;
-  const beforeUsd = record.afterUsd - record.usd;
-  return Math.abs(usdFromQuoteLots(collateralQuoteLots) + usd - beforeUsd) <= exactUsd;
+  return Math.abs(collateralUsd - (record.afterUsd - record.usd)) <= exactUsd;
+}
+
+/** True if a flow of the slot of the state before a change came after that state. */
+function isFlowBefore({ account, fromSlot, beforeUsd }: OpenChange, record: CashRecord): boolean {
+  return (
+    record.account === account &&
+    record.slot === fromSlot &&
+    beforeUsd !== undefined &&
+    isOf(beforeUsd, record)
+  );
 }
 
 function sumOf(records: readonly CashRecord[]): number {
@@ -675,8 +735,10 @@ function isFlow({ kind }: CashRecord): boolean {
 
 function less(open: OpenChange, record: CashRecord): OpenChange {
   switch (record.kind) {
-    case "flow":
-      return { ...open, cashUsd: open.cashUsd - record.usd, flowUsd: open.flowUsd + record.usd };
+    case "flow": {
+      const left = { ...open, cashUsd: open.cashUsd - record.usd, flowUsd: open.flowUsd + record.usd };
+      return isFlowBefore(open, record) ? { ...left, beforeUsd: open.beforeUsd! + record.usd } : left;
+    }
     case "fill": {
       const { symbol, units, usd } = record;
       const { [symbol]: known, ...others } = open.traded;
@@ -690,13 +752,26 @@ function less(open: OpenChange, record: CashRecord): OpenChange {
       const slackUsd = open.slackUsd + Math.abs(usd) * roundingSlack;
       return { ...open, cashUsd: open.cashUsd - usd, traded, slackUsd };
     }
-    case "takeover":
+    case "takeover": {
+      const handed = record.handed && lessHanded(open, record.handed);
+      if (handed) return handed;
       // What came in beside it is none of it.
       if (unexplainedUsd(open) > 0) return open;
       return { ...open, slackUsd: open.slackUsd + tradedUsd(open) * takeoverSlack };
+    }
     case "sale":
       return { ...open, cashUsd: open.cashUsd - record.usd, ...lessTaken(open, record) };
   }
+}
+
+/** @returns null where the change has no such trade */
+function lessHanded(open: OpenChange, { symbol, units, entryUsd, changeUsd }: Handed): OpenChange | null {
+  const { [symbol]: known, ...others } = open.traded;
+  if (known === undefined || Math.abs(known.units) < units * (1 - 1e-9)) return null;
+  const sign = Math.sign(known.units);
+  const left = known.units - sign * units;
+  const traded = Math.abs(left) < units * 1e-9 ? others : { ...others, [symbol]: { ...known, units: left } };
+  return { ...open, cashUsd: open.cashUsd - changeUsd + sign * entryUsd, traded };
 }
 
 /** @returns the part of the collateral in other assets that a sale leaves to explain */

@@ -73,7 +73,11 @@ export class Profits {
     const market = this.#markets.risk.get(symbol);
     if (market === undefined) return undefined;
     const markUsd = this.#markets.entries.get(symbol)?.prices?.markPriceUsd;
-    return { unitsPerLot: unitsFromBaseLots(1, market), markUsd };
+    return {
+      unitsPerLot: unitsFromBaseLots(1, market),
+      markUsd,
+      ratePerHour: this.#markets.rates.get(symbol),
+    };
   };
 
   readonly #unitUsdOf = ({ assetIndex, decimals }: SpotCollateralState): number | undefined => {

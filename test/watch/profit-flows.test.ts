@@ -659,6 +659,24 @@ describe("a record of the very slot of the newest state, which does not show it 
     expect([figures(h), h.told]).toEqual([shown, []]);
   });
 
+  test.each([
+    [15_000, 5_000],
+    [18_000, 8_000],
+  ])("counts beside another one of the next states, read after them: %d", (cash, paid) => {
+    const h = begun([subaccount(10_000, [])]);
+    const { slot } = h;
+    h.pass(5_000);
+    h.account([subaccount(cash, [])]);
+    // Of the slot of the state before 2,000 and 3,000 were paid in after it, and later on the rest.
+    const later = cash > 15_000 ? [row(slot + 2, 0, "deposit", 3_000, 18_000)] : [];
+    const rows = [row(slot, 0, "deposit", 2_000, 12_000), row(slot, 0, "deposit", 3_000, 15_000), ...later];
+    for (const [index, one] of rows.entries()) one.slotIndex = index;
+    h.events("collateral", translated(rows, h), "main", { coversMs: 0 });
+    expect(figures(h)).toEqual({ pnl: 0, netDeposits: paid });
+    readings(h, 3, [subaccount(cash, [])]);
+    expect([figures(h), h.told]).toEqual([{ pnl: 0, netDeposits: paid }, []]);
+  });
+
   test("is not in a baseline of that slot", () => {
     const h = new Harness({ rules, wallets });
     h.config();
@@ -719,4 +737,56 @@ test.each([
   h.asks.length = 0;
   readings(h, 3, [subaccount(9_800, [])]);
   expect([h.asks, figures(h)]).toEqual([[], { pnl: -200, netDeposits: 0 }]);
+});
+
+test.each([
+  ["fills, state", ["fills", "state"]],
+  ["state, fills", ["state", "fills"]],
+  ["a fill, state, a fill", ["one", "state", "other"]],
+] as const)("opposite fills of the slot of the state before explain a change together: %s", (_, order) => {
+  const h = begun([subaccount(10_000, [position(-10, 150)])]);
+  const { slot } = h;
+  h.pass(1_000);
+  // 5 are sold at 130, and the 15 bought back at 170.
+  const fills = [fill(slot, 0, "ask", 5, 130), fill(slot, 0, "bid", 15, 170)];
+  for (const part of order) {
+    if (part === "state") h.account([subaccount(9_600, [])]);
+    else
+      h.events("fills", part === "fills" ? fills : [fills[part === "one" ? 0 : 1]!], "main", { coversMs: 0 });
+  }
+  expect(figures(h)).toEqual({ pnl: -400, netDeposits: 0 });
+  readings(h, 3, [subaccount(9_600, [])]);
+  h.asks.length = 0;
+  readings(h, 3, [subaccount(9_600, [])]);
+  expect([h.asks, figures(h)]).toEqual([[], { pnl: -400, netDeposits: 0 }]);
+});
+
+test("a state amid the fills of a slot leaves the last ones to the next change, whatever part of it the first ones explain", () => {
+  const h = begun([subaccount(10_000, [])]);
+  h.pass(1_000);
+  // Of one slot: 3 and 6 are bought, 1 is sold, and then all the rest, far below the mark.
+  h.account([subaccount(9_999, [position(8, 150)])]);
+  const { slot } = h;
+  h.pass(1_000);
+  h.mark(200);
+  h.account([subaccount(9_199, [])]);
+  const ofSlot = [
+    fill(slot, 0, "bid", 3, 150),
+    fill(slot, 0, "bid", 6, 150),
+    fill(slot, 0, "ask", 1, 149),
+    fill(slot, 0, "ask", 8, 50),
+  ];
+  h.events("fills", ofSlot, "main", { coversMs: 0 });
+  expect(figures(h)).toEqual({ pnl: -801, netDeposits: 0 });
+});
+
+test("funding at the rate of the market, settled with a position that is gone, is no flow", () => {
+  const h = begun([subaccount(10_000, [position(40, 150)])]);
+  h.pass(1_000);
+  h.see({ kind: "fundingRate", symbol: "SOL", atMs: h.nowMs, ratePerHour: 0.0025, exchangeMs: h.nowMs });
+  // An hour's funding of 15 USD was paid after the state before, and before all was sold below the mark.
+  h.account([subaccount(9_585, [])]);
+  h.events("fills", [fill(h.slot, 0, "ask", 40, 140)], "main", { coversMs: 0 });
+  readings(h, 1, [subaccount(9_585, [])]);
+  expect(figures(h)).toEqual({ pnl: -415, netDeposits: 0 });
 });

@@ -494,6 +494,20 @@ test("a takeover by the liquidator is a loss, with the part that it kept", () =>
   expect(h.asks).toEqual(["collateral main"]);
 });
 
+test("a takeover whose record states the change of collateral is a loss, however far the mark had fallen", () => {
+  const h = boot(loss());
+  h.pass(second);
+  h.mark(145);
+  h.account([subaccount(10_000 - 2_000, [])]);
+  expect([h.told, figure(h, "pnl")]).toEqual([["Loss main fired critical"], undefined]);
+  const fields = {
+    ...{ kind: "backstop", role: "liquidatee", side: "long" },
+    ...{ size: 100, price: 150, notional: 15_000, collateralChange: -2_000 },
+  };
+  h.events("liquidations", [event({ kind: "liquidation", key: "l1", slot: h.slot, fields })]);
+  expect(figure(h, "pnl")).toBe(-2_000);
+});
+
 test.each(["market", "backstop"])("money that is paid in beside a liquidation (%s) is no profit", (kind) => {
   const h = boot(loss("wallet.pnl > 300.0"));
   h.pass(second);
