@@ -25,6 +25,9 @@ export const clockSlackMs = 60_000;
  * and has no liquidation settles the matter.
  */
 const settledAfterMs = 15_000;
+/** A recovery whose figures nobody knows after a restart waits for them, is tried so often, and is told without them after this. */
+const figuresPatienceMs = 600_000;
+const againMs = 5_000;
 /** Allowance for a state that was on its way when a fill happened that it does not show yet. */
 const readSlackMs = 2_000;
 
@@ -237,17 +240,21 @@ export class Endings {
     for (const waiting of this.#inOrder()) {
       if (waiting.account.wallet !== wallet) continue;
       if (pdaIndex !== undefined && waiting.account.pdaIndex !== pdaIndex) continue;
-      if (draft.atMs - waiting.sinceMs >= settledAfterMs) this.#settle(draft, waiting, waiting.fallback);
+      if (draft.atMs - waiting.sinceMs < settledAfterMs || !isReadable(waiting, draft.atMs)) continue;
+      this.#settle(draft, waiting, waiting.fallback);
     }
   }
 
   #onDue(waiting: Waiting): void {
     if (!this.#waiting.has(waiting)) return;
     const draft = this.#draft();
-    if (draft.atMs - waiting.sinceMs >= endingPatienceMs) this.#settle(draft, waiting, waiting.fallback);
+    const waitedMs = draft.atMs - waiting.sinceMs;
+    const isReady = waitedMs >= endingPatienceMs && isReadable(waiting, draft.atMs);
+    if (isReady || waitedMs >= figuresPatienceMs) this.#settle(draft, waiting, waiting.fallback);
     else {
       this.#askFor(draft, waiting);
-      this.#deadlines.set(waiting, waiting.sinceMs + endingPatienceMs);
+      const untilMs = waitedMs < endingPatienceMs ? endingPatienceMs : waitedMs + againMs;
+      this.#deadlines.set(waiting, waiting.sinceMs + Math.min(untilMs, figuresPatienceMs));
     }
   }
 
@@ -264,8 +271,10 @@ export class Endings {
     const happenedMs = isTaking(ending) ? (this.#newest(waiting)?.happenedMs ?? null) : null;
     if (happenedMs !== null) this.rememberEnded(waiting.live.alert, happenedMs);
     // "Before" is how it last stood, which a judgement of what a liquidation left over does not tell.
-    const recovered = (): AlertText | null => waiting.textAt?.(draft.atMs) ?? waiting.text;
-    const text = ending === "recovered" ? recovered() : (waiting.before ?? waiting.live.beforeLoss);
+    const text =
+      ending === "recovered"
+        ? recoveredText(waiting, draft.atMs)
+        : (waiting.before ?? waiting.live.beforeLoss);
     this.#alerts.end(draft, waiting.live, ending, text, happenedMs, this.#stands(waiting));
     if (waiting.row) this.#release(waiting.row, draft);
   }
@@ -308,6 +317,16 @@ export class Endings {
     const itsOwn = before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;
     return itsOwn ? ending : null;
   }
+}
+
+/** The text of a recovery; null: none of its figures are known since the start. */
+function recoveredText({ text, textAt }: Waiting, nowMs: number): AlertText | null {
+  return textAt?.(nowMs) ?? text;
+}
+
+/** True if it is no recovery, or its figures are known. */
+function isReadable(waiting: Waiting, nowMs: number): boolean {
+  return waiting.fallback !== "recovered" || recoveredText(waiting, nowMs) !== null;
 }
 
 /** The text of an ending. */

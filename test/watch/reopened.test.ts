@@ -477,4 +477,38 @@ describe("a recovery that waits for word of a liquidation", () => {
       });
     },
   );
+
+  test("waits on for its figures after a restart, when what its rule reads comes last", () => {
+    const rate = `rules:
+  - name: Near
+    scope: position
+    when: market.fundingRate > 0.0001
+    severity: critical
+    keepFiringFor: 0s
+    summary: "pays {{ percent(market.fundingRate) }}"`;
+    const paying = (harness: Harness, ratePerHour: number) =>
+      harness.see({ kind: "fundingRate", symbol: "SOL", atMs: harness.nowMs, ratePerHour, exchangeMs: 0 });
+    const before = seen(rate, [subaccount(1_000, [{ ...position(40, 150), sequence: "7" }])]);
+    paying(before, 0.001);
+    expect(before.told).toEqual(["Near main/0.0/SOL fired critical"]);
+    before.pass(1_000);
+    before.account(shrunk);
+    paying(before, 0);
+    expect(before.told).toHaveLength(1);
+    const harness = again(before, rate);
+    harness.slot = before.slot;
+    harness.config();
+    harness.mark(150);
+    harness.account(shrunk);
+    harness.live(20_000, shrunk, 150);
+    harness.events("liquidations", []);
+    expect(harness.changes).toEqual([]);
+    paying(harness, 0);
+    harness.live(20_000, shrunk, 150);
+    harness.events("liquidations", []);
+    expect(harness.changes.at(-1)).toMatchObject({
+      kind: "ended",
+      alert: { ending: "recovered", summary: "pays 0%" },
+    });
+  });
 });
