@@ -91,6 +91,12 @@ class SimulatedChannel implements Channel {
         ? { kind: "retry", failure: "rate-limited", detail: "slow down", afterMs: 3_000 }
         : { kind: "retry", failure: "server-error", detail: "503", afterMs: null };
     }
+    const rejects = weather.now("channelRejects", ours);
+    if (rejects && random() < rejects.share) {
+      await this.#trip(signal);
+      log.add({ kind: "rejected", life, channel, id });
+      return { kind: "refused", failure: "rejected", detail: "400 bad message", channelBroken: false };
+    }
     const key = `${channel} ${id}`;
     const known = this.#traits.keepsIds && attempt > 0 ? farSides.get(key) : undefined;
     const receipt = known ?? `receipt-${farSides.size + 1}`;

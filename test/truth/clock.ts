@@ -22,6 +22,8 @@ interface Timer {
 const idleTurns = 3;
 /** Real time after which work that does not end is a mistake of the simulation. */
 const stuckAfterMs = 30_000;
+/** Between two things that reached a process while it stood still: no two timers may share a moment. */
+const apartMs = 0.001;
 
 export class VirtualTime {
   /** A binary heap, the next one first. */
@@ -63,7 +65,12 @@ export class VirtualTime {
   }
 
   after(ms: number, run: () => void): () => void {
-    const timer: Timer = { dueMs: this.#elapsedMs + Math.max(0, ms || 0), order: this.#order++, run };
+    return this.at(this.#elapsedMs + Math.max(0, ms || 0), run);
+  }
+
+  /** @param elapsedMs after the beginning */
+  at(elapsedMs: number, run: () => void): () => void {
+    const timer: Timer = { dueMs: elapsedMs, order: this.#order++, run };
     this.#push(timer);
     return () => {
       timer.run = null;
@@ -151,6 +158,10 @@ export class ProcessClock implements Clock {
   readonly #time: VirtualTime;
   #aheadMs: number;
   #dead = false;
+  /** The end of the newest stall, ms after the beginning. */
+  #stalledUntilMs = 0;
+  /** Things that reached it during a stall. */
+  #held = 0;
 
   constructor(time: VirtualTime, aheadMs: number) {
     this.#time = time;
@@ -167,6 +178,19 @@ export class ProcessClock implements Clock {
     this.#aheadMs = aheadMs;
   }
 
+  /**
+   * The process stands still for so long, while the world goes on. At the end its timers run, in their order, and then what reached
+   * it meanwhile, as in a turn of Node's event loop.
+   */
+  stall(ms: number): void {
+    this.#stalledUntilMs = Math.max(this.#stalledUntilMs, this.#time.elapsedMs + ms);
+  }
+
+  /** ms until it runs again; 0: it runs. */
+  get stalledForMs(): number {
+    return Math.max(0, this.#stalledUntilMs - this.#time.elapsedMs);
+  }
+
   nowMs(): number {
     return this.#time.nowMs + this.#aheadMs;
   }
@@ -177,14 +201,22 @@ export class ProcessClock implements Clock {
 
   /** As Node's timers: whole ms, and one at least. */
   after(ms: number, run: () => void): () => void {
-    return this.arrive(Math.max(1, Math.trunc(ms)), run);
+    return this.#at(this.#time.elapsedMs + Math.max(1, Math.trunc(ms)), run, () => 0);
   }
 
   /** Something from outside reaches the process, to the fraction of a ms. */
   arrive(ms: number, run: () => void): () => void {
-    return this.#time.after(ms, () => {
-      if (!this.#dead) run();
+    return this.#at(this.#time.elapsedMs + Math.max(0, ms || 0), run, () => ++this.#held * apartMs);
+  }
+
+  /** @param behindMs for how long it has to wait for others at the end of a stall */
+  #at(elapsedMs: number, run: () => void, behindMs: () => number): () => void {
+    let cancel = this.#time.at(elapsedMs, () => {
+      if (this.#dead) return;
+      if (this.stalledForMs === 0) run();
+      else cancel = this.#at(this.#stalledUntilMs + behindMs(), run, behindMs);
     });
+    return () => cancel();
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {

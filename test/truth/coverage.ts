@@ -2,6 +2,7 @@
 import fs from "node:fs";
 import { parse } from "yaml";
 import { faultKinds, lifeKinds } from "./faults.ts";
+import { isWhale } from "./names.ts";
 import type { Judgement } from "./oracle/judge.ts";
 import type { Outcome } from "./scenario.ts";
 import { startKinds } from "./start.ts";
@@ -41,6 +42,8 @@ const features: Readonly<Record<string, (outcome: Outcome) => boolean>> = {
     plan.world.deeds.some((deed) => deed.kind === "order" && deed.restedMs !== undefined),
   gates: (outcome) => hasDeed(outcome, "gate"),
   "spot sold": (outcome) => hasDeed(outcome, "sell spot"),
+  hedge: ({ plan }) => plan.world.pairs.length > 0,
+  whale: ({ plan }) => plan.world.wallets.some(isWhale),
   limit: ({ plan }) => plan.world.requestsPerSecond !== null,
   "partly sold": (outcome) => isLiquidated(outcome, "market_order", false),
   "wholly sold": (outcome) => isLiquidated(outcome, "market_order", true),

@@ -5,6 +5,7 @@
 import type { Probe } from "../../src/deliver/index.ts";
 import { channelTraits } from "./channels.ts";
 import { Draw } from "./draw.ts";
+import { type DaemonFaultKind, daemonFaultKinds, daemonFaults, daemonLife } from "./faults-daemon.ts";
 import type { Fault, FaultKind } from "./weather.ts";
 
 export type Step = "observed" | "judged" | "committed" | Parameters<Probe>[0];
@@ -20,6 +21,8 @@ export type LifeEvent = { readonly atMs: number } & (
   | { readonly kind: "clock"; readonly aheadMs: number }
   /** Every stream breaks. */
   | { readonly kind: "streamsBreak" }
+  /** Its process stands still for so long: timers run late, and nothing is taken. */
+  | { readonly kind: "stall"; readonly ms: number }
 );
 
 export interface Troubles {
@@ -32,15 +35,16 @@ export interface Troubles {
 
 /** The share of a scenario after which troubles are over. */
 export const troublesShare = 0.7;
-/** The share of scenarios that have each of the kinds that are drawn by themselves. */
-const addedShare = 0.2;
+/** The shares of scenarios that have the kinds that are drawn by themselves. */
+const historiesLateShare = 0.2;
+const diskFullShare = 0.15;
 
 /** Those that are drawn by themselves, each with its chance. */
-const addedKinds = ["historiesLate"] as const;
+const addedKinds = ["historiesLate", "diskFull"] as const;
 type AddedKind = (typeof addedKinds)[number];
 
 /** Those that are drawn one among all. */
-const mixedKinds: readonly Exclude<FaultKind, AddedKind>[] = [
+const mixedKinds: readonly Exclude<FaultKind, AddedKind | DaemonFaultKind>[] = [
   "outage",
   "limited",
   "errors",
@@ -55,9 +59,16 @@ const mixedKinds: readonly Exclude<FaultKind, AddedKind>[] = [
   "answersLost",
 ];
 
-export const faultKinds: readonly FaultKind[] = [...mixedKinds, ...addedKinds];
+export const faultKinds: readonly FaultKind[] = [...mixedKinds, ...addedKinds, ...daemonFaultKinds];
 
-export const lifeKinds: readonly LifeEvent["kind"][] = ["reload", "restart", "kill", "clock", "streamsBreak"];
+export const lifeKinds: readonly LifeEvent["kind"][] = [
+  "reload",
+  "restart",
+  "kill",
+  "clock",
+  "streamsBreak",
+  "stall",
+];
 
 const steps: readonly Step[] = [
   "observed",
@@ -73,7 +84,18 @@ const steps: readonly Step[] = [
   "ack-recorded",
 ];
 
-export function planTroubles(seed: number, lengthMs: number, wallets: readonly string[]): Troubles {
+/**
+ * @param wallets names of all
+ * @param keyed names of those that have a session
+ * @param more wallets that share in what hits some of the others, by draws of their own
+ */
+export function planTroubles(
+  seed: number,
+  lengthMs: number,
+  wallets: readonly string[],
+  keyed: readonly string[],
+  more: readonly string[] = [],
+): Troubles {
   const draw = new Draw(seed, 2);
   const overMs = lengthMs * troublesShare;
   const faults: Fault[] = [];
@@ -83,7 +105,7 @@ export function planTroubles(seed: number, lengthMs: number, wallets: readonly s
     const toMs = Math.min(overMs, fromMs + draw.between(2_000, draw.chance(0.3) ? 240_000 : 60_000));
     faults.push(faultOf(draw, { fromMs, toMs }, wallets));
   }
-  faults.push(...addedFaults(seed, overMs, wallets));
+  faults.push(...addedFaults(seed, overMs, wallets), ...daemonFaults(seed, overMs, wallets, keyed));
   const life: LifeEvent[] = [];
   const happenings = draw.whole(0, 3);
   for (let i = 0; i < happenings; i++) {
@@ -100,21 +122,57 @@ export function planTroubles(seed: number, lengthMs: number, wallets: readonly s
       ])(),
     );
   }
+  const aheadMs = draw.chance(0.2) ? draw.between(-20_000, 20_000) : 0;
+  const clockIsOff = aheadMs !== 0 || life.some(({ kind }) => kind === "clock");
+  life.push(...daemonLife(seed, overMs, clockIsOff));
+  const disk = diskFull(seed, overMs);
+  faults.push(...disk.faults);
+  life.push(...disk.life);
   life.sort((a, b) => a.atMs - b.atMs);
-  return { aheadMs: draw.chance(0.2) ? draw.between(-20_000, 20_000) : 0, faults, life };
+  return { aheadMs, faults: faults.map(sharedWith(new Draw(seed, 23), more)), life };
+}
+
+function sharedWith(draw: Draw, more: readonly string[]): (fault: Fault) => Fault {
+  return (fault) =>
+    "wallets" in fault
+      ? { ...fault, wallets: [...fault.wallets, ...more.filter(() => draw.chance(0.5))] }
+      : fault;
 }
 
 /** From draws of their own, so that one more of them leaves all others as they are. */
 function addedFaults(seed: number, overMs: number, wallets: readonly string[]): readonly Fault[] {
   const draw = new Draw(seed, 7);
   const faults: Fault[] = [];
-  if (draw.chance(addedShare)) {
+  if (draw.chance(historiesLateShare)) {
     const fromMs = draw.between(0, overMs * 0.6);
     const toMs = Math.min(overMs, fromMs + draw.between(30_000, 300_000));
     const mostMs = draw.between(5_000, 120_000);
     faults.push({ fromMs, toMs, kind: "historiesLate", wallets: draw.some(wallets, 0.6), mostMs });
   }
   return faults;
+}
+
+/** A disk that is full for some time; now and then something happens to the daemon meanwhile. */
+function diskFull(seed: number, overMs: number): Pick<Troubles, "faults" | "life"> {
+  const draw = new Draw(seed, 50);
+  if (!draw.chance(diskFullShare)) return { faults: [], life: [] };
+  const fromMs = draw.between(0, overMs * 0.9);
+  const toMs = Math.min(overMs, fromMs + draw.between(2_000, draw.chance(0.3) ? 12_000 : 120_000));
+  const full = draw.chance(0.7);
+  const fault: Fault = {
+    ...{ fromMs, toMs, kind: "diskFull", reason: full ? "full" : "busy" },
+    ...{ share: full ? 1 : draw.one([0.2, 0.5, 1]), opens: !full || draw.chance(0.5) },
+  };
+  if (!draw.chance(0.5)) return { faults: [fault], life: [] };
+  const atMs = draw.between(fromMs, toMs);
+  const awayMs = draw.between(200, 10_000);
+  const life = draw.one<LifeEvent>([
+    { kind: "reload", atMs, changed: draw.chance(0.5) },
+    { kind: "restart", atMs, awayMs },
+    { kind: "kill", atMs, awayMs, step: null },
+    { kind: "kill", atMs, awayMs, step: draw.one(steps) },
+  ]);
+  return { faults: [fault], life: [life] };
 }
 
 function faultOf(draw: Draw, span: { fromMs: number; toMs: number }, wallets: readonly string[]): Fault {

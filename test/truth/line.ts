@@ -13,8 +13,10 @@ import type { Simulator } from "../../src/simulator/index.ts";
 import { Refusal } from "../../src/simulator/sessions.ts";
 import type { Notification } from "../../src/simulator/state.ts";
 import type { ProcessClock, VirtualTime } from "./clock.ts";
+import { type Garbling, garble } from "./garble.ts";
 import type { EventLog } from "./log.ts";
-import type { Weather } from "./weather.ts";
+import { changedOnTheWay, refusalOnTheWay } from "./on-the-way.ts";
+import type { StreamsOf, Weather } from "./weather.ts";
 
 export type Told = NonNullable<Awaited<ReturnType<Simulator["ask"]>>>;
 type Controller = Dispatcher.DispatchController;
@@ -102,9 +104,9 @@ export class Line {
     return stream;
   };
 
-  /** Every stream breaks. */
-  breakStreams(): void {
-    for (const stream of [...this.#streams]) stream.breakOff("the connection broke");
+  /** These streams break. */
+  breakStreams(of: StreamsOf): void {
+    for (const stream of [...this.#streams]) if (stream.isOf(of)) stream.breakOff("the connection broke");
   }
 
   /** The daemon is gone; the exchange notices the end of its streams. */
@@ -126,8 +128,15 @@ export class Line {
     const fail = (error: Error): void => end(() => handler.onResponseError?.(controller, error));
     const controller = { aborted: false, abort: fail } as unknown as Controller;
     this.#under.add(fail);
-    let ofMs = venue.time.nowMs;
-    const note = (status: number | null): void => log.add({ kind: "asked", life, target, status, ofMs });
+    const sentMs = venue.time.nowMs;
+    let ofMs = sentMs;
+    let garbled: Garbling | null = null;
+    log.add({ kind: "sent", life, target });
+    const note = (status: number | null): void => {
+      const isOfSession = target.startsWith("/v1/auth/") || status === 401;
+      const wallet = isOfSession ? venue.walletIn(`${target} ${options.body ?? ""}`) : null;
+      log.add({ kind: "asked", life, target, status, ofMs, sentMs, garbled, wallet });
+    };
     const broken = (code: string, status: number | null): void => {
       note(status);
       fail(Object.assign(new Error(code), { code }));
@@ -142,7 +151,9 @@ export class Line {
     const backMs = trip(random) + weather.lateMs("slow", random);
     venue.time.after(trip(random), async () => {
       ofMs = venue.time.nowMs;
-      const told = carriedOut ? await this.#ask(target, options) : null;
+      const answer = carriedOut ? await this.#ask(target, options) : null;
+      const told = answer?.told ?? null;
+      garbled = answer?.garbled ?? null;
       clock.arrive(backMs, () => {
         // The daemon does not wait for it any more.
         if (over) return;
@@ -163,33 +174,22 @@ export class Line {
     return true;
   }
 
-  async #ask(target: string, options: Dispatcher.DispatchOptions): Promise<Told | null> {
+  async #ask(
+    target: string,
+    options: Dispatcher.DispatchOptions,
+  ): Promise<ReturnType<typeof changedOnTheWay> | null> {
     const { venue, weather, log, life } = this.#parts;
-    const refused = this.#refusal(target);
-    if (refused !== null) return refused;
-    const { method, headers, body } = options;
+    const { method, headers } = options;
+    const body = options.body === null || options.body === undefined ? null : String(options.body);
+    const asked = { target, body: body ?? "" };
+    const refused = refusalOnTheWay(asked, venue, weather);
+    if (refused !== null) return { told: refused, garbled: null };
     const told = await venue.take(() =>
-      venue.simulator.ask({
-        ...{ method, target },
-        headers: headers as Record<string, string>,
-        body: body === null || body === undefined ? null : String(body),
-      }),
+      venue.simulator.ask({ ...{ method, target, body }, headers: headers as Record<string, string> }),
     );
     if (method === "POST")
       for (const one of venue.newlyAcknowledged()) log.add({ kind: "acknowledged", life, ...one });
-    return weather.now("outage") ? null : told;
-  }
-
-  /** The answer that something on the way gives in place of the exchange. */
-  #refusal(target: string): Told | null {
-    const { venue, weather } = this.#parts;
-    const answer = (status: number, error: string, more: Record<string, string> = {}): Told => {
-      const date = new Date(venue.time.nowMs).toUTCString();
-      return { status, headers: { date, ...more }, text: JSON.stringify({ error }), whole: true };
-    };
-    if (weather.now("limited")) return answer(429, "rate_limited", { "retry-after": "1" });
-    const errors = weather.now("errors", ({ wallets }) => wallets.includes(venue.walletIn(target) ?? ""));
-    return errors && answer(errors.status, "unavailable");
+    return weather.now("outage") || told === null ? null : changedOnTheWay(told, asked, this.#parts);
   }
 }
 
@@ -206,6 +206,8 @@ class Stream implements StreamSocket {
   #visit: Awaited<ReturnType<Simulator["enter"]>> | null = null;
   #open = false;
   #ended = false;
+  /** The daemon was told that it is open. */
+  #known = false;
   /** Frames of one direction arrive in order. */
   #lastUpMs = 0;
   #lastDownMs = 0;
@@ -215,8 +217,14 @@ class Stream implements StreamSocket {
     this.#options = options;
     this.#gone = gone;
     const { clock, random, venue, weather } = parts;
-    if (weather.now("outage")) {
-      clock.arrive(trip(random), () => this.#end({ kind: "failed", detail: "connect ECONNREFUSED" }));
+    const down = weather.now("streamsDown", (fault) => this.isOf(fault.of));
+    if (weather.now("outage") || down) {
+      const status = down?.status ?? null;
+      const end: SocketEnd =
+        status === null
+          ? { kind: "failed", detail: "connect ECONNREFUSED" }
+          : { kind: "refused", status, body: JSON.stringify({ error: "unavailable" }), retryAfterMs: null };
+      clock.arrive(trip(random), () => this.#end(end));
       return;
     }
     const backMs = trip(random);
@@ -231,11 +239,16 @@ class Stream implements StreamSocket {
       clock.arrive(backMs, () => {
         if (end !== null) return this.#end(refusalOf(end));
         if (this.#ended) return;
-        this.#open = true;
+        this.#open = this.#known = true;
+        parts.log.add({ kind: "streamOpens", life: parts.life });
         options.onHeard();
         options.onOpen();
       });
     });
+  }
+
+  isOf(of: StreamsOf): boolean {
+    return of === "all" || (of === "common") === (this.#options.token === null);
   }
 
   send(text: string): boolean {
@@ -303,6 +316,7 @@ class Stream implements StreamSocket {
   #down(text: string): void {
     const { clock, random, weather, log, life } = this.#parts;
     if (weather.hits("framesLost", random)) return;
+    const bad = weather.hits("garbled", random) ? garble(text, random) : null;
     const copies = weather.hits("framesTwice", random) ? 2 : 1;
     for (let i = 0; i < copies; i++) {
       const lateMs = weather.lateMs("framesLate", random);
@@ -310,8 +324,9 @@ class Stream implements StreamSocket {
       if (lateMs === 0) this.#lastDownMs = usualMs;
       clock.arrive(usualMs + lateMs - clock.elapsedMs(), () => {
         if (!this.#heard()) return;
-        if (logged.test(text)) log.add({ kind: "frame", life, text });
-        this.#options.onText(text);
+        if (bad !== null) log.add({ kind: "garbledFrame", life, garbled: bad.garbled });
+        else if (logged.test(text)) log.add({ kind: "frame", life, text });
+        this.#options.onText(bad?.text ?? text);
       });
     }
   }
@@ -327,6 +342,8 @@ class Stream implements StreamSocket {
     if (this.#ended) return;
     this.#ended = true;
     this.#leave();
+    const { log, life } = this.#parts;
+    log.add({ kind: "streamEnds", life, was: this.#known, by: end.kind !== "failed" });
     this.#options.onEnd(end);
   }
 }

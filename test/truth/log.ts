@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import type { Changes } from "../../src/domain/changes.ts";
 import type { Message } from "../../src/domain/delivery.ts";
 import type { AccountVersion } from "../../src/simulator/state.ts";
+import type { Garbling } from "./garble.ts";
 
 /** Lives of the daemon are numbered from 1. */
 export type LogEntry =
@@ -25,17 +26,38 @@ export type LogEntry =
     }
   | { readonly kind: "fault"; readonly text: string }
   | { readonly kind: "life"; readonly life: number; readonly text: string }
-  /** Status null: no answer. `ofMs`: true time at which the exchange gave it. */
+  /** The process stands still for so long. */
+  | { readonly kind: "stalled"; readonly life: number; readonly ms: number }
+  /** A request leaves the daemon. */
+  | { readonly kind: "sent"; readonly life: number; readonly target: string }
+  /** Status null: no answer. `ofMs`: true time at which the exchange gave it. `sentMs`: true time at which it was asked. */
   | {
       readonly kind: "asked";
       readonly life: number;
       readonly target: string;
       readonly status: number | null;
       readonly ofMs: number;
+      readonly sentMs: number;
+      readonly garbled: Garbling | null;
+      /** The wallet that a request to sign in, or one that was refused, is about; null: nobody's, or not looked for. */
+      readonly wallet: string | null;
     }
+  /** A stream of the daemon opens, or it is told of its end. `was`: it was open. `by`: the exchange ended or refused it. */
+  | { readonly kind: "streamOpens"; readonly life: number }
+  | { readonly kind: "streamEnds"; readonly life: number; readonly was: boolean; readonly by: boolean }
+  /** A frame of a stream that was garbled reaches the daemon. */
+  | { readonly kind: "garbledFrame"; readonly life: number; readonly garbled: Garbling }
+  /** `bytesBefore`: the database with its write-ahead file, just before. */
+  | {
+      readonly kind: "committed";
+      readonly life: number;
+      readonly changes: Changes;
+      readonly bytesBefore: number;
+    }
+  /** The disk took nothing of these. */
+  | { readonly kind: "refused"; readonly life: number; readonly changes: readonly Changes[] }
   /** A stream frame about accounts or prices reached the daemon. */
   | { readonly kind: "frame"; readonly life: number; readonly text: string }
-  | { readonly kind: "committed"; readonly life: number; readonly changes: Changes }
   | { readonly kind: "attempt"; readonly life: number; readonly channel: string; readonly id: string }
   /** A message is at its channel. @property attempt attempts before it, as the daemon counts them */
   | {
@@ -45,6 +67,8 @@ export type LogEntry =
       readonly message: Message;
       readonly attempt: number;
     }
+  /** A channel refuses a message for good. */
+  | { readonly kind: "rejected"; readonly life: number; readonly channel: string; readonly id: string }
   /** The daemon was told that it is delivered. */
   | { readonly kind: "answered"; readonly life: number; readonly channel: string; readonly id: string }
   /** A notification was acknowledged at the exchange. */

@@ -12,14 +12,15 @@ import { type Daemon, startDaemon } from "../../src/app.ts";
 import { toWire } from "../../src/dashboard/index.ts";
 import { seededRandom } from "../../src/domain/clock.ts";
 import type { DaemonStatus } from "../../src/domain/status.ts";
-import { type History, openStore, type StoreOptions } from "../../src/history/index.ts";
+import { type History, HistoryError, openStore, type StoreOptions } from "../../src/history/index.ts";
 import type { DaemonSettings } from "../../src/settings.ts";
 import { channelsOf, type FarSides } from "./channels.ts";
 import type { ProcessClock, VirtualTime } from "./clock.ts";
+import { Disk } from "./disk.ts";
 import type { Step } from "./faults.ts";
 import { Line, type Venue } from "./line.ts";
 import type { EventLog } from "./log.ts";
-import type { Weather } from "./weather.ts";
+import type { StreamsOf, Weather } from "./weather.ts";
 
 export interface MachineParts {
   readonly seed: number;
@@ -34,11 +35,14 @@ export interface MachineParts {
   readonly settings: (version: number) => DaemonSettings;
 }
 
+type Batch = Parameters<History["commit"]>[0];
+
 interface Life {
   readonly number: number;
   readonly file: string;
   readonly clock: ProcessClock;
   readonly line: Line;
+  readonly disk: Disk;
   readonly abort: AbortController;
   daemon: Daemon | null;
   store: History | null;
@@ -47,6 +51,9 @@ interface Life {
   /** It stops, and takes no orders. */
   stopping: boolean;
 }
+
+/** A daemon that could not be started is started again after this time, ms. */
+const startAgainMs = 5_000;
 
 export class Machine {
   readonly #parts: MachineParts;
@@ -96,11 +103,13 @@ export class Machine {
     });
     const file = path.join(this.#folderOf(number), "perpwatch.db");
     const abort = new AbortController();
+    const disk = new Disk({ weather, clock, random: seededRandom(seed * 15_485_863 + number) });
     const life: Life = {
       number,
       file,
       clock,
       line,
+      disk,
       abort,
       daemon: null,
       store: null,
@@ -136,7 +145,11 @@ export class Machine {
       });
     } catch (error) {
       if (life.dead || abort.signal.aborted) return;
-      this.#fault("the daemon did not start", error);
+      if (!(error instanceof HistoryError && error.problem === "full"))
+        return this.#fault("the daemon did not start", error);
+      log.add({ kind: "life", life: number, text: `cannot start: ${error.message}` });
+      this.#end(life);
+      time.after(startAgainMs + disk.spread(), () => void this.start());
     }
   }
 
@@ -189,8 +202,11 @@ export class Machine {
       await life.daemon.reload(this.#parts.settings(this.#version));
     } catch (error) {
       if (life.dead || life.stopping) return;
+      const { message } = error as Error;
       // A disk that takes nothing is a reason to refuse, and nothing else here is.
-      this.#fault("the reload failed", error);
+      if (!life.disk.holds || !message.startsWith("history does not take commits now"))
+        return this.#fault("the reload failed", error);
+      this.#parts.log.add({ kind: "life", life: life.number, text: `is not reloaded: ${message}` });
     }
   }
 
@@ -199,13 +215,26 @@ export class Machine {
     this.#life?.clock.set(aheadMs);
   }
 
-  breakStreams(): void {
-    this.#life?.line.breakStreams();
+  breakStreams(of: StreamsOf): void {
+    this.#life?.line.breakStreams(of);
   }
 
-  /** As `perpwatch status` and the page read it; null while nothing runs. */
+  /** Its process stands still for so long. */
+  stall(ms: number): void {
+    const life = this.#life;
+    if (!life) return;
+    this.#parts.log.add({ kind: "stalled", life: life.number, ms });
+    life.clock.stall(ms);
+  }
+
+  /** ms until it can be told something again. */
+  get stalledForMs(): number {
+    return this.#life?.clock.stalledForMs ?? 0;
+  }
+
+  /** As `perpwatch status` and the page read it; null while nothing runs, or nothing answers. */
   status(): DaemonStatus | null {
-    const daemon = this.running ? this.#life!.daemon : null;
+    const daemon = this.running && this.stalledForMs === 0 ? this.#life!.daemon : null;
     if (!daemon) return null;
     try {
       const status = daemon.status();
@@ -237,9 +266,9 @@ export class Machine {
   }
 
   #openStore(life: Life, options: StoreOptions): History {
+    life.disk.open();
     const store = openStore({ ...options, path: life.file });
     life.store = store;
-    const { log } = this.#parts;
     const never = () => new Promise<never>(() => {});
     return new Proxy(store, {
       get: (_, name) => {
@@ -247,15 +276,26 @@ export class Machine {
         if (typeof value !== "function") return value;
         const method = value.bind(store) as (...given: unknown[]) => unknown;
         if (name === "commit")
-          return (batch: Parameters<History["commit"]>[0]) =>
-            life.dead
-              ? never()
-              : store.commit(batch).then(() => {
-                  for (const changes of batch) log.add({ kind: "committed", life: life.number, changes });
-                });
-        return (...given: unknown[]) => (life.dead ? never() : method(...given));
+          return (batch: Batch) => (life.dead ? never() : this.#commit(life, store, batch));
+        return (...given: unknown[]) => {
+          if (life.dead) return never();
+          const refusal = life.disk.refusal(name, given);
+          return refusal === null ? method(...given) : Promise.reject(refusal);
+        };
       },
     });
+  }
+
+  async #commit(life: Life, store: History, batch: Batch): Promise<void> {
+    const { log } = this.#parts;
+    const refusal = life.disk.refusal("commit", [batch]);
+    if (refusal !== null) {
+      log.add({ kind: "refused", life: life.number, changes: batch });
+      throw refusal;
+    }
+    const bytesBefore = sizeOf(life.file);
+    await store.commit(batch);
+    for (const changes of batch) log.add({ kind: "committed", life: life.number, changes, bytesBefore });
   }
 
   #step(life: Life, step: Step): void | Promise<void> {
@@ -282,3 +322,10 @@ export class Machine {
     this.#parts.log.add({ kind: "life", life: this.#lives, text: `${text}: ${detail}` });
   }
 }
+
+/** Bytes of a database with its write-ahead file. */
+const sizeOf = (file: string): number =>
+  ["", "-wal"].reduce(
+    (sum, ending) => sum + (fs.statSync(file + ending, { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  );

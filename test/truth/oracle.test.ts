@@ -2,7 +2,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Observation } from "../../src/domain/observation.ts";
 import type { Logged } from "./log.ts";
-import { judge } from "./oracle/judge.ts";
 import { type Outcome, planOf, runScenario } from "./scenario.ts";
 import { brokenIn, changed, isOf, observed } from "./tampering.ts";
 
@@ -33,10 +32,8 @@ test("a figure that is off by one in its last digit", () => {
   const found = broken(
     changed((one) => {
       if (!isOf(one, "fired", "LiquidationNear")) return one;
-      const description = one.alert.description.replace(
-        /^Mark \$([\d,]+)\.(\d\d)/,
-        (_, whole: string, cents: string) =>
-          `Mark $${whole}.${String((Number(cents) + 1) % 100).padStart(2, "0")}`,
+      const description = one.alert.description.replace(/^Mark \$[\d,.]*\d(?=, )/, (mark) =>
+        mark.replace(/\d$/, (digit) => String((Number(digit) + 1) % 10)),
       );
       expect(description).not.toBe(one.alert.description);
       return { ...one, alert: { ...one.alert, description } };
@@ -142,10 +139,8 @@ describe("no data", () => {
   beforeAll(async () => {
     blind = await runScenario(planOf(60));
   });
-  const found = (change: (entry: Logged) => Logged) => {
-    const log = Object.create(blind.log, { entries: { value: blind.log.entries.map(change) } });
-    return [...new Set(judge({ ...blind, log }).findings.map(({ check }) => check))];
-  };
+  const found = (change: (entry: Logged) => Logged) =>
+    brokenIn(blind, change).map((text) => text.replace(/ \w*$/, ""));
 
   test("an outage that nobody was told of", () => {
     expect(found((entry) => entry)).toEqual([]);

@@ -68,7 +68,21 @@ function linesOf(entry: Logged): readonly string[] {
     case "said":
       return [`log       ${entry.text}`];
     case "asked":
-      return entry.status === 200 ? [] : [`asked     ${entry.target}: ${entry.status ?? "no answer"}`];
+      return entry.status === 200 && entry.garbled === null
+        ? []
+        : [
+            `asked     ${entry.target}: ${entry.status ?? "no answer"}${entry.garbled === null ? "" : `, garbled: ${entry.garbled}`}`,
+          ];
+    case "stalled":
+      return [`trouble   the process stands still for ${Math.round(entry.ms)} ms`];
+    case "streamOpens":
+      return ["stream    opens"];
+    case "streamEnds":
+      return [`stream    ${entry.was ? "ends" : "cannot be had"}${entry.by ? ", by the exchange" : ""}`];
+    case "garbledFrame":
+      return [`stream    a frame is garbled: ${entry.garbled}`];
+    case "rejected":
+      return [`refused   ${entry.channel} ${entry.id}, for good`];
     case "ledger":
       return [
         ...entry.accounts.map(({ name, version: { collateral, positions } }) => {
@@ -79,9 +93,17 @@ function linesOf(entry: Logged): readonly string[] {
           ({ wallet, key, type }) => `exchange  ${wallet} is notified: ${type}, ${key}`,
         ),
       ];
+    case "sent":
     case "attempt":
     case "frame":
       return [];
+    case "refused": {
+      const changes = entry.changes.flatMap((one) => one.alertChanges);
+      const alerts = changes.map(({ alert, kind }) => `#${alert.id} ${kind}`).join(", ");
+      return [
+        `refused   ${entry.changes.length} changes of life ${entry.life}${alerts && `, with ${alerts}`}`,
+      ];
+    }
     case "arrived": {
       const { id, alertIds, content } = entry.message;
       const attempt = entry.attempt === 0 ? "" : `, attempt ${entry.attempt + 1}`;

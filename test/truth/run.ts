@@ -34,7 +34,7 @@ const help = `Usage: npm run truth -- [options]
 Plays scenarios of ten simulated minutes, each from a seed, and says what is wrong in them: a line for each, with
 the time of the processor that it took. Ends with 1 if anything was found or not all were played.
 
-  --seeds A..B    seeds to play, or one of them (1..20)
+  --seeds A..B    seeds to play: ranges and single ones, with commas between them (1..20)
   --jobs N        processes at a time (1)
   --out FOLDER    reports of scenarios in which something is wrong, and done.jsonl, which records what was played
                   (.runtime/truth)
@@ -99,16 +99,12 @@ async function main(): Promise<void> {
     },
   });
   if (values.help) return console.log(help);
-  const range = /^(\d+)(?:\.\.(\d+))?$/.exec(values.seeds);
-  if (!range) throw new Error("--seeds: expected a range such as 1..1000, or one seed");
-  const first = Number(range[1]);
-  const last = Number(range[2] ?? first);
+  const all = values.seeds.split(",").flatMap(seedsOf);
   const { twice, show, out } = values;
-  if (values.shrink) return shrinkTo(first, out);
+  if (values.shrink) return shrinkTo(all[0]!, out);
   if (values.plan !== undefined) return play(JSON.parse(fs.readFileSync(values.plan, "utf8")) as Plan);
   const startedMs = performance.now();
   const progress = new Progress(out, playedVersion(), values.resume);
-  const all = Array.from({ length: last - first + 1 }, (_, index) => first + index);
   const waiting = all.filter((seed) => !progress.done.has(seed));
   if (waiting.length < all.length) console.log(`${all.length - waiting.length} scenarios were played before`);
   const tell = (one: Done): void => {
@@ -148,6 +144,14 @@ async function main(): Promise<void> {
   if (values.here) for (const seed of waiting) tell(await work(task(seed)));
   else await Promise.all(Array.from({ length: Number(values.jobs) }, line));
   end();
+}
+
+/** @param text one seed, or a range of them */
+function seedsOf(text: string): readonly number[] {
+  const range = /^(\d+)(?:\.\.(\d+))?$/.exec(text);
+  if (!range) throw new Error("--seeds: expected a range such as 1..1000, or seeds such as 7,12");
+  const first = Number(range[1]);
+  return Array.from({ length: Number(range[2] ?? first) - first + 1 }, (_, index) => first + index);
 }
 
 /** Prints the coverage. @returns true if it is short of what so many scenarios have to reach */

@@ -22,11 +22,13 @@ import { letHistoriesLag } from "./histories.ts";
 import { keyOf, Venue } from "./line.ts";
 import { EventLog, type LogEntry } from "./log.ts";
 import { Machine } from "./machine.ts";
-import { nameOf } from "./names.ts";
+import { isWhale, nameOf } from "./names.ts";
+import { gapIn } from "./oracle/lives.ts";
 import { Truth } from "./oracle/truth.ts";
+import { planShocks } from "./shocks.ts";
 import { planStart, type Start } from "./start.ts";
-import { Weather } from "./weather.ts";
-import { perform, planWorld, settle, type WorldPlan } from "./world.ts";
+import { type Fault, Weather } from "./weather.ts";
+import { type Deed, perform, planWorld, settle, type WorldPlan } from "./world.ts";
 
 export const lengthMs = 600_000;
 const statusEveryMs = 15_000;
@@ -57,7 +59,7 @@ export interface Outcome {
   /** The rows of the database after the end. */
   readonly owed: readonly OwedItem[];
   readonly messages: readonly Message[];
-  /** The changes of alerts that a replay of the recording decides on; null where rules changed on the way. */
+  /** The changes of alerts that a replay of the recording decides on; null where rules changed on the way, or it has a gap. */
   readonly replayed: readonly AlertChange[] | null;
   readonly digest: string;
   /** Time of the processor, ms. */
@@ -67,8 +69,12 @@ export interface Outcome {
 
 export function planOf(seed: number): Plan {
   const world = planWorld(seed, lengthMs);
-  const names = world.wallets.map(({ name }) => name);
-  return { seed, start: planStart(seed, lengthMs), world, troubles: planTroubles(seed, lengthMs, names) };
+  const { wallets } = world;
+  const named = (whales: boolean) => wallets.filter((one) => isWhale(one) === whales).map(({ name }) => name);
+  const keyed = wallets.flatMap(({ name, watchOnly }) => (watchOnly ? [] : [name]));
+  const troubles = planTroubles(seed, lengthMs, named(false), keyed, named(true));
+  const deeds = [...world.deeds, ...planShocks(seed, troubles)].sort((a, b) => a.atMs - b.atMs);
+  return { seed, start: planStart(seed, lengthMs), world: { ...world, deeds }, troubles };
 }
 
 export async function runScenario(plan: Plan): Promise<Outcome> {
@@ -93,7 +99,7 @@ export async function runScenario(plan: Plan): Promise<Outcome> {
     const weather = new Weather(troubles.faults, () => time.elapsedMs);
     const random = seededRandom(seed * 31_337);
     for (const wallet of simulator.world.wallets.values()) letHistoriesLag(wallet, { time, weather, random });
-    for (const deed of world.deeds)
+    for (const deed of [...world.deeds, ...revocations(troubles.faults)])
       time.after(deed.atMs, async () => {
         const text = await venue.take(() => perform(simulator, world, deed));
         truth.note();
@@ -109,11 +115,18 @@ export async function runScenario(plan: Plan): Promise<Outcome> {
     for (const { fromMs, toMs, ...fault } of troubles.faults) {
       time.after(fromMs, () => {
         log.add({ kind: "fault", text: `begins: ${JSON.stringify(fault)}` });
-        if (fault.kind === "outage" && fault.streams) machine.breakStreams();
+        if (fault.kind === "outage" && fault.streams) machine.breakStreams("all");
+        if (fault.kind === "streamsDown") machine.breakStreams(fault.of);
       });
       time.after(toMs, () => log.add({ kind: "fault", text: `ends: ${JSON.stringify(fault)}` }));
     }
-    for (const event of troubles.life) time.after(event.atMs, () => happen(event, machine, time, log));
+    for (const event of troubles.life)
+      time.after(event.atMs, () => {
+        // Whoever tells a process something that stands still is heard afterwards.
+        const heardMs = event.kind === "reload" || event.kind === "restart" ? machine.stalledForMs : 0;
+        if (heardMs === 0) happen(event, machine, time, log);
+        else time.after(heardMs, () => happen(event, machine, time, log));
+      });
     time.after(lengthMs * troublesShare, () => machine.spare());
     const look = (): void => {
       machine.status();
@@ -127,7 +140,7 @@ export async function runScenario(plan: Plan): Promise<Outcome> {
     const stopped = await time.runUntil(machine.stop(), stopWithinMs);
     const faults = [...machine.faults, ...(stopped ? [] : [`it did not stop within ${stopWithinMs} ms`])];
     if (!stopped) machine.kill();
-    const left = await leftIn(machine.file, rulesChanged(plan, log) ? null : read[0]!, start.atMs);
+    const left = await leftIn(machine.file, cannotReplay(plan, log) ? null : read[0]!, start.atMs);
     const used = process.cpuUsage(began);
     return {
       ...{
@@ -149,6 +162,20 @@ export async function runScenario(plan: Plan): Promise<Outcome> {
     await simulator.stop();
     fs.rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The ends of sessions that faults bring about. */
+function revocations(faults: readonly Fault[]): readonly Deed[] {
+  return faults.flatMap((fault) => {
+    if (fault.kind !== "signInsRefused" && fault.kind !== "sessionsRevoked") return [];
+    const { fromMs, toMs, wallets } = fault;
+    const everyMs = fault.kind === "sessionsRevoked" ? fault.everyMs : Number.POSITIVE_INFINITY;
+    const times = [fromMs];
+    for (let atMs = fromMs + everyMs; atMs < toMs; atMs += everyMs) times.push(atMs);
+    return times.flatMap((atMs) =>
+      wallets.map((wallet): Deed => ({ kind: "session", atMs, wallet, action: "revoke" })),
+    );
+  });
 }
 
 function ledgerEntry({ world }: Simulator, { slot, accounts, notifications }: Change): LogEntry {
@@ -190,20 +217,24 @@ function happen(event: LifeEvent, machine: Machine, time: VirtualTime, log: Even
       return;
     case "streamsBreak":
       log.add({ kind: "fault", text: "every stream breaks" });
-      machine.breakStreams();
+      machine.breakStreams("all");
+      return;
+    case "stall":
+      machine.stall(event.ms);
   }
 }
 
 const isReconfigured = ({ troubles }: Plan): boolean =>
   troubles.life.some((event) => event.kind === "reload" && event.changed);
 
-/** True if rules changed on the way: by a reload, or where the ages of data followed the requests that the exchange granted. */
-function rulesChanged(plan: Plan, log: EventLog): boolean {
+/** True if the recording has a gap, or rules changed on the way: by a reload, or where the ages of data followed the granted requests. */
+function cannotReplay(plan: Plan, log: EventLog): boolean {
   if (isReconfigured(plan)) return true;
+  if (log.of("committed").some(({ changes }) => gapIn(changes.milestones) !== null)) return true;
   return log.of("said").some(({ text }) => text.includes('"stretched"'));
 }
 
-/** @param settings of the whole time; null: they changed, and nothing is replayed */
+/** @param settings of the whole time; null: nothing is replayed */
 async function leftIn(
   file: string | null,
   settings: DaemonSettings | null,

@@ -2,13 +2,25 @@
 import type { AlertChange } from "../../src/domain/alert.ts";
 import type { Observation } from "../../src/domain/observation.ts";
 import type { Logged } from "./log.ts";
+import type { Finding } from "./oracle/finding.ts";
 import { judge } from "./oracle/judge.ts";
 import type { Outcome } from "./scenario.ts";
 
-/** Names of the checks that fail in a log made of that of an outcome, each with its rule. */
+/**
+ * Names of the checks that fail in a log made of that of an outcome, each with its rule. Without the check that each change is owed
+ * to its receivers: most of what is put in place of a change is owed to nobody.
+ */
 export function brokenIn(outcome: Outcome, change: (entry: Logged) => Logged): readonly string[] {
+  return [
+    ...new Set(
+      findingsIn(outcome, change).flatMap(({ check, rule }) => (check === "owed" ? [] : `${check} ${rule}`)),
+    ),
+  ];
+}
+
+export function findingsIn(outcome: Outcome, change: (entry: Logged) => Logged): readonly Finding[] {
   const log = Object.create(outcome.log, { entries: { value: outcome.log.entries.map(change) } });
-  return [...new Set(judge({ ...outcome, log }).findings.map(({ check, rule }) => `${check} ${rule}`))];
+  return judge({ ...outcome, log }).findings;
 }
 
 /** Puts others in the place of changes of alerts; null: none. */

@@ -142,6 +142,27 @@ describe("virtual time", () => {
     expect(ran).toEqual(["turns 1", "thread 1", "later"]);
   });
 
+  test("a process that stands still runs its timers at the end, and takes what reached it after them", async () => {
+    const time = new VirtualTime(0);
+    const [one, other] = [time.clock(), time.clock()];
+    const ran: string[] = [];
+    const note = (name: string) => () => ran.push(`${name} ${Math.floor(time.elapsedMs)}`);
+    one.arrive(4.5, note("answer"));
+    one.after(20, note("late"));
+    one.after(5, note("early"));
+    const cancel = one.after(6, note("cancelled"));
+    one.after(200, note("in time"));
+    other.after(7, note("other"));
+    time.after(3, () => one.stall(100));
+    time.after(50, cancel);
+    time.after(60, () => one.stall(43.5));
+    await time.runTo(150);
+    expect(ran).toEqual(["other 7", "early 103", "late 103", "answer 103"]);
+    expect(one.stalledForMs).toBe(0);
+    await time.runTo(300);
+    expect(ran.at(-1)).toBe("in time 200");
+  });
+
   test("timers die with their process", async () => {
     const time = new VirtualTime(0);
     const [one, other] = [time.clock(), time.clock(500)];

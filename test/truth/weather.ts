@@ -1,6 +1,6 @@
 /**
  * Faults between the daemon and the rest of the world: those of a scenario that are in force at a moment, as the
- * line to the exchange and the channels ask for them.
+ * line to the exchange, the channels and the disk ask for them.
  */
 import type { Random } from "../../src/domain/clock.ts";
 
@@ -10,13 +10,23 @@ interface Span {
   readonly toMs: number;
 }
 
-/** `share`: of requests, frames or messages that are hit, 0 to 1. */
+/** `share`: of requests, frames, messages or commits that are hit, 0 to 1. */
 export type Fault = Span &
   (
     | /** No connection to the exchange. `streams`: those that stand break as well. */
     { readonly kind: "outage"; readonly streams: boolean }
     /** Histories of collateral, fills and liquidations of these wallets show what happens up to so much later. */
     | { readonly kind: "historiesLate"; readonly wallets: readonly string[]; readonly mostMs: number }
+    /**
+     * The daemon's database takes no commit: the disk is full, or another program locks it now and then. `opens`: a daemon that
+     * starts gets it open all the same.
+     */
+    | {
+        readonly kind: "diskFull";
+        readonly reason: "full" | "busy";
+        readonly share: number;
+        readonly opens: boolean;
+      }
     /** 429 with `Retry-After: 1` for everything. */
     | { readonly kind: "limited" }
     /** 5xx for what concerns these wallets. */
@@ -37,7 +47,38 @@ export type Fault = Span &
     | { readonly kind: "channelHangs"; readonly channel: string }
     /** A channel takes messages, and its answers are lost. */
     | { readonly kind: "answersLost"; readonly channel: string; readonly share: number }
+    | DaemonFault
   );
+
+/** Faults that the rules about the daemon itself are for. */
+export type DaemonFault =
+  /** Sign-ins of these wallets are refused. Their sessions are revoked when it begins. */
+  | { readonly kind: "signInsRefused"; readonly wallets: readonly string[]; readonly status: number }
+  /** Sessions of these wallets are revoked, again and again. */
+  | { readonly kind: "sessionsRevoked"; readonly wallets: readonly string[]; readonly everyMs: number }
+  /** Answers and frames that are cut short or have a field of an impossible type. */
+  | { readonly kind: "garbled"; readonly share: number }
+  /** The exchange's own values of the accounts of these wallets are off by this share. */
+  | { readonly kind: "equityOff"; readonly wallets: readonly string[]; readonly share: number }
+  /** These streams break, and none comes back. `status`: the exchange refuses them; null: no connection. */
+  | { readonly kind: "streamsDown"; readonly of: StreamsOf; readonly status: number | null }
+  /** 5xx for one kind of reads, which no critical rule needs. */
+  | { readonly kind: "partErrors"; readonly part: Part; readonly status: number }
+  /** A channel refuses messages for good. */
+  | { readonly kind: "channelRejects"; readonly channel: string; readonly share: number };
+
+/** The common connection, those of wallets, or both. */
+export type StreamsOf = "common" | "wallets" | "all";
+
+/** Kinds of reads, by what their paths look like. */
+export const parts = {
+  orderbook: /^\/v1\/view\/orderbook\//,
+  candles: /^\/v1\/candles\//,
+  fundingRates: /^\/v1\/funding\//,
+  funding: /\/funding-history/,
+  portfolio: /\/portfolio-values/,
+} as const;
+export type Part = keyof typeof parts;
 
 export type FaultKind = Fault["kind"];
 type FaultOf<K extends FaultKind> = Extract<Fault, { kind: K }>;
@@ -61,7 +102,7 @@ export class Weather {
   }
 
   /** True if a fault of a kind hits this time. */
-  hits(kind: "cutOff" | "framesLost" | "framesTwice", random: Random): boolean {
+  hits(kind: "cutOff" | "framesLost" | "framesTwice" | "garbled" | "diskFull", random: Random): boolean {
     const fault = this.now(kind);
     return fault !== null && random() < fault.share;
   }

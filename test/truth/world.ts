@@ -11,10 +11,13 @@ import { perLot, trade } from "../../src/simulator/trade.ts";
 import { transact } from "../../src/simulator/transaction.ts";
 import { follow, openAccount } from "../../src/simulator/world.ts";
 import { type AccountDeed, isForbidden, isOfAccount, performOnAccount } from "./deeds-accounts.ts";
+import { type PairPlan, planHedges } from "./deeds-hedges.ts";
 import { elsewhere, type MarketDeed, performOnMarket, planMarkets } from "./deeds-markets.ts";
+import { planWhales } from "./deeds-whales.ts";
 import { Draw } from "./draw.ts";
 import { nameOf } from "./names.ts";
 import { planAccounts } from "./plan-accounts.ts";
+import { fund, nakedLots } from "./rehedge.ts";
 
 export interface AccountPlan {
   readonly wallet: string;
@@ -33,6 +36,7 @@ export interface WalletPlan {
   readonly pdaIndices: readonly number[];
   readonly watchOnly: boolean;
   readonly labels: Readonly<Record<string, string>>;
+  readonly limits?: Readonly<Record<string, number>>;
 }
 
 /** Times are ms after the beginning. */
@@ -45,6 +49,8 @@ type PlayerDeed = { readonly atMs: number } & (
   | { readonly kind: "trade"; readonly account: number; readonly symbol: string; readonly leverage: number }
   /** Closes a share of what is held; above 1 it flips. */
   | { readonly kind: "close"; readonly account: number; readonly symbol: string; readonly share: number }
+  /** A trade after which the legs of a pair cancel out. */
+  | { readonly kind: "rehedge"; readonly account: number; readonly symbol: string; readonly pair: number }
   /** Null: its stops are lost. */
   | {
       readonly kind: "stop";
@@ -81,6 +87,8 @@ type PlayerDeed = { readonly atMs: number } & (
 export interface WorldPlan {
   readonly wallets: readonly WalletPlan[];
   readonly accounts: readonly AccountPlan[];
+  /** Hedges that are declared. */
+  readonly pairs: readonly PairPlan[];
   /** By time. */
   readonly deeds: readonly Deed[];
   /** The exchange's own ceiling; null: none. */
@@ -136,8 +144,16 @@ export function planWorld(seed: number, lengthMs: number): WorldPlan {
   const more = planAccounts(seed, lengthMs, wallets, accounts);
   accounts.push(...more.accounts);
   deeds.push(...more.deeds);
+  const { pairs, ...hedges } = planHedges(seed, lengthMs, wallets, accounts.length);
+  accounts.push(...hedges.accounts);
+  deeds.push(...hedges.deeds);
+  const whales = planWhales(seed, lengthMs, accounts.length);
+  wallets.push(...whales.wallets);
+  accounts.push(...whales.accounts);
+  deeds.push(...whales.deeds);
   deeds.sort((a, b) => a.atMs - b.atMs);
-  return { wallets, accounts, deeds, requestsPerSecond: draw.chance(0.2) ? draw.whole(8, 40) : null };
+  const requestsPerSecond = draw.chance(0.2) ? draw.whole(8, 40) : null;
+  return { wallets, accounts, pairs, deeds, requestsPerSecond };
 }
 
 /** Each market walks, and some crash and come back. */
@@ -306,7 +322,7 @@ export async function perform(simulator: Simulator, plan: WorldPlan, deed: Deed)
   const marketOf = (symbol: string): Market => world.markets.get(symbol)!;
   simulator.nowMs();
   if (
-    ["trade", "close", "order", "place", "execute"].includes(deed.kind) &&
+    ["trade", "close", "rehedge", "order", "place", "execute"].includes(deed.kind) &&
     "symbol" in deed &&
     deed.symbol !== null
   )
@@ -334,6 +350,14 @@ export async function perform(simulator: Simulator, plan: WorldPlan, deed: Deed)
       const held = account.positions.get(deed.symbol)?.baseLots ?? 0n;
       const lots = (-held * BigInt(Math.round(deed.share * 100))) / 100n;
       return lots === 0n ? null : traded(simulator, account, marketOf(deed.symbol), lots);
+    }
+    case "rehedge": {
+      const account = accountOf(world, plan.accounts[deed.account]!);
+      const market = marketOf(deed.symbol);
+      const lots = -nakedLots(world, plan.pairs[deed.pair]!);
+      if (lots === 0n) return null;
+      fund(world, account, market, lots);
+      return traded(simulator, account, market, lots);
     }
     case "stop": {
       const account = accountOf(world, plan.accounts[deed.account]!);

@@ -1,14 +1,16 @@
 /** No notification is acknowledged at the exchange before a message that names it is at a channel, but for those of no rule. */
+import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import type { Finding } from "./finding.ts";
 import { ruleOfType } from "./happened.ts";
 
 /** Types that are told as one with what the liquidation history says. */
 const liquidationTypes: ReadonlySet<string> = new Set(["liquidation", "backstop_liquidation", "adl"]);
+const liquidationRules = ["Liquidated", "AutoDeleveraged", "WhaleLiquidated"];
 /** A person has to acknowledge their alert, and nobody does here. */
 const byPeople: ReadonlySet<string> = new Set(["SpotCollateralLiquidated"]);
 
-export function judgeAcknowledged({ log, sections }: Outcome): readonly Finding[] {
+export function judgeAcknowledged({ log, plan, sections }: Outcome): readonly Finding[] {
   const findings: Finding[] = [];
   const types = new Map(
     log
@@ -20,6 +22,8 @@ export function judgeAcknowledged({ log, sections }: Outcome): readonly Finding[
   const leaves = sections.every(
     ({ acknowledge }) => (acknowledge as { unmatched: string }).unmatched === "leave",
   );
+  // A small one of a stranger is of no rule.
+  const strangers = new Set(plan.world.wallets.filter(isWhale).map(({ name }) => name));
   for (const entry of log.entries) {
     if (entry.kind === "arrived")
       for (const { change } of entry.message.content.items) {
@@ -34,7 +38,8 @@ export function judgeAcknowledged({ log, sections }: Outcome): readonly Finding[
     const isNamed =
       rule === undefined
         ? liquidationTypes.has(type)
-          ? named.has(`Liquidated ${wallet}`) || named.has(`AutoDeleveraged ${wallet}`)
+          ? liquidationRules.some((one) => named.has(`${one} ${wallet}`)) ||
+            (strangers.has(wallet) && !leaves)
           : !leaves
         : named.has(key) ||
           [...named].some(

@@ -1,4 +1,4 @@
-/** The answers that reached the daemon: for each kind of data and wallet the newest ones, by when the exchange gave them. */
+/** The whole answers that reached the daemon: for each kind of data and wallet the newest ones, by when the exchange gave them. */
 import type { World } from "../../../src/simulator/state.ts";
 import type { EventLog } from "../log.ts";
 
@@ -22,8 +22,8 @@ export class Answers {
 
   constructor(log: EventLog, world: World) {
     const names = new Map([...world.wallets.values()].map(({ authority, name }) => [authority, name]));
-    for (const { target, status, atMs, ofMs } of log.of("asked")) {
-      if (status !== 200) continue;
+    for (const { target, status, garbled, atMs, ofMs } of log.of("asked")) {
+      if (status !== 200 || garbled !== null) continue;
       for (const [schedule, pattern] of targets) {
         const found = pattern.exec(target);
         if (!found) continue;

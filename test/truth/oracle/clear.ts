@@ -1,5 +1,9 @@
-/** Times at which everything about a wallet could be read: the daemon watches, and no trouble stands between it and the exchange. */
+/**
+ * Times at which everything about a wallet could be read, and what follows from it be written: the daemon watches, no trouble stands
+ * between it and the exchange, and its disk takes commits.
+ */
 import type { Outcome } from "../scenario.ts";
+import type { Fault } from "../weather.ts";
 
 interface Span {
   readonly fromMs: number;
@@ -8,7 +12,9 @@ interface Span {
 
 /** A session that ends is begun anew within this, ms. */
 const signInMs = 20_000;
-const exchangeFaults: ReadonlySet<string> = new Set([
+/** Sign-ins that were refused again and again are tried again within this, ms. */
+const signInAgainMs = 75_000;
+const troubling: ReadonlySet<string> = new Set([
   "outage",
   "limited",
   "errors",
@@ -19,10 +25,20 @@ const exchangeFaults: ReadonlySet<string> = new Set([
   "framesLate",
   "halfOpen",
   "historiesLate",
+  "signInsRefused",
+  "sessionsRevoked",
+  "garbled",
+  "streamsDown",
+  "partErrors",
+  // What is decided then is committed later.
+  "diskFull",
 ]);
+/** Commits that a full disk held up are written within this after it, ms. */
+const heldMs = 6_000;
 
 export class Clear {
   readonly #troubles: readonly (Span & { readonly wallets: readonly string[] | null })[];
+  readonly #standstills: readonly Span[];
   readonly #lives: readonly Span[];
   readonly #endMs: number;
 
@@ -33,11 +49,11 @@ export class Clear {
     const at = (ms: number) => beginMs + ms;
     this.#troubles = [
       ...faults
-        .filter(({ kind }) => exchangeFaults.has(kind))
+        .filter(({ kind }) => troubling.has(kind))
         .map((fault) => ({
           fromMs: at(fault.fromMs),
-          toMs: at(fault.toMs) + (fault.kind === "historiesLate" ? fault.mostMs : 0),
-          wallets: fault.kind === "errors" || fault.kind === "historiesLate" ? fault.wallets : null,
+          toMs: at(fault.toMs) + lastsOnMs(fault),
+          wallets: "wallets" in fault ? fault.wallets : null,
         })),
       ...plan.world.deeds.flatMap((deed) =>
         deed.kind === "session"
@@ -45,8 +61,20 @@ export class Clear {
           : [],
       ),
       ...life
-        .filter(({ kind }) => kind === "streamsBreak" || kind === "clock")
-        .map(({ atMs }) => ({ fromMs: at(atMs), toMs: at(atMs), wallets: null })),
+        .filter(({ kind }) => kind === "streamsBreak" || kind === "clock" || kind === "stall")
+        .map((event) => ({
+          fromMs: at(event.atMs),
+          toMs: at(event.atMs) + (event.kind === "stall" ? event.ms : 0),
+          wallets: null,
+        })),
+    ];
+    this.#standstills = [
+      ...life.flatMap((event) =>
+        event.kind === "stall" ? [{ fromMs: at(event.atMs), toMs: at(event.atMs) + event.ms }] : [],
+      ),
+      ...faults
+        .filter(({ kind }) => kind === "diskFull")
+        .map((fault) => ({ fromMs: at(fault.fromMs), toMs: at(fault.toMs) + heldMs })),
     ];
     const lives: Span[] = [];
     for (const { atMs, kind, ...entry } of log.entries) {
@@ -61,6 +89,11 @@ export class Clear {
   /** Since when the daemon watches for the first time. */
   get watchedFromMs(): number {
     return this.#lives[0]?.fromMs ?? this.#endMs;
+  }
+
+  /** True if the process ran and its disk took what it wrote, all the time. */
+  works(fromMs: number, toMs: number): boolean {
+    return !this.#standstills.some((one) => one.fromMs <= toMs && one.toMs >= fromMs);
   }
 
   /** True if everything about a wallet (null: about the exchange) could be read all the time. */
@@ -88,4 +121,11 @@ export class Clear {
     const start = starts.find((ms) => ms + lengthMs <= this.#endMs && this.all(ms, ms + lengthMs, wallet));
     return start === undefined ? null : start + lengthMs;
   }
+}
+
+/** The time for which a fault is felt after its end, ms. */
+function lastsOnMs(fault: Fault): number {
+  if (fault.kind === "historiesLate") return fault.mostMs;
+  if (fault.kind === "diskFull") return heldMs;
+  return fault.kind === "signInsRefused" || fault.kind === "sessionsRevoked" ? signInAgainMs : 0;
 }

@@ -8,8 +8,8 @@ import { Clear } from "./clear.ts";
 import type { Finding } from "./finding.ts";
 import { happenedIn, ruleOfType } from "./happened.ts";
 import { livesOf } from "./lives.ts";
-import { lostRights, rightsRules } from "./lost-rights.ts";
-import { changesOfMarkets, marketRule } from "./market-changes.ts";
+import { areUnknown, lostRights, rightsRules } from "./lost-rights.ts";
+import { changesOfMarkets, marketRule, unknownLists } from "./market-changes.ts";
 import { Terms } from "./terms.ts";
 
 /** Beside two intervals, ms. */
@@ -21,6 +21,7 @@ export const eventRules: ReadonlySet<string> = new Set([
   "UnusualWithdrawal",
   "Liquidated",
   "AutoDeleveraged",
+  "WhaleLiquidated",
   "Announcement",
   marketRule,
   ...rightsRules,
@@ -32,8 +33,14 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
   const clear = new Clear(outcome);
   const terms = new Terms(outcome.sections);
   const changes = livesOf(outcome.log).flatMap((life) => life.changes);
+  const unknown = unknownLists(outcome);
   const told = changes.filter(
-    ({ kind, alert }) => kind === "fired" && alert.event && eventRules.has(alert.rule),
+    ({ kind, alert, atMs }) =>
+      kind === "fired" &&
+      alert.event &&
+      eventRules.has(alert.rule) &&
+      !(alert.rule === marketRule && unknown.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs)) &&
+      !(rightsRules.includes(alert.rule) && areUnknown(outcome, alert.subject, atMs)),
   );
   const left = new Set(told);
   for (const event of [...happenedIn(outcome), ...changesOfMarkets(outcome), ...lostRights(outcome)]) {

@@ -13,7 +13,11 @@ export type Check =
   | "late resolve"
   | "no data"
   | "false no-data"
-  | "once";
+  | "once"
+  /** Word of a change is not owed to whom the configuration names, or it is to somebody else, or for too late. */
+  | "owed"
+  /** A message arrived later than its channel, its group and the messages before it explain. */
+  | "late delivery";
 
 export interface Finding {
   readonly check: Check;

@@ -1,6 +1,7 @@
 /** Events at the exchange that the shipped rules tell of, with what a message about each has to say. */
 import type { Alert } from "../../../src/domain/alert.ts";
 import type { Liquidation, Market, Notification, Wallet, World } from "../../../src/simulator/state.ts";
+import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import { type Claim, claimsOf, money, type Text } from "./predicate.ts";
 
@@ -33,6 +34,9 @@ export const ruleOfType: Readonly<Record<string, string>> = {
 
 const units = (lots: bigint, decimals: number): number => Math.abs(Number(lots)) / 10 ** decimals;
 
+/** USD from which a stranger's position is large, where nothing else is said. */
+const usuallyAbove = 100_000;
+
 /** Times of notifications are whole seconds. */
 const secondMs = 1_000;
 
@@ -46,7 +50,9 @@ export function happenedIn({ plan, simulator, log }: Outcome): readonly Happened
   for (const wallet of world.wallets.values()) {
     const terms = plan.world.wallets.find(({ name }) => name === wallet.name);
     if (!terms) continue;
-    found.push(...withdrawals(wallet), ...liquidations(wallet, world));
+    if (isWhale(terms))
+      found.push(...whaleLiquidations(wallet, world, terms.limits?.whaleAbove ?? usuallyAbove));
+    else found.push(...withdrawals(wallet), ...liquidations(wallet, world));
     // Nobody can read the inbox of another's wallet.
     if (terms.watchOnly) continue;
     for (const one of wallet.notifications.all()) {
@@ -156,6 +162,47 @@ function liquidations(
                 : undefined,
             ],
           ]),
+      },
+    ];
+  });
+}
+
+/** @param above USD from which those of a stranger are told of */
+function whaleLiquidations(
+  { name, authority, liquidations: all }: Wallet,
+  { markets }: World,
+  above: number,
+): readonly Happened[] {
+  return all.all().flatMap(({ account, symbol, role, detail, atMs, ...place }): Happened[] => {
+    if (account === null || role === "adl_caller") return [];
+    const { spec } = markets.get(symbol)!;
+    const tick = (spec.tickSize * 10 ** spec.baseLotsDecimals) / 1e6;
+    const isAdl = detail.kind === "adl";
+    const size = units(detail.lots, spec.baseLotsDecimals);
+    const quote = Math.abs(Number(detail.kind === "adl" ? detail.closeValue : detail.quoteLots)) / 1e6;
+    if (quote <= above) return [];
+    const { slot, slotIndex, eventIndex } = place;
+    const part = role === "adl_in_profit" ? "adl_counterparty" : "liquidatee";
+    const key = `liquidation:${authority}:${slot}:${slotIndex}:${eventIndex}:${part}`;
+    return [
+      {
+        rule: "WhaleLiquidated",
+        wallet: name,
+        subject: `${name}/${account.pdaIndex}.${account.subaccount}/${symbol}`,
+        atMs,
+        what: `${role} of ${size} ${symbol} for ${quote}`,
+        isIn: ({ eventKey }) => eventKey === `liquidation:${key}`,
+        claims: (text) => [
+          {
+            name: "what happened",
+            text: /was (\S+) in (\S+)/.exec(text.summary)?.slice(1).join(" ") ?? text.summary,
+            among: [`${isAdl ? "auto-deleveraged" : "liquidated"} ${symbol}`],
+          },
+          ...claimsOf(text, [
+            ["notional", new RegExp(`, ${money}`), quote],
+            ["price", new RegExp(` at ${money}`), quote / size, tick / 2],
+          ]),
+        ],
       },
     ];
   });

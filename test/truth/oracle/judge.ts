@@ -3,24 +3,32 @@
  * versions of the truth the daemon had, judges every predicate by them, and compares.
  */
 import { type AlertChange, type Severity, severityRank } from "../../../src/domain/alert.ts";
+import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import { judgeAcknowledged } from "./acknowledged.ts";
 import { claimProblem } from "./claim.ts";
+import { judgeFigures } from "./daemon/figures.ts";
+import { garbledWithin, noDataAlerts, stalledMs, valuesOff } from "./daemon/troubles.ts";
 import { judgeEvents } from "./events.ts";
 import { type Finding, timeOf } from "./finding.ts";
-import { type Life, livesOf } from "./lives.ts";
+import { Hedges } from "./hedges.ts";
+import { judgeInTime } from "./in-time.ts";
+import { type Gap, type Life, livesOf } from "./lives.ts";
 import { Margins } from "./margin.ts";
 import { judgeNoData } from "./no-data.ts";
 import { judgeObtained } from "./obtained.ts";
+import { judgeOwed } from "./owed.ts";
 import { type Level, minuteMs, type Predicate } from "./predicate.ts";
 import { eventFigures } from "./rules/event-figures.ts";
 import { predicates } from "./rules/index.ts";
 import { soonMs } from "./rules/markets.ts";
+import { tradesWithinMs } from "./rules/whales.ts";
 import { type Run, Runs } from "./runs.ts";
 import { lostSome, Seen } from "./seen.ts";
 import { readByMarket } from "./seen-markets.ts";
+import { Sizes } from "./sizes.ts";
 import { Terms } from "./terms.ts";
-import { between } from "./truth.ts";
+import { type AccountTruth, between } from "./truth.ts";
 import { accountOf, symbolOf, View, walletOf } from "./view.ts";
 import { Wallets } from "./wallets.ts";
 
@@ -34,6 +42,8 @@ const textPatienceMs = 5_000;
 /** The end of an alert about a position that is gone waits so long for word of it, at most. */
 const endingPatienceMs = minuteMs;
 const lookBackMs = 2 * minuteMs;
+/** Between two observations: time is one of them, each second. */
+const stoodStillMs = 2_000;
 /** Tolerance of the daemon's clock, which the exchange's corrects, from one life to another, ms. */
 const clockMs = 1_500;
 
@@ -64,6 +74,9 @@ export interface Judgement {
   readonly counts: Counts;
 }
 
+/** Records of a change are read within this, ms. */
+const recordMs = 15_000;
+
 export function judge(outcome: Outcome): Judgement {
   return new Judge(outcome).run();
 }
@@ -81,25 +94,47 @@ class Judge {
   #aheadMs = 0;
   #watchingMs = 0;
   #dayBegan = false;
-  /** Endings of this life that are to come, in their order, and those whose figures were once true in the time that they waited. */
-  #endings: readonly Change[] = [];
-  readonly #onceTrue = new Set<Change>();
+  /** Times in which the process stood still or did not run, by the daemon's clock. */
+  readonly #stalls: { readonly fromMs: number; readonly toMs: number }[] = [];
+  /** The beginning of the last gap in the recording of this life, ms; null: there is none. */
+  #gapMs: number | null = null;
+  #hadGap = false;
+  /** Recoveries of this life that waited for word of a liquidation, and whether they and their texts were true meanwhile. */
+  #waited = new Map<Change, { isOver: boolean; isSaid: boolean }>();
   /** Data that were too old, with the time at which they were read last. */
   readonly #stale = new Map<string, number>();
 
   constructor(outcome: Outcome) {
     this.#outcome = outcome;
     this.#terms = new Terms(outcome.sections);
-    this.#seen = new Seen(outcome.truth);
     const { truth, plan } = outcome;
     const margins = new Margins(truth.rules);
-    const { wallets } = plan.world;
-    const money = new Wallets({
-      ...{ seen: this.#seen, truth },
-      indices: new Map(wallets.map(({ name, pdaIndices }) => [name, pdaIndices])),
-      equity: (account) => margins.of(account, this.#seen.prices)?.equity,
+    this.#seen = new Seen({
+      ...{ truth, margins },
+      ...{
+        noDataAlerts: noDataAlerts(outcome),
+        valuesOff: valuesOff(outcome),
+        isGarbled: garbledWithin(outcome),
+        stalledMs: stalledMs(outcome),
+      },
     });
-    this.#view = new View(this.#seen, margins, money, wallets, this.#terms);
+    const { wallets, pairs } = plan.world;
+    const whales = wallets.filter(isWhale).map(({ name }) => name);
+    const known = { seen: this.#seen, truth };
+    const indices = new Map(wallets.map(({ name, pdaIndices }) => [name, pdaIndices]));
+    const equity = (account: AccountTruth) => margins.of(account, this.#seen.prices)?.equity;
+    const late = plan.troubles.faults.filter((one) => one.kind === "historiesLate");
+    const explainedMs = (wallet: string): number =>
+      Math.max(0, ...late.map((one) => (one.wallets.includes(wallet) ? one.mostMs : 0))) + recordMs;
+    this.#view = new View(
+      {
+        ...{ seen: this.#seen, terms: this.#terms, sizes: new Sizes(this.#seen, whales) },
+        money: new Wallets({ ...known, indices, equity, explainedMs }),
+        hedges: new Hedges({ ...known, indices, pairs }),
+      },
+      margins,
+      wallets,
+    );
   }
 
   run(): Judgement {
@@ -125,18 +160,28 @@ class Judge {
         ...judgeAcknowledged(this.#outcome),
         ...judgeNoData(this.#outcome),
         ...judgeObtained(this.#outcome),
+        ...judgeFigures(this.#outcome),
+        ...judgeOwed(this.#outcome),
+        ...judgeInTime(this.#outcome),
       ],
       counts,
     };
   }
 
   #live({ told, changes }: Life): void {
-    const waiting = changes.filter(({ alert }) =>
-      alert.event ? eventFigures.has(alert.rule) : judged.has(alert.rule),
+    const gaps = told.flatMap((one) => (one.observation === null ? [one] : []));
+    const isRecorded = ({ atMs }: Change) => !gaps.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs);
+    const waiting = changes.filter(
+      (one) =>
+        (one.alert.event ? eventFigures.has(one.alert.rule) : judged.has(one.alert.rule)) && isRecorded(one),
     );
-    this.#endings = waiting.filter(
-      ({ kind, alert }) => kind === "ended" && alert.ending === "recovered" && !alert.event,
+    this.#waited = new Map(
+      waiting
+        .filter(({ kind, alert }) => kind === "ended" && alert.ending === "recovered" && !alert.event)
+        .map((change) => [change, { isOver: false, isSaid: false }]),
     );
+    this.#watchingMs = Number.NEGATIVE_INFINITY;
+    this.#gapMs = null;
     let next = 0;
     let group = new Map<Change, readonly string[]>();
     let groupMs = Number.NaN;
@@ -152,11 +197,23 @@ class Judge {
       }
     };
     let version = -1;
-    for (const { observation, committedMs } of told) {
+    const { hedges, sizes } = this.#view;
+    for (const one of told) {
+      if (one.observation === null) {
+        finish();
+        this.#lose(one);
+        version = -1;
+        continue;
+      }
+      const { observation, committedMs } = one;
       const { atMs } = observation;
-      const turns =
-        this.#seen.markets.turns(this.#view.nowMs, atMs, soonMs) ||
-        predicates.some((one) => one.turns?.(this.#view, this.#view.nowMs, atMs));
+      let turns = this.#turns(this.#view.nowMs, atMs);
+      const lostTurns = this.#lostTurns(this.#view.nowMs, atMs);
+      // The process stood still, and no clock of what is read ran.
+      if (atMs - this.#view.nowMs > stoodStillMs) this.#stalls.push({ fromMs: this.#view.nowMs, toMs: atMs });
+      if (atMs - this.#view.nowMs > stoodStillMs)
+        for (const runs of this.#runs.values())
+          if (!runs.predicate.restsOnItself) runs.breakOff(this.#view.nowMs);
       this.#view.nowMs = atMs;
       this.#aheadMs = atMs - committedMs;
       if (atMs !== groupMs) {
@@ -178,19 +235,45 @@ class Judge {
           ...{ check: "inputs", rule: observation.kind, subject: "", atMs: committedMs },
           ...{ expected: "what was true", seen: wrong },
         });
+      if (hedges.note(observation, committedMs)) turns = true;
+      if (observation.kind === "accounts") sizes.note(observation);
       const answered = observation.kind === "accounts" ? observation.wallet : null;
       if (answered !== null) this.#view.money.note(answered, true, atMs);
-      if (version !== this.#seen.version || turns) {
+      if (version !== this.#seen.version || turns || lostTurns) {
         version = this.#seen.version;
         for (const name of this.#view.wallets.keys())
           if (name !== answered) this.#view.money.note(name, false, atMs);
         this.#judgeAll(atMs);
-        this.#lookAhead(atMs);
       }
       look();
     }
     finish();
     this.#breakAll(groupMs);
+  }
+
+  /** Nothing is known of a time; it may begin with the start. */
+  #lose(gap: Gap): void {
+    const { fromMs } = gap;
+    if (this.#watchingMs === Number.NEGATIVE_INFINITY) {
+      this.#watchingMs = fromMs;
+      this.#seen.forget();
+    }
+    this.#gapMs = fromMs;
+    this.#hadGap = true;
+    for (const runs of this.#runs.values()) runs.doubt(fromMs);
+    this.#seen.lose(gap);
+    this.#view.money.lose();
+  }
+
+  /** True if time alone brings about another judgement from one time to another. */
+  #turns(fromMs: number, toMs: number): boolean {
+    const { hedges, sizes, terms } = this.#view;
+    return (
+      this.#seen.markets.turns(fromMs, toMs, soonMs) ||
+      predicates.some((one) => one.turns?.(this.#view, fromMs, toMs)) ||
+      hedges.turns(fromMs, toMs) ||
+      sizes.turns(fromMs, toMs, terms.windowMs("WhaleTrades", tradesWithinMs))
+    );
   }
 
   /** Another day is another ground of what is lost in it. */
@@ -211,34 +294,28 @@ class Judge {
         let runs = this.#runs.get(key);
         if (!runs) {
           runs = new Runs(predicate, subject, (run) => this.#ran(predicate, subject, run));
+          if (this.#gapMs !== null) runs.doubt(this.#gapMs);
           this.#runs.set(key, runs);
         }
-        const fresh = this.#isFresh(subject) && this.#staleFromMs(predicate, subject) >= atMs;
+        const fresh =
+          predicate.restsOnItself === true ||
+          (this.#isFresh(predicate, subject) && this.#staleFromMs(predicate, subject) >= atMs);
         runs.judge(this.#view, this.#identity(subject), atMs, fresh);
       }
     for (const [key, runs] of this.#runs) if (!there.has(key)) runs.breakOff(atMs);
+    this.#noteRecoveries(atMs);
   }
 
-  /** An ending may wait for word of a liquidation, and has the figures of when it began to. */
-  #lookAhead(atMs: number): void {
-    for (const change of this.#endings) {
-      if (change.atMs - atMs > endingPatienceMs + promptMs) break;
-      const { rule, subject } = change.alert;
-      if (change.atMs < atMs || this.#onceTrue.has(change)) continue;
-      const predicate = judged.get(rule)!;
-      if (predicate.levels(this.#view, subject, 1) === undefined) continue;
-      if (predicate.claims(this.#view, subject, change.alert).flatMap(claimProblem).length === 0)
-        this.#onceTrue.add(change);
+  /** An alert that is over is ended later where its account lost some of a position, by the figures of now or of then. */
+  #noteRecoveries(atMs: number): void {
+    for (const [change, waited] of this.#waited) {
+      const { subject } = change.alert;
+      if (change.atMs < atMs || change.atMs - endingPatienceMs - promptMs > atMs) continue;
+      if (!this.#lostPosition(subject, atMs, change.atMs)) continue;
+      const { condition, claims } = this.#check(change, atMs);
+      if (condition.length === 0) waited.isOver = true;
+      if (waited.isOver && claims.length === 0) waited.isSaid = true;
     }
-    this.#endings = this.#endings.filter((change) => change.atMs >= atMs);
-  }
-
-  /** True if a recovery waited since a moment at which its figures were true. */
-  #hasWaited(change: Change): boolean {
-    const { kind, atMs, alert } = change;
-    if (kind !== "ended" || !this.#onceTrue.has(change)) return false;
-    const fromMs = atMs - endingPatienceMs - promptMs;
-    return (this.#seen.lostMs.get(accountOf(alert.subject)) ?? []).some((ms) => ms >= fromMs && ms <= atMs);
   }
 
   #identity(subject: string): string {
@@ -248,14 +325,24 @@ class Judge {
     return position ? `${position.sequence} ${position.baseLots > 0n}` : "";
   }
 
-  #isFresh(subject: string): boolean {
+  #isFresh(predicate: Predicate, subject: string): boolean {
+    if (this.#gapMs !== null && !this.#isReadAgain(subject)) return false;
     for (const [name, readMs] of this.#stale)
-      if (
-        this.#seen.readMs.get(name) === readMs &&
-        (name === "prices" || subject === walletOf(name) || subject.startsWith(name))
-      )
-        return false;
+      if (this.#seen.readMs.get(name) === readMs && this.#rests(predicate, subject, name)) return false;
     return true;
+  }
+
+  /** After a gap only what was read whole is fresh: the stream tells some of it. */
+  #isReadAgain(subject: string): boolean {
+    const account = accountOf(subject);
+    const { readMs } = this.#seen;
+    return readMs.has("prices") && (!account.includes("/") || readMs.has(account.replace(/\d+$/, "")));
+  }
+
+  /** @param name of what is read: prices, or `wallet/0.`: the accounts of one PDA index */
+  #rests({ restsOn }: Predicate, subject: string, name: string): boolean {
+    const wallets = restsOn?.(this.#view, subject) ?? [subject];
+    return name === "prices" || wallets.includes(walletOf(name)) || subject.startsWith(name);
   }
 
   /** The time at which what is read of its markets is too old, −∞ where it was not read yet; infinite where nothing is. */
@@ -292,9 +379,17 @@ class Judge {
       if (staleMs >= atMs || this.#stale.get(name) === readMs) continue;
       this.#stale.set(name, readMs);
       for (const runs of this.#runs.values())
-        if (!ofAccounts || runs.subject === walletOf(name) || runs.subject.startsWith(name))
+        if (!runs.predicate.restsOnItself && this.#rests(runs.predicate, runs.subject, name))
           runs.breakOff(staleMs);
     }
+  }
+
+  /** True if what was given up is no longer of the last time that counts, from one moment to another. */
+  #lostTurns(fromMs: number, toMs: number): boolean {
+    const { deadSinceMs } = this.#seen.daemon;
+    if (deadSinceMs === undefined) return false;
+    const endMs = deadSinceMs + this.#terms.durations("MessagesLost", [3_600_000])[0]!;
+    return fromMs < endMs && endMs <= toMs;
   }
 
   #breakAll(atMs: number): void {
@@ -302,13 +397,17 @@ class Judge {
   }
 
   /** A level surely held, or was surely gone, for some time: it has to be reported. */
-  #ran({ rule, forMs, keepMs }: Predicate, subject: string, { severity, holds, fromMs, toMs }: Run): void {
+  #ran(predicate: Predicate, subject: string, { severity, holds, fromMs, toMs }: Run): void {
+    const { rule, forMs, keepMs, looksBack = false } = predicate;
     const slackMs =
       promptMs +
+      (looksBack ? 2 * this.#terms.pricesMs : 0) +
       (fromMs < this.#watchingMs + startMs ? textPatienceMs : 0) +
       (holds || !this.#lostPosition(subject, fromMs, toMs) ? 0 : endingPatienceMs);
     const times = this.#terms.of(rule, { forMs, keepMs });
-    const dueMs = fromMs + (holds ? times.forMs.most : times.keepMs.most) + slackMs;
+    const ownMs = fromMs + (holds ? times.forMs.most : times.keepMs.most);
+    const stall = this.#stalls.find((one) => one.fromMs <= ownMs && ownMs < one.toMs);
+    const dueMs = (stall?.toMs ?? ownMs) + slackMs;
     if (dueMs > toMs) return;
     const stood = this.#severityAt(rule, subject, dueMs);
     const enough = stood !== null && severityRank[stood] >= severityRank[severity];
@@ -353,26 +452,39 @@ class Judge {
     });
   }
 
-  /** The claims of a change that are not so by what the daemon has now. */
+  /** Statements of a change that are false by what the daemon has now. */
   #problems(change: Change): readonly string[] {
     const { kind, alert, past } = change;
-    const { rule, subject } = alert;
     if (alert.event)
       return kind === "fired"
-        ? eventFigures.get(rule)!(this.#view, subject, alert).flatMap(claimProblem)
+        ? eventFigures.get(alert.rule)!(this.#view, alert.subject, alert).flatMap(claimProblem)
         : [];
-    const predicate = judged.get(rule)!;
     if (!stating.has(kind) || past || (kind === "ended" && alert.ending !== "recovered")) return [];
-    const levels = predicate.levels(this.#view, subject, 1);
-    const certain = predicate.levels(this.#view, subject, -1);
-    const waited = this.#hasWaited(change);
-    const runs = this.#runs.get(`${rule} ${subject}`)?.levels[0];
-    if (waited && typeof runs?.perhapsGoneMs === "number") return [];
-    if (!levels || !certain) return [`nothing is known of ${subject}`];
-    return [
-      ...this.#conditionProblems(predicate, change, levels, certain),
-      ...(waited ? [] : predicate.claims(this.#view, subject, alert).flatMap(claimProblem)),
-    ];
+    const { condition, claims } = this.#check(change, change.atMs);
+    const { isOver = false, isSaid = false } = this.#waited.get(change) ?? {};
+    return [...(isOver ? [] : condition), ...(isSaid ? [] : claims)];
+  }
+
+  #check(
+    change: Change,
+    atMs: number,
+  ): { readonly condition: readonly string[]; readonly claims: readonly string[] } {
+    const { rule, subject } = change.alert;
+    const predicate = judged.get(rule)!;
+    const isJudged = predicate.subjects(this.#view).includes(subject);
+    const levels = isJudged && predicate.levels(this.#view, subject, 1);
+    const certain = isJudged && predicate.levels(this.#view, subject, -1);
+    // What was read in a gap is not known here before it is read again.
+    if ((!levels || !certain) && this.#hadGap) return { condition: [], claims: [] };
+    if (!levels || !certain)
+      return {
+        condition: [`nothing is known of ${subject}, or nothing is to be told of it`],
+        claims: ["its figures are not known"],
+      };
+    return {
+      condition: this.#conditionProblems(predicate, { ...change, atMs }, levels, certain),
+      claims: predicate.claims(this.#view, subject, change.alert).flatMap(claimProblem),
+    };
   }
 
   #conditionProblems(

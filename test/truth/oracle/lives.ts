@@ -1,32 +1,144 @@
 /** The lives of the daemon as they were committed: what each was told, in that order, and what it decided. */
 import type { AlertChange } from "../../../src/domain/alert.ts";
+import type { Changes } from "../../../src/domain/changes.ts";
+import type { OwedItem } from "../../../src/domain/delivery.ts";
+import type { Event } from "../../../src/domain/event.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
-import type { EventLog } from "../log.ts";
+import type { EventLog, Logged } from "../log.ts";
 
 export interface Told {
   readonly observation: Observation;
-  /** True wall time of its commit, ms. */
+  /** True wall time of its commit, ms; of what the disk refused at first, that by which it was judged. */
   readonly committedMs: number;
 }
 
+/** A time in which the daemon was told things that are not recorded, since the disk was full. */
+export interface Gap {
+  readonly observation: null;
+  /** The daemon's clock. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Events that it was told of then. */
+  readonly events: readonly Event[];
+}
+
+/** An item as it was owed first. True wall times, ms. */
+export interface Owed {
+  readonly item: OwedItem;
+  /** Undefined: it was decided before the item was owed. */
+  readonly change: AlertChange | undefined;
+  readonly life: number;
+  /** Give or take a second where the disk refused it at first. */
+  readonly decidedMs: number;
+  /** Null: it never was, and nobody knows of it in the next life. */
+  readonly committedMs: number | null;
+}
+
+/** True for what was recorded. */
+export const isTold = (one: Told | Gap): one is Told => one.observation !== null;
+
 export interface Life {
   readonly number: number;
-  readonly told: readonly Told[];
+  readonly told: readonly (Told | Gap)[];
   readonly changes: readonly (AlertChange & { readonly committedMs: number })[];
+  readonly owed: readonly Owed[];
+}
+
+/** By which the daemon's clock may go astray, ms. */
+const clockMs = 1_500;
+
+class Written implements Life {
+  readonly number: number;
+  readonly told: (Told | Gap)[] = [];
+  readonly changes: (AlertChange & { committedMs: number })[] = [];
+  readonly #owed = new Map<number, Owed>();
+  /** Commits that came late. */
+  #events: Event[] = [];
+  #isLate = false;
+  /** The daemon's clock less the true time. */
+  #aheadMs = 0;
+
+  constructor(number: number) {
+    this.number = number;
+  }
+
+  get owed(): readonly Owed[] {
+    return [...this.#owed.values()];
+  }
+
+  refused(batch: readonly Changes[], atMs: number): void {
+    this.#isLate = true;
+    for (const changes of batch) this.#owe(changes, atMs, null);
+  }
+
+  committed(changes: Changes, atMs: number): void {
+    const { observations, alertChanges, events, milestones } = changes;
+    const timeOf = (ms: number): number => this.#timeOf(ms, atMs);
+    this.#owe(changes, atMs, atMs);
+    for (const observation of observations) {
+      const committedMs = Math.min(atMs, timeOf(observation.atMs) + clockMs);
+      this.told.push({ observation, committedMs });
+    }
+    for (const change of alertChanges) this.changes.push({ ...change, committedMs: timeOf(change.atMs) });
+    if (this.#isLate) this.#events.push(...events);
+    const gap = gapIn(milestones);
+    if (gap !== null) this.told.push({ observation: null, ...gap, events: this.#events });
+    const last = observations.at(-1);
+    if (last !== undefined && !this.#isLate) this.#aheadMs = last.atMs - atMs;
+    // What was told is the last of what is written at once.
+    if (last === undefined && gap === null) return;
+    this.#isLate = false;
+    this.#events = [];
+  }
+
+  #owe({ owed, alertChanges }: Changes, atMs: number, committedMs: number | null): void {
+    for (const item of owed) {
+      const known = this.#owed.get(item.id);
+      const decidedMs = known?.decidedMs ?? this.#timeOf(item.owedAtMs, atMs);
+      // Later rows tell what became of it, and an earlier life may have owed it.
+      if (known ? known.committedMs !== null : item.status !== "owed") continue;
+      const change = known?.change ?? alertChanges.find(({ id }) => id === item.changeId);
+      const first = { item: known?.item ?? item, change, life: this.number, decidedMs };
+      this.#owed.set(item.id, { ...first, committedMs });
+    }
+  }
+
+  /** @param ms by the daemon's clock @param atMs the time of its commit */
+  #timeOf(ms: number, atMs: number): number {
+    return this.#isLate ? Math.min(atMs, ms - this.#aheadMs) : atMs;
+  }
+}
+
+/** The time whose observations were let go of; null: none. */
+export function gapIn(milestones: Changes["milestones"]): Pick<Gap, "fromMs" | "toMs"> | null {
+  const found = milestones.find(({ kind }) => kind === "recordingGap");
+  return found ? (JSON.parse(found.value) as Pick<Gap, "fromMs" | "toMs">) : null;
+}
+
+type Committed = Extract<Logged, { kind: "committed" }>;
+
+/** Everything that was committed, over all lives. */
+export function committedOf(log: EventLog): readonly Committed[] {
+  return writtenOf(log).filter((entry) => entry.kind === "committed");
+}
+
+function writtenOf(log: EventLog): readonly (Committed | Extract<Logged, { kind: "refused" }>)[] {
+  const killed = new Set<number>();
+  return log.entries.flatMap((entry) => {
+    if (entry.kind === "life" && entry.text === "is killed") killed.add(entry.life);
+    if (entry.kind !== "committed" && entry.kind !== "refused") return [];
+    // The next life knows of it only if it was written before the files were copied.
+    return killed.has(entry.life) ? [] : [entry];
+  });
 }
 
 export function livesOf(log: EventLog): readonly Life[] {
-  const lives = new Map<number, { told: Told[]; changes: (AlertChange & { committedMs: number })[] }>();
-  const killed = new Set<number>();
-  for (const entry of log.entries) {
-    if (entry.kind === "life" && entry.text === "is killed") killed.add(entry.life);
-    // The next life knows of it only if it was written before the files were copied.
-    if (entry.kind !== "committed" || killed.has(entry.life)) continue;
-    const life = lives.get(entry.life) ?? { told: [], changes: [] };
+  const lives = new Map<number, Written>();
+  for (const entry of writtenOf(log)) {
+    const life = lives.get(entry.life) ?? new Written(entry.life);
     lives.set(entry.life, life);
-    const committedMs = entry.atMs;
-    for (const observation of entry.changes.observations) life.told.push({ observation, committedMs });
-    for (const change of entry.changes.alertChanges) life.changes.push({ ...change, committedMs });
+    if (entry.kind === "refused") life.refused(entry.changes, entry.atMs);
+    else life.committed(entry.changes, entry.atMs);
   }
-  return [...lives].map(([number, life]) => ({ number, ...life }));
+  return [...lives.values()];
 }

@@ -1,8 +1,9 @@
 /** Rights that accounts lost, from one answer that the daemon had to the next one, over all its lives. */
 import type { SubaccountState } from "../../../src/domain/account.ts";
+import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import type { Happened } from "./happened.ts";
-import { livesOf } from "./lives.ts";
+import { isTold, livesOf } from "./lives.ts";
 import { claimsOf } from "./predicate.ts";
 
 /** Without these nobody gets out. */
@@ -24,12 +25,17 @@ function wordsOf({ capabilities }: SubaccountState): Words {
 /** The exchange's names as texts have them. */
 const spaced = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
-export function lostRights({ log }: Outcome): readonly Happened[] {
+export function lostRights({ log, plan }: Outcome): readonly Happened[] {
+  const strangers = new Set(plan.world.wallets.filter(isWhale).map(({ name }) => name));
   const known = new Map<string, Words>();
   return livesOf(log)
     .flatMap((life) => life.told)
-    .flatMap(({ observation, committedMs }) => {
-      if (observation.kind !== "accounts") return [];
+    .flatMap((one) => {
+      // Nobody knows what was read in a gap.
+      if (!isTold(one)) known.clear();
+      if (!isTold(one)) return [];
+      const { observation, committedMs } = one;
+      if (observation.kind !== "accounts" || strangers.has(observation.wallet)) return [];
       const { wallet, pdaIndex, subaccounts, told, atMs } = observation;
       return subaccounts.flatMap((state): Happened[] => {
         if (told !== undefined && !told.includes(state.subaccount)) return [];
@@ -55,4 +61,20 @@ export function lostRights({ log }: Outcome): readonly Happened[] {
         }));
       });
     });
+}
+
+/** True if nobody knows what rights an account had just before: a gap, or the first reading after one. */
+export function areUnknown({ log }: Outcome, subject: string, atMs: number): boolean {
+  let gapMs: number | null = null;
+  for (const one of livesOf(log).flatMap(({ told }) => told)) {
+    if (!isTold(one)) gapMs ??= one.fromMs;
+    else if (gapMs !== null && one.observation.kind === "accounts") {
+      const { wallet, pdaIndex, subaccounts, told } = one.observation;
+      const found = subaccounts.find((state) => `${wallet}/${pdaIndex}.${state.subaccount}` === subject);
+      if (found === undefined || (told !== undefined && !told.includes(found.subaccount))) continue;
+      if (gapMs <= atMs && atMs <= one.observation.atMs) return true;
+      gapMs = null;
+    }
+  }
+  return gapMs !== null && gapMs <= atMs;
 }

@@ -66,14 +66,14 @@ const farthest = 10;
 type Params = sdk.NormalizedMarketParamsBySymbol;
 
 export class Margins {
-  readonly #rules: ReadonlyMap<string, MarketRules>;
+  readonly rules: ReadonlyMap<string, MarketRules>;
   readonly #known = new Map<
     AccountTruth,
     { readonly key: string; readonly figures: AccountFigures | undefined }
   >();
 
   constructor(rules: ReadonlyMap<string, MarketRules>) {
-    this.#rules = rules;
+    this.rules = rules;
   }
 
   /** Undefined where a price is not known. */
@@ -101,7 +101,7 @@ export class Margins {
     const { margin } = result;
     const positions = new Map<string, PositionFigures>();
     for (const { symbol, baseLots, virtualQuoteLots } of account.positions) {
-      const rules = this.#rules.get(symbol)!;
+      const rules = this.rules.get(symbol)!;
       const market = result.marketMargins.find((one) => one.symbol === symbol)!;
       const found =
         liquidations.positions.find((one) => one.symbol === symbol)?.liquidationPriceTicks ?? null;
@@ -190,7 +190,7 @@ export class Margins {
 
   /** @param scale parts of a tick that prices are told in */
   #market(symbol: string, markPriceTicks: bigint, scale: bigint): Params[string] {
-    const { tickSize, baseLotsDecimals, leverageTiers, riskFactors } = this.#rules.get(symbol)!;
+    const { tickSize, baseLotsDecimals, leverageTiers, riskFactors } = this.rules.get(symbol)!;
     return {
       symbol,
       assetId: 0,

@@ -18,12 +18,34 @@ const told: readonly (readonly [field: string, words: string, text: (market: Mar
   ],
 ];
 
+/** Times of which nobody knows the lists: from the beginning of each gap to the next list; the daemon's clock. */
+export function unknownLists({
+  log,
+}: Outcome): readonly { readonly fromMs: number; readonly toMs: number }[] {
+  const spans: { readonly fromMs: number; readonly toMs: number }[] = [];
+  let fromMs: number | null = null;
+  for (const one of livesOf(log).flatMap(({ told }) => told)) {
+    if (one.observation === null) fromMs ??= one.fromMs;
+    else if (one.observation.kind === "marketConfig" && fromMs !== null) {
+      spans.push({ fromMs, toMs: one.observation.atMs });
+      fromMs = null;
+    }
+  }
+  return fromMs === null ? spans : [...spans, { fromMs, toMs: Number.POSITIVE_INFINITY }];
+}
+
 export function changesOfMarkets({ log }: Outcome): readonly Happened[] {
   const known = new Map<string, MarketConfig>();
   return livesOf(log)
     .flatMap((life) => life.told)
-    .flatMap(({ observation, committedMs }) => {
-      if (observation.kind !== "marketConfig") return [];
+    .flatMap((one) => {
+      // What was read in a gap may be another list.
+      if (one.observation === null) {
+        known.clear();
+        return [];
+      }
+      if (one.observation.kind !== "marketConfig") return [];
+      const { observation, committedMs } = one;
       return observation.markets.flatMap((market): Happened[] => {
         const before = known.get(market.symbol);
         known.set(market.symbol, market);

@@ -3,11 +3,12 @@
  * is reported, and no outage is reported as over while it lasts.
  */
 import { blindRule, unreachableRule } from "../../../src/domain/built-in.ts";
+import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import type { FaultKind } from "../weather.ts";
 import { Answers } from "./answers.ts";
 import type { Finding } from "./finding.ts";
-import { type Life, livesOf } from "./lives.ts";
+import { isTold, type Life, livesOf } from "./lives.ts";
 import { Terms } from "./terms.ts";
 
 type Change = Life["changes"][number];
@@ -23,6 +24,7 @@ const settledMs = 5_000;
 const causes: readonly (readonly [words: RegExp, kind: FaultKind])[] = [
   [/HTTP 5\d\d/, "errors"],
   [/connection refused/, "outage"],
+  [/unreadable record/, "garbled"],
 ];
 
 interface Row {
@@ -41,6 +43,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
   const lives = livesOf(log);
   const isNoData = ({ alert: { rule } }: Change) => rule === blindRule || rule === unreachableRule;
   const changes = lives.flatMap((life) => life.changes.filter(isNoData));
+  const strangers = new Set(plan.world.wallets.filter(isWhale).map(({ name }) => name));
   const inForce = (kind: FaultKind, fromMs: number, toMs: number) =>
     plan.troubles.faults.filter(
       (one) => one.kind === kind && beginMs + one.fromMs <= toMs && beginMs + one.toMs >= fromMs,
@@ -62,6 +65,9 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     }
     if (!["fired", "rose", "worsened"].includes(kind)) continue;
     for (const { schedule, wallets, text } of rowsOf(change)) {
+      // Their inboxes are judged by the rules about notifications, as everybody's.
+      if (schedule === "traderState" && wallets.some((wallet) => strangers.has(wallet)))
+        report("false no-data", "nothing: nobody is woken for the positions of a stranger", text);
       for (const [words, fault] of causes)
         if (words.test(text) && inForce(fault, committedMs - causeMs, committedMs).length === 0)
           report("false no-data", `another cause: there was no ${fault} within ${causeMs} ms`, text);
@@ -80,7 +86,7 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       }
     }
   }
-  for (const life of lives) findings.push(...unreported(life, changes));
+  for (const life of lives) findings.push(...unreported(life, changes, strangers));
   return findings;
 }
 
@@ -91,8 +97,15 @@ function rowsOf({ details }: Change): readonly Row[] {
   });
 }
 
-/** Accounts and prices that were not read for a minute while nothing was said of it. */
-function unreported({ told, number }: Life, changes: readonly Change[]): readonly Finding[] {
+/**
+ * Accounts and prices that were not read for a minute while nothing was said of it.
+ * @param strangers wallets of which nobody is told that they are not seen
+ */
+function unreported(
+  { told, number }: Life,
+  changes: readonly Change[],
+  strangers: ReadonlySet<string>,
+): readonly Finding[] {
   const findings: Finding[] = [];
   const readMs = new Map<string, number>();
   const wallets = new Set<string>();
@@ -107,9 +120,17 @@ function unreported({ told, number }: Life, changes: readonly Change[]): readonl
       seen: `nothing in life ${number}, by the daemon's clock`,
     });
   };
-  let lastMs = 0;
+  let lastMs = told.find(isTold)?.observation.atMs ?? 0;
   for (const { observation } of told) {
+    if (observation === null) {
+      // Nobody knows what was read in a gap.
+      readMs.clear();
+      continue;
+    }
     const { kind, atMs } = observation;
+    // Time is observed each second: in a gap the process stood still, and could say nothing.
+    const gapMs = atMs - lastMs;
+    if (gapMs > slackMs) for (const [name, ms] of readMs) readMs.set(name, ms + gapMs);
     lastMs = Math.max(lastMs, atMs);
     const name =
       kind === "accounts" && observation.told === undefined
@@ -117,7 +138,7 @@ function unreported({ told, number }: Life, changes: readonly Change[]): readonl
         : kind === "prices" && !observation.live
           ? "prices"
           : null;
-    if (name === null) continue;
+    if (name === null || strangers.has(name.split("/")[0]!)) continue;
     check(name, atMs);
     readMs.set(name, atMs);
     wallets.add(name);

@@ -6,17 +6,24 @@ import { blindRule } from "../../../src/domain/built-in.ts";
 import type { Outcome } from "../scenario.ts";
 import { Clear } from "./clear.ts";
 import type { Finding } from "./finding.ts";
-import { type Life, livesOf } from "./lives.ts";
+import { isTold, type Life, livesOf } from "./lives.ts";
 import { Terms } from "./terms.ts";
 
 /** From the arrival of a frame to the commit of its observation, ms. */
 const shownMs = 1_000;
+/** A change waits so long for one of another account that is missing, ms. */
+const heldMs = 5_000;
 /** Beside two poll intervals, ms: the way there and back, and what else has its turn. */
 const slackMs = 3_000;
 /** After a trouble requests and streams need so long to be as before, ms. */
 const settleMs = 60_000;
+/** A subscription is changed for another within this, ms. */
+const changedMs = 5_000;
+
 /** A state of one account, or a price of one market, that has to be observed. */
 interface Shown {
+  /** The time by which it is observed, ms. */
+  readonly dueMs: number;
   readonly what: string;
   /** Sequence of the account, or second of the price. */
   readonly version: number;
@@ -39,15 +46,14 @@ export function judgeObtained(outcome: Outcome): readonly Finding[] {
   for (const life of livesOf(log)) {
     const lastMs = ends.get(life.number) ?? endMs;
     const observed = observedIn(life);
-    for (const { what, version, atMs } of shownTo(outcome, life, observed, names)) {
-      const dueMs = atMs + shownMs;
-      if (dueMs >= lastMs) continue;
+    for (const { what, version, atMs, dueMs } of shownTo(outcome, life, observed, names)) {
+      if (dueMs >= lastMs || !clear.works(atMs, dueMs)) continue;
       const known = observed.get(what)?.some((one) => one.version >= version && one.atMs <= dueMs);
       if (known) continue;
       findings.push({
         ...{ check: "completeness", rule: "stream", subject: what, atMs: dueMs },
         expected: `an observation of ${version}, which a frame showed at ${new Date(atMs).toISOString()}`,
-        seen: `nothing within ${shownMs} ms in life ${life.number}`,
+        seen: `nothing within ${dueMs - atMs} ms in life ${life.number}`,
       });
     }
     findings.push(...unread(outcome, life, lastMs, clear));
@@ -73,7 +79,7 @@ function observedIn({ told }: Life): ReadonlyMap<string, readonly Seen[]> {
     found.set(what, all);
     all.push({ version, atMs });
   };
-  for (const { observation, committedMs } of told) {
+  for (const { observation, committedMs } of told.filter(isTold)) {
     if (observation.kind === "accounts")
       for (const { subaccount, sequence } of observation.subaccounts)
         note(`${observation.wallet}/${observation.pdaIndex}.${subaccount}`, sequence, committedMs);
@@ -101,13 +107,19 @@ function shownTo(
       newest.get(what) ?? Number.NEGATIVE_INFINITY,
       ...(observed.get(what) ?? []).filter((one) => one.atMs <= atMs).map(({ version }) => version),
     );
-  const show = (what: string, version: number, atMs: number): void => {
+  const show = (what: string, version: number, atMs: number, heldMs = 0): void => {
     newest.set(what, version);
-    found.push({ what, version, atMs });
+    found.push({ what, version, atMs, dueMs: atMs + shownMs + heldMs });
   };
+  /** Changes that do not follow on from what is known, by wallet and PDA index: others wait for them for a while. */
+  const holes = new Map<string, readonly { readonly what: string; readonly version: number }[]>();
+  const garbledMs = log.of("garbledFrame").flatMap((one) => (one.life === life.number ? [one.atMs] : []));
   for (const { life: number, text, atMs } of log.of("frame")) {
     if (number !== life.number) continue;
     const frame = JSON.parse(text);
+    // One that cannot be understood may have the channel of prices changed for another.
+    const changes = garbledMs.some((ms) => ms <= atMs && atMs - ms < changedMs);
+    if (frame.channel !== "traderState" && changes) continue;
     if (frame.channel === "traderState") {
       const wallet = names.get(frame.authority) ?? "";
       const { traderPdaIndex: index } = frame;
@@ -116,10 +128,18 @@ function shownTo(
         frame.messageType === "snapshot" ? frame.subaccounts : frame.deltas;
       const nameOf = (row: { subaccountIndex: number }) => `${wallet}/${index}.${row.subaccountIndex}`;
       const knownOf = (row: { subaccountIndex: number }) => versionAt(nameOf(row), atMs);
-      if (frame.messageType === "delta" && !rows.every((row) => Number(row.sequence) <= knownOf(row) + 1))
+      const family = `${wallet}/${index}`;
+      const open = (holes.get(family) ?? []).filter((one) => versionAt(one.what, atMs) < one.version);
+      holes.set(family, open);
+      const jumps = rows.filter((row) => Number(row.sequence) > knownOf(row) + 1);
+      if (frame.messageType === "delta" && jumps.length > 0) {
+        const missing = jumps.map((row) => ({ what: nameOf(row), version: Number(row.sequence) }));
+        holes.set(family, [...open, ...missing]);
         continue;
+      }
       for (const row of rows)
-        if (Number(row.sequence) > Math.max(0, knownOf(row))) show(nameOf(row), Number(row.sequence), atMs);
+        if (Number(row.sequence) > Math.max(0, knownOf(row)))
+          show(nameOf(row), Number(row.sequence), atMs, open.length > 0 ? heldMs : 0);
     } else {
       const rows: readonly { symbol: string; timestamp: number | string }[] = frame.stats ?? [frame];
       if (versionAt("markets", atMs) < 0) continue;
@@ -151,7 +171,7 @@ function unread(outcome: Outcome, life: Life, lastMs: number, clear: Clear): rea
       seen: `none from ${new Date(fromMs).toISOString()} to ${new Date(toMs).toISOString()}`,
     });
   };
-  for (const { observation, committedMs } of life.told) {
+  for (const { observation, committedMs } of life.told.filter(isTold)) {
     const { kind } = observation;
     const name =
       kind === "accounts" && observation.told === undefined

@@ -12,7 +12,7 @@ export interface Level {
 }
 
 /** A figure of a text, and what it is. */
-export interface Claim {
+interface Figure {
   readonly name: string;
   readonly text: string;
   /** A number, or the very words. */
@@ -20,6 +20,15 @@ export interface Claim {
   /** By which the truth itself is uncertain. */
   readonly room: number;
 }
+
+/** A word of a text, and those that are true. */
+export interface Word {
+  readonly name: string;
+  readonly text: string;
+  readonly among: readonly string[];
+}
+
+export type Claim = Figure | Word;
 
 export interface Predicate {
   readonly rule: string;
@@ -37,6 +46,12 @@ export interface Predicate {
   readonly turns?: (view: View, fromMs: number, toMs: number) => boolean;
   /** Its inputs beside accounts and prices, by their schedules; of markets, those of its own. */
   readonly reads?: readonly string[];
+  /** It rests on figures of the daemon itself, and on nothing that is read of the exchange. */
+  readonly restsOnItself?: true;
+  /** It looks back at sizes, which time alone moves: it is judged with the next prices. */
+  readonly looksBack?: true;
+  /** The wallets that it rests on, where its subject is of none. */
+  readonly restsOn?: (view: View, subject: string) => readonly string[];
 }
 
 export type Ease = 1 | -1;

@@ -26,6 +26,8 @@ export class Runs {
   readonly predicate: Predicate;
   readonly subject: string;
   readonly levels: LevelRuns[] = [];
+  /** Since when nothing is known, before it is judged again. */
+  #doubtMs: number | null = null;
   /** The position that it is about: another one begins anew. */
   #identity = "";
   readonly #ended: (run: Run) => void;
@@ -50,6 +52,8 @@ export class Runs {
       this.breakOff(atMs);
       return;
     }
+    const sinceMs = this.#doubtMs ?? atMs;
+    this.#doubtMs = null;
     for (const [index, { severity }] of most.entries()) {
       this.levels[index] ??= {
         ...{ severity, surelyOnMs: null, perhapsOnMs: null, surelyGoneMs: null, perhapsGoneMs: null },
@@ -62,8 +66,19 @@ export class Runs {
       const perhapsGone = !surelyOn && most[index]!.off;
       this.#set(runs, "surelyOnMs", fresh && surelyOn, atMs);
       this.#set(runs, "surelyGoneMs", fresh && surelyGone, atMs);
-      runs.perhapsOnMs = perhapsOn ? (runs.perhapsOnMs ?? atMs) : null;
-      runs.perhapsGoneMs = perhapsGone ? (runs.perhapsGoneMs ?? atMs) : null;
+      // What is old may not have been judged.
+      if (fresh || perhapsOn) runs.perhapsOnMs = perhapsOn ? (runs.perhapsOnMs ?? sinceMs) : null;
+      if (fresh || perhapsGone) runs.perhapsGoneMs = perhapsGone ? (runs.perhapsGoneMs ?? sinceMs) : null;
+    }
+  }
+
+  /** Nothing at all is known from then on: what is so when it is judged again may have been so all the time. */
+  doubt(fromMs: number): void {
+    this.breakOff(fromMs);
+    this.#doubtMs = fromMs;
+    for (const runs of this.levels) {
+      runs.perhapsOnMs ??= fromMs;
+      runs.perhapsGoneMs ??= fromMs;
     }
   }
 

@@ -19,10 +19,14 @@ export class Events {
   take({ source, wallet, events, atMs, live }: Observation & { readonly kind: "events" }): boolean {
     if (wallet === null || !sources.includes(source)) return false;
     if (!live) this.readMs.set(`${source} ${wallet}`, atMs);
-    const known = this.#all.get(wallet) ?? new Map<string, Event>();
-    this.#all.set(wallet, known);
-    for (const event of events) known.set(`${event.kind} ${event.key}`, event);
+    for (const event of events) this.keep(event);
     return events.length > 0;
+  }
+
+  keep(event: Event): void {
+    const wallet = event.wallet ?? "";
+    const known = this.#all.get(wallet) ?? new Map<string, Event>();
+    this.#all.set(wallet, known.set(`${event.kind} ${event.key}`, event));
   }
 
   /** Those of a wallet (`w1`) or of an account of it (`w1/0.0`) within a time that ends now. @param windowMs infinite: all */

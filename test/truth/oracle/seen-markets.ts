@@ -91,11 +91,22 @@ export class Markets {
     return changed;
   }
 
-  /** @returns what it says that was not true */
-  take(observation: Seen<Read>, truth: Truth, atMs: number): readonly string[] {
+  /**
+   * @param stalledMs the longest time for which the process stood still
+   * @param isGarbled some of what was answered lately cannot be understood
+   * @returns what it says that was not true
+   */
+  take(
+    observation: Seen<Read>,
+    truth: Truth,
+    atMs: number,
+    stalledMs: number,
+    isGarbled: boolean,
+  ): readonly string[] {
+    const fromMs = atMs - recentMs - stalledMs;
     const { kind, symbol } = observation;
     this.readMs.set(`${sourceOf[kind]} ${symbol}`, observation.atMs);
-    const states = between(truth.markets.get(symbol) ?? [], atMs - recentMs, atMs);
+    const states = between(truth.markets.get(symbol) ?? [], fromMs, atMs);
     const wrong = (what: string, seen: unknown, truths: readonly unknown[]): readonly string[] => [
       `${what} of ${symbol}: ${seen}, true is ${[...new Set(truths)].join(", then ")}`,
     ];
@@ -118,7 +129,8 @@ export class Markets {
         this.elsewhere.set(symbol, usd);
         const tick = tickUsd(truth.rules.get(symbol)!);
         const truths = states.map(({ oracleTicks }) => oracleTicks);
-        return usd === null || truths.includes(Math.round(usd / tick))
+        // A candle that cannot be understood costs itself: one before it, maybe of before the beginning, counts as the newest.
+        return usd === null || isGarbled || truths.includes(Math.round(usd / tick))
           ? []
           : wrong("price elsewhere", Math.round(usd / tick), truths);
       }
@@ -127,7 +139,7 @@ export class Markets {
         this.depths.set(symbol, { bid, ask });
         const near = (one: number, other: number) => Math.abs(one - other) <= 1e-9 * Math.abs(other);
         const truths: string[] = [];
-        for (const one of depthsAt(truth, symbol, atMs - recentMs, atMs)) {
+        for (const one of depthsAt(truth, symbol, fromMs, atMs)) {
           if (near(bid, one.bid) && near(ask, one.ask)) return [];
           truths.push(`${one.bid} and ${one.ask}`);
         }

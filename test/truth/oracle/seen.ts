@@ -5,11 +5,25 @@
 import type { SubaccountState } from "../../../src/domain/account.ts";
 import type { Event } from "../../../src/domain/event.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
-import { type Price, tickUsd } from "./margin.ts";
+import { DaemonSeen } from "./daemon/seen.ts";
+import type { Gap } from "./lives.ts";
+import { type Margins, type Price, tickUsd } from "./margin.ts";
 import { Events } from "./seen-events.ts";
 import { Markets } from "./seen-markets.ts";
 import { Orders } from "./seen-orders.ts";
-import { type AccountTruth, between, type Truth } from "./truth.ts";
+import { type AccountTruth, at, between, type Truth } from "./truth.ts";
+
+export interface Parts {
+  readonly truth: Truth;
+  /** See `Seen.noDataAlerts`. */
+  readonly noDataAlerts: Seen["noDataAlerts"];
+  readonly margins: Margins;
+  /** Shares by which the exchange's own values of a wallet's accounts were off within some time of true wall time. */
+  readonly valuesOff: (wallet: string, fromMs: number, toMs: number) => readonly number[];
+  readonly isGarbled: (fromMs: number, toMs: number) => boolean;
+  /** The longest time for which the process stood still, ms: answers reached it that late. */
+  readonly stalledMs: number;
+}
 
 /** Statistics are of the whole second in which they were asked. */
 const secondMs = 1_000;
@@ -23,6 +37,7 @@ export class Seen {
   readonly markets = new Markets();
   readonly orders = new Orders();
   readonly events = new Events();
+  readonly daemon = new DaemonSeen();
   exchange: {
     readonly active: boolean;
     readonly gated: boolean;
@@ -34,7 +49,7 @@ export class Seen {
   readonly midnights = new Set<string>();
   /** Wallets of which the history of deposits and withdrawals was read since the start. */
   readonly histories = new Set<string>();
-  /** The same of funding. */
+  /** The same of funding: what was told before may lack the newest. */
   readonly fundingRead = new Set<string>();
   /** Payments of funding that histories told of, by wallet and key: kept over lives. */
   readonly payments = new Map<string, Map<string, Event>>();
@@ -46,21 +61,44 @@ export class Seen {
   readonly #last = new Map<string, AccountTruth>();
   /** The parts of markets that never change. */
   readonly rules: Truth["rules"];
+  /** The number of no-data alerts that fired at a time of the daemon's clock, as far as it is known to the ms. */
+  readonly noDataAlerts: (atMs: number) => { readonly least: number; readonly most: number };
   readonly #truth: Truth;
+  readonly #parts: Parts;
+  /** The longest time that an answer without a time of its own may be under way, ms. */
+  readonly #recentMs: number;
 
-  constructor(truth: Truth) {
-    this.#truth = truth;
-    this.rules = truth.rules;
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#truth = parts.truth;
+    this.rules = parts.truth.rules;
+    this.noDataAlerts = parts.noDataAlerts;
+    this.#recentMs = recentMs + parts.stalledMs;
   }
 
   /** A daemon that begins knows nothing. */
   forget(): void {
     for (const known of [this.accounts, this.prices, this.statuses, this.readMs]) known.clear();
-    for (const part of [this.markets, this.orders, this.events]) part.forget();
+    for (const part of [this.markets, this.orders, this.events, this.daemon]) part.forget();
     this.histories.clear();
     this.fundingRead.clear();
     this.exchange = null;
     this.version++;
+  }
+
+  /** Forgets what the daemon was told for some time, but for the events of that time. */
+  lose({ events, fromMs, toMs }: Gap): void {
+    const { histories, fundingRead } = this;
+    const read = [new Set(histories), new Set(fundingRead)] as const;
+    const { figures } = this.daemon;
+    this.forget();
+    this.daemon.figures = figures;
+    this.daemon.lose(fromMs, toMs);
+    for (const wallet of read[0]) histories.add(wallet);
+    for (const wallet of read[1]) fundingRead.add(wallet);
+    for (const event of events)
+      if (event.kind === "funding") keep(this.payments, event);
+      else this.events.keep(event);
   }
 
   /** Another day began. */
@@ -89,7 +127,13 @@ export class Seen {
       case "external":
       case "calendar":
         this.version++;
-        return this.markets.take(observation, this.#truth, atMs);
+        return this.markets.take(
+          observation,
+          this.#truth,
+          atMs,
+          this.#parts.stalledMs,
+          this.#parts.isGarbled(atMs - this.#recentMs, atMs),
+        );
       case "marketConfig":
         this.readMs.set("marketConfig", observation.atMs);
         if (this.markets.list(observation)) this.version++;
@@ -97,7 +141,7 @@ export class Seen {
           const { symbol, status, takerFee, openInterestCapBaseLots: cap } = market;
           if (this.statuses.get(symbol) !== status) this.version++;
           this.statuses.set(symbol, status);
-          const states = between(this.#truth.markets.get(symbol) ?? [], atMs - recentMs, atMs);
+          const states = between(this.#truth.markets.get(symbol) ?? [], atMs - this.#recentMs, atMs);
           return this.#wasTrue(
             `terms of ${symbol}`,
             `${status}, ${takerFee}, ${cap}`,
@@ -121,6 +165,14 @@ export class Seen {
           this.midnights.add(observation.wallet);
           this.version++;
         }
+        return this.#takeValues(observation, atMs);
+      case "daemon":
+        this.daemon.take(observation);
+        this.version++;
+        return [];
+      case "channel":
+        this.daemon.judgedMs = observation.atMs;
+        this.version++;
         return [];
       case "exchangeStatus": {
         const { active, gated, withdrawalsAvailable } = observation;
@@ -129,7 +181,7 @@ export class Seen {
         this.version++;
         const wordsOf = (one: NonNullable<Seen["exchange"]>) =>
           `active ${one.active}, gated ${one.gated}, withdrawals ${one.withdrawalsAvailable}`;
-        const truths = between(this.#truth.exchange, atMs - recentMs, atMs);
+        const truths = between(this.#truth.exchange, atMs - this.#recentMs, atMs);
         return this.#wasTrue("status of the exchange", wordsOf(this.exchange), truths.map(wordsOf));
       }
       default:
@@ -140,12 +192,10 @@ export class Seen {
   #takePayments({ wallet, events, past }: Observation & { readonly kind: "events" }): readonly string[] {
     if (wallet === null) return [];
     if (!past) this.fundingRead.add(wallet);
-    const known = this.payments.get(wallet) ?? new Map<string, Event>();
-    this.payments.set(wallet, known);
     this.version++;
     const truths = this.#truth.payments(wallet);
     return events.flatMap((event) => {
-      known.set(event.key, event);
+      keep(this.payments, event);
       const { symbol, happenedMs, fields } = event;
       const is = truths.some(
         (one) =>
@@ -158,13 +208,11 @@ export class Seen {
     });
   }
 
-  /** Net funding that a wallet received, USD; undefined: its history was not read since the start. */
+  /** Net funding that a wallet received, USD; undefined: its history was never read. What an earlier life was told counts. */
   funding(wallet: string): number | undefined {
-    if (!this.fundingRead.has(wallet)) return undefined;
-    return [...(this.payments.get(wallet)?.values() ?? [])].reduce(
-      (sum, { fields }) => sum + Number(fields.payment),
-      0,
-    );
+    const known = this.payments.get(wallet);
+    if (known === undefined && !this.fundingRead.has(wallet)) return undefined;
+    return [...(known?.values() ?? [])].reduce((sum, { fields }) => sum + Number(fields.payment), 0);
   }
 
   #takeAccounts({
@@ -183,6 +231,7 @@ export class Seen {
       if (told !== undefined && !told.includes(Number(name.slice(prefix.length)))) continue;
       if (this.accounts.get(name)!.positions.length > 0) this.#noteLost(name, atMs);
       this.accounts.delete(name);
+      this.daemon.equity.gone(name);
       this.version++;
     }
     const wrong: string[] = [];
@@ -212,11 +261,53 @@ export class Seen {
       this.orders.take(truth, first, atMs);
       this.version++;
     }
+    for (const name of told === undefined ? listed : []) {
+      const account = this.accounts.get(name);
+      const usd = account && this.#parts.margins.of(account, this.prices)?.equity;
+      if (usd !== undefined) this.daemon.equity.note(name, usd, atMs);
+    }
     return wrong;
   }
 
   #noteLost(name: string, atMs: number): void {
     this.lostMs.set(name, [...(this.lostMs.get(name) ?? []), atMs]);
+  }
+
+  /** Takes the exchange's own values of accounts, which are as it computes them from what it stored. */
+  #takeValues(
+    { wallet, values, atMs }: Observation & { readonly kind: "portfolio" },
+    committedMs: number,
+  ): readonly string[] {
+    this.version++;
+    return values.flatMap(({ pdaIndex, subaccount, ofMs, valueUsd }) => {
+      const name = `${wallet}/${pdaIndex}.${subaccount}`;
+      this.daemon.equity.compare(name, ofMs, valueUsd, atMs);
+      const shares = this.#parts.valuesOff(wallet, committedMs - this.#recentMs, committedMs);
+      const truths = this.#valuesAt(name, ofMs).flatMap((usd) =>
+        [0, ...shares].map((share) => usd * (1 + share)),
+      );
+      if (truths.length === 0) return [];
+      const is = truths.some((usd) => Math.abs(usd - valueUsd) <= 1e-6 * Math.abs(usd) + 2e-6);
+      return is
+        ? []
+        : [
+            `value of ${name} at ${new Date(ofMs).toISOString()}: ${valueUsd}, true is ${truths.join(" or ")}`,
+          ];
+    });
+  }
+
+  /**
+   * The exchange values spot collateral of the past at the mark. What it does at the end of an hour is noted here when somebody
+   * asks it next.
+   */
+  #valuesAt(name: string, ms: number): readonly number[] {
+    const prices = [...this.#truth.markets].flatMap(([symbol, states]) => {
+      const ticks = at(states, ms)?.markTicks;
+      return ticks === undefined ? [] : [[symbol, { markTicks: ticks, oracleTicks: ticks }] as const];
+    });
+    return between(this.#truth.accounts.get(name) ?? [], ms, ms + notedMs).flatMap(
+      (account) => this.#parts.margins.of(account, new Map(prices))?.equity ?? [],
+    );
   }
 
   #takePrice(
@@ -256,8 +347,16 @@ export class Seen {
   }
 }
 
+/** Keeps an event by its wallet and key. */
+function keep(known: Map<string, Map<string, Event>>, event: Event): void {
+  const wallet = event.wallet ?? "";
+  known.set(wallet, (known.get(wallet) ?? new Map<string, Event>()).set(event.key, event));
+}
+
 /** The longest time that an answer without a time of its own may be under way, ms. */
 const recentMs = 61_000;
+/** Somebody asks the exchange within this, ms. */
+const notedMs = 5_000;
 
 /** True if a position of an account is smaller in a later state, or on the other side. */
 export function lostSome(before: AccountTruth, after: AccountTruth): boolean {

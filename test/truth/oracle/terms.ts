@@ -7,19 +7,18 @@ export interface Span {
 }
 
 interface Sections {
-  readonly exchange: { readonly streams: string };
+  readonly exchange: { readonly requestsPerSecond: number | "auto"; readonly streams: "auto" | "off" };
   readonly schedules: Readonly<Record<string, { readonly every: string; readonly whenStreaming?: string }>>;
-  readonly ruleOverrides: Readonly<
-    Record<
-      string,
-      {
-        readonly for?: string;
-        readonly keepFiringFor?: string;
-        readonly value?: string;
-        readonly when?: string;
-      }
-    >
-  >;
+  readonly ruleOverrides: Readonly<Record<string, Override>>;
+}
+
+interface Override {
+  readonly for?: string;
+  readonly keepFiringFor?: string;
+  readonly value?: string;
+  readonly when?: string;
+  readonly resolveWhen?: string;
+  readonly levels?: unknown;
 }
 
 export class Terms {
@@ -28,6 +27,11 @@ export class Terms {
   /** The longest interval between two readings of a history or an inbox. */
   readonly historiesMs: number;
   readonly #first: Sections;
+  /** Requests a second at most; null: as many as the exchange grants. */
+  readonly ceiling: number | null;
+  readonly streams: boolean;
+  /** Another configuration was in use for some of the time. */
+  readonly changed: boolean;
   readonly #overrides: readonly Sections["ruleOverrides"][];
 
   /** @param sections of config.yaml, of each version that was in use */
@@ -37,6 +41,10 @@ export class Terms {
     this.accountsMs = this.everyMs("traderState");
     this.pricesMs = this.everyMs("markets");
     this.historiesMs = inboxMs;
+    const { requestsPerSecond, streams } = all[0]!.exchange;
+    this.ceiling = requestsPerSecond === "auto" ? null : requestsPerSecond;
+    this.streams = streams !== "off";
+    this.changed = all.length > 1;
     this.#overrides = all.map(({ ruleOverrides }) => ruleOverrides);
   }
 
@@ -54,6 +62,24 @@ export class Terms {
     return found ? ms(found[1]!) : shippedMs;
   }
 
+  /** The durations that a rule's conditions compare with, in their order, ms. */
+  durations(rule: string, shippedMs: readonly number[]): readonly number[] {
+    const found = [...textOf(this.#overrides[0]?.[rule]).matchAll(/duration\("(\w+)"\)/g)];
+    return found.length === 0 ? shippedMs : found.map(([, text]) => ms(text!));
+  }
+
+  /** The least count at which a rule's condition holds. */
+  least(rule: string, shipped: number): number {
+    return Number(/>= (\d+)/.exec(this.#overrides[0]?.[rule]?.when ?? "")?.[1] ?? shipped);
+  }
+
+  /** The figures above which a rule's condition holds, and below which it is gone. */
+  bounds(rule: string, shipped: readonly [on: number, off: number]): readonly [on: number, off: number] {
+    const { when, resolveWhen } = this.#overrides[0]?.[rule] ?? {};
+    const [on, off] = [when, resolveWhen].map((text) => /[<>] ([\d.]+)$/.exec(text ?? "")?.[1]);
+    return on === undefined || off === undefined ? shipped : [Number(on), Number(off)];
+  }
+
   /** `for` and `keepFiringFor` of a rule, over all versions. */
   of(rule: string, shipped: { readonly forMs: number; readonly keepMs: number }) {
     const span = (name: "for" | "keepFiringFor", shippedMs: number): Span => {
@@ -66,6 +92,12 @@ export class Terms {
     return { forMs: span("for", shipped.forMs), keepMs: span("keepFiringFor", shipped.keepMs) };
   }
 }
+
+/** Its conditions in one text. */
+const textOf = ({ levels, when }: Override = {}): string =>
+  [...Object.values((levels ?? {}) as Record<string, { readonly when: string }>), { when: when ?? "" }]
+    .map((one) => one.when)
+    .join(" ");
 
 /** Beside the stream the inbox is read so often. */
 const inboxMs = 30_000;

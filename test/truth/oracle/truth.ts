@@ -2,7 +2,7 @@
  * The truth of a scenario: each state that an account, a market or the exchange had, in the order of their times. It is read from
  * the simulated exchange's own records, and only what they store; what follows from that is computed by `margin.ts`.
  */
-import type { Account, Market, World } from "../../../src/simulator/state.ts";
+import type { Account, Market, Wallet, World } from "../../../src/simulator/state.ts";
 import { nameOf } from "../names.ts";
 
 export interface PositionTruth {
@@ -32,6 +32,8 @@ export interface AccountTruth {
   readonly name: string;
   readonly wallet: string;
   readonly atMs: number;
+  /** The exchange's own time of the transaction, ms: what follows from time alone it does when it is asked next. */
+  readonly ofMs: number;
   readonly sequence: number;
   readonly collateral: bigint;
   /** Deposits less withdrawals and transfers. */
@@ -69,6 +71,17 @@ export interface ExchangeTruth {
   readonly withdrawalsAvailable: boolean;
 }
 
+export type Breaker = "adl" | "liquidation" | "stop" | "fill";
+
+/** Something that changed a position. */
+export interface BreakerTruth {
+  readonly by: Breaker;
+  readonly account: string;
+  readonly symbol: string;
+  /** The exchange's own time, ms. */
+  readonly atMs: number;
+}
+
 /** The part of a market that never changes. */
 export type MarketRules = Pick<Market["spec"], "symbol" | "tickSize" | "baseLotsDecimals" | "leverageTiers"> &
   Pick<Market["risk"], "riskFactors">;
@@ -80,6 +93,8 @@ export class Truth {
   readonly exchange: ExchangeTruth[] = [];
   readonly rules = new Map<string, MarketRules>();
   readonly #world: World;
+  /** Once they are asked for, nothing happens any more. */
+  readonly #breakers = new Map<string, readonly BreakerTruth[]>();
   readonly #nowMs: () => number;
 
   /** Follows a world from now on. @param nowMs true wall time */
@@ -124,6 +139,15 @@ export class Truth {
       : states.findLast((one) => one.sequence === sequence);
   }
 
+  /** Trades and liquidations of a wallet, as far as they can break a hedge, in their order. */
+  breakers(wallet: string): readonly BreakerTruth[] {
+    const known = this.#breakers.get(wallet);
+    if (known) return known;
+    const found = breakersOf([...this.#world.wallets.values()].find(({ name }) => name === wallet)!);
+    this.#breakers.set(wallet, found);
+    return found;
+  }
+
   /** Payments of funding to a wallet, USD; positive: received. */
   payments(
     wallet: string,
@@ -161,7 +185,8 @@ export class Truth {
       };
     });
     const state: AccountTruth = {
-      ...{ name, wallet: wallet.name, atMs: this.#nowMs(), sequence, collateral, netDeposits },
+      ...{ name, wallet: wallet.name, atMs: this.#nowMs(), ofMs: this.#world.nowMs },
+      ...{ sequence, collateral, netDeposits },
       ...{ spot: account.spot ?? 0n, positions, orders },
       ...rightsOf(account),
     };
@@ -226,4 +251,26 @@ function append(all: Map<string, MarketTruth[]>, symbol: string, state: MarketTr
 
 function isAs<T extends object>(one: T, other: Partial<T>): boolean {
   return (Object.keys(other) as (keyof T)[]).every((name) => one[name] === other[name]);
+}
+
+function breakersOf({ fills, liquidations, notifications }: Wallet): readonly BreakerTruth[] {
+  const found = fills.all().map(({ account, symbol, tradeType, atMs }): BreakerTruth => {
+    const by = tradeType === "adl" || tradeType === "liquidation" ? tradeType : "fill";
+    return { by, account: nameOf(account), symbol, atMs };
+  });
+  for (const { account, role, symbol, detail, atMs } of liquidations.all())
+    if (account !== null && role !== "adl_caller")
+      found.push({
+        by: detail.kind === "adl" ? "adl" : "liquidation",
+        account: nameOf(account),
+        symbol,
+        atMs,
+      });
+  for (const { account, notificationType, data, createdMs } of notifications.all())
+    if (account !== null && notificationType === "stop_loss_executed")
+      found.push({
+        ...{ by: "stop", account: nameOf(account), atMs: createdMs },
+        symbol: (data as { readonly symbol: string }).symbol,
+      });
+  return found.sort((a, b) => a.atMs - b.atMs);
 }

@@ -1,6 +1,9 @@
 /** The ground of one judgement: the versions of the truth that the daemon had, and the figures that follow from them. */
-import type { AccountFigures, Margins, PositionFigures } from "./margin.ts";
+import { isWhale } from "../names.ts";
+import type { Hedges } from "./hedges.ts";
+import { type AccountFigures, type Margins, type PositionFigures, tickUsd } from "./margin.ts";
 import type { Seen } from "./seen.ts";
+import type { Sizes } from "./sizes.ts";
 import type { Terms } from "./terms.ts";
 import type { AccountTruth, PositionTruth } from "./truth.ts";
 import type { Wallets } from "./wallets.ts";
@@ -8,6 +11,7 @@ import type { Wallets } from "./wallets.ts";
 export interface WalletTerms {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
+  readonly limits?: Readonly<Record<string, number>>;
 }
 
 export interface Holding {
@@ -17,19 +21,35 @@ export interface Holding {
   readonly of: AccountFigures;
 }
 
-export class View {
+/** The parts of a view. */
+interface Ground {
+  readonly seen: Seen;
+  readonly money: Wallets;
+  readonly hedges: Hedges;
+  readonly sizes: Sizes;
+  readonly terms: Terms;
+}
+
+/** USD from which a position of a stranger is large, where nothing else is said. */
+const usuallyAbove = 100_000;
+
+export class View implements Ground {
   readonly seen: Seen;
   readonly wallets: ReadonlyMap<string, WalletTerms>;
   readonly money: Wallets;
+  readonly hedges: Hedges;
+  readonly sizes: Sizes;
   readonly terms: Terms;
   /** The daemon's clock. */
   nowMs = 0;
   readonly #margins: Margins;
 
-  constructor(seen: Seen, margins: Margins, money: Wallets, wallets: readonly WalletTerms[], terms: Terms) {
-    this.seen = seen;
-    this.terms = terms;
-    this.money = money;
+  constructor(ground: Ground, margins: Margins, wallets: readonly WalletTerms[]) {
+    this.seen = ground.seen;
+    this.terms = ground.terms;
+    this.money = ground.money;
+    this.hedges = ground.hedges;
+    this.sizes = ground.sizes;
     this.#margins = margins;
     this.wallets = new Map(wallets.map((one) => [one.name, one]));
   }
@@ -38,15 +58,44 @@ export class View {
     return this.wallets.get(walletOf(subject))?.labels ?? {};
   }
 
-  accounts(): readonly string[] {
-    return [...this.seen.accounts.keys()];
+  /** Those that rules about one's own money judge: no stranger's. */
+  ownWallets(): readonly string[] {
+    return [...this.wallets.values()].filter((one) => !isWhale(one)).map(({ name }) => name);
   }
 
-  /** Names of positions, `wallet/0.0/SYMBOL`. */
+  /** The accounts of those. */
+  accounts(): readonly string[] {
+    return [...this.seen.accounts.keys()].filter((name) => !this.#isWhales(name));
+  }
+
+  /** Names of their positions, `wallet/0.0/SYMBOL`. */
   positions(): readonly string[] {
+    return this.#allPositions().filter((subject) => !this.#isWhales(subject));
+  }
+
+  whalePositions(): readonly string[] {
+    return this.#allPositions().filter((subject) => this.#isWhales(subject));
+  }
+
+  /** USD from which a position of a stranger is large. */
+  whaleAbove(wallet: string): number {
+    return this.wallets.get(wallet)?.limits?.whaleAbove ?? usuallyAbove;
+  }
+
+  #isWhales(subject: string): boolean {
+    return isWhale({ labels: this.labels(subject) });
+  }
+
+  #allPositions(): readonly string[] {
     return [...this.seen.accounts.values()].flatMap(({ name, positions }) =>
       positions.map(({ symbol }) => `${name}/${symbol}`),
     );
+  }
+
+  /** The mark of a market, USD; undefined: not known. */
+  mark(symbol: string): number | undefined {
+    const [rules, price] = [this.#margins.rules.get(symbol), this.seen.prices.get(symbol)];
+    return rules && price && price.markTicks * tickUsd(rules);
   }
 
   /** The oracle price of a position's market, USD. */

@@ -11,6 +11,8 @@ export interface Sample {
   readonly profit: number;
   /** All that was paid in since its accounts were opened, less what was paid out. */
   readonly paid: number;
+  /** The number of times that something was paid. */
+  readonly moves: number;
   /** The daemon knows all of that. */
   readonly sure: boolean;
 }
@@ -23,6 +25,8 @@ interface Day {
   readonly watched: boolean;
   /** In order; the first of each amount that was paid. */
   readonly samples: Sample[];
+  /** Something was paid in a time of which nothing is known. */
+  unsure?: true;
 }
 
 /** A sample of the last minutes. */
@@ -56,7 +60,12 @@ interface Track {
   sureEquity: number;
   anyEquity: number;
   /** In order; of no more than `pastMs`. */
-  readonly past: Past[];
+  past: Past[];
+  /** The newest states of its accounts, and when they were first seen together, ms: they may have to be explained first. */
+  states: string;
+  changedMs: number;
+  /** There was a time of which nothing is known. `moves`: payments before it; null: it was read again since. */
+  lost: { moves: number | null } | null;
 }
 
 /** The equity of midnight may have been read so long before, ms. */
@@ -88,8 +97,11 @@ export class Wallets {
   readonly #equity: (account: AccountTruth) => number | undefined;
   readonly #tracks = new Map<string, Track>();
   readonly #indices: ReadonlyMap<string, readonly number[]>;
+  readonly #explainedMs: (wallet: string) => number;
   /** Accounts that were seen, with their first sequence: no history tells where spot collateral of before came from. */
   readonly #first = new Map<string, number>();
+  /** Wallets that may have been seen for the first time when nothing was recorded. */
+  readonly #unknown = new Set<string>();
 
   constructor(parts: {
     readonly seen: Seen;
@@ -97,18 +109,21 @@ export class Wallets {
     /** PDA indices that are read, by wallet. */
     readonly indices: ReadonlyMap<string, readonly number[]>;
     readonly equity: (account: AccountTruth) => number | undefined;
+    /** A change of an account is explained so long after it at the latest, ms: until then profit may not be known. */
+    readonly explainedMs: (wallet: string) => number;
   }) {
     this.#seen = parts.seen;
     this.#truth = parts.truth;
     this.#indices = parts.indices;
     this.#equity = parts.equity;
+    this.#explainedMs = parts.explainedMs;
   }
 
   /** @param answered its accounts were just read: the sample enters windows @param atMs of the daemon's clock */
   note(wallet: string, answered: boolean, atMs: number): void {
     const sample = this.#sample(wallet);
     const track = this.#tracks.get(wallet);
-    if (!sample) return;
+    if (!sample || this.#unknown.has(wallet)) return;
     if (!track) {
       const first = { ...sample, profit: 0 };
       this.#tracks.set(wallet, {
@@ -117,6 +132,8 @@ export class Wallets {
         answered: answered ? { sample, atMs } : null,
         ...{ sureEquity: answered ? first.equity : Number.NEGATIVE_INFINITY, anyEquity: first.equity },
         past: [{ ...first, atMs, answered }],
+        ...{ states: this.#statesOf(wallet), changedMs: atMs },
+        lost: null,
       });
       return;
     }
@@ -127,9 +144,21 @@ export class Wallets {
     track.anyEquity = Math.max(track.anyEquity, now.equity);
     if (answered) track.sureEquity = Math.max(track.sureEquity, now.equity);
     if (now.profit > track.anyTop.profit) track.anyTop = now;
-    if (answered && now.sure && now.profit > (track.sureTop?.profit ?? Number.NEGATIVE_INFINITY))
+    const states = this.#statesOf(wallet);
+    if (states !== track.states) Object.assign(track, { states, changedMs: atMs });
+    const isExplained = atMs - track.changedMs > this.#explainedMs(wallet);
+    if (
+      answered &&
+      now.sure &&
+      isExplained &&
+      now.profit > (track.sureTop?.profit ?? Number.NEGATIVE_INFINITY)
+    )
       track.sureTop = now;
     if (answered) track.answered = { sample, atMs };
+    if (track.lost && track.lost.moves !== null) {
+      if (sample.moves !== track.lost.moves) track.day.unsure = true;
+      track.lost = { moves: null };
+    }
     const { samples } = track.day;
     if (Math.abs(samples.at(-1)!.paid - sample.paid) > 0.005) samples.push(sample);
   }
@@ -137,6 +166,18 @@ export class Wallets {
   /** A daemon that begins has read nothing. */
   forget(): void {
     for (const track of this.#tracks.values()) track.answered = null;
+  }
+
+  /** Forgets what the daemon saw for some time. */
+  lose(): void {
+    for (const wallet of this.#indices.keys()) if (!this.#tracks.has(wallet)) this.#unknown.add(wallet);
+    for (const track of this.#tracks.values()) {
+      track.answered = null;
+      track.past = [];
+      track.anyEquity = Number.POSITIVE_INFINITY;
+      track.lost ??= { moves: null };
+      track.lost.moves ??= track.now.moves;
+    }
   }
 
   /** A day begins. @param midnightMs by the daemon's clock, as times of samples are */
@@ -168,12 +209,14 @@ export class Wallets {
     const track = this.#tracks.get(wallet);
     if (!track) return undefined;
     const { equity, profit } = track.now;
+    // The top may be one that nobody knows of.
+    const high = track.lost ? 1 : 0;
     const shares = [track.sureTop ?? track.now, track.anyTop].map((top) => {
       const lost = Math.max(0, top.profit - profit);
       const ofTop = Math.min(lost / top.equity, 1);
       return equity + lost > 0 ? Math.min(ofTop, lost / (equity + lost)) : ofTop;
     });
-    return { low: Math.min(...shares), high: Math.max(...shares) };
+    return { low: Math.min(...shares), high: Math.max(high, ...shares) };
   }
 
   /**
@@ -183,8 +226,8 @@ export class Wallets {
   lossToday(wallet: string): Share | undefined {
     const track = this.#tracks.get(wallet);
     if (!track) return undefined;
-    const { base, watched, samples } = track.day;
-    if (base && !watched) return anything;
+    const { base, watched, samples, unsure } = track.day;
+    if (unsure || (base && !watched)) return anything;
     const lossOf = ({ profit }: Sample): number => (base?.profit ?? 0) - profit;
     const capitalOf = ({ paid }: Sample): number => (base ? base.equity - base.paid : 0) + paid;
     const lost = -(track.now.profit + track.beginning) + (base?.profit ?? 0);
@@ -212,7 +255,10 @@ export class Wallets {
     if (!track) return undefined;
     const { past, now } = track;
     const edgeMs = nowMs - windowMs;
-    if (!(past[0]!.atMs <= edgeMs + coveredMs)) return undefined;
+    const [oldest] = past;
+    // After a time of which nothing is known there may be older ones.
+    const latestMs = track.lost ? edgeMs - edgeRoomMs : edgeMs + coveredMs;
+    if (oldest === undefined || oldest.atMs > latestMs) return undefined;
     // Only samples of answers stand in windows. Where they are few, as in an outage, an old one counts at the beginning, or none.
     const counts = (one: Past): boolean => one.answered && one.sure;
     const first = past.findLastIndex((one) => counts(one) && one.atMs <= edgeMs - edgeRoomMs);
@@ -268,13 +314,18 @@ export class Wallets {
       spotMoved ||= flows.spotMoved;
     }
     const known = events.of(wallet, "collateral", Number.POSITIVE_INFINITY, 0).length;
-    return { equity, paid, profit: equity - paid, sure: known === moves && !spotMoved };
+    return { equity, paid, moves, profit: equity - paid, sure: known === moves && !spotMoved };
+  }
+
+  #statesOf(wallet: string): string {
+    const own = [...this.#seen.accounts.values()].filter((one) => one.wallet === wallet);
+    return own.map(({ name, collateral }) => `${name} ${collateral}`).join(" ");
   }
 
   /** All that was paid into an account up to a state of it, and how many rows of its history tell of that. */
-  #flows({ name, sequence, netDeposits }: AccountTruth) {
+  #flows({ name, wallet, sequence, netDeposits }: AccountTruth) {
     const states = this.#truth.accounts.get(name)!;
-    const first = this.#first.get(name) ?? sequence;
+    const first = this.#first.get(name) ?? (this.#tracks.get(wallet)?.lost ? 0 : sequence);
     this.#first.set(name, first);
     let moves = 0;
     let spotMoved = false;

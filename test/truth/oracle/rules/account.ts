@@ -53,7 +53,7 @@ function manyWithin(
 const manyWithdrawals = manyWithin("ManyWithdrawals", {
   ...{ severity: "warning", windowMs: hourMs, source: "collateral", kind: "collateral" },
   counts: ({ fields }) => fields.eventType === "withdrawal",
-  subjects: (view) => [...view.wallets.keys()],
+  subjects: (view) => view.ownWallets(),
   claims: (view, wallet, withdrawals) => [
     ["withdrawals", /: (\d+) withdrawals/, withdrawals.length],
     [

@@ -1,9 +1,8 @@
 /** funding.yaml. */
-import { parseDurationMs } from "../../../../src/domain/duration.ts";
+import { duration, durationClaims } from "../duration.ts";
 import {
   above,
   below,
-  type Claim,
   claimsOf,
   type Ease,
   type Level,
@@ -11,7 +10,6 @@ import {
   money,
   type Predicate,
   percent,
-  type Text,
 } from "../predicate.ts";
 import { accountOf, symbolOf, type View } from "../view.ts";
 import { accountClaims, levelBelow } from "./liquidation.ts";
@@ -84,28 +82,16 @@ const fundingEatsMargin: Predicate = {
       : [level(ms, "info", 72, 96, ease), level(ms, "warning", 24, 36, ease)];
   },
   claims: (view, subject, text) => [
-    ...durationClaim(
+    ...durationClaims(
       text,
-      /liquidatable in ((?:\d+(?:\.\d+)?(?:ms|[smhdwy]) ?)+)/,
+      "time left",
+      new RegExp(`liquidatable in ${duration}`),
       lasts(view, accountOf(subject)),
     ),
     ...accountClaims(view, subject, text),
     ...claimsOf(text, [["gross", new RegExp(`gross ${money}`), view.account(subject)?.gross]]),
   ],
 };
-
-/** A duration that is told in its two largest units, the rest cut off. */
-function durationClaim({ summary }: Text, pattern: RegExp, truthMs: number | undefined): readonly Claim[] {
-  const text = pattern.exec(summary)?.[1]?.trim();
-  if (text === undefined || truthMs === undefined) return [];
-  const units: Readonly<Record<string, number>> = { d: 24 * hourMs, h: hourMs, m: minuteMs, s: 1_000, ms: 1 };
-  const parts = text.split(" ").map((part) => /[a-z]+$/.exec(part)![0]);
-  const larger = parts.length > 1 ? units[parts[1]!]! : undefined;
-  // One unit alone: the next smaller one is 0.
-  const step = larger ?? { d: hourMs, h: minuteMs, m: 1_000, s: 1_000, ms: 1 }[parts[0]!] ?? 1_000;
-  const toldMs = parseDurationMs(text.replaceAll(" ", ""))!;
-  return [{ name: "time left", text: String(toldMs), truth: truthMs - step / 2, room: step / 2 + 500 }];
-}
 
 /** Sums in doubles. */
 const cent = 0.01;
@@ -115,7 +101,7 @@ const fundingCostHigh: Predicate = {
   forMs: 5 * minuteMs,
   keepMs: 10 * minuteMs,
   reads: ["funding"],
-  subjects: (view) => [...view.wallets.keys()],
+  subjects: (view) => view.ownWallets(),
   levels: (view, wallet, ease) => {
     const share = costOf(view, wallet);
     if (!share) return undefined;
@@ -124,10 +110,11 @@ const fundingCostHigh: Predicate = {
       ["info", 0.005, 0.004],
       ["warning", 0.01, 0.008],
     ] as const;
+    const certain = ease > 0 || view.seen.fundingRead.has(wallet);
     return bounds.map(([severity, on, off]) => ({
       severity,
-      on: above(most, on, ease),
-      off: below(least, off, ease),
+      on: certain && above(most, on, ease),
+      off: certain && below(least, off, ease),
     }));
   },
   claims: (view, wallet, text) => {

@@ -1,13 +1,16 @@
 /** All predicates. */
 import type { Predicate } from "../predicate.ts";
 import { accountRules } from "./account.ts";
+import { daemonRules } from "./daemon.ts";
 import { exchangeRules } from "./exchange.ts";
 import { fundingRules } from "./funding.ts";
+import { hedgeBroken } from "./hedge.ts";
 import { accountLiquidationNear, liquidationNear } from "./liquidation.ts";
 import { accountLiquidatable, marginHigh, ordersMayBeCancelled } from "./margin.ts";
 import { marketRules } from "./markets.ts";
 import { stopLossBehindLiquidation, stopLossMissing } from "./stop-loss.ts";
 import { dailyLoss, drawdown, losingFast } from "./wallet.ts";
+import { whaleRules } from "./whales.ts";
 
 export const predicates: readonly Predicate[] = [
   liquidationNear,
@@ -24,4 +27,7 @@ export const predicates: readonly Predicate[] = [
   ...exchangeRules,
   ...marketRules,
   ...fundingRules,
+  ...daemonRules,
+  hedgeBroken,
+  ...whaleRules,
 ];

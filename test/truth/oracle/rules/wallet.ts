@@ -30,7 +30,8 @@ function shareRule(
   return {
     rule,
     ...times,
-    subjects: (view) => [...view.wallets.keys()],
+    reads: ["collateral"],
+    subjects: (view) => view.ownWallets(),
     levels: (view, wallet, ease: Ease) => {
       const share = value(view, wallet);
       const now = view.money.now(wallet);

@@ -1,0 +1,62 @@
+/**
+ * Equity of accounts held against the exchange's own values, which are of the quarters of the hour: a value is compared with the two
+ * readings of the account around its moment.
+ */
+
+const quarterMs = 900_000;
+/** Readings that are further apart say nothing about what was between them. */
+const apartMs = 60_000;
+
+interface Readings {
+  lastMs: number;
+  lastUsd: number;
+  /** The lower and the higher one of the readings around each quarter, by its time. */
+  readonly quarters: Map<number, readonly [low: number, high: number]>;
+  /** Share of the exchange's value by which it differs. */
+  apart: number | undefined;
+}
+
+export class EquitySeen {
+  readonly #accounts = new Map<string, Readings>();
+  /** Time of the last comparison, ms. */
+  comparedMs = Number.NEGATIVE_INFINITY;
+
+  forget(): void {
+    this.#accounts.clear();
+    this.comparedMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** An account was read. */
+  note(account: string, usd: number, atMs: number): void {
+    const known = this.#accounts.get(account);
+    if (!known) {
+      this.#accounts.set(account, { lastMs: atMs, lastUsd: usd, quarters: new Map(), apart: undefined });
+      return;
+    }
+    const quarter = Math.floor(atMs / quarterMs) * quarterMs;
+    if (known.lastMs < quarter && atMs - known.lastMs <= apartMs)
+      known.quarters.set(quarter, [Math.min(known.lastUsd, usd), Math.max(known.lastUsd, usd)]);
+    known.lastMs = atMs;
+    known.lastUsd = usd;
+  }
+
+  gone(account: string): void {
+    this.#accounts.delete(account);
+  }
+
+  /** The exchange's value of an account at a quarter of an hour. */
+  compare(account: string, ofMs: number, valueUsd: number, atMs: number): void {
+    const known = this.#accounts.get(account);
+    const around = known?.quarters.get(ofMs);
+    if (!known || !around) return;
+    const [low, high] = around;
+    known.apart = Math.max(0, low - valueUsd, valueUsd - high) / Math.max(Math.abs(valueUsd), 1);
+    this.comparedMs = atMs;
+  }
+
+  /** The largest difference; undefined: nothing was compared. */
+  get worst(): number | undefined {
+    const all = [...this.#accounts.values()].flatMap(({ apart }) => apart ?? []);
+    return all.length === 0 ? undefined : Math.max(...all);
+  }
+}

@@ -1,0 +1,67 @@
+/** Failed reads of each schedule in a row, as far as what was recorded tells. */
+import type { Observation } from "../../../../src/domain/observation.ts";
+import type { Range } from "./tally.ts";
+
+/** No read is tried less often than this, ms. */
+const triedWithinMs = 200_000;
+/** Answers of before a fault may still be under way. */
+const settledMs = 12_000;
+
+interface Row {
+  /** Times of the failures, ms. */
+  readonly atMs: number[];
+  /** The time at which some of it was read last, ms. */
+  partMs: number;
+}
+
+/** The schedule that an observation shows to have worked; null: it may be only a part of what is read. */
+function workedOf(observation: Observation): string | null {
+  switch (observation.kind) {
+    case "prices":
+      return observation.live ? null : "markets ";
+    case "marketConfig":
+    case "exchangeStatus":
+      return `${observation.kind} `;
+    case "portfolio":
+      return `portfolio ${observation.wallet}`;
+    default:
+      return null;
+  }
+}
+
+/** Kinds of reads of which every run asks something. */
+const always: ReadonlySet<string> = new Set(["portfolio", "funding", "fundingRates"]);
+
+export class Failures {
+  readonly #rows = new Map<string, Row>();
+
+  take(observation: Observation, atMs: number): void {
+    if (observation.kind === "failed" && observation.symbol === null) {
+      const key = `${observation.source} ${observation.wallet ?? ""}`;
+      const row = this.#rows.get(key) ?? { atMs: [], partMs: 0 };
+      this.#rows.set(key, row);
+      row.atMs.push(atMs);
+      return;
+    }
+    const worked = workedOf(observation);
+    if (worked !== null) this.#rows.delete(worked);
+    if (observation.kind !== "events") return;
+    // A history that is read page by page may fail after its first page.
+    const row = this.#rows.get(`${observation.source} ${observation.wallet ?? ""}`);
+    if (row) row.partMs = atMs;
+  }
+
+  /** @param failing a kind of reads that fails whatever is tried, and since when */
+  inARow(atMs: number, failing: { readonly source: string; readonly fromMs: number } | null): Range {
+    let [low, high] = [0, 0];
+    for (const [key, row] of this.#rows) {
+      if (atMs - row.atMs.at(-1)! > triedWithinMs) continue;
+      high = Math.max(high, row.atMs.length);
+      const [source = ""] = key.split(" ");
+      if (failing?.source !== source || !always.has(source)) continue;
+      const fromMs = Math.max(failing.fromMs + settledMs, row.partMs);
+      low = Math.max(low, row.atMs.filter((ms) => ms > fromMs && ms < atMs).length);
+    }
+    return { low, high };
+  }
+}

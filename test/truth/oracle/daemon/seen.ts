@@ -1,0 +1,76 @@
+/** Figures of the daemon about itself as they were recorded, and what rules make of them over time. */
+import type { DaemonFigures, Observation } from "../../../../src/domain/observation.ts";
+import { EquitySeen } from "./equity.ts";
+
+type Counted = "authFailures" | "badRecords";
+
+interface Sample {
+  readonly atMs: number;
+  /** Over all runs. */
+  readonly counts: Readonly<Record<Counted, number>>;
+  /** Since the start of its run. */
+  readonly deadMessages: number;
+}
+
+/** A sample so old says nothing of now, ms. */
+const staleMs = 60_000;
+
+/** The first figures after a gap come within this, ms. */
+const settleMs = 10_000;
+
+export class DaemonSeen {
+  /** The newest of this run; null: none yet. */
+  figures: DaemonFigures | null = null;
+  /** There may be newer ones, which nobody recorded. */
+  isOld = false;
+  readonly equity = new EquitySeen();
+  /** The last time at which all rules of the daemon were judged, ms. */
+  judgedMs = Number.NEGATIVE_INFINITY;
+  /** Those of all runs, which history has; the newest last. */
+  readonly #samples: Sample[] = [];
+  /** Times of which there are none. */
+  readonly #gaps: { readonly fromMs: number; readonly toMs: number }[] = [];
+
+  /** A daemon begins. */
+  forget(): void {
+    this.figures = null;
+    this.equity.forget();
+  }
+
+  /** Forgets the records of a time that is lost. Counts go on. */
+  lose(fromMs: number, toMs: number): void {
+    this.#gaps.push({ fromMs, toMs });
+    this.isOld = true;
+    this.equity.forget();
+  }
+
+  take({ figures, atMs }: Observation & { readonly kind: "daemon" }): void {
+    const first = this.figures === null;
+    const before = this.#samples.at(-1);
+    const grown = (name: Counted): number =>
+      (before?.counts[name] ?? 0) + figures[name] - (first ? 0 : this.figures![name]);
+    const counts = { authFailures: grown("authFailures"), badRecords: grown("badRecords") };
+    this.#samples.push({ atMs, counts, deadMessages: figures.deadMessages });
+    this.figures = figures;
+    this.isOld = false;
+    this.judgedMs = atMs;
+  }
+
+  /** The growth of a count within a window. Undefined: nothing was seen at its beginning, or nothing lately. */
+  change(name: Counted, windowMs: number, nowMs: number): number | undefined {
+    const edgeMs = nowMs - windowMs;
+    if (this.#gaps.some(({ fromMs, toMs }) => fromMs <= edgeMs && edgeMs <= toMs + settleMs))
+      return undefined;
+    const first = this.#samples.findLast(({ atMs }) => atMs <= edgeMs);
+    const last = this.#samples.at(-1);
+    if (!first || !last || edgeMs - first.atMs > staleMs || nowMs - last.atMs > staleMs) return undefined;
+    return last.counts[name] - first.counts[name];
+  }
+
+  /** Time since which as many messages were given up as now, ms. */
+  get deadSinceMs(): number | undefined {
+    const last = this.#samples.at(-1);
+    const other = this.#samples.findLastIndex(({ deadMessages }) => deadMessages !== last?.deadMessages);
+    return this.#samples[other + 1]?.atMs;
+  }
+}

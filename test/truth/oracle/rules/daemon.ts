@@ -1,0 +1,234 @@
+/** daemon.yaml: rules about the daemon itself, by the figures that it recorded of itself. */
+import type { DaemonFigures } from "../../../../src/domain/observation.ts";
+import { duration, durationClaims } from "../duration.ts";
+import {
+  above,
+  below,
+  type Claim,
+  claimsOf,
+  type Ease,
+  type Level,
+  minuteMs,
+  type Predicate,
+  percent,
+  type Text,
+} from "../predicate.ts";
+import type { View } from "../view.ts";
+import { levelAbove } from "./margin.ts";
+
+interface Rule {
+  readonly rule: string;
+  readonly forMs?: number;
+  readonly keepMs?: number;
+  /** Undefined: it cannot be judged. */
+  readonly levels: (figures: DaemonFigures, view: View, ease: Ease) => readonly Level[] | undefined;
+  readonly claims?: (figures: DaemonFigures, text: Text, view: View) => readonly Claim[];
+  /** By what history has alone, which is judged from the start on. */
+  readonly ofHistory?: (view: View) => readonly Level[] | undefined;
+}
+
+const ofTheDaemon = ({ rule, forMs = 0, keepMs = minuteMs, levels, claims, ofHistory }: Rule): Predicate => ({
+  ...{ rule, forMs, keepMs },
+  restsOnItself: true,
+  subjects: () => ["daemon"],
+  levels: (view, _, ease) => {
+    const { figures, isOld } = view.seen.daemon;
+    if (figures !== null && isOld)
+      return levels(figures, view, ease)?.map(({ severity }) => level(severity, ease > 0, ease > 0));
+    if (figures !== null) return levels(figures, view, ease);
+    const before = ofHistory?.(view);
+    return ease > 0 ? before : before?.map(({ severity }) => level(severity, false, false));
+  },
+  claims: (view, _, text) => {
+    const { figures } = view.seen.daemon;
+    return figures === null ? [] : (claims?.(figures, text, view) ?? []);
+  },
+});
+
+const level = (severity: Level["severity"], on: boolean, off: boolean): Level => ({ severity, on, off });
+const above2 = (severity: Level["severity"], value: number, on: number, off = on): Level =>
+  level(severity, value > on, off === on ? value <= off : value < off);
+
+const seconds = (count: number): number => count * 1_000;
+
+const pollsLate = ofTheDaemon({
+  rule: "PollsLate",
+  forMs: seconds(30),
+  levels: ({ lagMs }) => [
+    above2("info", lagMs, seconds(15)),
+    above2("warning", lagMs, seconds(60), seconds(30)),
+  ],
+  claims: ({ lagMs, loopLagMs, budgetUsed, rateLimited }, text) => [
+    ...durationClaims(text, "lag", new RegExp(`perpwatch runs ${duration} behind`), lagMs),
+    ...durationClaims(text, "delay of timers", new RegExp(`event loop is ${duration} late`), loopLagMs),
+    ...claimsOf(text, [
+      [
+        "share of the ceiling",
+        new RegExp(`${percent} of the request ceiling`),
+        rateLimited ? -1 : budgetUsed,
+      ],
+    ]),
+  ],
+});
+
+const pollsFailing = ofTheDaemon({
+  rule: "PollsFailing",
+  forMs: minuteMs,
+  levels: ({ failedPolls }, view, ease) => {
+    const alerts = view.seen.noDataAlerts(view.nowMs);
+    const alone = (ease > 0 ? alerts.least : alerts.most) === 0;
+    return [level("warning", failedPolls >= 5 && alone, failedPolls === 0)];
+  },
+  claims: ({ failedPolls }, text) =>
+    claimsOf(text, [["failures in a row", /^([\d,]+) attempts in a row failed/, failedPolls]]),
+});
+
+const loopStalls = ofTheDaemon({
+  rule: "LoopStalls",
+  forMs: seconds(16),
+  levels: ({ loopLagMs }) => [above2("warning", loopLagMs, seconds(2))],
+  claims: ({ loopLagMs }, text) =>
+    durationClaims(text, "delay of timers", new RegExp(`own timers run ${duration} late`), loopLagMs),
+});
+
+const clockOff = ofTheDaemon({
+  rule: "ClockOff",
+  forMs: seconds(30),
+  levels: ({ clockOffsetMs }) => [above2("warning", Math.abs(clockOffsetMs), seconds(2), seconds(1))],
+  claims: ({ clockOffsetMs }, text) =>
+    durationClaims(text, "offset", new RegExp(`clock is ${duration} off`), clockOffsetMs),
+});
+
+const messagesUndelivered = ofTheDaemon({
+  rule: "MessagesUndelivered",
+  levels: ({ oldestUndeliveredMs: ms }, { terms }) => {
+    const [warning, critical] = terms.durations("MessagesUndelivered", [2 * minuteMs, 10 * minuteMs]);
+    return [above2("warning", ms, warning!), above2("critical", ms, critical!)];
+  },
+  claims: ({ undelivered, oldestUndeliveredMs }, text) => [
+    ...claimsOf(text, [["messages", /^([\d,]+) messages? waits?/, undelivered]]),
+    ...durationClaims(text, "oldest", new RegExp(`the oldest for ${duration}`), oldestUndeliveredMs),
+  ],
+});
+
+const messagesLost = ofTheDaemon({
+  rule: "MessagesLost",
+  levels: ({ deadMessages }, { seen, terms, nowMs }) => {
+    const [withinMs] = terms.durations("MessagesLost", [60 * minuteMs]);
+    const lately = nowMs - (seen.daemon.deadSinceMs ?? nowMs) < withinMs!;
+    return [level("critical", deadMessages > 0 && lately, deadMessages === 0 || !lately)];
+  },
+  claims: ({ deadMessages }, text) =>
+    claimsOf(text, [["messages", /^([\d,]+) messages? (?:was|were) given up/, deadMessages]]),
+});
+
+const signInsRefused = ofTheDaemon({
+  rule: "SignInsRefused",
+  keepMs: 15 * minuteMs,
+  levels: (_, view) => refusedLevels(view, view.seen.daemon.judgedMs),
+  ofHistory: (view) => refusedLevels(view, view.nowMs),
+  claims: (_, text, view) =>
+    claimsOf({ ...text, summary: text.summary.replace(" once ", " 1 times ") }, [
+      ["refusals", /sessions ([-\d,]+) times/, refusedLately(view, view.nowMs)],
+    ]),
+});
+
+function refusedLevels(view: View, atMs: number): readonly Level[] | undefined {
+  const count = refusedLately(view, atMs);
+  const most = view.terms.least("SignInsRefused", 10);
+  return count === undefined ? undefined : [level("warning", count >= most, count < most)];
+}
+
+/** Windows are looked at when figures come. */
+const refusedLately = ({ seen, terms }: View, nowMs: number): number | undefined =>
+  seen.daemon.change("authFailures", terms.windowMs("SignInsRefused", 15 * minuteMs), nowMs);
+
+const requestsNearCeiling = ofTheDaemon({
+  rule: "RequestsNearCeiling",
+  forMs: 5 * minuteMs,
+  keepMs: 5 * minuteMs,
+  levels: ({ budgetUsed }, _, ease) => [levelAbove(budgetUsed, "info", 0.95, 0.8, ease)],
+  claims: ({ budgetUsed }, text) =>
+    claimsOf(text, [["share of the ceiling", new RegExp(`^${percent} of the request ceiling`), budgetUsed]]),
+});
+
+const notUnderstood = ({ seen, terms }: View, nowMs: number): number | undefined =>
+  seen.daemon.change("badRecords", terms.windowMs("RecordsNotUnderstood", 60 * minuteMs), nowMs);
+
+function notUnderstoodLevels(view: View, atMs: number): readonly Level[] | undefined {
+  const count = notUnderstood(view, atMs);
+  return count === undefined ? undefined : [level("info", count > 0, count <= 0)];
+}
+
+const recordsNotUnderstood = ofTheDaemon({
+  rule: "RecordsNotUnderstood",
+  keepMs: 60 * minuteMs,
+  levels: (_, view) => notUnderstoodLevels(view, view.seen.daemon.judgedMs),
+  ofHistory: (view) => notUnderstoodLevels(view, view.nowMs),
+  claims: (_, text, view) =>
+    claimsOf(text, [["answers", /^([-\d,]+) answers? of/, notUnderstood(view, view.nowMs)]]),
+});
+
+const unitBytes: Readonly<Record<string, number>> = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9 };
+
+const databaseLarge = ofTheDaemon({
+  rule: "DatabaseLarge",
+  forMs: 10 * minuteMs,
+  keepMs: 10 * minuteMs,
+  levels: ({ databaseBytes }, { terms }, ease) => {
+    const [on, off] = terms.bounds("DatabaseLarge", [20e9, 18e9]);
+    // Another configuration may have switched it off.
+    const sure = ease > 0 || !terms.changed;
+    return [level("warning", sure && databaseBytes > on, sure && databaseBytes < off)];
+  },
+  claims: ({ databaseBytes }, text) => {
+    const unit = /grown to [\d.]+ ([KMG]?B)/.exec(text.summary)?.[1] ?? "";
+    const size = databaseBytes / (unitBytes[unit] ?? Number.NaN);
+    // Three digits.
+    const room = 0.5 * 10 ** (Math.floor(Math.log10(size)) - 2);
+    return claimsOf(text, [["size", /grown to ([\d.]+) /, size, room]]);
+  },
+});
+
+const streamDown = ofTheDaemon({
+  rule: "StreamDown",
+  forMs: 5 * minuteMs,
+  levels: ({ streamConnected, failedPolls }) => [
+    level("info", !streamConnected && failedPolls < 5, streamConnected),
+  ],
+});
+
+/** Figures of the exchange are read so often, ms. */
+const portfolioMs = 30_000;
+/** Sums in doubles, and figures that the exchange rounds. */
+const shareRoom = 1e-6;
+
+const equityMismatch = ofTheDaemon({
+  rule: "EquityMismatch",
+  forMs: 20 * minuteMs,
+  keepMs: 0,
+  levels: (_, { seen, nowMs }, ease) => {
+    const { worst, comparedMs } = seen.daemon.equity;
+    if (worst === undefined) return undefined;
+    const sure = ease > 0 || nowMs - comparedMs < 2 * portfolioMs;
+    const on = sure && above(worst, 0.02, ease, shareRoom);
+    return [level("warning", on, sure && below(worst, 0.01, ease, shareRoom))];
+  },
+  claims: (_, text, { seen }) =>
+    claimsOf(text, [["difference", new RegExp(`is ${percent} off`), seen.daemon.equity.worst, shareRoom]]),
+});
+
+export const daemonRules: readonly Predicate[] = [
+  pollsLate,
+  pollsFailing,
+  loopStalls,
+  clockOff,
+  messagesUndelivered,
+  messagesLost,
+  signInsRefused,
+  requestsNearCeiling,
+  recordsNotUnderstood,
+  databaseLarge,
+  streamDown,
+  equityMismatch,
+];

@@ -1,0 +1,90 @@
+/** Sizes of positions as answers told them, over all lives of the daemon: what rules that look back at a size compare with. */
+import type { Observation } from "../../../src/domain/observation.ts";
+import type { Seen } from "./seen.ts";
+
+interface Sample {
+  /** The daemon's clock, ms. */
+  readonly atMs: number;
+  /** Signed, base lots. */
+  readonly lots: bigint;
+}
+
+interface Past {
+  /** Another one is another position. */
+  readonly sequence: number;
+  readonly samples: Sample[];
+}
+
+/** A size of before that may count. */
+export interface Then {
+  readonly lots: bigint;
+  /** False: it may be too old to count. */
+  readonly sure: boolean;
+}
+
+/** Longer than any window. */
+const keptMs = 5 * 60_000;
+/** An age at which no sample counts any more, ms. */
+const oldestMs = 60_000;
+/** Times are kept in whole ms. */
+const roundedMs = 1;
+
+export class Sizes {
+  readonly #seen: Seen;
+  readonly #wallets: ReadonlySet<string>;
+  readonly #past = new Map<string, Past>();
+
+  /** @param wallets those whose sizes are asked for */
+  constructor(seen: Seen, wallets: readonly string[]) {
+    this.#seen = seen;
+    this.#wallets = new Set(wallets);
+  }
+
+  /** Takes in what was just answered of accounts. */
+  note({ wallet, pdaIndex, subaccounts, told, atMs }: Observation & { readonly kind: "accounts" }): void {
+    if (!this.#wallets.has(wallet)) return;
+    const prefix = `${wallet}/${pdaIndex}.`;
+    const named = told ?? subaccounts.map(({ subaccount }) => subaccount);
+    for (const account of named.map((subaccount) => prefix + subaccount)) {
+      const positions = this.#seen.accounts.get(account)?.positions ?? [];
+      for (const subject of [...this.#past.keys()])
+        if (
+          subject.startsWith(`${account}/`) &&
+          !positions.some(({ symbol }) => subject === `${account}/${symbol}`)
+        )
+          this.#past.delete(subject);
+      for (const { symbol, sequence, baseLots } of positions) {
+        const subject = `${account}/${symbol}`;
+        const before = this.#past.get(subject);
+        const past = before?.sequence === sequence ? before : { sequence, samples: [] };
+        this.#past.set(subject, past);
+        past.samples.push({ atMs, lots: baseLots });
+        while (past.samples[0]!.atMs < atMs - keptMs) past.samples.shift();
+      }
+    }
+  }
+
+  /** True if from one time to another what counts so long before became another size. */
+  turns(fromMs: number, toMs: number, backMs: number): boolean {
+    return [...this.#past.values()].some(({ samples }) =>
+      samples.some(
+        ({ atMs, lots }, index) =>
+          atMs + backMs + roundedMs >= fromMs &&
+          atMs + backMs - roundedMs <= toMs &&
+          samples[index - 1]?.lots !== lots,
+      ),
+    );
+  }
+
+  /** The sizes that may have counted at a time; none: it was not there, or was not seen for too long. @param freshMs surely young enough */
+  at(subject: string, atMs: number, freshMs: number): readonly Then[] {
+    const samples = this.#past.get(subject)?.samples ?? [];
+    const index = samples.findLastIndex((one) => one.atMs <= atMs);
+    const found = [samples[index], samples.find((one) => Math.abs(one.atMs - atMs) <= roundedMs)];
+    return found.flatMap((one) =>
+      one === undefined || atMs - one.atMs > oldestMs
+        ? []
+        : [{ lots: one.lots, sure: index >= 0 && atMs - one.atMs <= freshMs }],
+    );
+  }
+}

@@ -1,0 +1,111 @@
+/** Shipped rules with other times and thresholds, from a seed, where theirs outlast a scenario. */
+import fs from "node:fs";
+import { parse } from "yaml";
+import { Draw } from "./draw.ts";
+
+type Override = Readonly<Record<string, unknown>>;
+
+interface Shipped {
+  readonly name: string;
+  readonly value: string;
+  readonly when: string;
+  readonly summary: string;
+  readonly description: string;
+}
+
+/** Rules that would not come true and end within a scenario. */
+const slow = [
+  "FundingCostHigh",
+  "FundingRateHigh",
+  "FundingEatsMargin",
+  "ExitLargerThanBook",
+  "MarkOffOtherVenues",
+];
+
+export function ruleOverrides(seed: number): Readonly<Record<string, Override>> {
+  const draw = new Draw(seed, 6);
+  const times = slow.map((rule) => {
+    return [rule, { for: draw.one(["20s", "45s"]), keepFiringFor: draw.one(["0s", "20s", "45s"]) }] as const;
+  });
+  const window = draw.one(["1m", "2m"]);
+  const ofWhales = new Draw(seed, 22).one(["1m", "2m"]);
+  // Ten minutes are a whole scenario.
+  const within = (pack: string, rule: string, time: string): Override => {
+    return { value: shipped(pack, rule).value.replaceAll('"10m"', `"${time}"`) };
+  };
+  return {
+    ...Object.fromEntries(times),
+    LosingFast: within("drawdown", "LosingFast", window),
+    WhaleTrades: within("whales", "WhaleTrades", ofWhales),
+    ...ofAccounts(seed),
+    ...ofTheDaemon(seed),
+  };
+}
+
+/** Those about accounts, wallets and the exchange. */
+function ofAccounts(seed: number): Readonly<Record<string, Override>> {
+  const draw = new Draw(seed, 34);
+  const gates = ["ExchangeGated", "WithdrawalsOff"].map((rule) => {
+    return [rule, { for: draw.one(["10s", "30s"]), keepFiringFor: draw.one(["0s", "20s", "60s"]) }] as const;
+  });
+  const within = (rule: string, shippedWindow: string): Override => {
+    const window = draw.one(["1m", "2m", "3m"]);
+    const words = new RegExp(`(["'])${shippedWindow}\\1`, "g");
+    const texts = (["when", "summary", "description"] as const).map((name) => {
+      return [name, shipped("account", rule)[name].replace(words, `$1${window}$1`)] as const;
+    });
+    return Object.fromEntries(texts);
+  };
+  return {
+    ...Object.fromEntries(gates),
+    Drawdown: { for: draw.one(["20s", "2m"]), keepFiringFor: draw.one(["20s", "45s", "2m"]) },
+    ManyWithdrawals: within("ManyWithdrawals", "1h"),
+    RiskEngineClearsOrders: within("RiskEngineClearsOrders", "10m"),
+  };
+}
+
+/** Those about the daemon itself. */
+function ofTheDaemon(seed: number): Readonly<Record<string, Override>> {
+  const draw = new Draw(seed, 43);
+  const short = () => draw.one(["10s", "20s", "45s"]);
+  const window = draw.one(["1m", "2m", "3m"]);
+  const within = (text: string): string =>
+    text.replaceAll(/"(?:15m|1h)"/g, `"${window}"`).replace(/15 min|the last hour/, window);
+  const inWindow = (rule: string, key: "value" | "when"): Override => {
+    const { [key]: text, summary } = shipped("daemon", rule);
+    return { [key]: within(text), summary: within(summary) };
+  };
+  const refused = draw.one(["3", "5"]);
+  const bytes = Math.round(draw.between(500_000, 8_000_000));
+  const signIns = inWindow("SignInsRefused", "when") as { readonly when: string; readonly summary: string };
+  return {
+    PollsLate: { for: draw.one(["10s", "30s"]), keepFiringFor: short() },
+    PollsFailing: { for: short(), keepFiringFor: short() },
+    MessagesUndelivered: {
+      levels: {
+        warning: { when: `value > duration("${draw.one(["20s", "1m"])}")` },
+        critical: { when: `value > duration("${draw.one(["90s", "3m"])}")` },
+      },
+    },
+    MessagesLost: { ...inWindow("MessagesLost", "when"), keepFiringFor: short() },
+    SignInsRefused: {
+      ...signIns,
+      when: signIns.when.replace(">= 10", `>= ${refused}`),
+      keepFiringFor: short(),
+    },
+    RequestsNearCeiling: { for: short(), keepFiringFor: short() },
+    RecordsNotUnderstood: { ...inWindow("RecordsNotUnderstood", "value"), keepFiringFor: short() },
+    DatabaseLarge: {
+      ...{ when: `daemon.databaseBytes > ${bytes}`, resolveWhen: `daemon.databaseBytes < ${bytes * 0.95}` },
+      ...{ for: short(), keepFiringFor: short() },
+    },
+    StreamDown: { for: draw.one(["20s", "45s", "90s"]), keepFiringFor: short() },
+    EquityMismatch: { for: draw.one(["20s", "45s"]), keepFiringFor: draw.one(["0s", "20s"]) },
+  };
+}
+
+function shipped(pack: string, rule: string): Shipped {
+  const file = new URL(`../../rules/${pack}.yaml`, import.meta.url);
+  const { rules } = parse(fs.readFileSync(file, "utf8")) as { readonly rules: readonly Shipped[] };
+  return rules.find(({ name }) => name === rule)!;
+}
