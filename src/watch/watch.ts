@@ -1085,9 +1085,11 @@ export class Watch {
   }
 
   #judgeAccount(account: AccountEntry, source: Source | null, draft: Draft): void {
-    for (const position of account.positions.values())
-      this.#conditions.judgeNode(position.node, source, draft);
-    this.#conditions.judgeNode(account.node, source, draft);
+    // A new one is judged by what was read before it as well.
+    const judge = (node: SubjectNode): void =>
+      this.#conditions.judgeNode(node, node.bornMs === draft.atMs ? null : source, draft);
+    for (const position of account.positions.values()) judge(position.node);
+    judge(account.node);
   }
 
   /** True if all that a condition can be about was seen since the start, and judged by it. */

@@ -246,6 +246,14 @@ rules:
     expect(texts(next)).toEqual(["SOL session state: afterHours → open"]);
   });
 
+  test("a position that is opened after hours is judged by the session that was read before", () => {
+    const harness = watching(rule('market.sessionState == "afterHours"', "position"), []);
+    session(harness, "afterHours");
+    harness.pass(5_000);
+    harness.account([subaccount(10_000, [position(1, 150)])]);
+    expect(harness.told).toEqual(["Told main/0.0/SOL fired critical"]);
+  });
+
   test("a session that the market list shows first, which is no reading of the calendar", () => {
     const text = changed + rule('market.sessionState == "afterHours"').replace("\nrules:\n", "");
     const harness = watching(text);
