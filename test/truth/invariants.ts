@@ -292,7 +292,8 @@ const inOrder: Invariant = ({ log }) => {
       const key = `${channel} ${change.alertId} ${change.alert.firedAtMs}`;
       const before = newest.get(key);
       const follows = before && (before.life === life || committed.has(stepOf(before)));
-      if (follows && change.id < before.id && before.kind !== "rose")
+      const overtakes = before?.alert.severity === "critical" && change.alert.severity !== "critical";
+      if (follows && change.id < before.id && !overtakes)
         wrong.push(`${channel}: ${change.kind} of alert ${change.alertId} arrived after a later step`);
       if (!follows || change.id > before.id) newest.set(key, { ...change, life });
     }

@@ -195,7 +195,7 @@ function whaleLiquidations(
         claims: (text) => [
           {
             name: "what happened",
-            text: /was (\S+) in (\S+)/.exec(text.summary)?.slice(1).join(" ") ?? text.summary,
+            text: /was (\S+) in ([^\s,]+)/.exec(text.summary)?.slice(1).join(" ") ?? text.summary,
             among: [`${isAdl ? "auto-deleveraged" : "liquidated"} ${symbol}`],
           },
           ...claimsOf(text, [

@@ -263,6 +263,7 @@ class Judge {
     for (const runs of this.#runs.values()) runs.doubt(fromMs);
     this.#seen.lose(gap);
     this.#view.money.lose();
+    this.#view.sizes.lose(gap);
   }
 
   /** True if time alone brings about another judgement from one time to another. */

@@ -33,6 +33,8 @@ export class Sizes {
   readonly #seen: Seen;
   readonly #wallets: ReadonlySet<string>;
   readonly #past = new Map<string, Past>();
+  /** Times of which nothing is known. */
+  readonly #gaps: { readonly fromMs: number; readonly toMs: number }[] = [];
 
   /** @param wallets those whose sizes are asked for */
   constructor(seen: Seen, wallets: readonly string[]) {
@@ -64,8 +66,15 @@ export class Sizes {
     }
   }
 
+  /** The answers of a time are not known. */
+  lose(gap: { readonly fromMs: number; readonly toMs: number }): void {
+    this.#gaps.push(gap);
+  }
+
   /** True if from one time to another what counts so long before became another size. */
   turns(fromMs: number, toMs: number, backMs: number): boolean {
+    if (this.#gaps.some((gap) => gap.fromMs <= toMs - backMs && gap.toMs + oldestMs >= fromMs - backMs))
+      return true;
     return [...this.#past.values()].some(({ samples }) =>
       samples.some(
         ({ atMs, lots }, index) =>
@@ -79,6 +88,13 @@ export class Sizes {
   /** The sizes that may have counted at a time; none: it was not there, or was not seen for too long. @param freshMs surely young enough */
   at(subject: string, atMs: number, freshMs: number): readonly Then[] {
     const samples = this.#past.get(subject)?.samples ?? [];
+    const after = samples.findIndex((one) => one.atMs > atMs);
+    const gap = this.#gaps.findLast(({ fromMs }) => fromMs <= atMs);
+    // Between the last answer before a gap and the first one after it there may have been others.
+    if (gap && !samples.some((one) => one.atMs > gap.toMs && one.atMs <= atMs))
+      return [samples.findLast((one) => one.atMs <= atMs), samples[after]].flatMap((one) =>
+        one === undefined ? [] : [{ lots: one.lots, sure: false }],
+      );
     const index = samples.findLastIndex((one) => one.atMs <= atMs);
     const found = [samples[index], samples.find((one) => Math.abs(one.atMs - atMs) <= roundedMs)];
     return found.flatMap((one) =>

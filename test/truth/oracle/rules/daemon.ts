@@ -111,13 +111,19 @@ const messagesUndelivered = ofTheDaemon({
   ],
 });
 
+const isLostLately = ({ seen, terms, nowMs }: View): boolean => {
+  const [withinMs] = terms.durations("MessagesLost", [60 * minuteMs]);
+  return nowMs - (seen.daemon.deadSinceMs ?? nowMs) < withinMs!;
+};
+
 const messagesLost = ofTheDaemon({
   rule: "MessagesLost",
-  levels: ({ deadMessages }, { seen, terms, nowMs }) => {
-    const [withinMs] = terms.durations("MessagesLost", [60 * minuteMs]);
-    const lately = nowMs - (seen.daemon.deadSinceMs ?? nowMs) < withinMs!;
+  levels: ({ deadMessages }, view) => {
+    const lately = isLostLately(view);
     return [level("critical", deadMessages > 0 && lately, deadMessages === 0 || !lately)];
   },
+  // Whatever the count is.
+  ofHistory: (view) => (isLostLately(view) ? undefined : [level("critical", false, true)]),
   claims: ({ deadMessages }, text) =>
     claimsOf(text, [["messages", /^([\d,]+) messages? (?:was|were) given up/, deadMessages]]),
 });
