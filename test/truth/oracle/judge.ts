@@ -25,6 +25,7 @@ import { soonMs } from "./rules/markets.ts";
 import { tradesWithinMs } from "./rules/whales.ts";
 import { type Run, Runs } from "./runs.ts";
 import { lostSome, Seen } from "./seen.ts";
+import { eventSources } from "./seen-events.ts";
 import { readByMarket } from "./seen-markets.ts";
 import { Sizes } from "./sizes.ts";
 import { Terms } from "./terms.ts";
@@ -254,6 +255,8 @@ class Judge {
   /** Nothing is known of a time; it may begin with the start. */
   #lose(gap: Gap): void {
     const { fromMs } = gap;
+    const { nowMs } = this.#view;
+    if (fromMs - nowMs > stoodStillMs) this.#stalls.push({ fromMs: nowMs, toMs: fromMs });
     if (this.#watchingMs === Number.NEGATIVE_INFINITY) {
       this.#watchingMs = fromMs;
       this.#seen.forget();
@@ -354,8 +357,11 @@ class Judge {
     const symbols = symbol === "" ? ofAccount() : [symbol];
     let fromMs = Number.POSITIVE_INFINITY;
     for (const source of reads) {
-      // What was not read since the start is known from before.
-      const eventsMs = this.#seen.events.readMs.get(`${source} ${walletOf(subject)}`);
+      // What was not read since the start is known from before; after a gap it may be old.
+      const ofEvents = eventSources.includes(source);
+      const eventsMs =
+        this.#seen.events.readMs.get(`${source} ${walletOf(subject)}`) ??
+        (ofEvents && this.#gapMs !== null ? Number.NEGATIVE_INFINITY : undefined);
       if (eventsMs !== undefined) fromMs = Math.min(fromMs, eventsMs + 2 * this.#terms.everyMs(source));
       for (const one of readByMarket.has(source) ? symbols : []) {
         const lastMs = readMs.get(`${source} ${one}`) ?? Number.NEGATIVE_INFINITY;
@@ -387,10 +393,10 @@ class Judge {
 
   /** True if what was given up is no longer of the last time that counts, from one moment to another. */
   #lostTurns(fromMs: number, toMs: number): boolean {
-    const { deadSinceMs } = this.#seen.daemon;
-    if (deadSinceMs === undefined) return false;
-    const endMs = deadSinceMs + this.#terms.durations("MessagesLost", [3_600_000])[0]!;
-    return fromMs < endMs && endMs <= toMs;
+    const { deadSince } = this.#seen.daemon;
+    if (deadSince === undefined) return false;
+    const [lastedMs] = this.#terms.durations("MessagesLost", [3_600_000]);
+    return [deadSince.fromMs, deadSince.toMs].some((ms) => fromMs < ms + lastedMs! && ms + lastedMs! <= toMs);
   }
 
   #breakAll(atMs: number): void {

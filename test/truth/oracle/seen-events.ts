@@ -3,7 +3,7 @@ import type { Event } from "../../../src/domain/event.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 
 /** The sources over whose events rules look back. */
-const sources: readonly string[] = ["collateral", "notifications"];
+export const eventSources: readonly string[] = ["collateral", "notifications"];
 
 export class Events {
   /** Times of the newest readings since the start, as `source wallet`; the daemon's clock, ms. */
@@ -17,7 +17,7 @@ export class Events {
 
   /** @returns true if it tells of something new */
   take({ source, wallet, events, atMs, live }: Observation & { readonly kind: "events" }): boolean {
-    if (wallet === null || !sources.includes(source)) return false;
+    if (wallet === null || !eventSources.includes(source)) return false;
     if (!live) this.readMs.set(`${source} ${wallet}`, atMs);
     for (const event of events) this.keep(event);
     return events.length > 0;

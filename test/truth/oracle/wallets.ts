@@ -53,6 +53,8 @@ interface Track {
   /** The highest profit of answers that were sure, and of all moments. */
   sureTop: Sample | null;
   anyTop: Sample;
+  /** Others of that profit, with another equity: any of them is the peak. */
+  tied: Sample[];
   day: Day;
   /** The last time at which its accounts were read in this life of the daemon. */
   answered: { readonly sample: Sample; readonly atMs: number } | null;
@@ -74,6 +76,8 @@ const beforeMidnightMs = 60_000;
 const anything: Share = { low: 0, high: 1 };
 /** The longest window, and as long before it as a sample may count at its beginning. */
 const pastMs = 240_000;
+/** Sums in doubles of amounts in units of 10⁻⁶ USD. */
+const sumError = 1e-6;
 /** Around the beginning of a window samples differ by an interval. */
 const edgeRoomMs = 12_000;
 /** A sample so long after the beginning of a window may count as its first. */
@@ -125,9 +129,12 @@ export class Wallets {
     const track = this.#tracks.get(wallet);
     if (!sample || this.#unknown.has(wallet)) return;
     if (!track) {
+      // Streamed prices may come before those of all markets.
+      if (!this.#seen.readMs.has("prices")) return;
       const first = { ...sample, profit: 0 };
       this.#tracks.set(wallet, {
         ...{ beginning: sample.profit, now: first, sureTop: first.sure ? first : null, anyTop: first },
+        tied: [],
         day: { base: null, watched: false, samples: [sample] },
         answered: answered ? { sample, atMs } : null,
         ...{ sureEquity: answered ? first.equity : Number.NEGATIVE_INFINITY, anyEquity: first.equity },
@@ -143,7 +150,9 @@ export class Wallets {
     while (track.past[0]!.atMs < atMs - pastMs) track.past.shift();
     track.anyEquity = Math.max(track.anyEquity, now.equity);
     if (answered) track.sureEquity = Math.max(track.sureEquity, now.equity);
-    if (now.profit > track.anyTop.profit) track.anyTop = now;
+    const higher = now.profit - track.anyTop.profit;
+    if (Math.abs(higher) <= sumError) track.tied.push(now);
+    else if (higher > 0) Object.assign(track, { anyTop: now, tied: [] });
     const states = this.#statesOf(wallet);
     if (states !== track.states) Object.assign(track, { states, changedMs: atMs });
     const isExplained = atMs - track.changedMs > this.#explainedMs(wallet);
@@ -211,7 +220,7 @@ export class Wallets {
     const { equity, profit } = track.now;
     // The top may be one that nobody knows of.
     const high = track.lost ? 1 : 0;
-    const shares = [track.sureTop ?? track.now, track.anyTop].map((top) => {
+    const shares = [track.sureTop ?? track.now, track.anyTop, ...track.tied].map((top) => {
       const lost = Math.max(0, top.profit - profit);
       const ofTop = Math.min(lost / top.equity, 1);
       return equity + lost > 0 ? Math.min(ofTop, lost / (equity + lost)) : ofTop;

@@ -2,6 +2,9 @@
 import type { Logged } from "../../log.ts";
 import { type Range, Tally } from "./tally.ts";
 
+/** A request may wait for its turn so long with the token of before, ms. */
+const queuedMs = 5_000;
+
 export class Refusals {
   readonly #sure = new Tally();
   readonly #most = new Tally();
@@ -24,7 +27,8 @@ export class Refusals {
     } else if (status === 401) {
       this.#most.add(1, atMs);
       const name = wallet ?? "";
-      if (this.#refused.has(name) || sentMs < (this.#signedInMs.get(name) ?? 0)) return;
+      const signedInMs = this.#signedInMs.get(name) ?? Number.NEGATIVE_INFINITY;
+      if (this.#refused.has(name) || sentMs < signedInMs + queuedMs) return;
       this.#refused.add(name);
       this.#sure.add(1, atMs);
     }

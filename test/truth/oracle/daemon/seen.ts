@@ -67,10 +67,14 @@ export class DaemonSeen {
     return last.counts[name] - first.counts[name];
   }
 
-  /** Time since which as many messages were given up as now, ms. */
-  get deadSinceMs(): number | undefined {
+  /** The times between which it lies since when as many messages were given up as now, ms. */
+  get deadSince(): { readonly fromMs: number; readonly toMs: number } | undefined {
     const last = this.#samples.at(-1);
     const other = this.#samples.findLastIndex(({ deadMessages }) => deadMessages !== last?.deadMessages);
-    return this.#samples[other + 1]?.atMs;
+    const toMs = this.#samples[other + 1]?.atMs;
+    if (toMs === undefined) return undefined;
+    const beforeMs = this.#samples[other]?.atMs ?? Number.NEGATIVE_INFINITY;
+    const gap = this.#gaps.find((one) => one.fromMs >= beforeMs && one.fromMs <= toMs);
+    return { fromMs: gap?.fromMs ?? toMs, toMs };
   }
 }

@@ -40,8 +40,8 @@ const ofTheDaemon = ({ rule, forMs = 0, keepMs = minuteMs, levels, claims, ofHis
     return ease > 0 ? before : before?.map(({ severity }) => level(severity, false, false));
   },
   claims: (view, _, text) => {
-    const { figures } = view.seen.daemon;
-    return figures === null ? [] : (claims?.(figures, text, view) ?? []);
+    const { figures, isOld } = view.seen.daemon;
+    return figures === null || isOld ? [] : (claims?.(figures, text, view) ?? []);
   },
 });
 
@@ -111,19 +111,22 @@ const messagesUndelivered = ofTheDaemon({
   ],
 });
 
-const isLostLately = ({ seen, terms, nowMs }: View): boolean => {
+/** True if messages were given up within the last time that counts: by the latest time at which that may have been, and the earliest. */
+function lostLately({ seen, terms, nowMs }: View): { readonly perhaps: boolean; readonly surely: boolean } {
   const [withinMs] = terms.durations("MessagesLost", [60 * minuteMs]);
-  return nowMs - (seen.daemon.deadSinceMs ?? nowMs) < withinMs!;
-};
+  const { fromMs, toMs } = seen.daemon.deadSince ?? { fromMs: nowMs, toMs: nowMs };
+  return { perhaps: nowMs - toMs < withinMs!, surely: nowMs - fromMs < withinMs! };
+}
 
 const messagesLost = ofTheDaemon({
   rule: "MessagesLost",
-  levels: ({ deadMessages }, view) => {
-    const lately = isLostLately(view);
-    return [level("critical", deadMessages > 0 && lately, deadMessages === 0 || !lately)];
+  levels: ({ deadMessages }, view, ease) => {
+    const { perhaps, surely } = lostLately(view);
+    const [on, off] = ease > 0 ? [perhaps, !surely] : [surely, !perhaps];
+    return [level("critical", deadMessages > 0 && on, deadMessages === 0 || off)];
   },
   // Whatever the count is.
-  ofHistory: (view) => (isLostLately(view) ? undefined : [level("critical", false, true)]),
+  ofHistory: (view) => (lostLately(view).surely ? undefined : [level("critical", false, true)]),
   claims: ({ deadMessages }, text) =>
     claimsOf(text, [["messages", /^([\d,]+) messages? (?:was|were) given up/, deadMessages]]),
 });
