@@ -21,13 +21,13 @@ export const daemonFaultKinds = [
 
 /** The share of scenarios that have each of them. */
 const shares: Readonly<Record<DaemonFaultKind, number>> = {
-  signInsRefused: 0.08,
-  sessionsRevoked: 0.08,
-  garbled: 0.1,
+  signInsRefused: 0.15,
+  sessionsRevoked: 0.15,
+  garbled: 0.15,
   equityOff: 0.15,
-  streamsDown: 0.12,
+  streamsDown: 0.15,
   partErrors: 0.2,
-  channelRejects: 0.12,
+  channelRejects: 0.15,
 };
 const stallShare = 0.2;
 const setRightShare = 0.6;

@@ -64,6 +64,7 @@ const plan: Plan = {
     ],
     deeds,
     requestsPerSecond: null,
+    tranches: 1,
     pairs: [],
   },
   troubles: { aheadMs: 0, faults: [], life: [] },

@@ -93,6 +93,8 @@ export interface WorldPlan {
   readonly deeds: readonly Deed[];
   /** The exchange's own ceiling; null: none. */
   readonly requestsPerSecond: number | null;
+  /** The largest size of one liquidation is so many times smaller than usual. */
+  readonly tranches: number;
 }
 
 const crossSymbols = ["SOL", "BTC", "ETH"];
@@ -153,7 +155,8 @@ export function planWorld(seed: number, lengthMs: number): WorldPlan {
   deeds.push(...whales.deeds);
   deeds.sort((a, b) => a.atMs - b.atMs);
   const requestsPerSecond = draw.chance(0.2) ? draw.whole(8, 40) : null;
-  return { wallets, accounts, pairs, deeds, requestsPerSecond };
+  const tranches = new Draw(seed, 14).one([1, 1, 20, 200]);
+  return { wallets, accounts, pairs, deeds, requestsPerSecond, tranches };
 }
 
 /** Each market walks, and some crash and come back. */
@@ -280,7 +283,7 @@ function collapses(draw: Draw, lengthMs: number): readonly Deed[] {
 
 /** A price that falls or rises by many small steps, so that accounts are liquidated before they are bankrupt. */
 function slides(draw: Draw, lengthMs: number): readonly Deed[] {
-  if (!draw.chance(0.25)) return [];
+  if (!draw.chance(0.5)) return [];
   const symbol = draw.one(symbols);
   const factor = 1 + draw.between(0.002, 0.006) * (draw.chance(0.6) ? -1 : 1);
   const steps = draw.whole(40, 120);
@@ -301,9 +304,16 @@ function delistings(draw: Draw, lengthMs: number): readonly Deed[] {
 }
 
 /** Makes the wallets and their accounts. */
-export async function settle(simulator: Simulator, { wallets, accounts }: WorldPlan): Promise<void> {
+export async function settle(
+  simulator: Simulator,
+  { wallets, accounts, tranches }: WorldPlan,
+): Promise<void> {
   for (const { name } of wallets) await simulator.call("trader", { name });
   const { world } = simulator;
+  for (const market of world.markets.values()) {
+    const maxLiquidationSizeBaseLots = market.spec.maxLiquidationSizeBaseLots / BigInt(tranches);
+    Object.assign(market, { spec: { ...market.spec, maxLiquidationSizeBaseLots } });
+  }
   for (const plan of accounts) {
     const account = accountOf(world, plan);
     transact(world, (tx) => moveExternally(world, tx, account, BigInt(plan.collateral) * 1_000_000n));

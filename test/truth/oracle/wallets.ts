@@ -104,6 +104,8 @@ export class Wallets {
   readonly #explainedMs: (wallet: string) => number;
   /** Accounts that were seen, with their first sequence: no history tells where spot collateral of before came from. */
   readonly #first = new Map<string, number>();
+  /** The newest samples of wallets whose profit has not begun. */
+  readonly #early = new Map<string, Sample>();
   /** Wallets that may have been seen for the first time when nothing was recorded. */
   readonly #unknown = new Set<string>();
 
@@ -129,11 +131,14 @@ export class Wallets {
     const track = this.#tracks.get(wallet);
     if (!sample || this.#unknown.has(wallet)) return;
     if (!track) {
-      // Streamed prices may come before those of all markets.
+      // Streamed prices may come before those of all markets, with which profit begins: from what there was until then.
+      const begins = this.#early.get(wallet) ?? sample;
+      this.#early.set(wallet, sample);
       if (!this.#seen.readMs.has("prices")) return;
-      const first = { ...sample, profit: 0 };
+      this.#early.delete(wallet);
+      const first = { ...sample, profit: sample.profit - begins.profit };
       this.#tracks.set(wallet, {
-        ...{ beginning: sample.profit, now: first, sureTop: first.sure ? first : null, anyTop: first },
+        ...{ beginning: begins.profit, now: first, sureTop: first.sure ? first : null, anyTop: first },
         tied: [],
         day: { base: null, watched: false, samples: [sample] },
         answered: answered ? { sample, atMs } : null,
