@@ -24,10 +24,10 @@ const shares: Readonly<Record<DaemonFaultKind, number>> = {
   signInsRefused: 0.15,
   sessionsRevoked: 0.15,
   garbled: 0.15,
-  equityOff: 0.15,
+  equityOff: 0.25,
   streamsDown: 0.15,
   partErrors: 0.2,
-  channelRejects: 0.15,
+  channelRejects: 0.2,
 };
 const stallShare = 0.2;
 const setRightShare = 0.6;

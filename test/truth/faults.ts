@@ -37,6 +37,9 @@ export interface Troubles {
 export const troublesShare = 0.7;
 /** The shares of scenarios that have the kinds that are drawn by themselves. */
 const historiesLateShare = 0.2;
+/** With so many wallets one alert tells of an exchange that is silent. */
+const blackoutFromWallets = 4;
+const blackoutShare = 0.25;
 const diskFullShare = 0.15;
 
 /** Those that are drawn by themselves, each with its chance. */
@@ -148,6 +151,11 @@ function addedFaults(seed: number, overMs: number, wallets: readonly string[]): 
     const toMs = Math.min(overMs, fromMs + draw.between(30_000, 300_000));
     const mostMs = draw.between(5_000, 120_000);
     faults.push({ fromMs, toMs, kind: "historiesLate", wallets: draw.some(wallets, 0.6), mostMs });
+  }
+  const dark = new Draw(seed, 24);
+  if (wallets.length >= blackoutFromWallets && dark.chance(blackoutShare)) {
+    const fromMs = dark.between(30_000, overMs * 0.5);
+    faults.push({ fromMs, toMs: fromMs + dark.between(60_000, 150_000), kind: "outage", streams: true });
   }
   return faults;
 }

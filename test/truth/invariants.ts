@@ -11,6 +11,7 @@ import { channelTraits } from "./channels.ts";
 import { longestScheduleMs } from "./config.ts";
 import { remindedSeldom } from "./few.ts";
 import { diskInvariants } from "./invariants-disk.ts";
+import { halfOpenIsNoticed } from "./invariants-streams.ts";
 import { jsonOf } from "./log.ts";
 import { nameOf } from "./names.ts";
 import type { Outcome } from "./scenario.ts";
@@ -316,6 +317,7 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   livesOnce,
   inOrder,
   remindedSeldom,
+  halfOpenIsNoticed,
   replaysAlike,
   ...diskInvariants,
 };
