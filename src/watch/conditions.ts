@@ -575,6 +575,14 @@ export class Conditions {
     return index < 0 ? null : this.#recoveredText(node.instance(index), nowMs);
   }
 
+  /** True if a rule of a subject, which has no alert of it, cannot be judged. */
+  isUnread(node: SubjectNode, rule: string, nowMs: number): boolean {
+    const index = node.plan.findIndex((one) => one.rule.name === rule);
+    if (index < 0) return false;
+    const instance = node.instance(index);
+    return instance.alert === null && this.#look(instance, nowMs, null, ({ kind }) => kind === "unknown");
+  }
+
   #recoveredText(instance: Instance, nowMs: number): AlertText | null {
     const { node, index } = instance;
     // A reload may have put another rule in its place.

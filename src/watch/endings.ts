@@ -61,6 +61,7 @@ interface Waiting extends Due {
   readonly fallback: Ending;
   readonly text: AlertText | null;
   readonly textAt?: (nowMs: number) => AlertText | null;
+  readonly isUnread?: (nowMs: number) => boolean;
   readonly before?: AlertText | null;
   readonly fromMs: number;
   readonly fromSlot: number;
@@ -122,6 +123,8 @@ export class Endings {
       readonly text: AlertText | null;
       /** The same for later, when the wait for word is over; null: nothing newer. */
       readonly textAt?: (nowMs: number) => AlertText | null;
+      /** True while its rule cannot be judged yet, so that a text is still to come; absent: one is known, or none will be. */
+      readonly isUnread?: (nowMs: number) => boolean;
       /** The last known text, if its subject is gone. Null: what was told last. */
       readonly before?: AlertText | null;
       /** The time at which it was last seen as it was, ms: a liquidation before that is not what ended it. */
@@ -251,11 +254,10 @@ export class Endings {
     const waitedMs = draft.atMs - waiting.sinceMs;
     const isReady = waitedMs >= endingPatienceMs && isReadable(waiting, draft.atMs);
     if (isReady || waitedMs >= figuresPatienceMs) this.#settle(draft, waiting, waiting.fallback);
-    else {
+    else if (waitedMs < endingPatienceMs) {
       this.#askFor(draft, waiting);
-      const untilMs = waitedMs < endingPatienceMs ? endingPatienceMs : waitedMs + againMs;
-      this.#deadlines.set(waiting, waiting.sinceMs + Math.min(untilMs, figuresPatienceMs));
-    }
+      this.#deadlines.set(waiting, waiting.sinceMs + endingPatienceMs);
+    } else this.#deadlines.set(waiting, Math.min(draft.atMs + againMs, waiting.sinceMs + figuresPatienceMs));
   }
 
   #askFor(draft: Draft, waiting: Waiting): void {
@@ -271,10 +273,8 @@ export class Endings {
     const happenedMs = isTaking(ending) ? (this.#newest(waiting)?.happenedMs ?? null) : null;
     if (happenedMs !== null) this.rememberEnded(waiting.live.alert, happenedMs);
     // "Before" is how it last stood, which a judgement of what a liquidation left over does not tell.
-    const text =
-      ending === "recovered"
-        ? recoveredText(waiting, draft.atMs)
-        : (waiting.before ?? waiting.live.beforeLoss);
+    const recovered = (): AlertText | null => waiting.textAt?.(draft.atMs) ?? waiting.text;
+    const text = ending === "recovered" ? recovered() : (waiting.before ?? waiting.live.beforeLoss);
     this.#alerts.end(draft, waiting.live, ending, text, happenedMs, this.#stands(waiting));
     if (waiting.row) this.#release(waiting.row, draft);
   }
@@ -319,19 +319,20 @@ export class Endings {
   }
 }
 
-/** The text of a recovery; null: none of its figures are known since the start. */
-function recoveredText({ text, textAt }: Waiting, nowMs: number): AlertText | null {
-  return textAt?.(nowMs) ?? text;
-}
-
-/** True if it is no recovery, or its figures are known. */
-function isReadable(waiting: Waiting, nowMs: number): boolean {
-  return waiting.fallback !== "recovered" || recoveredText(waiting, nowMs) !== null;
+/** True if nothing of it is still to be read: it is no recovery, or its figures are known, or will never be. */
+function isReadable({ fallback, isUnread }: Waiting, nowMs: number): boolean {
+  return fallback !== "recovered" || isUnread?.(nowMs) !== true;
 }
 
 /** The text of an ending. */
-function wordsOf({ text, textAt, before }: Waiting): Pick<Waiting, "text" | "textAt" | "before"> {
-  return { text, ...(textAt ? { textAt } : {}), ...(before === undefined ? {} : { before }) };
+function wordsOf(waiting: Waiting): Pick<Waiting, "text" | "textAt" | "isUnread" | "before"> {
+  const { text, textAt, isUnread, before } = waiting;
+  return {
+    text,
+    ...(textAt ? { textAt } : {}),
+    ...(isUnread ? { isUnread } : {}),
+    ...(before === undefined ? {} : { before }),
+  };
 }
 
 /** True if an event is a fill of the position whose end waits for word, since it was last seen. */

@@ -282,6 +282,10 @@ export class Restoring {
               ? null
               : this.#parts.conditions.textIfGone(node, live.alert.rule, nowMs);
           },
+          isUnread: (nowMs) => {
+            const node = this.#parts.world.nodes.get(live.alert.subject);
+            return node !== undefined && this.#parts.conditions.isUnread(node, live.alert.rule, nowMs);
+          },
           fromMs: ending?.fromMs ?? live.alert.sinceMs,
           fromSlot: ending
             ? (ending.fromSlot ?? 0)

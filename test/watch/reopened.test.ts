@@ -478,6 +478,22 @@ describe("a recovery that waits for word of a liquidation", () => {
     },
   );
 
+  test.each([
+    ["holds again", [subaccount(1_000, [{ ...position(40, 150), sequence: "7" }])]],
+    ["is about a position that is gone", []],
+  ] as const)("waits for no figures after a restart where its rule %s", (_, accounts) => {
+    const before = seen(priced, holding("7"));
+    before.account(shrunk);
+    before.live(5_000, shrunk, 150);
+    const harness = again(before, priced);
+    harness.slot = before.slot;
+    harness.config();
+    harness.mark(accounts.length > 0 ? 130 : 160);
+    harness.account([...accounts]);
+    harness.live(25_000, [...accounts], accounts.length > 0 ? 130 : 160);
+    expect(harness.changes.filter(({ kind, alertId }) => kind === "ended" && alertId === 1)).toHaveLength(1);
+  });
+
   test("waits on for its figures after a restart, when what its rule reads comes last", () => {
     const rate = `rules:
   - name: Near
