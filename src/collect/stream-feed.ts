@@ -366,6 +366,7 @@ export class StreamFeed implements StreamListener {
   #noteState(key: string, { wallet, mirror }: Followed, { mirrored, doubt }: Taken): void {
     if (doubt !== null) this.#doubt(wallet.name);
     if (mirror.holding) this.#releaseLater(key);
+    else this.#cancelRelease(key);
     if (mirrored === null) return;
     const { told } = mirrored;
     const noted = this.#notedStates.get(key);
@@ -385,6 +386,12 @@ export class StreamFeed implements StreamListener {
         this.#noteState(key, followed, followed.mirror.takeOverdue(this.#clock.elapsedMs()));
     };
     this.#later.set(name, this.#clock.after(HOLD_MS, release));
+  }
+
+  #cancelRelease(key: string): void {
+    const name = `release ${key}`;
+    this.#later.get(name)?.();
+    this.#later.delete(name);
   }
 
   #takeNotification(name: string, message: NotificationMessage): void {

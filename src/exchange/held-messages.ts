@@ -14,6 +14,8 @@ const MAX_HELD = 100;
 
 export class HeldMessages {
   readonly #held: HeldMessage[] = [];
+  /** Arrival of the first one that was dropped for want of room while others were held, ms; infinite: none was. */
+  #droppedMs = Number.POSITIVE_INFINITY;
 
   get any(): boolean {
     return this.#held.length > 0;
@@ -22,12 +24,18 @@ export class HeldMessages {
   add(message: TraderStateMessage, atMs: number): void {
     const after = this.#held.findIndex((one) => one.message.slot > message.slot);
     this.#held.splice(after < 0 ? this.#held.length : after, 0, { message, atMs });
-    if (this.#held.length > MAX_HELD) this.#held.shift();
+    if (this.#held.length > MAX_HELD) this.#droppedMs = Math.min(this.#droppedMs, this.#held.shift()!.atMs);
+  }
+
+  /** Arrival of what has waited longest, ms. */
+  #sinceMs(): number {
+    if (this.#held.length === 0) this.#droppedMs = Number.POSITIVE_INFINITY;
+    return this.#held.reduce((least, { atMs }) => Math.min(least, atMs), this.#droppedMs);
   }
 
   /**
    * Takes out the next one that follows on from what is known; null: there is none. The order within a slot is not known, so
-   * any message of the oldest slot may be next; once the first has been held for long, any message: subaccounts follow each
+   * any message of the oldest slot may be next; once one has been held for long, any message: subaccounts follow each
    * their own sequence.
    * @param coveredSlot drops messages of earlier slots that do not follow: a whole answer of that slot includes them
    */
@@ -36,8 +44,7 @@ export class HeldMessages {
     coveredSlot: number,
     nowMs: number,
   ): HeldMessage | null {
-    const first = this.#held[0];
-    if (first && nowMs - first.atMs >= HOLD_MS) {
+    if (nowMs - this.#sinceMs() >= HOLD_MS) {
       const index = this.#held.findIndex(({ message }) => follows(message));
       if (index >= 0) return this.#held.splice(index, 1)[0]!;
     }

@@ -194,7 +194,14 @@ export class OpenChanges {
     this.#explained = explained;
     // Those that a state showed before a stop were taken.
     this.#ahead = noRecords;
-    for (const record of ahead) if (this.isAhead(record)) this.#ahead = [...this.#ahead, record];
+    for (const record of ahead)
+      if (isFlow(record) && this.isAhead(record)) this.#ahead = [...this.#ahead, record];
+    const flows = this.#ahead;
+    const waitsWith = (one: CashRecord): boolean =>
+      flows.some(({ account, slot }) => account === one.account && slot === one.slot);
+    this.#ahead = ahead.filter((one) =>
+      isFlow(one) ? flows.includes(one) : this.isAhead(one) || waitsWith(one),
+    );
     // An earlier version kept neither time.
     this.#setOpen(
       open.map((one) => ({ ...one, readMs: one.readMs ?? one.atMs, waitedMs: one.waitedMs ?? 0 })),
@@ -235,6 +242,11 @@ export class OpenChanges {
     if (balance === undefined) return false;
     const waiting = this.#ahead.filter((one) => isFlow(one) && one.account === account && one.slot === slot);
     return precedes(balance, record, sumOf(waiting));
+  }
+
+  /** True if a flow of the slot of a state came after it: no state shows it yet, or the next one did. */
+  isAfterState(record: CashRecord): boolean {
+    return this.isAhead(record) || this.#open.some((one) => isFlowBefore(one, record));
   }
 
   /** True if a flow waits for a state that shows it. */
@@ -393,8 +405,9 @@ export class OpenChanges {
       if (record.kind === "fill" && this.#takeLoose(record, atMs)) return true;
       return this.#takeUnlisted(record, atMs);
     }
-    const open = this.#applied(this.#open[index]!, record, atMs);
-    this.#setOpen(this.#open.toSpliced(index, 1, ...(open === null ? [] : [open])));
+    const applied = less(this.#open[index]!, record);
+    const left = isExplained(applied) ? applied : this.#lessLoose(applied, applied.fromSlot);
+    this.#setOpen(this.#open.toSpliced(index, 1, ...(this.#isSettled(left, atMs) ? [] : [left])));
     return true;
   }
 
@@ -506,7 +519,7 @@ export class OpenChanges {
     const fitting = fittingOf(open, loose);
     this.#keepLoose(
       this.#looseFills.filter(
-        (fill) => fill.account !== account || (loose.includes(fill) && !fitting.includes(fill)),
+        (fill) => fill.account !== account || (fill.slot >= fromSlot && !fitting.includes(fill)),
       ),
     );
     return fitting.reduce(less, open);
@@ -587,13 +600,21 @@ export class OpenChanges {
     this.#ahead = [...(spare < 0 ? this.#ahead : this.#ahead.toSpliced(spare, 1)), record];
   }
 
-  /** Removes what waited for a state of this slot. Where it has the collateral of before the first of them, they wait on. */
+  /**
+   * Removes what waited for a state of this slot. Where it has the collateral of before a flow, that flow and what came after it wait
+   * on, and all of the slot where that is its first one.
+   */
   #takeAhead(account: string, slot: number, balance: Balance): readonly CashRecord[] {
-    const first = this.#ahead.find((one) => one.account === account && one.slot === slot && isFlow(one));
-    const toSlot = first !== undefined && precedes(balance, first, 0) ? slot - 1 : slot;
-    const isDue = (one: CashRecord): boolean => one.account === account && one.slot <= toSlot;
-    const due = this.#ahead.filter(isDue);
-    if (due.length > 0) this.#ahead = this.#ahead.filter((one) => !isDue(one));
+    const isOf = (one: CashRecord): boolean => one.account === account && one.slot === slot;
+    const flows = this.#ahead.filter((one) => isOf(one) && isFlow(one));
+    const next = flows.find((one) => precedes(balance, one, 0));
+    const fromIndex = next === undefined ? Number.POSITIVE_INFINITY : this.#ahead.indexOf(next);
+    const waits = (one: CashRecord, index: number): boolean =>
+      one.account !== account ||
+      one.slot > slot ||
+      (isOf(one) && next !== undefined && (next === flows[0] || index >= fromIndex));
+    const due = this.#ahead.filter((one, index) => !waits(one, index));
+    if (due.length > 0) this.#ahead = this.#ahead.filter(waits);
     return due;
   }
 
@@ -611,12 +632,6 @@ export class OpenChanges {
     );
   }
 
-  /** @returns what is left open of a change after a record of it; null: nothing */
-  #applied(open: OpenChange, record: CashRecord, atMs: number): OpenChange | null {
-    const left = less(open, record);
-    return this.#isSettled(left, atMs) ? null : left;
-  }
-
   /** Notes a change that is explained as paid in or out. @returns true if nothing is left of it */
   #isSettled(open: OpenChange, atMs: number): boolean {
     if (!isExplained(open)) return false;
@@ -629,7 +644,8 @@ export class OpenChanges {
     if (open.unlisted) this.#settled = [...this.#settled.slice(1 - maxSettled), open];
     else {
       this.#noteHidden(open);
-      if (open.taken === undefined) this.#noteOfSlot(open);
+      if (open.taken === undefined)
+        this.#noteOfSlot(open.flowUsd === 0 ? open : { ...open, reportedUsd: open.flowUsd });
     }
     const usd = open.flowUsd - takenUsd - (open.reportedUsd ?? 0);
     if (usd !== 0) {
@@ -687,19 +703,19 @@ function joined(first: OpenChange, second: OpenChange): OpenChange {
   };
 }
 
-/** The fills that are the trades of a change together and leave the least of it to explain; empty: none leave less. */
+/** The fills that are the trades of a change and explain it, those that leave the least of it to explain; empty: none do. */
 function fittingOf(open: OpenChange, fills: readonly FillRecord[]): readonly FillRecord[] {
-  const tried = fills.slice(-maxTried);
+  const tried = fills.filter(({ symbol }) => open.traded[symbol] !== undefined).slice(-maxTried);
   let fitting: readonly FillRecord[] = [];
-  let leftUsd = Math.abs(unexplainedUsd(open));
+  let leastUsd = Number.POSITIVE_INFINITY;
   for (let subset = (1 << tried.length) - 1; subset > 0; subset--) {
     const some = tried.filter((_, index) => subset & (1 << index));
     const left = some.reduce(less, open);
-    if (some.some(({ symbol }) => left.traded[symbol] !== undefined)) continue;
+    if (some.some(({ symbol }) => left.traded[symbol] !== undefined) || !isExplained(left)) continue;
     const usd = Math.abs(unexplainedUsd(left));
-    if (usd >= leftUsd) continue;
+    if (usd >= leastUsd) continue;
     fitting = some;
-    leftUsd = usd;
+    leastUsd = usd;
   }
   return fitting;
 }

@@ -136,12 +136,12 @@ export class Profit implements Doubt {
   /**
    * Takes a flow into the sum. @returns true if it counts
    * @param usd positive: paid in
-   * @param isAhead no state shows it yet, as of `OpenChanges.isAhead`
+   * @param isAfter it came after the state of its slot, as of `OpenChanges.isAfterState`
    */
-  takeFlow(account: string, slot: number, usd: number, isAhead = false): boolean {
+  takeFlow(account: string, slot: number, usd: number, isAfter = false): boolean {
     const kept = this.#kept;
     if (kept === null) return true;
-    if (!isAhead && slot <= sinceSlot(kept, account)) return false;
+    if (!isAfter && slot <= sinceSlot(kept, account)) return false;
     this.#kept = { ...kept, netUsd: kept.netUsd + usd };
     return true;
   }

@@ -300,7 +300,7 @@ export class Profits {
     const { slot, fields } = event;
     const after = typeof fields.after === "number" ? { afterUsd: fields.after } : {};
     const record = { kind: "flow", account, slot, usd, ...after } as const;
-    const counts = profit.takeFlow(account, slot, usd, profit.changes.isAhead(record));
+    const counts = profit.takeFlow(account, slot, usd, profit.changes.isAfterState(record));
     if (!profit.changes.takeRecord(record, draft.atMs) && !counts) return false;
     this.#refresh(entry, draft, false);
     return true;

@@ -77,3 +77,19 @@ test("while no answer fills the gap, other accounts of the index are observed af
   expect(observed.at(-1)).toMatchObject({ slot: 105, told: [1] });
   await feed.stop();
 });
+
+test("five seconds count from the gap, not from one before it that was filled", async () => {
+  const { clock, observed, feed, change, polled } = rig();
+  polled(100, 5, 9);
+  change(103, 7);
+  await clock.advance(100);
+  change(102, 6);
+  await clock.advance(1_000);
+  change(106, 9);
+  change(107, 10, 1);
+  await clock.advance(4_900);
+  expect(observed.at(-1)).toMatchObject({ slot: 103, told: [0] });
+  await clock.advance(200);
+  expect(observed.at(-1)).toMatchObject({ slot: 107, told: [1] });
+  await feed.stop();
+});

@@ -251,6 +251,13 @@ describe("a change whose sequence jumps", () => {
     expect(mirror.holding).toBe(true);
   });
 
+  test("holds those of others for five seconds, however many of one are held", () => {
+    const { mirror } = polled(row(0, 5), row(1, 9));
+    for (let i = 0; i < 250; i++) mirror.takeMessage(change(103 + i, 7 + i), 1_000 + i * 20);
+    mirror.takeMessage(change(400, 10, 1), 5_990);
+    expect(mirror.takeOverdue(6_000).mirrored).toMatchObject({ told: [1], slot: 400 });
+  });
+
   test("is merged in order once the missing one arrives, also within a slot", () => {
     for (const slot of [102, 103]) {
       const { mirror } = polled(row(0, 5), row(1, 9));

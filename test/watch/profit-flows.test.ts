@@ -677,6 +677,42 @@ describe("a record of the very slot of the newest state, which does not show it 
     expect([figures(h), h.told]).toEqual([{ pnl: 0, netDeposits: paid }, []]);
   });
 
+  test("is not in a baseline of that slot where its record comes after the next state", () => {
+    const h = new Harness({ rules, wallets });
+    h.config();
+    h.mark(150);
+    h.account([subaccount(10_000, [])]);
+    h.events("collateral", [], "main", { coversMs: 0 });
+    const { slot } = h;
+    h.pass(1_000);
+    h.account([subaccount(15_000, [])]);
+    h.events("collateral", translated([deposit(slot)], h), "main", { coversMs: 0 });
+    expect(figures(h)).toEqual(shown);
+    readings(h, 3, [subaccount(15_000, [])]);
+    expect([figures(h), h.told]).toEqual([shown, []]);
+  });
+
+  test.each([
+    ["the next state", false],
+    ["a restart", true],
+  ])("waits on where a state of its slot shows the one before it, until %s", (_, restart) => {
+    let h = begun([subaccount(10_000, [])]);
+    const rows = [row(h.slot, 0, "deposit", 1_000, 11_000), row(h.slot, 0, "deposit", 2_000, 13_000)];
+    for (const [index, one] of rows.entries()) one.slotIndex = index;
+    h.events("collateral", translated(rows, h), "main", { coversMs: 0 });
+    again(h, [subaccount(11_000, [])]);
+    if (restart) {
+      const before = h;
+      h = before.restarted({ rules, wallets });
+      h.slot = before.slot;
+      h.config();
+      h.mark(150);
+    }
+    h.asks.length = 0;
+    readings(h, 3, [subaccount(13_000, [])]);
+    expect([h.asks, figures(h), h.told]).toEqual([[], { pnl: 0, netDeposits: 3_000 }, []]);
+  });
+
   test("is not in a baseline of that slot", () => {
     const h = new Harness({ rules, wallets });
     h.config();
@@ -789,4 +825,14 @@ test("funding at the rate of the market, settled with a position that is gone, i
   h.events("fills", [fill(h.slot, 0, "ask", 40, 140)], "main", { coversMs: 0 });
   readings(h, 1, [subaccount(9_585, [])]);
   expect(figures(h)).toEqual({ pnl: -415, netDeposits: 0 });
+});
+
+test("fills of the slot of the state before explain a trade beside a deposit, once that is known", () => {
+  const h = begun([subaccount(10_000, [position(10, 150)])]);
+  const { slot } = h;
+  h.pass(1_000);
+  h.account([subaccount(14_800, [])]);
+  h.events("fills", [fill(slot, 0, "ask", 10, 130)], "main", { coversMs: 0 });
+  h.events("collateral", translated([row(h.slot, 0, "deposit", 5_000, 14_800)], h), "main", { coversMs: 0 });
+  expect(figures(h)).toEqual({ pnl: -200, netDeposits: 5_000 });
 });
