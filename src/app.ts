@@ -655,6 +655,9 @@ class SetNotes {
   readonly #onBroken: (error: unknown) => void;
   #waiting: readonly Milestone[] = [];
   #cancel: () => void = () => {};
+  /** One write after the other: two at a time would write the same twice. */
+  #writing: Promise<void> = Promise.resolve();
+  #stopped = false;
 
   constructor(store: History, clock: Clock, onBroken: (error: unknown) => void) {
     this.#store = store;
@@ -677,11 +680,16 @@ class SetNotes {
 
   /** Tries once more. */
   async stop(): Promise<void> {
+    this.#stopped = true;
     await this.#write();
-    this.#cancel();
   }
 
-  async #write(): Promise<void> {
+  #write(): Promise<void> {
+    this.#writing = this.#writing.catch(() => {}).then(() => this.#writeNow());
+    return this.#writing;
+  }
+
+  async #writeNow(): Promise<void> {
     this.#cancel();
     const milestones = this.#waiting;
     if (milestones.length === 0) return;
@@ -689,7 +697,8 @@ class SetNotes {
       await this.#store.commit([changes({ milestones })]);
     } catch (error) {
       if (!(error instanceof CommitFailed)) throw error;
-      this.#cancel = this.#clock.after(noteAgainMs, () => void this.#write().catch(this.#onBroken));
+      if (!this.#stopped)
+        this.#cancel = this.#clock.after(noteAgainMs, () => void this.#write().catch(this.#onBroken));
       return;
     }
     this.#waiting = this.#waiting.filter((one) => !milestones.includes(one));
