@@ -63,14 +63,17 @@ export function freshLevels({ levels, fresh }: Lifecycle): readonly LevelState[]
   return fresh === null ? levels : levels.map((level, i) => (level.active ? level : fresh[i]!));
 }
 
-/** The state without the time that levels held which do not fire. */
-export function withoutHeld(state: Lifecycle): Lifecycle {
+/** The state without the time that levels above this one held which do not fire. @param certain null: of all levels */
+export function withoutHeld(state: Lifecycle, certain: Severity | null): Lifecycle {
+  const rank = certain === null ? -1 : severityRank[certain];
   const cleared = (levels: readonly LevelState[]) =>
-    levels.map((level) => (level.active ? level : { ...level, holds: false, heldMs: 0 }));
+    levels.map((level) =>
+      level.active || severityRank[level.severity] <= rank ? level : { ...level, holds: false, heldMs: 0 },
+    );
   const levels = cleared(state.levels);
-  const fires = levels.some(({ active }) => active);
-  const fresh = state.fresh && fires ? cleared(state.fresh) : null;
-  return { ...state, levels, fresh, sinceMs: fires ? state.sinceMs : null };
+  const goesOn = levels.some(({ active, holds }) => active || holds);
+  const fresh = state.fresh && goesOn ? cleared(state.fresh) : null;
+  return { ...state, levels, fresh, sinceMs: goesOn ? state.sinceMs : null };
 }
 
 /** The severity at which the alert fires now, or null. */

@@ -175,6 +175,8 @@ export interface RuleState {
   readonly heldSlot?: number;
   /** Levels that do not fire held because of a change of collateral that was not explained. Absent: none did. */
   readonly doubted?: true;
+  /** The level that held beside those in any case. Absent: none did. */
+  readonly certain?: Severity;
 }
 
 /** The built-in rule of fire drills. */

@@ -433,7 +433,10 @@ export class Conditions {
     }
     const before = known ? this.#countedOf(instance, lastKnownMs) : instance.lifecycle;
     const { doubt } = judged;
-    if (known) instance.doubted = doubt !== undefined && isUncertain(judged, judged.severity);
+    if (known) {
+      instance.doubted = doubt !== undefined && isUncertain(judged, judged.severity);
+      instance.certain = instance.doubted ? doubt!.certain : null;
+    }
     // What a liquidation left nothing of cannot come back a moment later: nobody waits whether it does.
     // Nor can what held because of a withdrawal that is explained now.
     const goneNow = known && !old && judged.severity === null;
@@ -506,11 +509,11 @@ export class Conditions {
    * The clocks before a judgement. Time that levels held because of a change of collateral counts for nothing where that was
    * explained as paid in or out while the rule could not be judged.
    */
-  #countedOf({ lifecycle, rule, node, doubted }: Instance, lastKnownMs: number): Lifecycle {
+  #countedOf({ lifecycle, rule, node, doubted, certain }: Instance, lastKnownMs: number): Lifecycle {
     if (!lifecycle.blind || !doubted || !this.#ofProfit.has(rule)) return lifecycle;
     const sinceMs = Number.isNaN(lastKnownMs) ? lifecycle.sinceMs : lastKnownMs;
     if (sinceMs === null || this.#options.explainedSince(node, sinceMs, sinceMs) === null) return lifecycle;
-    return withoutHeld(lifecycle);
+    return withoutHeld(lifecycle, certain);
   }
 
   /** The flow that an alert was raised by, where that is explained at this moment, or was while its rule could not be judged. */
@@ -757,6 +760,7 @@ export class Conditions {
     instance.alreadySo = state.alreadySo;
     instance.heldSlot = state.heldSlot ?? 0;
     instance.doubted = state.doubted ?? false;
+    instance.certain = state.certain ?? null;
     if (alert) this.#follow(instance, alert);
   }
 
@@ -780,6 +784,7 @@ export class Conditions {
       alreadySo: instance.alreadySo,
       ...(instance.heldSlot > 0 ? { heldSlot: instance.heldSlot } : {}),
       ...(instance.doubted ? { doubted: true } : {}),
+      ...(instance.certain === null ? {} : { certain: instance.certain }),
     });
   }
 

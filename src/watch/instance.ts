@@ -3,6 +3,7 @@
  * where thousands of wallets are watched, nearly all of them quiet: of those there is nothing to tell, and none is kept.
  */
 import { type Lifecycle, newLifecycle } from "../alerts/lifecycle.ts";
+import type { Severity } from "../domain/alert.ts";
 import type { ConditionRule, Unknown, Window } from "../rules/index.ts";
 import type { LiveAlert } from "./alert-book.ts";
 import type { Due } from "./deadlines.ts";
@@ -99,6 +100,14 @@ export class Instance {
     if (doubted || this.#course !== null) this.#own().doubted = doubted;
   }
 
+  /** The level that held in any case by the last known judgement that was doubted. */
+  get certain(): Severity | null {
+    return this.#course?.certain ?? null;
+  }
+  set certain(certain: Severity | null) {
+    if (certain !== null || this.#course !== null) this.#own().certain = certain;
+  }
+
   /** The reason why the last judgement was unknown; null while it is known. */
   get unknown(): Unknown | null {
     return this.#course?.unknown ?? null;
@@ -158,6 +167,7 @@ class Course {
   heldAtMs: number | null = null;
   heldSlot = 0;
   doubted = false;
+  certain: Severity | null = null;
   unknown: Unknown | null = null;
   unknownSinceMs = 0;
   stored = false;

@@ -277,6 +277,29 @@ test.each(["nothing", "prices", "a reload", "a restart"])(
   },
 );
 
+test.each(["nothing", "a restart"])(
+  "time in which a loss held in any case counts, whatever a withdrawal beside it might have been, with %s then",
+  (meanwhile) => {
+    const rules = `rules:
+  - name: Loss
+    scope: wallet
+    value: wallet.pnl
+    levels: { warning: { when: value < -300.0 }, critical: { when: value < -2000.0 } }
+    for: 90s
+    summary: "pnl {{ usd(wallet.pnl) }}"`;
+    let h = boot(rules);
+    live(h, 30 * second, calm(10_000), 144);
+    h.account(calm(8_000));
+    const slot = h.slot;
+    live(h, 20 * second, calm(8_000), 144);
+    for (let i = 0; i < 30; i++) h.pass(second);
+    if (meanwhile === "a restart") h = h.restarted({ rules });
+    h.events("collateral", [flow(h, -2_000, slot)]);
+    live(h, 60 * second, calm(8_000), 144);
+    expect(h.told).toEqual(["Loss main fired warning"]);
+  },
+);
+
 test.each([4_000, -4_000])(
   "a flow of %d USD in the slot of a state from before it waits for a state that shows it",
   (usd) => {

@@ -235,7 +235,7 @@ export const former: readonly Defect[] = [
   one(
     "time in which a withdrawal might have been a loss counts for a loss after it",
     "src/watch/conditions.ts",
-    "return withoutHeld(lifecycle);",
+    "return withoutHeld(lifecycle, certain);",
     "return lifecycle;",
   ),
   one(
