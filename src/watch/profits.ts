@@ -286,8 +286,13 @@ export class Profits {
     const account = accountOf(event);
     const usd = this.#flowOf(entry, event, read);
     const transfer = transferOf(event);
+    const { slot, fields } = event;
+    const after = typeof fields.after === "number" ? { afterUsd: fields.after } : {};
+    const record =
+      account === null || usd === null ? null : ({ kind: "flow", account, slot, usd, ...after } as const);
+    const isAfter = record !== null && profit.changes.isAfterState(record);
     // Between two accounts that are both watched the wallet as a whole has neither more nor less.
-    this.#today.take(event, usd ?? (transfer?.within ? 0 : null));
+    this.#today.take(event, usd ?? (transfer?.within ? 0 : null), isAfter);
     if (event.backfilled || account === null) return false;
     if (usd === null) {
       if (transfer !== null && !transfer.within)
@@ -296,11 +301,8 @@ export class Profits {
         );
       return false;
     }
-    if (usd === 0) return false;
-    const { slot, fields } = event;
-    const after = typeof fields.after === "number" ? { afterUsd: fields.after } : {};
-    const record = { kind: "flow", account, slot, usd, ...after } as const;
-    const counts = profit.takeFlow(account, slot, usd, profit.changes.isAfterState(record));
+    if (usd === 0 || record === null) return false;
+    const counts = profit.takeFlow(account, slot, usd, isAfter);
     if (!profit.changes.takeRecord(record, draft.atMs) && !counts) return false;
     this.#refresh(entry, draft, false);
     return true;

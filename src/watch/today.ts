@@ -45,6 +45,8 @@ interface DayFlow {
   /** Signed; null: nobody can say what it did. */
   readonly usd: number | null;
   readonly account: string | null;
+  /** It came after the state of its slot. Absent: that state shows it, as far as is known. */
+  readonly after?: true;
   /** The loss of the day when a withdrawal was counted, USD. Absent: none, or equity was not known since. */
   lossUsd?: number;
 }
@@ -160,12 +162,14 @@ export class Today implements Due {
   }
 
   /** @param flowUsd of a collateral move: what it brought in or, negative, took out; null: nobody can say */
-  take(event: Event, flowUsd: number | null): void {
+  take(event: Event, flowUsd: number | null, isAfter = false): void {
     const { wallet, kind, fields, happenedMs, symbol } = event;
     if (wallet === null || (kind !== "fill" && kind !== "funding" && kind !== "collateral")) return;
     if (kind === "collateral") {
       const { slot, happenedMs: atMs } = event;
-      if (flowUsd !== 0) this.takeFlow(wallet, { slot, atMs, usd: flowUsd, account: accountOf(event) });
+      const after = isAfter ? ({ after: true } as const) : {};
+      if (flowUsd !== 0)
+        this.takeFlow(wallet, { slot, atMs, usd: flowUsd, account: accountOf(event), ...after });
       return;
     }
     // An hour of funding belongs to the day in which it ends, and that which ends at midnight to the day that ends.
@@ -308,10 +312,7 @@ export class Today implements Due {
   }
 
   /** Takes what was paid in or, negative, out of an account; null: nobody can say. */
-  takeFlow(
-    wallet: string,
-    flow: { slot: number; atMs: number; usd: number | null; account: string | null },
-  ): void {
+  takeFlow(wallet: string, flow: Omit<DayFlow, "lossUsd">): void {
     const book = this.#ownBook(wallet);
     const { atMs } = flow;
     const [today] = book.days;
@@ -390,8 +391,8 @@ function isFromExchange({ slot, slots }: Base): boolean {
 }
 
 /** True if a flow is contained in the equity of midnight. */
-function isBefore({ slot, account, atMs }: DayFlow, base: Base, startMs: number): boolean {
-  if (base.slots !== undefined) return account !== null && slot <= base.slots.of(account);
+function isBefore({ slot, account, atMs, after }: DayFlow, base: Base, startMs: number): boolean {
+  if (base.slots !== undefined) return account !== null && slot - (after ? 0 : 1) < base.slots.of(account);
   return base.slot === null ? atMs < startMs : slot <= base.slot;
 }
 

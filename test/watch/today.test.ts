@@ -180,6 +180,18 @@ test("profit of today is counted from our own equity of midnight, without what c
   expect(figure(after, "pnlToday")).toBeCloseTo(-100, 9);
 });
 
+test("a deposit in the slot of the last reading of yesterday, and after it, is today's and no profit", () => {
+  const h = boot(losing, midnight - 5 * minute);
+  until(h, midnight - 1_000);
+  const { slot } = h;
+  h.pass(2_000);
+  read(h, 1_500);
+  const fields = { eventType: "deposit", amountUsd: 500, after: 1_500 };
+  h.events("collateral", [flow(midnight - 500, slot, 500, { fields })], "main", { coversMs: 0 });
+  until(h, midnight + minute, 1_500);
+  expect([figure(h, "pnlToday"), figure(h, "pnl")]).toEqual([0, 0]);
+});
+
 test("nobody who watches over midnight goes blind by it, and the next day begins with 0", () => {
   const h = boot(losing, midnight - 5 * minute);
   h.see(portfolio(h, 1_500, midnight - 24 * hour));
