@@ -3,7 +3,7 @@
  * and says what is wrong in lines for people.
  */
 
-import type { AlertChange } from "../../src/domain/alert.ts";
+import { type AlertChange, severityRank } from "../../src/domain/alert.ts";
 import { blindRule, builtInRules, unreachableRule } from "../../src/domain/built-in.ts";
 import type { Acknowledgement, OwedItem } from "../../src/domain/delivery.ts";
 import { parseSubject } from "../../src/domain/subject.ts";
@@ -279,7 +279,7 @@ const replaysAlike: Invariant = ({ log, replayed }) => {
 /** Rules of the program itself may have an alert for each of several things of one subject. */
 const isOneAtATime = (rule: string): boolean => !(builtInRules as readonly string[]).includes(rule);
 
-/** On each channel the steps of an alert arrive in their order; a rise alone may overtake. */
+/** On each channel the steps of an alert arrive in their order; those of a higher level alone may overtake. */
 const inOrder: Invariant = ({ log }) => {
   const wrong: string[] = [];
   const newest = new Map<string, AlertChange & { readonly life: number }>();
@@ -293,7 +293,11 @@ const inOrder: Invariant = ({ log }) => {
       const key = `${channel} ${change.alertId} ${change.alert.firedAtMs}`;
       const before = newest.get(key);
       const follows = before && (before.life === life || committed.has(stepOf(before)));
-      const overtakes = before?.alert.severity === "critical" && change.alert.severity !== "critical";
+      const overtakes =
+        before !== undefined &&
+        before.kind !== "ended" &&
+        before.kind !== "fell" &&
+        severityRank[before.alert.severity] > severityRank[change.alert.severity];
       if (follows && change.id < before.id && !overtakes)
         wrong.push(`${channel}: ${change.kind} of alert ${change.alertId} arrived after a later step`);
       if (!follows || change.id > before.id) newest.set(key, { ...change, life });
