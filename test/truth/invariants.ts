@@ -11,7 +11,7 @@ import { channelTraits } from "./channels.ts";
 import { longestScheduleMs } from "./config.ts";
 import { remindedSeldom } from "./few.ts";
 import { diskInvariants } from "./invariants-disk.ts";
-import { halfOpenIsNoticed } from "./invariants-streams.ts";
+import { asksOn, halfOpenIsNoticed } from "./invariants-reads.ts";
 import { jsonOf } from "./log.ts";
 import { nameOf } from "./names.ts";
 import type { Outcome } from "./scenario.ts";
@@ -322,6 +322,7 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   inOrder,
   remindedSeldom,
   halfOpenIsNoticed,
+  asksOn,
   replaysAlike,
   ...diskInvariants,
 };

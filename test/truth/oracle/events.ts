@@ -5,6 +5,7 @@
 import type { Outcome } from "../scenario.ts";
 import { claimProblem } from "./claim.ts";
 import { Clear } from "./clear.ts";
+import { garbledWithin } from "./daemon/troubles.ts";
 import type { Finding } from "./finding.ts";
 import { happenedIn, ruleOfType } from "./happened.ts";
 import { livesOf } from "./lives.ts";
@@ -34,6 +35,7 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
   const terms = new Terms(outcome.sections);
   const changes = livesOf(outcome.log).flatMap((life) => life.changes);
   const unknown = unknownLists(outcome);
+  const isGarbled = garbledWithin(outcome);
   const told = changes.filter(
     ({ kind, alert, atMs }) =>
       kind === "fired" &&
@@ -50,7 +52,10 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
     );
     if (found) {
       left.delete(found);
-      const problems = event.claims(found.alert).flatMap(claimProblem);
+      // A field that nobody can read is told as one that is not there.
+      const problems = isGarbled(event.atMs - slackMs, found.committedMs)
+        ? []
+        : event.claims(found.alert).flatMap(claimProblem);
       if (problems.length > 0)
         findings.push({
           ...{ check: "soundness", ...common, atMs: found.committedMs },

@@ -45,7 +45,6 @@ export function happenedIn({ plan, simulator, log }: Outcome): readonly Happened
   const found: Happened[] = [];
   const keys = new Map<string, string>();
   const announced = new Set<number>();
-  const garbled = plan.troubles.faults.some(({ kind }) => kind === "garbled");
   for (const { notifications } of log.of("ledger"))
     for (const one of notifications) keys.set(`${one.wallet} ${one.id}`, one.key);
   for (const wallet of world.wallets.values()) {
@@ -58,7 +57,7 @@ export function happenedIn({ plan, simulator, log }: Outcome): readonly Happened
     if (terms.watchOnly) continue;
     for (const one of wallet.notifications.all()) {
       const key = keys.get(`${wallet.name} ${one.id}`);
-      const event = key === undefined ? null : notified(wallet, one, key, world, garbled);
+      const event = key === undefined ? null : notified(wallet, one, key, world);
       // An announcement to all is one, whoever reads it.
       if (!event || (one.source === "admin" && announced.has(one.id))) continue;
       if (one.source === "admin") announced.add(one.id);
@@ -209,13 +208,7 @@ function whaleLiquidations(
   });
 }
 
-function notified(
-  { name }: Wallet,
-  one: Notification,
-  key: string,
-  { markets }: World,
-  garbled: boolean,
-): Happened | null {
+function notified({ name }: Wallet, one: Notification, key: string, { markets }: World): Happened | null {
   const { source, notificationType, createdMs, account, id } = one;
   const rule = source === "event" ? ruleOfType[notificationType] : "Announcement";
   if (rule === undefined) return null;
@@ -230,7 +223,7 @@ function notified(
       source === "admin"
         ? new RegExp(`^notification:notification:admin:.*:${id}$`).test(eventKey ?? "")
         : eventKey === `notification:${key}`,
-    claims: (text) => claimsOf(text, source === "event" ? figuresOf(one, markets, garbled) : wordsOf(one)),
+    claims: (text) => claimsOf(text, source === "event" ? figuresOf(one, markets) : wordsOf(one)),
   };
 }
 
@@ -245,7 +238,6 @@ const wordsOf = ({ title, body }: Notification): Figures => [
 function figuresOf(
   { data, details, account, notificationType }: Notification,
   markets: World["markets"],
-  garbled: boolean,
 ): Figures {
   const fields = (data ?? {}) as Readonly<Record<string, string>>;
   const { symbol, side, baseLotsFilled, baseLotsReleased, quoteLotsFilled = 0, priceInTicks } = fields;
@@ -260,8 +252,7 @@ function figuresOf(
         : undefined;
   const trigger = String(details?.triggerType ?? "stop or take profit").replace("_", " ");
   return [
-    // Where that field was unreadable nothing is said of it.
-    ["trigger", garbled ? /: a (stop loss|take profit) was executed/ : /: a ([\w ]+) was executed/, trigger],
+    ["trigger", /: a ([\w ]+) was executed/, trigger],
     ["symbol", /(?:executed|placed|order) in (\w+)/, symbol],
     ["symbol", /(?:[Bb]ought|[Ss]old) [\d.,]+ (?!at )(\w+)/, symbol],
     ["side", /: (bought|sold) /, side === "bid" ? "bought" : "sold"],

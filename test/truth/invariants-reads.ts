@@ -1,4 +1,4 @@
-/** Invariants of streams: one over which nothing comes any more is given up, so that its data are polled. */
+/** Invariants of reads: a stream over which nothing comes any more is given up, so that its data are polled, and polls go on. */
 import type { Invariant } from "./invariants.ts";
 
 /** A stream is pinged after 20 s, given up 10 s later, and may have had late frames on their way. */
@@ -24,4 +24,32 @@ export const halfOpenIsNoticed: Invariant = ({ log, plan }) => {
       ? [`${standing} streams told nothing from ${new Date(fromMs).toISOString()} on, and none was given up`]
       : [];
   });
+};
+
+/** Nothing that the exchange answers has the daemon ask nothing at all for longer, ms. */
+const asksWithinMs = 30_000;
+
+export const asksOn: Invariant = ({ log }) => {
+  const wrong: string[] = [];
+  const stalls = log.of("stalled");
+  /** By life, the time of its last request. */
+  const lastMs = new Map<number, number>();
+  const check = (life: number, atMs: number): void => {
+    const fromMs = lastMs.get(life) ?? atMs;
+    const stalled = stalls.filter((one) => one.atMs >= fromMs && one.atMs <= atMs);
+    const ms = stalled.reduce((left, one) => left - one.ms, atMs - fromMs);
+    if (ms > asksWithinMs)
+      wrong.push(
+        `life ${life} asked nothing for ${Math.round(ms)} ms from ${new Date(fromMs).toISOString()}`,
+      );
+  };
+  for (const entry of log.entries)
+    if (entry.kind === "sent") {
+      check(entry.life, entry.atMs);
+      lastMs.set(entry.life, entry.atMs);
+    } else if (entry.kind === "life" && /^(is killed|is told to stop)$/.test(entry.text)) {
+      check(entry.life, entry.atMs);
+      lastMs.delete(entry.life);
+    }
+  return wrong;
 };
