@@ -33,7 +33,16 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
   const findings: Finding[] = [];
   const clear = new Clear(outcome);
   const terms = new Terms(outcome.sections);
-  const changes = livesOf(outcome.log).flatMap((life) => life.changes);
+  const lives = livesOf(outcome.log);
+  const changes = lives.flatMap((life) => life.changes);
+  // Before the market list was read a live notification that names an asset by its number is told without its market.
+  const unlisted = new Set(
+    lives.flatMap((life) => {
+      const list = life.told.find(({ observation }) => observation?.kind === "marketConfig");
+      const listedMs = list?.observation ? list.committedMs : Number.POSITIVE_INFINITY;
+      return life.changes.filter(({ committedMs }) => committedMs < listedMs);
+    }),
+  );
   const unknown = unknownLists(outcome);
   const isGarbled = garbledWithin(outcome);
   const told = changes.filter(
@@ -53,9 +62,8 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
     if (found) {
       left.delete(found);
       // A field that nobody can read is told as one that is not there.
-      const problems = isGarbled(event.atMs - slackMs, found.committedMs)
-        ? []
-        : event.claims(found.alert).flatMap(claimProblem);
+      const isUnreadable = unlisted.has(found) || isGarbled(event.atMs - slackMs, found.committedMs);
+      const problems = isUnreadable ? [] : event.claims(found.alert).flatMap(claimProblem);
       if (problems.length > 0)
         findings.push({
           ...{ check: "soundness", ...common, atMs: found.committedMs },
