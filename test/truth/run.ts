@@ -192,17 +192,17 @@ async function play(plan: Plan): Promise<void> {
   console.log(reportOf(outcome, [...violations(outcome), ...findings]));
 }
 
-/**
- * Hands a scenario to a process, which is killed if the scenario does not end.
- * @throws where the process ends by itself instead of answering
- */
+/** Hands a scenario to a process, which is killed if the scenario does not end. That it does not, or ends the process, is a violation. */
 function ask(child: ChildProcess, task: Task): Promise<Done> {
-  return new Promise((resolve, reject) => {
-    const ended = (status: number | null, signal: string | null) =>
-      reject(new Error(`seed ${task.seed}: the process ended with ${status ?? signal}`));
+  return new Promise((resolve) => {
+    const ended = (status: number | null, signal: string | null) => {
+      clearTimeout(timer);
+      resolve(unplayed(task, `died: the process ended with ${status ?? signal}`));
+    };
     const timer = setTimeout(() => {
       child.off("exit", ended);
-      child.once("exit", () => resolve(stuck(task)));
+      const text = `stuck: the scenario did not end within ${stuckAfterMs / 1_000} s`;
+      child.once("exit", () => resolve(unplayed(task, text)));
       child.kill("SIGKILL");
     }, stuckAfterMs);
     child.once("exit", ended);
@@ -215,9 +215,9 @@ function ask(child: ChildProcess, task: Task): Promise<Done> {
   });
 }
 
-const stuck = ({ seed }: Task): Done => ({
+const unplayed = ({ seed }: Task, violation: string): Done => ({
   ...{ seed, wallets: planOf(seed).world.wallets.length, messages: 0, tookMs: stuckAfterMs },
-  violations: [`stuck: the scenario did not end within ${stuckAfterMs / 1_000} s`],
+  violations: [violation],
   reach: { troubles: [], features: [], rules: [] },
 });
 
