@@ -166,22 +166,21 @@ ${far.config(away)}`,
   const looked = new Set<string>();
   const windows = zeros();
   const mostInWindow = zeros();
-  let copiesBefore = new Map<string, number>();
-  let cutBefore = 0;
+  let unansweredBefore = new Map<string, number>();
   /** After a kill: what the far sides and the exchange hold, against what the database does. */
   const examine = async () => {
     await far.quiet();
     using judge = new Judge(database);
     const arrived = new Map(channelNames.map((name) => [name, new Set(far.accepted(name))]));
-    const copies = new Map<string, number>();
-    for (const name of channelNames)
-      for (const id of far.accepted(name)) copies.set(id, (copies.get(id) ?? 0) + 1);
+    // Each that was accepted and is not recorded was so because of the kill, unless its line was cut.
+    const unanswered = new Map<string, number>();
+    const count = (id: string, by: number) => unanswered.set(id, (unanswered.get(id) ?? 0) + by);
+    for (const name of channelNames) for (const id of far.accepted(name)) count(id, 1);
+    for (const id of far.mailsWithoutAnswer) count(id, -1);
     const found = zeros();
     for (const { id, receiver } of judge.open())
-      if ((copies.get(id) ?? 0) > (copiesBefore.get(id) ?? 0)) found[receiver]++;
-    found.mail = Math.max(0, found.mail - (far.mailsWithoutAnswer - cutBefore));
-    copiesBefore = copies;
-    cutBefore = far.mailsWithoutAnswer;
+      if ((unanswered.get(id) ?? 0) > (unansweredBefore.get(id) ?? 0)) found[receiver]++;
+    unansweredBefore = unanswered;
     for (const name of channelNames) {
       windows[name] += found[name];
       mostInWindow[name] = Math.max(mostInWindow[name], found[name]);
@@ -310,7 +309,7 @@ ${far.config(away)}`,
     unacknowledged: inboxes()
       .flat()
       .filter(({ acked }) => !acked).length,
-    mailsWithoutAnswer: far.mailsWithoutAnswer,
+    mailsWithoutAnswer: far.mailsWithoutAnswer.length,
     dead: byStatus.dead ?? 0,
     largestMessage: largest,
     tookMs: performance.now() - beganMs,

@@ -4,7 +4,7 @@
  */
 import { type LocalDiscord, startDiscord } from "../support/discord.ts";
 import { type Service, startService } from "../support/service.ts";
-import { type LocalSmtp, startSmtp } from "../support/smtp.ts";
+import { type LocalSmtp, type ReceivedMail, startSmtp } from "../support/smtp.ts";
 
 export const channelNames = ["chat", "mail", "hook"] as const;
 export type ChannelName = (typeof channelNames)[number];
@@ -26,8 +26,6 @@ export class FarSides implements AsyncDisposable {
   readonly #discord: LocalDiscord;
   readonly #smtp: LocalSmtp;
   readonly #hook: Service;
-  #hungUp = 0;
-  #hangsUp: { left(): number; readonly times: number } | null = null;
 
   private constructor(discord: LocalDiscord, smtp: LocalSmtp, hook: Service) {
     this.#discord = discord;
@@ -86,30 +84,27 @@ export class FarSides implements AsyncDisposable {
         "accept, then hang up": { at: "afterData", drop: true },
         "401": { at: "auth", code: 535 },
       } as const;
-      const { left } = this.#smtp.fail({ ...faults[trouble], times });
-      if (trouble === "accept, then hang up") this.#hangsUp = { left, times };
+      this.#smtp.fail({ ...faults[trouble], times });
     }
   }
 
   /** All is well again. */
   mend(): void {
-    this.#hungUp += this.#hangsUp === null ? 0 : this.#hangsUp.times - this.#hangsUp.left();
-    this.#hangsUp = null;
     this.#discord.clearFaults();
     this.#smtp.clearFaults();
     this.#hook.clearFaults();
   }
 
-  /** Mails that were taken in, after which the line was cut without a word. */
-  get mailsWithoutAnswer(): number {
-    return this.#hungUp;
+  /** Ids of mails that were taken in, after which the line was cut without a word: one for each time. */
+  get mailsWithoutAnswer(): readonly string[] {
+    return this.#smtp.mails.filter(({ cut }) => cut).map(idOf);
   }
 
   /** Ids of messages, one for each copy that was accepted. */
   accepted(channel: ChannelName): readonly string[] {
     if (channel === "chat") return this.#discord.messages.map(({ nonce }) => nonce ?? "");
     if (channel === "hook") return this.#hook.taken;
-    return this.#smtp.mails.map(({ messageId }) => messageId.slice(1, messageId.indexOf("@")));
+    return this.#smtp.mails.map(idOf);
   }
 
   /** Resolves when what the dead left in their sockets has arrived. */
@@ -121,3 +116,5 @@ export class FarSides implements AsyncDisposable {
     await Promise.all([this.#discord.close(), this.#smtp.close(), this.#hook.close()]);
   }
 }
+
+const idOf = ({ messageId }: ReceivedMail): string => messageId.slice(1, messageId.indexOf("@"));

@@ -20,6 +20,8 @@ export interface ReceivedMail extends ParsedMail {
   readonly user: string | null;
   readonly atMs: number;
   readonly raw: string;
+  /** The line was cut instead of an answer. */
+  readonly cut: boolean;
 }
 
 export type SmtpFault =
@@ -167,6 +169,7 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<LocalSmtp> {
           user: typeof session.user === "string" ? session.user : null,
           atMs: Date.now(),
           raw,
+          cut: fault !== undefined && "drop" in fault,
         });
         if (fault !== undefined && "hang" in fault) return;
         if (fault !== undefined) cut(session);
