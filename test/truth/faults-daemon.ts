@@ -48,7 +48,12 @@ export function daemonFaults(
     const toMs = Math.min(overMs, fromMs + draw.between(60_000, 300_000));
     const needsSession = kind === "signInsRefused" || kind === "sessionsRevoked";
     const named = draw.some(needsSession && keyed.length > 0 ? keyed : wallets, 0.6);
-    return needsSession && keyed.length === 0 ? [] : [faultOf(draw, kind, { fromMs, toMs }, named)];
+    if (needsSession && keyed.length === 0) return [];
+    const fault = faultOf(draw, kind, { fromMs, toMs }, named);
+    // Now and then no channel takes what another one refuses.
+    return fault.kind === "channelRejects" && draw.chance(0.3)
+      ? channelNames.map((channel) => ({ ...fault, channel, share: 0.5 }))
+      : [fault];
   });
 }
 

@@ -94,20 +94,29 @@ const acknowledgedAsRecorded: Invariant = ({ log }) => {
  * A change is told on each channel in one message, however often it arrives. In another one only where the first left while the disk
  * took nothing, and the process ended before it was recorded.
  */
-const toldInOneMessage: Invariant = ({ log }) => {
+const toldInOneMessage: Invariant = ({ log, plan }) => {
   const wrong: string[] = [];
-  const known = new Map<string, { readonly id: string; readonly life: number }>();
+  const beginMs = log.entries[0]!.atMs;
+  const isRefused = (atMs: number): boolean =>
+    plan.troubles.faults.some(
+      ({ kind, fromMs, toMs }) =>
+        kind === "diskFull" && beginMs + fromMs <= atMs && beginMs + toMs + writtenWithinMs >= atMs,
+    );
+  const known = new Map<string, { readonly id: string; readonly life: number; readonly atMs: number }>();
   const recorded = new Set<string>();
   for (const entry of log.entries) {
     if (entry.kind === "committed")
       for (const { id, receiver } of entry.changes.messages) recorded.add(`${receiver} ${id}`);
     if (entry.kind !== "arrived") continue;
-    const { channel, message, life } = entry;
+    const { channel, message, life, atMs } = entry;
     for (const { change } of message.content.items) {
       const key = `${channel} ${nameOf(change)}`;
       const before = known.get(key);
-      if (before === undefined) known.set(key, { id: message.id, life });
-      else if (before.id !== message.id && (before.life === life || recorded.has(`${channel} ${before.id}`)))
+      if (before === undefined) known.set(key, { id: message.id, life, atMs });
+      else if (
+        before.id !== message.id &&
+        (before.life === life || recorded.has(`${channel} ${before.id}`) || !isRefused(before.atMs))
+      )
         wrong.push(`${channel}: ${nameOf(change)} is told in ${before.id} and in ${message.id}`);
     }
   }
