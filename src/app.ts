@@ -31,11 +31,10 @@ import {
   type Probe,
 } from "./deliver/index.ts";
 import { type Alert, type AlertChange, severities } from "./domain/alert.ts";
-import { type Changes, changes, type Milestone } from "./domain/changes.ts";
+import { type Changes, changes } from "./domain/changes.ts";
 import { type Clock, type Random, systemClock } from "./domain/clock.ts";
 import { formatDurationMs } from "./domain/duration.ts";
 import type { Observation, Source } from "./domain/observation.ts";
-import { CommitFailed } from "./domain/ports.ts";
 import { stretchedText } from "./domain/source-words.ts";
 import type { DaemonStatus } from "./domain/status.ts";
 import {
@@ -51,6 +50,7 @@ import { type History, openStore } from "./history/index.ts";
 import { IngestLoop } from "./ingest/loop.ts";
 import { preparedWatch, rememberedWatch } from "./ingest/remember.ts";
 import { LoopLag } from "./loop-lag.ts";
+import { SetNotes } from "./set-notes.ts";
 import { Pace, rulesAtPace } from "./settings/pace.ts";
 import { watchSettingsOf } from "./settings/watch.ts";
 import type { DaemonSettings } from "./settings.ts";
@@ -112,7 +112,6 @@ const maintainBudgetMs = 200;
 /** While there is more to do than fits the budget. */
 const maintainAgainMs = 1_000;
 const paceEveryMs = 5_000;
-const noteAgainMs = 5_000;
 const largestWalBytes = 67_108_864;
 
 /** Starts everything. Rejects, with what was started stopped again, when the database or a socket cannot be had. */
@@ -643,66 +642,6 @@ function digestSchedule({ cron, timezone: given }: DigestSettings, own: string) 
 
 function exactJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? part.toString() : part));
-}
-
-/**
- * Writes down which rules and routes are in use from here on, where they are other than before. They are in use whatever the disk
- * takes: what it refuses is written later.
- */
-class SetNotes {
-  readonly #store: History;
-  readonly #clock: Clock;
-  readonly #onBroken: (error: unknown) => void;
-  #waiting: readonly Milestone[] = [];
-  #cancel: () => void = () => {};
-  /** One write after the other: two at a time would write the same twice. */
-  #writing: Promise<void> = Promise.resolve();
-  #stopped = false;
-
-  constructor(store: History, clock: Clock, onBroken: (error: unknown) => void) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#onBroken = onBroken;
-  }
-
-  async note(settings: DaemonSettings, atMs: number): Promise<void> {
-    const sets = [
-      ["ruleSet", settings.ruleSetText],
-      ["routingSet", JSON.stringify(settings.routing)],
-    ] as const;
-    for (const [kind, value] of sets) {
-      const stored = (await this.#store.milestones(kind)).at(-1)?.value;
-      const newest = this.#waiting.findLast((one) => one.kind === kind)?.value ?? stored;
-      if (newest !== value) this.#waiting = [...this.#waiting, { atMs, kind, value }];
-    }
-    await this.#write();
-  }
-
-  /** Tries once more. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#write();
-  }
-
-  #write(): Promise<void> {
-    this.#writing = this.#writing.catch(() => {}).then(() => this.#writeNow());
-    return this.#writing;
-  }
-
-  async #writeNow(): Promise<void> {
-    this.#cancel();
-    const milestones = this.#waiting;
-    if (milestones.length === 0) return;
-    try {
-      await this.#store.commit([changes({ milestones })]);
-    } catch (error) {
-      if (!(error instanceof CommitFailed)) throw error;
-      if (!this.#stopped)
-        this.#cancel = this.#clock.after(noteAgainMs, () => void this.#write().catch(this.#onBroken));
-      return;
-    }
-    this.#waiting = this.#waiting.filter((one) => !milestones.includes(one));
-  }
 }
 
 /** Repeats work with a pause after each run; nothing overlaps, and a failure ends nothing. */

@@ -46,6 +46,7 @@ const roof = [
   "heap.ts",
   "loop-lag.ts",
   "version.ts",
+  "set-notes.ts",
   "settings",
   "settings.ts",
 ];

@@ -3,7 +3,7 @@ import type { Event } from "../domain/event.ts";
 import { accountName } from "../domain/subject.ts";
 import { usdFromQuoteLots } from "../risk/units.ts";
 import type { AccountEntry } from "./accounts.ts";
-import type { CashRecord } from "./open-changes.ts";
+import type { CashRecord } from "./unexplained-change.ts";
 
 /** Data of a transfer's event beside its fields (see the translation of the collateral history). */
 interface TransferData {

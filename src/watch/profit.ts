@@ -8,14 +8,9 @@
 import type { Facts } from "../rules/index.ts";
 import type { AccountEntry } from "./accounts.ts";
 import { type Draft, walletKeepPrefix } from "./draft.ts";
-import {
-  type ExplainedFlow,
-  type KeptChanges,
-  nothingOpen,
-  OpenChanges,
-  type OpenRange,
-} from "./open-changes.ts";
+import { type ExplainedFlow, type KeptChanges, OpenChanges } from "./open-changes.ts";
 import { Slots, type StoredSlots } from "./slots.ts";
+import { nothingOpen, type OpenRange } from "./unexplained-change.ts";
 
 /** A partial baseline is recognized where profit is the equity of PDA indices to within this share of it. */
 const partialShare = 0.1;

@@ -12,10 +12,10 @@ import { dayOf } from "../rules/index.ts";
 import type { Deadlines, Due } from "./deadlines.ts";
 import { type Draft, walletKeepPrefix } from "./draft.ts";
 import { accountOf } from "./flows.ts";
-import { nothingOpen } from "./open-changes.ts";
 import { noStretches, type Stretch } from "./profit.ts";
 import { Slots, type StoredSlots } from "./slots.ts";
 import type { ToldSince } from "./told-since.ts";
+import { nothingOpen } from "./unexplained-change.ts";
 import type { WalletEntry } from "./wallets.ts";
 
 export const todayKeepSuffix = "/today";

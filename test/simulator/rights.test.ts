@@ -32,7 +32,7 @@ test("a right that is taken away and given back is told by answers and by the st
   expect(await told()).toMatchObject({ capabilities: lost });
   await sim(simulator, "rights", { ...who, lost: [] });
   expect(await told()).toMatchObject({ capabilities: { flags: 63, state: "active" } });
-  // What leaves rights as they are tells nothing of them.
+  // A change that leaves rights as they are tells nothing of them.
   await sim(simulator, "collateral", { ...who, amount: "900" });
   expect(await told()).toMatchObject({ capabilities: null });
   socket.terminate();

@@ -9,8 +9,8 @@ import type { Acknowledgement, OwedItem } from "../../src/domain/delivery.ts";
 import { parseSubject } from "../../src/domain/subject.ts";
 import { channelTraits } from "./channels.ts";
 import { longestScheduleMs } from "./config.ts";
-import { remindedSeldom } from "./few.ts";
 import { diskInvariants } from "./invariants-disk.ts";
+import { remindedSeldom } from "./invariants-few.ts";
 import { asksOn, halfOpenIsNoticed } from "./invariants-reads.ts";
 import { jsonOf } from "./log.ts";
 import { nameOf } from "./names.ts";
@@ -289,7 +289,7 @@ const inOrder: Invariant = ({ log }) => {
     if (seen.has(`${channel} ${message.id}`)) continue;
     seen.add(`${channel} ${message.id}`);
     for (const { change } of message.content.items) {
-      // What was never committed leaves its numbers to others.
+      // A change that was never committed leaves its number to another one.
       const key = `${channel} ${change.alertId} ${change.alert.firedAtMs}`;
       const before = newest.get(key);
       const follows = before && (before.life === life || committed.has(stepOf(before)));

@@ -24,7 +24,7 @@ rules:
 const fresh = (before?: Harness): Harness => {
   const { remembered, nowMs } = before ?? {};
   const harness = new Harness({ rules, ...(remembered ? { remembered, atMs: nowMs! + 1_000 } : {}) });
-  // What a start reads back from history for its windows.
+  // The ticks that a start reads back from history for its windows.
   for (const one of before?.all ?? [])
     for (const tick of one.ticks) if (tick.owner === "daemon") harness.watch.rememberTick(tick);
   return harness;

@@ -46,6 +46,15 @@ function begun(accounts: readonly SubaccountState[]): Harness {
   return h;
 }
 
+/** The same after a restart, with markets read. */
+function restarted(before: Harness): Harness {
+  const h = before.restarted({ rules, wallets });
+  h.slot = before.slot;
+  h.config();
+  h.mark(150);
+  return h;
+}
+
 /** A row of the collateral history, its amounts in USD. */
 const row = (
   slot: number,
@@ -636,13 +645,7 @@ describe("a record of the very slot of the newest state, which does not show it 
     expect(figures(h)).toEqual(known);
     for (const what of between) {
       if (what === "again") again(h, [subaccount(10_000, [])]);
-      else {
-        const before = h;
-        h = before.restarted({ rules, wallets });
-        h.slot = before.slot;
-        h.config();
-        h.mark(150);
-      }
+      else h = restarted(h);
     }
     h.asks.length = 0;
     readings(h, 3, [subaccount(15_000, [])]);
@@ -667,7 +670,7 @@ describe("a record of the very slot of the newest state, which does not show it 
     const { slot } = h;
     h.pass(5_000);
     h.account([subaccount(cash, [])]);
-    // Of the slot of the state before 2,000 and 3,000 were paid in after it, and later on the rest.
+    // Deposits of 2,000 and 3,000 came in the slot of the state before, after it, and the rest later.
     const later = cash > 15_000 ? [row(slot + 2, 0, "deposit", 3_000, 18_000)] : [];
     const rows = [row(slot, 0, "deposit", 2_000, 12_000), row(slot, 0, "deposit", 3_000, 15_000), ...later];
     for (const [index, one] of rows.entries()) one.slotIndex = index;
@@ -701,13 +704,7 @@ describe("a record of the very slot of the newest state, which does not show it 
     for (const [index, one] of rows.entries()) one.slotIndex = index;
     h.events("collateral", translated(rows, h), "main", { coversMs: 0 });
     again(h, [subaccount(11_000, [])]);
-    if (restart) {
-      const before = h;
-      h = before.restarted({ rules, wallets });
-      h.slot = before.slot;
-      h.config();
-      h.mark(150);
-    }
+    if (restart) h = restarted(h);
     h.asks.length = 0;
     readings(h, 3, [subaccount(13_000, [])]);
     expect([h.asks, figures(h), h.told]).toEqual([[], { pnl: 0, netDeposits: 3_000 }, []]);
@@ -800,7 +797,7 @@ test.each([
 test("a state amid the fills of a slot leaves the last ones to the next change, whatever part of it the first ones explain", () => {
   const h = begun([subaccount(10_000, [])]);
   h.pass(1_000);
-  // Of one slot: 3 and 6 are bought, 1 is sold, and then all the rest, far below the mark.
+  // In one slot 3 and 6 are bought, 1 is sold, and then all the rest, far below the mark.
   h.account([subaccount(9_999, [position(8, 150)])]);
   const { slot } = h;
   h.pass(1_000);

@@ -30,7 +30,7 @@ const troubling: ReadonlySet<string> = new Set([
   "garbled",
   "streamsDown",
   "partErrors",
-  // What is decided then is committed later.
+  // Decisions of that time are committed later.
   "diskFull",
 ]);
 /** Commits that a full disk held up are written within this after it, ms. */

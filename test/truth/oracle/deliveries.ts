@@ -8,7 +8,7 @@ export interface Delivery extends Owed {
 }
 
 export function deliveriesOf(log: EventLog, lives: readonly Life[] = livesOf(log)): readonly Delivery[] {
-  // What was never committed leaves its number to another item of the next life.
+  // An item that was never committed leaves its number to another one of the next life.
   const owed = new Map<number, Owed[]>();
   for (const one of lives.flatMap((life) => life.owed))
     owed.set(one.item.id, [...(owed.get(one.item.id) ?? []), one]);

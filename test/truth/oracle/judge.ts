@@ -357,7 +357,7 @@ class Judge {
     const symbols = symbol === "" ? ofAccount() : [symbol];
     let fromMs = Number.POSITIVE_INFINITY;
     for (const source of reads) {
-      // What was not read since the start is known from before; after a gap it may be old.
+      // Events that were not read since the start are known from before; after a gap they may be old.
       const ofEvents = eventSources.includes(source);
       const eventsMs =
         this.#seen.events.readMs.get(`${source} ${walletOf(subject)}`) ??
@@ -481,7 +481,7 @@ class Judge {
     const isJudged = predicate.subjects(this.#view).includes(subject);
     const levels = isJudged && predicate.levels(this.#view, subject, 1);
     const certain = isJudged && predicate.levels(this.#view, subject, -1);
-    // What was read in a gap is not known here before it is read again.
+    // An answer within a gap is not known here before the next one.
     if ((!levels || !certain) && this.#hadGap) return { condition: [], claims: [] };
     if (!levels || !certain)
       return {

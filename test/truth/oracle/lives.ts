@@ -85,7 +85,7 @@ class Written implements Life {
     if (gap !== null) this.told.push({ observation: null, ...gap, events: this.#events });
     const last = observations.at(-1);
     if (last !== undefined && !this.#isLate) this.#aheadMs = last.atMs - atMs;
-    // What was told is the last of what is written at once.
+    // Commits that were held are written together, those with observations last.
     if (last === undefined && gap === null) return;
     this.#isLate = false;
     this.#events = [];

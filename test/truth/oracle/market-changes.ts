@@ -39,7 +39,7 @@ export function changesOfMarkets({ log }: Outcome): readonly Happened[] {
   return livesOf(log)
     .flatMap((life) => life.told)
     .flatMap((one) => {
-      // What was read in a gap may be another list.
+      // An answer within a gap may be another list.
       if (one.observation === null) {
         known.clear();
         return [];

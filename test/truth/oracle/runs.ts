@@ -66,7 +66,7 @@ export class Runs {
       const perhapsGone = !surelyOn && most[index]!.off;
       this.#set(runs, "surelyOnMs", fresh && surelyOn, atMs);
       this.#set(runs, "surelyGoneMs", fresh && surelyGone, atMs);
-      // What is old may not have been judged.
+      // Old inputs may not have been judged.
       if (fresh || perhapsOn) runs.perhapsOnMs = perhapsOn ? (runs.perhapsOnMs ?? sinceMs) : null;
       if (fresh || perhapsGone) runs.perhapsGoneMs = perhapsGone ? (runs.perhapsGoneMs ?? sinceMs) : null;
     }

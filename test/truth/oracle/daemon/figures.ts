@@ -174,7 +174,7 @@ class FigureJudge {
     const before = life.slowly.get(path);
     life.slowly.set(path, atMs);
     const lateMs = before === undefined ? 0 : atMs - before - slowlyMs;
-    // What is later than its interval is begun anew.
+    // A run that is later than its interval is begun anew.
     const [stall, other] = life.stalls.filter((one) => one.toMs > before! && one.fromMs < atMs);
     const isByOne = stall !== undefined && other === undefined && this.#isUnlimited(before!, atMs);
     if (isByOne && lateMs > 0 && lateMs < slowlyMs - 2_000)
@@ -210,7 +210,7 @@ class FigureJudge {
     const life = this.#life;
     const beforeMs = life.lastMs ?? life.watchesMs ?? atMs - figuresEveryMs;
     life.lastMs = atMs;
-    // What the disk refused is not recorded, or later.
+    // Figures that the disk refused are not recorded, or later.
     if (!this.#clear.works(beforeMs, atMs)) return;
     const lateMs = atMs - beforeMs - figuresEveryMs - life.stalledMs(beforeMs, atMs);
     if (lateMs > slackMs) this.#report(atMs, `figures every ${figuresEveryMs} ms`, `${lateMs} ms later`);

@@ -65,7 +65,7 @@ export const hedgeBroken: Predicate = {
       { name: "state", text: told?.[2] ?? text.summary, among: [isWhole ? "whole again" : "broken"] },
     ];
     const broken = new RegExp(`is broken(.*): ${sized} (\\S+) naked`).exec(text.summary);
-    // What a mark that is not known makes of it nobody can tell.
+    // Nobody can tell its value where the mark is not known.
     const isPriced = view.nowMs - (view.seen.readMs.get("prices") ?? 0) <= 2 * view.terms.pricesMs;
     if (broken && isPriced)
       words.push({

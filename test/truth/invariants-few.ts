@@ -1,4 +1,4 @@
-/** Bounds on the number of messages: reminders keep their interval. That each step of an alert is in one message is an invariant of disks. */
+/** Bounds on the number of messages: reminders keep their interval. */
 import { parseDurationMs } from "../../src/domain/duration.ts";
 import type { Invariant } from "./invariants.ts";
 

@@ -1,0 +1,305 @@
+/**
+ * One change of an account's collateral that is not explained, and the part of it that records of the histories leave to explain. Pure.
+ */
+import { usdFromQuoteLots } from "../risk/units.ts";
+import type { Balance, BalanceChange, TakenSpots } from "./balance-change.ts";
+
+/** A liquidator that takes over a position keeps up to this share of its value. */
+const takeoverSlack = 0.05;
+/** Prices of fills are rounded: a share of their value. */
+const roundingSlack = 0.0001;
+/** Collateral in another asset is sold at a discount when it is liquidated: up to this share of its value. */
+const saleSlack = 0.2;
+/** The sides of a transfer are the same to this share of it, however rough the estimates are that stand in them. */
+const transferSlack = 0.1;
+const centUsd = 0.01;
+/** Amounts are multiples of 10⁻⁶ USD, read as doubles. */
+const exactUsd = 5e-7;
+/** Every choice of so many fills of one slot is tried. */
+const maxTried = 10;
+
+export interface Place {
+  /** Name of the account. */
+  readonly account: string;
+  readonly slot: number;
+}
+
+/** A position that was handed over at its entry value. Units and value are positive. */
+export interface Handed {
+  readonly symbol: string;
+  readonly units: number;
+  readonly entryUsd: number;
+  /** The change of the account's collateral. */
+  readonly changeUsd: number;
+}
+
+/** A record of a history that moved an account's cash. Amounts are USD, positive: received. */
+export type CashRecord = Place &
+  /** `afterUsd`: the account's collateral after it. Absent: the record does not say. */
+  (
+    | { readonly kind: "flow"; readonly usd: number; readonly afterUsd?: number }
+    /** `units`: signed change of the size; `usd`: after fees. */
+    | { readonly kind: "fill"; readonly symbol: string; readonly units: number; readonly usd: number }
+    /** A liquidator took a position over, or counterparties closed it; `handed`: with its entry value. */
+    | { readonly kind: "takeover"; readonly handed?: Handed }
+    /** Collateral in another asset was liquidated: `units` of the asset were sold for `usd`. */
+    | { readonly kind: "sale"; readonly assetIndex: number; readonly units: number; readonly usd: number }
+  );
+
+export type FillRecord = CashRecord & { readonly kind: "fill" };
+
+export interface OpenChange extends BalanceChange {
+  readonly account: string;
+  /** It happened after the first slot, and at the second at the latest. */
+  readonly fromSlot: number;
+  readonly toSlot: number;
+  /** The time at which it was seen, ms. */
+  readonly atMs: number;
+  /** Time of the newest reading of the collateral history without it, ms; before the first, when it was seen. */
+  readonly readMs: number;
+  /** Time of such readings, ms. */
+  readonly waitedMs: number;
+  /** The part that the collateral history explains. */
+  readonly flowUsd: number;
+  /** Collateral in other assets that was taken from the account: it was paid out, or sold. Absent: none was. */
+  readonly taken?: TakenSpots;
+  /** Both states are those of an account that is not there: nothing but records tells of it. */
+  readonly unlisted?: boolean;
+  /** The part of the flows that was reported as explained before more records came, USD. Absent: none. */
+  readonly reportedUsd?: number;
+  /** Collateral of the state before, and of the flows of its slot that came after it, USD. Absent: not known. */
+  readonly beforeUsd?: number;
+}
+
+export type OpenPlace = Pick<OpenChange, "account" | "fromSlot" | "toSlot" | "atMs">;
+
+/** The amounts between which the flows lie that open changes are, USD; both 0: nothing is open. */
+export interface OpenRange {
+  /** At most so much came in; not negative. */
+  readonly inUsd: number;
+  /** At most so much went out; not positive. */
+  readonly outUsd: number;
+}
+
+export const nothingOpen: OpenRange = { inUsd: 0, outUsd: 0 };
+
+export function isWithin({ account, fromSlot, toSlot }: OpenPlace, record: Place): boolean {
+  return record.account === account && record.slot > fromSlot && record.slot <= toSlot;
+}
+
+/** Two changes of an account that end in one slot, as one: records do not tell which of them they belong to. */
+export function joined(first: OpenChange, second: OpenChange): OpenChange {
+  const traded: Record<string, OpenChange["traded"][string]> = { ...first.traded };
+  let slackUsd = first.slackUsd + second.slackUsd;
+  for (const [symbol, one] of Object.entries(second.traded)) {
+    const known = traded[symbol];
+    if (known === undefined) {
+      traded[symbol] = one;
+      continue;
+    }
+    const sizes = Math.abs(known.units) + Math.abs(one.units);
+    slackUsd += (sizes * Math.abs(known.price - one.price)) / 2;
+    const [price, slack] = [(known.price + one.price) / 2, Math.max(known.slack, one.slack)];
+    traded[symbol] = { units: known.units + one.units, price, slack };
+  }
+  return {
+    ...second,
+    fromSlot: first.fromSlot,
+    atMs: first.atMs,
+    cashUsd: first.cashUsd + second.cashUsd,
+    traded,
+    slackUsd,
+    flowUsd: first.flowUsd + second.flowUsd,
+    ...(first.reportedUsd === undefined ? {} : { reportedUsd: first.reportedUsd }),
+    ...(first.beforeUsd === undefined ? {} : { beforeUsd: first.beforeUsd }),
+  };
+}
+
+/** The fills that are the trades of a change and explain it, those that leave the least of it to explain; empty: none do. */
+export function fittingOf(open: OpenChange, fills: readonly FillRecord[]): readonly FillRecord[] {
+  const tried = fills.filter(({ symbol }) => open.traded[symbol] !== undefined).slice(-maxTried);
+  let fitting: readonly FillRecord[] = [];
+  let leastUsd = Number.POSITIVE_INFINITY;
+  for (let subset = (1 << tried.length) - 1; subset > 0; subset--) {
+    const some = tried.filter((_, index) => subset & (1 << index));
+    const left = some.reduce(less, open);
+    if (some.some(({ symbol }) => left.traded[symbol] !== undefined) || !isExplained(left)) continue;
+    const usd = Math.abs(unexplainedUsd(left));
+    if (usd >= leastUsd) continue;
+    fitting = some;
+    leastUsd = usd;
+  }
+  return fitting;
+}
+
+/** True if a balance is that of before a flow. @param usd flows between the two */
+export function precedes({ collateralQuoteLots }: Balance, record: CashRecord, usd: number): boolean {
+  return isOf(usdFromQuoteLots(collateralQuoteLots) + usd, record);
+}
+
+/** True if collateral, in USD, is that of before a flow. */
+function isOf(collateralUsd: number, record: CashRecord): boolean {
+  if (record.kind !== "flow" || record.afterUsd === undefined) return false;
+  return Math.abs(collateralUsd - (record.afterUsd - record.usd)) <= exactUsd;
+}
+
+/** True if a flow of the slot of the state before a change came after that state. */
+export function isFlowBefore({ account, fromSlot, beforeUsd }: OpenChange, record: CashRecord): boolean {
+  return (
+    record.account === account &&
+    record.slot === fromSlot &&
+    beforeUsd !== undefined &&
+    isOf(beforeUsd, record)
+  );
+}
+
+export function sumOf(records: readonly CashRecord[]): number {
+  return records.reduce((sum, one) => (one.kind === "flow" ? sum + one.usd : sum), 0);
+}
+
+export function isFlow({ kind }: CashRecord): boolean {
+  return kind === "flow";
+}
+
+export function less(open: OpenChange, record: CashRecord): OpenChange {
+  switch (record.kind) {
+    case "flow": {
+      const left = { ...open, cashUsd: open.cashUsd - record.usd, flowUsd: open.flowUsd + record.usd };
+      return isFlowBefore(open, record) ? { ...left, beforeUsd: open.beforeUsd! + record.usd } : left;
+    }
+    case "fill": {
+      const { symbol, units, usd } = record;
+      const { [symbol]: known, ...others } = open.traded;
+      const left = (known?.units ?? 0) - units;
+      const price = known?.price ?? Math.abs(usd / units);
+      // Rounding leaves something when fills add up to the whole trade.
+      const traded =
+        Math.abs(left) < Math.abs(units) * 1e-9
+          ? others
+          : { ...others, [symbol]: { units: left, price, slack: known?.slack ?? roundingSlack } };
+      const slackUsd = open.slackUsd + Math.abs(usd) * roundingSlack;
+      return { ...open, cashUsd: open.cashUsd - usd, traded, slackUsd };
+    }
+    case "takeover": {
+      const handed = record.handed && lessHanded(open, record.handed);
+      if (handed) return handed;
+      // Money that came in beside it is none of it.
+      if (unexplainedUsd(open) > 0) return open;
+      return { ...open, slackUsd: open.slackUsd + tradedUsd(open) * takeoverSlack };
+    }
+    case "sale":
+      return { ...open, cashUsd: open.cashUsd - record.usd, ...lessTaken(open, record) };
+  }
+}
+
+/** @returns null where the change has no such trade */
+function lessHanded(open: OpenChange, { symbol, units, entryUsd, changeUsd }: Handed): OpenChange | null {
+  const { [symbol]: known, ...others } = open.traded;
+  if (known === undefined || Math.abs(known.units) < units * (1 - 1e-9)) return null;
+  const sign = Math.sign(known.units);
+  const left = known.units - sign * units;
+  const traded = Math.abs(left) < units * 1e-9 ? others : { ...others, [symbol]: { ...known, units: left } };
+  return { ...open, cashUsd: open.cashUsd - changeUsd + sign * entryUsd, traded };
+}
+
+/** @returns the part of the collateral in other assets that a sale leaves to explain */
+function lessTaken(
+  { taken = {} }: OpenChange,
+  { assetIndex, units }: CashRecord & { readonly kind: "sale" },
+): Pick<OpenChange, "taken"> {
+  const { [assetIndex]: known, ...others } = taken;
+  if (known === undefined) return {};
+  const left = known.units - units;
+  if (left <= known.units * 1e-9) return { taken: others };
+  return { taken: { ...others, [assetIndex]: { units: left, usd: (known.usd * left) / known.units } } };
+}
+
+/** The sides of transfers come to nothing. */
+export function rangeOf(changes: readonly OpenChange[]): OpenRange {
+  if (changes.length === 0) return nothingOpen;
+  if (isTransfer(changes)) return nothingOpen;
+  const left = [...changes];
+  for (let i = left.length - 1; i > 0; i--) {
+    const other = left.findIndex((one, j) => j < i && isTransfer([one, left[i]!]));
+    if (other < 0) continue;
+    left.splice(i, 1);
+    left.splice(other, 1);
+    i--;
+  }
+  let inUsd = 0;
+  let outUsd = 0;
+  for (const one of left) {
+    const usd = unexplainedUsd(one);
+    const takenUsd = takenUsdOf(one);
+    inUsd += Math.max(0, usd - takenUsd);
+    outUsd += Math.min(0, usd) - takenUsd;
+  }
+  return { inUsd, outUsd };
+}
+
+/** True if these changes can be the sides of transfers between accounts: they are of one time, and come to nothing together. */
+function isTransfer(changes: readonly OpenChange[]): boolean {
+  let usd = 0;
+  let slackUsd = 0;
+  let movedUsd = 0;
+  let fromSlot = Number.NEGATIVE_INFINITY;
+  let toSlot = Number.POSITIVE_INFINITY;
+  for (const one of changes) {
+    if (takenUsdOf(one) > 0) return false;
+    const own = unexplainedUsd(one);
+    usd += own;
+    movedUsd += Math.abs(own) / 2;
+    slackUsd += slackOf(one);
+    fromSlot = Math.max(fromSlot, one.fromSlot);
+    toSlot = Math.min(toSlot, one.toSlot);
+  }
+  return fromSlot < toSlot && Math.abs(usd) <= Math.min(slackUsd, centUsd + movedUsd * transferSlack);
+}
+
+export function takenUsdOf({ taken }: OpenChange): number {
+  let usd = 0;
+  if (taken !== undefined) for (const one of Object.values(taken)) usd += one.usd;
+  return usd;
+}
+
+/** True if a sale of the collateral that was taken is about what came in. */
+export function isLikeSale(open: OpenChange): boolean {
+  const takenUsd = takenUsdOf(open);
+  return Math.abs(unexplainedUsd(open) - takenUsd) <= slackOf(open) + takenUsd * saleSlack;
+}
+
+/** True if collateral that was taken was more likely sold than paid out, by the cash alone. */
+export function isSale(open: OpenChange): boolean {
+  const usd = unexplainedUsd(open);
+  return isLikeSale(open) && Math.abs(usd - takenUsdOf(open)) < Math.abs(usd);
+}
+
+/** The part of a change that trades at their estimated prices do not explain, USD. */
+export function unexplainedUsd({ cashUsd, traded }: OpenChange): number {
+  let usd = cashUsd;
+  for (const { units, price } of Object.values(traded)) usd += units * price;
+  return usd;
+}
+
+export function slackOf(open: OpenChange): number {
+  return centUsd + roughnessOf(open);
+}
+
+/** The amount by which the estimates of trades and funding in it may be wrong, USD. */
+export function roughnessOf({ traded, slackUsd }: OpenChange): number {
+  let usd = slackUsd;
+  for (const { units, price, slack } of Object.values(traded)) usd += Math.abs(units) * price * slack;
+  return usd;
+}
+
+function tradedUsd({ traded }: OpenChange): number {
+  return Object.values(traded).reduce((sum, { units, price }) => sum + Math.abs(units) * price, 0);
+}
+
+export function isExplained(open: OpenChange): boolean {
+  // Each trade is its own estimate: those that opened and closed a position explain nothing one by one.
+  if (open.unlisted && Object.keys(open.traded).length > 0) return false;
+  // Nor do they without what was paid in for them.
+  if (open.unlisted && open.flowUsd === 0 && open.cashUsd !== 0) return false;
+  return Math.abs(unexplainedUsd(open)) <= slackOf(open);
+}
