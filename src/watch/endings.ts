@@ -28,6 +28,10 @@ const settledAfterMs = 15_000;
 /** A recovery whose figures nobody knows after a restart waits for them, is tried so often, and is told without them after this. */
 const figuresPatienceMs = 600_000;
 const againMs = 5_000;
+/** A position is liquidated in several parts: so many are remembered. */
+const partsKept = 64;
+/** By which a sum of parts may differ from what they are of, as a share of it. */
+const partsRoom = 1e-6;
 /** Allowance for a state that was on its way when a fill happened that it does not show yet. */
 const readSlackMs = 2_000;
 
@@ -49,8 +53,15 @@ interface Liquidated {
   readonly profited: boolean;
   readonly happenedMs: number;
   readonly slot: number;
-  /** A part of the position was left. */
-  readonly leftSome: boolean;
+  /** A part of the position was left; null: the inbox does not say. */
+  readonly leftSome: boolean | null;
+}
+
+/** The size of a liquidation, in units. */
+interface Part {
+  readonly key: string;
+  readonly slot: number;
+  readonly size: number;
 }
 
 interface Waiting extends Due {
@@ -61,10 +72,13 @@ interface Waiting extends Due {
   readonly fallback: Ending;
   readonly text: AlertText | null;
   readonly textAt?: (nowMs: number) => AlertText | null;
-  readonly isUnread?: (nowMs: number) => boolean;
+  readonly isUnread?: ((nowMs: number) => boolean) | undefined;
   readonly before?: AlertText | null;
   readonly fromMs: number;
   readonly fromSlot: number;
+  /** Size of the position when it was last seen, in units, and its side; undefined: it is none, or nobody knows. */
+  readonly size?: number | undefined;
+  readonly side?: string | undefined;
   /** The time at which the subject was seen to be gone, ms. */
   readonly goneMs: number;
   /** Since when it waits for word in this run, ms: nobody could hear it while nobody watched. */
@@ -83,6 +97,8 @@ export class Endings {
   readonly #kept = new Set<number>();
   /** The newest liquidation of a position, or of anything in an account. Bounded by what is watched. */
   readonly #liquidated: Map<string, Liquidated> = new Map();
+  /** The sizes of the newest liquidations of a position. */
+  readonly #parts: Map<string, readonly Part[]> = new Map();
   /** By rule and subject: the liquidation that ended its last alert. It is not why the next one ends as well. */
   readonly #toldMs: Map<string, number> = new Map();
   /** The endings that waited before a reload, by alert, until it is known what of it waits still. */
@@ -106,6 +122,7 @@ export class Endings {
     if (!before) return;
     for (const waiting of before.#waiting) this.#former.set(waiting.live.alert.id, waiting);
     this.#liquidated = before.#liquidated;
+    this.#parts = before.#parts;
     this.#toldMs = before.#toldMs;
   }
 
@@ -131,6 +148,9 @@ export class Endings {
       readonly fromMs: number;
       /** Slot of the last state that showed it, or of the state in which its condition last held; 0: not known. */
       readonly fromSlot: number;
+      /** Size of the position in that state, in units, and its side; absent: it is none, or nobody knows. */
+      readonly size?: number | undefined;
+      readonly side?: string | undefined;
       /** The time at which it was seen to be gone, ms; left out: now. A liquidation well after that is not what ended it. */
       readonly goneMs?: number;
       /** Another position of its name stands there now. */
@@ -182,19 +202,35 @@ export class Endings {
   }
 
   /** Takes events from before the start, which are not reported again. Events that are no liquidation of ours mean nothing. */
-  remember({ kind, wallet, pdaIndex, subaccount, symbol, happenedMs, slot, fields }: Event): void {
+  remember({
+    kind,
+    key: eventKey,
+    wallet,
+    pdaIndex,
+    subaccount,
+    symbol,
+    happenedMs,
+    slot,
+    fields,
+  }: Event): void {
     if (kind !== "liquidation" || wallet === null) return;
     const profited = fields.role === "adl_counterparty";
     if (profited ? symbol === null : fields.role !== "liquidatee") return;
     const named = pdaIndex !== null && subaccount !== null;
     const place = named ? accountName({ wallet, pdaIndex, subaccount }) : wallet;
     // A position closed at a profit ends no alert of its account.
-    const keys = profited ? [keyOf(place, symbol)] : [keyOf(place, null), keyOf(place, symbol)];
+    const side = typeof fields.side === "string" ? fields.side : null;
+    const own = keyOf(place, symbol, side);
+    const keys = profited ? [own] : [keyOf(place, null), own];
     const ending = fields.kind === "adl" ? "deleveraged" : "liquidated";
+    const leftSome = typeof fields.positionClosed === "boolean" ? !fields.positionClosed : null;
+    if (symbol !== null && typeof fields.size === "number") {
+      const others = (this.#parts.get(own) ?? []).filter((part) => part.key !== eventKey);
+      this.#parts.set(own, [...others, { key: eventKey, slot, size: fields.size }].slice(-partsKept));
+    }
     for (const key of keys) {
       const known = this.#liquidated.get(key);
       if (known !== undefined && (known.happenedMs - happenedMs || known.slot - slot) > 0) continue;
-      const leftSome = fields.positionClosed === false;
       this.#liquidated.set(key, { ending, profited, happenedMs, slot, leftSome });
     }
   }
@@ -293,11 +329,13 @@ export class Endings {
   }
 
   /** The newest of the account's own and of those that named only its wallet, which may have been the account's. */
-  #newest({ account, symbol }: Waiting): Liquidated | undefined {
-    const own = this.#liquidated.get(keyOf(accountName(account), symbol));
-    const anybodys = this.#liquidated.get(keyOf(account.wallet, symbol));
-    if (own === undefined || anybodys === undefined) return own ?? anybodys;
-    return anybodys.happenedMs > own.happenedMs ? anybodys : own;
+  #newest(waiting: Waiting): Liquidated | undefined {
+    let newest: Liquidated | undefined;
+    for (const key of keysOf(waiting)) {
+      const one = this.#liquidated.get(key);
+      if (one && (newest === undefined || one.happenedMs > newest.happenedMs)) newest = one;
+    }
+    return newest;
   }
 
   /** A liquidation ended what stood when it happened and not after it; the clocks may differ a little. Null: none did. */
@@ -308,7 +346,8 @@ export class Endings {
     // A condition that held after a liquidation was ended by something else. A reading in its slot may be from before it.
     if (slot < waiting.fromSlot) return null;
     // So did a position of which it left a part.
-    if (leftSome && waiting.symbol !== null && waiting.fallback !== "recovered") return null;
+    const isGone = waiting.symbol !== null && waiting.fallback !== "recovered";
+    if (isGone && (leftSome ?? this.#isPart(waiting))) return null;
     // An alert about the rest of a position of which a part was closed at a profit has recovered by itself.
     if (profited && waiting.fallback === "recovered") return null;
     const { rule, subject } = waiting.live.alert;
@@ -316,6 +355,17 @@ export class Endings {
     const before = happenedMs <= waiting.goneMs + settledAfterMs;
     const itsOwn = before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;
     return itsOwn ? ending : null;
+  }
+
+  /** True if all that is known to be liquidated of a position since it was last seen is less than it was. */
+  #isPart(waiting: Waiting): boolean {
+    const { fromSlot, size } = waiting;
+    if (size === undefined) return false;
+    const parts = keysOf(waiting)
+      .flatMap((key) => this.#parts.get(key) ?? [])
+      .filter((one) => one.slot >= fromSlot);
+    const sum = parts.reduce((total, part) => total + part.size, 0);
+    return parts.length > 0 && sum < size * (1 - partsRoom);
   }
 }
 
@@ -330,7 +380,8 @@ function wordsOf(waiting: Waiting): Pick<Waiting, "text" | "textAt" | "isUnread"
   return {
     text,
     ...(textAt ? { textAt } : {}),
-    ...(isUnread ? { isUnread } : {}),
+    // A text that is known stays known, whatever the exchange answers after a reload.
+    isUnread,
     ...(before === undefined ? {} : { before }),
   };
 }
@@ -350,7 +401,18 @@ function concerns({ kind, happenedMs, ...of }: Event, waiting: Waiting): boolean
   );
 }
 
-/** @param place a wallet, or one account of it */
-function keyOf(place: string, symbol: string | null): string {
-  return `${place} ${symbol?.toUpperCase() ?? ""}`;
+/** The names of liquidations that may be of what it is about: of its account, or of no account that is named. */
+function keysOf({ account, symbol, side }: Waiting): readonly string[] {
+  const sides = symbol === null ? [null] : side === undefined ? [null, "long", "short"] : [null, side];
+  return [accountName(account), account.wallet].flatMap((place) =>
+    sides.map((one) => keyOf(place, symbol, one)),
+  );
+}
+
+/**
+ * @param place a wallet, or one account of it
+ * @param side null: it has none, or nobody says
+ */
+function keyOf(place: string, symbol: string | null, side: string | null = null): string {
+  return `${place} ${symbol?.toUpperCase() ?? ""} ${side ?? ""}`;
 }

@@ -24,26 +24,45 @@ interface Told {
   readonly happenedMs: number;
 }
 
+/** An answer about the accounts of a wallet: its slot, and when it came. */
+export interface StateOf {
+  readonly wallet: string;
+  readonly pdaIndex: number;
+  readonly slot: number;
+  readonly atMs: number;
+}
+
 export class PairBreaks {
   #told: Told[] = [];
+  /** The answers by which the pair was last whole. */
+  #whole: readonly StateOf[] = [];
 
   note(event: Event): Breaker | null {
     const by = breakerOf(event);
     if (by === null) return null;
     const { wallet, pdaIndex, slot, happenedMs } = event;
-    this.#told.push({ by, wallet: wallet ?? "", pdaIndex, slot, happenedMs });
+    const told: Told = { by, wallet: wallet ?? "", pdaIndex, slot, happenedMs };
+    // Word of it may come when the pair is whole again, or broken by something else.
+    if (!this.#isLater(told)) return by;
+    this.#told.push(told);
     if (this.#told.length > mostKept) this.#told.shift();
     return by;
   }
 
-  /** The pair was found whole. @param stateOf the newest answer about a wallet: its slot, and when it came */
-  whole(stateOf: (wallet: string, pdaIndex: number | null) => { slot: number; atMs: number }): void {
-    if (this.#told.length === 0) return;
-    this.#told = this.#told.filter(({ wallet, pdaIndex, slot, happenedMs }) => {
-      const state = stateOf(wallet, pdaIndex);
-      // A state of the slot of an event may be from before it.
-      return slot > 0 && state.slot > 0 ? slot >= state.slot : happenedMs > state.atMs - slackMs;
-    });
+  /** The pair was found whole by these answers. */
+  whole(states: readonly StateOf[]): void {
+    this.#whole = states;
+    if (this.#told.length > 0) this.#told = this.#told.filter((one) => this.#isLater(one));
+  }
+
+  #isLater({ wallet, pdaIndex, slot, happenedMs }: Told): boolean {
+    // Some events name no PDA index: usually it is the first one.
+    const states = this.#whole.filter((one) => one.wallet === wallet);
+    const state =
+      states.find((one) => one.pdaIndex === (pdaIndex ?? 0)) ?? (pdaIndex === null ? states[0] : undefined);
+    if (!state) return true;
+    // A state of the slot of an event may be from before it.
+    return slot > 0 && state.slot > 0 ? slot >= state.slot : happenedMs > state.atMs - slackMs;
   }
 
   get by(): Breaker | "" {

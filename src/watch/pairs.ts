@@ -207,12 +207,20 @@ export class Pairs {
   }
 
   #whole(pair: Pair, draft: Draft): void {
-    const { world } = this.#parts;
+    const { wallets, accounts } = this.#parts.world;
     pair.wholeMs = draft.atMs;
-    pair.breaks.whole((wallet, pdaIndex) => ({
-      slot: world.accounts.slotOf(wallet, pdaIndex ?? 0),
-      atMs: this.#seenMs(wallet, "traderState"),
-    }));
+    pair.breaks.whole(
+      walletsOf(pair.legs).flatMap((wallet) => {
+        const atMs = this.#seenMs(wallet, "traderState");
+        const indices = [...(wallets.get(wallet)?.seenMs.keys() ?? [])];
+        return indices.map((pdaIndex) => ({
+          wallet,
+          pdaIndex,
+          slot: accounts.slotOf(wallet, pdaIndex),
+          atMs,
+        }));
+      }),
+    );
     if (pair.lopsided || pair.restored) keep(pair, null, draft);
     pair.lopsided = null;
     pair.restored = null;

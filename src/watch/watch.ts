@@ -318,6 +318,7 @@ export class Watch {
             text: null,
             fromMs: live.alert.sinceMs,
             fromSlot: this.#holdings.slotBefore(accountName(subject), this.#world.accounts.get(subject)),
+            side: incarnation.split(" ")[0],
             another: true,
             suspicious: true,
           });
@@ -345,6 +346,7 @@ export class Watch {
           textAt,
           fromMs: Math.max(live.alert.sinceMs, instance.heldAtMs ?? 0),
           fromSlot: instance.heldSlot,
+          side: extentOf(instance.node).side,
           another: false,
           suspicious: account !== undefined && into.atMs - account.shrunkAtMs < endingPatienceMs,
         });
@@ -1196,11 +1198,21 @@ export class Watch {
         fromMs: Math.max(live.alert.sinceMs, node.facts.seenMs.traderState ?? 0),
         // An account that is gone may have stood on without what held.
         fromSlot: symbol === null ? heldSlot : account.slot,
+        ...(symbol === null ? {} : extentOf(node)),
         another: why !== "closed",
         suspicious: true,
       }),
     );
   }
+}
+
+/** Size of a position, in units, and its side; undefined: not known. */
+function extentOf({ facts }: SubjectNode) {
+  const { size, side } = facts.values;
+  return {
+    size: typeof size === "number" ? Math.abs(size) : undefined,
+    side: typeof side === "string" ? side : undefined,
+  };
 }
 
 /** The names of the rules whose condition was not there before. */

@@ -253,6 +253,17 @@ describe("what broke it", () => {
     h.events("fills", [fill("later", { slot: h.slot })], "hedge");
     expect(why(h)).toBe("fill");
   });
+
+  test("nor is it where word of it comes after the break", () => {
+    const h = broken();
+    const { slot } = h;
+    hold(h, "hedge", -10);
+    hold(h, "hedge", -5);
+    h.events("liquidations", [adl({ slot })], "hedge");
+    expect(why(h)).toBe("");
+    h.events("fills", [fill("own", { slot: h.slot })], "hedge");
+    expect(why(h)).toBe("fill");
+  });
 });
 
 describe("the shipped rule", () => {

@@ -357,6 +357,23 @@ test("reloads before each observation change nothing", { timeout: 240_000 }, asy
   if (process.env.SHOW) console.log([...rulesThatFired].sort().join(" "));
 });
 
+test("a recovery that waits for word of a liquidation ends in an outage, too, a reload or not", async () => {
+  const holding = { size: -20, collateral: 500, sequence: 1, stop: false };
+  const answers = (afterMs: number): Step => ({ do: "answers", afterMs, silent: [] });
+  const steps: readonly Step[] = [
+    ...[answers(2_000), answers(5_000)],
+    ...([
+      { do: "hold", wallet: "other", holding },
+      { do: "mark", usd: 90, live: false },
+    ] as const),
+    ...[answers(5_000), answers(7_000)],
+  ];
+  const ended = async (reloads: (index: number) => boolean) =>
+    lines(await run(steps, reloads)).filter((text) => text.includes("ended Near other/0.0/SOL"));
+  expect(await ended(() => false)).toHaveLength(1);
+  expect(await ended(() => true)).toEqual(await ended(() => false));
+});
+
 test("no-data alerts that one answer ends end in the order in which they fired, reloads or not", async () => {
   const answers = (afterMs: number, ...silent: (Source | "other")[]): Step => ({
     do: "answers",

@@ -296,6 +296,40 @@ describe("a liquidation of a part, after which the position stood", () => {
     expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical closed"]);
   });
 
+  test("is not why it is gone where the inbox tells of less than was there, and a reading showed none of it", () => {
+    const harness = seen(near, holding("7"));
+    const row = part(harness, null);
+    const of = (key: string, size: number): Event => ({ ...row, key, fields: { ...row.fields, size } });
+    harness.pass(2_000);
+    harness.account([subaccount(600, [])]);
+    harness.events("notifications", [of("part", 20), of("part again", 20)]);
+    expect(endings(harness)).toEqual([]);
+    harness.events("notifications", [of("part again", 20)]);
+    harness.live(70_000, [subaccount(600, [])], 150);
+    expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical closed"]);
+  });
+
+  test("several of them that add up to it are why it is gone", () => {
+    const harness = seen(near, holding("7"));
+    const row = part(harness, null);
+    const of = (key: string, size: number): Event => ({ ...row, key, fields: { ...row.fields, size } });
+    harness.pass(2_000);
+    harness.account([subaccount(600, [])]);
+    harness.events("notifications", [of("one", 60), of("two", 40)]);
+    expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical liquidated"]);
+  });
+
+  test("is not why a position of the other side, which was flipped before it, is gone", () => {
+    const harness = seen(near, holding("7"));
+    harness.pass(2_000);
+    harness.account([subaccount(1_000, [{ ...position(-100, 150), sequence: "8" }])]);
+    const row = part(harness, true);
+    harness.events("liquidations", [{ ...row, fields: { ...row.fields, side: "short", size: 100 } }]);
+    harness.live(30_000, [subaccount(10, [])], 150);
+    const ofLong = harness.changes.filter(({ kind, alertId }) => kind === "ended" && alertId === 1);
+    expect(ofLong.map(({ alert }) => alert.ending)).toEqual(["flipped"]);
+  });
+
   test("a reading in the slot of a liquidation may be from before it", () => {
     const harness = seen(near, holding("7"));
     const whole = { ...part(harness, true), slot: harness.slot };
