@@ -73,6 +73,20 @@ export const lifeKinds: readonly LifeEvent["kind"][] = [
   "stall",
 ];
 
+/** Faults that make data missing. */
+const hiding: ReadonlySet<FaultKind> = new Set([
+  "outage",
+  "limited",
+  "errors",
+  "slow",
+  "partErrors",
+  "streamsDown",
+]);
+/** Missing data are reported within this, ms. */
+const noticedMs = 40_000;
+const amidstShare = 0.5;
+const reloadShare = 0.3;
+
 const steps: readonly Step[] = [
   "observed",
   "judged",
@@ -127,7 +141,7 @@ export function planTroubles(
   }
   const aheadMs = draw.chance(0.2) ? draw.between(-20_000, 20_000) : 0;
   const clockIsOff = aheadMs !== 0 || life.some(({ kind }) => kind === "clock");
-  life.push(...daemonLife(seed, overMs, clockIsOff));
+  life.push(...daemonLife(seed, overMs, clockIsOff), ...amidst(seed, overMs, faults));
   const disk = diskFull(seed, overMs);
   faults.push(...disk.faults);
   life.push(...disk.life);
@@ -158,6 +172,27 @@ function addedFaults(seed: number, overMs: number, wallets: readonly string[]): 
     faults.push({ fromMs, toMs: fromMs + dark.between(60_000, 150_000), kind: "outage", streams: true });
   }
   return faults;
+}
+
+/** Something that happens to the daemon while data are missing for long, so that alerts stand that say so; or just so. */
+function amidst(seed: number, overMs: number, faults: readonly Fault[]): readonly LifeEvent[] {
+  const life: LifeEvent[] = [];
+  for (const [index, { kind, fromMs, toMs }] of faults.entries()) {
+    const draw = new Draw(seed * 16 + index, 54);
+    if (!hiding.has(kind) || toMs - fromMs < noticedMs || !draw.chance(amidstShare)) continue;
+    const atMs = Math.min(overMs, draw.between(fromMs + noticedMs, toMs + noticedMs));
+    const awayMs = draw.between(200, 10_000);
+    life.push(
+      draw.one<LifeEvent>([
+        ...[false, false, true].map((changed) => ({ kind: "reload", atMs, changed }) as const),
+        ...[{ kind: "restart", atMs, awayMs } as const, { kind: "kill", atMs, awayMs, step: null } as const],
+      ]),
+    );
+  }
+  const draw = new Draw(seed, 52);
+  if (draw.chance(reloadShare))
+    life.push({ kind: "reload", atMs: draw.between(60_000, overMs), changed: draw.chance(0.2) });
+  return life;
 }
 
 /** A disk that is full for some time; now and then something happens to the daemon meanwhile. */

@@ -53,3 +53,16 @@ export const asksOn: Invariant = ({ log }) => {
     }
   return wrong;
 };
+
+/** Requests that a daemon has under way at most, however slow the exchange is. */
+const mostUnderWay = 64;
+
+export const requestsAreBounded: Invariant = ({ log }) =>
+  log
+    .of("sent")
+    .filter(({ underWay }) => underWay > mostUnderWay)
+    .slice(0, 1)
+    .map(
+      ({ life, underWay, atMs }) =>
+        `life ${life} had ${underWay} requests under way at ${new Date(atMs).toISOString()}`,
+    );

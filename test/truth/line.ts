@@ -131,7 +131,7 @@ export class Line {
     const sentMs = venue.time.nowMs;
     let ofMs = sentMs;
     let garbled: Garbling | null = null;
-    log.add({ kind: "sent", life, target });
+    log.add({ kind: "sent", life, target, underWay: this.#under.size });
     const note = (status: number | null): void => {
       const isOfSession = target.startsWith("/v1/auth/") || status === 401;
       const wallet = isOfSession ? venue.walletIn(`${target} ${options.body ?? ""}`) : null;

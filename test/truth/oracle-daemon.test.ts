@@ -17,7 +17,7 @@ const figures = (of: (figures: DaemonFigures) => Partial<DaemonFigures>): Change
 /** Seeds of small worlds, with the rules that fire and end in them. */
 const scenarios = [
   [66, ["ClockOff", "SignInsRefused", "MessagesUndelivered"]],
-  [135, ["MessagesLost", "DatabaseLarge"]],
+  [79, ["MessagesLost", "DatabaseLarge"]],
   [142, ["EquityMismatch", "RecordsNotUnderstood", "PollsFailing"]],
   [145, ["PollsLate"]],
   [189, ["LoopStalls", "RequestsNearCeiling", "StreamDown"]],
@@ -103,7 +103,7 @@ describe("figures", () => {
       66,
       (one) => ({ oldestUndeliveredMs: one.oldestUndeliveredMs + 100 }),
     ],
-    ["messages that were not lost", 135, () => ({ deadMessages: 0 })],
+    ["messages that were not lost", 79, () => ({ deadMessages: 0 })],
     ["messages that were", 142, () => ({ deadMessages: 1 })],
     ["sessions that nobody refused", 66, () => ({ authFailures: 0 })],
     ["sessions that somebody did", 142, ({ authFailures }) => ({ authFailures: authFailures + 20 })],

@@ -25,6 +25,7 @@ import { Machine } from "./machine.ts";
 import { isWhale, nameOf } from "./names.ts";
 import { gapIn } from "./oracle/lives.ts";
 import { Truth } from "./oracle/truth.ts";
+import { closeWhatIsLeft } from "./panic.ts";
 import { planShocks } from "./shocks.ts";
 import { planStart, type Start } from "./start.ts";
 import { type Fault, Weather } from "./weather.ts";
@@ -73,7 +74,7 @@ export function planOf(seed: number): Plan {
   const named = (whales: boolean) => wallets.filter((one) => isWhale(one) === whales).map(({ name }) => name);
   const keyed = wallets.flatMap(({ name, watchOnly }) => (watchOnly ? [] : [name]));
   const troubles = planTroubles(seed, lengthMs, named(false), keyed, named(true));
-  const deeds = [...world.deeds, ...planShocks(seed, troubles)].sort((a, b) => a.atMs - b.atMs);
+  const deeds = [...world.deeds, ...planShocks(seed, troubles, world.deeds)].sort((a, b) => a.atMs - b.atMs);
   return { seed, start: planStart(seed, lengthMs), world: { ...world, deeds }, troubles };
 }
 
@@ -99,12 +100,15 @@ export async function runScenario(plan: Plan): Promise<Outcome> {
     const weather = new Weather(troubles.faults, () => time.elapsedMs);
     const random = seededRandom(seed * 31_337);
     for (const wallet of simulator.world.wallets.values()) letHistoriesLag(wallet, { time, weather, random });
-    for (const deed of [...world.deeds, ...revocations(troubles.faults)])
-      time.after(deed.atMs, async () => {
+    const later = (ms: number, deed: Deed): void => {
+      time.after(ms, async () => {
         const text = await venue.take(() => perform(simulator, world, deed));
         truth.note();
         if (text !== null) log.add({ kind: "deed", text });
       });
+    };
+    for (const deed of [...world.deeds, ...revocations(troubles.faults)]) later(deed.atMs, deed);
+    closeWhatIsLeft(simulator, world, seed, later);
     const written = [0, 1].map((version) => sections(plan, simulator, version));
     const read = written.map(settingsOf);
     const machine = new Machine({

@@ -3,6 +3,7 @@ import type { World } from "../../../src/simulator/state.ts";
 import type { EventLog } from "../log.ts";
 
 interface Answer {
+  readonly life: number;
   readonly atMs: number;
   readonly ofMs: number;
 }
@@ -22,7 +23,7 @@ export class Answers {
 
   constructor(log: EventLog, world: World) {
     const names = new Map([...world.wallets.values()].map(({ authority, name }) => [authority, name]));
-    for (const { target, status, garbled, atMs, ofMs } of log.of("asked")) {
+    for (const { target, status, garbled, life, atMs, ofMs } of log.of("asked")) {
       if (status !== 200 || garbled !== null) continue;
       for (const [schedule, pattern] of targets) {
         const found = pattern.exec(target);
@@ -31,13 +32,20 @@ export class Answers {
         const key = `${schedule} ${names.get(authority) ?? ""} ${index}`;
         const answers = this.#all.get(key) ?? [];
         this.#all.set(key, answers);
-        answers.push({ atMs, ofMs });
+        answers.push({ life, atMs, ofMs });
       }
     }
   }
 
   knows(schedule: string): boolean {
     return targets.some(([name]) => name === schedule);
+  }
+
+  /** True if anything was answered to a life of the daemon within some time. */
+  anyWithin(life: number, fromMs: number, toMs: number): boolean {
+    return [...this.#all.values()].some((answers) =>
+      answers.some((one) => one.life === life && one.atMs >= fromMs && one.atMs <= toMs),
+    );
   }
 
   /** The time up to which everything of this kind was answered, of all PDA indices that were ever asked. */

@@ -137,6 +137,8 @@ export class Hedges {
 
   /** A daemon that begins knows of a hedge only that it was broken. */
   #begin(track: Track): void {
+    // Nor by which answers it was whole: what it hears of from now on may be from before them.
+    track.whole = new Map();
     if (track.brokenMs !== null) return;
     track.wholeMs = null;
     track.told = [];
@@ -153,7 +155,7 @@ export class Hedges {
         .find(({ atMs }) => Math.abs(atMs - event.happenedMs) <= secondMs);
       return first ? [first] : [];
     });
-    track.told = [...track.told, ...told];
+    track.told = [...track.told, ...told.filter((one) => this.#isLater(track, one))];
     return told.length > 0;
   }
 

@@ -3,12 +3,14 @@
  * versions of the truth the daemon had, judges every predicate by them, and compares.
  */
 import { type AlertChange, type Severity, severityRank } from "../../../src/domain/alert.ts";
+import { blindRule, unreachableRule } from "../../../src/domain/built-in.ts";
 import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import { judgeAcknowledged } from "./acknowledged.ts";
 import { claimProblem } from "./claim.ts";
 import { judgeFigures } from "./daemon/figures.ts";
 import { garbledWithin, noDataAlerts, stalledMs, valuesOff } from "./daemon/troubles.ts";
+import { judgeEndings } from "./endings.ts";
 import { judgeEvents } from "./events.ts";
 import { type Finding, timeOf } from "./finding.ts";
 import { Hedges } from "./hedges.ts";
@@ -23,11 +25,12 @@ import { eventFigures } from "./rules/event-figures.ts";
 import { predicates } from "./rules/index.ts";
 import { soonMs } from "./rules/markets.ts";
 import { tradesWithinMs } from "./rules/whales.ts";
-import { type Run, Runs } from "./runs.ts";
+import { type Freshness, type Run, Runs } from "./runs.ts";
 import { lostSome, Seen } from "./seen.ts";
 import { eventSources } from "./seen-events.ts";
 import { readByMarket } from "./seen-markets.ts";
 import { Sizes } from "./sizes.ts";
+import { Stakes } from "./stakes.ts";
 import { Terms } from "./terms.ts";
 import { type AccountTruth, between } from "./truth.ts";
 import { accountOf, symbolOf, View, walletOf } from "./view.ts";
@@ -45,10 +48,14 @@ const endingPatienceMs = minuteMs;
 const lookBackMs = 2 * minuteMs;
 /** Between two observations: time is one of them, each second. */
 const stoodStillMs = 2_000;
+/** Observations that have the daemon's clock as it is, also where it was set back. */
+const ofTheClock: ReadonlySet<string> = new Set(["time", "daemon", "watching"]);
 /** Tolerance of the daemon's clock, which the exchange's corrects, from one life to another, ms. */
 const clockMs = 1_500;
 
 const judged = new Map(predicates.map((one) => [one.rule, one]));
+/** Alerts about missing data: what they say is at stake is judged here, and the rest of them apart. */
+const ofNoData: ReadonlySet<string> = new Set([blindRule, unreachableRule]);
 /** Steps of an alert whose text tells of the condition as it is. */
 const stating: ReadonlySet<string> = new Set([
   "fired",
@@ -75,6 +82,8 @@ export interface Judgement {
   readonly counts: Counts;
 }
 
+/** Positions and prices that are of different times wait so long for new positions, ms. */
+const oldPatienceMs = 15_000;
 /** Records of a change are read within this, ms. */
 const recordMs = 15_000;
 
@@ -88,6 +97,7 @@ class Judge {
   readonly #seen: Seen;
   readonly #view: View;
   readonly #terms: Terms;
+  readonly #stakes = new Stakes();
   readonly #runs = new Map<string, Runs>();
   /** Steps of severity, by rule and subject. */
   readonly #steps = new Map<string, Step[]>();
@@ -158,6 +168,7 @@ class Judge {
       findings: [
         ...this.#findings,
         ...judgeEvents(this.#outcome),
+        ...judgeEndings(this.#outcome),
         ...judgeAcknowledged(this.#outcome),
         ...judgeNoData(this.#outcome),
         ...judgeObtained(this.#outcome),
@@ -174,11 +185,16 @@ class Judge {
     const isRecorded = ({ atMs }: Change) => !gaps.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs);
     const waiting = changes.filter(
       (one) =>
-        (one.alert.event ? eventFigures.has(one.alert.rule) : judged.has(one.alert.rule)) && isRecorded(one),
+        (one.alert.event
+          ? eventFigures.has(one.alert.rule)
+          : judged.has(one.alert.rule) || ofNoData.has(one.alert.rule)) && isRecorded(one),
     );
     this.#waited = new Map(
       waiting
-        .filter(({ kind, alert }) => kind === "ended" && alert.ending === "recovered" && !alert.event)
+        .filter(
+          ({ kind, alert }) =>
+            kind === "ended" && alert.ending === "recovered" && !alert.event && judged.has(alert.rule),
+        )
         .map((change) => [change, { isOver: false, isSaid: false }]),
     );
     this.#watchingMs = Number.NEGATIVE_INFINITY;
@@ -207,7 +223,9 @@ class Judge {
         continue;
       }
       const { observation, committedMs } = one;
-      const { atMs } = observation;
+      // An answer that was under way in a standstill is told late, with the time at which it came.
+      const isLate = observation.atMs < this.#view.nowMs && !ofTheClock.has(observation.kind);
+      const atMs = isLate ? this.#view.nowMs : observation.atMs;
       let turns = this.#turns(this.#view.nowMs, atMs);
       const lostTurns = this.#lostTurns(this.#view.nowMs, atMs);
       // The process stood still, and no clock of what is read ran.
@@ -227,7 +245,10 @@ class Judge {
       if (observation.kind === "watching") {
         this.#breakAll(atMs);
         this.#watchingMs = atMs;
-        if (!observation.reloaded) this.#view.money.forget();
+        if (!observation.reloaded) {
+          this.#view.money.forget();
+          this.#stakes.forget();
+        }
       }
       this.#beginDay(atMs);
       this.#notice(atMs);
@@ -237,7 +258,10 @@ class Judge {
           ...{ expected: "what was true", seen: wrong },
         });
       if (hedges.note(observation, committedMs)) turns = true;
-      if (observation.kind === "accounts") sizes.note(observation);
+      if (observation.kind === "accounts") {
+        sizes.note(observation);
+        this.#stakes.note(observation, this.#view);
+      }
       const answered = observation.kind === "accounts" ? observation.wallet : null;
       if (answered !== null) this.#view.money.note(answered, true, atMs);
       if (version !== this.#seen.version || turns || lostTurns) {
@@ -267,6 +291,7 @@ class Judge {
     this.#seen.lose(gap);
     this.#view.money.lose();
     this.#view.sizes.lose(gap);
+    this.#stakes.forget();
   }
 
   /** True if time alone brings about another judgement from one time to another. */
@@ -301,10 +326,7 @@ class Judge {
           if (this.#gapMs !== null) runs.doubt(this.#gapMs);
           this.#runs.set(key, runs);
         }
-        const fresh =
-          predicate.restsOnItself === true ||
-          (this.#isFresh(predicate, subject) && this.#staleFromMs(predicate, subject) >= atMs);
-        runs.judge(this.#view, this.#identity(subject), atMs, fresh);
+        runs.judge(this.#view, this.#identity(subject), atMs, this.#freshness(predicate, subject, atMs));
       }
     for (const [key, runs] of this.#runs) if (!there.has(key)) runs.breakOff(atMs);
     this.#noteRecoveries(atMs);
@@ -329,11 +351,17 @@ class Judge {
     return position ? `${position.sequence} ${position.baseLots > 0n}` : "";
   }
 
-  #isFresh(predicate: Predicate, subject: string): boolean {
-    if (this.#gapMs !== null && !this.#isReadAgain(subject)) return false;
-    for (const [name, readMs] of this.#stale)
-      if (this.#seen.readMs.get(name) === readMs && this.#rests(predicate, subject, name)) return false;
-    return true;
+  #freshness(predicate: Predicate, subject: string, atMs: number): Freshness {
+    if (predicate.restsOnItself) return "fresh";
+    if (this.#gapMs !== null && !this.#isReadAgain(subject)) return "old";
+    if (this.#staleFromMs(predicate, subject) < atMs) return "old";
+    let found: Freshness = "fresh";
+    for (const [name, readMs] of this.#stale) {
+      if (this.#seen.readMs.get(name) !== readMs || !this.#rests(predicate, subject, name)) continue;
+      if (name === "prices" || !predicate.byOldPositions) return "old";
+      found = "old positions";
+    }
+    return found;
   }
 
   /** After a gap only what was read whole is fresh: the stream tells some of it. */
@@ -385,9 +413,11 @@ class Judge {
       const staleMs = readMs + 2 * (ofAccounts ? accountsMs : pricesMs);
       if (staleMs >= atMs || this.#stale.get(name) === readMs) continue;
       this.#stale.set(name, readMs);
-      for (const runs of this.#runs.values())
-        if (!runs.predicate.restsOnItself && this.#rests(runs.predicate, runs.subject, name))
-          runs.breakOff(staleMs);
+      for (const runs of this.#runs.values()) {
+        if (runs.predicate.restsOnItself || !this.#rests(runs.predicate, runs.subject, name)) continue;
+        if (ofAccounts && runs.predicate.byOldPositions) runs.positionsAreOld(staleMs);
+        else runs.breakOff(staleMs);
+      }
     }
   }
 
@@ -404,16 +434,17 @@ class Judge {
   }
 
   /** A level surely held, or was surely gone, for some time: it has to be reported. */
-  #ran(predicate: Predicate, subject: string, { severity, holds, fromMs, toMs }: Run): void {
+  #ran(predicate: Predicate, subject: string, { severity, holds, byOld, fromMs, toMs }: Run): void {
     const { rule, forMs, keepMs, looksBack = false } = predicate;
     const slackMs =
       promptMs +
       (looksBack ? 2 * this.#terms.pricesMs : 0) +
       (fromMs < this.#watchingMs + startMs ? textPatienceMs : 0) +
+      (byOld ? oldPatienceMs : 0) +
       (holds || !this.#lostPosition(subject, fromMs, toMs) ? 0 : endingPatienceMs);
     const times = this.#terms.of(rule, { forMs, keepMs });
     const ownMs = fromMs + (holds ? times.forMs.most : times.keepMs.most);
-    const stall = this.#stalls.find((one) => one.fromMs <= ownMs && ownMs < one.toMs);
+    const stall = this.#stalls.find((one) => one.fromMs <= ownMs + slackMs && ownMs < one.toMs);
     const dueMs = (stall?.toMs ?? ownMs) + slackMs;
     if (dueMs > toMs) return;
     const stood = this.#severityAt(rule, subject, dueMs);
@@ -467,6 +498,8 @@ class Judge {
         ? eventFigures.get(alert.rule)!(this.#view, alert.subject, alert).flatMap(claimProblem)
         : [];
     if (!stating.has(kind) || past || (kind === "ended" && alert.ending !== "recovered")) return [];
+    if (ofNoData.has(alert.rule))
+      return kind === "ended" || this.#hadGap ? [] : this.#stakes.problems(change);
     const { condition, claims } = this.#check(change, change.atMs);
     const { isOver = false, isSaid = false } = this.#waited.get(change) ?? {};
     return [...(isOver ? [] : condition), ...(isSaid ? [] : claims)];

@@ -7,7 +7,7 @@ import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import type { FaultKind } from "../weather.ts";
 import { Answers } from "./answers.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, timeOf } from "./finding.ts";
 import { isTold, type Life, livesOf } from "./lives.ts";
 import { Terms } from "./terms.ts";
 
@@ -15,6 +15,8 @@ type Change = Life["changes"][number];
 
 const withinMs = 60_000;
 const slackMs = 2_000;
+/** An exchange that answers nothing has answered nothing for so long, ms. */
+const quietMs = 25_000;
 /** Causes are told for so long after they were there, ms. */
 const causeMs = 90_000;
 /** A fault that just began leaves answers on their way. */
@@ -42,7 +44,9 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
   const findings: Finding[] = [];
   const lives = livesOf(log);
   const isNoData = ({ alert: { rule } }: Change) => rule === blindRule || rule === unreachableRule;
-  const changes = lives.flatMap((life) => life.changes.filter(isNoData));
+  const changes = lives.flatMap(({ number, changes }) =>
+    changes.filter(isNoData).map((one) => ({ ...one, life: number })),
+  );
   const strangers = new Set(plan.world.wallets.filter(isWhale).map(({ name }) => name));
   const inForce = (kind: FaultKind, fromMs: number, toMs: number) =>
     plan.troubles.faults.filter(
@@ -64,6 +68,16 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       continue;
     }
     if (!["fired", "rose", "worsened"].includes(kind)) continue;
+    const quietFromMs = committedMs - quietMs;
+    if (
+      /no read of the exchange succeeds/.test(alert.summary) &&
+      answers.anyWithin(change.life, quietFromMs, committedMs - slackMs)
+    )
+      report(
+        "false no-data",
+        `another cause: there were answers from ${timeOf(quietFromMs)} on`,
+        alert.summary,
+      );
     for (const { schedule, wallets, text } of rowsOf(change)) {
       // Their inboxes are judged by the rules about notifications, as everybody's.
       if (schedule === "traderState" && wallets.some((wallet) => strangers.has(wallet)))

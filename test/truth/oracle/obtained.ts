@@ -150,7 +150,7 @@ function shownTo(
   return found;
 }
 
-/** Accounts and prices that were not read for more than two intervals while nothing was in the way. */
+/** Accounts and prices that were not read for more than two intervals, though nothing was in the way for that long. */
 function unread(outcome: Outcome, life: Life, lastMs: number, clear: Clear): readonly Finding[] {
   const { sections, log } = outcome;
   const terms = new Terms(sections);
@@ -161,13 +161,17 @@ function unread(outcome: Outcome, life: Life, lastMs: number, clear: Clear): rea
     const fromMs = readMs.get(name);
     if (fromMs === undefined) return;
     const mostMs = 2 * (name === "prices" ? terms.pricesMs : terms.accountsMs) + slackMs;
-    if (toMs - fromMs <= mostMs) return;
     const wallet = name === "prices" ? null : name.split("/")[0]!;
-    if (!clear.all(fromMs - settleMs, toMs, wallet)) return;
-    if (refusedMs.some((ms) => ms >= fromMs - settleMs && ms <= toMs)) return;
+    const lengthMs = settleMs + mostMs;
+    let dueMs = clear.after(fromMs - settleMs, lengthMs, wallet);
+    // The exchange refuses some, and says for how long.
+    for (const ms of refusedMs)
+      if (dueMs !== null && ms >= dueMs - lengthMs && ms <= dueMs)
+        dueMs = clear.after(ms + 1, lengthMs, wallet);
+    if (dueMs === null || dueMs >= toMs) return;
     findings.push({
-      ...{ check: "completeness", rule: blindRule, subject: name, atMs: fromMs + mostMs },
-      expected: `a reading within ${mostMs} ms`,
+      ...{ check: "completeness", rule: blindRule, subject: name, atMs: dueMs },
+      expected: `a reading within ${mostMs} ms, since nothing is in the way from ${new Date(dueMs - lengthMs).toISOString()} on`,
       seen: `none from ${new Date(fromMs).toISOString()} to ${new Date(toMs).toISOString()}`,
     });
   };

@@ -48,6 +48,8 @@ export interface Predicate {
   readonly reads?: readonly string[];
   /** It rests on figures of the daemon itself, and on nothing that is read of the exchange. */
   readonly restsOnItself?: true;
+  /** It holds by new prices and the last known positions, too, where these are too old. */
+  readonly byOldPositions?: true;
   /** It looks back at sizes, which time alone moves: it is judged with the next prices. */
   readonly looksBack?: true;
   /** The wallets that it rests on, where its subject is of none. */

@@ -10,6 +10,8 @@ interface LevelRuns {
   readonly severity: Level["severity"];
   surelyOnMs: number | null;
   perhapsOnMs: number | null;
+  /** It holds by positions that are too old. */
+  byOld: boolean;
   surelyGoneMs: number | null;
   perhapsGoneMs: number | null;
 }
@@ -18,9 +20,14 @@ interface LevelRuns {
 export interface Run {
   readonly severity: Level["severity"];
   readonly holds: boolean;
+  /** It held by positions that are too old, for some of the time. */
+  readonly byOld: boolean;
   readonly fromMs: number;
   readonly toMs: number;
 }
+
+/** All that a rule rests on is fresh; positions are too old, and prices are not; nothing is beyond doubt. */
+export type Freshness = "fresh" | "old positions" | "old";
 
 export class Runs {
   readonly predicate: Predicate;
@@ -39,8 +46,9 @@ export class Runs {
     this.#ended = ended;
   }
 
-  /** Judges by a view. @param fresh false: what it rests on is old, and nothing is beyond doubt */
-  judge(view: View, identity: string, atMs: number, fresh: boolean): void {
+  /** Judges by a view. */
+  judge(view: View, identity: string, atMs: number, freshness: Freshness): void {
+    const fresh = freshness === "fresh";
     if (identity !== this.#identity) {
       this.breakOff(atMs);
       this.levels.length = 0;
@@ -56,7 +64,14 @@ export class Runs {
     this.#doubtMs = null;
     for (const [index, { severity }] of most.entries()) {
       this.levels[index] ??= {
-        ...{ severity, surelyOnMs: null, perhapsOnMs: null, surelyGoneMs: null, perhapsGoneMs: null },
+        ...{
+          severity,
+          surelyOnMs: null,
+          perhapsOnMs: null,
+          surelyGoneMs: null,
+          perhapsGoneMs: null,
+          byOld: false,
+        },
       };
       const runs = this.levels[index];
       const above = (of: readonly Level[]) => of.slice(index);
@@ -64,7 +79,8 @@ export class Runs {
       const perhapsOn = above(most).some(({ on }) => on);
       const surelyGone = !perhapsOn && above(least).every(({ off }) => off);
       const perhapsGone = !surelyOn && most[index]!.off;
-      this.#set(runs, "surelyOnMs", fresh && surelyOn, atMs);
+      runs.byOld ||= freshness === "old positions";
+      this.#set(runs, "surelyOnMs", freshness !== "old" && surelyOn, atMs);
       this.#set(runs, "surelyGoneMs", fresh && surelyGone, atMs);
       // Old inputs may not have been judged.
       if (fresh || perhapsOn) runs.perhapsOnMs = perhapsOn ? (runs.perhapsOnMs ?? sinceMs) : null;
@@ -90,12 +106,22 @@ export class Runs {
     }
   }
 
+  /** Positions are too old from then on: nothing is gone beyond doubt, and what holds goes on by new prices. */
+  positionsAreOld(atMs: number): void {
+    for (const runs of this.levels) {
+      runs.byOld = true;
+      this.#set(runs, "surelyGoneMs", false, atMs);
+    }
+  }
+
   #set(runs: LevelRuns, name: "surelyOnMs" | "surelyGoneMs", so: boolean, atMs: number): void {
     const fromMs = runs[name];
     if (so) runs[name] = fromMs ?? atMs;
     else if (fromMs !== null) {
       runs[name] = null;
-      this.#ended({ severity: runs.severity, holds: name === "surelyOnMs", fromMs, toMs: atMs });
+      const { severity, byOld } = runs;
+      this.#ended({ severity, holds: name === "surelyOnMs", byOld, fromMs, toMs: atMs });
     }
+    if (name === "surelyOnMs" && !so) runs.byOld = false;
   }
 }

@@ -6,6 +6,7 @@ import type { SubaccountState } from "../../../src/domain/account.ts";
 import type { Event } from "../../../src/domain/event.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
 import { DaemonSeen } from "./daemon/seen.ts";
+import { timeOf } from "./finding.ts";
 import type { Gap } from "./lives.ts";
 import { type Margins, type Price, tickUsd } from "./margin.ts";
 import { Events } from "./seen-events.ts";
@@ -31,6 +32,8 @@ const secondMs = 1_000;
 export class Seen {
   readonly accounts = new Map<string, AccountTruth>();
   readonly prices = new Map<string, Price>();
+  /** The exchange's time of each price, ms. */
+  readonly #pricedMs = new Map<string, number>();
   /** Statuses of markets; empty before they were read. */
   readonly statuses = new Map<string, string>();
   /** By symbol, what is read of markets one by one. */
@@ -78,7 +81,8 @@ export class Seen {
 
   /** A daemon that begins knows nothing. */
   forget(): void {
-    for (const known of [this.accounts, this.prices, this.statuses, this.readMs]) known.clear();
+    for (const known of [this.accounts, this.prices, this.#pricedMs, this.statuses, this.readMs])
+      known.clear();
     for (const part of [this.markets, this.orders, this.events, this.daemon]) part.forget();
     this.histories.clear();
     this.fundingRead.clear();
@@ -328,6 +332,10 @@ export class Seen {
     if (before?.markTicks !== price.markTicks || before.oracleTicks !== price.oracleTicks) this.version++;
     this.prices.set(symbol, price);
     if (this.markets.state(symbol, statedFundingRate)) this.version++;
+    const knownMs = this.#pricedMs.get(symbol) ?? exchangeMs;
+    this.#pricedMs.set(symbol, exchangeMs);
+    if (exchangeMs - (exchangeMs % secondMs) < knownMs - (knownMs % secondMs))
+      return [`price of ${symbol} goes back from ${timeOf(knownMs)} to ${timeOf(exchangeMs)}`];
     const states = between(
       this.#truth.markets.get(symbol)!,
       exchangeMs - secondMs,

@@ -31,6 +31,7 @@ export const liquidationNear: Predicate = {
   rule: "LiquidationNear",
   forMs: 0,
   keepMs,
+  byOldPositions: true,
   subjects: (view) => view.positions(),
   levels: (view, subject, ease) => {
     const held = view.position(subject);
@@ -73,6 +74,7 @@ export const accountLiquidationNear: Predicate = {
   rule: "AccountLiquidationNear",
   forMs: 0,
   keepMs,
+  byOldPositions: true,
   subjects: (view) => view.accounts(),
   levels: (view, subject, ease) => {
     const figures = view.account(subject);

@@ -28,6 +28,7 @@ export const marginHigh: Predicate = {
   rule: "MarginHigh",
   forMs: 0,
   keepMs,
+  byOldPositions: true,
   subjects: (view) => view.accounts(),
   levels: (view, subject, ease) => {
     const figures = view.account(subject);

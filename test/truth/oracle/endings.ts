@@ -1,0 +1,94 @@
+/** Reasons for which alerts about positions and accounts ended, where it was not a recovery. */
+import { isTaking } from "../../../src/domain/alert.ts";
+import type { Outcome } from "../scenario.ts";
+import { Clear } from "./clear.ts";
+import type { Finding } from "./finding.ts";
+import { type Life, livesOf } from "./lives.ts";
+import { predicates } from "./rules/index.ts";
+import { Terms } from "./terms.ts";
+import type { AccountTruth, BreakerTruth } from "./truth.ts";
+import { accountOf, symbolOf, walletOf } from "./view.ts";
+
+type Change = Life["changes"][number];
+
+/** A position that was there, and then was not, or was another one. */
+interface Loss {
+  readonly atMs: number;
+  /** The exchange took it. */
+  readonly taken: boolean;
+}
+
+/** By which clocks may differ, ms. */
+const clockMs = 60_000;
+/** Histories that were readable for so long before a loss tell of it in time, ms. */
+const heardMs = 30_000;
+
+export function judgeEndings(outcome: Outcome): readonly Finding[] {
+  const { truth, log } = outcome;
+  const clear = new Clear(outcome);
+  const terms = new Terms(outcome.sections);
+  const findings: Finding[] = [];
+  for (const change of livesOf(log).flatMap((life) => life.changes)) {
+    const { kind, alert, committedMs } = change;
+    const { rule, subject, ending } = alert;
+    const wallet = walletOf(subject);
+    if (kind !== "ended" || alert.event || !subject.includes("/") || !truth.accounts.has(accountOf(subject)))
+      continue;
+    const expected = problemOf(change, outcome, terms, (fromMs) => clear.all(fromMs, committedMs, wallet));
+    if (expected !== null)
+      findings.push({
+        ...{ check: "false resolve", rule, subject, atMs: committedMs, expected },
+        seen: `alert ${alert.id} ended as ${ending}: ${alert.summary}`,
+      });
+  }
+  return findings;
+}
+
+/** @param isClear true if histories could be read from a time to the end of the alert */
+function problemOf(
+  { alert, committedMs }: Change,
+  { truth }: Outcome,
+  terms: Terms,
+  isClear: (fromMs: number) => boolean,
+): string | null {
+  const { rule, subject, ending, sinceMs } = alert;
+  const [account, symbol] = [accountOf(subject), symbolOf(subject)];
+  const fromMs = sinceMs - clockMs;
+  const breakers = truth
+    .breakers(walletOf(subject))
+    .filter((one) => one.account === account && (symbol === "" || one.symbol === symbol))
+    .filter(({ atMs }) => atMs >= fromMs && atMs <= committedMs);
+  const takings = breakers.filter(takes);
+  if (isTaking(ending) && takings.length === 0) return "another end: the exchange took nothing";
+  if (symbol === "") return null;
+  const losses = lossesOf(truth.accounts.get(account)!, symbol, breakers).filter(
+    ({ atMs }) => atMs >= fromMs && atMs <= committedMs,
+  );
+  const [loss] = losses;
+  // Where there are several, it may be of any of them.
+  if (loss === undefined || losses.length > 1) return null;
+  if (ending === "closed" || ending === "flipped")
+    return loss.taken && isClear(loss.atMs - heardMs) ? "word that the exchange took it" : null;
+  if (!isTaking(ending) || loss.taken) return null;
+  const predicate = predicates.find((one) => one.rule === rule);
+  // By what was taken of it before it may have recovered, and that ends as taken, too.
+  if (!predicate || takings[0]!.atMs + terms.of(rule, predicate).keepMs.least <= loss.atMs) return null;
+  return "that it was closed: the exchange took some of it, and its trader closed the rest";
+}
+
+const takes = ({ by }: BreakerTruth): boolean => by === "liquidation" || by === "adl";
+
+function lossesOf(
+  states: readonly AccountTruth[],
+  symbol: string,
+  breakers: readonly BreakerTruth[],
+): readonly Loss[] {
+  const heldIn = (state: AccountTruth | undefined) =>
+    state?.positions.find((one) => one.symbol === symbol)?.sequence;
+  return states.flatMap((state, index) => {
+    const before = heldIn(states[index - 1]);
+    if (before === undefined || heldIn(state) === before) return [];
+    const here = breakers.filter(({ atMs }) => atMs === state.ofMs);
+    return [{ atMs: state.ofMs, taken: here.some(takes) }];
+  });
+}

@@ -1,0 +1,74 @@
+/** Positions as they were when their accounts were read last, against what alerts about missing data say is at stake. */
+import type { AlertChange } from "../../../src/domain/alert.ts";
+import type { Observation } from "../../../src/domain/observation.ts";
+import { claimProblem } from "./claim.ts";
+import { accountOf, symbolOf, type View, walletOf } from "./view.ts";
+
+interface Reading {
+  /** A fraction; infinite: it cannot be liquidated. */
+  readonly distance: number;
+  readonly side: string;
+}
+
+/** Three daily moves of a market that moves 1 % in a day, which is the least that any is taken to move. */
+const nearAtLeast = 0.03;
+/** The part of a distance by which it may be off. */
+const tiny = 1e-6;
+/** Readings of a position that are kept: its account may be read again while an alert is written. */
+const kept = 3;
+const lead = /^(\S+) (\S+) (long|short) was (\S+ ?%) from liquidation /;
+const accountsMissing = /^[a-z ]+ of ([\w, ]+) \(schedule traderState\)/;
+
+export class Stakes {
+  /** By position, the newest last. */
+  readonly #readings = new Map<string, Reading[]>();
+
+  forget(): void {
+    this.#readings.clear();
+  }
+
+  /** Notes the positions of accounts that were read just now. */
+  note({ wallet, pdaIndex }: Observation & { readonly kind: "accounts" }, view: View): void {
+    const prefix = `${wallet}/${pdaIndex}.`;
+    const held = new Set([...view.positions(), ...view.whalePositions()]);
+    for (const subject of this.#readings.keys())
+      if (subject.startsWith(prefix) && !held.has(subject)) this.#readings.delete(subject);
+    for (const subject of held) {
+      const holding = subject.startsWith(prefix) ? view.position(subject) : undefined;
+      if (!holding) continue;
+      const side = holding.position.baseLots > 0n ? "long" : "short";
+      const readings = (this.#readings.get(subject) ?? []).filter((one) => one.side === side);
+      this.#readings.set(subject, [...readings, { distance: holding.figures.distance, side }].slice(-kept));
+    }
+  }
+
+  /** Statements of an alert about missing data about them that are not true. */
+  problems({ alert, details }: AlertChange): readonly string[] {
+    const problems: string[] = [];
+    const [, wallet, symbol, side, text] = lead.exec(alert.summary) ?? [];
+    if (text !== undefined) {
+      const readings = [...this.#readings]
+        .filter(([subject]) => walletOf(subject) === wallet && symbolOf(subject) === symbol)
+        .flatMap(([, all]) => all.filter((one) => one.side === side && Number.isFinite(one.distance)));
+      const wrong = readings.map(({ distance }) =>
+        claimProblem({ name: "distance at the last reading", text, truth: distance, room: tiny }),
+      );
+      if (readings.length === 0)
+        problems.push(`${wallet} held no ${side} of ${symbol} when it was read last`);
+      else if (wrong.every((one) => one.length > 0)) problems.push(...wrong.at(-1)!);
+    }
+    if (alert.severity === "critical") return problems;
+    for (const [name, row] of details) {
+      const wallets = name === "Not read" ? (accountsMissing.exec(row)?.[1]?.split(", ") ?? []) : [];
+      for (const [subject, readings] of this.#readings)
+        if (
+          wallets.includes(walletOf(subject)) &&
+          readings.every(({ distance }) => distance < nearAtLeast * (1 - tiny))
+        )
+          problems.push(
+            `critical: ${accountOf(subject)} was ${readings.at(-1)!.distance} from liquidation in ${symbolOf(subject)}`,
+          );
+    }
+    return problems;
+  }
+}
