@@ -113,6 +113,23 @@ describe("what is read when", () => {
     expect(found.some(({ check, rule }) => check === "completeness" && rule === "Blind")).toBe(true);
   });
 
+  test("states that the stream showed and nobody observed", async () => {
+    const found = findingsIn(await play(seeds.calm), (entry) =>
+      entry.kind === "committed"
+        ? {
+            ...entry,
+            changes: {
+              ...entry.changes,
+              observations: entry.changes.observations.filter(
+                (one) => one.kind !== "accounts" || one.told === undefined,
+              ),
+            },
+          }
+        : entry,
+    );
+    expect(found.some(({ check, rule }) => check === "completeness" && rule === "stream")).toBe(true);
+  });
+
   test("prices that go back", async () => {
     let nth = 0;
     const found = findingsIn(

@@ -103,12 +103,49 @@ describe("an invariant finds what breaks it", () => {
     expect(broken(unchanged, firing("Blind", "w1"))).toEqual(["wellAgain"]);
   });
 
+  test("a daemon that asks nothing for a minute", () => {
+    const fromMs = outcome.log.entries[0]!.atMs + 450_000;
+    const isIn = ({ kind, atMs }: Logged) => kind === "sent" && atMs > fromMs && atMs < fromMs + 60_000;
+    expect(broken((entries) => entries.filter((entry) => !isIn(entry)))).toEqual(["asksOn"]);
+  });
+
+  test("a reminder right after the message", () => {
+    const found = broken((entries) =>
+      entries.map((entry): Logged => {
+        if (entry.kind !== "committed") return entry;
+        const { alertChanges, owed } = entry.changes;
+        const fired = alertChanges.find(
+          ({ id, kind, alert }) =>
+            kind === "fired" && alert.severity === "critical" && owed.some(({ changeId }) => changeId === id),
+        );
+        if (!fired) return entry;
+        const reminder = { ...fired, id: -fired.id, kind: "reminder" as const, atMs: fired.atMs + 5_000 };
+        const item = { ...owed.find(({ changeId }) => changeId === fired.id)!, changeId: -fired.id };
+        const changes = {
+          ...entry.changes,
+          alertChanges: [...alertChanges, reminder],
+          owed: [...owed, item],
+        };
+        return { ...entry, changes };
+      }),
+    );
+    expect(found).toContain("remindedSeldom");
+  });
+
   test("the report has all of it", () => {
     const text = reportOf(outcome, ["exactlyOnce: chat x arrived again"]);
     expect(text).toContain("--seeds 17");
     expect(text).toContain("exactlyOnce: chat x arrived again");
     for (const { message } of outcome.log.of("arrived")) expect(text).toContain(message.content.title);
   });
+});
+
+test("a half-open stream that nobody gives up", async () => {
+  const outcome = await runScenario(planOf(6));
+  expect(invariants.halfOpenIsNoticed!(outcome)).toEqual([]);
+  const entries = outcome.log.entries.filter(({ kind }) => kind !== "streamEnds");
+  const log = Object.create(outcome.log, { entries: { value: entries } });
+  expect(invariants.halfOpenIsNoticed!({ ...outcome, log })).not.toEqual([]);
 });
 
 describe("virtual time", () => {
