@@ -99,7 +99,7 @@ async function main(): Promise<void> {
     },
   });
   if (values.help) return console.log(help);
-  const all = values.seeds.split(",").flatMap(seedsOf);
+  const all = [...new Set(values.seeds.split(",").flatMap(seedsOf))];
   const { twice, show, out } = values;
   if (values.shrink) return shrinkTo(all[0]!, out);
   if (values.plan !== undefined) return play(JSON.parse(fs.readFileSync(values.plan, "utf8")) as Plan);

@@ -68,7 +68,7 @@ const moments: readonly (readonly [kind: StartKind, moments: readonly Moment[]])
 export const startKinds: readonly StartKind[] = ["ordinary", ...moments.map(([kind]) => kind)];
 
 /** The share of scenarios that begin at an ordinary moment; the others are shared evenly among all kinds. */
-const ordinaryShare = 0.4;
+const ordinaryShare = 0.25;
 
 export function planStart(seed: number, lengthMs: number): Start {
   const draw = new Draw(seed, 8);

@@ -101,6 +101,9 @@ const crossSymbols = ["SOL", "BTC", "ETH"];
 const isolatedSymbols = ["SOL", "BTC", "ETH", "GOLD"];
 const symbols = [...crossSymbols, "GOLD"];
 
+/** The share of scenarios with an account that nobody trades in. */
+const idleShare = 0.1;
+
 export function planWorld(seed: number, lengthMs: number): WorldPlan {
   const draw = new Draw(seed, 1);
   const wallets: WalletPlan[] = [];
@@ -134,7 +137,7 @@ export function planWorld(seed: number, lengthMs: number): WorldPlan {
   }
   const deeds = [
     ...pricePaths(draw, lengthMs),
-    ...traders(draw, accounts, lengthMs),
+    ...traders(draw, accounts, lengthMs).filter(isBusy(new Draw(seed, 16), accounts.length)),
     ...exchange(draw, wallets, lengthMs),
     ...collapses(new Draw(seed, 11), lengthMs),
     ...slides(new Draw(seed, 13), lengthMs),
@@ -157,6 +160,14 @@ export function planWorld(seed: number, lengthMs: number): WorldPlan {
   const requestsPerSecond = draw.chance(0.2) ? draw.whole(8, 40) : null;
   const tranches = new Draw(seed, 14).one([1, 1, 20, 200]);
   return { wallets, accounts, pairs, deeds, requestsPerSecond, tranches };
+}
+
+/** Now and then nobody trades in one of the accounts. @returns true for the deeds of others */
+function isBusy(draw: Draw, accounts: number): (deed: Deed) => boolean {
+  const idle = draw.chance(idleShare) ? draw.whole(0, accounts - 1) : null;
+  return (deed) =>
+    !("account" in deed && deed.account === idle) &&
+    !("from" in deed && [deed.from, deed.to].includes(idle!));
 }
 
 /** Each market walks, and some crash and come back. */
@@ -272,7 +283,7 @@ function exchange(draw: Draw, wallets: readonly WalletPlan[], lengthMs: number):
 
 /** A price that falls or rises at once by so much that accounts are bankrupt, and others' profits are taken (ADL). */
 function collapses(draw: Draw, lengthMs: number): readonly Deed[] {
-  if (!draw.chance(0.2)) return [];
+  if (!draw.chance(0.3)) return [];
   const symbol = draw.one(symbols);
   const factor = draw.chance(0.6) ? draw.between(0.4, 0.7) : draw.between(1.4, 1.8);
   const atMs = draw.between(60_000, lengthMs * 0.7);
@@ -294,7 +305,7 @@ function slides(draw: Draw, lengthMs: number): readonly Deed[] {
 }
 
 function delistings(draw: Draw, lengthMs: number): readonly Deed[] {
-  if (!draw.chance(0.08)) return [];
+  if (!draw.chance(0.14)) return [];
   const symbol = draw.one(symbols);
   const atMs = draw.between(60_000, lengthMs * 0.6);
   return [

@@ -59,7 +59,9 @@ function problemOf(
     .filter((one) => one.account === account && (symbol === "" || one.symbol === symbol))
     .filter(({ atMs }) => atMs >= fromMs && atMs <= committedMs);
   const takings = breakers.filter(takes);
-  if (isTaking(ending) && takings.length === 0) return "another end: the exchange took nothing";
+  const word = ending === "deleveraged" ? "adl" : "liquidation";
+  if (isTaking(ending) && !takings.some(({ by }) => by === word))
+    return `another end: there was no ${word} of it`;
   if (symbol === "") return null;
   const losses = lossesOf(truth.accounts.get(account)!, symbol, breakers).filter(
     ({ atMs }) => atMs >= fromMs && atMs <= committedMs,

@@ -15,6 +15,9 @@ type Change = Life["changes"][number];
 
 const withinMs = 60_000;
 const slackMs = 2_000;
+const silent = /no read of the exchange succeeds/;
+/** Wallets without data that have an alert each. */
+const ownAlerts = 3;
 /** An exchange that answers nothing has answered nothing for so long, ms. */
 const quietMs = 25_000;
 /** Causes are told for so long after they were there, ms. */
@@ -69,16 +72,26 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     }
     if (!["fired", "rose", "worsened"].includes(kind)) continue;
     const quietFromMs = committedMs - quietMs;
-    if (
-      /no read of the exchange succeeds/.test(alert.summary) &&
-      answers.anyWithin(change.life, quietFromMs, committedMs - slackMs)
-    )
+    if (silent.test(alert.summary) && answers.anyWithin(change.life, quietFromMs, committedMs - slackMs))
       report(
         "false no-data",
         `another cause: there were answers from ${timeOf(quietFromMs)} on`,
         alert.summary,
       );
-    for (const { schedule, wallets, text } of rowsOf(change)) {
+    const rows = rowsOf(change);
+    const concerned = new Set(rows.flatMap(({ wallets }) => wallets));
+    const isSilence = alert.rule === unreachableRule || silent.test(alert.summary);
+    // One alert for several wallets stands for more than these: up to so many have one each.
+    if (
+      kind === "fired" &&
+      alert.subject === "exchange" &&
+      !isSilence &&
+      rows.length > 0 &&
+      rows.every(({ wallets }) => wallets.length > 0) &&
+      concerned.size <= ownAlerts
+    )
+      report("soundness", `an alert for each of ${[...concerned].join(", ")}`, alert.summary);
+    for (const { schedule, wallets, text } of rows) {
       // Their inboxes are judged by the rules about notifications, as everybody's.
       if (schedule === "traderState" && wallets.some((wallet) => strangers.has(wallet)))
         report("false no-data", "nothing: nobody is woken for the positions of a stranger", text);

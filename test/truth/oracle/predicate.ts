@@ -9,6 +9,8 @@ export interface Level {
   readonly on: boolean;
   /** The condition that ends it holds. */
   readonly off: boolean;
+  /** It may be that it cannot be judged: then what held goes on once it can be. */
+  readonly perhapsUnknown?: boolean;
 }
 
 /** A figure of a text, and what it is. */

@@ -83,8 +83,9 @@ export class Runs {
       this.#set(runs, "surelyOnMs", freshness !== "old" && surelyOn, atMs);
       this.#set(runs, "surelyGoneMs", fresh && surelyGone, atMs);
       // Old inputs may not have been judged.
-      if (fresh || perhapsOn) runs.perhapsOnMs = perhapsOn ? (runs.perhapsOnMs ?? sinceMs) : null;
-      if (fresh || perhapsGone) runs.perhapsGoneMs = perhapsGone ? (runs.perhapsGoneMs ?? sinceMs) : null;
+      const stops = fresh && !most[index]!.perhapsUnknown;
+      if (stops || perhapsOn) runs.perhapsOnMs = perhapsOn ? (runs.perhapsOnMs ?? sinceMs) : null;
+      if (stops || perhapsGone) runs.perhapsGoneMs = perhapsGone ? (runs.perhapsGoneMs ?? sinceMs) : null;
     }
   }
 

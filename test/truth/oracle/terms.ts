@@ -102,8 +102,14 @@ const textOf = ({ levels, when }: Override = {}): string =>
 /** Beside the stream the inbox is read so often. */
 const inboxMs = 30_000;
 
+/** Texts are few, and read with each observation. */
+const known = new Map<string, number>();
+
 function ms(text: string): number {
+  const before = known.get(text);
+  if (before !== undefined) return before;
   const found = parseDurationMs(text);
   if (found === undefined || found === null || Number.isNaN(found)) throw new Error(`no duration: ${text}`);
+  known.set(text, found);
   return found;
 }

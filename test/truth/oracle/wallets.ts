@@ -100,6 +100,8 @@ export class Wallets {
   readonly #truth: Truth;
   readonly #equity: (account: AccountTruth) => number | undefined;
   readonly #tracks = new Map<string, Track>();
+  /** The answer that was given last, and to what. */
+  #losing: { readonly asked: string; readonly now: Sample; readonly found: Losing | undefined } | null = null;
   readonly #indices: ReadonlyMap<string, readonly number[]>;
   readonly #explainedMs: (wallet: string) => number;
   /** Accounts that were seen, with their first sequence: no history tells where spot collateral of before came from. */
@@ -267,6 +269,15 @@ export class Wallets {
   losing(wallet: string, windowMs: number, nowMs: number, answersMs: number): Losing | undefined {
     const track = this.#tracks.get(wallet);
     if (!track) return undefined;
+    const { past, now } = track;
+    // Each judgement asks twice.
+    const asked = `${windowMs} ${nowMs} ${answersMs} ${past.length}`;
+    if (this.#losing?.asked !== asked || this.#losing.now !== now)
+      this.#losing = { asked, now, found: this.#losingOf(track, windowMs, nowMs, answersMs) };
+    return this.#losing.found;
+  }
+
+  #losingOf(track: Track, windowMs: number, nowMs: number, answersMs: number): Losing | undefined {
     const { past, now } = track;
     const edgeMs = nowMs - windowMs;
     const [oldest] = past;

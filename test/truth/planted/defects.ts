@@ -48,18 +48,6 @@ const others: readonly Defect[] = [
     "false && answerMs > 0",
   ),
   one(
-    "exchange: Retry-After is taken for an hour",
-    "src/exchange/retry-after.ts",
-    "Math.ceil(Number(text) * 1_000)",
-    "Math.ceil(Number(text) * 3_600_000)",
-  ),
-  one(
-    "collect: prices of a poll that was overtaken by the stream are taken",
-    "src/collect/live-prices.ts",
-    "if (told !== undefined && told.arrivedMs >= askedMs && known >= second) {",
-    "if (told !== undefined && told.arrivedMs < 0) {",
-  ),
-  one(
     "collect: streamed changes of accounts wait for the next poll",
     "src/collect/stream-feed.ts",
     "if (told === null || noted === null) this.#notedStates.set(key, null);\n    else",
@@ -78,34 +66,10 @@ const others: readonly Defect[] = [
     "wallet.pdaIndices.slice(0, last.size > 1 ? 1 : undefined).map((pdaIndex, index) => readIndex(run, places[index]!, pdaIndex)),",
   ),
   one(
-    "collect: positions that hold nothing are positions",
-    "src/collect/translate/trader-state.ts",
-    "if (position.basePositionLots === 0n) continue;",
-    "",
-  ),
-  one(
-    "watch: an older state of an account replaces a newer one",
-    "src/watch/accounts.ts",
-    "if (known && (seen.slot < known.slot || (seen.slot === known.slot && seen.slotIndex < known.slotIndex)))\n      return null;",
-    "",
-  ),
-  one(
-    "watch: an account that is gone is kept",
-    "src/watch/accounts.ts",
-    "if (!seen.subaccounts.some((state) => state.subaccount === account.ref.subaccount))\n        this.#remove(group, account);",
-    "",
-  ),
-  one(
     "watch: the distance of a short is measured against the liquidation price",
     "src/watch/account-facts.ts",
     "values.liquidationDistance = Math.abs(of.markTicks - liquidationTicks) / of.markTicks;",
     "values.liquidationDistance = Math.abs(of.markTicks - liquidationTicks) / (long ? of.markTicks : liquidationTicks);",
-  ),
-  one(
-    "watch: triggers that are not active count as stop losses",
-    "src/watch/account-facts.ts",
-    'trigger.kind === kind && (trigger.status === "active" || trigger.status.toLowerCase() === "active"),',
-    "trigger.kind === kind || trigger.status !== trigger.status,",
   ),
   one(
     "watch: a take profit counts as a stop loss",
@@ -118,12 +82,6 @@ const others: readonly Defect[] = [
     "src/watch/endings.ts",
     "return itsOwn ? ending : null;",
     "return itsOwn && ending === undefined ? ending : null;",
-  ),
-  one(
-    "watch: what ended is told as a liquidation that happened long before",
-    "src/watch/endings.ts",
-    "const itsOwn = before && happenedMs >= waiting.fromMs - clockSlackMs && happenedMs > toldMs;",
-    "const itsOwn = before && happenedMs > toldMs - 1e15;",
   ),
   one(
     "watch: a withdrawal has the opposite sign in the profit of today",
@@ -232,6 +190,36 @@ const others: readonly Defect[] = [
     "src/deliver/handled.ts",
     'owed.some((items) => items.some(({ status }) => status === "delivered"))',
     "owed.length > 0",
+  ),
+  one(
+    "watch: what was deleveraged ends as liquidated",
+    "src/watch/endings.ts",
+    'fields.kind === "adl" ? "deleveraged" : "liquidated"',
+    'fields.kind === "adl" ? "liquidated" : "liquidated"',
+  ),
+  one(
+    "watch: the distance at stake while data are missing is that of the farthest position",
+    "src/watch/stake.ts",
+    "if (nearest !== null && moves >= nearest.moves) continue;",
+    "if (nearest !== null && moves <= nearest.moves) continue;",
+  ),
+  one(
+    "domain: percentages are cut and not rounded",
+    "src/domain/number-text.ts",
+    "return `${significant(fraction * 100, 3)}%`;",
+    "return `${significant(Math.floor(fraction * 1_000) / 10, 3)}%`;",
+  ),
+  one(
+    "alerts: a route inherits no wait for its groups",
+    "src/alerts/route.ts",
+    "groupWaitMs: route.groupWait ?? above.groupWaitMs,",
+    "groupWaitMs: route.groupWait ?? 120_000,",
+  ),
+  one(
+    "collect: a liquidation is told an hour late",
+    "src/collect/translate/liquidation.ts",
+    "happenedMs: row.timestamp,",
+    "happenedMs: row.timestamp - 3_600_000,",
   ),
   one(
     "ingest: events that are known are told again",

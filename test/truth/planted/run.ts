@@ -5,8 +5,10 @@
  *   npm run truth:planted                                  all of them, at most 200 seeds each
  *   npm run truth:planted -- --only margin,outbox          those whose names contain one of these
  *   npm run truth:planted -- --seeds 1..60 --jobs 2
+ *   npm run truth:planted -- --write                       notes the seeds that found them in seeds.json
  *
- * A line for each defect: the seed that found it, and by which check. Ends with 1 if one of them was not found, or if the text
+ * The seed that found a defect last (`seeds.json`) is played first. A line for each defect: the seed that found it, and by which
+ * check. Ends with 1 if one of them was not found, or if the text
  * that it replaces is not in its file exactly once.
  */
 import { spawn } from "node:child_process";
@@ -21,6 +23,8 @@ import { type Defect, defects } from "./defects.ts";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 /** Parts of the project that a scenario needs; libraries are shared. */
 const copied = ["src", "test", "rules", "fonts", "package.json", "package-lock.json", "tsconfig.json"];
+
+const seedsFile = fileURLToPath(new URL("seeds.json", import.meta.url));
 
 interface Found {
   readonly seed: number;
@@ -37,24 +41,32 @@ async function main(): Promise<void> {
       only: { type: "string", default: "" },
       seeds: { type: "string", default: "1..200" },
       jobs: { type: "string", default: "1" },
+      write: { type: "boolean", default: false },
     },
   });
   const names = values.only.split(",");
   const chosen = defects.filter(({ name }) => names.some((part) => name.includes(part)));
   if (chosen.length === 0) throw new Error(`--only: no defect has such a name: ${values.only}`);
+  const known = JSON.parse(fs.readFileSync(seedsFile, "utf8")) as Record<string, number>;
   let missed = 0;
   let next = 0;
   const width = Math.max(...chosen.map(({ name }) => name.length)) + 2;
   const each = async (): Promise<void> => {
     while (next < chosen.length) {
       const defect = chosen[next++]!;
-      const found = await hunt(defect, values.seeds);
+      const first = known[defect.name];
+      const found = await hunt(defect, first === undefined ? values.seeds : `${first},${values.seeds}`);
       if (found === null) missed++;
+      else known[defect.name] = found.seed;
       const verdict = found === null ? "not found" : `seed ${found.seed}: ${found.violation.slice(0, 120)}`;
       console.log(`${defect.name.padEnd(width)}${verdict}`);
     }
   };
   await Promise.all(Array.from({ length: Number(values.jobs) }, each));
+  if (values.write) {
+    const sorted = defects.flatMap(({ name }) => (known[name] === undefined ? [] : [[name, known[name]]]));
+    fs.writeFileSync(seedsFile, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`);
+  }
   console.log(
     `${chosen.length - missed} of ${chosen.length} planted defects found within seeds ${values.seeds}`,
   );

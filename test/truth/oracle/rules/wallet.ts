@@ -44,6 +44,7 @@ function shareRule(
         severity,
         on: unsure ? ease > 0 : !nothingSure && above(ease > 0 ? share.high : share.low, on, ease),
         off: unsure ? ease > 0 : !nothingSure && below(ease > 0 ? share.low : share.high, off, ease),
+        perhapsUnknown: share.sure === false,
       }));
     },
     claims: (view, wallet, text) =>
