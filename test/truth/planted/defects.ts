@@ -204,10 +204,10 @@ const others: readonly Defect[] = [
     "if (nearest !== null && moves <= nearest.moves) continue;",
   ),
   one(
-    "domain: percentages are cut and not rounded",
+    "domain: percentages have two digits",
     "src/domain/number-text.ts",
-    "return `${significant(fraction * 100, 3)}%`;",
-    "return `${significant(Math.floor(fraction * 1_000) / 10, 3)}%`;",
+    "significant(fraction * 100, 3)",
+    "significant(fraction * 100, 2)",
   ),
   one(
     "alerts: a route inherits no wait for its groups",
