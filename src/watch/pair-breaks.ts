@@ -25,7 +25,7 @@ interface Told {
 }
 
 /** An answer about the accounts of a wallet: its slot, and when it came. */
-export interface StateOf {
+export interface AccountsAnswer {
   readonly wallet: string;
   readonly pdaIndex: number;
   readonly slot: number;
@@ -35,7 +35,7 @@ export interface StateOf {
 export class PairBreaks {
   #told: Told[] = [];
   /** The answers by which the pair was last whole. */
-  #whole: readonly StateOf[] = [];
+  #whole: readonly AccountsAnswer[] = [];
 
   note(event: Event): Breaker | null {
     const by = breakerOf(event);
@@ -50,7 +50,7 @@ export class PairBreaks {
   }
 
   /** The pair was found whole by these answers. */
-  whole(states: readonly StateOf[]): void {
+  whole(states: readonly AccountsAnswer[]): void {
     this.#whole = states;
     if (this.#told.length > 0) this.#told = this.#told.filter((one) => this.#isLater(one));
   }

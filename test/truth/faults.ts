@@ -174,7 +174,7 @@ function addedFaults(seed: number, overMs: number, wallets: readonly string[]): 
   return faults;
 }
 
-/** Something that happens to the daemon while data are missing for long, so that alerts stand that say so; or just so. */
+/** Reloads, restarts and kills while data have been missing for long, so that alerts about it fire; in some scenarios a reload at any time. */
 function amidst(seed: number, overMs: number, faults: readonly Fault[]): readonly LifeEvent[] {
   const life: LifeEvent[] = [];
   for (const [index, { kind, fromMs, toMs }] of faults.entries()) {

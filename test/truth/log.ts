@@ -28,8 +28,7 @@ export type LogEntry =
   | { readonly kind: "life"; readonly life: number; readonly text: string }
   /** The process stands still for so long. */
   | { readonly kind: "stalled"; readonly life: number; readonly ms: number }
-  /** A request leaves the daemon. */
-  /** `underWay`: requests that wait for their answers, with this one. */
+  /** A request leaves the daemon. `underWay`: requests that wait for their answers, with this one. */
   | { readonly kind: "sent"; readonly life: number; readonly target: string; readonly underWay: number }
   /** Status null: no answer. `ofMs`: true time at which the exchange gave it. `sentMs`: true time at which it was asked. */
   | {

@@ -16,7 +16,7 @@ function play(seed: number): Promise<Outcome> {
 /** Small worlds, by what comes up in them. */
 const seeds = { stake: 17, near: 24, endings: 58, taken: 124, calm: 16 };
 
-/** Replaces the text of the first alert that one fits, of those that a predicate names. */
+/** Changes each alert of the changes that `isIt` holds of. */
 const retold = (
   isIt: (change: AlertChange) => boolean,
   of: (alert: AlertChange["alert"]) => Partial<AlertChange["alert"]>,

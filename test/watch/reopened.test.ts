@@ -263,6 +263,11 @@ describe("a liquidation of a part, after which the position stood", () => {
       fields,
     });
   };
+  const sized = (row: Event, key: string, size: number): Event => ({
+    ...row,
+    key,
+    fields: { ...row.fields, size },
+  });
   const restarted = (before: Harness): Harness => {
     const after = again(before, near);
     after.slot = before.slot;
@@ -299,12 +304,11 @@ describe("a liquidation of a part, after which the position stood", () => {
   test("is not why it is gone where the inbox tells of less than was there, and a reading showed none of it", () => {
     const harness = seen(near, holding("7"));
     const row = part(harness, null);
-    const of = (key: string, size: number): Event => ({ ...row, key, fields: { ...row.fields, size } });
     harness.pass(2_000);
     harness.account([subaccount(600, [])]);
-    harness.events("notifications", [of("part", 20), of("part again", 20)]);
+    harness.events("notifications", [sized(row, "part", 20), sized(row, "part again", 20)]);
     expect(endings(harness)).toEqual([]);
-    harness.events("notifications", [of("part again", 20)]);
+    harness.events("notifications", [sized(row, "part again", 20)]);
     harness.live(70_000, [subaccount(600, [])], 150);
     expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical closed"]);
   });
@@ -312,10 +316,9 @@ describe("a liquidation of a part, after which the position stood", () => {
   test("several of them that add up to it are why it is gone", () => {
     const harness = seen(near, holding("7"));
     const row = part(harness, null);
-    const of = (key: string, size: number): Event => ({ ...row, key, fields: { ...row.fields, size } });
     harness.pass(2_000);
     harness.account([subaccount(600, [])]);
-    harness.events("notifications", [of("one", 60), of("two", 40)]);
+    harness.events("notifications", [sized(row, "one", 60), sized(row, "two", 40)]);
     expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical liquidated"]);
   });
 

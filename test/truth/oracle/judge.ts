@@ -120,8 +120,10 @@ class Judge {
     this.#terms = new Terms(outcome.sections);
     const { truth, plan } = outcome;
     const margins = new Margins(truth.rules);
+    const { wallets, pairs } = plan.world;
+    const indices = new Map(wallets.map(({ name, pdaIndices }) => [name, pdaIndices]));
     this.#seen = new Seen({
-      ...{ truth, margins },
+      ...{ truth, margins, indices },
       ...{
         noDataAlerts: noDataAlerts(outcome),
         valuesOff: valuesOff(outcome),
@@ -129,10 +131,8 @@ class Judge {
         stalledMs: stalledMs(outcome),
       },
     });
-    const { wallets, pairs } = plan.world;
     const whales = wallets.filter(isWhale).map(({ name }) => name);
     const known = { seen: this.#seen, truth };
-    const indices = new Map(wallets.map(({ name, pdaIndices }) => [name, pdaIndices]));
     const equity = (account: AccountTruth) => margins.of(account, this.#seen.prices)?.equity;
     const late = plan.troubles.faults.filter((one) => one.kind === "historiesLate");
     const explainedMs = (wallet: string): number =>

@@ -21,6 +21,8 @@ export interface Parts {
   readonly margins: Margins;
   /** Shares by which the exchange's own values of a wallet's accounts were off within some time of true wall time. */
   readonly valuesOff: (wallet: string, fromMs: number, toMs: number) => readonly number[];
+  /** PDA indices that are read, by wallet. */
+  readonly indices: ReadonlyMap<string, readonly number[]>;
   readonly isGarbled: (fromMs: number, toMs: number) => boolean;
   /** The longest time for which the process stood still, ms: answers reached it that late. */
   readonly stalledMs: number;
@@ -52,8 +54,8 @@ export class Seen {
   readonly midnights = new Set<string>();
   /** Wallets of which the history of deposits and withdrawals was read since the start. */
   readonly histories = new Set<string>();
-  /** The same of funding: what was told before may lack the newest. */
-  readonly fundingRead = new Set<string>();
+  /** Times at which funding histories were last read since the start, as `wallet/index`; the daemon's clock, ms. */
+  readonly #fundingRead = new Map<string, number>();
   /** Payments of funding that histories told of, by wallet and key: kept over lives. */
   readonly payments = new Map<string, Map<string, Event>>();
   /** Times at which an account was seen to have lost some of a position, by name; the daemon's clock, ms. */
@@ -85,21 +87,21 @@ export class Seen {
       known.clear();
     for (const part of [this.markets, this.orders, this.events, this.daemon]) part.forget();
     this.histories.clear();
-    this.fundingRead.clear();
+    this.#fundingRead.clear();
     this.exchange = null;
     this.version++;
   }
 
   /** Forgets what the daemon was told for some time, but for the events of that time. */
   lose({ events, fromMs, toMs }: Gap): void {
-    const { histories, fundingRead } = this;
-    const read = [new Set(histories), new Set(fundingRead)] as const;
+    const { histories } = this;
+    const read = [new Set(histories), new Map(this.#fundingRead)] as const;
     const { figures } = this.daemon;
     this.forget();
     this.daemon.figures = figures;
     this.daemon.lose(fromMs, toMs);
     for (const wallet of read[0]) histories.add(wallet);
-    for (const wallet of read[1]) fundingRead.add(wallet);
+    for (const [part, ms] of read[1]) this.#fundingRead.set(part, ms);
     for (const event of events)
       if (event.kind === "funding") keep(this.payments, event);
       else this.events.keep(event);
@@ -193,9 +195,15 @@ export class Seen {
     }
   }
 
-  #takePayments({ wallet, events, past }: Observation & { readonly kind: "events" }): readonly string[] {
+  #takePayments({
+    wallet,
+    pdaIndex,
+    events,
+    past,
+    atMs,
+  }: Observation & { readonly kind: "events" }): readonly string[] {
     if (wallet === null) return [];
-    if (!past) this.fundingRead.add(wallet);
+    if (!past) this.#fundingRead.set(`${wallet}/${pdaIndex}`, atMs);
     this.version++;
     const truths = this.#truth.payments(wallet);
     return events.flatMap((event) => {
@@ -212,10 +220,20 @@ export class Seen {
     });
   }
 
+  /** The time since which no funding history of a wallet has been older; undefined: one of them was not read since the start. */
+  fundingReadMs(wallet: string): number | undefined {
+    const times = this.#parts.indices
+      .get(wallet)!
+      .map((index) => this.#fundingRead.get(`${wallet}/${index}`));
+    return times.reduce((oldest, ms) =>
+      ms === undefined || oldest === undefined ? undefined : Math.min(oldest, ms),
+    );
+  }
+
   /** Net funding that a wallet received, USD; undefined: its history was never read. What an earlier life was told counts. */
   funding(wallet: string): number | undefined {
     const known = this.payments.get(wallet);
-    if (known === undefined && !this.fundingRead.has(wallet)) return undefined;
+    if (known === undefined && this.fundingReadMs(wallet) === undefined) return undefined;
     return [...(known?.values() ?? [])].reduce((sum, { fields }) => sum + Number(fields.payment), 0);
   }
 

@@ -96,6 +96,9 @@ const fundingEatsMargin: Predicate = {
 /** Sums in doubles. */
 const cent = 0.01;
 
+/** Before a history is too old, ms: the next judgement comes after that moment. */
+const soonMs = 5_000;
+
 const fundingCostHigh: Predicate = {
   rule: "FundingCostHigh",
   forMs: 5 * minuteMs,
@@ -110,7 +113,8 @@ const fundingCostHigh: Predicate = {
       ["info", 0.005, 0.004],
       ["warning", 0.01, 0.008],
     ] as const;
-    const certain = ease > 0 || view.seen.fundingRead.has(wallet);
+    const freshMs = 2 * view.terms.everyMs("funding") - soonMs;
+    const certain = ease > 0 || view.nowMs - (view.seen.fundingReadMs(wallet) ?? 0) <= freshMs;
     return bounds.map(([severity, on, off]) => ({
       severity,
       on: certain && above(most, on, ease),
