@@ -265,10 +265,13 @@ export class Endings {
     }
   }
 
-  /** All that an answer brought has happened: fills on the book after which nothing was left are word of the end. */
+  /** All that an answer brought has happened: fills after which nothing was left are word of the end. */
   weighFills(draft: Draft): void {
-    for (const waiting of this.#inOrder())
-      if (waiting.fills.closed) this.#settle(draft, waiting, waiting.fallback);
+    for (const waiting of this.#inOrder()) {
+      const taking = waiting.fills.taken ? this.#takingOf(waiting) : null;
+      if (taking !== null) this.#settle(draft, waiting, taking);
+      else if (waiting.fills.closed) this.#settle(draft, waiting, waiting.fallback);
+    }
   }
 
   /**
@@ -345,9 +348,9 @@ export class Endings {
     const { ending, profited, happenedMs, slot, leftSome } = newest;
     // A condition that held after a liquidation was ended by something else. A reading in its slot may be from before it.
     if (slot < waiting.fromSlot) return null;
-    // So did a position of which it left a part.
+    // So did a position of which it left a part, unless the last of it went the same way.
     const isGone = waiting.symbol !== null && waiting.fallback !== "recovered";
-    if (isGone && (leftSome ?? this.#isPart(waiting))) return null;
+    if (isGone && !waiting.fills.taken && (leftSome ?? this.#isPart(waiting))) return null;
     // An alert about the rest of a position of which a part was closed at a profit has recovered by itself.
     if (profited && waiting.fallback === "recovered") return null;
     const { rule, subject } = waiting.live.alert;

@@ -8,7 +8,8 @@ export class FillTrail {
   /** Another position of its name stands there now. */
   readonly #another: boolean;
   #newest: Event | null = null;
-  #closed = false;
+  /** The newest of those after which nothing of a position was left. */
+  #closing: Event | null = null;
   /** One was made by a liquidation, a deleveraging or what nobody knows: word of that is on its way. */
   #forced = false;
 
@@ -18,17 +19,27 @@ export class FillTrail {
 
   /** @param fill of this position's account and market, since it was last seen; in any order */
   note(fill: Event): void {
-    const { tradeType } = fill.fields;
-    if (tradeType !== "limit" && tradeType !== "market") this.#forced = true;
-    if (leftBy(fill).closed === true) this.#closed = true;
+    if (!isOnBook(fill)) this.#forced = true;
+    if (leftBy(fill).closed === true && (this.#closing === null || follows(fill, this.#closing)))
+      this.#closing = fill;
     if (this.#newest === null || follows(fill, this.#newest)) this.#newest = fill;
   }
 
   /** True if orders on the book closed it, and nothing is missing from there to what stands now. */
   get closed(): boolean {
-    if (!this.#closed || this.#forced || this.#newest === null) return false;
+    if (this.#closing === null || this.#forced || this.#newest === null) return false;
     return this.#another || leftBy(this.#newest).flat === true;
   }
+
+  /** True if the last of it went in a liquidation or a deleveraging. */
+  get taken(): boolean {
+    return this.#closing !== null && !isOnBook(this.#closing);
+  }
+}
+
+/** False also where nobody knows. */
+function isOnBook({ fields: { tradeType } }: Event): boolean {
+  return tradeType === "limit" || tradeType === "market";
 }
 
 function leftBy({ data }: Event): { readonly closed?: boolean; readonly flat?: boolean } {

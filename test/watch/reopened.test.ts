@@ -322,6 +322,60 @@ describe("a liquidation of a part, after which the position stood", () => {
     expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical liquidated"]);
   });
 
+  test.each(["fills first", "the liquidation first"])(
+    "is why it is gone where its trader had closed the rest before, %s",
+    (order) => {
+      const harness = seen(near, holding("7"));
+      const row = part(harness, null);
+      const taking = { ...row, fields: { ...row.fields, size: 88 } };
+      const fill = (key: string, slotIndex: number, tradeType: string, data: Event["data"]): Event =>
+        event({
+          kind: "fill",
+          key,
+          slot: row.slot,
+          slotIndex,
+          happenedMs: row.happenedMs,
+          fields: { tradeType },
+          data,
+        });
+      const fills = [
+        fill("owner", 1, "market", null),
+        fill("exchange", 2, "adl", { closed: true, flat: true }),
+      ];
+      harness.pass(2_000);
+      harness.account([subaccount(600, [])]);
+      if (order === "fills first") harness.events("fills", fills);
+      harness.events("notifications", [taking]);
+      if (order !== "fills first") harness.events("fills", fills);
+      expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical liquidated"]);
+    },
+  );
+
+  test("is not why it is gone where its trader closed the rest after it", () => {
+    const harness = seen(near, holding("7"));
+    const row = part(harness, null);
+    const taking = { ...row, fields: { ...row.fields, size: 88 } };
+    const fill = (key: string, slotIndex: number, tradeType: string, data: Event["data"]): Event =>
+      event({
+        kind: "fill",
+        key,
+        slot: row.slot,
+        slotIndex,
+        happenedMs: row.happenedMs,
+        fields: { tradeType },
+        data,
+      });
+    harness.pass(2_000);
+    harness.account([subaccount(600, [])]);
+    harness.events("notifications", [taking]);
+    harness.events("fills", [
+      fill("exchange", 1, "adl", null),
+      fill("owner", 2, "market", { closed: true, flat: true }),
+    ]);
+    harness.live(70_000, [subaccount(600, [])], 150);
+    expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical closed"]);
+  });
+
   test("is not why a position of the other side, which was flipped before it, is gone", () => {
     const harness = seen(near, holding("7"));
     harness.pass(2_000);

@@ -54,13 +54,24 @@ export function judgeEvents(outcome: Outcome): readonly Finding[] {
       !(rightsRules.includes(alert.rule) && areUnknown(outcome, alert.subject, atMs)),
   );
   const left = new Set(told);
-  for (const event of [...happenedIn(outcome), ...changesOfMarkets(outcome), ...lostRights(outcome)]) {
+  const happened = [...happenedIn(outcome), ...changesOfMarkets(outcome), ...lostRights(outcome)];
+  const tellers: (typeof told)[number][] = [];
+  // Several events of one second: those whose very times are told come first.
+  for (const exactly of [true, false])
+    for (const [index, { rule, isIn, atMs }] of happened.entries()) {
+      if (tellers[index]) continue;
+      const one = [...left].find(
+        ({ alert, happenedMs }) =>
+          alert.rule === rule && (!exactly || happenedMs === atMs) && isIn(alert, happenedMs),
+      );
+      if (!one) continue;
+      tellers[index] = one;
+      left.delete(one);
+    }
+  for (const [index, event] of happened.entries()) {
     const common = { rule: event.rule, subject: event.subject };
-    const found = [...left].find(
-      (one) => one.alert.rule === event.rule && event.isIn(one.alert, one.happenedMs),
-    );
+    const found = tellers[index];
     if (found) {
-      left.delete(found);
       // A field that nobody can read is told as one that is not there.
       const isUnreadable = unlisted.has(found) || isGarbled(event.atMs - slackMs, found.committedMs);
       const problems = isUnreadable ? [] : event.claims(found.alert).flatMap(claimProblem);

@@ -136,7 +136,9 @@ function liquidations(
         what: `${role} of ${size} ${symbol}`,
         // The inbox and the history name it in ways of their own.
         isIn: ({ subject }, happenedMs) =>
-          position.startsWith(subject) && happenedMs !== null && Math.abs(happenedMs - atMs) <= secondMs,
+          position.startsWith(subject) &&
+          happenedMs !== null &&
+          (happenedMs === atMs || happenedMs === Math.floor(atMs / secondMs) * secondMs),
         claims: (text) =>
           claimsOf(text, [
             ["notional", new RegExp(`LIQUIDATED \\S+(?: \\w+)?, ${money}`), quote],

@@ -139,7 +139,7 @@ class Judge {
       Math.max(0, ...late.map((one) => (one.wallets.includes(wallet) ? one.mostMs : 0))) + recordMs;
     this.#view = new View(
       {
-        ...{ seen: this.#seen, terms: this.#terms, sizes: new Sizes(this.#seen, whales) },
+        ...{ seen: this.#seen, terms: this.#terms, sizes: new Sizes(this.#seen, truth, whales) },
         money: new Wallets({ ...known, indices, equity, explainedMs }),
         hedges: new Hedges({ ...known, indices, pairs }),
       },
@@ -290,7 +290,7 @@ class Judge {
     for (const runs of this.#runs.values()) runs.doubt(fromMs);
     this.#seen.lose(gap);
     this.#view.money.lose();
-    this.#view.sizes.lose(gap);
+    this.#view.sizes.lose(gap, this.#aheadMs);
     this.#stakes.forget();
   }
 
@@ -446,7 +446,8 @@ class Judge {
     const ownMs = fromMs + (holds ? times.forMs.most : times.keepMs.most);
     const stall = this.#stalls.find((one) => one.fromMs <= ownMs + slackMs && ownMs < one.toMs);
     const dueMs = (stall?.toMs ?? ownMs) + slackMs;
-    if (dueMs > toMs) return;
+    // What ends at the very time at which word is due may have ended in the same moment.
+    if (dueMs >= toMs) return;
     const stood = this.#severityAt(rule, subject, dueMs);
     const enough = stood !== null && severityRank[stood] >= severityRank[severity];
     if (enough === holds) return;

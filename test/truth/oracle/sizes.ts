@@ -1,12 +1,20 @@
 /** Sizes of positions as answers told them, over all lives of the daemon: what rules that look back at a size compare with. */
 import type { Observation } from "../../../src/domain/observation.ts";
 import type { Seen } from "./seen.ts";
+import type { Truth } from "./truth.ts";
+import { accountOf, symbolOf } from "./view.ts";
 
 interface Sample {
   /** The daemon's clock, ms. */
   readonly atMs: number;
   /** Signed, base lots. */
   readonly lots: bigint;
+}
+
+interface Gap {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly aheadMs: number;
 }
 
 interface Past {
@@ -34,11 +42,13 @@ export class Sizes {
   readonly #wallets: ReadonlySet<string>;
   readonly #past = new Map<string, Past>();
   /** Times of which nothing is known. */
-  readonly #gaps: { readonly fromMs: number; readonly toMs: number }[] = [];
+  readonly #gaps: Gap[] = [];
+  readonly #truth: Truth;
 
   /** @param wallets those whose sizes are asked for */
-  constructor(seen: Seen, wallets: readonly string[]) {
+  constructor(seen: Seen, truth: Truth, wallets: readonly string[]) {
     this.#seen = seen;
+    this.#truth = truth;
     this.#wallets = new Set(wallets);
   }
 
@@ -66,9 +76,9 @@ export class Sizes {
     }
   }
 
-  /** The answers of a time are not known. */
-  lose(gap: { readonly fromMs: number; readonly toMs: number }): void {
-    this.#gaps.push(gap);
+  /** The answers of a time are not known. @param aheadMs by which the daemon's clock, which times it, is ahead */
+  lose({ fromMs, toMs }: Pick<Gap, "fromMs" | "toMs">, aheadMs: number): void {
+    this.#gaps.push({ fromMs, toMs, aheadMs });
   }
 
   /** True if from one time to another what counts so long before became another size. */
@@ -92,9 +102,11 @@ export class Sizes {
     const gap = this.#gaps.findLast(({ fromMs }) => fromMs <= atMs);
     // Between the last answer before a gap and the first one after it there may have been others.
     if (gap && !samples.some((one) => one.atMs > gap.toMs && one.atMs <= atMs))
-      return [samples.findLast((one) => one.atMs <= atMs), samples[after]].flatMap((one) =>
-        one === undefined ? [] : [{ lots: one.lots, sure: false }],
-      );
+      return [
+        samples.findLast((one) => one.atMs <= atMs),
+        samples[after],
+        ...this.#within(gap, subject),
+      ].flatMap((one) => (one === undefined ? [] : [{ lots: one.lots, sure: false }]));
     const index = samples.findLastIndex((one) => one.atMs <= atMs);
     const found = [samples[index], samples.find((one) => Math.abs(one.atMs - atMs) <= roundedMs)];
     return found.flatMap((one) =>
@@ -102,5 +114,16 @@ export class Sizes {
         ? []
         : [{ lots: one.lots, sure: index >= 0 && atMs - one.atMs <= freshMs }],
     );
+  }
+
+  /** The sizes that a position had in a gap: the daemon may have seen each of them. */
+  #within({ fromMs, toMs, aheadMs }: Gap, subject: string): readonly { readonly lots: bigint }[] {
+    const states = this.#truth.accounts.get(accountOf(subject)) ?? [];
+    return states
+      .filter(({ ofMs }) => ofMs + aheadMs >= fromMs - oldestMs && ofMs + aheadMs <= toMs)
+      .flatMap(({ positions }) => {
+        const found = positions.find(({ symbol }) => symbol === symbolOf(subject));
+        return found === undefined ? [] : [{ lots: found.baseLots }];
+      });
   }
 }
