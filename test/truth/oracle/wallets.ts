@@ -2,6 +2,7 @@
  * Profit of wallets by the truth: equity less what was paid in up to the very states that the daemon had, whatever its histories told
  * it by then. Where it could not know yet what was paid in, it is not sure.
  */
+import { tickUsd } from "./margin.ts";
 import type { Seen } from "./seen.ts";
 import type { AccountTruth, Truth } from "./truth.ts";
 
@@ -15,6 +16,8 @@ export interface Sample {
   readonly moves: number;
   /** The daemon knows all of that. */
   readonly sure: boolean;
+  /** It says of what it does not know yet that it does not. */
+  readonly stated: boolean;
 }
 
 /** The ground of a day: profit and loss of it are measured from there. */
@@ -70,6 +73,18 @@ interface Track {
   lost: { moves: number | null } | null;
 }
 
+/** Collateral in other assets that came into an account since it was first seen. */
+interface Spot {
+  /** The newest state that was taken in. */
+  sequence: number;
+  /** Value when it was seen, USD; no history tells of it. */
+  paid: number;
+  /** Some was taken out, or came when nobody saw: nobody knows for what, and at which price. */
+  unsure: boolean;
+  /** Nothing is known of the time since `sequence`. */
+  lost: boolean;
+}
+
 /** The equity of midnight may have been read so long before, ms. */
 const beforeMidnightMs = 60_000;
 /** The range of a share of which nothing is known. */
@@ -78,6 +93,9 @@ const anything: Share = { low: 0, high: 1 };
 const pastMs = 240_000;
 /** Sums in doubles of amounts in units of 10⁻⁶ USD. */
 const sumError = 1e-6;
+/** The asset that is collateral beside USD, and its smallest units. */
+const spotSymbol = "SOL";
+const spotUnits = 1e9;
 /** Around the beginning of a window samples differ by an interval. */
 const edgeRoomMs = 12_000;
 /** A sample so long after the beginning of a window may count as its first. */
@@ -104,8 +122,8 @@ export class Wallets {
   #losing: { readonly asked: string; readonly now: Sample; readonly found: Losing | undefined } | null = null;
   readonly #indices: ReadonlyMap<string, readonly number[]>;
   readonly #explainedMs: (wallet: string) => number;
-  /** Accounts that were seen, with their first sequence: no history tells where spot collateral of before came from. */
-  readonly #first = new Map<string, number>();
+  /** Accounts that were seen. */
+  readonly #spots = new Map<string, Spot>();
   /** The newest samples of wallets whose profit has not begun. */
   readonly #early = new Map<string, Sample>();
   /** Wallets that may have been seen for the first time when nothing was recorded. */
@@ -187,6 +205,7 @@ export class Wallets {
   /** Forgets what the daemon saw for some time. */
   lose(): void {
     for (const wallet of this.#indices.keys()) if (!this.#tracks.has(wallet)) this.#unknown.add(wallet);
+    for (const spot of this.#spots.values()) spot.lost = true;
     for (const track of this.#tracks.values()) {
       track.answered = null;
       track.past = [];
@@ -339,7 +358,14 @@ export class Wallets {
       spotMoved ||= flows.spotMoved;
     }
     const known = events.of(wallet, "collateral", Number.POSITIVE_INFINITY, 0).length;
-    return { equity, paid, moves, profit: equity - paid, sure: known === moves && !spotMoved };
+    return {
+      equity,
+      paid,
+      moves,
+      profit: equity - paid,
+      sure: known === moves && !spotMoved,
+      stated: !spotMoved,
+    };
   }
 
   #statesOf(wallet: string): string {
@@ -350,17 +376,32 @@ export class Wallets {
   /** All that was paid into an account up to a state of it, and how many rows of its history tell of that. */
   #flows({ name, wallet, sequence, netDeposits }: AccountTruth) {
     const states = this.#truth.accounts.get(name)!;
-    const first = this.#first.get(name) ?? (this.#tracks.get(wallet)?.lost ? 0 : sequence);
-    this.#first.set(name, first);
     let moves = 0;
-    let spotMoved = false;
     for (const [index, state] of states.entries()) {
       if (state.sequence > sequence) break;
-      const before = states[index - 1];
-      if (state.netDeposits !== (before?.netDeposits ?? 0n)) moves++;
-      // No history of the simulated exchange tells of spot collateral that comes or goes.
-      if (state.sequence > first && state.spot !== before?.spot) spotMoved = true;
+      if (state.netDeposits !== (states[index - 1]?.netDeposits ?? 0n)) moves++;
     }
-    return { paid: Number(netDeposits) / 1e6, moves, spotMoved };
+    const track = this.#tracks.get(wallet);
+    const lost = track !== undefined && track.lost !== null;
+    const spot = this.#spots.get(name) ?? { sequence: lost ? 0 : sequence, paid: 0, unsure: false, lost };
+    this.#spots.set(name, spot);
+    this.#follow(spot, states, sequence);
+    return { paid: Number(netDeposits) / 1e6 + spot.paid, moves, spotMoved: spot.unsure };
+  }
+
+  /** Takes in the collateral in other assets up to a state. */
+  #follow(spot: Spot, states: readonly AccountTruth[], sequence: number): void {
+    if (spot.sequence >= sequence) return;
+    for (const [index, state] of states.entries()) {
+      if (state.sequence <= spot.sequence || state.sequence > sequence) continue;
+      const more = state.spot - (states[index - 1]?.spot ?? 0n);
+      if (more === 0n) continue;
+      const price = this.#seen.prices.get(spotSymbol);
+      if (more < 0n || price === undefined || spot.lost) spot.unsure = true;
+      else
+        spot.paid +=
+          (Number(more) / spotUnits) * price.oracleTicks * tickUsd(this.#truth.rules.get(spotSymbol)!);
+    }
+    Object.assign(spot, { sequence, lost: false });
   }
 }

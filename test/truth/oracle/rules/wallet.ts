@@ -48,7 +48,7 @@ function shareRule(
       }));
     },
     claims: (view, wallet, text) =>
-      view.money.now(wallet)?.sure && !bothEnds.test(`${text.summary} ${text.description}`)
+      view.money.now(wallet)?.stated && !bothEnds.test(`${text.summary} ${text.description}`)
         ? claims(view, wallet, text)
         : [],
   };
