@@ -184,6 +184,7 @@ export class OpenChanges {
     const { account } = record;
     const slot = this.slotOf(account);
     if (record.slot !== slot) return record.slot > slot;
+    if (record.kind === "flow" && record.unshown) return true;
     const balance = this.before(account);
     if (balance === undefined) return false;
     const waiting = this.#ahead.filter((one) => isFlow(one) && one.account === account && one.slot === slot);

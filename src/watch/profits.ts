@@ -22,6 +22,7 @@ import type { SpotFlow } from "./open-changes.ts";
 import { withIndex } from "./slots.ts";
 import { hasSpot } from "./spot-collateral.ts";
 import type { Today } from "./today.ts";
+import type { FlowRecord } from "./unexplained-change.ts";
 import type { WalletEntry } from "./wallets.ts";
 
 /** Pauses after which the histories are read again while a change is open: often at first. */
@@ -288,8 +289,10 @@ export class Profits {
     const transfer = transferOf(event);
     const { slot, fields } = event;
     const after = typeof fields.after === "number" ? { afterUsd: fields.after } : {};
-    const record =
+    const own =
       account === null || usd === null ? null : ({ kind: "flow", account, slot, usd, ...after } as const);
+    const record =
+      own !== null && this.#isUnshown(entry, event, own, read) ? { ...own, unshown: true as const } : own;
     const isAfter = record !== null && profit.changes.isAfterState(record);
     // Between two accounts that are both watched the wallet as a whole has neither more nor less.
     this.#today.take(event, usd ?? (transfer?.within ? 0 : null), isAfter);
@@ -306,6 +309,21 @@ export class Profits {
     if (!profit.changes.takeRecord(record, draft.atMs) && !counts) return false;
     this.#refresh(entry, draft, false);
     return true;
+  }
+
+  /**
+   * True if no state shows a flow since none shows the other side of its transfer: one answer tells of both accounts. Fills of the
+   * slot may have changed the collateral beside it, so that this does not tell.
+   */
+  #isUnshown({ profit }: WalletEntry, event: Event, own: FlowRecord, read: readonly Event[]): boolean {
+    const other = transferOf(event) === null ? undefined : otherSide(event, read);
+    const account = other === undefined ? null : accountOf(other);
+    if (other === undefined || account === null || other.pdaIndex !== event.pdaIndex) return false;
+    const { changes } = profit;
+    const { after } = other.fields;
+    if (typeof after !== "number" || after === own.afterUsd) return false;
+    if (changes.slotOf(own.account) !== own.slot || changes.slotOf(account) !== own.slot) return false;
+    return changes.isAhead({ kind: "flow", account, slot: own.slot, usd: -own.usd, afterUsd: after });
   }
 
   #begin(entry: WalletEntry, draft: Draft): void {

@@ -36,8 +36,10 @@ export interface Handed {
 /** A record of a history that moved an account's cash. Amounts are USD, positive: received. */
 export type CashRecord = Place &
   /** `afterUsd`: the account's collateral after it. Absent: the record does not say. */
+
+  /** `unshown`: the state of its slot that was read does not show it, whatever collateral that has. */
   (
-    | { readonly kind: "flow"; readonly usd: number; readonly afterUsd?: number }
+    | { readonly kind: "flow"; readonly usd: number; readonly afterUsd?: number; readonly unshown?: true }
     /** `units`: signed change of the size; `usd`: after fees. */
     | { readonly kind: "fill"; readonly symbol: string; readonly units: number; readonly usd: number }
     /** A liquidator took a position over, or counterparties closed it; `handed`: with its entry value. */
@@ -46,6 +48,7 @@ export type CashRecord = Place &
     | { readonly kind: "sale"; readonly assetIndex: number; readonly units: number; readonly usd: number }
   );
 
+export type FlowRecord = CashRecord & { readonly kind: "flow" };
 export type FillRecord = CashRecord & { readonly kind: "fill" };
 
 export interface OpenChange extends BalanceChange {

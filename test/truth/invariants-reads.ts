@@ -66,3 +66,35 @@ export const requestsAreBounded: Invariant = ({ log }) =>
       ({ life, underWay, atMs }) =>
         `life ${life} had ${underWay} requests under way at ${new Date(atMs).toISOString()}`,
     );
+
+/** From when an exchange that grants little has been met, ms after a start. */
+const learnedMs = 60_000;
+/** The time over which refusals are counted, and so many of them. */
+const countedMs = 60_000;
+const mostRefused = 15;
+/** Requests that were under way when a fault ended are refused after it. */
+const settledMs = 10_000;
+
+/** A daemon that is refused asks less: where the exchange grants fewer requests than it wants, few of them are refused. */
+export const refusalsSlowIt: Invariant = ({ log, plan }) => {
+  const beginMs = log.entries[0]!.atMs;
+  const isLimited = (ms: number): boolean =>
+    plan.troubles.faults.some(
+      ({ kind, fromMs, toMs }) =>
+        kind === "limited" && ms >= beginMs + fromMs && ms <= beginMs + toMs + settledMs,
+    );
+  const starts = new Map<number, number>();
+  for (const { life, atMs, text } of log.of("life")) if (text === "watches") starts.set(life, atMs);
+  const refused = log.of("asked").filter(({ status, life, atMs }) => {
+    const fromMs = starts.get(life);
+    return status === 429 && fromMs !== undefined && atMs >= fromMs + learnedMs && !isLimited(atMs);
+  });
+  for (const [index, { life, atMs }] of refused.entries()) {
+    const last = refused[index + mostRefused];
+    if (last !== undefined && last.life === life && last.atMs - atMs < countedMs)
+      return [
+        `life ${life} was refused more than ${mostRefused} times within ${countedMs / 1_000} s from ${new Date(atMs).toISOString()}`,
+      ];
+  }
+  return [];
+};

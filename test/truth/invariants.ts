@@ -11,7 +11,7 @@ import { channelTraits } from "./channels.ts";
 import { longestScheduleMs } from "./config.ts";
 import { diskInvariants } from "./invariants-disk.ts";
 import { remindedSeldom } from "./invariants-few.ts";
-import { asksOn, halfOpenIsNoticed, requestsAreBounded } from "./invariants-reads.ts";
+import { asksOn, halfOpenIsNoticed, refusalsSlowIt, requestsAreBounded } from "./invariants-reads.ts";
 import { jsonOf } from "./log.ts";
 import { nameOf } from "./names.ts";
 import type { Outcome } from "./scenario.ts";
@@ -323,6 +323,7 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   remindedSeldom,
   halfOpenIsNoticed,
   asksOn,
+  refusalsSlowIt,
   requestsAreBounded,
   replaysAlike,
   ...diskInvariants,

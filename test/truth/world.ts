@@ -101,6 +101,8 @@ const crossSymbols = ["SOL", "BTC", "ETH"];
 const isolatedSymbols = ["SOL", "BTC", "ETH", "GOLD"];
 const symbols = [...crossSymbols, "GOLD"];
 
+/** Of exchanges that grant a certain number of requests, the share that grants hardly more than a daemon needs. */
+const scarceShare = 0.4;
 /** The share of scenarios with an account that nobody trades in. */
 const idleShare = 0.1;
 
@@ -157,7 +159,11 @@ export function planWorld(seed: number, lengthMs: number): WorldPlan {
   accounts.push(...whales.accounts);
   deeds.push(...whales.deeds);
   deeds.sort((a, b) => a.atMs - b.atMs);
-  const requestsPerSecond = draw.chance(0.2) ? draw.whole(8, 40) : null;
+  const granted = draw.chance(0.2) ? draw.whole(8, 40) : null;
+  const scarce = new Draw(seed, 17);
+  const enough = wallets.length + 1;
+  const requestsPerSecond =
+    granted !== null && scarce.chance(scarceShare) ? Math.max(scarce.whole(3, 6), enough) : granted;
   const tranches = new Draw(seed, 14).one([1, 1, 20, 200]);
   return { wallets, accounts, pairs, deeds, requestsPerSecond, tranches };
 }

@@ -813,6 +813,21 @@ test("a state amid the fills of a slot leaves the last ones to the next change, 
   expect(figures(h)).toEqual({ pnl: -801, netDeposits: 0 });
 });
 
+test("a transfer of what a position left, in the slot of a reading from before both, is neither profit nor loss", () => {
+  const h = begun([subaccount(10_000, []), subaccount(1_000, [position(10, 150)], { subaccount: 1 })]);
+  const { slot } = h;
+  // 10 are sold at 180, far from the mark, and what is left is taken over to the other account at once.
+  const rows = [row(slot, 1, "transfer", 1_300, 0), row(slot, 0, "transfer", 1_300, 11_300)];
+  h.events("collateral", translated(rows, h), "main", { coversMs: 0 });
+  expect(figures(h)).toEqual({ pnl: 0, netDeposits: 0 });
+  h.pass(1_000);
+  h.account([subaccount(11_300, [])]);
+  h.events("fills", [fill(slot, 1, "ask", 10, 180)], "main", { coversMs: 0 });
+  expect(figures(h)).toEqual({ pnl: expect.closeTo(300, 6), netDeposits: 0 });
+  readings(h, 12, [subaccount(11_300, [])]);
+  expect([figures(h), h.told]).toEqual([{ pnl: expect.closeTo(300, 6), netDeposits: 0 }, []]);
+});
+
 test("funding at the rate of the market, settled with a position that is gone, is no flow", () => {
   const h = begun([subaccount(10_000, [position(40, 150)])]);
   h.pass(1_000);
