@@ -30,6 +30,8 @@ interface Day {
   readonly samples: Sample[];
   /** Something was paid in a time of which nothing is known. */
   unsure?: true;
+  /** Several amounts were paid between two samples: more may have been there meanwhile. */
+  jumped?: true;
 }
 
 /** A sample of the last minutes. */
@@ -124,8 +126,8 @@ export class Wallets {
   readonly #explainedMs: (wallet: string) => number;
   /** Accounts that were seen. */
   readonly #spots = new Map<string, Spot>();
-  /** The newest samples of wallets whose profit has not begun. */
-  readonly #early = new Map<string, Sample>();
+  /** The newest samples of wallets whose profit has not begun, and the times of the first. */
+  readonly #early = new Map<string, { readonly sample: Sample; readonly sinceMs: number }>();
   /** Wallets that may have been seen for the first time when nothing was recorded. */
   readonly #unknown = new Set<string>();
 
@@ -152,8 +154,8 @@ export class Wallets {
     if (!sample || this.#unknown.has(wallet)) return;
     if (!track) {
       // Streamed prices may come before those of all markets, with which profit begins: from what there was until then.
-      const begins = this.#early.get(wallet) ?? sample;
-      this.#early.set(wallet, sample);
+      const { sample: begins, sinceMs } = this.#early.get(wallet) ?? { sample, sinceMs: atMs };
+      this.#early.set(wallet, { sample, sinceMs });
       if (!this.#seen.readMs.has("prices")) return;
       this.#early.delete(wallet);
       const first = { ...sample, profit: sample.profit - begins.profit };
@@ -163,7 +165,11 @@ export class Wallets {
         day: { base: null, watched: false, samples: [sample] },
         answered: answered ? { sample, atMs } : null,
         ...{ sureEquity: answered ? first.equity : Number.NEGATIVE_INFINITY, anyEquity: first.equity },
-        past: [{ ...first, atMs, answered }],
+        // It may count from the first of them on.
+        past: [
+          ...(sinceMs < atMs ? [{ ...first, atMs: sinceMs, answered: false }] : []),
+          { ...first, atMs, answered },
+        ],
         ...{ states: this.#statesOf(wallet), changedMs: atMs },
         lost: null,
       });
@@ -194,6 +200,7 @@ export class Wallets {
       track.lost = { moves: null };
     }
     const { samples } = track.day;
+    if (sample.moves > samples.at(-1)!.moves + 1) track.day.jumped = true;
     if (Math.abs(samples.at(-1)!.paid - sample.paid) > 0.005) samples.push(sample);
   }
 
@@ -261,7 +268,7 @@ export class Wallets {
   lossToday(wallet: string): Share | undefined {
     const track = this.#tracks.get(wallet);
     if (!track) return undefined;
-    const { base, watched, samples, unsure } = track.day;
+    const { base, watched, samples, unsure, jumped } = track.day;
     if (unsure || (base && !watched)) return anything;
     const lossOf = ({ profit }: Sample): number => (base?.profit ?? 0) - profit;
     const capitalOf = ({ paid }: Sample): number => (base ? base.equity - base.paid : 0) + paid;
@@ -277,7 +284,15 @@ export class Wallets {
       const most = Math.max(...samples.slice(index).map(capitalOf));
       high = Math.max(high, share(lost - before, most - before), share(lost, most));
     }
-    return { low: whole, high };
+    return { low: jumped ? 0 : whole, high };
+  }
+
+  /** True if from one time to another the first sample of a wallet came to stand at the beginning of a window. */
+  covers(fromMs: number, toMs: number, windowMs: number): boolean {
+    return [...this.#tracks.values()].some(({ past: [oldest] }) => {
+      const coversMs = oldest === undefined ? Number.POSITIVE_INFINITY : oldest.atMs + windowMs - coveredMs;
+      return fromMs < coversMs && coversMs <= toMs;
+    });
   }
 
   /**
@@ -318,7 +333,10 @@ export class Wallets {
       low: Math.min(...falls, shareOf(Math.min(...lost))),
       high: Math.min(Math.max(...falls), shareOf(Math.max(...lost))),
       change: { low: -Math.max(...lost), high: -Math.min(...lost) },
-      sure: past.some((one) => counts(one) && one.atMs <= edgeMs && one.atMs >= edgeMs - answersMs),
+      // After a time without answers the first of them may come too late to be kept for itself.
+      sure: [0, answersMs / 2].every((ms) =>
+        past.some((one) => counts(one) && one.atMs <= edgeMs - ms && one.atMs >= edgeMs - answersMs - ms),
+      ),
     };
   }
 

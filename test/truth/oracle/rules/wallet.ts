@@ -88,7 +88,7 @@ const losing = (view: View, wallet: string) =>
     2 * view.terms.accountsMs,
   );
 
-export const losingFast = shareRule(
+const ofLosingFast = shareRule(
   "LosingFast",
   { forMs: 30_000, keepMs: 2 * minuteMs },
   [
@@ -106,6 +106,11 @@ export const losingFast = shareRule(
     ]);
   },
 );
+
+export const losingFast: Predicate = {
+  ...ofLosingFast,
+  turns: (view, fromMs, toMs) => view.money.covers(fromMs, toMs, view.terms.windowMs("LosingFast", windowMs)),
+};
 
 export const dailyLoss = shareRule(
   "DailyLoss",
