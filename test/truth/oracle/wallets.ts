@@ -54,6 +54,8 @@ export interface Losing extends Share {
 
 interface Track {
   readonly beginning: number;
+  /** By which another beginning a moment before or after it may differ. */
+  readonly beginningRoom: number;
   now: Sample;
   /** The highest profit of answers that were sure, and of all moments. */
   sureTop: Sample | null;
@@ -160,7 +162,8 @@ export class Wallets {
       this.#early.delete(wallet);
       const first = { ...sample, profit: sample.profit - begins.profit };
       this.#tracks.set(wallet, {
-        ...{ beginning: begins.profit, now: first, sureTop: first.sure ? first : null, anyTop: first },
+        ...{ beginning: begins.profit, beginningRoom: Math.abs(first.profit) },
+        ...{ now: first, sureTop: first.sure ? first : null, anyTop: first },
         tied: [],
         day: { base: null, watched: false, samples: [sample] },
         answered: answered ? { sample, atMs } : null,
@@ -239,6 +242,11 @@ export class Wallets {
 
   now(wallet: string): Sample | undefined {
     return this.#sample(wallet) && this.#tracks.get(wallet)?.now;
+  }
+
+  /** By which profit may be off, since nobody knows from which of the first prices on it counts, USD. */
+  room(wallet: string): number {
+    return this.#tracks.get(wallet)?.beginningRoom ?? 0;
   }
 
   /** The highest profit so far. */

@@ -72,7 +72,7 @@ export const drawdown = shareRule(
     const now = view.money.now(wallet)!;
     return claimsOf(text, [
       ["share", new RegExp(`down ${percent} from its peak`), ...between(view.money.drawdown(wallet)!)],
-      ["PnL", new RegExp(`PnL ${money},`), now.profit, cent],
+      ["PnL", new RegExp(`PnL ${money},`), now.profit, cent + view.money.room(wallet)],
       ["equity", new RegExp(`equity ${money}`), now.equity],
     ]);
   },
