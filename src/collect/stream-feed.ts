@@ -339,16 +339,16 @@ export class StreamFeed implements StreamListener {
     this.#coalescer.noted();
   }
 
-  /** @throws when the time of a row is ahead of the clock; the other rows are taken */
+  /** @throws when the time of a row of a known market is ahead of the clock; the other rows are taken */
   #takePrices(rows: readonly MarketStatsMessage[]): void {
     const nowMs = this.#clock.nowMs();
     let ahead = false;
     for (const row of rows) {
       const prices = livePricesOf(row);
+      // Markets are what the market list says, here as in polls. Before that was answered our clock may be off by any time.
+      if (!this.#options.book.of(prices.symbol)) continue;
       ahead ||= prices.exchangeMs > nowMs + MOST_AHEAD_MS;
       if (prices.exchangeMs > nowMs + MOST_AHEAD_MS) continue;
-      // Markets are what the market list says, here as in polls.
-      if (!this.#options.book.of(prices.symbol)) continue;
       if (!this.#prices.takeLive(prices, this.#clock.elapsedMs())) continue;
       this.#notedPrices.set(prices.symbol.toUpperCase(), prices);
       this.#coalescer.noted();

@@ -1,7 +1,8 @@
 /** The stream beside the polls: real sockets, a line in between that loses, doubles and turns frames round. */
 import { describe, expect, test } from "vitest";
-import type { FrameFilter } from "../support/frame-line.ts";
+import { type FrameFilter, FrameLine } from "../support/frame-line.ts";
 import { SlowLine } from "../support/slow-line.ts";
+import { Rig } from "./rig.ts";
 import { StreamRig, seldom } from "./stream-rig.ts";
 
 /** A filter for changes of trader states; everything else passes. */
@@ -237,6 +238,30 @@ describe("frames that are lost, doubled and turned round", () => {
     expect(own.marks(true)).not.toContain(151);
     await own.mark(152);
     await own.until("the next", () => own.marks(true).at(-1) === 152, 1_000);
+  });
+
+  test("before the list of markets was answered, a price that is ahead of our clock is no bad record", async () => {
+    let told = 0;
+    let line: FrameLine | undefined;
+    await using rig = await Rig.start({
+      schedules: seldom,
+      streams: async (url) => {
+        line = await FrameLine.to(url);
+        line.through = (text, forward) => {
+          if (text.includes('"channel":"marketStatsV2","stats"')) told++;
+          forward(text.replace(/"timestamp":(\d+)/g, (_all, now) => `"timestamp":${Number(now) + 11}`));
+        };
+        return line.url;
+      },
+    });
+    await rig.call("fault", { path: "/v1/view/exchange/markets", status: 503 });
+    const { collectors } = await rig.boot();
+    await using _line = line!;
+    for (let passed = 0; passed < 5_000 || told === 0; passed += 50) {
+      await rig.clock.advance(50);
+      await new Promise((next) => setTimeout(next, 1));
+    }
+    expect(collectors.figures().badRecords).toBe(0);
   });
 
   test("each change of the exchange's status is told, however soon the next one comes", async () => {
