@@ -132,10 +132,13 @@ export class Line {
     let ofMs = sentMs;
     let garbled: Garbling | null = null;
     log.add({ kind: "sent", life, target, underWay: this.#under.size });
-    const note = (status: number | null): void => {
-      const isOfSession = target.startsWith("/v1/auth/") || status === 401;
-      const wallet = isOfSession ? venue.walletIn(`${target} ${options.body ?? ""}`) : null;
-      log.add({ kind: "asked", life, target, status, ofMs, sentMs, garbled, wallet });
+    const note = (status: number | null, text = ""): void => {
+      const isOfSignIn = target.startsWith("/v1/auth/");
+      const isOfSession = isOfSignIn || status === 401;
+      const wallet = isOfSession ? venue.walletIn(`${target} ${readable(String(options.body ?? ""))}`) : null;
+      const given = isOfSignIn && garbled === null ? givenToken.exec(text)?.[1] : undefined;
+      const token = (isOfSignIn ? given : isOfSession ? bearerOf(options) : undefined) ?? null;
+      log.add({ kind: "asked", life, target, status, ofMs, sentMs, garbled, wallet, token });
     };
     const broken = (code: string, status: number | null): void => {
       note(status);
@@ -158,7 +161,7 @@ export class Line {
         // The daemon does not wait for it any more.
         if (over) return;
         if (told === null || lost) return broken("UND_ERR_SOCKET", null);
-        note(told.status);
+        note(told.status, told.text);
         end(() => {
           handler.onResponseStart?.(controller, told.status, told.headers);
           if (told.text !== "") handler.onResponseData?.(controller, Buffer.from(told.text));
@@ -192,6 +195,17 @@ export class Line {
     return weather.now("outage") || told === null ? null : changedOnTheWay(told, asked, this.#parts);
   }
 }
+
+const givenToken = /"access_token":"([^"]+)"/;
+
+const bearerOf = ({ headers }: Dispatcher.DispatchOptions): string | undefined =>
+  (headers as Record<string, string>).authorization?.replace("Bearer ", "");
+
+/** A text with the claims of the tokens in it. */
+const readable = (text: string): string =>
+  text.replace(/[\w-]+\.([\w-]+)\.[\w-]+/g, (_, claims: string) =>
+    Buffer.from(claims, "base64url").toString(),
+  );
 
 /** Frames that are logged. */
 const logged = /^{"channel":"(?:traderState|marketStats|marketStatsV2)"/;

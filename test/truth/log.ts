@@ -41,6 +41,8 @@ export type LogEntry =
       readonly garbled: Garbling | null;
       /** The wallet that a request to sign in, or one that was refused, is about; null: nobody's, or not looked for. */
       readonly wallet: string | null;
+      /** The access token that was refused, or that a whole answer gives; null: none. */
+      readonly token: string | null;
     }
   /** A stream of the daemon opens, or it is told of its end. `was`: it was open. `by`: the exchange ended or refused it. */
   | { readonly kind: "streamOpens"; readonly life: number }

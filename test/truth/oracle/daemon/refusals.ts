@@ -2,34 +2,32 @@
 import type { Logged } from "../../log.ts";
 import { type Range, Tally } from "./tally.ts";
 
-/** A request may wait for its turn so long with the token of before, ms. */
-const queuedMs = 5_000;
+const givesToken = /^\/v1\/auth\/(?:login\/|refresh)/;
 
 export class Refusals {
   readonly #sure = new Tally();
   readonly #most = new Tally();
   /** By wallet: refusals after which the way to sign in begins anew, once. */
   readonly #repeated = new Map<string, number>();
-  /** By wallet, the time at which it signed in. */
-  readonly #signedInMs = new Map<string, number>();
-  /** Wallets whose token was refused since then. */
+  /** By wallet, the access token that it was given last in this run; empty where that cannot be known. */
+  readonly #given = new Map<string, string>();
+  /** Access tokens that were refused. */
   readonly #refused = new Set<string>();
 
-  take({ target, status, garbled, wallet, atMs, sentMs }: Extract<Logged, { kind: "asked" }>): void {
+  take({ target, status, garbled, wallet, token, atMs }: Extract<Logged, { kind: "asked" }>): void {
     const isRefusal = status !== null && status >= 400 && status < 500 && status !== 408 && status !== 429;
     if (target.startsWith("/v1/auth/")) {
       if (garbled !== null) this.#most.add(1, atMs);
       if (isRefusal) this.#signIn(target, status, wallet ?? "", atMs);
-      else if (wallet !== null && status === 200 && target.startsWith("/v1/auth/login/")) {
-        this.#signedInMs.set(wallet, atMs);
-        this.#refused.delete(wallet);
-      }
+      else if (wallet !== null && status === 200 && givesToken.test(target))
+        this.#given.set(wallet, token ?? "");
     } else if (status === 401) {
       this.#most.add(1, atMs);
-      const name = wallet ?? "";
-      const signedInMs = this.#signedInMs.get(name) ?? Number.NEGATIVE_INFINITY;
-      if (this.#refused.has(name) || sentMs < signedInMs + queuedMs) return;
-      this.#refused.add(name);
+      // A request may have waited for its turn with a token that was replaced meanwhile. Before a run is given one it
+      // uses the stored one.
+      const newest = this.#given.get(wallet ?? "") ?? token;
+      if (token === null || token !== newest || this.#refused.has(token)) return;
+      this.#refused.add(token);
       this.#sure.add(1, atMs);
     }
   }
