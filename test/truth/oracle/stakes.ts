@@ -27,14 +27,16 @@ export class Stakes {
     this.#readings.clear();
   }
 
-  /** Notes the positions of accounts that were read just now. */
-  note({ wallet, pdaIndex }: Observation & { readonly kind: "accounts" }, view: View): void {
+  /** Notes the positions of accounts that were read just now: a part leaves the others as they were read before. */
+  note({ wallet, pdaIndex, told }: Observation & { readonly kind: "accounts" }, view: View): void {
     const prefix = `${wallet}/${pdaIndex}.`;
+    const isTold = (name: string): boolean =>
+      name.startsWith(prefix) && (told === undefined || told.includes(Number(name.slice(prefix.length))));
     const held = new Set([...view.positions(), ...view.whalePositions()]);
     for (const subject of this.#readings.keys())
       if (subject.startsWith(prefix) && !held.has(subject)) this.#readings.delete(subject);
     for (const subject of held) {
-      const holding = subject.startsWith(prefix) ? view.position(subject) : undefined;
+      const holding = isTold(accountOf(subject)) ? view.position(subject) : undefined;
       if (!holding) continue;
       const side = holding.position.baseLots > 0n ? "long" : "short";
       const readings = (this.#readings.get(subject) ?? []).filter((one) => one.side === side);
