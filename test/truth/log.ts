@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import type { Changes } from "../../src/domain/changes.ts";
 import type { Message } from "../../src/domain/delivery.ts";
+import type { WalletStatus } from "../../src/domain/status.ts";
 import type { AccountVersion } from "../../src/simulator/state.ts";
 import type { Garbling } from "./garble.ts";
 
@@ -28,6 +29,13 @@ export type LogEntry =
   | { readonly kind: "life"; readonly life: number; readonly text: string }
   /** The process stands still for so long. */
   | { readonly kind: "stalled"; readonly life: number; readonly ms: number }
+  /** The daemon shows its figures, as `perpwatch status` and the page read them. `nowMs`: its clock. */
+  | {
+      readonly kind: "shown";
+      readonly life: number;
+      readonly nowMs: number;
+      readonly wallets: readonly WalletStatus[];
+    }
   /** A request leaves the daemon. `underWay`: requests that wait for their answers, with this one. */
   | { readonly kind: "sent"; readonly life: number; readonly target: string; readonly underWay: number }
   /** Status null: no answer. `ofMs`: true time at which the exchange gave it. `sentMs`: true time at which it was asked. */

@@ -239,6 +239,8 @@ export class Machine {
     try {
       const status = daemon.status();
       JSON.stringify(toWire(status));
+      const { atMs: nowMs, wallets } = status.watch;
+      this.#parts.log.add({ kind: "shown", life: this.#life!.number, nowMs, wallets });
       return status;
     } catch (error) {
       this.#fault("its status cannot be read", error);

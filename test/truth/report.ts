@@ -94,6 +94,7 @@ function linesOf(entry: Logged): readonly string[] {
         ),
       ];
     case "sent":
+    case "shown":
     case "attempt":
     case "frame":
       return [];

@@ -5,6 +5,7 @@ export type Check =
   | "inputs"
   /** A notification was not true for the inputs that it rests on, or a figure in it. */
   | "soundness"
+  | "figures"
   /** A condition held for its time and nothing was reported. */
   | "completeness"
   /** Something is reported as recovered that has not. */

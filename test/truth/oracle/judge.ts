@@ -15,7 +15,7 @@ import { judgeEvents } from "./events.ts";
 import { type Finding, timeOf } from "./finding.ts";
 import { Hedges } from "./hedges.ts";
 import { judgeInTime } from "./in-time.ts";
-import { type Gap, type Life, livesOf } from "./lives.ts";
+import { type Gap, type Life, livesOf, type Shown } from "./lives.ts";
 import { Margins } from "./margin.ts";
 import { judgeNoData } from "./no-data.ts";
 import { judgeObtained } from "./obtained.ts";
@@ -29,6 +29,7 @@ import { type Freshness, type Run, Runs } from "./runs.ts";
 import { lostSome, Seen } from "./seen.ts";
 import { eventSources } from "./seen-events.ts";
 import { readByMarket } from "./seen-markets.ts";
+import { problemsOf } from "./shown.ts";
 import { Sizes } from "./sizes.ts";
 import { Stakes } from "./stakes.ts";
 import { Terms } from "./terms.ts";
@@ -180,7 +181,7 @@ class Judge {
     };
   }
 
-  #live({ told, changes }: Life): void {
+  #live({ told, changes, shown }: Life): void {
     const gaps = told.flatMap((one) => (one.observation === null ? [one] : []));
     const isRecorded = ({ atMs }: Change) => !gaps.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs);
     const waiting = changes.filter(
@@ -215,7 +216,9 @@ class Judge {
     };
     let version = -1;
     const { hedges, sizes } = this.#view;
-    for (const one of told) {
+    let seen = 0;
+    for (const [index, one] of told.entries()) {
+      for (; shown[seen]?.after === index; seen++) this.#judgeShown(shown[seen]!);
       if (one.observation === null) {
         finish();
         this.#lose(one);
@@ -274,6 +277,16 @@ class Judge {
     }
     finish();
     this.#breakAll(groupMs);
+  }
+
+  /** Figures that are shown are those of what was told so far. */
+  #judgeShown({ nowMs, wallets }: Shown): void {
+    for (const wallet of wallets)
+      for (const seen of problemsOf(this.#view, wallet))
+        this.#findings.push({
+          ...{ check: "figures", rule: "status", subject: wallet.name, atMs: nowMs - this.#aheadMs },
+          ...{ expected: "what is true", seen },
+        });
   }
 
   /** Nothing is known of a time; it may begin with the start. */

@@ -4,12 +4,21 @@ import type { Changes } from "../../../src/domain/changes.ts";
 import type { OwedItem } from "../../../src/domain/delivery.ts";
 import type { Event } from "../../../src/domain/event.ts";
 import type { Observation } from "../../../src/domain/observation.ts";
+import type { WalletStatus } from "../../../src/domain/status.ts";
 import type { EventLog, Logged } from "../log.ts";
 
 export interface Told {
   readonly observation: Observation;
   /** True wall time of its commit, ms; of what the disk refused at first, that by which it was judged. */
   readonly committedMs: number;
+}
+
+/** Figures that the daemon showed, after so many of what it was told. */
+export interface Shown {
+  readonly after: number;
+  /** The daemon's clock, ms. */
+  readonly nowMs: number;
+  readonly wallets: readonly WalletStatus[];
 }
 
 /** A time in which the daemon was told things that are not recorded, since the disk was full. */
@@ -40,6 +49,7 @@ export const isTold = (one: Told | Gap): one is Told => one.observation !== null
 export interface Life {
   readonly number: number;
   readonly told: readonly (Told | Gap)[];
+  readonly shown: readonly Shown[];
   readonly changes: readonly (AlertChange & { readonly committedMs: number })[];
   readonly owed: readonly Owed[];
 }
@@ -50,6 +60,7 @@ const clockMs = 1_500;
 class Written implements Life {
   readonly number: number;
   readonly told: (Told | Gap)[] = [];
+  readonly shown: Shown[] = [];
   readonly changes: (AlertChange & { committedMs: number })[] = [];
   readonly #owed = new Map<number, Owed>();
   /** Commits that came late. */
@@ -64,6 +75,11 @@ class Written implements Life {
 
   get owed(): readonly Owed[] {
     return [...this.#owed.values()];
+  }
+
+  show({ nowMs, wallets }: Omit<Shown, "after">): void {
+    // While commits are refused it knows more than is recorded.
+    if (!this.#isLate) this.shown.push({ after: this.told.length, nowMs, wallets });
   }
 
   refused(batch: readonly Changes[], atMs: number): void {
@@ -122,11 +138,11 @@ export function committedOf(log: EventLog): readonly Committed[] {
   return writtenOf(log).filter((entry) => entry.kind === "committed");
 }
 
-function writtenOf(log: EventLog): readonly (Committed | Extract<Logged, { kind: "refused" }>)[] {
+function writtenOf(log: EventLog): readonly Extract<Logged, { kind: "committed" | "refused" | "shown" }>[] {
   const killed = new Set<number>();
   return log.entries.flatMap((entry) => {
     if (entry.kind === "life" && entry.text === "is killed") killed.add(entry.life);
-    if (entry.kind !== "committed" && entry.kind !== "refused") return [];
+    if (entry.kind !== "committed" && entry.kind !== "refused" && entry.kind !== "shown") return [];
     // The next life knows of it only if it was written before the files were copied.
     return killed.has(entry.life) ? [] : [entry];
   });
@@ -137,7 +153,8 @@ export function livesOf(log: EventLog): readonly Life[] {
   for (const entry of writtenOf(log)) {
     const life = lives.get(entry.life) ?? new Written(entry.life);
     lives.set(entry.life, life);
-    if (entry.kind === "refused") life.refused(entry.changes, entry.atMs);
+    if (entry.kind === "shown") life.show(entry);
+    else if (entry.kind === "refused") life.refused(entry.changes, entry.atMs);
     else life.committed(entry.changes, entry.atMs);
   }
   return [...lives.values()];
