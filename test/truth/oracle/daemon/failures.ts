@@ -12,6 +12,8 @@ interface Row {
   readonly atMs: number[];
   /** The time at which some of it was read last, ms. */
   partMs: number;
+  /** A run since the last failure read the list of markets: that of assets may be read with it. */
+  listed: boolean;
 }
 
 /** The schedule that an observation shows to have worked; null: it may be only a part of what is read. */
@@ -22,6 +24,8 @@ function workedOf(observation: Observation): string | null {
     case "marketConfig":
     case "exchangeStatus":
       return `${observation.kind} `;
+    case "collateralAssets":
+      return "marketConfig ";
     case "portfolio":
       return `portfolio ${observation.wallet}`;
     default:
@@ -38,13 +42,16 @@ export class Failures {
   take(observation: Observation, atMs: number): void {
     if (observation.kind === "failed" && observation.symbol === null) {
       const key = `${observation.source} ${observation.wallet ?? ""}`;
-      const row = this.#rows.get(key) ?? { atMs: [], partMs: 0 };
+      const row = this.#rows.get(key) ?? { atMs: [], partMs: 0, listed: false };
       this.#rows.set(key, row);
       row.atMs.push(atMs);
+      row.listed = false;
       return;
     }
     const worked = workedOf(observation);
-    if (worked !== null) this.#rows.delete(worked);
+    const known = this.#rows.get(worked ?? "");
+    if (known && observation.kind === "marketConfig" && !known.listed) known.listed = true;
+    else if (worked !== null) this.#rows.delete(worked);
     if (observation.kind !== "events") return;
     // A history that is read page by page may fail after its first page.
     const row = this.#rows.get(`${observation.source} ${observation.wallet ?? ""}`);
