@@ -130,6 +130,21 @@ describe("what is read when", () => {
     expect(found.some(({ check, rule }) => check === "completeness" && rule === "stream")).toBe(true);
   });
 
+  test("a list of markets that was never read, and nobody was told", async () => {
+    const found = findingsIn(await play(seeds.calm), (entry) =>
+      entry.kind === "committed"
+        ? {
+            ...entry,
+            changes: {
+              ...entry.changes,
+              observations: entry.changes.observations.filter(({ kind }) => kind !== "marketConfig"),
+            },
+          }
+        : entry,
+    );
+    expect(found.some(({ check, subject }) => check === "no data" && subject === "markets")).toBe(true);
+  });
+
   test("prices that go back", async () => {
     let nth = 0;
     const found = findingsIn(

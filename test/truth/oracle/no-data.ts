@@ -124,8 +124,12 @@ function rowsOf({ details }: Change): readonly Row[] {
   });
 }
 
+/** The list of markets: nothing that rests on margins can be judged before it was read once. */
+const listName = "markets";
+
 /**
- * Accounts and prices that were not read for a minute while nothing was said of it.
+ * Accounts and prices that were not read for a minute, and a list of markets that was not read in the first one, while nothing was said
+ * of it.
  * @param strangers wallets of which nobody is told that they are not seen
  */
 function unreported(
@@ -140,10 +144,11 @@ function unreported(
     const sinceMs = readMs.get(name);
     if (sinceMs === undefined || untilMs - sinceMs < withinMs + slackMs) return;
     const dueMs = sinceMs + withinMs + slackMs;
-    if (standing(changes, dueMs, name === "prices" ? null : name.split("/")[0]!)) return;
+    const isOfAll = name === "prices" || name === listName;
+    if (standing(changes, dueMs, isOfAll ? null : name.split("/")[0]!)) return;
     findings.push({
       ...{ check: "no data", rule: blindRule, subject: name, atMs: dueMs },
-      expected: `word of it: last read at ${new Date(sinceMs).toISOString()}`,
+      expected: `word of it: ${name === listName ? "not read since" : "last read at"} ${new Date(sinceMs).toISOString()}`,
       seen: `nothing in life ${number}, by the daemon's clock`,
     });
   };
@@ -159,6 +164,13 @@ function unreported(
     const gapMs = atMs - lastMs;
     if (gapMs > slackMs) for (const [name, ms] of readMs) readMs.set(name, ms + gapMs);
     lastMs = Math.max(lastMs, atMs);
+    if (kind === "watching" && !observation.reloaded) {
+      readMs.set(listName, atMs);
+      wallets.add(listName);
+    } else if (kind === "marketConfig") {
+      check(listName, atMs);
+      readMs.delete(listName);
+    }
     const name =
       kind === "accounts" && observation.told === undefined
         ? `${observation.wallet}/${observation.pdaIndex}`
