@@ -134,7 +134,7 @@ class Judge {
     });
     const whales = wallets.filter(isWhale).map(({ name }) => name);
     const known = { seen: this.#seen, truth };
-    const equity = (account: AccountTruth) => margins.of(account, this.#seen.prices)?.equity;
+    const equity = (account: AccountTruth) => this.#seen.figures(account)?.equity;
     const late = plan.troubles.faults.filter((one) => one.kind === "historiesLate");
     const explainedMs = (wallet: string): number =>
       Math.max(0, ...late.map((one) => (one.wallets.includes(wallet) ? one.mostMs : 0))) + recordMs;
@@ -144,7 +144,6 @@ class Judge {
         money: new Wallets({ ...known, indices, equity, explainedMs }),
         hedges: new Hedges({ ...known, indices, pairs }),
       },
-      margins,
       wallets,
     );
   }
@@ -513,7 +512,7 @@ class Judge {
         : [];
     if (!stating.has(kind) || past || (kind === "ended" && alert.ending !== "recovered")) return [];
     if (ofNoData.has(alert.rule))
-      return kind === "ended" || this.#hadGap ? [] : this.#stakes.problems(change);
+      return kind === "ended" || this.#hadGap ? [] : this.#stakes.problems(change, this.#view);
     const { condition, claims } = this.#check(change, change.atMs);
     const { isOver = false, isSaid = false } = this.#waited.get(change) ?? {};
     return [...(isOver ? [] : condition), ...(isSaid ? [] : claims)];

@@ -8,7 +8,7 @@ import type { Observation } from "../../../src/domain/observation.ts";
 import { DaemonSeen } from "./daemon/seen.ts";
 import { timeOf } from "./finding.ts";
 import type { Gap } from "./lives.ts";
-import { type Margins, type Price, tickUsd } from "./margin.ts";
+import { type AccountFigures, type Margins, type Price, tickUsd } from "./margin.ts";
 import { Events } from "./seen-events.ts";
 import { Markets } from "./seen-markets.ts";
 import { Orders } from "./seen-orders.ts";
@@ -50,6 +50,10 @@ export class Seen {
   } | null = null;
   /** Times at which accounts of one PDA index, and prices of all markets, were last read whole; the daemon's clock, ms. */
   readonly readMs = new Map<string, number>();
+  /** Inputs of margins beside accounts and prices that were read since the start. */
+  readonly #terms = new Set<"marketConfig" | "collateralAssets">();
+  /** Lists of markets that were read since a gap; null: there was none. */
+  #listsSinceGap: number | null = null;
   /** Wallets of which the equity of midnight was read. */
   readonly midnights = new Set<string>();
   /** Wallets of which the history of deposits and withdrawals was read since the start. */
@@ -88,6 +92,8 @@ export class Seen {
     for (const part of [this.markets, this.orders, this.events, this.daemon]) part.forget();
     this.histories.clear();
     this.#fundingRead.clear();
+    this.#terms.clear();
+    this.#listsSinceGap = null;
     this.exchange = null;
     this.version++;
   }
@@ -95,13 +101,15 @@ export class Seen {
   /** Forgets what the daemon was told for some time, but for the events of that time. */
   lose({ events, fromMs, toMs }: Gap): void {
     const { histories } = this;
-    const read = [new Set(histories), new Map(this.#fundingRead)] as const;
+    const read = [new Set(histories), new Map(this.#fundingRead), new Set(this.#terms)] as const;
     const { figures } = this.daemon;
     this.forget();
     this.daemon.figures = figures;
     this.daemon.lose(fromMs, toMs);
     for (const wallet of read[0]) histories.add(wallet);
     for (const [part, ms] of read[1]) this.#fundingRead.set(part, ms);
+    for (const terms of read[2]) this.#terms.add(terms);
+    this.#listsSinceGap = 0;
     for (const event of events)
       if (event.kind === "funding") keep(this.payments, event);
       else this.events.keep(event);
@@ -142,6 +150,9 @@ export class Seen {
         );
       case "marketConfig":
         this.readMs.set("marketConfig", observation.atMs);
+        this.#takeTerms("marketConfig");
+        // The list of assets, which is read seldom, was read with the first one: then in the gap.
+        if (this.#listsSinceGap !== null && ++this.#listsSinceGap > 1) this.#takeTerms("collateralAssets");
         if (this.markets.list(observation)) this.version++;
         return observation.markets.flatMap((market) => {
           const { symbol, status, takerFee, openInterestCapBaseLots: cap } = market;
@@ -156,6 +167,9 @@ export class Seen {
             ),
           );
         });
+      case "collateralAssets":
+        this.#takeTerms("collateralAssets");
+        return [];
       case "events":
         if (observation.source === "funding") return this.#takePayments(observation);
         if (observation.source === "orders") this.orders.takeHistory(observation);
@@ -193,6 +207,24 @@ export class Seen {
       default:
         return [];
     }
+  }
+
+  #takeTerms(terms: "marketConfig" | "collateralAssets"): void {
+    if (!this.#terms.has(terms)) this.version++;
+    this.#terms.add(terms);
+  }
+
+  /**
+   * Undefined where something was not read since the start: prices, the terms of markets, or of collateral in other assets.
+   * @param whole false: of what rests on no collateral
+   */
+  figures(account: AccountTruth, whole = true): AccountFigures | undefined {
+    const { positions, orders, spot } = account;
+    const isEmpty = positions.length === 0 && orders.length === 0 && spot === 0n;
+    if (isEmpty && !this.readMs.has("prices")) return undefined;
+    if (!this.#terms.has("marketConfig") || (whole && spot > 0n && !this.#terms.has("collateralAssets")))
+      return undefined;
+    return this.#parts.margins.of(account, this.prices);
   }
 
   #takePayments({
@@ -285,7 +317,7 @@ export class Seen {
     }
     for (const name of told === undefined ? listed : []) {
       const account = this.accounts.get(name);
-      const usd = account && this.#parts.margins.of(account, this.prices)?.equity;
+      const usd = account && this.figures(account)?.equity;
       if (usd !== undefined) this.daemon.equity.note(name, usd, atMs);
     }
     return wrong;

@@ -5,7 +5,7 @@ import { claimProblem } from "./claim.ts";
 import { accountOf, symbolOf, type View, walletOf } from "./view.ts";
 
 interface Reading {
-  /** A fraction; infinite: it cannot be liquidated. */
+  /** A fraction; infinite: it cannot be liquidated; NaN: what it rests on was not known yet. */
   readonly distance: number;
   readonly side: string;
 }
@@ -36,23 +36,31 @@ export class Stakes {
     for (const subject of this.#readings.keys())
       if (subject.startsWith(prefix) && !held.has(subject)) this.#readings.delete(subject);
     for (const subject of held) {
-      const holding = isTold(accountOf(subject)) ? view.position(subject) : undefined;
-      if (!holding) continue;
-      const side = holding.position.baseLots > 0n ? "long" : "short";
+      const position = isTold(accountOf(subject)) ? view.state(subject) : undefined;
+      if (!position) continue;
+      const side = position.baseLots > 0n ? "long" : "short";
+      const distance = view.position(subject)?.figures.distance ?? Number.NaN;
       const readings = (this.#readings.get(subject) ?? []).filter((one) => one.side === side);
-      this.#readings.set(subject, [...readings, { distance: holding.figures.distance, side }].slice(-kept));
+      const known = readings.filter((one) => !Number.isNaN(one.distance));
+      if (!Number.isNaN(distance) || known.length === 0) known.push({ distance, side });
+      this.#readings.set(subject, known.slice(-kept));
     }
   }
 
   /** Statements of an alert about missing data about them that are not true. */
-  problems({ alert, details }: AlertChange): readonly string[] {
+  problems({ alert, details }: AlertChange, view: View): readonly string[] {
     const problems: string[] = [];
     const [, wallet, symbol, side, text] = lead.exec(alert.summary) ?? [];
     if (text !== undefined) {
       const readings = [...this.#readings]
         .filter(([subject]) => walletOf(subject) === wallet && symbolOf(subject) === symbol)
-        .flatMap(([, all]) => all.filter((one) => one.side === side && Number.isFinite(one.distance)));
-      const wrong = readings.map(({ distance }) =>
+        .flatMap(([subject, all]) => {
+          const now = view.position(subject)?.figures.distance;
+          const ofSide = all.filter((one) => one.side === side);
+          return ofSide.map(({ distance }) => (Number.isNaN(distance) ? (now ?? distance) : distance));
+        })
+        .filter(Number.isFinite);
+      const wrong = readings.map((distance) =>
         claimProblem({ name: "distance at the last reading", text, truth: distance, room: tiny }),
       );
       if (readings.length === 0)

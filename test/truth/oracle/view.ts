@@ -1,7 +1,7 @@
 /** The ground of one judgement: the versions of the truth that the daemon had, and the figures that follow from them. */
 import { isWhale } from "../names.ts";
 import type { Hedges } from "./hedges.ts";
-import { type AccountFigures, type Margins, type PositionFigures, tickUsd } from "./margin.ts";
+import { type AccountFigures, type PositionFigures, tickUsd } from "./margin.ts";
 import type { Seen } from "./seen.ts";
 import type { Sizes } from "./sizes.ts";
 import type { Terms } from "./terms.ts";
@@ -42,15 +42,13 @@ export class View implements Ground {
   readonly terms: Terms;
   /** The daemon's clock. */
   nowMs = 0;
-  readonly #margins: Margins;
 
-  constructor(ground: Ground, margins: Margins, wallets: readonly WalletTerms[]) {
+  constructor(ground: Ground, wallets: readonly WalletTerms[]) {
     this.seen = ground.seen;
     this.terms = ground.terms;
     this.money = ground.money;
     this.hedges = ground.hedges;
     this.sizes = ground.sizes;
-    this.#margins = margins;
     this.wallets = new Map(wallets.map((one) => [one.name, one]));
   }
 
@@ -94,26 +92,42 @@ export class View implements Ground {
 
   /** The mark of a market, USD; undefined: not known. */
   mark(symbol: string): number | undefined {
-    const [rules, price] = [this.#margins.rules.get(symbol), this.seen.prices.get(symbol)];
+    const [rules, price] = [this.seen.rules.get(symbol), this.seen.prices.get(symbol)];
     return rules && price && price.markTicks * tickUsd(rules);
   }
 
   /** The oracle price of a position's market, USD. */
   oracle(subject: string): number | undefined {
-    const [held, price] = [this.position(subject), this.seen.prices.get(symbolOf(subject))];
+    const [held, price] = [this.marked(subject), this.seen.prices.get(symbolOf(subject))];
     return held && price && (held.figures.mark * price.oracleTicks) / price.markTicks;
   }
 
-  /** Undefined: it is not there, or a price is not known. */
+  /** Undefined: it is not there, or something that its figures rest on is not known. */
   account(name: string): AccountFigures | undefined {
     const account = this.seen.accounts.get(name);
-    return account && this.#margins.of(account, this.seen.prices);
+    return account && this.seen.figures(account);
   }
 
-  position(subject: string): Holding | undefined {
+  /** A position as it was read. */
+  state(subject: string): PositionTruth | undefined {
     const account = this.seen.accounts.get(accountOf(subject));
-    const position = account?.positions.find(({ symbol }) => symbol === symbolOf(subject));
-    const of = account && position && this.#margins.of(account, this.seen.prices);
+    return account?.positions.find(({ symbol }) => symbol === symbolOf(subject));
+  }
+
+  /** Undefined as of `account`. */
+  position(subject: string): Holding | undefined {
+    return this.#holding(subject, true);
+  }
+
+  /** The same for figures that rest on the mark alone, and on no collateral of its account: notional, size, … */
+  marked(subject: string): Holding | undefined {
+    return this.#holding(subject, false);
+  }
+
+  #holding(subject: string, whole: boolean): Holding | undefined {
+    const account = this.seen.accounts.get(accountOf(subject));
+    const position = this.state(subject);
+    const of = account && position && this.seen.figures(account, whole);
     return of && { account, position, figures: of.positions.get(position.symbol)!, of };
   }
 }

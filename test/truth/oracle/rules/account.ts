@@ -92,6 +92,8 @@ const orderStuck: Predicate = {
   ...{ forMs: 0, keepMs: 0 },
   subjects: (view) => view.accounts(),
   levels: (view, account, ease) => {
+    // Sizes and prices of orders are told with the figures of their account.
+    if (!view.account(account)) return undefined;
     const stuck = stuckIn(view, account, ease);
     const on = stuck !== null && stuck.length > 0;
     return [{ severity: "info", on, off: stuck !== null && !on }];

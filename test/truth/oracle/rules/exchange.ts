@@ -37,7 +37,7 @@ export const exchangeRules: readonly Predicate[] = [
       return [{ severity: "warning", on: status !== "active", off: status === "active" }];
     },
     claims: (view, subject, text) => {
-      const figures = view.position(subject)?.figures;
+      const figures = view.marked(subject)?.figures;
       return claimsOf(text, [
         ["notional", new RegExp(`you hold ${money}`), figures?.notional],
         ["distance", new RegExp(`, ${percent} from liquidation`), figures?.distance],

@@ -22,7 +22,7 @@ const times = { forMs: 15 * minuteMs, keepMs: 30 * minuteMs };
 /** The share of its notional that a position pays in a year; negative: it receives. */
 function yearly(view: View, subject: string): number | undefined {
   const rate = view.seen.markets.rate(symbolOf(subject));
-  const side = view.position(subject)?.figures.side;
+  const side = view.marked(subject)?.figures.side;
   return rate === undefined || side === undefined
     ? undefined
     : (side === "long" ? rate : -rate) * hoursPerYear;
@@ -42,7 +42,7 @@ const fundingRateHigh: Predicate = {
   },
   claims: (view, subject, text) => {
     const value = Math.abs(yearly(view, subject) ?? Number.NaN);
-    const notional = view.position(subject)?.figures.notional ?? Number.NaN;
+    const notional = view.marked(subject)?.figures.notional ?? Number.NaN;
     return claimsOf(text, [
       ["share a year", new RegExp(`(?:pays|receives) ${percent} a year`), value],
       ["notional", new RegExp(` on ${money}`), notional],

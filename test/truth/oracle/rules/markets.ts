@@ -30,7 +30,7 @@ const marketAfterHours: Predicate = {
     return [{ severity: "info", on: state === "afterHours", off: state !== "afterHours" }];
   },
   claims: (view, subject, text) =>
-    claimsOf(text, [["notional", new RegExp(`you hold ${money}`), view.position(subject)?.figures.notional]]),
+    claimsOf(text, [["notional", new RegExp(`you hold ${money}`), view.marked(subject)?.figures.notional]]),
 };
 
 const nearLiquidationAfterHours: Predicate = {
@@ -65,7 +65,7 @@ const nearLiquidationAfterHours: Predicate = {
 /** The depth of the side that would have to take a position, USD. */
 function facing(view: View, subject: string): number | undefined {
   const depth = view.seen.markets.depths.get(symbolOf(subject));
-  return view.position(subject)?.figures.side === "long" ? depth?.bid : depth?.ask;
+  return view.marked(subject)?.figures.side === "long" ? depth?.bid : depth?.ask;
 }
 
 const exitLargerThanBook: Predicate = {
@@ -75,13 +75,13 @@ const exitLargerThanBook: Predicate = {
   reads: ["orderbook"],
   subjects: (view) => view.positions(),
   levels: (view, subject, ease: Ease) => {
-    const [held, depth] = [view.position(subject), facing(view, subject)];
+    const [held, depth] = [view.marked(subject), facing(view, subject)];
     if (!held || depth === undefined) return undefined;
     const value = held.figures.notional / depth;
     return [levelAbove(value, "info", 1, 0.8, ease), levelAbove(value, "warning", 3, 2.5, ease)];
   },
   claims: (view, subject, text) => {
-    const figures = view.position(subject)?.figures;
+    const figures = view.marked(subject)?.figures;
     return claimsOf(text, [
       ["notional", new RegExp(`of ${money} against`), figures?.notional],
       ["depth", new RegExp(`against ${money} in the book`), facing(view, subject)],
@@ -101,13 +101,13 @@ const markOffOtherVenues: Predicate = {
   reads: ["candles"],
   subjects: (view) => view.positions(),
   levels: (view, subject, ease) => {
-    const [held, other] = [view.position(subject), elsewhere(view, subject)];
+    const [held, other] = [view.marked(subject), elsewhere(view, subject)];
     if (!held || other === undefined) return undefined;
     const value = Math.abs(held.figures.mark / other - 1);
     return [levelAbove(value, "warning", 0.03, 0.02, ease)];
   },
   claims: (view, subject, text) => {
-    const [held, other] = [view.position(subject), elsewhere(view, subject)];
+    const [held, other] = [view.marked(subject), elsewhere(view, subject)];
     if (!held || other === undefined) return [];
     const { mark, notional, distance } = held.figures;
     return claimsOf(text, [

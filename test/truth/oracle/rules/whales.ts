@@ -43,14 +43,14 @@ const whalePosition: Predicate = {
   keepMs: minuteMs,
   subjects: (view) => view.whalePositions(),
   levels: (view, subject, ease) => {
-    const held = view.position(subject);
+    const held = view.marked(subject);
     if (!held) return undefined;
     const limit = limitOf(view, subject);
     const { notional } = held.figures;
     return [{ severity: "info", on: above(notional, limit, ease), off: below(notional, 0.8 * limit, ease) }];
   },
   claims: (view, subject, text) => {
-    const held = view.position(subject);
+    const held = view.marked(subject);
     if (!held) return [];
     return [
       sideClaim(held, text.summary),
@@ -68,7 +68,7 @@ function grown(
   view: View,
   subject: string,
 ): { readonly usd: readonly number[]; readonly sure: boolean } | undefined {
-  const held = view.position(subject);
+  const held = view.marked(subject);
   if (!held) return undefined;
   const thenMs = view.nowMs - view.terms.windowMs("WhaleTrades", tradesWithinMs);
   const sizes = view.sizes.at(subject, thenMs, 2 * view.terms.accountsMs);
@@ -86,7 +86,7 @@ const whaleTrades: Predicate = {
   looksBack: true,
   subjects: (view) => view.whalePositions(),
   levels: (view, subject, ease: Ease) => {
-    const [held, found] = [view.position(subject), grown(view, subject)];
+    const [held, found] = [view.marked(subject), grown(view, subject)];
     if (!held || !found) return undefined;
     const limit = limitOf(view, subject);
     const of = (holds: (usd: number) => boolean): boolean =>
@@ -97,7 +97,7 @@ const whaleTrades: Predicate = {
     return [{ severity: "info", on, off: of((usd) => below(Math.abs(usd), 0.2 * limit, ease)) }];
   },
   claims: (view, subject, text) => {
-    const [held, found] = [view.position(subject), grown(view, subject)];
+    const [held, found] = [view.marked(subject), grown(view, subject)];
     if (!held || !found) return [];
     const { usd } = found;
     const isOver = (one: number) => Math.abs(one) < 0.2 * limitOf(view, subject);
