@@ -4,10 +4,10 @@ import type { Alert, AlertChange, RuleState } from "../domain/alert.ts";
 import type { FactChange, FailedRead, KeptPayload, Milestone } from "../domain/changes.ts";
 import type { Acknowledgement, Message, OwedItem } from "../domain/delivery.ts";
 import { type Event, type EventKind, earlierKeyOf, eventName } from "../domain/event.ts";
+import { decode, encode } from "../domain/json.ts";
 import type { EventQuery } from "../domain/ports.ts";
 import { decompress } from "./compression.ts";
 import { type EventRow, eventOf } from "./eventrow.ts";
-import { decode, encode } from "./json.ts";
 
 /** A span of time, both ends included. */
 export interface Span {

@@ -4,8 +4,8 @@ import type { Alert, AlertChange, RuleState } from "../domain/alert.ts";
 import type { Changes, FactChange, FailedRead, KeptPayload, Milestone } from "../domain/changes.ts";
 import type { Acknowledgement, Message, OwedItem } from "../domain/delivery.ts";
 import type { Event } from "../domain/event.ts";
+import { encode, encodeForeign } from "../domain/json.ts";
 import { compress, shorten } from "./compression.ts";
-import { encode, encodeForeign } from "./json.ts";
 import type { RecordingLog } from "./recording.ts";
 import type { TickLog } from "./ticklog.ts";
 

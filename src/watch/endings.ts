@@ -7,6 +7,7 @@
  */
 import { type Alert, type Ending, isTaking, type Taking } from "../domain/alert.ts";
 import type { Event } from "../domain/event.ts";
+import { encode } from "../domain/json.ts";
 import { type AccountRef, accountName } from "../domain/subject.ts";
 import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
 import type { RuleRow } from "./conditions.ts";
@@ -45,6 +46,8 @@ export interface KeptEnding {
   readonly fromSlot?: number;
   readonly goneMs: number;
   readonly another: boolean;
+  /** The text of a recovery as it was then. Absent: it is none, or an earlier version wrote it. */
+  readonly text?: AlertText;
 }
 
 interface Liquidated {
@@ -136,7 +139,7 @@ export class Endings {
       /** Null: the account as a whole. */
       readonly symbol: string | null;
       readonly fallback: Ending;
-      /** The present text, if it recovered. */
+      /** The text at its recovery; null: it is none, or nobody knows. */
       readonly text: AlertText | null;
       /** The same for later, when the wait for word is over; null: nothing newer. */
       readonly textAt?: (nowMs: number) => AlertText | null;
@@ -180,10 +183,13 @@ export class Endings {
       this.#deadlines.set(waiting, former.dueMs);
     } else {
       this.#waiting.add(waiting);
-      const { fallback, fromMs, fromSlot, goneMs } = waiting;
-      const kept: KeptEnding = { fallback, fromMs, fromSlot, goneMs, another: ending.another };
+      const { fallback, fromMs, fromSlot, goneMs, text } = waiting;
+      const kept: KeptEnding = {
+        ...{ fallback, fromMs, fromSlot, goneMs, another: ending.another },
+        ...(text && { text }),
+      };
       const name = endingPrefix + ending.live.alert.id;
-      draft.changes.keep.push({ name, value: JSON.stringify(kept) });
+      draft.changes.keep.push({ name, value: encode(kept) });
       this.#kept.add(ending.live.alert.id);
       this.#askFor(draft, waiting);
       this.#deadlines.set(waiting, draft.atMs + settledAfterMs);

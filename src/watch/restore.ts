@@ -5,6 +5,7 @@
 import { notifiedWith } from "../alerts/remind.ts";
 import { type AlertChangeKind, type Ending, isTaking, type RuleState } from "../domain/alert.ts";
 import { blindRule, unreachableRule } from "../domain/built-in.ts";
+import { decode } from "../domain/json.ts";
 import { type AccountRef, accountName, parseSubject, type Subject } from "../domain/subject.ts";
 import type { RuleSet } from "../rules/index.ts";
 import { type AlertBook, beginsAnew, type LiveAlert } from "./alert-book.ts";
@@ -154,7 +155,7 @@ export class Restoring {
     }
     const endingOf = ({ alert }: LiveAlert): KeptEnding | null => {
       const text = remembered.keep.get(endingPrefix + alert.id);
-      return text === undefined ? null : (JSON.parse(text) as KeptEnding);
+      return text === undefined ? null : decode<KeptEnding>(text);
     };
     const rules = new Map(this.#parts.ruleSet.conditions.map((rule) => [rule.name, rule]));
     const claimed = new Set<number>();
@@ -275,7 +276,7 @@ export class Restoring {
           account: subject,
           symbol,
           fallback: ending?.fallback ?? fallback,
-          text: null,
+          text: ending?.text ?? null,
           textAt: (nowMs) => {
             const node = this.#parts.world.nodes.get(live.alert.subject);
             return node === undefined

@@ -585,6 +585,43 @@ describe("a recovery that waits for word of a liquidation", () => {
     expect(harness.changes.filter(({ kind, alertId }) => kind === "ended" && alertId === 1)).toHaveLength(1);
   });
 
+  test.each([
+    ["it holds again", (size: number) => [subaccount(1_000, [{ ...position(size, 150), sequence: "7" }])]],
+    ["its position is gone", () => [subaccount(1_000, [])]],
+  ] as const)("keeps the figures of its end over restarts, when after them %s", (_, laterAccounts) => {
+    const rules = `rules:
+  - name: Near
+    scope: position
+    value: position.liquidationDistance
+    when: value < 0.05
+    severity: critical
+    for: 45s
+    keepFiringFor: 0s
+    summary: "{{ percent(value) }} away"`;
+    const before = seen(rules, holding("7"));
+    before.live(50_000, holding("7"), 150);
+    expect(before.told).toEqual(["Near main/0.0/SOL fired critical"]);
+    // So little of it is left that no price liquidates it.
+    before.account([subaccount(1_000, [{ ...position(5, 150), sequence: "7" }])]);
+    expect(before.told).toHaveLength(1);
+    let harness = before;
+    for (const ms of [5_000, 10_000]) {
+      const { slot } = harness;
+      harness = again(harness, rules);
+      harness.slot = slot;
+      harness.config();
+      harness.mark(150);
+      harness.account(laterAccounts(100));
+      harness.live(ms, laterAccounts(100), 150);
+      expect(harness.changes).toEqual([]);
+    }
+    harness.live(10_000, laterAccounts(100), 150);
+    harness.events("liquidations", []);
+    expect(
+      harness.changes.map(({ kind, alert }) => [kind, alert.ending, alert.summary, alert.value]),
+    ).toEqual([["ended", "recovered", "∞ away", Number.POSITIVE_INFINITY]]);
+  });
+
   test("waits on for its figures after a restart, when what its rule reads comes last", () => {
     const rate = `rules:
   - name: Near
