@@ -15,7 +15,7 @@ import { judgeEvents } from "./events.ts";
 import { type Finding, timeOf } from "./finding.ts";
 import { Hedges } from "./hedges.ts";
 import { judgeInTime } from "./in-time.ts";
-import { type Gap, type Life, livesOf, type Shown } from "./lives.ts";
+import { type Gap, isTold, type Life, livesOf, type Shown } from "./lives.ts";
 import { Margins } from "./margin.ts";
 import { judgeNoData } from "./no-data.ts";
 import { judgeObtained } from "./obtained.ts";
@@ -55,6 +55,8 @@ const ofTheClock: ReadonlySet<string> = new Set(["time", "daemon", "watching"]);
 const clockMs = 1_500;
 
 const judged = new Map(predicates.map((one) => [one.rule, one]));
+const isRecovery = ({ kind, alert }: Change): boolean =>
+  kind === "ended" && alert.ending === "recovered" && !alert.event && judged.has(alert.rule);
 /** Alerts about missing data: what they say is at stake is judged here, and the rest of them apart. */
 const ofNoData: ReadonlySet<string> = new Set([blindRule, unreachableRule]);
 /** Steps of an alert whose text tells of the condition as it is. */
@@ -73,6 +75,16 @@ interface Step {
   readonly atMs: number;
   readonly id: number;
   readonly severity: Severity | null;
+}
+
+/** A recovery that may have waited for word of a liquidation. */
+interface Waited {
+  /** The time in this life in which it may have, by the daemon's clock. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** It and its text were true meanwhile, in this life or in one before. */
+  isOver: boolean;
+  isSaid: boolean;
 }
 
 /** Numbers of times that each rule fired and ended. */
@@ -111,8 +123,10 @@ class Judge {
   /** The beginning of the last gap in the recording of this life, ms; null: there is none. */
   #gapMs: number | null = null;
   #hadGap = false;
-  /** Recoveries of this life that waited for word of a liquidation, and whether they and their texts were true meanwhile. */
-  #waited = new Map<Change, { isOver: boolean; isSaid: boolean }>();
+  /** Recoveries of this life, and those of later ones that may have begun to wait before it ended. */
+  #waited = new Map<Change, Waited>();
+  /** When the alerts of this life and of those before fired, by their id: true wall times, ms. */
+  readonly #firedMs = new Map<number, number>();
   /** Data that were too old, with the time at which they were read last. */
   readonly #stale = new Map<string, number>();
 
@@ -163,7 +177,11 @@ class Judge {
         this.#steps.set(key, steps);
         steps.push({ atMs, id: alert.id, severity: kind === "ended" ? null : alert.severity });
       }
-    for (const life of lives) this.#live(life);
+    for (const [index, life] of lives.entries())
+      this.#live(
+        life,
+        lives.slice(index + 1).flatMap((one) => one.changes),
+      );
     return {
       findings: [
         ...this.#findings,
@@ -180,7 +198,8 @@ class Judge {
     };
   }
 
-  #live({ told, changes, shown }: Life): void {
+  /** @param later changes of later lives */
+  #live({ told, changes, shown }: Life, later: readonly Change[]): void {
     const gaps = told.flatMap((one) => (one.observation === null ? [one] : []));
     const isRecorded = ({ atMs }: Change) => !gaps.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs);
     const waiting = changes.filter(
@@ -189,14 +208,15 @@ class Judge {
           ? eventFigures.has(one.alert.rule)
           : judged.has(one.alert.rule) || ofNoData.has(one.alert.rule)) && isRecorded(one),
     );
-    this.#waited = new Map(
-      waiting
-        .filter(
-          ({ kind, alert }) =>
-            kind === "ended" && alert.ending === "recovered" && !alert.event && judged.has(alert.rule),
-        )
-        .map((change) => [change, { isOver: false, isSaid: false }]),
-    );
+    for (const { kind, alertId, committedMs } of changes)
+      if (kind === "fired") this.#firedMs.set(alertId, committedMs);
+    const endMs = told.findLast(isTold)?.observation.atMs ?? Number.NEGATIVE_INFINITY;
+    this.#waited = new Map([
+      ...waiting.filter(isRecovery).map((change) => this.#wait(change, change.atMs)),
+      ...later
+        .filter((change) => isRecovery(change) && this.#firedMs.has(change.alertId))
+        .map((change) => this.#wait(change, endMs)),
+    ]);
     this.#watchingMs = Number.NEGATIVE_INFINITY;
     this.#gapMs = null;
     let next = 0;
@@ -344,12 +364,18 @@ class Judge {
     this.#noteRecoveries(atMs);
   }
 
+  #wait(change: Change, toMs: number): readonly [Change, Waited] {
+    const { isOver = false, isSaid = false } = this.#waited.get(change) ?? {};
+    return [change, { fromMs: toMs - endingPatienceMs - promptMs, toMs, isOver, isSaid }];
+  }
+
   /** An alert that is over is ended later where its account lost some of a position, by the figures of now or of then. */
   #noteRecoveries(atMs: number): void {
     for (const [change, waited] of this.#waited) {
-      const { subject } = change.alert;
-      if (change.atMs < atMs || change.atMs - endingPatienceMs - promptMs > atMs) continue;
-      if (!this.#lostPosition(subject, atMs, change.atMs)) continue;
+      const { id, subject } = change.alert;
+      if (waited.toMs < atMs || waited.fromMs > atMs) continue;
+      if (atMs - this.#aheadMs < (this.#firedMs.get(id) ?? Number.NEGATIVE_INFINITY)) continue;
+      if (!this.#lostPosition(subject, atMs, waited.toMs)) continue;
       const { condition, claims } = this.#check(change, atMs);
       if (condition.length === 0) waited.isOver = true;
       if (waited.isOver && claims.length === 0) waited.isSaid = true;
