@@ -219,6 +219,7 @@ class Judge {
     ]);
     this.#watchingMs = Number.NEGATIVE_INFINITY;
     this.#gapMs = null;
+    this.#beginLife(told[0]);
     let next = 0;
     let group = new Map<Change, readonly string[]>();
     let groupMs = Number.NaN;
@@ -306,6 +307,13 @@ class Judge {
           ...{ check: "figures", rule: "status", subject: wallet.name, atMs: nowMs - this.#aheadMs },
           ...{ expected: "what is true", seen },
         });
+  }
+
+  /** A clock that was wrong when the life before ended may be right from the start of the next: then it is an earlier time. */
+  #beginLife(first: Life["told"][number] | undefined): void {
+    if (first === undefined) return;
+    const backMs = this.#view.nowMs - (first.observation === null ? first.fromMs : first.observation.atMs);
+    if (backMs > 0) for (const runs of this.#runs.values()) runs.setBack(backMs);
   }
 
   /** Nothing is known of a time; it may begin with the start. */

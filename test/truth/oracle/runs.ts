@@ -99,6 +99,16 @@ export class Runs {
     }
   }
 
+  /** The daemon's clock goes on from an earlier time than it had: what lasts has lasted for as long as before. */
+  setBack(byMs: number): void {
+    const earlier = (ms: number | null) => (ms === null ? null : ms - byMs);
+    this.#doubtMs = earlier(this.#doubtMs);
+    for (const runs of this.levels) {
+      runs.perhapsOnMs = earlier(runs.perhapsOnMs);
+      runs.perhapsGoneMs = earlier(runs.perhapsGoneMs);
+    }
+  }
+
   /** Nothing is known beyond doubt from then on. */
   breakOff(atMs: number): void {
     for (const runs of this.levels) {
