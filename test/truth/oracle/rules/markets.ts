@@ -42,14 +42,15 @@ const nearLiquidationAfterHours: Predicate = {
   levels: (view, subject, ease) => {
     const held = view.position(subject);
     const session = view.seen.markets.sessions.get(symbolOf(subject));
-    if (!held || !session) return undefined;
+    if (!held) return undefined;
     const { distance } = held.figures;
-    const leftMs = session.nextMs - view.nowMs;
+    const leftMs = session ? session.nextMs - view.nowMs : Number.NaN;
     const [near, far] = [below(distance, 0.15, ease), above(distance, 0.18, ease)];
-    const closed = session.state === "afterHours";
+    const closed = session?.state === "afterHours";
+    // Far from liquidation it is over, whatever the session is.
     if (!closed && Number.isNaN(leftMs) && !far) return undefined;
     const on = near && (closed || leftMs < soonMs + ease * clockMs);
-    const off = far || (session.state === "open" && leftMs > soonMs - ease * clockMs);
+    const off = far || (session?.state === "open" && leftMs > soonMs - ease * clockMs);
     return [{ severity: "warning", on, off }];
   },
   claims: (view, subject, text) => {
