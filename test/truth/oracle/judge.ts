@@ -127,6 +127,8 @@ class Judge {
   #waited = new Map<Change, Waited>();
   /** When the alerts of this life and of those before fired, by their id: true wall times, ms. */
   readonly #firedMs = new Map<number, number>();
+  /** The last gap of all lives, and the daemon's clock less the true time in it. */
+  #lastGap: (Pick<Gap, "fromMs" | "toMs"> & { readonly aheadMs: number }) | null = null;
   /** Data that were too old, with the time at which they were read last. */
   readonly #stale = new Map<string, number>();
 
@@ -326,6 +328,7 @@ class Judge {
       this.#seen.forget();
     }
     this.#gapMs = fromMs;
+    this.#lastGap = { fromMs, toMs: gap.toMs, aheadMs: this.#aheadMs };
     this.#hadGap = true;
     for (const runs of this.#runs.values()) runs.doubt(fromMs);
     this.#seen.lose(gap);
@@ -363,7 +366,8 @@ class Judge {
         let runs = this.#runs.get(key);
         if (!runs) {
           runs = new Runs(predicate, subject, (run) => this.#ran(predicate, subject, run));
-          if (this.#gapMs !== null) runs.doubt(this.#gapMs);
+          const doubtMs = this.#gapMs ?? this.#cameInGapMs(subject);
+          if (doubtMs !== null) runs.doubt(doubtMs);
           this.#runs.set(key, runs);
         }
         runs.judge(this.#view, this.#identity(subject), atMs, this.#freshness(predicate, subject, atMs));
@@ -391,10 +395,19 @@ class Judge {
   }
 
   #identity(subject: string): string {
-    const position = this.#seen.accounts
-      .get(accountOf(subject))
-      ?.positions.find(({ symbol }) => symbol === symbolOf(subject));
-    return position ? `${position.sequence} ${position.baseLots > 0n}` : "";
+    return identityIn(this.#seen.accounts.get(accountOf(subject)), subject);
+  }
+
+  /** The beginning of the last gap, where what is seen now for the first time was there in it: an earlier life may have seen it. */
+  #cameInGapMs(subject: string): number | null {
+    if (this.#lastGap === null) return null;
+    const { fromMs, toMs, aheadMs } = this.#lastGap;
+    const all = this.#outcome.truth.accounts.get(accountOf(subject)) ?? [];
+    const identity = this.#identity(subject);
+    const was = between(all, fromMs - aheadMs, toMs - aheadMs).some(
+      (state) => identityIn(state, subject) === identity,
+    );
+    return was ? fromMs : null;
   }
 
   #freshness(predicate: Predicate, subject: string, atMs: number): Freshness {
@@ -614,4 +627,10 @@ class Judge {
       }
     }
   }
+}
+
+/** The position that a subject is about in a state of its account; empty: there is none. */
+function identityIn(account: AccountTruth | undefined, subject: string): string {
+  const position = account?.positions.find(({ symbol }) => symbol === symbolOf(subject));
+  return position ? `${position.sequence} ${position.baseLots > 0n}` : "";
 }
