@@ -101,7 +101,7 @@ const crossSymbols = ["SOL", "BTC", "ETH"];
 const isolatedSymbols = ["SOL", "BTC", "ETH", "GOLD"];
 const symbols = [...crossSymbols, "GOLD"];
 
-/** Of exchanges that grant a certain number of requests, the share that grants hardly more than a daemon needs. */
+/** The share of exchanges with a ceiling that grant hardly more requests than a daemon needs. */
 const scarceShare = 0.4;
 /** The share of scenarios with an account that nobody trades in. */
 const idleShare = 0.1;

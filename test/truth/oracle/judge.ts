@@ -8,6 +8,7 @@ import { isWhale } from "../names.ts";
 import type { Outcome } from "../scenario.ts";
 import { judgeAcknowledged } from "./acknowledged.ts";
 import { claimProblem } from "./claim.ts";
+import { Clear } from "./clear.ts";
 import { judgeFigures } from "./daemon/figures.ts";
 import { garbledWithin, noDataAlerts, stalledMs, valuesOff } from "./daemon/troubles.ts";
 import { judgeEndings } from "./endings.ts";
@@ -123,6 +124,7 @@ class Judge {
   /** The beginning of the last gap in the recording of this life, ms; null: there is none. */
   #gapMs: number | null = null;
   #hadGap = false;
+  readonly #clear: Clear;
   /** Recoveries of this life, and those of later ones that may have begun to wait before it ended. */
   #waited = new Map<Change, Waited>();
   /** When the alerts of this life and of those before fired, by their id: true wall times, ms. */
@@ -136,6 +138,7 @@ class Judge {
     this.#outcome = outcome;
     this.#terms = new Terms(outcome.sections);
     const { truth, plan } = outcome;
+    this.#clear = new Clear(outcome);
     const margins = new Margins(truth.rules);
     const { wallets, pairs } = plan.world;
     const indices = new Map(wallets.map(({ name, pdaIndices }) => [name, pdaIndices]));
@@ -303,10 +306,13 @@ class Judge {
 
   /** Figures that are shown are those of what was told so far. */
   #judgeShown({ nowMs, wallets }: Shown): void {
+    const atMs = nowMs - this.#aheadMs;
     for (const wallet of wallets)
-      for (const seen of problemsOf(this.#view, wallet))
+      for (const seen of problemsOf(this.#view, wallet, (forMs) =>
+        this.#clear.all(atMs - forMs, atMs, wallet.name),
+      ))
         this.#findings.push({
-          ...{ check: "figures", rule: "status", subject: wallet.name, atMs: nowMs - this.#aheadMs },
+          ...{ check: "figures", rule: "status", subject: wallet.name, atMs },
           ...{ expected: "what is true", seen },
         });
   }

@@ -36,6 +36,8 @@ export class Seen {
   readonly prices = new Map<string, Price>();
   /** The exchange's time of each price, ms. */
   readonly #pricedMs = new Map<string, number>();
+  /** Times at which the newest price of a market came, ms; of all lives. */
+  readonly priceMs = new Map<string, number>();
   /** Statuses of markets; empty before they were read. */
   readonly statuses = new Map<string, string>();
   /** By symbol, what is read of markets one by one. */
@@ -135,6 +137,7 @@ export class Seen {
         return this.#takeAccounts(observation);
       case "prices":
         if (!observation.live) this.readMs.set("prices", observation.atMs);
+        for (const { symbol } of observation.markets) this.priceMs.set(symbol, observation.atMs);
         return observation.markets.flatMap((one) => this.#takePrice(one, atMs));
       case "fundingRate":
       case "depth":

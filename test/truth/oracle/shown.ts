@@ -6,14 +6,25 @@ import type { View } from "./view.ts";
 /** Sums in doubles, of amounts that the exchange rounds. */
 const centUsd = 0.01;
 const tiny = 1e-6;
+/** An answer is taken in pieces, ms. */
+const soonMs = 1_000;
+/** Fills and other records that explain a change are read within this, ms. */
+const readMs = 30_000;
 
 type Figures = Readonly<Record<string, number | null>>;
 
 /** Figures that are not true. */
-export function problemsOf(view: View, { name, figures, accounts }: WalletStatus): readonly string[] {
+export function problemsOf(
+  view: View,
+  { name, figures, accounts, unexplained }: WalletStatus,
+  isClear: (forMs: number) => boolean,
+): readonly string[] {
   const now = view.money.now(name);
+  const knownForMs = view.money.knownForMs(name, view.nowMs);
+  const isKnown = now?.sure === true && knownForMs > readMs && isClear(knownForMs);
   const room = view.money.room(name);
   return [
+    ...(unexplained !== undefined && isKnown ? [`not explained: ${unexplained}`] : []),
     ...wrong(name, figures, { equity: now?.equity }),
     ...accounts.flatMap((one) => accountProblems(view, one)),
     ...(now?.stated ? wrong(name, figures, { pnl: now.profit }, room) : []),
@@ -21,10 +32,14 @@ export function problemsOf(view: View, { name, figures, accounts }: WalletStatus
   ];
 }
 
-function accountProblems(view: View, { name, figures, positions }: AccountStatus): readonly string[] {
+function accountProblems(view: View, { name, seenMs, figures, positions }: AccountStatus): readonly string[] {
   const truth = view.account(name);
   if (!truth) return [];
+  // Figures of an account rest on the marks of all that it holds.
+  const markMs = Math.min(...[...truth.positions.keys()].map((symbol) => view.seen.priceMs.get(symbol) ?? 0));
+  const isYounger = seenMs !== null && seenMs > markMs + soonMs;
   return [
+    ...(isYounger ? [`figures of ${name} are said to be of ${seenMs}, and a mark is of ${markMs}`] : []),
     ...wrong(name, figures, ofAccount(truth)),
     ...positions.flatMap((one) => {
       const held = view.position(one.name);

@@ -249,6 +249,12 @@ export class Wallets {
     return this.#tracks.get(wallet)?.beginningRoom ?? 0;
   }
 
+  /** Time for which nothing moved in it, beyond that after which its histories tell of everything, ms; negative: they may not yet. */
+  knownForMs(wallet: string, nowMs: number): number {
+    const track = this.#tracks.get(wallet);
+    return track ? nowMs - track.changedMs - this.#explainedMs(wallet) : Number.NEGATIVE_INFINITY;
+  }
+
   /** The highest profit so far. */
   top(wallet: string): Sample | undefined {
     return this.#tracks.get(wallet)?.anyTop;

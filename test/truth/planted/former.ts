@@ -40,7 +40,7 @@ export const former: readonly Defect[] = [
   one(
     "the close after a partial liquidation is told as a liquidation",
     "src/watch/endings.ts",
-    "if (isGone && (leftSome ?? this.#isPart(waiting))) return null;",
+    "if (isGone && !waiting.fills.taken && (leftSome ?? this.#isPart(waiting))) return null;",
     "",
   ),
   one(
