@@ -12,6 +12,7 @@ import { longestScheduleMs } from "./config.ts";
 import { diskInvariants } from "./invariants-disk.ts";
 import { remindedSeldom } from "./invariants-few.ts";
 import { asksOn, halfOpenIsNoticed, refusalsSlowIt, requestsAreBounded } from "./invariants-reads.ts";
+import { reloadForgetsNothing } from "./invariants-reload.ts";
 import { jsonOf } from "./log.ts";
 import { nameOf } from "./names.ts";
 import type { Outcome } from "./scenario.ts";
@@ -325,6 +326,7 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   asksOn,
   refusalsSlowIt,
   requestsAreBounded,
+  reloadForgetsNothing,
   replaysAlike,
   ...diskInvariants,
 };

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import type { Changes } from "../../src/domain/changes.ts";
 import type { Message } from "../../src/domain/delivery.ts";
-import type { WalletStatus } from "../../src/domain/status.ts";
+import type { FiringAlert, UnjudgedSubject, WalletStatus } from "../../src/domain/status.ts";
 import type { AccountVersion } from "../../src/simulator/state.ts";
 import type { Garbling } from "./garble.ts";
 
@@ -35,6 +35,10 @@ export type LogEntry =
       readonly life: number;
       readonly nowMs: number;
       readonly wallets: readonly WalletStatus[];
+      /** Rules that cannot judge a subject. */
+      readonly unjudged: readonly Pick<UnjudgedSubject, "rule" | "subject" | "detail">[];
+      /** Alerts that fire. */
+      readonly firing: readonly Pick<FiringAlert, "id" | "rule" | "subject">[];
     }
   /** A request leaves the daemon. `underWay`: requests that wait for their answers, with this one. */
   | { readonly kind: "sent"; readonly life: number; readonly target: string; readonly underWay: number }

@@ -192,6 +192,7 @@ export class Machine {
   async reload(changed: boolean): Promise<void> {
     const life = this.#life;
     if (!life?.daemon || life.stopping || life.dead) return;
+    this.status();
     if (changed) this.#version++;
     this.#parts.log.add({
       kind: "life",
@@ -200,6 +201,7 @@ export class Machine {
     });
     try {
       await life.daemon.reload(this.#parts.settings(this.#version));
+      if (!life.dead && !life.stopping) this.status();
     } catch (error) {
       if (life.dead || life.stopping) return;
       const { message } = error as Error;
@@ -239,8 +241,9 @@ export class Machine {
     try {
       const status = daemon.status();
       JSON.stringify(toWire(status));
-      const { atMs: nowMs, wallets } = status.watch;
-      this.#parts.log.add({ kind: "shown", life: this.#life!.number, nowMs, wallets });
+      const { atMs: nowMs, wallets, unjudged } = status.watch;
+      const firing = status.watch.firing.map(({ id, rule, subject }) => ({ id, rule, subject }));
+      this.#parts.log.add({ kind: "shown", life: this.#life!.number, nowMs, wallets, unjudged, firing });
       return status;
     } catch (error) {
       this.#fault("its status cannot be read", error);
