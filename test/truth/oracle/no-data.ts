@@ -16,6 +16,8 @@ type Change = Life["changes"][number];
 const withinMs = 60_000;
 const slackMs = 2_000;
 const silent = /no read of the exchange succeeds/;
+/** The end of an alert about what is read of the accounts of one wallet, and nothing else. */
+const positionsAgain = /^Read again: positions and balances of wallet (\w+), after/;
 /** Wallets without data that have an alert each. */
 const ownAlerts = 3;
 /** An exchange that answers nothing has answered nothing for so long, ms. */
@@ -55,6 +57,25 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     plan.troubles.faults.filter(
       (one) => one.kind === kind && beginMs + one.fromMs <= toMs && beginMs + one.toMs >= fromMs,
     );
+  const indices = new Map(plan.world.wallets.map(({ name, pdaIndices }) => [name, pdaIndices]));
+  /** True if its end tells of positions and balances alone, and all were seen since a time: streams that open show them unasked. */
+  const isStreamedAgain = (
+    { alert, committedMs, life }: (typeof changes)[number],
+    sinceMs: number,
+  ): boolean => {
+    const wallet = positionsAgain.exec(alert.summary)?.[1];
+    if (wallet === undefined) return false;
+    const { told } = lives.find(({ number }) => number === life)!;
+    const fromMs = Math.max(sinceMs, committedMs - 2 * terms.accountsMs);
+    const read = new Set(
+      told.filter(isTold).flatMap(({ observation: one, committedMs: ms }) => {
+        const isNew = ms > fromMs && ms <= committedMs;
+        const isWhole = one.kind === "accounts" && one.wallet === wallet && one.told === undefined;
+        return isNew && isWhole ? [one.pdaIndex] : [];
+      }),
+    );
+    return indices.get(wallet)!.every((index) => read.has(index));
+  };
   for (const change of changes) {
     const { kind, alert, committedMs } = change;
     const report = (check: Finding["check"], expected: string, seen: string) =>
@@ -63,7 +84,9 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       if (alert.ending !== "recovered") continue;
       const still = [
         ...inForce("outage", committedMs, committedMs),
-        ...inForce("limited", committedMs, committedMs),
+        ...inForce("limited", committedMs, committedMs).filter(
+          (one) => !isStreamedAgain(change, beginMs + one.fromMs),
+        ),
       ];
       for (const one of still)
         if (beginMs + one.fromMs < committedMs - settledMs && beginMs + one.toMs > committedMs + slackMs)
