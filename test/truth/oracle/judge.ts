@@ -127,7 +127,7 @@ class Judge {
   readonly #clear: Clear;
   /** Recoveries of this life, and those of later ones that may have begun to wait before it ended. */
   #waited = new Map<Change, Waited>();
-  /** When the alerts of this life and of those before fired, by their id: true wall times, ms. */
+  /** The true wall times at which the alerts of this life and of those before fired, by their id, ms. */
   readonly #firedMs = new Map<number, number>();
   /** The last gap of all lives, and the daemon's clock less the true time in it. */
   #lastGap: (Pick<Gap, "fromMs" | "toMs"> & { readonly aheadMs: number }) | null = null;
