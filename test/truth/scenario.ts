@@ -33,6 +33,7 @@ import { type Deed, perform, planWorld, settle, type WorldPlan } from "./world.t
 
 export const lengthMs = 600_000;
 const statusEveryMs = 15_000;
+const judgedAgainMs = 3_000;
 /** The time that a daemon may take to stop. */
 const stopWithinMs = 60_000;
 
@@ -203,6 +204,8 @@ function happen(event: LifeEvent, machine: Machine, time: VirtualTime, log: Even
   switch (event.kind) {
     case "reload":
       void machine.reload(event.changed);
+      // Once more when it has judged again.
+      time.after(judgedAgainMs, () => machine.status());
       return;
     case "restart":
       if (machine.running) void machine.stop().then(() => startAfter(event.awayMs));
