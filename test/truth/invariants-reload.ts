@@ -60,6 +60,10 @@ function forgotten(before: Shown, after: Shown): readonly string[] {
     new Set(unjudged.map(({ rule, subject }) => `${rule} ${subject}`));
   const alertsOf = ({ firing }: Shown): ReadonlySet<string> =>
     new Set(firing.map(({ id, rule, subject }) => `alert ${id}, ${rule} ${subject}`));
+  const blindOf = ({ blind }: Shown): ReadonlySet<string> =>
+    new Set(
+      blind.map(({ wallet, source, sinceMs }) => `that ${source} of ${wallet} is missing since ${sinceMs}`),
+    );
   const unjudged = judgedOf(before);
   return [
     ...less(figuresOf(before), figuresOf(after)),
@@ -67,5 +71,6 @@ function forgotten(before: Shown, after: Shown): readonly string[] {
       unjudged.has(`${rule} ${subject}`) ? [] : [`how to judge ${rule} of ${subject}: ${detail}`],
     ),
     ...less(alertsOf(before), alertsOf(after)),
+    ...less(blindOf(before), blindOf(after)),
   ];
 }

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import type { Changes } from "../../src/domain/changes.ts";
 import type { Message } from "../../src/domain/delivery.ts";
-import type { FiringAlert, UnjudgedSubject, WalletStatus } from "../../src/domain/status.ts";
+import type { FiringAlert, UnjudgedSubject, WalletStatus, WatchStatus } from "../../src/domain/status.ts";
 import type { AccountVersion } from "../../src/simulator/state.ts";
 import type { Garbling } from "./garble.ts";
 
@@ -37,6 +37,8 @@ export type LogEntry =
       readonly wallets: readonly WalletStatus[];
       /** Rules that cannot judge a subject. */
       readonly unjudged: readonly Pick<UnjudgedSubject, "rule" | "subject" | "detail">[];
+      /** What is not read. */
+      readonly blind: readonly Pick<WatchStatus["blind"][number], "wallet" | "source" | "sinceMs">[];
       /** Alerts that fire. */
       readonly firing: readonly Pick<FiringAlert, "id" | "rule" | "subject">[];
     }

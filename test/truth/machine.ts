@@ -241,9 +241,17 @@ export class Machine {
     try {
       const status = daemon.status();
       JSON.stringify(toWire(status));
-      const { atMs: nowMs, wallets, unjudged } = status.watch;
+      const { atMs: nowMs, wallets, unjudged, blind } = status.watch;
       const firing = status.watch.firing.map(({ id, rule, subject }) => ({ id, rule, subject }));
-      this.#parts.log.add({ kind: "shown", life: this.#life!.number, nowMs, wallets, unjudged, firing });
+      this.#parts.log.add({
+        kind: "shown",
+        life: this.#life!.number,
+        nowMs,
+        wallets,
+        unjudged,
+        blind,
+        firing,
+      });
       return status;
     } catch (error) {
       this.#fault("its status cannot be read", error);
