@@ -65,6 +65,8 @@ export interface InboxItem {
   readonly acked: boolean;
   /** Key of the canonical liquidation that this notification tells of, when it does. */
   readonly liquidationKey: string | null;
+  /** It is of a type that tells of liquidations, and its data cannot be read: there may be one, of which nobody knows the key. */
+  readonly unread?: true;
 }
 
 /**

@@ -380,8 +380,10 @@ export class Happenings {
     const all = [...matches, ...told];
     const settings = this.#options.acknowledge;
     if (all.length === 0) {
-      const take = settings.unmatched === "always" && settings.notifications !== "never";
-      const reason = take ? "" : "no rule matches it";
+      // No rule was asked about a liquidation that nobody could read.
+      const take =
+        settings.unmatched === "always" && settings.notifications !== "never" && inbox.unread !== true;
+      const reason = take ? "" : inbox.unread ? "what it tells cannot be read" : "no rule matches it";
       this.#row(event, take ? "always" : "never", [], take ? "due" : "left", reason, draft);
       return;
     }

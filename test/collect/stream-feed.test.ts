@@ -95,6 +95,21 @@ describe("between polls a minute apart", () => {
     expect(unacked).toBe(own.booted.events("notification").length);
   });
 
+  test("of a liquidation that cannot be read in it the inbox tells, which is asked at once", async () => {
+    await using own = await StreamRig.start();
+    const { authority } = own;
+    own.line.through = (text, forward) =>
+      forward(text.replace(/"(?:baseLotsFilled|baseLotsClosed|baseLotsTransferred)":"[^"]*"/g, '"torn":{}'));
+    await own.rig.call("collateral", { authority, amount: "1000" });
+    await own.rig.call("position", { authority, symbol: "SOL", size: "50", entryPrice: "150" });
+    await own.mark(142);
+    await own.until("told", () => own.booted.events("liquidation").length > 0, 3_000);
+    const items = own.booted.events("notification").flatMap(({ inbox }) => inbox ?? []);
+    const liquidations = items.filter(({ notificationType }) => notificationType === "liquidation");
+    expect(liquidations).not.toEqual([]);
+    expect(liquidations.filter(({ liquidationKey }) => liquidationKey === null)).toEqual([]);
+  });
+
   test("a pause of a market is read as soon as the stream tells that something changed", async () => {
     await using own = await StreamRig.start();
     const status = () =>

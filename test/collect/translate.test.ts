@@ -419,6 +419,17 @@ describe("liquidations", () => {
     }
   });
 
+  test.each(["liquidation", "backstop_liquidation", "adl"])(
+    "%s: an item whose data cannot be read says so, and is no event of a liquidation",
+    (type) => {
+      const whole = item(type);
+      const torn = { ...whole, data: { ...(whole.data as object), timestamp: {} } };
+      const events = notificationEvents(torn, wallet, accounts[0]!, book, seenMs);
+      expect(events.map(({ kind, inbox }) => [kind, inbox!.unread])).toEqual([["notification", true]]);
+      expect(notificationEvents(whole, wallet, accounts[0]!, book, seenMs)[0]!.inbox!.unread).toBeUndefined();
+    },
+  );
+
   test("both accounts of a wallet closed against each other are two events", () => {
     const closed = { ...rows[2]!, closedLong: accounts[1]!.address };
     const profit = liquidationOfHistory(

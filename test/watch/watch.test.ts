@@ -515,6 +515,13 @@ describe("events", () => {
     expect(harness.acknowledgements).toEqual([row]);
   });
 
+  test("a liquidation in the inbox that nobody can read stays there, whatever is done with what no rule matches", () => {
+    const told = notification("n1", "adl");
+    const harness = new Harness({ rules: eventRules, acknowledge: { unmatched: "always" } });
+    harness.events("notifications", [{ ...told, inbox: { ...told.inbox!, unread: true } }]);
+    expect(harness.acknowledgements).toEqual(["n1 never left"]);
+  });
+
   test("a notification of an unknown type is delivered as it is", () => {
     const harness = seen(eventRules);
     harness.events("notifications", [notification("n1", "brand_new", { data: { odd: 1 } })]);

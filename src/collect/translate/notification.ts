@@ -16,6 +16,8 @@ import { type MarketBook, unitsOf, usdOfQuoteLots, usdOfTicks } from "../market-
 import { walletEvent } from "./event.ts";
 import { liquidationOfNotification } from "./liquidation.ts";
 
+const liquidationTypes: ReadonlySet<string> = new Set(["liquidation", "backstop_liquidation", "adl"]);
+
 /**
  * @param account whose inbox it stood in
  * @returns the notification first, then the liquidation when there is one
@@ -30,6 +32,11 @@ export function notificationEvents(
   return item.source === "event"
     ? ledgerEvents(item, wallet, account, book, seenMs)
     : [announcement(item, wallet, account, seenMs)];
+}
+
+/** True if an item is of a type that tells of liquidations, and its data does not say of which. */
+export function isUnreadLiquidation(item: EventNotification): boolean {
+  return liquidationTypes.has(item.notificationType) && eventData(item) === null;
 }
 
 function ledgerEvents(
@@ -75,7 +82,10 @@ function ledgerEvents(
       body: null,
     },
     data: triggerType !== null && isBare ? { ...raw, triggerType } : raw,
-    inbox: inboxOf(item, account, liquidation?.key ?? null),
+    inbox: {
+      ...inboxOf(item, account, liquidation?.key ?? null),
+      ...(isUnreadLiquidation(item) ? { unread: true } : {}),
+    },
   });
   return liquidation === null ? [notification] : [notification, liquidation];
 }
