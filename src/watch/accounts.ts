@@ -43,6 +43,9 @@ export interface PositionEntry {
   readMark: number;
 }
 
+/** By symbol: which position it is, and how large, in base lots. */
+export type Held = Readonly<Record<string, readonly [incarnation: string, size: string]>>;
+
 export interface AccountEntry {
   readonly ref: AccountRef;
   readonly name: string;
@@ -63,6 +66,8 @@ export interface AccountEntry {
   slot: number;
   /** Slot of a state before the last stop that showed what it held then; 0: not known. */
   slotBefore: number;
+  /** What it held until the last stop, where that shrank or went by the first sight after it; null: nothing did, or nobody knows. */
+  heldBefore: Held | null;
   /** The time at which a position of it last shrank or closed, ms; 0: never, as far as we know. */
   shrunkAtMs: number;
   /** Slot of the first state since the start that showed its positions in their present sizes; 0: not known. */
@@ -284,6 +289,7 @@ export class Accounts {
       seenMs: atMs,
       slot: 0,
       slotBefore: 0,
+      heldBefore: null,
       shrunkAtMs: 0,
       sizesSlot: 0,
       moved: false,
@@ -490,6 +496,7 @@ export class Accounts {
         seenMs: seen.atMs,
         slot: 0,
         slotBefore: 0,
+        heldBefore: null,
         shrunkAtMs: 0,
         sizesSlot: seen.slot,
         moved: true,

@@ -48,6 +48,11 @@ export interface KeptEnding {
   readonly another: boolean;
   /** The text of a recovery as it was then. Absent: it is none, or an earlier version wrote it. */
   readonly text?: AlertText;
+  /** Size of the position when it was last seen, in units, and its side. */
+  readonly size?: number | undefined;
+  readonly side?: string | undefined;
+  /** Fills told that the last of it went in a liquidation or a deleveraging. */
+  readonly taken?: boolean;
 }
 
 interface Liquidated {
@@ -84,6 +89,8 @@ interface Waiting extends Due {
   readonly side?: string | undefined;
   /** The time at which the subject was seen to be gone, ms. */
   readonly goneMs: number;
+  /** Another position of its name stands there now. */
+  readonly another: boolean;
   /** Since when it waits for word in this run, ms: nobody could hear it while nobody watched. */
   readonly sinceMs: number;
   readonly fills: FillTrail;
@@ -154,6 +161,8 @@ export class Endings {
       /** Size of the position in that state, in units, and its side; absent: it is none, or nobody knows. */
       readonly size?: number | undefined;
       readonly side?: string | undefined;
+      /** Fills told before a restart that the last of it went in a liquidation or a deleveraging. */
+      readonly taken?: boolean | undefined;
       /** The time at which it was seen to be gone, ms; left out: now. A liquidation well after that is not what ended it. */
       readonly goneMs?: number;
       /** Another position of its name stands there now. */
@@ -168,7 +177,7 @@ export class Endings {
       ...(former && wordsOf(former)),
       goneMs: ending.goneMs ?? draft.atMs,
       sinceMs: former?.sinceMs ?? draft.atMs,
-      fills: former?.fills ?? new FillTrail(ending.another),
+      fills: former?.fills ?? new FillTrail(ending.another, ending.taken),
       dueMs: Number.POSITIVE_INFINITY,
       queuedMs: Number.POSITIVE_INFINITY,
       place: -1,
@@ -183,14 +192,7 @@ export class Endings {
       this.#deadlines.set(waiting, former.dueMs);
     } else {
       this.#waiting.add(waiting);
-      const { fallback, fromMs, fromSlot, goneMs, text } = waiting;
-      const kept: KeptEnding = {
-        ...{ fallback, fromMs, fromSlot, goneMs, another: ending.another },
-        ...(text && { text }),
-      };
-      const name = endingPrefix + ending.live.alert.id;
-      draft.changes.keep.push({ name, value: encode(kept) });
-      this.#kept.add(ending.live.alert.id);
+      this.#keep(draft, waiting);
       this.#askFor(draft, waiting);
       this.#deadlines.set(waiting, draft.atMs + settledAfterMs);
     }
@@ -251,6 +253,17 @@ export class Endings {
     }
   }
 
+  #keep(draft: Draft, waiting: Waiting): void {
+    const { live, fallback, fromMs, fromSlot, goneMs, another, text, size, side } = waiting;
+    const kept: KeptEnding = {
+      ...{ fallback, fromMs, fromSlot, goneMs, another, size, side },
+      ...(text && { text }),
+      ...(waiting.fills.taken && { taken: true }),
+    };
+    draft.changes.keep.push({ name: endingPrefix + live.alert.id, value: encode(kept) });
+    this.#kept.add(live.alert.id);
+  }
+
   #forget(alertId: number, draft: Draft): void {
     if (this.#kept.delete(alertId)) draft.changes.keep.push({ name: endingPrefix + alertId, value: null });
   }
@@ -267,7 +280,11 @@ export class Endings {
     for (const waiting of this.#inOrder()) {
       const taking = this.#takingOf(waiting);
       if (taking !== null) this.#settle(draft, waiting, taking);
-      else if (concerns(event, waiting)) waiting.fills.note(event);
+      else if (concerns(event, waiting)) {
+        const { taken } = waiting.fills;
+        waiting.fills.note(event);
+        if (waiting.fills.taken !== taken) this.#keep(draft, waiting);
+      }
     }
   }
 

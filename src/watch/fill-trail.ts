@@ -7,14 +7,17 @@ import type { Event } from "../domain/event.ts";
 export class FillTrail {
   /** Another position of its name stands there now. */
   readonly #another: boolean;
+  readonly #wasTaken: boolean;
   #newest: Event | null = null;
   /** The newest of those after which nothing of a position was left. */
   #closing: Event | null = null;
   /** One was made by a liquidation, a deleveraging or what nobody knows: word of that is on its way. */
   #forced = false;
 
-  constructor(another: boolean) {
+  /** @param wasTaken so it was by fills that are not told again */
+  constructor(another: boolean, wasTaken = false) {
     this.#another = another;
+    this.#wasTaken = wasTaken;
   }
 
   /** @param fill of this position's account and market, since it was last seen; in any order */
@@ -33,7 +36,7 @@ export class FillTrail {
 
   /** True if the last of it went in a liquidation or a deleveraging. */
   get taken(): boolean {
-    return this.#closing !== null && !isOnBook(this.#closing);
+    return this.#closing === null ? this.#wasTaken : !isOnBook(this.#closing);
   }
 }
 

@@ -4,17 +4,19 @@
  * collateral.
  */
 import type { SpotCollateralState } from "../domain/account.ts";
-import type { AccountEntry } from "./accounts.ts";
+import { type AccountRef, accountName } from "../domain/subject.ts";
+import { shrink, unitsFromBaseLots } from "../risk/units.ts";
+import type { AccountEntry, Held } from "./accounts.ts";
 import type { Balance } from "./balance-change.ts";
 import { type Draft, walletKeepPrefix } from "./draft.ts";
 import type { SeenBalance } from "./open-changes.ts";
+import type { World } from "./world.ts";
 
 const suffix = "/held";
 
 interface Kept {
   readonly shrunkAtMs: number;
-  /** By symbol: which position it is, and how large, in base lots. */
-  readonly held: Readonly<Record<string, readonly [incarnation: string, size: string]>>;
+  readonly held: Held;
   /** The slot of the account's state. Absent in databases of earlier versions. */
   readonly slot?: number;
   /** The newest state that profit was worked out by. Absent: there is none. */
@@ -77,6 +79,24 @@ export class Holdings {
     return (JSON.parse(before) as Kept).slot ?? 0;
   }
 
+  /** Side of a position that went during the stop, and its size before it, in units; undefined: not known. */
+  extentBefore(
+    ref: AccountRef,
+    symbol: string,
+    incarnation: string,
+    { accounts, markets }: Pick<World, "accounts" | "markets">,
+  ) {
+    const before = this.#before.get(accountName(ref));
+    const held = before === undefined ? accounts.get(ref)?.heldBefore : (JSON.parse(before) as Kept).held;
+    const market = markets.risk.get(symbol);
+    const found = held?.[symbol];
+    const isKnown = market !== undefined && found?.[0] === incarnation;
+    return {
+      side: incarnation.split(" ")[0],
+      size: isKnown ? unitsFromBaseLots(shrink(magnitude(BigInt(found[1]))), market) : undefined,
+    };
+  }
+
   /**
    * Takes an account as it was just seen.
    * @param compared the newest state of it that profit was worked out by; undefined: there is none
@@ -87,7 +107,9 @@ export class Holdings {
       this.#before.delete(account.name);
       const kept = JSON.parse(before) as Kept;
       account.slotBefore = kept.slot ?? 0;
-      account.shrunkAtMs = hasShrunk(kept, account) ? draft.atMs : kept.shrunkAtMs;
+      const shrunk = hasShrunk(kept, account);
+      account.heldBefore = shrunk ? kept.held : null;
+      account.shrunkAtMs = shrunk ? draft.atMs : kept.shrunkAtMs;
     }
     const isBehind = compared?.balance !== account.state;
     const caughtUp = !isBehind && this.#behind.size > 0 && this.#behind.delete(account.name);

@@ -293,7 +293,11 @@ export class Restoring {
             : symbol !== null && fallback === "closed"
               ? this.#slotBefore(subject)
               : (state?.heldSlot ?? 0),
-          ...(ending ? { goneMs: ending.goneMs } : {}),
+          ...(ending
+            ? { goneMs: ending.goneMs, size: ending.size, side: ending.side, taken: ending.taken }
+            : symbol !== null && state
+              ? this.#parts.holdings.extentBefore(subject, symbol, state.incarnation, this.#parts.world)
+              : {}),
           another: ending?.another ?? false,
           suspicious: true,
         });

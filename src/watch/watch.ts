@@ -318,7 +318,7 @@ export class Watch {
             text: null,
             fromMs: live.alert.sinceMs,
             fromSlot: this.#holdings.slotBefore(accountName(subject), this.#world.accounts.get(subject)),
-            side: incarnation.split(" ")[0],
+            ...this.#holdings.extentBefore(subject, subject.symbol, incarnation, this.#world),
             another: true,
             suspicious: true,
           });

@@ -313,6 +313,67 @@ describe("a liquidation of a part, after which the position stood", () => {
     expect(endings(harness)).toEqual(["Near main/0.0/SOL ended critical closed"]);
   });
 
+  test("is not why it is gone where a restart came before its owner's close was settled", () => {
+    const before = seen(near, holding("7"));
+    const row = part(before, null);
+    before.pass(2_000);
+    before.account([subaccount(600, [])]);
+    before.events("notifications", [sized(row, "part", 20)]);
+    const after = restarted(before);
+    after.account([subaccount(600, [])]);
+    expect(endings(after)).toEqual([]);
+    after.live(70_000, [subaccount(600, [])], 150);
+    expect(endings(after)).toEqual(["Near main/0.0/SOL ended critical closed"]);
+  });
+
+  test.each([
+    ["closed", [], "closed"],
+    ["flipped", [{ ...position(-40, 150), sequence: "8" }], "flipped"],
+    ["opened anew", [{ ...position(40, 150), sequence: "8" }], "closed"],
+  ] as const)(
+    "is not why it is gone where its owner did the rest while nobody watched: %s",
+    (_, rest, how) => {
+      const after = restarted(seen(near, holding("7")));
+      const row = part(after, null);
+      const now = [subaccount(50_000, rest)];
+      after.account(now);
+      after.events("notifications", [sized(row, "one", 20), sized(row, "two", 30)]);
+      expect(endings(after)).toEqual([]);
+      after.live(70_000, now, 150);
+      expect(endings(after)).toEqual([`Near main/0.0/SOL ended critical ${how}`]);
+    },
+  );
+
+  test("several of them that add up to it are why it is gone, though nobody watched", () => {
+    const after = restarted(seen(near, holding("7")));
+    const row = part(after, null);
+    after.account([subaccount(600, [])]);
+    after.events("notifications", [sized(row, "one", 60), sized(row, "two", 40)]);
+    expect(endings(after)).toEqual(["Near main/0.0/SOL ended critical liquidated"]);
+  });
+
+  test("is why it is gone where fills told so before a restart, and the liquidation after it", () => {
+    const before = seen(near, holding("7"));
+    const row = part(before, null);
+    const ofExchange = { tradeType: "adl" };
+    before.pass(2_000);
+    before.account([subaccount(600, [])]);
+    before.events("fills", [
+      event({
+        kind: "fill",
+        key: "f",
+        slot: row.slot,
+        happenedMs: row.happenedMs,
+        fields: ofExchange,
+        data: closing,
+      }),
+    ]);
+    const after = restarted(before);
+    after.account([subaccount(600, [])]);
+    after.events("notifications", [sized(row, "part", 88)]);
+    expect(endings(after)).toEqual(["Near main/0.0/SOL ended critical liquidated"]);
+  });
+
   test("several of them that add up to it are why it is gone", () => {
     const harness = seen(near, holding("7"));
     const row = part(harness, null);
