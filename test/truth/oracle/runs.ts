@@ -12,6 +12,8 @@ interface LevelRuns {
   perhapsOnMs: number | null;
   /** It holds by positions that are too old. */
   byOld: boolean;
+  /** Time for which it held when positions became too old, ms; null: they are fresh. */
+  frozenMs: number | null;
   surelyGoneMs: number | null;
   perhapsGoneMs: number | null;
 }
@@ -28,6 +30,9 @@ export interface Run {
 
 /** All that a rule rests on is fresh; positions are too old, and prices are not; nothing is beyond doubt. */
 export type Freshness = "fresh" | "old positions" | "old";
+
+/** Judgements come with answers, ms. */
+const slackMs = 2_000;
 
 export class Runs {
   readonly predicate: Predicate;
@@ -71,6 +76,7 @@ export class Runs {
           surelyGoneMs: null,
           perhapsGoneMs: null,
           byOld: false,
+          frozenMs: null,
         },
       };
       const runs = this.levels[index];
@@ -80,6 +86,15 @@ export class Runs {
       const surelyGone = !perhapsOn && above(least).every(({ off }) => off);
       const perhapsGone = !surelyOn && most[index]!.off;
       runs.byOld ||= freshness === "old positions";
+      // Time that it holds by old positions counts for nothing once they are read.
+      if (this.predicate.byOldPositions && !fresh)
+        runs.frozenMs ??= runs.perhapsOnMs === null ? 0 : atMs - runs.perhapsOnMs;
+      const { frozenMs } = runs;
+      if (fresh && frozenMs !== null) {
+        const mostMs = frozenMs + view.terms.accountsMs + slackMs;
+        if (runs.perhapsOnMs !== null) runs.perhapsOnMs = Math.max(runs.perhapsOnMs, atMs - mostMs);
+        runs.frozenMs = null;
+      }
       this.#set(runs, "surelyOnMs", freshness !== "old" && surelyOn, atMs);
       this.#set(runs, "surelyGoneMs", fresh && surelyGone, atMs);
       // Old inputs may not have been judged.

@@ -2,10 +2,12 @@
 import type { AccountStatus, WalletStatus } from "../../../src/domain/status.ts";
 import type { AccountFigures, PositionFigures } from "./margin.ts";
 import type { View } from "./view.ts";
+import type { Share } from "./wallets.ts";
 
 /** Sums in doubles, of amounts that the exchange rounds. */
 const centUsd = 0.01;
 const tiny = 1e-6;
+const shareRoom = 1e-5;
 /** An answer is taken in pieces, ms. */
 const soonMs = 1_000;
 /** Fills and other records that explain a change are read within this, ms. */
@@ -28,6 +30,7 @@ export function problemsOf(
     ...wrong(name, figures, { equity: now?.equity }),
     ...accounts.flatMap((one) => accountProblems(view, one)),
     ...(now?.stated ? wrong(name, figures, { pnl: now.profit }, room) : []),
+    ...(now?.stated && now.sure ? outside(name, figures, "lossToday", view.money.lossToday(name)) : []),
     ...(now?.stated ? wrong(name, figures, { pnlToday: view.money.profitToday(name) }, room) : []),
   ];
 }
@@ -62,6 +65,20 @@ const ofPosition = (one: PositionFigures) => ({
   unrealizedPnl: one.unrealized,
   liquidationDistance: one.distance,
 });
+
+/** A share that lies outside of what it may be. */
+function outside(
+  name: string,
+  figures: Figures,
+  figure: string,
+  share: Share | undefined,
+): readonly string[] {
+  const shown = figures[figure];
+  if (typeof shown !== "number" || !share) return [];
+  return shown >= share.low - shareRoom && shown <= share.high + shareRoom
+    ? []
+    : [`${figure} of ${name} is ${shown}, not from ${share.low} to ${share.high}`];
+}
 
 /** Those that are shown and known, and differ. */
 function wrong(
