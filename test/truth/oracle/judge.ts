@@ -20,6 +20,7 @@ import { type Gap, isTold, type Life, livesOf, type Shown } from "./lives.ts";
 import { Margins } from "./margin.ts";
 import { judgeNoData } from "./no-data.ts";
 import { judgeObtained } from "./obtained.ts";
+import { judgeOldAlerts } from "./old-alerts.ts";
 import { judgeOwed } from "./owed.ts";
 import { type Level, minuteMs, type Predicate } from "./predicate.ts";
 import { eventFigures } from "./rules/event-figures.ts";
@@ -198,6 +199,7 @@ class Judge {
         ...judgeFigures(this.#outcome),
         ...judgeOwed(this.#outcome),
         ...judgeInTime(this.#outcome),
+        ...judgeOldAlerts(this.#outcome),
       ],
       counts,
     };
