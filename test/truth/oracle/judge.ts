@@ -17,7 +17,7 @@ import { type Finding, timeOf } from "./finding.ts";
 import { Hedges } from "./hedges.ts";
 import { judgeInTime } from "./in-time.ts";
 import { type Gap, isTold, type Life, livesOf, type Shown } from "./lives.ts";
-import { Margins } from "./margin.ts";
+import { Margins, symbolsOf } from "./margin.ts";
 import { judgeNoData } from "./no-data.ts";
 import { judgeObtained } from "./obtained.ts";
 import { judgeOldAlerts } from "./old-alerts.ts";
@@ -28,7 +28,7 @@ import { predicates } from "./rules/index.ts";
 import { soonMs } from "./rules/markets.ts";
 import { tradesWithinMs } from "./rules/whales.ts";
 import { type Freshness, type Run, Runs } from "./runs.ts";
-import { lostSome, Seen } from "./seen.ts";
+import { lostSome, priceOf, Seen } from "./seen.ts";
 import { eventSources } from "./seen-events.ts";
 import { readByMarket } from "./seen-markets.ts";
 import { problemsOf } from "./shown.ts";
@@ -425,7 +425,7 @@ class Judge {
     let found: Freshness = "fresh";
     for (const [name, readMs] of this.#stale) {
       if (this.#seen.readMs.get(name) !== readMs || !this.#rests(predicate, subject, name)) continue;
-      if (name === "prices" || !predicate.byOldPositions) return "old";
+      if (!name.endsWith(".") || !predicate.byOldPositions) return "old";
       found = "old positions";
     }
     return found;
@@ -438,9 +438,15 @@ class Judge {
     return readMs.has("prices") && (!account.includes("/") || readMs.has(account.replace(/\d+$/, "")));
   }
 
-  /** @param name of what is read: prices, or `wallet/0.`: the accounts of one PDA index */
+  /** @param name of what is read: prices, that of one market, or `wallet/0.`: the accounts of one PDA index */
   #rests({ restsOn }: Predicate, subject: string, name: string): boolean {
     const wallets = restsOn?.(this.#view, subject) ?? [subject];
+    if (name.startsWith(priceOf)) {
+      const own = [...this.#seen.accounts.values()].filter(
+        (one) => one.name === accountOf(subject) || wallets.includes(one.wallet),
+      );
+      return own.some((one) => symbolsOf(one).includes(name.slice(priceOf.length)));
+    }
     return name === "prices" || wallets.includes(walletOf(name)) || subject.startsWith(name);
   }
 
@@ -476,7 +482,7 @@ class Judge {
     const { accountsMs, pricesMs } = this.#terms;
     for (const [name, readMs] of this.#seen.readMs) {
       const ofAccounts = name.endsWith(".");
-      if (!ofAccounts && name !== "prices") continue;
+      if (!ofAccounts && name !== "prices" && !name.startsWith(priceOf)) continue;
       const staleMs = readMs + 2 * (ofAccounts ? accountsMs : pricesMs);
       if (staleMs >= atMs || this.#stale.get(name) === readMs) continue;
       this.#stale.set(name, readMs);

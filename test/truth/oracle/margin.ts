@@ -221,7 +221,7 @@ export function tickUsd({ tickSize, baseLotsDecimals }: MarketRules): number {
 }
 
 /** The markets whose prices its figures depend on. */
-function symbolsOf({ positions, orders, spot }: AccountTruth): readonly string[] {
+export function symbolsOf({ positions, orders, spot }: AccountTruth): readonly string[] {
   const symbols = new Set([...positions, ...orders].map(({ symbol }) => symbol));
   if (spot > 0n) symbols.add("SOL");
   return [...symbols];

@@ -31,6 +31,9 @@ export interface Parts {
 /** Statistics are of the whole second in which they were asked. */
 const secondMs = 1_000;
 
+/** Before a symbol: the name of its price among what is read. */
+export const priceOf = "price of ";
+
 export class Seen {
   readonly accounts = new Map<string, AccountTruth>();
   readonly prices = new Map<string, Price>();
@@ -50,7 +53,10 @@ export class Seen {
     readonly gated: boolean;
     readonly withdrawalsAvailable: boolean;
   } | null = null;
-  /** Times at which accounts of one PDA index, and prices of all markets, were last read whole; the daemon's clock, ms. */
+  /**
+   * Times at which accounts of one PDA index, and prices of all markets, were last read whole, and those at which the price of one
+   * market was last told; the daemon's clock, ms.
+   */
   readonly readMs = new Map<string, number>();
   /** Inputs of margins beside accounts and prices that were read since the start. */
   readonly #terms = new Set<"marketConfig" | "collateralAssets">();
@@ -137,7 +143,11 @@ export class Seen {
         return this.#takeAccounts(observation);
       case "prices":
         if (!observation.live) this.readMs.set("prices", observation.atMs);
-        for (const { symbol } of observation.markets) this.priceMs.set(symbol, observation.atMs);
+        // A row that nobody can read is left out of an answer.
+        for (const { symbol } of observation.markets) {
+          this.priceMs.set(symbol, observation.atMs);
+          this.readMs.set(priceOf + symbol, observation.atMs);
+        }
         return observation.markets.flatMap((one) => this.#takePrice(one, atMs));
       case "fundingRate":
       case "depth":

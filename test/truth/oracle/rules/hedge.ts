@@ -1,6 +1,7 @@
 /** hedge.yaml. */
 import type { HedgeFigures } from "../hedges.ts";
 import { claimsOf, money, type Predicate, percent, type Text, type Word } from "../predicate.ts";
+import { priceOf } from "../seen.ts";
 import type { View } from "../view.ts";
 
 const tiny = 1e-9;
@@ -66,7 +67,7 @@ export const hedgeBroken: Predicate = {
     ];
     const broken = new RegExp(`is broken(.*): ${sized} (\\S+) naked`).exec(text.summary);
     // Nobody can tell its value where the mark is not known.
-    const isPriced = view.nowMs - (view.seen.readMs.get("prices") ?? 0) <= 2 * view.terms.pricesMs;
+    const isPriced = view.nowMs - (view.seen.readMs.get(priceOf + symbol) ?? 0) <= 2 * view.terms.pricesMs;
     if (broken && isPriced)
       words.push({
         ...{ name: "naked notional", among: ["told"] },
