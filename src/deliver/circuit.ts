@@ -1,7 +1,8 @@
 /**
  * Decides when a channel may be tried. Times are monotonic ms.
  *
- *   well ──an attempt fails──► unwell: the longer, the more different messages failed; a fresh critical one may try sooner
+ *   well ──an attempt fails──► unwell: the longer, the more different messages and the more waits in a row failed; a fresh
+ *                              critical one may try sooner, and its failure lengthens no wait
  *   well ──told to wait──────► waiting: nothing leaves before the time that the other side named
  *   well ──its own fault─────► broken: nothing leaves but a rare attempt, until somebody mended it
  *   any  ──a success─────────► well
@@ -26,6 +27,8 @@ export class Circuit {
   readonly #failed = new Set<string>();
   #lastFailureMs = Number.NEGATIVE_INFINITY;
   #unwellUntilMs = Number.NEGATIVE_INFINITY;
+  /** Waits that ended in a failure since the last success: with them they grow as the time for which it is unwell. */
+  #waits = 0;
   #waitUntilMs = Number.NEGATIVE_INFINITY;
   #breaks = 0;
   /** Waits that the other side asked for since the last success. */
@@ -57,7 +60,7 @@ export class Circuit {
   succeeded(): boolean {
     const recovered = this.#breaks > 0 || this.#failed.size > 0;
     this.#failed.clear();
-    this.#breaks = this.#limits = 0;
+    this.#breaks = this.#limits = this.#waits = 0;
     this.#unwellUntilMs = this.#waitUntilMs = this.#lastFailureMs = Number.NEGATIVE_INFINITY;
     return recovered;
   }
@@ -89,7 +92,10 @@ export class Circuit {
       return Math.max(result.afterMs, Math.min(mostMs, limitMs(result.afterMs, attempts)));
     }
     this.#failed.add(id);
-    this.#unwellUntilMs = nowMs + backoffMs(unwell, this.#failed.size, this.#random());
+    if (nowMs >= this.#unwellUntilMs) {
+      const times = Math.min(this.#failed.size, ++this.#waits);
+      this.#unwellUntilMs = nowMs + backoffMs(unwell, times, this.#random());
+    }
     return own;
   }
 }

@@ -304,6 +304,19 @@ test("a broken channel is told once, waits long, holds up nobody, and loses noth
   expect(chat()).toEqual([true, false, true]);
 });
 
+test("what is critical and fails message by message shuts a channel for no longer than it was unwell", async () => {
+  await using one = await rig();
+  one.far.answer = () => ({ status: 503 });
+  for (let count = 0; count < 12; count++) {
+    await one.owe(one.alerts.step("fired", one.alerts.alert()));
+    await one.clock.advance(1_500);
+  }
+  expect(new Set(one.far.arrivals.map(({ id }) => id)).size).toBeGreaterThanOrEqual(9);
+  one.far.answer = () => ({ status: 200 });
+  await one.clock.advance(18 * second);
+  expect(one.far.accepted.flatMap(({ items }) => items).length).toBe(12);
+});
+
 test("a message that cannot be sent for longer than patience lasts is given up, and says why", async () => {
   await using one = await rig({ patienceMs: 2 * hour });
   one.far.answer = () => ({ status: 503 });
