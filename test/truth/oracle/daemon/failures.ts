@@ -4,12 +4,16 @@ import type { Range } from "./tally.ts";
 
 /** No read is tried less often than this, ms. */
 const triedWithinMs = 200_000;
+/** The report of a read that waits for the end of a rate limit: it was not sent, so it did not fail. */
+const waitsDetail = "the exchange limits requests";
 /** Answers of before a fault may still be under way. */
 const settledMs = 12_000;
 
 interface Row {
   /** Times of the failures, ms. */
   readonly atMs: number[];
+  /** The time of the last failure, or of the last report that it waits, ms. */
+  lastMs: number;
   /** The time at which some of it was read last, ms. */
   partMs: number;
   /** A run since the last failure read the list of markets: that of assets may be read with it. */
@@ -42,8 +46,10 @@ export class Failures {
   take(observation: Observation, atMs: number): void {
     if (observation.kind === "failed" && observation.symbol === null) {
       const key = `${observation.source} ${observation.wallet ?? ""}`;
-      const row = this.#rows.get(key) ?? { atMs: [], partMs: 0, listed: false };
+      const row = this.#rows.get(key) ?? { atMs: [], lastMs: atMs, partMs: 0, listed: false };
       this.#rows.set(key, row);
+      row.lastMs = atMs;
+      if (observation.detail === waitsDetail) return;
       row.atMs.push(atMs);
       row.listed = false;
       return;
@@ -62,7 +68,7 @@ export class Failures {
   inARow(atMs: number, failing: { readonly source: string; readonly fromMs: number } | null): Range {
     let [low, high] = [0, 0];
     for (const [key, row] of this.#rows) {
-      if (atMs - row.atMs.at(-1)! > triedWithinMs) continue;
+      if (atMs - row.lastMs > triedWithinMs) continue;
       high = Math.max(high, row.atMs.length);
       const [source = ""] = key.split(" ");
       if (failing?.source !== source || !always.has(source)) continue;
