@@ -155,13 +155,14 @@ class Judge {
     const whales = wallets.filter(isWhale).map(({ name }) => name);
     const known = { seen: this.#seen, truth };
     const equity = (account: AccountTruth) => this.#seen.figures(account)?.equity;
+    const marginEquity = (account: AccountTruth) => margins.of(account, this.#seen.prices)?.equity;
     const late = plan.troubles.faults.filter((one) => one.kind === "historiesLate");
     const explainedMs = (wallet: string): number =>
       Math.max(0, ...late.map((one) => (one.wallets.includes(wallet) ? one.mostMs : 0))) + recordMs;
     this.#view = new View(
       {
         ...{ seen: this.#seen, terms: this.#terms, sizes: new Sizes(this.#seen, truth, whales) },
-        money: new Wallets({ ...known, indices, equity, explainedMs }),
+        money: new Wallets({ ...known, indices, equity, marginEquity, explainedMs }),
         hedges: new Hedges({ ...known, indices, pairs }),
       },
       wallets,

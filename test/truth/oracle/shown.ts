@@ -27,6 +27,9 @@ export function problemsOf(
   const room = view.money.room(name);
   return [
     ...(unexplained !== undefined && isKnown ? [`not explained: ${unexplained}`] : []),
+    ...(typeof figures.equity === "number" && view.money.isUnknown(name)
+      ? [`equity of ${name} is ${figures.equity}, and that of one of its accounts is not known`]
+      : []),
     ...wrong(name, figures, { equity: now?.equity }),
     ...accounts.flatMap((one) => accountProblems(view, one)),
     ...(now?.stated ? wrong(name, figures, { pnl: now.profit }, room) : []),

@@ -121,6 +121,7 @@ export class Wallets {
   readonly #seen: Seen;
   readonly #truth: Truth;
   readonly #equity: (account: AccountTruth) => number | undefined;
+  readonly #marginEquity: (account: AccountTruth) => number | undefined;
   readonly #tracks = new Map<string, Track>();
   /** The answer that was given last, and to what. */
   #losing: { readonly asked: string; readonly now: Sample; readonly found: Losing | undefined } | null = null;
@@ -128,10 +129,12 @@ export class Wallets {
   readonly #explainedMs: (wallet: string) => number;
   /** Accounts that were seen. */
   readonly #spots = new Map<string, Spot>();
-  /** The newest samples of wallets whose profit has not begun, and the times of the first. */
-  readonly #early = new Map<string, { readonly sample: Sample; readonly sinceMs: number }>();
+  /** Profits, by whatever is known, of wallets whose profit has not begun, and the times of the first. */
+  readonly #early = new Map<string, { least: number; most: number; readonly sinceMs: number }>();
   /** Wallets that may have been seen for the first time when nothing was recorded. */
   readonly #unknown = new Set<string>();
+  /** There was a time of which nothing is known. */
+  #wasLost = false;
 
   constructor(parts: {
     readonly seen: Seen;
@@ -139,6 +142,8 @@ export class Wallets {
     /** PDA indices that are read, by wallet. */
     readonly indices: ReadonlyMap<string, readonly number[]>;
     readonly equity: (account: AccountTruth) => number | undefined;
+    /** The same where its terms were not read yet. */
+    readonly marginEquity: (account: AccountTruth) => number | undefined;
     /** A change of an account is explained so long after it at the latest, ms: until then profit may not be known. */
     readonly explainedMs: (wallet: string) => number;
   }) {
@@ -146,23 +151,25 @@ export class Wallets {
     this.#truth = parts.truth;
     this.#indices = parts.indices;
     this.#equity = parts.equity;
+    this.#marginEquity = parts.marginEquity;
     this.#explainedMs = parts.explainedMs;
   }
 
   /** @param answered its accounts were just read: the sample enters windows @param atMs of the daemon's clock */
   note(wallet: string, answered: boolean, atMs: number): void {
-    const sample = this.#sample(wallet);
     const track = this.#tracks.get(wallet);
+    if (!track) this.#noteEarly(wallet, atMs);
+    const sample = this.#sample(wallet);
     if (!sample || this.#unknown.has(wallet)) return;
     if (!track) {
-      // Streamed prices may come before those of all markets, with which profit begins: from what there was until then.
-      const { sample: begins, sinceMs } = this.#early.get(wallet) ?? { sample, sinceMs: atMs };
-      this.#early.set(wallet, { sample, sinceMs });
       if (!this.#seen.readMs.has("prices")) return;
+      // It begins from what there was until then: nobody knows by which of the first prices.
+      const { least, most, sinceMs } = this.#early.get(wallet)!;
       this.#early.delete(wallet);
-      const first = { ...sample, profit: sample.profit - begins.profit };
+      const beginning = (least + most) / 2;
+      const first = { ...sample, profit: sample.profit - beginning };
       this.#tracks.set(wallet, {
-        ...{ beginning: begins.profit, beginningRoom: Math.abs(first.profit) },
+        ...{ beginning, beginningRoom: (most - least) / 2 },
         ...{ now: first, sureTop: first.sure ? first : null, anyTop: first },
         tied: [],
         day: { base: null, watched: false, samples: [sample] },
@@ -207,6 +214,15 @@ export class Wallets {
     if (Math.abs(samples.at(-1)!.paid - sample.paid) > 0.005) samples.push(sample);
   }
 
+  #noteEarly(wallet: string, atMs: number): void {
+    const profit = this.#sample(wallet, this.#marginEquity)?.profit;
+    if (profit === undefined) return;
+    const early = this.#early.get(wallet) ?? { least: profit, most: profit, sinceMs: atMs };
+    early.least = Math.min(early.least, profit);
+    early.most = Math.max(early.most, profit);
+    this.#early.set(wallet, early);
+  }
+
   /** A daemon that begins has read nothing. */
   forget(): void {
     for (const track of this.#tracks.values()) track.answered = null;
@@ -214,6 +230,7 @@ export class Wallets {
 
   /** Forgets what the daemon saw for some time. */
   lose(): void {
+    this.#wasLost = true;
     for (const wallet of this.#indices.keys()) if (!this.#tracks.has(wallet)) this.#unknown.add(wallet);
     for (const spot of this.#spots.values()) spot.lost = true;
     for (const track of this.#tracks.values()) {
@@ -253,6 +270,11 @@ export class Wallets {
   knownForMs(wallet: string, nowMs: number): number {
     const track = this.#tracks.get(wallet);
     return track ? nowMs - track.changedMs - this.#explainedMs(wallet) : Number.NEGATIVE_INFINITY;
+  }
+
+  /** True if nothing tells what one of its accounts is worth since the start of the daemon, which has seen no gap. */
+  isUnknown(wallet: string): boolean {
+    return !this.#wasLost && this.#indices.has(wallet) && this.#sample(wallet) === undefined;
   }
 
   /** The highest profit so far. */
@@ -375,13 +397,13 @@ export class Wallets {
     return track.now.profit + track.beginning - (base?.profit ?? 0);
   }
 
-  #sample(wallet: string): Sample | undefined {
+  #sample(wallet: string, equityOf = this.#equity): Sample | undefined {
     const { readMs, accounts, events } = this.#seen;
     if (!this.#indices.get(wallet)!.every((index) => readMs.has(`${wallet}/${index}.`))) return undefined;
     let [equity, paid, moves, spotMoved] = [0, 0, 0, false];
     for (const account of accounts.values()) {
       if (account.wallet !== wallet) continue;
-      const value = this.#equity(account);
+      const value = equityOf(account);
       if (value === undefined) return undefined;
       const flows = this.#flows(account);
       equity += value;
