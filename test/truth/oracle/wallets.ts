@@ -2,6 +2,7 @@
  * Profit of wallets by the truth: equity less what was paid in up to the very states that the daemon had, whatever its histories told
  * it by then. Where it could not know yet what was paid in, it is not sure.
  */
+import { hidesFunding } from "./hidden-funding.ts";
 import { tickUsd } from "./margin.ts";
 import type { Seen } from "./seen.ts";
 import type { AccountTruth, Truth } from "./truth.ts";
@@ -89,6 +90,18 @@ interface Spot {
   lost: boolean;
 }
 
+/** Funding that nothing explains: it may have been a withdrawal or a deposit. */
+interface Unexplained {
+  /** The time of the newest reading of the history of those, or when it was seen, ms; null: it was seen just now. */
+  readMs: number | null;
+  /** Time of such readings, ms. */
+  waitedMs: number;
+}
+
+/** After so much time of readings what nothing explains is profit or loss, ms. */
+const unexplainedMs = 300_000;
+/** From one reading to the next at most this counts, ms. */
+const readingMs = 30_000;
 /** The equity of midnight may have been read so long before, ms. */
 const beforeMidnightMs = 60_000;
 /** The range of a share of which nothing is known. */
@@ -135,6 +148,8 @@ export class Wallets {
   readonly #unknown = new Set<string>();
   /** There was a time of which nothing is known. */
   #wasLost = false;
+  /** By wallet. */
+  readonly #unexplained = new Map<string, Unexplained>();
 
   constructor(parts: {
     readonly seen: Seen;
@@ -160,6 +175,7 @@ export class Wallets {
     const track = this.#tracks.get(wallet);
     if (!track) this.#noteEarly(wallet, atMs);
     const sample = this.#sample(wallet);
+    this.#await(wallet, atMs);
     if (!sample || this.#unknown.has(wallet)) return;
     if (!track) {
       if (!this.#seen.readMs.has("prices")) return;
@@ -417,9 +433,20 @@ export class Wallets {
       paid,
       moves,
       profit: equity - paid,
-      sure: known === moves && !spotMoved,
+      sure: known === moves && !spotMoved && !this.#unexplained.has(wallet),
       stated: !spotMoved,
     };
+  }
+
+  /** Waits for an explanation of funding. */
+  #await(wallet: string, atMs: number): void {
+    const unexplained = this.#unexplained.get(wallet);
+    if (unexplained === undefined) return;
+    const lastMs = unexplained.readMs ?? atMs;
+    const readMs = Math.max(lastMs, this.#seen.events.readMs.get(`collateral ${wallet}`) ?? lastMs);
+    unexplained.readMs = readMs;
+    unexplained.waitedMs += Math.min(readMs - lastMs, readingMs);
+    if (unexplained.waitedMs >= unexplainedMs) this.#unexplained.delete(wallet);
   }
 
   #statesOf(wallet: string): string {
@@ -439,6 +466,8 @@ export class Wallets {
     const lost = track !== undefined && track.lost !== null;
     const spot = this.#spots.get(name) ?? { sequence: lost ? 0 : sequence, paid: 0, unsure: false, lost };
     this.#spots.set(name, spot);
+    if (spot.sequence < sequence && hidesFunding(states, spot.sequence, sequence))
+      this.#unexplained.set(wallet, { readMs: null, waitedMs: 0 });
     this.#follow(spot, states, sequence);
     return { paid: Number(netDeposits) / 1e6 + spot.paid, moves, spotMoved: spot.unsure };
   }
