@@ -66,7 +66,7 @@ export interface AccountEntry {
   slot: number;
   /** Slot of a state before the last stop that showed what it held then; 0: not known. */
   slotBefore: number;
-  /** What it held until the last stop, where that shrank or went by the first sight after it; null: nothing did, or nobody knows. */
+  /** Holdings until the last stop, where they shrank or went by the first sight after it; null: nothing did, or nobody knows. */
   heldBefore: Held | null;
   /** The time at which a position of it last shrank or closed, ms; 0: never, as far as we know. */
   shrunkAtMs: number;

@@ -37,7 +37,7 @@ export type LogEntry =
       readonly wallets: readonly WalletStatus[];
       /** Rules that cannot judge a subject. */
       readonly unjudged: readonly Pick<UnjudgedSubject, "rule" | "subject" | "detail">[];
-      /** What is not read. */
+      /** Sources that are not read. */
       readonly blind: readonly Pick<WatchStatus["blind"][number], "wallet" | "source" | "sinceMs">[];
       /** Alerts that fire. */
       readonly firing: readonly Pick<FiringAlert, "id" | "rule" | "subject">[];

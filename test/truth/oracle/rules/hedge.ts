@@ -67,7 +67,9 @@ export const hedgeBroken: Predicate = {
     ];
     const broken = new RegExp(`is broken(.*): ${sized} (\\S+) naked`).exec(text.summary);
     // Nobody can tell its value where the mark is not known.
-    const isPriced = view.nowMs - (view.seen.readMs.get(priceOf + symbol) ?? 0) <= 2 * view.terms.pricesMs;
+    const isPriced = ["prices", priceOf + symbol].every(
+      (one) => view.nowMs - (view.seen.readMs.get(one) ?? 0) <= 2 * view.terms.pricesMs,
+    );
     if (broken && isPriced)
       words.push({
         ...{ name: "naked notional", among: ["told"] },
