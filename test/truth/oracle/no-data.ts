@@ -41,6 +41,9 @@ interface Row {
   readonly text: string;
 }
 
+/** Data that come now and then, and may not come yet. */
+const again = /No data now and then .*, read again since /;
+
 export function judgeNoData(outcome: Outcome): readonly Finding[] {
   const { log, simulator, plan } = outcome;
   const answers = new Answers(log, simulator.world);
@@ -123,6 +126,8 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
           report("false no-data", `another cause: there was no ${fault} within ${causeMs} ms`, text);
       // Answers that come and are too slow add up to data that are missing.
       if (!answers.knows(schedule) || text.includes("answers too slow")) continue;
+      // It says itself that all of it is read again for the moment.
+      if (again.test(alert.summary)) continue;
       const freshMs =
         2 * (schedule === "traderState" ? terms.accountsMs : schedule === "markets" ? terms.pricesMs : 8_000);
       for (const wallet of wallets.length > 0 ? wallets : [""]) {
