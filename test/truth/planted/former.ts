@@ -75,9 +75,9 @@ export const former: readonly Defect[] = [
   ),
   one(
     "a reload forgets the profit of the day",
-    "src/watch/watch.ts",
-    "before: was.today,",
-    "before: undefined,",
+    "src/watch/restore.ts",
+    "if (ours.has(wallet)) this.#parts.today.restore(wallet, value);",
+    "if (ours.has(wallet) && this.#parts.today.order === undefined) this.#parts.today.restore(wallet, value);",
   ),
   one(
     "a reload forgets the no-data alerts",
