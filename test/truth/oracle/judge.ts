@@ -379,7 +379,13 @@ class Judge {
           if (doubtMs !== null) runs.doubt(doubtMs);
           this.#runs.set(key, runs);
         }
-        runs.judge(this.#view, this.#identity(subject), atMs, this.#freshness(predicate, subject, atMs));
+        runs.judge(
+          this.#view,
+          this.#identity(subject),
+          atMs,
+          this.#freshness(predicate, subject, atMs),
+          this.#arePositionsOld(predicate, subject),
+        );
       }
     for (const [key, runs] of this.#runs) if (!there.has(key)) runs.breakOff(atMs);
     this.#noteRecoveries(atMs);
@@ -417,6 +423,13 @@ class Judge {
       (state) => identityIn(state, subject) === identity,
     );
     return was ? fromMs : null;
+  }
+
+  #arePositionsOld(predicate: Predicate, subject: string): boolean {
+    return [...this.#stale].some(
+      ([name, readMs]) =>
+        name.endsWith(".") && this.#seen.readMs.get(name) === readMs && this.#rests(predicate, subject, name),
+    );
   }
 
   #freshness(predicate: Predicate, subject: string, atMs: number): Freshness {

@@ -52,6 +52,8 @@ export interface Predicate {
   readonly restsOnItself?: true;
   /** It holds by new prices and the last known positions, too, where these are too old. */
   readonly byOldPositions?: true;
+  /** Time in which the positions of its account are too old counts for nothing once they are read. */
+  readonly standsStill?: true;
   /** It looks back at sizes, which time alone moves: it is judged with the next prices. */
   readonly looksBack?: true;
   /** The wallets that it rests on, where its subject is of none. */

@@ -52,7 +52,7 @@ export class Runs {
   }
 
   /** Judges by a view. */
-  judge(view: View, identity: string, atMs: number, freshness: Freshness): void {
+  judge(view: View, identity: string, atMs: number, freshness: Freshness, arePositionsOld: boolean): void {
     const fresh = freshness === "fresh";
     if (identity !== this.#identity) {
       this.breakOff(atMs);
@@ -86,12 +86,13 @@ export class Runs {
       const surelyGone = !perhapsOn && above(least).every(({ off }) => off);
       const perhapsGone = !surelyOn && most[index]!.off;
       runs.byOld ||= freshness === "old positions";
-      // Time that it holds by old positions counts for nothing once they are read.
-      if (this.predicate.byOldPositions && !fresh)
+      if (this.predicate.standsStill && arePositionsOld)
         runs.frozenMs ??= runs.perhapsOnMs === null ? 0 : atMs - runs.perhapsOnMs;
       const { frozenMs } = runs;
       if (fresh && frozenMs !== null) {
-        const mostMs = frozenMs + view.terms.accountsMs + slackMs;
+        const { accountsMs, pricesMs, historiesMs } = view.terms;
+        const othersMs = this.predicate.reads ? historiesMs : 0;
+        const mostMs = frozenMs + Math.max(accountsMs, pricesMs, othersMs) + slackMs;
         if (runs.perhapsOnMs !== null) runs.perhapsOnMs = Math.max(runs.perhapsOnMs, atMs - mostMs);
         runs.frozenMs = null;
       }

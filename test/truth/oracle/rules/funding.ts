@@ -72,6 +72,7 @@ const level = (ms: number, severity: Level["severity"], on: number, off: number,
 const fundingEatsMargin: Predicate = {
   rule: "FundingEatsMargin",
   ...times,
+  standsStill: true,
   // Without the settled rates nobody knows the unit of those in the statistics.
   reads: ["fundingRates"],
   subjects: (view) => view.accounts(),

@@ -32,6 +32,7 @@ export const liquidationNear: Predicate = {
   forMs: 0,
   keepMs,
   byOldPositions: true,
+  standsStill: true,
   subjects: (view) => view.positions(),
   levels: (view, subject, ease) => {
     const held = view.position(subject);
@@ -75,6 +76,7 @@ export const accountLiquidationNear: Predicate = {
   forMs: 0,
   keepMs,
   byOldPositions: true,
+  standsStill: true,
   subjects: (view) => view.accounts(),
   levels: (view, subject, ease) => {
     const figures = view.account(subject);

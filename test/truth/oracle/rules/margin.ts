@@ -29,6 +29,7 @@ export const marginHigh: Predicate = {
   forMs: 0,
   keepMs,
   byOldPositions: true,
+  standsStill: true,
   subjects: (view) => view.accounts(),
   levels: (view, subject, ease) => {
     const figures = view.account(subject);
@@ -50,6 +51,7 @@ export const marginHigh: Predicate = {
 
 export const ordersMayBeCancelled: Predicate = {
   rule: "OrdersMayBeCancelled",
+  standsStill: true,
   forMs: 10_000,
   keepMs,
   subjects: (view) => view.accounts(),

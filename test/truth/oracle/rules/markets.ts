@@ -74,6 +74,7 @@ const exitLargerThanBook: Predicate = {
   forMs: 5 * minuteMs,
   keepMs: 5 * minuteMs,
   reads: ["orderbook"],
+  standsStill: true,
   subjects: (view) => view.positions(),
   levels: (view, subject, ease: Ease) => {
     const [held, depth] = [view.marked(subject), facing(view, subject)];
@@ -100,6 +101,7 @@ const markOffOtherVenues: Predicate = {
   forMs: 15 * minuteMs,
   keepMs: 5 * minuteMs,
   reads: ["candles"],
+  standsStill: true,
   subjects: (view) => view.positions(),
   levels: (view, subject, ease) => {
     const [held, other] = [view.marked(subject), elsewhere(view, subject)];
