@@ -13,8 +13,8 @@ export type Judged = Judgement & {
   readonly doubt?: OpenRange & {
     /** The level that holds at both ends. */
     readonly certain: Severity | null;
-    /** The figures depend on it. */
-    readonly matters: boolean;
+    /** True if what is told depends on it: the judgement, or a figure that its text names. */
+    readonly matters: (text: () => string) => boolean;
     /** The figures are at the high end: what came in is profit, and what went out was paid out. */
     readonly high: boolean;
   };
@@ -35,12 +35,20 @@ export function judgeBothEnds(rule: ConditionRule, env: Env, current: Severity |
     return best;
   }
   const { inUsd, outUsd } = doubt;
-  const matters = worst.value === null || worst.value !== best.value || worst.severity !== best.severity;
+  const isSame = worst.value !== null && worst.value === best.value && worst.severity === best.severity;
   const higher = rankOf(best.severity) - rankOf(worst.severity);
   const high = higher === 0 ? !isMilder(rule, env, worst, best) : higher > 0;
   const [told, other] = high ? [best, worst] : [worst, best];
   if (high) doubt.assume(true);
   env.value = told.value ?? undefined;
+  const matters = (text: () => string): boolean => {
+    if (!isSame) return true;
+    const own = text();
+    doubt.assume(!high);
+    const ofOther = text();
+    doubt.assume(high);
+    return own !== ofOther;
+  };
   return { ...told, doubt: { certain: other.severity, inUsd, outUsd, matters, high } };
 }
 

@@ -635,12 +635,14 @@ export class Conditions {
       (spec.path.kind === "event"
         ? this.#options.toldShare(spec, node, nowMs)
         : windows[index]?.coverage(nowMs)) ?? 1;
-    const doubt = judged.doubt?.matters ? judged.doubt : null;
+    const summaryOf = (): string => rule.summary.render(env);
+    const descriptionOf = (): string => rule.description?.render(env) ?? "";
+    const doubt = judged.doubt?.matters(() => `${summaryOf()}\n${descriptionOf()}`) ? judged.doubt : null;
     const open = doubt && unexplainedText(doubt);
     const uncertain = isUncertain(judged, firingSeverity(lifecycle.levels));
-    const description = rule.description?.render(env) ?? "";
+    const description = descriptionOf();
     const text: AlertText = {
-      summary: rule.summary.render(env) + (doubt ? ` (${uncertain ? open : endText(doubt)})` : ""),
+      summary: summaryOf() + (doubt ? ` (${uncertain ? open : endText(doubt)})` : ""),
       description: doubt ? `Not explained yet: ${open}. ${description}` : description,
       value: judged.value,
       dataAtMs: judged.dataAtMs,

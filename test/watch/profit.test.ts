@@ -436,6 +436,19 @@ test("what holds at both ends is reported at once, and says what is not explaine
   expect(h.changes[0]!.alert.description).toBe("Not explained yet: a withdrawal, or a loss of $500.00. ");
 });
 
+test("a text whose figures are others at the other end says so, though the value is the same at both", () => {
+  const h = boot(
+    `rules:\n  - { name: R, scope: wallet, value: 'min(-wallet.pnl, 300.0)', when: 'value >= 300.0', severity: info, summary: "lost {{ usd(value) }}", description: "PnL {{ usd(wallet.pnl) }}." }`,
+  );
+  h.pass(second);
+  h.account(calm(9_500));
+  h.mark(145);
+  expect(h.told).toEqual(["R main fired info"]);
+  const { summary, description } = h.changes[0]!.alert;
+  expect(summary).toBe("lost $300.00 (not counting a withdrawal, or a loss of $500.00)");
+  expect(description).toBe("Not explained yet: a withdrawal, or a loss of $500.00. PnL -$500.00.");
+});
+
 test.each([
   [
     "a loss, while money came in",
