@@ -39,6 +39,9 @@ interface Day {
 interface Past extends Sample {
   readonly atMs: number;
   readonly answered: boolean;
+  /** The newest change of its accounts, and when that is explained at the latest, ms. */
+  readonly changedMs: number;
+  readonly explainedMs: number;
 }
 
 /** The range in which a share lies. */
@@ -130,6 +133,19 @@ function fallsTo(now: Sample, samples: readonly Sample[], certain: readonly Samp
     .map(({ profit, equity }) => Math.min((profit - now.profit) / equity, 1));
 }
 
+/** True if something was paid between the change of the accounts that a sample shows and an answer by which that is explained. */
+function isPaidMeanwhile(past: readonly Past[], index: number): boolean {
+  const { atMs, moves, changedMs, explainedMs } = past[index]!;
+  if (atMs > explainedMs) return false;
+  const isOther = (other: Past): boolean => other.moves !== moves || !other.sure;
+  for (let i = index - 1; i >= 0 && past[i]!.atMs >= changedMs; i--) if (isOther(past[i]!)) return true;
+  for (let i = index + 1; i < past.length; i++) {
+    if (isOther(past[i]!)) return true;
+    if (past[i]!.answered && past[i]!.atMs > explainedMs) return false;
+  }
+  return false;
+}
+
 export class Wallets {
   readonly #seen: Seen;
   readonly #truth: Truth;
@@ -184,6 +200,8 @@ export class Wallets {
       this.#early.delete(wallet);
       const beginning = (least + most) / 2;
       const first = { ...sample, profit: sample.profit - beginning };
+      // The beginning contains what was not explained until then.
+      const begun = { changedMs: atMs, explainedMs: Number.NEGATIVE_INFINITY };
       this.#tracks.set(wallet, {
         ...{ beginning, beginningRoom: (most - least) / 2 },
         ...{ now: first, sureTop: first.sure ? first : null, anyTop: first },
@@ -193,8 +211,8 @@ export class Wallets {
         ...{ sureEquity: answered ? first.equity : Number.NEGATIVE_INFINITY, anyEquity: first.equity },
         // It may count from the first of them on.
         past: [
-          ...(sinceMs < atMs ? [{ ...first, atMs: sinceMs, answered: false }] : []),
-          { ...first, atMs, answered },
+          ...(sinceMs < atMs ? [{ ...first, ...begun, atMs: sinceMs, answered: false }] : []),
+          { ...first, ...begun, atMs, answered },
         ],
         ...{ states: this.#statesOf(wallet), changedMs: atMs },
         lost: null,
@@ -203,8 +221,6 @@ export class Wallets {
     }
     const now = { ...sample, profit: sample.profit - track.beginning };
     track.now = now;
-    track.past.push({ ...now, atMs, answered });
-    while (track.past[0]!.atMs < atMs - pastMs) track.past.shift();
     track.anyEquity = Math.max(track.anyEquity, now.equity);
     if (answered) track.sureEquity = Math.max(track.sureEquity, now.equity);
     const higher = now.profit - track.anyTop.profit;
@@ -212,6 +228,15 @@ export class Wallets {
     else if (higher > 0) Object.assign(track, { anyTop: now, tied: [] });
     const states = this.#statesOf(wallet);
     if (states !== track.states) Object.assign(track, { states, changedMs: atMs });
+    const { changedMs } = track;
+    track.past.push({
+      ...now,
+      atMs,
+      answered,
+      changedMs,
+      explainedMs: changedMs + this.#explainedMs(wallet),
+    });
+    while (track.past[0]!.atMs < atMs - pastMs) track.past.shift();
     const isExplained = atMs - track.changedMs > this.#explainedMs(wallet);
     if (
       answered &&
@@ -371,15 +396,17 @@ export class Wallets {
     const latestMs = track.lost ? edgeMs - edgeRoomMs : edgeMs + coveredMs;
     if (oldest === undefined || oldest.atMs > latestMs) return undefined;
     // Only samples of answers stand in windows. Where they are few, as in an outage, an old one counts at the beginning, or none.
-    const counts = (one: Past): boolean => one.answered && one.sure;
-    const first = past.findLastIndex((one) => counts(one) && one.atMs <= edgeMs - edgeRoomMs);
+    // One whose profit is explained later counts only where nothing was paid meanwhile.
+    const counts = (one: Past, index: number): boolean =>
+      one.answered && one.sure && !isPaidMeanwhile(past, index);
+    const first = past.findLastIndex((one, index) => one.atMs <= edgeMs - edgeRoomMs && counts(one, index));
     const begins = past.filter(({ atMs }, index) => index >= first && atMs <= edgeMs + edgeRoomMs);
     const lost = begins.map((one) => one.profit - now.profit);
     const shareOf = (usd: number): number => (now.equity + usd > 0 ? usd / (now.equity + usd) : 0);
     const falls = fallsTo(
       now,
       past.filter(({ atMs }) => atMs >= edgeMs - edgeRoomMs),
-      past.filter((one) => counts(one) && one.atMs > edgeMs + edgeRoomMs),
+      past.filter((one, index) => one.atMs > edgeMs + edgeRoomMs && counts(one, index)),
     );
     return {
       low: Math.min(...falls, shareOf(Math.min(...lost))),
@@ -387,7 +414,10 @@ export class Wallets {
       change: { low: -Math.max(...lost), high: -Math.min(...lost) },
       // After a time without answers the first of them may come too late to be kept for itself.
       sure: [0, answersMs / 2].every((ms) =>
-        past.some((one) => counts(one) && one.atMs <= edgeMs - ms && one.atMs >= edgeMs - answersMs - ms),
+        past.some(
+          (one, index) =>
+            one.atMs <= edgeMs - ms && one.atMs >= edgeMs - answersMs - ms && counts(one, index),
+        ),
       ),
     };
   }
