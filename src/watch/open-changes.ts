@@ -10,6 +10,7 @@
  */
 
 import { FewMap } from "../domain/few-map.ts";
+import { symbolKey } from "../domain/symbol.ts";
 import { usdFromQuoteLots } from "../risk/units.ts";
 import {
   type Balance,
@@ -26,6 +27,7 @@ import {
   isExplained,
   isFlow,
   isFlowBefore,
+  isHandedIn,
   isLikeSale,
   isSale,
   isWithin,
@@ -116,6 +118,8 @@ export class OpenChanges {
   #explainedOfSlot: readonly OpenChange[] = noChanges;
   /** Fills of the slots of newest states that belong to no open change: the next state of such a slot's account may show them. */
   #looseFills: readonly FillRecord[] = noFills;
+  /** Takeovers that state what was handed over, of such slots, that no change shows yet. */
+  #looseTakeovers: readonly CashRecord[] = noRecords;
   /** Those that turned out to be paid in or out lately, oldest first. */
   #explained: readonly ExplainedFlow[] = noExplained;
   /** See `takeHidden`. */
@@ -344,6 +348,8 @@ export class OpenChanges {
       this.#wait(record);
       return true;
     }
+    const takeover = this.#takeTakeover(record, atMs);
+    if (takeover !== null) return takeover;
     const index = this.#placeOf(record);
     if (index < 0) {
       this.#explainedOfSlot = this.#explainedOfSlot.map((one) =>
@@ -352,7 +358,7 @@ export class OpenChanges {
       if (record.kind === "fill" && this.#takeLoose(record, atMs)) return true;
       return this.#takeUnlisted(record, atMs);
     }
-    const applied = less(this.#open[index]!, record);
+    const applied = this.#lessTakeovers(less(this.#open[index]!, record));
     const left = isExplained(applied) ? applied : this.#lessLoose(applied, applied.fromSlot);
     this.#setOpen(this.#open.toSpliced(index, 1, ...(this.#isSettled(left, atMs) ? [] : [left])));
     return true;
@@ -406,6 +412,7 @@ export class OpenChanges {
     this.#settled = noChanges;
     this.#explainedOfSlot = noChanges;
     this.#looseFills = noFills;
+    this.#looseTakeovers = noRecords;
     this.#setOpen([]);
   }
 
@@ -433,14 +440,14 @@ export class OpenChanges {
   ): boolean {
     const { cashUsd, traded, slackUsd } = balanceChange(before, after, pricingOf);
     const { account, fromSlot, toSlot } = at;
-    const own: OpenChange = {
+    const own = this.#lessTakeovers({
       ...at,
       // A slot may have several states: what happened after the first of them has records of the same slot.
       fromSlot: Math.min(fromSlot, toSlot - 1),
       ...{ cashUsd, traded, slackUsd, readMs: at.atMs, waitedMs: 0, flowUsd: 0 },
       ...(taken === null ? {} : { taken }),
       ...(fromSlot < toSlot ? { beforeUsd: usdFromQuoteLots(before.collateralQuoteLots) } : {}),
-    };
+    });
     const isOfSlot = (one: OpenChange): boolean =>
       one.account === account && one.toSlot === toSlot && one.taken === undefined && !one.unlisted;
     const isSame = fromSlot === toSlot && taken === null;
@@ -495,6 +502,44 @@ export class OpenChanges {
 
   #keepLoose(fills: readonly FillRecord[]): void {
     this.#looseFills = fills.length > 0 ? fills : noFills;
+  }
+
+  /**
+   * Takes a stated takeover of the slot of a newest state, or of the state before an open change, that no change of this slot shows.
+   * @returns true if it explained an open change; null: it is no such record
+   */
+  #takeTakeover(record: CashRecord, atMs: number): boolean | null {
+    if (record.kind !== "takeover" || record.handed === undefined) return null;
+    const { account, slot } = record;
+    const isShownIn = (one: OpenChange): boolean => isWithin(one, record) && isHandedIn(one, record);
+    if (this.#open.some(isShownIn) || this.#explainedOfSlot.some(isShownIn)) return null;
+    const index = this.#open.findIndex(
+      (one) => one.account === account && one.fromSlot === slot && isHandedIn(one, record),
+    );
+    if (index >= 0) {
+      const left = less(this.#open[index]!, record);
+      this.#setOpen(this.#open.toSpliced(index, 1, ...(this.#isSettled(left, atMs) ? [] : [left])));
+      return true;
+    }
+    const { symbol } = record.handed;
+    const held = this.#seen.get(account)?.balance.positions ?? [];
+    const isHeld = held.some((one) => one.baseLots !== 0n && symbolKey(one.symbol) === symbol);
+    if (slot !== this.slotOf(account) || !isHeld) return null;
+    this.#looseTakeovers = [...this.#looseTakeovers.slice(1 - maxLoose), record];
+    return false;
+  }
+
+  /** Applies stated takeovers that a change shows, of its slots or that of the state before it. */
+  #lessTakeovers(open: OpenChange): OpenChange {
+    let left = open;
+    for (const one of this.#looseTakeovers) {
+      const { account, slot } = one;
+      if (account !== open.account || slot > open.toSlot) continue;
+      if (slot >= open.fromSlot && !isHandedIn(left, one)) continue;
+      this.#looseTakeovers = this.#looseTakeovers.filter((other) => other !== one);
+      if (slot >= open.fromSlot) left = less(left, one);
+    }
+    return left;
   }
 
   /** Notes a change that is explained: the next state of its slot, and records that come later, belong to it as well. */

@@ -195,6 +195,12 @@ export function less(open: OpenChange, record: CashRecord): OpenChange {
   }
 }
 
+/** True if a record states that a position was handed over, and a change shows that. */
+export function isHandedIn(open: OpenChange, record: CashRecord): boolean {
+  const handed = record.kind === "takeover" && record.handed;
+  return handed ? lessHanded(open, handed) !== null : false;
+}
+
 /** @returns null where the change has no such trade */
 function lessHanded(open: OpenChange, { symbol, units, entryUsd, changeUsd }: Handed): OpenChange | null {
   const { [symbol]: known, ...others } = open.traded;

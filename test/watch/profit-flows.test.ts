@@ -828,6 +828,37 @@ test("a transfer of what a position left, in the slot of a reading from before b
   expect([figures(h), h.told]).toEqual([{ pnl: expect.closeTo(300, 6), netDeposits: 0 }, []]);
 });
 
+test.each([
+  ["takeover, state", ["takeover", "state"], 0],
+  ["state, takeover", ["state", "takeover"], 0],
+  ["takeover, another state of the slot", ["takeover", "again"], 0],
+  ["another state of the slot, takeover", ["again", "takeover"], 0],
+  ["a trade at the mark, takeover, another state of the slot", ["takeover", "again"], 130],
+  ["a trade off the mark, takeover, another state of the slot", ["takeover", "again"], 110],
+] as const)(
+  "a takeover in the very slot of the newest state, which does not show it yet: %s",
+  (_, order, tradedAt) => {
+    const h = begun([subaccount(10_000, [position(40, 150)])]);
+    h.pass(1_000);
+    h.mark(130);
+    const [units, lossUsd] = tradedAt === 0 ? [40, 0] : [36, (150 - tradedAt) * 4];
+    if (tradedAt > 0) h.account([subaccount(10_000 - lossUsd, [position(units, 150)])]);
+    const { slot } = h;
+    const left = [subaccount(7_000 - lossUsd, [])];
+    const fields = {
+      ...{ kind: "backstop", role: "liquidatee", side: "long" },
+      ...{ size: units, price: 150, notional: units * 150, collateralChange: -3_000 },
+    };
+    for (const part of order) {
+      if (part === "state") h.account(left);
+      else if (part === "again") again(h, left);
+      else h.events("liquidations", [event({ kind: "liquidation", key: "l1", slot, fields })]);
+    }
+    if (tradedAt > 0) h.events("fills", [fill(slot, 0, "ask", 4, tradedAt)], "main", { coversMs: 0 });
+    expect(figures(h)).toEqual({ pnl: -3_000 - lossUsd, netDeposits: 0 });
+  },
+);
+
 test("funding at the rate of the market, settled with a position that is gone, is no flow", () => {
   const h = begun([subaccount(10_000, [position(40, 150)])]);
   h.pass(1_000);
