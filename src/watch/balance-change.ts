@@ -88,8 +88,11 @@ export function balanceChange(
     const units = Number(lots) * pricing.unitsPerLot;
     const one = estimate(old, now, units, pricing);
     traded[symbol] = one;
-    if (!same && old.baseLots !== 0n)
-      slackUsd += Math.abs(Number(old.baseLots)) * pricing.unitsPerLot * one.price * fundingShare(pricing);
+    if (same || old.baseLots === 0n) continue;
+    // Funding is of the value at its time: the mark may have fallen since.
+    const valueUsd = Math.abs(Number(old.baseLots)) * pricing.unitsPerLot * one.price;
+    const entryUsd = Math.abs(usdFromQuoteLots(old.virtualQuoteLots));
+    slackUsd += Math.max(valueUsd, entryUsd) * fundingShare(pricing);
   }
   return { cashUsd: usdFromQuoteLots(cashLots), traded, slackUsd };
 }

@@ -870,6 +870,18 @@ test("funding at the rate of the market, settled with a position that is gone, i
   expect(figures(h)).toEqual({ pnl: -415, netDeposits: 0 });
 });
 
+test("funding of a position that is gone is no flow where the mark fell far after it was paid", () => {
+  const h = begun([subaccount(10_000, [position(40, 150)])]);
+  h.pass(1_000);
+  h.see({ kind: "fundingRate", symbol: "SOL", atMs: h.nowMs, ratePerHour: 0.0025, exchangeMs: h.nowMs });
+  // Funding of 30 USD was paid at 150, before all was sold at 130, and the mark fell on.
+  h.mark(110);
+  h.account([subaccount(9_170, [])]);
+  h.events("fills", [fill(h.slot, 0, "ask", 40, 130)], "main", { coversMs: 0 });
+  readings(h, 1, [subaccount(9_170, [])], 110);
+  expect(figures(h)).toEqual({ pnl: -830, netDeposits: 0 });
+});
+
 test("fills of the slot of the state before explain a trade beside a deposit, once that is known", () => {
   const h = begun([subaccount(10_000, [position(10, 150)])]);
   const { slot } = h;
