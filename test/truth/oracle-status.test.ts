@@ -70,7 +70,7 @@ describe("figures of the status", () => {
 
 describe("a reload that forgets", () => {
   /** The first that is shown after a reload, changed. */
-  const after = (outcome: Outcome, of: (entry: Shown) => Shown): readonly string[] => {
+  const forgotten = (outcome: Outcome, of: (entry: Shown) => Shown): readonly string[] => {
     let reloaded = false;
     return broken(outcome, (entry) => {
       if (entry.kind === "life") reloaded = entry.text === "is reloaded";
@@ -79,7 +79,7 @@ describe("a reload that forgets", () => {
   };
 
   test("nothing is not found", async () => {
-    expect(after(await play(seeds.reload), (entry) => entry)).toEqual([]);
+    expect(forgotten(await play(seeds.reload), (entry) => entry)).toEqual([]);
   });
 
   test.each<readonly [string, number, (entry: Shown) => Shown]>([
@@ -96,7 +96,7 @@ describe("a reload that forgets", () => {
       (entry) => ({ ...entry, unjudged: [{ rule: "Rule", subject: "w1", detail: "so" }] }),
     ],
   ])("%s", async (what, seed, of) => {
-    const found = after(await play(seed), of);
+    const found = forgotten(await play(seed), of);
     expect(found.filter((one) => one.includes(` forgot ${what}`))).not.toEqual([]);
   });
 });
