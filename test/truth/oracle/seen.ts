@@ -36,6 +36,8 @@ export const priceOf = "price of ";
 
 export class Seen {
   readonly accounts = new Map<string, AccountTruth>();
+  /** Accounts that answers leave out, since nothing is left in them: what was paid into them still counts. */
+  readonly gone = new Map<string, AccountTruth>();
   readonly prices = new Map<string, Price>();
   /** The exchange's time of each price, ms. */
   readonly #pricedMs = new Map<string, number>();
@@ -95,7 +97,7 @@ export class Seen {
 
   /** A daemon that begins knows nothing. */
   forget(): void {
-    for (const known of [this.accounts, this.prices, this.#pricedMs, this.statuses, this.readMs])
+    for (const known of [this.accounts, this.gone, this.prices, this.#pricedMs, this.statuses, this.readMs])
       known.clear();
     for (const part of [this.markets, this.orders, this.events, this.daemon]) part.forget();
     this.histories.clear();
@@ -293,9 +295,12 @@ export class Seen {
     const first = !this.readMs.has(prefix);
     if (told === undefined) this.readMs.set(prefix, atMs);
     const listed = new Set(subaccounts.map(({ subaccount }) => `${prefix}${subaccount}`));
+    const isTold = (name: string): boolean =>
+      told === undefined || told.includes(Number(name.slice(prefix.length)));
+    this.#noteGone(prefix, listed, isTold, atMs);
     for (const name of [...this.accounts.keys()]) {
       if (!name.startsWith(prefix) || listed.has(name)) continue;
-      if (told !== undefined && !told.includes(Number(name.slice(prefix.length)))) continue;
+      if (!isTold(name)) continue;
       if (this.accounts.get(name)!.positions.length > 0) this.#noteLost(name, atMs);
       this.accounts.delete(name);
       this.daemon.equity.gone(name);
@@ -334,6 +339,22 @@ export class Seen {
       if (usd !== undefined) this.daemon.equity.note(name, usd, atMs);
     }
     return wrong;
+  }
+
+  #noteGone(
+    prefix: string,
+    listed: ReadonlySet<string>,
+    isTold: (name: string) => boolean,
+    atMs: number,
+  ): void {
+    for (const [name, states] of this.#truth.accounts) {
+      if (!name.startsWith(prefix) || !isTold(name)) continue;
+      const truth = listed.has(name)
+        ? undefined
+        : states.findLast((one) => one.ofMs <= atMs && holdsNothing(one));
+      if (truth) this.gone.set(name, truth);
+      else this.gone.delete(name);
+    }
   }
 
   #noteLost(name: string, atMs: number): void {
@@ -428,6 +449,10 @@ function keep(known: Map<string, Map<string, Event>>, event: Event): void {
 const recentMs = 61_000;
 /** Somebody asks the exchange within this, ms. */
 const notedMs = 5_000;
+
+function holdsNothing({ collateral, spot, positions, orders }: AccountTruth): boolean {
+  return collateral === 0n && spot === 0n && positions.length === 0 && orders.length === 0;
+}
 
 /** True if a position of an account is smaller in a later state, or on the other side. */
 export function lostSome(before: AccountTruth, after: AccountTruth): boolean {

@@ -146,6 +146,11 @@ function isPaidMeanwhile(past: readonly Past[], index: number): boolean {
   return false;
 }
 
+/** True if no price and no terms of a market say what an account is worth. */
+function holdsOnlyUsd({ positions, orders, spot }: AccountTruth): boolean {
+  return positions.length === 0 && orders.length === 0 && spot === 0n;
+}
+
 export class Wallets {
   readonly #seen: Seen;
   readonly #truth: Truth;
@@ -315,7 +320,8 @@ export class Wallets {
 
   /** True if nothing tells what one of its accounts is worth since the start of the daemon, which has seen no gap. */
   isUnknown(wallet: string): boolean {
-    return !this.#wasLost && this.#indices.has(wallet) && this.#sample(wallet) === undefined;
+    if (this.#wasLost || !this.#indices.has(wallet)) return false;
+    return this.#sample(wallet, (one) => (holdsOnlyUsd(one) ? 0 : this.#equity(one))) === undefined;
   }
 
   /** The highest profit so far. */
@@ -444,12 +450,12 @@ export class Wallets {
   }
 
   #sample(wallet: string, equityOf = this.#equity): Sample | undefined {
-    const { readMs, accounts, events } = this.#seen;
+    const { readMs, accounts, gone, events } = this.#seen;
     if (!this.#indices.get(wallet)!.every((index) => readMs.has(`${wallet}/${index}.`))) return undefined;
     let [equity, paid, moves, spotMoved] = [0, 0, 0, false];
-    for (const account of accounts.values()) {
+    for (const account of [...accounts.values(), ...gone.values()]) {
       if (account.wallet !== wallet) continue;
-      const value = equityOf(account);
+      const value = accounts.has(account.name) ? equityOf(account) : 0;
       if (value === undefined) return undefined;
       const flows = this.#flows(account);
       equity += value;
@@ -480,7 +486,8 @@ export class Wallets {
   }
 
   #statesOf(wallet: string): string {
-    const own = [...this.#seen.accounts.values()].filter((one) => one.wallet === wallet);
+    const { accounts, gone } = this.#seen;
+    const own = [...accounts.values(), ...gone.values()].filter((one) => one.wallet === wallet);
     return own.map(({ name, collateral }) => `${name} ${collateral}`).join(" ");
   }
 
