@@ -119,15 +119,17 @@ export class View implements Ground {
     return this.#holding(subject, true);
   }
 
-  /** The same for figures that rest on the mark alone, and on no collateral of its account: notional, size, … */
-  marked(subject: string): Holding | undefined {
+  /** The same for figures that rest on the mark alone, and on nothing else in its account: notional, size, … */
+  marked(subject: string): Omit<Holding, "of"> | undefined {
     return this.#holding(subject, false);
   }
 
   #holding(subject: string, whole: boolean): Holding | undefined {
     const account = this.seen.accounts.get(accountOf(subject));
     const position = this.state(subject);
-    const of = account && position && this.seen.figures(account, whole);
+    if (!account || !position) return undefined;
+    const alone = () => this.seen.figures({ ...account, positions: [position], orders: [], spot: 0n }, false);
+    const of = this.seen.figures(account, whole) ?? (whole ? undefined : alone());
     return of && { account, position, figures: of.positions.get(position.symbol)!, of };
   }
 }

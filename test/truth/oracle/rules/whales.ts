@@ -16,22 +16,28 @@ import { missing } from "./liquidation.ts";
 const limitOf = (view: View, subject: string): number => view.whaleAbove(walletOf(subject));
 const amount = String.raw`([\d,.]*\d)`;
 
+type Held = Omit<Holding, "of">;
+
 /** Figures and words that several texts have. */
-function common(view: View, held: Holding, text: { readonly description: string }) {
-  const { figures } = held;
+function common(view: View, subject: string, { figures }: Held, text: { readonly description: string }) {
+  const whole = view.position(subject);
   const tick = figures.mark / view.seen.prices.get(figures.symbol)!.markTicks;
   return claimsOf({ summary: "", description: text.description }, [
     ["size", new RegExp(`${amount} \\w+(?: from|, mark)`), Math.abs(figures.size)],
     ["entry", new RegExp(`(?:from|entry) ${money}`), figures.entry, tick / 2],
     ["unrealized PnL", new RegExp(`unrealized PnL ${money}`), figures.unrealized],
-    ["leverage", new RegExp(`leverage ${amount}×`), figures.notional / held.of.effective],
+    ["leverage", new RegExp(`leverage ${amount}×`), whole && figures.notional / whole.of.effective],
     ["mark", new RegExp(`[Mm]ark ${money}`), figures.mark],
-    ["liquidation price", new RegExp(`liquidation ${money}`), figures.liquidation ?? missing(figures.side)],
-    ["distance", new RegExp(`liquidation ${percent} away`), figures.distance],
+    [
+      "liquidation price",
+      new RegExp(`liquidation ${money}`),
+      whole && (whole.figures.liquidation ?? missing(figures.side)),
+    ],
+    ["distance", new RegExp(`liquidation ${percent} away`), whole?.figures.distance],
   ]);
 }
 
-const sideClaim = ({ position, figures }: Holding, summary: string): Word => ({
+const sideClaim = ({ position, figures }: Held, summary: string): Word => ({
   name: "side",
   text: new RegExp(`${position.symbol} (long|short)`).exec(summary)?.[1] ?? summary,
   among: [figures.side],
@@ -55,7 +61,7 @@ const whalePosition: Predicate = {
     return [
       sideClaim(held, text.summary),
       ...claimsOf(text, [["notional", new RegExp(`(?:long|short), ${money}`), held.figures.notional]]),
-      ...common(view, held, text),
+      ...common(view, subject, held, text),
     ];
   },
 };
@@ -112,7 +118,7 @@ const whaleTrades: Predicate = {
         ? [{ name: "value", text: move[2]!, truth: move[1] === "added" ? middle : -middle, room }]
         : []),
       ...claimsOf(text, [["notional", new RegExp(`, now ${money}`), held.figures.notional]]),
-      ...common(view, held, text),
+      ...common(view, subject, held, text),
     ];
   },
 };
@@ -143,7 +149,7 @@ const whaleNearLiquidation: Predicate = {
         ["notional", new RegExp(`(?:long|short) of ${money}`), notional],
         ["distance", new RegExp(`is ${percent} from liquidation`), distance],
       ]),
-      ...common(view, held, text),
+      ...common(view, subject, held, text),
     ];
   },
 };
