@@ -505,7 +505,8 @@ export class OpenChanges {
   }
 
   /**
-   * Takes a stated takeover of the slot of a newest state, or of the state before an open change, that no change of this slot shows.
+   * Takes a stated takeover of the slot of a newest state, or of the state before an open change, that no change of this slot shows,
+   * or of an open change that shows it once a fill is known by which the position was opened.
    * @returns true if it explained an open change; null: it is no such record
    */
   #takeTakeover(record: CashRecord, atMs: number): boolean | null {
@@ -524,9 +525,14 @@ export class OpenChanges {
     const { symbol } = record.handed;
     const held = this.#seen.get(account)?.balance.positions ?? [];
     const isHeld = held.some((one) => one.baseLots !== 0n && symbolKey(one.symbol) === symbol);
-    if (slot !== this.slotOf(account) || !isHeld) return null;
-    this.#looseTakeovers = [...this.#looseTakeovers.slice(1 - maxLoose), record];
+    const isOpen = this.#open.some((one) => isWithin(one, record));
+    if (!isOpen && (slot !== this.slotOf(account) || !isHeld)) return null;
+    this.#keepTakeover(record);
     return false;
+  }
+
+  #keepTakeover(record: CashRecord): void {
+    this.#looseTakeovers = [...this.#looseTakeovers.slice(1 - maxLoose), record];
   }
 
   /** Applies stated takeovers that a change shows, of its slots or that of the state before it. */
@@ -580,7 +586,13 @@ export class OpenChanges {
   /** Adds a change less what records explain. @returns true if it stays open */
   #addOpen(change: OpenChange, records: readonly CashRecord[]): boolean {
     let open = change;
-    for (const record of records) open = less(open, record);
+    for (const record of records) if (record.kind !== "takeover") open = less(open, record);
+    // A position may have been opened by a fill that is known with its takeover, or later.
+    for (const record of records) {
+      if (record.kind !== "takeover") continue;
+      if (record.handed !== undefined && !isHandedIn(open, record)) this.#keepTakeover(record);
+      else open = less(open, record);
+    }
     if (this.#isSettled(open, change.atMs)) return false;
     this.#setOpen([...this.#open.slice(1 - maxOpen), open]);
     return true;

@@ -859,6 +859,28 @@ test.each([
   },
 );
 
+test.each([
+  ["state, takeover, fill", ["state", "takeover", "fill"]],
+  ["state, fill, takeover", ["state", "fill", "takeover"]],
+  ["takeover, state, fill", ["takeover", "state", "fill"]],
+  ["takeover, fill, state", ["takeover", "fill", "state"]],
+] as const)("a position that was opened and taken over between two readings: %s", (_, order) => {
+  const h = begun([subaccount(10_000, [position(40, 150)])]);
+  h.pass(1_000);
+  const slot = h.slot + 1;
+  const fields = {
+    ...{ kind: "backstop", role: "liquidatee", side: "short" },
+    ...{ size: 20, price: 150, notional: 3_000, collateralChange: -300 },
+  };
+  for (const part of order) {
+    if (part === "state") h.account([subaccount(9_700, [position(40, 150)])]);
+    else if (part === "fill") h.events("fills", [fill(slot, 0, "ask", 20, 150)], "main", { coversMs: 0 });
+    else h.events("liquidations", [event({ kind: "liquidation", key: "l1", slot, fields })]);
+  }
+  expect(h.watch.status(h.nowMs).wallets[0]!.unexplained).toBeUndefined();
+  expect(figures(h)).toEqual({ pnl: -300, netDeposits: 0 });
+});
+
 test("funding at the rate of the market, settled with a position that is gone, is no flow", () => {
   const h = begun([subaccount(10_000, [position(40, 150)])]);
   h.pass(1_000);
