@@ -7,9 +7,17 @@ const payments = 2;
 /**
  * True if positions that a later state has no longer paid or received more since an earlier one than some payments on what they held
  * then. It may grow in between.
+ * @param stopped the daemon was stopped after the earlier one: it keeps a state only where more than funding changed, and rates of
+ * before are not known
  */
-export function hidesFunding(states: readonly AccountTruth[], earlier: number, later: number): boolean {
-  const between = states.filter(({ sequence }) => sequence >= earlier && sequence <= later);
+export function hidesFunding(
+  states: readonly AccountTruth[],
+  earlier: number,
+  later: number,
+  stopped: boolean,
+): boolean {
+  const fromSequence = stopped ? keptOf(states, earlier) : earlier;
+  const between = states.filter(({ sequence }) => sequence >= fromSequence && sequence <= later);
   const [first, last] = [between[0], between.at(-1)];
   if (first === undefined || last === undefined) return false;
   let [hidden, most] = [0, 0];
@@ -24,9 +32,18 @@ export function hidesFunding(states: readonly AccountTruth[], earlier: number, l
       hidden += paid;
       perLot = Math.max(perLot, Math.abs(paid / Number(now.baseLots)));
     }
-    most += payments * perLot * Math.abs(Number(position.baseLots));
+    if (!stopped) most += payments * perLot * Math.abs(Number(position.baseLots));
   }
   return Math.abs(hidden) > most;
+}
+
+/** Sequence of the first of the states that differ by nothing but funding from the one with a sequence. */
+function keptOf(states: readonly AccountTruth[], sequence: number): number {
+  const sizesOf = ({ collateral, positions }: AccountTruth): string =>
+    [collateral, ...positions.map((one) => `${one.symbol} ${one.sequence} ${one.baseLots}`)].join();
+  let index = states.findLastIndex((one) => one.sequence <= sequence);
+  while (index > 0 && sizesOf(states[index - 1]!) === sizesOf(states[index]!)) index--;
+  return states[index]?.sequence ?? sequence;
 }
 
 function sameAs({ symbol, sequence }: PositionTruth, { positions }: AccountTruth): PositionTruth | undefined {

@@ -91,6 +91,8 @@ interface Spot {
   unsure: boolean;
   /** Nothing is known of the time since `sequence`. */
   lost: boolean;
+  /** The daemon was stopped since `sequence`. */
+  stopped: boolean;
 }
 
 /** Funding that nothing explains: it may have been a withdrawal or a deposit. */
@@ -272,6 +274,7 @@ export class Wallets {
   /** A daemon that begins has read nothing. */
   forget(): void {
     for (const track of this.#tracks.values()) track.answered = null;
+    for (const spot of this.#spots.values()) spot.stopped = true;
   }
 
   /** Forgets what the daemon saw for some time. */
@@ -501,10 +504,17 @@ export class Wallets {
     }
     const track = this.#tracks.get(wallet);
     const lost = track !== undefined && track.lost !== null;
-    const spot = this.#spots.get(name) ?? { sequence: lost ? 0 : sequence, paid: 0, unsure: false, lost };
+    const spot = this.#spots.get(name) ?? {
+      sequence: lost ? 0 : sequence,
+      paid: 0,
+      unsure: false,
+      lost,
+      stopped: false,
+    };
     this.#spots.set(name, spot);
-    if (spot.sequence < sequence && hidesFunding(states, spot.sequence, sequence))
+    if (spot.sequence < sequence && hidesFunding(states, spot.sequence, sequence, spot.stopped))
       this.#unexplained.set(wallet, { readMs: null, waitedMs: 0 });
+    spot.stopped = false;
     this.#follow(spot, states, sequence);
     return { paid: Number(netDeposits) / 1e6 + spot.paid, moves, spotMoved: spot.unsure };
   }
