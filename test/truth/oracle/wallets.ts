@@ -115,6 +115,8 @@ const anything: Share = { low: 0, high: 1 };
 const pastMs = 240_000;
 /** Sums in doubles of amounts in units of 10⁻⁶ USD. */
 const sumError = 1e-6;
+/** Share by which sums in doubles are off. */
+const roundingError = 16 * Number.EPSILON;
 /** The asset that is collateral beside USD, and its smallest units. */
 const spotSymbol = "SOL";
 const spotUnits = 1e9;
@@ -359,7 +361,7 @@ export class Wallets {
     const lossOf = ({ profit }: Sample): number => (base?.profit ?? 0) - profit;
     const capitalOf = ({ paid }: Sample): number => (base ? base.equity - base.paid : 0) + paid;
     const lost = -(track.now.profit + track.beginning) + (base?.profit ?? 0);
-    if (lost <= 0) return { low: 0, high: 0 };
+    if (lost <= Math.abs(track.now.profit) * roundingError) return { low: 0, high: 0 };
     const share = (part: number, capital: number): number =>
       part <= 0 ? 0 : capital > part ? part / capital : 1;
     const whole = share(lost, Math.max(...samples.map(capitalOf)));
