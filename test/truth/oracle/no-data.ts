@@ -18,6 +18,8 @@ const slackMs = 2_000;
 const silent = /no read of the exchange succeeds/;
 /** The end of an alert about what is read of the accounts of one wallet, and nothing else. */
 const positionsAgain = /^Read again: positions and balances of wallet (\w+), after/;
+/** The end of an alert about prices alone, where rules do without what is not read. */
+const pricesAlone = /^No rule needs it any more: .*: no prices from the exchange since [^,]*$/;
 /** Wallets without data that have an alert each. */
 const ownAlerts = 3;
 /** An exchange that answers nothing has answered nothing for so long, ms. */
@@ -79,6 +81,23 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
     );
     return indices.get(wallet)!.every((index) => read.has(index));
   };
+  /** True if its end tells of prices alone, and those of all markets were streamed since a time. */
+  const isPricedByStream = (
+    { alert, committedMs, life }: (typeof changes)[number],
+    sinceMs: number,
+  ): boolean => {
+    if (!pricesAlone.test(alert.summary)) return false;
+    const { told } = lives.find(({ number }) => number === life)!;
+    const [all, streamed] = [new Set<string>(), new Set<string>()];
+    for (const { observation, committedMs: ms } of told.filter(isTold)) {
+      if (observation.kind !== "prices" || ms > committedMs) continue;
+      for (const { symbol } of observation.markets) {
+        all.add(symbol);
+        if (observation.live && ms > sinceMs) streamed.add(symbol);
+      }
+    }
+    return all.size > 0 && all.size === streamed.size;
+  };
   for (const change of changes) {
     const { kind, alert, committedMs } = change;
     const report = (check: Finding["check"], expected: string, seen: string) =>
@@ -88,7 +107,8 @@ export function judgeNoData(outcome: Outcome): readonly Finding[] {
       const still = [
         ...inForce("outage", committedMs, committedMs),
         ...inForce("limited", committedMs, committedMs).filter(
-          (one) => !isStreamedAgain(change, beginMs + one.fromMs),
+          ({ fromMs }) =>
+            !isStreamedAgain(change, beginMs + fromMs) && !isPricedByStream(change, beginMs + fromMs),
         ),
       ];
       for (const one of still)
