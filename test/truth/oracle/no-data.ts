@@ -19,7 +19,7 @@ const silent = /no read of the exchange succeeds/;
 /** The end of an alert about what is read of the accounts of one wallet, and nothing else. */
 const positionsAgain = /^Read again: positions and balances of wallet (\w+), after/;
 /** The end of an alert about prices alone, where rules do without what is not read. */
-const pricesAlone = /^No rule needs it any more: .*: no prices from the exchange since [^,]*$/;
+const pricesAlone = /^No rule needs it any more: .*: no prices from the exchange since \d/;
 /** Wallets without data that have an alert each. */
 const ownAlerts = 3;
 /** An exchange that answers nothing has answered nothing for so long, ms. */
