@@ -6,7 +6,7 @@
 import type { Outcome } from "../scenario.ts";
 import { type Delivery, deliveriesOf } from "./deliveries.ts";
 import type { Finding } from "./finding.ts";
-import { livesOf } from "./lives.ts";
+import { isTold, livesOf } from "./lives.ts";
 
 /** From the commit to the channel. */
 const promptMs = 2_000;
@@ -54,6 +54,10 @@ export function judgeInTime(outcome: Outcome): readonly Finding[] {
   for (const { text, life, atMs } of log.of("life"))
     if (text === "watches") begins.set(life, atMs);
     else if (["is killed", "is told to stop"].includes(text)) ends.set(life, atMs);
+  /** True wall time at which the daemon's clock, which stands or goes slowly where it was ahead, showed a time; undefined: it did not. */
+  const shownMs = (life: number, ms: number): number | undefined =>
+    lives.find(({ number }) => number === life)?.told.find((one) => isTold(one) && one.observation.atMs >= ms)
+      ?.committedMs;
   const attempts = Map.groupBy(log.of("attempt"), ({ channel }) => channel);
 
   /** The time by which it has to be there, in view of the other messages of its channel. */
@@ -61,7 +65,9 @@ export function judgeInTime(outcome: Outcome): readonly Finding[] {
     const { receiver, severity, owedAtMs, releaseAtMs = owedAtMs } = item;
     const waitMs = releaseAtMs - owedAtMs;
     const prompt = committedMs !== null && committedMs - decidedMs < promptMs;
-    let dueMs = (prompt ? committedMs : decidedMs) + waitMs + promptMs;
+    const waitedMs = (prompt ? committedMs : decidedMs) + waitMs;
+    const releasedMs = Math.min(shownMs(life, releaseAtMs) ?? waitedMs, waitedMs + clockMs);
+    let dueMs = Math.max(waitedMs, releasedMs) + promptMs;
     const refused = disk.filter((one) => overlap(one, { fromMs: decidedMs - triedAgainMs, toMs: dueMs }));
     for (const { fromMs, toMs, isWhole } of refused) {
       const sinceMs = isWhole ? Math.max(fromMs, begins.get(life) ?? fromMs) : dueMs;
