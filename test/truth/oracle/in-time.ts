@@ -56,8 +56,10 @@ export function judgeInTime(outcome: Outcome): readonly Finding[] {
     else if (["is killed", "is told to stop"].includes(text)) ends.set(life, atMs);
   /** True wall time at which the daemon's clock, which stands or goes slowly where it was ahead, showed a time; undefined: it did not. */
   const shownMs = (life: number, ms: number): number | undefined =>
-    lives.find(({ number }) => number === life)?.told.find((one) => isTold(one) && one.observation.atMs >= ms)
-      ?.committedMs;
+    lives
+      .find(({ number }) => number === life)
+      ?.told.filter(isTold)
+      .find(({ observation }) => observation.atMs >= ms)?.committedMs;
   const attempts = Map.groupBy(log.of("attempt"), ({ channel }) => channel);
 
   /** The time by which it has to be there, in view of the other messages of its channel. */

@@ -7,6 +7,12 @@ import { tickUsd } from "./margin.ts";
 import type { Seen } from "./seen.ts";
 import type { AccountTruth, Truth } from "./truth.ts";
 
+/** States of an account that were seen: the one before those of the newest slot, and the newest. */
+interface Step {
+  readonly before: AccountTruth;
+  readonly last: AccountTruth;
+}
+
 /** A wallet at one moment. USD; profit is since the first time at which all of it was seen. */
 export interface Sample {
   readonly equity: number;
@@ -113,6 +119,9 @@ const beforeMidnightMs = 60_000;
 const anything: Share = { low: 0, high: 1 };
 /** The longest window, and as long before it as a sample may count at its beginning. */
 const pastMs = 240_000;
+/** A trade is estimated to so much of its value, and to some funding; states of one slot are so near to each other, ms. */
+const tradeSlack = 0.015;
+const slotMs = 500;
 /** Sums in doubles of amounts in units of 10⁻⁶ USD. */
 const sumError = 1e-6;
 /** Share by which sums in doubles are off. */
@@ -173,6 +182,10 @@ export class Wallets {
   readonly #unknown = new Set<string>();
   /** There was a time of which nothing is known. */
   #wasLost = false;
+  /** By account. */
+  readonly #steps = new Map<string, Step>();
+  /** Wallets with a payment beside a trade that may be taken for a part of it until the history is read. */
+  readonly #hidden = new Set<string>();
   /** By wallet. */
   readonly #unexplained = new Map<string, Unexplained>();
 
@@ -463,19 +476,21 @@ export class Wallets {
       const value = accounts.has(account.name) ? equityOf(account) : 0;
       if (value === undefined) return undefined;
       const flows = this.#flows(account);
+      this.#noteHidden(account);
       equity += value;
       paid += flows.paid;
       moves += flows.moves;
       spotMoved ||= flows.spotMoved;
     }
     const known = events.of(wallet, "collateral", Number.POSITIVE_INFINITY, 0).length;
+    if (known === moves) this.#hidden.delete(wallet);
     return {
       equity,
       paid,
       moves,
       profit: equity - paid,
       sure: known === moves && !spotMoved && !this.#unexplained.has(wallet),
-      stated: !spotMoved,
+      stated: !spotMoved && !this.#hidden.has(wallet),
     };
   }
 
@@ -519,6 +534,30 @@ export class Wallets {
     spot.stopped = false;
     this.#follow(spot, states, sequence);
     return { paid: Number(netDeposits) / 1e6 + spot.paid, moves, spotMoved: spot.unsure };
+  }
+
+  #noteHidden(account: AccountTruth): void {
+    const step = this.#steps.get(account.name);
+    if (step?.last.sequence === account.sequence) return;
+    const isSlot = step !== undefined && account.ofMs - step.last.ofMs < slotMs;
+    const before = isSlot ? step.before : step?.last;
+    this.#steps.set(account.name, { before: before ?? account, last: account });
+    if (before === undefined) return;
+    const usd = Number(account.netDeposits - before.netDeposits) / 1e6;
+    if (usd !== 0 && Math.abs(usd) <= this.#tradedUsd(before, account) * tradeSlack)
+      this.#hidden.add(account.wallet);
+  }
+
+  /** Value of what an account traded between two states, at the marks, USD. */
+  #tradedUsd(before: AccountTruth, after: AccountTruth): number {
+    const lotsOf = ({ positions }: AccountTruth, symbol: string): bigint =>
+      positions.find((one) => one.symbol === symbol)?.baseLots ?? 0n;
+    const symbols = new Set([...before.positions, ...after.positions].map(({ symbol }) => symbol));
+    return [...symbols].reduce((usd, symbol) => {
+      const [rules, price] = [this.#truth.rules.get(symbol)!, this.#seen.prices.get(symbol)];
+      const units = Number(lotsOf(after, symbol) - lotsOf(before, symbol)) / 10 ** rules.baseLotsDecimals;
+      return usd + (price ? Math.abs(units) * price.markTicks * tickUsd(rules) : 0);
+    }, 0);
   }
 
   /** Takes in the collateral in other assets up to a state. */
