@@ -532,7 +532,8 @@ export class Wallets {
     if (spot.sequence < sequence && hidesFunding(states, spot.sequence, sequence, spot.stopped))
       this.#unexplained.set(wallet, { readMs: null, waitedMs: 0 });
     spot.stopped = false;
-    this.#follow(spot, states, sequence);
+    // What came before the prices of all markets were read is valued by those.
+    if (this.#seen.readMs.has("prices")) this.#follow(spot, states, sequence);
     return { paid: Number(netDeposits) / 1e6 + spot.paid, moves, spotMoved: spot.unsure };
   }
 
