@@ -33,6 +33,8 @@ const oftenForMs = 30_000;
 const hiddenAgainMs = 5_000;
 /** Flows that may be hidden in the estimate of a trade matter above this share of equity. */
 const hiddenShare = 1e-3;
+/** So many sides of transfers wait for the other one in each wallet. */
+const maxLoneSides = 32;
 
 type StatesSeen = Pick<AccountsSeen, "wallet" | "pdaIndex" | "slot" | "told">;
 
@@ -66,8 +68,10 @@ export class Profits {
   /** Some rule reads profit: the histories are read at once for it. */
   readonly #asked: boolean;
   readonly #readings = new Map<string, Reading>();
-  /** Flows of the sides of transfers whose other side was taken first. */
+  /** Flows of sides of transfers, as the other side tells them or as they were taken; null: not known. */
   readonly #directions = new WeakMap<Event, number | null>();
+  /** Sides of transfers, by wallet, that were read without the other one: that may follow. Newest last. */
+  readonly #loneSides = new Map<string, readonly Event[]>();
   /** Wallets of which an account was read before what values it. */
   readonly #waiting = new Set<WalletEntry>();
   readonly #pricingOf = (symbol: string): Pricing | undefined => {
@@ -260,13 +264,33 @@ export class Profits {
     const known = this.#directions.get(event);
     if (known !== undefined) return known;
     const own = this.#ownFlowOf(entry, event);
-    const other = transferOf(event) === null ? undefined : otherSide(event, read);
-    if (other === undefined) return own;
+    if (transferOf(event) === null) return own;
+    const other = otherSide(event, read);
+    if (other === undefined) return this.#flowOfLone(entry, event, own);
     const its = this.#ownFlowOf(entry, other);
     // Both sides count, or none of them.
     const usd = own === null ? (its === null ? null : -its) : its !== null && its !== -own ? null : own;
     this.#directions.set(other, usd === null ? null : -usd);
     return usd;
+  }
+
+  /** The same of a side that was read without the other one. */
+  #flowOfLone({ wallet }: WalletEntry, event: Event, own: number | null): number | null {
+    const sides = this.#loneSides.get(wallet.name) ?? [];
+    const other = otherSide(event, sides);
+    const its = other === undefined ? undefined : this.#directions.get(other);
+    const usd = typeof its === "number" ? -its : own;
+    if (other === undefined) this.#loneSides.set(wallet.name, [...sides.slice(1 - maxLoneSides), event]);
+    this.#directions.set(event, usd);
+    return usd;
+  }
+
+  /** Takes the other side of a transfer, which was read before without a direction. */
+  #takeOtherSide(entry: WalletEntry, event: Event, usd: number, draft: Draft): boolean {
+    const other = otherSide(event, this.#loneSides.get(entry.wallet.name) ?? []);
+    if (other === undefined || this.#directions.get(other) !== null) return false;
+    this.#directions.set(other, -usd);
+    return this.#takeFlow(entry, other, [event], draft);
   }
 
   /** The same by what is known of this side alone. */
@@ -305,8 +329,9 @@ export class Profits {
       return false;
     }
     if (usd === 0 || record === null) return false;
+    const movedBefore = transfer !== null && this.#takeOtherSide(entry, event, usd, draft);
     const counts = profit.takeFlow(account, slot, usd, isAfter);
-    if (!profit.changes.takeRecord(record, draft.atMs) && !counts) return false;
+    if (!profit.changes.takeRecord(record, draft.atMs) && !counts) return movedBefore;
     this.#refresh(entry, draft, false);
     return true;
   }

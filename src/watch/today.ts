@@ -321,7 +321,10 @@ export class Today implements Due {
       base && !isFromExchange(base) && atMs < today.startMs && !isBefore(flow, base, today.startMs);
     const day = late ? today : this.#dayFor(book, atMs);
     if (!day) return;
-    day.flows = day.flows.concat(flow);
+    // A transfer without a direction may be told one by its other side.
+    const isUnknown = (one: DayFlow): boolean =>
+      one.usd === null && one.slot === flow.slot && one.account === flow.account;
+    day.flows = day.flows.filter((one) => !isUnknown(one)).concat(flow);
     book.changed = true;
   }
 

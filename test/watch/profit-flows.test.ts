@@ -450,6 +450,41 @@ test("a transfer between accounts that a second state of the slot of a trade sho
   expect(h.told).toEqual([]);
 });
 
+test.each([
+  ["the one that tells its direction first", ["payer", "payee", "fill"]],
+  ["the one that tells its direction last", ["payee", "payer", "fill"]],
+] as const)("the sides of a transfer that are read one after the other both count: %s", (_, order) => {
+  const accounts = (cashUsd: number, isolatedUsd: number, size: number) => [
+    subaccount(cashUsd, []),
+    subaccount(isolatedUsd, [position(size, 150)], { subaccount: 1 }),
+  ];
+  const h = begun(accounts(10_000, 5_000, 100));
+  const { slot } = h;
+  // 40 of 100 are sold at a price that the mark is far from, then comes the transfer.
+  const after = accounts(7_000, 7_600, 60);
+  h.pass(5_000);
+  h.config();
+  h.mark(150);
+  h.account(after);
+  const rows = {
+    payer: row(slot + 3, 0, "transfer", 3_000, 7_000),
+    payee: row(slot + 3, 1, "transfer", 3_000, 7_600),
+  };
+  const page: CollateralEvent[] = [];
+  for (const part of order) {
+    h.pass(1_000);
+    if (part === "fill") h.events("fills", [fill(slot + 2, 1, "ask", 40, 140)]);
+    else {
+      page.push(rows[part]);
+      const read = collateralEvents(page, wallet, h.nowMs, () => {}).at(-1)!;
+      h.events("collateral", [read]);
+    }
+  }
+  expect(figures(h)).toEqual({ pnl: expect.closeTo(-400, 6), netDeposits: 0 });
+  readings(h, 12, after);
+  expect([h.told, figures(h)]).toEqual([[], { pnl: expect.closeTo(-400, 6), netDeposits: 0 }]);
+});
+
 test("a transfer within the wallet of which neither side tells its direction counts on no side", () => {
   const h = begun([subaccount(10_000, [position(100, 150)]), subaccount(3_000, [], { subaccount: 1 })]);
   const { slot } = h;
