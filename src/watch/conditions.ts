@@ -31,7 +31,7 @@ import {
 } from "../rules/index.ts";
 import type { AlertBook, AlertText, LiveAlert } from "./alert-book.ts";
 import { endText, isUncertain, type Judged, judgeBothEnds, unexplainedText } from "./both-ends.ts";
-import type { Deadlines } from "./deadlines.ts";
+import { type Deadlines, stoodStillMs } from "./deadlines.ts";
 import { coverOf, detailsOf } from "./details.ts";
 import type { Draft } from "./draft.ts";
 import { Instance, noInstances, noViews, noWindows, Timer } from "./instance.ts";
@@ -50,9 +50,6 @@ import { comparisonOf, movement } from "./worsening.ts";
 
 /** Judging again at most this often for what drifts with time alone (`now`, window edges). */
 const driftMs = 1_000;
-
-/** Deadlines that come up this late: the process stood still, and nobody watched. As after a restart, no time is counted. */
-const stoodStillMs = 2_000;
 
 /** Names a row of rule states. */
 export interface RuleRow {

@@ -3,6 +3,13 @@
  * moved later stays where it is and is put right when that place comes up, so that the common case (a fresh answer pushes
  * staleness further away) costs nothing.
  */
+
+/**
+ * Time that passes by so much at once, and deadlines that come up this late, ms: the process stood still, and nobody watched. As
+ * after a restart, no time is counted.
+ */
+export const stoodStillMs = 2_000;
+
 export interface Due {
   /** The moment that counts, ms; +∞ for none. Written through `Deadlines.set` only. */
   dueMs: number;

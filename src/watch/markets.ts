@@ -37,6 +37,8 @@ export class Markets {
   pricesAtMs: number | null = null;
   /** Since when prices of any market were read without a gap, ms. */
   pricesSinceMs = Number.NEGATIVE_INFINITY;
+  /** The process stood still since the newest prices. */
+  #stoodStill = false;
   #newestPricesMs = Number.NEGATIVE_INFINITY;
   /** The time at which a source that is read market by market last answered, ms. */
   readonly readMs = new Map<Source, number>();
@@ -149,8 +151,15 @@ export class Markets {
 
   /** Notes an answer or a frame with prices. @param gapMs a longer time without any is a gap; infinite: none is */
   notePrices(atMs: number, gapMs: number): void {
-    if (atMs - this.#newestPricesMs > gapMs) this.pricesSinceMs = atMs;
+    if (this.#stoodStill || atMs - this.#newestPricesMs > gapMs) this.pricesSinceMs = atMs;
     this.#newestPricesMs = atMs;
+    this.#stoodStill = false;
+  }
+
+  /** Notes that the process stood still until now: prices of meanwhile may be missing, whatever the stream. */
+  noteStandstill(atMs: number): void {
+    this.pricesSinceMs = atMs;
+    this.#stoodStill = true;
   }
 
   /**

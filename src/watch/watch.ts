@@ -26,7 +26,7 @@ import { explainedText } from "./both-ends.ts";
 import { ChannelAlerts } from "./channel-alerts.ts";
 import { applies, Conditions } from "./conditions.ts";
 import { Counts } from "./counts.ts";
-import { Deadlines } from "./deadlines.ts";
+import { Deadlines, stoodStillMs } from "./deadlines.ts";
 import type { Held } from "./dispatch.ts";
 import { Downtime } from "./downtime.ts";
 import { type Ask, Draft } from "./draft.ts";
@@ -556,6 +556,7 @@ export class Watch {
   /** Takes one observation, then works off the deadlines that have come. An observation never moves time back. */
   observe(observation: Observation): Outcome {
     const atMs = Math.max(observation.atMs, this.#nowMs);
+    if (atMs - this.#nowMs > stoodStillMs) this.#world.markets.noteStandstill(atMs);
     this.#nowMs = atMs;
     const draft = new Draft(atMs);
     // What the construction and the restore decided leaves with the first observation.

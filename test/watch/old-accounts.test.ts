@@ -259,6 +259,30 @@ rules:
     expect(own(h)[0]!.alert.summary).toMatch(/ \(positions as of 12:00:15 UTC, 1m 5s old\)$/);
   });
 
+  test("are not judged at the first price after a standstill of the process, though the stream is connected", () => {
+    const h = begun();
+    connected(h, true);
+    stream(h, 15_000, 150);
+    h.nowMs += 30_000;
+    h.config();
+    h.see({ kind: "prices", atMs: h.nowMs, markets: [prices(126)], live: true });
+    h.pass(2_000);
+    h.account([subaccount(3_000, [])]);
+    stream(h, 10_000, 126);
+    expect(told(h)).toEqual([]);
+  });
+
+  test("are judged seconds after a standstill of the process, though the stream is connected and brings nothing more", () => {
+    const h = begun();
+    connected(h, true);
+    stream(h, 15_000, 150);
+    h.nowMs += 30_000;
+    h.config();
+    h.see({ kind: "prices", atMs: h.nowMs, markets: [prices(126)], live: true });
+    h.pass(5_000);
+    expect(told(h)).toEqual(["fired critical"]);
+  });
+
   test("are not judged at the first price of a stream that is connected again", () => {
     const h = begun();
     connected(h, false);
