@@ -1,4 +1,5 @@
 /** A reload of the same configuration changes nothing that is shown: what was known and judged before it is so after it. */
+import type { Observation } from "../../src/domain/observation.ts";
 import type { Invariant } from "./invariants.ts";
 import type { Logged } from "./log.ts";
 
@@ -14,7 +15,9 @@ export const reloadForgetsNothing: Invariant = ({ log, plan }) => {
   const { midnightMs } = plan.start;
   let before: Shown | null = null;
   let reloadedMs: number | null = null;
+  let isTold = false;
   for (const entry of log.entries) {
+    if (entry.kind === "committed" && entry.changes.observations.some(tells)) isTold = true;
     if (entry.kind === "life") reloadedMs = entry.text === "is reloaded" ? entry.atMs : null;
     if (entry.kind !== "shown") continue;
     if (reloadedMs !== null && before?.life === entry.life) {
@@ -24,17 +27,26 @@ export const reloadForgetsNothing: Invariant = ({ log, plan }) => {
       const isDay = midnightMs === null || midnightMs < fromMs || midnightMs > toMs;
       const found =
         entry.atMs - before.atMs <= atOnceMs
-          ? forgotten(before, entry)
+          ? isTold
+            ? []
+            : forgotten(before, entry)
           : entry.atMs - reloadedMs <= laterMs && isDay
             ? less(ofWallets(before, entry), ofWallets(entry, entry))
             : [];
       for (const one of found) wrong.push(`the reload at ${at} forgot ${one}`);
     }
     // What is shown before a reload stands for the time after it.
-    if (reloadedMs === null || entry.atMs - reloadedMs > laterMs) [before, reloadedMs] = [entry, null];
+    if (reloadedMs === null || entry.atMs - reloadedMs > laterMs) {
+      [before, reloadedMs] = [entry, null];
+      isTold = false;
+    }
   }
   return wrong;
 };
+
+/** Observations that tell nothing of the exchange. */
+const ofItself: ReadonlySet<string> = new Set(["time", "daemon", "watching", "started", "stopped"]);
+const tells = ({ kind }: Observation): boolean => !ofItself.has(kind);
 
 const less = (before: ReadonlySet<string>, after: ReadonlySet<string>): readonly string[] =>
   [...before].filter((one) => !after.has(one));

@@ -239,6 +239,7 @@ const notified: Readonly<Record<string, Breaker>> = {
   liquidation: "liquidation",
   backstop_liquidation: "liquidation",
   stop_loss_executed: "stop",
+  conditional_order_executed: "stop",
   order_filled: "fill",
 };
 

@@ -20,6 +20,9 @@ const settleMs = 60_000;
 /** A subscription is changed for another within this, ms. */
 const changedMs = 5_000;
 
+/** An account is believed to be gone, with all that it had, after so many answers. */
+const emptyAnswers = 3;
+
 /** A state of one account, or a price of one market, that has to be observed. */
 interface Shown {
   /** The time by which it is observed, ms. */
@@ -157,11 +160,16 @@ function unread(outcome: Outcome, life: Life, lastMs: number, clear: Clear): rea
   const findings: Finding[] = [];
   const refusedMs = log.of("asked").flatMap(({ status, atMs }) => (status === 429 ? [atMs] : []));
   const readMs = new Map<string, number>();
+  /** The last times at which an answer about the accounts of a wallet was not believed, ms. */
+  const doubtedMs = new Map<string, number>();
   const check = (name: string, toMs: number): void => {
     const fromMs = readMs.get(name);
     if (fromMs === undefined) return;
-    const mostMs = 2 * (name === "prices" ? terms.pricesMs : terms.accountsMs) + slackMs;
     const wallet = name === "prices" ? null : name.split("/")[0]!;
+    const isDoubted = wallet !== null && (doubtedMs.get(wallet) ?? 0) > fromMs;
+    const intervalsMs =
+      wallet === null ? 2 * terms.pricesMs : (isDoubted ? 2 * emptyAnswers : 2) * terms.accountsMs;
+    const mostMs = intervalsMs + slackMs;
     const lengthMs = settleMs + mostMs;
     let dueMs = clear.after(fromMs - settleMs, lengthMs, wallet);
     // The exchange refuses some, and says for how long.
@@ -177,6 +185,8 @@ function unread(outcome: Outcome, life: Life, lastMs: number, clear: Clear): rea
   };
   for (const { observation, committedMs } of life.told.filter(isTold)) {
     const { kind } = observation;
+    if (kind === "failed" && observation.source === "traderState" && observation.reason === "bad-record")
+      doubtedMs.set(observation.wallet!, committedMs);
     const name =
       kind === "accounts" && observation.told === undefined
         ? `${observation.wallet}/${observation.pdaIndex}`

@@ -253,6 +253,9 @@ function isAs<T extends object>(one: T, other: Partial<T>): boolean {
   return (Object.keys(other) as (keyof T)[]).every((name) => one[name] === other[name]);
 }
 
+/** Notifications of orders that a price triggered. */
+const stops: ReadonlySet<string> = new Set(["stop_loss_executed", "conditional_order_executed"]);
+
 function breakersOf({ fills, liquidations, notifications }: Wallet): readonly BreakerTruth[] {
   const found = fills.all().map(({ account, symbol, tradeType, atMs }): BreakerTruth => {
     const by = tradeType === "adl" || tradeType === "liquidation" ? tradeType : "fill";
@@ -267,7 +270,7 @@ function breakersOf({ fills, liquidations, notifications }: Wallet): readonly Br
         atMs,
       });
   for (const { account, notificationType, data, createdMs } of notifications.all())
-    if (account !== null && notificationType === "stop_loss_executed")
+    if (account !== null && stops.has(notificationType))
       found.push({
         ...{ by: "stop", account: nameOf(account), atMs: createdMs },
         symbol: (data as { readonly symbol: string }).symbol,
